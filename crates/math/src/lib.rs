@@ -1,1 +1,6 @@
 //! See ARCHITECTURE.md.
+
+/// Splitting loops over threads: the `Parallel` trait.
+pub mod parallel;
+/// Worker threads.
+pub mod pool;

@@ -1,0 +1,52 @@
+//! Splitting a loop over threads, without saying whose threads.
+//!
+//! Numeric code takes a `&dyn Parallel` and asks it to cover `0..n`. Tests and small
+//! programs hand in [`Serial`]; the runtime hands in its [`Pool`](crate::pool::Pool).
+
+use std::ops::Range;
+
+/// Something that can run the parts of a loop, perhaps on several threads.
+pub trait Parallel: Sync {
+    /// How many threads may work on one loop at once, the caller included. At least 1.
+    fn threads(&self) -> usize;
+
+    /// Covers `0..n` with disjoint ranges, calls `body` once for each, and returns when
+    /// all calls have returned.
+    ///
+    /// Every range starts at a multiple of `grain` and holds at least `grain` items,
+    /// except that the last may be shorter. If `n <= grain`, or there is one thread,
+    /// `body` is called once, here, with the whole of `0..n`; if `n` is 0 it is not
+    /// called. A panic in `body` is passed on to the caller after the other calls in
+    /// progress have ended; ranges not yet begun are then dropped.
+    fn run_ranges(&self, n: usize, grain: usize, body: &(dyn Fn(Range<usize>) + Sync));
+}
+
+/// No threads but the caller's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Serial;
+
+impl Parallel for Serial {
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn run_ranges(&self, n: usize, _grain: usize, body: &(dyn Fn(Range<usize>) + Sync)) {
+        if n > 0 {
+            body(0..n);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    #[test]
+    fn serial_makes_one_call_or_none() {
+        let calls = Mutex::new(Vec::new());
+        Serial.run_ranges(10, 3, &|r| calls.lock().unwrap().push((r.start, r.end)));
+        Serial.run_ranges(0, 3, &|r| calls.lock().unwrap().push((r.start, r.end)));
+        assert_eq!(calls.into_inner().unwrap(), vec![(0, 10)]);
+    }
+}

@@ -1,0 +1,270 @@
+//! Worker threads for loops and for tasks.
+//!
+//! Two kinds of work share one queue: *loops*, short and with a caller who works on
+//! them too and waits for them ([`Parallel::run_ranges`]), and *tasks*, of any length
+//! and with nobody waiting ([`Pool::spawn`]). Workers take loops first.
+//!
+//! A caller never waits for a chunk that nobody has begun: it claims chunks until none
+//! are left, and only then waits for those that others have claimed. So loops may nest,
+//! and finish even when every worker is stuck in a long task.
+//!
+//! A worker without work spins for [`SPIN`] before it sleeps: waking a sleeping thread
+//! costs more than a small matrix product.
+
+mod shared_loop;
+
+use std::collections::VecDeque;
+use std::io;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use crate::parallel::Parallel;
+use shared_loop::SharedLoop;
+
+/// More threads than any machine this is meant for; a larger number is a mistake.
+pub const MAX_THREADS: usize = 1024;
+
+/// How long a thread looks for work, or for the end of a loop, before it sleeps.
+const SPIN: Duration = Duration::from_micros(50);
+
+/// Chunks made per thread, so that one that is held up does not hold up the loop.
+const CHUNKS_PER_THREAD: usize = 4;
+
+type Task = Box<dyn FnOnce() + Send>;
+
+/// A set of worker threads. Dropping it runs the tasks still queued, then joins them.
+pub struct Pool {
+    threads: usize,
+    queue: Arc<Queue>,
+    workers: Mutex<Vec<JoinHandle<()>>>,
+    has_worker: AtomicBool,
+}
+
+impl Pool {
+    /// A pool in which `threads` threads work on one loop: the caller and `threads - 1` workers.
+    pub fn new(threads: usize) -> io::Result<Arc<Pool>> {
+        if threads == 0 || threads > MAX_THREADS {
+            let message = format!("a pool needs 1 to {MAX_THREADS} threads, not {threads}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let pool = Pool {
+            threads,
+            queue: Arc::default(),
+            workers: Mutex::default(),
+            has_worker: AtomicBool::new(false),
+        };
+        for _ in 1..threads {
+            pool.start_worker(&mut pool.workers.lock().unwrap())?;
+        }
+        Ok(Arc::new(pool))
+    }
+
+    /// Queues a task. A panic in it ends the task and nothing else.
+    ///
+    /// A pool of one thread has no workers until the first task, which starts one.
+    pub fn spawn(&self, task: Task) {
+        if !self.has_worker.load(Ordering::Acquire) && self.start_first_worker().is_err() {
+            // The system has no thread to give. Late is better than never.
+            run_task(task);
+        } else {
+            self.queue.push_task(task);
+        }
+    }
+
+    fn start_first_worker(&self) -> io::Result<()> {
+        let mut workers = self.workers.lock().unwrap();
+        if workers.is_empty() { self.start_worker(&mut workers) } else { Ok(()) }
+    }
+
+    fn start_worker(&self, workers: &mut Vec<JoinHandle<()>>) -> io::Result<()> {
+        let queue = self.queue.clone();
+        let name = format!("thalweg-{}", workers.len());
+        workers.push(thread::Builder::new().name(name).spawn(move || work(&queue))?);
+        self.has_worker.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+impl Parallel for Pool {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn run_ranges(&self, n: usize, grain: usize, body: &(dyn Fn(Range<usize>) + Sync)) {
+        if n == 0 {
+            return;
+        }
+        if n <= grain || self.threads == 1 {
+            return body(0..n);
+        }
+        let chunk = chunk_size(n, grain.max(1), self.threads);
+        if chunk >= n {
+            return body(0..n);
+        }
+        shared_loop::run(n, chunk, body, |job| self.queue.push_loop(job), |job| self.queue.remove_loop(job));
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.queue.close();
+        let me = thread::current().id();
+        for worker in self.workers.get_mut().unwrap().drain(..) {
+            // The last owner of a pool may be a task running on it: that thread cannot
+            // join itself, and ends on its own.
+            if worker.thread().id() != me {
+                // Workers catch the panics of their work, so there is none to pass on.
+                let _ = worker.join();
+            }
+        }
+    }
+}
+
+/// The smallest multiple of `grain` that makes at most `CHUNKS_PER_THREAD` chunks for each thread.
+fn chunk_size(n: usize, grain: usize, threads: usize) -> usize {
+    let grains = n.div_ceil(grain);
+    grains.div_ceil(threads * CHUNKS_PER_THREAD).saturating_mul(grain)
+}
+
+/// Work that waits for a worker.
+#[derive(Default)]
+struct Queue {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// The number of entries in `state`, for workers to watch without the lock.
+    entries: AtomicUsize,
+}
+
+#[derive(Default)]
+struct State {
+    loops: VecDeque<Arc<SharedLoop>>,
+    tasks: VecDeque<Task>,
+    sleepers: usize,
+    closed: bool,
+}
+
+enum Work {
+    Loop(Arc<SharedLoop>),
+    Task(Task),
+}
+
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that can panic runs under the lock.
+        self.state.lock().unwrap()
+    }
+
+    fn push_task(&self, task: Task) {
+        let mut state = self.lock();
+        state.tasks.push_back(task);
+        self.publish(state);
+    }
+
+    fn push_loop(&self, job: &Arc<SharedLoop>) {
+        let mut state = self.lock();
+        state.loops.push_back(job.clone());
+        self.publish(state);
+    }
+
+    fn remove_loop(&self, job: &Arc<SharedLoop>) {
+        let mut state = self.lock();
+        state.loops.retain(|other| !Arc::ptr_eq(other, job));
+        self.count(&state);
+    }
+
+    fn close(&self) {
+        self.lock().closed = true;
+        self.wake.notify_all();
+    }
+
+    fn count(&self, state: &State) {
+        self.entries.store(state.loops.len() + state.tasks.len(), Ordering::Release);
+    }
+
+    /// Makes a changed queue visible, and wakes one sleeper for it. If there is work for
+    /// more, that one wakes the next: the thread that brought the work should get on with it.
+    fn publish(&self, state: MutexGuard<'_, State>) {
+        self.count(&state);
+        let wake = state.sleepers > 0 && state.has_work();
+        drop(state);
+        if wake {
+            self.wake.notify_one();
+        }
+    }
+
+    /// The next piece of work; `None` when the queue is closed and empty.
+    fn next(&self) -> Option<Work> {
+        spin_until(|| self.entries.load(Ordering::Acquire) > 0);
+        let mut state = self.lock();
+        loop {
+            if let Some(work) = state.take() {
+                self.publish(state);
+                return Some(work);
+            }
+            self.count(&state);
+            if state.closed {
+                return None;
+            }
+            state.sleepers += 1;
+            state = self.wake.wait(state).unwrap();
+            state.sleepers -= 1;
+        }
+    }
+}
+
+impl State {
+    fn has_work(&self) -> bool {
+        !self.tasks.is_empty() || self.loops.iter().any(|job| job.has_unclaimed())
+    }
+
+    fn take(&mut self) -> Option<Work> {
+        while let Some(job) = self.loops.front() {
+            if job.has_unclaimed() {
+                return Some(Work::Loop(job.clone()));
+            }
+            self.loops.pop_front();
+        }
+        self.tasks.pop_front().map(Work::Task)
+    }
+}
+
+/// The life of a worker.
+fn work(queue: &Queue) {
+    while let Some(work) = queue.next() {
+        match work {
+            Work::Loop(job) => job.help(),
+            Work::Task(task) => run_task(task),
+        }
+    }
+}
+
+fn run_task(task: Task) {
+    // The panic hook has reported it; there is no one to hand it to.
+    let _ = catch_unwind(AssertUnwindSafe(task));
+}
+
+/// Spins until `ready` or until [`SPIN`] has passed; says whether it became ready.
+fn spin_until(ready: impl Fn() -> bool) -> bool {
+    if ready() {
+        return true;
+    }
+    let start = Instant::now();
+    loop {
+        for _ in 0..8 {
+            std::hint::spin_loop();
+            if ready() {
+                return true;
+            }
+        }
+        if start.elapsed() > SPIN {
+            return false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
