@@ -1,1 +1,23 @@
-//! See ARCHITECTURE.md.
+//! The nouns of Thalweg: `Error`, `DataType`, `Shape`, `Tensor`, `Op`, `Kernel`, `Registry`, `Rendezvous`, resources.
+//!
+//! This crate does no I/O and starts no thread. It knows nothing of graphs as a whole, sessions or any particular op.
+
+pub mod attr;
+pub mod buffer;
+pub mod cancel;
+pub mod case;
+pub mod direct;
+pub mod dtype;
+pub mod error;
+pub mod grad;
+pub mod kernel;
+pub mod op;
+pub mod registry;
+pub mod rendezvous;
+pub mod resource;
+pub mod shape;
+pub mod shape_call;
+pub mod signature;
+pub mod step;
+pub mod tensor;
+pub mod variable;

@@ -1,0 +1,233 @@
+//! `Attr`: a compile-time parameter of a node; `Attrs`: all those of one node.
+
+use crate::dtype::DataType;
+use crate::error::{Result, internal};
+use crate::invalid;
+use crate::shape::PartialShape;
+use crate::tensor::Tensor;
+use bytes::Bytes;
+use std::borrow::Cow;
+
+#[derive(Clone, Debug)]
+pub enum Attr {
+    Str(Bytes),
+    Int(i64),
+    Float(f32),
+    Bool(bool),
+    Type(DataType),
+    Shape(PartialShape),
+    Tensor(Tensor),
+    Func(Func),
+    /// The `$T` of a polymorphic function body, replaced when the function is instantiated.
+    Placeholder(String),
+    List(Vec<Attr>),
+}
+
+/// A function's name with the attrs it is instantiated with.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Func {
+    pub name: String,
+    pub attrs: Attrs,
+}
+
+impl Func {
+    pub fn named(name: impl Into<String>) -> Self {
+        Func { name: name.into(), attrs: Attrs::default() }
+    }
+}
+
+impl Attr {
+    pub fn str(s: &str) -> Attr {
+        Attr::Str(Bytes::copy_from_slice(s.as_bytes()))
+    }
+
+    pub fn ints(v: &[i64]) -> Attr {
+        Attr::List(v.iter().map(|i| Attr::Int(*i)).collect())
+    }
+
+    pub fn types(v: &[DataType]) -> Attr {
+        Attr::List(v.iter().map(|t| Attr::Type(*t)).collect())
+    }
+
+    /// What kind of value it is, in the words of signatures.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Attr::Str(_) => "string",
+            Attr::Int(_) => "int",
+            Attr::Float(_) => "float",
+            Attr::Bool(_) => "bool",
+            Attr::Type(_) => "type",
+            Attr::Shape(_) => "shape",
+            Attr::Tensor(_) => "tensor",
+            Attr::Func(_) => "func",
+            Attr::Placeholder(_) => "placeholder",
+            Attr::List(_) => "list",
+        }
+    }
+}
+
+impl PartialEq for Attr {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Attr::Str(a), Attr::Str(b)) => a == b,
+            (Attr::Int(a), Attr::Int(b)) => a == b,
+            (Attr::Float(a), Attr::Float(b)) => a.to_bits() == b.to_bits(),
+            (Attr::Bool(a), Attr::Bool(b)) => a == b,
+            (Attr::Type(a), Attr::Type(b)) => a == b,
+            (Attr::Shape(a), Attr::Shape(b)) => a == b,
+            (Attr::Tensor(a), Attr::Tensor(b)) => a.same_bits(b),
+            (Attr::Func(a), Attr::Func(b)) => a == b,
+            (Attr::Placeholder(a), Attr::Placeholder(b)) => a == b,
+            (Attr::List(a), Attr::List(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+macro_rules! attr_from {
+    ($($t:ty => $variant:ident),*) => { $(
+        impl From<$t> for Attr { fn from(v: $t) -> Attr { Attr::$variant(v) } }
+    )* };
+}
+attr_from!(i64 => Int, f32 => Float, bool => Bool, DataType => Type, PartialShape => Shape, Tensor => Tensor, Func => Func);
+
+impl From<&str> for Attr {
+    fn from(v: &str) -> Attr {
+        Attr::str(v)
+    }
+}
+
+pub type Name = Cow<'static, str>;
+
+/// Attrs of a node in the order they were set. There are few, so a search through them is the fastest look-up.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Attrs(Vec<(Name, Attr)>);
+
+impl Attrs {
+    pub fn new() -> Self {
+        Attrs::default()
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Attr> {
+        self.0.iter().find(|(n, _)| n == name).map(|(_, a)| a)
+    }
+
+    pub fn set(&mut self, name: impl Into<Name>, value: impl Into<Attr>) {
+        let (name, value) = (name.into(), value.into());
+        match self.0.iter_mut().find(|(n, _)| *n == name) {
+            Some(slot) => slot.1 = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    pub fn remove(&mut self, name: &str) -> Option<Attr> {
+        let at = self.0.iter().position(|(n, _)| n == name)?;
+        Some(self.0.remove(at).1)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
+        self.0.iter().map(|(n, a)| (n.as_ref(), a))
+    }
+
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Attr)> {
+        self.0.iter_mut().map(|slot| (&*slot.0, &mut slot.1))
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn need<'a, T>(&'a self, name: &str, want: &str, pick: impl FnOnce(&'a Attr) -> Option<T>) -> Result<T> {
+        let attr = self.get(name).ok_or_else(|| internal(format!("no attr '{name}' ({want})")))?;
+        pick(attr).ok_or_else(|| invalid!("attr '{name}' must be a {want}, got a {}", attr.kind()))
+    }
+
+    pub fn bool(&self, name: &str) -> Result<bool> {
+        self.need(name, "bool", |a| if let Attr::Bool(v) = a { Some(*v) } else { None })
+    }
+
+    pub fn int(&self, name: &str) -> Result<i64> {
+        self.need(name, "int", |a| if let Attr::Int(v) = a { Some(*v) } else { None })
+    }
+
+    pub fn float(&self, name: &str) -> Result<f32> {
+        self.need(name, "float", |a| if let Attr::Float(v) = a { Some(*v) } else { None })
+    }
+
+    pub fn bytes(&self, name: &str) -> Result<&Bytes> {
+        self.need(name, "string", |a| if let Attr::Str(v) = a { Some(v) } else { None })
+    }
+
+    /// A string attr that must be text.
+    pub fn str(&self, name: &str) -> Result<&str> {
+        std::str::from_utf8(self.bytes(name)?).map_err(|_| invalid!("attr '{name}' is not UTF-8 text"))
+    }
+
+    pub fn dtype(&self, name: &str) -> Result<DataType> {
+        self.need(name, "type", |a| if let Attr::Type(v) = a { Some(*v) } else { None })
+    }
+
+    pub fn shape(&self, name: &str) -> Result<&PartialShape> {
+        self.need(name, "shape", |a| if let Attr::Shape(v) = a { Some(v) } else { None })
+    }
+
+    pub fn tensor(&self, name: &str) -> Result<&Tensor> {
+        self.need(name, "tensor", |a| if let Attr::Tensor(v) = a { Some(v) } else { None })
+    }
+
+    pub fn func(&self, name: &str) -> Result<&Func> {
+        self.need(name, "func", |a| if let Attr::Func(v) = a { Some(v) } else { None })
+    }
+
+    pub fn list(&self, name: &str) -> Result<&[Attr]> {
+        self.need(name, "list", |a| if let Attr::List(v) = a { Some(v.as_slice()) } else { None })
+    }
+
+    fn list_of<'a, T>(
+        &'a self,
+        name: &str,
+        want: &str,
+        pick: impl Fn(&'a Attr) -> Option<T>,
+    ) -> Result<Vec<T>> {
+        let wrong = |a: &Attr| invalid!("attr '{name}' must be a list({want}), but holds a {}", a.kind());
+        self.list(name)?.iter().map(|a| pick(a).ok_or_else(|| wrong(a))).collect()
+    }
+
+    pub fn ints(&self, name: &str) -> Result<Vec<i64>> {
+        self.list_of(name, "int", |a| if let Attr::Int(v) = a { Some(*v) } else { None })
+    }
+
+    pub fn floats(&self, name: &str) -> Result<Vec<f32>> {
+        self.list_of(name, "float", |a| if let Attr::Float(v) = a { Some(*v) } else { None })
+    }
+
+    pub fn types(&self, name: &str) -> Result<Vec<DataType>> {
+        self.list_of(name, "type", |a| if let Attr::Type(v) = a { Some(*v) } else { None })
+    }
+
+    pub fn shapes(&self, name: &str) -> Result<Vec<PartialShape>> {
+        self.list_of(name, "shape", |a| if let Attr::Shape(v) = a { Some(v.clone()) } else { None })
+    }
+
+    pub fn strs(&self, name: &str) -> Result<Vec<&Bytes>> {
+        self.list_of(name, "string", |a| if let Attr::Str(v) = a { Some(v) } else { None })
+    }
+
+    pub fn funcs(&self, name: &str) -> Result<Vec<&Func>> {
+        self.list_of(name, "func", |a| if let Attr::Func(v) = a { Some(v) } else { None })
+    }
+}
+
+impl<N: Into<Name>, A: Into<Attr>> FromIterator<(N, A)> for Attrs {
+    fn from_iter<I: IntoIterator<Item = (N, A)>>(iter: I) -> Self {
+        let mut attrs = Attrs::new();
+        for (n, a) in iter {
+            attrs.set(n, a);
+        }
+        attrs
+    }
+}

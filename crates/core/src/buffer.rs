@@ -1,0 +1,262 @@
+//! `Buffer`: 64-byte aligned, reference-counted bytes, the memory behind tensors.
+//!
+//! The count sits in a header before the data, so that a buffer is one allocation and one pointer. Fresh memory is
+//! zeroed, and freed memory of common sizes is kept by the freeing thread and handed out again *as it is*: the bytes of a new
+//! buffer are always initialised, but arbitrary. This is the only module of the crate that allocates by hand.
+
+use crate::error::{Result, resource_exhausted};
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::RefCell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+
+/// Alignment of the data: a cache line, and a full AVX-512 register.
+pub const ALIGN: usize = 64;
+
+/// Largest single buffer. A number read from a graph or a file must not be able to ask for more.
+static LIMIT: AtomicUsize = AtomicUsize::new(16 << 30);
+
+/// Sets the size of the largest buffer that may be made (a host sets it once, from the memory it has).
+pub fn set_limit(bytes: usize) {
+    LIMIT.store(bytes, Ordering::Relaxed);
+}
+
+pub fn limit() -> usize {
+    LIMIT.load(Ordering::Relaxed)
+}
+
+struct Header {
+    refs: AtomicUsize,
+    /// Bytes asked for.
+    len: usize,
+    /// Bytes of data there are.
+    capacity: usize,
+    /// Start of the allocation; the header lies at the first aligned address in it.
+    base: *mut u8,
+}
+
+const HEADER: usize = ALIGN;
+const _: () = assert!(std::mem::size_of::<Header>() <= HEADER);
+
+pub struct Buffer(NonNull<Header>);
+
+// SAFETY: the header is only changed through the atomic count; data is written only through `bytes_mut`, which needs the sole reference.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+impl Buffer {
+    /// A buffer whose bytes are initialised but arbitrary: the caller writes all of them.
+    pub fn new(len: usize) -> Result<Buffer> {
+        if len > limit() {
+            return Err(resource_exhausted(format!(
+                "a tensor of {len} bytes is over the limit of {} bytes",
+                limit()
+            )));
+        }
+        let capacity = size_class(len);
+        if let Some(block) = CACHE.try_with(|c| c.borrow_mut().take(capacity)).ok().flatten() {
+            // SAFETY: a cached block has a valid header that nobody else refers to.
+            unsafe {
+                let header = block.as_ptr();
+                (*header).refs = AtomicUsize::new(1);
+                (*header).len = len;
+            }
+            return Ok(Buffer(block));
+        }
+        Buffer::allocate(len, capacity)
+    }
+
+    pub fn zeroed(len: usize) -> Result<Buffer> {
+        let mut b = Buffer::new(len)?;
+        if let Some(bytes) = b.bytes_mut() {
+            bytes.fill(0);
+        }
+        Ok(b)
+    }
+
+    fn allocate(len: usize, capacity: usize) -> Result<Buffer> {
+        let layout =
+            block_layout(capacity).ok_or_else(|| resource_exhausted(format!("a tensor of {len} bytes")))?;
+        // SAFETY: the layout is not empty. Plain 16-byte alignment lets the allocator use untouched zero pages for large blocks.
+        let base = unsafe { alloc_zeroed(layout) };
+        if base.is_null() {
+            return Err(resource_exhausted(format!("out of memory: no {len} bytes for a tensor")));
+        }
+        let shift = base.align_offset(ALIGN);
+        // SAFETY: the layout has ALIGN spare bytes, so header and data lie within the block.
+        unsafe {
+            let header = base.add(shift).cast::<Header>();
+            header.write(Header { refs: AtomicUsize::new(1), len, capacity, base });
+            Ok(Buffer(NonNull::new_unchecked(header)))
+        }
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: the header lives as long as any reference.
+        unsafe { self.0.as_ref() }
+    }
+
+    fn data(&self) -> *mut u8 {
+        // SAFETY: the data follows the header in the same allocation.
+        unsafe { self.0.as_ptr().cast::<u8>().add(HEADER) }
+    }
+
+    pub fn len(&self) -> usize {
+        self.header().len
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: `len` initialised bytes, shared and not written while any `&self` lives (see `bytes_mut`).
+        unsafe { std::slice::from_raw_parts(self.data(), self.len()) }
+    }
+
+    /// Whether this is the only reference.
+    pub fn is_unique(&self) -> bool {
+        self.header().refs.load(Ordering::Acquire) == 1
+    }
+
+    /// The bytes for writing, if this is the only reference.
+    pub fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        if !self.is_unique() {
+            return None;
+        }
+        // SAFETY: the sole reference, borrowed mutably.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.data(), self.len()) })
+    }
+}
+
+impl Clone for Buffer {
+    fn clone(&self) -> Self {
+        self.header().refs.fetch_add(1, Ordering::Relaxed);
+        Buffer(self.0)
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // The sole owner needs no locked instruction: nobody else can be cloning it.
+        if self.header().refs.load(Ordering::Acquire) != 1
+            && self.header().refs.fetch_sub(1, Ordering::Release) != 1
+        {
+            return;
+        }
+        fence(Ordering::Acquire);
+        let block = self.0;
+        let capacity = self.header().capacity;
+        let kept = CACHE.try_with(|c| c.borrow_mut().keep(capacity, block)).unwrap_or(false);
+        if !kept {
+            // SAFETY: the last reference is gone.
+            unsafe { free(block) };
+        }
+    }
+}
+
+fn block_layout(capacity: usize) -> Option<Layout> {
+    Layout::from_size_align(capacity.checked_add(HEADER + ALIGN)?, 16).ok()
+}
+
+/// # Safety
+/// Nobody may hold a reference to the block.
+unsafe fn free(block: NonNull<Header>) {
+    // SAFETY: by contract; base and capacity are those of the allocation.
+    unsafe {
+        let (base, capacity) = ((*block.as_ptr()).base, (*block.as_ptr()).capacity);
+        if let Some(layout) = block_layout(capacity) {
+            dealloc(base, layout);
+        }
+    }
+}
+
+/// Rounds a size up so that freed blocks fit later requests: to 64 bytes below 256, then to quarter steps between powers of two.
+fn size_class(len: usize) -> usize {
+    if len <= 256 {
+        return len.max(1).next_multiple_of(64);
+    }
+    let step = (len.next_power_of_two() >> 3).max(64);
+    len.checked_next_multiple_of(step).unwrap_or(len)
+}
+
+/// Freed blocks of one thread, by size.
+struct Cache {
+    classes: Vec<(usize, Vec<NonNull<Header>>)>,
+    bytes: usize,
+}
+
+const CACHE_BYTES: usize = 64 << 20;
+const CACHE_CLASSES: usize = 64;
+
+thread_local! {
+    static CACHE: RefCell<Cache> = const { RefCell::new(Cache { classes: Vec::new(), bytes: 0 }) };
+}
+
+impl Cache {
+    fn take(&mut self, capacity: usize) -> Option<NonNull<Header>> {
+        let class = self.classes.iter_mut().find(|c| c.0 == capacity)?;
+        let block = class.1.pop()?;
+        self.bytes -= capacity;
+        Some(block)
+    }
+
+    fn keep(&mut self, capacity: usize, block: NonNull<Header>) -> bool {
+        if self.bytes + capacity > CACHE_BYTES {
+            return false;
+        }
+        match self.classes.iter().position(|c| c.0 == capacity) {
+            Some(i) => self.classes[i].1.push(block),
+            None if self.classes.len() < CACHE_CLASSES => self.classes.push((capacity, vec![block])),
+            None => return false,
+        }
+        self.bytes += capacity;
+        true
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        for block in self.classes.drain(..).flat_map(|c| c.1) {
+            // SAFETY: cached blocks have no references.
+            unsafe { free(block) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn aligned_counted_and_reused() {
+        for len in [0, 1, 63, 64, 65, 1000, 70_000, 3 << 20] {
+            let mut b = Buffer::new(len).unwrap();
+            assert_eq!(b.bytes().as_ptr() as usize % ALIGN, 0);
+            b.bytes_mut().unwrap().fill(7);
+            let c = b.clone();
+            assert!(b.bytes_mut().is_none());
+            drop(b);
+            assert!(c.bytes().iter().all(|x| *x == 7) && c.len() == len && c.is_unique());
+        }
+        assert!(Buffer::zeroed(1000).unwrap().bytes().iter().all(|x| *x == 0));
+    }
+
+    #[test]
+    fn a_request_over_the_limit_is_refused_before_allocating() {
+        assert_eq!(Buffer::new(usize::MAX).err().unwrap().code(), crate::error::Code::ResourceExhausted);
+    }
+
+    #[test]
+    fn references_may_cross_threads() {
+        let b = Buffer::zeroed(4096).unwrap();
+        std::thread::scope(|s| {
+            for _ in 0..4 {
+                let b = b.clone();
+                s.spawn(move || (0..1000).map(|_| b.clone().bytes()[5] as usize).sum::<usize>());
+            }
+        });
+        assert!(b.is_unique());
+    }
+}

@@ -1,0 +1,98 @@
+//! `Cancellation`: one step's "stop", and who wants to hear of it.
+
+use crate::error::Error;
+use crate::resource::lock;
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+type Callback = Box<dyn FnOnce(&Error) + Send>;
+
+#[derive(Default)]
+pub struct Cancellation {
+    flag: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    reason: Option<Error>,
+    next: u64,
+    waiting: BTreeMap<u64, Callback>,
+}
+
+impl Cancellation {
+    /// A cheap look, for loops.
+    pub fn is_cancelled(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+
+    pub fn reason(&self) -> Option<Error> {
+        if !self.is_cancelled() {
+            return None;
+        }
+        lock(&self.state).reason.clone()
+    }
+
+    /// Ends the step with this error; the first reason stays. Callbacks run here, outside the lock.
+    pub fn cancel(&self, reason: Error) {
+        let waiting = {
+            let mut state = lock(&self.state);
+            if state.reason.is_some() {
+                return;
+            }
+            state.reason = Some(reason.clone());
+            self.flag.store(true, Ordering::Release);
+            std::mem::take(&mut state.waiting)
+        };
+        for (_, callback) in waiting {
+            callback(&reason);
+        }
+    }
+
+    /// Calls back on cancellation, at once if it has happened. The number takes the callback back with `forget`.
+    pub fn on_cancel(&self, callback: impl FnOnce(&Error) + Send + 'static) -> u64 {
+        let mut state = lock(&self.state);
+        if let Some(reason) = state.reason.clone() {
+            drop(state);
+            callback(&reason);
+            return u64::MAX;
+        }
+        let id = state.next;
+        state.next += 1;
+        state.waiting.insert(id, Box::new(callback));
+        id
+    }
+
+    pub fn forget(&self, id: u64) {
+        let forgotten = lock(&self.state).waiting.remove(&id);
+        drop(forgotten);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicUsize;
+
+    #[test]
+    fn each_callback_runs_once_or_is_forgotten() {
+        let c = Cancellation::default();
+        let heard = Arc::new(AtomicUsize::new(0));
+        let hear = |n: usize| {
+            let heard = heard.clone();
+            move |_: &Error| {
+                heard.fetch_add(n, Ordering::SeqCst);
+            }
+        };
+        c.on_cancel(hear(1));
+        let id = c.on_cancel(hear(10));
+        c.forget(id);
+        c.cancel(crate::error::cancelled("first"));
+        c.cancel(crate::error::cancelled("second"));
+        c.on_cancel(hear(100));
+        assert_eq!(heard.load(Ordering::SeqCst), 101);
+        assert_eq!(c.reason().unwrap().message(), "first");
+    }
+}

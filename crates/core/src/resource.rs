@@ -1,0 +1,214 @@
+//! State that outlives a step: resources by container and name on their device, and the handles that graphs pass around.
+
+use crate::dtype::DataType;
+use crate::error::{Error, Result, failed_precondition, not_found};
+use crate::invalid;
+use crate::shape::PartialShape;
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A variable, queue, table, …: anything that a container holds.
+pub trait Resource: Any + Send + Sync {
+    /// What it is, for error texts: `Variable`, `FIFOQueue`.
+    fn kind(&self) -> &'static str;
+    fn as_any(&self) -> &dyn Any;
+    /// Called when its container is cleared: wake whoever waits on it.
+    fn discard(&self) {}
+}
+
+/// What a tensor of type resource holds: names that any process can look up, and here the resource itself.
+///
+/// A handle that came over the wire has names only; it never carries a pointer.
+#[derive(Clone, Default)]
+pub struct ResourceHandle {
+    pub device: Arc<str>,
+    pub container: Arc<str>,
+    pub name: Arc<str>,
+    pub hash_code: u64,
+    pub type_name: Arc<str>,
+    /// Type and shape of what the resource holds, where known (variables).
+    pub values: Vec<(DataType, PartialShape)>,
+    pub target: Option<Arc<dyn Resource>>,
+}
+
+impl fmt::Debug for ResourceHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}@{}", self.container, self.name, self.device)
+    }
+}
+
+/// Locks without caring whether an earlier holder panicked: the data under our locks is valid between statements.
+pub fn lock<T: ?Sized>(m: &Mutex<T>) -> MutexGuard<'_, T> {
+    m.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The resources of one device.
+pub struct ResourceStore {
+    /// Container used when a node names none.
+    default_container: Arc<str>,
+    held: Mutex<HashMap<Key, Arc<dyn Resource>>>,
+    /// Changes when containers are cleared, so that kernels drop what they remember.
+    generation: std::sync::atomic::AtomicU64,
+}
+
+type Key = (Arc<str>, Arc<str>);
+
+impl ResourceStore {
+    pub fn new(default_container: &str) -> Self {
+        ResourceStore {
+            default_container: default_container.into(),
+            held: Mutex::default(),
+            generation: Default::default(),
+        }
+    }
+
+    pub fn generation(&self) -> u64 {
+        self.generation.load(std::sync::atomic::Ordering::Acquire)
+    }
+
+    pub fn default_container(&self) -> &Arc<str> {
+        &self.default_container
+    }
+
+    fn key(&self, container: &str, name: &str) -> Key {
+        let container = if container.is_empty() { self.default_container.clone() } else { container.into() };
+        (container, name.into())
+    }
+
+    /// The resource of that name, made by `make` if there is none. One of another kind under the name is an error.
+    pub fn get_or_create<R: Resource>(
+        &self,
+        container: &str,
+        name: &str,
+        make: impl FnOnce() -> Result<R>,
+    ) -> Result<Arc<R>> {
+        let mut held = lock(&self.held);
+        let key = self.key(container, name);
+        if let Some(found) = held.get(&key) {
+            return downcast(found, name);
+        }
+        let made = Arc::new(make()?);
+        held.insert(key, made.clone());
+        Ok(made)
+    }
+
+    pub fn get<R: Resource>(&self, container: &str, name: &str) -> Result<Arc<R>> {
+        let key = self.key(container, name);
+        match lock(&self.held).get(&key) {
+            Some(found) => downcast(found, name),
+            None => Err(not_found(format!("no resource '{}/{}' on this device", key.0, key.1))),
+        }
+    }
+
+    /// The resource that a handle stands for: its own pointer if it has one, else by name.
+    pub fn resolve<R: Resource>(&self, handle: &ResourceHandle) -> Result<Arc<R>> {
+        match &handle.target {
+            Some(target) => downcast(target, &handle.name),
+            None => self.get(&handle.container, &handle.name).map_err(|e: Error| match e.code() {
+                crate::error::Code::NotFound => failed_precondition(format!(
+                    "could not find resource '{}/{}': it was never made here, or has been deleted",
+                    handle.container, handle.name
+                )),
+                _ => e,
+            }),
+        }
+    }
+
+    pub fn remove(&self, container: &str, name: &str) -> Result<()> {
+        let key = self.key(container, name);
+        match lock(&self.held).remove(&key) {
+            Some(r) => {
+                self.generation.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
+                r.discard();
+                Ok(())
+            }
+            None => Err(not_found(format!("no resource '{}/{}' on this device", key.0, key.1))),
+        }
+    }
+
+    /// Drops all resources of the containers named; of the default one if none is.
+    pub fn clear(&self, containers: &[String]) {
+        let mut dropped = Vec::new();
+        {
+            let mut held = lock(&self.held);
+            let wanted = |c: &str| match containers {
+                [] => c == &*self.default_container,
+                some => some.iter().any(|s| s == c),
+            };
+            held.retain(|key, r| {
+                let keep = !wanted(&key.0);
+                if !keep {
+                    dropped.push(r.clone());
+                }
+                keep
+            });
+            self.generation.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
+        }
+        dropped.iter().for_each(|r| r.discard());
+    }
+
+    pub fn len(&self) -> usize {
+        lock(&self.held).len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+fn downcast<R: Resource>(found: &Arc<dyn Resource>, name: &str) -> Result<Arc<R>> {
+    let any: Arc<dyn Any + Send + Sync> = found.clone();
+    any.downcast::<R>().map_err(|_| {
+        invalid!("'{name}' is a {}, not the {} that this op works on", found.kind(), short_type_name::<R>())
+    })
+}
+
+fn short_type_name<R>() -> &'static str {
+    let full = std::any::type_name::<R>();
+    full.rsplit("::").next().unwrap_or(full)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Counter;
+    impl Resource for Counter {
+        fn kind(&self) -> &'static str {
+            "Counter"
+        }
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+    }
+    struct Other;
+    impl Resource for Other {
+        fn kind(&self) -> &'static str {
+            "Other"
+        }
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+    }
+
+    #[test]
+    fn resources_are_shared_by_name_and_cleared_by_container() {
+        let store = ResourceStore::new("localhost");
+        let a = store.get_or_create("", "c", || Ok(Counter)).unwrap();
+        let b = store.get_or_create("localhost", "c", || Ok(Counter)).unwrap();
+        assert!(Arc::ptr_eq(&a, &b));
+        assert!(store.get::<Other>("", "c").is_err());
+        store.get_or_create("mine", "c", || Ok(Other)).unwrap();
+        store.clear(&["mine".into()]);
+        assert_eq!(store.len(), 1);
+        store.clear(&[]);
+        assert!(store.is_empty());
+        let forged = ResourceHandle { name: "c".into(), ..Default::default() };
+        assert_eq!(
+            store.resolve::<Counter>(&forged).err().unwrap().code(),
+            crate::error::Code::FailedPrecondition
+        );
+    }
+}

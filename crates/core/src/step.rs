@@ -1,0 +1,72 @@
+//! `DeviceContext`: what a device lends its kernels; `StepContext`: what one step on it adds.
+
+use crate::attr::Func;
+use crate::cancel::Cancellation;
+use crate::error::{Result, unimplemented};
+use crate::rendezvous::{LocalRendezvous, Rendezvous};
+use crate::resource::ResourceStore;
+use crate::tensor::Tensor;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use thalweg_math::pool::Pool;
+
+pub struct DeviceContext {
+    /// `/job:localhost/replica:0/task:0/device:CPU:0`.
+    pub name: Arc<str>,
+    pub incarnation: u64,
+    pub pool: Arc<Pool>,
+    pub resources: Arc<ResourceStore>,
+    /// Fresh seeds for random ops that were given none.
+    pub entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// Where Print and its kin write.
+    pub print: Arc<dyn Fn(&str) + Send + Sync>,
+}
+
+/// Runs functions of the graph's library from inside kernels (a dataset's map function, a call that was not inlined).
+pub trait FunctionRunner: Send + Sync {
+    fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults);
+}
+
+pub type OnResults = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
+
+pub struct StepContext {
+    pub step_id: u64,
+    pub device: Arc<DeviceContext>,
+    pub cancel: Arc<Cancellation>,
+    pub rendezvous: Arc<dyn Rendezvous>,
+    pub functions: Option<Arc<dyn FunctionRunner>>,
+    /// What lives as long as the step: tensor arrays, stacks. Made on first use.
+    scratch: OnceLock<ResourceStore>,
+    names: AtomicU64,
+}
+
+impl StepContext {
+    pub fn new(step_id: u64, device: Arc<DeviceContext>) -> Self {
+        StepContext {
+            step_id,
+            device,
+            cancel: Arc::default(),
+            rendezvous: Arc::new(LocalRendezvous::default()),
+            functions: None,
+            scratch: OnceLock::new(),
+            names: AtomicU64::new(0),
+        }
+    }
+
+    /// Resources that end with the step.
+    pub fn scratch(&self) -> &ResourceStore {
+        self.scratch.get_or_init(|| ResourceStore::new("_step"))
+    }
+
+    /// A number not given out before in this step, for names of scratch resources.
+    pub fn fresh(&self) -> u64 {
+        self.names.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn call(self: &Arc<Self>, f: &Func, args: Vec<Tensor>, done: OnResults) {
+        match &self.functions {
+            Some(runner) => runner.call(f, args, self, done),
+            None => done(Err(unimplemented(format!("no function library to call '{}' from", f.name)))),
+        }
+    }
+}

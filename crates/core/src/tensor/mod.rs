@@ -1,0 +1,247 @@
+//! `Tensor`: a typed, shaped, immutable-unless-unique array.
+//!
+//! Cloning shares memory. Values of at most 16 bytes (scalars) lie in the tensor itself. Reshapes and slices along the
+//! first dimension share the buffer; everything else is row-major and contiguous, so kernels see plain slices.
+
+mod construct;
+mod display;
+mod elements;
+mod object;
+
+pub use object::{Object, Variant, VariantValue};
+
+use crate::buffer::Buffer;
+use crate::dtype::{DataType, Element};
+use crate::error::{Result, internal};
+use crate::invalid;
+use crate::resource::ResourceHandle;
+use crate::shape::Shape;
+use bytes::Bytes;
+use std::sync::Arc;
+
+#[derive(Clone)]
+pub struct Tensor {
+    storage: Storage,
+    shape: Shape,
+    dtype: DataType,
+}
+
+#[derive(Clone)]
+enum Storage {
+    /// At most 16 bytes of plain elements.
+    Inline([u64; 2]),
+    /// Plain elements from a byte offset.
+    Heap(Buffer, usize),
+    /// Elements that are not plain, from an index.
+    Strings(Arc<Vec<Bytes>>, usize),
+    Resources(Arc<Vec<ResourceHandle>>, usize),
+    Variants(Arc<Vec<Variant>>, usize),
+}
+
+const INLINE_BYTES: usize = 16;
+
+impl Tensor {
+    pub fn dtype(&self) -> DataType {
+        self.dtype
+    }
+
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Number of elements.
+    pub fn elements(&self) -> usize {
+        self.shape.elements()
+    }
+
+    pub fn rank(&self) -> usize {
+        self.shape.rank()
+    }
+
+    /// Bytes of plain elements; for strings the bytes they hold.
+    pub fn byte_len(&self) -> usize {
+        match &self.storage {
+            Storage::Strings(items, start) => {
+                items.iter().skip(*start).take(self.elements()).map(Bytes::len).sum()
+            }
+            _ => self.elements() * self.dtype.size(),
+        }
+    }
+
+    /// Whether writing would touch nobody else's view of the memory.
+    pub fn is_unique(&self) -> bool {
+        match &self.storage {
+            Storage::Inline(_) => true,
+            Storage::Heap(b, _) => b.is_unique(),
+            Storage::Strings(a, _) => Arc::strong_count(a) == 1,
+            Storage::Resources(a, _) => Arc::strong_count(a) == 1,
+            Storage::Variants(a, _) => Arc::strong_count(a) == 1,
+        }
+    }
+
+    /// Whether two tensors look at the same memory.
+    pub fn shares_memory_with(&self, other: &Tensor) -> bool {
+        match (&self.storage, &other.storage) {
+            (Storage::Heap(a, i), Storage::Heap(b, j)) => i == j && std::ptr::eq(a.bytes(), b.bytes()),
+            _ => false,
+        }
+    }
+
+    /// The same elements under another shape of as many elements; shares the memory.
+    pub fn reshape(mut self, shape: Shape) -> Result<Tensor> {
+        if shape.elements() != self.elements() {
+            return Err(invalid!(
+                "cannot view {} elements of shape {} as shape {shape} with {} elements",
+                self.elements(),
+                self.shape,
+                shape.elements()
+            ));
+        }
+        self.shape = shape;
+        Ok(self)
+    }
+
+    /// The same bits as another plain type of the same size.
+    pub fn bitcast_same_size(mut self, dtype: DataType) -> Result<Tensor> {
+        if !dtype.is_plain() || dtype.size() != self.dtype.size() {
+            return Err(invalid!("cannot view {} as {dtype}", self.dtype));
+        }
+        if dtype == DataType::Bool && self.dtype != DataType::Bool {
+            return Tensor::from_bytes(dtype, self.shape.clone(), self.bytes()?);
+        }
+        self.dtype = dtype;
+        Ok(self)
+    }
+
+    /// Rows `start..start+len` along the first dimension, sharing the memory.
+    pub fn rows(&self, start: usize, len: usize) -> Result<Tensor> {
+        let rows = self.shape.dim(0)?;
+        if start.checked_add(len).is_none_or(|end| end > rows) {
+            return Err(invalid!("rows {start}..{start}+{len} of a tensor with {rows} rows"));
+        }
+        let row: usize = self.shape[1..].iter().product();
+        let shape = self.shape.with(0, len)?;
+        let skip = start * row;
+        let storage = match &self.storage {
+            Storage::Inline(_) => {
+                return Tensor::from_bytes(self.dtype, shape, self.bytes_at(skip, len * row)?);
+            }
+            Storage::Heap(b, at) => Storage::Heap(b.clone(), at + skip * self.dtype.size()),
+            Storage::Strings(a, at) => Storage::Strings(a.clone(), at + skip),
+            Storage::Resources(a, at) => Storage::Resources(a.clone(), at + skip),
+            Storage::Variants(a, at) => Storage::Variants(a.clone(), at + skip),
+        };
+        Ok(Tensor { storage, shape, dtype: self.dtype })
+    }
+
+    fn bytes_at(&self, element: usize, elements: usize) -> Result<&[u8]> {
+        let size = self.dtype.size();
+        self.bytes()?
+            .get(element * size..(element + elements) * size)
+            .ok_or_else(|| internal("tensor slice past its end"))
+    }
+
+    /// The elements as bytes, row-major, in the machine's order.
+    pub fn bytes(&self) -> Result<&[u8]> {
+        let len = self.elements() * self.dtype.size();
+        match &self.storage {
+            Storage::Inline(words) => Ok(&bytemuck::cast_slice(words)[..len]),
+            Storage::Heap(b, at) => Ok(&b.bytes()[*at..*at + len]),
+            _ => Err(invalid!("a {} tensor has no plain bytes", self.dtype)),
+        }
+    }
+
+    fn need<T: Element>(&self) -> Result<()> {
+        if self.dtype == T::DTYPE {
+            Ok(())
+        } else {
+            Err(invalid!("needs a {} tensor, got {}", T::DTYPE, self.dtype))
+        }
+    }
+
+    /// The elements, row-major.
+    pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
+        self.need::<T>()?;
+        Ok(elements::typed(self.bytes()?))
+    }
+
+    /// The elements for writing; copies them first if the memory is shared.
+    pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T]> {
+        self.need::<T>()?;
+        Ok(elements::typed_mut(self.bytes_mut()?))
+    }
+
+    /// The bytes for writing; copies them first if the memory is shared.
+    pub fn bytes_mut(&mut self) -> Result<&mut [u8]> {
+        if !self.is_unique() {
+            *self = Tensor::from_bytes(self.dtype, self.shape.clone(), self.bytes()?)?;
+        }
+        let len = self.elements() * self.dtype.size();
+        match &mut self.storage {
+            Storage::Inline(words) => Ok(&mut bytemuck::cast_slice_mut(words)[..len]),
+            Storage::Heap(b, at) => {
+                let at = *at;
+                b.bytes_mut()
+                    .map(|bytes| &mut bytes[at..at + len])
+                    .ok_or_else(|| internal("buffer became shared"))
+            }
+            _ => Err(invalid!("a {} tensor has no plain bytes", self.dtype)),
+        }
+    }
+
+    /// The one element of a scalar (or of any tensor with one element).
+    pub fn to_scalar<T: Element>(&self) -> Result<T> {
+        match self.as_slice::<T>()? {
+            [one] => Ok(*one),
+            _ => Err(invalid!("needs a scalar, got shape {}", self.shape)),
+        }
+    }
+
+    pub fn strings(&self) -> Result<&[Bytes]> {
+        match &self.storage {
+            Storage::Strings(a, at) => Ok(&a[*at..*at + self.elements()]),
+            _ => Err(invalid!("needs a string tensor, got {}", self.dtype)),
+        }
+    }
+
+    pub fn resources(&self) -> Result<&[ResourceHandle]> {
+        match &self.storage {
+            Storage::Resources(a, at) => Ok(&a[*at..*at + self.elements()]),
+            _ => Err(invalid!("needs a resource tensor, got {}", self.dtype)),
+        }
+    }
+
+    pub fn variants(&self) -> Result<&[Variant]> {
+        match &self.storage {
+            Storage::Variants(a, at) => Ok(&a[*at..*at + self.elements()]),
+            _ => Err(invalid!("needs a variant tensor, got {}", self.dtype)),
+        }
+    }
+
+    /// Elements as `i64`, for tensors of indices, axes and shapes that may be int32 or int64 (or narrower).
+    pub fn to_i64s(&self) -> Result<Vec<i64>> {
+        Ok(match self.dtype {
+            DataType::Int32 => self.as_slice::<i32>()?.iter().map(|v| *v as i64).collect(),
+            DataType::Int64 => self.as_slice::<i64>()?.to_vec(),
+            DataType::Int16 => self.as_slice::<i16>()?.iter().map(|v| *v as i64).collect(),
+            DataType::Int8 => self.as_slice::<i8>()?.iter().map(|v| *v as i64).collect(),
+            DataType::Uint8 => self.as_slice::<u8>()?.iter().map(|v| *v as i64).collect(),
+            DataType::Uint16 => self.as_slice::<u16>()?.iter().map(|v| *v as i64).collect(),
+            DataType::Uint32 => self.as_slice::<u32>()?.iter().map(|v| *v as i64).collect(),
+            other => return Err(invalid!("needs integers, got {other}")),
+        })
+    }
+
+    /// Bitwise equality of plain tensors, elementwise equality of strings.
+    pub fn same_bits(&self, other: &Tensor) -> bool {
+        self.dtype == other.dtype
+            && self.shape == other.shape
+            && match (self.bytes(), other.bytes()) {
+                (Ok(a), Ok(b)) => a == b,
+                _ => matches!((self.strings(), other.strings()), (Ok(a), Ok(b)) if a == b),
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests;

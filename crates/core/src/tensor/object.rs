@@ -1,0 +1,79 @@
+//! Elements that are not plain bytes: strings, resource handles, variants.
+
+use super::{Storage, Tensor};
+use crate::dtype::DataType;
+use crate::resource::ResourceHandle;
+use bytes::Bytes;
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// A value of any kind in a tensor of type variant: a dataset, a list of tensors, an optional.
+pub trait VariantValue: Any + Send + Sync {
+    /// The name under which the value crosses the wire, e.g. `tensorflow::TensorList`.
+    fn type_name(&self) -> &'static str;
+    fn as_any(&self) -> &dyn Any;
+}
+
+/// A shared variant value, or nothing.
+#[derive(Clone, Default)]
+pub struct Variant(pub Option<Arc<dyn VariantValue>>);
+
+impl Variant {
+    pub fn new(value: impl VariantValue) -> Self {
+        Variant(Some(Arc::new(value)))
+    }
+
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        self.0.as_ref().and_then(|v| v.as_any().downcast_ref())
+    }
+}
+
+impl fmt::Debug for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<{}>", self.0.as_ref().map_or("empty variant", |v| v.type_name()))
+    }
+}
+
+/// The element types that are not plain.
+pub trait Object: Clone + Default + Send + Sync + 'static {
+    const DTYPE: DataType;
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    fn store(items: Arc<Vec<Self>>) -> Storage;
+    /// The elements of a tensor of this type.
+    fn of(t: &Tensor) -> crate::error::Result<&[Self]>;
+}
+
+impl Object for Bytes {
+    const DTYPE: DataType = DataType::String;
+    #[allow(private_interfaces)]
+    fn store(items: Arc<Vec<Self>>) -> Storage {
+        Storage::Strings(items, 0)
+    }
+    fn of(t: &Tensor) -> crate::error::Result<&[Self]> {
+        t.strings()
+    }
+}
+
+impl Object for ResourceHandle {
+    const DTYPE: DataType = DataType::Resource;
+    #[allow(private_interfaces)]
+    fn store(items: Arc<Vec<Self>>) -> Storage {
+        Storage::Resources(items, 0)
+    }
+    fn of(t: &Tensor) -> crate::error::Result<&[Self]> {
+        t.resources()
+    }
+}
+
+impl Object for Variant {
+    const DTYPE: DataType = DataType::Variant;
+    #[allow(private_interfaces)]
+    fn store(items: Arc<Vec<Self>>) -> Storage {
+        Storage::Variants(items, 0)
+    }
+    fn of(t: &Tensor) -> crate::error::Result<&[Self]> {
+        t.variants()
+    }
+}

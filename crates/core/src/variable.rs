@@ -1,0 +1,91 @@
+//! `Variable`: a tensor that outlives the step, behind both reference variables and resource variables.
+
+use crate::dtype::DataType;
+use crate::error::{Result, failed_precondition};
+use crate::invalid;
+use crate::resource::{Resource, lock};
+use crate::shape::PartialShape;
+use crate::tensor::Tensor;
+use std::any::Any;
+use std::sync::{Arc, Mutex};
+
+pub struct Variable {
+    pub name: Arc<str>,
+    pub dtype: DataType,
+    /// What shape values may have.
+    pub shape: PartialShape,
+    value: Mutex<Option<Tensor>>,
+}
+
+impl Variable {
+    pub fn new(name: &str, dtype: DataType, shape: PartialShape) -> Self {
+        Variable { name: name.into(), dtype, shape, value: Mutex::new(None) }
+    }
+
+    /// The current value; later changes do not touch what was read.
+    pub fn read(&self) -> Result<Tensor> {
+        lock(&self.value).clone().ok_or_else(|| self.uninitialised())
+    }
+
+    pub fn get(&self) -> Option<Tensor> {
+        lock(&self.value).clone()
+    }
+
+    pub fn is_initialised(&self) -> bool {
+        lock(&self.value).is_some()
+    }
+
+    fn uninitialised(&self) -> crate::error::Error {
+        failed_precondition(format!("Attempting to use uninitialized value {}", self.name))
+    }
+
+    fn check_type(&self, dtype: DataType) -> Result<()> {
+        if dtype == self.dtype {
+            return Ok(());
+        }
+        Err(invalid!("variable {} holds {}, got {dtype}", self.name, self.dtype))
+    }
+
+    /// Replaces the value. With `same_shape`, a value of a shape the variable was not made for is refused.
+    pub fn assign(&self, value: Tensor, same_shape: bool) -> Result<()> {
+        self.check_type(value.dtype())?;
+        if same_shape && !self.shape.allows(value.shape()) {
+            return Err(invalid!(
+                "variable {} has shape {}, cannot assign a value of shape {}",
+                self.name,
+                self.shape,
+                value.shape()
+            ));
+        }
+        let old = lock(&self.value).replace(value);
+        drop(old); // Freed outside the lock.
+        Ok(())
+    }
+
+    /// Changes the value in place, under the variable's lock: no other update is lost, none is seen half done.
+    /// The closure gets the sole reference to the memory whenever no reader holds the old value. An error leaves
+    /// the variable as the closure left it, so closures check before they write.
+    pub fn update<R>(&self, change: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
+        let mut value = lock(&self.value);
+        match value.as_mut() {
+            Some(t) => change(t),
+            None => Err(self.uninitialised()),
+        }
+    }
+
+    pub fn clear(&self) {
+        lock(&self.value).take();
+    }
+}
+
+impl Resource for Variable {
+    fn kind(&self) -> &'static str {
+        "Variable"
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn discard(&self) {
+        self.clear();
+    }
+}

@@ -1,0 +1,42 @@
+//! `Shape`: the sizes of a tensor's dimensions, as a tensor.
+
+use crate::prelude::*;
+
+pub static SHAPE: Op = Op {
+    name: "Shape",
+    doc: "The shape of the input, as a vector.",
+    inputs: &["input: T"],
+    outputs: &["output: out_type"],
+    attrs: &["T: type", "out_type: {int32, int64} = DT_INT32"],
+    shape: |c| Ok(vec![PartialShape::vector(c.input(0).rank().map_or(-1, |r| r as i64))]),
+    grad: Stops,
+    kernels: cpu!(run),
+    cases: |r| {
+        vec![
+            Case::new(vec![r.tensor(&[2, 3])]),
+            Case::new(vec![r.tensor(&[])]).attr("out_type", DataType::Int64),
+        ]
+    },
+    ..Op::PURE
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let dims = c.shape(0)?.to_i64();
+    let out = int_tensor(c.output_type(0)?, &dims)?;
+    c.set(0, out);
+    Ok(())
+}
+
+/// A vector of sizes in the integer type asked for; a size that does not fit is an error.
+pub fn int_tensor(dtype: DataType, values: &[i64]) -> Result<Tensor> {
+    if dtype == DataType::Int64 {
+        return Tensor::vector(values);
+    }
+    let narrow: Result<Vec<i32>> = values
+        .iter()
+        .map(|v| {
+            i32::try_from(*v).map_err(|_| invalid!("size {v} does not fit int32; ask for out_type int64"))
+        })
+        .collect();
+    Tensor::vector(&narrow?)
+}

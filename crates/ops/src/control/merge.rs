@@ -1,0 +1,41 @@
+//! `Merge`: the first of its inputs that comes alive, and which one it was.
+
+use crate::prelude::*;
+
+pub static MERGE: Op = Op {
+    name: "Merge",
+    doc: "Passes on the first live input, with its index.",
+    inputs: &["inputs: N * T"],
+    outputs: &["output: T", "value_index: int32"],
+    attrs: &["T: type", "N: int >= 1"],
+    shape,
+    kernels: cpu!(run),
+    class: Class::Merge,
+    ..Op::PURE
+};
+
+pub static REF_MERGE: Op = Op {
+    name: "RefMerge",
+    doc: "Merge for references.",
+    inputs: &["inputs: N * Ref(T)"],
+    outputs: &["output: Ref(T)", "value_index: int32"],
+    ..MERGE
+};
+
+fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
+    let first = c.input(0);
+    let common = c.inputs.iter().fold(first, |s, other| s.common(other));
+    Ok(vec![common, PartialShape::scalar()])
+}
+
+/// The executor hands over the one live input as input 0 and its index as input 1.
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let index = c.take(1)?;
+    let value = match c.reference(0) {
+        Ok(v) => Value::Ref(v.clone()),
+        Err(_) => Value::Tensor(c.take(0)?),
+    };
+    c.set(0, value);
+    c.set(1, index);
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! `Switch`: sends its input to the output that the predicate picks; the other output is dead.
+
+use crate::prelude::*;
+
+pub static SWITCH: Op = Op {
+    name: "Switch",
+    doc: "Passes `data` to output_true if `pred`, else to output_false; the other output is dead.",
+    inputs: &["data: T", "pred: bool"],
+    outputs: &["output_false: T", "output_true: T"],
+    attrs: &["T: type"],
+    shape,
+    kernels: cpu!(run),
+    class: Class::Switch,
+    ..Op::PURE
+};
+
+pub static REF_SWITCH: Op = Op {
+    name: "RefSwitch",
+    doc: "Switch for a reference.",
+    inputs: &["data: Ref(T)", "pred: bool"],
+    outputs: &["output_false: Ref(T)", "output_true: Ref(T)"],
+    kernels: cpu!(run_ref),
+    ..SWITCH
+};
+
+fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
+    c.scalar(1)?;
+    c.all(c.input(0))
+}
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let side = c.scalar::<bool>(1)? as usize;
+    let x = c.take(0)?;
+    c.set(side, x);
+    Ok(())
+}
+
+fn run_ref(c: &mut OpCall<'_>) -> Result<()> {
+    let side = c.scalar::<bool>(1)? as usize;
+    let x = c.reference(0)?.clone();
+    c.set(side, Value::Ref(x));
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! Elementwise ops: one function of elements, applied over whole tensors, with broadcasting for two inputs.
+//!
+//! The planning (shapes, broadcasting, memory) is plain code compiled once per type; only the runs over contiguous
+//! elements are compiled per op.
+
+use crate::broadcast::BroadcastPlan;
+use crate::prelude::*;
+use std::ops::Range;
+use std::sync::Mutex;
+
+/// Elements a thread takes at a time: enough work to be worth a hand-over.
+pub const GRAIN: usize = 32 * 1024;
+
+/// Output 0 = `f` of each element of input 0.
+pub fn unary<T: Element, O: Element>(c: &mut OpCall<'_>, f: impl Fn(T) -> O + Copy + Sync) -> Result<()> {
+    let x = c.input(0)?;
+    if x.rank() == 0 {
+        let y = f(x.to_scalar::<T>()?);
+        c.set(0, Tensor::scalar(y));
+        return Ok(());
+    }
+    unary_tensor(c, &|x: &[T], y: &mut [O]| {
+        for (x, y) in x.iter().zip(y) {
+            *y = f(*x);
+        }
+    })
+}
+
+type UnaryRun<'a, T, O> = &'a (dyn Fn(&[T], &mut [O]) + Sync);
+
+/// As `unary`, with the function of a run of elements given: for vectorised implementations.
+pub fn unary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, run: UnaryRun<'_, T, O>) -> Result<()> {
+    let shape = c.shape(0)?.clone();
+    let par = c.par();
+    if T::DTYPE == O::DTYPE {
+        if let Some(mut t) = c.reuse(0, O::DTYPE, &shape) {
+            for_chunks(par, t.as_mut_slice::<O>()?, &|_, out| {
+                in_tiles(out, |old: &[O], _, out| run(same_type(old), out))
+            });
+            c.set(0, t);
+            return Ok(());
+        }
+    }
+    let mut out = Tensor::uninit(O::DTYPE, shape)?;
+    let x = c.slice::<T>(0)?;
+    for_chunks(par, out.as_mut_slice::<O>()?, &|r, out| run(&x[r], out));
+    c.set(0, out);
+    Ok(())
+}
+
+/// Output 0 = `f` of the elements of inputs 0 and 1, broadcast together.
+pub fn binary<T: Element, O: Element>(c: &mut OpCall<'_>, f: impl Fn(T, T) -> O + Copy + Sync) -> Result<()> {
+    let (a, b) = (c.input(0)?, c.input(1)?);
+    if a.rank() == 0 && b.rank() == 0 {
+        let z = f(a.to_scalar::<T>()?, b.to_scalar::<T>()?);
+        c.set(0, Tensor::scalar(z));
+        return Ok(());
+    }
+    binary_tensor(
+        c,
+        &Runs {
+            both: &|a: &[T], b: &[T], out: &mut [O]| {
+                for ((a, b), out) in a.iter().zip(b).zip(out) {
+                    *out = f(*a, *b);
+                }
+            },
+            right_one: &|a: &[T], b: T, out: &mut [O]| {
+                for (a, out) in a.iter().zip(out) {
+                    *out = f(*a, b);
+                }
+            },
+            left_one: &|a: T, b: &[T], out: &mut [O]| {
+                for (b, out) in b.iter().zip(out) {
+                    *out = f(a, *b);
+                }
+            },
+        },
+    )
+}
+
+/// The three kinds of runs that broadcasting comes down to.
+pub struct Runs<'a, T, O> {
+    pub both: &'a (dyn Fn(&[T], &[T], &mut [O]) + Sync),
+    pub right_one: &'a (dyn Fn(&[T], T, &mut [O]) + Sync),
+    pub left_one: &'a (dyn Fn(T, &[T], &mut [O]) + Sync),
+}
+
+pub fn binary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, runs: &Runs<'_, T, O>) -> Result<()> {
+    let plan = BroadcastPlan::new(c.shape(0)?, c.shape(1)?)?;
+    let par = c.par();
+    if T::DTYPE == O::DTYPE && plan.is_simple() {
+        if let Some(mut t) = c.reuse(0, O::DTYPE, plan.shape()) {
+            let b = c.slice::<T>(1)?;
+            for_chunks(par, t.as_mut_slice::<O>()?, &|r, out| {
+                in_tiles(out, |old: &[O], at, out| match b {
+                    [one] => (runs.right_one)(same_type(old), *one, out),
+                    _ => (runs.both)(same_type(old), &b[r.start + at..][..out.len()], out),
+                })
+            });
+            c.set(0, t);
+            return Ok(());
+        }
+        if let Some(mut t) = c.reuse(1, O::DTYPE, plan.shape()) {
+            let a = c.slice::<T>(0)?;
+            for_chunks(par, t.as_mut_slice::<O>()?, &|r, out| {
+                in_tiles(out, |old: &[O], at, out| match a {
+                    [one] => (runs.left_one)(*one, same_type(old), out),
+                    _ => (runs.both)(&a[r.start + at..][..out.len()], same_type(old), out),
+                })
+            });
+            c.set(0, t);
+            return Ok(());
+        }
+    }
+    let mut out = Tensor::uninit(O::DTYPE, plan.shape().clone())?;
+    let (a, b) = (c.slice::<T>(0)?, c.slice::<T>(1)?);
+    let values = out.as_mut_slice::<O>()?;
+    if plan.is_simple() {
+        for_chunks(par, values, &|r, out| match (a, b) {
+            (_, [one]) if a.len() > 1 => (runs.right_one)(&a[r], *one, out),
+            ([one], _) if b.len() > 1 => (runs.left_one)(*one, &b[r], out),
+            _ => (runs.both)(&a[r.clone()], &b[r], out),
+        });
+    } else {
+        broadcast_rows(&plan, a, b, values, runs);
+    }
+    c.set(0, out);
+    Ok(())
+}
+
+/// The general case: row by row along the innermost dimension.
+fn broadcast_rows<T: Element, O: Element>(
+    plan: &BroadcastPlan,
+    a: &[T],
+    b: &[T],
+    out: &mut [O],
+    runs: &Runs<'_, T, O>,
+) {
+    let row = plan.row();
+    if row == 0 {
+        return;
+    }
+    let (a_step, b_step) = plan.row_steps();
+    let mut walk = plan.walk();
+    for out in out.chunks_mut(row) {
+        let (i, j) = walk.next_offsets();
+        match (a_step, b_step) {
+            (1, 1) => (runs.both)(&a[i..i + row], &b[j..j + row], out),
+            (1, _) => (runs.right_one)(&a[i..i + row], b[j], out),
+            (_, 1) => (runs.left_one)(a[i], &b[j..j + row], out),
+            _ => (runs.both)(&[a[i]], &[b[j]], &mut out[..1]),
+        }
+        if a_step == 0 && b_step == 0 {
+            let first = out[0];
+            out.fill(first);
+        }
+    }
+}
+
+/// Splits a slice into disjoint chunks over threads.
+pub fn for_chunks<O: Send>(
+    par: &dyn thalweg_math::parallel::Parallel,
+    out: &mut [O],
+    body: &(dyn Fn(Range<usize>, &mut [O]) + Sync),
+) {
+    for_chunks_of(par, out, 1, GRAIN, body)
+}
+
+/// As `for_chunks`, with the slice in items of `item` elements and at least `grain` items to a chunk. The range is in items.
+pub fn for_chunks_of<O: Send>(
+    par: &dyn thalweg_math::parallel::Parallel,
+    out: &mut [O],
+    item: usize,
+    grain: usize,
+    body: &(dyn Fn(Range<usize>, &mut [O]) + Sync),
+) {
+    let items = out.len() / item.max(1);
+    let grain = grain.max(1);
+    if items <= grain || par.threads() == 1 {
+        if !out.is_empty() {
+            body(0..items, out);
+        }
+        return;
+    }
+    // Each chunk is taken by the one range that covers it; the locks are never contended.
+    let chunks: Vec<Mutex<&mut [O]>> = out.chunks_mut(grain * item).map(Mutex::new).collect();
+    par.run_ranges(chunks.len(), 1, &|range| {
+        for i in range {
+            let mut chunk = thalweg_core::resource::lock(&chunks[i]);
+            let start = i * grain;
+            body(start..start + chunk.len() / item, &mut chunk);
+        }
+    });
+}
+
+/// Elements copied aside at a time when a result replaces its own input.
+const TILE: usize = 256;
+
+/// Calls `run(old values, offset, new values)` tile by tile. The copy keeps input and output apart, so that the
+/// run's loop vectorises; it stays in the first-level cache.
+fn in_tiles<O: Element>(out: &mut [O], run: impl Fn(&[O], usize, &mut [O])) {
+    let mut old = [O::default(); TILE];
+    for (i, chunk) in out.chunks_mut(TILE).enumerate() {
+        let old = &mut old[..chunk.len()];
+        old.copy_from_slice(chunk);
+        run(old, i * TILE, chunk);
+    }
+}
+
+/// A slice of `O` as one of `T` where both are the same type (same dtype).
+fn same_type<T: Element, O: Element>(x: &[O]) -> &[T] {
+    let any: &dyn std::any::Any = &T::default();
+    debug_assert!(any.is::<O>());
+    if T::DTYPE != O::DTYPE {
+        return &[];
+    }
+    // SAFETY: each dtype belongs to exactly one element type, so T and O are the same type.
+    unsafe { std::slice::from_raw_parts(x.as_ptr().cast::<T>(), x.len()) }
+}
+
+/// The loop of a one-input tile.
+#[inline]
+pub fn tile1<T: Copy, O>(x: &[T], y: &mut [O], f: impl Fn(T) -> O) {
+    for (x, y) in x.iter().zip(y) {
+        *y = f(*x);
+    }
+}
+
+/// The loop of a two-input tile.
+#[inline]
+pub fn tile2<T: Copy, O>(x: &[T], y: &[T], z: &mut [O], f: impl Fn(T, T) -> O) {
+    for ((x, y), z) in x.iter().zip(y).zip(z) {
+        *z = f(*x, *y);
+    }
+}

@@ -1,0 +1,26 @@
+//! Pieces that many gradient rules share.
+
+use crate::prelude::*;
+
+/// Sums a gradient over the dimensions along which `x` was broadcast, back to the shape of `x`.
+pub fn sum_to_shape_of(g: &mut GradCall<'_>, dx: Output, x: Output, other: Output) -> Result<Output> {
+    let (sx, so) = (g.graph.shape(x), g.graph.shape(other));
+    if sx.is_fully_known() && sx == so {
+        return Ok(dx);
+    }
+    let (shape_x, shape_other) = (g.shape_of(x)?, g.shape_of(other)?);
+    let axes = g.op("BroadcastGradientArgs", [shape_x.into(), shape_other.into()], &[])?;
+    let summed = g.op("Sum", [dx.into(), axes.into()], &[("keep_dims", Attr::Bool(false))])?;
+    g.binary("Reshape", summed, shape_x)
+}
+
+/// The gradients of `f(x, y)` elementwise: both partial products summed back to their input's shape.
+pub fn broadcast_pair(g: &mut GradCall<'_>, dx: Output, dy: Output) -> Result<Vec<Grad>> {
+    let (x, y) = (g.x[0], g.x[1]);
+    Ok(vec![sum_to_shape_of(g, dx, x, y)?.into(), sum_to_shape_of(g, dy, y, x)?.into()])
+}
+
+/// The conjugate, where the type is complex.
+pub fn conj(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
+    if g.graph.dtype(x).is_complex() { g.unary("Conj", x) } else { Ok(x) }
+}

@@ -1,0 +1,20 @@
+//! What an op file needs: `use crate::prelude::*;`.
+
+pub use crate::elementwise::{binary, tile1, tile2, unary};
+pub use crate::number::{ComplexNumber, Float, Number, Real};
+pub use std::sync::Arc;
+pub use thalweg_core::attr::{Attr, Attrs, Func};
+pub use thalweg_core::case::{Case, CaseGen, int_vector};
+pub use thalweg_core::dtype::{Complex32, ComplexDouble, DataType, Element, bf16, f16};
+pub use thalweg_core::error::*;
+pub use thalweg_core::grad::{Arg, Grad, GradCall, Output};
+pub use thalweg_core::kernel::{
+    AsyncCall, AsyncKernel, Done, Input, Kernel, KernelNode, OpCall, Outputs, Value, outputs,
+};
+pub use thalweg_core::op::Gradient::{Missing, Rule, Stops};
+pub use thalweg_core::op::{Class, KernelRow, Make, Op, Tile};
+pub use thalweg_core::shape::{PartialShape, Shape, merge_dim};
+pub use thalweg_core::shape_call::{self, ShapeCall, axis_in_range, broadcast, same_as_input};
+pub use thalweg_core::tensor::{Object, Tensor, Variant};
+pub use thalweg_core::variable::Variable;
+pub use thalweg_core::{cpu, cpu_row, invalid};

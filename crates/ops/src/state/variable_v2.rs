@@ -1,0 +1,28 @@
+//! `VariableV2`: a reference variable.
+
+use super::named::{Place, Remembered};
+use crate::prelude::*;
+
+pub static VARIABLE_V2: Op = Op {
+    name: "VariableV2",
+    doc: "A variable that keeps its value between runs; the output is a reference to it.",
+    outputs: &["ref: Ref(dtype)"],
+    attrs: &["shape: shape", "dtype: type", "container: string = ''", "shared_name: string = ''"],
+    shape: |c| Ok(vec![c.attrs.shape("shape")?.clone()]),
+    kernels: cpu!(make prepare),
+    ..Op::STATEFUL
+};
+
+fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    let variable = Remembered::new(Place::of(node)?);
+    let (dtype, shape) = (node.attrs.dtype("dtype")?, node.attrs.shape("shape")?.clone());
+    Ok(Box::new(move |c: &mut OpCall<'_>| {
+        let v =
+            variable.get(&c.step.device.resources, |name| Ok(Variable::new(name, dtype, shape.clone())))?;
+        if v.dtype != dtype {
+            return Err(invalid!("variable {} holds {}, this node wants {dtype}", v.name, v.dtype));
+        }
+        c.set(0, Value::Ref(v));
+        Ok(())
+    }))
+}

@@ -1,0 +1,123 @@
+//! For the tests beside the ops: one call of one op, without a graph.
+
+use crate::prelude::*;
+use std::sync::OnceLock;
+use thalweg_core::direct;
+use thalweg_core::registry::Registry;
+use thalweg_core::resource::ResourceStore;
+use thalweg_core::step::{DeviceContext, StepContext};
+use thalweg_math::pool::Pool;
+
+fn registry() -> &'static Registry {
+    static REGISTRY: OnceLock<Registry> = OnceLock::new();
+    REGISTRY.get_or_init(crate::registry)
+}
+
+/// A step on a device of its own with that many threads.
+pub fn step(threads: usize) -> Arc<StepContext> {
+    let device = DeviceContext {
+        name: "/job:localhost/replica:0/task:0/device:CPU:0".into(),
+        incarnation: 1,
+        pool: Pool::new(threads).unwrap(),
+        resources: Arc::new(ResourceStore::new("localhost")),
+        entropy: Arc::new(|| 42),
+        print: Arc::new(|_| {}),
+    };
+    Arc::new(StepContext::new(1, Arc::new(device)))
+}
+
+/// Runs an op: `call("AddV2", &[a, b], &[("T", ..)])`. Type attrs follow from the inputs.
+pub fn call(op: &str, inputs: &[Tensor], attrs: &[(&'static str, Attr)]) -> Result<Vec<Tensor>> {
+    call_in(&step(1), op, inputs, attrs)
+}
+
+/// As `call`, in a given step: for ops that share resources.
+pub fn call_in(
+    step: &Arc<StepContext>,
+    op: &str,
+    inputs: &[Tensor],
+    attrs: &[(&'static str, Attr)],
+) -> Result<Vec<Tensor>> {
+    direct::call(registry(), step, op, inputs.to_vec(), attrs.iter().cloned().collect())
+}
+
+/// A float tensor of this shape.
+pub fn floats(dims: &[usize], values: &[f32]) -> Tensor {
+    Tensor::from_slice(Shape::new(dims).unwrap(), values).unwrap()
+}
+
+pub fn ints(dims: &[usize], values: &[i32]) -> Tensor {
+    Tensor::from_slice(Shape::new(dims).unwrap(), values).unwrap()
+}
+
+/// The code of the error that a call must give.
+pub fn code(result: Result<Vec<Tensor>>) -> Code {
+    result.map(|_| ()).expect_err("the call should fail").code()
+}
+
+#[test]
+fn every_signature_parses_and_names_are_unique() {
+    let mut seen = std::collections::HashSet::new();
+    for op in crate::ALL.iter().copied().flatten() {
+        assert!(seen.insert(op.name), "{} is listed twice", op.name);
+        registry().signature(op).unwrap();
+        assert!(!op.doc.is_empty(), "{} has no doc line", op.name);
+    }
+}
+
+#[test]
+fn every_case_runs_and_has_the_shape_inferred() {
+    use thalweg_core::shape_call::ShapeSource;
+    struct Known<'a>(&'a [Tensor]);
+    impl ShapeSource for Known<'_> {
+        fn constant(&self, i: usize) -> Option<Tensor> {
+            self.0.get(i).cloned()
+        }
+        fn as_shape(&self, _: usize) -> Option<PartialShape> {
+            None
+        }
+        fn handle(&self, _: usize) -> Option<(DataType, PartialShape)> {
+            None
+        }
+    }
+    let step = step(2);
+    for op in crate::ALL.iter().copied().flatten() {
+        for case in (op.cases)(&mut CaseGen::new(1)) {
+            let attrs: Attrs = case.attrs.iter().cloned().collect();
+            let node = direct::node_for(registry(), op, &case.inputs, attrs.clone())
+                .unwrap_or_else(|e| panic!("{}: {e}", op.name));
+            let shapes: Vec<PartialShape> = case.inputs.iter().map(|t| t.shape().into()).collect();
+            let unknown = vec![PartialShape::unknown(); shapes.len()];
+            let infer = |inputs: &[PartialShape], source: &dyn ShapeSource| {
+                let call = ShapeCall {
+                    inputs,
+                    attrs: &node.attrs,
+                    args: &node.args,
+                    outputs: node.outputs.len(),
+                    source,
+                };
+                (op.shape)(&call).unwrap_or_else(|e| panic!("shape of {}: {e}", op.name))
+            };
+            let results = direct::call(registry(), &step, op.name, case.inputs.clone(), attrs)
+                .unwrap_or_else(|e| panic!("{}: {e}", op.name));
+            let known = Known(&case.inputs);
+            for inferred in [
+                infer(&shapes, &known),
+                infer(&shapes, &shape_call::NoSource),
+                infer(&unknown, &shape_call::NoSource),
+                infer(&unknown, &known),
+            ] {
+                assert_eq!(inferred.len(), results.len(), "{}: number of outputs", op.name);
+                for (i, (s, t)) in inferred.iter().zip(&results).enumerate() {
+                    assert!(
+                        s.allows(t.shape()),
+                        "{} output {i}: inferred {s}, computed {}",
+                        op.name,
+                        t.shape()
+                    );
+                    assert_eq!(t.dtype(), node.outputs[i].dtype, "{} output {i}", op.name);
+                }
+            }
+        }
+    }
+}
