@@ -4,3 +4,6 @@
 pub mod parallel;
 /// Worker threads.
 pub mod pool;
+pub mod random;
+mod shared;
+mod simd;
