@@ -1,0 +1,70 @@
+//! Classes drawn in proportion to the exponentials of logits.
+
+use super::philox::{BLOCK, Philox, Words};
+use super::real::unit_f64;
+use super::state::BLOCKS_PER_OUTPUT;
+use crate::parallel::Parallel;
+use crate::shared::SharedMut;
+
+/// Words that one draw uses.
+const WORDS: usize = 2;
+
+/// Blocks that an execution of `Multinomial` reserves.
+pub fn categorical_blocks(rows: u64, samples: u64) -> u64 {
+    rows * samples.next_multiple_of(4) * WORDS as u64 * BLOCKS_PER_OUTPUT
+}
+
+/// Fills `out`, of shape `[rows, samples]`, with classes drawn by the rows of
+/// `logits`, of shape `[rows, classes]`. Logits that are not finite are never
+/// drawn.
+///
+/// The draws are those of TensorFlow when one thread does all rows; with more,
+/// TensorFlow's depend on how it splits them.
+pub fn categorical<T: Copy + Sync + Into<f64>>(
+    parallel: &dyn Parallel,
+    stream: Philox,
+    logits: &[T],
+    classes: usize,
+    samples: usize,
+    out: &mut [i64],
+) {
+    let rows = logits.len() / classes;
+    assert_eq!((logits.len(), out.len()), (rows * classes, rows * samples));
+    let out = SharedMut::new(out);
+    let grain = (1 << 14) / (classes + 4 * samples) + 1;
+    parallel.run_ranges(rows, grain, &|range| {
+        let mut cumulative = Vec::with_capacity(classes);
+        let mut words = words_from(stream, range.start * samples * WORDS);
+        for row in range {
+            accumulate(&logits[row * classes..][..classes], &mut cumulative);
+            // SAFETY: rows do not overlap, and no two ranges hold the same row.
+            let out = unsafe { out.range(row * samples..(row + 1) * samples) };
+            let total = cumulative.last().copied().unwrap_or(0.0);
+            for class in out {
+                let (high, low) = (words.next_word(), words.next_word());
+                let target = unit_f64(high, low) * total;
+                *class = cumulative.partition_point(|&sum| sum <= target) as i64;
+            }
+        }
+    });
+}
+
+fn words_from(stream: Philox, word: usize) -> Words {
+    let mut words = Words::new(stream.skipped((word / BLOCK) as u64));
+    for _ in 0..word % BLOCK {
+        words.next_word();
+    }
+    words
+}
+
+/// Running sums of the exponentials, scaled so that none overflows.
+fn accumulate<T: Copy + Into<f64>>(logits: &[T], cumulative: &mut Vec<f64>) {
+    let finite = |&logit: &T| Some(logit.into()).filter(|x: &f64| x.is_finite());
+    let max = logits.iter().filter_map(finite).fold(f64::MIN, f64::max);
+    let mut sum = 0.0;
+    cumulative.clear();
+    cumulative.extend(logits.iter().map(|logit| {
+        sum += finite(logit).map_or(0.0, |x| (x - max).exp());
+        sum
+    }));
+}

@@ -1,0 +1,137 @@
+//! Where along an axis the largest or smallest element is.
+
+use std::ops::Range;
+
+use crate::parallel::Parallel;
+use crate::shared::SharedMut;
+use crate::simd::{Loop, widest};
+
+/// Columns done together.
+const TILE: usize = 512;
+
+/// Columns into which a run is folded.
+const LANES: usize = 64;
+
+/// For an array of shape `[outer, len, inner]`, the index of the largest element
+/// along the middle axis: the first of equals, and never that of a NaN unless
+/// nothing else is there.
+pub fn arg_max<T: Copy + PartialOrd + Sync>(
+    parallel: &dyn Parallel,
+    [outer, len, inner]: [usize; 3],
+    input: &[T],
+    out: &mut [i64],
+) {
+    arg(parallel, [outer, len, inner], input, out, |x, best| x > best);
+}
+
+/// As [`arg_max`], of the smallest element.
+pub fn arg_min<T: Copy + PartialOrd + Sync>(
+    parallel: &dyn Parallel,
+    [outer, len, inner]: [usize; 3],
+    input: &[T],
+    out: &mut [i64],
+) {
+    arg(parallel, [outer, len, inner], input, out, |x, best| x < best);
+}
+
+fn arg<T: Copy + PartialOrd + Sync>(
+    parallel: &dyn Parallel,
+    [outer, len, inner]: [usize; 3],
+    input: &[T],
+    out: &mut [i64],
+    better: impl Fn(T, T) -> bool + Sync,
+) {
+    assert!(len > 0, "an empty axis has no largest element");
+    assert_eq!((input.len(), out.len()), (outer * len * inner, outer * inner));
+    let grain = ((1 << 15) / len).max(1);
+    let shared = SharedMut::new(out);
+    parallel.run_ranges(outer * inner, grain, &|range| {
+        // SAFETY: the ranges do not overlap.
+        let out = unsafe { shared.range(range.clone()) };
+        widest(Search { input, len, inner, range, out, better: &better });
+    });
+}
+
+struct Search<'a, T, F> {
+    input: &'a [T],
+    len: usize,
+    inner: usize,
+    range: Range<usize>,
+    out: &'a mut [i64],
+    better: &'a F,
+}
+
+impl<T: Copy + PartialOrd, F: Fn(T, T) -> bool> Loop for Search<'_, T, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut done = self.range.start;
+        while done < self.range.end {
+            let (outer, column) = (done / self.inner, done % self.inner);
+            let width = TILE.min(self.inner - column).min(self.range.end - done);
+            let out = &mut self.out[done - self.range.start..][..width];
+            let first = &self.input[outer * self.len * self.inner + column..];
+            if self.inner == 1 {
+                out[0] = row(&first[..self.len], self.better);
+            } else {
+                columns(first, self.len, self.inner, out, self.better);
+            }
+            done += width;
+        }
+    }
+}
+
+#[inline(always)]
+fn wins<T: Copy + PartialOrd>(x: T, best: T, better: &impl Fn(T, T) -> bool) -> bool {
+    // Only a NaN differs from itself; it gives way to anything else.
+    #[allow(clippy::eq_op)]
+    let replaces_nan = best != best && x == x;
+    better(x, best) | replaces_nan
+}
+
+/// The run is searched as the rows of a matrix, so that the comparisons of one
+/// row are independent; then the winners of the columns are compared.
+#[inline(always)]
+fn row<T: Copy + PartialOrd>(row: &[T], better: &impl Fn(T, T) -> bool) -> i64 {
+    let mut at = [0; LANES];
+    let (len, mut best) = (row.len() / LANES, 0);
+    if len > 0 {
+        columns(row, len, LANES, &mut at, better);
+        for (lane, index) in at.into_iter().enumerate() {
+            let index = index as usize * LANES + lane;
+            let (x, y) = (row[index], row[best]);
+            if wins(x, y, better) || (x == y && index < best) {
+                best = index;
+            }
+        }
+    }
+    for index in len * LANES..row.len() {
+        if wins(row[index], row[best], better) {
+            best = index;
+        }
+    }
+    best as i64
+}
+
+#[inline(always)]
+fn columns<T: Copy + PartialOrd>(
+    input: &[T],
+    len: usize,
+    stride: usize,
+    out: &mut [i64],
+    better: &impl Fn(T, T) -> bool,
+) {
+    out.fill(0);
+    let mut best = [input[0]; TILE];
+    let best = &mut best[..out.len()];
+    best.copy_from_slice(&input[..out.len()]);
+    for index in 1..len {
+        let row = &input[index * stride..][..out.len()];
+        for ((best, at), &x) in best.iter_mut().zip(out.iter_mut()).zip(row) {
+            let wins = wins(x, *best, better);
+            *best = if wins { x } else { *best };
+            *at = if wins { index as i64 } else { *at };
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! What a reduction does to its elements.
+
+use half::{bf16, f16};
+use num_complex::Complex;
+
+/// A way to make one value of many. `combine` must be associative, up to
+/// rounding, and `init` its neutral element.
+pub trait Reducer<T>: Sync {
+    type Acc: Copy + Send + Sync;
+    type Out: Copy + Send + Sync;
+
+    fn init(&self) -> Self::Acc;
+    fn step(&self, acc: Self::Acc, x: T) -> Self::Acc;
+    fn combine(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc;
+    fn finish(&self, acc: Self::Acc) -> Self::Out;
+}
+
+/// An element type, with the type in which it is accumulated.
+pub trait Element: Copy + Send + Sync {
+    type Acc: Copy + Send + Sync;
+
+    fn widen(self) -> Self::Acc;
+    fn narrow(acc: Self::Acc) -> Self;
+}
+
+/// What can be added and multiplied. Integers wrap around.
+pub trait Number: Copy + Send + Sync {
+    const ZERO: Self;
+    const ONE: Self;
+
+    fn add(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+    fn div_count(self, count: usize) -> Self;
+}
+
+/// What can be compared. NaN is both the largest and the smallest number.
+pub trait Ordered: Copy + Send + Sync {
+    const LOWEST: Self;
+    const HIGHEST: Self;
+
+    fn max(self, other: Self) -> Self;
+    fn min(self, other: Self) -> Self;
+}
+
+pub struct Sum;
+pub struct Prod;
+pub struct Max;
+pub struct Min;
+pub struct All;
+pub struct Any;
+
+/// The sum divided by a count, before it is rounded to the element type.
+pub struct Mean {
+    pub count: usize,
+}
+
+impl<T: Element<Acc: Number>> Reducer<T> for Sum {
+    type Acc = T::Acc;
+    type Out = T;
+
+    #[inline(always)]
+    fn init(&self) -> T::Acc {
+        T::Acc::ZERO
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: T::Acc, x: T) -> T::Acc {
+        acc.add(x.widen())
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
+        a.add(b)
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc) -> T {
+        T::narrow(acc)
+    }
+}
+
+impl<T: Element<Acc: Number>> Reducer<T> for Mean {
+    type Acc = T::Acc;
+    type Out = T;
+
+    #[inline(always)]
+    fn init(&self) -> T::Acc {
+        T::Acc::ZERO
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: T::Acc, x: T) -> T::Acc {
+        acc.add(x.widen())
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
+        a.add(b)
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc) -> T {
+        T::narrow(acc.div_count(self.count))
+    }
+}
+
+impl<T: Element<Acc: Number>> Reducer<T> for Prod {
+    type Acc = T::Acc;
+    type Out = T;
+
+    #[inline(always)]
+    fn init(&self) -> T::Acc {
+        T::Acc::ONE
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: T::Acc, x: T) -> T::Acc {
+        acc.mul(x.widen())
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
+        a.mul(b)
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc) -> T {
+        T::narrow(acc)
+    }
+}
+
+impl<T: Element<Acc: Ordered>> Reducer<T> for Max {
+    type Acc = T::Acc;
+    type Out = T;
+
+    #[inline(always)]
+    fn init(&self) -> T::Acc {
+        T::Acc::LOWEST
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: T::Acc, x: T) -> T::Acc {
+        acc.max(x.widen())
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
+        a.max(b)
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc) -> T {
+        T::narrow(acc)
+    }
+}
+
+impl<T: Element<Acc: Ordered>> Reducer<T> for Min {
+    type Acc = T::Acc;
+    type Out = T;
+
+    #[inline(always)]
+    fn init(&self) -> T::Acc {
+        T::Acc::HIGHEST
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: T::Acc, x: T) -> T::Acc {
+        acc.min(x.widen())
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: T::Acc, b: T::Acc) -> T::Acc {
+        a.min(b)
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: T::Acc) -> T {
+        T::narrow(acc)
+    }
+}
+
+impl Reducer<bool> for All {
+    type Acc = bool;
+    type Out = bool;
+
+    #[inline(always)]
+    fn init(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: bool, x: bool) -> bool {
+        acc & x
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: bool, b: bool) -> bool {
+        a & b
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: bool) -> bool {
+        acc
+    }
+}
+
+impl Reducer<bool> for Any {
+    type Acc = bool;
+    type Out = bool;
+
+    #[inline(always)]
+    fn init(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: bool, x: bool) -> bool {
+        acc | x
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: bool, b: bool) -> bool {
+        a | b
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: bool) -> bool {
+        acc
+    }
+}
+
+macro_rules! own_acc {
+    ($($t:ty)*) => {$(
+        impl Element for $t {
+            type Acc = $t;
+
+            #[inline(always)]
+            fn widen(self) -> $t {
+                self
+            }
+
+            #[inline(always)]
+            fn narrow(acc: $t) -> $t {
+                acc
+            }
+        }
+    )*};
+}
+
+own_acc!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 Complex<f32> Complex<f64>);
+
+impl Element for f16 {
+    type Acc = f32;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        crate::half_bits::f16_to_f32(self)
+    }
+
+    #[inline(always)]
+    fn narrow(acc: f32) -> f16 {
+        f16::from_f32(acc)
+    }
+}
+
+impl Element for bf16 {
+    type Acc = f32;
+
+    #[inline(always)]
+    fn widen(self) -> f32 {
+        crate::half_bits::bf16_to_f32(self)
+    }
+
+    #[inline(always)]
+    fn narrow(acc: f32) -> bf16 {
+        bf16::from_f32(acc)
+    }
+}
+
+macro_rules! integer {
+    ($($t:ty)*) => {$(
+        impl Number for $t {
+            const ZERO: $t = 0;
+            const ONE: $t = 1;
+
+            #[inline(always)]
+            fn add(self, other: $t) -> $t {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn mul(self, other: $t) -> $t {
+                self.wrapping_mul(other)
+            }
+
+            fn div_count(self, count: usize) -> $t {
+                // A count that the type cannot hold is larger than any sum in it.
+                <$t>::try_from(count).map_or(0, |count| self.checked_div(count).unwrap_or(0))
+            }
+        }
+
+        impl Ordered for $t {
+            const LOWEST: $t = <$t>::MIN;
+            const HIGHEST: $t = <$t>::MAX;
+
+            #[inline(always)]
+            fn max(self, other: $t) -> $t {
+                Ord::max(self, other)
+            }
+
+            #[inline(always)]
+            fn min(self, other: $t) -> $t {
+                Ord::min(self, other)
+            }
+        }
+    )*};
+}
+
+integer!(i8 i16 i32 i64 u8 u16 u32 u64);
+
+macro_rules! float {
+    ($($t:ty)*) => {$(
+        impl Number for $t {
+            const ZERO: $t = 0.0;
+            const ONE: $t = 1.0;
+
+            #[inline(always)]
+            fn add(self, other: $t) -> $t {
+                self + other
+            }
+
+            #[inline(always)]
+            fn mul(self, other: $t) -> $t {
+                self * other
+            }
+
+            fn div_count(self, count: usize) -> $t {
+                self / count as $t
+            }
+        }
+
+        impl Ordered for $t {
+            const LOWEST: $t = <$t>::NEG_INFINITY;
+            const HIGHEST: $t = <$t>::INFINITY;
+
+            #[inline(always)]
+            fn max(self, other: $t) -> $t {
+                if self >= other || self.is_nan() { self } else { other }
+            }
+
+            #[inline(always)]
+            fn min(self, other: $t) -> $t {
+                if self <= other || self.is_nan() { self } else { other }
+            }
+        }
+
+        impl Number for Complex<$t> {
+            const ZERO: Self = Complex::new(0.0, 0.0);
+            const ONE: Self = Complex::new(1.0, 0.0);
+
+            #[inline(always)]
+            fn add(self, other: Self) -> Self {
+                self + other
+            }
+
+            #[inline(always)]
+            fn mul(self, other: Self) -> Self {
+                self * other
+            }
+
+            fn div_count(self, count: usize) -> Self {
+                self / count as $t
+            }
+        }
+    )*};
+}
+
+float!(f32 f64);
