@@ -73,7 +73,10 @@ impl<'a> Schema<'a> {
     fn to_rust(&self) -> String {
         let mut text = format!("pub(super) static MESSAGES: [MessageType; {}] = [\n", self.messages.len());
         for (name, m) in &self.messages {
-            assert!(m.field.len() <= 64, "{name} has more fields than the parser's set of seen ones can hold");
+            assert!(
+                m.field.len() <= 64,
+                "{name} has more fields than the parser's set of seen ones can hold"
+            );
             let map_entry = m.options.as_ref().is_some_and(|o| o.map_entry());
             writeln!(text, "MessageType {{ name: {name:?}, map_entry: {map_entry}, fields: &[").unwrap();
             let mut fields: Vec<_> = m.field.iter().collect();
