@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt::{LowerExp, Write};
+use std::fmt::Write;
 
 use prost::encoding::decode_varint;
 
@@ -71,7 +71,7 @@ impl Printer {
         Ok(())
     }
 
-    /// Prints the entries of a map by key. They always show both halves, whether or not these are zero.
+    /// Prints the entries of a map by key. Halves that are zero are left out, but messages never.
     fn map(&mut self, field: &Field, entry: &MessageType, run: &[(usize, Raw<'_>)]) -> Result<()> {
         let mut entries = BTreeMap::new();
         for (_, value) in run {
@@ -84,7 +84,9 @@ impl Printer {
         }
         for halves in entries.values() {
             self.open(field.name);
-            for (half, value) in entry.fields.iter().zip(halves) {
+            for (half, value) in
+                entry.fields.iter().zip(halves).filter(|(half, value)| is_present(half, value))
+            {
                 self.field(half, value)?;
             }
             self.close();
@@ -141,11 +143,8 @@ impl Printer {
         self.out.push_str(": ");
         let n = value.number();
         match field.kind {
-            Kind::Double => float(f64::from_bits(n), f64::from_bits(n), &mut self.out),
-            Kind::Float => {
-                let value = f32::from_bits(n as u32);
-                float(value, value.into(), &mut self.out);
-            }
+            Kind::Double => double(f64::from_bits(n), &mut self.out),
+            Kind::Float => float(f32::from_bits(n as u32), &mut self.out),
             Kind::Bool => self.out.push_str(if n != 0 { "true" } else { "false" }),
             Kind::String => {
                 std::str::from_utf8(value.bytes()).map_err(|_| Malformed)?;
@@ -220,7 +219,7 @@ fn values<'a>(ty: &MessageType, mut wire: &'a [u8]) -> Result<Vec<(usize, Raw<'a
     keep_last_of_oneofs(ty, &mut values);
     values.sort_by_key(|(index, _)| *index);
     merge_singular(ty, &mut values);
-    values.retain(|(index, value)| ty.map_entry || is_present(&ty.fields[*index], value));
+    values.retain(|(index, value)| is_present(&ty.fields[*index], value));
     Ok(values)
 }
 
@@ -303,17 +302,31 @@ fn take_array<const N: usize>(wire: &mut &[u8]) -> Result<[u8; N]> {
     Ok(*head)
 }
 
-/// Writes the shortest digits that read back as `value`, laid out as Python does; `wide` is the same value.
-fn float(value: impl LowerExp, wide: f64, out: &mut String) {
-    if wide.is_nan() {
-        return out.push_str("nan");
+/// Writes a number with the fewest digits that read back as it, but not fewer than six if there are more.
+fn float(value: f32, out: &mut String) {
+    if !value.is_finite() {
+        return double(value.into(), out);
     }
-    if wide.is_infinite() {
-        return out.push_str(if wide > 0.0 { "inf" } else { "-inf" });
+    let digits = (5..8).map(|n| format!("{value:.n$e}")).find(|s| s.parse() == Ok(value));
+    decimal(&digits.unwrap_or_else(|| format!("{value:.8e}")), out);
+}
+
+/// Writes a number with the fewest digits that read back as it.
+fn double(value: f64, out: &mut String) {
+    match value {
+        f64::INFINITY => out.push_str("inf"),
+        f64::NEG_INFINITY => out.push_str("-inf"),
+        _ if value.is_nan() => out.push_str("nan"),
+        _ => decimal(&format!("{value:e}"), out),
     }
-    let scientific = format!("{value:e}");
-    let (mantissa, exponent) = scientific.split_once('e').expect("LowerExp writes an exponent");
-    let exponent: i32 = exponent.parse().expect("LowerExp writes a decimal exponent");
+}
+
+/// Writes a number given in scientific notation in the layout that Python chooses for it.
+fn decimal(scientific: &str, out: &mut String) {
+    let (mantissa, exponent) = scientific.split_once('e').expect("Rust writes an exponent");
+    let exponent: i32 = exponent.parse().expect("Rust writes a decimal exponent");
+    let mantissa =
+        if mantissa.contains('.') { mantissa.trim_end_matches('0').trim_end_matches('.') } else { mantissa };
     if !(-4..16).contains(&exponent) {
         let sign = if exponent < 0 { '-' } else { '+' };
         return write!(out, "{mantissa}e{sign}{:02}", exponent.abs()).unwrap();
