@@ -111,6 +111,12 @@ fn numbers_print_as_python_prints_them() {
     ];
     let want: String = want.iter().map(|v| format!("float_val: {v}\n")).collect();
     assert_eq!(text::print(&tensor), want);
+
+    let doubles = [711497021489890.25, 0.1, 1e23, 5e-324, -0.0, 1e15, 1e16, f64::NEG_INFINITY];
+    let tensor = TensorProto { double_val: doubles.into(), ..Default::default() };
+    let want = ["711497021489890.2", "0.1", "1e+23", "5e-324", "-0.0", "1000000000000000.0", "1e+16", "-inf"];
+    let want: String = want.iter().map(|v| format!("double_val: {v}\n")).collect();
+    assert_eq!(text::print(&tensor), want);
 }
 
 /// The error of parsing a graph, which must be one.

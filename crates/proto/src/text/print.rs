@@ -313,12 +313,17 @@ fn float(value: f32, out: &mut String) {
 
 /// Writes a number with the fewest digits that read back as it.
 fn double(value: f64, out: &mut String) {
-    match value {
-        f64::INFINITY => out.push_str("inf"),
-        f64::NEG_INFINITY => out.push_str("-inf"),
-        _ if value.is_nan() => out.push_str("nan"),
-        _ => decimal(&format!("{value:e}"), out),
+    if value.is_nan() {
+        return out.push_str("nan");
     }
+    if value.is_infinite() {
+        return out.push_str(if value > 0.0 { "inf" } else { "-inf" });
+    }
+    let shortest = format!("{value:e}");
+    // Between two shortest numbers that are equally near, the even one.
+    let fraction = shortest.bytes().take_while(|&b| b != b'e').filter(u8::is_ascii_digit).count() - 1;
+    let even = format!("{value:.fraction$e}");
+    decimal(if even.parse() == Ok(value) { &even } else { &shortest }, out);
 }
 
 /// Writes a number given in scientific notation in the layout that Python chooses for it.
