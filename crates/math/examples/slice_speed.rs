@@ -6,6 +6,7 @@ use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::pool::Pool;
 use thalweg_math::random;
 use thalweg_math::reduce::{self, Max, Plan, Sum};
+use thalweg_math::transpose::transpose;
 
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
@@ -14,6 +15,7 @@ fn main() {
         let bench = Bench { filter: &filter, threads };
         randoms(&bench, parallel);
         reductions(&bench, parallel);
+        transpositions(&bench, parallel);
     }
 }
 
@@ -95,5 +97,32 @@ fn reductions(bench: &Bench, parallel: &dyn Parallel) {
     let mut y = vec![0f32; x.len()];
     bench.run("reduce cumsum rows", x.len(), || {
         reduce::scan(parallel, reduce::Scan::default(), &Sum, [2048, 2048, 1], &x, &mut y)
+    });
+}
+
+fn transpositions(bench: &Bench, parallel: &dyn Parallel) {
+    let cases: &[(&[usize], &[usize])] = &[
+        (&[1024, 1024], &[1, 0]),
+        (&[1000, 1000], &[1, 0]),
+        (&[2048, 2048], &[1, 0]),
+        (&[64, 128, 256], &[2, 0, 1]),
+        (&[64, 128, 256], &[1, 0, 2]),
+        (&[64, 128, 256], &[0, 2, 1]),
+        (&[16, 56, 56, 64], &[0, 3, 1, 2]),
+        (&[16, 64, 56, 56], &[0, 2, 3, 1]),
+        (&[16, 224, 224, 3], &[0, 3, 1, 2]),
+        (&[16, 3, 224, 224], &[0, 2, 3, 1]),
+        (&[8, 512, 12, 64], &[0, 2, 1, 3]),
+    ];
+    for (shape, perm) in cases {
+        let n = shape.iter().product();
+        let (x, mut y) = (vec![1f32; n], vec![0f32; n]);
+        bench.run(&format!("transpose {shape:?} {perm:?}"), n, || {
+            transpose(parallel, shape, perm, &x, &mut y)
+        });
+    }
+    let (x, mut y) = (vec![1u8; 1 << 22], vec![0u8; 1 << 22]);
+    bench.run("transpose u8 [2048, 2048]", 1 << 22, || {
+        transpose(parallel, &[2048, 2048], &[1, 0], &x, &mut y)
     });
 }
