@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use thalweg_math::elementary;
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::pool::Pool;
 use thalweg_math::random;
@@ -11,6 +12,7 @@ use thalweg_math::transpose::transpose;
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
     let pool = Pool::new(2).expect("threads");
+    elementaries(&Bench { filter: &filter, threads: 1 });
     for (threads, parallel) in [(1, &Serial as &dyn Parallel), (2, &*pool)] {
         let bench = Bench { filter: &filter, threads };
         randoms(&bench, parallel);
@@ -125,4 +127,24 @@ fn transpositions(bench: &Bench, parallel: &dyn Parallel) {
     bench.run("transpose u8 [2048, 2048]", 1 << 22, || {
         transpose(parallel, &[2048, 2048], &[1, 0], &x, &mut y)
     });
+}
+
+fn elementaries(bench: &Bench) {
+    // Small enough for the cache: what counts here is the arithmetic.
+    let x: Vec<f32> = (1..=1 << 14).map(|n| n as f32 / 2048.0).collect();
+    let mut y = vec![0f32; x.len()];
+    type Function = fn(&[f32], &mut [f32]);
+    let functions: [(&str, Function); 6] = [
+        ("exp", elementary::exp),
+        ("log", elementary::log),
+        ("tanh", elementary::tanh),
+        ("sigmoid", elementary::sigmoid),
+        ("rsqrt", elementary::rsqrt),
+        ("erf", elementary::erf),
+    ];
+    for (name, function) in functions {
+        bench.run(&format!("elementary {name}"), 100 * x.len(), || {
+            (0..100).for_each(|_| function(&x, &mut y))
+        });
+    }
 }

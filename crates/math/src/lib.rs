@@ -1,5 +1,6 @@
 //! See ARCHITECTURE.md.
 
+pub mod elementary;
 mod half_bits;
 /// Splitting loops over threads: the `Parallel` trait.
 pub mod parallel;
