@@ -7,6 +7,7 @@ use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::pool::Pool;
 use thalweg_math::random;
 use thalweg_math::reduce::{self, Max, Plan, Sum};
+use thalweg_math::softmax::{log_softmax, softmax};
 use thalweg_math::transpose::transpose;
 
 fn main() {
@@ -18,6 +19,7 @@ fn main() {
         randoms(&bench, parallel);
         reductions(&bench, parallel);
         transpositions(&bench, parallel);
+        softmaxes(&bench, parallel);
     }
 }
 
@@ -147,4 +149,21 @@ fn elementaries(bench: &Bench) {
             (0..100).for_each(|_| function(&x, &mut y))
         });
     }
+}
+
+fn softmaxes(bench: &Bench, parallel: &dyn Parallel) {
+    for [rows, width] in [[4096, 1024], [64, 32_000], [1 << 17, 10]] {
+        let (mut x, mut y) = (vec![0f32; rows * width], vec![0f32; rows * width]);
+        random::fill(parallel, &random::Normal::default(), random::Philox::new(1, 2), &mut x);
+        bench.run(&format!("softmax [{rows}, {width}]"), x.len(), || softmax(parallel, width, &x, &mut y));
+        bench.run(&format!("log_softmax [{rows}, {width}]"), x.len(), || {
+            log_softmax(parallel, width, &x, &mut y)
+        });
+    }
+    let (x, mut y) = (vec![1f64; 1 << 22], vec![0f64; 1 << 22]);
+    bench.run("softmax f64", x.len(), || softmax(parallel, 1024, &x, &mut y));
+    let (x, mut y) = (vec![half::bf16::ONE; 1 << 22], vec![half::bf16::ONE; 1 << 22]);
+    bench.run("softmax bf16", x.len(), || softmax(parallel, 1024, &x, &mut y));
+    let (x, mut y) = (vec![half::f16::ONE; 1 << 22], vec![half::f16::ONE; 1 << 22]);
+    bench.run("softmax f16", x.len(), || softmax(parallel, 1024, &x, &mut y));
 }

@@ -10,4 +10,5 @@ pub mod random;
 pub mod reduce;
 mod shared;
 mod simd;
+pub mod softmax;
 pub mod transpose;

@@ -4,7 +4,7 @@
 // The digits printed by `fit.py` name the f32 beyond doubt, if not shortest.
 #![allow(clippy::excessive_precision)]
 
-use crate::simd::mul_add;
+use crate::simd::{mul_add, mul_add_f64};
 
 /// ln 2 in two parts. The first has trailing zeros, so that its product with an
 /// exponent is exact.
@@ -50,6 +50,40 @@ pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     let half = n >> 1;
     power * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
+
+/// As [`exp`], for f64.
+#[inline(always)]
+pub(crate) fn exp_f64<const FMA: bool>(x: f64) -> f64 {
+    const LN2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
+    const LN2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+    const ROUNDER: f64 = 6_755_399_441_055_744.0;
+    let x = if x < -746.0 { -746.0 } else { x };
+    let x = if x > 710.0 { 710.0 } else { x };
+    let rounded = mul_add_f64::<FMA>(x, std::f64::consts::LOG2_E, ROUNDER);
+    let n = (rounded.to_bits() as i64).wrapping_sub(ROUNDER.to_bits() as i64);
+    let n_float = rounded - ROUNDER;
+    let r = mul_add_f64::<FMA>(n_float, -LN2_LOW, mul_add_f64::<FMA>(n_float, -LN2_HIGH, x));
+    // Taylor's series: the fourteenth term is below half a unit in the last place.
+    let mut rest = INVERSE_FACTORIALS[11];
+    for term in INVERSE_FACTORIALS[..11].iter().rev() {
+        rest = mul_add_f64::<FMA>(rest, r, *term);
+    }
+    let power = 1.0 + mul_add_f64::<FMA>(r * r, rest, r);
+    let half = n >> 1;
+    let power_of_two = |n: i64| f64::from_bits((n.wrapping_add(1023) as u64) << 52);
+    power * power_of_two(half) * power_of_two(n.wrapping_sub(half))
+}
+
+/// 1/2!, 1/3! and so on.
+const INVERSE_FACTORIALS: [f64; 12] = {
+    let (mut terms, mut factorial, mut n) = ([0.0; 12], 1.0, 0);
+    while n < 12 {
+        factorial *= (n + 2) as f64;
+        terms[n] = 1.0 / factorial;
+        n += 1;
+    }
+    terms
+};
 
 #[inline(always)]
 pub(crate) fn log<const FMA: bool>(x: f32) -> f32 {
@@ -132,4 +166,22 @@ pub(crate) fn erf<const FMA: bool>(x: f32) -> f32 {
     );
     let large = 1.0 - exp::<FMA>(-exponent);
     if x.abs() < 1.0 { small } else { large.copysign(x) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp_f64_is_exact_to_two_units() {
+        for n in -75_000..71_100 {
+            let x = f64::from(n) / 100.0 + 0.001_234;
+            let (actual, exact) = (exp_f64::<true>(x), x.exp());
+            let distance = actual.to_bits().abs_diff(exact.to_bits());
+            assert!(distance <= 2, "exp({x}) = {actual:e}, not {exact:e}");
+        }
+        assert!(exp_f64::<true>(f64::NAN).is_nan());
+        assert_eq!(exp_f64::<true>(f64::INFINITY), f64::INFINITY);
+        assert_eq!(exp_f64::<true>(f64::NEG_INFINITY), 0.0);
+    }
 }
