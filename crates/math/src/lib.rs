@@ -4,3 +4,5 @@
 pub mod parallel;
 /// Worker threads.
 pub mod pool;
+/// Matrix products.
+pub mod gemm;
