@@ -47,6 +47,8 @@ def tensorflow_graph(threads):
 
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
+    # Its optimizer would drop products that nobody reads.
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     count = 50
 
     def make(m, k, n):

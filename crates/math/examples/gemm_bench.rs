@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use thalweg_math::gemm::{MatMut, MatRef, gemm_f32};
+use thalweg_math::gemm::{Epilogue, MatMut, MatRef, gemm};
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::pool::Pool;
 
@@ -24,37 +24,71 @@ fn sizes() -> Vec<[usize; 3]> {
     sizes
 }
 
+/// A vector that begins on a cache line, as tensors do in all the libraries compared.
+struct Aligned {
+    data: Vec<f32>,
+    start: usize,
+}
+
+impl Aligned {
+    fn new(values: impl ExactSizeIterator<Item = f32>) -> Aligned {
+        let mut data = vec![0.0; values.len() + 16];
+        let start = data.as_ptr().align_offset(64);
+        data[start..].iter_mut().zip(values).for_each(|(to, value)| *to = value);
+        Aligned { data, start }
+    }
+}
+
 struct Case {
     size: [usize; 3],
-    a: Vec<f32>,
-    b: Vec<f32>,
-    c: Vec<f32>,
+    a: Aligned,
+    b: Aligned,
+    c: Aligned,
 }
 
 impl Case {
     fn new(size: [usize; 3]) -> Case {
         let [m, k, n] = size;
-        let fill = |len: usize| (0..len).map(|i| (i * 37 % 101) as f32 / 101.0 - 0.5).collect();
-        Case { size, a: fill(m * k), b: fill(k * n), c: vec![0.0; m * n] }
+        let fill = |len: usize| Aligned::new((0..len).map(|i| (i * 37 % 101) as f32 / 101.0 - 0.5));
+        Case { size, a: fill(m * k), b: fill(k * n), c: fill(m * n) }
     }
 
     fn ours(&mut self, par: &dyn Parallel) {
         let [m, k, n] = self.size;
-        let a = MatRef::row_major(&self.a, m, k).unwrap();
-        let b = MatRef::row_major(&self.b, k, n).unwrap();
-        let c = MatMut::row_major(&mut self.c, m, n).unwrap();
-        gemm_f32(par, a, b, c);
+        let a = MatRef::row_major(&self.a.data[self.a.start..], m, k).unwrap();
+        let b = MatRef::row_major(&self.b.data[self.b.start..], k, n).unwrap();
+        let c = MatMut::row_major(&mut self.c.data[self.c.start..], m, n).unwrap();
+        gemm(par, a, b, c, Epilogue::default()).unwrap();
     }
 
     fn crates(&mut self, threads: usize) {
         let [m, k, n] = self.size;
-        let parallelism = if threads == 1 { gemm::Parallelism::None } else { gemm::Parallelism::Rayon(threads) };
-        let (a, b, c) = (self.a.as_ptr(), self.b.as_ptr(), self.c.as_mut_ptr());
+        let parallelism =
+            if threads == 1 { ::gemm::Parallelism::None } else { ::gemm::Parallelism::Rayon(threads) };
+        let (a, b) = (self.a.data[self.a.start..].as_ptr(), self.b.data[self.b.start..].as_ptr());
+        let c = self.c.data[self.c.start..].as_mut_ptr();
         // SAFETY: the vectors have the sizes stated, row-major.
         unsafe {
-            gemm::gemm(
-                m, n, k, c, 1, n as isize, false, a, 1, k as isize, b, 1, n as isize, 0.0f32, 1.0f32, false, false,
-                false, parallelism,
+            ::gemm::gemm(
+                m,
+                n,
+                k,
+                c,
+                1,
+                n as isize,
+                false,
+                a,
+                1,
+                k as isize,
+                b,
+                1,
+                n as isize,
+                0.0f32,
+                1.0f32,
+                false,
+                false,
+                false,
+                parallelism,
             )
         }
     }
@@ -66,7 +100,7 @@ impl Case {
         let start = Instant::now();
         for _ in 0..calls {
             call(self);
-            black_box(&self.c);
+            black_box(&self.c.data);
         }
         start.elapsed().as_secs_f64() / calls as f64
     }

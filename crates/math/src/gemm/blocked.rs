@@ -11,7 +11,8 @@
 
 use std::ops::Range;
 
-use super::kernel::{HasKernels, Kernels, Tile};
+use super::kernel::{HasKernels, Kernels, STEPS, Tile};
+use super::pack::{self, Block};
 use super::scratch;
 use crate::parallel::Parallel;
 
@@ -40,14 +41,21 @@ unsafe impl<T: Send + Sync> Send for Product<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Product<T> {}
 
-/// The longest stretch of `k` in one block: a panel of B this long fits in L1 with room to spare.
-const MAX_K: usize = 384;
+/// The longest stretch of `k` in one block: the kernels stream a panel of B this long from
+/// the caches next to the core, and longer ones mean fewer passes over C.
+const MAX_K: usize = 512;
 
 /// The size in bytes of a block of A, which should stay in L2.
 const A_BLOCK_BYTES: usize = 768 << 10;
 
+/// A block of A is packed if at least this many columns of B share the cost.
+const PACK_A_COLS: usize = 512;
+
 /// The work, in multiply-adds, that makes one more thread worth waking.
 const WORK_PER_THREAD: usize = 64 * 64 * 24;
+
+/// The most tasks made for each thread.
+const TASKS_PER_THREAD: usize = 4;
 
 /// # Safety
 ///
@@ -75,25 +83,36 @@ struct Grid {
 
 impl Grid {
     fn choose<T>(p: &Product<T>, kernels: &Kernels<T>, threads: usize) -> Grid {
-        let work = p.m * p.n * p.k;
-        let width = kernels.max_cols();
-        let panels = p.n.div_ceil(width);
-        let row_blocks = p.m.div_ceil(kernels.max_rows());
-        let threads = threads.min(work.div_ceil(WORK_PER_THREAD));
+        let work = p.m.saturating_mul(p.n).saturating_mul(p.k);
+        let width = kernels.width(p.m);
         let mut grid = Grid { m: p.m, n: p.n, width, row_parts: 1, col_parts: 1 };
-        if threads > 1 {
-            let mut best = f64::INFINITY;
-            for row_parts in 1..=row_blocks.min(threads * 4) {
-                for col_parts in 1..=panels.min(threads * 4 / row_parts).max(1) {
-                    let cost = cost(p, row_parts, panels, col_parts, threads, work);
-                    if cost < best {
-                        best = cost;
-                        (grid.row_parts, grid.col_parts) = (row_parts, col_parts);
-                    }
+        let threads = threads.min(work / WORK_PER_THREAD);
+        if threads <= 1 {
+            return grid;
+        }
+        let (row_blocks, panels) = (p.m.div_ceil(kernels.max_rows()), p.n.div_ceil(width));
+        let mut best = f64::INFINITY;
+        for row_parts in 1..=row_blocks.min(threads * TASKS_PER_THREAD) {
+            for col_parts in 1..=panels.min(threads * TASKS_PER_THREAD / row_parts).max(1) {
+                let tried = Grid { row_parts, col_parts, ..grid };
+                let cost = tried.cost(p.k, threads);
+                if cost < best {
+                    (best, grid) = (cost, tried);
                 }
             }
         }
         grid
+    }
+
+    /// An estimate of the time a product takes when cut this way.
+    fn cost(&self, k: usize, threads: usize) -> f64 {
+        let rows = self.m.div_ceil(self.row_parts) as f64;
+        let cols = (self.n.div_ceil(self.width).div_ceil(self.col_parts) * self.width) as f64;
+        // The products themselves; the first pass over each panel of B, and over A, which
+        // wait for memory; and the start of a task.
+        let task = k as f64 * (rows * cols / 32.0 + 0.1 * cols + 0.3 * rows) + 1000.0;
+        // At the end, some threads are out of work while the others do their last task.
+        self.tasks().div_ceil(threads) as f64 * task + 0.05 * task
     }
 
     fn tasks(&self) -> usize {
@@ -103,23 +122,9 @@ impl Grid {
     fn task(&self, index: usize) -> (Range<usize>, Range<usize>) {
         let (r, c) = (index % self.row_parts, index / self.row_parts);
         let panels = part(self.n.div_ceil(self.width), self.col_parts, c);
-        (
-            part(self.m, self.row_parts, r),
-            panels.start * self.width..(panels.end * self.width).min(self.n),
-        )
+        let cols = panels.start * self.width..(panels.end * self.width).min(self.n);
+        (part(self.m, self.row_parts, r), cols)
     }
-}
-
-/// An estimate of the time of a product cut this way.
-fn cost<T>(p: &Product<T>, row_parts: usize, panels: usize, col_parts: usize, threads: usize, work: usize) -> f64 {
-    let rounds = (row_parts * col_parts).div_ceil(threads);
-    let rows = p.m.div_ceil(row_parts);
-    let cols = panels.div_ceil(col_parts) as f64 / panels as f64 * p.n as f64;
-    // A kernel call has some overhead per row and per column: small parts cost more.
-    let overhead = 1.0 + 0.6 / rows as f64 + 2.0 / cols;
-    let spread = rounds as f64 * rows as f64 * cols * overhead;
-    let _ = work;
-    spread
 }
 
 /// The `index`th of `parts` nearly equal parts of `0..n`.
@@ -129,6 +134,7 @@ fn part(n: usize, parts: usize, index: usize) -> Range<usize> {
     start..start + each + usize::from(index < rest)
 }
 
+/// The part of a product that one thread computes.
 struct Task<'a, T: 'static> {
     product: &'a Product<T>,
     kernels: &'a Kernels<T>,
@@ -142,71 +148,130 @@ impl<T: HasKernels> Task<'_, T> {
     /// The ranges are inside the product, and nobody else writes that part of C.
     unsafe fn run(&self) {
         let p = self.product;
-        let k_parts = p.k.div_ceil(MAX_K);
+        // At least one part, even of nothing: it is what writes the zeros.
+        let k_parts = p.k.div_ceil(MAX_K).max(1);
         let k_max = p.k.div_ceil(k_parts);
-        let row_parts = (self.rows.len() * k_max * size_of::<T>()).div_ceil(A_BLOCK_BYTES);
-        let panel = k_max * self.kernels.max_cols();
-        scratch::with(panel, |packed: *mut T| {
+        let row_parts = (self.rows.len() * k_max * size_of::<T>()).div_ceil(A_BLOCK_BYTES).max(1);
+        let panel_room = k_max * self.kernels.width(p.m);
+        let pack_a = self.cols.len() >= PACK_A_COLS && self.rows.len() > self.kernels.max_rows();
+        let a_room = if pack_a { pack::block_room(self.rows.len().div_ceil(row_parts), k_max) } else { 0 };
+        scratch::with(panel_room + a_room, |room: *mut T| {
             for r in 0..row_parts {
                 let rows = part(self.rows.len(), row_parts, r);
                 let rows = self.rows.start + rows.start..self.rows.start + rows.end;
                 for q in 0..k_parts {
-                    // SAFETY: `packed` has room for a panel of `k_max` rows.
-                    unsafe { self.block(rows.clone(), part(p.k, k_parts, q), packed) }
+                    let ks = part(p.k, k_parts, q);
+                    let mut a = Block {
+                        at: p.a.wrapping_add(rows.start * p.a_row_stride + ks.start * p.a_col_stride),
+                        row_stride: p.a_row_stride,
+                        col_stride: p.a_col_stride,
+                    };
+                    // SAFETY: the block lies inside A, and the scratch memory has room for a
+                    // panel of B and after it for a block of A.
+                    unsafe {
+                        if pack_a {
+                            a = pack::block(rows.len(), ks.len(), a, room.add(panel_room));
+                        }
+                        self.block(a, rows.clone(), ks, room);
+                    }
                 }
             }
         });
     }
 
-    unsafe fn block(&self, rows: Range<usize>, ks: Range<usize>, packed: *mut T) {
+    /// All columns of the task, for a block of A.
+    unsafe fn block(&self, a: Block<T>, rows: Range<usize>, ks: Range<usize>, packed: *mut T) {
         let mut start = self.cols.start;
         while start < self.cols.end {
-            let end = (start + self.kernels.max_cols()).min(self.cols.end);
+            let end = start + self.kernels.cols(rows.len(), self.cols.end - start);
             // SAFETY: passed on.
-            unsafe { self.panel(rows.clone(), ks.clone(), start..end, packed) };
+            unsafe { self.panel(a, rows.clone(), ks.clone(), start..end, packed) };
             start = end;
         }
     }
 
-    unsafe fn panel(&self, rows: Range<usize>, ks: Range<usize>, cols: Range<usize>, packed: *mut T) {
-        let p = self.product;
-        let parts = rows.len().div_ceil(self.kernels.max_rows());
-        let width = cols.len().div_ceil(self.kernels.lanes) * self.kernels.lanes;
-        let last_k = ks.end == p.k;
-        // SAFETY: all offsets are of elements inside the matrices.
+    /// The columns of one panel of B.
+    unsafe fn panel(
+        &self,
+        a: Block<T>,
+        rows: Range<usize>,
+        ks: Range<usize>,
+        cols: Range<usize>,
+        packed: *mut T,
+    ) {
+        // SAFETY: all offsets are of elements inside the matrices, and `packed` has room for the panel.
         unsafe {
-            let mut tile = Tile {
-                k: ks.len(),
-                a: p.a,
-                a_row_stride: p.a_row_stride,
-                a_col_stride: p.a_col_stride,
-                b: p.b.add(ks.start * p.b_row_stride + cols.start * p.b_col_stride),
-                b_row_stride: p.b_row_stride,
-                b_full: cols.len() == width,
-                packed: if parts > 1 { packed } else { std::ptr::null_mut() },
-                c: p.c,
-                c_row_stride: p.c_row_stride,
-                cols: cols.len(),
-                add_to_c: p.accumulate || ks.start > 0,
-                bias: if last_k && !p.bias.is_null() { p.bias.add(cols.start) } else { std::ptr::null() },
-                relu: p.relu && last_k,
-            };
-            if p.b_col_stride != 1 {
-                super::pack::transpose(ks.len(), cols.len(), tile.b, p.b_row_stride, p.b_col_stride, packed, width);
+            let mut tile = self.tile(a, &rows, &ks, &cols);
+            let width = cols.len().next_multiple_of(self.kernels.lanes);
+            let parts = rows.len().div_ceil(self.kernels.max_rows());
+            let packed_b = |tile: &mut Tile<T>| {
                 (tile.b, tile.b_row_stride, tile.b_full) = (packed, width, true);
                 tile.packed = std::ptr::null_mut();
+            };
+            if self.product.b_col_stride != 1 {
+                let p = self.product;
+                (self.kernels.pack)(
+                    ks.len(),
+                    cols.len(),
+                    tile.b,
+                    p.b_row_stride,
+                    p.b_col_stride,
+                    packed,
+                    width,
+                );
+                packed_b(&mut tile);
+            } else if parts > 1 {
+                tile.packed = packed;
             }
             for i in 0..parts {
                 let rows_here = part(rows.len(), parts, i);
-                let row = rows.start + rows_here.start;
-                tile.a = p.a.add(row * p.a_row_stride + ks.start * p.a_col_stride);
-                tile.c = p.c.add(row * p.c_row_stride + cols.start);
+                tile.a = a.at.add(rows_here.start * a.row_stride);
+                tile.c = self.product.c.add((rows.start + rows_here.start) * tile.c_row_stride + cols.start);
+                (tile.ahead, tile.ahead_stride) = self.ahead(i, &ks, cols.end);
                 self.kernels.get(rows_here.len(), cols.len())(&tile);
                 if !tile.packed.is_null() {
-                    (tile.b, tile.b_row_stride, tile.b_full) = (packed, width, true);
-                    tile.packed = std::ptr::null_mut();
+                    packed_b(&mut tile);
                 }
             }
         }
+    }
+
+    /// What the kernel calls of a panel have in common.
+    fn tile(&self, a: Block<T>, rows: &Range<usize>, ks: &Range<usize>, cols: &Range<usize>) -> Tile<T> {
+        let p = self.product;
+        let last = ks.end == p.k;
+        Tile {
+            k: ks.len(),
+            a: a.at,
+            a_row_stride: a.row_stride,
+            a_col_stride: a.col_stride,
+            b: p.b.wrapping_add(ks.start * p.b_row_stride + cols.start * p.b_col_stride),
+            b_row_stride: p.b_row_stride,
+            b_full: cols.len().is_multiple_of(self.kernels.lanes),
+            packed: std::ptr::null_mut(),
+            ahead: std::ptr::null(),
+            ahead_stride: 0,
+            c: p.c.wrapping_add(rows.start * p.c_row_stride + cols.start),
+            c_row_stride: p.c_row_stride,
+            cols: cols.len(),
+            add_to_c: p.accumulate || ks.start > 0,
+            bias: if last && !p.bias.is_null() { p.bias.wrapping_add(cols.start) } else { std::ptr::null() },
+            relu: p.relu && last,
+        }
+    }
+
+    /// Where in the next panel of B the `i`th kernel call on this one looks ahead, and the
+    /// stride. Calls look at one vector of every row, a part of the rows each.
+    fn ahead(&self, i: usize, ks: &Range<usize>, next: usize) -> (*const T, usize) {
+        let p = self.product;
+        let looks = ks.len().div_ceil(STEPS);
+        let vectors = self.kernels.forms.len();
+        let (row, vector) = (i / vectors * looks, i % vectors);
+        if p.b_col_stride != 1 || row >= ks.len() || next >= self.cols.end {
+            // All seen: look at what is near anyway.
+            return (p.a, 0);
+        }
+        let from = (ks.start + row) * p.b_row_stride + next + vector * self.kernels.lanes;
+        (p.b.wrapping_add(from), p.b_row_stride)
     }
 }

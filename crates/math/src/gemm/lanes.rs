@@ -3,6 +3,9 @@
 //! The kernels are written once over [`Lanes`]; a function that enables the instruction
 //! set inlines them. Nothing here may be called on a CPU that lacks the instructions.
 
+// Each method is one instruction; what makes it safe is said once, at the trait.
+#![allow(clippy::undocumented_unsafe_blocks)]
+
 /// A register of `LEN` elements.
 ///
 /// # Safety
@@ -29,6 +32,23 @@ pub(super) unsafe trait Lanes: Copy {
     unsafe fn add(self, other: Self) -> Self;
     /// The larger of each element and zero; NaN stays NaN.
     unsafe fn relu(self) -> Self;
+
+    /// The sum of all elements, in a fixed order.
+    #[inline(always)]
+    unsafe fn sum(self) -> Self::Elem
+    where
+        Self::Elem: std::ops::AddAssign,
+    {
+        // SAFETY: a register is `LEN` elements, and no alignment is asked of either access.
+        unsafe {
+            let from = (&raw const self).cast::<Self::Elem>();
+            let mut sum = *from;
+            for i in 1..Self::LEN {
+                sum += *from.add(i);
+            }
+            sum
+        }
+    }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -92,12 +112,34 @@ pub(super) mod x86 {
     }
 
     avx512!(
-        __m512, f32, u16, 16, _mm512_setzero_ps, _mm512_set1_ps, _mm512_loadu_ps, _mm512_storeu_ps,
-        _mm512_maskz_loadu_ps, _mm512_mask_storeu_ps, _mm512_fmadd_ps, _mm512_add_ps, _mm512_max_ps
+        __m512,
+        f32,
+        u16,
+        16,
+        _mm512_setzero_ps,
+        _mm512_set1_ps,
+        _mm512_loadu_ps,
+        _mm512_storeu_ps,
+        _mm512_maskz_loadu_ps,
+        _mm512_mask_storeu_ps,
+        _mm512_fmadd_ps,
+        _mm512_add_ps,
+        _mm512_max_ps
     );
     avx512!(
-        __m512d, f64, u8, 8, _mm512_setzero_pd, _mm512_set1_pd, _mm512_loadu_pd, _mm512_storeu_pd,
-        _mm512_maskz_loadu_pd, _mm512_mask_storeu_pd, _mm512_fmadd_pd, _mm512_add_pd, _mm512_max_pd
+        __m512d,
+        f64,
+        u8,
+        8,
+        _mm512_setzero_pd,
+        _mm512_set1_pd,
+        _mm512_loadu_pd,
+        _mm512_storeu_pd,
+        _mm512_maskz_loadu_pd,
+        _mm512_mask_storeu_pd,
+        _mm512_fmadd_pd,
+        _mm512_add_pd,
+        _mm512_max_pd
     );
 
     macro_rules! avx2 {
@@ -166,12 +208,34 @@ pub(super) mod x86 {
     }
 
     avx2!(
-        __m256, f32, i32, 8, _mm256_setzero_ps, _mm256_set1_ps, _mm256_loadu_ps, _mm256_storeu_ps,
-        _mm256_maskload_ps, _mm256_maskstore_ps, _mm256_fmadd_ps, _mm256_add_ps, _mm256_max_ps
+        __m256,
+        f32,
+        i32,
+        8,
+        _mm256_setzero_ps,
+        _mm256_set1_ps,
+        _mm256_loadu_ps,
+        _mm256_storeu_ps,
+        _mm256_maskload_ps,
+        _mm256_maskstore_ps,
+        _mm256_fmadd_ps,
+        _mm256_add_ps,
+        _mm256_max_ps
     );
     avx2!(
-        __m256d, f64, i64, 4, _mm256_setzero_pd, _mm256_set1_pd, _mm256_loadu_pd, _mm256_storeu_pd,
-        _mm256_maskload_pd, _mm256_maskstore_pd, _mm256_fmadd_pd, _mm256_add_pd, _mm256_max_pd
+        __m256d,
+        f64,
+        i64,
+        4,
+        _mm256_setzero_pd,
+        _mm256_set1_pd,
+        _mm256_loadu_pd,
+        _mm256_storeu_pd,
+        _mm256_maskload_pd,
+        _mm256_maskstore_pd,
+        _mm256_fmadd_pd,
+        _mm256_add_pd,
+        _mm256_max_pd
     );
 }
 

@@ -86,12 +86,7 @@ pub struct MatMut<'a, T> {
 }
 
 impl<'a, T> MatMut<'a, T> {
-    pub fn new(
-        data: &'a mut [T],
-        rows: usize,
-        cols: usize,
-        row_stride: usize,
-    ) -> Result<Self, ShapeError> {
+    pub fn new(data: &'a mut [T], rows: usize, cols: usize, row_stride: usize) -> Result<Self, ShapeError> {
         if row_stride < cols && rows > 1 {
             return Err(ShapeError(format!("rows of {cols} elements overlap at a stride of {row_stride}")));
         }
