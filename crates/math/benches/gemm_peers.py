@@ -18,7 +18,7 @@ import time
 SQUARES = [64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
 SIZES = [(s, s, s) for s in SQUARES] + [(128, 784, 512), (20, 400, 800)]
 LIBRARIES = ["tensorflow", "torch", "numpy"]
-VISITS, ROUNDS, ROUND_SECONDS = 3, 7, 0.02
+VISITS, ROUNDS, ROUND_SECONDS = 6, 7, 0.005
 
 
 def tensorflow(threads):
@@ -104,6 +104,21 @@ def seconds(call, calls):
     return (time.perf_counter() - start) / calls
 
 
+def busy_ticks():
+    with open("/proc/stat") as stat:
+        ticks = [int(x) for x in stat.readline().split()[1:]]
+    return sum(ticks) - ticks[3] - ticks[4]
+
+
+def wait_until_quiet():
+    """Waits, for some seconds at most, until the machine has nothing else to do."""
+    for _ in range(100):
+        before = busy_ticks()
+        time.sleep(0.06)
+        if busy_ticks() <= before + 1:
+            return
+
+
 def run(library, threads):
     make = globals()[library](threads)
     best = {}
@@ -111,6 +126,7 @@ def run(library, threads):
         for size in SIZES:
             m, k, n = size
             call = make(m, k, n)
+            wait_until_quiet()
             count = getattr(call, "count", 1)
             seconds(call, 3)
             calls = max(1, int(ROUND_SECONDS / seconds(call, 3)))

@@ -7,16 +7,16 @@
 
 use std::hint::black_box;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use thalweg_math::gemm::{Epilogue, MatMut, MatRef, gemm};
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::pool::Pool;
 
 const SQUARES: [usize; 11] = [64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048];
-const VISITS: usize = 3;
-const ROUNDS: usize = 9;
-const ROUND_SECONDS: f64 = 0.01;
+const VISITS: usize = 6;
+const ROUNDS: usize = 7;
+const ROUND_SECONDS: f64 = 0.005;
 
 fn sizes() -> Vec<[usize; 3]> {
     let mut sizes: Vec<_> = SQUARES.iter().map(|&s| [s, s, s]).collect();
@@ -106,6 +106,26 @@ impl Case {
     }
 }
 
+/// Waits, for some seconds at most, until the machine has nothing else to do.
+fn wait_until_quiet() {
+    for _ in 0..100 {
+        let before = busy_ticks();
+        std::thread::sleep(Duration::from_millis(60));
+        if busy_ticks().zip(before).is_none_or(|(after, before)| after <= before + 1) {
+            return;
+        }
+    }
+}
+
+/// The time all CPUs have been busy, in hundredths of a second, if the system says.
+fn busy_ticks() -> Option<u64> {
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let ticks: Vec<u64> =
+        stat.lines().next()?.split_whitespace().skip(1).filter_map(|x| x.parse().ok()).collect();
+    // User, nice, system; then idle and waiting; then interrupts and time taken by other machines.
+    Some(ticks.iter().sum::<u64>() - ticks[3] - ticks[4])
+}
+
 fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
@@ -125,6 +145,7 @@ fn main() {
         let calls: [&dyn Fn(&mut Case); 4] =
             [&|c| c.ours(&Serial), &|c| c.crates(1), &|c| c.ours(&*pool), &|c| c.crates(2)];
         for _ in 0..VISITS {
+            wait_until_quiet();
             let mut times = [const { Vec::new() }; 4];
             for round in 0..=ROUNDS {
                 for (which, call) in calls.iter().enumerate() {

@@ -52,7 +52,7 @@ const A_BLOCK_BYTES: usize = 768 << 10;
 const PACK_A_COLS: usize = 512;
 
 /// The work, in multiply-adds, that makes one more thread worth waking.
-const WORK_PER_THREAD: usize = 64 * 64 * 24;
+const WORK_PER_THREAD: usize = 64 * 64 * 64;
 
 /// The most tasks made for each thread.
 const TASKS_PER_THREAD: usize = 4;
