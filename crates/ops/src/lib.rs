@@ -15,6 +15,7 @@ mod basic;
 mod control;
 mod function;
 mod state;
+mod transfer;
 
 #[cfg(test)]
 mod testing;
@@ -24,7 +25,7 @@ use thalweg_core::registry::Registry;
 
 /// All families.
 pub static ALL: &[&[&Op]] =
-    &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, function::OPS, state::OPS];
+    &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, function::OPS, state::OPS, transfer::OPS];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {
