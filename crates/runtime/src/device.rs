@@ -78,7 +78,8 @@ impl DeviceSpec {
 }
 
 fn is_job_name(s: &str) -> bool {
-    s.starts_with(|c: char| c.is_ascii_alphabetic()) && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    s.starts_with(|c: char| c.is_ascii_alphabetic())
+        && s.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
 impl fmt::Display for DeviceSpec {
@@ -125,7 +126,8 @@ mod tests {
     fn names_full_partial_and_old() {
         let full = DeviceSpec::parse("/job:localhost/replica:0/task:0/device:CPU:0").unwrap();
         assert_eq!(full.to_string(), "/job:localhost/replica:0/task:0/device:CPU:0");
-        for part in ["", "/cpu:0", "/device:CPU:*", "/job:localhost", "/job:*/task:0/device:cpu:0", "/CPU:0"] {
+        for part in ["", "/cpu:0", "/device:CPU:*", "/job:localhost", "/job:*/task:0/device:cpu:0", "/CPU:0"]
+        {
             assert!(DeviceSpec::parse(part).unwrap().matches(&full), "{part}");
         }
         assert!(!DeviceSpec::parse("/job:ps").unwrap().matches(&full));

@@ -45,7 +45,9 @@ impl Functions {
         let feeds: Vec<_> = body.args.iter().map(|a| a.output(0)).collect();
         // Everything with an effect runs, whether a result needs it or not.
         let mut targets = body.control.clone();
-        targets.extend(body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !body.args.contains(id)));
+        targets.extend(
+            body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !body.args.contains(id)),
+        );
         let mut work = Work::prune(&body.graph, &|_| 0, &feeds, &body.results, &targets)?;
         passes::expand(&mut work)?;
         passes::fold::read_constants(&mut work);
@@ -67,7 +69,14 @@ impl FunctionRunner for Functions {
     fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
         let compiled = match self.compiled(f, step) {
             Ok(c) if c.args == args.len() => c,
-            Ok(c) => return done(Err(invalid!("function '{}' takes {} arguments, got {}", f.name, c.args, args.len()))),
+            Ok(c) => {
+                return done(Err(invalid!(
+                    "function '{}' takes {} arguments, got {}",
+                    f.name,
+                    c.args,
+                    args.len()
+                )));
+            }
             Err(e) => return done(Err(e)),
         };
         let input = RunInput { feeds: args, step: step.clone(), deadline: None, trace: None };

@@ -24,7 +24,9 @@ pub fn partition(mut work: Work, devices: &[Device]) -> Result<Vec<Part>> {
     let order = work_order(&work)?;
     gather_loops(&mut work, &order);
     let first = order.first().map_or(0, |id| work.node(*id).device);
-    if order.iter().all(|id| work.node(*id).device == first || matches!(work.node(*id).kind, Kind::Feed(_) | Kind::Value(_))) {
+    if order.iter().all(|id| {
+        work.node(*id).device == first || matches!(work.node(*id).kind, Kind::Feed(_) | Kind::Value(_))
+    }) {
         let fetches = (0..work.fetches.len()).collect();
         return Ok(vec![Part { device: first, work, fetches }]);
     }
@@ -37,14 +39,21 @@ pub fn partition(mut work: Work, devices: &[Device]) -> Result<Vec<Part>> {
 
 /// A loop runs on one device: that of its condition, for a frame that spans several.
 fn gather_loops(work: &mut Work, order: &[NodeId]) {
-    let Some(device) = order.iter().map(|id| work.node(*id)).find(|n| n.op.class == Class::LoopCond).map(|n| n.device) else { return };
+    let Some(device) =
+        order.iter().map(|id| work.node(*id)).find(|n| n.op.class == Class::LoopCond).map(|n| n.device)
+    else {
+        return;
+    };
     // Everything between the Enters and the Exits, found by walking forward from the Enters.
     let mut inside = vec![false; work.nodes.len()];
     for id in order {
         let node = work.node(*id);
-        let from_inside = node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied()).any(|n| {
-            inside[n.at()] && work.node(n).op.class != Class::Exit
-        });
+        let from_inside = node
+            .inputs
+            .iter()
+            .map(|o| o.node)
+            .chain(node.control.iter().copied())
+            .any(|n| inside[n.at()] && work.node(n).op.class != Class::Exit);
         inside[id.at()] = node.op.class == Class::Enter || from_inside;
     }
     for (node, inside) in work.nodes.iter_mut().zip(inside) {

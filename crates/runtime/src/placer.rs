@@ -2,9 +2,9 @@
 
 use crate::device::{Device, DeviceSpec};
 use std::collections::HashMap;
+use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::grad::NodeId;
-use thalweg_core::dtype::DataType;
 use thalweg_core::invalid;
 use thalweg_graph::{Graph, Node};
 
@@ -54,7 +54,9 @@ impl Placement {
             let device = match (groups.fixed(root), wanted.get(&root)) {
                 (Some(d), _) => d,
                 (None, None) => 0,
-                (None, Some(spec)) => choose(devices, spec, soft).ok_or_else(|| no_device(&graph.nodes()[at], devices))?,
+                (None, Some(spec)) => {
+                    choose(devices, spec, soft).ok_or_else(|| no_device(&graph.nodes()[at], devices))?
+                }
             };
             placed.push(device);
         }
@@ -111,7 +113,11 @@ impl Groups {
                 // A node may name itself as its own group.
                 match graph.find(name) {
                     Some(other) => groups.join(at, other.at(), from, placed),
-                    None => return Err(node.blame(invalid!("is to be colocated with '{name}', which does not exist"))),
+                    None => {
+                        return Err(
+                            node.blame(invalid!("is to be colocated with '{name}', which does not exist"))
+                        );
+                    }
                 }
             }
             let signature = graph.signature(node.op)?;

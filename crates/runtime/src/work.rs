@@ -112,7 +112,15 @@ impl Work {
     }
 
     /// Adds a node of a known op; types follow from the attrs given.
-    pub fn add(&mut self, like: NodeId, suffix: &str, op: &str, inputs: &[Output], control: &[NodeId], attrs: Attrs) -> Result<NodeId> {
+    pub fn add(
+        &mut self,
+        like: NodeId,
+        suffix: &str,
+        op: &str,
+        inputs: &[Output],
+        control: &[NodeId],
+        attrs: Attrs,
+    ) -> Result<NodeId> {
         let op = self.registry.find(op)?;
         let mut attrs = attrs;
         let signature = self.registry.signature(op)?;
@@ -142,7 +150,8 @@ impl Work {
         targets: &[NodeId],
     ) -> Result<Work> {
         let mut work = Work::empty(graph.registry.clone(), graph.library.clone());
-        let mut copy = Copier { graph, device_of, ids: HashMap::new(), feeds: HashMap::new(), stack: Vec::new() };
+        let mut copy =
+            Copier { graph, device_of, ids: HashMap::new(), feeds: HashMap::new(), stack: Vec::new() };
         let arg = graph.registry.find("_Arg")?;
         for (i, feed) in feeds.iter().enumerate() {
             let from = graph.node(feed.node);

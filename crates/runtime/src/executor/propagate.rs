@@ -24,7 +24,14 @@ impl State {
         self.clean_up(plan, done.frame);
     }
 
-    fn send_outputs(&mut self, plan: &General, node: &GeneralNode, mut outputs: Outputs, dead: bool, to: (u32, u64)) {
+    fn send_outputs(
+        &mut self,
+        plan: &General,
+        node: &GeneralNode,
+        mut outputs: Outputs,
+        dead: bool,
+        to: (u32, u64),
+    ) {
         for (i, edges) in node.outputs.iter().enumerate() {
             let value = if dead { None } else { outputs.get_mut(i).and_then(Option::take) };
             self.send(plan, edges.clone(), value, to, false);
@@ -39,7 +46,14 @@ impl State {
     }
 
     /// Sends one value (`None`: dead) along edges; the last edge gets it without a copy.
-    fn send(&mut self, plan: &General, edges: Range<u32>, value: Option<Value>, to: (u32, u64), from_enter: bool) {
+    fn send(
+        &mut self,
+        plan: &General,
+        edges: Range<u32>,
+        value: Option<Value>,
+        to: (u32, u64),
+        from_enter: bool,
+    ) {
         let edges = &plan.edges[edges.start as usize..edges.end as usize];
         let Some((last, others)) = edges.split_last() else { return };
         for e in others {
@@ -65,7 +79,8 @@ impl State {
                     if iteration.pending[local] & 1 == 1 {
                         iteration.pending[local] -= 1;
                         iteration.entries[e.entry as usize] = Some(v);
-                        iteration.entries[e.entry as usize + 1] = Some(Value::Tensor(Tensor::scalar(e.input as i32)));
+                        iteration.entries[e.entry as usize + 1] =
+                            Some(Value::Tensor(Tensor::scalar(e.input as i32)));
                         ready = iteration.pending[local] == 0;
                     } else {
                         ready = false;

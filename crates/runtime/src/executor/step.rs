@@ -1,9 +1,9 @@
 //! One run of a general plan: who runs which kernel where, and when it is over.
 
-use super::baton::Baton;
-use super::straight::settle;
 use super::RunInput;
+use super::baton::Baton;
 use super::state::{Ready, State};
+use super::straight::settle;
 use crate::plan::{General, GeneralNode, Source};
 use crate::sync::{Condvar, Mutex, lock};
 use smallvec::SmallVec;
@@ -72,11 +72,22 @@ impl GeneralRun {
 
     fn new(plan: Arc<General>, input: RunInput, finish: OnFinish, caller: Option<Caller>) -> Arc<Self> {
         let mut state = State::new(&plan);
-        state.ready.extend(plan.roots.iter().rev().map(|n| Ready { node: *n, frame: 0, iteration: 0, dead: false }));
+        state.ready.extend(plan.roots.iter().rev().map(|n| Ready {
+            node: *n,
+            frame: 0,
+            iteration: 0,
+            dead: false,
+        }));
         if let Some(i) = state.frame(0).and_then(|f| f.iteration(0)) {
             i.active = plan.roots.len() as u32;
         }
-        Arc::new(GeneralRun { plan, input, baton: Baton::new(state), finish: Mutex::new(Some(finish)), caller })
+        Arc::new(GeneralRun {
+            plan,
+            input,
+            baton: Baton::new(state),
+            finish: Mutex::new(Some(finish)),
+            caller,
+        })
     }
 
     /// Takes the baton if it is free, and works until there is nothing to do but wait.
@@ -143,7 +154,13 @@ impl GeneralRun {
                 let values = self.take_inputs(state, node, ready)?;
                 let frame_iter = self.frame_iter(state, ready);
                 let step = self.input.step.clone();
-                let call = AsyncCall { inputs: values, node: compute.node.clone(), step, frame_iter, is_dead: ready.dead };
+                let call = AsyncCall {
+                    inputs: values,
+                    node: compute.node.clone(),
+                    step,
+                    frame_iter,
+                    is_dead: ready.dead,
+                };
                 let run = self.clone();
                 let started = Instant::now();
                 kernel.start(call, Box::new(move |result| run.answered(ready, result, started)));
@@ -190,13 +207,21 @@ impl GeneralRun {
         .ok_or_else(|| internal("a value is missing"))
     }
 
-    fn take_inputs(&self, state: &mut State, node: &GeneralNode, ready: Ready) -> Result<SmallVec<[Value; 3]>> {
+    fn take_inputs(
+        &self,
+        state: &mut State,
+        node: &GeneralNode,
+        ready: Ready,
+    ) -> Result<SmallVec<[Value; 3]>> {
         let missing = || internal("an input is missing");
         let mut values = SmallVec::with_capacity(node.inputs.len());
         for source in &node.inputs {
             values.push(match source {
                 Source::Entry(e) => {
-                    let iteration = state.frame(ready.frame).and_then(|f| f.iteration(ready.iteration)).ok_or_else(missing)?;
+                    let iteration = state
+                        .frame(ready.frame)
+                        .and_then(|f| f.iteration(ready.iteration))
+                        .ok_or_else(missing)?;
                     match iteration.entries[*e as usize].take() {
                         Some(v) => v,
                         // A transfer of a dead value still runs, to tell its peer.
@@ -210,7 +235,13 @@ impl GeneralRun {
         Ok(values)
     }
 
-    fn compute(&self, node: &GeneralNode, values: SmallVec<[Value; 3]>, frame_iter: (u64, u64), ready: Ready) -> Result<Outputs> {
+    fn compute(
+        &self,
+        node: &GeneralNode,
+        values: SmallVec<[Value; 3]>,
+        frame_iter: (u64, u64),
+        ready: Ready,
+    ) -> Result<Outputs> {
         let Some(compute) = &node.compute else { return Err(internal("a node without a kernel")) };
         let mut call = OpCall::new(&compute.node, &self.input.step, SmallVec::new());
         call.frame_iter = frame_iter;
@@ -286,7 +317,9 @@ impl GeneralRun {
             return Err(reason);
         }
         match self.input.deadline {
-            Some(d) if Instant::now() >= d => Err(deadline_exceeded("the step did not end within its time limit")),
+            Some(d) if Instant::now() >= d => {
+                Err(deadline_exceeded("the step did not end within its time limit"))
+            }
             _ => Ok(()),
         }
     }
@@ -298,8 +331,14 @@ impl GeneralRun {
         for (i, source) in &self.plan.ready_fetches {
             state.fetched[*i] = Some(Value::Tensor(self.fixed(*source)?.clone()));
         }
-        let dead = |i: usize| invalid!("Retval[{i}] does not have value: the branch that computes it was not taken");
-        state.fetched.iter_mut().enumerate().map(|(i, v)| v.take().ok_or_else(|| dead(i))?.into_tensor()).collect()
+        let dead =
+            |i: usize| invalid!("Retval[{i}] does not have value: the branch that computes it was not taken");
+        state
+            .fetched
+            .iter_mut()
+            .enumerate()
+            .map(|(i, v)| v.take().ok_or_else(|| dead(i))?.into_tensor())
+            .collect()
     }
 }
 
@@ -311,7 +350,9 @@ impl Caller {
             woken = match deadline {
                 None => self.bell.wait(woken).unwrap_or_else(std::sync::PoisonError::into_inner),
                 Some(d) => {
-                    let Some(left) = d.checked_duration_since(Instant::now()).filter(|l| !l.is_zero()) else { return false };
+                    let Some(left) = d.checked_duration_since(Instant::now()).filter(|l| !l.is_zero()) else {
+                        return false;
+                    };
                     self.bell.wait_timeout(woken, left).unwrap_or_else(std::sync::PoisonError::into_inner).0
                 }
             };
@@ -323,7 +364,10 @@ impl Caller {
 
 /// What a caught panic becomes.
 pub fn panicked(payload: &(dyn std::any::Any + Send)) -> Error {
-    let text = payload.downcast_ref::<&str>().map(|s| s.to_string()).or_else(|| payload.downcast_ref::<String>().cloned());
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|s| s.to_string())
+        .or_else(|| payload.downcast_ref::<String>().cloned());
     internal(format!("the kernel panicked: {}", text.unwrap_or_else(|| "no message".into())))
 }
 

@@ -60,7 +60,11 @@ impl Straight {
                 Operand::Take(s) => owned(slots[s as usize].take())?,
                 Operand::Keep(s) => owned(slots.get(s as usize).cloned().flatten())?,
             };
-            call.inputs.push(if node.has_references { settle(value, compute.node.inputs[i].is_ref, &call)? } else { value });
+            call.inputs.push(if node.has_references {
+                settle(value, compute.node.inputs[i].is_ref, &call)?
+            } else {
+                value
+            });
         }
         let result = match &compute.run {
             Runnable::Plain(run) => run(&mut call),
@@ -119,7 +123,9 @@ fn check(input: &RunInput) -> Result<()> {
         return Err(reason);
     }
     match input.deadline {
-        Some(d) if Instant::now() >= d => Err(deadline_exceeded("the step did not end within its time limit")),
+        Some(d) if Instant::now() >= d => {
+            Err(deadline_exceeded("the step did not end within its time limit"))
+        }
         _ => Ok(()),
     }
 }

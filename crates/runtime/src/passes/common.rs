@@ -54,7 +54,9 @@ fn mergeable(node: &WorkNode) -> bool {
 
 fn equal(a: &WorkNode, b: &WorkNode) -> bool {
     let kind = match (&a.kind, &b.kind) {
-        (Kind::Value(x), Kind::Value(y)) => return x.same_bits(y) && a.control == b.control && a.device == b.device,
+        (Kind::Value(x), Kind::Value(y)) => {
+            return x.same_bits(y) && a.control == b.control && a.device == b.device;
+        }
         (Kind::Op, Kind::Op) => true,
         _ => false,
     };

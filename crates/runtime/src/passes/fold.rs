@@ -39,7 +39,11 @@ fn constant_inputs(work: &Work, id: NodeId) -> Option<Vec<Tensor>> {
     let node = work.node(id);
     let foldable = matches!(node.kind, Kind::Op) && node.op.class == Class::Plain && !node.op.stateful;
     // A node with control inputs runs when they say, or not at all.
-    if !foldable || node.inputs.is_empty() || !node.control.is_empty() || node.outputs.iter().any(|p| p.is_ref) {
+    if !foldable
+        || node.inputs.is_empty()
+        || !node.control.is_empty()
+        || node.outputs.iter().any(|p| p.is_ref)
+    {
         return None;
     }
     node.inputs
@@ -51,7 +55,12 @@ fn constant_inputs(work: &Work, id: NodeId) -> Option<Vec<Tensor>> {
         .collect()
 }
 
-fn compute(work: &Work, node: &WorkNode, step: &Arc<StepContext>, inputs: Vec<Tensor>) -> Option<Vec<Tensor>> {
+fn compute(
+    work: &Work,
+    node: &WorkNode,
+    step: &Arc<StepContext>,
+    inputs: Vec<Tensor>,
+) -> Option<Vec<Tensor>> {
     let kernel_node = Arc::new(node.kernel_node(&work.registry, "/device:CPU:0").ok()?);
     let runnable = Runnable::make(node.op, &kernel_node, "CPU").ok()?;
     if matches!(runnable, Runnable::Async(_)) {
@@ -61,7 +70,9 @@ fn compute(work: &Work, node: &WorkNode, step: &Arc<StepContext>, inputs: Vec<Te
     let outputs = direct::run(&runnable, &kernel_node, step, inputs).ok()?;
     let tensors: Option<Vec<Tensor>> =
         outputs.into_iter().map(|v| if let Some(Value::Tensor(t)) = v { Some(t) } else { None }).collect();
-    tensors.filter(|t| t.len() == node.outputs.len() && t.iter().map(Tensor::byte_len).sum::<usize>() <= MAX_BYTES)
+    tensors.filter(|t| {
+        t.len() == node.outputs.len() && t.iter().map(Tensor::byte_len).sum::<usize>() <= MAX_BYTES
+    })
 }
 
 /// The node becomes its value; a node of several outputs gets one value node for each.

@@ -29,7 +29,9 @@ pub fn expand_calls(work: &mut Work) -> Result<()> {
         }
         calls += 1;
         if calls > MAX_CALLS || work.nodes.len() > MAX_NODES {
-            return Err(resource_exhausted(format!("the graph's calls expand to more than {MAX_NODES} nodes")));
+            return Err(resource_exhausted(format!(
+                "the graph's calls expand to more than {MAX_NODES} nodes"
+            )));
         }
         let blame = (node.name.clone(), node.op.name, node.location);
         let expanded = match node.op.name {
@@ -51,11 +53,17 @@ fn inline_call(work: &mut Work, id: NodeId) -> Result<()> {
         None
     } else {
         // Waits for whatever the call would have waited for; a branch not taken makes it, and so the body, dead.
-        let before: SmallVec<[NodeId; 4]> = node.control.iter().copied().chain(node.inputs.iter().map(|o| o.node)).collect();
-        if before.is_empty() { None } else { Some(work.add(id, "start", "NoOp", &[], &before, Attrs::new())?) }
+        let before: SmallVec<[NodeId; 4]> =
+            node.control.iter().copied().chain(node.inputs.iter().map(|o| o.node)).collect();
+        if before.is_empty() {
+            None
+        } else {
+            Some(work.add(id, "start", "NoOp", &[], &before, Attrs::new())?)
+        }
     };
     let body = insert_body(work, id, &f, &node.inputs, start, "")?;
-    let all_control: Vec<NodeId> = body.effects.iter().copied().chain(body.results.iter().map(|o| o.node)).collect();
+    let all_control: Vec<NodeId> =
+        body.effects.iter().copied().chain(body.results.iter().map(|o| o.node)).collect();
     let end = work.add(id, "end", "NoOp", &[], &all_control, Attrs::new())?;
     replace_node(work, id, &body.results, end)
 }
@@ -77,13 +85,22 @@ pub fn insert_body(
 ) -> Result<Inserted> {
     let body = work.library.instantiate(&work.registry, f)?;
     if body.args.len() != args.len() {
-        return Err(invalid!("function '{}' takes {} arguments, got {}", f.name, body.args.len(), args.len()));
+        return Err(invalid!(
+            "function '{}' takes {} arguments, got {}",
+            f.name,
+            body.args.len(),
+            args.len()
+        ));
     }
     for (arg, given) in body.args.iter().zip(args) {
         let want = body.graph.node(*arg).outputs[0].dtype;
         let have = work.node(given.node).outputs[given.index as usize].dtype;
         if want != have {
-            return Err(invalid!("function '{}' takes {want} as '{}', got {have}", f.name, body.graph.node(*arg).name));
+            return Err(invalid!(
+                "function '{}' takes {want} as '{}', got {have}",
+                f.name,
+                body.graph.node(*arg).name
+            ));
         }
     }
     let (prefix, device) = (format!("{}{suffix}/", work.node(caller).name), work.node(caller).device);
@@ -132,7 +149,11 @@ pub fn insert_body(
 /// it. The uses are changed all at once, at the end.
 pub fn replace_node(work: &mut Work, id: NodeId, results: &[Output], end: NodeId) -> Result<()> {
     if results.len() != work.node(id).outputs.len() {
-        return Err(invalid!("the function gives {} results, the call has {} outputs", results.len(), work.node(id).outputs.len()));
+        return Err(invalid!(
+            "the function gives {} results, the call has {} outputs",
+            results.len(),
+            work.node(id).outputs.len()
+        ));
     }
     work.replaced.insert(id, (results.to_vec(), end));
     Ok(())

@@ -35,7 +35,9 @@ fn merge(work: &mut Work, id: NodeId, name: &str, inputs: &[Output]) -> Result<N
 /// Both branches are laid out behind a Switch on each input; a Merge takes the result of the one that ran.
 pub fn lower_if(work: &mut Work, id: NodeId) -> Result<()> {
     let node = work.node(id).clone();
-    let Some((pred, inputs)) = node.inputs.split_first() else { return Err(invalid!("an If without a condition")) };
+    let Some((pred, inputs)) = node.inputs.split_first() else {
+        return Err(invalid!("an If without a condition"));
+    };
     if dtype_of(work, *pred) != DataType::Bool {
         // Other kinds of truth are rare: the kernel calls the branch.
         return Ok(());
@@ -45,8 +47,11 @@ pub fn lower_if(work: &mut Work, id: NodeId) -> Result<()> {
     let pred = identity(work, id, "pred", *pred, &node.control)?.output(0);
     let pivot = switch(work, id, "pivot", pred, pred)?;
     let mut sides = Vec::new();
-    let switched: Vec<NodeId> =
-        inputs.iter().enumerate().map(|(i, o)| switch(work, id, &format!("switch_{i}"), *o, pred)).collect::<Result<_>>()?;
+    let switched: Vec<NodeId> = inputs
+        .iter()
+        .enumerate()
+        .map(|(i, o)| switch(work, id, &format!("switch_{i}"), *o, pred))
+        .collect::<Result<_>>()?;
     for (side, attr, name) in [(1u32, "then_branch", "then"), (0, "else_branch", "else")] {
         let start = identity(work, id, &format!("{name}_start"), pivot.output(side), &[])?;
         let args: Vec<Output> = switched.iter().map(|s| s.output(side)).collect();
@@ -94,18 +99,28 @@ pub fn lower_while(work: &mut Work, id: NodeId) -> Result<()> {
     let looped: Vec<Output> = merges.iter().map(|m| m.output(0)).collect();
     let start = identity(work, id, "cond_start", looped[0], &[])?;
     let cond = insert_body(work, id, &node.attrs.func("cond")?.clone(), &looped, Some(start), "/cond")?;
-    let Some(pred) = cond.results.first().copied() else { return Err(invalid!("the condition gives no result")) };
+    let Some(pred) = cond.results.first().copied() else {
+        return Err(invalid!("the condition gives no result"));
+    };
     if dtype_of(work, pred) != DataType::Bool {
         return Err(invalid!("the condition of a loop must be bool, got {}", dtype_of(work, pred)));
     }
     let pred = identity(work, id, "cond_result", pred, &[start])?.output(0);
     let cond = work.add(id, "loop_cond", "LoopCond", &[pred], &cond.effects, Attrs::new())?.output(0);
-    let switches: Vec<NodeId> = looped.iter().enumerate().map(|(i, o)| switch(work, id, &format!("switch_{i}"), *o, cond)).collect::<Result<_>>()?;
+    let switches: Vec<NodeId> = looped
+        .iter()
+        .enumerate()
+        .map(|(i, o)| switch(work, id, &format!("switch_{i}"), *o, cond))
+        .collect::<Result<_>>()?;
     let start = identity(work, id, "body_start", switches[0].output(1), &[])?;
     let args: Vec<Output> = switches.iter().map(|s| s.output(1)).collect();
     let body = insert_body(work, id, &node.attrs.func("body")?.clone(), &args, Some(start), "/body")?;
     if body.results.len() != merges.len() {
-        return Err(invalid!("the body gives {} results for {} loop variables", body.results.len(), merges.len()));
+        return Err(invalid!(
+            "the body gives {} results for {} loop variables",
+            body.results.len(),
+            merges.len()
+        ));
     }
     for (i, (result, m)) in body.results.iter().zip(&merges).enumerate() {
         let dtype = dtype_of(work, *result);

@@ -30,7 +30,8 @@ const UNKNOWN: u32 = u32::MAX;
 impl Frames {
     pub fn find(work: &Work, order: &[NodeId]) -> Result<Frames> {
         let root = FrameInfo { parent: 0, parallel_iterations: 1, enters: 0 };
-        let mut frames = Frames { frames: vec![root], of: vec![UNKNOWN; work.nodes.len()], entered: Vec::new() };
+        let mut frames =
+            Frames { frames: vec![root], of: vec![UNKNOWN; work.nodes.len()], entered: Vec::new() };
         let mut by_name: HashMap<(u32, String), u32> = HashMap::new();
         let mut out = vec![UNKNOWN; work.nodes.len()];
         for id in order {
@@ -48,7 +49,14 @@ impl Frames {
         for o in &work.fetches {
             if out[o.node.at()] != 0 {
                 let node = work.node(o.node);
-                return Err(blame(node, invalid!("'{}:{}' is inside a loop: only values outside of loops can be fetched", node.name, o.index)));
+                return Err(blame(
+                    node,
+                    invalid!(
+                        "'{}:{}' is inside a loop: only values outside of loops can be fetched",
+                        node.name,
+                        o.index
+                    ),
+                ));
             }
         }
         frames.entered = out;
@@ -66,13 +74,23 @@ impl Frames {
             match found {
                 None => found = Some(frame),
                 Some(f) if f == frame => {}
-                Some(_) => return Err(invalid!("its inputs come from different loops: '{}' must pass through an Enter or Exit", work.node(before).name)),
+                Some(_) => {
+                    return Err(invalid!(
+                        "its inputs come from different loops: '{}' must pass through an Enter or Exit",
+                        work.node(before).name
+                    ));
+                }
             }
         }
         Ok(found.unwrap_or(0))
     }
 
-    fn enter(&mut self, node: &WorkNode, parent: u32, by_name: &mut HashMap<(u32, String), u32>) -> Result<u32> {
+    fn enter(
+        &mut self,
+        node: &WorkNode,
+        parent: u32,
+        by_name: &mut HashMap<(u32, String), u32>,
+    ) -> Result<u32> {
         let name = node.attrs.str("frame_name")?.to_string();
         let parallel = node.attrs.int("parallel_iterations")?.clamp(1, 1 << 20) as u32;
         let frames = &mut self.frames;
@@ -93,7 +111,10 @@ impl Frames {
             for input in &node.inputs {
                 if work.node(input.node).op.class == Class::NextIteration {
                     if node.op.class != Class::Merge {
-                        return Err(blame(node, invalid!("takes a value from the loop's last iteration without a Merge")));
+                        return Err(blame(
+                            node,
+                            invalid!("takes a value from the loop's last iteration without a Merge"),
+                        ));
                     }
                     if out[input.node.at()] != self.of[id.at()] {
                         return Err(blame(node, invalid!("its back edge comes from another loop")));

@@ -184,7 +184,9 @@ impl<'a> Builder<'a> {
         for (i, o) in self.work.fetches.iter().enumerate() {
             match (self.free[o.node.at()], self.at[o.node.at()]) {
                 (Some(source), _) => self.plan.ready_fetches.push((i, source)),
-                (None, Some(from)) => data[from as usize].push((o.index, Edge { node: FETCH, entry: i as u32, input: 0 })),
+                (None, Some(from)) => {
+                    data[from as usize].push((o.index, Edge { node: FETCH, entry: i as u32, input: 0 }))
+                }
                 (None, None) => {}
             }
         }
@@ -205,7 +207,13 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn connect_node(&mut self, id: NodeId, at: u32, data: &mut [Vec<(u32, Edge)>], control: &mut [Vec<Edge>]) {
+    fn connect_node(
+        &mut self,
+        id: NodeId,
+        at: u32,
+        data: &mut [Vec<(u32, Edge)>],
+        control: &mut [Vec<Edge>],
+    ) {
         let node = self.work.node(id);
         let frame = self.frames.of[id.at()] as usize;
         let is_merge = node.op.class == Class::Merge;
@@ -214,7 +222,8 @@ impl<'a> Builder<'a> {
         let merge_entry = self.plan.frames[frame].entries;
         if is_merge {
             self.plan.frames[frame].entries += 2;
-            self.plan.nodes[at as usize].inputs = smallvec::smallvec![Source::Entry(merge_entry), Source::Entry(merge_entry + 1)];
+            self.plan.nodes[at as usize].inputs =
+                smallvec::smallvec![Source::Entry(merge_entry), Source::Entry(merge_entry + 1)];
         }
         for (i, o) in node.inputs.iter().enumerate() {
             if let (Some(source), false) = (self.free[o.node.at()], is_merge) {
@@ -247,13 +256,8 @@ impl<'a> Builder<'a> {
         }
         if node.op.class == Class::Enter {
             let is_constant = node.attrs.bool("is_constant").unwrap_or(false);
-            plan_node.enter = Some(EnterInfo { child: self.child_of(id), is_constant });
+            plan_node.enter = Some(EnterInfo { child: self.frames.entered[id.at()], is_constant });
         }
-    }
-
-    /// The frame that an Enter leads into.
-    fn child_of(&self, id: NodeId) -> u32 {
-        self.frames.entered[id.at()]
     }
 
     fn finish(self) -> General {

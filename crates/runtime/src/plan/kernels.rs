@@ -23,7 +23,10 @@ impl KernelCache {
             computes[id.at()] = match &node.kind {
                 Kind::Feed(_) | Kind::Value(_) => None,
                 Kind::Fused(program) => Some(program.compute(node)),
-                Kind::Op => Some(self.get(&work.registry, node, &device).map_err(|e| e.at_node(&node.name, node.op.name).at(node.location))?),
+                Kind::Op => Some(
+                    self.get(&work.registry, node, &device)
+                        .map_err(|e| e.at_node(&node.name, node.op.name).at(node.location))?,
+                ),
             };
         }
         Ok(computes)

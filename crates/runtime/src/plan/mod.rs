@@ -6,7 +6,7 @@ mod kernels;
 mod order;
 mod straight;
 
-pub use general::{Edge, EnterInfo, General, GeneralNode, Source, StaticFrame, CONTROL, FETCH};
+pub use general::{CONTROL, Edge, EnterInfo, FETCH, General, GeneralNode, Source, StaticFrame};
 pub use kernels::KernelCache;
 pub use order::work_order;
 pub use straight::{Operand, Straight, StraightNode};

@@ -17,7 +17,8 @@ pub fn work_order(work: &Work) -> Result<Vec<NodeId>> {
     }
     let mut marks = vec![Mark::New; work.nodes.len()];
     let mut order = Vec::with_capacity(work.nodes.len());
-    let mut roots: Vec<NodeId> = work.fetches.iter().map(|o| o.node).chain(work.targets.iter().copied()).collect();
+    let mut roots: Vec<NodeId> =
+        work.fetches.iter().map(|o| o.node).chain(work.targets.iter().copied()).collect();
     let mut stack: Vec<(NodeId, usize)> = Vec::new();
     let mut next_root = 0;
     while next_root < roots.len() {
@@ -28,7 +29,12 @@ pub fn work_order(work: &Work) -> Result<Vec<NodeId>> {
             if at == 0 {
                 match marks[id.at()] {
                     Mark::Done => continue,
-                    Mark::Open => return Err(invalid!("the graph has a cycle through '{}' that no loop closes", node.name)),
+                    Mark::Open => {
+                        return Err(invalid!(
+                            "the graph has a cycle through '{}' that no loop closes",
+                            node.name
+                        ));
+                    }
                     Mark::New => marks[id.at()] = Mark::Open,
                 }
             }

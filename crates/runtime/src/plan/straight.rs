@@ -49,7 +49,13 @@ impl Straight {
             *uses.entry(*o).or_default() += 1;
         }
         let mut slots = Slots::default();
-        let mut plan = Straight { nodes: Vec::with_capacity(order.len()), constants: vec![], slots: 0, feeds: vec![], fetches: vec![] };
+        let mut plan = Straight {
+            nodes: Vec::with_capacity(order.len()),
+            constants: vec![],
+            slots: 0,
+            feeds: vec![],
+            fetches: vec![],
+        };
         let mut places: HashMap<Output, Place> = HashMap::new();
         for id in order {
             let node = work.node(*id);
@@ -85,10 +91,12 @@ impl Straight {
                 })
                 .collect();
             let from_ref = |o: &Output| work.node(o.node).outputs[o.index as usize].is_ref;
-            let has_references = node.inputs.iter().any(from_ref) || compute.node.inputs.iter().any(|p| p.is_ref);
+            let has_references =
+                node.inputs.iter().any(from_ref) || compute.node.inputs.iter().any(|p| p.is_ref);
             plan.nodes.push(StraightNode { compute, inputs, outputs, has_references });
         }
-        plan.fetches = work.fetches.iter().map(|o| operand(*o, &places, &mut uses, &mut SmallVec::new())).collect();
+        plan.fetches =
+            work.fetches.iter().map(|o| operand(*o, &places, &mut uses, &mut SmallVec::new())).collect();
         plan.slots = slots.count as usize;
         plan
     }

@@ -17,7 +17,8 @@ impl Session {
     /// Prepares to run these fetches and targets with values for these feeds.
     pub fn callable(&self, feeds: &[Output], fetches: &[Output], targets: &[NodeId]) -> Result<Callable> {
         self.inner.check_open()?;
-        let signature = Signature { feeds: feeds.to_vec(), fetches: fetches.to_vec(), targets: targets.to_vec() };
+        let signature =
+            Signature { feeds: feeds.to_vec(), fetches: fetches.to_vec(), targets: targets.to_vec() };
         Ok(Callable { inner: self.inner.clone(), compiled: self.inner.compiled(&signature)? })
     }
 

@@ -83,17 +83,13 @@ impl PlanCache {
 
     fn insert(&mut self, signature: Signature, compiled: Arc<Compiled>) {
         if self.plans.len() >= MAX_PLANS {
-            if let Some(oldest) = self.plans.iter().min_by_key(|(_, (used, _))| *used).map(|(s, _)| s.clone()) {
+            if let Some(oldest) = self.plans.iter().min_by_key(|(_, (used, _))| *used).map(|(s, _)| s.clone())
+            {
                 self.plans.remove(&oldest);
             }
         }
         self.clock += 1;
         self.plans.insert(signature, (self.clock, compiled));
-    }
-
-    #[cfg(test)]
-    pub fn len(&self) -> usize {
-        self.plans.len()
     }
 }
 
@@ -116,7 +112,8 @@ impl Inner {
             }
         }
         let device_of = |id: NodeId| placed.placement.of(id);
-        let mut work = Work::prune(graph, &device_of, &signature.feeds, &signature.fetches, &signature.targets)?;
+        let mut work =
+            Work::prune(graph, &device_of, &signature.feeds, &signature.fetches, &signature.targets)?;
         check_fed(&work)?;
         passes::expand(&mut work)?;
         passes::fold::read_constants(&mut work);
@@ -151,9 +148,12 @@ fn check_fed(work: &Work) -> Result<()> {
     for node in &work.nodes {
         if node.op.class == Class::Placeholder {
             let dtype = node.outputs.first().map_or(DataType::Float, |p| p.dtype);
-            return Err(invalid!("You must feed a value for placeholder tensor '{}' with dtype {dtype}", node.name)
-                .at_node(&node.name, node.op.name)
-                .at(node.location));
+            return Err(invalid!(
+                "You must feed a value for placeholder tensor '{}' with dtype {dtype}",
+                node.name
+            )
+            .at_node(&node.name, node.op.name)
+            .at(node.location));
         }
     }
     Ok(())

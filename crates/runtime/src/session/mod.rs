@@ -55,9 +55,14 @@ impl Session {
     }
 
     /// A session on devices that others may use too.
-    pub fn with_devices(registry: Arc<Registry>, options: SessionOptions, devices: Vec<Device>) -> Result<Session> {
+    pub fn with_devices(
+        registry: Arc<Registry>,
+        options: SessionOptions,
+        devices: Vec<Device>,
+    ) -> Result<Session> {
         let kernels = Arc::new(KernelCache::default());
-        let functions = Arc::new(Functions::new(registry.clone(), Default::default(), kernels.clone(), options.optimise));
+        let functions =
+            Arc::new(Functions::new(registry.clone(), Default::default(), kernels.clone(), options.optimise));
         let placed = Placed { graph: Graph::new(registry), placement: Placement::default(), functions };
         let inner = Inner {
             options,
@@ -105,8 +110,12 @@ impl Session {
                 (device.context.print)(&format!("{}: ({}): {}\n", node.name, node.op.name, device.name()));
             }
         }
-        let functions =
-            Functions::new(graph.registry.clone(), graph.library.clone(), self.inner.kernels.clone(), self.inner.options.optimise);
+        let functions = Functions::new(
+            graph.registry.clone(),
+            graph.library.clone(),
+            self.inner.kernels.clone(),
+            self.inner.options.optimise,
+        );
         *placed = Placed { graph, placement, functions: Arc::new(functions) };
         Ok(())
     }

@@ -52,7 +52,10 @@ const MAX_THREADS: usize = 1024;
 impl SessionOptions {
     pub(super) fn make_devices(&self) -> Result<Vec<Device>> {
         if self.cpu_devices == 0 || self.cpu_devices > MAX_DEVICES {
-            return Err(invalid!("a session has 1 to {MAX_DEVICES} CPU devices, asked for {}", self.cpu_devices));
+            return Err(invalid!(
+                "a session has 1 to {MAX_DEVICES} CPU devices, asked for {}",
+                self.cpu_devices
+            ));
         }
         if self.threads > MAX_THREADS {
             return Err(invalid!("a session has at most {MAX_THREADS} threads, asked for {}", self.threads));
@@ -82,7 +85,9 @@ impl SessionOptions {
 fn entropy() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     let mut h = std::hash::RandomState::new().build_hasher();
-    h.write_u128(std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos());
+    h.write_u128(
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos(),
+    );
     h.finish()
 }
 

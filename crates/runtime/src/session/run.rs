@@ -38,7 +38,12 @@ impl Session {
 }
 
 impl Inner {
-    pub fn run(&self, compiled: &Compiled, feeds: Vec<Tensor>, options: &RunOptions) -> Result<(Vec<Tensor>, RunMetadata)> {
+    pub fn run(
+        &self,
+        compiled: &Compiled,
+        feeds: Vec<Tensor>,
+        options: &RunOptions,
+    ) -> Result<(Vec<Tensor>, RunMetadata)> {
         self.check_open()?;
         if feeds.len() != compiled.feeds.len() {
             return Err(invalid!("takes {} feeds, got {}", compiled.feeds.len(), feeds.len()));
@@ -47,19 +52,24 @@ impl Inner {
             info.check(value)?;
         }
         let deadline = match options.timeout.or(self.options.operation_timeout) {
-            Some(t) => Some(Instant::now().checked_add(t).ok_or_else(|| invalid!("the time limit is too large"))?),
+            Some(t) => {
+                Some(Instant::now().checked_add(t).ok_or_else(|| invalid!("the time limit is too large"))?)
+            }
             None => None,
         };
         let trace = options.trace.then(|| Arc::new(Tracer::new()));
         let step_id = self.next_step.fetch_add(1, Ordering::Relaxed);
         let cancel = options.cancel.clone().unwrap_or_default();
-        let step = Step { inner: self, compiled, step_id, cancel: cancel.clone(), deadline, trace: trace.clone() };
+        let step =
+            Step { inner: self, compiled, step_id, cancel: cancel.clone(), deadline, trace: trace.clone() };
         let _running = Running::new(self, step_id, cancel);
         let results = step.run(feeds)?;
         let mut metadata = RunMetadata::default();
         if let Some(trace) = trace {
             metadata.timings = trace.timings();
-            let name = |p: &super::compile::CompiledPart| (self.devices[p.device as usize].name().to_string(), p.plan.len());
+            let name = |p: &super::compile::CompiledPart| {
+                (self.devices[p.device as usize].name().to_string(), p.plan.len())
+            };
             metadata.planned_nodes = compiled.parts.iter().map(name).collect();
         }
         Ok((results, metadata))
@@ -97,10 +107,12 @@ struct Step<'a> {
 impl Step<'_> {
     fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
         let [part] = self.compiled.parts.as_slice() else { return self.run_parts(feeds) };
-        let mut step = StepContext::new(self.step_id, self.inner.devices[part.device as usize].context.clone());
+        let mut step =
+            StepContext::new(self.step_id, self.inner.devices[part.device as usize].context.clone());
         step.cancel = self.cancel.clone();
         step.functions = Some(self.compiled.functions.clone());
-        let input = RunInput { feeds, step: Arc::new(step), deadline: self.deadline, trace: self.trace.clone() };
+        let input =
+            RunInput { feeds, step: Arc::new(step), deadline: self.deadline, trace: self.trace.clone() };
         Run::wait(&part.plan, input)
     }
 
@@ -109,11 +121,17 @@ impl Step<'_> {
         let Some((first, others)) = self.compiled.parts.split_first() else { return Ok(Vec::new()) };
         let rendezvous = Arc::new(LocalRendezvous::default());
         let input = |device: u16| {
-            let mut step = StepContext::new(self.step_id, self.inner.devices[device as usize].context.clone());
+            let mut step =
+                StepContext::new(self.step_id, self.inner.devices[device as usize].context.clone());
             step.cancel = self.cancel.clone();
             step.functions = Some(self.compiled.functions.clone());
             step.rendezvous = rendezvous.clone();
-            RunInput { feeds: feeds.clone(), step: Arc::new(step), deadline: self.deadline, trace: self.trace.clone() }
+            RunInput {
+                feeds: feeds.clone(),
+                step: Arc::new(step),
+                deadline: self.deadline,
+                trace: self.trace.clone(),
+            }
         };
         let (tx, rx) = mpsc::channel();
         for (i, part) in others.iter().enumerate() {

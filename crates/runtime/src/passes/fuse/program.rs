@@ -62,7 +62,8 @@ impl Builder<'_> {
             let node = work.node(*id);
             let args: Vec<Place> = node.inputs.iter().map(|o| b.place(*o)).collect();
             let kernel_node = Arc::new(node.kernel_node(&work.registry, "/device:CPU:0").ok()?);
-            let alone = Compute { run: Runnable::make(node.op, &kernel_node, "CPU").ok()?, node: kernel_node };
+            let alone =
+                Compute { run: Runnable::make(node.op, &kernel_node, "CPU").ok()?, node: kernel_node };
             b.places.insert(id.output(0), Place::Step(parts.len() as u32));
             parts.push((tile_of(node, dtype)?, args, alone));
         }
@@ -205,7 +206,12 @@ impl Program {
             for s in &self.steps {
                 // The result register is taken out for the moment, so that the others can be read beside it.
                 let mut y = std::mem::take(&mut registers[s.out as usize]);
-                T::apply(s.tile, &registers[s.a as usize][..len], &registers[s.b as usize][..len], &mut y[..len]);
+                T::apply(
+                    s.tile,
+                    &registers[s.a as usize][..len],
+                    &registers[s.b as usize][..len],
+                    &mut y[..len],
+                );
                 registers[s.out as usize] = y;
             }
             out.copy_from_slice(&registers[self.result as usize][..len]);
