@@ -7,12 +7,15 @@ pub mod prelude;
 mod broadcast;
 mod elementwise;
 mod gradients;
+mod indices;
+mod moving;
 mod number;
 
 mod arithmetic;
 mod array;
 mod basic;
 mod control;
+mod indexing;
 mod state;
 
 #[cfg(test)]
@@ -22,7 +25,8 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
-pub static ALL: &[&[&Op]] = &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS];
+pub static ALL: &[&[&Op]] =
+    &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, indexing::OPS, state::OPS];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {
