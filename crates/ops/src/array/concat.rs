@@ -1,6 +1,6 @@
 //! `ConcatV2`, `Concat`: tensors one after another along an axis.
 
-use super::axis::{axis_input, constant_axis};
+use super::axis::{constant_axis, single_int};
 use crate::moving::Block;
 use crate::prelude::*;
 use std::ops::Range;
@@ -105,7 +105,11 @@ fn concat(c: &mut OpCall<'_>, values: Range<usize>, axis: usize) -> Result<()> {
     if first.is_scalar() {
         return Err(invalid!("ConcatOp : Can't concatenate scalars (use tf.stack instead)"));
     }
-    let axis = axis_input(c, axis, first.rank()).map_err(|e| e.context("ConcatOp"))?;
+    let axis = single_int(c, axis)?;
+    let axis = axis_in_range(axis, first.rank()).map_err(|_| {
+        let r = first.rank();
+        invalid!("ConcatOp : Expected concatenating dimensions in the range [-{r}, {r}), but got {axis}")
+    })?;
     let mut total = 0usize;
     for i in values.clone() {
         let s = c.shape(i)?;

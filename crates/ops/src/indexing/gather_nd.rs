@@ -65,13 +65,14 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         if params.rank() == 0 {
             return Err(invalid!("params must be at least a vector"));
         }
-        let at = NdIndices::new(indices, params.shape(), bad, "param")?;
-        if params.elements() == 0 && at.outer.elements() > 0 && at.depth > 0 && at.run > 0 {
+        let wanted: usize = indices.shape().iter().rev().skip(1).product();
+        if params.elements() == 0 && wanted > 0 {
             return Err(invalid!(
                 "Requested more than 0 entries, but params is empty. Params shape: {}",
                 params.shape()
             ));
         }
+        let at = NdIndices::new(indices, params.shape(), bad, "param")?;
         let dims: Vec<usize> = at.outer.iter().chain(&params.shape()[at.depth..]).copied().collect();
         let shape = Shape::new(&dims)?;
         let mut out = match bad {

@@ -30,7 +30,7 @@ fn axis_position(axis: i64, rank: usize) -> Result<usize> {
     match axis {
         -1 => Ok(rank),
         0.. if axis as u64 <= rank as u64 => Ok(axis as usize),
-        _ => Err(invalid!("Expected axis to be -1 or between [0, {rank}].  But received: {axis}")),
+        _ => Err(invalid!("Expected axis to be -1 or between [0, {}).  But received: {axis}", rank + 1)),
     }
 }
 

@@ -192,7 +192,7 @@ fn walk(size: i64, entries: &Entries, masks: Masks, i: usize, d: usize) -> Resul
         };
         let at = if index < 0 { index.saturating_add(size) } else { index };
         if at < 0 || at >= size {
-            return Err(invalid!("slice index {index} of dimension {d} out of bounds."));
+            return Err(invalid!("slice index {at} of dimension {d} out of bounds."));
         }
         return Ok(Walk { begin: at, stride: 1, count: 1 });
     }
