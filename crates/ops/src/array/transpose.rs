@@ -2,6 +2,7 @@
 
 use crate::moving::Block;
 use crate::prelude::*;
+use thalweg_math::transpose::transpose_bytes;
 
 pub static TRANSPOSE: Op = Op {
     name: "Transpose",
@@ -106,6 +107,10 @@ pub fn transposed(c: &OpCall<'_>, x: &Tensor, perm: &[usize]) -> Result<Tensor> 
         return x.clone().reshape(shape);
     }
     let mut out = Tensor::uninit(x.dtype(), shape)?;
+    if x.dtype().is_plain() {
+        transpose_bytes(c.par(), x.dtype().size(), dims, perm, x.bytes()?, out.bytes_mut()?);
+        return Ok(out);
+    }
     let to = out.shape().strides();
     let mut block = Block::at(0, 0);
     for (i, p) in perm.iter().enumerate() {
