@@ -24,3 +24,9 @@ pub fn broadcast_pair(g: &mut GradCall<'_>, dx: Output, dy: Output) -> Result<Ve
 pub fn conj(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
     if g.graph.dtype(x).is_complex() { g.unary("Conj", x) } else { Ok(x) }
 }
+
+/// The gradient of the only output under the shape of `x`: for ops that only change the shape.
+pub fn reshape_like(g: &mut GradCall<'_>, x: Output) -> Result<Grad> {
+    let (dy, shape) = (g.dy()?, g.shape_of(x)?);
+    Ok(g.binary("Reshape", dy, shape)?.into())
+}

@@ -7,6 +7,8 @@ pub mod prelude;
 mod broadcast;
 mod elementwise;
 mod gradients;
+mod indices;
+mod moving;
 mod number;
 
 mod arithmetic;
@@ -14,6 +16,7 @@ mod array;
 mod basic;
 mod control;
 mod function;
+mod indexing;
 mod state;
 mod transfer;
 
@@ -24,8 +27,17 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
-pub static ALL: &[&[&Op]] =
-    &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, function::OPS, state::OPS, transfer::OPS];
+#[rustfmt::skip]
+pub static ALL: &[&[&Op]] = &[
+    arithmetic::OPS,
+    array::OPS,
+    basic::OPS,
+    control::OPS,
+    function::OPS,
+    indexing::OPS,
+    state::OPS,
+    transfer::OPS,
+];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {
