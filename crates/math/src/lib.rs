@@ -9,3 +9,4 @@ pub mod random;
 pub mod reduce;
 mod shared;
 mod simd;
+pub mod special;

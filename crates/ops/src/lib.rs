@@ -13,6 +13,7 @@ mod arithmetic;
 mod array;
 mod basic;
 mod control;
+mod reduce;
 mod state;
 
 #[cfg(test)]
@@ -22,7 +23,7 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
-pub static ALL: &[&[&Op]] = &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS];
+pub static ALL: &[&[&Op]] = &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS, reduce::OPS];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {
