@@ -17,6 +17,7 @@ mod basic;
 mod control;
 mod function;
 mod indexing;
+mod reduce;
 mod state;
 mod transfer;
 
@@ -35,6 +36,7 @@ pub static ALL: &[&[&Op]] = &[
     control::OPS,
     function::OPS,
     indexing::OPS,
+    reduce::OPS,
     state::OPS,
     transfer::OPS,
 ];
