@@ -8,11 +8,13 @@ mod broadcast;
 mod elementwise;
 mod gradients;
 mod number;
+mod runs;
 
 mod arithmetic;
 mod array;
 mod basic;
 mod control;
+mod random;
 mod state;
 
 #[cfg(test)]
@@ -22,7 +24,7 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
-pub static ALL: &[&[&Op]] = &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS];
+pub static ALL: &[&[&Op]] = &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS, random::OPS];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {

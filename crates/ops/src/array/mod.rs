@@ -1,7 +1,7 @@
 //! Ops on the shape and layout of tensors.
 
 mod reshape;
-mod shape;
+pub mod shape;
 
 use thalweg_core::op::Op;
 
