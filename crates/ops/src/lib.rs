@@ -8,12 +8,15 @@ mod broadcast;
 mod elementwise;
 mod gradients;
 mod number;
+mod printf;
 mod runs;
 
 mod arithmetic;
 mod array;
 mod basic;
 mod control;
+mod debug;
+mod queue;
 mod random;
 mod state;
 
@@ -24,7 +27,8 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
-pub static ALL: &[&[&Op]] = &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS, random::OPS];
+pub static ALL: &[&[&Op]] =
+    &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS, random::OPS, queue::OPS, debug::OPS];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {

@@ -41,6 +41,29 @@ pub fn call_in(
     direct::call(registry(), step, op, inputs.to_vec(), attrs.iter().cloned().collect())
 }
 
+/// Starts an op and gives its answer when it comes.
+pub fn begin(
+    step: &Arc<StepContext>,
+    op: &str,
+    inputs: &[Tensor],
+    attrs: &[(&'static str, Attr)],
+) -> std::sync::mpsc::Receiver<Result<Vec<Tensor>>> {
+    let op = registry().find(op).unwrap();
+    let node = Arc::new(direct::node_for(registry(), op, inputs, attrs.iter().cloned().collect()).unwrap());
+    let (tx, rx) = std::sync::mpsc::channel();
+    let direct::Runnable::Async(kernel) = direct::Runnable::make(op, &node, "CPU").unwrap() else {
+        panic!("{} is not async", op.name)
+    };
+    let inputs = inputs.iter().cloned().map(Value::Tensor).collect();
+    let call = AsyncCall { inputs, node, step: step.clone(), frame_iter: (0, 0), is_dead: false };
+    let answer = move |r: Result<Outputs>| {
+        let tensors = r.and_then(|o| o.into_iter().flatten().map(Value::into_tensor).collect());
+        drop(tx.send(tensors))
+    };
+    kernel.start(call, Box::new(answer));
+    rx
+}
+
 /// The first outputs of several runs of one node.
 pub fn runs<const N: usize>(op: &str, inputs: &[Tensor], attrs: &[(&'static str, Attr)]) -> [Tensor; N] {
     let (op, step) = (registry().find(op).unwrap(), step(1));
