@@ -10,13 +10,18 @@ mod gradients;
 mod indices;
 mod moving;
 mod number;
+mod printf;
+mod runs;
 
 mod arithmetic;
 mod array;
 mod basic;
 mod control;
+mod debug;
 mod function;
 mod indexing;
+mod queue;
+mod random;
 mod reduce;
 mod state;
 mod transfer;
@@ -34,8 +39,11 @@ pub static ALL: &[&[&Op]] = &[
     array::OPS,
     basic::OPS,
     control::OPS,
+    debug::OPS,
     function::OPS,
     indexing::OPS,
+    queue::OPS,
+    random::OPS,
     reduce::OPS,
     state::OPS,
     transfer::OPS,
