@@ -48,7 +48,7 @@ const MAX_K: usize = 400;
 const WHOLE_K: usize = 512;
 
 /// The size in bytes of a block of A, which stays in L2 with two groups of panels.
-const A_BLOCK_BYTES: usize = 256 << 10;
+const A_BLOCK_BYTES: usize = 320 << 10;
 
 /// A block of A is packed if at least this many columns of B share the cost.
 const PACK_A_COLS: usize = 896;
