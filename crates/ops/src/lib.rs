@@ -13,6 +13,8 @@ mod arithmetic;
 mod array;
 mod basic;
 mod control;
+mod linalg;
+mod nn;
 mod reduce;
 mod state;
 
@@ -23,7 +25,8 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
-pub static ALL: &[&[&Op]] = &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS, reduce::OPS];
+pub static ALL: &[&[&Op]] =
+    &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS, reduce::OPS, linalg::OPS, nn::OPS];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {

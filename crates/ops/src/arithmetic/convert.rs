@@ -31,6 +31,18 @@ pub fn loop_for(from: DataType, to: DataType) -> Option<Loop> {
     }
 }
 
+/// A tensor in another type; itself if it has it already.
+pub fn converted(x: &Tensor, to: DataType) -> Result<Tensor> {
+    if x.dtype() == to {
+        return Ok(x.clone());
+    }
+    let convert = loop_for(x.dtype(), to)
+        .ok_or_else(|| unimplemented(format!("Cast {} to {to} is not supported", x.dtype())))?;
+    let mut y = Tensor::uninit(to, x.shape().clone())?;
+    convert(x.bytes()?, y.bytes_mut()?);
+    Ok(y)
+}
+
 fn loop_from<S: Convert>(to: DataType) -> Option<Loop> {
     Some(match to {
         DataType::Float => run::<S, f32>,
