@@ -14,8 +14,10 @@ mod number;
 mod arithmetic;
 mod array;
 mod basic;
+mod blocks;
 mod control;
 mod indexing;
+mod matrix_parts;
 mod state;
 
 #[cfg(test)]
@@ -25,8 +27,16 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
-pub static ALL: &[&[&Op]] =
-    &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, indexing::OPS, state::OPS];
+pub static ALL: &[&[&Op]] = &[
+    basic::OPS,
+    arithmetic::OPS,
+    array::OPS,
+    blocks::OPS,
+    control::OPS,
+    indexing::OPS,
+    matrix_parts::OPS,
+    state::OPS,
+];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {

@@ -66,7 +66,10 @@ mod tests {
     #[test]
     fn bytes_that_make_no_whole_elements_are_refused() {
         for x in [floats(&[], &[1.0]), floats(&[3], &[1.0; 3])] {
-            assert_eq!(code(call("Bitcast", &[x], &[("type", DataType::Double.into())])), Code::InvalidArgument);
+            assert_eq!(
+                code(call("Bitcast", &[x], &[("type", DataType::Double.into())])),
+                Code::InvalidArgument
+            );
         }
     }
 }

@@ -73,8 +73,12 @@ fn check(before: usize, after: usize, size: usize, offset: usize) -> Result<()> 
     let most = (size + 1).saturating_sub(offset);
     if before.max(after) >= most.max(1) {
         return Err(match offset {
-            0 => invalid!("paddings must be no greater than the dimension size: {before}, {after} greater than {size}"),
-            _ => invalid!("paddings must be less than the dimension size: {before}, {after} not less than {size}"),
+            0 => invalid!(
+                "paddings must be no greater than the dimension size: {before}, {after} greater than {size}"
+            ),
+            _ => invalid!(
+                "paddings must be less than the dimension size: {before}, {after} not less than {size}"
+            ),
         });
     }
     Ok(())
@@ -97,7 +101,14 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 /// Pads one dimension.
-fn mirrored(c: &OpCall<'_>, x: &Tensor, axis: usize, before: usize, after: usize, offset: usize) -> Result<Tensor> {
+fn mirrored(
+    c: &OpCall<'_>,
+    x: &Tensor,
+    axis: usize,
+    before: usize,
+    after: usize,
+    offset: usize,
+) -> Result<Tensor> {
     let (outer, n, inner) = x.shape().around(axis)?;
     let size = padded_size(n, before, after)?;
     let mut out = Tensor::uninit(x.dtype(), x.shape().with(axis, size)?)?;

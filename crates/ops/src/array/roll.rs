@@ -59,10 +59,11 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         let (row, split) = (n * inner, turn as usize * inner);
         let mut next = Tensor::uninit(out.dtype(), shape.clone())?;
         for (from, to, len) in [(0, split, row - split), (row - split, 0, split)] {
-            Block::at(from, to)
-                .dim(outer, row as isize, row as isize)
-                .dim(len, 1, 1)
-                .copy(c.par(), &out, &mut next)?;
+            Block::at(from, to).dim(outer, row as isize, row as isize).dim(len, 1, 1).copy(
+                c.par(),
+                &out,
+                &mut next,
+            )?;
         }
         out = next;
     }

@@ -45,7 +45,8 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let shape = g.shape_of(partitions)?;
     let places = g.binary("Reshape", places, shape)?;
     let count = g.attrs.int("num_partitions")?;
-    let places = g.ops("DynamicPartition", [places.into(), partitions.into()], &[("num_partitions", count.into())])?;
+    let places =
+        g.ops("DynamicPartition", [places.into(), partitions.into()], &[("num_partitions", count.into())])?;
     let stitched = g.op("ParallelDynamicStitch", [places.into(), parts.into()], &[])?;
     let shape = g.shape_of(data)?;
     Ok(vec![g.binary("Reshape", stitched, shape)?.into(), Grad::None])

@@ -101,7 +101,10 @@ mod tests {
         let negative = ints(&[1], &[0xdeadbeefu32 as i32]);
         assert_eq!(code(call("DynamicStitch", &[negative, x.clone()], &[])), Code::InvalidArgument);
         let one = ints(&[1], &[0]);
-        assert_eq!(code(call("DynamicStitch", &[one.clone(), x.clone(), x.clone()], &[])), Code::InvalidArgument);
+        assert_eq!(
+            code(call("DynamicStitch", &[one.clone(), x.clone(), x.clone()], &[])),
+            Code::InvalidArgument
+        );
         let pair = floats(&[1, 2], &[1.0, 2.0]);
         assert_eq!(code(call("DynamicStitch", &[one.clone(), one, x, pair], &[])), Code::InvalidArgument);
     }

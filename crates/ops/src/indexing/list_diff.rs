@@ -27,7 +27,8 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     if x.rank() != 1 || y.rank() != 1 {
         return Err(invalid!("x and y should be 1D vectors, got shapes {} and {}", x.shape(), y.shape()));
     }
-    let [in_x, in_y] = keys(&[x, y])?.try_into().map_err(|_| internal("two tensors have two lists of keys"))?;
+    let [in_x, in_y] =
+        keys(&[x, y])?.try_into().map_err(|_| internal("two tensors have two lists of keys"))?;
     let in_y: HashSet<u128> = in_y.into_iter().collect();
     let kept = in_x.iter().enumerate().filter(|(_, k)| !in_y.contains(k)).map(|(i, _)| i);
     let places: Vec<usize> = kept.collect();

@@ -48,7 +48,10 @@ fn target(c: &OpCall<'_>) -> Result<(Tensor, NdIndices)> {
     let (indices, updates) = (c.input(0)?, c.input(1)?);
     let shape = Shape::from_i64(&c.int_vector(2)?)?;
     if shape.elements() == 0 && (indices.elements() > 0 || updates.elements() > 0) {
-        return Err(invalid!("Indices and updates specified for empty output.  indices shape: {}", indices.shape()));
+        return Err(invalid!(
+            "Indices and updates specified for empty output.  indices shape: {}",
+            indices.shape()
+        ));
     }
     let at = NdIndices::new(indices, &shape, BadIndices::of(c.attrs())?, "shape")?;
     at.check_updates(updates.shape(), &shape)?;

@@ -115,7 +115,10 @@ fn grad_extreme(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 fn target(c: &OpCall<'_>) -> Result<NdIndices> {
     let (shape, updates) = (c.shape(0)?, c.shape(2)?);
     if shape.elements() == 0 && (c.shape(1)?.elements() > 0 || updates.elements() > 0) {
-        return Err(invalid!("Indices and updates specified for empty output.  indices shape: {}", c.shape(1)?));
+        return Err(invalid!(
+            "Indices and updates specified for empty output.  indices shape: {}",
+            c.shape(1)?
+        ));
     }
     let at = NdIndices::new(c.input(1)?, shape, BadIndices::of(c.attrs())?, "shape")?;
     at.check_updates(updates, shape)?;
@@ -181,7 +184,8 @@ mod tests {
     #[test]
     fn the_input_is_not_changed_where_others_hold_it() {
         let x = floats(&[5], &[1.0; 5]);
-        let y = call("TensorScatterAdd", &[x.clone(), ints(&[1, 1], &[2]), floats(&[1], &[3.0])], &[]).unwrap();
+        let y =
+            call("TensorScatterAdd", &[x.clone(), ints(&[1, 1], &[2]), floats(&[1], &[3.0])], &[]).unwrap();
         assert_eq!(y[0].as_slice::<f32>().unwrap(), &[1.0, 1.0, 4.0, 1.0, 1.0]);
         assert_eq!(x.as_slice::<f32>().unwrap(), &[1.0; 5]);
     }
@@ -190,7 +194,11 @@ mod tests {
     fn indices_or_updates_that_do_not_fit_are_refused() {
         let x = floats(&[2], &[1.0, 2.0]);
         let one = floats(&[1], &[1.0]);
-        for (indices, updates) in [(ints(&[1, 1], &[5]), one.clone()), (ints(&[2, 1], &[0, 1]), one.clone()), (ints(&[], &[0]), one)] {
+        for (indices, updates) in [
+            (ints(&[1, 1], &[5]), one.clone()),
+            (ints(&[2, 1], &[0, 1]), one.clone()),
+            (ints(&[], &[0]), one),
+        ] {
             for op in ["TensorScatterUpdate", "TensorScatterAdd"] {
                 let r = call(op, &[x.clone(), indices.clone(), updates.clone()], &[]);
                 assert_eq!(code(r), Code::InvalidArgument);

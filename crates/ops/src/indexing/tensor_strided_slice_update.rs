@@ -78,7 +78,11 @@ mod tests {
     fn a_value_is_broadcast_or_refused() {
         let set = |value| {
             let one = |v| ints(&[1], &[v]);
-            call("TensorStridedSliceUpdate", &[floats(&[4], &[1.0, 2.0, 3.0, 4.0]), one(0), one(3), one(1), value], &[])
+            call(
+                "TensorStridedSliceUpdate",
+                &[floats(&[4], &[1.0, 2.0, 3.0, 4.0]), one(0), one(3), one(1), value],
+                &[],
+            )
         };
         for value in [floats(&[], &[7.0]), floats(&[1], &[7.0])] {
             assert_eq!(set(value).unwrap()[0].as_slice::<f32>().unwrap(), &[7.0, 7.0, 7.0, 4.0]);

@@ -15,7 +15,9 @@ pub static UNIQUE: Op = Op {
     attrs: &["T: type", "out_idx: {int32, int64} = DT_INT32"],
     shape,
     kernels: cpu!(run),
-    cases: |_| vec![Case::new(vec![int_vector(&[1, 1, 2, 4, 4, 4, 7, 8, 1])]), Case::new(vec![int_vector(&[])])],
+    cases: |_| {
+        vec![Case::new(vec![int_vector(&[1, 1, 2, 4, 4, 4, 7, 8, 1])]), Case::new(vec![int_vector(&[])])]
+    },
     ..Op::PURE
 };
 

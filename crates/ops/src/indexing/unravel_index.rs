@@ -49,7 +49,11 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         out.extend(values.iter().map(|v| v % span / stride));
     }
     let flat = int_tensor(c.output_type(0)?, &out)?;
-    let shape = if indices.rank() == 0 { Shape::vector(dims.len()) } else { Shape::new(&[dims.len(), values.len()])? };
+    let shape = if indices.rank() == 0 {
+        Shape::vector(dims.len())
+    } else {
+        Shape::new(&[dims.len(), values.len()])?
+    };
     c.set(0, flat.reshape(shape)?);
     Ok(())
 }
@@ -61,7 +65,8 @@ mod tests {
 
     #[test]
     fn empty_dimensions_and_indices_outside_are_refused() {
-        let run = |i: i32, dims: &[i32]| call("UnravelIndex", &[ints(&[1], &[i]), ints(&[dims.len()], dims)], &[]);
+        let run =
+            |i: i32, dims: &[i32]| call("UnravelIndex", &[ints(&[1], &[i]), ints(&[dims.len()], dims)], &[]);
         assert_eq!(code(run(7, &[1, 0, 2])), Code::InvalidArgument);
         assert_eq!(code(run(7, &[2, 2])), Code::InvalidArgument);
         assert_eq!(code(run(0, &[-2, 2])), Code::InvalidArgument);
