@@ -65,6 +65,15 @@ pub struct NdIndices {
 }
 
 impl NdIndices {
+    /// For scatters, where a vector of indices is as many indices of the first dimension.
+    pub fn scattering(indices: &Tensor, shape: &Shape, bad: BadIndices) -> Result<NdIndices> {
+        if indices.rank() != 1 {
+            return NdIndices::new(indices, shape, bad, "shape");
+        }
+        let column = Shape::new(&[indices.elements(), 1])?;
+        NdIndices::new(&indices.clone().reshape(column)?, shape, bad, "shape")
+    }
+
     /// `what` names the tensor addressed in error texts.
     pub fn new(indices: &Tensor, shape: &Shape, bad: BadIndices, what: &str) -> Result<NdIndices> {
         let Some((&depth, outer)) = indices.shape().split_last() else {
@@ -72,7 +81,7 @@ impl NdIndices {
         };
         if depth > shape.rank() {
             return Err(invalid!(
-                "index innermost dimension length must be <= {what} rank; saw: {depth} vs. {}",
+                "index innermost dimension length must be <= rank of {what} {shape}; saw: {depth} vs. {}",
                 shape.rank()
             ));
         }
@@ -89,7 +98,7 @@ impl NdIndices {
                 (false, BadIndices::Error) => {
                     let index: Vec<String> = index.iter().map(i64::to_string).collect();
                     return Err(invalid!(
-                        "indices{} = [{}] does not index into {what} shape {shape}",
+                        "indices{} = [{}] does not index into {what} {shape}",
                         coordinates_text(i, &outer),
                         index.join(", ")
                     ));
@@ -145,7 +154,7 @@ pub fn scatter_nd_shape(
     let (Some((depth, outer)), Some(t)) = (indices.dims().and_then(|d| d.split_last()), target.dims()) else {
         return Ok(target.clone());
     };
-    if *depth < 0 {
+    if *depth < 0 || outer.is_empty() {
         return Ok(target.clone());
     }
     let Some(rest) = t.get(*depth as usize..) else {

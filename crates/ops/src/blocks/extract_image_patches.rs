@@ -19,10 +19,11 @@ pub static EXTRACT_IMAGE_PATCHES: Op = Op {
     shape: |c| {
         let x = c.rank(0, 4)?;
         let windows = Window::of(c.attrs)?;
-        let [rows, cols] = [0, 1].map(|i| match x.dim(i + 1) {
-            -1 => -1,
-            n => windows[i].places(n as usize).0 as i64,
-        });
+        let places = |i: usize| match x.dim(i + 1) {
+            -1 => Ok(-1),
+            n => windows[i].places(n as usize).map(|p| p.0 as i64),
+        };
+        let (rows, cols) = (places(0)?, places(1)?);
         let area = windows[0].size as i64 * windows[1].size as i64;
         let depth = if x.dim(3) < 0 { -1 } else { x.dim(3).saturating_mul(area) };
         Ok(vec![[x.dim(0), rows, cols, depth].into_iter().collect()])
@@ -75,14 +76,21 @@ impl Window {
     }
 
     /// How many places the window has along a dimension, and how much padding comes before.
-    fn places(&self, n: usize) -> (usize, usize) {
+    fn places(&self, n: usize) -> Result<(usize, usize)> {
         let reach = (self.size - 1) * self.rate + 1;
         if !self.same {
-            return ((n + self.stride).saturating_sub(reach) / self.stride, 0);
+            // As in TensorFlow, a window that sticks out by less than its stride has no place, one by more is an error.
+            if reach >= n + 2 * self.stride {
+                return Err(invalid!(
+                    "Computed output size would be negative: [input_size: {n}, effective_filter_size: {reach}, stride: {}]",
+                    self.stride
+                ));
+            }
+            return Ok(((n + self.stride).saturating_sub(reach) / self.stride, 0));
         }
         let places = n.div_ceil(self.stride);
         let needed = places.saturating_sub(1) * self.stride + reach;
-        (places, needed.saturating_sub(n) / 2)
+        Ok((places, needed.saturating_sub(n) / 2))
     }
 }
 
@@ -127,7 +135,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             return Err(invalid!("input must be 4-dimensional, got shape {}", x.shape()));
         };
         let [h, w] = windows;
-        let ((rows, above), (cols, before)) = (h.places(height), w.places(width));
+        let ((rows, above), (cols, before)) = (h.places(height)?, w.places(width)?);
         let channels =
             (h.size * w.size).checked_mul(depth).ok_or_else(|| invalid!("the patches are too large"))?;
         let mut out = Tensor::zeros(x.dtype(), Shape::new(&[batch, rows, cols, channels])?)?;

@@ -53,7 +53,7 @@ fn target(c: &OpCall<'_>) -> Result<(Tensor, NdIndices)> {
             indices.shape()
         ));
     }
-    let at = NdIndices::new(indices, &shape, BadIndices::of(c.attrs())?, "shape")?;
+    let at = NdIndices::scattering(indices, &shape, BadIndices::of(c.attrs())?)?;
     at.check_updates(updates.shape(), &shape)?;
     Ok((Tensor::zeros(updates.dtype(), shape)?, at))
 }

@@ -120,7 +120,7 @@ fn target(c: &OpCall<'_>) -> Result<NdIndices> {
             c.shape(1)?
         ));
     }
-    let at = NdIndices::new(c.input(1)?, shape, BadIndices::of(c.attrs())?, "shape")?;
+    let at = NdIndices::scattering(c.input(1)?, shape, BadIndices::of(c.attrs())?)?;
     at.check_updates(updates, shape)?;
     Ok(at)
 }

@@ -33,6 +33,13 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     if indices.rank() > 1 {
         return Err(invalid!("The indices can only be scalar or vector, got \"{}\"", indices.shape()));
     }
+    if indices.elements() == 0 || dims.is_empty() {
+        return Err(invalid!(
+            "indices and dims must not be empty, got shapes {} and [{}]",
+            indices.shape(),
+            dims.len()
+        ));
+    }
     if let Some(i) = dims.iter().position(|d| *d == 0) {
         return Err(invalid!("Input dims cannot contain a dim of zero, but dims contains zero at index {i}"));
     }

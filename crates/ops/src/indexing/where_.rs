@@ -17,7 +17,6 @@ pub static WHERE: Op = Op {
         vec![
             Case::new(vec![r.bools(&[3, 4])]),
             Case::new(vec![r.ints(&[5], -1, 1)]),
-            Case::new(vec![Tensor::scalar(true)]),
             Case::new(vec![r.bools(&[0, 2])]),
         ]
     },
@@ -26,16 +25,17 @@ pub static WHERE: Op = Op {
 
 fn run<T: Element>(c: &mut OpCall<'_>) -> Result<()> {
     let (x, shape) = (c.slice::<T>(0)?, c.shape(0)?);
+    if shape.is_scalar() {
+        return Err(invalid!("WhereOp : Unhandled input dimensions: 0"));
+    }
     let found = x.iter().filter(|v| **v != T::default()).count();
     let (rank, strides) = (shape.rank(), shape.strides());
     let mut out = Tensor::uninit(DataType::Int64, Shape::new(&[found, rank])?)?;
     let rows = out.as_mut_slice::<i64>()?;
     let hits = x.iter().enumerate().filter(|(_, v)| **v != T::default());
-    if rank > 0 {
-        for (row, (i, _)) in rows.chunks_exact_mut(rank).zip(hits) {
-            for ((at, stride), n) in row.iter_mut().zip(&strides).zip(shape.iter()) {
-                *at = (i / stride % n) as i64;
-            }
+    for (row, (i, _)) in rows.chunks_exact_mut(rank).zip(hits) {
+        for ((at, stride), n) in row.iter_mut().zip(&strides).zip(shape.iter()) {
+            *at = (i / stride % n) as i64;
         }
     }
     c.set(0, out);
