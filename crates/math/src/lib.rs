@@ -17,5 +17,7 @@ mod shared;
 mod simd;
 /// Softmax of the rows of a matrix.
 pub mod softmax;
+/// Special functions of real numbers.
+pub mod special;
 /// Copies with the axes in another order.
 pub mod transpose;

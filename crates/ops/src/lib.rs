@@ -10,15 +10,23 @@ mod gradients;
 mod indices;
 mod moving;
 mod number;
+mod printf;
+mod runs;
 
 mod arithmetic;
 mod array;
 mod basic;
 mod blocks;
 mod control;
+mod debug;
+mod function;
 mod indexing;
 mod matrix_parts;
+mod queue;
+mod random;
+mod reduce;
 mod state;
+mod transfer;
 
 #[cfg(test)]
 mod testing;
@@ -27,15 +35,22 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
+#[rustfmt::skip]
 pub static ALL: &[&[&Op]] = &[
-    basic::OPS,
     arithmetic::OPS,
     array::OPS,
+    basic::OPS,
     blocks::OPS,
     control::OPS,
+    debug::OPS,
+    function::OPS,
     indexing::OPS,
     matrix_parts::OPS,
+    queue::OPS,
+    random::OPS,
+    reduce::OPS,
     state::OPS,
+    transfer::OPS,
 ];
 
 /// A registry of all ops.

@@ -172,6 +172,26 @@ pub(crate) fn erf<const FMA: bool>(x: f32) -> f32 {
 mod tests {
     use super::*;
 
+    /// The slice functions use fused multiply-adds where the machine has them.
+    #[test]
+    fn without_fused_multiply_add() {
+        type Pair = (fn(f32) -> f32, fn(f64) -> f64);
+        let functions: [Pair; 4] = [
+            (exp::<false>, f64::exp),
+            (|x| log::<false>(x.abs()), |x| x.abs().ln()),
+            (tanh::<false>, f64::tanh),
+            (sigmoid::<false>, |x| 1.0 / (1.0 + (-x).exp())),
+        ];
+        for (index, (function, exact)) in functions.into_iter().enumerate() {
+            for n in -80_000..80_000 {
+                let x = n as f32 / 1000.0 + 0.000_1;
+                let (actual, exact) = (f64::from(function(x)), exact(x.into()));
+                assert!((actual - exact).abs() <= 3.0e-7 * exact.abs(), "{index}: {x} {actual} {exact}");
+            }
+        }
+        assert!(erf::<false>(0.5) - 0.520_499_9 < 1e-6);
+    }
+
     #[test]
     fn exp_f64_is_exact_to_two_units() {
         for n in -75_000..71_100 {
