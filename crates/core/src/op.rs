@@ -147,9 +147,9 @@ pub enum Tile {
 /// so on, several groups after one another. `cpu!(make prepare ..)` and `cpu!(async prepare)`: the function makes the kernel from the node.
 #[macro_export]
 macro_rules! cpu {
+    (async $run:path) => { &[$crate::cpu_row!([], $crate::op::Make::Async($run))] };
     ($run:path) => { &[$crate::cpu_row!([], $crate::op::Make::Plain($run))] };
     (make $run:path) => { &[$crate::cpu_row!([], $crate::op::Make::Prepared($run))] };
-    (async $run:path) => { &[$crate::cpu_row!([], $crate::op::Make::Async($run))] };
     ($($run:ident : $attr:ident in $($t:ty),+ $(,)?);+) => {
         &[$($($crate::cpu_row!([(stringify!($attr), <$t as $crate::dtype::Element>::DTYPE)], $crate::op::Make::Plain($run::<$t>))),+),+]
     };

@@ -46,18 +46,23 @@ impl Variable {
         Err(invalid!("variable {} holds {}, got {dtype}", self.name, self.dtype))
     }
 
-    /// Replaces the value. With `same_shape`, a value of a shape the variable was not made for is refused.
+    /// Replaces the value. With `same_shape`, a value whose shape is not that of the present value is refused; as long
+    /// as there is none, the shape the variable was made for counts.
     pub fn assign(&self, value: Tensor, same_shape: bool) -> Result<()> {
         self.check_type(value.dtype())?;
-        if same_shape && !self.shape.allows(value.shape()) {
-            return Err(invalid!(
-                "variable {} has shape {}, cannot assign a value of shape {}",
-                self.name,
-                self.shape,
-                value.shape()
-            ));
+        let mut held = lock(&self.value);
+        if same_shape {
+            let present = held.as_ref().map_or(self.shape.clone(), |t| t.shape().into());
+            if !present.allows(value.shape()) {
+                return Err(invalid!(
+                    "Assign requires shapes of both tensors to match. lhs shape= {present} rhs shape= {} (variable {})",
+                    value.shape(),
+                    self.name
+                ));
+            }
         }
-        let old = lock(&self.value).replace(value);
+        let old = held.replace(value);
+        drop(held);
         drop(old); // Freed outside the lock.
         Ok(())
     }

@@ -25,6 +25,12 @@ pub fn conj(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
     if g.graph.dtype(x).is_complex() { g.unary("Conj", x) } else { Ok(x) }
 }
 
+/// The gradient of the only output under the shape of `x`: for ops that only change the shape.
+pub fn reshape_like(g: &mut GradCall<'_>, x: Output) -> Result<Grad> {
+    let (dy, shape) = (g.dy()?, g.shape_of(x)?);
+    Ok(g.binary("Reshape", dy, shape)?.into())
+}
+
 /// Input `i` of the node, conjugated where the type is complex.
 pub fn conj_x(g: &mut GradCall<'_>, i: usize) -> Result<Output> {
     let x = g.x[i];

@@ -7,16 +7,28 @@ pub mod prelude;
 mod broadcast;
 mod elementwise;
 mod gradients;
+mod indices;
+mod moving;
 mod number;
+mod printf;
+mod runs;
 
 mod arithmetic;
 mod array;
 mod basic;
+mod blocks;
 mod control;
+mod debug;
+mod function;
+mod indexing;
 mod linalg;
+mod matrix_parts;
 mod nn;
+mod queue;
+mod random;
 mod reduce;
 mod state;
+mod transfer;
 
 #[cfg(test)]
 mod testing;
@@ -25,8 +37,25 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
-pub static ALL: &[&[&Op]] =
-    &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS, reduce::OPS, linalg::OPS, nn::OPS];
+#[rustfmt::skip]
+pub static ALL: &[&[&Op]] = &[
+    arithmetic::OPS,
+    array::OPS,
+    basic::OPS,
+    blocks::OPS,
+    control::OPS,
+    debug::OPS,
+    function::OPS,
+    indexing::OPS,
+    linalg::OPS,
+    matrix_parts::OPS,
+    nn::OPS,
+    queue::OPS,
+    random::OPS,
+    reduce::OPS,
+    state::OPS,
+    transfer::OPS,
+];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {

@@ -41,6 +41,69 @@ pub fn call_in(
     direct::call(registry(), step, op, inputs.to_vec(), attrs.iter().cloned().collect())
 }
 
+/// Starts an op and gives its answer when it comes.
+pub fn begin(
+    step: &Arc<StepContext>,
+    op: &str,
+    inputs: &[Tensor],
+    attrs: &[(&'static str, Attr)],
+) -> std::sync::mpsc::Receiver<Result<Vec<Tensor>>> {
+    let op = registry().find(op).unwrap();
+    let node = Arc::new(direct::node_for(registry(), op, inputs, attrs.iter().cloned().collect()).unwrap());
+    let (tx, rx) = std::sync::mpsc::channel();
+    let direct::Runnable::Async(kernel) = direct::Runnable::make(op, &node, "CPU").unwrap() else {
+        panic!("{} is not async", op.name)
+    };
+    let inputs = inputs.iter().cloned().map(Value::Tensor).collect();
+    let call = AsyncCall { inputs, node, step: step.clone(), frame_iter: (0, 0), is_dead: false };
+    let answer = move |r: Result<Outputs>| {
+        let tensors = r.and_then(|o| o.into_iter().flatten().map(Value::into_tensor).collect());
+        drop(tx.send(tensors))
+    };
+    kernel.start(call, Box::new(answer));
+    rx
+}
+
+/// The first outputs of several runs of one node.
+pub fn runs<const N: usize>(op: &str, inputs: &[Tensor], attrs: &[(&'static str, Attr)]) -> [Tensor; N] {
+    let (op, step) = (registry().find(op).unwrap(), step(1));
+    let node = Arc::new(direct::node_for(registry(), op, inputs, attrs.iter().cloned().collect()).unwrap());
+    let kernel = direct::Runnable::make(op, &node, "CPU").unwrap();
+    std::array::from_fn(|_| {
+        let out = direct::run(&kernel, &node, &step, inputs.to_vec()).unwrap();
+        out[0].clone().unwrap().into_tensor().unwrap()
+    })
+}
+
+/// As `call_in`, with references among the inputs, giving the outputs as they are.
+pub fn call_values(
+    step: &Arc<StepContext>,
+    op: &str,
+    inputs: &[Value],
+    attrs: &[(&'static str, Attr)],
+) -> Result<Outputs> {
+    let op = registry().find(op)?;
+    let typed: Result<Vec<Tensor>> = inputs
+        .iter()
+        .map(|v| match v {
+            Value::Tensor(t) => Ok(t.clone()),
+            Value::Ref(v) => Tensor::zeros(v.dtype, Shape::scalar()),
+        })
+        .collect();
+    let node = direct::node_for(registry(), op, &typed?, attrs.iter().cloned().collect())?;
+    let inputs = inputs.iter().cloned().map(|v| match v {
+        Value::Tensor(t) => Input::Owned(t),
+        Value::Ref(v) => Input::Ref(v),
+    });
+    let mut call = OpCall::new(&node, step, inputs.collect());
+    match direct::Runnable::make(op, &node, "CPU")? {
+        direct::Runnable::Plain(f) => f(&mut call)?,
+        direct::Runnable::Prepared(k) => k.compute(&mut call)?,
+        direct::Runnable::Async(_) => return Err(internal("an async op")),
+    }
+    Ok(call.outputs)
+}
+
 /// A float tensor of this shape.
 pub fn floats(dims: &[usize], values: &[f32]) -> Tensor {
     Tensor::from_slice(Shape::new(dims).unwrap(), values).unwrap()

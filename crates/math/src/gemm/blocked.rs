@@ -11,7 +11,7 @@
 
 use std::ops::Range;
 
-use super::kernel::{HasKernels, Kernels, STEPS, Tile};
+use super::kernel::{HasKernels, Kernel, Kernels, STEPS, Tile};
 use super::pack::{self, Block};
 use super::scratch;
 use crate::parallel::Parallel;
@@ -41,18 +41,24 @@ unsafe impl<T: Send + Sync> Send for Product<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Product<T> {}
 
-/// The longest stretch of `k` in one block: the kernels stream a panel of B this long from
-/// the caches next to the core, and longer ones mean fewer passes over C.
-const MAX_K: usize = 512;
+/// The longest stretch of `k` in one block: a panel of B this long nearly fits in L1.
+const MAX_K: usize = 400;
 
-/// The size in bytes of a block of A, which should stay in L2.
-const A_BLOCK_BYTES: usize = 768 << 10;
+/// What is not longer than this is not cut: a second pass over C would cost more.
+const WHOLE_K: usize = 512;
+
+/// The size in bytes of a block of A, which stays in L2 with two groups of panels.
+const A_BLOCK_BYTES: usize = 320 << 10;
 
 /// A block of A is packed if at least this many columns of B share the cost.
-const PACK_A_COLS: usize = 512;
+const PACK_A_COLS: usize = 896;
 
 /// The work, in multiply-adds, that makes one more thread worth waking.
 const WORK_PER_THREAD: usize = 64 * 64 * 64;
+
+/// Panels of B that each few rows of A go through one after another: the rows are then in
+/// L1 for all but the first, and C is written in longer stretches.
+const GROUP: usize = 4;
 
 /// The most tasks made for each thread.
 const TASKS_PER_THREAD: usize = 4;
@@ -127,6 +133,11 @@ impl Grid {
     }
 }
 
+/// How many parts `k` is cut into. At least one, even of nothing: it is what writes the zeros.
+fn k_parts(k: usize) -> usize {
+    if k <= WHOLE_K { 1 } else { k.div_ceil(MAX_K) }
+}
+
 /// The `index`th of `parts` nearly equal parts of `0..n`.
 fn part(n: usize, parts: usize, index: usize) -> Range<usize> {
     let (each, rest) = (n / parts, n % parts);
@@ -148,11 +159,10 @@ impl<T: HasKernels> Task<'_, T> {
     /// The ranges are inside the product, and nobody else writes that part of C.
     unsafe fn run(&self) {
         let p = self.product;
-        // At least one part, even of nothing: it is what writes the zeros.
-        let k_parts = p.k.div_ceil(MAX_K).max(1);
+        let k_parts = k_parts(p.k);
         let k_max = p.k.div_ceil(k_parts);
         let row_parts = (self.rows.len() * k_max * size_of::<T>()).div_ceil(A_BLOCK_BYTES).max(1);
-        let panel_room = k_max * self.kernels.width(p.m);
+        let panel_room = 2 * GROUP * k_max * self.kernels.width(p.m);
         let pack_a = self.cols.len() >= PACK_A_COLS && self.rows.len() > self.kernels.max_rows();
         let a_room = if pack_a { pack::block_room(self.rows.len().div_ceil(row_parts), k_max) } else { 0 };
         scratch::with(panel_room + a_room, |room: *mut T| {
@@ -179,59 +189,86 @@ impl<T: HasKernels> Task<'_, T> {
         });
     }
 
-    /// All columns of the task, for a block of A.
-    unsafe fn block(&self, a: Block<T>, rows: Range<usize>, ks: Range<usize>, packed: *mut T) {
+    /// All columns of the task, for a block of A, a group of panels at a time. `room` has
+    /// room for two groups: while the kernels work on one, they copy the next.
+    unsafe fn block(&self, a: Block<T>, rows: Range<usize>, ks: Range<usize>, room: *mut T) {
+        let width = self.kernels.width(rows.len());
+        let panel_size = ks.len() * width;
+        let (mut packed, mut next) = (room, room.wrapping_add(GROUP * panel_size));
+        let mut is_packed = false;
         let mut start = self.cols.start;
         while start < self.cols.end {
-            let end = start + self.kernels.cols(rows.len(), self.cols.end - start);
+            let mut panels = [const { None }; GROUP];
+            let mut end = start;
+            for (i, panel) in panels.iter_mut().enumerate() {
+                if end < self.cols.end {
+                    let cols = end..end + self.kernels.cols(rows.len(), self.cols.end - end);
+                    end = cols.end;
+                    let packed = packed.wrapping_add(i * panel_size);
+                    // SAFETY: the columns are of this task, and the room is for this panel.
+                    *panel = Some(unsafe { self.panel(a, &rows, &ks, cols, packed, is_packed) });
+                }
+            }
+            is_packed = self.can_copy_ahead(rows.len()) && end + GROUP * width <= self.cols.end;
+            if is_packed {
+                for (i, panel) in panels.iter_mut().flatten().enumerate() {
+                    panel.tile.ahead =
+                        self.product.b.wrapping_add(ks.start * self.product.b_row_stride + end + i * width);
+                    panel.tile.ahead_to = next.wrapping_add(i * panel_size);
+                    panel.to_copy = ks.len();
+                }
+            }
             // SAFETY: passed on.
-            unsafe { self.panel(a, rows.clone(), ks.clone(), start..end, packed) };
+            unsafe { self.group(&mut panels, a, &rows) };
+            std::mem::swap(&mut packed, &mut next);
             start = end;
         }
     }
 
-    /// The columns of one panel of B.
+    /// Whether there are kernel calls enough in a panel for a row of the next to be copied
+    /// every so many steps.
+    fn can_copy_ahead(&self, rows: usize) -> bool {
+        self.product.b_col_stride == 1 && rows.div_ceil(self.kernels.max_rows()) > STEPS
+    }
+
+    /// A panel of B, ready for its first kernel call.
     unsafe fn panel(
         &self,
         a: Block<T>,
-        rows: Range<usize>,
-        ks: Range<usize>,
+        rows: &Range<usize>,
+        ks: &Range<usize>,
         cols: Range<usize>,
         packed: *mut T,
-    ) {
-        // SAFETY: all offsets are of elements inside the matrices, and `packed` has room for the panel.
-        unsafe {
-            let mut tile = self.tile(a, &rows, &ks, &cols);
-            let width = cols.len().next_multiple_of(self.kernels.lanes);
-            let parts = rows.len().div_ceil(self.kernels.max_rows());
-            let packed_b = |tile: &mut Tile<T>| {
-                (tile.b, tile.b_row_stride, tile.b_full) = (packed, width, true);
-                tile.packed = std::ptr::null_mut();
-            };
-            if self.product.b_col_stride != 1 {
-                let p = self.product;
-                (self.kernels.pack)(
-                    ks.len(),
-                    cols.len(),
-                    tile.b,
-                    p.b_row_stride,
-                    p.b_col_stride,
-                    packed,
-                    width,
-                );
-                packed_b(&mut tile);
-            } else if parts > 1 {
-                tile.packed = packed;
+        is_packed: bool,
+    ) -> Panel<T> {
+        let p = self.product;
+        let width = cols.len().next_multiple_of(self.kernels.lanes);
+        let tile = self.tile(a, rows, ks, &cols);
+        let mut panel = Panel { tile, packed, width, to_copy: 0 };
+        if is_packed {
+            panel.use_packed();
+        } else if p.b_col_stride != 1 {
+            // SAFETY: the panel is inside B, and `packed` has room for it.
+            unsafe {
+                let b = panel.tile.b;
+                (self.kernels.pack)(ks.len(), cols.len(), b, p.b_row_stride, p.b_col_stride, packed, width);
             }
-            for i in 0..parts {
-                let rows_here = part(rows.len(), parts, i);
-                tile.a = a.at.add(rows_here.start * a.row_stride);
-                tile.c = self.product.c.add((rows.start + rows_here.start) * tile.c_row_stride + cols.start);
-                (tile.ahead, tile.ahead_stride) = self.ahead(i, &ks, cols.end);
-                self.kernels.get(rows_here.len(), cols.len())(&tile);
-                if !tile.packed.is_null() {
-                    packed_b(&mut tile);
-                }
+            panel.use_packed();
+        } else if rows.len() > self.kernels.max_rows() {
+            panel.tile.packed = packed;
+        }
+        panel
+    }
+
+    /// All rows of a block by a group of panels.
+    unsafe fn group(&self, panels: &mut [Option<Panel<T>>; GROUP], a: Block<T>, rows: &Range<usize>) {
+        let parts = rows.len().div_ceil(self.kernels.max_rows());
+        for i in 0..parts {
+            let here = part(rows.len(), parts, i);
+            for panel in panels.iter_mut().flatten() {
+                let kernel = self.kernels.get(here.len(), panel.tile.cols);
+                // SAFETY: rows of the block, and the kernel for as many.
+                unsafe { panel.step(kernel, here.len(), a.at.add(here.start * a.row_stride)) };
             }
         }
     }
@@ -249,8 +286,10 @@ impl<T: HasKernels> Task<'_, T> {
             b_row_stride: p.b_row_stride,
             b_full: cols.len().is_multiple_of(self.kernels.lanes),
             packed: std::ptr::null_mut(),
+            ahead_rows: 0,
             ahead: std::ptr::null(),
-            ahead_stride: 0,
+            ahead_stride: p.b_row_stride,
+            ahead_to: std::ptr::null_mut(),
             c: p.c.wrapping_add(rows.start * p.c_row_stride + cols.start),
             c_row_stride: p.c_row_stride,
             cols: cols.len(),
@@ -259,19 +298,42 @@ impl<T: HasKernels> Task<'_, T> {
             relu: p.relu && last,
         }
     }
+}
 
-    /// Where in the next panel of B the `i`th kernel call on this one looks ahead, and the
-    /// stride. Calls look at one vector of every row, a part of the rows each.
-    fn ahead(&self, i: usize, ks: &Range<usize>, next: usize) -> (*const T, usize) {
-        let p = self.product;
-        let looks = ks.len().div_ceil(STEPS);
-        let vectors = self.kernels.forms.len();
-        let (row, vector) = (i / vectors * looks, i % vectors);
-        if p.b_col_stride != 1 || row >= ks.len() || next >= self.cols.end {
-            // All seen: look at what is near anyway.
-            return (p.a, 0);
+/// The columns of one panel of B, on their way through the rows.
+struct Panel<T> {
+    /// The next kernel call.
+    tile: Tile<T>,
+    packed: *mut T,
+    width: usize,
+    /// Rows of a later panel that are still to be copied.
+    to_copy: usize,
+}
+
+impl<T> Panel<T> {
+    fn use_packed(&mut self) {
+        (self.tile.b, self.tile.b_row_stride, self.tile.b_full) = (self.packed, self.width, true);
+        self.tile.packed = std::ptr::null_mut();
+    }
+
+    /// Makes the kernel call for the next rows, of A at `a`.
+    ///
+    /// # Safety
+    ///
+    /// The kernel is for `rows` rows, and those are inside A and C.
+    unsafe fn step(&mut self, kernel: Kernel<T>, rows: usize, a: *const T) {
+        let tile = &mut self.tile;
+        tile.a = a;
+        // The call that packs this panel has no time to copy another.
+        tile.ahead_rows = if tile.packed.is_null() { tile.k.div_ceil(STEPS).min(self.to_copy) } else { 0 };
+        // SAFETY: the caller's, and `Task`'s for what the tile holds.
+        unsafe { kernel(tile) };
+        self.to_copy -= tile.ahead_rows;
+        tile.ahead = tile.ahead.wrapping_add(tile.ahead_rows * tile.ahead_stride);
+        tile.ahead_to = tile.ahead_to.wrapping_add(tile.ahead_rows * self.width);
+        tile.c = tile.c.wrapping_add(rows * tile.c_row_stride);
+        if !tile.packed.is_null() {
+            self.use_packed();
         }
-        let from = (ks.start + row) * p.b_row_stride + next + vector * self.kernels.lanes;
-        (p.b.wrapping_add(from), p.b_row_stride)
     }
 }

@@ -25,9 +25,12 @@ pub(super) struct Tile<T> {
     pub b_full: bool,
     /// Where to leave a copy of B as full rows without gaps, zeros after `cols`; or null.
     pub packed: *mut T,
-    /// Where to bring memory nearer meanwhile, every [`STEPS`] steps of `k`; need not be valid.
+    /// Rows of B, full ones, to copy meanwhile, one every [`STEPS`] steps of `k`: how many,
+    /// from where and to where, without gaps.
+    pub ahead_rows: usize,
     pub ahead: *const T,
     pub ahead_stride: usize,
+    pub ahead_to: *mut T,
     pub c: *mut T,
     pub c_row_stride: usize,
     /// How many columns of C there are, at most the kernel's width, more than one vector less.
@@ -99,25 +102,21 @@ unsafe fn multiply<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) 
     }
 }
 
+/// Asks for the cache line at an address, which need not be valid.
 #[inline(always)]
-fn prefetch_l1<T>(at: *const T) {
+fn prefetch<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: part of every x86-64 CPU, and allowed at any address.
     unsafe {
         use std::arch::x86_64::*;
         _mm_prefetch::<_MM_HINT_T0>(at.cast());
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }
 
-#[inline(always)]
-fn prefetch_l2<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: part of every x86-64 CPU, and allowed at any address.
-    unsafe {
-        use std::arch::x86_64::*;
-        _mm_prefetch::<_MM_HINT_T1>(at.cast());
-    }
-}
+/// How many rows before it is copied a row of B is asked for.
+const FETCH: usize = 4;
 
 /// Steps of `k` between two looks ahead.
 pub(super) const STEPS: usize = 8;
@@ -126,22 +125,30 @@ pub(super) const STEPS: usize = 8;
 unsafe fn sum_full<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>, sums: &mut [[V; N]; R]) {
     // SAFETY: as in `multiply`.
     unsafe {
-        let (mut a, mut b, mut ahead) = (t.a, t.b, t.ahead);
+        let (mut a, mut b) = (t.a, t.b);
+        let (mut ahead, mut ahead_to, mut ahead_rows) = (t.ahead, t.ahead_to, t.ahead_rows);
         let mut c = t.c as *const V::Elem;
-        let c_end = t.c.wrapping_add(R * t.c_row_stride) as *const V::Elem;
         let mut left = t.k;
         while left > 0 {
-            let steps = left.min(STEPS);
-            left -= steps;
-            if c < c_end {
+            if left <= R * STEPS {
+                // Soon done: have the rows of C near, one by one.
                 for v in 0..N {
-                    prefetch_l1(c.wrapping_add(v * V::LEN));
+                    prefetch(c.wrapping_add(v * V::LEN));
                 }
-                prefetch_l1(c.wrapping_add(t.cols - 1));
+                prefetch(c.wrapping_add(t.cols - 1));
                 c = c.wrapping_add(t.c_row_stride);
             }
-            prefetch_l2(ahead);
-            ahead = ahead.wrapping_add(t.ahead_stride);
+            if ahead_rows > 0 {
+                for v in 0..N {
+                    prefetch(ahead.wrapping_add(FETCH * t.ahead_stride + v * V::LEN));
+                    V::load(ahead.add(v * V::LEN)).store(ahead_to.add(v * V::LEN));
+                }
+                ahead = ahead.wrapping_add(t.ahead_stride);
+                ahead_to = ahead_to.wrapping_add(N * V::LEN);
+                ahead_rows -= 1;
+            }
+            let steps = left.min(STEPS);
+            left -= steps;
             for _ in 0..steps {
                 let mut row = [V::zero(); N];
                 for v in 0..N {
@@ -166,7 +173,7 @@ unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize>(
         let (mut a, mut b, mut packed) = (t.a, t.b, t.packed);
         for _ in 0..t.k {
             for v in 0..N {
-                prefetch_l1(b.wrapping_add(16 * t.b_row_stride + v * V::LEN));
+                prefetch(b.wrapping_add(16 * t.b_row_stride + v * V::LEN));
             }
             let mut row = [V::zero(); N];
             for v in 0..N - 1 {

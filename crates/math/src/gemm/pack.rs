@@ -1,7 +1,7 @@
 //! Copying blocks into the order the kernels read them.
 
 /// Copies a panel of B whose columns are contiguous (or whose strides are any) to rows of
-/// `width`, with zeros after `cols`.
+/// `width`, a multiple of the vector length, with zeros after `cols`.
 ///
 /// Needs `b` readable at all `p * row_stride + j * col_stride` for `p` below `k` and `j`
 /// below `cols`, and `packed` writable for `k * width`.
@@ -114,34 +114,34 @@ pub(super) mod avx512 {
             if row_stride != 1 {
                 return super::transposed(k, cols, b, row_stride, col_stride, packed, width);
             }
-            let (k_whole, cols_whole) = (k / 16 * 16, cols / 16 * 16);
-            for j in (0..cols_whole).step_by(16) {
+            let k_whole = k / 16 * 16;
+            for j in (0..width).step_by(16) {
+                let count = cols.saturating_sub(j).min(16);
+                let (from, to) = (b.add(j * col_stride), packed.add(j));
                 for p in (0..k_whole).step_by(16) {
-                    square(b.add(p + j * col_stride), col_stride, packed.add(p * width + j), width);
+                    square(count, from.add(p), col_stride, to.add(p * width), width);
                 }
                 for p in k_whole..k {
-                    for j in j..j + 16 {
-                        *packed.add(p * width + j) = *b.add(p + j * col_stride);
+                    for j in 0..16 {
+                        *to.add(p * width + j) = if j < count { *from.add(p + j * col_stride) } else { 0.0 };
                     }
-                }
-            }
-            for p in 0..k {
-                for j in cols_whole..width {
-                    *packed.add(p * width + j) = if j < cols { *b.add(p + j * col_stride) } else { 0.0 };
                 }
             }
         }
     }
 
-    /// Transposes 16 by 16.
+    /// Transposes `count` by 16 to 16 by 16, with zeros for what is missing.
     #[target_feature(enable = "avx512f")]
-    unsafe fn square(from: *const f32, from_stride: usize, to: *mut f32, to_stride: usize) {
-        // SAFETY: 16 rows of 16 on either side are the caller's.
+    unsafe fn square(count: usize, from: *const f32, from_stride: usize, to: *mut f32, to_stride: usize) {
+        // SAFETY: `count` rows of 16 on one side and 16 on the other are the caller's.
         unsafe {
             // Pairs of rows, then fours, interleaved within each quarter of a register.
             let mut fours = [_mm512_setzero_ps(); 16];
             for g in 0..4 {
-                let row = |i: usize| _mm512_loadu_ps(from.add((4 * g + i) * from_stride));
+                let row = |i: usize| match 4 * g + i {
+                    r if r < count => _mm512_loadu_ps(from.add(r * from_stride)),
+                    _ => _mm512_setzero_ps(),
+                };
                 let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
                 let (a, b) = (_mm512_unpacklo_ps(r0, r1), _mm512_unpackhi_ps(r0, r1));
                 let (c, d) = (_mm512_unpacklo_ps(r2, r3), _mm512_unpackhi_ps(r2, r3));

@@ -20,8 +20,15 @@ pub static ASSIGN_VARIABLE_OP: Op = Op {
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let validate = node.attrs.bool("validate_shape")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let value = c.take(1)?;
-        c.resource::<Variable>(0)?.assign(value, validate)
+        let (value, v) = (c.take(1)?, c.resource::<Variable>(0)?);
+        match v.get() {
+            Some(old) if validate && old.shape() != value.shape() => Err(invalid!(
+                "Trying to assign to variable with tensor with wrong shape. Expected {} got {}",
+                old.shape(),
+                value.shape()
+            )),
+            _ => v.assign(value, false),
+        }
     }))
 }
 

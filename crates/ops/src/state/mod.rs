@@ -2,15 +2,30 @@
 
 mod assign;
 mod assign_variable_op;
-mod named;
+mod count_up_to;
+mod destroy_resource_op;
+mod is_initialized;
+pub mod named;
 mod read_variable_op;
+mod ref_identity;
+mod resource_gather;
+mod resource_gather_nd;
+mod scatter;
+mod scatter_nd;
+mod scatter_runs;
+pub mod target;
+mod temporary_variable;
 mod var_handle_op;
+mod variable_shape;
 mod variable_v2;
 
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = &[
     &variable_v2::VARIABLE_V2,
+    &variable_v2::VARIABLE,
+    &is_initialized::IS_VARIABLE_INITIALIZED,
+    &ref_identity::REF_IDENTITY,
     &assign::ASSIGN,
     &assign::ASSIGN_ADD,
     &assign::ASSIGN_SUB,
@@ -19,4 +34,38 @@ pub static OPS: &[&Op] = &[
     &assign_variable_op::ASSIGN_VARIABLE_OP,
     &assign_variable_op::ASSIGN_ADD_VARIABLE_OP,
     &assign_variable_op::ASSIGN_SUB_VARIABLE_OP,
+    &is_initialized::VAR_IS_INITIALIZED_OP,
+    &destroy_resource_op::DESTROY_RESOURCE_OP,
+    &variable_shape::VARIABLE_SHAPE,
+    &resource_gather::RESOURCE_GATHER,
+    &resource_gather_nd::RESOURCE_GATHER_ND,
+    &scatter::SCATTER_UPDATE,
+    &scatter::SCATTER_ADD,
+    &scatter::SCATTER_SUB,
+    &scatter::SCATTER_MUL,
+    &scatter::SCATTER_DIV,
+    &scatter::SCATTER_MIN,
+    &scatter::SCATTER_MAX,
+    &scatter::RESOURCE_SCATTER_UPDATE,
+    &scatter::RESOURCE_SCATTER_ADD,
+    &scatter::RESOURCE_SCATTER_SUB,
+    &scatter::RESOURCE_SCATTER_MUL,
+    &scatter::RESOURCE_SCATTER_DIV,
+    &scatter::RESOURCE_SCATTER_MIN,
+    &scatter::RESOURCE_SCATTER_MAX,
+    &scatter_nd::SCATTER_ND_UPDATE,
+    &scatter_nd::SCATTER_ND_ADD,
+    &scatter_nd::SCATTER_ND_SUB,
+    &scatter_nd::RESOURCE_SCATTER_ND_UPDATE,
+    &scatter_nd::RESOURCE_SCATTER_ND_ADD,
+    &scatter_nd::RESOURCE_SCATTER_ND_SUB,
+    &scatter_nd::RESOURCE_SCATTER_ND_MAX,
+    &scatter_nd::RESOURCE_SCATTER_ND_MIN,
+    &temporary_variable::TEMPORARY_VARIABLE,
+    &temporary_variable::DESTROY_TEMPORARY_VARIABLE,
+    &count_up_to::COUNT_UP_TO,
+    &count_up_to::RESOURCE_COUNT_UP_TO,
 ];
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! `ReadVariableOp`: the value of a resource variable.
 
+use super::target::{initialised, variable_shape};
 use crate::prelude::*;
 
 pub static READ_VARIABLE_OP: Op = Op {
@@ -8,24 +9,17 @@ pub static READ_VARIABLE_OP: Op = Op {
     inputs: &["resource: resource"],
     outputs: &["value: dtype"],
     attrs: &["dtype: type"],
-    shape: |c| Ok(vec![c.handle(0).map_or(PartialShape::unknown(), |h| h.1)]),
+    shape: |c| Ok(vec![variable_shape(c, 0)]),
     grad: Rule(|g| Ok(vec![g.dy()?.into()])),
     kernels: cpu!(run),
     ..Op::STATEFUL
 };
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let v = c.resource::<Variable>(0)?;
-    let value = v.read().map_err(|_| uninitialised(&v.name))?;
+    let (v, value) = initialised(c, 0)?;
     if value.dtype() != c.output_type(0)? {
         return Err(invalid!("variable {} holds {}, asked for {}", v.name, value.dtype(), c.output_type(0)?));
     }
     c.set(0, value);
     Ok(())
-}
-
-fn uninitialised(name: &str) -> Error {
-    failed_precondition(format!(
-        "Could not find variable {name}. This could mean that the variable has been deleted, or was never initialized."
-    ))
 }

@@ -1,4 +1,4 @@
-//! `VariableV2`: a reference variable.
+//! `VariableV2`, `Variable`: a reference variable.
 
 use super::named::{Place, Remembered};
 use crate::prelude::*;
@@ -11,6 +11,16 @@ pub static VARIABLE_V2: Op = Op {
     shape: |c| Ok(vec![c.attrs.shape("shape")?.clone()]),
     kernels: cpu!(make prepare),
     ..Op::STATEFUL
+};
+
+pub static VARIABLE: Op = Op {
+    name: "Variable",
+    // Written before shapes could be unknown: a scalar shape may also mean an unknown one.
+    shape: |c| {
+        let shape = c.attrs.shape("shape")?.clone();
+        Ok(vec![if shape.rank() == Some(0) { PartialShape::unknown() } else { shape }])
+    },
+    ..VARIABLE_V2
 };
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {

@@ -1,0 +1,81 @@
+//! `Print`, `PrintV2`: messages while a graph runs.
+
+use super::summary::first_elements;
+use crate::prelude::*;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+pub static PRINT: Op = Op {
+    name: "Print",
+    doc: "The input; prints `data` on the way, the first `first_n` times.",
+    inputs: &["input: T", "data: U"],
+    outputs: &["output: T"],
+    attrs: &[
+        "T: type",
+        "U: list(type) >= 0",
+        "message: string = ''",
+        "first_n: int = -1",
+        "summarize: int = 3",
+    ],
+    shape: same_as_input,
+    grad: Rule(|g| {
+        let mut grads = vec![Grad::None; g.x.len()];
+        grads[0] = g.dy()?.into();
+        Ok(grads)
+    }),
+    kernels: cpu!(make print),
+    ..Op::STATEFUL
+};
+
+fn print(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    let message = String::from_utf8_lossy(node.attrs.bytes("message")?).into_owned();
+    let (first_n, summarize) = (node.attrs.int("first_n")?, node.attrs.int("summarize")?);
+    let printed = AtomicI64::new(0);
+    Ok(Box::new(move |c: &mut OpCall<'_>| {
+        if first_n < 0 || printed.fetch_add(1, Ordering::Relaxed) < first_n {
+            let mut text = message.clone();
+            for i in 1..c.inputs.len() {
+                text.push_str(&format!("[{}]", first_elements(c.input(i)?, summarize)));
+            }
+            text.push('\n');
+            (c.step.device.print)(&text);
+        }
+        let x = c.take(0)?;
+        c.set(0, x);
+        Ok(())
+    }))
+}
+
+pub static PRINT_V2: Op = Op {
+    name: "PrintV2",
+    doc: "Prints a string.",
+    inputs: &["input: string"],
+    attrs: &["output_stream: string = 'stderr'", "end: string = '\n'"],
+    shape: |c| {
+        c.scalar(0)?;
+        Ok(vec![])
+    },
+    kernels: cpu!(make print_v2),
+    ..Op::STATEFUL
+};
+
+fn print_v2(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    match node.attrs.str("output_stream")? {
+        "stderr" | "stdout" | "log(info)" | "log(warning)" | "log(error)" => {}
+        file if file.starts_with("file://") => {
+            return Err(unimplemented(format!("PrintV2 to a file: '{file}'")));
+        }
+        other => {
+            return Err(invalid!(
+                "Unknown output stream: {other}; there are stderr, stdout, log(info), log(warning), log(error)"
+            ));
+        }
+    }
+    let end = String::from_utf8_lossy(node.attrs.bytes("end")?).into_owned();
+    Ok(Box::new(move |c: &mut OpCall<'_>| match c.input(0)?.strings()? {
+        [text] if c.shape(0)?.is_scalar() => {
+            (c.step.device.print)(&(String::from_utf8_lossy(text) + &*end));
+            Ok(())
+        }
+        _ => Err(invalid!("Input is expected to be scalar, but got {}", c.shape(0)?)),
+    }))
+}

@@ -1,0 +1,37 @@
+//! `QueueCloseV2`, `QueueClose`: no more elements will come.
+
+use super::handle::queue_of;
+use crate::prelude::*;
+
+pub static QUEUE_CLOSE_V2: Op = Op {
+    name: "QueueCloseV2",
+    doc: "Closes the queue after the producers in line; or at once, and they are cancelled.",
+    inputs: &["handle: resource"],
+    attrs: &["cancel_pending_enqueues: bool = false"],
+    shape: |_| Ok(vec![]),
+    kernels: cpu!(async prepare),
+    ..Op::STATEFUL
+};
+
+pub static QUEUE_CLOSE: Op = Op { name: "QueueClose", inputs: &["handle: Ref(string)"], ..QUEUE_CLOSE_V2 };
+
+struct Close {
+    cancel: bool,
+}
+
+fn prepare(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
+    Ok(Arc::new(Close { cancel: node.attrs.bool("cancel_pending_enqueues")? }))
+}
+
+impl AsyncKernel for Close {
+    fn start(&self, call: AsyncCall, done: Done) {
+        match call.tensor(0).and_then(|handle| queue_of(&handle, &call.step)) {
+            Err(e) => done(Err(e)),
+            Ok(queue) if self.cancel => {
+                queue.close_and_cancel();
+                done(Ok(Outputs::new()));
+            }
+            Ok(queue) => queue.close(&call.step.cancel, Box::new(|r| done(r.map(|_| Outputs::new())))),
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! `Queue`: the elements, and those who wait to add or take some.
+//!
+//! Nobody blocks. A request joins the end of its line (one for producers, one for consumers); whenever something
+//! changes, both lines are served from the front until neither moves. A producer of many adds elements as there is room,
+//! a consumer of many collects them as they come, and no later request overtakes it. Answers are given after the lock is
+//! let go, so that whatever they start may use the queue again.
+
+use super::items::{Items, Taken, Tuple};
+use crate::prelude::*;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use thalweg_core::cancel::Cancellation;
+use thalweg_core::resource::{Resource, lock};
+
+/// What a queue is made with; a second node of the same shared name must ask for the same.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spec {
+    /// `FIFOQueue`, `RandomShuffleQueue`, …
+    pub kind: &'static str,
+    pub types: Vec<DataType>,
+    /// Shapes of the components of an element; none are given for a queue of elements of any shape.
+    pub shapes: Vec<PartialShape>,
+    /// Most elements; negative for no limit.
+    pub capacity: i64,
+    /// Elements that stay while the queue is open, so that there is something to choose from.
+    pub min_after_dequeue: usize,
+    pub seeds: (i64, i64),
+}
+
+pub struct Queue {
+    pub name: String,
+    pub spec: Spec,
+    state: Mutex<State>,
+}
+
+struct State {
+    items: Items,
+    closed: bool,
+    producers: VecDeque<Waiting<Add>>,
+    consumers: VecDeque<Waiting<Take>>,
+    next_id: u64,
+}
+
+/// One request in line.
+struct Waiting<R> {
+    id: u64,
+    request: R,
+    done: Answer,
+    /// Where to take back the wish to hear of cancellation.
+    cancel: Option<(Arc<Cancellation>, u64)>,
+}
+
+/// Gets the elements taken, or none for a producer.
+pub type Answer = Box<dyn FnOnce(Result<Vec<Tuple>>) + Send>;
+
+enum Add {
+    Elements(VecDeque<Tuple>),
+    /// Takes effect after the producers before it.
+    Close,
+}
+
+struct Take {
+    /// How many are still missing.
+    missing: usize,
+    taken: Vec<Taken>,
+    /// Content with fewer once the queue is closed.
+    fewer: bool,
+}
+
+/// An answer that is due.
+type Due = (Answer, Option<(Arc<Cancellation>, u64)>, Result<Vec<Tuple>>);
+
+impl Queue {
+    pub fn new(name: String, spec: Spec, items: Items) -> Queue {
+        let (producers, consumers) = (VecDeque::new(), VecDeque::new());
+        Queue {
+            name,
+            spec,
+            state: Mutex::new(State { items, closed: false, producers, consumers, next_id: 0 }),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        lock(&self.state).items.len()
+    }
+
+    pub fn is_closed(&self) -> bool {
+        lock(&self.state).closed
+    }
+
+    /// Adds elements, one after another as there is room; answers when all are in.
+    pub fn enqueue(self: &Arc<Self>, elements: VecDeque<Tuple>, cancel: &Arc<Cancellation>, done: Answer) {
+        self.join(cancel, "Enqueue", |state, id| {
+            let request = Add::Elements(elements);
+            state.producers.push_back(Waiting { id, request, done, cancel: None });
+        });
+    }
+
+    /// Takes `n` elements; or, with `fewer`, those that a closed queue has left.
+    pub fn dequeue(self: &Arc<Self>, n: usize, fewer: bool, cancel: &Arc<Cancellation>, done: Answer) {
+        self.join(cancel, "Dequeue", |state, id| {
+            let request = Take { missing: n, taken: Vec::new(), fewer };
+            state.consumers.push_back(Waiting { id, request, done, cancel: None });
+        });
+    }
+
+    /// Closes the queue once the producers in line are through.
+    pub fn close(self: &Arc<Self>, cancel: &Arc<Cancellation>, done: Answer) {
+        self.join(cancel, "Close", |state, id| {
+            state.producers.push_back(Waiting { id, request: Add::Close, done, cancel: None });
+        });
+    }
+
+    /// Closes the queue now; the producers in line get Cancelled.
+    pub fn close_and_cancel(&self) {
+        let mut due: Vec<Due> = Vec::new();
+        {
+            let mut state = lock(&self.state);
+            state.closed = true;
+            let refused = || Err(cancelled("Enqueue operation was cancelled"));
+            due.extend(state.producers.drain(..).map(|w| (w.done, w.cancel, refused())));
+            self.serve(&mut state, &mut due);
+        }
+        answer(due);
+    }
+
+    fn join(
+        self: &Arc<Self>,
+        cancel: &Arc<Cancellation>,
+        what: &'static str,
+        add: impl FnOnce(&mut State, u64),
+    ) {
+        let mut due = Vec::new();
+        let (id, waits) = {
+            let mut state = lock(&self.state);
+            let id = state.next_id;
+            state.next_id += 1;
+            add(&mut state, id);
+            self.serve(&mut state, &mut due);
+            (id, state.waits(id))
+        };
+        answer(due);
+        if !waits {
+            return;
+        }
+        let queue = self.clone();
+        let token = cancel.on_cancel(move |_| queue.leave(id, what));
+        if !lock(&self.state).remember(id, cancel, token) {
+            cancel.forget(token); // Answered meanwhile.
+        }
+    }
+
+    /// A request leaves the line because its step was cancelled. What a consumer had collected goes back.
+    fn leave(&self, id: u64, what: &'static str) {
+        let mut due: Vec<Due> = Vec::new();
+        {
+            let mut state = lock(&self.state);
+            let gone = || Err(cancelled(format!("{what} operation was cancelled")));
+            if let Some(w) = remove(&mut state.producers, id) {
+                due.push((w.done, None, gone()));
+            } else if let Some(w) = remove(&mut state.consumers, id) {
+                state.items.put_back(w.request.taken);
+                due.push((w.done, None, gone()));
+            }
+            self.serve(&mut state, &mut due);
+        }
+        answer(due);
+    }
+
+    /// Serves both lines from the front until neither moves.
+    fn serve(&self, state: &mut State, due: &mut Vec<Due>) {
+        loop {
+            let produced = self.serve_producers(state, due);
+            let consumed = self.serve_consumers(state, due);
+            if !produced && !consumed {
+                return;
+            }
+        }
+    }
+
+    fn serve_producers(&self, state: &mut State, due: &mut Vec<Due>) -> bool {
+        let room = usize::try_from(self.spec.capacity).unwrap_or(usize::MAX);
+        let mut moved = false;
+        while let Some(first) = state.producers.front_mut() {
+            let result = match &mut first.request {
+                Add::Elements(_) if state.closed => {
+                    Err(cancelled(format!("{} '{}' is closed.", self.spec.kind, self.name)))
+                }
+                Add::Close if state.closed => {
+                    Err(cancelled(format!("Queue '{}' is already closed.", self.name)))
+                }
+                Add::Close => {
+                    state.closed = true;
+                    Ok(vec![])
+                }
+                Add::Elements(elements) => {
+                    while state.items.len() < room {
+                        let Some(tuple) = elements.pop_front() else { break };
+                        state.items.put(tuple);
+                        moved = true;
+                    }
+                    if !elements.is_empty() {
+                        return moved;
+                    }
+                    Ok(vec![])
+                }
+            };
+            moved = true;
+            if let Some(w) = state.producers.pop_front() {
+                due.push((w.done, w.cancel, result));
+            }
+        }
+        moved
+    }
+
+    fn serve_consumers(&self, state: &mut State, due: &mut Vec<Due>) -> bool {
+        let mut moved = false;
+        while let Some(first) = state.consumers.front_mut() {
+            let want = &mut first.request;
+            let held = state.items.len();
+            let mut short = None;
+            if state.closed && held < want.missing {
+                short = Some(out_of_range(format!(
+                    "{} '{}' is closed and has insufficient elements (requested {}, current size {held})",
+                    self.spec.kind, self.name, want.missing
+                )));
+                if want.fewer && held + want.taken.len() > 0 {
+                    want.missing = held;
+                    short = None;
+                }
+            }
+            let spare = if state.closed { held } else { held.saturating_sub(self.spec.min_after_dequeue) };
+            if short.is_none() {
+                for _ in 0..spare.min(want.missing) {
+                    let Some(taken) = state.items.take() else { break };
+                    want.taken.push(taken);
+                    want.missing -= 1;
+                    moved = true;
+                }
+                if want.missing > 0 {
+                    return moved;
+                }
+            }
+            moved = true;
+            if let Some(w) = state.consumers.pop_front() {
+                let result = match short {
+                    None => Ok(w.request.taken.into_iter().map(|t| t.tuple).collect()),
+                    Some(e) => {
+                        state.items.put_back(w.request.taken);
+                        Err(e)
+                    }
+                };
+                due.push((w.done, w.cancel, result));
+            }
+        }
+        moved
+    }
+}
+
+impl State {
+    fn waits(&self, id: u64) -> bool {
+        self.producers.iter().any(|w| w.id == id) || self.consumers.iter().any(|w| w.id == id)
+    }
+
+    fn remember(&mut self, id: u64, cancel: &Arc<Cancellation>, token: u64) -> bool {
+        let producers = self.producers.iter_mut().map(|w| (w.id, &mut w.cancel));
+        let consumers = self.consumers.iter_mut().map(|w| (w.id, &mut w.cancel));
+        match producers.chain(consumers).find(|(i, _)| *i == id) {
+            Some((_, slot)) => {
+                *slot = Some((cancel.clone(), token));
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+fn remove<R>(line: &mut VecDeque<Waiting<R>>, id: u64) -> Option<Waiting<R>> {
+    let at = line.iter().position(|w| w.id == id)?;
+    line.remove(at)
+}
+
+fn answer(due: Vec<Due>) {
+    for (done, cancel, result) in due {
+        if let Some((cancel, token)) = cancel {
+            cancel.forget(token);
+        }
+        done(result);
+    }
+}
+
+impl Resource for Queue {
+    fn kind(&self) -> &'static str {
+        self.spec.kind
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    /// Whoever waits is let go.
+    fn discard(&self) {
+        let mut due: Vec<Due> = Vec::new();
+        {
+            let mut state = lock(&self.state);
+            state.closed = true;
+            state.items.clear();
+            let gone = || Err(cancelled(format!("{} '{}' was deleted", self.spec.kind, self.name)));
+            due.extend(state.producers.drain(..).map(|w| (w.done, w.cancel, gone())));
+            due.extend(state.consumers.drain(..).map(|w| (w.done, w.cancel, gone())));
+        }
+        answer(due);
+    }
+}

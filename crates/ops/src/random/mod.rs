@@ -1,0 +1,45 @@
+//! Random numbers, bit for bit TensorFlow's for the same seeds.
+
+mod drawn;
+mod multinomial;
+mod normal;
+mod random_gamma;
+mod random_poisson;
+mod random_shuffle;
+mod random_uniform;
+mod stateless_key;
+mod truncated_normal;
+mod uniform_int;
+
+use thalweg_core::op::Op;
+
+pub static OPS: &[&Op] = &[
+    &random_uniform::RANDOM_UNIFORM,
+    &random_uniform::STATELESS_RANDOM_UNIFORM,
+    &random_uniform::STATELESS_RANDOM_UNIFORM_V2,
+    &normal::RANDOM_STANDARD_NORMAL,
+    &normal::STATELESS_RANDOM_NORMAL,
+    &normal::STATELESS_RANDOM_NORMAL_V2,
+    &truncated_normal::TRUNCATED_NORMAL,
+    &truncated_normal::STATELESS_TRUNCATED_NORMAL,
+    &truncated_normal::STATELESS_TRUNCATED_NORMAL_V2,
+    &uniform_int::RANDOM_UNIFORM_INT,
+    &uniform_int::STATELESS_RANDOM_UNIFORM_INT,
+    &uniform_int::STATELESS_RANDOM_UNIFORM_INT_V2,
+    &uniform_int::STATELESS_RANDOM_UNIFORM_FULL_INT,
+    &uniform_int::STATELESS_RANDOM_UNIFORM_FULL_INT_V2,
+    &random_shuffle::RANDOM_SHUFFLE,
+    &random_shuffle::STATELESS_SHUFFLE,
+    &multinomial::MULTINOMIAL,
+    &multinomial::STATELESS_MULTINOMIAL,
+    &random_gamma::RANDOM_GAMMA,
+    &random_gamma::STATELESS_RANDOM_GAMMA_V2,
+    &random_poisson::RANDOM_POISSON_V2,
+    &random_poisson::STATELESS_RANDOM_POISSON,
+    &stateless_key::STATELESS_RANDOM_GET_KEY_COUNTER,
+    &stateless_key::STATELESS_RANDOM_GET_ALG,
+    &stateless_key::STATELESS_RANDOM_GET_KEY_COUNTER_ALG,
+];
+
+#[cfg(test)]
+mod tests;

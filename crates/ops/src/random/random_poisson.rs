@@ -1,0 +1,105 @@
+//! `RandomPoissonV2`, `StatelessRandomPoisson`: counts drawn from Poisson distributions.
+
+use super::drawn::{Seeded, seed_stream, stateless_shape, wanted_shape};
+use crate::prelude::*;
+use thalweg_math::random::{self, Philox};
+
+pub static RANDOM_POISSON_V2: Op = Op {
+    name: "RandomPoissonV2",
+    doc: "For each rate, as many counts as `shape` says from the Poisson distribution of that rate.",
+    inputs: &["shape: S", "rate: R"],
+    outputs: &["output: dtype"],
+    attrs: &[
+        "seed: int = 0",
+        "seed2: int = 0",
+        "S: {int32, int64}",
+        "R: {half, float, double, int32, int64} = DT_DOUBLE",
+        "dtype: {half, float, double, int32, int64} = DT_INT64",
+    ],
+    shape: |c| Ok(vec![c.as_shape(0)?.concat(&c.input(1))]),
+    kernels: cpu!(make own: dtype in f16, f32, f64, i32, i64),
+    cases: |r| vec![Case::new(vec![int_vector(&[3]), r.positive(&[2])]).attr("seed", 3).attr("seed2", 4)],
+    expensive: true,
+    ..Op::STATEFUL
+};
+
+fn own<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    let own = Seeded::of(node)?;
+    Ok(Box::new(move |c: &mut OpCall<'_>| {
+        let shape = Shape::new(&[wanted_shape(c, 0)?.dims(), c.shape(1)?.dims()].concat())?;
+        let stream = own.reserve(c, |s| s.reserve_outputs(shape.elements() as u64));
+        poisson::<T>(c, shape, 1, stream)
+    }))
+}
+
+pub static STATELESS_RANDOM_POISSON: Op = Op {
+    name: "StatelessRandomPoisson",
+    doc: "Counts from Poisson distributions, by a seed alone; `shape` ends with the shape of `lam`.",
+    inputs: &["shape: T", "seed: Tseed", "lam: Rtype"],
+    outputs: &["output: dtype"],
+    attrs: &[
+        "Rtype: {half, float, double, int32, int64}",
+        "dtype: {half, float, double, int32, int64}",
+        "T: {int32, int64}",
+        "Tseed: {int32, int64} = DT_INT64",
+    ],
+    shape: stateless_shape,
+    grad: Stops,
+    kernels: cpu!(by_seed: dtype in f16, f32, f64, i32, i64),
+    cases: |r| {
+        let inputs = vec![int_vector(&[3, 2]), int_vector(&[3, 4]), r.positive(&[2])];
+        vec![Case::new(inputs).attr("dtype", DataType::Int64)]
+    },
+    expensive: true,
+    ..Op::PURE
+};
+
+fn by_seed<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    let (shape, rate, stream) = (wanted_shape(c, 0)?, c.shape(2)?, seed_stream(c, 1)?);
+    if !shape.ends_with(rate) {
+        return Err(invalid!(
+            "Shape passed in must end with broadcasted shape: {shape} does not end with {rate}"
+        ));
+    }
+    poisson::<T>(c, shape, 2, stream)
+}
+
+fn poisson<T: Real>(c: &mut OpCall<'_>, shape: Shape, rate: usize, stream: Philox) -> Result<()> {
+    let mut rates = numbers(c.input(rate)?)?;
+    let impossible: Vec<usize> =
+        (0..rates.len()).filter(|i| !(rates[*i].is_finite() && rates[*i] >= 0.0)).collect();
+    // Drawn at rate 0, then overwritten: the draws of the others stay where they are in the stream.
+    impossible.iter().for_each(|i| rates[*i] = 0.0);
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let values = out.as_mut_slice::<T>()?;
+    if !values.is_empty() {
+        random::poisson(c.par(), stream, &rates, largest::<T>(), T::from_f64, values);
+        for row in values.chunks_mut(rates.len()) {
+            impossible.iter().for_each(|i| row[*i] = T::from_f64(f64::NAN));
+        }
+    }
+    c.set(0, out);
+    Ok(())
+}
+
+/// The largest finite value of a type.
+fn largest<T: Real>() -> f64 {
+    match T::DTYPE {
+        DataType::Half => f16::MAX.to_f64(),
+        DataType::Float => f32::MAX.into(),
+        DataType::Double => f64::MAX,
+        _ => T::highest().to_f64(),
+    }
+}
+
+fn numbers(t: &Tensor) -> Result<Vec<f64>> {
+    fn of<T: Real>(t: &Tensor) -> Result<Vec<f64>> {
+        Ok(t.as_slice::<T>()?.iter().map(|v| v.to_f64()).collect())
+    }
+    match t.dtype() {
+        DataType::Half => of::<f16>(t),
+        DataType::Float => of::<f32>(t),
+        DataType::Double => of::<f64>(t),
+        _ => Ok(t.to_i64s()?.into_iter().map(|v| v as f64).collect()),
+    }
+}

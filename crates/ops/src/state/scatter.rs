@@ -1,0 +1,233 @@
+//! `ScatterUpdate`, `ScatterAdd`, … and their resource forms: changing chosen rows of a variable.
+
+use super::scatter_runs::{Change, scatter};
+use super::target::variable_shape;
+use crate::prelude::*;
+use crate::runs::Runs;
+
+pub static SCATTER_UPDATE: Op = Op {
+    name: "ScatterUpdate",
+    doc: "Sets the rows `indices` of a reference variable to `updates`.",
+    inputs: &["ref: Ref(T)", "indices: Tindices", "updates: T"],
+    outputs: &["output_ref: Ref(T)"],
+    attrs: &["T: type", "Tindices: {int32, int64}", "use_locking: bool = true"],
+    shape: |c| {
+        let var = c.rank_at_least(0, 1)?;
+        check_shapes(c, &var)?;
+        Ok(vec![var])
+    },
+    kernels: cpu!(update),
+    ..Op::STATEFUL
+};
+
+const ARITHMETIC: &[&str] = &["T: numbertype", "Tindices: {int32, int64}", "use_locking: bool = false"];
+const ORDER: &[&str] = &[
+    "T: {half, bfloat16, float, double, int32, int64}",
+    "Tindices: {int32, int64}",
+    "use_locking: bool = false",
+];
+
+pub static SCATTER_ADD: Op = Op {
+    name: "ScatterAdd",
+    doc: "Adds `updates` to the rows `indices` of a reference variable; rows named twice get both.",
+    attrs: ARITHMETIC,
+    kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+    ..SCATTER_UPDATE
+};
+
+pub static SCATTER_SUB: Op = Op {
+    name: "ScatterSub",
+    doc: "Subtracts `updates` from the rows `indices` of a reference variable.",
+    kernels: cpu!(sub: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+    ..SCATTER_ADD
+};
+
+pub static SCATTER_MUL: Op = Op {
+    name: "ScatterMul",
+    doc: "Multiplies the rows `indices` of a reference variable by `updates`.",
+    kernels: cpu!(mul: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+    ..SCATTER_ADD
+};
+
+pub static SCATTER_DIV: Op = Op {
+    name: "ScatterDiv",
+    doc: "Divides the rows `indices` of a reference variable by `updates`.",
+    kernels: cpu!(div: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+    ..SCATTER_ADD
+};
+
+pub static SCATTER_MIN: Op = Op {
+    name: "ScatterMin",
+    doc: "Lowers the rows `indices` of a reference variable to `updates` where those are less.",
+    attrs: ORDER,
+    kernels: cpu!(min: T in f32, f64, f16, bf16, i32, i64),
+    ..SCATTER_UPDATE
+};
+
+pub static SCATTER_MAX: Op = Op {
+    name: "ScatterMax",
+    doc: "Raises the rows `indices` of a reference variable to `updates` where those are more.",
+    kernels: cpu!(max: T in f32, f64, f16, bf16, i32, i64),
+    ..SCATTER_MIN
+};
+
+pub static RESOURCE_SCATTER_UPDATE: Op = Op {
+    name: "ResourceScatterUpdate",
+    doc: "Sets the rows `indices` of a resource variable to `updates`.",
+    inputs: &["resource: resource", "indices: Tindices", "updates: dtype"],
+    attrs: &["dtype: type", "Tindices: {int32, int64}"],
+    shape: |c| {
+        check_shapes(c, &variable_shape(c, 0))?;
+        Ok(vec![])
+    },
+    kernels: cpu!(update),
+    ..Op::STATEFUL
+};
+
+pub static RESOURCE_SCATTER_ADD: Op = Op {
+    name: "ResourceScatterAdd",
+    doc: "Adds `updates` to the rows `indices` of a resource variable; rows named twice get both.",
+    attrs: &["dtype: numbertype", "Tindices: {int32, int64}"],
+    kernels: cpu!(add: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+    ..RESOURCE_SCATTER_UPDATE
+};
+
+pub static RESOURCE_SCATTER_SUB: Op = Op {
+    name: "ResourceScatterSub",
+    doc: "Subtracts `updates` from the rows `indices` of a resource variable.",
+    kernels: cpu!(sub: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+    ..RESOURCE_SCATTER_ADD
+};
+
+pub static RESOURCE_SCATTER_MUL: Op = Op {
+    name: "ResourceScatterMul",
+    doc: "Multiplies the rows `indices` of a resource variable by `updates`.",
+    kernels: cpu!(mul: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+    ..RESOURCE_SCATTER_ADD
+};
+
+pub static RESOURCE_SCATTER_DIV: Op = Op {
+    name: "ResourceScatterDiv",
+    doc: "Divides the rows `indices` of a resource variable by `updates`.",
+    kernels: cpu!(div: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+    ..RESOURCE_SCATTER_ADD
+};
+
+pub static RESOURCE_SCATTER_MIN: Op = Op {
+    name: "ResourceScatterMin",
+    doc: "Lowers the rows `indices` of a resource variable to `updates` where those are less.",
+    kernels: cpu!(min: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+    ..RESOURCE_SCATTER_ADD
+};
+
+pub static RESOURCE_SCATTER_MAX: Op = Op {
+    name: "ResourceScatterMax",
+    doc: "Raises the rows `indices` of a resource variable to `updates` where those are more.",
+    kernels: cpu!(max: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+    ..RESOURCE_SCATTER_ADD
+};
+
+/// `updates` is shaped as `indices` followed by a row of the variable, or is one element for all.
+fn check_shapes(c: &ShapeCall<'_>, var: &PartialShape) -> Result<()> {
+    let (indices, updates) = (c.input(1), c.input(2));
+    let (Some(var), Some(u)) = (var.dims(), updates.dims()) else { return Ok(()) };
+    if u.is_empty() {
+        return Ok(());
+    }
+    let row: PartialShape = var.iter().skip(1).copied().collect();
+    indices.concat(&row).merge(&updates).map(|_| ())
+}
+
+fn update(c: &mut OpCall<'_>) -> Result<()> {
+    scatter::<u8>(c, rows, &Change::Replace)
+}
+
+fn add<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.add(*d))))
+}
+
+fn sub<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.sub(*d))))
+}
+
+fn mul<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.mul(*d))))
+}
+
+fn div<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    if T::DTYPE.is_integer() && c.slice::<T>(2)?.contains(&T::ZERO) {
+        return Err(invalid!("updates must not contain 0: integer division by zero"));
+    }
+    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.div(*d))))
+}
+
+fn min<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.smaller(*d))))
+}
+
+fn max<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.larger(*d))))
+}
+
+/// The rows of the variable that the indices name.
+fn rows(var: &Shape, indices: &Tensor, updates: &Shape) -> Result<Runs> {
+    let n = *var.first().ok_or_else(|| invalid!("params must be at least 1-D, got shape {var}"))?;
+    let row = &var[1..];
+    let fits =
+        updates.is_scalar() || (updates.starts_with(indices.shape()) && updates[indices.rank()..] == *row);
+    if !fits {
+        return Err(invalid!(
+            "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], \
+             got updates.shape {updates}, indices.shape {}, params.shape {var}",
+            indices.shape()
+        ));
+    }
+    let len: usize = row.iter().product();
+    let starts: Result<Vec<usize>> = indices
+        .to_i64s()?
+        .iter()
+        .enumerate()
+        .map(|(i, at)| match usize::try_from(*at) {
+            Ok(at) if at < n => Ok(at * len),
+            _ => Err(invalid!("indices[{i}] = {at} is not in [0, {n})")),
+        })
+        .collect();
+    Ok(Runs { starts: starts?, len })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{resource_variable, value_of};
+    use crate::prelude::*;
+    use crate::testing::{call_in, code, floats, ints, step};
+
+    #[test]
+    fn rows_named_twice_get_both_updates() {
+        let step = step(1);
+        let v = resource_variable(&step, floats(&[3, 2], &[1., 2., 3., 4., 5., 6.]));
+        let args = [v.clone(), ints(&[3], &[2, 0, 2]), floats(&[3, 2], &[1., 1., 10., 10., 100., 100.])];
+        call_in(&step, "ResourceScatterAdd", &args, &[]).unwrap();
+        assert_eq!(value_of(&step, &v).as_slice::<f32>().unwrap(), [11., 12., 3., 4., 106., 107.]);
+        let args = [v.clone(), ints(&[], &[1]), floats(&[], &[7.])];
+        call_in(&step, "ResourceScatterUpdate", &args, &[]).unwrap();
+        assert_eq!(value_of(&step, &v).as_slice::<f32>().unwrap(), [11., 12., 7., 7., 106., 107.]);
+    }
+
+    #[test]
+    fn a_refused_scatter_leaves_the_variable_unchanged() {
+        let step = step(1);
+        let before = ints(&[4], &[1, 2, 3, 4]);
+        let v = resource_variable(&step, before.clone());
+        let bad = [
+            ("ResourceScatterUpdate", ints(&[1], &[0]), ints(&[5], &[9; 5])),
+            ("ResourceScatterDiv", ints(&[2], &[0, 1]), ints(&[2], &[2, 0])),
+            ("ResourceScatterAdd", ints(&[2], &[0, 4]), ints(&[2], &[9, 9])),
+            ("ResourceScatterAdd", ints(&[2], &[0, -1]), ints(&[2], &[9, 9])),
+        ];
+        for (op, indices, updates) in bad {
+            let got = call_in(&step, op, &[v.clone(), indices, updates], &[]);
+            assert_eq!(code(got), Code::InvalidArgument, "{op}");
+            assert!(value_of(&step, &v).same_bits(&before), "{op}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The variable that an op works on, whether it came as a reference or as a resource handle.
+
+use crate::prelude::*;
+
+/// The variable that input `i` stands for.
+pub fn variable(c: &OpCall<'_>, i: usize) -> Result<Arc<Variable>> {
+    match c.inputs.get(i) {
+        Some(Input::Ref(v)) => Ok(v.clone()),
+        _ => c.resource::<Variable>(i),
+    }
+}
+
+/// As `variable`, for an op that reads it: an uninitialised one is an error here.
+pub fn initialised(c: &OpCall<'_>, i: usize) -> Result<(Arc<Variable>, Tensor)> {
+    let v = variable(c, i)?;
+    let value = v.read().map_err(|e| match c.inputs.get(i) {
+        Some(Input::Ref(_)) => e,
+        _ => missing(&v.name),
+    })?;
+    Ok((v, value))
+}
+
+/// What reading a resource variable without a value says.
+pub fn missing(name: &str) -> Error {
+    failed_precondition(format!(
+        "Could not find variable {name}. This could mean that the variable has been deleted, or was never initialized."
+    ))
+}
+
+/// Passes the reference on, for the ops that give it back.
+pub fn give_back(c: &mut OpCall<'_>, v: Arc<Variable>) {
+    if c.node.outputs.first().is_some_and(|p| p.is_ref) {
+        c.set(0, Value::Ref(v));
+    }
+}
+
+/// What is known of the shape of the variable that input `i` stands for.
+pub fn variable_shape(c: &ShapeCall<'_>, i: usize) -> PartialShape {
+    match c.handle(i) {
+        Some((_, shape)) => shape,
+        None => PartialShape::unknown(),
+    }
+}
