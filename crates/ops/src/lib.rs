@@ -16,10 +16,14 @@ mod runs;
 mod arithmetic;
 mod array;
 mod basic;
+mod blocks;
 mod control;
 mod debug;
 mod function;
 mod indexing;
+mod linalg;
+mod matrix_parts;
+mod nn;
 mod queue;
 mod random;
 mod reduce;
@@ -38,10 +42,14 @@ pub static ALL: &[&[&Op]] = &[
     arithmetic::OPS,
     array::OPS,
     basic::OPS,
+    blocks::OPS,
     control::OPS,
     debug::OPS,
     function::OPS,
     indexing::OPS,
+    linalg::OPS,
+    matrix_parts::OPS,
+    nn::OPS,
     queue::OPS,
     random::OPS,
     reduce::OPS,
