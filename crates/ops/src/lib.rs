@@ -18,7 +18,10 @@ mod control;
 mod debug;
 mod queue;
 mod random;
+mod stack;
 mod state;
+mod tensor_array;
+mod tensor_list;
 
 #[cfg(test)]
 mod testing;
@@ -27,8 +30,19 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
-pub static ALL: &[&[&Op]] =
-    &[basic::OPS, arithmetic::OPS, array::OPS, control::OPS, state::OPS, random::OPS, queue::OPS, debug::OPS];
+pub static ALL: &[&[&Op]] = &[
+    basic::OPS,
+    arithmetic::OPS,
+    array::OPS,
+    control::OPS,
+    state::OPS,
+    random::OPS,
+    queue::OPS,
+    debug::OPS,
+    stack::OPS,
+    tensor_array::OPS,
+    tensor_list::OPS,
+];
 
 /// A registry of all ops.
 pub fn registry() -> Registry {
