@@ -16,12 +16,15 @@ mod array;
 mod basic;
 mod control;
 mod debug;
+mod lookup;
 mod queue;
 mod random;
 mod stack;
 mod state;
+mod string;
 mod tensor_array;
 mod tensor_list;
+mod training;
 
 #[cfg(test)]
 mod testing;
@@ -42,6 +45,9 @@ pub static ALL: &[&[&Op]] = &[
     stack::OPS,
     tensor_array::OPS,
     tensor_list::OPS,
+    lookup::OPS,
+    string::OPS,
+    training::OPS,
 ];
 
 /// A registry of all ops.

@@ -121,10 +121,11 @@ impl TensorList {
 
     /// Makes the list this long, with elements not set at its end.
     pub fn resize(&mut self, size: usize) -> Result<()> {
-        let more = size.saturating_sub(self.items.len());
-        self.items
-            .try_reserve(more)
-            .map_err(|_| resource_exhausted(format!("no memory for a list of {size} elements")))?;
+        let too_many = || resource_exhausted(format!("no memory for a list of {size} elements"));
+        if size.saturating_mul(std::mem::size_of::<Option<Tensor>>()) > thalweg_core::buffer::limit() {
+            return Err(too_many());
+        }
+        self.items.try_reserve(size.saturating_sub(self.items.len())).map_err(|_| too_many())?;
         self.items.resize_with(size, || None);
         Ok(())
     }

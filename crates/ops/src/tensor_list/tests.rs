@@ -116,6 +116,9 @@ fn pieces_and_lists() {
 fn other_variants_are_refused() {
     let empty = Tensor::zeros(DataType::Variant, Shape::scalar()).unwrap();
     assert!(text(one("TensorListLength", &[empty])).contains("Input handle is not a list"));
-    let shape = one("TensorListElementShape", &[from(two_rows())]);
-    assert!(shape.is_err() || shape.unwrap().rank() == 0);
+    let shape = [("shape_type", Attr::Type(DataType::Int32))];
+    let known = one("TensorListReserve", &[ints(&[2], &[-1, 2]), ints(&[], &[0])]).unwrap();
+    let dims = call("TensorListElementShape", &[known], &shape).unwrap();
+    assert_eq!(dims[0].as_slice::<i32>().unwrap(), [-1, 2]);
+    assert_eq!(call("TensorListElementShape", &[from(two_rows())], &shape).unwrap()[0].rank(), 0);
 }
