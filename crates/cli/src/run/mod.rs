@@ -58,6 +58,9 @@ pub struct Args {
     /// Run so many times, print the last results, and the times on standard error
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
+    /// Print the peak memory of the process in kB after the results, for `bench`
+    #[arg(long, hide = true)]
+    report_memory: bool,
 }
 
 fn save(text: &str) -> std::result::Result<(String, PathBuf), String> {
@@ -91,7 +94,17 @@ pub fn run(args: Args) -> Outcome {
     for (path, value) in files.iter().flatten().zip(printed) {
         npy::write_file(path, value)?;
     }
-    output::print(&shown(&args.fetch, printed))
+    output::print(&shown(&args.fetch, printed))?;
+    if args.report_memory {
+        output::print(&format!("{}\n", peak_memory().unwrap_or(0)))?;
+    }
+    Ok(())
+}
+
+/// The most memory the process has had resident, in kB, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
 }
 
 fn run_graph(graph: &Graph, args: &Args, feeds: &[(&str, Tensor)], fetches: &[&str]) -> Result<Vec<Tensor>> {
