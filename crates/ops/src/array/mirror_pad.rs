@@ -71,7 +71,7 @@ fn offset(attrs: &Attrs) -> Result<usize> {
 
 fn check(before: usize, after: usize, size: usize, offset: usize) -> Result<()> {
     let most = (size + 1).saturating_sub(offset);
-    if before.max(after) >= most.max(1) {
+    if before.max(after) >= most {
         return Err(match offset {
             0 => invalid!(
                 "paddings must be no greater than the dimension size: {before}, {after} greater than {size}"

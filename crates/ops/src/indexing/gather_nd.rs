@@ -72,7 +72,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
                 params.shape()
             ));
         }
-        let at = NdIndices::new(indices, params.shape(), bad, "param")?;
+        let at = NdIndices::new(indices, params.shape(), bad, "param shape")?;
         let dims: Vec<usize> = at.outer.iter().chain(&params.shape()[at.depth..]).copied().collect();
         let shape = Shape::new(&dims)?;
         let mut out = match bad {
