@@ -21,11 +21,19 @@ mod control;
 mod debug;
 mod function;
 mod indexing;
+mod linalg;
+mod lookup;
 mod matrix_parts;
+mod nn;
 mod queue;
 mod random;
 mod reduce;
+mod stack;
 mod state;
+mod string;
+mod tensor_array;
+mod tensor_list;
+mod training;
 mod transfer;
 
 #[cfg(test)]
@@ -45,11 +53,19 @@ pub static ALL: &[&[&Op]] = &[
     debug::OPS,
     function::OPS,
     indexing::OPS,
+    linalg::OPS,
+    lookup::OPS,
     matrix_parts::OPS,
+    nn::OPS,
     queue::OPS,
     random::OPS,
     reduce::OPS,
+    stack::OPS,
     state::OPS,
+    string::OPS,
+    tensor_array::OPS,
+    tensor_list::OPS,
+    training::OPS,
     transfer::OPS,
 ];
 

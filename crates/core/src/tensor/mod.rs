@@ -218,6 +218,17 @@ impl Tensor {
         }
     }
 
+    /// The variants by value: taken out where nobody else holds the tensor's memory, copied otherwise.
+    pub fn into_variants(self) -> Result<Vec<Variant>> {
+        let elements = self.elements();
+        match self.storage {
+            Storage::Variants(a, 0) if a.len() == elements => {
+                Ok(Arc::try_unwrap(a).unwrap_or_else(|shared| shared.to_vec()))
+            }
+            _ => self.variants().map(<[Variant]>::to_vec),
+        }
+    }
+
     /// Elements as `i64`, for tensors of indices, axes and shapes that may be int32 or int64 (or narrower).
     pub fn to_i64s(&self) -> Result<Vec<i64>> {
         Ok(match self.dtype {

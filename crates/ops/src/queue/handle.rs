@@ -4,8 +4,7 @@
 use super::items::Items;
 use super::resource::{Queue, Spec};
 use crate::prelude::*;
-use crate::state::named::{Place, Remembered};
-use bytes::Bytes;
+use crate::state::named::{Place, Remembered, name_in, named_reference};
 use std::sync::Mutex;
 use thalweg_core::resource::lock;
 use thalweg_core::step::StepContext;
@@ -40,28 +39,6 @@ pub fn queue_kernel(node: &KernelNode, spec: Spec, items: MakeItems) -> Result<B
         c.set(0, Value::Ref(v));
         Ok(())
     }))
-}
-
-/// A reference to a string vector of container and name: the handles of the time before resources.
-pub fn named_reference(container: &str, name: &str) -> Arc<Variable> {
-    let text = |s: &str| Bytes::copy_from_slice(s.as_bytes());
-    let v = Variable::new(name, DataType::String, PartialShape::vector(2));
-    if let Ok(t) = Tensor::from_objects(Shape::vector(2), vec![text(container), text(name)]) {
-        // The type and shape are those the variable was just made with.
-        let _ = v.assign(t, true);
-    }
-    Arc::new(v)
-}
-
-/// Container and name from a handle of the older kind.
-pub fn name_in(handle: &Tensor) -> Result<(String, String)> {
-    match handle.strings()? {
-        [container, name] => {
-            let text = |b: &Bytes| String::from_utf8_lossy(b).into_owned();
-            Ok((text(container), text(name)))
-        }
-        _ => Err(invalid!("a handle must be a vector of container and name, got shape {}", handle.shape())),
-    }
 }
 
 /// The queue that a handle stands for.

@@ -81,7 +81,7 @@ pub static STATELESS_RANDOM_UNIFORM_INT_V2: Op = Op {
     },
     kernels: cpu!(by_key: dtype in i32, i64, u32, u64),
     cases: |_| {
-        let bounds = vec![Tensor::scalar(3u64), Tensor::scalar(u64::MAX)];
+        let bounds = vec![Tensor::scalar(3i64), Tensor::scalar(i64::MAX)];
         vec![Case::new([vec![int_vector(&[5])], example_key(), bounds].concat())]
     },
     ..STATELESS_RANDOM_UNIFORM_V2

@@ -68,4 +68,4 @@ pub static OPS: &[&Op] = &[
 ];
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

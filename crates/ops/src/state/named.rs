@@ -1,6 +1,7 @@
 //! Resources that a node finds, or makes, under its container and name, and then remembers.
 
 use crate::prelude::*;
+use bytes::Bytes;
 use std::sync::Mutex;
 use thalweg_core::resource::{Resource, ResourceHandle, ResourceStore, lock};
 
@@ -63,5 +64,27 @@ impl<R: Resource> Remembered<R> {
             values,
             target: Some(r),
         })
+    }
+}
+
+/// A reference to a string vector of container and name: the handles of the time before resources.
+pub fn named_reference(container: &str, name: &str) -> Arc<Variable> {
+    let text = |s: &str| Bytes::copy_from_slice(s.as_bytes());
+    let v = Variable::new(name, DataType::String, PartialShape::vector(2));
+    if let Ok(t) = Tensor::from_objects(Shape::vector(2), vec![text(container), text(name)]) {
+        // The type and shape are those the variable was just made with.
+        let _ = v.assign(t, true);
+    }
+    Arc::new(v)
+}
+
+/// Container and name from a handle of the older kind.
+pub fn name_in(handle: &Tensor) -> Result<(String, String)> {
+    match handle.strings()? {
+        [container, name] => {
+            let text = |b: &Bytes| String::from_utf8_lossy(b).into_owned();
+            Ok((text(container), text(name)))
+        }
+        _ => Err(invalid!("a handle must be a vector of container and name, got shape {}", handle.shape())),
     }
 }

@@ -1,0 +1,183 @@
+//! `Table`: the entries of one lookup table.
+
+use crate::prelude::*;
+use crate::runs::{Runs, join, pick};
+use bytes::Bytes;
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Mutex;
+use thalweg_core::resource::{Resource, lock};
+
+pub struct Table {
+    pub name: String,
+    pub key: DataType,
+    pub value: DataType,
+    /// Of one value.
+    pub value_shape: Shape,
+    /// Filled once, by an initializer, and then fixed; or changed at any time.
+    pub fixed: bool,
+    /// None until a fixed table is initialized.
+    entries: Mutex<Option<HashMap<Bytes, Tensor>>>,
+}
+
+impl Table {
+    pub fn new(name: &str, key: DataType, value: DataType, value_shape: Shape, fixed: bool) -> Table {
+        let entries = Mutex::new(if fixed { None } else { Some(HashMap::new()) });
+        Table { name: name.into(), key, value, value_shape, fixed, entries }
+    }
+
+    pub fn len(&self) -> usize {
+        lock(&self.entries).as_ref().map_or(0, HashMap::len)
+    }
+
+    pub fn is_initialized(&self) -> bool {
+        lock(&self.entries).is_some()
+    }
+
+    pub fn check_keys(&self, keys: &Tensor) -> Result<()> {
+        if keys.dtype() == self.key {
+            return Ok(());
+        }
+        Err(invalid!(
+            "Signature mismatch: keys of table {} are {}, got {}",
+            self.name,
+            self.key,
+            keys.dtype()
+        ))
+    }
+
+    fn check_values(&self, dtype: DataType) -> Result<()> {
+        if dtype == self.value {
+            return Ok(());
+        }
+        Err(invalid!("Signature mismatch: values of table {} are {}, got {dtype}", self.name, self.value))
+    }
+
+    /// The shape of the values for keys of this shape.
+    fn values_shape(&self, keys: &Shape) -> Result<Shape> {
+        Shape::new(&[keys.dims(), self.value_shape.dims()].concat())
+    }
+
+    /// The value of each key; `default` is one value for all keys that are missing, or one for each.
+    pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
+        self.check_keys(keys)?;
+        self.check_values(default.dtype())?;
+        let shape = self.values_shape(keys.shape())?;
+        let one = *default.shape() == self.value_shape;
+        if !one && *default.shape() != shape {
+            return Err(invalid!(
+                "Expected shape {} or {shape} for default value, got {}",
+                self.value_shape,
+                default.shape()
+            ));
+        }
+        let len = self.value_shape.elements();
+        let entries = lock(&self.entries);
+        let entries = entries.as_ref().ok_or_else(|| failed_precondition("Table not initialized."))?;
+        let found: Result<Vec<Tensor>> = keys_of(keys)?
+            .iter()
+            .enumerate()
+            .map(|(i, key)| match entries.get(key) {
+                Some(value) => Ok(value.clone()),
+                None if one => Ok(default.clone()),
+                None => pick(default, self.value_shape.clone(), &Runs { starts: vec![i * len], len }),
+            })
+            .collect();
+        join(self.value, shape, &found?)
+    }
+
+    /// Pairs of keys and values, checked.
+    fn pairs(&self, keys: &Tensor, values: &Tensor) -> Result<Vec<(Bytes, Tensor)>> {
+        self.check_keys(keys)?;
+        self.check_values(values.dtype())?;
+        let shape = self.values_shape(keys.shape())?;
+        if *values.shape() != shape {
+            return Err(invalid!("Expected shape {shape} for value, got {}", values.shape()));
+        }
+        let len = self.value_shape.elements();
+        let value = |i: usize| pick(values, self.value_shape.clone(), &Runs { starts: vec![i * len], len });
+        keys_of(keys)?.into_iter().enumerate().map(|(i, k)| Ok((k, value(i)?))).collect()
+    }
+
+    /// Adds or replaces entries; first drops the others if told so.
+    pub fn insert(&self, keys: &Tensor, values: &Tensor, replace_all: bool) -> Result<()> {
+        let pairs = self.pairs(keys, values)?;
+        let mut entries = lock(&self.entries);
+        let entries = entries.get_or_insert_default();
+        if replace_all {
+            entries.clear();
+        }
+        entries.extend(pairs);
+        Ok(())
+    }
+
+    /// Fills a fixed table. One that is filled already stays as it is.
+    pub fn initialize(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
+        if !self.fixed {
+            return Err(invalid!("Table {} is not initializable", self.name));
+        }
+        if keys.elements() != values.elements() && self.value_shape.is_scalar() {
+            return Err(invalid!(
+                "Keys and values must have the same size {} vs {}",
+                keys.elements(),
+                values.elements()
+            ));
+        }
+        let pairs = self.pairs(keys, values)?;
+        let mut new: HashMap<Bytes, Tensor> = HashMap::with_capacity(pairs.len());
+        for (i, (key, value)) in pairs.into_iter().enumerate() {
+            if let Some(old) = new.get(&key).filter(|old| !old.same_bits(&value)) {
+                return Err(failed_precondition(format!(
+                    "HashTable has different value for same key. Key {} has {old} and trying to add value {value}",
+                    keys.element_text(i)
+                )));
+            }
+            new.insert(key, value);
+        }
+        lock(&self.entries).get_or_insert(new);
+        Ok(())
+    }
+
+    pub fn remove(&self, keys: &Tensor) -> Result<()> {
+        self.check_keys(keys)?;
+        let keys = keys_of(keys)?;
+        if let Some(entries) = lock(&self.entries).as_mut() {
+            keys.iter().for_each(|k| drop(entries.remove(k)));
+        }
+        Ok(())
+    }
+
+    /// All keys and values, in an order that does not change from run to run.
+    pub fn export(&self) -> Result<(Tensor, Tensor)> {
+        let mut all: Vec<(Bytes, Tensor)> = match lock(&self.entries).as_ref() {
+            Some(entries) => entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+            None => vec![],
+        };
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        let n = Shape::vector(all.len());
+        let (keys, values): (Vec<Bytes>, Vec<Tensor>) = all.into_iter().unzip();
+        let values = join(self.value, self.values_shape(&n)?, &values)?;
+        let keys = match self.key {
+            DataType::String => Tensor::from_objects(n, keys)?,
+            plain => Tensor::from_bytes(plain, n, &keys.concat())?,
+        };
+        Ok((keys, values))
+    }
+}
+
+/// Keys by their bytes.
+fn keys_of(keys: &Tensor) -> Result<Vec<Bytes>> {
+    match keys.dtype() {
+        DataType::String => Ok(keys.strings()?.to_vec()),
+        plain => Ok(keys.bytes()?.chunks_exact(plain.size()).map(Bytes::copy_from_slice).collect()),
+    }
+}
+
+impl Resource for Table {
+    fn kind(&self) -> &'static str {
+        if self.fixed { "HashTable" } else { "MutableHashTable" }
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

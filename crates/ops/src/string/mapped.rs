@@ -1,0 +1,43 @@
+//! What many string ops share.
+
+use crate::prelude::*;
+use bytes::Bytes;
+
+/// Output 0 = `f` of each string of input 0.
+pub fn map_strings(c: &mut OpCall<'_>, f: impl Fn(&Bytes) -> Result<Bytes>) -> Result<()> {
+    let x = c.input(0)?;
+    let items: Result<Vec<Bytes>> = x.strings()?.iter().map(f).collect();
+    let out = Tensor::from_objects(x.shape().clone(), items?)?;
+    c.set(0, out);
+    Ok(())
+}
+
+/// Output 0 = `f` of each string of input 0, as numbers or flags.
+pub fn map_to<T: Element>(c: &mut OpCall<'_>, f: impl Fn(&Bytes) -> Result<T>) -> Result<()> {
+    let x = c.input(0)?;
+    let items: Result<Vec<T>> = x.strings()?.iter().map(f).collect();
+    let out = Tensor::from_slice(x.shape().clone(), &items?)?;
+    c.set(0, out);
+    Ok(())
+}
+
+/// The string of input `i`, which must be a scalar.
+pub fn one_string<'a>(c: &'a OpCall<'_>, i: usize, name: &str) -> Result<&'a Bytes> {
+    let t = c.input(i)?;
+    match t.strings()? {
+        [one] if t.shape().is_scalar() => Ok(one),
+        _ => Err(invalid!("{name} must be scalar, but received {}", t.shape())),
+    }
+}
+
+/// Whether a byte begins a character of UTF-8.
+pub fn begins_char(b: &u8) -> bool {
+    b & 0xC0 != 0x80
+}
+
+/// A string tensor, for cases.
+pub fn words(dims: &[usize], items: &[&'static str]) -> Tensor {
+    let items = items.iter().map(|s| Bytes::from_static(s.as_bytes())).collect();
+    let shape = Shape::new(dims).unwrap_or_default();
+    Tensor::from_objects(shape, items).unwrap_or_else(|_| Tensor::string(""))
+}

@@ -1,0 +1,101 @@
+//! Regular expressions in RE2's syntax, run by the `regex` crate.
+//!
+//! The two agree but for a few points: RE2's `\d \w \s \b` are ASCII only, it has `\Q..\E`, and a `[`, `&&`, `--` or `~~`
+//! within a class means itself. The pattern is rewritten for these.
+
+use crate::prelude::*;
+use ::regex::bytes::{Regex, RegexBuilder};
+use bytes::Bytes;
+use std::sync::Mutex;
+use thalweg_core::resource::lock;
+
+/// Compiles a pattern; with `whole` it must match the whole text.
+pub fn compile(pattern: &[u8], whole: bool) -> Result<Regex> {
+    let wrong = |e: String| invalid!("Invalid pattern: {}, error: {e}", String::from_utf8_lossy(pattern));
+    let text = std::str::from_utf8(pattern).map_err(|_| wrong("invalid UTF-8".into()))?;
+    let text = translated(text);
+    let text = if whole { format!(r"\A(?:{text})\z") } else { text };
+    RegexBuilder::new(&text).build().map_err(|e| wrong(e.to_string()))
+}
+
+/// The pattern in the syntax of the `regex` crate.
+fn translated(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut chars = pattern.chars().peekable();
+    // Where in a class we are: None outside; otherwise whether a `]` would be its first member.
+    let mut class: Option<bool> = None;
+    while let Some(c) = chars.next() {
+        let first = class == Some(true);
+        if class.is_some() {
+            class = Some(false);
+        }
+        match (c, class.is_some()) {
+            ('\\', inside) => match chars.next() {
+                Some('Q') if !inside => {
+                    let rest: String = chars.by_ref().collect();
+                    let (quoted, after) = rest.split_once("\\E").unwrap_or((&rest, ""));
+                    return out + &::regex::escape(quoted) + &translated(after);
+                }
+                Some('d') => out.push_str("[0-9]"),
+                Some('D') => out.push_str("[^0-9]"),
+                Some('w') => out.push_str("[0-9A-Za-z_]"),
+                Some('W') => out.push_str("[^0-9A-Za-z_]"),
+                Some('s') => out.push_str(r"[\t\n\x0C\r ]"),
+                Some('S') => out.push_str(r"[^\t\n\x0C\r ]"),
+                Some('b') if !inside => out.push_str(r"(?-u:\b)"),
+                Some('B') if !inside => out.push_str(r"(?-u:\B)"),
+                Some('C') if !inside => out.push_str(r"(?s-u:.)"),
+                Some(other) => out.extend(['\\', other]),
+                None => out.push('\\'),
+            },
+            ('[', false) => {
+                class = Some(true);
+                out.push('[');
+                if chars.next_if_eq(&'^').is_some() {
+                    out.push('^');
+                }
+            }
+            (']', true) if first => out.push_str(r"\]"),
+            (']', true) => {
+                class = None;
+                out.push(']');
+            }
+            ('[', true) if chars.peek() == Some(&':') => {
+                out.push('[');
+                for c in chars.by_ref() {
+                    out.push(c);
+                    if c == ']' {
+                        break;
+                    }
+                }
+            }
+            ('[' | '&' | '~', true) => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Compiled patterns of a node whose pattern is an input: the last one is kept.
+pub struct LastPattern {
+    whole: bool,
+    last: Mutex<Option<(Bytes, Regex)>>,
+}
+
+impl LastPattern {
+    pub fn new(whole: bool) -> Self {
+        LastPattern { whole, last: Mutex::new(None) }
+    }
+
+    pub fn get(&self, pattern: &Bytes) -> Result<Regex> {
+        let mut last = lock(&self.last);
+        match last.as_ref().filter(|(p, _)| p == pattern) {
+            Some((_, regex)) => Ok(regex.clone()),
+            None => {
+                let regex = compile(pattern, self.whole)?;
+                *last = Some((pattern.clone(), regex.clone()));
+                Ok(regex)
+            }
+        }
+    }
+}

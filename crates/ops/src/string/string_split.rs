@@ -1,0 +1,138 @@
+//! `StringSplit`, `StringSplitV2`: strings cut into pieces, as a sparse matrix with a row for each string.
+
+use super::mapped::{one_string, words};
+use super::string_strip::is_space;
+use crate::prelude::*;
+use bytes::Bytes;
+use std::ops::Range;
+
+pub static STRING_SPLIT: Op = Op {
+    name: "StringSplit",
+    doc: "Cuts each string at any of the delimiter's bytes, or after each byte if there is none.",
+    inputs: &["input: string", "delimiter: string"],
+    outputs: &["indices: int64", "values: string", "shape: int64"],
+    attrs: &["skip_empty: bool = true"],
+    shape: |c| {
+        c.scalar(1)?;
+        c.rank(0, 1)?;
+        sparse_shape()
+    },
+    grad: Stops,
+    kernels: cpu!(split),
+    cases: |_| {
+        let text = words(&[3], &["a b  c", "", "d"]);
+        vec![
+            Case::new(vec![text.clone(), words(&[], &[" "])]),
+            Case::new(vec![text.clone(), words(&[], &[" "])]).attr("skip_empty", false),
+            Case::new(vec![text, words(&[], &[""])]),
+        ]
+    },
+    ..Op::PURE
+};
+
+fn sparse_shape() -> Result<Vec<PartialShape>> {
+    Ok(vec![[-1, 2].into_iter().collect(), PartialShape::vector(-1), PartialShape::vector(2)])
+}
+
+fn split(c: &mut OpCall<'_>) -> Result<()> {
+    let (delimiter, skip) = (one_string(c, 1, "delimiter")?.clone(), c.attrs().bool("skip_empty")?);
+    set_pieces(c, |s| {
+        if s.is_empty() {
+            return vec![];
+        }
+        let mut pieces = Vec::new();
+        if delimiter.is_empty() {
+            pieces.extend((0..s.len()).map(|i| i..i + 1));
+            return pieces;
+        }
+        let mut from = 0;
+        for (i, b) in s.iter().enumerate() {
+            if delimiter.contains(b) {
+                pieces.push(from..i);
+                from = i + 1;
+            }
+        }
+        pieces.push(from..s.len());
+        pieces.retain(|p| !skip || !p.is_empty());
+        pieces
+    })
+}
+
+pub static STRING_SPLIT_V2: Op = Op {
+    name: "StringSplitV2",
+    doc: "Cuts each string at the separator, or at white space if that is empty, at most maxsplit times.",
+    inputs: &["input: string", "sep: string"],
+    attrs: &["maxsplit: int = -1"],
+    kernels: cpu!(split_v2),
+    cases: |_| {
+        let text = words(&[3], &[" a<>b<>c<> ", "", "d"]);
+        vec![
+            Case::new(vec![text.clone(), words(&[], &["<>"])]),
+            Case::new(vec![text.clone(), words(&[], &["<>"])]).attr("maxsplit", 1),
+            Case::new(vec![text.clone(), words(&[], &[""])]).attr("maxsplit", 1),
+            Case::new(vec![text, words(&[], &[""])]),
+        ]
+    },
+    ..STRING_SPLIT
+};
+
+fn split_v2(c: &mut OpCall<'_>) -> Result<()> {
+    let (separator, most) = (one_string(c, 1, "sep")?.clone(), c.attrs().int("maxsplit")?);
+    set_pieces(c, |s| match (most, separator.is_empty()) {
+        (0, _) => std::iter::once(0..s.len()).collect(),
+        (_, true) => at_space(s, most),
+        _ => at_separator(s, &separator, most),
+    })
+}
+
+/// After the last cut allowed, what is left is a piece, even an empty one.
+fn at_space(s: &[u8], most: i64) -> Vec<Range<usize>> {
+    let skip = |from: usize| s[from..].iter().position(|b| !is_space(*b)).map_or(s.len(), |n| from + n);
+    let mut pieces = Vec::new();
+    let mut at = skip(0);
+    while at < s.len() {
+        let end = s[at..].iter().position(|b| is_space(*b)).map_or(s.len(), |n| at + n);
+        pieces.push(at..end);
+        at = skip(end);
+        if most > 0 && pieces.len() as i64 == most {
+            pieces.push(at..s.len());
+            break;
+        }
+    }
+    pieces
+}
+
+fn at_separator(s: &[u8], separator: &[u8], most: i64) -> Vec<Range<usize>> {
+    let mut pieces = Vec::new();
+    let mut from = 0;
+    while most <= 0 || (pieces.len() as i64) < most {
+        let found = s[from..].windows(separator.len()).position(|w| w == separator);
+        let Some(n) = found else { break };
+        pieces.push(from..from + n);
+        from += n + separator.len();
+    }
+    pieces.push(from..s.len());
+    pieces
+}
+
+/// The pieces of each string of input 0 as the three outputs.
+fn set_pieces(c: &mut OpCall<'_>, cut: impl Fn(&[u8]) -> Vec<Range<usize>>) -> Result<()> {
+    let input = c.input(0)?;
+    if input.rank() != 1 {
+        return Err(invalid!("input must be a vector, got shape: {}", input.shape()));
+    }
+    let (mut indices, mut values, mut widest) = (Vec::new(), Vec::new(), 0);
+    for (row, s) in input.strings()?.iter().enumerate() {
+        let pieces = cut(s);
+        widest = widest.max(pieces.len());
+        for (column, piece) in pieces.into_iter().enumerate() {
+            indices.extend([row as i64, column as i64]);
+            values.push(Bytes::slice(s, piece));
+        }
+    }
+    let rows = input.elements() as i64;
+    c.set(0, Tensor::from_slice(Shape::new(&[values.len(), 2])?, &indices)?);
+    c.set(1, Tensor::from_objects(Shape::vector(values.len()), values)?);
+    c.set(2, Tensor::vector(&[rows, widest as i64])?);
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! `TensorArrayCloseV3`: the end of an array before that of its step.
+
+use super::resource::array_input;
+use crate::prelude::*;
+use thalweg_core::resource::Resource;
+
+pub static TENSOR_ARRAY_CLOSE_V3: Op = Op {
+    name: "TensorArrayCloseV3",
+    doc: "Ends the array before the step does.",
+    inputs: &["handle: resource"],
+    shape: |_| Ok(vec![]),
+    kernels: cpu!(run),
+    ..Op::STATEFUL
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let array = array_input(c)?;
+    let handle = c.handle(0)?;
+    // Closing twice is no error: the array is closed either way.
+    let _ = c.step.scratch().remove(&handle.container, &handle.name);
+    array.discard();
+    Ok(())
+}

@@ -1,0 +1,173 @@
+//! `TensorList`: what a variant of this family holds, and what its ops share.
+
+use crate::prelude::*;
+use std::any::Any;
+use std::sync::Mutex;
+use thalweg_core::resource::lock;
+use thalweg_core::tensor::VariantValue;
+
+/// A list by value.
+#[derive(Clone)]
+pub struct TensorList {
+    pub dtype: DataType,
+    /// What shape elements may have.
+    pub shape: PartialShape,
+    /// Most elements; none for no limit.
+    pub max: Option<usize>,
+    /// Elements; none where one was reserved but not set.
+    pub items: Vec<Option<Tensor>>,
+}
+
+/// A list inside a variant. The lock is only for taking the list out when nobody else holds the variant, so that a loop
+/// that grows a list does not copy it in each iteration.
+struct Held(Mutex<TensorList>);
+
+impl VariantValue for Held {
+    fn type_name(&self) -> &'static str {
+        "tensorflow::TensorList"
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl TensorList {
+    pub fn new(dtype: DataType, shape: PartialShape) -> TensorList {
+        TensorList { dtype, shape, max: None, items: Vec::new() }
+    }
+
+    pub fn into_variant(self) -> Variant {
+        Variant::new(Held(Mutex::new(self)))
+    }
+
+    pub fn into_tensor(self) -> Tensor {
+        Tensor::from_object(self.into_variant())
+    }
+
+    /// The list in a variant: taken out if this is the only one, copied otherwise.
+    pub fn from_variant(v: Variant) -> Result<TensorList> {
+        let held = v.get::<Held>().ok_or_else(|| invalid!("Input handle is not a list. Saw: '{v:?}'"))?;
+        let alone = v.0.as_ref().is_some_and(|shared| Arc::strong_count(shared) == 1);
+        let mut list = lock(&held.0);
+        if !alone {
+            return Ok(list.clone());
+        }
+        let (dtype, shape, max) = (list.dtype, list.shape.clone(), list.max);
+        Ok(TensorList { dtype, shape, max, items: std::mem::take(&mut list.items) })
+    }
+
+    /// The list in input `i`, by value.
+    pub fn take(c: &mut OpCall<'_>, i: usize) -> Result<TensorList> {
+        let handle = c.take(i)?;
+        if !handle.shape().is_scalar() {
+            return Err(invalid!("Input list must be a scalar saw: {}", handle.shape()));
+        }
+        match handle.into_variants()?.pop() {
+            Some(v) => TensorList::from_variant(v),
+            None => Err(internal("a scalar without an element")),
+        }
+    }
+
+    /// Looks at the list in input `i`.
+    pub fn look<R>(c: &OpCall<'_>, i: usize, look: impl FnOnce(&TensorList) -> Result<R>) -> Result<R> {
+        match c.input(i)?.variants()? {
+            [v] => {
+                let held =
+                    v.get::<Held>().ok_or_else(|| invalid!("Input handle is not a list. Saw: '{v:?}'"))?;
+                look(&lock(&held.0))
+            }
+            _ => Err(invalid!("Input list must be a scalar saw: {}", c.shape(i)?)),
+        }
+    }
+
+    pub fn check_type(&self, dtype: DataType) -> Result<()> {
+        if dtype == self.dtype {
+            return Ok(());
+        }
+        Err(invalid!("Invalid data types; op elements {dtype} but list elements {}", self.dtype))
+    }
+
+    /// The shape of an element that was never set: from what is known, or as the others are.
+    pub fn unset_shape(&self, asked: &PartialShape) -> Result<Shape> {
+        let mut known = self.shape.merge(asked)?;
+        if !known.is_fully_known() {
+            if let Some(set) = self.items.iter().flatten().next() {
+                known = known.merge(&set.shape().into())?;
+            }
+        }
+        known.to_shape().ok_or_else(|| {
+            invalid!(
+                "Trying to read an uninitialized tensor but element_shape is not fully defined: {known} \
+                 and no list element is set."
+            )
+        })
+    }
+
+    /// Elements of these indices, zeros for those not set.
+    pub fn all_of(&self, indices: impl Iterator<Item = usize>, asked: &PartialShape) -> Result<Vec<Tensor>> {
+        let mut zeros: Option<Tensor> = None;
+        indices
+            .map(|i| match (self.items.get(i), &zeros) {
+                (Some(Some(t)), _) => Ok(t.clone()),
+                (_, Some(zeros)) => Ok(zeros.clone()),
+                _ => {
+                    let t = Tensor::zeros(self.dtype, self.unset_shape(asked)?)?;
+                    zeros = Some(t.clone());
+                    Ok(t)
+                }
+            })
+            .collect()
+    }
+
+    /// Makes the list this long, with elements not set at its end.
+    pub fn resize(&mut self, size: usize) -> Result<()> {
+        let too_many = || resource_exhausted(format!("no memory for a list of {size} elements"));
+        if size.saturating_mul(std::mem::size_of::<Option<Tensor>>()) > thalweg_core::buffer::limit() {
+            return Err(too_many());
+        }
+        self.items.try_reserve(size.saturating_sub(self.items.len())).map_err(|_| too_many())?;
+        self.items.resize_with(size, || None);
+        Ok(())
+    }
+}
+
+/// The shape that input `i` holds: a vector, or the scalar -1 for any shape.
+pub fn shape_input(c: &OpCall<'_>, i: usize) -> Result<PartialShape> {
+    let t = c.input(i)?;
+    let sizes = t.to_i64s()?;
+    match (t.rank(), sizes.as_slice()) {
+        (0, [-1]) => Ok(PartialShape::unknown()),
+        (0, _) => Err(invalid!(
+            "The only valid scalar shape tensor is the fully unknown shape specified as -1, got {sizes:?}"
+        )),
+        (1, sizes) => PartialShape::new(sizes),
+        _ => Err(invalid!("a shape must be a vector or -1, got shape {}", t.shape())),
+    }
+}
+
+/// As `shape_input`, before running.
+pub fn shape_argument(c: &ShapeCall<'_>, i: usize) -> Result<PartialShape> {
+    let scalar = c.input(i).rank() == Some(0) || c.constant(i).is_some_and(|t| t.rank() == 0);
+    if scalar || c.input(i).rank().is_none() && c.constant(i).is_none() {
+        return Ok(PartialShape::unknown());
+    }
+    c.as_shape(i)
+}
+
+/// A non-negative scalar.
+pub fn size_input(c: &OpCall<'_>, i: usize, what: &str) -> Result<usize> {
+    let n = c.scalar::<i32>(i)?;
+    usize::try_from(n).map_err(|_| invalid!("{what} must be a non negative number, but got {n}"))
+}
+
+/// The shape of `x` without its first dimension, as a vector, in a gradient rule.
+pub fn shape_of_rows(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
+    let shape = g.shape_of(x)?;
+    let one = g.constant(int_vector(&[1]))?;
+    g.op("StridedSlice", [shape.into(), one.into(), one.into(), one.into()], &[("end_mask", Attr::Int(1))])
+}
+
+/// The element shape of a list, in a gradient rule.
+pub fn element_shape_of(g: &mut GradCall<'_>, list: Output) -> Result<Output> {
+    g.op("TensorListElementShape", [list.into()], &[("shape_type", Attr::Type(DataType::Int32))])
+}
