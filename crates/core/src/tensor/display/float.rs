@@ -49,7 +49,7 @@ impl Float for f32 {
         v as f32 as f64
     }
     fn shortest(self) -> String {
-        even(format!("{self:e}"), self.into(), |text| text.parse() == Ok(self))
+        even(format!("{self:e}"), self as f64, |text| text.parse() == Ok(self))
     }
 }
 
@@ -63,7 +63,7 @@ impl Float for f64 {
         v
     }
     fn shortest(self) -> String {
-        even(format!("{self:e}"), self.into(), |text| text.parse() == Ok(self))
+        even(format!("{self:e}"), self, |text| text.parse() == Ok(self))
     }
 }
 
