@@ -86,6 +86,10 @@ pub fn permutation(perm: &[i64], rank: usize) -> Result<Vec<usize>> {
 
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (perm, dy) = (g.x[1], g.dy()?);
+    // Axes may be counted from the end, but not in a permutation that is inverted.
+    let out_type = Attr::Type(g.graph.dtype(perm));
+    let rank = g.op("Size", [perm.into()], &[("out_type", out_type)])?;
+    let perm = g.binary("FloorMod", perm, rank)?;
     let back = g.unary("InvertPermutation", perm)?;
     Ok(vec![g.binary(g.op, dy, back)?.into(), Grad::None])
 }

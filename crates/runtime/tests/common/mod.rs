@@ -131,7 +131,7 @@ impl Example {
 
     pub fn wire(&self, how: Inputs) -> Result<Wired> {
         let mut graph = Graph::new(registry().clone());
-        let node = self.node()?;
+        let node = self.node().map_err(|e| e.at_node("tested", self.op.name))?;
         let mut inputs = Vec::new();
         for t in &self.inputs {
             inputs.push(match how {
