@@ -152,7 +152,7 @@ pub fn sip(key: [u64; 2], s: &[u8]) -> u64 {
         k0 ^ 0x6c79_6765_6e65_7261,
         k1 ^ 0x7465_6462_7974_6573,
     ];
-    let mut take = |m: u64, v: &mut [u64; 4]| {
+    let take = |m: u64, v: &mut [u64; 4]| {
         v[3] ^= m;
         sip_round(v);
         sip_round(v);
