@@ -124,11 +124,13 @@ pub struct OpCall<'a> {
     pub step: &'a Arc<StepContext>,
     /// Which loop iteration this is: frame id and iteration number.
     pub frame_iter: (u64, u64),
+    /// A Send of a dead value still tells its peer.
+    pub is_dead: bool,
 }
 
 impl<'a> OpCall<'a> {
     pub fn new(node: &'a KernelNode, step: &'a Arc<StepContext>, inputs: Inputs<'a>) -> Self {
-        OpCall { inputs, outputs: SmallVec::new(), node, step, frame_iter: (0, 0) }
+        OpCall { inputs, outputs: SmallVec::new(), node, step, frame_iter: (0, 0), is_dead: false }
     }
 
     pub fn attrs(&self) -> &'a Attrs {

@@ -23,10 +23,10 @@ pub struct Signature {
 /// One argument: a tensor, `N` tensors of one type, or a list of tensors of listed types.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArgSpec {
-    pub name: String,
+    pub name: &'static str,
     pub ty: ArgType,
     /// Name of the attr that says how many tensors there are.
-    pub number: Option<String>,
+    pub number: Option<&'static str>,
     /// Takes or gives a reference to a variable, not its value.
     pub is_ref: bool,
 }
@@ -35,9 +35,9 @@ pub struct ArgSpec {
 pub enum ArgType {
     Fixed(DataType),
     /// The type that an attr names.
-    Attr(String),
+    Attr(&'static str),
     /// As many tensors as an attr of kind list(type) lists, of those types.
-    List(String),
+    List(&'static str),
 }
 
 /// The type of one input or output of a node.
@@ -55,7 +55,7 @@ impl Signature {
             .iter()
             .map(|text| AttrSpec::parse(text).map_err(|e| wrong(text, e)))
             .collect::<Result<_>>()?;
-        let args = |texts: &[&str]| -> Result<Vec<ArgSpec>> {
+        let args = |texts: &[&'static str]| -> Result<Vec<ArgSpec>> {
             texts.iter().map(|text| ArgSpec::parse(text, &attrs).map_err(|e| wrong(text, e))).collect()
         };
         Ok(Signature { inputs: args(op.inputs)?, outputs: args(op.outputs)?, attrs })
@@ -69,14 +69,14 @@ impl Signature {
     /// as do unknown ones: newer clients send attrs that older servers have not heard of.
     pub fn complete(&self, attrs: &mut Attrs) -> Result<()> {
         for spec in &self.attrs {
-            match attrs.get(&spec.name) {
+            match attrs.get(spec.name) {
                 Some(value) => {
                     if let Some(fixed) = spec.check(value)? {
-                        attrs.set(spec.name.clone(), fixed);
+                        attrs.set(spec.name, fixed);
                     }
                 }
                 None => match &spec.default {
-                    Some(default) => attrs.set(spec.name.clone(), default.clone()),
+                    Some(default) => attrs.set(spec.name, default.clone()),
                     None => {
                         return Err(invalid!(
                             "attr '{}' ({}) is missing and has no default",
@@ -93,8 +93,8 @@ impl Signature {
     /// Removes declared attrs that have their default value.
     pub fn strip_defaults(&self, attrs: &mut Attrs) {
         for spec in &self.attrs {
-            if spec.default.is_some() && spec.default.as_ref() == attrs.get(&spec.name) {
-                attrs.remove(&spec.name);
+            if spec.default.is_some() && spec.default.as_ref() == attrs.get(spec.name) {
+                attrs.remove(spec.name);
             }
         }
     }
@@ -140,11 +140,11 @@ fn ranges(args: &[ArgSpec], attrs: &Attrs) -> Result<Vec<Range<usize>>> {
 }
 
 impl ArgSpec {
-    fn parse(text: &str, attrs: &[AttrSpec]) -> Result<ArgSpec> {
+    fn parse(text: &'static str, attrs: &[AttrSpec]) -> Result<ArgSpec> {
         let (name, rest) =
             text.split_once(':').ok_or_else(|| invalid!("an argument is written 'name: type'"))?;
         let (number, ty) = match rest.split_once('*') {
-            Some((n, ty)) => (Some(n.trim().to_string()), ty.trim()),
+            Some((n, ty)) => (Some(n.trim()), ty.trim()),
             None => (None, rest.trim()),
         };
         let (is_ref, ty) = match ty.strip_prefix("Ref(").and_then(|r| r.strip_suffix(')')) {
@@ -152,13 +152,13 @@ impl ArgSpec {
             None => (false, ty),
         };
         let ty = match attrs.iter().find(|a| a.name == ty) {
-            Some(spec) if matches!(spec.kind, AttrKind::List(_)) => ArgType::List(ty.to_string()),
-            Some(_) => ArgType::Attr(ty.to_string()),
+            Some(spec) if matches!(spec.kind, AttrKind::List(_)) => ArgType::List(ty),
+            Some(_) => ArgType::Attr(ty),
             None => ArgType::Fixed(
                 DataType::from_name(ty).ok_or_else(|| invalid!("'{ty}' is neither a type nor an attr"))?,
             ),
         };
-        Ok(ArgSpec { name: name.trim().to_string(), ty, number, is_ref })
+        Ok(ArgSpec { name: name.trim(), ty, number, is_ref })
     }
 
     fn each_type(&self, attrs: &Attrs, mut add: impl FnMut(DataType)) -> Result<()> {
@@ -215,9 +215,9 @@ pub fn infer_attrs(signature: &Signature, given: &[Vec<DataType>], attrs: &mut A
     Ok(())
 }
 
-fn set_or_check(attrs: &mut Attrs, name: &str, value: Attr, arg: &str) -> Result<()> {
+fn set_or_check(attrs: &mut Attrs, name: &'static str, value: Attr, arg: &str) -> Result<()> {
     match attrs.get(name) {
-        None => attrs.set(name.to_string(), value),
+        None => attrs.set(name, value),
         Some(have) if *have == value => {}
         Some(have) => {
             return Err(invalid!(

@@ -2,18 +2,24 @@
 
 use std::time::Instant;
 
+use thalweg_math::elementary;
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::pool::Pool;
 use thalweg_math::random;
 use thalweg_math::reduce::{self, Max, Plan, Sum};
+use thalweg_math::softmax::{log_softmax, softmax};
+use thalweg_math::transpose::transpose;
 
 fn main() {
     let filter = std::env::args().nth(1).unwrap_or_default();
     let pool = Pool::new(2).expect("threads");
+    elementaries(&Bench { filter: &filter, threads: 1 });
     for (threads, parallel) in [(1, &Serial as &dyn Parallel), (2, &*pool)] {
         let bench = Bench { filter: &filter, threads };
         randoms(&bench, parallel);
         reductions(&bench, parallel);
+        transpositions(&bench, parallel);
+        softmaxes(&bench, parallel);
     }
 }
 
@@ -96,4 +102,68 @@ fn reductions(bench: &Bench, parallel: &dyn Parallel) {
     bench.run("reduce cumsum rows", x.len(), || {
         reduce::scan(parallel, reduce::Scan::default(), &Sum, [2048, 2048, 1], &x, &mut y)
     });
+}
+
+fn transpositions(bench: &Bench, parallel: &dyn Parallel) {
+    let cases: &[(&[usize], &[usize])] = &[
+        (&[1024, 1024], &[1, 0]),
+        (&[1000, 1000], &[1, 0]),
+        (&[2048, 2048], &[1, 0]),
+        (&[64, 128, 256], &[2, 0, 1]),
+        (&[64, 128, 256], &[1, 0, 2]),
+        (&[64, 128, 256], &[0, 2, 1]),
+        (&[16, 56, 56, 64], &[0, 3, 1, 2]),
+        (&[16, 64, 56, 56], &[0, 2, 3, 1]),
+        (&[16, 224, 224, 3], &[0, 3, 1, 2]),
+        (&[16, 3, 224, 224], &[0, 2, 3, 1]),
+        (&[8, 512, 12, 64], &[0, 2, 1, 3]),
+    ];
+    for (shape, perm) in cases {
+        let n = shape.iter().product();
+        let (x, mut y) = (vec![1f32; n], vec![0f32; n]);
+        bench.run(&format!("transpose {shape:?} {perm:?}"), n, || {
+            transpose(parallel, shape, perm, &x, &mut y)
+        });
+    }
+    let (x, mut y) = (vec![1u8; 1 << 22], vec![0u8; 1 << 22]);
+    bench.run("transpose u8 [2048, 2048]", 1 << 22, || {
+        transpose(parallel, &[2048, 2048], &[1, 0], &x, &mut y)
+    });
+}
+
+fn elementaries(bench: &Bench) {
+    // Small enough for the cache: what counts here is the arithmetic.
+    let x: Vec<f32> = (1..=1 << 14).map(|n| n as f32 / 2048.0).collect();
+    let mut y = vec![0f32; x.len()];
+    type Function = fn(&[f32], &mut [f32]);
+    let functions: [(&str, Function); 6] = [
+        ("exp", elementary::exp),
+        ("log", elementary::log),
+        ("tanh", elementary::tanh),
+        ("sigmoid", elementary::sigmoid),
+        ("rsqrt", elementary::rsqrt),
+        ("erf", elementary::erf),
+    ];
+    for (name, function) in functions {
+        bench.run(&format!("elementary {name}"), 100 * x.len(), || {
+            (0..100).for_each(|_| function(&x, &mut y))
+        });
+    }
+}
+
+fn softmaxes(bench: &Bench, parallel: &dyn Parallel) {
+    for [rows, width] in [[4096, 1024], [64, 32_000], [1 << 17, 10]] {
+        let (mut x, mut y) = (vec![0f32; rows * width], vec![0f32; rows * width]);
+        random::fill(parallel, &random::Normal::default(), random::Philox::new(1, 2), &mut x);
+        bench.run(&format!("softmax [{rows}, {width}]"), x.len(), || softmax(parallel, width, &x, &mut y));
+        bench.run(&format!("log_softmax [{rows}, {width}]"), x.len(), || {
+            log_softmax(parallel, width, &x, &mut y)
+        });
+    }
+    let (x, mut y) = (vec![1f64; 1 << 22], vec![0f64; 1 << 22]);
+    bench.run("softmax f64", x.len(), || softmax(parallel, 1024, &x, &mut y));
+    let (x, mut y) = (vec![half::bf16::ONE; 1 << 22], vec![half::bf16::ONE; 1 << 22]);
+    bench.run("softmax bf16", x.len(), || softmax(parallel, 1024, &x, &mut y));
+    let (x, mut y) = (vec![half::f16::ONE; 1 << 22], vec![half::f16::ONE; 1 << 22]);
+    bench.run("softmax f16", x.len(), || softmax(parallel, 1024, &x, &mut y));
 }

@@ -1,11 +1,23 @@
 //! See ARCHITECTURE.md.
 
+/// exp, log, tanh and the like on slices of f32.
+pub mod elementary;
+/// Matrix products.
+pub mod gemm;
 mod half_bits;
 /// Splitting loops over threads: the `Parallel` trait.
 pub mod parallel;
 /// Worker threads.
 pub mod pool;
+/// Random numbers as TensorFlow draws them.
 pub mod random;
+/// Sums, maxima and the like over axes; argmax; running sums.
 pub mod reduce;
 mod shared;
 mod simd;
+/// Softmax of the rows of a matrix.
+pub mod softmax;
+/// Special functions of real numbers.
+pub mod special;
+/// Copies with the axes in another order.
+pub mod transpose;

@@ -198,9 +198,9 @@ impl Queue {
 
     /// The next piece of work; `None` when the queue is closed and empty.
     fn next(&self) -> Option<Work> {
-        spin_until(|| self.entries.load(Ordering::Acquire) > 0);
-        let mut state = self.lock();
         loop {
+            let seen = spin_until(|| self.entries.load(Ordering::Acquire) > 0);
+            let mut state = self.lock();
             if let Some(work) = state.take() {
                 self.publish(state);
                 return Some(work);
@@ -209,9 +209,12 @@ impl Queue {
             if state.closed {
                 return None;
             }
-            state.sleepers += 1;
-            state = self.wake.wait(state).unwrap();
-            state.sleepers -= 1;
+            // Work that others finished first is a sign of more to come: spin on.
+            if !seen {
+                state.sleepers += 1;
+                state = self.wake.wait(state).unwrap();
+                state.sleepers -= 1;
+            }
         }
     }
 }

@@ -19,6 +19,7 @@
 mod categorical;
 mod distribution;
 mod gamma;
+mod normal;
 mod outputs;
 mod philox;
 mod poisson;

@@ -53,3 +53,9 @@ fn with_avx2<L: Loop>(work: L) -> L::Output {
 pub fn mul_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
+
+/// As [`mul_add`], for f64.
+#[inline(always)]
+pub fn mul_add_f64<const FMA: bool>(a: f64, b: f64, c: f64) -> f64 {
+    if FMA { a.mul_add(b, c) } else { a * b + c }
+}

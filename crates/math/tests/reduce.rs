@@ -1,6 +1,7 @@
 //! Reductions against plain loops over coordinates.
 
 use half::{bf16, f16};
+use num_complex::Complex;
 use thalweg_math::parallel::Serial;
 use thalweg_math::pool::Pool;
 use thalweg_math::random::{Normal, Philox, fill};
@@ -115,6 +116,14 @@ fn integers_bools_and_empties() {
     reduce(&Serial, &plan, &All, &flags, &mut all);
     reduce(&Serial, &plan, &Any, &flags, &mut any);
     assert_eq!((all, any), ([true, false], [true, true]));
+    let mut mean = [0i32];
+    reduce(&Serial, &Plan::new(&[2], &[true]), &Mean { count: 2 }, &[-7, 2], &mut mean);
+    assert_eq!(mean, [-2]);
+    let (mut sum, i) = ([Complex::new(0f32, 0.0)], Complex::new(0f32, 1.0));
+    reduce(&Serial, &Plan::new(&[3], &[true]), &Sum, &[i, i, i + 1.0], &mut sum);
+    assert_eq!(sum, [Complex::new(1.0, 3.0)]);
+    reduce(&Serial, &Plan::new(&[3], &[true]), &Prod, &[i, i, i + 1.0], &mut sum);
+    assert_eq!(sum, [Complex::new(-1.0, -1.0)]);
     let mut empty = [0f32; 3];
     reduce(&Serial, &Plan::new(&[3, 0], &[false, true]), &Max, &[0f32; 0], &mut empty);
     assert_eq!(empty, [f32::NEG_INFINITY; 3]);

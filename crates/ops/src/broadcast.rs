@@ -47,8 +47,20 @@ impl BroadcastPlan {
     }
 
     pub fn walk(&self) -> RowWalk<'_> {
+        self.walk_from(0)
+    }
+
+    /// The walk from row number `first` on.
+    pub fn walk_from(&self, mut first: usize) -> RowWalk<'_> {
         let outer = &self.dims[..self.dims.len().saturating_sub(1)];
-        RowWalk { outer, at: SmallVec::from_elem(0, outer.len()), offsets: (0, 0), started: false }
+        let mut at = SmallVec::from_elem(0, outer.len());
+        let mut offsets = (0, 0);
+        for (d, (n, a, b)) in outer.iter().enumerate().rev() {
+            at[d] = first % (*n).max(1);
+            first /= (*n).max(1);
+            offsets = (offsets.0 + at[d] * a, offsets.1 + at[d] * b);
+        }
+        RowWalk { outer, at, offsets, started: false }
     }
 }
 

@@ -5,6 +5,7 @@
 
 use crate::broadcast::BroadcastPlan;
 use crate::prelude::*;
+use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Mutex;
 
@@ -78,6 +79,32 @@ pub fn binary<T: Element, O: Element>(c: &mut OpCall<'_>, f: impl Fn(T, T) -> O 
     )
 }
 
+/// As `binary`, for ops whose inputs must have the same shape.
+pub fn binary_alike<T: Element, O: Element>(
+    c: &mut OpCall<'_>,
+    f: impl Fn(T, T) -> O + Copy + Sync,
+) -> Result<()> {
+    let (a, b) = (c.shape(0)?, c.shape(1)?);
+    if a != b {
+        return Err(invalid!("Inputs to {} must have the same shape, got {a} and {b}", c.node.op));
+    }
+    binary(c, f)
+}
+
+/// `f` of the strings of inputs 0 and 1, broadcast together.
+pub fn binary_strings<O>(c: &OpCall<'_>, f: impl Fn(&Bytes, &Bytes) -> O) -> Result<(Shape, Vec<O>)> {
+    let plan = BroadcastPlan::new(c.shape(0)?, c.shape(1)?)?;
+    let (a, b) = (c.input(0)?.strings()?, c.input(1)?.strings()?);
+    let (row, steps) = (plan.row(), plan.row_steps());
+    let mut walk = plan.walk();
+    let mut out = Vec::new();
+    while out.len() < plan.shape().elements() {
+        let (i, j) = walk.next_offsets();
+        out.extend((0..row).map(|k| f(&a[i + k * steps.0], &b[j + k * steps.1])));
+    }
+    Ok((plan.shape().clone(), out))
+}
+
 /// The three kinds of runs that broadcasting comes down to.
 pub struct Runs<'a, T, O> {
     pub both: &'a (dyn Fn(&[T], &[T], &mut [O]) + Sync),
@@ -122,15 +149,19 @@ pub fn binary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, runs: &Runs<'_,
             _ => (runs.both)(&a[r.clone()], &b[r], out),
         });
     } else {
-        broadcast_rows(&plan, a, b, values, runs);
+        let row = plan.row().max(1);
+        for_chunks_of(par, values, row, GRAIN.div_ceil(row), &|rows, out| {
+            broadcast_rows(&plan, rows.start, a, b, out, runs)
+        });
     }
     c.set(0, out);
     Ok(())
 }
 
-/// The general case: row by row along the innermost dimension.
+/// The general case: row by row along the innermost dimension, from row number `first` on.
 fn broadcast_rows<T: Element, O: Element>(
     plan: &BroadcastPlan,
+    first: usize,
     a: &[T],
     b: &[T],
     out: &mut [O],
@@ -141,7 +172,7 @@ fn broadcast_rows<T: Element, O: Element>(
         return;
     }
     let (a_step, b_step) = plan.row_steps();
-    let mut walk = plan.walk();
+    let mut walk = plan.walk_from(first);
     for out in out.chunks_mut(row) {
         let (i, j) = walk.next_offsets();
         match (a_step, b_step) {

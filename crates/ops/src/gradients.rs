@@ -24,3 +24,40 @@ pub fn broadcast_pair(g: &mut GradCall<'_>, dx: Output, dy: Output) -> Result<Ve
 pub fn conj(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
     if g.graph.dtype(x).is_complex() { g.unary("Conj", x) } else { Ok(x) }
 }
+
+/// The gradient of the only output under the shape of `x`: for ops that only change the shape.
+pub fn reshape_like(g: &mut GradCall<'_>, x: Output) -> Result<Grad> {
+    let (dy, shape) = (g.dy()?, g.shape_of(x)?);
+    Ok(g.binary("Reshape", dy, shape)?.into())
+}
+
+/// Input `i` of the node, conjugated where the type is complex.
+pub fn conj_x(g: &mut GradCall<'_>, i: usize) -> Result<Output> {
+    let x = g.x[i];
+    conj(g, x)
+}
+
+/// Output `i` of the node, conjugated where the type is complex.
+pub fn conj_y(g: &mut GradCall<'_>, i: usize) -> Result<Output> {
+    let y = g.y[i];
+    conj(g, y)
+}
+
+/// The gradient of a function of one input: its slope there times what flows back.
+pub fn times_dy(g: &mut GradCall<'_>, slope: Output) -> Result<Vec<Grad>> {
+    let dy = g.dy()?;
+    Ok(vec![g.binary("Mul", dy, slope)?.into()])
+}
+
+/// 1 where `x` is not 0, and 0 elsewhere, in the type of `x`.
+pub fn one_where_not_zero(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
+    let zero = g.number(0.0, x)?;
+    let present = g.binary("NotEqual", x, zero)?;
+    cast(g, present, x)
+}
+
+/// `x` in the type of `like`.
+pub fn cast(g: &mut GradCall<'_>, x: Output, like: Output) -> Result<Output> {
+    let (from, to) = (g.graph.dtype(x), g.graph.dtype(like));
+    if from == to { Ok(x) } else { g.op("Cast", [x.into()], &[("DstT", Attr::Type(to))]) }
+}

@@ -7,24 +7,30 @@ pub mod prelude;
 mod broadcast;
 mod elementwise;
 mod gradients;
+mod indices;
+mod moving;
 mod number;
 mod printf;
-mod runs;
+mod rows;
 
 mod arithmetic;
 mod array;
 mod basic;
 mod control;
 mod debug;
+mod function;
+mod indexing;
 mod lookup;
 mod queue;
 mod random;
+mod reduce;
 mod stack;
 mod state;
 mod string;
 mod tensor_array;
 mod tensor_list;
 mod training;
+mod transfer;
 
 #[cfg(test)]
 mod testing;
@@ -33,21 +39,26 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 
 /// All families.
+#[rustfmt::skip]
 pub static ALL: &[&[&Op]] = &[
-    basic::OPS,
     arithmetic::OPS,
     array::OPS,
+    basic::OPS,
     control::OPS,
-    state::OPS,
-    random::OPS,
-    queue::OPS,
     debug::OPS,
+    function::OPS,
+    indexing::OPS,
+    lookup::OPS,
+    queue::OPS,
+    random::OPS,
+    reduce::OPS,
     stack::OPS,
+    state::OPS,
+    string::OPS,
     tensor_array::OPS,
     tensor_list::OPS,
-    lookup::OPS,
-    string::OPS,
     training::OPS,
+    transfer::OPS,
 ];
 
 /// A registry of all ops.

@@ -1,6 +1,7 @@
 //! Arithmetic on element types, with TensorFlow's meaning: integers wrap, halves compute in float.
 
 use crate::prelude::{Complex32, ComplexDouble, Element, bf16, f16};
+use std::ops::{BitAnd, BitOr, BitXor, Not};
 
 /// What can be added and multiplied.
 pub trait Number: Element {
@@ -34,6 +35,16 @@ pub trait Real: Number + PartialOrd {
     fn is_nan(self) -> bool;
     fn lowest() -> Self;
     fn highest() -> Self;
+}
+
+/// Integers as rows of bits.
+pub trait Integer:
+    Real + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
+{
+    /// Shifts by less than nothing stay, shifts by the width or more go as far as one less than the width: as TensorFlow has it.
+    fn shifted_left(self, places: Self) -> Self;
+    fn shifted_right(self, places: Self) -> Self;
+    fn bits_set(self) -> u32;
 }
 
 /// Real floating point.
@@ -89,6 +100,11 @@ macro_rules! integers {
             #[inline] fn is_nan(self) -> bool { false }
             fn lowest() -> Self { <$t>::MIN }
             fn highest() -> Self { <$t>::MAX }
+        }
+        impl Integer for $t {
+            #[inline] fn shifted_left(self, places: Self) -> Self { self << places.clamp(0, <$t>::BITS as $t - 1) }
+            #[inline] fn shifted_right(self, places: Self) -> Self { self >> places.clamp(0, <$t>::BITS as $t - 1) }
+            #[inline] fn bits_set(self) -> u32 { self.count_ones() }
         }
     )* };
 }

@@ -1,7 +1,7 @@
 //! What an op file needs: `use crate::prelude::*;`.
 
 pub use crate::elementwise::{binary, tile1, tile2, unary};
-pub use crate::number::{ComplexNumber, Float, Number, Real};
+pub use crate::number::{ComplexNumber, Float, Integer, Number, Real};
 pub use std::sync::Arc;
 pub use thalweg_core::attr::{Attr, Attrs, Func};
 pub use thalweg_core::case::{Case, CaseGen, int_vector};

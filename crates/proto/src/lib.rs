@@ -1,1 +1,56 @@
-//! See ARCHITECTURE.md.
+//! The messages and services of TensorFlow's protocols, compatible with it on the wire, in files and in
+//! text form.
+//!
+//! The messages are generated at build time from the `.proto` files of this crate and stand at its root,
+//! under TensorFlow's own names: [`GraphDef`], [`TensorProto`], [`SavedModel`]. Byte fields are
+//! [`bytes::Bytes`], so a message decoded from `Bytes` shares its memory, and maps are `BTreeMap`s, so equal
+//! messages have equal encodings. [`text`] reads and writes the text form (`.pbtxt`). The feature `services`
+//! adds the clients and servers of `MasterService` and `WorkerService`.
+//!
+//! This crate only knows how messages are written down. It gives them no meaning and does no I/O.
+//!
+//! ```
+//! use thalweg_proto::{GraphDef, Message, decode, text};
+//!
+//! let graph = text::parse_graph_def("node { name: 'c' op: 'NoOp' } versions { producer: 2474 }")?;
+//! assert_eq!(graph.node[0].op, "NoOp");
+//! assert_eq!(decode::<GraphDef>(graph.encode_to_vec())?, graph);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod text;
+
+pub use bytes::Bytes;
+pub use prost::{DecodeError, Message};
+pub use tensorflow::*;
+
+/// Package `tensorflow`.
+#[allow(clippy::all)]
+pub mod tensorflow {
+    include!(concat!(env!("OUT_DIR"), "/tensorflow.rs"));
+
+    /// Package `tensorflow.error`.
+    pub mod error {
+        include!(concat!(env!("OUT_DIR"), "/tensorflow.error.rs"));
+    }
+}
+
+/// Messages of protocol buffers' own that TensorFlow's refer to.
+#[allow(clippy::all)]
+pub mod google {
+    /// Package `google.protobuf`.
+    pub mod protobuf {
+        include!(concat!(env!("OUT_DIR"), "/google.protobuf.rs"));
+    }
+}
+
+/// The descriptors of all messages and services, as an encoded `google.protobuf.FileDescriptorSet`.
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));
+
+/// Decodes a message. Its byte fields are slices of `bytes`, not copies.
+///
+/// Input may be hostile: nesting deeper than 100 is an error, and no length is believed before the bytes
+/// are there.
+pub fn decode<M: Message + Default>(bytes: impl Into<Bytes>) -> Result<M, DecodeError> {
+    M::decode(bytes.into())
+}

@@ -9,7 +9,7 @@ use crate::shape::PartialShape;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttrSpec {
-    pub name: String,
+    pub name: &'static str,
     pub kind: AttrKind,
     /// Types allowed, where the signature limits them.
     pub types: Option<Vec<DataType>>,
@@ -46,7 +46,7 @@ const REAL_NUMBER_TYPES: &[DataType] =
 const QUANTIZED_TYPES: &[DataType] = &[Qint8, Quint8, Qint32, Qint16, Quint16];
 
 impl AttrSpec {
-    pub fn parse(text: &str) -> Result<AttrSpec> {
+    pub fn parse(text: &'static str) -> Result<AttrSpec> {
         let (name, rest) = text.split_once(':').ok_or_else(|| invalid!("an attr is written 'name: kind'"))?;
         let (decl, default) = split_default(rest);
         let (decl, minimum) = match decl.split_once(">=") {
@@ -54,7 +54,7 @@ impl AttrSpec {
             None => (decl.trim(), None),
         };
         let mut spec = AttrSpec {
-            name: name.trim().to_string(),
+            name: name.trim(),
             kind: AttrKind::Int,
             types: None,
             strings: None,

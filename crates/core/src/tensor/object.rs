@@ -2,6 +2,7 @@
 
 use super::{Storage, Tensor};
 use crate::dtype::DataType;
+use crate::invalid;
 use crate::resource::ResourceHandle;
 use bytes::Bytes;
 use std::any::Any;
@@ -43,6 +44,17 @@ pub trait Object: Clone + Default + Send + Sync + 'static {
     fn store(items: Arc<Vec<Self>>) -> Storage;
     /// The elements of a tensor of this type.
     fn of(t: &Tensor) -> crate::error::Result<&[Self]>;
+    /// The elements for writing; copies them first if they are shared.
+    fn of_mut(t: &mut Tensor) -> crate::error::Result<&mut [Self]>;
+}
+
+/// `len` items from `start`, made ours alone.
+fn unshare<'a, O: Object>(items: &'a mut Arc<Vec<O>>, start: &mut usize, len: usize) -> &'a mut [O] {
+    if Arc::get_mut(items).is_none() {
+        *items = Arc::new(items[*start..*start + len].to_vec());
+        *start = 0;
+    }
+    &mut Arc::make_mut(items)[*start..*start + len]
 }
 
 impl Object for Bytes {
@@ -53,6 +65,13 @@ impl Object for Bytes {
     }
     fn of(t: &Tensor) -> crate::error::Result<&[Self]> {
         t.strings()
+    }
+    fn of_mut(t: &mut Tensor) -> crate::error::Result<&mut [Self]> {
+        let len = t.elements();
+        match &mut t.storage {
+            Storage::Strings(items, start) => Ok(unshare(items, start, len)),
+            _ => Err(invalid!("needs a {} tensor, got {}", Self::DTYPE, t.dtype)),
+        }
     }
 }
 
@@ -65,6 +84,13 @@ impl Object for ResourceHandle {
     fn of(t: &Tensor) -> crate::error::Result<&[Self]> {
         t.resources()
     }
+    fn of_mut(t: &mut Tensor) -> crate::error::Result<&mut [Self]> {
+        let len = t.elements();
+        match &mut t.storage {
+            Storage::Resources(items, start) => Ok(unshare(items, start, len)),
+            _ => Err(invalid!("needs a {} tensor, got {}", Self::DTYPE, t.dtype)),
+        }
+    }
 }
 
 impl Object for Variant {
@@ -75,5 +101,12 @@ impl Object for Variant {
     }
     fn of(t: &Tensor) -> crate::error::Result<&[Self]> {
         t.variants()
+    }
+    fn of_mut(t: &mut Tensor) -> crate::error::Result<&mut [Self]> {
+        let len = t.elements();
+        match &mut t.storage {
+            Storage::Variants(items, start) => Ok(unshare(items, start, len)),
+            _ => Err(invalid!("needs a {} tensor, got {}", Self::DTYPE, t.dtype)),
+        }
     }
 }

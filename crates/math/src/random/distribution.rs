@@ -7,7 +7,7 @@
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::philox::{BLOCK, Philox, Words};
+use super::philox::{BLOCK, Philox};
 use super::real::Real;
 use super::state::BLOCKS_PER_OUTPUT;
 use crate::parallel::Parallel;
@@ -102,13 +102,15 @@ impl<T: Real> Distribution for Uniform<T> {
 impl<T: Real> Distribution for Normal<T> {
     type Item = T;
     const GROUP: usize = BLOCK / T::WORDS;
-    const COST: usize = 10;
+    const COST: usize = 5;
 
     fn fill(&self, stream: Philox, start: u64, out: &mut [T]) {
         map_words(stream.skipped(start), T::WORDS, out, |words, items| {
-            for (pair, words) in items.as_chunks_mut::<2>().0.iter_mut().zip(words.chunks_exact(2 * T::WORDS))
-            {
-                *pair = T::normals(words).map(T::round);
+            let mut normals = [T::Wide::default(); BUFFER];
+            let normals = &mut normals[..items.len()];
+            T::normals(words, normals);
+            for (item, &normal) in items.iter_mut().zip(&*normals) {
+                *item = T::round(normal);
             }
         });
     }
@@ -117,25 +119,55 @@ impl<T: Real> Distribution for Normal<T> {
 impl<T: Real> Distribution for TruncatedNormal<T> {
     type Item = T;
     const GROUP: usize = BLOCK / T::WORDS;
-    const COST: usize = 20;
+    const COST: usize = 10;
 
-    /// A group takes as many words as it needs, so groups start far apart.
     fn fill(&self, stream: Philox, start: u64, out: &mut [T]) {
-        let distance = Self::GROUP as u64 * BLOCKS_PER_OUTPUT / BLOCK as u64;
-        for (group, items) in (start..).zip(out.chunks_mut(Self::GROUP)) {
-            let mut words = Words::new(stream.skipped(group.wrapping_mul(distance)));
-            let mut filled = 0;
-            while filled < items.len() {
-                let mut four = [0; BLOCK];
-                four[..2 * T::WORDS].fill_with(|| words.next_word());
-                for wide in T::normals(&four[..2 * T::WORDS]) {
-                    if filled < items.len() && wide.into().abs() < 2.0 {
-                        items[filled] = T::round(wide);
-                        filled += 1;
-                    }
+        for (first, items) in (start..).step_by(BATCH).zip(out.chunks_mut(BATCH * Self::GROUP)) {
+            fill_truncated(stream, first, items);
+        }
+    }
+}
+
+/// Groups of truncated normals made together.
+const BATCH: usize = 64;
+
+/// A group whose numbers are not all drawn yet.
+#[derive(Clone, Copy)]
+struct Pending {
+    /// Where its next number goes, and where its numbers end.
+    next: usize,
+    end: usize,
+}
+
+/// A group takes blocks, from a place of its own in the stream, until enough of
+/// the numbers in them are small. In each round all groups that lack numbers
+/// take one block; nearly all groups need only one.
+fn fill_truncated<T: Real>(stream: Philox, first: u64, out: &mut [T]) {
+    let group = BLOCK / T::WORDS;
+    let distance = group as u64 * BLOCKS_PER_OUTPUT / BLOCK as u64;
+    let mut pending: Vec<(u64, Pending)> = (first..)
+        .zip((0..out.len()).step_by(group))
+        .map(|(n, next)| (n.wrapping_mul(distance), Pending { next, end: out.len().min(next + group) }))
+        .collect();
+    let (mut places, mut words) = ([0; BATCH], [0; BATCH * BLOCK]);
+    let mut normals = [T::Wide::default(); BATCH * BLOCK];
+    while !pending.is_empty() {
+        let words = &mut words[..pending.len() * BLOCK];
+        for (place, (at, _)) in places.iter_mut().zip(&mut pending) {
+            *place = *at;
+            *at += 1;
+        }
+        stream.fill_at(&places[..pending.len()], words);
+        T::normals(words, &mut normals[..pending.len() * group]);
+        for ((_, group), normals) in pending.iter_mut().zip(normals.chunks_exact(group)) {
+            for &normal in normals {
+                if group.next < group.end && normal.into().abs() < 2.0 {
+                    out[group.next] = T::round(normal);
+                    group.next += 1;
                 }
             }
         }
+        pending.retain(|(_, group)| group.next < group.end);
     }
 }
 

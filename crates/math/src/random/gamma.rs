@@ -31,7 +31,7 @@ fn draw(alpha: f64, mut stream: Philox) -> f64 {
     let c = 1.0 / 3.0 / d.sqrt();
     let (mut normal, mut uniform) = (Drawn::new(), Drawn::new());
     loop {
-        let x = normal.next(|| f64::normals(&stream.next_block()));
+        let x = normal.next(|| normals(&mut stream));
         let v = 1.0 + c * x;
         if v <= 0.0 {
             continue;
@@ -54,4 +54,10 @@ fn draw(alpha: f64, mut stream: Philox) -> f64 {
 fn uniforms(stream: &mut Philox) -> [f64; 2] {
     let words = stream.next_block();
     [f64::uniform(&words[..2]), f64::uniform(&words[2..])]
+}
+
+fn normals(stream: &mut Philox) -> [f64; 2] {
+    let mut pair = [0.0; 2];
+    f64::normals(&stream.next_block(), &mut pair);
+    pair
 }

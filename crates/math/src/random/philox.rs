@@ -68,6 +68,12 @@ impl Philox {
         widest(Fill { philox: self, out });
     }
 
+    /// Fills `out` with the blocks that are so many blocks ahead of this one.
+    pub fn fill_at(&self, ahead: &[u64], out: &mut [u32]) {
+        assert_eq!(BLOCK * ahead.len(), out.len());
+        widest(FillAt { philox: self, ahead, out });
+    }
+
     /// The next `N` counters, as four arrays of words.
     #[inline(always)]
     fn lanes<const N: usize>(&self) -> [[u64; N]; BLOCK] {
@@ -110,6 +116,33 @@ impl Loop for Fill<'_> {
         }
         for block in tail.as_chunks_mut::<BLOCK>().0 {
             *block = self.philox.next_block();
+        }
+    }
+}
+
+struct FillAt<'a> {
+    philox: &'a Philox,
+    ahead: &'a [u64],
+    out: &'a mut [u32],
+}
+
+impl Loop for FillAt<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let mut lanes = [[0; LANES]; BLOCK];
+        for (ahead, out) in self.ahead.chunks(LANES).zip(self.out.chunks_mut(BLOCK * LANES)) {
+            for (n, &ahead) in ahead.iter().enumerate() {
+                let counter = self.philox.skipped(ahead).counter;
+                for (lane, shift) in lanes.iter_mut().zip([0, 32, 64, 96]) {
+                    lane[n] = (counter >> shift) as u64;
+                }
+            }
+            let lanes = rounds(lanes, self.philox.key);
+            for (n, block) in out.as_chunks_mut::<BLOCK>().0.iter_mut().enumerate() {
+                *block = std::array::from_fn(|word| lanes[word][n] as u32);
+            }
         }
     }
 }
@@ -189,6 +222,11 @@ mod tests {
                 assert_eq!(*block, single.next_block());
             }
             assert_eq!(filler, single);
+            let mut apart = [0; 4 * 45];
+            start.fill_at(&std::array::from_fn::<u64, 45, _>(|n| 300 * n as u64), &mut apart);
+            for (n, block) in apart.as_chunks::<BLOCK>().0.iter().enumerate() {
+                assert_eq!(*block, start.skipped(300 * n as u64).next_block());
+            }
             assert_eq!(filler, start.skipped(53));
         }
     }

@@ -8,7 +8,7 @@ const SMALLEST: f64 = 1.0e-7;
 /// A floating-point type that can be drawn.
 pub trait Real: Copy + Default + Send + Sync {
     /// The type in which normals are computed before they are rounded.
-    type Wide: Copy + Into<f64>;
+    type Wide: Copy + Default + Into<f64>;
 
     /// Random words that make one number.
     const WORDS: usize;
@@ -16,8 +16,8 @@ pub trait Real: Copy + Default + Send + Sync {
     /// Uniform in [0, 1), from `WORDS` words.
     fn uniform(words: &[u32]) -> Self;
 
-    /// Two standard normals, from twice `WORDS` words.
-    fn normals(words: &[u32]) -> [Self::Wide; 2];
+    /// Standard normals, each from `WORDS` words, but in pairs: their number is even.
+    fn normals(words: &[u32], out: &mut [Self::Wide]);
 
     fn round(wide: Self::Wide) -> Self;
 }
@@ -32,9 +32,8 @@ impl Real for f16 {
         f16::from_f32(unit_f32(words[0] << 13))
     }
 
-    #[inline(always)]
-    fn normals(words: &[u32]) -> [f32; 2] {
-        f32::normals(words)
+    fn normals(words: &[u32], out: &mut [f32]) {
+        super::normal::fill(words, out);
     }
 
     #[inline(always)]
@@ -52,9 +51,8 @@ impl Real for bf16 {
         bf16::from_f32(unit_f32(words[0] << 16))
     }
 
-    #[inline(always)]
-    fn normals(words: &[u32]) -> [f32; 2] {
-        f32::normals(words)
+    fn normals(words: &[u32], out: &mut [f32]) {
+        super::normal::fill(words, out);
     }
 
     #[inline(always)]
@@ -72,15 +70,8 @@ impl Real for f32 {
         unit_f32(words[0])
     }
 
-    /// Box and Muller. The bits depend on the platform's `logf` and `sincosf`.
-    #[inline(always)]
-    fn normals(words: &[u32]) -> [f32; 2] {
-        let u = unit_f32(words[0]).max(SMALLEST as f32);
-        // The angle is rounded once, from a product in f64.
-        let angle = (std::f64::consts::TAU * f64::from(unit_f32(words[1]))) as f32;
-        let radius = (-2.0 * u.ln()).sqrt();
-        let (sin, cos) = angle.sin_cos();
-        [sin * radius, cos * radius]
+    fn normals(words: &[u32], out: &mut [f32]) {
+        super::normal::fill(words, out);
     }
 
     #[inline(always)]
@@ -98,13 +89,14 @@ impl Real for f64 {
         unit_f64(words[0], words[1])
     }
 
-    #[inline(always)]
-    fn normals(words: &[u32]) -> [f64; 2] {
-        let u = unit_f64(words[0], words[1]).max(SMALLEST);
-        let angle = std::f64::consts::TAU * unit_f64(words[2], words[3]);
-        let radius = (-2.0 * u.ln()).sqrt();
-        let (sin, cos) = angle.sin_cos();
-        [sin * radius, cos * radius]
+    /// Box and Muller. The last bits depend on the platform's `log`, `sin` and `cos`.
+    fn normals(words: &[u32], out: &mut [f64]) {
+        let words = words.as_chunks::<4>().0;
+        for (pair, &[a, b, c, d]) in out.as_chunks_mut::<2>().0.iter_mut().zip(words) {
+            let radius = (-2.0 * unit_f64(a, b).max(SMALLEST).ln()).sqrt();
+            let (sin, cos) = (std::f64::consts::TAU * unit_f64(c, d)).sin_cos();
+            *pair = [sin * radius, cos * radius];
+        }
     }
 
     #[inline(always)]
@@ -115,7 +107,7 @@ impl Real for f64 {
 
 /// The low 23 bits, as the fraction of a number in [1, 2), less one.
 #[inline(always)]
-fn unit_f32(word: u32) -> f32 {
+pub(super) fn unit_f32(word: u32) -> f32 {
     f32::from_bits(127 << 23 | (word & 0x7f_ffff)) - 1.0
 }
 

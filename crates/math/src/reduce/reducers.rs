@@ -21,6 +21,12 @@ pub trait Element: Copy + Send + Sync {
 
     fn widen(self) -> Self::Acc;
     fn narrow(acc: Self::Acc) -> Self;
+
+    /// The slice itself, if elements are accumulated in their own type.
+    fn as_acc(slice: &mut [Self]) -> Option<&mut [Self::Acc]> {
+        let _ = slice;
+        None
+    }
 }
 
 /// What can be added and multiplied. Integers wrap around.
@@ -243,6 +249,11 @@ macro_rules! own_acc {
             fn narrow(acc: $t) -> $t {
                 acc
             }
+
+            #[inline(always)]
+            fn as_acc(slice: &mut [$t]) -> Option<&mut [$t]> {
+                Some(slice)
+            }
         }
     )*};
 }
@@ -259,7 +270,7 @@ impl Element for f16 {
 
     #[inline(always)]
     fn narrow(acc: f32) -> f16 {
-        f16::from_f32(acc)
+        crate::half_bits::f32_to_f16(acc)
     }
 }
 
@@ -273,7 +284,7 @@ impl Element for bf16 {
 
     #[inline(always)]
     fn narrow(acc: f32) -> bf16 {
-        bf16::from_f32(acc)
+        crate::half_bits::f32_to_bf16(acc)
     }
 }
 

@@ -31,7 +31,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     broadcast_pair(g, dz, dz)
 }
 
-fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+pub fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     binary(c, |x: T, y: T| x.add(y))
 }
 

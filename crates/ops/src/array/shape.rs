@@ -1,4 +1,4 @@
-//! `Shape`: the sizes of a tensor's dimensions, as a tensor.
+//! `Shape`, `ShapeN`: the sizes of a tensor's dimensions, as a tensor.
 
 use crate::prelude::*;
 
@@ -20,10 +20,23 @@ pub static SHAPE: Op = Op {
     ..Op::PURE
 };
 
+pub static SHAPE_N: Op = Op {
+    name: "ShapeN",
+    doc: "The shapes of the inputs, as vectors.",
+    inputs: &["input: N * T"],
+    outputs: &["output: N * out_type"],
+    attrs: &["N: int >= 1", "T: type", "out_type: {int32, int64} = DT_INT32"],
+    shape: |c| Ok(c.inputs.iter().map(|s| PartialShape::vector(s.rank().map_or(-1, |r| r as i64))).collect()),
+    cases: |r| vec![Case::new(vec![r.tensor(&[2, 3]), r.tensor(&[])])],
+    ..SHAPE
+};
+
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let dims = c.shape(0)?.to_i64();
-    let out = int_tensor(c.output_type(0)?, &dims)?;
-    c.set(0, out);
+    for i in 0..c.inputs.len() {
+        let dims = c.shape(i)?.to_i64();
+        let out = int_tensor(c.output_type(i)?, &dims)?;
+        c.set(i, out);
+    }
     Ok(())
 }
 

@@ -1,16 +1,29 @@
 //! The ops every graph is made of: constants, placeholders, pass-through.
 
+mod check_numerics;
 mod const_;
+mod ensure_shape;
+mod gradient_stops;
 mod identity;
+mod identity_n;
 mod no_op;
 mod placeholder;
+mod snapshot;
 
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = &[
+    &check_numerics::CHECK_NUMERICS,
+    &check_numerics::CHECK_NUMERICS_V2,
     &const_::CONST,
+    &ensure_shape::ENSURE_SHAPE,
+    &gradient_stops::PREVENT_GRADIENT,
+    &gradient_stops::STOP_GRADIENT,
     &identity::IDENTITY,
+    &identity_n::IDENTITY_N,
     &no_op::NO_OP,
     &placeholder::PLACEHOLDER,
     &placeholder::PLACEHOLDER_WITH_DEFAULT,
+    &snapshot::DEEP_COPY,
+    &snapshot::SNAPSHOT,
 ];

@@ -1,0 +1,119 @@
+//! Values known before running: constants, and small pure computations on them.
+
+use crate::graph::Graph;
+use crate::node::Node;
+use std::sync::{Arc, OnceLock};
+use thalweg_core::direct::{self, Runnable};
+use thalweg_core::grad::Output;
+use thalweg_core::kernel::KernelNode;
+use thalweg_core::op::Class;
+use thalweg_core::resource::ResourceStore;
+use thalweg_core::step::{DeviceContext, StepContext};
+use thalweg_core::tensor::Tensor;
+use thalweg_math::pool::Pool;
+
+/// Computes small constants while a graph is built, for the shapes that depend on them.
+#[derive(Default)]
+pub struct Folder(OnceLock<Option<Arc<StepContext>>>);
+
+/// Nodes looked at, and elements a value may have, before giving up: shapes and axes are small.
+const MAX_NODES: usize = 48;
+const MAX_DEPTH: usize = 16;
+const MAX_ELEMENTS: usize = 4096;
+
+impl Folder {
+    pub fn value(&self, graph: &Graph, o: Output) -> Option<Tensor> {
+        self.evaluate(graph, o, 0, &mut MAX_NODES.clone())
+    }
+
+    fn evaluate(&self, graph: &Graph, o: Output, depth: usize, budget: &mut usize) -> Option<Tensor> {
+        let node = graph.node(o.node);
+        if node.op.class == Class::Constant {
+            return node.attrs.tensor("value").ok().cloned();
+        }
+        if node.op.name == "Shape" || node.op.name == "Rank" || node.op.name == "Size" {
+            return from_shape(graph, node);
+        }
+        *budget = budget.checked_sub(1)?;
+        let foldable = node.op.class == Class::Plain
+            && !node.op.stateful
+            && !node.op.expensive
+            && !node.inputs.is_empty();
+        let small = node.shape(o.index).elements().is_none_or(|n| n as usize <= MAX_ELEMENTS);
+        // Wide nodes (AddN of thousands) are not what shapes are made of.
+        if !foldable || !small || depth >= MAX_DEPTH || node.inputs.len() > 16 {
+            return None;
+        }
+        let inputs: Option<Vec<Tensor>> =
+            node.inputs.iter().map(|i| self.evaluate(graph, *i, depth + 1, budget)).collect();
+        let inputs = inputs?;
+        if inputs.iter().any(|t| t.elements() > MAX_ELEMENTS) {
+            return None;
+        }
+        let outputs = run_node(graph, node, self.step()?, inputs)?;
+        outputs.into_iter().nth(o.index as usize)
+    }
+
+    fn step(&self) -> Option<&Arc<StepContext>> {
+        self.0
+            .get_or_init(|| {
+                let device = DeviceContext {
+                    name: "/device:CPU:0".into(),
+                    incarnation: 0,
+                    pool: Pool::new(1).ok()?,
+                    resources: Arc::new(ResourceStore::new("")),
+                    entropy: Arc::new(|| 0),
+                    print: Arc::new(|_| {}),
+                };
+                Some(Arc::new(StepContext::new(0, Arc::new(device))))
+            })
+            .as_ref()
+    }
+}
+
+fn from_shape(graph: &Graph, node: &Node) -> Option<Tensor> {
+    let shape = graph.shape(*node.inputs.first()?);
+    let wide = node.attrs.dtype("out_type").is_ok_and(|t| t == thalweg_core::dtype::DataType::Int64);
+    let scalar =
+        |v: i64| if wide { Some(Tensor::scalar(v)) } else { i32::try_from(v).ok().map(Tensor::scalar) };
+    match node.op.name {
+        "Rank" => scalar(shape.rank()? as i64),
+        "Size" => scalar(shape.elements()?),
+        _ if !shape.is_fully_known() => None,
+        _ if wide => Tensor::vector(shape.dims()?).ok(),
+        _ => {
+            let narrow: Option<Vec<i32>> = shape.dims()?.iter().map(|d| i32::try_from(*d).ok()).collect();
+            Tensor::vector(&narrow?).ok()
+        }
+    }
+}
+
+/// Runs one node of a graph on these inputs; `None` if it has no kernel, or fails.
+pub fn run_node(
+    graph: &Graph,
+    node: &Node,
+    step: &Arc<StepContext>,
+    inputs: Vec<Tensor>,
+) -> Option<Vec<Tensor>> {
+    let kernel_node = Arc::new(kernel_node(graph, node)?);
+    let runnable = Runnable::make(node.op, &kernel_node, "CPU").ok()?;
+    if matches!(runnable, Runnable::Async(_)) {
+        return None;
+    }
+    let outputs = direct::run(&runnable, &kernel_node, step, inputs).ok()?;
+    outputs.into_iter().map(|v| v?.into_tensor().ok()).collect()
+}
+
+fn kernel_node(graph: &Graph, node: &Node) -> Option<KernelNode> {
+    let signature = graph.signature(node.op).ok()?;
+    Some(KernelNode {
+        name: node.name.clone(),
+        op: node.op.name,
+        inputs: signature.input_ports(&node.attrs).ok()?,
+        outputs: node.outputs.to_vec(),
+        args: signature.input_ranges(&node.attrs).ok()?,
+        attrs: node.attrs.clone(),
+        device: node.device.clone(),
+        location: node.location,
+    })
+}

@@ -1,0 +1,37 @@
+//! TensorShapeProto.
+
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
+use thalweg_core::shape::{PartialShape, Shape};
+use thalweg_proto::TensorShapeProto;
+use thalweg_proto::tensor_shape_proto::Dim;
+
+pub fn partial_shape_from_proto(p: &TensorShapeProto) -> Result<PartialShape> {
+    if p.unknown_rank {
+        return Ok(PartialShape::unknown());
+    }
+    PartialShape::new(&p.dim.iter().map(|d| d.size).collect::<Vec<_>>())
+}
+
+/// The shape of a tensor that exists: absent means scalar, and nothing may be unknown.
+pub fn shape_from_proto(p: Option<&TensorShapeProto>) -> Result<Shape> {
+    let Some(p) = p else { return Ok(Shape::scalar()) };
+    if p.unknown_rank {
+        return Err(invalid!("a tensor's shape must be known, got one of unknown rank"));
+    }
+    Shape::from_i64(&p.dim.iter().map(|d| d.size).collect::<Vec<_>>())
+}
+
+pub fn partial_shape_to_proto(s: &PartialShape) -> TensorShapeProto {
+    match s.dims() {
+        None => TensorShapeProto { unknown_rank: true, ..Default::default() },
+        Some(dims) => TensorShapeProto {
+            dim: dims.iter().map(|d| Dim { size: *d, ..Default::default() }).collect(),
+            ..Default::default()
+        },
+    }
+}
+
+pub fn shape_to_proto(s: &Shape) -> TensorShapeProto {
+    partial_shape_to_proto(&s.into())
+}

@@ -1,0 +1,285 @@
+//! TensorProto, in all its encodings: raw content, typed fields, and typed fields cut short where the last value repeats.
+
+use super::shape::{partial_shape_from_proto, partial_shape_to_proto, shape_from_proto, shape_to_proto};
+use bytes::{Bytes, BytesMut};
+use thalweg_core::dtype::{Complex32, ComplexDouble, DataType, Element, bf16, f16};
+use thalweg_core::error::{Result, unimplemented};
+use thalweg_core::invalid;
+use thalweg_core::resource::ResourceHandle;
+use thalweg_core::shape::Shape;
+use thalweg_core::tensor::Tensor;
+use thalweg_proto::resource_handle_proto::DtypeAndShape;
+use thalweg_proto::{Message, ResourceHandleProto, TensorProto};
+
+pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
+    let dtype = DataType::from_wire(p.dtype).ok_or_else(|| {
+        invalid!("a tensor cannot have the data type number {} (unknown, or a reference)", p.dtype)
+    })?;
+    let shape = shape_from_proto(p.tensor_shape.as_ref())?;
+    if !p.tensor_content.is_empty() {
+        return from_content(dtype, shape, &p.tensor_content);
+    }
+    match dtype {
+        DataType::Float => fill(shape, &p.float_val, |v| *v),
+        DataType::Double => fill(shape, &p.double_val, |v| *v),
+        DataType::Int32 => fill(shape, &p.int_val, |v| *v),
+        DataType::Int16 => fill(shape, &p.int_val, |v| *v as i16),
+        DataType::Int8 => fill(shape, &p.int_val, |v| *v as i8),
+        DataType::Uint8 => fill(shape, &p.int_val, |v| *v as u8),
+        DataType::Uint16 => fill(shape, &p.int_val, |v| *v as u16),
+        DataType::Int64 => fill(shape, &p.int64_val, |v| *v),
+        DataType::Uint32 => fill(shape, &p.uint32_val, |v| *v),
+        DataType::Uint64 => fill(shape, &p.uint64_val, |v| *v),
+        DataType::Bool => fill(shape, &p.bool_val, |v| *v),
+        DataType::Half => fill(shape, &p.half_val, |v| f16::from_bits(*v as u16)),
+        DataType::Bfloat16 => fill(shape, &p.half_val, |v| bf16::from_bits(*v as u16)),
+        DataType::Complex64 => fill(shape, &pairs(&p.scomplex_val)?, |v| Complex32::new(v.0, v.1)),
+        DataType::Complex128 => fill(shape, &pairs(&p.dcomplex_val)?, |v| ComplexDouble::new(v.0, v.1)),
+        DataType::Qint8 => fill(shape, &p.int_val, |v| *v as i8)?.bitcast_same_size(dtype),
+        DataType::Quint8 => fill(shape, &p.int_val, |v| *v as u8)?.bitcast_same_size(dtype),
+        DataType::Qint16 => fill(shape, &p.int_val, |v| *v as i16)?.bitcast_same_size(dtype),
+        DataType::Quint16 => fill(shape, &p.int_val, |v| *v as u16)?.bitcast_same_size(dtype),
+        DataType::Qint32 => fill(shape, &p.int_val, |v| *v)?.bitcast_same_size(dtype),
+        DataType::String => fill_strings(shape, &p.string_val),
+        DataType::Resource => {
+            let handles: Result<Vec<_>> = p.resource_handle_val.iter().map(handle_from_proto).collect();
+            Tensor::from_objects(shape, handles?)
+        }
+        DataType::Variant if shape.elements() == 0 => Tensor::uninit(dtype, shape),
+        DataType::Variant => Err(unimplemented("variant tensors cannot be read from messages")),
+    }
+}
+
+fn too_many(got: usize, shape: &Shape) -> thalweg_core::error::Error {
+    invalid!("{got} values for a tensor of shape {shape}, which has {} elements", shape.elements())
+}
+
+/// As many values as there are, then the last one repeated; zeros if there are none.
+fn fill<V, T: Element>(shape: Shape, values: &[V], convert: impl Fn(&V) -> T) -> Result<Tensor> {
+    if values.len() > shape.elements() {
+        return Err(too_many(values.len(), &shape));
+    }
+    let last = values.last().map(&convert).unwrap_or_default();
+    Tensor::build(shape, |out: &mut [T]| {
+        let (given, rest) = out.split_at_mut(values.len());
+        for (o, v) in given.iter_mut().zip(values) {
+            *o = convert(v);
+        }
+        rest.fill(last);
+    })
+}
+
+fn pairs<T: Copy>(flat: &[T]) -> Result<Vec<(T, T)>> {
+    if flat.len() % 2 != 0 {
+        return Err(invalid!("complex values come in pairs, got {} numbers", flat.len()));
+    }
+    Ok(flat.chunks_exact(2).map(|c| (c[0], c[1])).collect())
+}
+
+fn fill_strings(shape: Shape, values: &[Bytes]) -> Result<Tensor> {
+    if values.len() > shape.elements() {
+        return Err(too_many(values.len(), &shape));
+    }
+    if values.len() == shape.elements() {
+        return Tensor::from_objects(shape, values.to_vec());
+    }
+    // Checks the size before making as many strings as the shape says.
+    Tensor::uninit(DataType::String, shape.clone())?;
+    let last = values.last().cloned().unwrap_or_default();
+    let mut all = values.to_vec();
+    all.resize(shape.elements(), last);
+    Tensor::from_objects(shape, all)
+}
+
+fn from_content(dtype: DataType, shape: Shape, content: &Bytes) -> Result<Tensor> {
+    match dtype {
+        DataType::String => Tensor::from_objects(shape.clone(), split_content(&shape, content)?),
+        DataType::Resource => {
+            let parts = split_content(&shape, content)?;
+            let handles: Result<Vec<_>> = parts
+                .into_iter()
+                .map(|b| {
+                    let p =
+                        ResourceHandleProto::decode(b).map_err(|e| invalid!("not a resource handle: {e}"))?;
+                    handle_from_proto(&p)
+                })
+                .collect();
+            Tensor::from_objects(shape, handles?)
+        }
+        DataType::Variant => Err(unimplemented("variant tensors cannot be read from messages")),
+        _ => Tensor::from_bytes(dtype, shape, content).map_err(|e| e.context("tensor_content")),
+    }
+}
+
+/// Strings in content: all lengths as varints, then all bytes.
+fn split_content(shape: &Shape, content: &Bytes) -> Result<Vec<Bytes>> {
+    let short = || {
+        invalid!("tensor_content of {} bytes is too short for {} strings", content.len(), shape.elements())
+    };
+    let mut at = 0;
+    let mut lengths = Vec::with_capacity(shape.elements().min(content.len()));
+    for _ in 0..shape.elements() {
+        let mut length = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = *content.get(at).ok_or_else(short)?;
+            at += 1;
+            length |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                break;
+            }
+        }
+        lengths.push(usize::try_from(length).map_err(|_| short())?);
+    }
+    let mut items = Vec::with_capacity(lengths.len());
+    for length in lengths {
+        let end = at.checked_add(length).filter(|e| *e <= content.len()).ok_or_else(short)?;
+        items.push(content.slice(at..end));
+        at = end;
+    }
+    if at != content.len() {
+        return Err(invalid!(
+            "tensor_content has {} bytes more than its {} strings",
+            content.len() - at,
+            items.len()
+        ));
+    }
+    Ok(items)
+}
+
+fn handle_from_proto(p: &ResourceHandleProto) -> Result<ResourceHandle> {
+    let mut values = Vec::new();
+    for v in &p.dtypes_and_shapes {
+        let dtype = DataType::from_wire(v.dtype).ok_or_else(|| invalid!("unknown data type {}", v.dtype))?;
+        let shape = v.shape.as_ref().map(partial_shape_from_proto).transpose()?.unwrap_or_default();
+        values.push((dtype, shape));
+    }
+    Ok(ResourceHandle {
+        device: p.device.as_str().into(),
+        container: p.container.as_str().into(),
+        name: p.name.as_str().into(),
+        hash_code: p.hash_code,
+        type_name: p.maybe_type_name.as_str().into(),
+        values,
+        target: None,
+    })
+}
+
+fn handle_to_proto(h: &ResourceHandle) -> ResourceHandleProto {
+    ResourceHandleProto {
+        device: h.device.to_string(),
+        container: h.container.to_string(),
+        name: h.name.to_string(),
+        hash_code: h.hash_code,
+        maybe_type_name: h.type_name.to_string(),
+        dtypes_and_shapes: h
+            .values
+            .iter()
+            .map(|(t, s)| DtypeAndShape { dtype: t.wire(), shape: Some(partial_shape_to_proto(s)) })
+            .collect(),
+        ..Default::default()
+    }
+}
+
+/// With raw content, as TensorFlow sends tensors.
+pub fn tensor_to_proto(t: &Tensor) -> Result<TensorProto> {
+    let mut p = TensorProto {
+        dtype: t.dtype().wire(),
+        tensor_shape: Some(shape_to_proto(t.shape())),
+        ..Default::default()
+    };
+    match t.dtype() {
+        DataType::String => p.tensor_content = join_content(t.strings()?.iter().cloned()),
+        DataType::Resource => {
+            let handles = t.resources()?.iter().map(|h| Bytes::from(handle_to_proto(h).encode_to_vec()));
+            p.tensor_content = join_content(handles);
+        }
+        DataType::Variant => return Err(unimplemented("variant tensors cannot be put into messages")),
+        _ => p.tensor_content = Bytes::copy_from_slice(t.bytes()?),
+    }
+    Ok(p)
+}
+
+fn join_content(items: impl Iterator<Item = Bytes> + Clone) -> Bytes {
+    let mut out = BytesMut::new();
+    for item in items.clone() {
+        let mut length = item.len() as u64;
+        while length >= 0x80 {
+            out.extend_from_slice(&[length as u8 | 0x80]);
+            length >>= 7;
+        }
+        out.extend_from_slice(&[length as u8]);
+    }
+    for item in items {
+        out.extend_from_slice(&item);
+    }
+    out.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_proto::TensorShapeProto;
+    use thalweg_proto::tensor_shape_proto::Dim;
+
+    fn proto(dtype: i32, dims: &[i64]) -> TensorProto {
+        let dim = dims.iter().map(|d| Dim { size: *d, ..Default::default() }).collect();
+        TensorProto {
+            dtype,
+            tensor_shape: Some(TensorShapeProto { dim, unknown_rank: false }),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn typed_fields_repeat_their_last_value() {
+        let mut p = proto(1, &[4]);
+        assert_eq!(tensor_from_proto(&p).unwrap().as_slice::<f32>().unwrap(), &[0.0; 4]);
+        p.float_val = vec![1.0, 2.0];
+        assert_eq!(tensor_from_proto(&p).unwrap().as_slice::<f32>().unwrap(), &[1.0, 2.0, 2.0, 2.0]);
+        p.float_val = vec![0.0; 5];
+        assert!(tensor_from_proto(&p).is_err());
+        let mut h = proto(19, &[]);
+        h.half_val = vec![0x3c00];
+        assert_eq!(tensor_from_proto(&h).unwrap().to_scalar::<f16>().unwrap().to_f32(), 1.0);
+    }
+
+    #[test]
+    fn strings_in_content_are_lengths_then_bytes() {
+        let mut p = proto(7, &[2]);
+        p.tensor_content = Bytes::from_static(&[1, 2, 0x78, 0x79, 0x7a]);
+        let t = tensor_from_proto(&p).unwrap();
+        assert_eq!(t.strings().unwrap(), &[Bytes::from_static(b"x"), Bytes::from_static(b"yz")]);
+        assert_eq!(tensor_to_proto(&t).unwrap().tensor_content, p.tensor_content);
+        for bad in [&[1u8, 2, 0x78][..], &[1, 2, 1, 2, 3, 4], &[0xff; 30]] {
+            p.tensor_content = Bytes::copy_from_slice(bad);
+            assert!(tensor_from_proto(&p).is_err());
+        }
+    }
+
+    #[test]
+    fn lying_tensors_are_refused() {
+        for (dtype, dims) in [
+            (1, vec![1 << 40, 1 << 40]),
+            (1, vec![-5]),
+            (99, vec![]),
+            (101, vec![]),
+            (0, vec![]),
+            (1, vec![1; 300]),
+        ] {
+            assert!(tensor_from_proto(&proto(dtype, &dims)).is_err(), "{dtype} {dims:?}");
+        }
+        let mut p = proto(1, &[3]);
+        p.tensor_content = Bytes::from_static(&[0; 11]);
+        assert!(tensor_from_proto(&p).is_err());
+        assert!(tensor_from_proto(&proto(7, &[1 << 33])).is_err());
+    }
+
+    #[test]
+    fn every_plain_type_round_trips() {
+        for dtype in DataType::all().filter(|t| t.is_plain()) {
+            let bytes: Vec<u8> = (0..6 * dtype.size()).map(|i| (i % 2) as u8).collect();
+            let t = Tensor::from_bytes(dtype, Shape::new(&[2, 3]).unwrap(), &bytes).unwrap();
+            assert!(tensor_from_proto(&tensor_to_proto(&t).unwrap()).unwrap().same_bits(&t), "{dtype}");
+        }
+    }
+}

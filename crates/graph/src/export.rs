@@ -1,0 +1,46 @@
+//! Graph to GraphDef.
+
+use crate::convert::attrs_to_proto;
+use crate::graph::Graph;
+use thalweg_core::error::Result;
+use thalweg_core::grad::NodeId;
+use thalweg_proto::{FunctionDefLibrary, GraphDef, NodeDef, VersionDef};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExportOptions {
+    /// Leave out attrs that have their default value, as files for other versions do.
+    pub strip_defaults: bool,
+}
+
+impl Graph {
+    pub fn to_def(&self, options: ExportOptions) -> Result<GraphDef> {
+        let node: Result<Vec<NodeDef>> = self.ids().map(|id| self.node_def(id, options)).collect();
+        Ok(GraphDef {
+            node: node?,
+            versions: Some(VersionDef { producer: self.producer, ..Default::default() }),
+            library: Some(FunctionDefLibrary { function: self.library.to_proto()?, ..Default::default() }),
+            ..Default::default()
+        })
+    }
+
+    fn node_def(&self, id: NodeId, options: ExportOptions) -> Result<NodeDef> {
+        let node = self.node(id);
+        let mut attrs = node.attrs.clone();
+        if options.strip_defaults {
+            self.signature(node.op)?.strip_defaults(&mut attrs);
+        }
+        let data = node.inputs.iter().map(|o| match o.index {
+            0 => self.node(o.node).name.to_string(),
+            i => format!("{}:{i}", self.node(o.node).name),
+        });
+        let control = node.control.iter().map(|id| format!("^{}", self.node(*id).name));
+        Ok(NodeDef {
+            name: node.name.to_string(),
+            op: node.op.name.to_string(),
+            input: data.chain(control).collect(),
+            device: node.device.to_string(),
+            attr: attrs_to_proto(&attrs).map_err(|e| node.blame(e))?,
+            ..Default::default()
+        })
+    }
+}

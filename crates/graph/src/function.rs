@@ -1,0 +1,443 @@
+//! Functions: bodies that nodes call by name, kept as written and made into a graph when instantiated.
+
+use crate::convert::{attrs_from_proto, attrs_to_proto};
+use crate::graph::Graph;
+use crate::import::NodeSpec;
+use crate::names;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use thalweg_core::attr::{Attr, Attrs, Func};
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::{Result, not_found};
+use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::invalid;
+use thalweg_core::registry::Registry;
+use thalweg_core::signature::ArgType;
+use thalweg_proto::op_def::{ArgDef, AttrDef};
+use thalweg_proto::{FunctionDef, NodeDef, OpDef};
+
+/// The functions of a graph, by name.
+#[derive(Clone, Default)]
+pub struct Library(BTreeMap<String, Arc<Function>>);
+
+/// One argument or result of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FunctionArg {
+    pub name: String,
+    pub dtype: FunctionType,
+    /// Attr that says how many tensors it stands for.
+    pub number: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum FunctionType {
+    Fixed(DataType),
+    Attr(String),
+    List(String),
+}
+
+/// A function as written: nodes refer to each other by name, as `node:output_argument:index`.
+#[derive(Clone, Debug, Default)]
+pub struct Function {
+    pub name: String,
+    pub inputs: Vec<FunctionArg>,
+    pub outputs: Vec<FunctionArg>,
+    /// Names of the attrs it is polymorphic in.
+    pub attr_names: Vec<String>,
+    pub is_stateful: bool,
+    pub nodes: Vec<NodeSpec>,
+    /// Result name to the tensor it is.
+    pub returns: BTreeMap<String, String>,
+    /// Nodes that must run for their effects.
+    pub control_returns: BTreeMap<String, String>,
+    pub attrs: Attrs,
+}
+
+/// A function body as a graph, with its ends.
+pub struct Body {
+    pub graph: Graph,
+    /// `_Arg` nodes in order.
+    pub args: Vec<NodeId>,
+    pub results: Vec<Output>,
+    pub control: Vec<NodeId>,
+}
+
+impl Library {
+    pub fn get(&self, name: &str) -> Option<&Arc<Function>> {
+        self.0.get(name)
+    }
+
+    pub fn find(&self, name: &str) -> Result<&Arc<Function>> {
+        self.get(name).ok_or_else(|| not_found(format!("there is no function '{name}' in the library")))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// Adds a function. The same one again is fine; another under the same name is not.
+    pub fn add(&mut self, f: Function) -> Result<()> {
+        if let Some(old) = self.0.get(&f.name) {
+            let same = old.to_proto()? == f.to_proto()?;
+            return if same {
+                Ok(())
+            } else {
+                Err(invalid!("there are two different functions named '{}'", f.name))
+            };
+        }
+        self.0.insert(f.name.clone(), Arc::new(f));
+        Ok(())
+    }
+
+    pub fn to_proto(&self) -> Result<Vec<FunctionDef>> {
+        self.0.values().map(|f| f.to_proto()).collect()
+    }
+
+    /// No function may call itself, directly or through others: it could never be laid out as a finite graph.
+    pub fn check_recursion(&self) -> Result<()> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            Open,
+            Done,
+        }
+        let mut marks: HashMap<&str, Mark> = HashMap::new();
+        for start in self.0.keys() {
+            // Depth first with an explicit stack: (function, callees still to visit).
+            let mut stack: Vec<(&str, Vec<&str>)> = Vec::new();
+            let mut enter = Some(start.as_str());
+            loop {
+                if let Some(name) = enter.take() {
+                    match marks.get(name) {
+                        Some(Mark::Done) => {}
+                        Some(Mark::Open) => {
+                            let mut path: Vec<&str> =
+                                stack.iter().map(|s| s.0).skip_while(|n| *n != name).collect();
+                            path.push(name);
+                            return Err(invalid!("function '{name}' calls itself: {}", path.join(" -> ")));
+                        }
+                        None => {
+                            marks.insert(name, Mark::Open);
+                            stack.push((name, self.callees(name)));
+                        }
+                    }
+                }
+                match stack.last_mut() {
+                    None => break,
+                    Some((name, callees)) => match callees.pop() {
+                        Some(next) => enter = Some(next),
+                        None => {
+                            marks.insert(name, Mark::Done);
+                            stack.pop();
+                        }
+                    },
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Functions of this library that a function's nodes mention.
+    fn callees(&self, name: &str) -> Vec<&str> {
+        let Some(f) = self.0.get(name) else { return Vec::new() };
+        let mut found = Vec::new();
+        for node in &f.nodes {
+            if let Some((known, _)) = self.0.get_key_value(&node.op) {
+                found.push(known.as_str());
+            }
+            for (_, attr) in node.attrs.iter() {
+                let items =
+                    if let Attr::List(items) = attr { items.as_slice() } else { std::slice::from_ref(attr) };
+                for item in items {
+                    if let Attr::Func(f) = item {
+                        found.extend(self.0.get_key_value(&f.name).map(|(known, _)| known.as_str()));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// The body of a function for these attrs, as a graph of its own.
+    pub fn instantiate(&self, registry: &Arc<Registry>, f: &Func) -> Result<Body> {
+        let function = self.find(&f.name)?;
+        function
+            .instantiate(registry, self, &f.attrs)
+            .map_err(|e| e.context(format!("in function '{}'", f.name)))
+    }
+}
+
+impl FunctionArg {
+    fn from_proto(p: &ArgDef) -> Result<FunctionArg> {
+        let dtype = if !p.type_list_attr.is_empty() {
+            FunctionType::List(p.type_list_attr.clone())
+        } else if !p.type_attr.is_empty() {
+            FunctionType::Attr(p.type_attr.clone())
+        } else {
+            let base = if p.r#type > 100 { p.r#type - 100 } else { p.r#type };
+            FunctionType::Fixed(
+                DataType::from_wire(base).ok_or_else(|| invalid!("argument '{}' has no type", p.name))?,
+            )
+        };
+        Ok(FunctionArg {
+            name: p.name.clone(),
+            dtype,
+            number: Some(p.number_attr.clone()).filter(|n| !n.is_empty()),
+        })
+    }
+
+    fn to_proto(&self) -> ArgDef {
+        let mut p = ArgDef {
+            name: self.name.clone(),
+            number_attr: self.number.clone().unwrap_or_default(),
+            ..Default::default()
+        };
+        match &self.dtype {
+            FunctionType::Fixed(t) => p.r#type = t.wire(),
+            FunctionType::Attr(a) => p.type_attr = a.clone(),
+            FunctionType::List(a) => p.type_list_attr = a.clone(),
+        }
+        p
+    }
+
+    fn types(&self, attrs: &Attrs) -> Result<Vec<DataType>> {
+        let one = match &self.dtype {
+            FunctionType::Fixed(t) => *t,
+            FunctionType::Attr(a) => attrs.dtype(a)?,
+            FunctionType::List(a) => return attrs.types(a),
+        };
+        let n = self.number.as_ref().map(|n| attrs.int(n)).transpose()?.unwrap_or(1);
+        if !(0..=1 << 16).contains(&n) {
+            return Err(invalid!("argument '{}' would stand for {n} tensors", self.name));
+        }
+        Ok(vec![one; n as usize])
+    }
+}
+
+impl Function {
+    pub fn from_proto(p: &FunctionDef) -> Result<Function> {
+        let sig = p.signature.as_ref().ok_or_else(|| invalid!("a function without a signature"))?;
+        let in_function = |e: thalweg_core::error::Error| e.context(format!("function '{}'", sig.name));
+        let read = || -> Result<Function> {
+            Ok(Function {
+                name: sig.name.clone(),
+                inputs: sig.input_arg.iter().map(FunctionArg::from_proto).collect::<Result<_>>()?,
+                outputs: sig.output_arg.iter().map(FunctionArg::from_proto).collect::<Result<_>>()?,
+                attr_names: sig.attr.iter().map(|a| a.name.clone()).collect(),
+                is_stateful: sig.is_stateful,
+                nodes: p.node_def.iter().map(NodeSpec::from_proto).collect::<Result<_>>()?,
+                returns: p.ret.clone(),
+                control_returns: p.control_ret.clone(),
+                attrs: attrs_from_proto(&p.attr)?,
+            })
+        };
+        let f = read().map_err(in_function)?;
+        if f.name.is_empty() {
+            return Err(invalid!("a function without a name"));
+        }
+        for out in &f.outputs {
+            if !f.returns.contains_key(&out.name) {
+                return Err(in_function(invalid!("result '{}' is bound to nothing", out.name)));
+            }
+        }
+        Ok(f)
+    }
+
+    pub fn to_proto(&self) -> Result<FunctionDef> {
+        let node_def: Result<Vec<NodeDef>> = self
+            .nodes
+            .iter()
+            .map(|n| {
+                Ok(NodeDef {
+                    name: n.name.clone(),
+                    op: n.op.clone(),
+                    input: n.inputs.clone(),
+                    device: n.device.clone(),
+                    attr: attrs_to_proto(&n.attrs)?,
+                    ..Default::default()
+                })
+            })
+            .collect();
+        Ok(FunctionDef {
+            signature: Some(OpDef {
+                name: self.name.clone(),
+                input_arg: self.inputs.iter().map(FunctionArg::to_proto).collect(),
+                output_arg: self.outputs.iter().map(FunctionArg::to_proto).collect(),
+                attr: self
+                    .attr_names
+                    .iter()
+                    .map(|n| AttrDef { name: n.clone(), r#type: "type".into(), ..Default::default() })
+                    .collect(),
+                is_stateful: self.is_stateful,
+                control_output: self.control_returns.keys().cloned().collect(),
+                ..Default::default()
+            }),
+            node_def: node_def?,
+            ret: self.returns.clone(),
+            control_ret: self.control_returns.clone(),
+            attr: attrs_to_proto(&self.attrs)?,
+            ..Default::default()
+        })
+    }
+
+    /// Types of the arguments and results, for these attrs.
+    pub fn types(&self, attrs: &Attrs) -> Result<(Vec<DataType>, Vec<DataType>)> {
+        let flat = |args: &[FunctionArg]| -> Result<Vec<DataType>> {
+            let lists: Result<Vec<Vec<DataType>>> = args.iter().map(|a| a.types(attrs)).collect();
+            Ok(lists?.concat())
+        };
+        Ok((flat(&self.inputs)?, flat(&self.outputs)?))
+    }
+
+    fn instantiate(&self, registry: &Arc<Registry>, library: &Library, attrs: &Attrs) -> Result<Body> {
+        let mut tensors = TensorNames::default();
+        let mut specs = Vec::with_capacity(self.nodes.len() + self.inputs.len());
+        let mut arg_names = Vec::new();
+        for arg in &self.inputs {
+            for (i, dtype) in arg.types(attrs)?.into_iter().enumerate() {
+                let name = format!("_arg_{}_{i}", arg.name);
+                let mut a = Attrs::new();
+                a.set("T", dtype);
+                a.set("index", arg_names.len() as i64);
+                specs.push(NodeSpec {
+                    name: name.clone(),
+                    op: "_Arg".into(),
+                    attrs: a,
+                    ..Default::default()
+                });
+                tensors.add_argument(&arg.name, i, &name);
+                arg_names.push(name);
+            }
+        }
+        for node in &self.nodes {
+            let mut spec = node.clone();
+            substitute(&mut spec.attrs, attrs).map_err(|e| e.at_node(&node.name, &node.op))?;
+            tensors.add_node(registry, library, &spec)?;
+            specs.push(spec);
+        }
+        for spec in &mut specs {
+            for input in &mut spec.inputs {
+                if !input.starts_with('^') {
+                    *input = tensors.resolve(input).map_err(|e| e.at_node(&spec.name, &spec.op))?;
+                }
+            }
+        }
+        let mut graph = Graph::new(registry.clone());
+        graph.library = library.clone();
+        graph.add_specs(specs, false)?;
+        let mut results = Vec::new();
+        for out in &self.outputs {
+            let bound = self
+                .returns
+                .get(&out.name)
+                .ok_or_else(|| invalid!("result '{}' is bound to nothing", out.name))?;
+            for i in 0..out.types(attrs)?.len() {
+                results.push(graph.output(&tensors.resolve_nth(bound, i)?)?);
+            }
+        }
+        let args = arg_names.iter().map(|n| graph.get(n)).collect::<Result<_>>()?;
+        let control = self.control_returns.values().map(|n| graph.get(n)).collect::<Result<_>>()?;
+        Ok(Body { graph, args, results, control })
+    }
+}
+
+/// Replaces `$T` in a body's attrs by what the caller gave for it.
+fn substitute(attrs: &mut Attrs, given: &Attrs) -> Result<()> {
+    for (_, attr) in attrs.iter_mut() {
+        substitute_attr(attr, given, 0)?;
+    }
+    Ok(())
+}
+
+fn substitute_attr(attr: &mut Attr, given: &Attrs, depth: usize) -> Result<()> {
+    if depth > 64 {
+        return Err(invalid!("attrs nested too deep"));
+    }
+    match attr {
+        Attr::Placeholder(name) => {
+            *attr = given.get(name).cloned().ok_or_else(|| invalid!("the caller gives no attr '{name}'"))?;
+        }
+        Attr::Func(f) => {
+            for (_, inner) in f.attrs.iter_mut() {
+                substitute_attr(inner, given, depth + 1)?;
+            }
+        }
+        Attr::List(items) => {
+            for item in items {
+                substitute_attr(item, given, depth + 1)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Tensor names inside a function body: `argument`, `node:output_argument:index`.
+#[derive(Default)]
+struct TensorNames {
+    /// `argument` or `node:output_argument` to the node and its first output there.
+    starts: HashMap<String, Vec<(String, usize)>>,
+}
+
+impl TensorNames {
+    fn add_argument(&mut self, arg: &str, i: usize, node: &str) {
+        let slot = self.starts.entry(arg.to_string()).or_default();
+        slot.resize(i, (String::new(), 0));
+        slot.push((node.to_string(), 0));
+    }
+
+    fn add_node(&mut self, registry: &Registry, library: &Library, spec: &NodeSpec) -> Result<()> {
+        let mut next = 0;
+        let mut add = |name: &str, count: usize| {
+            let places = (next..next + count).map(|i| (spec.name.clone(), i)).collect();
+            next += count;
+            self.starts.insert(format!("{}:{name}", spec.name), places);
+        };
+        if let Some(op) = registry.get(&spec.op) {
+            let signature = registry.signature(op)?;
+            let mut attrs = spec.attrs.clone();
+            signature.complete(&mut attrs).map_err(|e| e.at_node(&spec.name, &spec.op))?;
+            let ranges = signature.output_ranges(&attrs).map_err(|e| e.at_node(&spec.name, &spec.op))?;
+            for (arg, range) in signature.outputs.iter().zip(ranges) {
+                debug_assert!(!matches!(arg.ty, ArgType::List(_)) || arg.number.is_none());
+                add(arg.name, range.len());
+            }
+        } else if let Some(f) = library.get(&spec.op) {
+            for out in &f.outputs {
+                add(&out.name, out.types(&spec.attrs)?.len());
+            }
+        }
+        Ok(())
+    }
+
+    /// The graph's name, `node:k`, of a tensor named in a body.
+    fn resolve(&self, text: &str) -> Result<String> {
+        self.resolve_nth(text, 0)
+    }
+
+    fn resolve_nth(&self, text: &str, nth: usize) -> Result<String> {
+        let unknown = || invalid!("'{text}' is no argument and no output of a node of this function");
+        let (key, index) = match text.rsplit_once(':') {
+            // `node:output:index`, or `argument:index`.
+            Some((head, tail)) if self.starts.contains_key(head) => {
+                (head, tail.parse::<usize>().ok().filter(|_| tail.len() < 8).ok_or_else(unknown)?)
+            }
+            _ => (text, 0),
+        };
+        match self.starts.get(key).and_then(|places| places.get(index.checked_add(nth)?)) {
+            Some((node, output)) => Ok(format!("{node}:{output}")),
+            // Bodies made by graph tools may use plain `node:k`.
+            None => match names::parse_input(text) {
+                Ok(names::Input::Data(node, index))
+                    if self.starts.keys().any(|k| k.split(':').next() == Some(node)) =>
+                {
+                    Ok(format!("{node}:{index}"))
+                }
+                _ => Err(unknown()),
+            },
+        }
+    }
+}

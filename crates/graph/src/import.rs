@@ -1,0 +1,216 @@
+//! GraphDef to graph: names resolved, types checked, cycles found, shapes inferred. A failed import changes nothing.
+
+use crate::convert::attrs_from_proto;
+use crate::function::Function;
+use crate::graph::Graph;
+use crate::infer;
+use crate::names::{self, Input};
+use crate::node::Node;
+use crate::order::topological_order;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use thalweg_core::attr::{Attr, Attrs, Func};
+use thalweg_core::error::{Result, not_found};
+use thalweg_core::grad::NodeId;
+use thalweg_core::invalid;
+use thalweg_core::registry::Registry;
+use thalweg_proto::{GraphDef, NodeDef};
+
+/// A node as it is written down: inputs by name.
+#[derive(Clone, Debug, Default)]
+pub struct NodeSpec {
+    pub name: String,
+    pub op: String,
+    pub inputs: Vec<String>,
+    pub device: String,
+    pub attrs: Attrs,
+}
+
+impl NodeSpec {
+    pub fn from_proto(p: &NodeDef) -> Result<NodeSpec> {
+        Ok(NodeSpec {
+            name: p.name.clone(),
+            op: p.op.clone(),
+            inputs: p.input.clone(),
+            device: p.device.clone(),
+            attrs: attrs_from_proto(&p.attr).map_err(|e| e.at_node(&p.name, &p.op))?,
+        })
+    }
+}
+
+impl Graph {
+    pub fn from_def(registry: Arc<Registry>, def: &GraphDef) -> Result<Graph> {
+        let mut graph = Graph::new(registry);
+        graph.import(def)?;
+        Ok(graph)
+    }
+
+    /// Adds the nodes and functions of a GraphDef; its inputs may name nodes that are here already.
+    pub fn import(&mut self, def: &GraphDef) -> Result<()> {
+        if let Some(v) = &def.versions {
+            if v.min_consumer > crate::graph::PRODUCER {
+                return Err(invalid!(
+                    "the graph needs version {} or later of its reader; this is {}",
+                    v.min_consumer,
+                    crate::graph::PRODUCER
+                ));
+            }
+            self.producer = v.producer;
+        }
+        let mut library = self.library.clone();
+        if let Some(l) = &def.library {
+            for f in &l.function {
+                library.add(Function::from_proto(f)?)?;
+            }
+        }
+        library.check_recursion()?;
+        let specs: Vec<NodeSpec> = def.node.iter().map(NodeSpec::from_proto).collect::<Result<_>>()?;
+        let before = std::mem::replace(&mut self.library, library);
+        self.add_specs(specs, true).inspect_err(|_| self.library = before)
+    }
+
+    /// Adds nodes written down by name.
+    pub fn add_specs(&mut self, specs: Vec<NodeSpec>, checked_names: bool) -> Result<()> {
+        let from = self.len();
+        self.try_add_specs(specs, checked_names).inspect_err(|_| self.truncate(from))
+    }
+
+    fn try_add_specs(&mut self, specs: Vec<NodeSpec>, checked_names: bool) -> Result<()> {
+        let from = self.len();
+        let mut inputs_of = Vec::with_capacity(specs.len());
+        for spec in specs {
+            let (name, op) = (spec.name.clone(), spec.op.clone());
+            inputs_of.push(spec.inputs.clone());
+            self.add_unconnected(spec, checked_names).map_err(|e| e.at_node(&name, &op))?;
+        }
+        for (i, inputs) in inputs_of.iter().enumerate() {
+            let id = NodeId((from + i) as u32);
+            self.connect(id, inputs).map_err(|e| self.node(id).blame(e))?;
+        }
+        for at in from..self.len() {
+            let node = &self.nodes()[at];
+            self.check_inputs(node).map_err(|e| node.blame(e))?;
+        }
+        for id in topological_order(self, from)? {
+            let node = self.node(id);
+            let shapes = infer::shapes(self, node).map_err(|e| node.blame(e))?;
+            self.node_mut(id).shapes = shapes;
+        }
+        for at in from..self.len() {
+            let name = self.nodes()[at].name.clone();
+            self.mark_name(&name);
+        }
+        Ok(())
+    }
+
+    /// A node with its attrs and output types, its inputs still to come: they may be further on.
+    fn add_unconnected(&mut self, spec: NodeSpec, checked_names: bool) -> Result<()> {
+        let valid = if checked_names { names::is_valid_internal(&spec.name) } else { !spec.name.is_empty() };
+        if !valid {
+            return Err(invalid!("'{}' is not a valid node name", spec.name));
+        }
+        if self.find(&spec.name).is_some() {
+            return Err(invalid!("two nodes are named '{}'", spec.name));
+        }
+        let (op, attrs) = match self.registry.get(&spec.op) {
+            Some(op) => (op, spec.attrs),
+            None => self.call_of(&spec)?,
+        };
+        let device = self.shared_device(&spec.device);
+        let node = Node {
+            name: spec.name.as_str().into(),
+            op,
+            attrs,
+            inputs: SmallVec::new(),
+            control: SmallVec::new(),
+            device,
+            outputs: SmallVec::new(),
+            shapes: SmallVec::new(),
+            location: None,
+        };
+        let mut node = self.completed(node)?;
+        self.check_functions(&node)?;
+        node.shapes = SmallVec::from_elem(Default::default(), node.outputs.len());
+        self.push(node)?;
+        Ok(())
+    }
+
+    /// A node whose op is a function's name is a call of that function.
+    fn call_of(&self, spec: &NodeSpec) -> Result<(&'static thalweg_core::op::Op, Attrs)> {
+        let Some(f) = self.library.get(&spec.op) else {
+            return Err(match self.registry.find(&spec.op) {
+                Err(e) => e,
+                Ok(_) => not_found(format!("no op or function '{}'", spec.op)),
+            });
+        };
+        let name = if f.is_stateful { "StatefulPartitionedCall" } else { "PartitionedCall" };
+        let op = self.registry.find(name)?;
+        let (inputs, outputs) = f.types(&spec.attrs)?;
+        let mut attrs = Attrs::new();
+        let (own, given): (Vec<_>, Vec<_>) = spec.attrs.iter().partition(|(n, _)| n.starts_with('_'));
+        for (n, a) in own {
+            attrs.set(n.to_string(), a.clone());
+        }
+        let given = given.into_iter().map(|(n, a)| (n.to_string(), a.clone())).collect();
+        attrs.set("f", Func { name: spec.op.clone(), attrs: given });
+        attrs.set("Tin", Attr::types(&inputs));
+        attrs.set("Tout", Attr::types(&outputs));
+        Ok((op, attrs))
+    }
+
+    /// Functions that the attrs name exist.
+    fn check_functions(&self, node: &Node) -> Result<()> {
+        for (name, attr) in node.attrs.iter().filter(|(n, _)| !n.starts_with('_')) {
+            let funcs: Vec<&Func> = match attr {
+                Attr::Func(f) => vec![f],
+                Attr::List(items) => {
+                    items.iter().filter_map(|a| if let Attr::Func(f) = a { Some(f) } else { None }).collect()
+                }
+                _ => continue,
+            };
+            for f in funcs.iter().filter(|f| !f.name.is_empty()) {
+                if self.library.get(&f.name).is_none() && self.registry.get(&f.name).is_none() {
+                    return Err(not_found(format!(
+                        "attr '{name}' names the function '{}', which is not in the library",
+                        f.name
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, id: NodeId, inputs: &[String]) -> Result<()> {
+        let mut data: SmallVec<[thalweg_core::grad::Output; 2]> = SmallVec::new();
+        let mut control: SmallVec<[NodeId; 2]> = SmallVec::new();
+        for text in inputs {
+            match names::parse_input(text)? {
+                Input::Data(..) if !control.is_empty() => {
+                    return Err(invalid!("input '{text}' comes after a control input; those must be last"));
+                }
+                Input::Data(name, index) => {
+                    let from = self
+                        .find(name)
+                        .ok_or_else(|| invalid!("input '{text}': there is no node '{name}'"))?;
+                    let outputs = self.node(from).outputs.len();
+                    if index as usize >= outputs {
+                        return Err(invalid!("input '{text}': node '{name}' has only {outputs} outputs"));
+                    }
+                    data.push(from.output(index));
+                }
+                Input::Control(name) => {
+                    let from = self
+                        .find(name)
+                        .ok_or_else(|| invalid!("input '{text}': there is no node '{name}'"))?;
+                    if !control.contains(&from) {
+                        control.push(from);
+                    }
+                }
+            }
+        }
+        let node = self.node_mut(id);
+        node.inputs = data;
+        node.control = control;
+        Ok(())
+    }
+}

@@ -1,0 +1,22 @@
+//! Graphs: nodes and edges, names and scopes, GraphDef in and out, functions, shape inference, gradients.
+//!
+//! A graph describes; nothing here runs it. Protocol messages stop at `convert`, `import` and `export`.
+
+mod constant;
+pub mod convert;
+mod export;
+pub mod function;
+pub mod gradients;
+mod graph;
+mod import;
+mod infer;
+pub mod names;
+mod node;
+mod order;
+
+pub use export::ExportOptions;
+pub use graph::{Graph, NodeRequest};
+pub use import::NodeSpec;
+pub use node::Node;
+pub use order::topological_order;
+pub use thalweg_core::grad::{Arg, NodeId, Output};

@@ -1,0 +1,52 @@
+//! `Node`: one op of a graph with its attrs, inputs and what is known of its outputs.
+
+use smallvec::SmallVec;
+use std::panic::Location;
+use std::sync::Arc;
+use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::error::Error;
+use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::op::Op;
+use thalweg_core::shape::PartialShape;
+use thalweg_core::signature::Port;
+
+#[derive(Clone)]
+pub struct Node {
+    pub name: Arc<str>,
+    pub op: &'static Op,
+    /// All attrs, defaults included.
+    pub attrs: Attrs,
+    pub inputs: SmallVec<[Output; 2]>,
+    /// Nodes that must have run before this one.
+    pub control: SmallVec<[NodeId; 2]>,
+    /// The device asked for, maybe in part; empty: anywhere.
+    pub device: Arc<str>,
+    pub outputs: SmallVec<[Port; 1]>,
+    /// Shapes of the outputs, as far as known.
+    pub shapes: SmallVec<[PartialShape; 1]>,
+    /// Where the program made the node.
+    pub location: Option<&'static Location<'static>>,
+}
+
+impl Node {
+    /// The nodes it is to share a device with (attr `_class`, entries `loc:@name`).
+    pub fn colocated_with(&self) -> impl Iterator<Item = &str> {
+        let list = match self.attrs.get("_class") {
+            Some(Attr::List(items)) => items.as_slice(),
+            _ => &[],
+        };
+        list.iter().filter_map(|a| match a {
+            Attr::Str(s) => std::str::from_utf8(s).ok().and_then(|s| s.strip_prefix("loc:@")),
+            _ => None,
+        })
+    }
+
+    pub fn shape(&self, output: u32) -> PartialShape {
+        self.shapes.get(output as usize).cloned().unwrap_or_default()
+    }
+
+    /// An error that names this node and where it was made.
+    pub fn blame(&self, e: Error) -> Error {
+        e.at_node(&self.name, self.op.name).at(self.location)
+    }
+}

@@ -1,0 +1,104 @@
+//! Matrix products.
+//!
+//! ```
+//! use thalweg_math::gemm::{Epilogue, MatMut, MatRef, gemm};
+//! use thalweg_math::parallel::Serial;
+//!
+//! let (a, b) = ([1.0f32, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
+//! let a = MatRef::row_major(&a, 2, 2)?;
+//! let b = MatRef::row_major(&b, 2, 2)?.t();
+//! let mut c = [0.0; 4];
+//! gemm(&Serial, a, b, MatMut::row_major(&mut c, 2, 2)?, Epilogue::default())?;
+//! assert_eq!(c, [17.0, 23.0, 39.0, 53.0]);
+//! # Ok::<(), thalweg_math::gemm::ShapeError>(())
+//! ```
+//!
+//! `f32` and `f64` have kernels of their own, for each instruction set (`kernel`, driven by
+//! `blocked`; `vector` when a side is a vector). `f16` and `bf16` are computed in `f32` and
+//! rounded once (`narrow`). Integers, which wrap, and complex numbers take a simpler loop
+//! (`plain`). On one machine, a result does not depend on the number of threads.
+
+mod batch;
+mod blocked;
+mod element;
+mod float;
+
+mod kernel;
+mod lanes;
+mod matrix;
+mod narrow;
+mod pack;
+mod plain;
+mod scratch;
+mod vector;
+
+pub use batch::batch_gemm;
+pub use element::GemmElement;
+pub use matrix::{MatMut, MatRef, ShapeError};
+
+use crate::parallel::Parallel;
+
+/// What becomes of a product on its way to C. In the order of the fields; by default, nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Epilogue<'a, T> {
+    /// Adds what C held before.
+    pub accumulate: bool,
+    /// Adds this to every row.
+    pub bias: Option<&'a [T]>,
+    /// Replaces what is less than zero by zero. NaN stays.
+    pub relu: bool,
+}
+
+impl<T> Default for Epilogue<'_, T> {
+    fn default() -> Self {
+        Epilogue { accumulate: false, bias: None, relu: false }
+    }
+}
+
+/// `c = a * b`, and what `epilogue` adds to that.
+///
+/// Sizes may be 0; a product over no terms is zero. It is an error if the sizes do not fit
+/// together, or for `relu` of complex numbers, which have no order.
+pub fn gemm<T: GemmElement>(
+    par: &dyn Parallel,
+    a: MatRef<'_, T>,
+    b: MatRef<'_, T>,
+    c: MatMut<'_, T>,
+    epilogue: Epilogue<'_, T>,
+) -> Result<(), ShapeError> {
+    check(&a, &b, c.rows(), c.cols(), &epilogue)?;
+    if c.rows() > 0 && c.cols() > 0 {
+        T::product(par, a, b, c, epilogue);
+    }
+    Ok(())
+}
+
+fn check<T: GemmElement>(
+    a: &MatRef<'_, T>,
+    b: &MatRef<'_, T>,
+    rows: usize,
+    cols: usize,
+    epilogue: &Epilogue<'_, T>,
+) -> Result<(), ShapeError> {
+    if a.cols() != b.rows() || a.rows() != rows || b.cols() != cols {
+        return Err(ShapeError(format!(
+            "{}x{} times {}x{} is not {rows}x{cols}",
+            a.rows(),
+            a.cols(),
+            b.rows(),
+            b.cols()
+        )));
+    }
+    if let Some(bias) = epilogue.bias
+        && bias.len() != cols
+    {
+        return Err(ShapeError(format!("a bias of {} elements for {cols} columns", bias.len())));
+    }
+    if epilogue.relu && !T::ORDERED {
+        return Err(ShapeError("relu of numbers without an order".into()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,424 @@
+//! The innermost product: a few rows of A times a few vectors' width of B, summed in
+//! registers.
+//!
+//! Written once, over the register type, the number of rows and the number of vectors;
+//! a [`Kernels`] holds the compiled forms for one element type on one instruction set.
+//! Every form adds up an element of C in the same order, so which form computes an
+//! element does not change it.
+
+// Loops here are counted, over constants, so that they unroll and the arrays become registers.
+#![allow(clippy::needless_range_loop)]
+
+use super::lanes::{Lanes, Portable};
+use super::pack::{self, Pack};
+
+/// One call of a kernel: `c = [c +] a * b`, then what the epilogue asks for.
+#[derive(Clone, Copy)]
+pub(super) struct Tile<T> {
+    pub k: usize,
+    pub a: *const T,
+    pub a_row_stride: usize,
+    pub a_col_stride: usize,
+    /// Rows of B: `cols` elements each, or a full width of readable ones if `b_full`.
+    pub b: *const T,
+    pub b_row_stride: usize,
+    pub b_full: bool,
+    /// Where to leave a copy of B as full rows without gaps, zeros after `cols`; or null.
+    pub packed: *mut T,
+    /// Rows of B, full ones, to copy meanwhile, one every [`STEPS`] steps of `k`: how many,
+    /// from where and to where, without gaps.
+    pub ahead_rows: usize,
+    pub ahead: *const T,
+    pub ahead_stride: usize,
+    pub ahead_to: *mut T,
+    pub c: *mut T,
+    pub c_row_stride: usize,
+    /// How many columns of C there are, at most the kernel's width, more than one vector less.
+    pub cols: usize,
+    pub add_to_c: bool,
+    /// `cols` elements added to each row, or null.
+    pub bias: *const T,
+    pub relu: bool,
+}
+
+pub(super) type Kernel<T> = unsafe fn(&Tile<T>);
+
+/// The sum of the products of `k` elements at each of two places.
+pub(super) type Dot<T> = unsafe fn(k: usize, x: *const T, y: *const T) -> T;
+
+/// The kernels of one element type on one instruction set.
+pub(super) struct Kernels<T: 'static> {
+    /// Elements in a vector.
+    pub lanes: usize,
+    /// `forms[v - 1][r - 1]` computes `r` rows by `v` vectors.
+    pub forms: &'static [&'static [Kernel<T>]],
+    /// For matrices of few rows: `wide[r - 1]` computes `r` rows by this many vectors.
+    pub wide: &'static [(usize, Kernel<T>)],
+    pub dot: Dot<T>,
+    pub pack: Pack<T>,
+}
+
+impl<T> Kernels<T> {
+    pub fn max_rows(&self) -> usize {
+        self.forms[0].len()
+    }
+
+    /// The width of the kernels that the rows of a product of `m` rows are given to.
+    pub fn width(&self, m: usize) -> usize {
+        self.wide.get(m - 1).map_or(self.forms.len(), |wide| wide.0) * self.lanes
+    }
+
+    /// How many of `cols` columns to take next, and the kernel for them.
+    pub fn cols(&self, rows: usize, cols: usize) -> usize {
+        let wide = self.width(rows);
+        if cols >= wide { wide } else { cols.min(self.forms.len() * self.lanes) }
+    }
+
+    /// The kernel for `rows` rows and as many columns as `cols` said.
+    pub fn get(&self, rows: usize, cols: usize) -> Kernel<T> {
+        match self.wide.get(rows - 1) {
+            Some(&(vectors, kernel)) if vectors * self.lanes == cols => kernel,
+            _ => self.forms[cols.div_ceil(self.lanes) - 1][rows - 1],
+        }
+    }
+}
+
+/// # Safety
+///
+/// The CPU has the instructions of `V`, and the pointers of the tile are valid for the
+/// extents it states, `c` and `packed` for writing and apart from all else.
+#[inline(always)]
+unsafe fn multiply<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+    // SAFETY: all accesses are inside the extents the caller vouches for.
+    unsafe {
+        let mask = V::mask(t.cols - (N - 1) * V::LEN);
+        let mut sums = [[V::zero(); N]; R];
+        if t.packed.is_null() && t.b_full {
+            sum_full(t, &mut sums);
+        } else {
+            sum_and_pack(t, &mut sums, mask);
+        }
+        finish(t, &mut sums, mask);
+    }
+}
+
+/// Asks for the cache line at an address, which need not be valid.
+#[inline(always)]
+fn prefetch<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: part of every x86-64 CPU, and allowed at any address.
+    unsafe {
+        use std::arch::x86_64::*;
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
+/// How many rows before it is copied a row of B is asked for.
+const FETCH: usize = 4;
+
+/// Steps of `k` between two looks ahead.
+pub(super) const STEPS: usize = 8;
+
+#[inline(always)]
+unsafe fn sum_full<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>, sums: &mut [[V; N]; R]) {
+    // SAFETY: as in `multiply`.
+    unsafe {
+        let (mut a, mut b) = (t.a, t.b);
+        let (mut ahead, mut ahead_to, mut ahead_rows) = (t.ahead, t.ahead_to, t.ahead_rows);
+        let mut c = t.c as *const V::Elem;
+        let mut left = t.k;
+        while left > 0 {
+            if left <= R * STEPS {
+                // Soon done: have the rows of C near, one by one.
+                for v in 0..N {
+                    prefetch(c.wrapping_add(v * V::LEN));
+                }
+                prefetch(c.wrapping_add(t.cols - 1));
+                c = c.wrapping_add(t.c_row_stride);
+            }
+            if ahead_rows > 0 {
+                for v in 0..N {
+                    prefetch(ahead.wrapping_add(FETCH * t.ahead_stride + v * V::LEN));
+                    V::load(ahead.add(v * V::LEN)).store(ahead_to.add(v * V::LEN));
+                }
+                ahead = ahead.wrapping_add(t.ahead_stride);
+                ahead_to = ahead_to.wrapping_add(N * V::LEN);
+                ahead_rows -= 1;
+            }
+            let steps = left.min(STEPS);
+            left -= steps;
+            for _ in 0..steps {
+                let mut row = [V::zero(); N];
+                for v in 0..N {
+                    row[v] = V::load(b.add(v * V::LEN));
+                }
+                add_products(a, t.a_row_stride, &row, sums);
+                a = a.wrapping_add(t.a_col_stride);
+                b = b.wrapping_add(t.b_row_stride);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize>(
+    t: &Tile<V::Elem>,
+    sums: &mut [[V; N]; R],
+    mask: V::Mask,
+) {
+    // SAFETY: as in `multiply`.
+    unsafe {
+        let (mut a, mut b, mut packed) = (t.a, t.b, t.packed);
+        for _ in 0..t.k {
+            for v in 0..N {
+                prefetch(b.wrapping_add(16 * t.b_row_stride + v * V::LEN));
+            }
+            let mut row = [V::zero(); N];
+            for v in 0..N - 1 {
+                row[v] = V::load(b.add(v * V::LEN));
+            }
+            row[N - 1] = V::load_masked(b.add((N - 1) * V::LEN), mask);
+            if !packed.is_null() {
+                for v in 0..N {
+                    row[v].store(packed.add(v * V::LEN));
+                }
+                packed = packed.wrapping_add(N * V::LEN);
+            }
+            add_products(a, t.a_row_stride, &row, sums);
+            a = a.wrapping_add(t.a_col_stride);
+            b = b.wrapping_add(t.b_row_stride);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn add_products<V: Lanes, const R: usize, const N: usize>(
+    a: *const V::Elem,
+    stride: usize,
+    row: &[V; N],
+    sums: &mut [[V; N]; R],
+) {
+    for r in 0..R {
+        // SAFETY: as in `multiply`.
+        unsafe {
+            let x = V::splat(a.add(r * stride));
+            for v in 0..N {
+                sums[r][v] = sums[r][v].add_product(x, row[v]);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn finish<V: Lanes, const R: usize, const N: usize>(
+    t: &Tile<V::Elem>,
+    sums: &mut [[V; N]; R],
+    mask: V::Mask,
+) {
+    // SAFETY: as in `multiply`.
+    unsafe {
+        for r in 0..R {
+            let c = t.c.add(r * t.c_row_stride);
+            for v in 0..N {
+                let (at, last) = (v * V::LEN, v == N - 1);
+                let get = |from| if last { V::load_masked(from, mask) } else { V::load(from) };
+                let mut x = sums[r][v];
+                if t.add_to_c {
+                    x = x.add(get(c.add(at)));
+                }
+                if !t.bias.is_null() {
+                    x = x.add(get(t.bias.add(at)));
+                }
+                if t.relu {
+                    x = x.relu();
+                }
+                if last { x.store_masked(c.add(at), mask) } else { x.store(c.add(at)) }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn dot<V: Lanes>(k: usize, x: *const V::Elem, y: *const V::Elem) -> V::Elem
+where
+    V::Elem: std::ops::AddAssign,
+{
+    const SUMS: usize = 8;
+    // SAFETY: offsets stay below `k`.
+    unsafe {
+        let mut sums = [V::zero(); SUMS];
+        let mut at = 0;
+        while at + SUMS * V::LEN <= k {
+            for sum in &mut sums {
+                *sum = sum.add_product(V::load(x.add(at)), V::load(y.add(at)));
+                at += V::LEN;
+            }
+        }
+        while at < k {
+            let mask = V::mask((k - at).min(V::LEN));
+            let (x, y) = (V::load_masked(x.add(at), mask), V::load_masked(y.add(at), mask));
+            sums[0] = sums[0].add_product(x, y);
+            at += V::LEN;
+        }
+        let [a, b, c, d, e, f, g, h] = sums;
+        a.add(b).add(c.add(d)).add(e.add(f).add(g.add(h))).sum()
+    }
+}
+
+/// Lists the compiled forms: `forms!(wrapper, Vector, [vectors], [rows])`.
+macro_rules! forms {
+    ($wrap:ident, $vector:ty, [$($n:literal),*], $rows:tt) => {
+        &[$(forms!(@rows $wrap, $vector, $n, $rows)),*]
+    };
+    (@rows $wrap:ident, $vector:ty, $n:literal, [$($r:literal),*]) => {
+        &[$($wrap::<$vector, $r, $n>),*]
+    };
+}
+
+/// Lists the wide forms: `wide!(wrapper, Vector, [rows x vectors])`.
+macro_rules! wide {
+    ($wrap:ident, $vector:ty, [$($r:literal x $n:literal),*]) => {
+        &[$(($n, $wrap::<$vector, $r, $n> as Kernel<<$vector as Lanes>::Elem>)),*]
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::*;
+    use std::arch::x86_64::*;
+
+    #[target_feature(enable = "avx512f")]
+    unsafe fn avx512<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+        // SAFETY: passed on to the caller.
+        unsafe { multiply::<V, R, N>(t) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    unsafe fn dot_avx512<V: Lanes<Elem: std::ops::AddAssign>>(
+        k: usize,
+        x: *const V::Elem,
+        y: *const V::Elem,
+    ) -> V::Elem {
+        // SAFETY: passed on to the caller.
+        unsafe { dot::<V>(k, x, y) }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn avx2<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+        // SAFETY: passed on to the caller.
+        unsafe { multiply::<V, R, N>(t) }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn dot_avx2<V: Lanes<Elem: std::ops::AddAssign>>(
+        k: usize,
+        x: *const V::Elem,
+        y: *const V::Elem,
+    ) -> V::Elem {
+        // SAFETY: passed on to the caller.
+        unsafe { dot::<V>(k, x, y) }
+    }
+
+    // 28 sums, two vectors of B and one element of A fill 31 of 32 registers.
+    pub(super) static F32_AVX512: Kernels<f32> = Kernels {
+        lanes: 16,
+        forms: forms!(avx512, __m512, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        wide: wide!(avx512, __m512, [1 x 8, 2 x 8, 3 x 4, 4 x 4, 5 x 4, 6 x 4]),
+        dot: dot_avx512::<__m512>,
+        pack: pack::avx512::f32,
+    };
+    pub(super) static F64_AVX512: Kernels<f64> = Kernels {
+        lanes: 8,
+        forms: forms!(avx512, __m512d, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        wide: wide!(avx512, __m512d, [1 x 8, 2 x 8, 3 x 4, 4 x 4, 5 x 4, 6 x 4]),
+        dot: dot_avx512::<__m512d>,
+        pack: pack::transposed::<f64>,
+    };
+    // 12 sums, two vectors and one element: 15 of 16 registers.
+    pub(super) static F32_AVX2: Kernels<f32> = Kernels {
+        lanes: 8,
+        forms: forms!(avx2, __m256, [1, 2], [1, 2, 3, 4, 5, 6]),
+        wide: wide!(avx2, __m256, [1 x 8, 2 x 4]),
+        dot: dot_avx2::<__m256>,
+        pack: pack::transposed::<f32>,
+    };
+    pub(super) static F64_AVX2: Kernels<f64> = Kernels {
+        lanes: 4,
+        forms: forms!(avx2, __m256d, [1, 2], [1, 2, 3, 4, 5, 6]),
+        wide: wide!(avx2, __m256d, [1 x 8, 2 x 4]),
+        dot: dot_avx2::<__m256d>,
+        pack: pack::transposed::<f64>,
+    };
+}
+
+unsafe fn plain<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+    // SAFETY: passed on to the caller.
+    unsafe { multiply::<V, R, N>(t) }
+}
+
+static F32_PORTABLE: Kernels<f32> = Kernels {
+    lanes: 4,
+    forms: forms!(plain, Portable<f32, 4>, [1, 2], [1, 2, 3, 4]),
+    wide: wide!(plain, Portable<f32, 4>, [1 x 8]),
+    dot: dot::<Portable<f32, 4>>,
+    pack: pack::transposed::<f32>,
+};
+static F64_PORTABLE: Kernels<f64> = Kernels {
+    lanes: 2,
+    forms: forms!(plain, Portable<f64, 2>, [1, 2], [1, 2, 3, 4]),
+    wide: wide!(plain, Portable<f64, 2>, [1 x 8]),
+    dot: dot::<Portable<f64, 2>>,
+    pack: pack::transposed::<f64>,
+};
+
+/// An element type that has kernels.
+pub(super) trait HasKernels:
+    Copy + Default + PartialOrd + std::ops::Add<Output = Self> + Send + Sync + 'static
+{
+    /// All sets this CPU can run, the best first; for tests.
+    #[cfg(test)]
+    fn sets() -> Vec<&'static Kernels<Self>>;
+
+    /// The best set this CPU can run.
+    fn best() -> &'static Kernels<Self>;
+}
+
+macro_rules! has_kernels {
+    ($elem:ty, $avx512:ident, $avx2:ident, $portable:ident) => {
+        impl HasKernels for $elem {
+            #[cfg(test)]
+            fn sets() -> Vec<&'static Kernels<Self>> {
+                let mut sets = Vec::new();
+                #[cfg(target_arch = "x86_64")]
+                {
+                    if is_x86_feature_detected!("avx512f") {
+                        sets.push(&x86::$avx512);
+                    }
+                    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                        sets.push(&x86::$avx2);
+                    }
+                }
+                sets.push(&$portable);
+                sets
+            }
+
+            fn best() -> &'static Kernels<Self> {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    if is_x86_feature_detected!("avx512f") {
+                        return &x86::$avx512;
+                    }
+                    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+                        return &x86::$avx2;
+                    }
+                }
+                &$portable
+            }
+        }
+    };
+}
+
+has_kernels!(f32, F32_AVX512, F32_AVX2, F32_PORTABLE);
+has_kernels!(f64, F64_AVX512, F64_AVX2, F64_PORTABLE);

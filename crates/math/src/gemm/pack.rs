@@ -1,0 +1,218 @@
+//! Copying blocks into the order the kernels read them.
+
+/// Copies a panel of B whose columns are contiguous (or whose strides are any) to rows of
+/// `width`, a multiple of the vector length, with zeros after `cols`.
+///
+/// Needs `b` readable at all `p * row_stride + j * col_stride` for `p` below `k` and `j`
+/// below `cols`, and `packed` writable for `k * width`.
+pub(super) type Pack<T> = unsafe fn(
+    k: usize,
+    cols: usize,
+    b: *const T,
+    row_stride: usize,
+    col_stride: usize,
+    packed: *mut T,
+    width: usize,
+);
+
+/// [`Pack`], in plain Rust.
+pub(super) unsafe fn transposed<T: Copy + Default>(
+    k: usize,
+    cols: usize,
+    b: *const T,
+    row_stride: usize,
+    col_stride: usize,
+    packed: *mut T,
+    width: usize,
+) {
+    // SAFETY: the extents are the caller's.
+    unsafe {
+        for p in 0..k {
+            let (from, to) = (b.add(p * row_stride), packed.add(p * width));
+            for j in 0..cols {
+                *to.add(j) = *from.add(j * col_stride);
+            }
+            for j in cols..width {
+                *to.add(j) = T::default();
+            }
+        }
+    }
+}
+
+/// A block of A where kernels are to read it.
+#[derive(Clone, Copy)]
+pub(super) struct Block<T> {
+    pub at: *const T,
+    pub row_stride: usize,
+    pub col_stride: usize,
+}
+
+/// The strides of packed rows are odd multiples of this many elements, or nearly: rows a
+/// power of two apart would compete for the same few places in the L1 cache.
+const PAD: usize = 16;
+
+/// Room for a packed block of A.
+pub(super) fn block_room(rows: usize, k: usize) -> usize {
+    (rows * padded(k)).max(k * padded(rows))
+}
+
+fn padded(n: usize) -> usize {
+    n.next_multiple_of(PAD) + PAD
+}
+
+/// Copies a block of A, in the order it lies in.
+///
+/// # Safety
+///
+/// The block is readable for `rows` by `k`, and `packed` writable for [`block_room`].
+pub(super) unsafe fn block<T: Copy>(rows: usize, k: usize, from: Block<T>, packed: *mut T) -> Block<T> {
+    // SAFETY: as above.
+    unsafe {
+        if from.row_stride == 1 {
+            let stride = padded(rows);
+            for p in 0..k {
+                std::ptr::copy_nonoverlapping(from.at.add(p * from.col_stride), packed.add(p * stride), rows);
+            }
+            return Block { at: packed, row_stride: 1, col_stride: stride };
+        }
+        let stride = padded(k);
+        for r in 0..rows {
+            let (from_row, to) = (from.at.add(r * from.row_stride), packed.add(r * stride));
+            if from.col_stride == 1 {
+                std::ptr::copy_nonoverlapping(from_row, to, k);
+            } else {
+                for p in 0..k {
+                    *to.add(p) = *from_row.add(p * from.col_stride);
+                }
+            }
+        }
+        Block { at: packed, row_stride: stride, col_stride: 1 }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod avx512 {
+    use std::arch::x86_64::*;
+
+    /// [`Pack`](super::Pack) that turns squares of 16 by 16 in registers.
+    ///
+    /// # Safety
+    ///
+    /// As for `Pack`, and the CPU has AVX-512F.
+    #[target_feature(enable = "avx512f")]
+    pub unsafe fn f32(
+        k: usize,
+        cols: usize,
+        b: *const f32,
+        row_stride: usize,
+        col_stride: usize,
+        packed: *mut f32,
+        width: usize,
+    ) {
+        // SAFETY: squares lie inside the panel; what is left of it goes the plain way.
+        unsafe {
+            if row_stride != 1 {
+                return super::transposed(k, cols, b, row_stride, col_stride, packed, width);
+            }
+            let k_whole = k / 16 * 16;
+            for j in (0..width).step_by(16) {
+                let count = cols.saturating_sub(j).min(16);
+                let (from, to) = (b.add(j * col_stride), packed.add(j));
+                for p in (0..k_whole).step_by(16) {
+                    square(count, from.add(p), col_stride, to.add(p * width), width);
+                }
+                for p in k_whole..k {
+                    for j in 0..16 {
+                        *to.add(p * width + j) = if j < count { *from.add(p + j * col_stride) } else { 0.0 };
+                    }
+                }
+            }
+        }
+    }
+
+    /// Transposes `count` by 16 to 16 by 16, with zeros for what is missing.
+    #[target_feature(enable = "avx512f")]
+    unsafe fn square(count: usize, from: *const f32, from_stride: usize, to: *mut f32, to_stride: usize) {
+        // SAFETY: `count` rows of 16 on one side and 16 on the other are the caller's.
+        unsafe {
+            // Pairs of rows, then fours, interleaved within each quarter of a register.
+            let mut fours = [_mm512_setzero_ps(); 16];
+            for g in 0..4 {
+                let row = |i: usize| match 4 * g + i {
+                    r if r < count => _mm512_loadu_ps(from.add(r * from_stride)),
+                    _ => _mm512_setzero_ps(),
+                };
+                let (r0, r1, r2, r3) = (row(0), row(1), row(2), row(3));
+                let (a, b) = (_mm512_unpacklo_ps(r0, r1), _mm512_unpackhi_ps(r0, r1));
+                let (c, d) = (_mm512_unpacklo_ps(r2, r3), _mm512_unpackhi_ps(r2, r3));
+                fours[g] = _mm512_shuffle_ps::<0x44>(a, c);
+                fours[4 + g] = _mm512_shuffle_ps::<0xEE>(a, c);
+                fours[8 + g] = _mm512_shuffle_ps::<0x44>(b, d);
+                fours[12 + g] = _mm512_shuffle_ps::<0xEE>(b, d);
+            }
+            // fours[4 * i + g] holds columns i, i + 4, i + 8, i + 12 of rows 4g to 4g + 3.
+            for i in 0..4 {
+                let [a, b, c, d] = [fours[4 * i], fours[4 * i + 1], fours[4 * i + 2], fours[4 * i + 3]];
+                let (ab_low, cd_low) =
+                    (_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0x88>(c, d));
+                let (ab_high, cd_high) =
+                    (_mm512_shuffle_f32x4::<0xDD>(a, b), _mm512_shuffle_f32x4::<0xDD>(c, d));
+                let put = |col: usize, x| _mm512_storeu_ps(to.add(col * to_stride), x);
+                put(i, _mm512_shuffle_f32x4::<0x88>(ab_low, cd_low));
+                put(i + 8, _mm512_shuffle_f32x4::<0xDD>(ab_low, cd_low));
+                put(i + 4, _mm512_shuffle_f32x4::<0x88>(ab_high, cd_high));
+                put(i + 12, _mm512_shuffle_f32x4::<0xDD>(ab_high, cd_high));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pack: Pack<f32>) {
+        for (k, cols, width) in [(1, 1, 16), (16, 16, 16), (37, 32, 32), (50, 19, 32), (64, 5, 16)] {
+            for (row_stride, col_stride) in [(1, k + 3), (2, 2 * k + 1), (cols + 1, 1)] {
+                let b: Vec<f32> = (0..k * row_stride + cols * col_stride).map(|i| i as f32).collect();
+                let mut packed = vec![f32::NAN; k * width];
+                // SAFETY: the vectors cover the extents.
+                unsafe { pack(k, cols, b.as_ptr(), row_stride, col_stride, packed.as_mut_ptr(), width) };
+                for (i, &x) in packed.iter().enumerate() {
+                    let (p, j) = (i / width, i % width);
+                    let expected = if j < cols { b[p * row_stride + j * col_stride] } else { 0.0 };
+                    assert_eq!(
+                        x, expected,
+                        "{p} {j} of {k} {cols} {width}, strides {row_stride} {col_stride}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn panels_are_transposed() {
+        check(transposed::<f32>);
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f") {
+            check(avx512::f32);
+        }
+    }
+
+    #[test]
+    fn blocks_keep_their_elements() {
+        let (rows, k) = (5, 7);
+        for (row_stride, col_stride) in [(k, 1), (1, rows), (2 * k, 2)] {
+            let a: Vec<i32> = (0..100).collect();
+            let mut room = vec![0; block_room(rows, k)];
+            let from = Block { at: a.as_ptr(), row_stride, col_stride };
+            // SAFETY: the vectors cover the extents.
+            let to = unsafe { block(rows, k, from, room.as_mut_ptr()) };
+            for (r, p) in (0..rows).flat_map(|r| (0..k).map(move |p| (r, p))) {
+                // SAFETY: as above.
+                let x = unsafe { *to.at.add(r * to.row_stride + p * to.col_stride) };
+                assert_eq!(x, a[r * row_stride + p * col_stride]);
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Softmax against plain loops in f64.
+
+use half::{bf16, f16};
+use thalweg_math::parallel::Serial;
+use thalweg_math::pool::Pool;
+use thalweg_math::random::{Normal, Philox, fill};
+use thalweg_math::reduce::Element;
+use thalweg_math::softmax::{Float, log_softmax, softmax};
+
+fn check<T: Element<Acc: Float> + Into<f64> + PartialEq>(of: fn(f64) -> T, tolerance: f64) {
+    let pool = Pool::new(3).unwrap();
+    for [rows, width] in [[1, 1], [3, 7], [1000, 10], [5, 33], [40, 1000], [2, 10_001]] {
+        let mut normals = vec![0f64; rows * width];
+        fill(&Serial, &Normal::default(), Philox::new(5, 6), &mut normals);
+        let x: Vec<T> = normals.iter().map(|&x| of(5.0 * x + 300.0)).collect();
+        let (mut soft, mut logs) = (x.clone(), x.clone());
+        softmax(&*pool, width, &x, &mut soft);
+        log_softmax(&*pool, width, &x, &mut logs);
+        let mut serial = x.clone();
+        softmax(&Serial, width, &x, &mut serial);
+        assert!(serial == soft);
+        for row in 0..rows {
+            let of_row = |values: &[T]| -> Vec<f64> {
+                values[row * width..(row + 1) * width].iter().map(|&x| x.into()).collect()
+            };
+            let (x, soft, logs) = (of_row(&x), of_row(&soft), of_row(&logs));
+            let max = x.iter().copied().fold(f64::MIN, f64::max);
+            let sum: f64 = x.iter().map(|x| (x - max).exp()).sum();
+            for ((x, soft), log) in x.iter().zip(&soft).zip(&logs) {
+                let exact = x - max - sum.ln();
+                // The smallest f16 is 6e-8.
+                let slack = if tolerance > 1e-4 { 3.1e-8 } else { 0.0 };
+                assert!((soft - exact.exp()).abs() <= tolerance * exact.exp() + slack);
+                assert!((log - exact).abs() <= tolerance * (1.0 + exact.abs()));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_type() {
+    check(|x| x, 1e-14);
+    check(|x| x as f32, 1e-6);
+    check(f16::from_f64, 1e-3);
+    check(bf16::from_f64, 8e-3);
+}
+
+#[test]
+fn special_values() {
+    let inf = f32::INFINITY;
+    let mut out = [0f32; 3];
+    softmax(&Serial, 3, &[0.0, -inf, 0.0], &mut out);
+    assert_eq!(out, [0.5, 0.0, 0.5]);
+    log_softmax(&Serial, 3, &[1e30, -1e30, -inf], &mut out);
+    assert_eq!(out, [0.0, -1e30 - 1e30, -inf]);
+    for x in [[0.0, f32::NAN, 1.0], [inf, 0.0, 0.0], [-inf; 3]] {
+        softmax(&Serial, 3, &x, &mut out);
+        assert!(out.iter().all(|x| x.is_nan()), "{x:?}: {out:?}");
+    }
+    softmax::<f32>(&Serial, 0, &[], &mut []);
+}

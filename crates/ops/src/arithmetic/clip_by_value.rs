@@ -1,0 +1,70 @@
+//! `ClipByValue`: values brought between two bounds.
+
+use crate::elementwise::for_chunks;
+use crate::prelude::*;
+
+pub static CLIP_BY_VALUE: Op = Op {
+    name: "ClipByValue",
+    doc: "t, with what is below clip_value_min or above clip_value_max set to it; each bound is a scalar or shaped as t.",
+    inputs: &["t: T", "clip_value_min: T", "clip_value_max: T"],
+    outputs: &["output: T"],
+    attrs: &["T: numbertype"],
+    shape: same_as_input,
+    grad: Rule(grad),
+    kernels: cpu!(run: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+    cases: |r| {
+        vec![
+            Case::new(vec![r.tensor(&[2, 3]), r.range(&[], -1.0, -0.5), r.range(&[], 0.5, 1.0)]),
+            Case::new(vec![r.tensor(&[5]), r.range(&[5], -1.0, -0.5), r.range(&[5], 0.5, 1.0)]),
+        ]
+    },
+    ..Op::PURE
+};
+
+/// What flows back goes to t inside the bounds, and to the bound that was taken outside of them.
+fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
+    let (x, low, high, dy) = (g.x[0], g.x[1], g.x[2], g.dy()?);
+    let zeros = g.unary("ZerosLike", dy)?;
+    let (under, over) = (g.binary("Less", x, low)?, g.binary("Greater", x, high)?);
+    let outside = g.binary("LogicalOr", under, over)?;
+    let dx = g.op("SelectV2", [outside.into(), zeros.into(), dy.into()], &[])?;
+    let at_low = g.op("SelectV2", [under.into(), dy.into(), zeros.into()], &[])?;
+    let at_high = g.op("SelectV2", [over.into(), dy.into(), zeros.into()], &[])?;
+    let low = crate::gradients::sum_to_shape_of(g, at_low, low, x)?;
+    let high = crate::gradients::sum_to_shape_of(g, at_high, high, x)?;
+    Ok(vec![dx.into(), low.into(), high.into()])
+}
+
+fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    let shape = c.shape(0)?.clone();
+    for i in [1, 2] {
+        let s = c.shape(i)?;
+        if *s != shape && s.elements() != 1 {
+            return Err(invalid!(
+                "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. \
+                 input shape: {shape}, input {i} has {s}"
+            ));
+        }
+    }
+    let par = c.par();
+    let mut out = match c.reuse(0, T::DTYPE, &shape) {
+        Some(t) => t,
+        None => Tensor::from_slice(shape, c.slice::<T>(0)?)?,
+    };
+    let (low, high) = (c.slice::<T>(1)?, c.slice::<T>(2)?);
+    for_chunks(par, out.as_mut_slice::<T>()?, &|r, out| match (low, high) {
+        ([low], [high]) => out.iter_mut().for_each(|x| *x = clip(*x, *low, *high)),
+        _ => {
+            for (x, i) in out.iter_mut().zip(r) {
+                let pick = |bound: &[T]| if bound.len() == 1 { bound[0] } else { bound[i] };
+                *x = clip(*x, pick(low), pick(high));
+            }
+        }
+    });
+    c.set(0, out);
+    Ok(())
+}
+
+fn clip<T: Real>(x: T, low: T, high: T) -> T {
+    x.smaller(high).larger(low)
+}

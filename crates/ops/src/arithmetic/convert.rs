@@ -1,0 +1,179 @@
+//! Loops that convert a run of elements of one type to another, for all pairs of types.
+//!
+//! Where a float does not fit an integer type the result is what an x86 processor gives: for int32 and int64 the least
+//! value, for narrower types and uint32 the low bits of the next wider conversion, for uint64 2^63. (TensorFlow's own
+//! vector loops saturate some of these, so there the result depends on the place in the tensor; here it does not.)
+
+use crate::prelude::*;
+use bytemuck::{Pod, Zeroable, cast_slice, cast_slice_mut};
+
+pub type Loop = fn(&[u8], &mut [u8]);
+
+/// The loop from one type to another, both plain and not quantized.
+pub fn loop_for(from: DataType, to: DataType) -> Option<Loop> {
+    match from {
+        DataType::Float => loop_from::<f32>(to),
+        DataType::Double => loop_from::<f64>(to),
+        DataType::Half => loop_from::<f16>(to),
+        DataType::Bfloat16 => loop_from::<bf16>(to),
+        DataType::Int8 => loop_from::<i8>(to),
+        DataType::Int16 => loop_from::<i16>(to),
+        DataType::Int32 => loop_from::<i32>(to),
+        DataType::Int64 => loop_from::<i64>(to),
+        DataType::Uint8 => loop_from::<u8>(to),
+        DataType::Uint16 => loop_from::<u16>(to),
+        DataType::Uint32 => loop_from::<u32>(to),
+        DataType::Uint64 => loop_from::<u64>(to),
+        DataType::Complex64 => loop_from::<Complex32>(to),
+        DataType::Complex128 => loop_from::<ComplexDouble>(to),
+        DataType::Bool => loop_from::<Truth>(to),
+        _ => None,
+    }
+}
+
+fn loop_from<S: Convert>(to: DataType) -> Option<Loop> {
+    Some(match to {
+        DataType::Float => run::<S, f32>,
+        DataType::Double => run::<S, f64>,
+        DataType::Half => run::<S, f16>,
+        DataType::Bfloat16 => run::<S, bf16>,
+        DataType::Int8 => run::<S, i8>,
+        DataType::Int16 => run::<S, i16>,
+        DataType::Int32 => run::<S, i32>,
+        DataType::Int64 => run::<S, i64>,
+        DataType::Uint8 => run::<S, u8>,
+        DataType::Uint16 => run::<S, u16>,
+        DataType::Uint32 => run::<S, u32>,
+        DataType::Uint64 => run::<S, u64>,
+        DataType::Complex64 => run::<S, Complex32>,
+        DataType::Complex128 => run::<S, ComplexDouble>,
+        DataType::Bool => run::<S, Truth>,
+        _ => return None,
+    })
+}
+
+fn run<S: Convert, D: Convert>(from: &[u8], to: &mut [u8]) {
+    for (x, y) in cast_slice::<u8, S>(from).iter().zip(cast_slice_mut::<u8, D>(to)) {
+        *y = x.to();
+    }
+}
+
+/// Sets bits to 0 that the narrower float type has no place for, so that the conversion does not round.
+pub fn truncate(from: DataType, to: DataType) -> Option<fn(&mut Tensor) -> Result<()>> {
+    match (from, to) {
+        (DataType::Float, DataType::Half) => Some(clear_f32::<13>),
+        (DataType::Float, DataType::Bfloat16) => Some(clear_f32::<16>),
+        (DataType::Double, DataType::Half) => Some(clear_f64::<42>),
+        (DataType::Double, DataType::Bfloat16) => Some(clear_f64::<45>),
+        (DataType::Double, DataType::Float) => Some(clear_f64::<29>),
+        _ => None,
+    }
+}
+
+fn clear_f32<const BITS: u32>(x: &mut Tensor) -> Result<()> {
+    for x in x.as_mut_slice::<f32>()?.iter_mut().filter(|x| !x.is_nan()) {
+        *x = f32::from_bits(x.to_bits() >> BITS << BITS);
+    }
+    Ok(())
+}
+
+fn clear_f64<const BITS: u32>(x: &mut Tensor) -> Result<()> {
+    for x in x.as_mut_slice::<f64>()?.iter_mut().filter(|x| !x.is_nan()) {
+        *x = f64::from_bits(x.to_bits() >> BITS << BITS);
+    }
+    Ok(())
+}
+
+/// A value that converts to others through the widest type of its kind.
+trait Convert: Pod {
+    fn of_f64(v: f64) -> Self;
+    fn of_i64(v: i64) -> Self;
+    fn of_u64(v: u64) -> Self;
+    fn of_complex(v: ComplexDouble) -> Self {
+        Self::of_f64(v.re)
+    }
+    fn to<D: Convert>(self) -> D;
+}
+
+fn to_i32(v: f64) -> i32 {
+    if v > -2147483649.0 && v < 2147483648.0 { v as i32 } else { i32::MIN }
+}
+
+fn to_i64(v: f64) -> i64 {
+    if (-9223372036854775808.0..9223372036854775808.0).contains(&v) { v as i64 } else { i64::MIN }
+}
+
+fn to_u64(v: f64) -> u64 {
+    if (9223372036854775808.0..18446744073709551616.0).contains(&v) { v as u64 } else { to_i64(v) as u64 }
+}
+
+macro_rules! integers {
+    ($($t:ty, $from_float:ident, $wide:ty, $of_wide:ident;)*) => { $(
+        impl Convert for $t {
+            #[inline] fn of_f64(v: f64) -> Self { $from_float(v) as $t }
+            #[inline] fn of_i64(v: i64) -> Self { v as $t }
+            #[inline] fn of_u64(v: u64) -> Self { v as $t }
+            #[inline] fn to<D: Convert>(self) -> D { D::$of_wide(self as $wide) }
+        }
+    )* };
+}
+integers! {
+    i8, to_i32, i64, of_i64;
+    i16, to_i32, i64, of_i64;
+    i32, to_i32, i64, of_i64;
+    i64, to_i64, i64, of_i64;
+    u8, to_i32, i64, of_i64;
+    u16, to_i32, i64, of_i64;
+    u32, to_i64, i64, of_i64;
+    u64, to_u64, u64, of_u64;
+}
+
+macro_rules! floats {
+    ($($t:ty, $via:ty, $down:expr, $up:expr;)*) => { $(
+        impl Convert for $t {
+            #[inline] fn of_f64(v: f64) -> Self { $down(v as $via) }
+            #[inline] fn of_i64(v: i64) -> Self { $down(v as $via) }
+            #[inline] fn of_u64(v: u64) -> Self { $down(v as $via) }
+            #[inline] fn to<D: Convert>(self) -> D { D::of_f64($up(self) as f64) }
+        }
+    )* };
+}
+floats! {
+    f32, f32, |v| v, |v| v;
+    f64, f64, |v| v, |v| v;
+    f16, f32, f16::from_f32, f16::to_f32;
+    bf16, f32, bf16::from_f32, bf16::to_f32;
+}
+
+macro_rules! complexes {
+    ($($t:ty, $part:ty;)*) => { $(
+        impl Convert for $t {
+            #[inline] fn of_f64(v: f64) -> Self { <$t>::new(v as $part, 0.0) }
+            #[inline] fn of_i64(v: i64) -> Self { <$t>::new(v as $part, 0.0) }
+            #[inline] fn of_u64(v: u64) -> Self { <$t>::new(v as $part, 0.0) }
+            #[inline] fn of_complex(v: ComplexDouble) -> Self { <$t>::new(v.re as $part, v.im as $part) }
+            #[inline] fn to<D: Convert>(self) -> D { D::of_complex(ComplexDouble::new(self.re as f64, self.im as f64)) }
+        }
+    )* };
+}
+complexes! { Complex32, f32; ComplexDouble, f64; }
+
+/// A bool as tensors hold it: one byte, 0 or 1.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(transparent)]
+struct Truth(u8);
+
+impl Convert for Truth {
+    fn of_f64(v: f64) -> Self {
+        Truth((v != 0.0) as u8)
+    }
+    fn of_i64(v: i64) -> Self {
+        Truth((v != 0) as u8)
+    }
+    fn of_u64(v: u64) -> Self {
+        Truth((v != 0) as u8)
+    }
+    fn to<D: Convert>(self) -> D {
+        D::of_i64(self.0 as i64)
+    }
+}

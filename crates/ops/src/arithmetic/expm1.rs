@@ -1,0 +1,31 @@
+//! `Expm1`: e to the x, less 1, exact near 0.
+
+use crate::gradients::{conj_x, times_dy};
+use crate::prelude::*;
+
+pub static EXPM1: Op = Op {
+    name: "Expm1",
+    doc: "exp(x) - 1, elementwise.",
+    inputs: &["x: T"],
+    outputs: &["y: T"],
+    attrs: &["T: {bfloat16, half, float, double, complex64, complex128}"],
+    shape: same_as_input,
+    grad: Rule(grad),
+    kernels: cpu!(run: T in f32, f64, f16, bf16; run_complex: T in Complex32, ComplexDouble),
+    cases: |r| vec![Case::new(vec![r.tensor(&[2, 3])])],
+    ..Op::PURE
+};
+
+fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
+    let x = conj_x(g, 0)?;
+    let slope = g.unary("Exp", x)?;
+    times_dy(g, slope)
+}
+
+fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+    unary(c, |x: T| x.via(f32::exp_m1, f64::exp_m1))
+}
+
+fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
+    unary(c, |x: T| x.map(|z| z.exp() - 1.0))
+}

@@ -1,0 +1,33 @@
+//! `Tan`: the tangent.
+
+use crate::gradients::{conj_x, times_dy};
+use crate::prelude::*;
+
+pub static TAN: Op = Op {
+    name: "Tan",
+    doc: "tan(x), elementwise; x in radians.",
+    inputs: &["x: T"],
+    outputs: &["y: T"],
+    attrs: &["T: {bfloat16, half, float, double, complex64, complex128}"],
+    shape: same_as_input,
+    grad: Rule(grad),
+    kernels: cpu!(run: T in f32, f64, f16, bf16; run_complex: T in Complex32, ComplexDouble),
+    cases: |r| vec![Case::new(vec![r.range(&[2, 3], -1.2, 1.2)])],
+    ..Op::PURE
+};
+
+fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
+    let x = conj_x(g, 0)?;
+    let cos = g.unary("Cos", x)?;
+    let secant = g.unary("Reciprocal", cos)?;
+    let slope = g.unary("Square", secant)?;
+    times_dy(g, slope)
+}
+
+fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+    unary(c, |x: T| x.via(f32::tan, f64::tan))
+}
+
+fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
+    unary(c, |x: T| x.map(|z| z.tan()))
+}

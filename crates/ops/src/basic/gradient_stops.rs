@@ -1,0 +1,20 @@
+//! `StopGradient`, `PreventGradient`: their input, with a word on gradients.
+
+use super::identity::IDENTITY;
+use crate::prelude::*;
+
+pub static STOP_GRADIENT: Op = Op {
+    name: "StopGradient",
+    doc: "The input; gradients do not flow back through it.",
+    grad: Stops,
+    ..IDENTITY
+};
+
+pub static PREVENT_GRADIENT: Op = Op {
+    name: "PreventGradient",
+    doc: "The input; asking for a gradient through it is an error.",
+    attrs: &["T: type", "message: string = ''"],
+    grad: Rule(|g| Err(invalid!("Gradient explicitly disabled. Reason: {}", g.attrs.str("message")?))),
+    cases: |_| Vec::new(),
+    ..IDENTITY
+};

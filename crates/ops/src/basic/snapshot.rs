@@ -1,0 +1,29 @@
+//! `Snapshot`, `DeepCopy`: a copy of the input.
+
+use super::identity::IDENTITY;
+use crate::prelude::*;
+
+pub static SNAPSHOT: Op = Op { name: "Snapshot", doc: "A copy of the input.", ..IDENTITY };
+
+pub static DEEP_COPY: Op = Op {
+    name: "DeepCopy",
+    doc: "A copy of the input in memory of its own.",
+    inputs: &["x: T"],
+    outputs: &["y: T"],
+    attrs: &["T: type"],
+    shape: same_as_input,
+    grad: Missing,
+    kernels: cpu!(run),
+    cases: |r| vec![Case::new(vec![r.tensor(&[2, 3])])],
+    ..Op::STATEFUL
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let mut x = c.take(0)?;
+    // Asking to write is what parts shared memory. Objects are values: sharing them cannot be seen.
+    if x.dtype().is_plain() {
+        x.bytes_mut()?;
+    }
+    c.set(0, x);
+    Ok(())
+}

@@ -1,0 +1,22 @@
+//! Calls of functions, and the control flow made of them. Graph passes inline these calls, or turn them into the
+//! primitives of `control`; what is left runs the function through the step.
+
+mod argument;
+mod branch;
+mod call;
+mod while_;
+
+use thalweg_core::op::Op;
+
+pub static OPS: &[&Op] = &[
+    &argument::ARG,
+    &argument::RETVAL,
+    &call::PARTITIONED_CALL,
+    &call::STATEFUL_PARTITIONED_CALL,
+    &branch::IF,
+    &branch::STATELESS_IF,
+    &branch::CASE,
+    &branch::STATELESS_CASE,
+    &while_::WHILE,
+    &while_::STATELESS_WHILE,
+];

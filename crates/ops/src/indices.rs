@@ -1,0 +1,101 @@
+//! Index tensors: read, checked, and turned into positions.
+
+use crate::prelude::*;
+
+/// Marks an index that is to be left out.
+pub const NOWHERE: usize = usize::MAX;
+
+/// The indices as positions; each must be in [0, limit).
+pub fn positions(indices: &Tensor, limit: usize) -> Result<Vec<usize>> {
+    let values = indices.to_i64s()?;
+    match values.iter().position(|v| *v < 0 || *v as usize >= limit) {
+        None => Ok(values.iter().map(|v| *v as usize).collect()),
+        Some(i) => Err(invalid!(
+            "indices{} = {} is not in [0, {limit})",
+            coordinates_text(i, indices.shape()),
+            values[i]
+        )),
+    }
+}
+
+/// `[1,2]` for an element of a tensor; nothing for a scalar.
+pub fn coordinates_text(mut i: usize, shape: &[usize]) -> String {
+    let mut at: Vec<String> = shape
+        .iter()
+        .rev()
+        .map(|n| {
+            let here = i % (*n).max(1);
+            i /= (*n).max(1);
+            here.to_string()
+        })
+        .collect();
+    at.reverse();
+    if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) }
+}
+
+/// What becomes of an index that points outside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum BadIndices {
+    Error,
+    Ignore,
+}
+
+impl BadIndices {
+    /// From attr `bad_indices_policy`.
+    pub fn of(attrs: &Attrs) -> Result<BadIndices> {
+        match attrs.str("bad_indices_policy")? {
+            "" | "DEFAULT" | "ERROR" => Ok(BadIndices::Error),
+            "IGNORE" => Ok(BadIndices::Ignore),
+            other => Err(invalid!("bad_indices_policy must be DEFAULT, ERROR or IGNORE, got '{other}'")),
+        }
+    }
+}
+
+/// Indices whose innermost dimension addresses the outer dimensions of a tensor, down to runs of its elements.
+pub struct NdIndices {
+    /// Which run each index means; `NOWHERE` if outside and ignored.
+    pub places: Vec<usize>,
+    /// How many runs the tensor has, and elements in each.
+    pub runs: usize,
+    pub run: usize,
+    /// Dimensions that an index addresses.
+    pub depth: usize,
+    /// Shape of the indices without the innermost dimension.
+    pub outer: Shape,
+}
+
+impl NdIndices {
+    /// `what` names the tensor addressed in error texts.
+    pub fn new(indices: &Tensor, shape: &Shape, bad: BadIndices, what: &str) -> Result<NdIndices> {
+        let Some((&depth, outer)) = indices.shape().split_last() else {
+            return Err(invalid!("indices must be at least a vector, got shape {}", indices.shape()));
+        };
+        if depth > shape.rank() {
+            return Err(invalid!(
+                "index innermost dimension length must be <= {what} rank; saw: {depth} vs. {}",
+                shape.rank()
+            ));
+        }
+        let (addressed, rest) = shape.split_at(depth);
+        let outer = Shape::new(outer)?;
+        let values = indices.to_i64s()?;
+        let mut places = Vec::with_capacity(outer.elements());
+        for i in 0..outer.elements() {
+            let index = &values[i * depth..(i + 1) * depth];
+            let inside = index.iter().zip(addressed).all(|(v, n)| *v >= 0 && (*v as usize) < *n);
+            places.push(match (inside, bad) {
+                (true, _) => index.iter().zip(addressed).fold(0, |at, (v, n)| at * n + *v as usize),
+                (false, BadIndices::Ignore) => NOWHERE,
+                (false, BadIndices::Error) => {
+                    let index: Vec<String> = index.iter().map(i64::to_string).collect();
+                    return Err(invalid!(
+                        "indices{} = [{}] does not index into {what} shape {shape}",
+                        coordinates_text(i, &outer),
+                        index.join(", ")
+                    ));
+                }
+            });
+        }
+        Ok(NdIndices { places, runs: addressed.iter().product(), run: rest.iter().product(), depth, outer })
+    }
+}

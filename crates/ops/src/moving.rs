@@ -1,0 +1,276 @@
+//! Moving elements without looking at them: one mechanism for all types, plain or not.
+//!
+//! A plain element moves as a word of its size, an object (string, handle, variant) by cloning. `Block` copies a box of
+//! elements between two layouts; `Gather` and `Scatter` copy runs picked by index.
+
+use crate::elementwise::{GRAIN, for_chunks_of};
+use crate::prelude::*;
+use smallvec::SmallVec;
+use thalweg_core::resource::ResourceHandle;
+use thalweg_math::parallel::Parallel;
+
+/// A way of moving elements, written once for elements of all kinds.
+pub trait Motion {
+    fn run<C: Clone + Send + Sync>(&self, from: &[C], to: &mut [C]);
+}
+
+/// Moves elements from one tensor to another of the same type.
+pub fn apply(motion: &impl Motion, from: &Tensor, to: &mut Tensor) -> Result<()> {
+    fn words<W: bytemuck::Pod + Send + Sync>(motion: &impl Motion, from: &[u8], to: &mut [u8]) -> Result<()> {
+        match (bytemuck::try_cast_slice::<u8, W>(from), bytemuck::try_cast_slice_mut::<u8, W>(to)) {
+            (Ok(from), Ok(to)) => {
+                motion.run(from, to);
+                Ok(())
+            }
+            _ => Err(internal("tensor memory is not aligned to its elements")),
+        }
+    }
+    fn objects<O: Object>(motion: &impl Motion, from: &Tensor, to: &mut Tensor) -> Result<()> {
+        motion.run(O::of(from)?, O::of_mut(to)?);
+        Ok(())
+    }
+    if from.dtype() != to.dtype() {
+        return Err(invalid!("cannot move {} elements to a {} tensor", from.dtype(), to.dtype()));
+    }
+    match from.dtype() {
+        DataType::String => objects::<bytes::Bytes>(motion, from, to),
+        DataType::Resource => objects::<ResourceHandle>(motion, from, to),
+        DataType::Variant => objects::<Variant>(motion, from, to),
+        plain => match plain.size() {
+            1 => words::<u8>(motion, from.bytes()?, to.bytes_mut()?),
+            2 => words::<u16>(motion, from.bytes()?, to.bytes_mut()?),
+            4 => words::<u32>(motion, from.bytes()?, to.bytes_mut()?),
+            8 => words::<u64>(motion, from.bytes()?, to.bytes_mut()?),
+            _ => words::<[u64; 2]>(motion, from.bytes()?, to.bytes_mut()?),
+        },
+    }
+}
+
+/// A box of elements to copy: where it starts in the source and in the target, and dimension by dimension how many
+/// steps there are and how far a step leads in each.
+#[derive(Clone, Default)]
+pub struct Block {
+    from: isize,
+    to: isize,
+    dims: SmallVec<[Steps; 6]>,
+}
+
+#[derive(Clone, Copy)]
+struct Steps {
+    count: usize,
+    from: isize,
+    to: isize,
+}
+
+impl Block {
+    pub fn at(from: usize, to: usize) -> Block {
+        Block { from: from as isize, to: to as isize, dims: SmallVec::new() }
+    }
+
+    /// Adds a dimension inside those there are. Steps may lead backwards, and in the source nowhere (0: repeat).
+    pub fn dim(mut self, count: usize, from: isize, to: isize) -> Block {
+        let mut steps = Steps { count, from, to };
+        if to < 0 && count > 0 {
+            let last = count as isize - 1;
+            self.from += from * last;
+            self.to += to * last;
+            steps = Steps { count, from: -from, to: -to };
+        }
+        match self.dims.last_mut() {
+            _ if count == 1 => {}
+            Some(outer)
+                if outer.from == steps.from * count as isize && outer.to == steps.to * count as isize =>
+            {
+                *outer = Steps { count: outer.count * count, ..steps };
+            }
+            _ => self.dims.push(steps),
+        }
+        self
+    }
+
+    /// Adds the dimensions of a row-major box that is part of row-major arrays of shapes `source` and `target`.
+    pub fn part(mut self, counts: &[usize], source: &Shape, target: &Shape) -> Block {
+        for ((n, s), t) in counts.iter().zip(source.strides()).zip(target.strides()) {
+            self = self.dim(*n, s as isize, t as isize);
+        }
+        self
+    }
+
+    fn elements(&self) -> usize {
+        self.dims.iter().map(|d| d.count).product()
+    }
+
+    /// First and last position touched, for one side.
+    fn span(&self, start: isize, step: impl Fn(&Steps) -> isize) -> (isize, isize) {
+        let reach = |d: &Steps| step(d) * (d.count as isize - 1);
+        let low: isize = self.dims.iter().map(|d| reach(d).min(0)).sum();
+        let high: isize = self.dims.iter().map(|d| reach(d).max(0)).sum();
+        (start + low, start + high)
+    }
+
+    /// Copies the box; positions of the target that it does not reach stay as they are.
+    pub fn copy(&self, par: &dyn Parallel, from: &Tensor, to: &mut Tensor) -> Result<()> {
+        if self.elements() == 0 {
+            return Ok(());
+        }
+        let inside = |(low, high): (isize, isize), n: usize| low >= 0 && (high as usize) < n;
+        if !inside(self.span(self.from, |d| d.from), from.elements())
+            || !inside(self.span(self.to, |d| d.to), to.elements())
+        {
+            return Err(internal("a copy reaches outside of its tensors"));
+        }
+        apply(&BlockCopy { block: self, par }, from, to)
+    }
+
+    /// How to cut the target for threads: the start, length and size of equal pieces, one for each outermost step.
+    fn pieces(&self, target: usize) -> Option<(usize, usize, usize)> {
+        let outer = self.dims.first()?;
+        let (piece, start) = (outer.to as usize, self.to as usize);
+        let base = start - start % piece.max(1);
+        let (_, last) = self.span(self.to, |d| d.to);
+        let inner_last = last as usize - (outer.count - 1) * piece;
+        let length = outer.count.checked_mul(piece)?;
+        (self.elements() > GRAIN && inner_last < base + piece && base + length <= target)
+            .then_some((base, length, piece))
+    }
+}
+
+struct BlockCopy<'a> {
+    block: &'a Block,
+    par: &'a dyn Parallel,
+}
+
+impl Motion for BlockCopy<'_> {
+    fn run<C: Clone + Send + Sync>(&self, from: &[C], to: &mut [C]) {
+        let b = self.block;
+        let Some((base, length, piece)) = b.pieces(to.len()) else {
+            return copy_box(&b.dims, from, b.from, to, b.to);
+        };
+        let (outer, inner) = (b.dims[0], &b.dims[1..]);
+        let grain = (GRAIN / inner.iter().map(|d| d.count).product::<usize>().max(1)).max(1);
+        let first = b.to - base as isize;
+        for_chunks_of(self.par, &mut to[base..base + length], piece, grain, &|range, to| {
+            let here = Steps { count: range.len(), ..outer };
+            let dims: SmallVec<[Steps; 6]> = std::iter::once(here).chain(inner.iter().copied()).collect();
+            copy_box(&dims, from, b.from + outer.from * range.start as isize, to, first);
+        });
+    }
+}
+
+fn copy_box<C: Clone>(dims: &[Steps], from: &[C], mut i: isize, to: &mut [C], mut j: isize) {
+    match dims {
+        [] => to[j as usize] = from[i as usize].clone(),
+        [row] => copy_row(*row, from, i as usize, &mut to[j as usize..]),
+        [outer, inner @ ..] => {
+            for _ in 0..outer.count {
+                copy_box(inner, from, i, to, j);
+                i += outer.from;
+                j += outer.to;
+            }
+        }
+    }
+}
+
+fn copy_row<C: Clone>(row: Steps, from: &[C], i: usize, to: &mut [C]) {
+    match (row.from, row.to) {
+        (1, 1) => to[..row.count].clone_from_slice(&from[i..i + row.count]),
+        (0, 1) => to[..row.count].fill(from[i].clone()),
+        (step, 1) => {
+            let mut i = i as isize;
+            for t in &mut to[..row.count] {
+                *t = from[i as usize].clone();
+                i += step;
+            }
+        }
+        (step, apart) => {
+            let mut i = i as isize;
+            for t in to.iter_mut().step_by(apart.max(1) as usize).take(row.count) {
+                *t = from[i as usize].clone();
+                i += step;
+            }
+        }
+    }
+}
+
+/// Sets all elements to the one of `value`.
+pub fn fill(par: &dyn Parallel, value: &Tensor, to: &mut Tensor) -> Result<()> {
+    let n = to.elements();
+    Block::at(0, 0).dim(n, 0, 1).copy(par, value, to)
+}
+
+/// A tensor of one value throughout; zeros (empty strings, null handles) if none is given.
+pub fn filled(par: &dyn Parallel, dtype: DataType, shape: Shape, value: Option<&Tensor>) -> Result<Tensor> {
+    match value {
+        None => Tensor::zeros(dtype, shape),
+        Some(value) => {
+            let mut t = Tensor::uninit(dtype, shape)?;
+            fill(par, value, &mut t)?;
+            Ok(t)
+        }
+    }
+}
+
+/// Picks runs: the source is `batches * outer` groups of `size` runs of `run` elements; of each group the target has the
+/// runs at `picks`, of which there are as many for each batch. A pick at or past `size` leaves the target as it is.
+pub struct Gather<'a> {
+    pub batches: usize,
+    pub outer: usize,
+    pub size: usize,
+    pub run: usize,
+    pub picks: &'a [usize],
+    pub par: &'a dyn Parallel,
+}
+
+impl Gather<'_> {
+    /// The plain case: runs of a source without groups.
+    pub fn rows<'a>(size: usize, run: usize, picks: &'a [usize], par: &'a dyn Parallel) -> Gather<'a> {
+        Gather { batches: 1, outer: 1, size, run, picks, par }
+    }
+}
+
+impl Motion for Gather<'_> {
+    fn run<C: Clone + Send + Sync>(&self, from: &[C], to: &mut [C]) {
+        if to.is_empty() {
+            return;
+        }
+        let (run, per_batch) = (self.run, self.picks.len() / self.batches.max(1));
+        for_chunks_of(self.par, to, run, GRAIN / run, &|range, to| {
+            let (mut group, mut m) = (range.start / per_batch, range.start % per_batch);
+            for to in to.chunks_exact_mut(run) {
+                let pick = self.picks[group / self.outer * per_batch + m];
+                if pick < self.size {
+                    let at = (group * self.size + pick) * run;
+                    match to {
+                        [one] => *one = from[at].clone(),
+                        many => many.clone_from_slice(&from[at..at + run]),
+                    }
+                }
+                m += 1;
+                if m == per_batch {
+                    (group, m) = (group + 1, 0);
+                }
+            }
+        });
+    }
+}
+
+/// Puts run `i` of the source at run `places[i]` of the target, in order: of several for one place the last stays.
+/// A place past the end is left out.
+pub struct Scatter<'a> {
+    pub run: usize,
+    pub places: &'a [usize],
+    /// The source is a single run, put at every place.
+    pub one_for_all: bool,
+}
+
+impl Motion for Scatter<'_> {
+    fn run<C: Clone + Send + Sync>(&self, from: &[C], to: &mut [C]) {
+        let run = self.run;
+        for (i, place) in self.places.iter().enumerate() {
+            let at = if self.one_for_all { 0 } else { i * run };
+            if let Some(to) = place.checked_mul(run).and_then(|p| to.get_mut(p..)?.get_mut(..run)) {
+                to.clone_from_slice(&from[at..at + run]);
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! `Mean` over axes.
+
+use super::axes::{cases, reduced, reduction, spread_dy};
+use crate::gradients::cast;
+use crate::prelude::*;
+use thalweg_math::reduce;
+
+pub static MEAN: Op = Op {
+    name: "Mean",
+    doc: "The mean over the axes named.",
+    inputs: &["input: T", "reduction_indices: Tidx"],
+    outputs: &["output: T"],
+    attrs: &["keep_dims: bool = false", "T: numbertype", "Tidx: {int32, int64} = DT_INT32"],
+    shape: reduced,
+    grad: Rule(grad),
+    kernels: cpu!(make prepare: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
+    cases,
+    host_inputs: &["reduction_indices"],
+    ..Op::PURE
+};
+
+fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
+    let (x, y) = (g.x[0], g.y[0]);
+    let spread = spread_dy(g)?;
+    let count = match (g.graph.shape(x).elements(), g.graph.shape(y).elements()) {
+        (Some(x), Some(y)) => g.number((x / y.max(1)) as f64, spread)?,
+        _ => {
+            let (size_x, size_y) = (g.unary("Size", x)?, g.unary("Size", y)?);
+            let one = g.number(1.0, size_y)?;
+            let size_y = g.binary("Maximum", size_y, one)?;
+            let count = g.binary("FloorDiv", size_x, size_y)?;
+            cast(g, count, spread)?
+        }
+    };
+    Ok(vec![g.binary("RealDiv", spread, count)?.into(), Grad::None])
+}
+
+fn prepare<T: Element + reduce::Element<Acc: reduce::Number>>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    reduction::<T, _>(node, |plan| reduce::Mean { count: plan.reduced_len() })
+}

@@ -1,0 +1,58 @@
+//! Sums of squares, in double precision.
+
+use crate::prelude::*;
+use thalweg_math::reduce::Reducer;
+
+/// A function of the sum of squares.
+pub struct Squares(pub fn(f64) -> f64);
+
+/// A number with a square that is real.
+pub trait Squared: Number {
+    fn square(self) -> f64;
+}
+
+macro_rules! real {
+    ($($t:ty),*) => { $( impl Squared for $t {
+        #[inline] fn square(self) -> f64 { self.to_f64() * self.to_f64() }
+    } )* };
+}
+real!(f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64);
+
+impl Squared for Complex32 {
+    #[inline]
+    fn square(self) -> f64 {
+        self.re as f64 * self.re as f64 + self.im as f64 * self.im as f64
+    }
+}
+
+impl Squared for ComplexDouble {
+    #[inline]
+    fn square(self) -> f64 {
+        self.norm_sqr()
+    }
+}
+
+impl<T: Squared> Reducer<T> for Squares {
+    type Acc = f64;
+    type Out = T;
+
+    #[inline(always)]
+    fn init(&self) -> f64 {
+        0.0
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: f64, x: T) -> f64 {
+        acc + x.square()
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: f64, b: f64) -> f64 {
+        a + b
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: f64) -> T {
+        T::from_f64((self.0)(acc))
+    }
+}

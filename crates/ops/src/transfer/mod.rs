@@ -1,0 +1,8 @@
+//! `_Send`, `_Recv`: the ends of an edge that was cut between two devices.
+
+mod recv;
+mod send;
+
+use thalweg_core::op::Op;
+
+pub static OPS: &[&Op] = &[&send::SEND, &recv::RECV];

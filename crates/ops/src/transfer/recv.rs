@@ -1,0 +1,38 @@
+//! `_Recv`: the tensor that the sender with the same key gives.
+
+use super::send::Key;
+use crate::prelude::*;
+
+pub static RECV: Op = Op {
+    name: "_Recv",
+    doc: "Receives a tensor from the device that sends it.",
+    outputs: &["tensor: tensor_type"],
+    attrs: &[
+        "tensor_type: type",
+        "tensor_name: string",
+        "send_device: string",
+        "send_device_incarnation: int",
+        "recv_device: string",
+        "client_terminated: bool = false",
+    ],
+    kernels: cpu!(async prepare),
+    class: Class::Recv,
+    ..Op::STATEFUL
+};
+
+struct Recv(Key);
+
+impl AsyncKernel for Recv {
+    fn start(&self, call: AsyncCall, done: Done) {
+        let key = self.0.at(call.frame_iter);
+        let received = move |r: Result<thalweg_core::rendezvous::Parcel>| {
+            // An output that is not set is dead.
+            done(r.map(|p| std::iter::once(p.value.map(Value::Tensor)).collect()))
+        };
+        call.step.rendezvous.recv(&key, Box::new(received));
+    }
+}
+
+fn prepare(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
+    Ok(Arc::new(Recv(Key::of(node)?)))
+}

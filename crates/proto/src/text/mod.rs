@@ -1,0 +1,75 @@
+//! The text form of messages, as TensorFlow prints and reads it (`.pbtxt`).
+//!
+//! Printing follows Python's `text_format.MessageToString` to the letter. Parsing takes all that is legal in
+//! text format: either kind of brackets and quotes, comments, separators, lists, numbers in octal and
+//! hexadecimal, and `Any` written out as the message it holds. Unknown fields, and a second value for a field
+//! that takes one, are errors.
+//!
+//! Both work between text and encoded bytes, guided by tables that the build script makes from the `.proto`
+//! files, so that none of this code is repeated per message type.
+
+mod lex;
+mod parse;
+mod print;
+mod schema;
+
+use std::fmt;
+
+use prost::{Message, Name};
+
+use crate::GraphDef;
+
+/// Nesting deeper than this is refused, as it is in the binary form.
+const MAX_DEPTH: usize = 100;
+
+/// What is wrong with a text, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextError {
+    /// Line of the offending token, from 1.
+    pub line: usize,
+    /// Column of its first character, from 1.
+    pub column: usize,
+    pub message: String,
+}
+
+impl fmt::Display for TextError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.line, self.column, self.message)
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// Parses a message of this crate.
+///
+/// # Panics
+///
+/// If `M` belongs to another crate.
+pub fn parse<M: Message + Name + Default>(text: &str) -> Result<M, TextError> {
+    let wire = parse::parse(schema_of::<M>(), text)?;
+    M::decode(bytes::Bytes::from(wire)).map_err(|e| lex::error(text, text.len(), e.to_string()))
+}
+
+/// Prints a message of this crate.
+///
+/// # Panics
+///
+/// If `M` belongs to another crate.
+pub fn print<M: Message + Name>(message: &M) -> String {
+    print::print(schema_of::<M>(), &message.encode_to_vec())
+}
+
+/// Parses a graph.
+pub fn parse_graph_def(text: &str) -> Result<GraphDef, TextError> {
+    parse(text)
+}
+
+/// Prints a graph.
+pub fn print_graph_def(graph: &GraphDef) -> String {
+    print(graph)
+}
+
+fn schema_of<M: Name>() -> &'static schema::MessageType {
+    let name = M::full_name();
+    schema::message(&name).unwrap_or_else(|| panic!("{name} is not a message of thalweg-proto"))
+}

@@ -1,0 +1,106 @@
+//! `Baton`: state that one thread at a time works on, and a box where all others leave their messages.
+//!
+//! The holder of the baton owns the state without further locking, and runs cheap kernels while it holds it. A thread
+//! that has something to say posts it and offers to take over; if someone holds the baton, that one will read the post.
+
+use crate::sync::{Mutex, lock};
+
+pub struct Baton<S, M> {
+    state: Mutex<S>,
+    inbox: Mutex<Vec<M>>,
+}
+
+impl<S, M> Baton<S, M> {
+    pub fn new(state: S) -> Self {
+        Baton { state: Mutex::new(state), inbox: Mutex::new(Vec::new()) }
+    }
+
+    /// Leaves a message. The caller sees to it that someone calls `drive` afterwards.
+    pub fn post(&self, message: M) {
+        lock(&self.inbox).push(message);
+    }
+
+    /// Works off the messages, unless another thread is at it; that one then works off ours too. `work` is called with
+    /// each batch of messages, first with an empty one if there are none.
+    pub fn drive(&self, mut work: impl FnMut(&mut S, Vec<M>)) {
+        loop {
+            let Ok(mut state) = self.state.try_lock() else { return };
+            loop {
+                let messages = std::mem::take(&mut *lock(&self.inbox));
+                work(&mut state, messages);
+                if lock(&self.inbox).is_empty() {
+                    break;
+                }
+            }
+            drop(state);
+            // Someone may have posted, and failed to get the baton, between our last look and letting go of it.
+            if lock(&self.inbox).is_empty() {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(all(test, feature = "shuttle"))]
+mod shuttle_tests {
+    use super::*;
+    use shuttle::sync::Arc;
+    use shuttle::thread;
+
+    /// Every message is worked off exactly once, by whoever holds the baton, whatever the interleaving.
+    #[test]
+    fn no_message_is_lost() {
+        shuttle::check_random(
+            || {
+                let baton: Arc<Baton<Vec<u32>, u32>> = Arc::new(Baton::new(Vec::new()));
+                let threads: Vec<_> = (0..3)
+                    .map(|t| {
+                        let baton = baton.clone();
+                        thread::spawn(move || {
+                            for i in 0..3 {
+                                baton.post(t * 10 + i);
+                                baton.drive(|seen, messages| seen.extend(messages));
+                            }
+                        })
+                    })
+                    .collect();
+                for t in threads {
+                    t.join().unwrap();
+                }
+                let mut seen = lock(&baton.state).clone();
+                seen.sort_unstable();
+                assert_eq!(seen, [0, 1, 2, 10, 11, 12, 20, 21, 22]);
+            },
+            5000,
+        );
+    }
+
+    /// A message posted from inside the work (a kernel that answers at once) is worked off before `drive` returns.
+    #[test]
+    fn posts_from_within_are_seen() {
+        shuttle::check_random(
+            || {
+                let baton: Arc<Baton<u32, u32>> = Arc::new(Baton::new(0));
+                let other = {
+                    let baton = baton.clone();
+                    thread::spawn(move || {
+                        baton.post(100);
+                        baton.drive(|sum, messages| *sum += messages.iter().sum::<u32>());
+                    })
+                };
+                let mut left = 3;
+                baton.drive(|sum, messages| {
+                    *sum += messages.iter().sum::<u32>();
+                    if left > 0 {
+                        left -= 1;
+                        baton.post(1);
+                    }
+                });
+                other.join().unwrap();
+                baton.drive(|sum, messages| *sum += messages.iter().sum::<u32>());
+                assert_eq!(*lock(&baton.state), 103);
+            },
+            5000,
+        );
+    }
+}

@@ -1,0 +1,28 @@
+//! Executors: what runs a plan.
+//!
+//! `straight` walks a list. The others are the general executor: `state` holds frames and iterations, `propagate` moves values
+//! along edges, `step` runs kernels and decides who works on the state (see `baton`).
+
+mod baton;
+mod call;
+mod propagate;
+mod state;
+mod step;
+mod straight;
+
+pub use call::Run;
+pub use step::GeneralRun;
+
+use crate::trace::Tracer;
+use std::sync::Arc;
+use std::time::Instant;
+use thalweg_core::step::StepContext;
+use thalweg_core::tensor::Tensor;
+
+/// What one run of a plan is given.
+pub struct RunInput {
+    pub feeds: Vec<Tensor>,
+    pub step: Arc<StepContext>,
+    pub deadline: Option<Instant>,
+    pub trace: Option<Arc<Tracer>>,
+}

@@ -1,0 +1,384 @@
+//! One run of a general plan: who runs which kernel where, and when it is over.
+
+use super::RunInput;
+use super::baton::Baton;
+use super::state::{Ready, State};
+use super::straight::settle;
+use crate::plan::{General, GeneralNode, Source};
+use crate::sync::{Condvar, Mutex, lock};
+use smallvec::SmallVec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+use thalweg_core::direct::Runnable;
+use thalweg_core::error::{Error, Result, deadline_exceeded, internal};
+use thalweg_core::invalid;
+use thalweg_core::kernel::{AsyncCall, Input, OpCall, Outputs, Value};
+use thalweg_core::tensor::Tensor;
+
+pub type OnFinish = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
+
+pub struct GeneralRun {
+    plan: Arc<General>,
+    input: RunInput,
+    baton: Baton<State, Completion>,
+    finish: Mutex<Option<OnFinish>>,
+    /// The caller, if it waits: kernels that answer late wake it instead of taking a thread of the pool.
+    caller: Option<Caller>,
+}
+
+#[derive(Default)]
+struct Caller {
+    woken: Mutex<bool>,
+    bell: Condvar,
+}
+
+/// A kernel that ran elsewhere has answered.
+struct Completion {
+    ready: Ready,
+    result: Result<Outputs>,
+}
+
+/// Nodes run between two looks at the clock and the cancellation.
+const CHECK_EVERY: u32 = 64;
+
+impl GeneralRun {
+    /// Runs on the calling thread, which waits for the end.
+    pub fn wait(plan: Arc<General>, input: RunInput) -> Result<Vec<Tensor>> {
+        let result = Arc::new(Mutex::new(None));
+        let deadline = input.deadline;
+        let place = result.clone();
+        let finish: OnFinish = Box::new(move |r| *lock(&place) = Some(r));
+        let run = GeneralRun::new(plan, input, finish, Some(Caller::default()));
+        loop {
+            run.drive();
+            if let Some(r) = lock(&result).take() {
+                return r;
+            }
+            if let Some(caller) = &run.caller {
+                if !caller.wait(deadline) {
+                    let e = deadline_exceeded("the step did not end within its time limit");
+                    run.input.step.cancel.cancel(e.clone());
+                    return Err(e);
+                }
+            }
+        }
+    }
+
+    /// Starts on the calling thread and returns; `finish` is called at the end, from any thread.
+    pub fn start(plan: Arc<General>, input: RunInput, finish: OnFinish) {
+        GeneralRun::new(plan, input, finish, None).drive();
+    }
+
+    fn new(plan: Arc<General>, input: RunInput, finish: OnFinish, caller: Option<Caller>) -> Arc<Self> {
+        let mut state = State::new(&plan);
+        state.ready.extend(plan.roots.iter().rev().map(|n| Ready {
+            node: *n,
+            frame: 0,
+            iteration: 0,
+            dead: false,
+        }));
+        if let Some(i) = state.frame(0).and_then(|f| f.iteration(0)) {
+            i.active = plan.roots.len() as u32;
+        }
+        Arc::new(GeneralRun {
+            plan,
+            input,
+            baton: Baton::new(state),
+            finish: Mutex::new(Some(finish)),
+            caller,
+        })
+    }
+
+    /// Takes the baton if it is free, and works until there is nothing to do but wait.
+    fn drive(self: &Arc<Self>) {
+        self.baton.drive(|state, completions| {
+            for c in completions {
+                state.in_flight -= 1;
+                self.completed(state, c);
+            }
+            self.run_ready(state);
+            if state.in_flight == 0 && state.ready.is_empty() && !state.reported {
+                state.reported = true;
+                let result = self.results(state);
+                let finish = lock(&self.finish).take();
+                if let Some(finish) = finish {
+                    finish(result);
+                }
+                self.wake_caller();
+            }
+        });
+    }
+
+    fn completed(&self, state: &mut State, c: Completion) {
+        match c.result {
+            Ok(outputs) => state.complete(&self.plan, c.ready, outputs),
+            Err(e) => self.fail(state, e),
+        }
+    }
+
+    fn run_ready(self: &Arc<Self>, state: &mut State) {
+        let mut countdown = 0;
+        while let Some(ready) = state.ready.pop() {
+            if state.error.is_some() {
+                state.ready.clear();
+                return;
+            }
+            if countdown == 0 {
+                countdown = CHECK_EVERY;
+                if let Err(e) = self.check() {
+                    return self.fail(state, e);
+                }
+            }
+            countdown -= 1;
+            let result = self.run_one(state, ready);
+            match result {
+                Ok(Some(outputs)) => state.complete(&self.plan, ready, outputs),
+                Ok(None) => state.in_flight += 1,
+                Err(e) => self.fail(state, e),
+            }
+        }
+    }
+
+    /// Runs a ready node. `None`: it has been handed on, and will answer.
+    fn run_one(self: &Arc<Self>, state: &mut State, ready: Ready) -> Result<Option<Outputs>> {
+        let node = &self.plan.nodes[ready.node as usize];
+        if ready.dead && !node.transfers {
+            return Ok(Some(Outputs::new()));
+        }
+        let Some(compute) = &node.compute else { return self.given(node).map(Some) };
+        let others_wait = state.in_flight > 0 || !state.ready.is_empty();
+        let elsewhere = node.expensive && others_wait && self.input.step.device.pool_threads() > 1;
+        match &compute.run {
+            Runnable::Async(kernel) => {
+                let values = self.take_inputs(state, node, ready)?;
+                let frame_iter = self.frame_iter(state, ready);
+                let step = self.input.step.clone();
+                let call = AsyncCall {
+                    inputs: values,
+                    node: compute.node.clone(),
+                    step,
+                    frame_iter,
+                    is_dead: ready.dead,
+                };
+                let run = self.clone();
+                let started = Instant::now();
+                kernel.start(call, Box::new(move |result| run.answered(ready, result, started)));
+                Ok(None)
+            }
+            _ if elsewhere => {
+                let values = self.take_inputs(state, node, ready)?;
+                let frame_iter = self.frame_iter(state, ready);
+                let run = self.clone();
+                self.input.step.device.pool.spawn(Box::new(move || {
+                    let node = &run.plan.nodes[ready.node as usize];
+                    let result = run.compute(node, values, frame_iter, ready);
+                    run.baton.post(Completion { ready, result });
+                    run.drive();
+                }));
+                Ok(None)
+            }
+            _ => {
+                let values = self.take_inputs(state, node, ready)?;
+                let frame_iter = self.frame_iter(state, ready);
+                self.compute(node, values, frame_iter, ready).map(Some)
+            }
+        }
+    }
+
+    fn frame_iter(&self, state: &mut State, ready: Ready) -> (u64, u64) {
+        if ready.frame == 0 {
+            return (0, 0);
+        }
+        (state.frame(ready.frame).map_or(0, |f| f.id), ready.iteration)
+    }
+
+    fn given(&self, node: &GeneralNode) -> Result<Outputs> {
+        let source = node.given.ok_or_else(|| internal("a node without a kernel"))?;
+        Ok(smallvec::smallvec![Some(Value::Tensor(self.fixed(source)?.clone()))])
+    }
+
+    fn fixed(&self, source: Source) -> Result<&Tensor> {
+        match source {
+            Source::Constant(c) => self.plan.constants.get(c as usize),
+            Source::Feed(f) => self.input.feeds.get(f as usize),
+            Source::Entry(_) => None,
+        }
+        .ok_or_else(|| internal("a value is missing"))
+    }
+
+    fn take_inputs(
+        &self,
+        state: &mut State,
+        node: &GeneralNode,
+        ready: Ready,
+    ) -> Result<SmallVec<[Value; 3]>> {
+        let missing = || internal("an input is missing");
+        let mut values = SmallVec::with_capacity(node.inputs.len());
+        for source in &node.inputs {
+            values.push(match source {
+                Source::Entry(e) => {
+                    let iteration = state
+                        .frame(ready.frame)
+                        .and_then(|f| f.iteration(ready.iteration))
+                        .ok_or_else(missing)?;
+                    match iteration.entries[*e as usize].take() {
+                        Some(v) => v,
+                        // A transfer of a dead value still runs, to tell its peer.
+                        None if ready.dead => Value::Tensor(Tensor::scalar(0f32)),
+                        None => return Err(missing()),
+                    }
+                }
+                fixed => Value::Tensor(self.fixed(*fixed)?.clone()),
+            });
+        }
+        Ok(values)
+    }
+
+    fn compute(
+        &self,
+        node: &GeneralNode,
+        values: SmallVec<[Value; 3]>,
+        frame_iter: (u64, u64),
+        ready: Ready,
+    ) -> Result<Outputs> {
+        let Some(compute) = &node.compute else { return Err(internal("a node without a kernel")) };
+        let mut call = OpCall::new(&compute.node, &self.input.step, SmallVec::new());
+        call.frame_iter = frame_iter;
+        call.is_dead = ready.dead;
+        for (i, v) in values.into_iter().enumerate() {
+            let input = match v {
+                Value::Tensor(t) => Input::Owned(t),
+                Value::Ref(r) => Input::Ref(r),
+            };
+            let wants_ref = compute.node.inputs.get(i).is_some_and(|p| p.is_ref);
+            let input = settle(input, wants_ref, &call)?;
+            call.inputs.push(input);
+        }
+        let start = self.input.trace.as_ref().map(|_| Instant::now());
+        let result = catch_unwind(AssertUnwindSafe(|| match &compute.run {
+            Runnable::Plain(run) => run(&mut call),
+            Runnable::Prepared(kernel) => kernel.compute(&mut call),
+            Runnable::Async(_) => Err(internal("a kernel that waits was run in place")),
+        }));
+        if let (Some(trace), Some(start)) = (&self.input.trace, start) {
+            trace.record(&compute.node, start, Instant::now());
+        }
+        match result {
+            Ok(Ok(())) => Ok(call.outputs),
+            Ok(Err(e)) => Err(call.blame(e)),
+            Err(panic) => Err(call.blame(panicked(&*panic))),
+        }
+    }
+
+    /// An async kernel has its answer.
+    fn answered(self: &Arc<Self>, ready: Ready, result: Result<Outputs>, started: Instant) {
+        let node = &self.plan.nodes[ready.node as usize];
+        if let (Some(trace), Some(compute)) = (&self.input.trace, &node.compute) {
+            trace.record(&compute.node, started, Instant::now());
+        }
+        let result = result.map_err(|e| match &node.compute {
+            Some(c) => e.at_node(&c.node.name, c.node.op).at(c.node.location),
+            None => e,
+        });
+        self.baton.post(Completion { ready, result });
+        match &self.caller {
+            Some(_) => self.wake_caller(),
+            None => {
+                let run = self.clone();
+                self.input.step.device.pool.spawn(Box::new(move || run.drive()));
+            }
+        }
+    }
+
+    fn wake_caller(&self) {
+        if let Some(caller) = &self.caller {
+            *lock(&caller.woken) = true;
+            caller.bell.notify_one();
+        }
+    }
+
+    /// Ends the step: what waits is cancelled, what is ready is not begun.
+    fn fail(&self, state: &mut State, e: Error) {
+        state.ready.clear();
+        let first = match &state.error {
+            None => true,
+            Some(old) => old.is_derived() && !e.is_derived(),
+        };
+        if first {
+            state.error = Some(e.clone());
+            self.input.step.rendezvous.abort(e.clone());
+            self.input.step.cancel.cancel(e.derived());
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        if let Some(reason) = self.input.step.cancel.reason() {
+            return Err(reason);
+        }
+        match self.input.deadline {
+            Some(d) if Instant::now() >= d => {
+                Err(deadline_exceeded("the step did not end within its time limit"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn results(&self, state: &mut State) -> Result<Vec<Tensor>> {
+        if let Some(e) = state.error.take() {
+            return Err(e);
+        }
+        for (i, source) in &self.plan.ready_fetches {
+            state.fetched[*i] = Some(Value::Tensor(self.fixed(*source)?.clone()));
+        }
+        let dead =
+            |i: usize| invalid!("Retval[{i}] does not have value: the branch that computes it was not taken");
+        state
+            .fetched
+            .iter_mut()
+            .enumerate()
+            .map(|(i, v)| v.take().ok_or_else(|| dead(i))?.into_tensor())
+            .collect()
+    }
+}
+
+impl Caller {
+    /// Waits to be woken; false once the time is up.
+    fn wait(&self, deadline: Option<Instant>) -> bool {
+        let mut woken = lock(&self.woken);
+        while !*woken {
+            woken = match deadline {
+                None => self.bell.wait(woken).unwrap_or_else(std::sync::PoisonError::into_inner),
+                Some(d) => {
+                    let Some(left) = d.checked_duration_since(Instant::now()).filter(|l| !l.is_zero()) else {
+                        return false;
+                    };
+                    self.bell.wait_timeout(woken, left).unwrap_or_else(std::sync::PoisonError::into_inner).0
+                }
+            };
+        }
+        *woken = false;
+        true
+    }
+}
+
+/// What a caught panic becomes.
+pub fn panicked(payload: &(dyn std::any::Any + Send)) -> Error {
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|s| s.to_string())
+        .or_else(|| payload.downcast_ref::<String>().cloned());
+    internal(format!("the kernel panicked: {}", text.unwrap_or_else(|| "no message".into())))
+}
+
+/// Threads that a step's device has.
+trait PoolThreads {
+    fn pool_threads(&self) -> usize;
+}
+
+impl PoolThreads for thalweg_core::step::DeviceContext {
+    fn pool_threads(&self) -> usize {
+        use thalweg_math::parallel::Parallel;
+        self.pool.threads()
+    }
+}

@@ -1,0 +1,131 @@
+//! Running a straight plan: one node after the other on the calling thread. Kernels may use the pool inside.
+
+use super::RunInput;
+use crate::plan::{Operand, Straight, StraightNode};
+use smallvec::SmallVec;
+use std::time::Instant;
+use thalweg_core::direct::Runnable;
+use thalweg_core::error::{Result, deadline_exceeded, internal};
+use thalweg_core::kernel::{Input, OpCall, Value};
+use thalweg_core::tensor::Tensor;
+
+/// How many nodes run between two looks at the clock.
+const CHECK_EVERY: usize = 64;
+
+type Slots = SmallVec<[Option<Value>; 4]>;
+
+impl Straight {
+    pub fn run(&self, mut input: RunInput) -> Result<Vec<Tensor>> {
+        let mut slots: Slots = SmallVec::with_capacity(self.slots);
+        slots.resize_with(self.slots, || None);
+        for (slot, value) in self.feeds.iter().zip(input.feeds.drain(..)) {
+            if let Some(place) = slot.and_then(|s| slots.get_mut(s as usize)) {
+                *place = Some(Value::Tensor(value));
+            }
+        }
+        if input.trace.is_some() {
+            return self.run_traced(slots, &input);
+        }
+        for chunk in self.nodes.chunks(CHECK_EVERY) {
+            check(&input)?;
+            for node in chunk {
+                self.run_node(node, &mut slots, &input)?;
+            }
+        }
+        self.results(&mut slots)
+    }
+
+    fn run_traced(&self, mut slots: Slots, input: &RunInput) -> Result<Vec<Tensor>> {
+        for node in &self.nodes {
+            check(input)?;
+            let start = Instant::now();
+            self.run_node(node, &mut slots, input)?;
+            if let Some(trace) = &input.trace {
+                trace.record(&node.compute.node, start, Instant::now());
+            }
+        }
+        self.results(&mut slots)
+    }
+
+    #[inline]
+    fn run_node(&self, node: &StraightNode, slots: &mut Slots, input: &RunInput) -> Result<()> {
+        let compute = &node.compute;
+        let mut call = OpCall::new(&compute.node, &input.step, SmallVec::new());
+        for (i, operand) in node.inputs.iter().enumerate() {
+            let value = match *operand {
+                Operand::Constant(c) => match &self.constants[c as usize] {
+                    Value::Tensor(t) => Input::Borrowed(t),
+                    Value::Ref(v) => Input::Ref(v.clone()),
+                },
+                Operand::Take(s) => owned(slots[s as usize].take())?,
+                Operand::Keep(s) => owned(slots.get(s as usize).cloned().flatten())?,
+            };
+            call.inputs.push(if node.has_references {
+                settle(value, compute.node.inputs[i].is_ref, &call)?
+            } else {
+                value
+            });
+        }
+        let result = match &compute.run {
+            Runnable::Plain(run) => run(&mut call),
+            Runnable::Prepared(kernel) => kernel.compute(&mut call),
+            Runnable::Async(_) => Err(internal("a kernel that waits in a straight plan")),
+        };
+        if let Err(e) = result {
+            return Err(call.blame(e));
+        }
+        if call.outputs.len() < node.outputs.len() {
+            return Err(call.blame(internal("did not set all its outputs")));
+        }
+        for (slot, value) in node.outputs.iter().zip(call.outputs.iter_mut()) {
+            if let Some(place) = slots.get_mut(*slot as usize) {
+                *place = value.take();
+            }
+        }
+        Ok(())
+    }
+
+    fn results(&self, slots: &mut Slots) -> Result<Vec<Tensor>> {
+        self.fetches
+            .iter()
+            .map(|f| match *f {
+                Operand::Constant(c) => self.constants[c as usize].clone().into_tensor(),
+                Operand::Take(s) => taken(slots[s as usize].take()),
+                Operand::Keep(s) => taken(slots.get(s as usize).cloned().flatten()),
+            })
+            .collect()
+    }
+}
+
+fn taken(value: Option<Value>) -> Result<Tensor> {
+    value.ok_or_else(|| internal("a value is missing"))?.into_tensor()
+}
+
+#[inline]
+fn owned<'a>(value: Option<Value>) -> Result<Input<'a>> {
+    match value {
+        Some(Value::Tensor(t)) => Ok(Input::Owned(t)),
+        Some(Value::Ref(v)) => Ok(Input::Ref(v)),
+        None => Err(internal("an input is missing")),
+    }
+}
+
+/// A reference stays one only for ops that ask for it; for others it is read now.
+pub fn settle<'a>(value: Input<'a>, wants_ref: bool, call: &OpCall<'_>) -> Result<Input<'a>> {
+    match value {
+        Input::Ref(v) if !wants_ref => v.read().map(Input::Owned).map_err(|e| call.blame(e)),
+        other => Ok(other),
+    }
+}
+
+fn check(input: &RunInput) -> Result<()> {
+    if let Some(reason) = input.step.cancel.reason() {
+        return Err(reason);
+    }
+    match input.deadline {
+        Some(d) if Instant::now() >= d => {
+            Err(deadline_exceeded("the step did not end within its time limit"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,85 @@
+//! Functions called at run time: each is compiled once per set of attrs, and run as a plan of its own within the step.
+
+use crate::executor::{Run, RunInput};
+use crate::passes;
+use crate::plan::{KernelCache, Plan};
+use crate::work::Work;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use thalweg_core::attr::Func;
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
+use thalweg_core::registry::Registry;
+use thalweg_core::resource::lock;
+use thalweg_core::step::{FunctionRunner, OnResults, StepContext};
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::function::Library;
+
+pub struct Functions {
+    registry: Arc<Registry>,
+    library: Library,
+    kernels: Arc<KernelCache>,
+    optimise: bool,
+    plans: Mutex<HashMap<String, Arc<Compiled>>>,
+}
+
+struct Compiled {
+    plan: Arc<Plan>,
+    args: usize,
+}
+
+/// Plans kept; a program has fewer functions than this.
+const MAX_PLANS: usize = 1024;
+
+impl Functions {
+    pub fn new(registry: Arc<Registry>, library: Library, kernels: Arc<KernelCache>, optimise: bool) -> Self {
+        Functions { registry, library, kernels, optimise, plans: Mutex::default() }
+    }
+
+    fn compiled(&self, f: &Func, step: &Arc<StepContext>) -> Result<Arc<Compiled>> {
+        let key = format!("{}@{}{:?}", f.name, step.device.name, f.attrs);
+        if let Some(found) = lock(&self.plans).get(&key) {
+            return Ok(found.clone());
+        }
+        let body = self.library.instantiate(&self.registry, f)?;
+        let feeds: Vec<_> = body.args.iter().map(|a| a.output(0)).collect();
+        // Everything with an effect runs, whether a result needs it or not.
+        let mut targets = body.control.clone();
+        targets.extend(
+            body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !body.args.contains(id)),
+        );
+        let mut work = Work::prune(&body.graph, &|_| 0, &feeds, &body.results, &targets)?;
+        passes::expand(&mut work)?;
+        passes::fold::read_constants(&mut work);
+        if self.optimise {
+            passes::optimise(&mut work, step)?;
+        }
+        let plan = Arc::new(Plan::compile(&work, &step.device.name, &self.kernels)?);
+        let compiled = Arc::new(Compiled { plan, args: feeds.len() });
+        let mut plans = lock(&self.plans);
+        if plans.len() >= MAX_PLANS {
+            plans.clear();
+        }
+        plans.insert(key, compiled.clone());
+        Ok(compiled)
+    }
+}
+
+impl FunctionRunner for Functions {
+    fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
+        let compiled = match self.compiled(f, step) {
+            Ok(c) if c.args == args.len() => c,
+            Ok(c) => {
+                return done(Err(invalid!(
+                    "function '{}' takes {} arguments, got {}",
+                    f.name,
+                    c.args,
+                    args.len()
+                )));
+            }
+            Err(e) => return done(Err(e)),
+        };
+        let input = RunInput { feeds: args, step: step.clone(), deadline: None, trace: None };
+        Run::start(compiled.plan.clone(), input, done);
+    }
+}

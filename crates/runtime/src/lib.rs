@@ -1,0 +1,17 @@
+//! Running graphs: devices, placement, graph passes, partitions, plans, executors, the local session.
+//!
+//! This crate knows no op by what it computes: it runs whatever registry its graphs are made with.
+
+pub mod device;
+pub mod executor;
+mod functions;
+mod partition;
+pub mod passes;
+pub mod placer;
+pub mod plan;
+pub mod session;
+mod sync;
+pub mod trace;
+pub mod work;
+
+pub use session::{Callable, RunMetadata, RunOptions, Session, SessionOptions};

@@ -1,0 +1,278 @@
+//! The program of a fused node: steps over registers, each holding a short run of elements.
+
+use super::tile_of;
+use crate::plan::Compute;
+use crate::work::{Kind, Work, WorkNode};
+use std::collections::HashMap;
+use std::sync::Arc;
+use thalweg_core::direct::{self, Runnable};
+use thalweg_core::dtype::{DataType, Element};
+use thalweg_core::error::{Result, internal};
+use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::kernel::{KernelNode, OpCall};
+use thalweg_core::op::Tile;
+use thalweg_core::shape::Shape;
+use thalweg_core::tensor::Tensor;
+
+/// Elements of a register: a few of them and the tile functions' code fit the first-level cache.
+const TILE: usize = 512;
+
+pub struct Program {
+    dtype: DataType,
+    steps: Vec<Step>,
+    registers: usize,
+    inputs: usize,
+    /// One-element constants, in registers after those of the inputs.
+    constants: Vec<Tensor>,
+    result: u32,
+}
+
+/// One op: reads registers, writes another.
+struct Step {
+    tile: Tile,
+    a: u32,
+    b: u32,
+    out: u32,
+    /// The op by itself, for inputs that the fused loop does not handle.
+    alone: Compute,
+}
+
+/// Lays registers out: inputs, then constants, then results, whose registers are used again after their last use.
+pub struct Builder<'a> {
+    work: &'a Work,
+    inputs: Vec<Output>,
+    constants: Vec<Tensor>,
+    places: HashMap<Output, Place>,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Input(u32),
+    Constant(u32),
+    Step(u32),
+}
+
+impl Builder<'_> {
+    /// The program of a group of nodes, the last one first, and the inputs it takes.
+    pub fn build(work: &Work, group: &[NodeId]) -> Option<(Program, Vec<Output>)> {
+        let dtype = work.node(*group.first()?).outputs.first()?.dtype;
+        let mut b = Builder { work, inputs: Vec::new(), constants: Vec::new(), places: HashMap::new() };
+        let mut parts = Vec::with_capacity(group.len());
+        for id in group.iter().rev() {
+            let node = work.node(*id);
+            let args: Vec<Place> = node.inputs.iter().map(|o| b.place(*o)).collect();
+            let kernel_node = Arc::new(node.kernel_node(&work.registry, "/device:CPU:0").ok()?);
+            let alone =
+                Compute { run: Runnable::make(node.op, &kernel_node, "CPU").ok()?, node: kernel_node };
+            b.places.insert(id.output(0), Place::Step(parts.len() as u32));
+            parts.push((tile_of(node, dtype)?, args, alone));
+        }
+        let (inputs, constants) = (b.inputs, b.constants);
+        let mut program =
+            Program { dtype, steps: Vec::new(), registers: 0, inputs: inputs.len(), constants, result: 0 };
+        program.assign_registers(parts);
+        Some((program, inputs))
+    }
+
+    fn place(&mut self, o: Output) -> Place {
+        if let Some(p) = self.places.get(&o) {
+            return *p;
+        }
+        let p = match &self.work.node(o.node).kind {
+            Kind::Value(t) if t.elements() == 1 && t.rank() == 0 => {
+                self.constants.push(t.clone());
+                Place::Constant(self.constants.len() as u32 - 1)
+            }
+            _ => {
+                self.inputs.push(o);
+                Place::Input(self.inputs.len() as u32 - 1)
+            }
+        };
+        self.places.insert(o, p);
+        p
+    }
+}
+
+impl Program {
+    fn assign_registers(&mut self, parts: Vec<(Tile, Vec<Place>, Compute)>) {
+        let fixed = (self.inputs + self.constants.len()) as u32;
+        let (mut free, mut next) = (Vec::new(), fixed);
+        let mut register_of: Vec<u32> = Vec::with_capacity(parts.len());
+        for (tile, args, alone) in parts {
+            let register = |p: &Place| match *p {
+                Place::Input(i) => i,
+                Place::Constant(c) => self.inputs as u32 + c,
+                Place::Step(s) => register_of[s as usize],
+            };
+            let a = args.first().map_or(0, register);
+            let b = args.get(1).map_or(a, register);
+            let out = free.pop().unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            });
+            // Each result is used once, so its register is free as soon as this step has read it.
+            for p in &args {
+                if let Place::Step(s) = p {
+                    free.push(register_of[*s as usize]);
+                }
+            }
+            register_of.push(out);
+            self.result = out;
+            self.steps.push(Step { tile, a, b, out, alone });
+        }
+        self.registers = next as usize;
+    }
+
+    pub fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// The fused node's kernel.
+    pub fn compute(self: &Arc<Self>, node: &WorkNode) -> Compute {
+        let program = self.clone();
+        let port = thalweg_core::signature::Port { dtype: self.dtype, is_ref: false };
+        let kernel_node = KernelNode {
+            name: node.name.clone(),
+            op: "_Fused",
+            attrs: Default::default(),
+            inputs: vec![port; self.inputs],
+            outputs: node.outputs.to_vec(),
+            args: Vec::new(),
+            device: "/device:CPU:0".into(),
+            location: node.location,
+        };
+        let run = move |c: &mut OpCall<'_>| match program.dtype {
+            DataType::Float => program.run::<f32>(c),
+            DataType::Double => program.run::<f64>(c),
+            other => Err(internal(format!("no fused loops of {other}"))),
+        };
+        Compute { run: Runnable::Prepared(Arc::new(run)), node: Arc::new(kernel_node) }
+    }
+
+    fn run<T: TileNumber>(&self, c: &mut OpCall<'_>) -> Result<()> {
+        let shapes: Vec<&Shape> = (0..self.inputs).map(|i| c.shape(i)).collect::<Result<_>>()?;
+        let Some(shape) = common_shape(&shapes) else { return self.run_alone(c) };
+        if shape.elements() == 1 {
+            let value = self.run_scalar::<T>(c)?;
+            c.set(0, Tensor::full(shape, value)?);
+            return Ok(());
+        }
+        let inputs: Vec<&[T]> = (0..self.inputs).map(|i| c.slice::<T>(i)).collect::<Result<_>>()?;
+        let constants: Vec<T> = self.constants.iter().map(|t| t.to_scalar::<T>()).collect::<Result<_>>()?;
+        let out = Tensor::build(shape, |out: &mut [T]| self.run_tiles(&inputs, &constants, out))?;
+        c.set(0, out);
+        Ok(())
+    }
+
+    fn run_scalar<T: TileNumber>(&self, c: &OpCall<'_>) -> Result<T> {
+        let mut registers = Vec::with_capacity(self.registers);
+        for i in 0..self.inputs {
+            registers.push(c.slice::<T>(i)?[0]);
+        }
+        for t in &self.constants {
+            registers.push(t.as_slice::<T>()?[0]);
+        }
+        registers.resize(self.registers, T::default());
+        for s in &self.steps {
+            let mut y = [T::default()];
+            T::apply(s.tile, &[registers[s.a as usize]], &[registers[s.b as usize]], &mut y);
+            registers[s.out as usize] = y[0];
+        }
+        Ok(registers[self.result as usize])
+    }
+
+    fn run_tiles<T: TileNumber>(&self, inputs: &[&[T]], constants: &[T], out: &mut [T]) {
+        let n = out.len();
+        let tile = TILE.min(n);
+        let mut registers: Vec<Vec<T>> = vec![Vec::new(); self.registers];
+        for (i, input) in inputs.iter().enumerate() {
+            registers[i] = vec![input.first().copied().unwrap_or_default(); tile];
+        }
+        for (i, value) in constants.iter().enumerate() {
+            registers[inputs.len() + i] = vec![*value; tile];
+        }
+        for r in &mut registers[inputs.len() + constants.len()..] {
+            *r = vec![T::default(); tile];
+        }
+        for (at, out) in out.chunks_mut(tile).enumerate() {
+            let (start, len) = (at * tile, out.len());
+            for (i, input) in inputs.iter().enumerate().filter(|(_, x)| x.len() > 1) {
+                registers[i][..len].copy_from_slice(&input[start..start + len]);
+            }
+            for s in &self.steps {
+                // The result register is taken out for the moment, so that the others can be read beside it.
+                let mut y = std::mem::take(&mut registers[s.out as usize]);
+                T::apply(
+                    s.tile,
+                    &registers[s.a as usize][..len],
+                    &registers[s.b as usize][..len],
+                    &mut y[..len],
+                );
+                registers[s.out as usize] = y;
+            }
+            out.copy_from_slice(&registers[self.result as usize][..len]);
+        }
+    }
+
+    /// One op after the other, each with its own kernel: for inputs that broadcast in more ways.
+    fn run_alone(&self, c: &mut OpCall<'_>) -> Result<()> {
+        let mut values: Vec<Option<Tensor>> = vec![None; self.registers];
+        for (i, v) in values.iter_mut().enumerate().take(self.inputs) {
+            *v = Some(c.take(i)?);
+        }
+        for (i, t) in self.constants.iter().enumerate() {
+            values[self.inputs + i] = Some(t.clone());
+        }
+        let missing = || internal("a fused value is missing");
+        for s in &self.steps {
+            let mut args = vec![values[s.a as usize].clone().ok_or_else(missing)?];
+            if s.alone.node.inputs.len() == 2 {
+                args.push(values[s.b as usize].clone().ok_or_else(missing)?);
+            }
+            let outputs = direct::run(&s.alone.run, &s.alone.node, c.step, args)?;
+            let value = outputs.into_iter().next().flatten().ok_or_else(missing)?;
+            values[s.out as usize] = Some(value.into_tensor()?);
+        }
+        let result = values[self.result as usize].take().ok_or_else(missing)?;
+        c.set(0, result);
+        Ok(())
+    }
+}
+
+/// The shape of the result if every input is of that shape or a single element of no higher rank.
+fn common_shape(shapes: &[&Shape]) -> Option<Shape> {
+    let widest = shapes.iter().max_by_key(|s| (s.elements() != 1, s.rank()))?;
+    let fits = |s: &&Shape| s == widest || (s.elements() == 1 && s.rank() <= widest.rank());
+    shapes.iter().all(fits).then(|| (*widest).clone())
+}
+
+/// The types that fused loops compute in.
+trait TileNumber: Element {
+    fn apply(tile: Tile, a: &[Self], b: &[Self], out: &mut [Self]);
+}
+
+impl TileNumber for f32 {
+    #[inline]
+    fn apply(tile: Tile, a: &[f32], b: &[f32], out: &mut [f32]) {
+        match tile {
+            Tile::F32Unary(f) => f(a, out),
+            Tile::F32Binary(f) => f(a, b, out),
+            _ => {}
+        }
+    }
+}
+
+impl TileNumber for f64 {
+    #[inline]
+    fn apply(tile: Tile, a: &[f64], b: &[f64], out: &mut [f64]) {
+        match tile {
+            Tile::F64Unary(f) => f(a, out),
+            Tile::F64Binary(f) => f(a, b, out),
+            _ => {}
+        }
+    }
+}

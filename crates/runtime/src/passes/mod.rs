@@ -1,0 +1,27 @@
+//! Rewrites of a work graph. Each pass is a function of `Work`; switching any of them off changes no result.
+
+pub mod common;
+pub mod fold;
+pub mod fuse;
+pub mod inline;
+pub mod lower;
+
+use crate::work::Work;
+use std::sync::Arc;
+use thalweg_core::error::Result;
+use thalweg_core::step::StepContext;
+
+/// Inlines calls and turns functional control flow into primitives: not an optimisation, but how such nodes run.
+pub fn expand(work: &mut Work) -> Result<()> {
+    inline::expand_calls(work)
+}
+
+/// Makes the graph cheaper to run.
+pub fn optimise(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
+    fold::fold_constants(work, step)?;
+    common::merge_common(work)?;
+    if !work.has_control_flow {
+        fuse::fuse_elementwise(work)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Kernels of the nodes of a plan. Those with state belong to the session: every plan that has the node uses the same one.
+
+use super::Compute;
+use crate::work::{Kind, Work, WorkNode};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use thalweg_core::direct::Runnable;
+use thalweg_core::error::Result;
+use thalweg_core::grad::NodeId;
+use thalweg_core::registry::Registry;
+use thalweg_core::resource::lock;
+
+#[derive(Default)]
+pub struct KernelCache(Mutex<HashMap<(Arc<str>, Arc<str>), Compute>>);
+
+impl KernelCache {
+    /// The kernels by node id; `None` for nodes that need none.
+    pub fn for_nodes(&self, work: &Work, order: &[NodeId], device: &str) -> Result<Vec<Option<Compute>>> {
+        let device: Arc<str> = device.into();
+        let mut computes = vec![None; work.nodes.len()];
+        for id in order {
+            let node = work.node(*id);
+            computes[id.at()] = match &node.kind {
+                Kind::Feed(_) | Kind::Value(_) => None,
+                Kind::Fused(program) => Some(program.compute(node)),
+                Kind::Op => Some(
+                    self.get(&work.registry, node, &device)
+                        .map_err(|e| e.at_node(&node.name, node.op.name).at(node.location))?,
+                ),
+            };
+        }
+        Ok(computes)
+    }
+
+    fn get(&self, registry: &Registry, node: &WorkNode, device: &Arc<str>) -> Result<Compute> {
+        if !node.op.stateful {
+            return make(registry, node, device);
+        }
+        let key = (node.name.clone(), device.clone());
+        if let Some(found) = lock(&self.0).get(&key) {
+            return Ok(found.clone());
+        }
+        let made = make(registry, node, device)?;
+        Ok(lock(&self.0).entry(key).or_insert(made).clone())
+    }
+}
+
+fn make(registry: &Registry, node: &WorkNode, device: &str) -> Result<Compute> {
+    let kernel_node = Arc::new(node.kernel_node(registry, device)?);
+    let run = Runnable::make(node.op, &kernel_node, "CPU")?;
+    Ok(Compute { run, node: kernel_node })
+}

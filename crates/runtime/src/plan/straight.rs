@@ -1,0 +1,153 @@
+//! The plan of a graph without control flow: nodes in order, values in numbered slots that are reused after their last use.
+
+use super::Compute;
+use crate::work::{Kind, Work};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::kernel::Value;
+
+pub struct Straight {
+    pub nodes: Vec<StraightNode>,
+    pub constants: Vec<Value>,
+    pub slots: usize,
+    /// Where each feed goes; `None` if nothing uses it.
+    pub feeds: Vec<Option<u32>>,
+    pub fetches: Vec<Operand>,
+}
+
+pub struct StraightNode {
+    pub compute: Compute,
+    pub inputs: SmallVec<[Operand; 3]>,
+    /// Slots of the outputs; `NOWHERE` for those that nothing uses.
+    pub outputs: SmallVec<[u32; 2]>,
+    /// Some input is, or asks for, a reference variable.
+    pub has_references: bool,
+}
+
+pub const NOWHERE: u32 = u32::MAX;
+
+/// Where an input comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    Constant(u32),
+    /// A slot that is still needed afterwards.
+    Keep(u32),
+    /// A slot at its last use: the node gets the only reference.
+    Take(u32),
+}
+
+impl Straight {
+    pub fn compile(work: &Work, order: &[NodeId], mut computes: Vec<Option<Compute>>) -> Straight {
+        let mut uses: HashMap<Output, u32> = HashMap::new();
+        for id in order {
+            for o in &work.node(*id).inputs {
+                *uses.entry(*o).or_default() += 1;
+            }
+        }
+        for o in &work.fetches {
+            *uses.entry(*o).or_default() += 1;
+        }
+        let mut slots = Slots::default();
+        let mut plan = Straight {
+            nodes: Vec::with_capacity(order.len()),
+            constants: vec![],
+            slots: 0,
+            feeds: vec![],
+            fetches: vec![],
+        };
+        let mut places: HashMap<Output, Place> = HashMap::new();
+        for id in order {
+            let node = work.node(*id);
+            match &node.kind {
+                Kind::Feed(n) => {
+                    let slot = uses.contains_key(&id.output(0)).then(|| slots.take());
+                    plan.feeds.resize(plan.feeds.len().max(n + 1), None);
+                    plan.feeds[*n] = slot;
+                    places.extend(slot.map(|s| (id.output(0), Place::Slot(s))));
+                    continue;
+                }
+                Kind::Value(t) => {
+                    plan.constants.push(Value::Tensor(t.clone()));
+                    places.insert(id.output(0), Place::Constant(plan.constants.len() as u32 - 1));
+                    continue;
+                }
+                _ => {}
+            }
+            let Some(compute) = computes[id.at()].take() else { continue };
+            let mut freed: SmallVec<[u32; 3]> = SmallVec::new();
+            let inputs = node.inputs.iter().map(|o| operand(*o, &places, &mut uses, &mut freed)).collect();
+            // Freed before the outputs get their slots: a node may write where it read.
+            freed.iter().for_each(|s| slots.give_back(*s));
+            let outputs = (0..node.outputs.len() as u32)
+                .map(|i| {
+                    let o = id.output(i);
+                    if !uses.contains_key(&o) {
+                        return NOWHERE;
+                    }
+                    let slot = slots.take();
+                    places.insert(o, Place::Slot(slot));
+                    slot
+                })
+                .collect();
+            let from_ref = |o: &Output| work.node(o.node).outputs[o.index as usize].is_ref;
+            let has_references =
+                node.inputs.iter().any(from_ref) || compute.node.inputs.iter().any(|p| p.is_ref);
+            plan.nodes.push(StraightNode { compute, inputs, outputs, has_references });
+        }
+        plan.fetches =
+            work.fetches.iter().map(|o| operand(*o, &places, &mut uses, &mut SmallVec::new())).collect();
+        plan.slots = slots.count as usize;
+        plan
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Constant(u32),
+    Slot(u32),
+}
+
+fn operand(
+    o: Output,
+    places: &HashMap<Output, Place>,
+    uses: &mut HashMap<Output, u32>,
+    freed: &mut SmallVec<[u32; 3]>,
+) -> Operand {
+    let last = match uses.get_mut(&o) {
+        Some(n) => {
+            *n -= 1;
+            *n == 0
+        }
+        None => true,
+    };
+    match places.get(&o) {
+        Some(Place::Constant(c)) => Operand::Constant(*c),
+        Some(Place::Slot(s)) if last => {
+            freed.push(*s);
+            Operand::Take(*s)
+        }
+        Some(Place::Slot(s)) => Operand::Keep(*s),
+        // The order puts producers first, so every input has a place.
+        None => Operand::Keep(NOWHERE),
+    }
+}
+
+#[derive(Default)]
+struct Slots {
+    free: Vec<u32>,
+    count: u32,
+}
+
+impl Slots {
+    fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            self.count += 1;
+            self.count - 1
+        })
+    }
+
+    fn give_back(&mut self, slot: u32) {
+        self.free.push(slot);
+    }
+}

@@ -1,0 +1,56 @@
+//! `Callable`: one run signature, compiled and held, to be run without any look-up.
+
+use super::compile::{Compiled, Signature};
+use super::{Inner, RunMetadata, RunOptions, Session};
+use std::sync::Arc;
+use thalweg_core::error::Result;
+use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::tensor::Tensor;
+
+#[derive(Clone)]
+pub struct Callable {
+    pub(super) inner: Arc<Inner>,
+    pub(super) compiled: Arc<Compiled>,
+}
+
+impl Session {
+    /// Prepares to run these fetches and targets with values for these feeds.
+    pub fn callable(&self, feeds: &[Output], fetches: &[Output], targets: &[NodeId]) -> Result<Callable> {
+        self.inner.check_open()?;
+        let signature =
+            Signature { feeds: feeds.to_vec(), fetches: fetches.to_vec(), targets: targets.to_vec() };
+        Ok(Callable { inner: self.inner.clone(), compiled: self.inner.compiled(&signature)? })
+    }
+
+    /// As `callable`, by tensor and node names.
+    pub fn callable_by_name(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Callable> {
+        let signature = self.signature(feeds, fetches, targets)?;
+        self.callable(&signature.feeds, &signature.fetches, &signature.targets)
+    }
+
+    pub(super) fn signature(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Signature> {
+        self.with_graph(|g| {
+            Ok(Signature {
+                feeds: feeds.iter().map(|n| g.output(n)).collect::<Result<_>>()?,
+                fetches: fetches.iter().map(|n| g.output(n)).collect::<Result<_>>()?,
+                targets: targets.iter().map(|n| g.get(n)).collect::<Result<_>>()?,
+            })
+        })
+    }
+}
+
+impl Callable {
+    /// Runs with these values for the feeds, in their order; results come in the order of the fetches.
+    pub fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        self.run_with(feeds, &RunOptions::default()).map(|r| r.0)
+    }
+
+    pub fn run_with(&self, feeds: Vec<Tensor>, options: &RunOptions) -> Result<(Vec<Tensor>, RunMetadata)> {
+        self.inner.run(&self.compiled, feeds, options)
+    }
+
+    /// Nodes in the plan, after pruning and optimisation.
+    pub fn planned_nodes(&self) -> usize {
+        self.compiled.parts.iter().map(|p| p.plan.len()).sum()
+    }
+}

@@ -1,0 +1,153 @@
+//! `Session`: a graph with its devices and state, run many times, from many threads at once.
+
+mod callable;
+mod compile;
+mod options;
+mod run;
+
+pub use callable::Callable;
+pub use options::{RunMetadata, RunOptions, SessionOptions};
+
+use crate::device::Device;
+use crate::functions::Functions;
+use crate::placer::Placement;
+use crate::plan::KernelCache;
+use compile::PlanCache;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+use thalweg_core::cancel::Cancellation;
+use thalweg_core::error::{Result, cancelled};
+use thalweg_core::registry::Registry;
+use thalweg_core::resource::lock;
+use thalweg_graph::Graph;
+
+/// A running graph. Clones share everything.
+#[derive(Clone)]
+pub struct Session {
+    inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    options: SessionOptions,
+    graph: RwLock<Placed>,
+    devices: Vec<Device>,
+    kernels: Arc<KernelCache>,
+    plans: Mutex<PlanCache>,
+    next_step: AtomicU64,
+    /// Steps under way, to be cancelled when the session closes.
+    running: Mutex<HashMap<u64, Arc<Cancellation>>>,
+    closed: AtomicBool,
+}
+
+/// The graph so far, with its placement and its functions ready to be called.
+pub(crate) struct Placed {
+    graph: Graph,
+    placement: Placement,
+    functions: Arc<Functions>,
+}
+
+impl Session {
+    /// A session over an empty graph, with devices of its own.
+    pub fn new(registry: Arc<Registry>, options: SessionOptions) -> Result<Session> {
+        let devices = options.make_devices()?;
+        Session::with_devices(registry, options, devices)
+    }
+
+    /// A session on devices that others may use too.
+    pub fn with_devices(
+        registry: Arc<Registry>,
+        options: SessionOptions,
+        devices: Vec<Device>,
+    ) -> Result<Session> {
+        let kernels = Arc::new(KernelCache::default());
+        let functions =
+            Arc::new(Functions::new(registry.clone(), Default::default(), kernels.clone(), options.optimise));
+        let placed = Placed { graph: Graph::new(registry), placement: Placement::default(), functions };
+        let inner = Inner {
+            options,
+            graph: RwLock::new(placed),
+            devices,
+            kernels,
+            plans: Mutex::default(),
+            next_step: AtomicU64::new(1),
+            running: Mutex::default(),
+            closed: AtomicBool::new(false),
+        };
+        Ok(Session { inner: Arc::new(inner) })
+    }
+
+    /// A session that runs a graph.
+    pub fn of(graph: &Graph, options: SessionOptions) -> Result<Session> {
+        let session = Session::new(graph.registry.clone(), options)?;
+        session.extend(graph)?;
+        Ok(session)
+    }
+
+    /// Takes over what `graph` has gained since the last call. Runs under way are not disturbed; plans stay valid.
+    pub fn extend(&self, graph: &Graph) -> Result<()> {
+        self.change(|mine| {
+            *mine = graph.clone();
+            Ok(())
+        })
+    }
+
+    /// Adds the nodes of a GraphDef to the session's graph.
+    pub fn extend_with(&self, add: impl FnOnce(&mut Graph) -> Result<()>) -> Result<()> {
+        self.change(add)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Graph) -> Result<()>) -> Result<()> {
+        self.inner.check_open()?;
+        let mut placed = self.inner.graph.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut graph = placed.graph.clone();
+        change(&mut graph)?;
+        let mut placement = placed.placement.clone();
+        placement.extend(&graph, &self.inner.devices, self.inner.options.soft_placement)?;
+        if self.inner.options.log_device_placement {
+            for id in graph.ids().skip(placed.graph.len()) {
+                let (node, device) = (graph.node(id), &self.inner.devices[placement.of(id) as usize]);
+                (device.context.print)(&format!("{}: ({}): {}\n", node.name, node.op.name, device.name()));
+            }
+        }
+        let functions = Functions::new(
+            graph.registry.clone(),
+            graph.library.clone(),
+            self.inner.kernels.clone(),
+            self.inner.options.optimise,
+        );
+        *placed = Placed { graph, placement, functions: Arc::new(functions) };
+        Ok(())
+    }
+
+    /// Reads the session's graph.
+    pub fn with_graph<R>(&self, read: impl FnOnce(&Graph) -> R) -> R {
+        read(&self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner).graph)
+    }
+
+    pub fn devices(&self) -> &[Device] {
+        &self.inner.devices
+    }
+
+    /// Ends the session: steps under way are cancelled, later ones refused.
+    pub fn close(&self) {
+        self.inner.closed.store(true, Ordering::Release);
+        let running: Vec<_> = lock(&self.inner.running).drain().map(|(_, c)| c).collect();
+        for cancellation in running {
+            cancellation.cancel(cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
+        }
+    }
+
+    /// Drops the state in these containers; in the default one if none is named.
+    pub fn reset(&self, containers: &[String]) {
+        for device in &self.inner.devices {
+            device.context.resources.clear(containers);
+        }
+    }
+}
+
+impl Inner {
+    fn check_open(&self) -> Result<()> {
+        if self.closed.load(Ordering::Acquire) { Err(cancelled("Session has been closed.")) } else { Ok(()) }
+    }
+}

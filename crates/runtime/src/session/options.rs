@@ -1,0 +1,110 @@
+//! What can be chosen about a session and a run, and what a run can tell.
+
+use crate::device::Device;
+use crate::trace::StepTimings;
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg_core::cancel::Cancellation;
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
+use thalweg_core::resource::ResourceStore;
+use thalweg_core::step::DeviceContext;
+use thalweg_math::pool::Pool;
+
+#[derive(Clone)]
+pub struct SessionOptions {
+    /// How many CPU devices the process shows.
+    pub cpu_devices: usize,
+    /// Threads for kernels, the caller included; 0: one for each core.
+    pub threads: usize,
+    /// Whether plans are optimised. Results are the same either way.
+    pub optimise: bool,
+    /// Nodes that ask for a device that is not there run elsewhere instead of failing.
+    pub soft_placement: bool,
+    pub log_device_placement: bool,
+    /// Time limit of runs that set none.
+    pub operation_timeout: Option<Duration>,
+    /// Where Print and its kin write; standard error if not set.
+    pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    /// The job that devices are named after.
+    pub job: String,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        SessionOptions {
+            cpu_devices: 1,
+            threads: 0,
+            optimise: true,
+            soft_placement: false,
+            log_device_placement: false,
+            operation_timeout: None,
+            print: None,
+            job: "localhost".into(),
+        }
+    }
+}
+
+/// More devices, or threads, than this are a mistake.
+const MAX_DEVICES: usize = 256;
+const MAX_THREADS: usize = 1024;
+
+impl SessionOptions {
+    pub(super) fn make_devices(&self) -> Result<Vec<Device>> {
+        if self.cpu_devices == 0 || self.cpu_devices > MAX_DEVICES {
+            return Err(invalid!(
+                "a session has 1 to {MAX_DEVICES} CPU devices, asked for {}",
+                self.cpu_devices
+            ));
+        }
+        if self.threads > MAX_THREADS {
+            return Err(invalid!("a session has at most {MAX_THREADS} threads, asked for {}", self.threads));
+        }
+        let threads = match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
+            n => n,
+        };
+        let pool = Pool::new(threads)?;
+        let print = self.print.clone().unwrap_or_else(|| Arc::new(|text| eprint!("{text}")));
+        (0..self.cpu_devices)
+            .map(|i| {
+                Device::new(Arc::new(DeviceContext {
+                    name: format!("/job:{}/replica:0/task:0/device:CPU:{i}", self.job).into(),
+                    incarnation: entropy() | 1,
+                    pool: pool.clone(),
+                    resources: Arc::new(ResourceStore::new(&self.job)),
+                    entropy: Arc::new(entropy),
+                    print: print.clone(),
+                }))
+            })
+            .collect()
+    }
+}
+
+/// Bits that differ from call to call and process to process.
+fn entropy() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    let mut h = std::hash::RandomState::new().build_hasher();
+    h.write_u128(
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos(),
+    );
+    h.finish()
+}
+
+/// Options of one run.
+#[derive(Clone, Default)]
+pub struct RunOptions {
+    pub timeout: Option<Duration>,
+    /// Record when each node ran.
+    pub trace: bool,
+    /// Lets the caller cancel the run from another thread.
+    pub cancel: Option<Arc<Cancellation>>,
+}
+
+/// What a run tells about itself.
+#[derive(Clone, Debug, Default)]
+pub struct RunMetadata {
+    pub timings: StepTimings,
+    /// How many nodes the plan has on each device.
+    pub planned_nodes: Vec<(String, usize)>,
+}

@@ -1,0 +1,69 @@
+//! What ran when: the timings of one step.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use thalweg_core::kernel::KernelNode;
+use thalweg_core::resource::lock;
+
+/// One execution of a node.
+#[derive(Clone, Debug)]
+pub struct NodeTiming {
+    pub device: Arc<str>,
+    pub node: Arc<str>,
+    pub op: &'static str,
+    /// Since the start of the step.
+    pub start_nanos: u64,
+    pub end_nanos: u64,
+    pub thread: u64,
+}
+
+/// Timings of one step, in the order the nodes ended.
+#[derive(Clone, Debug, Default)]
+pub struct StepTimings {
+    /// Wall-clock time of the start, in microseconds since 1970.
+    pub start_micros: u64,
+    pub nodes: Vec<NodeTiming>,
+}
+
+pub struct Tracer {
+    began: Instant,
+    start_micros: u64,
+    nodes: Mutex<Vec<NodeTiming>>,
+}
+
+impl Tracer {
+    pub fn new() -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Tracer { began: Instant::now(), start_micros: now.as_micros() as u64, nodes: Mutex::default() }
+    }
+
+    pub fn record(&self, node: &KernelNode, start: Instant, end: Instant) {
+        let nanos = |t: Instant| t.saturating_duration_since(self.began).as_nanos() as u64;
+        lock(&self.nodes).push(NodeTiming {
+            device: node.device.clone(),
+            node: node.name.clone(),
+            op: node.op,
+            start_nanos: nanos(start),
+            end_nanos: nanos(end),
+            thread: thread_number(),
+        });
+    }
+
+    pub fn timings(&self) -> StepTimings {
+        StepTimings { start_micros: self.start_micros, nodes: lock(&self.nodes).clone() }
+    }
+}
+
+impl Default for Tracer {
+    fn default() -> Self {
+        Tracer::new()
+    }
+}
+
+/// A small number for the current thread.
+fn thread_number() -> u64 {
+    use std::hash::{Hash, Hasher};
+    let mut h = std::hash::DefaultHasher::new();
+    std::thread::current().id().hash(&mut h);
+    h.finish() & 0xffff
+}

@@ -1,0 +1,227 @@
+//! `Work`: the part of a graph that one run signature needs, in the form that passes rewrite.
+
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::panic::Location;
+use std::sync::Arc;
+use thalweg_core::attr::Attrs;
+use thalweg_core::error::Result;
+use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::kernel::KernelNode;
+use thalweg_core::op::Op;
+use thalweg_core::registry::Registry;
+use thalweg_core::signature::Port;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::function::Library;
+use thalweg_graph::{Graph, Node};
+
+/// What a work node computes.
+#[derive(Clone)]
+pub enum Kind {
+    /// The kernel of its op.
+    Op,
+    /// The value given for feed number `n`.
+    Feed(usize),
+    /// A value known when the plan is made.
+    Value(Tensor),
+    /// Several elementwise ops in one loop.
+    Fused(Arc<crate::passes::fuse::Program>),
+}
+
+#[derive(Clone)]
+pub struct WorkNode {
+    pub name: Arc<str>,
+    pub op: &'static Op,
+    pub kind: Kind,
+    pub attrs: Attrs,
+    pub inputs: SmallVec<[Output; 2]>,
+    pub control: SmallVec<[NodeId; 2]>,
+    pub outputs: SmallVec<[Port; 1]>,
+    pub device: u16,
+    pub location: Option<&'static Location<'static>>,
+}
+
+/// A rewritable graph with its ends. Node ids index `nodes`; passes append, and leave behind what nothing uses.
+pub struct Work {
+    pub nodes: Vec<WorkNode>,
+    pub fetches: Vec<Output>,
+    pub targets: Vec<NodeId>,
+    pub registry: Arc<Registry>,
+    pub library: Library,
+    /// Whether values may be dead: there is control flow.
+    pub has_control_flow: bool,
+    /// Calls that have been expanded, with what stands in their place.
+    pub replaced: HashMap<NodeId, (Vec<Output>, NodeId)>,
+}
+
+impl WorkNode {
+    pub fn from_node(node: &Node, device: u16) -> WorkNode {
+        WorkNode {
+            name: node.name.clone(),
+            op: node.op,
+            kind: Kind::Op,
+            attrs: node.attrs.clone(),
+            inputs: node.inputs.clone(),
+            control: node.control.clone(),
+            outputs: node.outputs.clone(),
+            device,
+            location: node.location,
+        }
+    }
+
+    pub fn is_stateful(&self) -> bool {
+        matches!(self.kind, Kind::Op) && self.op.stateful
+    }
+
+    /// What its kernel is made from.
+    pub fn kernel_node(&self, registry: &Registry, device: &str) -> Result<KernelNode> {
+        let signature = registry.signature(self.op)?;
+        Ok(KernelNode {
+            name: self.name.clone(),
+            op: self.op.name,
+            inputs: signature.input_ports(&self.attrs)?,
+            outputs: self.outputs.to_vec(),
+            args: signature.input_ranges(&self.attrs)?,
+            attrs: self.attrs.clone(),
+            device: device.into(),
+            location: self.location,
+        })
+    }
+}
+
+impl Work {
+    pub fn empty(registry: Arc<Registry>, library: Library) -> Work {
+        Work {
+            nodes: Vec::new(),
+            fetches: Vec::new(),
+            targets: Vec::new(),
+            registry,
+            library,
+            has_control_flow: false,
+            replaced: HashMap::new(),
+        }
+    }
+
+    pub fn node(&self, id: NodeId) -> &WorkNode {
+        &self.nodes[id.at()]
+    }
+
+    pub fn push(&mut self, node: WorkNode) -> NodeId {
+        self.nodes.push(node);
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    /// Adds a node of a known op; types follow from the attrs given.
+    pub fn add(
+        &mut self,
+        like: NodeId,
+        suffix: &str,
+        op: &str,
+        inputs: &[Output],
+        control: &[NodeId],
+        attrs: Attrs,
+    ) -> Result<NodeId> {
+        let op = self.registry.find(op)?;
+        let mut attrs = attrs;
+        let signature = self.registry.signature(op)?;
+        signature.complete(&mut attrs)?;
+        let outputs = signature.output_ports(&attrs)?.into();
+        let base = self.node(like);
+        let node = WorkNode {
+            name: format!("{}/{suffix}", base.name).into(),
+            op,
+            kind: Kind::Op,
+            attrs,
+            inputs: inputs.iter().copied().collect(),
+            control: control.iter().copied().collect(),
+            outputs,
+            device: base.device,
+            location: base.location,
+        };
+        Ok(self.push(node))
+    }
+
+    /// The part of `graph` that these fetches and targets need, cut at the feeds.
+    pub fn prune(
+        graph: &Graph,
+        device_of: &dyn Fn(NodeId) -> u16,
+        feeds: &[Output],
+        fetches: &[Output],
+        targets: &[NodeId],
+    ) -> Result<Work> {
+        let mut work = Work::empty(graph.registry.clone(), graph.library.clone());
+        let mut copy =
+            Copier { graph, device_of, ids: HashMap::new(), feeds: HashMap::new(), stack: Vec::new() };
+        let arg = graph.registry.find("_Arg")?;
+        for (i, feed) in feeds.iter().enumerate() {
+            let from = graph.node(feed.node);
+            let node = WorkNode {
+                name: format!("_recv_{}_{}", from.name, feed.index).into(),
+                op: arg,
+                kind: Kind::Feed(i),
+                attrs: Attrs::new(),
+                inputs: SmallVec::new(),
+                control: SmallVec::new(),
+                outputs: smallvec::smallvec![Port { dtype: graph.dtype(*feed), is_ref: false }],
+                device: device_of(feed.node),
+                location: None,
+            };
+            let id = work.push(node);
+            copy.feeds.insert(*feed, id);
+        }
+        work.fetches = fetches.iter().map(|o| copy.output(&mut work, *o)).collect();
+        work.targets = targets.iter().map(|id| copy.node(&mut work, *id)).collect();
+        copy.finish(&mut work);
+        Ok(work)
+    }
+}
+
+/// Copies nodes on demand, with a stack of those whose inputs are still to be copied.
+struct Copier<'a> {
+    graph: &'a Graph,
+    device_of: &'a dyn Fn(NodeId) -> u16,
+    ids: HashMap<NodeId, NodeId>,
+    feeds: HashMap<Output, NodeId>,
+    stack: Vec<(NodeId, NodeId)>,
+}
+
+impl Copier<'_> {
+    fn node(&mut self, work: &mut Work, id: NodeId) -> NodeId {
+        if let Some(copied) = self.ids.get(&id) {
+            return *copied;
+        }
+        let node = self.graph.node(id);
+        work.has_control_flow |= node.op.class.is_control_flow();
+        let copied = work.push(WorkNode::from_node(node, (self.device_of)(id)));
+        self.ids.insert(id, copied);
+        self.stack.push((id, copied));
+        copied
+    }
+
+    fn output(&mut self, work: &mut Work, o: Output) -> Output {
+        match self.feeds.get(&o) {
+            Some(feed) => feed.output(0),
+            None => self.node(work, o.node).output(o.index),
+        }
+    }
+
+    /// A control input; a node whose outputs are all fed does not run, so its feed stands in for it.
+    fn control(&mut self, work: &mut Work, id: NodeId) -> NodeId {
+        let outputs = self.graph.node(id).outputs.len() as u32;
+        let fed = (0..outputs).map(|i| self.feeds.get(&id.output(i)).copied()).collect::<Option<Vec<_>>>();
+        match fed.as_deref() {
+            Some([first, ..]) => *first,
+            _ => self.node(work, id),
+        }
+    }
+
+    fn finish(&mut self, work: &mut Work) {
+        while let Some((id, copied)) = self.stack.pop() {
+            let node = self.graph.node(id);
+            let inputs = node.inputs.iter().map(|o| self.output(work, *o)).collect();
+            let control = node.control.iter().map(|c| self.control(work, *c)).collect();
+            work.nodes[copied.at()].inputs = inputs;
+            work.nodes[copied.at()].control = control;
+        }
+    }
+}

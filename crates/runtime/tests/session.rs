@@ -1,0 +1,232 @@
+//! Sessions: feeds, fetches, pruning, extension, state, control flow.
+
+use std::sync::Arc;
+use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::Code;
+use thalweg_core::grad::Output;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::{Arg, Graph, NodeRequest};
+use thalweg_runtime::{Session, SessionOptions};
+
+fn graph() -> Graph {
+    Graph::new(Arc::new(thalweg_ops::registry()))
+}
+
+fn add(g: &mut Graph, op: &str, name: &str, args: Vec<Arg>, attrs: &[(&'static str, Attr)]) -> Output {
+    let attrs: Attrs = attrs.iter().cloned().collect();
+    let id = g.add_node(NodeRequest { op, name, args, attrs, ..Default::default() }).unwrap();
+    id.output(0)
+}
+
+fn constant(g: &mut Graph, name: &str, t: Tensor) -> Output {
+    add(g, "Const", name, vec![], &[("dtype", t.dtype().into()), ("value", Attr::Tensor(t))])
+}
+
+fn placeholder(g: &mut Graph, name: &str) -> Output {
+    add(g, "Placeholder", name, vec![], &[("dtype", DataType::Float.into())])
+}
+
+fn both_ways() -> [SessionOptions; 2] {
+    [true, false].map(|optimise| SessionOptions { optimise, threads: 2, ..Default::default() })
+}
+
+fn f(t: &Tensor) -> f32 {
+    t.to_scalar::<f32>().unwrap()
+}
+
+#[test]
+fn three_plus_five_is_eight_and_a_chain_is_fused() {
+    let mut g = graph();
+    let (a, b) = (constant(&mut g, "a", Tensor::scalar(3i32)), constant(&mut g, "b", Tensor::scalar(5i32)));
+    add(&mut g, "AddV2", "Add", vec![a.into(), b.into()], &[]);
+    let mut x = placeholder(&mut g, "x");
+    let one = constant(&mut g, "one", Tensor::scalar(1f32));
+    for _ in 0..1000 {
+        x = add(&mut g, "AddV2", "chain", vec![x.into(), one.into()], &[]);
+    }
+    let last = g.tensor_name(x);
+    for options in both_ways() {
+        let optimise = options.optimise;
+        let s = Session::of(&g, options).unwrap();
+        assert_eq!(s.run(&[], &["Add:0"], &[]).unwrap()[0].to_scalar::<i32>().unwrap(), 8);
+        let c = s.callable_by_name(&["x:0"], &[&last], &[]).unwrap();
+        assert_eq!(f(&c.run(vec![Tensor::scalar(0.5f32)]).unwrap()[0]), 1000.5);
+        assert_eq!(c.planned_nodes(), if optimise { 1 } else { 1000 });
+        let v = c.run(vec![Tensor::vector(&vec![1f32; 3000]).unwrap()]).unwrap();
+        assert!(v[0].as_slice::<f32>().unwrap().iter().all(|v| *v == 1001.0));
+    }
+}
+
+#[test]
+fn any_tensor_can_be_fed_and_placeholders_must_be() {
+    let mut g = graph();
+    let x = placeholder(&mut g, "x");
+    let two = constant(&mut g, "two", Tensor::scalar(2f32));
+    let y = add(&mut g, "Mul", "y", vec![x.into(), two.into()], &[]);
+    add(&mut g, "Neg", "z", vec![y.into()], &[]);
+    for options in both_ways() {
+        let s = Session::of(&g, options).unwrap();
+        assert_eq!(f(&s.run(&[("x:0", Tensor::scalar(3f32))], &["z:0"], &[]).unwrap()[0]), -6.0);
+        assert_eq!(f(&s.run(&[("y:0", Tensor::scalar(3f32))], &["z:0"], &[]).unwrap()[0]), -3.0);
+        assert_eq!(
+            f(&s.run(&[("two:0", Tensor::scalar(5f32)), ("x", Tensor::scalar(3f32))], &["z:0"], &[])
+                .unwrap()[0]),
+            -15.0
+        );
+        let e = s.run(&[], &["z:0"], &[]).unwrap_err();
+        assert_eq!((e.code(), e.node()), (Code::InvalidArgument, Some("x")));
+        let e = s.run(&[("x:0", Tensor::scalar(3i32))], &["z:0"], &[]).unwrap_err();
+        assert_eq!(e.code(), Code::InvalidArgument);
+        assert_eq!(s.run(&[], &["nope:0"], &[]).unwrap_err().code(), Code::NotFound);
+        s.close();
+        assert_eq!(
+            s.run(&[("x:0", Tensor::scalar(3f32))], &["z:0"], &[]).unwrap_err().code(),
+            Code::Cancelled
+        );
+    }
+}
+
+#[test]
+fn variables_keep_their_values_between_runs() {
+    let mut g = graph();
+    let shape = Attr::Shape(thalweg_core::shape::PartialShape::scalar());
+    let v = add(
+        &mut g,
+        "VariableV2",
+        "v",
+        vec![],
+        &[("dtype", DataType::Float.into()), ("shape", shape.clone())],
+    );
+    let one = constant(&mut g, "one", Tensor::scalar(1f32));
+    add(&mut g, "Assign", "init", vec![v.into(), one.into()], &[]);
+    add(&mut g, "AssignAdd", "inc", vec![v.into(), one.into()], &[]);
+    add(&mut g, "Identity", "read", vec![v.into()], &[]);
+    let h = add(&mut g, "VarHandleOp", "h", vec![], &[("dtype", DataType::Float.into()), ("shape", shape)]);
+    add(&mut g, "AssignVariableOp", "hinit", vec![h.into(), one.into()], &[]);
+    add(&mut g, "AssignAddVariableOp", "hinc", vec![h.into(), one.into()], &[]);
+    add(&mut g, "ReadVariableOp", "hread", vec![h.into()], &[("dtype", DataType::Float.into())]);
+    for options in both_ways() {
+        let s = Session::of(&g, options).unwrap();
+        let e = s.run(&[], &["read:0"], &[]).unwrap_err();
+        assert_eq!((e.code(), e.node()), (Code::FailedPrecondition, Some("read")));
+        assert_eq!(s.run(&[], &["hread:0"], &[]).unwrap_err().code(), Code::FailedPrecondition);
+        s.run(&[], &[], &["init", "hinit"]).unwrap();
+        for _ in 0..3 {
+            s.run(&[], &[], &["inc", "hinc"]).unwrap();
+        }
+        assert_eq!(f(&s.run(&[], &["inc:0"], &[]).unwrap()[0]), 5.0);
+        assert_eq!(f(&s.run(&[], &["read:0"], &[]).unwrap()[0]), 5.0);
+        assert_eq!(f(&s.run(&[], &["hread:0"], &[]).unwrap()[0]), 4.0);
+        s.reset(&[]);
+        assert_eq!(s.run(&[], &["read:0"], &[]).unwrap_err().code(), Code::FailedPrecondition);
+    }
+}
+
+/// while i < n: i += 1, x *= 2, made of the primitives.
+fn loop_graph(parallel: i64) -> Graph {
+    let mut g = graph();
+    let n = placeholder(&mut g, "n");
+    let (i0, x0) = (constant(&mut g, "i0", Tensor::scalar(0f32)), placeholder(&mut g, "x0"));
+    let enter = |g: &mut Graph, name: &str, v: Output, constant: bool| {
+        add(
+            g,
+            "Enter",
+            name,
+            vec![v.into()],
+            &[
+                ("frame_name", "f".into()),
+                ("parallel_iterations", parallel.into()),
+                ("is_constant", constant.into()),
+            ],
+        )
+    };
+    let (ei, ex, en) =
+        (enter(&mut g, "ei", i0, false), enter(&mut g, "ex", x0, false), enter(&mut g, "en", n, true));
+    let mi = add(&mut g, "Merge", "mi", vec![vec![ei, ei].into()], &[]);
+    let mx = add(&mut g, "Merge", "mx", vec![vec![ex, ex].into()], &[]);
+    let less = add(&mut g, "Less", "less", vec![mi.into(), en.into()], &[]);
+    let cond = add(&mut g, "LoopCond", "cond", vec![less.into()], &[]);
+    let si = add(&mut g, "Switch", "si", vec![mi.into(), cond.into()], &[]);
+    let sx = add(&mut g, "Switch", "sx", vec![mx.into(), cond.into()], &[]);
+    let one = constant(&mut g, "one", Tensor::scalar(1f32));
+    let e1 = enter(&mut g, "e1", one, true);
+    let ni = add(&mut g, "AddV2", "ni", vec![si.node.output(1).into(), e1.into()], &[]);
+    let nx = add(&mut g, "AddV2", "nx", vec![sx.node.output(1).into(), sx.node.output(1).into()], &[]);
+    let bi = add(&mut g, "NextIteration", "bi", vec![ni.into()], &[]);
+    let bx = add(&mut g, "NextIteration", "bx", vec![nx.into()], &[]);
+    g.set_input(mi.node, 1, bi).unwrap();
+    g.set_input(mx.node, 1, bx).unwrap();
+    add(&mut g, "Exit", "i", vec![si.into()], &[]);
+    add(&mut g, "Exit", "x", vec![sx.into()], &[]);
+    g
+}
+
+#[test]
+fn a_loop_of_primitives_runs_any_number_of_times() {
+    for parallel in [1, 2, 32] {
+        let g = loop_graph(parallel);
+        for options in both_ways() {
+            let s = Session::of(&g, options).unwrap();
+            for (n, x) in [(0f32, 3f32), (1.0, 6.0), (10.0, 3072.0)] {
+                let r = s
+                    .run(&[("n", Tensor::scalar(n)), ("x0", Tensor::scalar(3f32))], &["x:0", "i:0"], &[])
+                    .unwrap();
+                assert_eq!((f(&r[0]), f(&r[1])), (x, n));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_long_loop_ends_when_its_time_is_up() {
+    let s = Session::of(&loop_graph(10), SessionOptions::default()).unwrap();
+    let options = thalweg_runtime::RunOptions {
+        timeout: Some(std::time::Duration::from_millis(50)),
+        ..Default::default()
+    };
+    let feeds = [("n", Tensor::scalar(f32::INFINITY)), ("x0", Tensor::scalar(3f32))];
+    assert_eq!(s.run_with(&feeds, &["x:0"], &[], &options).unwrap_err().code(), Code::DeadlineExceeded);
+    // The session is as good as before.
+    assert_eq!(f(&s.run(&[("n", Tensor::scalar(1f32)), feeds[1].clone()], &["x:0"], &[]).unwrap()[0]), 6.0);
+}
+
+#[test]
+fn a_cond_runs_one_branch_and_devices_exchange_values() {
+    let mut g = graph();
+    let p = add(&mut g, "Placeholder", "p", vec![], &[("dtype", DataType::Bool.into())]);
+    let x = placeholder(&mut g, "x");
+    let s = add(&mut g, "Switch", "s", vec![x.into(), p.into()], &[]);
+    let n = add(&mut g, "Neg", "n", vec![s.into()], &[]);
+    let d = g
+        .add_node(NodeRequest {
+            op: "AddV2",
+            name: "d",
+            args: vec![s.node.output(1).into(), s.node.output(1).into()],
+            device: "/device:CPU:1",
+            ..Default::default()
+        })
+        .unwrap()
+        .output(0);
+    add(&mut g, "Merge", "m", vec![vec![n, d].into()], &[]);
+    for options in both_ways() {
+        let options = SessionOptions { cpu_devices: 2, ..options };
+        let s = Session::of(&g, options).unwrap();
+        for (p, want, which) in [(true, 8f32, 1), (false, -4.0, 0)] {
+            let r = s
+                .run(&[("p", Tensor::scalar(p)), ("x", Tensor::scalar(4f32))], &["m:0", "m:1"], &[])
+                .unwrap();
+            assert_eq!((f(&r[0]), r[1].to_scalar::<i32>().unwrap()), (want, which));
+        }
+        let e =
+            s.run(&[("p", Tensor::scalar(true)), ("x", Tensor::scalar(4f32))], &["n:0"], &[]).unwrap_err();
+        assert_eq!(e.code(), Code::InvalidArgument);
+    }
+    assert_eq!(Session::of(&g, SessionOptions::default()).err().unwrap().code(), Code::InvalidArgument);
+    let soft = SessionOptions { soft_placement: true, ..Default::default() };
+    let s = Session::of(&g, soft).unwrap();
+    assert_eq!(
+        f(&s.run(&[("p", Tensor::scalar(true)), ("x", Tensor::scalar(4f32))], &["m:0"], &[]).unwrap()[0]),
+        8.0
+    );
+}
