@@ -145,7 +145,7 @@ pub fn call(
 ) -> Result<Vec<Tensor>> {
     let op = registry.find(op)?;
     let node = Arc::new(node_for(registry, op, &inputs, attrs).map_err(|e| e.at_node(op.name, op.name))?);
-    let runnable = Runnable::make(op, &node, "CPU")?;
+    let runnable = Runnable::make(op, &node, "CPU").map_err(|e| e.at_node(op.name, op.name))?;
     let outputs = run(&runnable, &node, step, inputs)?;
     (0..node.outputs.len())
         .map(|i| match outputs.get(i) {

@@ -4,7 +4,7 @@ use crate::convert::{attrs_from_proto, attrs_to_proto};
 use crate::graph::Graph;
 use crate::import::NodeSpec;
 use crate::names;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs, Func};
 use thalweg_core::dtype::DataType;
@@ -238,12 +238,29 @@ impl Function {
         if f.name.is_empty() {
             return Err(invalid!("a function without a name"));
         }
+        f.check_names().map_err(in_function)?;
         for out in &f.outputs {
             if !f.returns.contains_key(&out.name) {
                 return Err(in_function(invalid!("result '{}' is bound to nothing", out.name)));
             }
         }
         Ok(f)
+    }
+
+    /// What is looked up by name has one of its own: arguments, results, attrs.
+    fn check_names(&self) -> Result<()> {
+        let args = |args: &'_ [FunctionArg]| args.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
+        for (what, names) in [
+            ("argument", args(&self.inputs)),
+            ("result", args(&self.outputs)),
+            ("attr", self.attr_names.clone()),
+        ] {
+            let mut seen = HashSet::new();
+            if let Some(twice) = names.iter().find(|n| !seen.insert(n.as_str())) {
+                return Err(invalid!("{what} '{twice}' is listed twice"));
+            }
+        }
+        Ok(())
     }
 
     pub fn to_proto(&self) -> Result<FunctionDef> {
@@ -380,6 +397,7 @@ fn substitute_attr(attr: &mut Attr, given: &Attrs, depth: usize) -> Result<()> {
 struct TensorNames {
     /// `argument` or `node:output_argument` to the node and its first output there.
     starts: HashMap<String, Vec<(String, usize)>>,
+    nodes: HashSet<String>,
 }
 
 impl TensorNames {
@@ -390,6 +408,7 @@ impl TensorNames {
     }
 
     fn add_node(&mut self, registry: &Registry, library: &Library, spec: &NodeSpec) -> Result<()> {
+        self.nodes.insert(spec.name.clone());
         let mut next = 0;
         let mut add = |name: &str, count: usize| {
             let places = (next..next + count).map(|i| (spec.name.clone(), i)).collect();
@@ -431,9 +450,7 @@ impl TensorNames {
             Some((node, output)) => Ok(format!("{node}:{output}")),
             // Bodies made by graph tools may use plain `node:k`.
             None => match names::parse_input(text) {
-                Ok(names::Input::Data(node, index))
-                    if self.starts.keys().any(|k| k.split(':').next() == Some(node)) =>
-                {
+                Ok(names::Input::Data(node, index)) if self.nodes.contains(node) => {
                     Ok(format!("{node}:{index}"))
                 }
                 _ => Err(unknown()),

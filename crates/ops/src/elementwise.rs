@@ -139,6 +139,13 @@ pub fn binary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, runs: &Runs<'_,
             return Ok(());
         }
     }
+    if T::DTYPE == O::DTYPE && !plan.is_simple() && c.shape(0)? == plan.shape() {
+        if let Some(mut t) = c.reuse(0, O::DTYPE, plan.shape()) {
+            replace_rows(par, &plan, t.as_mut_slice::<O>()?, c.slice::<T>(1)?, runs);
+            c.set(0, t);
+            return Ok(());
+        }
+    }
     let mut out = Tensor::uninit(O::DTYPE, plan.shape().clone())?;
     let (a, b) = (c.slice::<T>(0)?, c.slice::<T>(1)?);
     let values = out.as_mut_slice::<O>()?;
@@ -186,6 +193,27 @@ fn broadcast_rows<T: Element, O: Element>(
             out.fill(first);
         }
     }
+}
+
+/// As `broadcast_rows`, where the result replaces the first input: as with a bias added to a matrix.
+fn replace_rows<T: Element, O: Element>(
+    par: &dyn thalweg_math::parallel::Parallel,
+    plan: &BroadcastPlan,
+    values: &mut [O],
+    b: &[T],
+    runs: &Runs<'_, T, O>,
+) {
+    let (row, step) = (plan.row().max(1), plan.row_steps().1);
+    for_chunks_of(par, values, row, GRAIN.div_ceil(row), &|rows, values| {
+        let mut walk = plan.walk_from(rows.start);
+        for values in values.chunks_mut(row) {
+            let (_, j) = walk.next_offsets();
+            in_tiles(values, |old: &[O], at, out| match step {
+                1 => (runs.both)(same_type(old), &b[j + at..][..out.len()], out),
+                _ => (runs.right_one)(same_type(old), b[j], out),
+            });
+        }
+    });
 }
 
 /// Splits a slice into disjoint chunks over threads.

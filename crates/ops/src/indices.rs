@@ -33,6 +33,15 @@ pub fn coordinates_text(mut i: usize, shape: &[usize]) -> String {
     if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) }
 }
 
+/// Refuses lists that no tensor could hold: a shape with a zero in it may promise any number of rows.
+pub fn room_for(entries: usize) -> Result<()> {
+    let limit = thalweg_core::buffer::limit() / size_of::<usize>();
+    if entries > limit {
+        return Err(resource_exhausted(format!("a list of {entries} indices is over the limit of {limit}")));
+    }
+    Ok(())
+}
+
 /// What becomes of an index that points outside.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BadIndices {
@@ -65,6 +74,15 @@ pub struct NdIndices {
 }
 
 impl NdIndices {
+    /// For scatters, where a vector of indices is as many indices of the first dimension.
+    pub fn scattering(indices: &Tensor, shape: &Shape, bad: BadIndices) -> Result<NdIndices> {
+        if indices.rank() != 1 {
+            return NdIndices::new(indices, shape, bad, "shape");
+        }
+        let column = Shape::new(&[indices.elements(), 1])?;
+        NdIndices::new(&indices.clone().reshape(column)?, shape, bad, "shape")
+    }
+
     /// `what` names the tensor addressed in error texts.
     pub fn new(indices: &Tensor, shape: &Shape, bad: BadIndices, what: &str) -> Result<NdIndices> {
         let Some((&depth, outer)) = indices.shape().split_last() else {
@@ -72,12 +90,13 @@ impl NdIndices {
         };
         if depth > shape.rank() {
             return Err(invalid!(
-                "index innermost dimension length must be <= {what} rank; saw: {depth} vs. {}",
+                "index innermost dimension length must be <= rank of {what} {shape}; saw: {depth} vs. {}",
                 shape.rank()
             ));
         }
         let (addressed, rest) = shape.split_at(depth);
         let outer = Shape::new(outer)?;
+        room_for(outer.elements())?;
         let values = indices.to_i64s()?;
         let mut places = Vec::with_capacity(outer.elements());
         for i in 0..outer.elements() {
@@ -89,7 +108,7 @@ impl NdIndices {
                 (false, BadIndices::Error) => {
                     let index: Vec<String> = index.iter().map(i64::to_string).collect();
                     return Err(invalid!(
-                        "indices{} = [{}] does not index into {what} shape {shape}",
+                        "indices{} = [{}] does not index into {what} {shape}",
                         coordinates_text(i, &outer),
                         index.join(", ")
                     ));
@@ -98,4 +117,62 @@ impl NdIndices {
         }
         Ok(NdIndices { places, runs: addressed.iter().product(), run: rest.iter().product(), depth, outer })
     }
+}
+
+impl NdIndices {
+    /// Checks that `updates` has a run for each index.
+    pub fn check_updates(&self, updates: &Shape, target: &Shape) -> Result<()> {
+        if !updates.starts_with(&self.outer) {
+            return Err(invalid!(
+                "Outer dimensions of indices and update must match. Indices outer shape: {}, updates shape: {updates}",
+                self.outer
+            ));
+        }
+        if updates[self.outer.rank()..] != target[self.depth..] {
+            return Err(invalid!(
+                "Dimensions [{},{}) of input[shape={target}] must match dimensions [{},{}) of updates[shape={updates}]",
+                self.depth,
+                target.rank(),
+                self.outer.rank(),
+                updates.rank()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Changes the elements addressed by the updates, in order.
+    pub fn update<T: Clone>(&self, target: &mut [T], updates: &[T], change: impl Fn(&mut T, &T)) {
+        if self.run == 0 {
+            return;
+        }
+        for (place, updates) in self.places.iter().zip(updates.chunks_exact(self.run)) {
+            if *place != NOWHERE {
+                for (t, u) in target[place * self.run..].iter_mut().zip(updates) {
+                    change(t, u);
+                }
+            }
+        }
+    }
+}
+
+/// What a scatter by coordinates gives before running: the shape of input `target`, the others checked against it.
+pub fn scatter_nd_shape(
+    target: &PartialShape,
+    indices: &PartialShape,
+    updates: &PartialShape,
+) -> Result<PartialShape> {
+    let (Some((depth, outer)), Some(t)) = (indices.dims().and_then(|d| d.split_last()), target.dims()) else {
+        return Ok(target.clone());
+    };
+    if *depth < 0 || outer.is_empty() {
+        return Ok(target.clone());
+    }
+    let Some(rest) = t.get(*depth as usize..) else {
+        return Err(invalid!("indices of shape {indices} address {depth} dimensions of shape {target}"));
+    };
+    let wanted: PartialShape = outer.iter().chain(rest).copied().collect();
+    wanted.merge(updates).map_err(|e| {
+        e.context(format!("updates of shape {updates} for indices of shape {indices} into shape {target}"))
+    })?;
+    Ok(target.clone())
 }

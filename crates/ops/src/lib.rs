@@ -16,11 +16,15 @@ mod rows;
 mod arithmetic;
 mod array;
 mod basic;
+mod blocks;
 mod control;
 mod debug;
 mod function;
 mod indexing;
+mod linalg;
 mod lookup;
+mod matrix_parts;
+mod nn;
 mod queue;
 mod random;
 mod reduce;
@@ -44,11 +48,15 @@ pub static ALL: &[&[&Op]] = &[
     arithmetic::OPS,
     array::OPS,
     basic::OPS,
+    blocks::OPS,
     control::OPS,
     debug::OPS,
     function::OPS,
     indexing::OPS,
+    linalg::OPS,
     lookup::OPS,
+    matrix_parts::OPS,
+    nn::OPS,
     queue::OPS,
     random::OPS,
     reduce::OPS,

@@ -96,6 +96,21 @@ impl Block {
         self
     }
 
+    /// All of a source broadcast to a target: `shape` repeats along dimensions of size 1, and new ones in front.
+    pub fn broadcast(shape: &Shape, target: &Shape) -> Block {
+        let lead = target.rank().saturating_sub(shape.rank());
+        let (from, to) = (shape.strides(), target.strides());
+        let mut block = Block::at(0, 0);
+        for (i, n) in target.iter().enumerate() {
+            let step = match i.checked_sub(lead) {
+                Some(d) if shape[d] != 1 => from[d],
+                _ => 0,
+            };
+            block = block.dim(*n, step as isize, to[i] as isize);
+        }
+        block
+    }
+
     fn elements(&self) -> usize {
         self.dims.iter().map(|d| d.count).product()
     }

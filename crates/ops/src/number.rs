@@ -35,6 +35,9 @@ pub trait Real: Number + PartialOrd {
     fn is_nan(self) -> bool;
     fn lowest() -> Self;
     fn highest() -> Self;
+    /// The ends of the range without infinities.
+    fn least_finite() -> Self;
+    fn greatest_finite() -> Self;
 }
 
 /// Integers as rows of bits.
@@ -100,6 +103,8 @@ macro_rules! integers {
             #[inline] fn is_nan(self) -> bool { false }
             fn lowest() -> Self { <$t>::MIN }
             fn highest() -> Self { <$t>::MAX }
+            fn least_finite() -> Self { <$t>::MIN }
+            fn greatest_finite() -> Self { <$t>::MAX }
         }
         impl Integer for $t {
             #[inline] fn shifted_left(self, places: Self) -> Self { self << places.clamp(0, <$t>::BITS as $t - 1) }
@@ -139,6 +144,8 @@ macro_rules! floats {
             #[inline] fn is_nan(self) -> bool { <$t>::is_nan(self) }
             fn lowest() -> Self { <$t>::NEG_INFINITY }
             fn highest() -> Self { <$t>::INFINITY }
+            fn least_finite() -> Self { <$t>::MIN }
+            fn greatest_finite() -> Self { <$t>::MAX }
         }
     )* };
 }

@@ -87,6 +87,20 @@ fn any_tensor_can_be_fed_and_placeholders_must_be() {
     }
 }
 
+/// A feed first used late was put where an earlier feed had been.
+#[test]
+fn feeds_first_used_late_stay_apart() {
+    let mut g = graph();
+    let (x, y, z) = (placeholder(&mut g, "x"), placeholder(&mut g, "y"), placeholder(&mut g, "z"));
+    let product = add(&mut g, "Mul", "product", vec![x.into(), y.into()], &[]);
+    add(&mut g, "AddV2", "sum", vec![product.into(), z.into()], &[]);
+    for options in both_ways() {
+        let s = Session::of(&g, options).unwrap();
+        let feeds = [("x", 2f32), ("y", 3.0), ("z", 5.0)].map(|(n, v)| (n, Tensor::scalar(v)));
+        assert_eq!(f(&s.run(&feeds, &["sum:0"], &[]).unwrap()[0]), 11.0);
+    }
+}
+
 #[test]
 fn variables_keep_their_values_between_runs() {
     let mut g = graph();

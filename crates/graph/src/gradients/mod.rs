@@ -3,7 +3,8 @@
 mod accumulate;
 
 use crate::graph::Graph;
-use accumulate::{sum_grads, to_dense};
+use accumulate::sum_grads;
+pub use accumulate::to_dense;
 use std::collections::{HashMap, HashSet};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal, unimplemented};

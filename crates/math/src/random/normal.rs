@@ -131,29 +131,31 @@ mod tests {
     struct Worst;
 
     impl Loop for Worst {
-        type Output = [usize; 3];
+        type Output = [u32; 3];
 
-        /// How often each function differs from the C library, over all inputs.
+        /// How far logarithm, sine and cosine are from the nearest float at most, in floats, over a sample of all inputs.
         #[inline(always)]
-        fn run<const FMA: bool>(self) -> [usize; 3] {
-            let mut differ = [0; 3];
-            for word in 0..1 << 23 {
-                let u = crate::random::real::unit_f32(word).max(SMALLEST);
-                let angle = (std::f64::consts::TAU * f64::from(crate::random::real::unit_f32(word))) as f32;
+        fn run<const FMA: bool>(self) -> [u32; 3] {
+            let mut worst = [0; 3];
+            for word in (0..1 << 23).step_by(61) {
+                let unit = crate::random::real::unit_f32(word);
+                let (u, angle) = (unit.max(SMALLEST), (std::f64::consts::TAU * f64::from(unit)) as f32);
                 let (sine, cosine) = sin_cos::<FMA>(angle);
-                differ[0] += usize::from(log::<FMA>(u) != u.ln());
-                differ[1] += usize::from(sine != angle.sin());
-                differ[2] += usize::from(cosine != angle.cos());
+                let exact = f64::from(angle);
+                let pairs =
+                    [(log::<FMA>(u), f64::from(u).ln()), (sine, exact.sin()), (cosine, exact.cos())];
+                for (worst, (got, want)) in worst.iter_mut().zip(pairs) {
+                    *worst = got.to_bits().abs_diff((want as f32).to_bits()).max(*worst);
+                }
             }
-            differ
+            worst
         }
     }
 
-    /// True of glibc 2.36, on which TensorFlow's results were recorded. Other
-    /// libraries round otherwise, which must not fail the build.
+    /// The functions are glibc 2.36's to the bit, on which TensorFlow's results were recorded; what can be tested anywhere is
+    /// that they round well.
     #[test]
-    #[ignore = "depends on the C library"]
-    fn every_input_as_in_glibc() {
-        assert_eq!(widest(Worst), [0; 3]);
+    fn the_functions_are_right_to_the_last_place() {
+        assert!(widest(Worst).iter().all(|w| *w <= 1), "{:?}", widest(Worst));
     }
 }

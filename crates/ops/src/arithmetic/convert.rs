@@ -31,6 +31,18 @@ pub fn loop_for(from: DataType, to: DataType) -> Option<Loop> {
     }
 }
 
+/// A tensor in another type; itself if it has it already.
+pub fn converted(x: &Tensor, to: DataType) -> Result<Tensor> {
+    if x.dtype() == to {
+        return Ok(x.clone());
+    }
+    let convert = loop_for(x.dtype(), to)
+        .ok_or_else(|| unimplemented(format!("Cast {} to {to} is not supported", x.dtype())))?;
+    let mut y = Tensor::uninit(to, x.shape().clone())?;
+    convert(x.bytes()?, y.bytes_mut()?);
+    Ok(y)
+}
+
 fn loop_from<S: Convert>(to: DataType) -> Option<Loop> {
     Some(match to {
         DataType::Float => run::<S, f32>,
@@ -58,13 +70,13 @@ fn run<S: Convert, D: Convert>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Sets bits to 0 that the narrower float type has no place for, so that the conversion does not round.
+/// Sets bits to 0 that the narrower float type has no place for, so that the conversion does not round. As in
+/// TensorFlow, double to bfloat16 rounds all the same.
 pub fn truncate(from: DataType, to: DataType) -> Option<fn(&mut Tensor) -> Result<()>> {
     match (from, to) {
         (DataType::Float, DataType::Half) => Some(clear_f32::<13>),
         (DataType::Float, DataType::Bfloat16) => Some(clear_f32::<16>),
         (DataType::Double, DataType::Half) => Some(clear_f64::<42>),
-        (DataType::Double, DataType::Bfloat16) => Some(clear_f64::<45>),
         (DataType::Double, DataType::Float) => Some(clear_f64::<29>),
         _ => None,
     }

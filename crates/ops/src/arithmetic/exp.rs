@@ -1,7 +1,9 @@
 //! `Exp`: e to the x.
 
+use crate::elementwise::unary_tensor;
 use crate::gradients::{conj_y, times_dy};
 use crate::prelude::*;
+use thalweg_math::elementary;
 
 pub static EXP: Op = Op {
     name: "Exp",
@@ -11,15 +13,26 @@ pub static EXP: Op = Op {
     attrs: &["T: {bfloat16, half, float, double, complex64, complex128}"],
     shape: same_as_input,
     grad: Rule(grad),
-    kernels: cpu!(run: T in f32, f64, f16, bf16; run_complex: T in Complex32, ComplexDouble),
+    kernels: &[
+        cpu_row!([("T", DataType::Float)], Make::Plain(run_float)),
+        cpu_row!([("T", DataType::Double)], Make::Plain(run::<f64>)),
+        cpu_row!([("T", DataType::Half)], Make::Plain(run::<f16>)),
+        cpu_row!([("T", DataType::Bfloat16)], Make::Plain(run::<bf16>)),
+        cpu_row!([("T", DataType::Complex64)], Make::Plain(run_complex::<Complex32>)),
+        cpu_row!([("T", DataType::Complex128)], Make::Plain(run_complex::<ComplexDouble>)),
+    ],
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3])])],
-    tiles: &[Tile::F32Unary(tile::<f32>), Tile::F64Unary(tile::<f64>)],
+    tiles: &[Tile::F32Unary(elementary::exp), Tile::F64Unary(tile)],
     ..Op::PURE
 };
 
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let y = conj_y(g, 0)?;
     times_dy(g, y)
+}
+
+fn run_float(c: &mut OpCall<'_>) -> Result<()> {
+    unary_tensor(c, &elementary::exp)
 }
 
 fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
@@ -30,6 +43,6 @@ fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
     unary(c, |x: T| x.map(|z| z.exp()))
 }
 
-fn tile<T: Float>(x: &[T], y: &mut [T]) {
-    tile1(x, y, |x| x.via(f32::exp, f64::exp))
+fn tile(x: &[f64], y: &mut [f64]) {
+    tile1(x, y, f64::exp)
 }

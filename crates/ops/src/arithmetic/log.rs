@@ -1,7 +1,9 @@
 //! `Log`: the natural logarithm.
 
+use crate::elementwise::unary_tensor;
 use crate::gradients::{conj_x, times_dy};
 use crate::prelude::*;
+use thalweg_math::elementary;
 
 pub static LOG: Op = Op {
     name: "Log",
@@ -11,9 +13,16 @@ pub static LOG: Op = Op {
     attrs: &["T: {bfloat16, half, float, double, complex64, complex128}"],
     shape: same_as_input,
     grad: Rule(grad),
-    kernels: cpu!(run: T in f32, f64, f16, bf16; run_complex: T in Complex32, ComplexDouble),
+    kernels: &[
+        cpu_row!([("T", DataType::Float)], Make::Plain(run_float)),
+        cpu_row!([("T", DataType::Double)], Make::Plain(run::<f64>)),
+        cpu_row!([("T", DataType::Half)], Make::Plain(run::<f16>)),
+        cpu_row!([("T", DataType::Bfloat16)], Make::Plain(run::<bf16>)),
+        cpu_row!([("T", DataType::Complex64)], Make::Plain(run_complex::<Complex32>)),
+        cpu_row!([("T", DataType::Complex128)], Make::Plain(run_complex::<ComplexDouble>)),
+    ],
     cases: |r| vec![Case::new(vec![r.positive(&[2, 3])])],
-    tiles: &[Tile::F32Unary(tile::<f32>), Tile::F64Unary(tile::<f64>)],
+    tiles: &[Tile::F32Unary(elementary::log), Tile::F64Unary(tile)],
     ..Op::PURE
 };
 
@@ -21,6 +30,10 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let x = conj_x(g, 0)?;
     let slope = g.unary("Reciprocal", x)?;
     times_dy(g, slope)
+}
+
+fn run_float(c: &mut OpCall<'_>) -> Result<()> {
+    unary_tensor(c, &elementary::log)
 }
 
 fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
@@ -31,6 +44,6 @@ fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
     unary(c, |x: T| x.map(|z| z.ln()))
 }
 
-fn tile<T: Float>(x: &[T], y: &mut [T]) {
-    tile1(x, y, |x| x.via(f32::ln, f64::ln))
+fn tile(x: &[f64], y: &mut [f64]) {
+    tile1(x, y, f64::ln)
 }

@@ -23,7 +23,7 @@ mod clip_by_value;
 mod complex;
 mod complex_abs;
 mod conj;
-mod convert;
+pub mod convert;
 mod cos;
 mod cosh;
 mod digamma;
@@ -48,6 +48,7 @@ mod left_shift;
 mod less;
 mod less_equal;
 mod lgamma;
+mod lin_space;
 mod log;
 mod log1p;
 mod logical;
@@ -57,8 +58,10 @@ mod mul;
 mod mul_no_nan;
 mod neg;
 mod ones_like;
+mod polygamma;
 mod population_count;
 mod pow;
+mod range;
 mod real;
 mod real_div;
 mod reciprocal;
@@ -141,6 +144,7 @@ pub static OPS: &[&Op] = &[
     &less::LESS,
     &less_equal::LESS_EQUAL,
     &lgamma::LGAMMA,
+    &lin_space::LIN_SPACE,
     &log::LOG,
     &log1p::LOG1P,
     &logical::LOGICAL_AND,
@@ -152,8 +156,11 @@ pub static OPS: &[&Op] = &[
     &mul_no_nan::MUL_NO_NAN,
     &neg::NEG,
     &ones_like::ONES_LIKE,
+    &polygamma::POLYGAMMA,
+    &polygamma::ZETA,
     &population_count::POPULATION_COUNT,
     &pow::POW,
+    &range::RANGE,
     &real::REAL,
     &real_div::REAL_DIV,
     &reciprocal::RECIPROCAL,

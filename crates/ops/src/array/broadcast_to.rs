@@ -62,16 +62,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         x.clone()
     } else {
         let mut out = Tensor::uninit(x.dtype(), shape)?;
-        let lead = out.rank() - x.rank();
-        let (from, to) = (x.shape().strides(), out.shape().strides());
-        let mut block = Block::at(0, 0);
-        for (i, n) in out.shape().iter().enumerate() {
-            let step = match i.checked_sub(lead) {
-                Some(d) if x.shape()[d] != 1 => from[d],
-                _ => 0,
-            };
-            block = block.dim(*n, step as isize, to[i] as isize);
-        }
+        let block = Block::broadcast(x.shape(), out.shape());
         block.copy(c.par(), x, &mut out)?;
         out
     };

@@ -14,6 +14,7 @@ mod mirror_pad;
 mod pack;
 mod pad;
 pub mod paddings;
+mod ragged_range;
 mod rank;
 mod reshape;
 mod reverse;
@@ -45,6 +46,7 @@ pub static OPS: &[&Op] = &[
     &pack::PACK,
     &pad::PAD,
     &pad::PAD_V2,
+    &ragged_range::RAGGED_RANGE,
     &rank::RANK,
     &reshape::RESHAPE,
     &reverse::REVERSE,

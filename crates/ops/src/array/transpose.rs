@@ -16,7 +16,7 @@ pub static TRANSPOSE: Op = Op {
     cases: |r| {
         vec![
             Case::new(vec![r.tensor(&[2, 3]), int_vector(&[1, 0])]),
-            Case::new(vec![r.tensor(&[2, 3, 4]), int_vector(&[-1, 0, 1])]),
+            Case::new(vec![r.tensor(&[2, 3, 4]), int_vector(&[2, 0, 1])]),
             Case::new(vec![r.tensor(&[2, 0, 4]), int_vector(&[2, 0, 1])]),
             Case::new(vec![r.tensor(&[]), int_vector(&[])]),
         ]
@@ -86,6 +86,10 @@ pub fn permutation(perm: &[i64], rank: usize) -> Result<Vec<usize>> {
 
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (perm, dy) = (g.x[1], g.dy()?);
+    // Axes may be counted from the end, but not in a permutation that is inverted.
+    let out_type = Attr::Type(g.graph.dtype(perm));
+    let rank = g.op("Size", [perm.into()], &[("out_type", out_type)])?;
+    let perm = g.binary("FloorMod", perm, rank)?;
     let back = g.unary("InvertPermutation", perm)?;
     Ok(vec![g.binary(g.op, dy, back)?.into(), Grad::None])
 }
@@ -141,6 +145,13 @@ mod tests {
         for perm in [ints(&[1], &[-10]), ints(&[2], &[0, 0]), ints(&[2], &[0, 2]), ints(&[], &[0])] {
             assert_eq!(code(call("Transpose", &[x.clone(), perm], &[])), Code::InvalidArgument);
         }
+    }
+
+    #[test]
+    fn axes_may_be_counted_from_the_end() {
+        let x = floats(&[1, 2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let y = call("Transpose", &[x, ints(&[3], &[-1, 0, 1])], &[]).unwrap();
+        assert_eq!(y[0].as_slice::<f32>().unwrap(), &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
                 params.shape()
             ));
         }
-        let at = NdIndices::new(indices, params.shape(), bad, "param")?;
+        let at = NdIndices::new(indices, params.shape(), bad, "param shape")?;
         let dims: Vec<usize> = at.outer.iter().chain(&params.shape()[at.depth..]).copied().collect();
         let shape = Shape::new(&dims)?;
         let mut out = match bad {
@@ -106,5 +106,7 @@ mod tests {
         assert_eq!(code(call("GatherNd", &inputs, &[])), Code::InvalidArgument);
         let deep = [floats(&[1], &[1.0]), ints(&[1, 2], &[0, 0])];
         assert_eq!(code(call("GatherNd", &deep, &[])), Code::InvalidArgument);
+        let many = [floats(&[1], &[1.0]), ints(&[1 << 40, 0], &[])];
+        assert_eq!(code(call("GatherNd", &many, &[])), Code::ResourceExhausted);
     }
 }

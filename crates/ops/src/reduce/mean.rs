@@ -13,7 +13,7 @@ pub static MEAN: Op = Op {
     attrs: &["keep_dims: bool = false", "T: numbertype", "Tidx: {int32, int64} = DT_INT32"],
     shape: reduced,
     grad: Rule(grad),
-    kernels: cpu!(make prepare: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
+    kernels: cpu!(make prepare: T in f32, f64, i64, f16, bf16, u64, Complex32, ComplexDouble; prepare_narrow: T in i32, u8, u16, u32, i8, i16),
     cases,
     host_inputs: &["reduction_indices"],
     ..Op::PURE
@@ -37,4 +37,51 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 
 fn prepare<T: Element + reduce::Element<Acc: reduce::Number>>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     reduction::<T, _>(node, |plan| reduce::Mean { count: plan.reduced_len() })
+}
+
+fn prepare_narrow<T: Number + Into<i64>>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    reduction::<T, _>(node, |plan| NarrowMean { count: plan.reduced_len() as i64 })
+}
+
+/// The mean of small integers, summed in int64.
+struct NarrowMean {
+    count: i64,
+}
+
+impl<T: Number + Into<i64>> reduce::Reducer<T> for NarrowMean {
+    type Acc = i64;
+    type Out = T;
+
+    #[inline(always)]
+    fn init(&self) -> i64 {
+        0
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: i64, x: T) -> i64 {
+        acc.wrapping_add(x.into())
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: i64, b: i64) -> i64 {
+        a.wrapping_add(b)
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: i64) -> T {
+        T::from_i64(acc.checked_div(self.count).unwrap_or(0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::*;
+
+    #[test]
+    fn small_integers_do_not_overflow_on_the_way() {
+        let x = Tensor::vector(&[127i8, 127, -3]).unwrap();
+        let y = call("Mean", &[x, ints(&[1], &[0])], &[]).unwrap();
+        assert_eq!(y[0].to_scalar::<i8>().unwrap(), 83);
+    }
 }

@@ -155,6 +155,12 @@ pub fn replace_node(work: &mut Work, id: NodeId, results: &[Output], end: NodeId
             work.node(id).outputs.len()
         ));
     }
+    for (i, (result, port)) in results.iter().zip(&work.node(id).outputs).enumerate() {
+        let have = work.node(result.node).outputs[result.index as usize].dtype;
+        if have != port.dtype {
+            return Err(invalid!("result {i} of the function is {have}, the call says {}", port.dtype));
+        }
+    }
     work.replaced.insert(id, (results.to_vec(), end));
     Ok(())
 }

@@ -27,7 +27,11 @@ fn identity(work: &mut Work, id: NodeId, name: &str, value: Output, control: &[N
 }
 
 fn merge(work: &mut Work, id: NodeId, name: &str, inputs: &[Output]) -> Result<NodeId> {
-    let mut attrs = typed(dtype_of(work, inputs[0]));
+    let dtype = dtype_of(work, inputs[0]);
+    if let Some(other) = inputs.iter().map(|o| dtype_of(work, *o)).find(|t| *t != dtype) {
+        return Err(invalid!("a result is {dtype} in one branch and {other} in the other"));
+    }
+    let mut attrs = typed(dtype);
     attrs.set("N", inputs.len() as i64);
     work.add(id, name, "Merge", inputs, &[], attrs)
 }
@@ -124,6 +128,12 @@ pub fn lower_while(work: &mut Work, id: NodeId) -> Result<()> {
     }
     for (i, (result, m)) in body.results.iter().zip(&merges).enumerate() {
         let dtype = dtype_of(work, *result);
+        if dtype != dtype_of(work, m.output(0)) {
+            return Err(invalid!(
+                "loop variable {i} is {}, but the body makes it {dtype}",
+                dtype_of(work, m.output(0))
+            ));
+        }
         let waits: Vec<NodeId> = body.effects.iter().copied().chain([start]).collect();
         let next = work.add(id, &format!("next_{i}"), "NextIteration", &[*result], &waits, typed(dtype))?;
         work.nodes[m.at()].inputs[1] = next.output(0);

@@ -57,16 +57,19 @@ impl Straight {
             fetches: vec![],
         };
         let mut places: HashMap<Output, Place> = HashMap::new();
+        // All feeds are there from the start, so none of them can have a slot that another value had before.
+        for id in order {
+            if let Kind::Feed(n) = &work.node(*id).kind {
+                let slot = uses.contains_key(&id.output(0)).then(|| slots.take());
+                plan.feeds.resize(plan.feeds.len().max(n + 1), None);
+                plan.feeds[*n] = slot;
+                places.extend(slot.map(|s| (id.output(0), Place::Slot(s))));
+            }
+        }
         for id in order {
             let node = work.node(*id);
             match &node.kind {
-                Kind::Feed(n) => {
-                    let slot = uses.contains_key(&id.output(0)).then(|| slots.take());
-                    plan.feeds.resize(plan.feeds.len().max(n + 1), None);
-                    plan.feeds[*n] = slot;
-                    places.extend(slot.map(|s| (id.output(0), Place::Slot(s))));
-                    continue;
-                }
+                Kind::Feed(_) => continue,
                 Kind::Value(t) => {
                     plan.constants.push(Value::Tensor(t.clone()));
                     places.insert(id.output(0), Place::Constant(plan.constants.len() as u32 - 1));

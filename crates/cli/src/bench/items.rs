@@ -1,0 +1,147 @@
+//! What is measured: names, graphs and how they are run.
+
+use super::{Effort, graphs, timing};
+use std::time::Instant;
+use thalweg_core::error::Result;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::Graph;
+use thalweg_runtime::{Session, SessionOptions};
+
+pub struct Item {
+    /// What the table says.
+    pub name: String,
+    /// What the peers' script knows it by.
+    pub id: String,
+    /// Threads of ours and theirs; 0: one for each core.
+    pub threads: usize,
+    pub work: Work,
+}
+
+pub enum Work {
+    /// A compiled signature, run over and over.
+    Steps(Steps),
+    /// A chain of so many nodes, built and run once.
+    Build(usize),
+}
+
+pub struct Steps {
+    pub graph: Graph,
+    /// Whether the placeholder `x` is fed.
+    pub fed: bool,
+    pub fetch: Option<&'static str>,
+    pub target: Option<&'static str>,
+    pub optimise: bool,
+    pub threads: usize,
+}
+
+/// Runs for about so many seconds and returns those of one run.
+pub type Measure = Box<dyn FnMut(f64) -> Result<f64>>;
+
+impl Work {
+    pub fn prepare(&self) -> Result<Measure> {
+        match self {
+            Work::Steps(steps) => steps.prepare(),
+            Work::Build(nodes) => {
+                let nodes = *nodes;
+                Ok(Box::new(move |_| build_and_run(nodes)))
+            }
+        }
+    }
+}
+
+impl Steps {
+    fn prepare(&self) -> Result<Measure> {
+        let options = SessionOptions { optimise: self.optimise, threads: self.threads, ..Default::default() };
+        let session = Session::of(&self.graph, options)?;
+        let (feeds, values): (&[&str], _) =
+            if self.fed { (&["x"], vec![Tensor::scalar(1f32)]) } else { (&[], vec![]) };
+        let callable = session.callable_by_name(feeds, self.fetch.as_slice(), self.target.as_slice())?;
+        Ok(Box::new(move |seconds| timing::per_run(|| callable.run(values.clone()).map(drop), seconds)))
+    }
+}
+
+fn build_and_run(nodes: usize) -> Result<f64> {
+    let start = Instant::now();
+    let graph = graphs::chain(nodes)?;
+    let session = Session::of(&graph, SessionOptions::default())?;
+    session.run(&[("x", Tensor::scalar(1f32))], &["y"], &[])?;
+    Ok(start.elapsed().as_secs_f64())
+}
+
+/// What running a graph costs beside the arithmetic.
+pub fn exec() -> Result<Vec<Item>> {
+    let item = |name: &str, id: &str, graph: Graph, fed, fetch, target, optimise| Item {
+        name: name.into(),
+        id: id.into(),
+        threads: 0,
+        work: Work::Steps(Steps { graph, fed, fetch, target, optimise, threads: 0 }),
+    };
+    let (chain, fan) = (graphs::chain(1000)?, graphs::fan(1000)?);
+    Ok(vec![
+        item("fetch one constant", "constant", graphs::one_constant()?, false, Some("c"), None, true),
+        item("1,000 adds in a chain, optimiser off", "chain", chain.clone(), true, Some("y"), None, false),
+        item("1,000 adds in a chain, optimiser on", "chain-optimised", chain, true, Some("y"), None, true),
+        item(
+            "1,000 adds side by side, NoOp, optimiser off",
+            "fan",
+            fan.clone(),
+            true,
+            None,
+            Some("all"),
+            false,
+        ),
+        item("1,000 adds side by side, AddN, optimiser off", "fan-sum", fan, true, Some("sum"), None, false),
+        item(
+            "loop of 10,000 iterations",
+            "loop",
+            graphs::counting_loop(10_000)?,
+            false,
+            Some("i"),
+            None,
+            true,
+        ),
+    ])
+}
+
+/// Products of matrices, with one thread and with two; nothing if there is no such op.
+pub fn matmul(effort: Effort) -> Result<Option<Vec<Item>>> {
+    if thalweg_ops::registry().get("MatMul").is_none() {
+        return Ok(None);
+    }
+    let squares: &[usize] = if effort.quick { &[64, 256, 512] } else { &[64, 128, 256, 512, 1024, 2048] };
+    let mut sizes: Vec<_> = squares.iter().map(|n| (*n, *n, *n)).collect();
+    sizes.extend([(128, 784, 512), (20, 400, 800)]);
+    let mut items = Vec::new();
+    for threads in [1, 2] {
+        for (m, k, n) in &sizes {
+            let plural = if threads == 1 { "thread" } else { "threads" };
+            // Constants must not be folded, so nothing is optimised.
+            let steps = Steps {
+                graph: graphs::product(*m, *k, *n)?,
+                fed: false,
+                fetch: Some("c"),
+                target: None,
+                optimise: false,
+                threads,
+            };
+            items.push(Item {
+                name: format!("{m}x{k} by {k}x{n}, {threads} {plural}"),
+                id: format!("matmul-{m}-{k}-{n}"),
+                threads,
+                work: Work::Steps(steps),
+            });
+        }
+    }
+    Ok(Some(items))
+}
+
+pub fn build(effort: Effort) -> Vec<Item> {
+    let sizes: &[usize] = if effort.quick { &[25_000] } else { &[25_000, 50_000, 100_000] };
+    let item = |n: &usize| Item {
+        name: format!("chain of {} thousand nodes", n / 1000),
+        id: format!("build-{n}"),
+        threads: 0,
+        work: Work::Build(*n),
+    };
+    sizes.iter().map(item).collect()
+}

@@ -1,0 +1,126 @@
+//! `thalweg bench`: how long things take here, and in TensorFlow, PyTorch and JAX when a Python that has them is given.
+//!
+//! Every figure is the median of several rounds. Peers run in processes of their own that wait while it is not their turn;
+//! rounds alternate between us and them, so that a busy machine is busy for all. TensorFlow runs the very same graphs,
+//! imported from a GraphDef.
+
+mod graphs;
+mod items;
+mod peer;
+mod start;
+mod timing;
+
+use crate::failure::Outcome;
+use crate::output::{self, Align};
+use items::{Item, Work};
+use peer::Peers;
+use std::path::PathBuf;
+use thalweg_core::error::Result;
+use timing::{median, shown};
+
+/// Measure, and compare with TensorFlow, PyTorch and JAX
+#[derive(clap::Args)]
+pub struct Args {
+    /// What to measure [default: all]
+    #[arg(value_enum)]
+    groups: Vec<Group>,
+    /// A Python that has tensorflow, torch or jax; may be given several times
+    #[arg(long, value_name = "PYTHON")]
+    python: Vec<PathBuf>,
+    /// Fewer and shorter rounds, smaller sizes
+    #[arg(long)]
+    quick: bool,
+    /// Rounds of each measurement [default: 7, with --quick 3]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    rounds: Option<u32>,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+enum Group {
+    /// Steps of small ops: what running a graph costs beside the arithmetic
+    Exec,
+    /// Products of matrices through a session
+    Matmul,
+    /// Building large graphs and running them once
+    Build,
+    /// A new process: time to its first result, memory, size
+    Start,
+}
+
+/// How long and how often to measure.
+#[derive(Clone, Copy)]
+pub struct Effort {
+    quick: bool,
+    rounds: usize,
+    /// Seconds that a round of a steady measurement lasts, about.
+    round: f64,
+}
+
+pub fn run(args: Args) -> Outcome {
+    let effort = Effort {
+        quick: args.quick,
+        rounds: args.rounds.map_or(if args.quick { 3 } else { 7 }, |n| n as usize),
+        round: if args.quick { 0.03 } else { 0.15 },
+    };
+    let wanted = |g: Group| args.groups.is_empty() || args.groups.contains(&g);
+    let mut peers = Peers::start(&args.python)?;
+    if wanted(Group::Exec) {
+        section("Steps", &items::exec()?, &mut peers, effort)?;
+    }
+    if wanted(Group::Matmul) {
+        match items::matmul(effort)? {
+            Some(items) => section("MatMul, float", &items, &mut peers, effort)?,
+            None => output::print("MatMul, float\n  there is no MatMul op in the table yet\n\n")?,
+        }
+    }
+    if wanted(Group::Build) {
+        section("Build and first run", &items::build(effort), &mut peers, effort)?;
+    }
+    if wanted(Group::Start) {
+        output::print(&start::measure(&args.python, effort)?)?;
+    }
+    Ok(())
+}
+
+/// Measures the items and prints them as one table.
+fn section(title: &str, items: &[Item], peers: &mut Peers, effort: Effort) -> Outcome {
+    let columns = peers.columns();
+    let mut head = vec![title.to_string(), "thalweg".to_string()];
+    head.extend(columns.iter().cloned());
+    if !columns.is_empty() {
+        head.push("best peer / thalweg".into());
+    }
+    let mut rows = vec![head];
+    for item in items {
+        rows.push(measure(item, peers, effort)?);
+    }
+    let align: Vec<Align> =
+        std::iter::once(Align::Left).chain(std::iter::repeat_n(Align::Right, rows[0].len() - 1)).collect();
+    output::print(&(output::table(&rows, &align, 60) + "\n"))
+}
+
+fn measure(item: &Item, peers: &mut Peers, effort: Effort) -> Result<Vec<String>> {
+    let columns = peers.columns();
+    let mut ours = Vec::new();
+    let mut theirs = vec![Vec::new(); columns.len()];
+    let mut work = item.work.prepare()?;
+    let rounds = if matches!(item.work, Work::Build(_)) { effort.rounds.min(3) } else { effort.rounds };
+    for _ in 0..rounds {
+        ours.push(work(effort.round)?);
+        for (variant, seconds) in peers.ask(item, effort.round)? {
+            if let Some(at) = columns.iter().position(|c| *c == variant) {
+                theirs[at].push(seconds);
+            }
+        }
+    }
+    let mine = median(&mut ours);
+    let theirs: Vec<Option<f64>> =
+        theirs.iter_mut().map(|t| if t.is_empty() { None } else { Some(median(t)) }).collect();
+    let mut row = vec![item.name.clone(), shown(mine)];
+    row.extend(theirs.iter().map(|t| t.map_or("-".into(), shown)));
+    if !columns.is_empty() {
+        let best = theirs.iter().flatten().copied().reduce(f64::min);
+        row.push(best.map_or("-".into(), |b| format!("{:.2}x", b / mine)));
+    }
+    Ok(row)
+}

@@ -1,0 +1,145 @@
+//! Peers: Python processes that measure TensorFlow, PyTorch and JAX when they are told to.
+//!
+//! One process for each interpreter and number of threads, because none of them can change that number later. A request
+//! is one line of fields between tabs; the answer is a line `variant`, tab, seconds for each that could do it, then `end`.
+
+use super::items::{Item, Work};
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use thalweg_core::error::{Error, Result, internal, not_found};
+use thalweg_graph::Graph;
+use thalweg_proto::Message;
+
+pub const SCRIPT: &str = include_str!("peers.py");
+
+pub struct Peers {
+    processes: Vec<Peer>,
+    columns: Vec<String>,
+    /// Where graphs are written for them; gone at the end.
+    dir: PathBuf,
+    written: HashSet<String>,
+}
+
+struct Peer {
+    threads: usize,
+    child: Child,
+    requests: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Peers {
+    pub fn start(pythons: &[PathBuf]) -> Result<Peers> {
+        let dir = std::env::temp_dir().join(format!("thalweg-bench-{}", std::process::id()));
+        let mut peers = Peers { processes: Vec::new(), columns: Vec::new(), dir, written: HashSet::new() };
+        for python in pythons {
+            for threads in [0, 1, 2] {
+                let (peer, variants) = Peer::start(python, threads)?;
+                peers.processes.push(peer);
+                for v in variants {
+                    if !peers.columns.contains(&v) {
+                        peers.columns.push(v);
+                    }
+                }
+            }
+        }
+        if !peers.processes.is_empty() {
+            std::fs::create_dir_all(&peers.dir)?;
+        }
+        Ok(peers)
+    }
+
+    /// The names of all that can be asked.
+    pub fn columns(&self) -> Vec<String> {
+        self.columns.clone()
+    }
+
+    /// One round of every peer that can do this.
+    pub fn ask(&mut self, item: &Item, seconds: f64) -> Result<Vec<(String, f64)>> {
+        if self.processes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let request = match &item.work {
+            Work::Build(nodes) => format!("build\t{}\t{nodes}", item.id),
+            Work::Steps(s) => {
+                let path = self.graph_file(&item.id, &s.graph)?;
+                let feed = if s.fed { "x:0" } else { "" };
+                let fetch = s.fetch.map(|f| format!("{f}:0")).unwrap_or_default();
+                let (target, optimise) = (s.target.unwrap_or(""), s.optimise as u8);
+                format!("steps\t{}\t{path}\t{feed}\t{fetch}\t{target}\t{optimise}\t{seconds}", item.id)
+            }
+        };
+        let mut answers = Vec::new();
+        for peer in self.processes.iter_mut().filter(|p| p.threads == item.threads) {
+            answers.extend(peer.ask(&request)?);
+        }
+        Ok(answers)
+    }
+
+    fn graph_file(&mut self, id: &str, graph: &Graph) -> Result<String> {
+        let path = self.dir.join(format!("{id}.pb"));
+        if self.written.insert(id.to_string()) {
+            std::fs::write(&path, graph.to_def(Default::default())?.encode_to_vec())?;
+        }
+        Ok(path.display().to_string())
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        for peer in &mut self.processes {
+            let _ = peer.child.kill();
+            let _ = peer.child.wait();
+        }
+        let _ = std::fs::remove_dir_all(&self.dir);
+    }
+}
+
+impl Peer {
+    /// Starts one; also the variants it offers.
+    fn start(python: &Path, threads: usize) -> Result<(Peer, Vec<String>)> {
+        let failed = |e: std::io::Error| Error::from(e).context(python.display());
+        let mut child = Command::new(python)
+            .args(["-c", SCRIPT, "serve", &threads.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (requests, answers) = pipes.ok_or_else(|| internal("a child without pipes"))?;
+        let mut peer = Peer { threads, child, requests, answers: BufReader::new(answers) };
+        let variants: Vec<String> = peer.answer()?.into_iter().map(|(name, _)| name).collect();
+        if variants.is_empty() {
+            return Err(not_found(format!("{} has neither tensorflow nor torch nor jax", python.display())));
+        }
+        Ok((peer, variants))
+    }
+
+    fn ask(&mut self, request: &str) -> Result<Vec<(String, f64)>> {
+        writeln!(self.requests, "{request}")?;
+        self.requests.flush()?;
+        self.answer()
+    }
+
+    fn answer(&mut self) -> Result<Vec<(String, f64)>> {
+        let mut found = Vec::new();
+        loop {
+            let mut line = String::new();
+            if self.answers.read_line(&mut line)? == 0 {
+                return Err(internal("a peer's process ended before it had answered"));
+            }
+            let line = line.trim_end();
+            if line == "end" {
+                return Ok(found);
+            }
+            // What else it prints is not for us.
+            if let Some((name, seconds)) = line.split_once('\t') {
+                if let Ok(seconds) = seconds.parse() {
+                    found.push((name.to_string(), seconds));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! `thalweg`: runs graphs, shows the op table, measures.
+//!
+//! Exit codes: 0 all went well, 1 what was asked for failed, 2 it was asked for wrongly. The first line on standard
+//! error is then `error: CODE: message`.
+
+mod bench;
+mod failure;
+mod json;
+mod model_file;
+mod ops;
+mod output;
+mod run;
+
+use clap::{Parser, Subcommand};
+use failure::Outcome;
+use std::process::ExitCode;
+
+/// Dataflow graphs, run.
+#[derive(Parser)]
+#[command(name = "thalweg", version, about, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Args),
+    Ops(ops::Args),
+    Bench(bench::Args),
+}
+
+fn main() -> ExitCode {
+    let outcome: Outcome = match Cli::parse().command {
+        Command::Run(args) => run::run(args),
+        Command::Ops(args) => ops::run(args),
+        Command::Bench(args) => bench::run(args),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,96 @@
+//! The graph in a file: a GraphDef, a MetaGraphDef or a SavedModel, binary or text, told apart by what is in it.
+
+use std::io::Read;
+use std::path::Path;
+use thalweg_core::error::{Error, Result, data_loss, not_found};
+use thalweg_core::invalid;
+use thalweg_proto::{Bytes, GraphDef, MetaGraphDef, SavedModel, decode, text};
+
+/// No protocol message is larger than this.
+const MAX_BYTES: u64 = 1 << 31;
+
+/// Reads the graph of a file, or of a SavedModel's directory.
+pub fn read(path: &Path) -> Result<GraphDef> {
+    let at = |e: Error| e.context(path.display());
+    if path.is_dir() {
+        let inside = ["saved_model.pb", "saved_model.pbtxt"].map(|name| path.join(name));
+        return match inside.iter().find(|p| p.exists()) {
+            Some(file) => read(file),
+            None => Err(at(not_found("a directory without a saved_model.pb in it"))),
+        };
+    }
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|e| at(e.into()))?;
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| at(e.into()))?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(at(invalid!("larger than {MAX_BYTES} bytes, which no graph is")));
+    }
+    parse(bytes.into()).map_err(at)
+}
+
+fn parse(bytes: Bytes) -> Result<GraphDef> {
+    if bytes.is_empty() {
+        return Err(data_loss("the file is empty"));
+    }
+    match std::str::from_utf8(&bytes).ok().and_then(|t| Some((t, first_field(t)?))) {
+        Some((text, field)) => from_text(text, field),
+        None => from_binary(&bytes),
+    }
+}
+
+/// The name of the first field, if this is a message in text form.
+fn first_field(text: &str) -> Option<&str> {
+    let mut rest = text.trim_start();
+    while rest.starts_with('#') {
+        rest = rest.split_once('\n')?.1.trim_start();
+    }
+    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
+    let next = rest[end..].trim_start().chars().next()?;
+    (end > 0 && matches!(next, '{' | '<' | ':')).then_some(&rest[..end])
+}
+
+fn from_text(text: &str, field: &str) -> Result<GraphDef> {
+    let bad = |e: text::TextError| data_loss(e.to_string());
+    match field {
+        "saved_model_schema_version" | "meta_graphs" => {
+            first_meta_graph(text::parse::<SavedModel>(text).map_err(bad)?)
+        }
+        "node" | "versions" | "version" | "library" | "debug_info" => text::parse(text).map_err(bad),
+        _ => match text::parse::<MetaGraphDef>(text) {
+            Ok(meta) => graph_of(meta),
+            // A field of neither message: the file is most likely meant to be a graph.
+            Err(_) => text::parse(text).map_err(bad),
+        },
+    }
+}
+
+fn from_binary(bytes: &Bytes) -> Result<GraphDef> {
+    // Only a SavedModel starts with a number.
+    if bytes.first() == Some(&0x08) {
+        if let Ok(model) = decode::<SavedModel>(bytes.clone()) {
+            return first_meta_graph(model);
+        }
+    }
+    let graph = decode::<GraphDef>(bytes.clone());
+    if let Ok(g) = &graph {
+        let named = g.node.iter().all(|n| !n.name.is_empty() && !n.op.is_empty());
+        if named && (!g.node.is_empty() || g.versions.is_some() || g.library.is_some()) {
+            return Ok(g.clone());
+        }
+    }
+    match decode::<MetaGraphDef>(bytes.clone()) {
+        Ok(MetaGraphDef { graph_def: Some(g), .. }) => Ok(g),
+        _ => Err(data_loss(match graph {
+            Ok(_) => "not a GraphDef, MetaGraphDef or SavedModel".to_string(),
+            Err(e) => format!("not a GraphDef, MetaGraphDef or SavedModel, or a damaged one: {e}"),
+        })),
+    }
+}
+
+fn first_meta_graph(model: SavedModel) -> Result<GraphDef> {
+    graph_of(model.meta_graphs.into_iter().next().ok_or_else(|| data_loss("the SavedModel has no graph"))?)
+}
+
+fn graph_of(meta: MetaGraphDef) -> Result<GraphDef> {
+    meta.graph_def.ok_or_else(|| data_loss("the MetaGraphDef has no graph"))
+}

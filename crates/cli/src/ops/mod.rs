@@ -1,0 +1,81 @@
+//! `thalweg ops`: the op table, as the registry has it.
+
+mod describe;
+
+use crate::failure::Outcome;
+use crate::json::Json;
+use crate::output::{self, Align};
+use describe::{dtypes, flags, gradient, signature};
+use std::fmt::Write;
+use thalweg_core::error::{Error, not_found};
+use thalweg_core::op::{Gradient, Op};
+use thalweg_core::registry::{Registry, distance};
+
+/// Show the op table, or all that is known of one op
+#[derive(clap::Args)]
+pub struct Args {
+    /// The op to describe: MatMul
+    name: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(args: Args) -> Outcome {
+    let registry = thalweg_ops::registry();
+    let text = match &args.name {
+        Some(name) => {
+            let op = registry.get(name).ok_or_else(|| unknown(&registry, name))?;
+            if args.json { format!("{}\n", describe::json(op)) } else { describe::text(&registry, op)? }
+        }
+        None if args.json => {
+            format!("{:#}\n", registry.all().into_iter().map(describe::json).collect::<Json>())
+        }
+        None => table(&registry.all()),
+    };
+    output::print(&text)
+}
+
+/// Signatures longer than this do not widen their column.
+const WIDEST: usize = 64;
+
+fn table(ops: &[&'static Op]) -> String {
+    let head = ["op", "inputs -> outputs", "types", "gradient", "flags"].map(String::from).to_vec();
+    let row = |op: &&'static Op| {
+        vec![op.name.to_string(), signature(op), dtypes(op), gradient(op).into(), flags(op).join(" ")]
+    };
+    let rows: Vec<_> = std::iter::once(head).chain(ops.iter().map(row)).collect();
+    let mut out = output::table(&rows, &[Align::Left; 5], WIDEST);
+    let count = |want: fn(&Op) -> bool| ops.iter().filter(|op| want(op)).count();
+    let _ = writeln!(
+        out,
+        "\n{} ops: {} with kernels ({} kernels), {} with gradients, {} where gradients stop, {} stateful",
+        ops.len(),
+        count(Op::has_kernel),
+        ops.iter().map(|op| op.kernels.len()).sum::<usize>(),
+        count(|op| matches!(op.grad, Gradient::Rule(_))),
+        count(|op| matches!(op.grad, Gradient::Stops)),
+        count(|op| op.stateful),
+    );
+    out
+}
+
+/// There is no such op; these are like it.
+fn unknown(registry: &Registry, name: &str) -> Error {
+    let lower = name.to_lowercase();
+    let score = |op: &&'static Op| {
+        let have = op.name.to_lowercase();
+        let edits = distance(&have, &lower);
+        let near = edits <= 2.max(lower.len() / 3) || (lower.len() >= 3 && have.contains(&lower));
+        near.then_some((edits, op.name))
+    };
+    let mut near: Vec<_> = registry.all().iter().filter_map(score).collect();
+    near.sort_unstable();
+    let names: Vec<_> = near.iter().take(5).map(|n| format!("'{}'", n.1)).collect();
+    let hint = match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("; did you mean {one}?"),
+        several => format!("; did you mean one of {}?", several.join(", ")),
+    };
+    not_found(format!("there is no op '{name}'{hint}"))
+}

@@ -1,0 +1,174 @@
+//! `thalweg run`: one graph, fed, run and printed.
+
+mod feed;
+mod literal;
+mod trace;
+
+use crate::failure::Outcome;
+use crate::{model_file, output};
+use feed::Feed;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::Graph;
+use thalweg_io::npy;
+use thalweg_runtime::{RunMetadata, RunOptions, Session, SessionOptions};
+
+/// Run a graph and print what it computes
+///
+/// Values are literals (3, -4.5, true, "text", [[1, 2], [3, 4]]), cast to the type of the tensor they are fed to, or .npy files.
+#[derive(clap::Args)]
+#[command(after_help = "Example: thalweg run graph.pb --feed x=[1,2,3] --feed w=weights.npy --fetch y:0")]
+pub struct Args {
+    /// A GraphDef, MetaGraphDef or SavedModel, binary or text
+    graph: PathBuf,
+    /// A value for a tensor; may be given several times
+    #[arg(long, value_name = "NAME=VALUE|FILE.npy")]
+    feed: Vec<Feed>,
+    /// A tensor to compute and print
+    #[arg(long, value_name = "NAME", required_unless_present_any = ["target", "save"])]
+    fetch: Vec<String>,
+    /// A node to run, without fetching anything of it
+    #[arg(long, value_name = "NAME")]
+    target: Vec<String>,
+    /// Compute a tensor and write it to a file instead of printing it
+    #[arg(long, value_name = "NAME=FILE.npy", value_parser = save)]
+    save: Vec<(String, PathBuf)>,
+    /// Also write every fetched tensor into this directory, as NAME.npy
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Threads for kernels [default: one for each core]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// CPU devices to show the graph
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    devices: usize,
+    /// Run the graph as it is written
+    #[arg(long)]
+    no_optimise: bool,
+    /// Give up after so many seconds
+    #[arg(long, value_name = "SECS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Write when each node ran, for chrome://tracing or ui.perfetto.dev
+    #[arg(long, value_name = "FILE.json")]
+    trace: Option<PathBuf>,
+    /// Run so many times, print the last results, and the times on standard error
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    repeat: u32,
+    /// Print the peak memory of the process in kB after the results, for `bench`
+    #[arg(long, hide = true)]
+    report_memory: bool,
+}
+
+fn save(text: &str) -> std::result::Result<(String, PathBuf), String> {
+    match text.split_once('=') {
+        Some((name, file)) if !name.is_empty() && !file.is_empty() => Ok((name.to_string(), file.into())),
+        _ => Err("a tensor and a file are written NAME=FILE.npy".into()),
+    }
+}
+
+fn seconds(text: &str) -> std::result::Result<Duration, String> {
+    let secs: f64 = text.parse().map_err(|_| "not a number of seconds".to_string())?;
+    Duration::try_from_secs_f64(secs).map_err(|e| e.to_string())
+}
+
+pub fn run(args: Args) -> Outcome {
+    let def = model_file::read(&args.graph)?;
+    let graph = Graph::from_def(Arc::new(thalweg_ops::registry()), &def)?;
+    drop(def);
+    let mut feeds = Vec::with_capacity(args.feed.len());
+    for feed in &args.feed {
+        feeds.push((feed.name.as_str(), feed.tensor(&graph)?));
+    }
+    let fetches: Vec<&str> =
+        args.fetch.iter().map(String::as_str).chain(args.save.iter().map(|s| s.0.as_str())).collect();
+    let files = args.out.as_ref().map(|dir| out_files(dir, &args.fetch)).transpose()?;
+    let results = run_graph(&graph, &args, &feeds, &fetches)?;
+    let (printed, saved) = results.split_at(args.fetch.len());
+    for ((_, path), value) in args.save.iter().zip(saved) {
+        npy::write_file(path, value)?;
+    }
+    for (path, value) in files.iter().flatten().zip(printed) {
+        npy::write_file(path, value)?;
+    }
+    output::print(&shown(&args.fetch, printed))?;
+    if args.report_memory {
+        output::print(&format!("{}\n", peak_memory().unwrap_or(0)))?;
+    }
+    Ok(())
+}
+
+/// The most memory the process has had resident, in kB, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
+}
+
+fn run_graph(graph: &Graph, args: &Args, feeds: &[(&str, Tensor)], fetches: &[&str]) -> Result<Vec<Tensor>> {
+    let options = SessionOptions {
+        cpu_devices: args.devices,
+        threads: args.threads,
+        optimise: !args.no_optimise,
+        ..Default::default()
+    };
+    let session = Session::of(graph, options)?;
+    let names: Vec<&str> = feeds.iter().map(|f| f.0).collect();
+    let targets: Vec<&str> = args.target.iter().map(String::as_str).collect();
+    let callable = session.callable_by_name(&names, fetches, &targets)?;
+    let options = RunOptions { timeout: args.timeout, trace: args.trace.is_some(), ..Default::default() };
+    let mut times = Vec::new();
+    let mut last: (Vec<Tensor>, RunMetadata) = Default::default();
+    for _ in 0..args.repeat {
+        let values = feeds.iter().map(|f| f.1.clone()).collect();
+        let start = Instant::now();
+        last = callable.run_with(values, &options)?;
+        times.push(start.elapsed());
+    }
+    if let Some(path) = &args.trace {
+        let text = trace::chrome(&last.1.timings).to_string();
+        std::fs::write(path, text)
+            .map_err(|e| thalweg_core::error::Error::from(e).context(path.display()))?;
+    }
+    if times.len() > 1 {
+        times.sort_unstable();
+        let (least, most) = (times[0], times[times.len() - 1]);
+        eprintln!(
+            "{} runs: median {:?}, least {least:?}, most {most:?}",
+            times.len(),
+            times[times.len() / 2]
+        );
+    }
+    Ok(last.0)
+}
+
+/// One value stands alone, several have their names before them.
+fn shown(names: &[String], values: &[Tensor]) -> String {
+    let mut out = String::new();
+    for (name, value) in names.iter().zip(values) {
+        let text = value.to_string();
+        if values.len() > 1 {
+            let between = if text.contains('\n') { "\n" } else { " " };
+            out.extend([name.as_str(), " =", between]);
+        }
+        out.extend([text.as_str(), "\n"]);
+    }
+    out
+}
+
+/// A file for each tensor: `layer/w:0` goes to `layer_w.npy`, `split:1` to `split_1.npy`.
+fn out_files(dir: &std::path::Path, names: &[String]) -> Result<Vec<PathBuf>> {
+    std::fs::create_dir_all(dir).map_err(|e| thalweg_core::error::Error::from(e).context(dir.display()))?;
+    let mut files: Vec<PathBuf> = Vec::new();
+    for name in names {
+        let plain: String = name.trim_end_matches(":0").replace(['/', '\\', ':'], "_");
+        let file = dir.join(format!("{plain}.npy"));
+        if files.contains(&file) {
+            return Err(invalid!("two fetched tensors would be written to {}", file.display()));
+        }
+        files.push(file);
+    }
+    Ok(files)
+}

@@ -1,0 +1,160 @@
+//! numpy's `.npy` files, versions 1 to 3: one array each.
+//!
+//! Arrays in Fortran order are transposed, foreign byte order is swapped, `S` and `U` arrays become strings (text as
+//! UTF-8). numpy has no bfloat16: like `ml_dtypes` it is written as two opaque bytes, `<V2`. Arrays of Python objects and
+//! of records are refused.
+//!
+//! ```
+//! use thalweg_core::tensor::Tensor;
+//! use thalweg_io::npy;
+//!
+//! let t = Tensor::vector(&[1f32, 2.5])?;
+//! assert!(npy::read(&npy::write(&t)?)?.same_bits(&t));
+//! # Ok::<(), thalweg_core::error::Error>(())
+//! ```
+
+mod descr;
+mod header;
+#[cfg(test)]
+mod tests;
+
+use bytes::Bytes;
+use descr::{Descr, Kind};
+use header::Header;
+use std::path::Path;
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::{Error, Result, data_loss, resource_exhausted};
+use thalweg_core::invalid;
+use thalweg_core::shape::Shape;
+use thalweg_core::tensor::Tensor;
+
+/// The tensor in a file's bytes.
+pub fn read(bytes: &[u8]) -> Result<Tensor> {
+    let (header, data) = header::split(bytes)?;
+    let Header { descr, fortran_order, shape } = Header::parse(header)?;
+    let descr = Descr::parse(&descr)?;
+    let shape = Shape::from_i64(&shape)?;
+    let need = shape.elements().checked_mul(descr.size);
+    if need != Some(data.len()) {
+        return Err(data_loss(format!(
+            "the header promises shape {shape} of {} bytes each, but {} bytes follow it",
+            descr.size,
+            data.len()
+        )));
+    }
+    let turned;
+    let data = if fortran_order && shape.rank() > 1 {
+        turned = from_fortran(data, &shape, descr.size)?;
+        &turned
+    } else {
+        data
+    };
+    match descr.kind {
+        Kind::Plain(dtype) => plain(dtype, shape, data, &descr),
+        Kind::Bytes => strings(shape, data, &descr, |item| Ok(trim_zeros(item).to_vec())),
+        Kind::Text => strings(shape, data, &descr, |item| text(item, descr.swapped)),
+    }
+}
+
+/// The bytes of a file that holds the tensor, in version 1 of the format where it fits.
+pub fn write(t: &Tensor) -> Result<Vec<u8>> {
+    let (descr, data) = match t.dtype() {
+        DataType::String => fixed_strings(t)?,
+        _ => (descr::of(t.dtype())?, t.bytes()?.to_vec()),
+    };
+    let mut out = header::make(&descr, t.shape());
+    out.extend_from_slice(&data);
+    Ok(out)
+}
+
+pub fn read_file(path: &Path) -> Result<Tensor> {
+    let bytes = std::fs::read(path).map_err(|e| at(path, e.into()))?;
+    read(&bytes).map_err(|e| at(path, e))
+}
+
+pub fn write_file(path: &Path, t: &Tensor) -> Result<()> {
+    let bytes = write(t).map_err(|e| at(path, e))?;
+    std::fs::write(path, bytes).map_err(|e| at(path, e.into()))
+}
+
+fn at(path: &Path, e: Error) -> Error {
+    e.context(path.display())
+}
+
+fn plain(dtype: DataType, shape: Shape, data: &[u8], descr: &Descr) -> Result<Tensor> {
+    if !descr.swapped {
+        return Tensor::from_bytes(dtype, shape, data);
+    }
+    // The parts of a complex number are swapped one by one.
+    let word = if dtype.is_complex() { descr.size / 2 } else { descr.size };
+    let mut data = data.to_vec();
+    data.chunks_exact_mut(word).for_each(<[u8]>::reverse);
+    Tensor::from_bytes(dtype, shape, &data)
+}
+
+fn strings(
+    shape: Shape,
+    data: &[u8],
+    descr: &Descr,
+    item: impl Fn(&[u8]) -> Result<Vec<u8>>,
+) -> Result<Tensor> {
+    let items =
+        data.chunks_exact(descr.size).map(|c| item(c).map(Bytes::from)).collect::<Result<Vec<_>>>()?;
+    Tensor::from_objects(shape, items)
+}
+
+fn trim_zeros(item: &[u8]) -> &[u8] {
+    &item[..item.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)]
+}
+
+/// UTF-32 to UTF-8.
+fn text(item: &[u8], swapped: bool) -> Result<Vec<u8>> {
+    let codes = item.as_chunks::<4>().0.iter().map(|b| {
+        let code = u32::from_ne_bytes(*b);
+        if swapped { code.swap_bytes() } else { code }
+    });
+    let text: Option<String> = codes.map(char::from_u32).collect();
+    let text = text.ok_or_else(|| data_loss("a text holds a number that is no character"))?;
+    Ok(text.trim_end_matches('\0').as_bytes().to_vec())
+}
+
+/// Strings side by side, each padded with zeros to the longest.
+fn fixed_strings(t: &Tensor) -> Result<(String, Vec<u8>)> {
+    let items = t.strings()?;
+    let size = items.iter().map(|s| s.len()).max().unwrap_or(0).max(1);
+    let mut data = vec![0; items.len() * size];
+    for (slot, item) in data.chunks_exact_mut(size).zip(items) {
+        if item.last() == Some(&0) {
+            return Err(invalid!("a string that ends in a zero byte cannot be kept in an .npy file"));
+        }
+        slot[..item.len()].copy_from_slice(item);
+    }
+    Ok((format!("|S{size}"), data))
+}
+
+/// Elements whose first index runs fastest, put in row-major order.
+fn from_fortran(data: &[u8], shape: &Shape, size: usize) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(data.len()).map_err(|_| resource_exhausted("no memory to transpose the array"))?;
+    let mut strides = Vec::with_capacity(shape.rank());
+    let mut step = size;
+    for d in shape.iter() {
+        strides.push(step);
+        step *= d;
+    }
+    let mut index = vec![0usize; shape.rank()];
+    let mut from = 0;
+    while out.len() < data.len() {
+        out.extend_from_slice(&data[from..from + size]);
+        for axis in (0..index.len()).rev() {
+            index[axis] += 1;
+            from += strides[axis];
+            if index[axis] < shape[axis] {
+                break;
+            }
+            from -= strides[axis] * shape[axis];
+            index[axis] = 0;
+        }
+    }
+    Ok(out)
+}

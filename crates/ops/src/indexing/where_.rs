@@ -1,0 +1,43 @@
+//! `Where`: the positions of what is not zero.
+
+use crate::prelude::*;
+
+pub static WHERE: Op = Op {
+    name: "Where",
+    doc: "The coordinates of the elements that are true, or not zero, one row each.",
+    inputs: &["input: T"],
+    outputs: &["index: int64"],
+    attrs: &[
+        "T: {float, double, int32, uint8, int16, int8, complex64, int64, qint8, quint8, qint32, bfloat16, qint16, quint16, uint16, complex128, half, uint32, uint64, bool} = DT_BOOL",
+    ],
+    shape: |c| Ok(vec![[-1, c.input(0).rank().map_or(-1, |r| r as i64)].into_iter().collect()]),
+    grad: Stops,
+    kernels: cpu!(run: T in bool, f32, f64, i32, u8, i16, i8, i64, u16, u32, u64, f16, bf16, Complex32, ComplexDouble),
+    cases: |r| {
+        vec![
+            Case::new(vec![r.bools(&[3, 4])]),
+            Case::new(vec![r.ints(&[5], -1, 1)]),
+            Case::new(vec![r.bools(&[0, 2])]),
+        ]
+    },
+    ..Op::PURE
+};
+
+fn run<T: Element>(c: &mut OpCall<'_>) -> Result<()> {
+    let (x, shape) = (c.slice::<T>(0)?, c.shape(0)?);
+    if shape.is_scalar() {
+        return Err(invalid!("WhereOp : Unhandled input dimensions: 0"));
+    }
+    let found = x.iter().filter(|v| **v != T::default()).count();
+    let (rank, strides) = (shape.rank(), shape.strides());
+    let mut out = Tensor::uninit(DataType::Int64, Shape::new(&[found, rank])?)?;
+    let rows = out.as_mut_slice::<i64>()?;
+    let hits = x.iter().enumerate().filter(|(_, v)| **v != T::default());
+    for (row, (i, _)) in rows.chunks_exact_mut(rank).zip(hits) {
+        for ((at, stride), n) in row.iter_mut().zip(&strides).zip(shape.iter()) {
+            *at = (i / stride % n) as i64;
+        }
+    }
+    c.set(0, out);
+    Ok(())
+}

@@ -1,0 +1,26 @@
+//! `ReluGrad`: the gradient of `Relu`.
+
+use crate::elementwise::binary_alike;
+use crate::prelude::*;
+
+pub static RELU_GRAD: Op = Op {
+    name: "ReluGrad",
+    doc: "gradients where features are positive, 0 elsewhere.",
+    inputs: &["gradients: T", "features: T"],
+    outputs: &["backprops: T"],
+    attrs: &["T: realnumbertype"],
+    shape: shape_call::all_inputs_alike,
+    grad: Rule(grad),
+    kernels: cpu!(run: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16),
+    cases: |r| vec![Case::new(vec![r.tensor(&[2, 3]), r.tensor(&[2, 3])])],
+    ..Op::PURE
+};
+
+fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
+    let (x, d) = (g.x[1], g.dy()?);
+    Ok(vec![g.binary("ReluGrad", d, x)?.into(), g.unary("ZerosLike", x)?.into()])
+}
+
+fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    binary_alike(c, |dy: T, x: T| if x > T::ZERO { dy } else { T::ZERO })
+}

@@ -1,0 +1,94 @@
+//! Rows of a tensor combined by segment: each row belongs to a segment, and each segment becomes one row.
+
+use crate::elementwise::for_chunks_of;
+use crate::prelude::*;
+use thalweg_math::parallel::Parallel;
+
+/// Which row of the data goes into which row of the result.
+pub struct Segments<'a> {
+    /// For each entry, the row of the result; negative ones are left out.
+    pub ids: &'a [i64],
+    /// For each entry, the row of the data; `None` if that is its own number.
+    pub rows: Option<&'a [i64]>,
+    /// Elements of a row.
+    pub width: usize,
+}
+
+impl Segments<'_> {
+    /// Fills `out` with `start` and combines into it all rows, in order. All ids and rows have been checked.
+    pub fn combine<T: Element>(
+        &self,
+        par: &dyn Parallel,
+        data: &[T],
+        out: &mut [T],
+        start: T,
+        combine: impl Fn(T, T) -> T + Sync,
+    ) {
+        out.fill(start);
+        let width = self.width;
+        if width == 0 || out.is_empty() {
+            return;
+        }
+        // Each thread looks through all ids for those of its own rows: rows are long, or there is little to do.
+        let rows = out.len() / width;
+        let grain = if self.ids.len() * width < 1 << 14 { rows } else { rows.div_ceil(4 * par.threads()) };
+        for_chunks_of(par, out, width, grain, &|own, out| {
+            for (i, id) in self.ids.iter().enumerate() {
+                let id = *id as usize;
+                if !own.contains(&id) {
+                    continue;
+                }
+                let row = self.rows.map_or(i, |rows| rows[i] as usize);
+                let from = &data[row * width..][..width];
+                for (out, x) in out[(id - own.start) * width..][..width].iter_mut().zip(from) {
+                    *out = combine(*out, *x);
+                }
+            }
+        });
+    }
+
+    /// How many rows go into each row of the result.
+    pub fn counts(&self, segments: usize) -> Vec<u32> {
+        let mut counts = vec![0u32; segments];
+        for id in self.ids {
+            if let Some(count) = usize::try_from(*id).ok().and_then(|id| counts.get_mut(id)) {
+                *count = count.saturating_add(1);
+            }
+        }
+        counts
+    }
+}
+
+/// Checks ids that must not fall, and gives the number of segments: one more than the last.
+pub fn sorted_segments(ids: &[i64]) -> Result<usize> {
+    let Some(last) = ids.last() else { return Ok(0) };
+    if let Some(id) = ids.iter().find(|id| **id < 0) {
+        return Err(invalid!(
+            "Segment id {id} out of range [0, {}), possibly because 'segment_ids' input is not sorted.",
+            last.saturating_add(1)
+        ));
+    }
+    if ids.windows(2).any(|w| w[1] < w[0]) {
+        return Err(invalid!("segment ids are not increasing"));
+    }
+    usize::try_from(*last)
+        .ok()
+        .and_then(|last| last.checked_add(1))
+        .ok_or_else(|| invalid!("segment id {last} is too large"))
+}
+
+/// The shape of the result: that of the data with another number of rows.
+pub fn segmented_shape(data: &Shape, rows: usize) -> Result<Shape> {
+    if data.rank() == 0 {
+        return Err(invalid!("data must be at least rank 1, got a scalar"));
+    }
+    data.with(0, rows)
+}
+
+/// In shape rules: the data's shape with an unknown, or known, number of rows.
+pub fn segmented(data: &PartialShape, rows: i64) -> PartialShape {
+    match data.dims() {
+        Some([_, rest @ ..]) => [rows].into_iter().chain(rest.iter().copied()).collect(),
+        _ => PartialShape::unknown(),
+    }
+}

@@ -1,0 +1,196 @@
+//! `SparseSegmentSum`, `SparseSegmentMean`, `SparseSegmentSqrtN`, each also with the number of segments given: chosen rows by segment.
+
+use super::segments::{Segments, segmented, segmented_shape, sorted_segments};
+use crate::prelude::*;
+
+pub static SPARSE_SEGMENT_SUM: Op = Op {
+    name: "SparseSegmentSum",
+    doc: "The sum of the rows of data that indices name, by segment; ids are sorted.",
+    inputs: &["data: T", "indices: Tidx", "segment_ids: Tsegmentids"],
+    outputs: &["output: T"],
+    attrs: &[
+        "T: realnumbertype",
+        "Tidx: {int32, int64} = DT_INT32",
+        "Tsegmentids: {int32, int64} = DT_INT32",
+        "sparse_gradient: bool = false",
+    ],
+    shape,
+    grad: Rule(|g| grad(g, "SparseSegmentSumGrad")),
+    kernels: cpu!(sum: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16),
+    cases: |r| {
+        vec![
+            Case::new(vec![r.tensor(&[4, 2]), int_vector(&[3, 0, 3]), int_vector(&[0, 0, 2])])
+                .without_difference(&[1, 2]),
+            Case::new(vec![r.tensor(&[4]), int_vector(&[]), int_vector(&[])]).without_difference(&[1, 2]),
+        ]
+    },
+    ..Op::PURE
+};
+
+pub static SPARSE_SEGMENT_MEAN: Op = Op {
+    name: "SparseSegmentMean",
+    doc: "The mean of the rows of data that indices name, by segment; ids are sorted.",
+    attrs: FLOAT_ATTRS,
+    grad: Rule(|g| grad(g, "SparseSegmentMeanGrad")),
+    kernels: cpu!(mean: T in f32, f64, f16, bf16),
+    ..SPARSE_SEGMENT_SUM
+};
+
+pub static SPARSE_SEGMENT_SQRT_N: Op = Op {
+    name: "SparseSegmentSqrtN",
+    doc: "The sum of the rows of data that indices name, by segment, divided by the root of their number; ids are sorted.",
+    grad: Rule(|g| grad(g, "SparseSegmentSqrtNGrad")),
+    kernels: cpu!(sqrt_n: T in f32, f64, f16, bf16),
+    ..SPARSE_SEGMENT_MEAN
+};
+
+const FLOAT_ATTRS: &[&str] = &[
+    "T: {bfloat16, half, float, double}",
+    "Tidx: {int32, int64} = DT_INT32",
+    "Tsegmentids: {int32, int64} = DT_INT32",
+    "sparse_gradient: bool = false",
+];
+
+const WITH_NUM_INPUTS: &[&str] =
+    &["data: T", "indices: Tidx", "segment_ids: Tsegmentids", "num_segments: Tnumsegments"];
+
+const WITH_NUM_FLOAT_ATTRS: &[&str] = &[
+    "T: {bfloat16, half, float, double}",
+    "Tidx: {int32, int64} = DT_INT32",
+    "Tnumsegments: {int32, int64} = DT_INT32",
+    "Tsegmentids: {int32, int64} = DT_INT32",
+    "sparse_gradient: bool = false",
+];
+
+fn with_num_cases(r: &mut CaseGen) -> Vec<Case> {
+    let (rows, ids) = (int_vector(&[3, 0, 3]), int_vector(&[0, 0, 2]));
+    vec![Case::new(vec![r.tensor(&[4, 2]), rows, ids, Tensor::scalar(5i32)]).without_difference(&[1, 2, 3])]
+}
+
+pub static SPARSE_SEGMENT_SUM_WITH_NUM_SEGMENTS: Op = Op {
+    name: "SparseSegmentSumWithNumSegments",
+    inputs: WITH_NUM_INPUTS,
+    attrs: &[
+        "T: realnumbertype",
+        "Tidx: {int32, int64} = DT_INT32",
+        "Tnumsegments: {int32, int64} = DT_INT32",
+        "Tsegmentids: {int32, int64} = DT_INT32",
+        "sparse_gradient: bool = false",
+    ],
+    cases: with_num_cases,
+    ..SPARSE_SEGMENT_SUM
+};
+
+pub static SPARSE_SEGMENT_MEAN_WITH_NUM_SEGMENTS: Op = Op {
+    name: "SparseSegmentMeanWithNumSegments",
+    inputs: WITH_NUM_INPUTS,
+    attrs: WITH_NUM_FLOAT_ATTRS,
+    cases: with_num_cases,
+    ..SPARSE_SEGMENT_MEAN
+};
+
+pub static SPARSE_SEGMENT_SQRT_N_WITH_NUM_SEGMENTS: Op = Op {
+    name: "SparseSegmentSqrtNWithNumSegments",
+    inputs: WITH_NUM_INPUTS,
+    attrs: WITH_NUM_FLOAT_ATTRS,
+    cases: with_num_cases,
+    ..SPARSE_SEGMENT_SQRT_N
+};
+
+fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
+    let (data, indices, ids) = (c.rank_at_least(0, 1)?, c.rank(1, 1)?, c.rank(2, 1)?);
+    merge_dim(indices.dim(0), ids.dim(0))?;
+    let mut rows = -1;
+    if c.inputs.len() == 4 {
+        c.scalar(3)?;
+        rows = c.ints(3).and_then(|n| n.first().copied()).unwrap_or(-1);
+    }
+    Ok(vec![segmented(&data, rows)])
+}
+
+fn grad(g: &mut GradCall<'_>, op: &str) -> Result<Vec<Grad>> {
+    let (data, indices, ids, dy) = (g.x[0], g.x[1], g.x[2], g.dy()?);
+    let shape = g.shape_of(data)?;
+    let (zero, one) = (g.constant(int_vector(&[0]))?, g.constant(int_vector(&[1]))?);
+    let args = [shape.into(), zero.into(), one.into(), one.into()];
+    let rows = g.op("StridedSlice", args, &[("shrink_axis_mask", Attr::Int(1))])?;
+    let mut grads = vec![g.op(op, [dy.into(), indices.into(), ids.into(), rows.into()], &[])?.into()];
+    grads.resize(g.x.len(), Grad::None);
+    Ok(grads)
+}
+
+fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
+    let data = c.shape(0)?;
+    let (indices, ids) = (c.int_vector(1)?, c.int_vector(2)?);
+    if indices.len() != ids.len() {
+        return Err(invalid!(
+            "segment_ids and indices should have same size, got {} and {}",
+            ids.len(),
+            indices.len()
+        ));
+    }
+    let mut rows = sorted_segments(&ids)?;
+    if c.inputs.len() == 4 {
+        let given = c.scalar_int(3)?;
+        let Ok(given) = usize::try_from(given) else {
+            return Err(invalid!("num_segments must not be negative, got {given}"));
+        };
+        if given < rows {
+            return Err(invalid!("segment ids must be < num_segments"));
+        }
+        rows = given;
+    }
+    let shape = segmented_shape(data, rows)?;
+    if let Some((i, row)) = indices.iter().enumerate().find(|(_, row)| !(0..data[0] as i64).contains(*row)) {
+        return Err(invalid!("Bad: indices[{i}] == {row} out of range [0, {})", data[0]));
+    }
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    let segments = Segments { ids: &ids, rows: Some(&indices), width: data[1..].iter().product() };
+    let values = out.as_mut_slice::<T>()?;
+    segments.combine(c.par(), c.slice::<T>(0)?, values, T::ZERO, T::add);
+    if segments.width > 0 {
+        for (row, count) in values.chunks_exact_mut(segments.width).zip(segments.counts(rows)) {
+            if count > 1 && scale(count as f64) != 1.0 {
+                let divisor = T::from_f64(scale(count as f64));
+                row.iter_mut().for_each(|v| *v = v.div(divisor));
+            }
+        }
+    }
+    c.set(0, out);
+    Ok(())
+}
+
+fn sum<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    run::<T>(c, |_| 1.0)
+}
+
+fn mean<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    run::<T>(c, |n| n)
+}
+
+fn sqrt_n<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    run::<T>(c, f64::sqrt)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::*;
+
+    #[test]
+    fn rows_and_ids_out_of_range_are_refused() {
+        let data = floats(&[3, 2], &[1.0; 6]);
+        let of = |rows: &[i32], ids: &[i32]| {
+            let inputs = [data.clone(), ints(&[rows.len()], rows), ints(&[ids.len()], ids)];
+            call("SparseSegmentSum", &inputs, &[])
+        };
+        assert_eq!(code(of(&[0, 1, 3], &[0, 0, 1])), Code::InvalidArgument);
+        assert_eq!(code(of(&[0, 1, -1], &[0, 0, 1])), Code::InvalidArgument);
+        assert_eq!(code(of(&[0, 1, 2], &[0, 1, 0])), Code::InvalidArgument);
+        assert_eq!(code(of(&[0, 1], &[0, 1, 1])), Code::InvalidArgument);
+        assert_eq!(
+            of(&[0, 1, 2], &[1, 1, 3]).unwrap()[0].as_slice::<f32>().unwrap(),
+            &[0.0, 0.0, 2.0, 2.0, 0.0, 0.0, 1.0, 1.0]
+        );
+    }
+}

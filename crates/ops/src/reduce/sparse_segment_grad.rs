@@ -1,0 +1,121 @@
+//! `SparseSegmentSumGrad`, `SparseSegmentMeanGrad`, `SparseSegmentSqrtNGrad`: the gradients of the sparse reductions by segment.
+
+use super::segments::{Segments, segmented, segmented_shape};
+use crate::prelude::*;
+
+pub static SPARSE_SEGMENT_SUM_GRAD: Op = Op {
+    name: "SparseSegmentSumGrad",
+    doc: "The gradient of SparseSegmentSum by its data, which has output_dim0 rows.",
+    inputs: &["grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "output_dim0: int32"],
+    outputs: &["output: T"],
+    attrs: &[
+        "T: {bfloat16, half, float, double}",
+        "Tidx: {int32, int64} = DT_INT32",
+        "Tsegmentids: {int32, int64} = DT_INT32",
+    ],
+    shape: |c| {
+        let (dy, indices, ids) = (c.rank_at_least(0, 1)?, c.rank(1, 1)?, c.rank(2, 1)?);
+        merge_dim(indices.dim(0), ids.dim(0))?;
+        c.scalar(3)?;
+        let rows = c.ints(3).and_then(|n| n.first().copied()).unwrap_or(-1);
+        Ok(vec![segmented(&dy, rows)])
+    },
+    kernels: cpu!(sum: T in f32, f64, f16, bf16),
+    cases: |r| {
+        let (rows, ids) = (int_vector(&[3, 0, 3]), int_vector(&[0, 0, 1]));
+        vec![Case::new(vec![r.tensor(&[2, 2]), rows, ids, Tensor::scalar(5i32)])]
+    },
+    ..Op::PURE
+};
+
+pub static SPARSE_SEGMENT_MEAN_GRAD: Op = Op {
+    name: "SparseSegmentMeanGrad",
+    doc: "The gradient of SparseSegmentMean by its data, which has output_dim0 rows.",
+    kernels: cpu!(mean: T in f32, f64, f16, bf16),
+    ..SPARSE_SEGMENT_SUM_GRAD
+};
+
+pub static SPARSE_SEGMENT_SQRT_N_GRAD: Op = Op {
+    name: "SparseSegmentSqrtNGrad",
+    doc: "The gradient of SparseSegmentSqrtN by its data, which has output_dim0 rows.",
+    kernels: cpu!(sqrt_n: T in f32, f64, f16, bf16),
+    ..SPARSE_SEGMENT_SUM_GRAD
+};
+
+fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
+    let (shape, rows) = (c.shape(0)?, c.scalar_int(3)?);
+    let (indices, ids) = (c.int_vector(1)?, c.int_vector(2)?);
+    let Ok(rows) = usize::try_from(rows) else {
+        return Err(invalid!("output_dim0 must not be negative, got {rows}"));
+    };
+    if indices.len() != ids.len() {
+        return Err(invalid!(
+            "segment_ids and indices should have same size, got {} and {}",
+            ids.len(),
+            indices.len()
+        ));
+    }
+    let out_shape = segmented_shape(shape, rows)?;
+    let within = |values: &[i64], limit: usize, what: &str| match values
+        .iter()
+        .find(|v| !(0..limit as i64).contains(*v))
+    {
+        Some(v) => Err(invalid!("{what} {v} out of range [0, {limit}).")),
+        None => Ok(()),
+    };
+    within(&indices, rows, "Index")?;
+    within(&ids, shape[0], "Segment id")?;
+    let width: usize = shape[1..].iter().product();
+    let mut dy = c.take(0)?;
+    let counts = Segments { ids: &ids, rows: None, width }.counts(shape_rows(&dy));
+    if width > 0 {
+        for (row, count) in dy.as_mut_slice::<T>()?.chunks_exact_mut(width).zip(counts) {
+            if count > 1 && scale(count as f64) != 1.0 {
+                let factor = T::from_f64(1.0 / scale(count as f64));
+                row.iter_mut().for_each(|v| *v = v.mul(factor));
+            }
+        }
+    }
+    // The other way round: rows of the gradient by segment go to the rows of the data.
+    let mut out = Tensor::uninit(T::DTYPE, out_shape)?;
+    let back = Segments { ids: &indices, rows: Some(&ids), width };
+    back.combine(c.par(), dy.as_slice::<T>()?, out.as_mut_slice::<T>()?, T::ZERO, T::add);
+    c.set(0, out);
+    Ok(())
+}
+
+fn shape_rows(t: &Tensor) -> usize {
+    t.shape().first().copied().unwrap_or(0)
+}
+
+fn sum<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    run::<T>(c, |_| 1.0)
+}
+
+fn mean<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    run::<T>(c, |n| n)
+}
+
+fn sqrt_n<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    run::<T>(c, f64::sqrt)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::*;
+
+    #[test]
+    fn rows_share_the_gradient_of_their_segment() {
+        let of = |rows: &[i32]| {
+            let inputs =
+                [floats(&[2, 2], &[1.0; 4]), ints(&[3], rows), ints(&[3], &[0, 0, 1]), Tensor::scalar(4i32)];
+            call("SparseSegmentMeanGrad", &inputs, &[])
+        };
+        assert_eq!(
+            of(&[0, 1, 0]).unwrap()[0].as_slice::<f32>().unwrap(),
+            &[1.5, 1.5, 0.5, 0.5, 0.0, 0.0, 0.0, 0.0]
+        );
+        assert_eq!(code(of(&[0, 1, 7])), Code::InvalidArgument);
+    }
+}

@@ -1,0 +1,188 @@
+//! Graphs put together at random from the op table, then broken: whatever is accepted also runs to an end.
+
+use crate::calls::LIMIT;
+use crate::common::{self, Example, assert_none, examples, from_env, options, registry};
+use crate::mutate::{any_tensor, break_graph, broken_bytes};
+use crate::watch::Watch;
+use std::time::Duration;
+use thalweg_core::case::CaseGen;
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::{Code, Result};
+use thalweg_core::op::Class;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::{ExportOptions, Graph, NodeRequest, Output};
+use thalweg_proto::{Bytes, GraphDef, Message, decode, text};
+use thalweg_runtime::{RunOptions, Session};
+
+/// Loops, branches, functions, variables and queues: what the op table's cases do not reach.
+const SEEDS: &[&str] = &[
+    include_str!("seeds/loop.pbtxt"),
+    include_str!("seeds/functions.pbtxt"),
+    include_str!("seeds/state.pbtxt"),
+];
+
+/// Nodes made from cases, wired to each other wherever the types allow.
+fn random_graph(all: &[Example], r: &mut CaseGen) -> Graph {
+    let mut g = Graph::new(registry().clone());
+    let mut outputs: Vec<Output> = Vec::new();
+    for _ in 0..2 + r.below(8) {
+        let example = &all[r.below(all.len())];
+        let Ok(node) = example.node() else { continue };
+        let inputs: Result<Vec<Output>> = example
+            .inputs
+            .iter()
+            .map(|t| {
+                let fits: Vec<Output> =
+                    outputs.iter().copied().filter(|o| g.dtype(*o) == t.dtype()).collect();
+                match r.below(4) {
+                    0 | 1 if !fits.is_empty() => Ok(fits[r.below(fits.len())]),
+                    2 => common::placeholder(&mut g, t.dtype(), t.shape().into()),
+                    _ => common::constant(&mut g, t.clone()),
+                }
+            })
+            .collect();
+        let (Ok(inputs), Ok(signature)) = (inputs, registry().signature(example.op)) else { continue };
+        let args = common::arguments(signature, &node, &inputs);
+        // Shapes need not fit: then the node is left out.
+        let request =
+            NodeRequest { op: example.op.name, args, attrs: node.attrs.clone(), ..Default::default() };
+        if let Ok(id) = g.add_node(request) {
+            outputs.extend((0..g.node(id).outputs.len() as u32).map(|i| id.output(i)));
+        }
+    }
+    g
+}
+
+/// What running a graph came to, in one way of running it.
+fn run(def: &GraphDef, optimise: bool, seed: u64) -> Result<Vec<Tensor>> {
+    let s = Session::new(registry().clone(), options(optimise, 1 + (seed % 2) as usize))?;
+    s.extend_with(|g| g.import(def))?;
+    let mut r = CaseGen::new(seed);
+    let (feeds, fetches, targets) = s.with_graph(|g| {
+        let mut feeds: Vec<(Output, Tensor)> = Vec::new();
+        let mut fetches = Vec::new();
+        for id in g.ids() {
+            let node = g.node(id);
+            if node.op.class == Class::Placeholder {
+                feeds.extend(
+                    node.outputs.first().map(|p| (id.output(0), feed_for(g, id.output(0), p.dtype, &mut r))),
+                );
+            }
+            fetches.extend((0..node.outputs.len() as u32).map(|i| id.output(i)).filter(|_| r.below(3) == 0));
+        }
+        let targets: Vec<_> = g.ids().filter(|_| r.below(4) == 0).collect();
+        (feeds, fetches, targets)
+    });
+    let names: Vec<Output> = feeds.iter().map(|f| f.0).collect();
+    let values: Vec<Tensor> = feeds.into_iter().map(|f| f.1).collect();
+    let limit = RunOptions { timeout: Some(Duration::from_millis(150)), ..Default::default() };
+    Ok(s.callable(&names, &fetches, &targets)?.run_with(values, &limit)?.0)
+}
+
+/// Mostly of the shape promised.
+fn feed_for(g: &Graph, o: Output, dtype: DataType, r: &mut CaseGen) -> Tensor {
+    let promised = g.shape(o).to_shape().filter(|s| s.elements() < 1000 && r.below(10) > 0);
+    match promised {
+        Some(shape) => Tensor::zeros(dtype, shape).unwrap_or_else(|_| any_tensor(dtype, r)),
+        None => any_tensor(dtype, r),
+    }
+}
+
+fn stateless(def: &GraphDef) -> bool {
+    let plain = |op: &str| {
+        registry().get(op).is_some_and(|op| {
+            !op.stateful && op.class == Class::Plain
+                || op.class == Class::Constant
+                || op.class == Class::Placeholder
+        })
+    };
+    def.node.iter().all(|n| plain(&n.op)) && def.library.as_ref().is_none_or(|l| l.function.is_empty())
+}
+
+/// Whether the optimiser may be told apart: only by time.
+fn agree(on: &Result<Vec<Tensor>>, off: &Result<Vec<Tensor>>) -> bool {
+    let late = |r: &Result<Vec<Tensor>>| r.as_ref().is_err_and(|e| e.code() == Code::DeadlineExceeded);
+    match (on, off) {
+        _ if late(on) || late(off) => true,
+        (Ok(a), Ok(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_bits(b) || !a.dtype().is_plain())
+        }
+        (Err(_), Err(_)) => true,
+        _ => false,
+    }
+}
+
+#[test]
+fn graphs_at_random() {
+    thalweg_core::buffer::set_limit(LIMIT);
+    let watch = Watch::new();
+    let all: Vec<Example> = examples().into_iter().filter(|e| e.op.class == Class::Plain).collect();
+    let seeds: Vec<GraphDef> = SEEDS.iter().map(|s| text::parse_graph_def(s).unwrap()).collect();
+    for seed in &seeds {
+        Graph::from_def(registry().clone(), seed).unwrap();
+    }
+    let first = from_env("THALWEG_FUZZ_SEED", 1) as u64;
+    let count = from_env("THALWEG_FUZZ_CASES", 3000) as u64;
+    let (mut failures, mut accepted, mut ran) = (Vec::new(), 0, 0);
+    for number in first..first + count {
+        let mut r = CaseGen::new(number);
+        let mut def = match r.below(4) {
+            0 => seeds[r.below(seeds.len())].clone(),
+            _ => {
+                random_graph(&all, &mut r).to_def(ExportOptions { strip_defaults: r.below(2) == 0 }).unwrap()
+            }
+        };
+        for _ in 0..r.below(4) {
+            break_graph(&mut def, &mut r);
+        }
+        if r.below(5) == 0 {
+            let bytes = broken_bytes(&def, &mut r);
+            match watch.run(|| format!("bytes of graph {number}"), || decode::<GraphDef>(Bytes::from(bytes)))
+            {
+                Ok(Ok(broken)) => def = broken,
+                Ok(Err(_)) => continue,
+                Err(panic) => {
+                    failures.push(panic);
+                    continue;
+                }
+            }
+        }
+        let results = [true, false].map(|optimise| {
+            watch.run(|| format!("graph {number}, optimise {optimise}"), || run(&def, optimise, number))
+        });
+        let importable =
+            watch.run(|| format!("graph {number}"), || Graph::from_def(registry().clone(), &def).is_ok());
+        accepted += usize::from(importable == Ok(true));
+        match results {
+            [Ok(on), Ok(off)] => {
+                ran += usize::from(on.is_ok());
+                if stateless(&def) && !agree(&on, &off) {
+                    let text = text::print_graph_def(&def);
+                    failures.push(format!("graph {number}: optimised {on:?}, not {off:?}\n{text}"));
+                }
+                for e in [on, off].into_iter().filter_map(Result::err).filter(|e| e.code() == Code::Internal)
+                {
+                    failures.push(format!("graph {number}: {e}"));
+                }
+            }
+            other => failures.extend(other.into_iter().filter_map(|r| r.err())),
+        }
+    }
+    println!("{count} graphs, {accepted} accepted, {ran} ran to a result");
+    assert!(count < 1000 || ran > count as usize / 20, "too few of the graphs are any good");
+    let short = failures.into_iter().map(|f: String| f.chars().take(1500).collect()).collect();
+    assert_none("graphs were not answered", short);
+}
+
+/// A graph's bytes survive being read and written.
+#[test]
+fn graphs_read_back_as_they_were() {
+    let all: Vec<Example> = examples().into_iter().filter(|e| e.op.class == Class::Plain).collect();
+    for number in 0..200 {
+        let def = random_graph(&all, &mut CaseGen::new(number)).to_def(ExportOptions::default()).unwrap();
+        let again = decode::<GraphDef>(def.encode_to_vec()).unwrap();
+        assert_eq!(def, again);
+        let g = Graph::from_def(registry().clone(), &again).unwrap();
+        assert_eq!(def, g.to_def(ExportOptions::default()).unwrap(), "graph {number}");
+    }
+}

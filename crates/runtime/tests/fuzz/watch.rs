@@ -1,0 +1,75 @@
+//! What happened to a piece of work: it ended, it panicked (and where), or it hangs, which ends the process by name.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, Once};
+use std::time::{Duration, Instant};
+
+/// Far beyond what any piece of work takes, even on a busy machine.
+const HANGS: Duration = Duration::from_secs(120);
+
+thread_local! {
+    static LAST: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Panics are noted instead of printed. Those on other threads are printed too: nothing else would tell of them.
+fn quiet_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            let place = info.location().map(|l| format!("{}:{}", l.file(), l.line())).unwrap_or_default();
+            if place.contains("runtime/tests/") {
+                return usual(info);
+            }
+            let what = info.payload_as_str().unwrap_or("?");
+            LAST.with(|l| *l.borrow_mut() = format!("{place}: {what}"));
+            if std::thread::current().name().is_none_or(|n| n.starts_with("thalweg")) {
+                eprintln!("panic on a pool thread at {place}: {what}");
+            }
+        }));
+    });
+}
+
+pub struct Watch {
+    /// What is being done, and since when.
+    now: Arc<Mutex<Option<(String, Instant)>>>,
+}
+
+impl Watch {
+    pub fn new() -> Watch {
+        quiet_panics();
+        let now: Arc<Mutex<Option<(String, Instant)>>> = Arc::default();
+        let seen = Arc::downgrade(&now);
+        std::thread::spawn(move || {
+            while let Some(now) = seen.upgrade() {
+                if let Some((label, since)) = &*now.lock().unwrap() {
+                    if since.elapsed() > HANGS {
+                        eprintln!("hangs: {label}");
+                        std::process::abort();
+                    }
+                }
+                drop(now);
+                std::thread::sleep(Duration::from_millis(500));
+            }
+        });
+        Watch { now }
+    }
+
+    /// Does the work; says where it panicked if it did.
+    pub fn run<R>(&self, label: impl FnOnce() -> String, work: impl FnOnce() -> R) -> Result<R, String> {
+        let label = label();
+        *self.now.lock().unwrap() = Some((label.clone(), Instant::now()));
+        let result = catch_unwind(AssertUnwindSafe(work));
+        *self.now.lock().unwrap() = None;
+        result.map_err(|_| format!("{label}: panicked at {}", LAST.with(|l| l.borrow().clone())))
+    }
+}
+
+#[test]
+fn panics_are_noticed() {
+    let watch = Watch::new();
+    assert_eq!(watch.run(|| "fine".into(), || 7), Ok(7));
+    let e = watch.run(|| "not fine".into(), || Vec::<i32>::with_capacity(usize::MAX)).unwrap_err();
+    assert!(e.starts_with("not fine: panicked at"), "{e}");
+}

@@ -1,0 +1,105 @@
+//! `OpBuilder`: any op of the table, by name.
+
+use crate::output::{Operation, Output};
+use crate::scope::Scope;
+use std::panic::Location;
+use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::error::Result;
+use thalweg_core::grad::{Arg, NodeId};
+use thalweg_core::invalid;
+use thalweg_graph::NodeRequest;
+
+/// A node about to be made: `g.op("MatMul").input(&a).input(&b).attr("transpose_a", true).output()`.
+pub struct OpBuilder<'a> {
+    scope: &'a Scope,
+    op: &'a str,
+    name: &'a str,
+    args: Result<Vec<Arg>>,
+    attrs: Attrs,
+    location: &'static Location<'static>,
+}
+
+impl Scope {
+    #[track_caller]
+    pub fn op<'a>(&'a self, op: &'a str) -> OpBuilder<'a> {
+        OpBuilder { scope: self, op, name: "", args: Ok(Vec::new()), attrs: Attrs::new(), location: Location::caller() }
+    }
+}
+
+impl<'a> OpBuilder<'a> {
+    /// The name wanted; the op's type if none is given.
+    pub fn name(mut self, name: &'a str) -> Self {
+        self.name = name;
+        self
+    }
+
+    pub fn input(mut self, input: &Output) -> Self {
+        self.args = self.args.and_then(|mut args| {
+            args.push(Arg::One(known(self.scope, input)?));
+            Ok(args)
+        });
+        self
+    }
+
+    /// One argument that takes a list.
+    pub fn inputs(mut self, inputs: &[&Output]) -> Self {
+        self.args = self.args.and_then(|mut args| {
+            args.push(Arg::List(inputs.iter().map(|o| known(self.scope, o)).collect::<Result<_>>()?));
+            Ok(args)
+        });
+        self
+    }
+
+    pub fn attr(mut self, name: &'static str, value: impl Into<Attr>) -> Self {
+        self.attrs.set(name, value);
+        self
+    }
+
+    /// Makes the node; a mistake is remembered by the scope, with the caller's file and line.
+    pub fn build(self) -> Operation {
+        let (scope, location) = (self.scope, self.location);
+        let id = match self.try_build() {
+            Ok(id) => Some(id),
+            Err(e) => {
+                scope.fail(e, location);
+                None
+            }
+        };
+        Operation { scope: scope.clone(), id }
+    }
+
+    /// Makes the node and gives its first output.
+    pub fn output(self) -> Output {
+        self.build().output(0)
+    }
+
+    /// Makes the node and gives its outputs.
+    pub fn outputs(self) -> Vec<Output> {
+        let op = self.build();
+        let count = op.id.map_or(0, |id| op.scope.lock().graph.node(id).outputs.len() as u32);
+        (0..count).map(|i| op.output(i)).collect()
+    }
+
+    fn try_build(self) -> Result<NodeId> {
+        let args = self.args?;
+        let base = if self.name.is_empty() { self.op } else { self.name };
+        let name = format!("{}{base}", self.scope.prefix);
+        let request = NodeRequest {
+            op: self.op,
+            name: &name,
+            args,
+            attrs: self.attrs,
+            control: &self.scope.control,
+            device: &self.scope.device,
+            location: Some(self.location),
+        };
+        self.scope.lock().graph.add_node(request)
+    }
+}
+
+fn known(scope: &Scope, o: &Output) -> Result<thalweg_core::grad::Output> {
+    if !scope.is_same_graph(&o.scope) {
+        return Err(invalid!("'{}' belongs to another graph", o.name()));
+    }
+    o.id.ok_or_else(|| invalid!("an input could not be made"))
+}

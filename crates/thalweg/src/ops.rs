@@ -1,0 +1,306 @@
+//! The common ops as methods of `Scope`. Any other op of the table is made with [`Scope::op`].
+
+use crate::output::{Operation, Output};
+use crate::scope::Scope;
+use crate::value::IntoTensor;
+use std::panic::Location;
+use thalweg_core::attr::Attr;
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::Result;
+use thalweg_core::grad::Grad;
+use thalweg_core::shape::{PartialShape, Shape};
+use thalweg_graph::gradients;
+
+/// One-input ops that are just a name.
+macro_rules! unary {
+    ($($method:ident = $op:literal;)*) => {
+        impl Scope { $(
+            #[doc = concat!("Op `", $op, "`, elementwise or over the last dimension.")]
+            #[track_caller]
+            pub fn $method(&self, x: &Output) -> Output { self.op($op).input(x).output() }
+        )* }
+    };
+}
+unary! {
+    identity = "Identity"; neg = "Neg"; abs = "Abs"; square = "Square"; sqrt = "Sqrt"; rsqrt = "Rsqrt"; exp = "Exp"; log = "Log";
+    tanh = "Tanh"; sigmoid = "Sigmoid"; relu = "Relu"; softmax = "Softmax"; log_softmax = "LogSoftmax"; floor = "Floor"; ceil = "Ceil";
+    sin = "Sin"; cos = "Cos"; sign = "Sign"; zeros_like = "ZerosLike"; ones_like = "OnesLike"; logical_not = "LogicalNot";
+    stop_gradient = "StopGradient"; shape = "Shape"; rank = "Rank"; size = "Size";
+}
+
+/// Two-input ops that are just a name.
+macro_rules! binary {
+    ($($method:ident = $op:literal;)*) => {
+        impl Scope { $(
+            #[doc = concat!("Op `", $op, "`.")]
+            #[track_caller]
+            pub fn $method(&self, x: &Output, y: &Output) -> Output { self.op($op).input(x).input(y).output() }
+        )* }
+    };
+}
+binary! {
+    sub = "Sub"; div = "RealDiv"; maximum = "Maximum"; minimum = "Minimum"; squared_difference = "SquaredDifference";
+    less = "Less"; less_equal = "LessEqual"; greater = "Greater"; greater_equal = "GreaterEqual"; equal = "Equal"; not_equal = "NotEqual";
+    logical_and = "LogicalAnd"; logical_or = "LogicalOr"; floor_div = "FloorDiv"; floor_mod = "FloorMod"; matmul = "MatMul";
+    batch_matmul = "BatchMatMulV2"; reshape_to = "Reshape"; bias_add = "BiasAdd"; broadcast_to = "BroadcastTo"; tile = "Tile";
+}
+
+impl Scope {
+    /// A tensor known now.
+    #[track_caller]
+    pub fn constant(&self, value: impl IntoTensor) -> Output {
+        self.constant_named("Const", value)
+    }
+
+    #[track_caller]
+    pub fn constant_named(&self, name: &str, value: impl IntoTensor) -> Output {
+        match value.into_tensor() {
+            Ok(t) => self.op("Const").name(name).attr("dtype", t.dtype()).attr("value", t).output(),
+            Err(e) => {
+                self.fail(e, Location::caller());
+                Output::new(self, None)
+            }
+        }
+    }
+
+    /// x + y, named as the lectures' `tf.add` names it.
+    #[track_caller]
+    pub fn add(&self, x: &Output, y: &Output) -> Output {
+        self.op("AddV2").name("Add").input(x).input(y).output()
+    }
+
+    #[track_caller]
+    pub fn mul(&self, x: &Output, y: &Output) -> Output {
+        self.op("Mul").input(x).input(y).output()
+    }
+
+    #[track_caller]
+    pub fn pow(&self, x: &Output, y: &Output) -> Output {
+        self.op("Pow").input(x).input(y).output()
+    }
+
+    /// A value that runs feed. Sizes of -1 are open.
+    #[track_caller]
+    pub fn placeholder(&self, dtype: DataType, dims: &[i64]) -> Output {
+        self.placeholder_named("Placeholder", dtype, Some(dims))
+    }
+
+    /// `dims: None` for any shape.
+    #[track_caller]
+    pub fn placeholder_named(&self, name: &str, dtype: DataType, dims: Option<&[i64]>) -> Output {
+        let shape = match dims.map(PartialShape::new).transpose() {
+            Ok(s) => s.unwrap_or_default(),
+            Err(e) => {
+                self.fail(e, Location::caller());
+                return Output::new(self, None);
+            }
+        };
+        self.op("Placeholder").name(name).attr("dtype", dtype).attr("shape", shape).output()
+    }
+
+    #[track_caller]
+    pub fn zeros(&self, dtype: DataType, dims: &[usize]) -> Output {
+        match Shape::new(dims).and_then(|s| thalweg_core::tensor::Tensor::zeros(dtype, s)) {
+            Ok(t) => self.constant_named("zeros", t),
+            Err(e) => {
+                self.fail(e, Location::caller());
+                Output::new(self, None)
+            }
+        }
+    }
+
+    /// Uniform random floats in [0, 1), or between the bounds of `random_uniform_between`.
+    #[track_caller]
+    pub fn random_uniform(&self, dims: &[i32], seed: i64) -> Output {
+        let shape = self.constant_named("random_uniform/shape", dims.to_vec());
+        self.op("RandomUniform")
+            .name("random_uniform/RandomUniform")
+            .input(&shape)
+            .attr("dtype", DataType::Float)
+            .attr("seed", if seed == 0 { 0 } else { 87654321i64 })
+            .attr("seed2", seed)
+            .output()
+    }
+
+    /// Uniform random floats in [low, high).
+    #[track_caller]
+    pub fn random_uniform_between(&self, dims: &[i32], low: f32, high: f32, seed: i64) -> Output {
+        self.random_uniform(dims, seed) * (high - low) + low
+    }
+
+    #[track_caller]
+    pub fn random_normal(&self, dims: &[i32], mean: f32, stddev: f32, seed: i64) -> Output {
+        let shape = self.constant_named("random_normal/shape", dims.to_vec());
+        let unit = self
+            .op("RandomStandardNormal")
+            .name("random_normal/RandomStandardNormal")
+            .input(&shape)
+            .attr("dtype", DataType::Float)
+            .attr("seed", if seed == 0 { 0 } else { 87654321i64 })
+            .attr("seed2", seed)
+            .output();
+        unit * stddev + mean
+    }
+
+    /// A variable that starts as `initial` when `init` is run. The output is its value.
+    #[track_caller]
+    pub fn variable(&self, name: &str, initial: &Output) -> Variable {
+        let handle = self
+            .op("VarHandleOp")
+            .name(name)
+            .attr("dtype", initial.dtype())
+            .attr("shape", initial.shape())
+            .output();
+        let shared = handle.op().name();
+        if let Some(id) = handle.id {
+            let unscoped = shared.clone();
+            self.lock().graph.set_attr(id.node, "shared_name", Attr::str(&unscoped));
+        }
+        let inner = Scope { prefix: format!("{shared}/"), ..self.clone() };
+        let init = inner.op("AssignVariableOp").name("Assign").input(&handle).input(initial).build();
+        if let Some(id) = init.id {
+            self.lock().initialisers.push(id);
+        }
+        let value = inner.op("ReadVariableOp").name("Read/ReadVariableOp").input(&handle).attr("dtype", initial.dtype()).output();
+        Variable { handle, value, init }
+    }
+
+    /// One op that initialises all variables made so far.
+    #[track_caller]
+    pub fn init(&self) -> Operation {
+        let before = self.lock().initialisers.clone();
+        let inner = Scope { control: before, ..self.clone() };
+        inner.op("NoOp").name("init").build()
+    }
+
+    /// One op that runs after all of these.
+    #[track_caller]
+    pub fn group(&self, ops: &[&Operation]) -> Operation {
+        self.control_dependencies(ops).op("NoOp").name("group_deps").build()
+    }
+
+    #[track_caller]
+    pub fn cast(&self, x: &Output, to: DataType) -> Output {
+        self.op("Cast").input(x).attr("DstT", to).output()
+    }
+
+    #[track_caller]
+    pub fn reshape(&self, x: &Output, dims: &[i32]) -> Output {
+        let shape = self.constant_named("Reshape/shape", dims.to_vec());
+        self.reshape_to(x, &shape)
+    }
+
+    /// The dimensions in another order; reversed if none is given.
+    #[track_caller]
+    pub fn transpose(&self, x: &Output, perm: &[i32]) -> Output {
+        let perm = self.constant_named("transpose/perm", perm.to_vec());
+        self.op("Transpose").name("transpose").input(x).input(&perm).output()
+    }
+
+    #[track_caller]
+    fn reduce(&self, op: &str, x: &Output, axes: &[i32], keep_dims: bool) -> Output {
+        let axes: Vec<i32> = match (axes, x.shape().rank()) {
+            ([], Some(rank)) => (0..rank as i32).collect(),
+            (given, _) => given.to_vec(),
+        };
+        let axes = self.constant(axes);
+        self.op(op).input(x).input(&axes).attr("keep_dims", keep_dims).output()
+    }
+
+    /// The sum over some axes; over all of them if none is given.
+    #[track_caller]
+    pub fn reduce_sum(&self, x: &Output, axes: &[i32]) -> Output {
+        self.reduce("Sum", x, axes, false)
+    }
+
+    #[track_caller]
+    pub fn reduce_mean(&self, x: &Output, axes: &[i32]) -> Output {
+        self.reduce("Mean", x, axes, false)
+    }
+
+    #[track_caller]
+    pub fn reduce_max(&self, x: &Output, axes: &[i32]) -> Output {
+        self.reduce("Max", x, axes, false)
+    }
+
+    #[track_caller]
+    pub fn argmax(&self, x: &Output, axis: i32) -> Output {
+        let axis = self.constant(axis);
+        self.op("ArgMax").input(x).input(&axis).output()
+    }
+
+    #[track_caller]
+    pub fn concat(&self, parts: &[&Output], axis: i32) -> Output {
+        let axis = self.constant_named("concat/axis", axis);
+        self.op("ConcatV2").name("concat").inputs(parts).input(&axis).output()
+    }
+
+    #[track_caller]
+    pub fn stack(&self, parts: &[&Output], axis: i64) -> Output {
+        self.op("Pack").name("stack").inputs(parts).attr("axis", axis).output()
+    }
+
+    #[track_caller]
+    pub fn gather(&self, params: &Output, indices: &Output, axis: i32) -> Output {
+        let axis = self.constant(axis);
+        self.op("GatherV2").input(params).input(indices).input(&axis).output()
+    }
+
+    #[track_caller]
+    pub fn select(&self, cond: &Output, x: &Output, y: &Output) -> Output {
+        self.op("SelectV2").input(cond).input(x).input(y).output()
+    }
+
+    #[track_caller]
+    pub fn add_n(&self, parts: &[&Output]) -> Output {
+        self.op("AddN").inputs(parts).output()
+    }
+
+    /// Adds the gradients of the sum of `ys` with respect to each of `xs` to the graph.
+    #[track_caller]
+    pub fn gradients(&self, ys: &[&Output], xs: &[&Output]) -> Result<Vec<Option<Output>>> {
+        self.check()?;
+        let ids = |list: &[&Output]| -> Vec<_> { list.iter().filter_map(|o| o.id).collect() };
+        let grads = gradients::gradients(&mut self.lock().graph, &ids(ys), &ids(xs), &Default::default())
+            .map_err(|e| e.at(Some(Location::caller())))?;
+        let mut outputs = Vec::new();
+        for g in grads {
+            let dense = gradients::to_dense(&mut self.lock().graph, g.clone())?;
+            debug_assert!(dense.is_some() || g == Grad::None);
+            outputs.push(dense.map(|o| Output::new(self, Some(o))));
+        }
+        Ok(outputs)
+    }
+}
+
+/// A variable of the graph: a handle, its value, and the op that initialises it.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    pub handle: Output,
+    /// Reads the current value.
+    pub value: Output,
+    pub init: Operation,
+}
+
+impl Variable {
+    #[track_caller]
+    pub fn assign(&self, value: &Output) -> Operation {
+        self.handle.scope.op("AssignVariableOp").input(&self.handle).input(value).build()
+    }
+
+    #[track_caller]
+    pub fn assign_add(&self, value: &Output) -> Operation {
+        self.handle.scope.op("AssignAddVariableOp").input(&self.handle).input(value).build()
+    }
+
+    #[track_caller]
+    pub fn assign_sub(&self, value: &Output) -> Operation {
+        self.handle.scope.op("AssignSubVariableOp").input(&self.handle).input(value).build()
+    }
+
+    /// Reads the value on a given scope, for instance after control dependencies.
+    #[track_caller]
+    pub fn read(&self, scope: &Scope) -> Output {
+        scope.op("ReadVariableOp").input(&self.handle).attr("dtype", self.value.dtype()).output()
+    }
+}

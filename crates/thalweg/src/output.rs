@@ -1,0 +1,86 @@
+//! `Output`: a tensor that a graph will compute; `Operation`: a node.
+
+use crate::scope::Scope;
+use std::fmt;
+use thalweg_core::dtype::DataType;
+use thalweg_core::grad::{self, NodeId};
+use thalweg_core::shape::PartialShape;
+
+/// One output of a node. Cheap to clone; holds no value.
+#[derive(Clone)]
+pub struct Output {
+    pub(crate) scope: Scope,
+    /// `None` after a mistake.
+    pub(crate) id: Option<grad::Output>,
+}
+
+impl Output {
+    pub(crate) fn new(scope: &Scope, id: Option<grad::Output>) -> Output {
+        // What is made from this output by operators gets the scope's device and dependencies, but a name of its own.
+        Output { scope: scope.clone(), id }
+    }
+
+    pub fn dtype(&self) -> DataType {
+        self.id.map_or(DataType::Float, |o| self.scope.lock().graph.dtype(o))
+    }
+
+    /// What is known of the shape.
+    pub fn shape(&self) -> PartialShape {
+        self.id.map_or(PartialShape::unknown(), |o| self.scope.lock().graph.shape(o))
+    }
+
+    /// `node:index`.
+    pub fn name(&self) -> String {
+        self.id.map_or_else(|| "<error>".into(), |o| self.scope.lock().graph.tensor_name(o))
+    }
+
+    /// The node that computes it.
+    pub fn op(&self) -> Operation {
+        Operation { scope: self.scope.clone(), id: self.id.map(|o| o.node) }
+    }
+
+    /// Another output of the same node.
+    pub fn sibling(&self, index: u32) -> Output {
+        let outputs = |id: NodeId| self.scope.lock().graph.node(id).outputs.len();
+        let id = self.id.filter(|o| (index as usize) < outputs(o.node)).map(|o| o.node.output(index));
+        Output { scope: self.scope.clone(), id }
+    }
+}
+
+/// As Python prints a tensor of a graph.
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor(\"{}\", shape={}, dtype={})", self.name(), self.shape().python(), self.dtype().python_name())
+    }
+}
+
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A node, for running it or waiting for it.
+#[derive(Clone)]
+pub struct Operation {
+    pub(crate) scope: Scope,
+    pub(crate) id: Option<NodeId>,
+}
+
+impl Operation {
+    pub fn name(&self) -> String {
+        self.id.map_or_else(|| "<error>".into(), |id| self.scope.lock().graph.node(id).name.to_string())
+    }
+
+    /// An output of the node.
+    pub fn output(&self, index: u32) -> Output {
+        let first = Output { scope: self.scope.clone(), id: self.id.map(|id| id.output(0)) };
+        first.sibling(index)
+    }
+}
+
+impl fmt::Debug for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<Operation '{}'>", self.name())
+    }
+}

@@ -1,0 +1,188 @@
+//! `Session`: runs what a scope describes.
+
+use crate::output::{Operation, Output};
+use crate::scope::Scope;
+use crate::value::IntoTensor;
+use std::sync::Mutex;
+use thalweg_core::error::{Error, Result};
+use thalweg_core::grad::{self, NodeId};
+use thalweg_core::invalid;
+use thalweg_core::tensor::Tensor;
+use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
+
+pub use thalweg_runtime::Callable;
+
+/// A session over a scope's graph. Nodes made after it was opened are taken in when they are first run.
+pub struct Session {
+    scope: Scope,
+    inner: thalweg_runtime::Session,
+    /// Nodes of the graph that the session has.
+    taken: Mutex<usize>,
+}
+
+/// A value for an output, for one run.
+pub struct Feed {
+    output: Output,
+    value: Result<Tensor>,
+}
+
+/// `feed(&x, 3.0)`: in this run, `x` is 3.
+pub fn feed(output: &Output, value: impl IntoTensor) -> Feed {
+    Feed { output: output.clone(), value: value.into_tensor() }
+}
+
+/// What a run can be asked for: an output gives a tensor, an operation nothing; tuples, slices and vectors of them give as many.
+pub trait Fetch {
+    type Result;
+    fn ask(&self, wanted: &mut Wanted);
+    fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Self::Result>;
+}
+
+/// What the fetches of a run come down to.
+#[derive(Default)]
+pub struct Wanted {
+    outputs: Vec<Option<grad::Output>>,
+    targets: Vec<Option<NodeId>>,
+}
+
+fn next(values: &mut dyn Iterator<Item = Tensor>) -> Result<Tensor> {
+    values.next().ok_or_else(|| thalweg_core::error::internal("a fetch is missing"))
+}
+
+impl Fetch for Output {
+    type Result = Tensor;
+    fn ask(&self, wanted: &mut Wanted) {
+        wanted.outputs.push(self.id);
+    }
+    fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Tensor> {
+        next(values)
+    }
+}
+
+impl Fetch for Operation {
+    type Result = ();
+    fn ask(&self, wanted: &mut Wanted) {
+        wanted.targets.push(self.id);
+    }
+    fn answer(&self, _: &mut dyn Iterator<Item = Tensor>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<F: Fetch> Fetch for &F {
+    type Result = F::Result;
+    fn ask(&self, wanted: &mut Wanted) {
+        (**self).ask(wanted);
+    }
+    fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<F::Result> {
+        (**self).answer(values)
+    }
+}
+
+impl<F: Fetch> Fetch for [F] {
+    type Result = Vec<F::Result>;
+    fn ask(&self, wanted: &mut Wanted) {
+        self.iter().for_each(|f| f.ask(wanted));
+    }
+    fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Vec<F::Result>> {
+        self.iter().map(|f| f.answer(values)).collect()
+    }
+}
+
+impl<F: Fetch> Fetch for Vec<F> {
+    type Result = Vec<F::Result>;
+    fn ask(&self, wanted: &mut Wanted) {
+        self.as_slice().ask(wanted);
+    }
+    fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Vec<F::Result>> {
+        self.as_slice().answer(values)
+    }
+}
+
+impl<F: Fetch, const N: usize> Fetch for [F; N] {
+    type Result = Vec<F::Result>;
+    fn ask(&self, wanted: &mut Wanted) {
+        self.as_slice().ask(wanted);
+    }
+    fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Vec<F::Result>> {
+        self.as_slice().answer(values)
+    }
+}
+
+macro_rules! tuples {
+    ($(($($f:ident $i:tt),+);)*) => { $(
+        impl<$($f: Fetch),+> Fetch for ($($f,)+) {
+            type Result = ($($f::Result,)+);
+            fn ask(&self, wanted: &mut Wanted) { $(self.$i.ask(wanted);)+ }
+            fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Self::Result> { Ok(($(self.$i.answer(values)?,)+)) }
+        }
+    )* };
+}
+tuples! { (A 0, B 1); (A 0, B 1, C 2); (A 0, B 1, C 2, D 3); }
+
+impl Session {
+    /// Opens a session; a mistake made while building is told here.
+    pub fn new(scope: &Scope) -> Result<Session> {
+        Session::with_options(scope, SessionOptions::default())
+    }
+
+    pub fn with_options(scope: &Scope, options: SessionOptions) -> Result<Session> {
+        let graph = scope.graph()?;
+        let taken = graph.len();
+        let inner = thalweg_runtime::Session::of(&graph, options)?;
+        Ok(Session { scope: scope.clone(), inner, taken: Mutex::new(taken) })
+    }
+
+    /// Runs: `session.run(&z, &[feed(&x, 3.0)])` gives a tensor, `session.run((&z, &train), &[])` a pair.
+    pub fn run<F: Fetch + ?Sized>(&self, fetch: &F, feeds: &[Feed]) -> Result<F::Result> {
+        self.run_with(fetch, feeds, &RunOptions::default()).map(|r| r.0)
+    }
+
+    pub fn run_with<F: Fetch + ?Sized>(&self, fetch: &F, feeds: &[Feed], options: &RunOptions) -> Result<(F::Result, RunMetadata)> {
+        let fed: Vec<&Output> = feeds.iter().map(|f| &f.output).collect();
+        let callable = self.callable(&fed, fetch)?;
+        let values: Vec<Tensor> = feeds.iter().map(|f| f.value.clone()).collect::<Result<_>>()?;
+        let (results, metadata) = callable.run_with(values, options)?;
+        Ok((fetch.answer(&mut results.into_iter())?, metadata))
+    }
+
+    /// Prepares a run to be made many times: the cheapest way to run. Values are given in the order of `feeds`.
+    pub fn callable<F: Fetch + ?Sized>(&self, feeds: &[&Output], fetch: &F) -> Result<Callable> {
+        self.take_new_nodes()?;
+        let mut wanted = Wanted::default();
+        fetch.ask(&mut wanted);
+        let missing = || -> Error { self.scope.check().err().unwrap_or_else(|| invalid!("a fetch or feed could not be made")) };
+        let feeds: Option<Vec<_>> = feeds.iter().map(|o| o.id).collect();
+        let outputs: Option<Vec<_>> = wanted.outputs.into_iter().collect();
+        let targets: Option<Vec<_>> = wanted.targets.into_iter().collect();
+        match (feeds, outputs, targets) {
+            (Some(f), Some(o), Some(t)) => self.inner.callable(&f, &o, &t),
+            _ => Err(missing()),
+        }
+    }
+
+    fn take_new_nodes(&self) -> Result<()> {
+        self.scope.check()?;
+        let mut taken = self.taken.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let shared = self.scope.lock();
+        if shared.graph.len() > *taken {
+            self.inner.extend(&shared.graph)?;
+            *taken = shared.graph.len();
+        }
+        Ok(())
+    }
+
+    pub fn close(&self) {
+        self.inner.close();
+    }
+
+    /// Drops the state in these containers; in the default one if none is named.
+    pub fn reset(&self, containers: &[String]) {
+        self.inner.reset(containers);
+    }
+
+    /// The session underneath, for runs by name.
+    pub fn runtime(&self) -> &thalweg_runtime::Session {
+        &self.inner
+    }
+}

@@ -1,0 +1,94 @@
+//! Rust values as tensors.
+
+use thalweg_core::dtype::Element;
+use thalweg_core::error::Result;
+use thalweg_core::shape::Shape;
+use thalweg_core::tensor::Tensor;
+
+/// What can be a constant or a feed: numbers, arrays of numbers up to four deep, vectors, strings, tensors.
+pub trait IntoTensor {
+    fn into_tensor(self) -> Result<Tensor>;
+}
+
+impl IntoTensor for Tensor {
+    fn into_tensor(self) -> Result<Tensor> {
+        Ok(self)
+    }
+}
+
+impl IntoTensor for &Tensor {
+    fn into_tensor(self) -> Result<Tensor> {
+        Ok(self.clone())
+    }
+}
+
+impl IntoTensor for &str {
+    fn into_tensor(self) -> Result<Tensor> {
+        Ok(Tensor::string(self))
+    }
+}
+
+impl IntoTensor for String {
+    fn into_tensor(self) -> Result<Tensor> {
+        Ok(Tensor::string(self))
+    }
+}
+
+impl IntoTensor for Vec<&str> {
+    fn into_tensor(self) -> Result<Tensor> {
+        let items = self.iter().map(|s| bytes::Bytes::copy_from_slice(s.as_bytes())).collect();
+        Tensor::from_objects(Shape::vector(self.len()), items)
+    }
+}
+
+/// Elements with the shape they are to have: `(data, [28, 28])`.
+impl<T: Element, const N: usize> IntoTensor for (Vec<T>, [usize; N]) {
+    fn into_tensor(self) -> Result<Tensor> {
+        Tensor::from_slice(Shape::new(&self.1)?, &self.0)
+    }
+}
+
+macro_rules! numbers {
+    ($($t:ty),*) => { $(
+        impl IntoTensor for $t {
+            fn into_tensor(self) -> Result<Tensor> { Ok(Tensor::scalar(self)) }
+        }
+        impl IntoTensor for Vec<$t> {
+            fn into_tensor(self) -> Result<Tensor> { Tensor::vector(&self) }
+        }
+        impl IntoTensor for &[$t] {
+            fn into_tensor(self) -> Result<Tensor> { Tensor::vector(self) }
+        }
+        impl<const A: usize> IntoTensor for [$t; A] {
+            fn into_tensor(self) -> Result<Tensor> { Tensor::vector(&self) }
+        }
+        impl<const A: usize, const B: usize> IntoTensor for [[$t; B]; A] {
+            fn into_tensor(self) -> Result<Tensor> { Tensor::from_slice(Shape::new(&[A, B])?, self.as_flattened()) }
+        }
+        impl<const A: usize, const B: usize, const C: usize> IntoTensor for [[[$t; C]; B]; A] {
+            fn into_tensor(self) -> Result<Tensor> {
+                Tensor::from_slice(Shape::new(&[A, B, C])?, self.as_flattened().as_flattened())
+            }
+        }
+        impl<const A: usize, const B: usize, const C: usize, const D: usize> IntoTensor for [[[[$t; D]; C]; B]; A] {
+            fn into_tensor(self) -> Result<Tensor> {
+                Tensor::from_slice(Shape::new(&[A, B, C, D])?, self.as_flattened().as_flattened().as_flattened())
+            }
+        }
+    )* };
+}
+numbers!(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, thalweg_core::dtype::f16, thalweg_core::dtype::bf16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nested_arrays_become_tensors() {
+        let t = [[1f32, 2.0, 3.0], [4.0, 5.0, 6.0]].into_tensor().unwrap();
+        assert_eq!((t.shape().dims(), t.as_slice::<f32>().unwrap()[5]), (&[2, 3][..], 6.0));
+        let t = (vec![1i64, 2, 3, 4], [2, 2]).into_tensor().unwrap();
+        assert_eq!(t.shape().dims(), &[2, 2]);
+        assert!((vec![1i64], [2, 2]).into_tensor().is_err());
+    }
+}
