@@ -189,7 +189,7 @@ fn sip_round(v: &mut [u64; 4]) {
 
 /// MurmurHash64A with TensorFlow's seed.
 pub fn murmur(s: &[u8]) -> u64 {
-    const SEED: u64 = 0xDECA_FCAF_FE;
+    const SEED: u64 = 0x00DE_CAFC_AFFE;
     const M: u64 = 0xc6a4_a793_5bd1_e995;
     let mut h = SEED ^ (s.len() as u64).wrapping_mul(M);
     let blocks = s.chunks_exact(8);
