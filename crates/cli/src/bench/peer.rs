@@ -139,10 +139,10 @@ impl Peer {
                 return Ok(found);
             }
             // What else it prints is not for us.
-            if let Some((name, seconds)) = line.split_once('\t') {
-                if let Ok(seconds) = seconds.parse() {
-                    found.push((name.to_string(), seconds));
-                }
+            if let Some((name, seconds)) = line.split_once('\t')
+                && let Ok(seconds) = seconds.parse()
+            {
+                found.push((name.to_string(), seconds));
             }
         }
     }
