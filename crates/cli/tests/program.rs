@@ -87,8 +87,7 @@ fn graph() -> GraphDef {
 fn a_graph_is_known_by_its_content() {
     let dir = Dir::new("forms");
     let meta = MetaGraphDef { graph_def: Some(graph()), ..Default::default() };
-    let model =
-        SavedModel { saved_model_schema_version: 1, meta_graphs: vec![meta.clone()], ..Default::default() };
+    let model = SavedModel { saved_model_schema_version: 1, meta_graphs: vec![meta.clone()] };
     let forms = [
         dir.file("graph", graph().encode_to_vec()),
         dir.file("graph.txt", text::print_graph_def(&graph())),
