@@ -44,7 +44,8 @@ fn record(out: &mut impl Write, def: &GraphDef) -> Result<(), Problem> {
 }
 
 fn constant(graph: &mut Graph, t: &Tensor) -> Result<Output, Problem> {
-    let attrs: Attrs = [("dtype", Attr::Type(t.dtype())), ("value", Attr::Tensor(t.clone()))].into_iter().collect();
+    let attrs: Attrs =
+        [("dtype", Attr::Type(t.dtype())), ("value", Attr::Tensor(t.clone()))].into_iter().collect();
     Ok(graph.add_node(NodeRequest { op: "Const", attrs, ..Default::default() })?.output(0))
 }
 
@@ -58,7 +59,8 @@ fn constants(registry: &Arc<Registry>, values: &[Tensor]) -> Result<Graph, Probl
 
 fn case_graph(registry: &Arc<Registry>, op: &'static Op, case: &Case) -> Result<Graph, Problem> {
     let mut graph = Graph::new(registry.clone());
-    let inputs: Vec<Output> = case.inputs.iter().map(|t| constant(&mut graph, t)).collect::<Result<_, _>>()?;
+    let inputs: Vec<Output> =
+        case.inputs.iter().map(|t| constant(&mut graph, t)).collect::<Result<_, _>>()?;
     let attrs: Attrs = case.attrs.iter().cloned().collect();
     let node = thalweg_core::direct::node_for(registry, op, &case.inputs, attrs.clone())?;
     let signature = registry.signature(op)?;
