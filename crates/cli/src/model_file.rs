@@ -66,10 +66,10 @@ fn from_text(text: &str, field: &str) -> Result<GraphDef> {
 
 fn from_binary(bytes: &Bytes) -> Result<GraphDef> {
     // Only a SavedModel starts with a number.
-    if bytes.first() == Some(&0x08) {
-        if let Ok(model) = decode::<SavedModel>(bytes.clone()) {
-            return first_meta_graph(model);
-        }
+    if bytes.first() == Some(&0x08)
+        && let Ok(model) = decode::<SavedModel>(bytes.clone())
+    {
+        return first_meta_graph(model);
     }
     let graph = decode::<GraphDef>(bytes.clone());
     if let Ok(g) = &graph {

@@ -87,8 +87,7 @@ fn graph() -> GraphDef {
 fn a_graph_is_known_by_its_content() {
     let dir = Dir::new("forms");
     let meta = MetaGraphDef { graph_def: Some(graph()), ..Default::default() };
-    let model =
-        SavedModel { saved_model_schema_version: 1, meta_graphs: vec![meta.clone()], ..Default::default() };
+    let model = SavedModel { saved_model_schema_version: 1, meta_graphs: vec![meta.clone()] };
     let forms = [
         dir.file("graph", graph().encode_to_vec()),
         dir.file("graph.txt", text::print_graph_def(&graph())),
@@ -296,4 +295,22 @@ fn one_op_is_described_and_unknown_ones_are_guessed() {
     assert!(code == 1 && line.starts_with("error: NOT_FOUND: there is no op 'AddM'; did you mean"), "{line}");
     assert!(line.contains("'AddN'"), "{line}");
     assert_eq!(bad(&["ops", "Zzyzzyxqq"]), (1, "error: NOT_FOUND: there is no op 'Zzyzzyxqq'".into()));
+}
+
+#[test]
+fn benchmarks_run_alone() {
+    let out = good(&["bench", "exec", "start", "--quick", "--rounds", "1"]);
+    let rows: Vec<&str> = out.lines().collect();
+    for row in [
+        "Steps ",
+        "fetch one constant ",
+        "loop of 10,000 iterations ",
+        "start to first result ",
+        "peak memory ",
+    ] {
+        assert!(rows.iter().any(|r| r.starts_with(row)), "{row}: {out}");
+    }
+    let (code, line) = bad(&["bench", "exec", "--python", "/nonexistent/python"]);
+    assert!(code == 1 && line.starts_with("error: NOT_FOUND: /nonexistent/python"), "{line}");
+    assert_eq!(bad(&["bench", "execc"]).0, 2);
 }

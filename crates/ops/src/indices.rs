@@ -33,6 +33,15 @@ pub fn coordinates_text(mut i: usize, shape: &[usize]) -> String {
     if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) }
 }
 
+/// Refuses lists that no tensor could hold: a shape with a zero in it may promise any number of rows.
+pub fn room_for(entries: usize) -> Result<()> {
+    let limit = thalweg_core::buffer::limit() / size_of::<usize>();
+    if entries > limit {
+        return Err(resource_exhausted(format!("a list of {entries} indices is over the limit of {limit}")));
+    }
+    Ok(())
+}
+
 /// What becomes of an index that points outside.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BadIndices {
@@ -87,6 +96,7 @@ impl NdIndices {
         }
         let (addressed, rest) = shape.split_at(depth);
         let outer = Shape::new(outer)?;
+        room_for(outer.elements())?;
         let values = indices.to_i64s()?;
         let mut places = Vec::with_capacity(outer.elements());
         for i in 0..outer.elements() {

@@ -11,7 +11,7 @@ mod indices;
 mod moving;
 mod number;
 mod printf;
-mod runs;
+mod rows;
 
 mod arithmetic;
 mod array;

@@ -16,7 +16,10 @@ fn main() -> Result<()> {
     for _ in 0..3 {
         let h = session.run(&relu, &[feed(&x, &pixels)])?;
         let active = h.as_slice::<f32>()?.iter().filter(|v| **v > 0.0).count();
-        println!("{active} of 100 units active, the largest at {:.3}", h.as_slice::<f32>()?.iter().fold(0f32, |a, b| a.max(*b)));
+        println!(
+            "{active} of 100 units active, the largest at {:.3}",
+            h.as_slice::<f32>()?.iter().fold(0f32, |a, b| a.max(*b))
+        );
     }
     Ok(())
 }

@@ -22,7 +22,14 @@ pub struct OpBuilder<'a> {
 impl Scope {
     #[track_caller]
     pub fn op<'a>(&'a self, op: &'a str) -> OpBuilder<'a> {
-        OpBuilder { scope: self, op, name: "", args: Ok(Vec::new()), attrs: Attrs::new(), location: Location::caller() }
+        OpBuilder {
+            scope: self,
+            op,
+            name: "",
+            args: Ok(Vec::new()),
+            attrs: Attrs::new(),
+            location: Location::caller(),
+        }
     }
 }
 

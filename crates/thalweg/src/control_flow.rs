@@ -16,7 +16,8 @@ impl Scope {
     ) -> Vec<Output> {
         let scope = self.name_scope("cond");
         let pivot = scope.op("Switch").input(pred).input(pred).build();
-        let switches: Vec<Operation> = inputs.iter().map(|x| scope.op("Switch").input(x).input(pred).build()).collect();
+        let switches: Vec<Operation> =
+            inputs.iter().map(|x| scope.op("Switch").input(x).input(pred).build()).collect();
         let side = |index: u32, name: &str| {
             let start = scope.op("Identity").name(name).input(&pivot.output(index)).build();
             let args: Vec<Output> = switches.iter().map(|s| s.output(index)).collect();
@@ -56,8 +57,10 @@ impl Scope {
         let round = Loop { scope: scope.control_dependencies(&[&first.op()]), ..outer.clone() };
         let pred = cond(&round, &merges);
         let pred = scope.op("LoopCond").input(&pred).output();
-        let switches: Vec<Operation> = merges.iter().map(|m| scope.op("Switch").input(m).input(&pred).build()).collect();
-        let args: Vec<Output> = switches.iter().map(|s| scope.op("Identity").input(&s.output(1)).output()).collect();
+        let switches: Vec<Operation> =
+            merges.iter().map(|m| scope.op("Switch").input(m).input(&pred).build()).collect();
+        let args: Vec<Output> =
+            switches.iter().map(|s| scope.op("Identity").input(&s.output(1)).output()).collect();
         let Some(pivot) = args.first() else { return Vec::new() };
         let round = Loop { scope: scope.control_dependencies(&[&pivot.op()]), ..outer };
         let results = body(&round, &args);

@@ -16,8 +16,8 @@
 
 mod build;
 mod control_flow;
-mod ops;
 mod operators;
+mod ops;
 mod output;
 mod scope;
 mod session;

@@ -161,7 +161,12 @@ impl Scope {
         if let Some(id) = init.id {
             self.lock().initialisers.push(id);
         }
-        let value = inner.op("ReadVariableOp").name("Read/ReadVariableOp").input(&handle).attr("dtype", initial.dtype()).output();
+        let value = inner
+            .op("ReadVariableOp")
+            .name("Read/ReadVariableOp")
+            .input(&handle)
+            .attr("dtype", initial.dtype())
+            .output();
         Variable { handle, value, init }
     }
 

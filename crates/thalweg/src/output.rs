@@ -50,7 +50,13 @@ impl Output {
 /// As Python prints a tensor of a graph.
 impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Tensor(\"{}\", shape={}, dtype={})", self.name(), self.shape().python(), self.dtype().python_name())
+        write!(
+            f,
+            "Tensor(\"{}\", shape={}, dtype={})",
+            self.name(),
+            self.shape().python(),
+            self.dtype().python_name()
+        )
     }
 }
 

@@ -1,6 +1,6 @@
 //! The names that programs use: `use thalweg::prelude::*;`.
 
 pub use crate::{
-    Attr, Code, DataType, Error, IntoTensor, Operation, Output, PartialShape, Result, RunOptions, Scope, Session, SessionOptions,
-    Shape, Tensor, feed,
+    Attr, Code, DataType, Error, IntoTensor, Operation, Output, PartialShape, Result, RunOptions, Scope,
+    Session, SessionOptions, Shape, Tensor, feed,
 };

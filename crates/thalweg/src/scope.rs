@@ -40,7 +40,12 @@ impl Scope {
     /// A scope that goes on building a graph.
     pub fn of(graph: Graph) -> Scope {
         let shared = Shared { graph, error: None, initialisers: Vec::new() };
-        Scope { shared: Arc::new(Mutex::new(shared)), prefix: String::new(), device: String::new(), control: Vec::new() }
+        Scope {
+            shared: Arc::new(Mutex::new(shared)),
+            prefix: String::new(),
+            device: String::new(),
+            control: Vec::new(),
+        }
     }
 
     /// Nodes made on the scope returned are named `name/...`; a name in use gets a number.

@@ -138,7 +138,12 @@ impl Session {
         self.run_with(fetch, feeds, &RunOptions::default()).map(|r| r.0)
     }
 
-    pub fn run_with<F: Fetch + ?Sized>(&self, fetch: &F, feeds: &[Feed], options: &RunOptions) -> Result<(F::Result, RunMetadata)> {
+    pub fn run_with<F: Fetch + ?Sized>(
+        &self,
+        fetch: &F,
+        feeds: &[Feed],
+        options: &RunOptions,
+    ) -> Result<(F::Result, RunMetadata)> {
         let fed: Vec<&Output> = feeds.iter().map(|f| &f.output).collect();
         let callable = self.callable(&fed, fetch)?;
         let values: Vec<Tensor> = feeds.iter().map(|f| f.value.clone()).collect::<Result<_>>()?;
@@ -151,7 +156,9 @@ impl Session {
         self.take_new_nodes()?;
         let mut wanted = Wanted::default();
         fetch.ask(&mut wanted);
-        let missing = || -> Error { self.scope.check().err().unwrap_or_else(|| invalid!("a fetch or feed could not be made")) };
+        let missing = || -> Error {
+            self.scope.check().err().unwrap_or_else(|| invalid!("a fetch or feed could not be made"))
+        };
         let feeds: Option<Vec<_>> = feeds.iter().map(|o| o.id).collect();
         let outputs: Option<Vec<_>> = wanted.outputs.into_iter().collect();
         let targets: Option<Vec<_>> = wanted.targets.into_iter().collect();

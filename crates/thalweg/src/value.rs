@@ -77,7 +77,21 @@ macro_rules! numbers {
         }
     )* };
 }
-numbers!(f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, bool, thalweg_core::dtype::f16, thalweg_core::dtype::bf16);
+numbers!(
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    u8,
+    u16,
+    u32,
+    u64,
+    bool,
+    thalweg_core::dtype::f16,
+    thalweg_core::dtype::bf16
+);
 
 #[cfg(test)]
 mod tests {

@@ -19,7 +19,7 @@ pub struct Item {
 
 pub enum Work {
     /// A compiled signature, run over and over.
-    Steps(Steps),
+    Steps(Box<Steps>),
     /// A chain of so many nodes, built and run once.
     Build(usize),
 }
@@ -74,7 +74,7 @@ pub fn exec() -> Result<Vec<Item>> {
         name: name.into(),
         id: id.into(),
         threads: 0,
-        work: Work::Steps(Steps { graph, fed, fetch, target, optimise, threads: 0 }),
+        work: Work::Steps(Box::new(Steps { graph, fed, fetch, target, optimise, threads: 0 })),
     };
     let (chain, fan) = (graphs::chain(1000)?, graphs::fan(1000)?);
     Ok(vec![
@@ -128,7 +128,7 @@ pub fn matmul(effort: Effort) -> Result<Option<Vec<Item>>> {
                 name: format!("{m}x{k} by {k}x{n}, {threads} {plural}"),
                 id: format!("matmul-{m}-{k}-{n}"),
                 threads,
-                work: Work::Steps(steps),
+                work: Work::Steps(Box::new(steps)),
             });
         }
     }

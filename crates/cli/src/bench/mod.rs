@@ -63,7 +63,14 @@ pub fn run(args: Args) -> Outcome {
         round: if args.quick { 0.03 } else { 0.15 },
     };
     let wanted = |g: Group| args.groups.is_empty() || args.groups.contains(&g);
-    let mut peers = Peers::start(&args.python)?;
+    let mut threads = Vec::new();
+    if wanted(Group::Exec) || wanted(Group::Build) {
+        threads.push(0);
+    }
+    if wanted(Group::Matmul) {
+        threads.extend([1, 2]);
+    }
+    let mut peers = Peers::start(&args.python, &threads)?;
     if wanted(Group::Exec) {
         section("Steps", &items::exec()?, &mut peers, effort)?;
     }

@@ -23,6 +23,7 @@ pub struct Peers {
 }
 
 struct Peer {
+    python: String,
     threads: usize,
     child: Child,
     requests: ChildStdin,
@@ -30,19 +31,19 @@ struct Peer {
 }
 
 impl Peers {
-    pub fn start(pythons: &[PathBuf]) -> Result<Peers> {
+    /// Starts a process for each interpreter and number of threads; they start side by side, as that takes seconds.
+    pub fn start(pythons: &[PathBuf], threads: &[usize]) -> Result<Peers> {
         let dir = std::env::temp_dir().join(format!("thalweg-bench-{}", std::process::id()));
         let mut peers = Peers { processes: Vec::new(), columns: Vec::new(), dir, written: HashSet::new() };
         for python in pythons {
-            for threads in [0, 1, 2] {
-                let (peer, variants) = Peer::start(python, threads)?;
-                peers.processes.push(peer);
-                for v in variants {
-                    if !peers.columns.contains(&v) {
-                        peers.columns.push(v);
-                    }
-                }
+            for threads in threads {
+                peers.processes.push(Peer::start(python, *threads)?);
             }
+        }
+        for peer in &mut peers.processes {
+            let offered = peer.offers()?;
+            let new: Vec<_> = offered.into_iter().filter(|name| !peers.columns.contains(name)).collect();
+            peers.columns.extend(new);
         }
         if !peers.processes.is_empty() {
             std::fs::create_dir_all(&peers.dir)?;
@@ -97,24 +98,27 @@ impl Drop for Peers {
 }
 
 impl Peer {
-    /// Starts one; also the variants it offers.
-    fn start(python: &Path, threads: usize) -> Result<(Peer, Vec<String>)> {
-        let failed = |e: std::io::Error| Error::from(e).context(python.display());
+    fn start(python: &Path, threads: usize) -> Result<Peer> {
         let mut child = Command::new(python)
             .args(["-c", SCRIPT, "serve", &threads.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .map_err(failed)?;
+            .map_err(|e| Error::from(e).context(python.display()))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (requests, answers) = pipes.ok_or_else(|| internal("a child without pipes"))?;
-        let mut peer = Peer { threads, child, requests, answers: BufReader::new(answers) };
-        let variants: Vec<String> = peer.answer()?.into_iter().map(|(name, _)| name).collect();
-        if variants.is_empty() {
-            return Err(not_found(format!("{} has neither tensorflow nor torch nor jax", python.display())));
+        let python = python.display().to_string();
+        Ok(Peer { python, threads, child, requests, answers: BufReader::new(answers) })
+    }
+
+    /// What it says at its start: the names of what it can measure.
+    fn offers(&mut self) -> Result<Vec<String>> {
+        let names: Vec<String> = self.answer()?.into_iter().map(|(name, _)| name).collect();
+        if names.is_empty() {
+            return Err(not_found(format!("{} has neither tensorflow nor torch nor jax", self.python)));
         }
-        Ok((peer, variants))
+        Ok(names)
     }
 
     fn ask(&mut self, request: &str) -> Result<Vec<(String, f64)>> {
@@ -128,17 +132,17 @@ impl Peer {
         loop {
             let mut line = String::new();
             if self.answers.read_line(&mut line)? == 0 {
-                return Err(internal("a peer's process ended before it had answered"));
+                return Err(internal(format!("{} ended before it had answered", self.python)));
             }
             let line = line.trim_end();
             if line == "end" {
                 return Ok(found);
             }
             // What else it prints is not for us.
-            if let Some((name, seconds)) = line.split_once('\t') {
-                if let Ok(seconds) = seconds.parse() {
-                    found.push((name.to_string(), seconds));
-                }
+            if let Some((name, seconds)) = line.split_once('\t')
+                && let Ok(seconds) = seconds.parse()
+            {
+                found.push((name.to_string(), seconds));
             }
         }
     }

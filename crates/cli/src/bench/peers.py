@@ -1,7 +1,7 @@
 """Measures TensorFlow, PyTorch and JAX for `thalweg bench`; run by it, not by hand.
 
-serve THREADS: answers requests on standard input (see peer.rs). once GRAPH: fetches `sum` of a graph and prints the
-peak memory of the process in kB.
+serve THREADS: answers requests on standard input (see peer.rs). once GRAPH: feeds 1 to `x`,
+fetches `sum`, and prints it with the peak memory of the process in kB and the size of the library in bytes.
 """
 
 import os
@@ -18,7 +18,7 @@ def once(path):
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(graph_def, name="")
         with tf.Session(graph=graph) as session:
-            value = session.run("sum:0")
+            value = session.run("sum:0", {"x:0": 1.0})
     status = open("/proc/self/status").read()
     size = 0
     for root, _, files in os.walk(os.path.dirname(sys.modules["tensorflow"].__file__)):

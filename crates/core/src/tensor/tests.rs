@@ -1,5 +1,5 @@
 use super::*;
-use crate::dtype::f16;
+use crate::dtype::{Complex32, bf16, f16};
 
 fn shape(d: &[usize]) -> Shape {
     Shape::new(d).unwrap()
@@ -55,13 +55,42 @@ fn strings_hold_any_bytes() {
 
 #[test]
 fn printing_looks_like_numpy() {
+    let vector = |v: &[f32]| Tensor::vector(v).unwrap().to_string();
     let t = Tensor::from_slice(shape(&[2, 2]), &[1.0f32, 2.5, -3.0, f32::NAN]).unwrap();
-    assert_eq!(t.to_string(), "[[1. 2.5]\n [-3. nan]]");
+    assert_eq!(t.to_string(), "[[ 1.   2.5]\n [-3.   nan]]");
+    assert_eq!(vector(&[0.1, 1e-5]), "[1.e-01 1.e-05]");
+    assert_eq!(vector(&[1e6, 1.0]), "[1.e+06 1.e+00]");
+    assert_eq!(vector(&[1.0 / 3.0, 2.0 / 3.0, 1.0]), "[0.33333334 0.6666667  1.        ]");
+    assert_eq!(vector(&[383.078125, 0.5]), "[383.07812   0.5    ]");
+    let t = Tensor::vector(&[1.0 / 3.0, -2.0 / 3.0, f64::INFINITY]).unwrap();
+    assert_eq!(t.to_string(), "[ 0.33333333 -0.66666667         inf]");
+    let t = Tensor::vector(&[Complex32::new(1.0, 2.0), Complex32::new(0.0, -0.5)]).unwrap();
+    assert_eq!(t.to_string(), "[1.+2.j  0.-0.5j]");
+    let t = Tensor::vector(&(0..40).collect::<Vec<i32>>()).unwrap();
+    let want = "[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23\n 24 25 26 27 28 29 30 31 32 33 34 35 36 37 38 39]";
+    assert_eq!(t.to_string(), want);
     let long = Tensor::from_slice(shape(&[2000]), &vec![1i32; 2000]).unwrap();
     assert_eq!(long.to_string(), "[1 1 1 ... 1 1 1]");
+    assert_eq!(Tensor::vector(&[true, false]).unwrap().to_string(), "[ True False]");
+    assert_eq!(Tensor::zeros(DataType::Float, shape(&[2, 0])).unwrap().to_string(), "[]");
+    let deep = Tensor::zeros(DataType::Float, shape(&[1; 254])).unwrap().to_string();
+    assert_eq!(deep, format!("{}0.{}", "[".repeat(254), "]".repeat(254)));
+}
+
+#[test]
+fn single_numbers_look_as_python_prints_them() {
     assert_eq!(Tensor::scalar(8i32).to_string(), "8");
-    assert_eq!(Tensor::scalar(1e20f32).to_string(), "1e20");
-    assert_eq!(Tensor::zeros(DataType::Float, shape(&[0])).unwrap().to_string(), "[]");
+    for (v, text) in
+        [(8.0, "8.0"), (0.1, "0.1"), (1e20, "1e+20"), (999999.9, "999999.9"), (1e6, "1e+06"), (-0.0, "-0.0")]
+    {
+        assert_eq!(Tensor::scalar(v as f32).to_string(), text);
+    }
+    assert_eq!(Tensor::scalar(1e15).to_string(), "1000000000000000.0");
+    assert_eq!(Tensor::scalar(1.5e-7).to_string(), "1.5e-07");
+    assert_eq!(Tensor::scalar(f16::from_f32(0.1)).to_string(), "0.1");
+    assert_eq!(Tensor::scalar(bf16::from_f32(0.1)).to_string(), "0.100098");
+    assert_eq!(Tensor::scalar(Complex32::new(1.0, -2.5)).to_string(), "(1-2.5j)");
+    assert_eq!(Tensor::scalar(Complex32::new(0.0, 2.0)).to_string(), "2j");
 }
 
 #[test]

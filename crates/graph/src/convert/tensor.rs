@@ -180,7 +180,7 @@ fn handle_to_proto(h: &ResourceHandle) -> ResourceHandleProto {
     }
 }
 
-/// With raw content, as TensorFlow sends tensors.
+/// With raw content, as TensorFlow sends tensors; strings in their own field, which Python needs in attrs and takes everywhere.
 pub fn tensor_to_proto(t: &Tensor) -> Result<TensorProto> {
     let mut p = TensorProto {
         dtype: t.dtype().wire(),
@@ -188,7 +188,7 @@ pub fn tensor_to_proto(t: &Tensor) -> Result<TensorProto> {
         ..Default::default()
     };
     match t.dtype() {
-        DataType::String => p.tensor_content = join_content(t.strings()?.iter().cloned()),
+        DataType::String => p.string_val = t.strings()?.to_vec(),
         DataType::Resource => {
             let handles = t.resources()?.iter().map(|h| Bytes::from(handle_to_proto(h).encode_to_vec()));
             p.tensor_content = join_content(handles);
@@ -249,7 +249,7 @@ mod tests {
         p.tensor_content = Bytes::from_static(&[1, 2, 0x78, 0x79, 0x7a]);
         let t = tensor_from_proto(&p).unwrap();
         assert_eq!(t.strings().unwrap(), &[Bytes::from_static(b"x"), Bytes::from_static(b"yz")]);
-        assert_eq!(tensor_to_proto(&t).unwrap().tensor_content, p.tensor_content);
+        assert_eq!(tensor_to_proto(&t).unwrap().string_val, t.strings().unwrap());
         for bad in [&[1u8, 2, 0x78][..], &[1, 2, 1, 2, 3, 4], &[0xff; 30]] {
             p.tensor_content = Bytes::copy_from_slice(bad);
             assert!(tensor_from_proto(&p).is_err());

@@ -142,8 +142,7 @@ mod tests {
                 let (u, angle) = (unit.max(SMALLEST), (std::f64::consts::TAU * f64::from(unit)) as f32);
                 let (sine, cosine) = sin_cos::<FMA>(angle);
                 let exact = f64::from(angle);
-                let pairs =
-                    [(log::<FMA>(u), f64::from(u).ln()), (sine, exact.sin()), (cosine, exact.cos())];
+                let pairs = [(log::<FMA>(u), f64::from(u).ln()), (sine, exact.sin()), (cosine, exact.cos())];
                 for (worst, (got, want)) in worst.iter_mut().zip(pairs) {
                     *worst = got.to_bits().abs_diff((want as f32).to_bits()).max(*worst);
                 }

@@ -1,6 +1,6 @@
 //! `MulNoNan`: x · y, and 0 where y is 0.
 
-use crate::gradients::broadcast_pair;
+use crate::gradients::{broadcast_pair, conj_x};
 use crate::prelude::*;
 
 pub static MUL_NO_NAN: Op = Op {
@@ -22,7 +22,7 @@ pub static MUL_NO_NAN: Op = Op {
 };
 
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
-    let (x, y, dz) = (g.x[0], g.x[1], g.dy()?);
+    let (x, y, dz) = (conj_x(g, 0)?, conj_x(g, 1)?, g.dy()?);
     let (dx, dy) = (g.binary("MulNoNan", dz, y)?, g.binary("MulNoNan", x, dz)?);
     broadcast_pair(g, dx, dy)
 }

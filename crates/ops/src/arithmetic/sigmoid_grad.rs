@@ -12,7 +12,7 @@ pub static SIGMOID_GRAD: Op = Op {
     attrs: &["T: {bfloat16, half, float, double, complex64, complex128}"],
     shape: shape_call::all_inputs_alike,
     grad: Rule(grad),
-    kernels: cpu!(run: T in f32, f64, f16, bf16; run_complex: T in Complex32, ComplexDouble),
+    kernels: cpu!(run: T in f32, f64, f16, bf16, Complex32, ComplexDouble),
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3]), r.tensor(&[2, 3])])],
     ..Op::PURE
 };
@@ -26,10 +26,6 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![g.binary("Sub", db, with_a)?.into(), g.binary("SigmoidGrad", a, d)?.into()])
 }
 
-fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     binary_alike(c, |y: T, dy: T| dy.mul(y).mul(T::ONE.sub(y)))
-}
-
-fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |y: T, dy: T| dy.mul(y.mul(T::ONE.sub(y)).conjugate()))
 }

@@ -1,6 +1,7 @@
 //! `Tanh`: the hyperbolic tangent.
 
 use crate::elementwise::unary_tensor;
+use crate::gradients::conj_y;
 use crate::prelude::*;
 use thalweg_math::elementary;
 
@@ -12,7 +13,7 @@ pub static TANH: Op = Op {
     attrs: &["T: {bfloat16, half, float, double, complex64, complex128}"],
     shape: same_as_input,
     grad: Rule(|g| {
-        let (y, dy) = (g.y[0], g.dy()?);
+        let (y, dy) = (conj_y(g, 0)?, g.dy()?);
         Ok(vec![g.binary("TanhGrad", y, dy)?.into()])
     }),
     kernels: &[

@@ -149,6 +149,9 @@ fn fold<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 fn folded<T: Number>(x: &Tensor, axis: usize, before: usize, n: usize, offset: usize) -> Result<Tensor> {
     let (outer, size, inner) = x.shape().around(axis)?;
     let mut out = Tensor::uninit(x.dtype(), x.shape().with(axis, n)?)?;
+    if out.elements() == 0 {
+        return Ok(out);
+    }
     let (from, to) = (x.as_slice::<T>()?, out.as_mut_slice::<T>()?);
     for o in 0..outer {
         let from = &from[o * size * inner..][..size * inner];

@@ -16,7 +16,7 @@ pub static TRANSPOSE: Op = Op {
     cases: |r| {
         vec![
             Case::new(vec![r.tensor(&[2, 3]), int_vector(&[1, 0])]),
-            Case::new(vec![r.tensor(&[2, 3, 4]), int_vector(&[-1, 0, 1])]),
+            Case::new(vec![r.tensor(&[2, 3, 4]), int_vector(&[2, 0, 1])]),
             Case::new(vec![r.tensor(&[2, 0, 4]), int_vector(&[2, 0, 1])]),
             Case::new(vec![r.tensor(&[]), int_vector(&[])]),
         ]
@@ -145,6 +145,13 @@ mod tests {
         for perm in [ints(&[1], &[-10]), ints(&[2], &[0, 0]), ints(&[2], &[0, 2]), ints(&[], &[0])] {
             assert_eq!(code(call("Transpose", &[x.clone(), perm], &[])), Code::InvalidArgument);
         }
+    }
+
+    #[test]
+    fn axes_may_be_counted_from_the_end() {
+        let x = floats(&[1, 2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        let y = call("Transpose", &[x, ints(&[3], &[-1, 0, 1])], &[]).unwrap();
+        assert_eq!(y[0].as_slice::<f32>().unwrap(), &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     }
 
     #[test]

@@ -106,5 +106,7 @@ mod tests {
         assert_eq!(code(call("GatherNd", &inputs, &[])), Code::InvalidArgument);
         let deep = [floats(&[1], &[1.0]), ints(&[1, 2], &[0, 0])];
         assert_eq!(code(call("GatherNd", &deep, &[])), Code::InvalidArgument);
+        let many = [floats(&[1], &[1.0]), ints(&[1 << 40, 0], &[])];
+        assert_eq!(code(call("GatherNd", &many, &[])), Code::ResourceExhausted);
     }
 }

@@ -2,6 +2,7 @@
 
 use super::keys::keys;
 use crate::array::shape::int_tensor;
+use crate::indices::room_for;
 use crate::moving::{Gather, apply};
 use crate::prelude::*;
 use std::collections::HashMap;
@@ -84,6 +85,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         _ => return Err(invalid!("axis does not support input tensors larger than 1 elements")),
     };
     let (outer, size, inner) = x.shape().around(axis)?;
+    room_for(size)?;
     let numbers = keys(&[x])?.pop().unwrap_or_default();
     let found = if outer * inner == 1 {
         first_places(numbers)

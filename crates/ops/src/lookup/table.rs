@@ -1,7 +1,7 @@
 //! `Table`: the entries of one lookup table.
 
 use crate::prelude::*;
-use crate::runs::{Runs, join, pick};
+use crate::rows::{join, row, unstack};
 use bytes::Bytes;
 use std::any::Any;
 use std::collections::HashMap;
@@ -71,7 +71,8 @@ impl Table {
                 default.shape()
             ));
         }
-        let len = self.value_shape.elements();
+        // A default for each key, as rows.
+        let defaults = if one { default.clone() } else { self.by_key(default, keys)? };
         let entries = lock(&self.entries);
         let entries = entries.as_ref().ok_or_else(|| failed_precondition("Table not initialized."))?;
         let found: Result<Vec<Tensor>> = keys_of(keys)?
@@ -80,7 +81,7 @@ impl Table {
             .map(|(i, key)| match entries.get(key) {
                 Some(value) => Ok(value.clone()),
                 None if one => Ok(default.clone()),
-                None => pick(default, self.value_shape.clone(), &Runs { starts: vec![i * len], len }),
+                None => row(&defaults, i),
             })
             .collect();
         join(self.value, shape, &found?)
@@ -94,9 +95,12 @@ impl Table {
         if *values.shape() != shape {
             return Err(invalid!("Expected shape {shape} for value, got {}", values.shape()));
         }
-        let len = self.value_shape.elements();
-        let value = |i: usize| pick(values, self.value_shape.clone(), &Runs { starts: vec![i * len], len });
-        keys_of(keys)?.into_iter().enumerate().map(|(i, k)| Ok((k, value(i)?))).collect()
+        Ok(keys_of(keys)?.into_iter().zip(unstack(&self.by_key(values, keys)?)?).collect())
+    }
+
+    /// Values with one row for each key.
+    fn by_key(&self, values: &Tensor, keys: &Tensor) -> Result<Tensor> {
+        values.clone().reshape(self.values_shape(&Shape::vector(keys.elements()))?)
     }
 
     /// Adds or replaces entries; first drops the others if told so.

@@ -19,13 +19,23 @@ pub static SOFTMAX_CROSS_ENTROPY_WITH_LOGITS: Op = Op {
     kernels: cpu!(run: T in f32, f64, f16, bf16),
     cases: |r| {
         vec![
-            Case::new(vec![r.tensor(&[3, 4]), r.positive(&[3, 4])]),
-            Case::new(vec![r.tensor(&[2, 3]), r.positive(&[1, 3])]).without_difference(&[1]),
+            Case::new(vec![r.tensor(&[3, 4]), distributions(r, 3, 4)]),
+            Case::new(vec![r.tensor(&[2, 3]), distributions(r, 1, 3)]).without_difference(&[1]),
         ]
     },
     expensive: true,
     ..Op::PURE
 };
+
+/// Labels whose rows add up to 1, as the gradient takes for granted.
+fn distributions(r: &mut CaseGen, rows: usize, classes: usize) -> Tensor {
+    let mut labels = r.positive(&[rows, classes]);
+    for row in labels.as_mut_slice::<f32>().into_iter().flat_map(|v| v.chunks_mut(classes)) {
+        let sum: f32 = row.iter().sum();
+        row.iter_mut().for_each(|v| *v /= sum);
+    }
+    labels
+}
 
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (features, dx) = (g.x[0], loss_gradient(g)?);

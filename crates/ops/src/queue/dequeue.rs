@@ -4,8 +4,10 @@ use super::enqueue::no_timeout;
 use super::handle::queue_of;
 use super::items::Tuple;
 use super::resource::{Queue, Spec};
+use crate::moving::Block;
 use crate::prelude::*;
-use crate::runs::{Runs, put, stack};
+use crate::rows::stack;
+use thalweg_math::parallel::Serial;
 
 pub static QUEUE_DEQUEUE_V2: Op = Op {
     name: "QueueDequeueV2",
@@ -148,23 +150,9 @@ fn padded(dtype: DataType, shape: &PartialShape, rows: &[Tensor]) -> Result<Tens
     }
     let mut all = Tensor::zeros(dtype, Shape::new(&[&[rows.len()], &largest[..]].concat())?)?;
     for (i, row) in rows.iter().enumerate() {
-        put(&mut all, &corner(i * each.elements(), &each, row.shape()), row)?;
+        Block::at(0, i * each.elements())
+            .part(row.shape(), row.shape(), &each)
+            .copy(&Serial, row, &mut all)?;
     }
     Ok(all)
-}
-
-/// The innermost runs of a block of shape `part` in the corner of a row-major tensor of shape `whole` at `offset`.
-fn corner(offset: usize, whole: &Shape, part: &Shape) -> Runs {
-    let Some((len, outer)) = part.split_last() else { return Runs { starts: vec![offset], len: 1 } };
-    let strides = whole.strides();
-    let n: usize = if *len == 0 { 0 } else { outer.iter().product() };
-    let start = |mut i: usize| {
-        let mut at = offset;
-        for (d, stride) in outer.iter().zip(&strides).rev() {
-            at += i % d * stride;
-            i /= d;
-        }
-        at
-    };
-    Runs { starts: (0..n).map(start).collect(), len: *len }
 }

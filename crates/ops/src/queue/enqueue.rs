@@ -4,7 +4,7 @@ use super::handle::queue_of;
 use super::items::Tuple;
 use super::resource::Queue;
 use crate::prelude::*;
-use crate::runs::row;
+use crate::rows::row;
 use std::collections::VecDeque;
 
 pub static QUEUE_ENQUEUE_V2: Op = Op {

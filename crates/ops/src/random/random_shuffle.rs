@@ -3,7 +3,7 @@
 use super::drawn::{Seeded, check_key, key_stream};
 use super::stateless_key::example_key;
 use crate::prelude::*;
-use crate::runs::{Runs, pick};
+use crate::rows::pick;
 use thalweg_math::random::{self, Philox};
 
 pub static RANDOM_SHUFFLE: Op = Op {
@@ -59,9 +59,9 @@ fn shuffle(c: &mut OpCall<'_>, stream: impl FnOnce(&OpCall<'_>, usize) -> Result
         return Ok(());
     }
     let len = shape.elements() / rows;
-    let mut starts: Vec<usize> = (0..rows).map(|row| row * len).collect();
-    random::shuffle(stream(c, rows)?, &mut starts);
-    let out = pick(c.input(0)?, shape, &Runs { starts, len })?;
+    let mut order: Vec<usize> = (0..rows).collect();
+    random::shuffle(stream(c, rows)?, &mut order);
+    let out = pick(c, c.input(0)?, len, &order, shape)?;
     c.set(0, out);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! `Cumsum` and `Cumprod`: running sums and products along an axis.
 
-use crate::gradients::conj_x;
+use crate::gradients::{conj_x, conj_y};
 use crate::prelude::*;
 use thalweg_math::reduce::{self, Reducer, Scan, scan};
 
@@ -63,7 +63,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn product_grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
-    let (y, dy) = (g.y[0], g.dy()?);
+    let (y, dy) = (conj_y(g, 0)?, g.dy()?);
     let weighted = g.binary("Mul", y, dy)?;
     let sum = from_other_end(g, weighted)?;
     let x = conj_x(g, 0)?;

@@ -1,7 +1,7 @@
 //! `EuclideanNorm` over axes.
 
 use super::axes::{cases, reduced, reduction, with_kept_dims};
-use super::squares::Squares;
+use super::squares::{IntegerNorm, Squared, Squares};
 use crate::prelude::*;
 
 pub static EUCLIDEAN_NORM: Op = Op {
@@ -12,7 +12,7 @@ pub static EUCLIDEAN_NORM: Op = Op {
     attrs: &["keep_dims: bool = false", "T: numbertype", "Tidx: {int32, int64} = DT_INT32"],
     shape: reduced,
     grad: Rule(grad),
-    kernels: cpu!(make prepare: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
+    kernels: cpu!(make prepare: T in f32, f64, f16, bf16, Complex32, ComplexDouble; prepare_integer: T in i32, i64, u8, u16, u32, u64, i8, i16),
     cases,
     host_inputs: &["reduction_indices"],
     ..Op::PURE
@@ -25,6 +25,10 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![g.binary("RealDiv", x, scale)?.into(), Grad::None])
 }
 
-fn prepare<T: super::squares::Squared>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+fn prepare<T: Squared>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     reduction::<T, _>(node, |_| Squares(f64::sqrt))
+}
+
+fn prepare_integer<T: Integer>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    reduction::<T, _>(node, |_| IntegerNorm)
 }

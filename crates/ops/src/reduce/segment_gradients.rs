@@ -1,6 +1,6 @@
 //! Gradients of reductions by segment, sorted or not: inputs 0 and 1 are the data and the ids.
 
-use crate::gradients::cast;
+use crate::gradients::{cast, conj};
 use crate::prelude::*;
 
 /// Rows by id; 0 for what has a negative id and so was left out.
@@ -75,7 +75,7 @@ pub fn product_gradient(g: &mut GradCall<'_>, sum: &str, product: &str) -> Resul
     let (all, others) = (gather_or_zero(g, y)?, gather_or_zero(g, of_safe)?);
     let divided = g.binary("RealDiv", all, safe)?;
     let slope = g.op("SelectV2", [is_zero.into(), others.into(), divided.into()], &[])?;
-    let dy = gather_or_zero(g, dy)?;
+    let (slope, dy) = (conj(g, slope)?, gather_or_zero(g, dy)?);
     let mut grads = vec![g.binary("Mul", dy, slope)?.into()];
     grads.resize(g.x.len(), Grad::None);
     Ok(grads)

@@ -1,4 +1,4 @@
-//! Sums of squares, in double precision.
+//! Sums of squares: in double precision, and of integers as they wrap.
 
 use crate::prelude::*;
 use thalweg_math::reduce::Reducer;
@@ -16,7 +16,7 @@ macro_rules! real {
         #[inline] fn square(self) -> f64 { self.to_f64() * self.to_f64() }
     } )* };
 }
-real!(f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64);
+real!(f32, f64, f16, bf16);
 
 impl Squared for Complex32 {
     #[inline]
@@ -54,5 +54,33 @@ impl<T: Squared> Reducer<T> for Squares {
     #[inline(always)]
     fn finish(&self, acc: f64) -> T {
         T::from_f64((self.0)(acc))
+    }
+}
+
+/// The square root of the sum of squares of integers, in their own type.
+pub struct IntegerNorm;
+
+impl<T: Real> Reducer<T> for IntegerNorm {
+    type Acc = T;
+    type Out = T;
+
+    #[inline(always)]
+    fn init(&self) -> T {
+        T::ZERO
+    }
+
+    #[inline(always)]
+    fn step(&self, acc: T, x: T) -> T {
+        acc.add(x.mul(x))
+    }
+
+    #[inline(always)]
+    fn combine(&self, a: T, b: T) -> T {
+        a.add(b)
+    }
+
+    #[inline(always)]
+    fn finish(&self, acc: T) -> T {
+        T::from_f64(acc.to_f64().sqrt())
     }
 }

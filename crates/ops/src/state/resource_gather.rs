@@ -1,8 +1,8 @@
 //! `ResourceGather`: chosen rows of a resource variable.
 
 use super::target::{initialised, variable_shape};
+use crate::indexing::gather::gathered;
 use crate::prelude::*;
-use crate::runs::{Runs, pick};
 
 pub static RESOURCE_GATHER: Op = Op {
     name: "ResourceGather",
@@ -71,32 +71,12 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let attr = node.attrs.int("batch_dims")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let params = initialised(c, 0)?.1;
-        let out = gather(&params, c.input(1)?, attr)?;
+        let (params, indices) = (initialised(c, 0)?.1, c.input(1)?);
+        let batch = batch_dims(attr, params.rank(), indices.rank())? as i64;
+        let out = gathered(c, &params, indices, batch, batch)?;
         c.set(0, out);
         Ok(())
     }))
-}
-
-fn gather(params: &Tensor, indices: &Tensor, attr: i64) -> Result<Tensor> {
-    let (p, i) = (params.shape(), indices.shape());
-    let batch = batch_dims(attr, p.rank(), i.rank())?;
-    if p[..batch] != i[..batch] {
-        return Err(invalid!("params {p} and indices {i} differ in their first {batch} dimensions"));
-    }
-    let dims: Vec<usize> = p[..batch].iter().chain(&i[batch..]).chain(&p[batch + 1..]).copied().collect();
-    let (_, n, len) = p.around(batch)?;
-    let per_batch: usize = i[batch..].iter().product();
-    let starts: Result<Vec<usize>> = indices
-        .to_i64s()?
-        .iter()
-        .enumerate()
-        .map(|(at, index)| match usize::try_from(*index) {
-            Ok(row) if row < n => Ok((at / per_batch * n + row) * len),
-            _ => Err(invalid!("indices[{at}] = {index} is not in [0, {n})")),
-        })
-        .collect();
-    pick(params, Shape::new(&dims)?, &Runs { starts: starts?, len })
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `ResourceGatherNd`: slices of a resource variable, named by their leading coordinates.
 
-use super::scatter_nd::coordinate_starts;
 use super::target::{initialised, variable_shape};
+use crate::indices::{BadIndices, NdIndices};
 use crate::prelude::*;
-use crate::runs::{Runs, pick};
+use crate::rows::pick;
 
 pub static RESOURCE_GATHER_ND: Op = Op {
     name: "ResourceGatherNd",
@@ -40,21 +40,10 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let (params, indices) = (initialised(c, 0)?.1, c.input(1)?);
-    let Some((depth, outer)) = indices.shape().split_last() else {
-        return Err(invalid!("indices must be at least a vector"));
-    };
-    let p = params.shape();
-    if *depth > p.rank() {
-        return Err(invalid!("indices have {depth} coordinates, but the variable has shape {p}"));
-    }
-    let n = outer.iter().product();
-    let dims: Vec<usize> = outer.iter().chain(&p[*depth..]).copied().collect();
-    if n > 0 && p.elements() == 0 {
-        return Err(invalid!("Requested more than 0 entries, but params is empty. Params shape: {p}"));
-    }
-    let starts = coordinate_starts(p, &indices.to_i64s()?, *depth, n)?;
-    let out = pick(&params, Shape::new(&dims)?, &Runs { starts, len: p[*depth..].iter().product() })?;
+    let params = initialised(c, 0)?.1;
+    let nd = NdIndices::new(c.input(1)?, params.shape(), BadIndices::Error, "params")?;
+    let shape = Shape::new(&[nd.outer.dims(), &params.shape()[nd.depth..]].concat())?;
+    let out = pick(c, &params, nd.run, &nd.places, shape)?;
     c.set(0, out);
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! `ScatterUpdate`, `ScatterAdd`, … and their resource forms: changing chosen rows of a variable.
 
-use super::scatter_runs::{Change, scatter};
+use super::scatter_runs::{Change, Places, scatter};
 use super::target::variable_shape;
+use crate::indices::positions;
 use crate::prelude::*;
-use crate::runs::Runs;
 
 pub static SCATTER_UPDATE: Op = Op {
     name: "ScatterUpdate",
@@ -170,7 +170,7 @@ fn max<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
 }
 
 /// The rows of the variable that the indices name.
-fn rows(var: &Shape, indices: &Tensor, updates: &Shape) -> Result<Runs> {
+fn rows(var: &Shape, indices: &Tensor, updates: &Shape) -> Result<Places> {
     let n = *var.first().ok_or_else(|| invalid!("params must be at least 1-D, got shape {var}"))?;
     let row = &var[1..];
     let fits =
@@ -182,17 +182,7 @@ fn rows(var: &Shape, indices: &Tensor, updates: &Shape) -> Result<Runs> {
             indices.shape()
         ));
     }
-    let len: usize = row.iter().product();
-    let starts: Result<Vec<usize>> = indices
-        .to_i64s()?
-        .iter()
-        .enumerate()
-        .map(|(i, at)| match usize::try_from(*at) {
-            Ok(at) if at < n => Ok(at * len),
-            _ => Err(invalid!("indices[{i}] = {at} is not in [0, {n})")),
-        })
-        .collect();
-    Ok(Runs { starts: starts?, len })
+    Ok(Places { places: positions(indices, n)?, run: row.iter().product() })
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! `ScatterNdUpdate`, `ScatterNdAdd`, `ScatterNdSub` and their resource forms: changing slices of a variable that are
 //! named by their leading coordinates.
 
-use super::scatter_runs::{Change, Find, scatter};
+use super::scatter_runs::{Change, Places, scatter};
 use super::target::variable_shape;
+use crate::indices::{BadIndices, NdIndices};
 use crate::prelude::*;
-use crate::runs::Runs;
 
 pub static SCATTER_ND_UPDATE: Op = Op {
     name: "ScatterNdUpdate",
@@ -99,74 +99,42 @@ fn check_shapes(c: &ShapeCall<'_>, var: &PartialShape) -> Result<()> {
 }
 
 fn update(c: &mut OpCall<'_>) -> Result<()> {
-    scatter::<u8>(c, finder(c)?, &Change::Replace)
+    change::<u8>(c, Change::Replace)
 }
 
 fn add<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    let change = Change::Combine(|x: &mut [T], d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.add(*d)));
-    scatter(c, finder(c)?, &change)
+    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.add(*d))))
 }
 
 fn sub<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    let change = Change::Combine(|x: &mut [T], d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.sub(*d)));
-    scatter(c, finder(c)?, &change)
+    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.sub(*d))))
 }
 
 fn max<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    let change = Change::Combine(|x: &mut [T], d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.larger(*d)));
-    scatter(c, finder(c)?, &change)
+    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.larger(*d))))
 }
 
 fn min<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    let change = Change::Combine(|x: &mut [T], d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.smaller(*d)));
-    scatter(c, finder(c)?, &change)
+    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.smaller(*d))))
 }
 
-fn finder(c: &OpCall<'_>) -> Result<Find> {
-    match c.attrs().str("bad_indices_policy")? {
-        "" | "DEFAULT" | "ERROR" => Ok(slices),
-        "IGNORE" => Err(unimplemented("bad_indices_policy IGNORE")),
-        other => Err(invalid!("unknown bad_indices_policy '{other}'")),
-    }
+fn change<T: Element>(c: &mut OpCall<'_>, change: Change<T>) -> Result<()> {
+    let bad = BadIndices::of(c.attrs())?;
+    scatter(c, |var, indices, updates| slices(var, indices, updates, bad), &change)
 }
 
 /// The slices of the variable that the coordinates name.
-fn slices(var: &Shape, indices: &Tensor, updates: &Shape) -> Result<Runs> {
-    let Some((depth, outer)) = indices.shape().split_last() else {
-        return Err(invalid!("indices must be at least 1-D, got a scalar"));
-    };
-    if *depth > var.rank() {
-        return Err(invalid!("indices have {depth} coordinates, but the variable has shape {var}"));
-    }
-    if !(updates.starts_with(outer) && updates[outer.len()..] == var[*depth..]) {
+fn slices(var: &Shape, indices: &Tensor, updates: &Shape, bad: BadIndices) -> Result<Places> {
+    let nd = NdIndices::new(indices, var, bad, "params")?;
+    if !(updates.starts_with(&nd.outer) && updates[nd.outer.rank()..] == var[nd.depth..]) {
         return Err(invalid!(
-            "Must have updates.shape = indices.shape[:-1] + params.shape[{depth}:], \
+            "Must have updates.shape = indices.shape[:-1] + params.shape[{}:], \
              got updates.shape {updates}, indices.shape {}, params.shape {var}",
+            nd.depth,
             indices.shape()
         ));
     }
-    let len = var[*depth..].iter().product();
-    Ok(Runs { starts: coordinate_starts(var, &indices.to_i64s()?, *depth, outer.iter().product())?, len })
-}
-
-/// The first element of the slice that each of `n` coordinate tuples of this depth names.
-pub fn coordinate_starts(shape: &Shape, coordinates: &[i64], depth: usize, n: usize) -> Result<Vec<usize>> {
-    if depth == 0 {
-        return Ok(vec![0; n]);
-    }
-    let strides = shape.strides();
-    let start = |(i, tuple): (usize, &[i64])| {
-        tuple
-            .iter()
-            .zip(shape.iter().zip(&strides))
-            .map(|(at, (n, stride))| usize::try_from(*at).ok().filter(|at| at < n).map(|at| at * stride))
-            .sum::<Option<usize>>()
-            .ok_or_else(|| {
-                let tuple: Vec<String> = tuple.iter().map(i64::to_string).collect();
-                invalid!("indices[{i}] = [{}] does not index into shape {shape}", tuple.join(", "))
-            })
-    };
-    coordinates.chunks_exact(depth).enumerate().map(start).collect()
+    Ok(Places { places: nd.places, run: nd.run })
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What all scatters into variables share: find the runs, check them all, then change the variable under its lock.
+//! What all scatters into variables share: find the places, check them all, then change the variable under its lock.
 
 use super::target::{give_back, initialised};
+use crate::moving::{Scatter, apply, filled};
 use crate::prelude::*;
-use crate::runs::{Runs, put};
 
 /// How a run of the variable changes by a run of updates.
 pub enum Change<T> {
@@ -10,12 +10,19 @@ pub enum Change<T> {
     Combine(fn(&mut [T], &[T])),
 }
 
-/// Where the updates go: runs of the variable's elements, from its shape, the indices and the shape of the updates.
-pub type Find = fn(&Shape, &Tensor, &Shape) -> Result<Runs>;
+/// Where updates go: update `i` changes the run of `run` elements at `places[i]`; one past the end is left out.
+pub struct Places {
+    pub places: Vec<usize>,
+    pub run: usize,
+}
 
-/// Changes the variable of input 0 by the updates of input 2 at the runs that the indices of input 1 name.
-/// Nothing is changed if any index is bad.
-pub fn scatter<T: Element>(c: &mut OpCall<'_>, find: Find, change: &Change<T>) -> Result<()> {
+/// Changes the variable of input 0 by the updates of input 2 at the places that the indices of input 1 name, given its shape,
+/// the indices and the shape of the updates. A single element of updates changes all. Nothing is changed if any index is bad.
+pub fn scatter<T: Element>(
+    c: &mut OpCall<'_>,
+    find: impl FnOnce(&Shape, &Tensor, &Shape) -> Result<Places>,
+    change: &Change<T>,
+) -> Result<()> {
     let v = initialised(c, 0)?.0;
     let (indices, updates) = (c.input(1)?, c.input(2)?);
     v.update(|t| {
@@ -27,25 +34,29 @@ pub fn scatter<T: Element>(c: &mut OpCall<'_>, find: Find, change: &Change<T>) -
                 updates.dtype()
             ));
         }
-        let runs = find(t.shape(), indices, updates.shape())?;
+        let Places { places, run } = find(t.shape(), indices, updates.shape())?;
+        let one_for_all = updates.shape().is_scalar();
+        let spread = match one_for_all {
+            true => Some(filled(c.par(), updates.dtype(), Shape::vector(run), Some(updates))?),
+            false => None,
+        };
+        let updates = spread.as_ref().unwrap_or(updates);
         match change {
-            Change::Replace => put(t, &runs, updates),
-            Change::Combine(f) => combine(t, &runs, updates.as_slice::<T>()?, *f),
+            Change::Replace => apply(&Scatter { run, places: &places, one_for_all }, updates, t),
+            Change::Combine(f) => {
+                let (values, updates) = (t.as_mut_slice::<T>()?, updates.as_slice::<T>()?);
+                for (i, place) in places.iter().enumerate() {
+                    let by = if one_for_all { updates } else { &updates[i * run..][..run] };
+                    if let Some(x) =
+                        place.checked_mul(run).and_then(|at| values.get_mut(at..)?.get_mut(..run))
+                    {
+                        f(x, by);
+                    }
+                }
+                Ok(())
+            }
         }
     })?;
     give_back(c, v);
-    Ok(())
-}
-
-fn combine<T: Element>(t: &mut Tensor, runs: &Runs, updates: &[T], f: fn(&mut [T], &[T])) -> Result<()> {
-    let values = t.as_mut_slice::<T>()?;
-    let one_for_all = match updates {
-        [one] => vec![*one; runs.len],
-        _ => vec![],
-    };
-    for (i, start) in runs.starts.iter().enumerate() {
-        let by = if one_for_all.is_empty() { &updates[i * runs.len..][..runs.len] } else { &one_for_all };
-        f(&mut values[*start..][..runs.len], by);
-    }
     Ok(())
 }

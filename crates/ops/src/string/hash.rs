@@ -152,7 +152,7 @@ pub fn sip(key: [u64; 2], s: &[u8]) -> u64 {
         k0 ^ 0x6c79_6765_6e65_7261,
         k1 ^ 0x7465_6462_7974_6573,
     ];
-    let mut take = |m: u64, v: &mut [u64; 4]| {
+    let take = |m: u64, v: &mut [u64; 4]| {
         v[3] ^= m;
         sip_round(v);
         sip_round(v);
@@ -189,7 +189,7 @@ fn sip_round(v: &mut [u64; 4]) {
 
 /// MurmurHash64A with TensorFlow's seed.
 pub fn murmur(s: &[u8]) -> u64 {
-    const SEED: u64 = 0xDECA_FCAF_FE;
+    const SEED: u64 = 0x00DE_CAFC_AFFE;
     const M: u64 = 0xc6a4_a793_5bd1_e995;
     let mut h = SEED ^ (s.len() as u64).wrapping_mul(M);
     let blocks = s.chunks_exact(8);

@@ -3,7 +3,7 @@
 use super::resource::{array_input, gradient_array};
 use super::write::pass_flow;
 use crate::prelude::*;
-use crate::runs::join;
+use crate::rows::join;
 
 pub static TENSOR_ARRAY_CONCAT_V3: Op = Op {
     name: "TensorArrayConcatV3",

@@ -3,7 +3,7 @@
 use super::resource::{array_input, gradient_array};
 use super::write::pass_flow;
 use crate::prelude::*;
-use crate::runs::{row, stack};
+use crate::rows::{row, stack};
 
 pub static TENSOR_ARRAY_GATHER_V3: Op = Op {
     name: "TensorArrayGatherV3",

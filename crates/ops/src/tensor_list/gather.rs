@@ -3,7 +3,7 @@
 use super::list::{TensorList, element_shape_of, shape_argument, shape_input, shape_of_rows};
 use super::stack::stacked;
 use crate::prelude::*;
-use crate::runs::row;
+use crate::rows::row;
 
 pub static TENSOR_LIST_GATHER: Op = Op {
     name: "TensorListGather",

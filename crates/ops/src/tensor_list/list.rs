@@ -90,10 +90,8 @@ impl TensorList {
     /// The shape of an element that was never set: from what is known, or as the others are.
     pub fn unset_shape(&self, asked: &PartialShape) -> Result<Shape> {
         let mut known = self.shape.merge(asked)?;
-        if !known.is_fully_known() {
-            if let Some(set) = self.items.iter().flatten().next() {
-                known = known.merge(&set.shape().into())?;
-            }
+        if let (false, Some(set)) = (known.is_fully_known(), self.items.iter().flatten().next()) {
+            known = known.merge(&set.shape().into())?;
         }
         known.to_shape().ok_or_else(|| {
             invalid!(

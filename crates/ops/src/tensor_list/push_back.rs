@@ -2,7 +2,7 @@
 
 use super::list::{TensorList, element_shape_of, shape_argument, shape_input};
 use crate::prelude::*;
-use crate::runs::row;
+use crate::rows::row;
 
 pub static TENSOR_LIST_PUSH_BACK: Op = Op {
     name: "TensorListPushBack",

@@ -2,7 +2,7 @@
 
 use super::list::{TensorList, shape_argument, shape_input, shape_of_rows};
 use crate::prelude::*;
-use crate::runs::{stack, unstack};
+use crate::rows::{stack, unstack};
 
 pub static TENSOR_LIST_STACK: Op = Op {
     name: "TensorListStack",

@@ -1,0 +1,45 @@
+# make test     everything CI checks: formatting, lints, tests, and the tests with real TensorFlow
+# make check    the quick part: formatting and lints
+# make fuzz     the long property runs (CASES=10000000)
+# make bench    Thalweg beside TensorFlow
+CASES ?= 10000000
+VENV ?= .venv
+PYTHON ?= python3
+
+.PHONY: test check rust interop shuttle fuzz threads bench clean-venv
+
+test: check rust shuttle interop
+
+check:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+rust:
+	cargo test --workspace
+
+# The scheduling core under shuttle's random interleavings.
+shuttle:
+	cargo test -p thalweg-runtime --features shuttle --lib shuttle
+
+# Real TensorFlow in a virtual environment of its own, made once.
+$(VENV)/ready:
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/interop/requirements.txt
+	touch $@
+
+interop: $(VENV)/ready
+	cargo build -p thalweg-cli
+	cargo build -p thalweg-runtime --example dump_cases
+	$(VENV)/bin/python -m pytest -q tests/interop
+
+fuzz:
+	THALWEG_FUZZ_CASES=$(CASES) cargo test --profile bench -p thalweg-runtime --test properties -- --nocapture
+
+threads:
+	THALWEG_THREADS=64 THALWEG_SECONDS=60 cargo test --profile bench -p thalweg-runtime --test threads -- --nocapture
+
+bench: $(VENV)/ready
+	cargo run --release -p thalweg-cli -- bench exec --python $(VENV)/bin/python
+
+clean-venv:
+	rm -rf $(VENV)
