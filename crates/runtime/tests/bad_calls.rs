@@ -163,6 +163,8 @@ refused! {
     a19_random_gamma_huge: "RandomGamma", [v(&[i32::MAX, i32::MAX]), f(&[1000])] => InvalidArgument | ResourceExhausted;
     a19_random_poisson_huge: "RandomPoissonV2", [v(&[i32::MAX, i32::MAX]), f(&[1000])] => InvalidArgument | ResourceExhausted;
     a19_random_poisson_over_the_limit: "RandomPoissonV2", [v(&[1 << 30]), f(&[4])] => InvalidArgument | ResourceExhausted;
+    a19_random_poisson_rate_past_the_type: "RandomPoissonV2", [v(&[3]), x(1e12)], dtype = DataType::Int32 => InvalidArgument;
+    a19_stateless_poisson_rate_past_the_type: "StatelessRandomPoisson", [v(&[3]), l(&[1, 2]), x(1e6)], dtype = DataType::Half => InvalidArgument;
     a20_broadcast_huge: "BroadcastTo", [f(&[1]), v(&[1 << 20, 1 << 12])] => ResourceExhausted;
     a20_broadcast_past_64_bits: "BroadcastTo", [f(&[1]), l(&[1 << 40, 1 << 40])] => InvalidArgument;
     a20_add_of_a_row_and_a_column_too_large: "AddV2", [f(&[1 << 16, 1]), f(&[1, 1 << 16])] => ResourceExhausted;

@@ -45,6 +45,9 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     }
     let shape = Shape::from_i64(&dims)?;
     let total = shape.elements() as i64;
+    if c.output_type(0)? == DataType::Int32 && total > i64::from(i32::MAX) {
+        return Err(invalid!("Input dims product is causing integer overflow: {dims:?}"));
+    }
     let values = indices.to_i64s()?;
     if let Some(v) = values.iter().find(|v| **v >= total) {
         return Err(invalid!("index is out of bound as with dims: {v} is not less than {total}"));

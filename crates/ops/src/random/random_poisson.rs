@@ -66,6 +66,10 @@ fn by_seed<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
 
 fn poisson<T: Real>(c: &mut OpCall<'_>, shape: Shape, rate: usize, stream: Philox) -> Result<()> {
     let mut rates = numbers(c.input(rate)?)?;
+    // Counts at such rates would be drawn for ever: hardly one of them fits.
+    if let Some(rate) = rates.iter().find(|r| r.is_finite() && **r > largest::<T>()) {
+        return Err(invalid!("a rate of {rate} is more than any {} can count", T::DTYPE));
+    }
     let impossible: Vec<usize> =
         (0..rates.len()).filter(|i| !(rates[*i].is_finite() && rates[*i] >= 0.0)).collect();
     // Drawn at rate 0, then overwritten: the draws of the others stay where they are in the stream.
