@@ -33,14 +33,14 @@ type UnaryRun<'a, T, O> = &'a (dyn Fn(&[T], &mut [O]) + Sync);
 pub fn unary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, run: UnaryRun<'_, T, O>) -> Result<()> {
     let shape = c.shape(0)?.clone();
     let par = c.par();
-    if T::DTYPE == O::DTYPE {
-        if let Some(mut t) = c.reuse(0, O::DTYPE, &shape) {
-            for_chunks(par, t.as_mut_slice::<O>()?, &|_, out| {
-                in_tiles(out, |old: &[O], _, out| run(same_type(old), out))
-            });
-            c.set(0, t);
-            return Ok(());
-        }
+    if T::DTYPE == O::DTYPE
+        && let Some(mut t) = c.reuse(0, O::DTYPE, &shape)
+    {
+        for_chunks(par, t.as_mut_slice::<O>()?, &|_, out| {
+            in_tiles(out, |old: &[O], _, out| run(same_type(old), out))
+        });
+        c.set(0, t);
+        return Ok(());
     }
     let mut out = Tensor::uninit(O::DTYPE, shape)?;
     let x = c.slice::<T>(0)?;
@@ -139,12 +139,14 @@ pub fn binary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, runs: &Runs<'_,
             return Ok(());
         }
     }
-    if T::DTYPE == O::DTYPE && !plan.is_simple() && c.shape(0)? == plan.shape() {
-        if let Some(mut t) = c.reuse(0, O::DTYPE, plan.shape()) {
-            replace_rows(par, &plan, t.as_mut_slice::<O>()?, c.slice::<T>(1)?, runs);
-            c.set(0, t);
-            return Ok(());
-        }
+    if T::DTYPE == O::DTYPE
+        && !plan.is_simple()
+        && c.shape(0)? == plan.shape()
+        && let Some(mut t) = c.reuse(0, O::DTYPE, plan.shape())
+    {
+        replace_rows(par, &plan, t.as_mut_slice::<O>()?, c.slice::<T>(1)?, runs);
+        c.set(0, t);
+        return Ok(());
     }
     let mut out = Tensor::uninit(O::DTYPE, plan.shape().clone())?;
     let (a, b) = (c.slice::<T>(0)?, c.slice::<T>(1)?);
