@@ -142,10 +142,6 @@ pub fn binary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, runs: &Runs<'_,
     }
     if T::DTYPE == O::DTYPE
         && !plan.is_simple()
-<<<<<<< HEAD
-        && c.shape(0)? == plan.shape()
-=======
->>>>>>> ops-math
         && let Some(mut t) = c.reuse(0, O::DTYPE, plan.shape())
     {
         replace_rows(par, &plan, t.as_mut_slice::<O>()?, c.slice::<T>(1)?, runs);
