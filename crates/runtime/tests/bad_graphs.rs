@@ -4,11 +4,12 @@
 mod common;
 
 use common::{options, registry};
+use std::time::Duration;
 use thalweg_core::error::{Code, Error};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::convert::attrs_from_proto;
 use thalweg_proto::{Bytes, GraphDef, Message, NodeDef, decode, text};
-use thalweg_runtime::Session;
+use thalweg_runtime::{RunOptions, Session};
 
 /// Nothing that a file of a few bytes says may allocate more than this.
 const LIMIT: usize = 1 << 30;
@@ -594,6 +595,47 @@ fn f23_placeholders_not_fed_or_fed_something_else() {
         let twice = [("p:0", zeros(&[1, 2])), ("p", zeros(&[1, 2]))];
         assert_eq!(s.run(&twice, &["bad:0"], &[]).unwrap_err().code(), Code::InvalidArgument);
         still_good(&s);
+    }
+}
+
+/// A loop that never ends is stopped by the time limit, also where it carries nothing and so is run by calls.
+#[test]
+fn endless_loops_end_with_their_time() {
+    let truth = "node_def { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_BOOL } }
+        attr { key: 'value' value { tensor { dtype: DT_BOOL bool_val: true } } } }";
+    let cond = |args: &str| {
+        format!(
+            "function {{ signature {{ name: 'cond' {args} output_arg {{ name: 'y' type: DT_BOOL }} }} {truth}
+               ret {{ key: 'y' value: 'c:output:0' }} }}"
+        )
+    };
+    let body = |args: &str, results: &str, ret: &str| {
+        format!("function {{ signature {{ name: 'body' {args} {results} }} {ret} }}")
+    };
+    let (arg, result) = ("input_arg { name: 'x' type: DT_FLOAT }", "output_arg { name: 'z' type: DT_FLOAT }");
+    let functions = "attr { key: 'cond' value { func { name: 'cond' } } } attr { key: 'body' value { func { name: 'body' } } }";
+    let list = |types: &str| format!("attr {{ key: 'T' value {{ list {{ {types} }} }} }}");
+    let carries_one = format!(
+        "library {{ {} {} }} {}",
+        cond(arg),
+        body(arg, result, "ret { key: 'z' value: 'x' }"),
+        with_a(&format!("op: 'While' input: 'a' {} {functions}", list("type: DT_FLOAT")))
+    );
+    let carries_none = format!(
+        "library {{ {} {} }} {}",
+        cond(""),
+        body("", "", ""),
+        with_a(&format!("op: 'While' {} {functions}", list("")))
+    );
+    for graph in [carries_one, carries_none] {
+        for optimise in [true, false] {
+            let s = session(optimise);
+            s.extend_with(|g| g.import(&parse(&graph))).unwrap();
+            let options = RunOptions { timeout: Some(Duration::from_millis(50)), ..Default::default() };
+            let e = s.run_with(&[], &[], &["bad"], &options).unwrap_err();
+            assert_eq!(e.code(), Code::DeadlineExceeded, "{e}");
+            still_good(&s);
+        }
     }
 }
 

@@ -1,12 +1,46 @@
-//! What happened to a piece of work: it ended, it panicked (and where), or it hangs, which ends the process by name.
+//! What happened to a piece of work: it ended, it panicked (and where), it asked for far too much memory, or it hangs, which
+//! ends the process by name.
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 /// Far beyond what any piece of work takes, even on a busy machine.
 const HANGS: Duration = Duration::from_secs(120);
+
+/// The largest piece of memory that anything asked for.
+struct Allocator;
+
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Allocator = Allocator;
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+/// More than the limit on tensors, and room for what goes with one.
+const TOO_MUCH: usize = crate::calls::LIMIT + (1 << 20);
 
 thread_local! {
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
@@ -60,8 +94,13 @@ impl Watch {
     pub fn run<R>(&self, label: impl FnOnce() -> String, work: impl FnOnce() -> R) -> Result<R, String> {
         let label = label();
         *self.now.lock().unwrap() = Some((label.clone(), Instant::now()));
+        LARGEST.store(0, Ordering::Relaxed);
         let result = catch_unwind(AssertUnwindSafe(work));
         *self.now.lock().unwrap() = None;
+        let largest = LARGEST.load(Ordering::Relaxed);
+        if largest > TOO_MUCH {
+            return Err(format!("{label}: panicked at asking for {largest} bytes"));
+        }
         result.map_err(|_| format!("{label}: panicked at {}", LAST.with(|l| l.borrow().clone())))
     }
 }
