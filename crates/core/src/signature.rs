@@ -194,15 +194,15 @@ pub fn infer_attrs(signature: &Signature, given: &[Vec<DataType>], attrs: &mut A
     }
     for (arg, types) in signature.inputs.iter().zip(given) {
         if let Some(number) = &arg.number {
-            set_or_check(attrs, number, Attr::Int(types.len() as i64), &arg.name)?;
+            set_or_check(attrs, number, Attr::Int(types.len() as i64), arg.name)?;
         } else if types.len() != 1 && !matches!(arg.ty, ArgType::List(_)) {
             return Err(invalid!("'{}' is one tensor, got {}", arg.name, types.len()));
         }
         match &arg.ty {
-            ArgType::List(name) => set_or_check(attrs, name, Attr::types(types), &arg.name)?,
+            ArgType::List(name) => set_or_check(attrs, name, Attr::types(types), arg.name)?,
             ArgType::Attr(name) => {
                 for t in types {
-                    set_or_check(attrs, name, Attr::Type(*t), &arg.name)?;
+                    set_or_check(attrs, name, Attr::Type(*t), arg.name)?;
                 }
             }
             ArgType::Fixed(need) => {

@@ -33,14 +33,14 @@ type UnaryRun<'a, T, O> = &'a (dyn Fn(&[T], &mut [O]) + Sync);
 pub fn unary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, run: UnaryRun<'_, T, O>) -> Result<()> {
     let shape = c.shape(0)?.clone();
     let par = c.par();
-    if T::DTYPE == O::DTYPE {
-        if let Some(mut t) = c.reuse(0, O::DTYPE, &shape) {
-            for_chunks(par, t.as_mut_slice::<O>()?, &|_, out| {
-                in_tiles(out, |old: &[O], _, out| run(same_type(old), out))
-            });
-            c.set(0, t);
-            return Ok(());
-        }
+    if T::DTYPE == O::DTYPE
+        && let Some(mut t) = c.reuse(0, O::DTYPE, &shape)
+    {
+        for_chunks(par, t.as_mut_slice::<O>()?, &|_, out| {
+            in_tiles(out, |old: &[O], _, out| run(same_type(old), out))
+        });
+        c.set(0, t);
+        return Ok(());
     }
     let mut out = Tensor::uninit(O::DTYPE, shape)?;
     let x = c.slice::<T>(0)?;
@@ -106,6 +106,7 @@ pub fn binary_strings<O>(c: &OpCall<'_>, f: impl Fn(&Bytes, &Bytes) -> O) -> Res
 }
 
 /// The three kinds of runs that broadcasting comes down to.
+#[allow(clippy::type_complexity)]
 pub struct Runs<'a, T, O> {
     pub both: &'a (dyn Fn(&[T], &[T], &mut [O]) + Sync),
     pub right_one: &'a (dyn Fn(&[T], T, &mut [O]) + Sync),
@@ -139,12 +140,13 @@ pub fn binary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, runs: &Runs<'_,
             return Ok(());
         }
     }
-    if T::DTYPE == O::DTYPE && !plan.is_simple() && c.shape(0)? == plan.shape() {
-        if let Some(mut t) = c.reuse(0, O::DTYPE, plan.shape()) {
-            replace_rows(par, &plan, t.as_mut_slice::<O>()?, c.slice::<T>(1)?, runs);
-            c.set(0, t);
-            return Ok(());
-        }
+    if T::DTYPE == O::DTYPE
+        && !plan.is_simple()
+        && let Some(mut t) = c.reuse(0, O::DTYPE, plan.shape())
+    {
+        replace_rows(par, &plan, t.as_mut_slice::<O>()?, c.slice::<T>(1)?, runs);
+        c.set(0, t);
+        return Ok(());
     }
     let mut out = Tensor::uninit(O::DTYPE, plan.shape().clone())?;
     let (a, b) = (c.slice::<T>(0)?, c.slice::<T>(1)?);
@@ -290,5 +292,42 @@ pub fn tile1<T: Copy, O>(x: &[T], y: &mut [O], f: impl Fn(T) -> O) {
 pub fn tile2<T: Copy, O>(x: &[T], y: &[T], z: &mut [O], f: impl Fn(T, T) -> O) {
     for ((x, y), z) in x.iter().zip(y).zip(z) {
         *z = f(*x, *y);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::{call, step};
+    use thalweg_core::direct;
+
+    /// In place (the inputs are the kernel's own) or not, on one thread or several: the same result.
+    #[test]
+    fn results_that_replace_an_input_are_those_of_a_new_tensor() {
+        let of = |dims: &[usize], salt: usize| {
+            Tensor::build(Shape::new(dims).unwrap(), |out: &mut [f32]| {
+                out.iter_mut().enumerate().for_each(|(i, x)| *x = ((i * 31 + salt) % 1009) as f32 / 7.0)
+            })
+            .unwrap()
+        };
+        let (registry, step) = (crate::registry(), step(4));
+        for (a, b) in [
+            (&[40_000, 3][..], &[40_000, 3][..]),
+            (&[40_000, 3], &[3]),
+            (&[40_000, 3], &[40_000, 1]),
+            (&[40_000, 3], &[]),
+            (&[], &[40_000, 3]),
+            (&[3], &[40_000, 3]),
+            (&[20, 50, 1], &[50, 90]),
+            (&[2, 300, 200], &[300, 1]),
+            (&[0, 3], &[3]),
+        ] {
+            let shared = call("Sub", &[of(a, 1), of(b, 2)], &[]).unwrap();
+            let own = direct::call(&registry, &step, "Sub", vec![of(a, 1), of(b, 2)], Attrs::new()).unwrap();
+            assert!(shared[0].same_bits(&own[0]), "{a:?} - {b:?}");
+        }
+        let shared = call("Exp", &[of(&[50_001], 1)], &[]).unwrap();
+        let own = direct::call(&registry, &step, "Exp", vec![of(&[50_001], 1)], Attrs::new()).unwrap();
+        assert!(shared[0].same_bits(&own[0]));
     }
 }

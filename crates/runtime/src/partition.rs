@@ -192,10 +192,10 @@ impl<'a> Cut<'a> {
         for id in order {
             let node = self.work.node(*id);
             for (i, o) in node.inputs.iter().enumerate() {
-                if self.work.node(o.node).op.class == Class::NextIteration {
-                    if let (Some(at), Some(back)) = (self.moved[id.at()], self.moved[o.node.at()]) {
-                        self.part(node.device).nodes[at.at()].inputs[i] = back.output(o.index);
-                    }
+                if self.work.node(o.node).op.class == Class::NextIteration
+                    && let (Some(at), Some(back)) = (self.moved[id.at()], self.moved[o.node.at()])
+                {
+                    self.part(node.device).nodes[at.at()].inputs[i] = back.output(o.index);
                 }
             }
         }

@@ -18,12 +18,10 @@ impl Output {
         let tensor = value.into_tensor().and_then(|t| {
             let number = t.shape().is_scalar() && t.dtype() != self.dtype();
             let as_f64 = || {
-                Some(
-                    t.to_scalar::<f64>()
-                        .ok()
-                        .or(t.to_scalar::<f32>().ok().map(f64::from))
-                        .or(t.to_scalar::<i32>().ok().map(f64::from))?,
-                )
+                t.to_scalar::<f64>()
+                    .ok()
+                    .or(t.to_scalar::<f32>().ok().map(f64::from))
+                    .or(t.to_scalar::<i32>().ok().map(f64::from))
             };
             match (number, as_f64()) {
                 (true, Some(v)) => thalweg_core::case::number(v, self.dtype()),

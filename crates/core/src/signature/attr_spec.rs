@@ -124,15 +124,15 @@ impl AttrSpec {
             if !kind_matches(kind, item) {
                 return Err(wrong(&format!("a {}", item.kind())));
             }
-            if let (Some(types), Attr::Type(t)) = (&self.types, item) {
-                if !types.contains(t) {
-                    return Err(wrong(t.name()));
-                }
+            if let (Some(types), Attr::Type(t)) = (&self.types, item)
+                && !types.contains(t)
+            {
+                return Err(wrong(t.name()));
             }
-            if let (Some(strings), Attr::Str(s)) = (&self.strings, item) {
-                if !strings.iter().any(|allowed| allowed.as_bytes() == s.as_ref()) {
-                    return Err(wrong(&format!("'{}'", String::from_utf8_lossy(s))));
-                }
+            if let (Some(strings), Attr::Str(s)) = (&self.strings, item)
+                && !strings.iter().any(|allowed| allowed.as_bytes() == s.as_ref())
+            {
+                return Err(wrong(&format!("'{}'", String::from_utf8_lossy(s))));
             }
         }
         if let Some(minimum) = self.minimum {

@@ -70,7 +70,7 @@ fn fill<V, T: Element>(shape: Shape, values: &[V], convert: impl Fn(&V) -> T) ->
 }
 
 fn pairs<T: Copy>(flat: &[T]) -> Result<Vec<(T, T)>> {
-    if flat.len() % 2 != 0 {
+    if !flat.len().is_multiple_of(2) {
         return Err(invalid!("complex values come in pairs, got {} numbers", flat.len()));
     }
     Ok(flat.chunks_exact(2).map(|c| (c[0], c[1])).collect())

@@ -113,7 +113,7 @@ mod tests {
         for from in &types {
             let x = cast(&[0.0, 1.0, 3.0], *from);
             for to in &types {
-                let y = call("Cast", &[x.clone()], &[("DstT", Attr::Type(*to))]).unwrap();
+                let y = call("Cast", std::slice::from_ref(&x), &[("DstT", Attr::Type(*to))]).unwrap();
                 let back = call("Cast", &y, &[("DstT", Attr::Type(DataType::Float))]).unwrap();
                 let three = if *from == DataType::Bool || *to == DataType::Bool { 1.0 } else { 3.0 };
                 assert_eq!(back[0].as_slice::<f32>().unwrap(), &[0.0, 1.0, three], "{from} to {to}");

@@ -64,7 +64,7 @@ fn target_shape(wanted: &[i64], total: usize) -> Result<Vec<i64>> {
     }
     let mut dims = wanted.to_vec();
     if let Some(i) = unknown {
-        if known == 0 || total % known != 0 {
+        if known == 0 || !total.is_multiple_of(known) {
             return Err(invalid!(
                 "Input to reshape has {total} values, but the shape {wanted:?} needs a multiple of {known}"
             ));

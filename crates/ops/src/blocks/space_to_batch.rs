@@ -142,7 +142,7 @@ fn batch_size(batch: usize, places: usize, direction: Direction) -> Result<usize
         Direction::ToBatch => batch
             .checked_mul(places)
             .ok_or_else(|| invalid!("a batch of {batch} times {places} is too large")),
-        Direction::ToSpace if batch % places == 0 => Ok(batch / places),
+        Direction::ToSpace if batch.is_multiple_of(places) => Ok(batch / places),
         Direction::ToSpace => Err(invalid!(
             "Input batch dimension ({batch}) is not divisible by product of block sizes ({places})"
         )),

@@ -120,10 +120,12 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 /// Sums a gradient over the batch dimensions along which `x` was broadcast.
 fn sum_to_batch_of(g: &mut GradCall<'_>, dx: Output, x: Output, other: Output) -> Result<Output> {
     let (sx, so) = (g.graph.shape(x), g.graph.shape(other));
-    if let (Some(a), Some(b), true) = (sx.dims(), so.dims(), sx.is_fully_known()) {
-        if a.len() >= 2 && b.len() >= 2 && a[..a.len() - 2] == b[..b.len() - 2] {
-            return Ok(dx);
-        }
+    if let (Some(a), Some(b), true) = (sx.dims(), so.dims(), sx.is_fully_known())
+        && a.len() >= 2
+        && b.len() >= 2
+        && a[..a.len() - 2] == b[..b.len() - 2]
+    {
+        return Ok(dx);
     }
     let (shape, batch) = (g.shape_of(x)?, batch_shape(g, x)?);
     let batch_other = batch_shape(g, other)?;

@@ -30,10 +30,11 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     let Some((last, outer)) = input.dims().and_then(|d| d.split_last()) else {
         return Ok(vec![PartialShape::unknown()]);
     };
-    if let Some(n) = c.ints(1).and_then(|n| n.first().copied()) {
-        if *last >= 0 && !(0..*last).contains(&n) {
-            return Err(invalid!("Input must have last dimension > n = {n} but is {last}"));
-        }
+    if let Some(n) = c.ints(1).and_then(|n| n.first().copied())
+        && *last >= 0
+        && !(0..*last).contains(&n)
+    {
+        return Err(invalid!("Input must have last dimension > n = {n} but is {last}"));
     }
     Ok(vec![outer.iter().copied().collect()])
 }

@@ -39,7 +39,7 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     let [low, high] = *c.slice::<T>(1)? else {
         return Err(invalid!("value_range should be a vector of 2 elements, got shape {}", c.shape(1)?));
     };
-    if !(low < high) {
+    if low.is_nan() || high.is_nan() || low >= high {
         return Err(invalid!(
             "value_range should satisfy value_range[0] < value_range[1], but got '[{}, {}]'",
             low.to_f64(),

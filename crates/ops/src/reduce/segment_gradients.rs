@@ -18,10 +18,10 @@ pub fn gather_or_zero(g: &mut GradCall<'_>, rows: Output) -> Result<Output> {
 
 /// A tensor with the first dimensions of `like`, reshaped so that it broadcasts over the others.
 fn as_leading(g: &mut GradCall<'_>, x: Output, like: Output) -> Result<Output> {
-    if let (Some(a), Some(b)) = (g.graph.shape(x).rank(), g.graph.shape(like).rank()) {
-        if a == b {
-            return Ok(x);
-        }
+    if let (Some(a), Some(b)) = (g.graph.shape(x).rank(), g.graph.shape(like).rank())
+        && a == b
+    {
+        return Ok(x);
     }
     let (shape, rank, of_like) = (g.shape_of(x)?, g.unary("Rank", x)?, g.unary("Rank", like)?);
     let missing = g.binary("Sub", of_like, rank)?;

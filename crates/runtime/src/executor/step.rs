@@ -55,12 +55,12 @@ impl GeneralRun {
             if let Some(r) = lock(&result).take() {
                 return r;
             }
-            if let Some(caller) = &run.caller {
-                if !caller.wait(deadline) {
-                    let e = deadline_exceeded("the step did not end within its time limit");
-                    run.input.step.cancel.cancel(e.clone());
-                    return Err(e);
-                }
+            if let Some(caller) = &run.caller
+                && !caller.wait(deadline)
+            {
+                let e = deadline_exceeded("the step did not end within its time limit");
+                run.input.step.cancel.cancel(e.clone());
+                return Err(e);
             }
         }
     }

@@ -17,10 +17,11 @@ const MAX_BYTES: usize = 10 << 20;
 /// Turns `Const` nodes into values, which every plan needs, optimised or not.
 pub fn read_constants(work: &mut Work) {
     for node in &mut work.nodes {
-        if node.op.class == Class::Constant && matches!(node.kind, Kind::Op) {
-            if let Ok(t) = node.attrs.tensor("value") {
-                node.kind = Kind::Value(t.clone());
-            }
+        if node.op.class == Class::Constant
+            && matches!(node.kind, Kind::Op)
+            && let Ok(t) = node.attrs.tensor("value")
+        {
+            node.kind = Kind::Value(t.clone());
         }
     }
 }

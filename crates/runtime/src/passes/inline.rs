@@ -127,10 +127,10 @@ pub fn insert_body(
         copy.control = node.control.iter().map(|c| moved(c.output(0)).node).collect();
         let waits_for_nothing = copy.inputs.is_empty() && copy.control.is_empty();
         // Only where values can be dead do constants have to wait for the branch they are in.
-        if let (true, Some(s)) = (waits_for_nothing, start) {
-            if work.has_control_flow || copy.is_stateful() {
-                copy.control.push(s);
-            }
+        if let (true, Some(s)) = (waits_for_nothing, start)
+            && (work.has_control_flow || copy.is_stateful())
+        {
+            copy.control.push(s);
         }
         work.has_control_flow |= node.op.class.is_control_flow();
         if node.op.stateful && !matches!(node.op.class, Class::Argument) {

@@ -82,11 +82,10 @@ impl PlanCache {
     }
 
     fn insert(&mut self, signature: Signature, compiled: Arc<Compiled>) {
-        if self.plans.len() >= MAX_PLANS {
-            if let Some(oldest) = self.plans.iter().min_by_key(|(_, (used, _))| *used).map(|(s, _)| s.clone())
-            {
-                self.plans.remove(&oldest);
-            }
+        if self.plans.len() >= MAX_PLANS
+            && let Some(oldest) = self.plans.iter().min_by_key(|(_, (used, _))| *used).map(|(s, _)| s.clone())
+        {
+            self.plans.remove(&oldest);
         }
         self.clock += 1;
         self.plans.insert(signature, (self.clock, compiled));

@@ -77,11 +77,11 @@ impl Watch {
         let seen = Arc::downgrade(&now);
         std::thread::spawn(move || {
             while let Some(now) = seen.upgrade() {
-                if let Some((label, since)) = &*now.lock().unwrap() {
-                    if since.elapsed() > HANGS {
-                        eprintln!("hangs: {label}");
-                        std::process::abort();
-                    }
+                if let Some((label, since)) = &*now.lock().unwrap()
+                    && since.elapsed() > HANGS
+                {
+                    eprintln!("hangs: {label}");
+                    std::process::abort();
                 }
                 drop(now);
                 std::thread::sleep(Duration::from_millis(500));
