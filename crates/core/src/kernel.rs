@@ -227,10 +227,16 @@ impl<'a> OpCall<'a> {
 
     #[inline]
     pub fn set(&mut self, i: usize, value: impl Into<Value>) {
+        let value = Some(value.into());
+        if self.outputs.len() == i {
+            // The usual case: outputs are set in order.
+            self.outputs.push(value);
+            return;
+        }
         while self.outputs.len() <= i {
             self.outputs.push(None);
         }
-        self.outputs[i] = Some(value.into());
+        self.outputs[i] = value;
     }
 
     /// Input `i` by value if its memory is ours alone and can hold an output of this type and shape.

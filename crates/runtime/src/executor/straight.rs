@@ -111,7 +111,7 @@ fn owned<'a>(value: Option<Value>) -> Result<Input<'a>> {
 }
 
 /// A reference stays one only for ops that ask for it; for others it is read now.
-pub fn settle<'a>(value: Input<'a>, wants_ref: bool, call: &OpCall<'_>) -> Result<Input<'a>> {
+fn settle<'a>(value: Input<'a>, wants_ref: bool, call: &OpCall<'_>) -> Result<Input<'a>> {
     match value {
         Input::Ref(v) if !wants_ref => v.read().map(Input::Owned).map_err(|e| call.blame(e)),
         other => Ok(other),
