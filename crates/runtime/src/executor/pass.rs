@@ -54,7 +54,12 @@ impl State {
             Pass::Switch => {
                 let side = match self.value(node, ready, 1, &fixed)?.into_tensor() {
                     Ok(t) if t.shape().is_scalar() => t.to_scalar::<bool>()?,
-                    Ok(t) => return Err(invalid!("the condition of a Switch must be a scalar, got shape {}", t.shape())),
+                    Ok(t) => {
+                        return Err(invalid!(
+                            "the condition of a Switch must be a scalar, got shape {}",
+                            t.shape()
+                        ));
+                    }
                     Err(e) => return Err(e),
                 };
                 outputs.push(None);
@@ -82,7 +87,8 @@ impl State {
         let missing = || internal("an input is missing");
         match *node.inputs.get(input).ok_or_else(missing)? {
             Source::Entry(e) => {
-                let iteration = self.frame(ready.frame).and_then(|f| f.iteration(ready.iteration)).ok_or_else(missing)?;
+                let iteration =
+                    self.frame(ready.frame).and_then(|f| f.iteration(ready.iteration)).ok_or_else(missing)?;
                 iteration.entries.get_mut(e as usize).and_then(Option::take).ok_or_else(missing)
             }
             other => Ok(Value::Tensor(fixed(other)?.clone())),

@@ -48,7 +48,14 @@ impl State {
     }
 
     /// Sends along the edges of a node's first output: those of loops have no other.
-    fn send_first(&mut self, plan: &General, node: &GeneralNode, value: Option<Value>, to: (u32, u64), from_enter: bool) {
+    fn send_first(
+        &mut self,
+        plan: &General,
+        node: &GeneralNode,
+        value: Option<Value>,
+        to: (u32, u64),
+        from_enter: bool,
+    ) {
         if let Some(edges) = node.outputs.first() {
             self.send(plan, edges.clone(), value, to, from_enter);
         }

@@ -161,7 +161,8 @@ impl GeneralRun {
             Runnable::Async(kernel) => {
                 let inputs = self.take_values(state, node, ready)?;
                 let step = self.input.step.clone();
-                let call = AsyncCall { inputs, node: compute.node.clone(), step, frame_iter, is_dead: ready.dead };
+                let call =
+                    AsyncCall { inputs, node: compute.node.clone(), step, frame_iter, is_dead: ready.dead };
                 let run = self.clone();
                 let started = Instant::now();
                 kernel.start(call, Box::new(move |result| run.answered(ready, result, started)));
@@ -210,7 +211,8 @@ impl GeneralRun {
 
     fn take_entry(&self, state: &mut State, entry: u32, ready: Ready) -> Result<Value> {
         let missing = || internal("an input is missing");
-        let iteration = state.frame(ready.frame).and_then(|f| f.iteration(ready.iteration)).ok_or_else(missing)?;
+        let iteration =
+            state.frame(ready.frame).and_then(|f| f.iteration(ready.iteration)).ok_or_else(missing)?;
         match iteration.entries.get_mut(entry as usize).and_then(Option::take) {
             Some(v) => Ok(v),
             // A transfer of a dead value still runs, to tell its peer.
@@ -220,7 +222,12 @@ impl GeneralRun {
     }
 
     /// The inputs of a call that may outlive this moment.
-    fn take_values(&self, state: &mut State, node: &GeneralNode, ready: Ready) -> Result<SmallVec<[Value; 3]>> {
+    fn take_values(
+        &self,
+        state: &mut State,
+        node: &GeneralNode,
+        ready: Ready,
+    ) -> Result<SmallVec<[Value; 3]>> {
         let value = |source: &Source| match *source {
             Source::Entry(e) => self.take_entry(state, e, ready),
             fixed => Ok(Value::Tensor(self.fixed(fixed)?.clone())),
@@ -230,7 +237,7 @@ impl GeneralRun {
 
     /// The inputs of a call made here and now.
     fn take_inputs(&self, state: &mut State, node: &GeneralNode, ready: Ready) -> Result<Inputs<'_>> {
-        let mut inputs = Inputs::new();
+        let mut inputs = Inputs::with_capacity(node.inputs.len());
         for source in &node.inputs {
             inputs.push(match *source {
                 Source::Entry(e) => as_input(self.take_entry(state, e, ready)?),

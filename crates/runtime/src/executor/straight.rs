@@ -51,6 +51,7 @@ impl Straight {
     fn run_node(&self, node: &StraightNode, slots: &mut Slots, input: &RunInput) -> Result<()> {
         let compute = &node.compute;
         let mut call = OpCall::new(&compute.node, &input.step, SmallVec::new());
+        call.inputs.reserve_exact(node.inputs.len());
         for (i, operand) in node.inputs.iter().enumerate() {
             let value = match *operand {
                 Operand::Constant(c) => match &self.constants[c as usize] {
