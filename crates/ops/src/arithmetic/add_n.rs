@@ -56,8 +56,8 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
         }
     }
     if shape.is_scalar() {
-        let mut sum = T::ZERO;
-        for i in 0..c.inputs.len() {
+        let mut sum = c.input(0)?.to_scalar::<T>()?;
+        for i in 1..c.inputs.len() {
             sum = sum.add(c.input(i)?.to_scalar::<T>()?);
         }
         c.set(0, Tensor::scalar(sum));
