@@ -176,7 +176,6 @@ fn handle_to_proto(h: &ResourceHandle) -> ResourceHandleProto {
             .iter()
             .map(|(t, s)| DtypeAndShape { dtype: t.wire(), shape: Some(partial_shape_to_proto(s)) })
             .collect(),
-        ..Default::default()
     }
 }
 
