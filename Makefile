@@ -33,10 +33,10 @@ interop: $(VENV)/ready
 	$(VENV)/bin/python -m pytest -q tests/interop
 
 fuzz:
-	THALWEG_FUZZ_CASES=$(CASES) cargo test --profile bench -p thalweg-runtime --test properties -- --nocapture
+	THALWEG_FUZZ_CASES=$(CASES) cargo test --profile bench -p thalweg-runtime --test fuzz -- --nocapture
 
 threads:
-	THALWEG_THREADS=64 THALWEG_SECONDS=60 cargo test --profile bench -p thalweg-runtime --test threads -- --nocapture
+	THALWEG_STRESS_THREADS=64 THALWEG_STRESS_STEPS=20000 cargo test --profile bench -p thalweg-runtime --test threads -- --nocapture
 
 bench: $(VENV)/ready
 	cargo run --release -p thalweg-cli -- bench exec --python $(VENV)/bin/python

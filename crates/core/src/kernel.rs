@@ -129,6 +129,7 @@ pub struct OpCall<'a> {
 }
 
 impl<'a> OpCall<'a> {
+    #[inline]
     pub fn new(node: &'a KernelNode, step: &'a Arc<StepContext>, inputs: Inputs<'a>) -> Self {
         OpCall { inputs, outputs: SmallVec::new(), node, step, frame_iter: (0, 0), is_dead: false }
     }
@@ -137,6 +138,7 @@ impl<'a> OpCall<'a> {
         &self.node.attrs
     }
 
+    #[inline]
     pub fn input(&self, i: usize) -> Result<&Tensor> {
         match self.inputs.get(i) {
             Some(Input::Borrowed(t)) => Ok(t),
@@ -149,6 +151,7 @@ impl<'a> OpCall<'a> {
     }
 
     /// The input by value: the sole owner where this is its last use, a shared copy otherwise.
+    #[inline]
     pub fn take(&mut self, i: usize) -> Result<Tensor> {
         match self.inputs.get_mut(i) {
             Some(Input::Owned(t)) => Ok(std::mem::replace(t, Tensor::scalar(0u8))),
@@ -157,10 +160,12 @@ impl<'a> OpCall<'a> {
         }
     }
 
+    #[inline]
     pub fn slice<T: Element>(&self, i: usize) -> Result<&[T]> {
         self.input(i)?.as_slice::<T>()
     }
 
+    #[inline]
     pub fn shape(&self, i: usize) -> Result<&Shape> {
         Ok(self.input(i)?.shape())
     }
@@ -227,10 +232,16 @@ impl<'a> OpCall<'a> {
 
     #[inline]
     pub fn set(&mut self, i: usize, value: impl Into<Value>) {
+        let value = Some(value.into());
+        if self.outputs.len() == i {
+            // The usual case: outputs are set in order.
+            self.outputs.push(value);
+            return;
+        }
         while self.outputs.len() <= i {
             self.outputs.push(None);
         }
-        self.outputs[i] = Some(value.into());
+        self.outputs[i] = value;
     }
 
     /// Input `i` by value if its memory is ours alone and can hold an output of this type and shape.

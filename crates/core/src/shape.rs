@@ -19,6 +19,7 @@ type Dims = SmallVec<[usize; 4]>;
 pub struct Shape(Dims);
 
 impl Shape {
+    #[inline]
     pub fn scalar() -> Self {
         Shape(SmallVec::new())
     }
@@ -43,15 +44,18 @@ impl Shape {
         Shape(dims.into_iter().collect())
     }
 
+    #[inline]
     pub fn dims(&self) -> &[usize] {
         &self.0
     }
 
+    #[inline]
     pub fn rank(&self) -> usize {
         self.0.len()
     }
 
     /// Number of elements.
+    #[inline]
     pub fn elements(&self) -> usize {
         self.0.iter().product()
     }
@@ -61,6 +65,7 @@ impl Shape {
         self.0.get(axis).copied().ok_or_else(|| invalid!("needs a dimension {axis}, but the shape is {self}"))
     }
 
+    #[inline]
     pub fn is_scalar(&self) -> bool {
         self.0.is_empty()
     }

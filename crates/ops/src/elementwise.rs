@@ -15,9 +15,8 @@ pub const GRAIN: usize = 32 * 1024;
 /// Output 0 = `f` of each element of input 0.
 pub fn unary<T: Element, O: Element>(c: &mut OpCall<'_>, f: impl Fn(T) -> O + Copy + Sync) -> Result<()> {
     let x = c.input(0)?;
-    if x.rank() == 0 {
-        let y = f(x.to_scalar::<T>()?);
-        c.set(0, Tensor::scalar(y));
+    if let Some(x) = x.as_scalar::<T>() {
+        c.set(0, Tensor::scalar(f(x)));
         return Ok(());
     }
     unary_tensor(c, &|x: &[T], y: &mut [O]| {
@@ -52,9 +51,8 @@ pub fn unary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, run: UnaryRun<'_
 /// Output 0 = `f` of the elements of inputs 0 and 1, broadcast together.
 pub fn binary<T: Element, O: Element>(c: &mut OpCall<'_>, f: impl Fn(T, T) -> O + Copy + Sync) -> Result<()> {
     let (a, b) = (c.input(0)?, c.input(1)?);
-    if a.rank() == 0 && b.rank() == 0 {
-        let z = f(a.to_scalar::<T>()?, b.to_scalar::<T>()?);
-        c.set(0, Tensor::scalar(z));
+    if let (Some(a), Some(b)) = (a.as_scalar::<T>(), b.as_scalar::<T>()) {
+        c.set(0, Tensor::scalar(f(a, b)));
         return Ok(());
     }
     binary_tensor(

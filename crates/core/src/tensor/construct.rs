@@ -9,6 +9,7 @@ use crate::shape::Shape;
 use std::sync::Arc;
 
 impl Tensor {
+    #[inline]
     pub fn scalar<T: Element>(value: T) -> Tensor {
         let mut words = [0u64; 2];
         let bytes = elements::untyped(std::slice::from_ref(&value));

@@ -41,19 +41,23 @@ enum Storage {
 const INLINE_BYTES: usize = 16;
 
 impl Tensor {
+    #[inline]
     pub fn dtype(&self) -> DataType {
         self.dtype
     }
 
+    #[inline]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
     /// Number of elements.
+    #[inline]
     pub fn elements(&self) -> usize {
         self.shape.elements()
     }
 
+    #[inline]
     pub fn rank(&self) -> usize {
         self.shape.rank()
     }
@@ -69,6 +73,7 @@ impl Tensor {
     }
 
     /// Whether writing would touch nobody else's view of the memory.
+    #[inline]
     pub fn is_unique(&self) -> bool {
         match &self.storage {
             Storage::Inline(_) => true,
@@ -142,6 +147,7 @@ impl Tensor {
     }
 
     /// The elements as bytes, row-major, in the machine's order.
+    #[inline]
     pub fn bytes(&self) -> Result<&[u8]> {
         let len = self.elements() * self.dtype.size();
         match &self.storage {
@@ -151,6 +157,7 @@ impl Tensor {
         }
     }
 
+    #[inline]
     fn need<T: Element>(&self) -> Result<()> {
         if self.dtype == T::DTYPE {
             Ok(())
@@ -160,6 +167,7 @@ impl Tensor {
     }
 
     /// The elements, row-major.
+    #[inline]
     pub fn as_slice<T: Element>(&self) -> Result<&[T]> {
         self.need::<T>()?;
         Ok(elements::typed(self.bytes()?))
@@ -189,7 +197,19 @@ impl Tensor {
         }
     }
 
+    /// The value of a scalar of this type; `None` for any other tensor.
+    #[inline]
+    pub fn as_scalar<T: Element>(&self) -> Option<T> {
+        match &self.storage {
+            Storage::Inline(words) if self.dtype == T::DTYPE && self.shape.is_scalar() => {
+                Some(elements::first(words))
+            }
+            _ => None,
+        }
+    }
+
     /// The one element of a scalar (or of any tensor with one element).
+    #[inline]
     pub fn to_scalar<T: Element>(&self) -> Result<T> {
         match self.as_slice::<T>()? {
             [one] => Ok(*one),

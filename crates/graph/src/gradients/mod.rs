@@ -36,7 +36,7 @@ pub fn gradients(
         };
         flowing.entry(*y).or_default().push(Grad::Dense(seed));
     }
-    let order = backward_order(graph, ys, xs, &stop);
+    let (order, between) = backward_order(graph, ys, xs, &stop);
     let wanted: HashSet<Output> = xs.iter().copied().collect();
     let mut found: HashMap<Output, Grad> = HashMap::new();
     for id in order {
@@ -52,7 +52,9 @@ pub fn gradients(
         if dy.iter().all(Option::is_none) || graph.node(id).inputs.is_empty() {
             continue;
         }
-        if graph.node(id).inputs.iter().all(|i| !leads_to(graph, *i)) {
+        // Nothing behind this node is asked for, or could carry a gradient.
+        let wants = |i: &Output| between.get(i.node.at()).is_some_and(|b| *b) && carries(graph, *i);
+        if !graph.node(id).inputs.iter().any(wants) {
             continue;
         }
         for (input, g) in backward_of(graph, id, &dy)? {
@@ -63,13 +65,13 @@ pub fn gradients(
 }
 
 /// Only floating point carries gradients.
-fn leads_to(graph: &Graph, o: Output) -> bool {
+fn carries(graph: &Graph, o: Output) -> bool {
     let t = graph.dtype(o);
     t.is_float() || t.is_complex() || t == DataType::Resource || t == DataType::Variant
 }
 
 fn ones_like(graph: &mut Graph, y: Output) -> Result<Output> {
-    if !leads_to(graph, y) {
+    if !carries(graph, y) {
         return Err(invalid!(
             "'{}' is {}: gradients are of floating-point tensors",
             graph.tensor_name(y),
@@ -83,8 +85,13 @@ fn first(outputs: Vec<Output>) -> Result<Output> {
     outputs.first().copied().ok_or_else(|| internal("node without outputs"))
 }
 
-/// Nodes between `xs` and `ys`, each after all nodes that use it.
-fn backward_order(graph: &Graph, ys: &[Output], xs: &[Output], stop: &HashSet<Output>) -> Vec<NodeId> {
+/// Nodes between `xs` and `ys`, each after all nodes that use it; and for every node whether it depends on some `x`.
+fn backward_order(
+    graph: &Graph,
+    ys: &[Output],
+    xs: &[Output],
+    stop: &HashSet<Output>,
+) -> (Vec<NodeId>, Vec<bool>) {
     let mut forward = vec![false; graph.len()];
     for x in xs {
         forward[x.node.at()] = true;
@@ -124,7 +131,7 @@ fn backward_order(graph: &Graph, ys: &[Output], xs: &[Output], stop: &HashSet<Ou
             }
         }
     }
-    order
+    (order, forward)
 }
 
 /// What flows into each input of a node.
@@ -153,7 +160,9 @@ fn backward_of(graph: &mut Graph, id: NodeId, dy: &[Option<Output>]) -> Result<V
     }
     let mut flows = Vec::new();
     for (input, g) in node.inputs.iter().zip(grads) {
-        if let Grad::Dense(d) = &g {
+        // The gradient of a handle is that of what it holds.
+        let is_tensor = graph.dtype(*input) != DataType::Resource;
+        if let (Grad::Dense(d), true) = (&g, is_tensor) {
             let (want, have) = (graph.shape(*input), graph.shape(*d));
             want.merge(&have)
                 .map_err(|e| node.blame(e.context("gradient of another shape than its input")))?;

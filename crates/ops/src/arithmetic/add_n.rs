@@ -55,6 +55,14 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
             ));
         }
     }
+    if shape.is_scalar() {
+        let mut sum = c.input(0)?.to_scalar::<T>()?;
+        for i in 1..c.inputs.len() {
+            sum = sum.add(c.input(i)?.to_scalar::<T>()?);
+        }
+        c.set(0, Tensor::scalar(sum));
+        return Ok(());
+    }
     let par = c.par();
     // The first input whose memory is free becomes the sum; else a copy of the first.
     let free = (0..c.inputs.len()).find_map(|i| c.reuse(i, T::DTYPE, &shape).map(|t| (i, t)));

@@ -5,6 +5,7 @@
 
 mod baton;
 mod call;
+pub(crate) mod pass;
 mod propagate;
 mod state;
 mod step;

@@ -9,26 +9,28 @@ use thalweg_core::tensor::Tensor;
 
 impl State {
     /// Takes note of a node that ran (or was dead), with its outputs.
-    pub fn complete(&mut self, plan: &General, done: Ready, mut outputs: Outputs) {
+    pub fn complete(&mut self, plan: &General, done: Ready, outputs: &mut Outputs) {
         let node = &plan.nodes[done.node as usize];
         match node.class {
-            Class::Enter => self.enter(plan, node, done, first(&mut outputs)),
-            Class::Exit => self.exit(plan, node, done, first(&mut outputs)),
-            Class::NextIteration if !done.dead => self.next_iteration(plan, done, first(&mut outputs)),
+            Class::Enter => self.enter(plan, node, done, first(outputs)),
+            Class::Exit => self.exit(plan, node, done, first(outputs)),
+            Class::NextIteration if !done.dead => self.next_iteration(plan, done, first(outputs)),
             Class::NextIteration => {}
             _ => self.send_outputs(plan, node, outputs, done.dead, (done.frame, done.iteration)),
         }
         if let Some(iteration) = self.frame(done.frame).and_then(|f| f.iteration(done.iteration)) {
             iteration.active -= 1;
         }
-        self.clean_up(plan, done.frame);
+        if done.frame != 0 {
+            self.clean_up(plan, done.frame);
+        }
     }
 
     fn send_outputs(
         &mut self,
         plan: &General,
         node: &GeneralNode,
-        mut outputs: Outputs,
+        outputs: &mut Outputs,
         dead: bool,
         to: (u32, u64),
     ) {
@@ -42,6 +44,20 @@ impl State {
     fn send_control(&mut self, plan: &General, node: &GeneralNode, dead: bool, to: (u32, u64)) {
         for e in &plan.edges[node.control.start as usize..node.control.end as usize] {
             self.arrive_control(plan, e, dead, to);
+        }
+    }
+
+    /// Sends along the edges of a node's first output: those of loops have no other.
+    fn send_first(
+        &mut self,
+        plan: &General,
+        node: &GeneralNode,
+        value: Option<Value>,
+        to: (u32, u64),
+        from_enter: bool,
+    ) {
+        if let Some(edges) = node.outputs.first() {
+            self.send(plan, edges.clone(), value, to, from_enter);
         }
     }
 
@@ -155,9 +171,7 @@ impl State {
 
     fn send_entered(&mut self, plan: &General, node: &GeneralNode, value: Option<Value>, to: (u32, u64)) {
         let dead = value.is_none();
-        for edges in node.outputs.clone() {
-            self.send(plan, edges, value.clone(), to, true);
-        }
+        self.send_first(plan, node, value, to, true);
         self.send_control(plan, node, dead, to);
     }
 
@@ -187,9 +201,7 @@ impl State {
             return;
         }
         let parent = frame.parent;
-        for edges in node.outputs.clone() {
-            self.send(plan, edges, value.clone(), parent, false);
-        }
+        self.send_first(plan, node, value, parent, false);
         self.send_control(plan, node, false, parent);
     }
 
@@ -208,9 +220,7 @@ impl State {
 
     fn send_next(&mut self, plan: &General, node: u32, value: Option<Value>, to: (u32, u64)) {
         let node = &plan.nodes[node as usize];
-        for edges in node.outputs.clone() {
-            self.send(plan, edges, value.clone(), to, false);
-        }
+        self.send_first(plan, node, value, to, false);
         self.send_control(plan, node, false, to);
     }
 
@@ -222,9 +232,10 @@ impl State {
         frame.iterations.push_back(iteration);
         frame.dead_exits.clear();
         let newest = frame.newest();
-        let invariants = frame.invariants.clone();
-        for (enter, value) in invariants {
+        let mut next = 0;
+        while let Some((enter, value)) = self.frame(at).and_then(|f| f.invariants.get(next).cloned()) {
             self.send_entered(plan, &plan.nodes[enter as usize], value, (at, newest));
+            next += 1;
         }
     }
 
@@ -276,9 +287,7 @@ impl State {
         self.children.remove(&(parent, iteration, ended.static_frame));
         for exit in ended.dead_exits {
             let node = &plan.nodes[exit as usize];
-            for edges in node.outputs.clone() {
-                self.send(plan, edges, None, (parent, iteration), false);
-            }
+            self.send_first(plan, node, None, (parent, iteration), false);
             self.send_control(plan, node, true, (parent, iteration));
         }
         if let Some(i) = self.frame(parent).and_then(|f| f.iteration(iteration)) {

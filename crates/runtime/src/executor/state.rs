@@ -61,7 +61,9 @@ impl Iteration {
         self.pending.extend_from_slice(&s.pending);
         self.dead.clear();
         self.dead.resize(s.pending.len(), 0);
-        self.entries.clear();
+        self.entries.truncate(s.entries as usize);
+        // Most values were taken by the nodes that used them.
+        self.entries.iter_mut().filter(|e| e.is_some()).for_each(|e| *e = None);
         self.entries.resize_with(s.entries as usize, || None);
         (self.active, self.children) = (0, 0);
     }

@@ -3,7 +3,6 @@
 use super::RunInput;
 use super::baton::Baton;
 use super::state::{Ready, State};
-use super::straight::settle;
 use crate::plan::{General, GeneralNode, Source};
 use crate::sync::{Condvar, Mutex, lock};
 use smallvec::SmallVec;
@@ -13,7 +12,7 @@ use std::time::Instant;
 use thalweg_core::direct::Runnable;
 use thalweg_core::error::{Error, Result, deadline_exceeded, internal};
 use thalweg_core::invalid;
-use thalweg_core::kernel::{AsyncCall, Input, OpCall, Outputs, Value};
+use thalweg_core::kernel::{AsyncCall, Input, Inputs, OpCall, Outputs, Value};
 use thalweg_core::tensor::Tensor;
 
 pub type OnFinish = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
@@ -112,13 +111,14 @@ impl GeneralRun {
 
     fn completed(&self, state: &mut State, c: Completion) {
         match c.result {
-            Ok(outputs) => state.complete(&self.plan, c.ready, outputs),
+            Ok(mut outputs) => state.complete(&self.plan, c.ready, &mut outputs),
             Err(e) => self.fail(state, e),
         }
     }
 
     fn run_ready(self: &Arc<Self>, state: &mut State) {
         let mut countdown = 0;
+        let mut outputs = Outputs::new();
         while let Some(ready) = state.ready.pop() {
             if state.error.is_some() {
                 state.ready.clear();
@@ -131,57 +131,59 @@ impl GeneralRun {
                 }
             }
             countdown -= 1;
-            let result = self.run_one(state, ready);
-            match result {
-                Ok(Some(outputs)) => state.complete(&self.plan, ready, outputs),
-                Ok(None) => state.in_flight += 1,
+            outputs.clear();
+            match self.run_one(state, ready, &mut outputs) {
+                Ok(true) => state.complete(&self.plan, ready, &mut outputs),
+                Ok(false) => state.in_flight += 1,
                 Err(e) => self.fail(state, e),
             }
         }
     }
 
-    /// Runs a ready node. `None`: it has been handed on, and will answer.
-    fn run_one(self: &Arc<Self>, state: &mut State, ready: Ready) -> Result<Option<Outputs>> {
+    /// Runs a ready node. False: it has been handed on, and will answer.
+    fn run_one(self: &Arc<Self>, state: &mut State, ready: Ready, outputs: &mut Outputs) -> Result<bool> {
         let node = &self.plan.nodes[ready.node as usize];
         if ready.dead && !node.transfers {
-            return Ok(Some(Outputs::new()));
+            return Ok(true);
         }
-        let Some(compute) = &node.compute else { return self.given(node).map(Some) };
+        if let (Some(pass), None) = (node.pass, &self.input.trace) {
+            let passed = state.pass(&self.plan, pass, ready, |s| self.fixed(s), outputs);
+            return passed.map(|()| true).map_err(|e| blame(node, e));
+        }
+        let Some(compute) = &node.compute else {
+            *outputs = self.given(node)?;
+            return Ok(true);
+        };
         let others_wait = state.in_flight > 0 || !state.ready.is_empty();
         let elsewhere = node.expensive && others_wait && self.input.step.device.pool_threads() > 1;
+        let frame_iter = self.frame_iter(state, ready);
         match &compute.run {
             Runnable::Async(kernel) => {
-                let values = self.take_inputs(state, node, ready)?;
-                let frame_iter = self.frame_iter(state, ready);
+                let inputs = self.take_values(state, node, ready)?;
                 let step = self.input.step.clone();
-                let call = AsyncCall {
-                    inputs: values,
-                    node: compute.node.clone(),
-                    step,
-                    frame_iter,
-                    is_dead: ready.dead,
-                };
+                let call =
+                    AsyncCall { inputs, node: compute.node.clone(), step, frame_iter, is_dead: ready.dead };
                 let run = self.clone();
                 let started = Instant::now();
                 kernel.start(call, Box::new(move |result| run.answered(ready, result, started)));
-                Ok(None)
+                Ok(false)
             }
             _ if elsewhere => {
-                let values = self.take_inputs(state, node, ready)?;
-                let frame_iter = self.frame_iter(state, ready);
+                let values = self.take_values(state, node, ready)?;
                 let run = self.clone();
                 self.input.step.device.pool.spawn(Box::new(move || {
                     let node = &run.plan.nodes[ready.node as usize];
-                    let result = run.compute(node, values, frame_iter, ready);
+                    let inputs = values.into_iter().map(as_input).collect();
+                    let result = run.compute(node, inputs, frame_iter, ready);
                     run.baton.post(Completion { ready, result });
                     run.drive();
                 }));
-                Ok(None)
+                Ok(false)
             }
             _ => {
-                let values = self.take_inputs(state, node, ready)?;
-                let frame_iter = self.frame_iter(state, ready);
-                self.compute(node, values, frame_iter, ready).map(Some)
+                let inputs = self.take_inputs(state, node, ready)?;
+                *outputs = self.compute(node, inputs, frame_iter, ready)?;
+                Ok(true)
             }
         }
     }
@@ -207,53 +209,60 @@ impl GeneralRun {
         .ok_or_else(|| internal("a value is missing"))
     }
 
-    fn take_inputs(
+    fn take_entry(&self, state: &mut State, entry: u32, ready: Ready) -> Result<Value> {
+        let missing = || internal("an input is missing");
+        let iteration =
+            state.frame(ready.frame).and_then(|f| f.iteration(ready.iteration)).ok_or_else(missing)?;
+        match iteration.entries.get_mut(entry as usize).and_then(Option::take) {
+            Some(v) => Ok(v),
+            // A transfer of a dead value still runs, to tell its peer.
+            None if ready.dead => Ok(Value::Tensor(Tensor::scalar(0f32))),
+            None => Err(missing()),
+        }
+    }
+
+    /// The inputs of a call that may outlive this moment.
+    fn take_values(
         &self,
         state: &mut State,
         node: &GeneralNode,
         ready: Ready,
     ) -> Result<SmallVec<[Value; 3]>> {
-        let missing = || internal("an input is missing");
-        let mut values = SmallVec::with_capacity(node.inputs.len());
-        for source in &node.inputs {
-            values.push(match source {
-                Source::Entry(e) => {
-                    let iteration = state
-                        .frame(ready.frame)
-                        .and_then(|f| f.iteration(ready.iteration))
-                        .ok_or_else(missing)?;
-                    match iteration.entries[*e as usize].take() {
-                        Some(v) => v,
-                        // A transfer of a dead value still runs, to tell its peer.
-                        None if ready.dead => Value::Tensor(Tensor::scalar(0f32)),
-                        None => return Err(missing()),
-                    }
-                }
-                fixed => Value::Tensor(self.fixed(*fixed)?.clone()),
-            });
-        }
-        Ok(values)
+        let value = |source: &Source| match *source {
+            Source::Entry(e) => self.take_entry(state, e, ready),
+            fixed => Ok(Value::Tensor(self.fixed(fixed)?.clone())),
+        };
+        node.inputs.iter().map(value).collect()
     }
 
-    fn compute(
-        &self,
-        node: &GeneralNode,
-        values: SmallVec<[Value; 3]>,
+    /// The inputs of a call made here and now.
+    fn take_inputs(&self, state: &mut State, node: &GeneralNode, ready: Ready) -> Result<Inputs<'_>> {
+        let mut inputs = Inputs::with_capacity(node.inputs.len());
+        for source in &node.inputs {
+            inputs.push(match *source {
+                Source::Entry(e) => as_input(self.take_entry(state, e, ready)?),
+                fixed => Input::Borrowed(self.fixed(fixed)?),
+            });
+        }
+        Ok(inputs)
+    }
+
+    fn compute<'a>(
+        &'a self,
+        node: &'a GeneralNode,
+        inputs: Inputs<'a>,
         frame_iter: (u64, u64),
         ready: Ready,
     ) -> Result<Outputs> {
         let Some(compute) = &node.compute else { return Err(internal("a node without a kernel")) };
-        let mut call = OpCall::new(&compute.node, &self.input.step, SmallVec::new());
+        let mut call = OpCall::new(&compute.node, &self.input.step, inputs);
         call.frame_iter = frame_iter;
         call.is_dead = ready.dead;
-        for (i, v) in values.into_iter().enumerate() {
-            let input = match v {
-                Value::Tensor(t) => Input::Owned(t),
-                Value::Ref(r) => Input::Ref(r),
-            };
+        for i in 0..call.inputs.len() {
             let wants_ref = compute.node.inputs.get(i).is_some_and(|p| p.is_ref);
-            let input = settle(input, wants_ref, &call)?;
-            call.inputs.push(input);
+            if let (Input::Ref(v), false) = (&call.inputs[i], wants_ref) {
+                call.inputs[i] = Input::Owned(v.read().map_err(|e| call.blame(e))?);
+            }
         }
         let start = self.input.trace.as_ref().map(|_| Instant::now());
         let result = catch_unwind(AssertUnwindSafe(|| match &compute.run {
@@ -277,10 +286,7 @@ impl GeneralRun {
         if let (Some(trace), Some(compute)) = (&self.input.trace, &node.compute) {
             trace.record(&compute.node, started, Instant::now());
         }
-        let result = result.map_err(|e| match &node.compute {
-            Some(c) => e.at_node(&c.node.name, c.node.op).at(c.node.location),
-            None => e,
-        });
+        let result = result.map_err(|e| blame(node, e));
         self.baton.post(Completion { ready, result });
         match &self.caller {
             Some(_) => self.wake_caller(),
@@ -359,6 +365,20 @@ impl Caller {
         }
         *woken = false;
         true
+    }
+}
+
+fn as_input<'a>(v: Value) -> Input<'a> {
+    match v {
+        Value::Tensor(t) => Input::Owned(t),
+        Value::Ref(r) => Input::Ref(r),
+    }
+}
+
+fn blame(node: &GeneralNode, e: Error) -> Error {
+    match &node.compute {
+        Some(c) => e.at_node(&c.node.name, c.node.op).at(c.node.location),
+        None => e,
     }
 }
 

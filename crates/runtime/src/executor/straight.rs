@@ -51,6 +51,7 @@ impl Straight {
     fn run_node(&self, node: &StraightNode, slots: &mut Slots, input: &RunInput) -> Result<()> {
         let compute = &node.compute;
         let mut call = OpCall::new(&compute.node, &input.step, SmallVec::new());
+        call.inputs.reserve_exact(node.inputs.len());
         for (i, operand) in node.inputs.iter().enumerate() {
             let value = match *operand {
                 Operand::Constant(c) => match &self.constants[c as usize] {
@@ -111,7 +112,7 @@ fn owned<'a>(value: Option<Value>) -> Result<Input<'a>> {
 }
 
 /// A reference stays one only for ops that ask for it; for others it is read now.
-pub fn settle<'a>(value: Input<'a>, wants_ref: bool, call: &OpCall<'_>) -> Result<Input<'a>> {
+fn settle<'a>(value: Input<'a>, wants_ref: bool, call: &OpCall<'_>) -> Result<Input<'a>> {
     match value {
         Input::Ref(v) if !wants_ref => v.read().map(Input::Owned).map_err(|e| call.blame(e)),
         other => Ok(other),

@@ -3,6 +3,7 @@
 
 use super::Compute;
 use super::frames::{Frames, is_free};
+use crate::executor::pass::Pass;
 use crate::work::{Kind, Work};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -41,6 +42,10 @@ pub struct GeneralNode {
     /// Runs even when its inputs are dead.
     pub never_dead: bool,
     pub transfers: bool,
+    /// Only passes its input on.
+    pub pass: Option<Pass>,
+    /// Gives references on as references.
+    pub passes_refs: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -169,6 +174,8 @@ impl<'a> Builder<'a> {
                 expensive: node.op.expensive,
                 never_dead: node.op.name == "ControlTrigger",
                 transfers: matches!(node.op.class, Class::Send | Class::Recv),
+                pass: Pass::of(node.op.class, node.op.name),
+                passes_refs: node.outputs.first().is_some_and(|p| p.is_ref),
             });
         }
     }

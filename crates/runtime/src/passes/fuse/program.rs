@@ -24,6 +24,9 @@ pub struct Program {
     inputs: usize,
     /// One-element constants, in registers after those of the inputs.
     constants: Vec<Tensor>,
+    /// The same as numbers: reading a thousand of them out of tensors takes longer than adding them up.
+    singles: Vec<f32>,
+    doubles: Vec<f64>,
     result: u32,
 }
 
@@ -68,8 +71,18 @@ impl Builder<'_> {
             parts.push((tile_of(node, dtype)?, args, alone));
         }
         let (inputs, constants) = (b.inputs, b.constants);
-        let mut program =
-            Program { dtype, steps: Vec::new(), registers: 0, inputs: inputs.len(), constants, result: 0 };
+        let singles = constants.iter().filter_map(|t| t.to_scalar::<f32>().ok()).collect();
+        let doubles = constants.iter().filter_map(|t| t.to_scalar::<f64>().ok()).collect();
+        let mut program = Program {
+            dtype,
+            steps: Vec::new(),
+            registers: 0,
+            inputs: inputs.len(),
+            constants,
+            singles,
+            doubles,
+            result: 0,
+        };
         program.assign_registers(parts);
         Some((program, inputs))
     }
@@ -162,8 +175,7 @@ impl Program {
             return Ok(());
         }
         let inputs: Vec<&[T]> = (0..self.inputs).map(|i| c.slice::<T>(i)).collect::<Result<_>>()?;
-        let constants: Vec<T> = self.constants.iter().map(|t| t.to_scalar::<T>()).collect::<Result<_>>()?;
-        let out = Tensor::build(shape, |out: &mut [T]| self.run_tiles(&inputs, &constants, out))?;
+        let out = Tensor::build(shape, |out: &mut [T]| self.run_tiles(&inputs, T::constants(self), out))?;
         c.set(0, out);
         Ok(())
     }
@@ -173,9 +185,7 @@ impl Program {
         for i in 0..self.inputs {
             registers.push(c.slice::<T>(i)?[0]);
         }
-        for t in &self.constants {
-            registers.push(t.as_slice::<T>()?[0]);
-        }
+        registers.extend_from_slice(T::constants(self));
         registers.resize(self.registers, T::default());
         for s in &self.steps {
             let mut y = [T::default()];
@@ -252,10 +262,15 @@ fn common_shape(shapes: &[&Shape]) -> Option<Shape> {
 
 /// The types that fused loops compute in.
 trait TileNumber: Element {
+    fn constants(program: &Program) -> &[Self];
     fn apply(tile: Tile, a: &[Self], b: &[Self], out: &mut [Self]);
 }
 
 impl TileNumber for f32 {
+    fn constants(program: &Program) -> &[f32] {
+        &program.singles
+    }
+
     #[inline]
     fn apply(tile: Tile, a: &[f32], b: &[f32], out: &mut [f32]) {
         match tile {
@@ -267,6 +282,10 @@ impl TileNumber for f32 {
 }
 
 impl TileNumber for f64 {
+    fn constants(program: &Program) -> &[f64] {
+        &program.doubles
+    }
+
     #[inline]
     fn apply(tile: Tile, a: &[f64], b: &[f64], out: &mut [f64]) {
         match tile {

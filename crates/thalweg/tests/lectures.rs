@@ -1,0 +1,109 @@
+//! The lectures' programs: the examples say what they should, and mistakes are told where they are made.
+
+use std::process::Command;
+use thalweg::prelude::*;
+
+fn example(name: &str) -> String {
+    let out = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "-p", "thalweg", "--example", name])
+        .output()
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
+    assert!(out.status.success(), "{name}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn hello_prints_the_tensor_then_its_value() {
+    assert_eq!(example("hello"), "Tensor(\"Add:0\", shape=(), dtype=int32)\n8\n");
+}
+
+#[test]
+fn the_useless_part_does_not_run() {
+    let out = example("useless");
+    assert!(
+        out.starts_with("15625, having run Add, Mul, Pow\n") && out.ends_with("Mul_1 ran: false\n"),
+        "{out}"
+    );
+}
+
+#[test]
+fn feeds_may_be_numbers_or_vectors() {
+    assert_eq!(example("feed"), "7.5\n[3. 7.]\n");
+}
+
+#[test]
+fn the_relu_net_runs() {
+    let out = example("relu_net");
+    assert!(out.starts_with("Tensor(\"Relu:0\", shape=(1, 100), dtype=float32)\n"), "{out}");
+    assert_eq!(out.matches("of 100 units active").count(), 3);
+}
+
+#[test]
+fn two_paths_meet() {
+    assert_eq!(example("two_paths"), "d = 3.0, e = 3.0, a = 9.0\n");
+}
+
+#[test]
+fn loops_with_conditions_give_the_same_however_parallel() {
+    let out = example("loops");
+    for line in ["  1 takes 0", "  6 takes 8", " 27 takes 111", " 97 takes 118"] {
+        assert_eq!(out.matches(line).count(), 2, "{out}");
+    }
+}
+
+#[test]
+fn a_wrong_shape_names_the_line_that_made_it() {
+    let g = Scope::new();
+    let (a, b) = (g.constant([[1f32, 2.0, 3.0]]), g.constant([[1f32, 2.0, 3.0, 4.0]]));
+    let line = line!() + 1;
+    let c = g.matmul(&a, &b);
+    let after = &c + 1f32;
+    let e = Session::new(&g).err().unwrap();
+    assert_eq!((e.code(), e.location().unwrap().line()), (Code::InvalidArgument, line));
+    assert!(e.location().unwrap().file().ends_with("lectures.rs"));
+    assert_eq!(after.name(), "<error>");
+    let other = Scope::new();
+    let e = (&other.constant(1) + &other.constant(1f32)).op();
+    assert_eq!(e.name(), "<error>");
+    assert!(other.check().unwrap_err().message().contains("int32"));
+}
+
+#[test]
+fn names_scopes_devices_and_dependencies() {
+    let g = Scope::new();
+    let layer = g.name_scope("layer");
+    let x = layer.constant_named("x", 1f32);
+    let y = g.name_scope("layer").constant_named("x", 2f32);
+    assert_eq!((x.name(), y.name()), ("layer/x:0".to_string(), "layer_1/x:0".to_string()));
+    let ps = g.device("/job:ps").device("/task:1");
+    let w = ps.constant_named("w", 3f32);
+    let def = g.to_graph_def().unwrap();
+    assert_eq!(def.node.iter().find(|n| n.name == "w").unwrap().device, "/job:ps/task:1");
+    let v = g.variable("v", &g.constant(1f32));
+    let twice = g.control_dependencies(&[&v.assign_add(&g.constant(4f32))]);
+    let after = v.read(&twice);
+    let sum = &w + 1f32;
+    let session =
+        Session::with_options(&g, SessionOptions { soft_placement: true, ..Default::default() }).unwrap();
+    let init = g.init();
+    session.run(&init, &[]).unwrap();
+    assert_eq!(session.run(&after, &[]).unwrap().to_scalar::<f32>().unwrap(), 5.0);
+    assert_eq!(session.run(&sum, &[]).unwrap().to_scalar::<f32>().unwrap(), 4.0);
+    // Nodes made after the session was opened are taken in when they are run.
+    let later = &sum * 2f32;
+    assert_eq!(session.run(&later, &[]).unwrap().to_scalar::<f32>().unwrap(), 8.0);
+}
+
+#[test]
+fn gradients_of_a_small_net() {
+    let g = Scope::new();
+    let x = g.placeholder_named("x", DataType::Float, Some(&[-1, 2]));
+    let w = g.variable("w", &g.constant([[1f32], [2.0]]));
+    let loss = g.reduce_sum(&g.square(&g.matmul(&x, &w.value)), &[]);
+    let grads = g.gradients(&[&loss], &[&w.value]).unwrap();
+    let init = g.init();
+    let session = Session::new(&g).unwrap();
+    session.run(&init, &[]).unwrap();
+    let dw = session.run(grads[0].as_ref().unwrap(), &[feed(&x, [[1f32, 1.0]])]).unwrap();
+    assert_eq!(dw.as_slice::<f32>().unwrap(), &[6.0, 6.0]);
+}
