@@ -1,6 +1,6 @@
 //! Many threads run overlapping parts of one session's graph: no update is lost, and every step sees whole values.
 //!
-//! `THALWEG_STRESS_THREADS` and `THALWEG_STRESS_STEPS` make it longer: 64 threads with 20,000 steps each take about a minute.
+//! `THALWEG_STRESS_THREADS` and `THALWEG_STRESS_STEPS` make it longer: 64 threads with 70,000 steps each take about a minute.
 
 mod common;
 
