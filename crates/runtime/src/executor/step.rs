@@ -3,6 +3,7 @@
 use super::RunInput;
 use super::baton::Baton;
 use super::state::{Ready, State};
+use super::straight::settle;
 use crate::plan::{General, GeneralNode, Source};
 use crate::sync::{Condvar, Mutex, lock};
 use smallvec::SmallVec;
@@ -258,12 +259,7 @@ impl GeneralRun {
         let mut call = OpCall::new(&compute.node, &self.input.step, inputs);
         call.frame_iter = frame_iter;
         call.is_dead = ready.dead;
-        for i in 0..call.inputs.len() {
-            let wants_ref = compute.node.inputs.get(i).is_some_and(|p| p.is_ref);
-            if let (Input::Ref(v), false) = (&call.inputs[i], wants_ref) {
-                call.inputs[i] = Input::Owned(v.read().map_err(|e| call.blame(e))?);
-            }
-        }
+        settle(&mut call)?;
         let start = self.input.trace.as_ref().map(|_| Instant::now());
         let result = catch_unwind(AssertUnwindSafe(|| match &compute.run {
             Runnable::Plain(run) => run(&mut call),

@@ -5,18 +5,18 @@ use crate::plan::{Operand, Straight, StraightNode};
 use smallvec::SmallVec;
 use std::time::Instant;
 use thalweg_core::direct::Runnable;
-use thalweg_core::error::{Result, deadline_exceeded, internal};
+use thalweg_core::error::{Error, Result, deadline_exceeded, internal};
 use thalweg_core::kernel::{Input, OpCall, Value};
 use thalweg_core::tensor::Tensor;
 
 /// How many nodes run between two looks at the clock.
 const CHECK_EVERY: usize = 64;
 
-type Slots = SmallVec<[Option<Value>; 4]>;
+type Slots = Vec<Option<Value>>;
 
 impl Straight {
     pub fn run(&self, mut input: RunInput) -> Result<Vec<Tensor>> {
-        let mut slots: Slots = SmallVec::with_capacity(self.slots);
+        let mut slots: Slots = Vec::with_capacity(self.slots);
         slots.resize_with(self.slots, || None);
         for (slot, value) in self.feeds.iter().zip(input.feeds.drain(..)) {
             if let Some(place) = slot.and_then(|s| slots.get_mut(s as usize)) {
@@ -51,21 +51,29 @@ impl Straight {
     fn run_node(&self, node: &StraightNode, slots: &mut Slots, input: &RunInput) -> Result<()> {
         let compute = &node.compute;
         let mut call = OpCall::new(&compute.node, &input.step, SmallVec::new());
-        call.inputs.reserve_exact(node.inputs.len());
-        for (i, operand) in node.inputs.iter().enumerate() {
-            let value = match *operand {
+        if node.inputs.len() > call.inputs.inline_size() {
+            call.inputs.reserve_exact(node.inputs.len());
+        }
+        for operand in &node.inputs {
+            call.inputs.push(match *operand {
                 Operand::Constant(c) => match &self.constants[c as usize] {
                     Value::Tensor(t) => Input::Borrowed(t),
                     Value::Ref(v) => Input::Ref(v.clone()),
                 },
-                Operand::Take(s) => owned(slots[s as usize].take())?,
-                Operand::Keep(s) => owned(slots.get(s as usize).cloned().flatten())?,
-            };
-            call.inputs.push(if node.has_references {
-                settle(value, compute.node.inputs[i].is_ref, &call)?
-            } else {
-                value
+                Operand::Take(s) => match slots[s as usize].take() {
+                    Some(Value::Tensor(t)) => Input::Owned(t),
+                    Some(Value::Ref(v)) => Input::Ref(v),
+                    None => return Err(missing()),
+                },
+                Operand::Keep(s) => match slots.get(s as usize) {
+                    Some(Some(Value::Tensor(t))) => Input::Owned(t.clone()),
+                    Some(Some(Value::Ref(v))) => Input::Ref(v.clone()),
+                    _ => return Err(missing()),
+                },
             });
+        }
+        if node.has_references {
+            settle(&mut call)?;
         }
         let result = match &compute.run {
             Runnable::Plain(run) => run(&mut call),
@@ -99,24 +107,22 @@ impl Straight {
 }
 
 fn taken(value: Option<Value>) -> Result<Tensor> {
-    value.ok_or_else(|| internal("a value is missing"))?.into_tensor()
+    value.ok_or_else(missing)?.into_tensor()
 }
 
-#[inline]
-fn owned<'a>(value: Option<Value>) -> Result<Input<'a>> {
-    match value {
-        Some(Value::Tensor(t)) => Ok(Input::Owned(t)),
-        Some(Value::Ref(v)) => Ok(Input::Ref(v)),
-        None => Err(internal("an input is missing")),
-    }
+fn missing() -> Error {
+    internal("an input is missing")
 }
 
 /// A reference stays one only for ops that ask for it; for others it is read now.
-fn settle<'a>(value: Input<'a>, wants_ref: bool, call: &OpCall<'_>) -> Result<Input<'a>> {
-    match value {
-        Input::Ref(v) if !wants_ref => v.read().map(Input::Owned).map_err(|e| call.blame(e)),
-        other => Ok(other),
+pub fn settle(call: &mut OpCall<'_>) -> Result<()> {
+    for i in 0..call.inputs.len() {
+        let wants_ref = call.node.inputs.get(i).is_some_and(|p| p.is_ref);
+        if let (Input::Ref(v), false) = (&call.inputs[i], wants_ref) {
+            call.inputs[i] = Input::Owned(v.read().map_err(|e| call.blame(e))?);
+        }
     }
+    Ok(())
 }
 
 fn check(input: &RunInput) -> Result<()> {

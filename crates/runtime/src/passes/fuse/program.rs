@@ -20,6 +20,8 @@ const TILE: usize = 512;
 pub struct Program {
     dtype: DataType,
     steps: Vec<Step>,
+    /// Each step's op by itself, for inputs that the fused loop does not handle; apart, to keep the steps close together.
+    alone: Vec<Compute>,
     registers: usize,
     inputs: usize,
     /// One-element constants, in registers after those of the inputs.
@@ -36,8 +38,6 @@ struct Step {
     a: u32,
     b: u32,
     out: u32,
-    /// The op by itself, for inputs that the fused loop does not handle.
-    alone: Compute,
 }
 
 /// Lays registers out: inputs, then constants, then results, whose registers are used again after their last use.
@@ -76,6 +76,7 @@ impl Builder<'_> {
         let mut program = Program {
             dtype,
             steps: Vec::new(),
+            alone: Vec::new(),
             registers: 0,
             inputs: inputs.len(),
             constants,
@@ -131,7 +132,8 @@ impl Program {
             }
             register_of.push(out);
             self.result = out;
-            self.steps.push(Step { tile, a, b, out, alone });
+            self.steps.push(Step { tile, a, b, out });
+            self.alone.push(alone);
         }
         self.registers = next as usize;
     }
@@ -167,32 +169,31 @@ impl Program {
     }
 
     fn run<T: TileNumber>(&self, c: &mut OpCall<'_>) -> Result<()> {
-        let shapes: Vec<&Shape> = (0..self.inputs).map(|i| c.shape(i)).collect::<Result<_>>()?;
-        let Some(shape) = common_shape(&shapes) else { return self.run_alone(c) };
-        if shape.elements() == 1 {
-            let value = self.run_scalar::<T>(c)?;
-            c.set(0, Tensor::full(shape, value)?);
+        if let Some(value) = self.run_scalars::<T>(c) {
+            c.set(0, Tensor::scalar(value));
             return Ok(());
         }
+        let shapes: Vec<&Shape> = (0..self.inputs).map(|i| c.shape(i)).collect::<Result<_>>()?;
+        let Some(shape) = common_shape(&shapes) else { return self.run_alone(c) };
         let inputs: Vec<&[T]> = (0..self.inputs).map(|i| c.slice::<T>(i)).collect::<Result<_>>()?;
         let out = Tensor::build(shape, |out: &mut [T]| self.run_tiles(&inputs, T::constants(self), out))?;
         c.set(0, out);
         Ok(())
     }
 
-    fn run_scalar<T: TileNumber>(&self, c: &OpCall<'_>) -> Result<T> {
+    /// All inputs are scalars: no runs, no shapes.
+    fn run_scalars<T: TileNumber>(&self, c: &OpCall<'_>) -> Option<T> {
         let mut registers = Vec::with_capacity(self.registers);
         for i in 0..self.inputs {
-            registers.push(c.slice::<T>(i)?[0]);
+            registers.push(c.input(i).ok()?.as_scalar::<T>()?);
         }
         registers.extend_from_slice(T::constants(self));
         registers.resize(self.registers, T::default());
         for s in &self.steps {
-            let mut y = [T::default()];
-            T::apply(s.tile, &[registers[s.a as usize]], &[registers[s.b as usize]], &mut y);
-            registers[s.out as usize] = y[0];
+            let (a, b) = (registers[s.a as usize], registers[s.b as usize]);
+            T::apply(s.tile, &[a], &[b], std::slice::from_mut(&mut registers[s.out as usize]));
         }
-        Ok(registers[self.result as usize])
+        registers.get(self.result as usize).copied()
     }
 
     fn run_tiles<T: TileNumber>(&self, inputs: &[&[T]], constants: &[T], out: &mut [T]) {
@@ -238,12 +239,12 @@ impl Program {
             values[self.inputs + i] = Some(t.clone());
         }
         let missing = || internal("a fused value is missing");
-        for s in &self.steps {
+        for (s, alone) in self.steps.iter().zip(&self.alone) {
             let mut args = vec![values[s.a as usize].clone().ok_or_else(missing)?];
-            if s.alone.node.inputs.len() == 2 {
+            if alone.node.inputs.len() == 2 {
                 args.push(values[s.b as usize].clone().ok_or_else(missing)?);
             }
-            let outputs = direct::run(&s.alone.run, &s.alone.node, c.step, args)?;
+            let outputs = direct::run(&alone.run, &alone.node, c.step, args)?;
             let value = outputs.into_iter().next().flatten().ok_or_else(missing)?;
             values[s.out as usize] = Some(value.into_tensor()?);
         }
