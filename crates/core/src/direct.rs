@@ -126,12 +126,13 @@ pub fn run(
         return rx.recv().map_err(|_| internal("kernel never answered"))?.map_err(blame);
     }
     let mut call = OpCall::new(node, step, inputs.into_iter().map(Input::Owned).collect());
-    match runnable {
+    // Folding runs kernels while a plan is made, where nobody else would catch a panic.
+    let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match runnable {
         Runnable::Plain(f) => f(&mut call),
         Runnable::Prepared(k) => k.compute(&mut call),
         Runnable::Async(_) => Ok(()),
-    }
-    .map_err(blame)?;
+    }));
+    ran.unwrap_or_else(|_| Err(internal("the kernel panicked"))).map_err(blame)?;
     Ok(call.outputs)
 }
 

@@ -2,6 +2,7 @@
 
 use crate::plan::work_order;
 use crate::work::{Kind, Work, WorkNode};
+use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::direct::{self, Runnable};
 use thalweg_core::error::Result;
@@ -27,16 +28,21 @@ pub fn read_constants(work: &mut Work) {
 }
 
 pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
+    // Outputs of folded nodes that have several, and the value nodes that stand for them. Uses are changed once, at the end.
+    let mut moved: HashMap<Output, Output> = HashMap::new();
     for id in work_order(work)? {
-        let Some(inputs) = constant_inputs(work, id) else { continue };
+        let Some(inputs) = constant_inputs(work, id, &moved) else { continue };
         let Some(results) = compute(work, work.node(id), step, inputs) else { continue };
-        replace(work, id, results);
+        replace(work, id, results, &mut moved);
+    }
+    if !moved.is_empty() {
+        redirect(work, |o| moved.get(&o).copied().unwrap_or(o));
     }
     Ok(())
 }
 
 /// The values of a foldable node's inputs.
-fn constant_inputs(work: &Work, id: NodeId) -> Option<Vec<Tensor>> {
+fn constant_inputs(work: &Work, id: NodeId, moved: &HashMap<Output, Output>) -> Option<Vec<Tensor>> {
     let node = work.node(id);
     let foldable = matches!(node.kind, Kind::Op) && node.op.class == Class::Plain && !node.op.stateful;
     // A node with control inputs runs when they say, or not at all.
@@ -49,6 +55,7 @@ fn constant_inputs(work: &Work, id: NodeId) -> Option<Vec<Tensor>> {
     }
     node.inputs
         .iter()
+        .map(|o| moved.get(o).unwrap_or(o))
         .map(|o| match &work.node(o.node).kind {
             Kind::Value(t) if work.node(o.node).control.is_empty() => Some(t.clone()),
             _ => None,
@@ -77,7 +84,7 @@ fn compute(
 }
 
 /// The node becomes its value; a node of several outputs gets one value node for each.
-fn replace(work: &mut Work, id: NodeId, mut results: Vec<Tensor>) {
+fn replace(work: &mut Work, id: NodeId, mut results: Vec<Tensor>, moved: &mut HashMap<Output, Output>) {
     if results.len() == 1 {
         let node = &mut work.nodes[id.at()];
         node.kind = Kind::Value(results.remove(0));
@@ -85,15 +92,13 @@ fn replace(work: &mut Work, id: NodeId, mut results: Vec<Tensor>) {
         return;
     }
     let base = work.node(id).clone();
-    let mut moved = Vec::new();
     for (i, t) in results.into_iter().enumerate() {
         let mut node = base.clone();
         node.kind = Kind::Value(t);
         node.inputs.clear();
         node.outputs = smallvec::smallvec![base.outputs[i]];
-        moved.push(work.push(node));
+        moved.insert(id.output(i as u32), work.push(node).output(0));
     }
-    redirect(work, |o| if o.node == id { moved[o.index as usize].output(0) } else { o });
 }
 
 /// Changes every use of an output.
