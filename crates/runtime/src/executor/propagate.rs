@@ -18,10 +18,12 @@ impl State {
             Class::NextIteration => {}
             _ => self.send_outputs(plan, node, outputs, done.dead, (done.frame, done.iteration)),
         }
-        if let Some(iteration) = self.frame(done.frame).and_then(|f| f.iteration(done.iteration)) {
-            iteration.active -= 1;
-        }
-        if done.frame != 0 {
+        let Some(iteration) = self.frame(done.frame).and_then(|f| f.iteration(done.iteration)) else {
+            return;
+        };
+        iteration.active -= 1;
+        // Only an iteration with nothing under way can have ended.
+        if iteration.active == 0 && done.frame != 0 {
             self.clean_up(plan, done.frame);
         }
     }
