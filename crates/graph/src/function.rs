@@ -204,6 +204,16 @@ impl FunctionArg {
     }
 
     fn types(&self, attrs: &Attrs) -> Result<Vec<DataType>> {
+        let by = match &self.dtype {
+            FunctionType::Fixed(_) => None,
+            FunctionType::Attr(a) | FunctionType::List(a) => Some(a),
+        };
+        if let Some(missing) = by.into_iter().chain(&self.number).find(|a| attrs.get(a).is_none()) {
+            return Err(invalid!(
+                "argument '{}' needs attr '{missing}', which the caller does not give",
+                self.name
+            ));
+        }
         let one = match &self.dtype {
             FunctionType::Fixed(t) => *t,
             FunctionType::Attr(a) => attrs.dtype(a)?,

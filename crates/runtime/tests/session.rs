@@ -59,6 +59,20 @@ fn three_plus_five_is_eight_and_a_chain_is_fused() {
 }
 
 #[test]
+fn a_fused_chain_of_nothing_is_nothing() {
+    let mut g = graph();
+    let x = placeholder(&mut g, "x");
+    let y = add(&mut g, "AddV2", "y", vec![x.into(), x.into()], &[]);
+    let z = add(&mut g, "Neg", "z", vec![y.into()], &[]);
+    add(&mut g, "Mul", "w", vec![z.into(), x.into()], &[]);
+    for options in both_ways() {
+        let s = Session::of(&g, options).unwrap();
+        let r = s.run(&[("x:0", Tensor::vector::<f32>(&[]).unwrap())], &["w:0"], &[]).unwrap();
+        assert_eq!(r[0].shape().dims(), &[0]);
+    }
+}
+
+#[test]
 fn any_tensor_can_be_fed_and_placeholders_must_be() {
     let mut g = graph();
     let x = placeholder(&mut g, "x");

@@ -198,6 +198,9 @@ impl Program {
 
     fn run_tiles<T: TileNumber>(&self, inputs: &[&[T]], constants: &[T], out: &mut [T]) {
         let n = out.len();
+        if n == 0 {
+            return;
+        }
         let tile = TILE.min(n);
         let mut registers: Vec<Vec<T>> = vec![Vec::new(); self.registers];
         for (i, input) in inputs.iter().enumerate() {
