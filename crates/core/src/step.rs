@@ -2,12 +2,14 @@
 
 use crate::attr::Func;
 use crate::cancel::Cancellation;
-use crate::error::{Result, unimplemented};
+use crate::error::{Result, deadline_exceeded, unimplemented};
+use crate::kernel::KernelNode;
 use crate::rendezvous::{LocalRendezvous, Rendezvous};
 use crate::resource::ResourceStore;
 use crate::tensor::Tensor;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 use thalweg_math::pool::Pool;
 
 pub struct DeviceContext {
@@ -27,6 +29,11 @@ pub trait FunctionRunner: Send + Sync {
     fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults);
 }
 
+/// Told of every node that ran, when a step is traced.
+pub trait Trace: Send + Sync {
+    fn ran(&self, node: &KernelNode, start: Instant, end: Instant);
+}
+
 pub type OnResults = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
 
 pub struct StepContext {
@@ -35,6 +42,9 @@ pub struct StepContext {
     pub cancel: Arc<Cancellation>,
     pub rendezvous: Arc<dyn Rendezvous>,
     pub functions: Option<Arc<dyn FunctionRunner>>,
+    /// When the step must have ended.
+    pub deadline: Option<Instant>,
+    pub trace: Option<Arc<dyn Trace>>,
     /// What lives as long as the step: tensor arrays, stacks. Made on first use.
     scratch: OnceLock<ResourceStore>,
     names: AtomicU64,
@@ -48,8 +58,23 @@ impl StepContext {
             cancel: Arc::default(),
             rendezvous: Arc::new(LocalRendezvous::default()),
             functions: None,
+            deadline: None,
+            trace: None,
             scratch: OnceLock::new(),
             names: AtomicU64::new(0),
+        }
+    }
+
+    /// An error once the step has been cancelled or its time is up. What runs for long looks here now and then.
+    pub fn check(&self) -> Result<()> {
+        if let Some(reason) = self.cancel.reason() {
+            return Err(reason);
+        }
+        match self.deadline {
+            Some(d) if Instant::now() >= d => {
+                Err(deadline_exceeded("the step did not end within its time limit"))
+            }
+            _ => Ok(()),
         }
     }
 

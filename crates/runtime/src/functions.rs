@@ -54,7 +54,7 @@ impl Functions {
         if self.optimise {
             passes::optimise(&mut work, step)?;
         }
-        let plan = Arc::new(Plan::compile(&work, &step.device.name, &self.kernels)?);
+        let plan = Arc::new(Plan::compile(work, &step.device.name, &self.kernels, self.optimise)?);
         let compiled = Arc::new(Compiled { plan, args: feeds.len() });
         let mut plans = lock(&self.plans);
         if plans.len() >= MAX_PLANS {
@@ -79,7 +79,7 @@ impl FunctionRunner for Functions {
             }
             Err(e) => return done(Err(e)),
         };
-        let input = RunInput { feeds: args, step: step.clone(), deadline: None, trace: None };
+        let input = RunInput { feeds: args, step: step.clone() };
         Run::start(compiled.plan.clone(), input, done);
     }
 }

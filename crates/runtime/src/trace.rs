@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use thalweg_core::kernel::KernelNode;
 use thalweg_core::resource::lock;
+use thalweg_core::step::Trace;
 
 /// One execution of a node.
 #[derive(Clone, Debug)]
@@ -37,7 +38,13 @@ impl Tracer {
         Tracer { began: Instant::now(), start_micros: now.as_micros() as u64, nodes: Mutex::default() }
     }
 
-    pub fn record(&self, node: &KernelNode, start: Instant, end: Instant) {
+    pub fn timings(&self) -> StepTimings {
+        StepTimings { start_micros: self.start_micros, nodes: lock(&self.nodes).clone() }
+    }
+}
+
+impl Trace for Tracer {
+    fn ran(&self, node: &KernelNode, start: Instant, end: Instant) {
         let nanos = |t: Instant| t.saturating_duration_since(self.began).as_nanos() as u64;
         lock(&self.nodes).push(NodeTiming {
             device: node.device.clone(),
@@ -47,10 +54,6 @@ impl Tracer {
             end_nanos: nanos(end),
             thread: thread_number(),
         });
-    }
-
-    pub fn timings(&self) -> StepTimings {
-        StepTimings { start_micros: self.start_micros, nodes: lock(&self.nodes).clone() }
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Kind {
     Value(Tensor),
     /// Several elementwise ops in one loop.
     Fused(Arc<crate::passes::fuse::Program>),
+    /// A whole while loop.
+    Loop(Arc<crate::plan::LoopProgram>),
 }
 
 #[derive(Clone)]

@@ -5,6 +5,7 @@
 
 mod baton;
 mod call;
+pub(crate) mod loops;
 pub(crate) mod pass;
 mod propagate;
 mod state;
@@ -14,9 +15,7 @@ mod straight;
 pub use call::Run;
 pub use step::GeneralRun;
 
-use crate::trace::Tracer;
 use std::sync::Arc;
-use std::time::Instant;
 use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
 
@@ -24,6 +23,4 @@ use thalweg_core::tensor::Tensor;
 pub struct RunInput {
     pub feeds: Vec<Tensor>,
     pub step: Arc<StepContext>,
-    pub deadline: Option<Instant>,
-    pub trace: Option<Arc<Tracer>>,
 }

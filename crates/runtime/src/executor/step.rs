@@ -46,7 +46,7 @@ impl GeneralRun {
     /// Runs on the calling thread, which waits for the end.
     pub fn wait(plan: Arc<General>, input: RunInput) -> Result<Vec<Tensor>> {
         let result = Arc::new(Mutex::new(None));
-        let deadline = input.deadline;
+        let deadline = input.step.deadline;
         let place = result.clone();
         let finish: OnFinish = Box::new(move |r| *lock(&place) = Some(r));
         let run = GeneralRun::new(plan, input, finish, Some(Caller::default()));
@@ -127,7 +127,7 @@ impl GeneralRun {
             }
             if countdown == 0 {
                 countdown = CHECK_EVERY;
-                if let Err(e) = self.check() {
+                if let Err(e) = self.input.step.check() {
                     return self.fail(state, e);
                 }
             }
@@ -147,7 +147,7 @@ impl GeneralRun {
         if ready.dead && !node.transfers {
             return Ok(true);
         }
-        if let (Some(pass), None) = (node.pass, &self.input.trace) {
+        if let (Some(pass), None) = (node.pass, &self.input.step.trace) {
             let passed = state.pass(&self.plan, pass, ready, |s| self.fixed(s), outputs);
             return passed.map(|()| true).map_err(|e| blame(node, e));
         }
@@ -260,14 +260,14 @@ impl GeneralRun {
         call.frame_iter = frame_iter;
         call.is_dead = ready.dead;
         settle(&mut call)?;
-        let start = self.input.trace.as_ref().map(|_| Instant::now());
+        let start = self.input.step.trace.as_ref().map(|_| Instant::now());
         let result = catch_unwind(AssertUnwindSafe(|| match &compute.run {
             Runnable::Plain(run) => run(&mut call),
             Runnable::Prepared(kernel) => kernel.compute(&mut call),
             Runnable::Async(_) => Err(internal("a kernel that waits was run in place")),
         }));
-        if let (Some(trace), Some(start)) = (&self.input.trace, start) {
-            trace.record(&compute.node, start, Instant::now());
+        if let (Some(trace), Some(start)) = (&self.input.step.trace, start) {
+            trace.ran(&compute.node, start, Instant::now());
         }
         match result {
             Ok(Ok(())) => Ok(call.outputs),
@@ -279,8 +279,8 @@ impl GeneralRun {
     /// An async kernel has its answer.
     fn answered(self: &Arc<Self>, ready: Ready, result: Result<Outputs>, started: Instant) {
         let node = &self.plan.nodes[ready.node as usize];
-        if let (Some(trace), Some(compute)) = (&self.input.trace, &node.compute) {
-            trace.record(&compute.node, started, Instant::now());
+        if let (Some(trace), Some(compute)) = (&self.input.step.trace, &node.compute) {
+            trace.ran(&compute.node, started, Instant::now());
         }
         let result = result.map_err(|e| blame(node, e));
         self.baton.post(Completion { ready, result });
@@ -311,18 +311,6 @@ impl GeneralRun {
             state.error = Some(e.clone());
             self.input.step.rendezvous.abort(e.clone());
             self.input.step.cancel.cancel(e.derived());
-        }
-    }
-
-    fn check(&self) -> Result<()> {
-        if let Some(reason) = self.input.step.cancel.reason() {
-            return Err(reason);
-        }
-        match self.input.deadline {
-            Some(d) if Instant::now() >= d => {
-                Err(deadline_exceeded("the step did not end within its time limit"))
-            }
-            _ => Ok(()),
         }
     }
 

@@ -3,10 +3,12 @@
 use super::RunInput;
 use crate::plan::{Operand, Straight, StraightNode};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use std::time::Instant;
 use thalweg_core::direct::Runnable;
-use thalweg_core::error::{Error, Result, deadline_exceeded, internal};
+use thalweg_core::error::{Error, Result, internal};
 use thalweg_core::kernel::{Input, OpCall, Value};
+use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
 
 /// How many nodes run between two looks at the clock.
@@ -23,75 +25,11 @@ impl Straight {
                 *place = Some(Value::Tensor(value));
             }
         }
-        if input.trace.is_some() {
-            return self.run_traced(slots, &input);
-        }
         for chunk in self.nodes.chunks(CHECK_EVERY) {
-            check(&input)?;
-            for node in chunk {
-                self.run_node(node, &mut slots, &input)?;
-            }
+            input.step.check()?;
+            run_nodes(chunk, &self.constants, &mut slots, &input.step)?;
         }
         self.results(&mut slots)
-    }
-
-    fn run_traced(&self, mut slots: Slots, input: &RunInput) -> Result<Vec<Tensor>> {
-        for node in &self.nodes {
-            check(input)?;
-            let start = Instant::now();
-            self.run_node(node, &mut slots, input)?;
-            if let Some(trace) = &input.trace {
-                trace.record(&node.compute.node, start, Instant::now());
-            }
-        }
-        self.results(&mut slots)
-    }
-
-    #[inline]
-    fn run_node(&self, node: &StraightNode, slots: &mut Slots, input: &RunInput) -> Result<()> {
-        let compute = &node.compute;
-        let mut call = OpCall::new(&compute.node, &input.step, SmallVec::new());
-        if node.inputs.len() > call.inputs.inline_size() {
-            call.inputs.reserve_exact(node.inputs.len());
-        }
-        for operand in &node.inputs {
-            call.inputs.push(match *operand {
-                Operand::Constant(c) => match &self.constants[c as usize] {
-                    Value::Tensor(t) => Input::Borrowed(t),
-                    Value::Ref(v) => Input::Ref(v.clone()),
-                },
-                Operand::Take(s) => match slots[s as usize].take() {
-                    Some(Value::Tensor(t)) => Input::Owned(t),
-                    Some(Value::Ref(v)) => Input::Ref(v),
-                    None => return Err(missing()),
-                },
-                Operand::Keep(s) => match slots.get(s as usize) {
-                    Some(Some(Value::Tensor(t))) => Input::Owned(t.clone()),
-                    Some(Some(Value::Ref(v))) => Input::Ref(v.clone()),
-                    _ => return Err(missing()),
-                },
-            });
-        }
-        if node.has_references {
-            settle(&mut call)?;
-        }
-        let result = match &compute.run {
-            Runnable::Plain(run) => run(&mut call),
-            Runnable::Prepared(kernel) => kernel.compute(&mut call),
-            Runnable::Async(_) => Err(internal("a kernel that waits in a straight plan")),
-        };
-        if let Err(e) = result {
-            return Err(call.blame(e));
-        }
-        if call.outputs.len() < node.outputs.len() {
-            return Err(call.blame(internal("did not set all its outputs")));
-        }
-        for (slot, value) in node.outputs.iter().zip(call.outputs.iter_mut()) {
-            if let Some(place) = slots.get_mut(*slot as usize) {
-                *place = value.take();
-            }
-        }
-        Ok(())
     }
 
     fn results(&self, slots: &mut Slots) -> Result<Vec<Tensor>> {
@@ -104,6 +42,77 @@ impl Straight {
             })
             .collect()
     }
+}
+
+/// Runs nodes one after the other, and tells the tracer of each if there is one.
+#[inline]
+pub fn run_nodes(
+    nodes: &[StraightNode],
+    constants: &[Value],
+    slots: &mut [Option<Value>],
+    step: &Arc<StepContext>,
+) -> Result<()> {
+    if let Some(trace) = &step.trace {
+        for node in nodes {
+            let start = Instant::now();
+            run_node(node, constants, slots, step)?;
+            trace.ran(&node.compute.node, start, Instant::now());
+        }
+        return Ok(());
+    }
+    nodes.iter().try_for_each(|node| run_node(node, constants, slots, step))
+}
+
+#[inline]
+fn run_node(
+    node: &StraightNode,
+    constants: &[Value],
+    slots: &mut [Option<Value>],
+    step: &Arc<StepContext>,
+) -> Result<()> {
+    let compute = &node.compute;
+    let mut call = OpCall::new(&compute.node, step, SmallVec::new());
+    if node.inputs.len() > call.inputs.inline_size() {
+        call.inputs.reserve_exact(node.inputs.len());
+    }
+    for operand in &node.inputs {
+        call.inputs.push(match *operand {
+            Operand::Constant(c) => match &constants[c as usize] {
+                Value::Tensor(t) => Input::Borrowed(t),
+                Value::Ref(v) => Input::Ref(v.clone()),
+            },
+            Operand::Take(s) => match slots[s as usize].take() {
+                Some(Value::Tensor(t)) => Input::Owned(t),
+                Some(Value::Ref(v)) => Input::Ref(v),
+                None => return Err(missing()),
+            },
+            Operand::Keep(s) => match slots.get(s as usize) {
+                Some(Some(Value::Tensor(t))) => Input::Owned(t.clone()),
+                Some(Some(Value::Ref(v))) => Input::Ref(v.clone()),
+                _ => return Err(missing()),
+            },
+        });
+    }
+    if node.has_references {
+        settle(&mut call)?;
+    }
+    let result = match &compute.run {
+        Runnable::Plain(run) => run(&mut call),
+        Runnable::Prepared(kernel) => kernel.compute(&mut call),
+        Runnable::Async(_) => Err(internal("a kernel that waits in a straight plan")),
+    };
+    if let Err(e) = result {
+        return Err(call.blame(e));
+    }
+    if call.outputs.len() < node.outputs.len() {
+        return Err(call.blame(internal("did not set all its outputs")));
+    }
+    for (slot, value) in node.outputs.iter().zip(call.outputs.iter_mut()) {
+        if let Some(place) = slots.get_mut(*slot as usize) {
+            *place = value.take();
+        }
+    }
+    Ok(())
 }
 
 fn taken(value: Option<Value>) -> Result<Tensor> {
@@ -123,16 +132,4 @@ pub fn settle(call: &mut OpCall<'_>) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn check(input: &RunInput) -> Result<()> {
-    if let Some(reason) = input.step.cancel.reason() {
-        return Err(reason);
-    }
-    match input.deadline {
-        Some(d) if Instant::now() >= d => {
-            Err(deadline_exceeded("the step did not end within its time limit"))
-        }
-        _ => Ok(()),
-    }
 }

@@ -21,7 +21,8 @@ impl KernelCache {
         for id in order {
             let node = work.node(*id);
             computes[id.at()] = match &node.kind {
-                Kind::Feed(_) | Kind::Value(_) => None,
+                // Loops get theirs when they are made, which is later.
+                Kind::Feed(_) | Kind::Value(_) | Kind::Loop(_) => None,
                 Kind::Fused(program) => Some(program.compute(node)),
                 Kind::Op => Some(
                     self.get(&work.registry, node, &device)

@@ -3,11 +3,14 @@
 mod frames;
 mod general;
 mod kernels;
+mod loop_program;
+mod loops;
 mod order;
 mod straight;
 
 pub use general::{CONTROL, Edge, EnterInfo, FETCH, General, GeneralNode, Source, StaticFrame};
 pub use kernels::KernelCache;
+pub use loop_program::LoopProgram;
 pub use order::work_order;
 pub use straight::{Operand, Straight, StraightNode};
 
@@ -32,14 +35,18 @@ pub struct Compute {
 }
 
 impl Plan {
-    pub fn compile(work: &Work, device: &str, kernels: &KernelCache) -> Result<Plan> {
-        let order = work_order(work)?;
-        let computes = kernels.for_nodes(work, &order, device)?;
+    /// `optimise`: loops may become programs.
+    pub fn compile(mut work: Work, device: &str, kernels: &KernelCache, optimise: bool) -> Result<Plan> {
+        let mut order = work_order(&work)?;
+        let mut computes = kernels.for_nodes(&work, &order, device)?;
+        if work.has_control_flow && optimise {
+            loops::compile_loops(&mut work, &mut order, &mut computes, device)?;
+        }
         let waits = computes.iter().flatten().any(|c| matches!(c.run, Runnable::Async(_)));
         if work.has_control_flow || waits {
-            return Ok(Plan::General(Arc::new(General::compile(work, &order, computes)?)));
+            return Ok(Plan::General(Arc::new(General::compile(&work, &order, computes)?)));
         }
-        Ok(Plan::Straight(Straight::compile(work, &order, computes)))
+        Ok(Plan::Straight(Straight::compile(&work, &order, computes)))
     }
 
     /// Nodes that a run executes at most (loops aside), for tests and statistics.

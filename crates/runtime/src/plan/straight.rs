@@ -137,20 +137,20 @@ fn operand(
 }
 
 #[derive(Default)]
-struct Slots {
+pub struct Slots {
     free: Vec<u32>,
-    count: u32,
+    pub count: u32,
 }
 
 impl Slots {
-    fn take(&mut self) -> u32 {
+    pub fn take(&mut self) -> u32 {
         self.free.pop().unwrap_or_else(|| {
             self.count += 1;
             self.count - 1
         })
     }
 
-    fn give_back(&mut self, slot: u32) {
+    pub fn give_back(&mut self, slot: u32) {
         self.free.push(slot);
     }
 }

@@ -123,7 +123,7 @@ impl Inner {
         let mut parts = Vec::new();
         for part in partition(work, &self.devices)? {
             let device = &self.devices[part.device as usize];
-            let plan = Plan::compile(&part.work, device.name(), &self.kernels)?;
+            let plan = Plan::compile(part.work, device.name(), &self.kernels, self.options.optimise)?;
             parts.push(CompiledPart { device: part.device, plan: Arc::new(plan), fetches: part.fetches });
         }
         let feeds = signature.feeds.iter().map(|o| feed_info(graph, *o)).collect();

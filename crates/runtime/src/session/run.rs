@@ -12,7 +12,7 @@ use thalweg_core::error::{Error, Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::LocalRendezvous;
 use thalweg_core::resource::lock;
-use thalweg_core::step::StepContext;
+use thalweg_core::step::{StepContext, Trace};
 use thalweg_core::tensor::Tensor;
 
 impl Session {
@@ -105,14 +105,18 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        let [part] = self.compiled.parts.as_slice() else { return self.run_parts(feeds) };
-        let mut step =
-            StepContext::new(self.step_id, self.inner.devices[part.device as usize].context.clone());
+    fn context(&self, device: u16) -> StepContext {
+        let mut step = StepContext::new(self.step_id, self.inner.devices[device as usize].context.clone());
         step.cancel = self.cancel.clone();
         step.functions = Some(self.compiled.functions.clone());
-        let input =
-            RunInput { feeds, step: Arc::new(step), deadline: self.deadline, trace: self.trace.clone() };
+        step.deadline = self.deadline;
+        step.trace = self.trace.clone().map(|t| t as Arc<dyn Trace>);
+        step
+    }
+
+    fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        let [part] = self.compiled.parts.as_slice() else { return self.run_parts(feeds) };
+        let input = RunInput { feeds, step: Arc::new(self.context(part.device)) };
         Run::wait(&part.plan, input)
     }
 
@@ -121,17 +125,9 @@ impl Step<'_> {
         let Some((first, others)) = self.compiled.parts.split_first() else { return Ok(Vec::new()) };
         let rendezvous = Arc::new(LocalRendezvous::default());
         let input = |device: u16| {
-            let mut step =
-                StepContext::new(self.step_id, self.inner.devices[device as usize].context.clone());
-            step.cancel = self.cancel.clone();
-            step.functions = Some(self.compiled.functions.clone());
+            let mut step = self.context(device);
             step.rendezvous = rendezvous.clone();
-            RunInput {
-                feeds: feeds.clone(),
-                step: Arc::new(step),
-                deadline: self.deadline,
-                trace: self.trace.clone(),
-            }
+            RunInput { feeds: feeds.clone(), step: Arc::new(step) }
         };
         let (tx, rx) = mpsc::channel();
         for (i, part) in others.iter().enumerate() {

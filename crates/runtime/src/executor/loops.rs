@@ -1,0 +1,142 @@
+//! Running a loop that has become a program: round after round on one thread.
+
+use super::step::panicked;
+use super::straight::run_nodes;
+use crate::plan::{LoopProgram, Operand};
+use smallvec::SmallVec;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use thalweg_core::error::{Result, internal};
+use thalweg_core::invalid;
+use thalweg_core::kernel::{AsyncCall, AsyncKernel, Done, Input, Kernel, OpCall, Outputs, Value};
+use thalweg_core::step::StepContext;
+
+/// Nodes run between two looks at the clock and the cancellation.
+const CHECK_EVERY: usize = 64;
+
+/// How long a loop that others may have to act for runs before they get a turn.
+const SLICE: Duration = Duration::from_millis(2);
+
+/// A loop without effects runs to its end at once.
+pub struct LoopKernel(pub Arc<LoopProgram>);
+
+impl Kernel for LoopKernel {
+    fn compute(&self, c: &mut OpCall<'_>) -> Result<()> {
+        let mut slots = Vec::with_capacity(self.0.slots);
+        for input in c.inputs.drain(..) {
+            slots.push(Some(Value::Tensor(match input {
+                Input::Owned(t) => t,
+                Input::Borrowed(t) => t.clone(),
+                Input::Ref(v) => v.read()?,
+            })));
+        }
+        let mut rounds = Rounds::new(self.0.clone(), slots, c.step.clone());
+        rounds.run(None)?;
+        c.outputs = rounds.results()?;
+        Ok(())
+    }
+}
+
+/// A loop with effects may wait for what other nodes of the step do: it runs a while, then lets them have the thread.
+pub struct SlicedLoop(pub Arc<LoopProgram>);
+
+impl AsyncKernel for SlicedLoop {
+    fn start(&self, call: AsyncCall, done: Done) {
+        let read = |v: Value| v.into_tensor().map(|t| Some(Value::Tensor(t)));
+        match call.inputs.into_iter().map(read).collect::<Result<Vec<_>>>() {
+            Ok(slots) => slice(Rounds::new(self.0.clone(), slots, call.step), done),
+            Err(e) => done(Err(e)),
+        }
+    }
+}
+
+fn slice(mut rounds: Rounds, done: Done) {
+    let until = Instant::now().checked_add(SLICE);
+    let ran = catch_unwind(AssertUnwindSafe(|| rounds.run(until)));
+    match ran.unwrap_or_else(|panic| Err(panicked(&*panic))) {
+        Ok(true) => done(rounds.results()),
+        Ok(false) => {
+            let pool = rounds.step.device.pool.clone();
+            pool.spawn(Box::new(move || slice(rounds, done)));
+        }
+        Err(e) => done(Err(e)),
+    }
+}
+
+struct Rounds {
+    program: Arc<LoopProgram>,
+    slots: Vec<Option<Value>>,
+    step: Arc<StepContext>,
+    /// Nodes to run before the next look at the clock.
+    left: usize,
+}
+
+impl Rounds {
+    fn new(program: Arc<LoopProgram>, mut slots: Vec<Option<Value>>, step: Arc<StepContext>) -> Self {
+        slots.resize_with(program.slots, || None);
+        Rounds { program, slots, step, left: 0 }
+    }
+
+    /// Runs rounds until the condition is false: true. False: the time was up before.
+    fn run(&mut self, until: Option<Instant>) -> Result<bool> {
+        let program = self.program.clone();
+        let work = program.always.len() + program.body.len() + 1;
+        loop {
+            if self.left < work {
+                self.left = CHECK_EVERY + work;
+                self.step.check()?;
+                if until.is_some_and(|t| Instant::now() >= t) {
+                    return Ok(false);
+                }
+            }
+            self.left -= work;
+            run_nodes(&program.always, &program.constants, &mut self.slots, &self.step)?;
+            if !self.condition()? {
+                return Ok(true);
+            }
+            run_nodes(&program.body, &program.constants, &mut self.slots, &self.step)?;
+            self.carry_over()?;
+        }
+    }
+
+    fn condition(&mut self) -> Result<bool> {
+        match read(&self.program.constants, &mut self.slots, self.program.condition)? {
+            Value::Tensor(t) if t.shape().is_scalar() => t.to_scalar::<bool>(),
+            Value::Tensor(t) => {
+                Err(invalid!("the condition of a loop must be a scalar, got shape {}", t.shape()))
+            }
+            Value::Ref(_) => Err(internal("the condition of a loop is a reference")),
+        }
+    }
+
+    /// All values for the next round are read before the first is written: they may change places.
+    fn carry_over(&mut self) -> Result<()> {
+        let program = &self.program;
+        let mut values: SmallVec<[Value; 4]> = SmallVec::new();
+        for (from, _) in &program.moves {
+            values.push(read(&program.constants, &mut self.slots, *from)?);
+        }
+        for ((_, to), value) in program.moves.iter().zip(values) {
+            if let Some(slot) = self.slots.get_mut(*to as usize) {
+                *slot = Some(value);
+            }
+        }
+        Ok(())
+    }
+
+    fn results(mut self) -> Result<Outputs> {
+        let program = self.program.clone();
+        let read = |exit: &Operand| read(&program.constants, &mut self.slots, *exit).map(Some);
+        program.exits.iter().map(read).collect()
+    }
+}
+
+fn read(constants: &[Value], slots: &mut [Option<Value>], from: Operand) -> Result<Value> {
+    match from {
+        Operand::Constant(c) => constants.get(c as usize).cloned(),
+        Operand::Keep(s) => slots.get(s as usize).cloned().flatten(),
+        Operand::Take(s) => slots.get_mut(s as usize).and_then(Option::take),
+    }
+    .ok_or_else(|| internal("a value of a loop is missing"))
+}

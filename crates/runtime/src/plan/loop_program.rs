@@ -1,0 +1,271 @@
+//! `LoopProgram`: a while loop as two lists of nodes over numbered slots. Carried values keep their slots from round to
+//! round; a value for the next round is written straight into its slot where nothing reads the old one any more.
+
+use super::Compute;
+use super::loops::Shape;
+use super::straight::{NOWHERE, Operand, Slots, StraightNode};
+use crate::executor::loops::{LoopKernel, SlicedLoop};
+use crate::work::{Kind, Work, WorkNode};
+use smallvec::SmallVec;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use thalweg_core::direct::Runnable;
+use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::kernel::{KernelNode, Value};
+
+pub struct LoopProgram {
+    pub constants: Vec<Value>,
+    pub slots: usize,
+    /// Run in every round, the last included.
+    pub always: Vec<StraightNode>,
+    /// Whether there is another round.
+    pub condition: Operand,
+    pub body: Vec<StraightNode>,
+    /// Values for the next round that are not in their slots yet: from where to which slot.
+    pub moves: Vec<(Operand, u32)>,
+    pub exits: Vec<Operand>,
+}
+
+impl LoopProgram {
+    /// The loop's inputs come in slots 0, 1, ..: first the carried values, then those that stay.
+    pub fn compile(work: &Work, shape: &Shape, computes: &[Option<Compute>]) -> LoopProgram {
+        let mut builder = Builder::new(work, shape);
+        let always = builder.nodes(&shape.always, computes, When::Always);
+        let condition = builder.operand(shape.condition, When::Always);
+        let exits = shape.exits.iter().map(|e| builder.exit(*e)).collect();
+        let body = builder.nodes(&shape.body, computes, When::Body);
+        let moves = builder.moves();
+        LoopProgram {
+            constants: builder.constants,
+            slots: builder.slots.count as usize,
+            always,
+            condition,
+            body,
+            moves,
+            exits,
+        }
+    }
+
+    /// The kernel of the node that stands for the loop. A loop that looks at what others may change gives them their turn.
+    pub fn compute(self: &Arc<Self>, node: &WorkNode, device: &str, stateful: bool) -> Compute {
+        let kernel_node = KernelNode {
+            name: node.name.clone(),
+            op: node.op.name,
+            attrs: node.attrs.clone(),
+            inputs: Vec::new(),
+            outputs: node.outputs.to_vec(),
+            args: Vec::new(),
+            device: device.into(),
+            location: node.location,
+        };
+        let run = match stateful {
+            true => Runnable::Async(Arc::new(SlicedLoop(self.clone()))),
+            false => Runnable::Prepared(Arc::new(LoopKernel(self.clone()))),
+        };
+        Compute { run, node: Arc::new(kernel_node) }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    Body,
+}
+
+/// How often a value is read in each part.
+#[derive(Clone, Copy, Default)]
+struct Uses {
+    always: u32,
+    body: u32,
+    exits: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Constant(u32),
+    Slot(u32),
+    /// A slot that no other value gets: carried values and those that stay.
+    Own(u32),
+}
+
+struct Builder<'a> {
+    work: &'a Work,
+    shape: &'a Shape,
+    constants: Vec<Value>,
+    slots: Slots,
+    places: HashMap<Output, Place>,
+    uses: HashMap<Output, Uses>,
+    /// Values never taken out of their slots: they are needed in the next round as they are.
+    stays: HashSet<Output>,
+    /// The carried values, by slot, that a value is the next of.
+    next_of: HashMap<Output, Vec<u32>>,
+    /// Carried values whose next value a node writes in place.
+    in_place: Vec<bool>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(work: &'a Work, shape: &'a Shape) -> Self {
+        let mut b = Builder {
+            work,
+            shape,
+            constants: Vec::new(),
+            slots: Slots::default(),
+            places: HashMap::new(),
+            uses: HashMap::new(),
+            stays: HashSet::new(),
+            next_of: HashMap::new(),
+            in_place: vec![false; shape.variables.len()],
+        };
+        for v in &shape.variables {
+            let slot = b.slots.take();
+            b.places.insert(v.merge.output(0), Place::Own(slot));
+            match shape.root(v.next) {
+                next if next == v.merge.output(0) => drop(b.stays.insert(next)),
+                next => b.next_of.entry(next).or_default().push(slot),
+            }
+        }
+        for (inside, _) in &shape.invariants {
+            let slot = b.slots.take();
+            b.places.insert(*inside, Place::Own(slot));
+            b.stays.insert(*inside);
+        }
+        b.count_uses();
+        b
+    }
+
+    fn count_uses(&mut self) {
+        let (work, shape) = (self.work, self.shape);
+        for id in &shape.always {
+            work.node(*id).inputs.iter().for_each(|o| self.used(*o).always += 1);
+        }
+        self.used(shape.condition).always += 1;
+        for id in &shape.body {
+            work.node(*id).inputs.iter().for_each(|o| self.used(*o).body += 1);
+        }
+        for v in &shape.variables {
+            if self.shape.root(v.next) != v.merge.output(0) {
+                self.used(v.next).body += 1;
+            }
+        }
+        for exit in &shape.exits {
+            work.node(*exit).inputs.iter().for_each(|o| self.used(*o).exits += 1);
+        }
+    }
+
+    fn used(&mut self, o: Output) -> &mut Uses {
+        let root = self.shape.root(o);
+        self.uses.entry(root).or_default()
+    }
+
+    fn nodes(&mut self, ids: &[NodeId], computes: &[Option<Compute>], when: When) -> Vec<StraightNode> {
+        let mut nodes = Vec::with_capacity(ids.len());
+        for id in ids {
+            let node = self.work.node(*id);
+            let Some(compute) = self.kernel(node, computes.get(id.at()).and_then(Option::as_ref)) else {
+                continue;
+            };
+            let inputs = node.inputs.iter().map(|o| self.operand(*o, when)).collect();
+            let outputs: SmallVec<[u32; 2]> =
+                (0..node.outputs.len() as u32).map(|i| self.output(id.output(i), when)).collect();
+            nodes.push(StraightNode { compute, inputs, outputs, has_references: false });
+        }
+        nodes
+    }
+
+    /// A loop inside this one runs from start to end within its round.
+    fn kernel(&self, node: &WorkNode, compute: Option<&Compute>) -> Option<Compute> {
+        let compute = compute?;
+        Some(match &node.kind {
+            Kind::Loop(program) => Compute {
+                run: Runnable::Prepared(Arc::new(LoopKernel(program.clone()))),
+                node: compute.node.clone(),
+            },
+            _ => compute.clone(),
+        })
+    }
+
+    /// How a node of this part reads a value; at the last reading its slot is given up.
+    fn operand(&mut self, o: Output, when: When) -> Operand {
+        let root = self.shape.root(o);
+        let stays = self.stays.contains(&root);
+        let Some(place) = self.place(root) else { return Operand::Keep(NOWHERE) };
+        let uses = self.uses.entry(root).or_default();
+        let last = match when {
+            When::Always => {
+                uses.always = uses.always.saturating_sub(1);
+                uses.always == 0 && uses.body == 0 && uses.exits == 0
+            }
+            When::Body => {
+                uses.body = uses.body.saturating_sub(1);
+                uses.body == 0
+            }
+        };
+        match place {
+            Place::Constant(c) => Operand::Constant(c),
+            Place::Slot(s) if last => {
+                self.slots.give_back(s);
+                Operand::Take(s)
+            }
+            Place::Own(s) if last && !stays => Operand::Take(s),
+            Place::Slot(s) | Place::Own(s) => Operand::Keep(s),
+        }
+    }
+
+    fn place(&mut self, root: Output) -> Option<Place> {
+        if let Some(place) = self.places.get(&root) {
+            return Some(*place);
+        }
+        let Kind::Value(t) = &self.work.node(root.node).kind else { return None };
+        self.constants.push(Value::Tensor(t.clone()));
+        let place = Place::Constant(self.constants.len() as u32 - 1);
+        self.places.insert(root, place);
+        Some(place)
+    }
+
+    fn output(&mut self, o: Output, when: When) -> u32 {
+        let Some(uses) = self.uses.get(&o).copied() else { return NOWHERE };
+        if when == When::Body
+            && let Some(slot) = self.slot_of_next(o, uses)
+        {
+            return slot;
+        }
+        let slot = self.slots.take();
+        self.places.insert(o, Place::Slot(slot));
+        slot
+    }
+
+    /// The slot of the carried value that `o` is the next of, if nothing needs the old value after this node.
+    fn slot_of_next(&mut self, o: Output, uses: Uses) -> Option<u32> {
+        let [slot] = self.next_of.get(&o)?.as_slice() else { return None };
+        let variable = self.shape.variables.get(*slot as usize)?;
+        // What is left of the old value's uses; those of the condition and the exits come before the body.
+        let still_used = self.uses.get(&variable.merge.output(0)).is_some_and(|u| u.body > 0);
+        if uses.body != 1 || still_used {
+            return None;
+        }
+        self.in_place[*slot as usize] = true;
+        Some(*slot)
+    }
+
+    fn moves(&mut self) -> Vec<(Operand, u32)> {
+        let mut moves = Vec::new();
+        for (i, v) in self.shape.variables.iter().enumerate() {
+            if self.in_place[i] || self.shape.root(v.next) == v.merge.output(0) {
+                continue;
+            }
+            let from = self.operand(v.next, When::Body);
+            moves.push((from, i as u32));
+        }
+        moves
+    }
+
+    fn exit(&mut self, exit: NodeId) -> Operand {
+        let Some(o) = self.work.node(exit).inputs.first() else { return Operand::Keep(NOWHERE) };
+        let root = self.shape.root(*o);
+        match self.place(root) {
+            Some(Place::Constant(c)) => Operand::Constant(c),
+            Some(Place::Slot(s) | Place::Own(s)) => Operand::Keep(s),
+            None => Operand::Keep(NOWHERE),
+        }
+    }
+}
