@@ -44,37 +44,38 @@ impl Straight {
     }
 }
 
-/// Runs nodes one after the other, and tells the tracer of each if there is one.
-#[inline]
-pub fn run_nodes(
-    nodes: &[StraightNode],
-    constants: &[Value],
+/// Runs nodes one after the other, and tells the tracer of each if there is one. One call serves them all: its lists are
+/// emptied, not made anew.
+pub fn run_nodes<'a>(
+    nodes: &'a [StraightNode],
+    constants: &'a [Value],
     slots: &mut [Option<Value>],
-    step: &Arc<StepContext>,
+    step: &'a Arc<StepContext>,
 ) -> Result<()> {
+    let Some(first) = nodes.first() else { return Ok(()) };
+    let mut call = OpCall::new(&first.compute.node, step, SmallVec::new());
     if let Some(trace) = &step.trace {
         for node in nodes {
             let start = Instant::now();
-            run_node(node, constants, slots, step)?;
+            run_node(node, constants, slots, &mut call)?;
             trace.ran(&node.compute.node, start, Instant::now());
         }
         return Ok(());
     }
-    nodes.iter().try_for_each(|node| run_node(node, constants, slots, step))
+    nodes.iter().try_for_each(|node| run_node(node, constants, slots, &mut call))
 }
 
 #[inline]
-fn run_node(
-    node: &StraightNode,
-    constants: &[Value],
+fn run_node<'a>(
+    node: &'a StraightNode,
+    constants: &'a [Value],
     slots: &mut [Option<Value>],
-    step: &Arc<StepContext>,
+    call: &mut OpCall<'a>,
 ) -> Result<()> {
     let compute = &node.compute;
-    let mut call = OpCall::new(&compute.node, step, SmallVec::new());
-    if node.inputs.len() > call.inputs.inline_size() {
-        call.inputs.reserve_exact(node.inputs.len());
-    }
+    call.node = &compute.node;
+    call.inputs.clear();
+    call.outputs.clear();
     for operand in &node.inputs {
         call.inputs.push(match *operand {
             Operand::Constant(c) => match &constants[c as usize] {
@@ -94,11 +95,11 @@ fn run_node(
         });
     }
     if node.has_references {
-        settle(&mut call)?;
+        settle(call)?;
     }
     let result = match &compute.run {
-        Runnable::Plain(run) => run(&mut call),
-        Runnable::Prepared(kernel) => kernel.compute(&mut call),
+        Runnable::Plain(run) => run(call),
+        Runnable::Prepared(kernel) => kernel.compute(call),
         Runnable::Async(_) => Err(internal("a kernel that waits in a straight plan")),
     };
     if let Err(e) = result {
@@ -107,9 +108,9 @@ fn run_node(
     if call.outputs.len() < node.outputs.len() {
         return Err(call.blame(internal("did not set all its outputs")));
     }
-    for (slot, value) in node.outputs.iter().zip(call.outputs.iter_mut()) {
+    for (slot, value) in node.outputs.iter().zip(call.outputs.drain(..)) {
         if let Some(place) = slots.get_mut(*slot as usize) {
-            *place = value.take();
+            *place = value;
         }
     }
     Ok(())
