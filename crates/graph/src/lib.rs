@@ -5,6 +5,7 @@
 mod constant;
 pub mod convert;
 mod export;
+pub mod frames;
 pub mod function;
 pub mod gradients;
 mod graph;

@@ -1,12 +1,13 @@
 //! `Node`: one op of a graph with its attrs, inputs and what is known of its outputs.
 
+use crate::frames::FrameNode;
 use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::Error;
 use thalweg_core::grad::{NodeId, Output};
-use thalweg_core::op::Op;
+use thalweg_core::op::{Class, Op};
 use thalweg_core::shape::PartialShape;
 use thalweg_core::signature::Port;
 
@@ -48,5 +49,29 @@ impl Node {
     /// An error that names this node and where it was made.
     pub fn blame(&self, e: Error) -> Error {
         e.at_node(&self.name, self.op.name).at(self.location)
+    }
+}
+
+impl FrameNode for Node {
+    fn class(&self) -> Class {
+        self.op.class
+    }
+    fn attrs(&self) -> &Attrs {
+        &self.attrs
+    }
+    fn inputs(&self) -> &[Output] {
+        &self.inputs
+    }
+    fn control(&self) -> &[NodeId] {
+        &self.control
+    }
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn is_free(&self) -> bool {
+        matches!(self.op.class, Class::Constant | Class::Placeholder) && self.control.is_empty()
+    }
+    fn blame(&self, e: Error) -> Error {
+        Node::blame(self, e)
     }
 }

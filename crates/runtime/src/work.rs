@@ -5,13 +5,14 @@ use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
 use thalweg_core::attr::Attrs;
-use thalweg_core::error::Result;
+use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::KernelNode;
-use thalweg_core::op::Op;
+use thalweg_core::op::{Class, Op};
 use thalweg_core::registry::Registry;
 use thalweg_core::signature::Port;
 use thalweg_core::tensor::Tensor;
+use thalweg_graph::frames::FrameNode;
 use thalweg_graph::function::Library;
 use thalweg_graph::{Graph, Node};
 
@@ -88,6 +89,30 @@ impl WorkNode {
             device: device.into(),
             location: self.location,
         })
+    }
+}
+
+impl FrameNode for WorkNode {
+    fn class(&self) -> Class {
+        self.op.class
+    }
+    fn attrs(&self) -> &Attrs {
+        &self.attrs
+    }
+    fn inputs(&self) -> &[Output] {
+        &self.inputs
+    }
+    fn control(&self) -> &[NodeId] {
+        &self.control
+    }
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn is_free(&self) -> bool {
+        matches!(self.kind, Kind::Feed(_) | Kind::Value(_)) && self.control.is_empty()
+    }
+    fn blame(&self, e: Error) -> Error {
+        e.at_node(&self.name, self.op.name).at(self.location)
     }
 }
 

@@ -230,3 +230,16 @@ fn a_traced_loop_tells_of_every_round() {
     let tests = metadata.timings.nodes.iter().filter(|n| n.op == "Less").count();
     assert_eq!(tests as i32, rounds[0].to_scalar::<i32>().unwrap() + 1);
 }
+
+/// Fetching from inside a loop once kept the search for loops going for ever.
+#[test]
+fn a_value_inside_a_loop_cannot_be_fetched() {
+    let mut m = Maker { g: Graph::new(Arc::new(thalweg_ops::registry())), dice: Dice(4), frames: 0 };
+    let values = [m.constant(3)];
+    m.while_loop(&values, &[], 0);
+    let inside = m.g.nodes().iter().find(|n| n.op.name == "Less").unwrap().name.to_string();
+    for optimise in [true, false] {
+        let e = session(&m.g, optimise).run(&[], &[&format!("{inside}:0")], &[]).unwrap_err();
+        assert!(e.message().contains("is inside a loop"), "{e}");
+    }
+}

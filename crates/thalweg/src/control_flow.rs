@@ -42,7 +42,8 @@ impl Scope {
         cond: impl FnOnce(&Loop, &[Output]) -> Output,
         body: impl FnOnce(&Loop, &[Output]) -> Vec<Output>,
     ) -> Vec<Output> {
-        let scope = self.name_scope("while");
+        // What this scope waits for is outside of the loop: nodes inside wait for nodes of their round.
+        let scope = Scope { control: Vec::new(), ..self.name_scope("while") };
         let frame = format!("{}frame", scope.prefix);
         let outer = Loop { scope: scope.clone(), frame, parallel_iterations };
         let merges: Vec<Output> = initial

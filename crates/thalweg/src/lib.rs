@@ -16,6 +16,7 @@
 
 mod build;
 mod control_flow;
+mod gradients;
 mod operators;
 mod ops;
 mod output;
@@ -27,6 +28,7 @@ pub mod prelude;
 
 pub use build::OpBuilder;
 pub use control_flow::Loop;
+pub use gradients::{Gradient, GradientOptions, IndexedSlices};
 pub use ops::Variable;
 pub use output::{Operation, Output};
 pub use scope::Scope;

@@ -6,10 +6,7 @@ use crate::value::IntoTensor;
 use std::panic::Location;
 use thalweg_core::attr::Attr;
 use thalweg_core::dtype::DataType;
-use thalweg_core::error::Result;
-use thalweg_core::grad::Grad;
 use thalweg_core::shape::{PartialShape, Shape};
-use thalweg_graph::gradients;
 
 /// One-input ops that are just a name.
 macro_rules! unary {
@@ -259,22 +256,6 @@ impl Scope {
     #[track_caller]
     pub fn add_n(&self, parts: &[&Output]) -> Output {
         self.op("AddN").inputs(parts).output()
-    }
-
-    /// Adds the gradients of the sum of `ys` with respect to each of `xs` to the graph.
-    #[track_caller]
-    pub fn gradients(&self, ys: &[&Output], xs: &[&Output]) -> Result<Vec<Option<Output>>> {
-        self.check()?;
-        let ids = |list: &[&Output]| -> Vec<_> { list.iter().filter_map(|o| o.id).collect() };
-        let grads = gradients::gradients(&mut self.lock().graph, &ids(ys), &ids(xs), &Default::default())
-            .map_err(|e| e.at(Some(Location::caller())))?;
-        let mut outputs = Vec::new();
-        for g in grads {
-            let dense = gradients::to_dense(&mut self.lock().graph, g.clone())?;
-            debug_assert!(dense.is_some() || g == Grad::None);
-            outputs.push(dense.map(|o| Output::new(self, Some(o))));
-        }
-        Ok(outputs)
     }
 }
 

@@ -100,10 +100,11 @@ fn gradients_of_a_small_net() {
     let x = g.placeholder_named("x", DataType::Float, Some(&[-1, 2]));
     let w = g.variable("w", &g.constant([[1f32], [2.0]]));
     let loss = g.reduce_sum(&g.square(&g.matmul(&x, &w.value)), &[]);
-    let grads = g.gradients(&[&loss], &[&w.value]).unwrap();
+    let grads = g.gradients(&[&loss], &[&w.value]);
+    let dw = grads[0].dense(&g).unwrap();
     let init = g.init();
     let session = Session::new(&g).unwrap();
     session.run(&init, &[]).unwrap();
-    let dw = session.run(grads[0].as_ref().unwrap(), &[feed(&x, [[1f32, 1.0]])]).unwrap();
+    let dw = session.run(&dw, &[feed(&x, [[1f32, 1.0]])]).unwrap();
     assert_eq!(dw.as_slice::<f32>().unwrap(), &[6.0, 6.0]);
 }

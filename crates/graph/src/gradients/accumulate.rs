@@ -1,13 +1,12 @@
 //! Sums of partial gradients, dense and sparse.
 
 use super::first;
-use crate::graph::Graph;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::Result;
 use thalweg_core::grad::{Builder, Grad, Output};
 
 /// The sum of the gradients that reach one output. Slices stay slices as long as all of them are.
-pub fn sum_grads(graph: &mut Graph, grads: Vec<Grad>) -> Result<Grad> {
+pub fn sum_grads(graph: &mut dyn Builder, grads: Vec<Grad>) -> Result<Grad> {
     let mut grads: Vec<Grad> = grads.into_iter().filter(|g| *g != Grad::None).collect();
     match grads.len() {
         0 => return Ok(Grad::None),
@@ -24,7 +23,7 @@ pub fn sum_grads(graph: &mut Graph, grads: Vec<Grad>) -> Result<Grad> {
     Ok(Grad::Dense(first(graph.add("AddN", vec![dense.into()], Attrs::new())?)?))
 }
 
-fn concat_slices(graph: &mut Graph, grads: &[Grad]) -> Result<Grad> {
+fn concat_slices(graph: &mut dyn Builder, grads: &[Grad]) -> Result<Grad> {
     let (mut values, mut indices, mut shape) = (Vec::new(), Vec::new(), None);
     for g in grads {
         if let Grad::Slices { values: v, indices: i, dense_shape } = g {
@@ -40,7 +39,7 @@ fn concat_slices(graph: &mut Graph, grads: &[Grad]) -> Result<Grad> {
     Ok(Grad::Slices { values, indices, dense_shape })
 }
 
-fn constant(graph: &mut Graph, t: thalweg_core::tensor::Tensor) -> Result<Output> {
+fn constant(graph: &mut dyn Builder, t: thalweg_core::tensor::Tensor) -> Result<Output> {
     let mut attrs = Attrs::new();
     attrs.set("dtype", t.dtype());
     attrs.set("value", Attr::Tensor(t));
@@ -48,7 +47,7 @@ fn constant(graph: &mut Graph, t: thalweg_core::tensor::Tensor) -> Result<Output
 }
 
 /// Slices scattered into zeros.
-pub fn to_dense(graph: &mut Graph, g: Grad) -> Result<Option<Output>> {
+pub fn to_dense(graph: &mut dyn Builder, g: Grad) -> Result<Option<Output>> {
     match g {
         Grad::None => Ok(None),
         Grad::Dense(o) => Ok(Some(o)),

@@ -9,6 +9,7 @@ pub static MERGE: Op = Op {
     outputs: &["output: T", "value_index: int32"],
     attrs: &["T: type", "N: int >= 1"],
     shape,
+    grad: Rule(grad),
     kernels: cpu!(run),
     class: Class::Merge,
     ..Op::PURE
@@ -26,6 +27,20 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     let first = c.input(0);
     let common = c.inputs.iter().fold(first, |s, other| s.common(other));
     Ok(vec![common, PartialShape::scalar()])
+}
+
+/// The gradient goes to the input that came.
+fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
+    let dy = g.dy()?;
+    match g.x.len() {
+        1 => Ok(vec![dy.into()]),
+        2 => {
+            let which = g.op("Cast", [g.y[1].into()], &[("DstT", Attr::Type(DataType::Bool))])?;
+            let sides = g.ops("Switch", [dy.into(), which.into()], &[])?;
+            Ok(sides.into_iter().map(Grad::Dense).collect())
+        }
+        n => Err(unimplemented(format!("the gradient of a Merge of {n} inputs"))),
+    }
 }
 
 /// The executor hands over the one live input as input 0 and its index as input 1.

@@ -9,6 +9,7 @@ pub static SWITCH: Op = Op {
     outputs: &["output_false: T", "output_true: T"],
     attrs: &["T: type"],
     shape,
+    grad: Rule(grad),
     kernels: cpu!(run),
     class: Class::Switch,
     ..Op::PURE
@@ -26,6 +27,13 @@ pub static REF_SWITCH: Op = Op {
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.scalar(1)?;
     c.all(c.input(0))
+}
+
+/// The gradients of the two sides meet again; only one of them comes.
+fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
+    let sides = vec![g.dy_or_zeros(0)?, g.dy_or_zeros(1)?];
+    let dx = g.op("Merge", [Arg::List(sides)], &[])?;
+    Ok(vec![dx.into(), Grad::None])
 }
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {

@@ -2,15 +2,16 @@
 //! that say where each output goes, by loop frame.
 
 use super::Compute;
-use super::frames::{Frames, is_free};
 use crate::executor::pass::Pass;
 use crate::work::{Kind, Work};
 use smallvec::SmallVec;
 use std::ops::Range;
 use thalweg_core::error::Result;
 use thalweg_core::grad::NodeId;
+use thalweg_core::invalid;
 use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
+use thalweg_graph::frames::{FrameNode, Frames};
 
 pub struct General {
     pub nodes: Vec<GeneralNode>,
@@ -87,7 +88,8 @@ pub struct StaticFrame {
 
 impl General {
     pub fn compile(work: &Work, order: &[NodeId], computes: Vec<Option<Compute>>) -> Result<General> {
-        let frames = Frames::find(work, order)?;
+        let frames = Frames::find(&work.nodes, order)?;
+        check_fetches(work, &frames)?;
         let mut builder = Builder::new(work, frames);
         builder.place_nodes(order, computes);
         builder.connect(order);
@@ -150,7 +152,7 @@ impl<'a> Builder<'a> {
                 }
                 _ => None,
             };
-            if is_free(node) {
+            if node.is_free() {
                 self.free[id.at()] = given;
                 if !must_run[id.at()] {
                     continue;
@@ -269,5 +271,20 @@ impl<'a> Builder<'a> {
 
     fn finish(self) -> General {
         self.plan
+    }
+}
+
+/// A value inside a loop has no one value to fetch.
+fn check_fetches(work: &Work, frames: &Frames) -> Result<()> {
+    match work.fetches.iter().find(|o| frames.entered[o.node.at()] != 0) {
+        None => Ok(()),
+        Some(o) => {
+            let node = work.node(o.node);
+            Err(node.blame(invalid!(
+                "'{}:{}' is inside a loop: only values outside of loops can be fetched",
+                node.name,
+                o.index
+            )))
+        }
     }
 }

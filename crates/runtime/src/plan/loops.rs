@@ -6,7 +6,6 @@
 //! Switch of the loop's condition. So the loop is two lists of nodes, the condition's and the body's.
 
 use super::Compute;
-use super::frames::{Frames, is_free};
 use super::loop_program::LoopProgram;
 use super::order::work_order;
 use crate::executor::pass::Pass;
@@ -18,6 +17,7 @@ use thalweg_core::direct::Runnable;
 use thalweg_core::error::Result;
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::op::{Class, Op};
+use thalweg_graph::frames::{FrameNode, Frames};
 
 /// What a loop that became a program is in the work graph.
 static LOOP: Op = Op { name: "_Loop", doc: "A while loop run as a program.", expensive: true, ..Op::PURE };
@@ -67,7 +67,7 @@ pub fn compile_loops(
     // Each round takes the innermost loops away, so it ends once a round finds none.
     loop {
         // What is wrong with the frames is reported when the plan is made.
-        let Ok(frames) = Frames::find(work, order) else { return Ok(()) };
+        let Ok(frames) = Frames::find(&work.nodes, order) else { return Ok(()) };
         let found = find_shapes(work, order, computes, &frames);
         if found.is_empty() {
             return Ok(());
@@ -91,7 +91,7 @@ fn find_shapes(work: &Work, order: &[NodeId], computes: &[Option<Compute>], fram
     let mut has_inner = vec![false; frames.frames.len()];
     for id in order {
         // Constants and feeds are in all loops at once.
-        if !is_free(work.node(*id)) {
+        if !work.node(*id).is_free() {
             members[frames.of[id.at()] as usize].push(*id);
         }
         if work.node(*id).op.class == Class::Enter {
@@ -99,8 +99,9 @@ fn find_shapes(work: &Work, order: &[NodeId], computes: &[Option<Compute>], fram
             has_inner[frames.of[id.at()] as usize] = true;
         }
     }
-    let targets: HashSet<NodeId> = work.targets.iter().copied().collect();
-    let finder = |f: usize| Finder { work, computes, targets: &targets, enters: &enters[f] };
+    let ends: HashSet<NodeId> =
+        work.targets.iter().copied().chain(work.fetches.iter().map(|o| o.node)).collect();
+    let finder = |f: usize| Finder { work, computes, ends: &ends, enters: &enters[f] };
     (1..frames.frames.len()).filter(|f| !has_inner[*f]).filter_map(|f| finder(f).shape(&members[f])).collect()
 }
 
@@ -114,7 +115,8 @@ enum When {
 struct Finder<'a> {
     work: &'a Work,
     computes: &'a [Option<Compute>],
-    targets: &'a HashSet<NodeId>,
+    /// What the run is asked for: a loop that holds any of it must stay.
+    ends: &'a HashSet<NodeId>,
     enters: &'a [NodeId],
 }
 
@@ -140,7 +142,7 @@ impl Finder<'_> {
         }
         let mut nexts = Vec::new();
         for id in members {
-            if self.targets.contains(id) && self.node(*id).op.class != Class::Exit {
+            if self.ends.contains(id) && self.node(*id).op.class != Class::Exit {
                 return None;
             }
             self.member(*id, **condition, &mut shape, &mut when, &mut nexts)?;
@@ -249,7 +251,7 @@ impl Finder<'_> {
             }
         }
         for c in &node.control {
-            if !is_free(self.node(*c)) && *when.get(c)? == When::Body {
+            if !self.node(*c).is_free() && *when.get(c)? == When::Body {
                 at = When::Body;
             }
         }
@@ -258,7 +260,7 @@ impl Finder<'_> {
 
     fn when_of(&self, o: Output, condition: NodeId, when: &HashMap<NodeId, When>) -> Option<When> {
         let node = self.node(o.node);
-        if is_free(node) {
+        if node.is_free() {
             return Some(When::Always);
         }
         match node.op.class {

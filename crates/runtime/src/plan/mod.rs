@@ -1,6 +1,5 @@
 //! Plans: a pruned, placed, rewritten graph turned into what an executor runs without looking anything up.
 
-mod frames;
 mod general;
 mod kernels;
 mod loop_program;

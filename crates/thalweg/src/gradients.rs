@@ -1,0 +1,116 @@
+//! `Scope::gradients`: the nodes that compute derivatives.
+
+use crate::output::Output;
+use crate::scope::Scope;
+use std::panic::Location;
+use thalweg_core::error::Result;
+use thalweg_core::grad::{self, Grad};
+use thalweg_core::invalid;
+use thalweg_graph::gradients::{self, Options};
+
+/// The derivative of something with respect to one tensor.
+#[derive(Clone, Debug)]
+pub enum Gradient {
+    /// It does not depend on it.
+    None,
+    Dense(Output),
+    /// Only some rows are not zero: these, as lookups in a large table give them.
+    Slices(IndexedSlices),
+}
+
+/// Rows `values` for the rows `indices` of a tensor of shape `dense_shape`. An index may come more than once: its rows add up.
+#[derive(Clone, Debug)]
+pub struct IndexedSlices {
+    pub values: Output,
+    pub indices: Output,
+    pub dense_shape: Output,
+}
+
+/// How to differentiate, beyond what of what.
+#[derive(Default)]
+pub struct GradientOptions<'a> {
+    /// Gradients of the `ys` to start from; ones where there is none.
+    pub grad_ys: &'a [&'a Output],
+    /// Taken as constants.
+    pub stop_gradients: &'a [&'a Output],
+}
+
+impl Gradient {
+    /// The gradient as one tensor; rows are scattered into zeros. `None` if there is none.
+    #[track_caller]
+    pub fn dense(&self, scope: &Scope) -> Option<Output> {
+        match self {
+            Gradient::None => None,
+            Gradient::Dense(o) => Some(o.clone()),
+            Gradient::Slices(s) => {
+                let ids = (s.values.id, s.indices.id, s.dense_shape.id);
+                let (Some(values), Some(indices), Some(dense_shape)) = ids else {
+                    return Some(s.values.clone());
+                };
+                let slices = Grad::Slices { values, indices, dense_shape };
+                let made = gradients::to_dense(&mut scope.lock().graph, slices);
+                match made {
+                    Ok(o) => Some(Output::new(scope, o)),
+                    Err(e) => {
+                        scope.fail(e, Location::caller());
+                        Some(Output::new(scope, None))
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Scope {
+    /// The derivatives of the sum of `ys` with respect to each of `xs`, as nodes of the graph.
+    #[track_caller]
+    pub fn gradients(&self, ys: &[&Output], xs: &[&Output]) -> Vec<Gradient> {
+        self.gradients_with(ys, xs, &GradientOptions::default())
+    }
+
+    #[track_caller]
+    pub fn gradients_with(
+        &self,
+        ys: &[&Output],
+        xs: &[&Output],
+        options: &GradientOptions<'_>,
+    ) -> Vec<Gradient> {
+        match self.try_gradients(ys, xs, options) {
+            Ok(found) => found,
+            Err(e) => {
+                self.fail(e, Location::caller());
+                xs.iter().map(|_| Gradient::Dense(Output::new(self, None))).collect()
+            }
+        }
+    }
+
+    fn try_gradients(
+        &self,
+        ys: &[&Output],
+        xs: &[&Output],
+        options: &GradientOptions<'_>,
+    ) -> Result<Vec<Gradient>> {
+        let (ys, xs) = (ids(ys)?, ids(xs)?);
+        let (grad_ys, stop) = (ids(options.grad_ys)?, ids(options.stop_gradients)?);
+        let options = Options { grad_ys: &grad_ys, stop: &stop };
+        let found = gradients::gradients(&mut self.lock().graph, &ys, &xs, &options)?;
+        let output = |o: grad::Output| Output::new(self, Some(o));
+        Ok(found
+            .into_iter()
+            .map(|g| match g {
+                Grad::None => Gradient::None,
+                Grad::Dense(o) => Gradient::Dense(output(o)),
+                Grad::Slices { values, indices, dense_shape } => Gradient::Slices(IndexedSlices {
+                    values: output(values),
+                    indices: output(indices),
+                    dense_shape: output(dense_shape),
+                }),
+            })
+            .collect())
+    }
+}
+
+fn ids(outputs: &[&Output]) -> Result<Vec<grad::Output>> {
+    let known = |o: &&Output| o.id.ok_or_else(|| invalid!("a tensor to differentiate could not be made"));
+    outputs.iter().map(known).collect()
+}
