@@ -38,6 +38,8 @@ pub struct Shape {
     same_as: HashMap<Output, Output>,
     /// Whether anything in it has effects or reads what others may change.
     pub stateful: bool,
+    /// Nodes worth a thread of their own.
+    expensive: Vec<NodeId>,
 }
 
 impl Shape {
@@ -135,6 +137,7 @@ impl Finder<'_> {
             body: Vec::new(),
             same_as: HashMap::new(),
             stateful: false,
+            expensive: Vec::new(),
         };
         let mut when: HashMap<NodeId, When> = HashMap::new();
         for id in self.enters {
@@ -149,7 +152,7 @@ impl Finder<'_> {
         }
         // Without a value for the next round that hangs on the condition, the loop would not end as this one does.
         nexts.iter().all(|o| self.when_of(*o, **condition, &when) == Some(When::Body)).then_some(())?;
-        (when.get(*condition) == Some(&When::Always)).then_some(shape)
+        (when.get(*condition) == Some(&When::Always) && self.in_series(&shape)).then_some(shape)
     }
 
     fn node(&self, id: NodeId) -> &WorkNode {
@@ -227,8 +230,14 @@ impl Finder<'_> {
         let compute = self.computes.get(id.at())?.as_ref()?;
         let is_loop = matches!(node.kind, Kind::Loop(_));
         let waits = matches!(compute.run, Runnable::Async(_));
-        if !is_loop && (waits || node.op.expensive || node.op.name == "ControlTrigger") {
+        if waits && !is_loop {
             return None;
+        }
+        if is_trigger(node) {
+            return Some(());
+        }
+        if node.op.expensive && !is_loop {
+            shape.expensive.push(id);
         }
         shape.stateful |= node.is_stateful() || (is_loop && waits);
         if only_passes_on(node) {
@@ -250,12 +259,46 @@ impl Finder<'_> {
                 at = When::Body;
             }
         }
+        let mut triggered = When::Always;
         for c in &node.control {
             if !self.node(*c).is_free() && *when.get(c)? == When::Body {
-                at = When::Body;
+                // A trigger comes in the last round too, where the body does not run.
+                let by = if is_trigger(self.node(*c)) { &mut triggered } else { &mut at };
+                *by = When::Body;
             }
         }
-        Some(at)
+        (at == When::Body || triggered == When::Always).then_some(at)
+    }
+
+    /// Whether each expensive node must wait for what the round before computed. If not, rounds are better run side by side.
+    fn in_series(&self, shape: &Shape) -> bool {
+        if shape.expensive.is_empty() {
+            return true;
+        }
+        let expensive: HashSet<NodeId> = shape.expensive.iter().copied().collect();
+        let mut carried: HashSet<NodeId> = HashSet::new();
+        loop {
+            let begins = |id: &NodeId| carried.contains(id) || (carried.is_empty() && expensive.contains(id));
+            let mut behind: HashSet<NodeId> = HashSet::new();
+            for id in shape.always.iter().chain(&shape.body) {
+                let from = |o: &Output| {
+                    let root = shape.root(*o).node;
+                    behind.contains(&root) || begins(&root)
+                };
+                if self.node(*id).inputs.iter().any(from) || begins(id) {
+                    behind.insert(*id);
+                }
+            }
+            let hangs = |v: &&Variable| {
+                let next = shape.root(v.next).node;
+                behind.contains(&next) || carried.contains(&next)
+            };
+            let found: HashSet<NodeId> = shape.variables.iter().filter(hangs).map(|v| v.merge).collect();
+            if found.is_subset(&carried) {
+                return !carried.is_empty() && expensive.iter().all(|e| behind.contains(e));
+            }
+            carried.extend(found);
+        }
     }
 
     fn when_of(&self, o: Output, condition: NodeId, when: &HashMap<NodeId, When>) -> Option<When> {
@@ -295,6 +338,11 @@ impl Finder<'_> {
         (!enter.attrs.bool("is_constant").ok()?).then_some(())?;
         Some(Variable { merge, first: *enter.inputs.first()?, next: *self.node(next.node).inputs.first()? })
     }
+}
+
+/// Runs even if what it waits for is dead.
+fn is_trigger(node: &WorkNode) -> bool {
+    node.op.name == "ControlTrigger"
 }
 
 /// An Identity is only another name for its input.
