@@ -1,6 +1,8 @@
 //! `Scope`: a graph under construction, with the names, device and control dependencies that new nodes get.
 
+use crate::collections::Collections;
 use crate::output::{Operation, Output};
+use crate::variables::{VariableScope, VariableStore};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_core::error::{Error, Result};
@@ -16,14 +18,17 @@ pub struct Scope {
     pub(crate) prefix: String,
     pub(crate) device: String,
     pub(crate) control: Vec<NodeId>,
+    pub(crate) variables: VariableScope,
 }
 
 pub(crate) struct Shared {
     pub graph: Graph,
     /// The first mistake.
     pub error: Option<Error>,
-    /// Variables with the op that initialises each.
-    pub initialisers: Vec<NodeId>,
+    pub variables: VariableStore,
+    pub collections: Collections,
+    /// Seed of all random ops, see [`Scope::set_random_seed`].
+    pub seed: Option<i64>,
 }
 
 impl Scope {
@@ -39,12 +44,35 @@ impl Scope {
 
     /// A scope that goes on building a graph.
     pub fn of(graph: Graph) -> Scope {
-        let shared = Shared { graph, error: None, initialisers: Vec::new() };
+        let shared = Shared {
+            graph,
+            error: None,
+            variables: VariableStore::default(),
+            collections: Collections::default(),
+            seed: None,
+        };
         Scope {
             shared: Arc::new(Mutex::new(shared)),
             prefix: String::new(),
             device: String::new(),
             control: Vec::new(),
+            variables: VariableScope::default(),
+        }
+    }
+
+    /// Random ops made from now on draw numbers that depend on this seed, and on nothing else.
+    pub fn set_random_seed(&self, seed: i64) {
+        self.lock().seed = Some(seed);
+    }
+
+    /// The same graph without any of this scope's names, devices and dependencies.
+    pub fn root(&self) -> Scope {
+        Scope {
+            shared: self.shared.clone(),
+            prefix: String::new(),
+            device: String::new(),
+            control: Vec::new(),
+            variables: VariableScope::default(),
         }
     }
 
@@ -52,6 +80,11 @@ impl Scope {
     pub fn name_scope(&self, name: &str) -> Scope {
         let full = self.lock().graph.unique_name(&format!("{}{name}", self.prefix));
         Scope { prefix: format!("{full}/"), ..self.clone() }
+    }
+
+    /// A name that is not taken: this one, or this one with a number.
+    pub fn unique_name(&self, name: &str) -> String {
+        self.lock().graph.unique_name(&format!("{}{name}", self.prefix))
     }
 
     /// Nodes made on the scope returned are placed on this device; what is not said is taken from the outer scope.

@@ -4,7 +4,6 @@ use crate::output::{Operation, Output};
 use crate::scope::Scope;
 use crate::value::IntoTensor;
 use std::panic::Location;
-use thalweg_core::attr::Attr;
 use thalweg_core::dtype::DataType;
 use thalweg_core::shape::{PartialShape, Shape};
 
@@ -53,6 +52,23 @@ impl Scope {
     pub fn constant_named(&self, name: &str, value: impl IntoTensor) -> Output {
         match value.into_tensor() {
             Ok(t) => self.op("Const").name(name).attr("dtype", t.dtype()).attr("value", t).output(),
+            Err(e) => {
+                self.fail(e, Location::caller());
+                Output::new(self, None)
+            }
+        }
+    }
+
+    /// A number as a constant of a given type: `g.number(0.5, x.dtype())`.
+    #[track_caller]
+    pub fn number(&self, value: f64, dtype: DataType) -> Output {
+        self.number_named("Const", value, dtype)
+    }
+
+    #[track_caller]
+    pub fn number_named(&self, name: &str, value: f64, dtype: DataType) -> Output {
+        match thalweg_core::case::number(value, dtype) {
+            Ok(t) => self.constant_named(name, t),
             Err(e) => {
                 self.fail(e, Location::caller());
                 Output::new(self, None)
@@ -114,8 +130,7 @@ impl Scope {
             .name("random_uniform/RandomUniform")
             .input(&shape)
             .attr("dtype", DataType::Float)
-            .attr("seed", if seed == 0 { 0 } else { 87654321i64 })
-            .attr("seed2", seed)
+            .seeds((seed != 0).then_some(seed))
             .output()
     }
 
@@ -133,46 +148,9 @@ impl Scope {
             .name("random_normal/RandomStandardNormal")
             .input(&shape)
             .attr("dtype", DataType::Float)
-            .attr("seed", if seed == 0 { 0 } else { 87654321i64 })
-            .attr("seed2", seed)
+            .seeds((seed != 0).then_some(seed))
             .output();
         unit * stddev + mean
-    }
-
-    /// A variable that starts as `initial` when `init` is run. The output is its value.
-    #[track_caller]
-    pub fn variable(&self, name: &str, initial: &Output) -> Variable {
-        let handle = self
-            .op("VarHandleOp")
-            .name(name)
-            .attr("dtype", initial.dtype())
-            .attr("shape", initial.shape())
-            .output();
-        let shared = handle.op().name();
-        if let Some(id) = handle.id {
-            let unscoped = shared.clone();
-            self.lock().graph.set_attr(id.node, "shared_name", Attr::str(&unscoped));
-        }
-        let inner = Scope { prefix: format!("{shared}/"), ..self.clone() };
-        let init = inner.op("AssignVariableOp").name("Assign").input(&handle).input(initial).build();
-        if let Some(id) = init.id {
-            self.lock().initialisers.push(id);
-        }
-        let value = inner
-            .op("ReadVariableOp")
-            .name("Read/ReadVariableOp")
-            .input(&handle)
-            .attr("dtype", initial.dtype())
-            .output();
-        Variable { handle, value, init }
-    }
-
-    /// One op that initialises all variables made so far.
-    #[track_caller]
-    pub fn init(&self) -> Operation {
-        let before = self.lock().initialisers.clone();
-        let inner = Scope { control: before, ..self.clone() };
-        inner.op("NoOp").name("init").build()
     }
 
     /// One op that runs after all of these.
@@ -256,37 +234,5 @@ impl Scope {
     #[track_caller]
     pub fn add_n(&self, parts: &[&Output]) -> Output {
         self.op("AddN").inputs(parts).output()
-    }
-}
-
-/// A variable of the graph: a handle, its value, and the op that initialises it.
-#[derive(Clone, Debug)]
-pub struct Variable {
-    pub handle: Output,
-    /// Reads the current value.
-    pub value: Output,
-    pub init: Operation,
-}
-
-impl Variable {
-    #[track_caller]
-    pub fn assign(&self, value: &Output) -> Operation {
-        self.handle.scope.op("AssignVariableOp").input(&self.handle).input(value).build()
-    }
-
-    #[track_caller]
-    pub fn assign_add(&self, value: &Output) -> Operation {
-        self.handle.scope.op("AssignAddVariableOp").input(&self.handle).input(value).build()
-    }
-
-    #[track_caller]
-    pub fn assign_sub(&self, value: &Output) -> Operation {
-        self.handle.scope.op("AssignSubVariableOp").input(&self.handle).input(value).build()
-    }
-
-    /// Reads the value on a given scope, for instance after control dependencies.
-    #[track_caller]
-    pub fn read(&self, scope: &Scope) -> Output {
-        scope.op("ReadVariableOp").input(&self.handle).attr("dtype", self.value.dtype()).output()
     }
 }

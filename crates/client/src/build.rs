@@ -19,6 +19,9 @@ pub struct OpBuilder<'a> {
     location: &'static Location<'static>,
 }
 
+/// TensorFlow's graph seed where an op has a seed and the graph has none.
+const DEFAULT_GRAPH_SEED: i64 = 87654321;
+
 impl Scope {
     #[track_caller]
     pub fn op<'a>(&'a self, op: &'a str) -> OpBuilder<'a> {
@@ -60,6 +63,24 @@ impl<'a> OpBuilder<'a> {
     pub fn attr(mut self, name: &'static str, value: impl Into<Attr>) -> Self {
         self.attrs.set(name, value);
         self
+    }
+
+    /// The two seeds of a random op, as TensorFlow derives them from the graph's seed and the op's own: both given, the op's
+    /// is the second; only the graph's, the second is the number of nodes so far, so that no two ops draw the same; neither, fresh
+    /// numbers in every session.
+    pub fn seeds(self, own: Option<i64>) -> Self {
+        let (seed, seed2) = {
+            let shared = self.scope.lock();
+            match (shared.seed, own) {
+                (Some(graph), Some(own)) => (graph, own),
+                (Some(graph), None) => (graph, shared.graph.len() as i64),
+                (None, Some(own)) => (DEFAULT_GRAPH_SEED, own),
+                (None, None) => (0, 0),
+            }
+        };
+        // Two zeros mean "not seeded".
+        let seed2 = if (seed, seed2) == (0, 0) && own.is_some() { i64::from(i32::MAX) } else { seed2 };
+        self.attr("seed", seed).attr("seed2", seed2)
     }
 
     /// Makes the node; a mistake is remembered by the scope, with the caller's file and line.

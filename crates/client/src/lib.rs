@@ -1,0 +1,29 @@
+//! The Rust client: graphs built on a [`Scope`], run by a [`Session`]. Programs use it through the `thalweg` crate.
+
+mod build;
+mod collections;
+mod control_flow;
+mod gradients;
+mod operators;
+mod ops;
+mod output;
+mod scope;
+mod session;
+mod value;
+mod variables;
+
+pub use build::OpBuilder;
+pub use collections::keys;
+pub use control_flow::Loop;
+pub use gradients::{Gradient, GradientOptions, IndexedSlices};
+pub use output::{Operation, Output};
+pub use scope::Scope;
+pub use session::{Callable, Feed, Fetch, Session, feed};
+pub use thalweg_core::attr::{Attr, Func};
+pub use thalweg_core::dtype::{self, DataType};
+pub use thalweg_core::error::{Code, Error, Result};
+pub use thalweg_core::shape::{PartialShape, Shape};
+pub use thalweg_core::tensor::Tensor;
+pub use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
+pub use value::IntoTensor;
+pub use variables::{Initializer, Reuse, Variable, VariableOptions};

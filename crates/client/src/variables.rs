@@ -1,0 +1,274 @@
+//! Variables: state of a graph that outlives a step, made once and found again by name.
+
+use crate::output::{Operation, Output};
+use crate::scope::Scope;
+use std::collections::HashMap;
+use std::panic::Location;
+use thalweg_core::attr::Attr;
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::{Error, Result};
+use thalweg_core::grad::{self, NodeId};
+use thalweg_core::invalid;
+use thalweg_core::shape::PartialShape;
+
+/// A variable of the graph: a handle, its value, and the op that initialises it.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    pub handle: Output,
+    /// Reads the current value.
+    pub value: Output,
+    pub init: Operation,
+    pub trainable: bool,
+}
+
+/// What a variable starts as.
+pub trait Initializer {
+    /// The nodes that compute the first value.
+    fn build(&self, scope: &Scope, dtype: DataType, dims: &[usize]) -> Output;
+
+    /// What it is called in the names of those nodes.
+    fn name(&self) -> &'static str;
+}
+
+/// Whether `get_variable` may, or must, find a variable that is there already.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reuse {
+    /// Every name is new.
+    #[default]
+    No,
+    /// Every name is there.
+    Yes,
+    /// Found if it is there, made if not.
+    Auto,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct VariableOptions {
+    pub dtype: DataType,
+    /// Whether optimizers change it.
+    pub trainable: bool,
+}
+
+impl Default for VariableOptions {
+    fn default() -> Self {
+        VariableOptions { dtype: DataType::Float, trainable: true }
+    }
+}
+
+/// Where names of variables go.
+#[derive(Clone, Default)]
+pub(crate) struct VariableScope {
+    /// Empty, or ends with `/`.
+    prefix: String,
+    reuse: Reuse,
+}
+
+#[derive(Default)]
+pub(crate) struct VariableStore {
+    all: Vec<Record>,
+    by_name: HashMap<String, usize>,
+}
+
+/// A variable without its scope, for the scope itself to keep.
+#[derive(Clone, Copy)]
+struct Record {
+    handle: grad::Output,
+    value: grad::Output,
+    init: NodeId,
+    trainable: bool,
+}
+
+impl Variable {
+    /// The name that checkpoints know it by.
+    pub fn name(&self) -> String {
+        self.handle.op().name()
+    }
+
+    pub fn dtype(&self) -> DataType {
+        self.value.dtype()
+    }
+
+    pub fn shape(&self) -> PartialShape {
+        self.value.shape()
+    }
+
+    #[track_caller]
+    pub fn assign(&self, value: &Output) -> Operation {
+        self.handle.scope.op("AssignVariableOp").input(&self.handle).input(value).build()
+    }
+
+    #[track_caller]
+    pub fn assign_add(&self, value: &Output) -> Operation {
+        self.handle.scope.op("AssignAddVariableOp").input(&self.handle).input(value).build()
+    }
+
+    #[track_caller]
+    pub fn assign_sub(&self, value: &Output) -> Operation {
+        self.handle.scope.op("AssignSubVariableOp").input(&self.handle).input(value).build()
+    }
+
+    /// Reads the value on a given scope, for instance after control dependencies.
+    #[track_caller]
+    pub fn read(&self, scope: &Scope) -> Output {
+        scope.op("ReadVariableOp").input(&self.handle).attr("dtype", self.value.dtype()).output()
+    }
+
+    /// Rows of the variable. The gradient has only these rows.
+    #[track_caller]
+    pub fn gather(&self, scope: &Scope, rows: &Output) -> Output {
+        scope.op("ResourceGather").input(&self.handle).input(rows).attr("dtype", self.value.dtype()).output()
+    }
+}
+
+impl Scope {
+    /// A variable that starts as `initial` when `init` is run. The output is its value.
+    #[track_caller]
+    pub fn variable(&self, name: &str, initial: &Output) -> Variable {
+        self.make_variable(&format!("{}{name}", self.prefix), initial, true)
+    }
+
+    /// A variable that optimizers leave alone.
+    #[track_caller]
+    pub fn state_variable(&self, name: &str, initial: &Output) -> Variable {
+        self.make_variable(&format!("{}{name}", self.prefix), initial, false)
+    }
+
+    /// A scope in which `get_variable` prefixes names, beside those of ops.
+    pub fn variable_scope(&self, name: &str) -> Scope {
+        self.variable_scope_with(name, self.variables.reuse)
+    }
+
+    pub fn variable_scope_with(&self, name: &str, reuse: Reuse) -> Scope {
+        let variables = VariableScope { prefix: format!("{}{name}/", self.variables.prefix), reuse };
+        Scope { variables, ..self.name_scope(name) }
+    }
+
+    /// The variable of that name in this variable scope: made, or found, as the scope's reuse says.
+    #[track_caller]
+    pub fn get_variable(&self, name: &str, dims: &[usize], initializer: &dyn Initializer) -> Variable {
+        self.get_variable_with(name, dims, initializer, VariableOptions::default())
+    }
+
+    #[track_caller]
+    pub fn get_variable_with(
+        &self,
+        name: &str,
+        dims: &[usize],
+        initializer: &dyn Initializer,
+        options: VariableOptions,
+    ) -> Variable {
+        let full = format!("{}{name}", self.variables.prefix);
+        let found = self.lock().variables.by_name.get(&full).copied();
+        match (found, self.variables.reuse) {
+            (Some(at), Reuse::Yes | Reuse::Auto) => {
+                let found = self.variable_at(at);
+                if let Err(e) = fits(&found, dims, options.dtype) {
+                    self.fail(e, Location::caller());
+                }
+                found
+            }
+            (Some(_), Reuse::No) => {
+                let e =
+                    "is there already; make the variable scope with Reuse::Yes or Reuse::Auto to share it";
+                self.fail(invalid!("variable '{full}' {e}"), Location::caller());
+                self.no_variable()
+            }
+            (None, Reuse::Yes) => {
+                let e = "does not exist, and this variable scope only reuses; make it with Reuse::No or Reuse::Auto first";
+                self.fail(invalid!("variable '{full}' {e}"), Location::caller());
+                self.no_variable()
+            }
+            (None, _) => {
+                // Initialisation belongs to no loop, branch or dependency of the place that asks first.
+                let at =
+                    Scope { prefix: format!("{full}/Initializer/"), control: Vec::new(), ..self.clone() };
+                let initial = initializer.build(&at, options.dtype, dims);
+                self.make_variable(&full, &initial, options.trainable)
+            }
+        }
+    }
+
+    #[track_caller]
+    fn make_variable(&self, name: &str, initial: &Output, trainable: bool) -> Variable {
+        let outer = Scope { prefix: String::new(), control: Vec::new(), ..self.clone() };
+        let handle = outer
+            .op("VarHandleOp")
+            .name(name)
+            .attr("dtype", initial.dtype())
+            .attr("shape", initial.shape())
+            .output();
+        let full = handle.op().name();
+        if let Some(id) = handle.id {
+            self.lock().graph.set_attr(id.node, "shared_name", Attr::str(&full));
+        }
+        let inner = Scope { prefix: format!("{full}/"), ..outer };
+        inner.op("VarIsInitializedOp").name("IsInitialized/VarIsInitializedOp").input(&handle).build();
+        let init = inner.op("AssignVariableOp").name("Assign").input(&handle).input(initial).build();
+        let value = inner
+            .op("ReadVariableOp")
+            .name("Read/ReadVariableOp")
+            .input(&handle)
+            .attr("dtype", initial.dtype())
+            .output();
+        if let (Some(handle), Some(value), Some(init)) = (handle.id, value.id, init.id) {
+            let store = &mut self.lock().variables;
+            store.by_name.insert(full, store.all.len());
+            store.all.push(Record { handle, value, init, trainable });
+        }
+        Variable { handle, value, init, trainable }
+    }
+
+    fn no_variable(&self) -> Variable {
+        let none = Output::new(self, None);
+        Variable { handle: none.clone(), value: none.clone(), init: none.op(), trainable: false }
+    }
+
+    fn variable_at(&self, at: usize) -> Variable {
+        let record = self.lock().variables.all.get(at).copied();
+        let Some(r) = record else { return self.no_variable() };
+        Variable {
+            handle: Output::new(self, Some(r.handle)),
+            value: Output::new(self, Some(r.value)),
+            init: Operation { scope: self.clone(), id: Some(r.init) },
+            trainable: r.trainable,
+        }
+    }
+
+    /// All variables, in the order they were made.
+    pub fn global_variables(&self) -> Vec<Variable> {
+        let count = self.lock().variables.all.len();
+        (0..count).map(|at| self.variable_at(at)).collect()
+    }
+
+    pub fn trainable_variables(&self) -> Vec<Variable> {
+        self.global_variables().into_iter().filter(|v| v.trainable).collect()
+    }
+
+    pub fn find_variable(&self, name: &str) -> Option<Variable> {
+        let at = self.lock().variables.by_name.get(name).copied()?;
+        Some(self.variable_at(at))
+    }
+
+    /// One op that initialises all variables made so far.
+    #[track_caller]
+    pub fn init(&self) -> Operation {
+        let before = self.lock().variables.all.iter().map(|v| v.init).collect();
+        let inner = Scope { control: before, ..self.clone() };
+        inner.op("NoOp").name("init").build()
+    }
+}
+
+fn fits(v: &Variable, dims: &[usize], dtype: DataType) -> Result<()> {
+    let wanted: Vec<i64> = dims.iter().map(|d| *d as i64).collect();
+    let wanted = PartialShape::new(&wanted)?;
+    let differs = |what: &str, have: String, want: String| -> Error {
+        invalid!("variable '{}' has {what} {have}, asked for {want}", v.name())
+    };
+    if v.dtype() != dtype {
+        return Err(differs("type", v.dtype().to_string(), dtype.to_string()));
+    }
+    if v.shape().merge(&wanted).is_err() {
+        return Err(differs("shape", v.shape().to_string(), wanted.to_string()));
+    }
+    Ok(())
+}

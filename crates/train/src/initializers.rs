@@ -1,0 +1,253 @@
+//! What variables start as.
+
+use thalweg_client::{DataType, Initializer, Output, Scope};
+
+pub struct Zeros;
+pub struct Ones;
+
+/// The same number everywhere.
+pub struct Constant(pub f64);
+
+/// Uniform in [low, high).
+pub struct RandomUniform {
+    pub low: f64,
+    pub high: f64,
+    pub seed: Option<i64>,
+}
+
+pub struct RandomNormal {
+    pub mean: f64,
+    pub stddev: f64,
+    pub seed: Option<i64>,
+}
+
+/// A normal distribution cut off at two standard deviations.
+pub struct TruncatedNormal {
+    pub mean: f64,
+    pub stddev: f64,
+    pub seed: Option<i64>,
+}
+
+/// Scaled to the number of inputs, outputs, or both, so that signals keep their size from layer to layer.
+pub struct VarianceScaling {
+    pub scale: f64,
+    pub mode: FanMode,
+    pub distribution: Distribution,
+    pub seed: Option<i64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FanMode {
+    In,
+    Out,
+    Average,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Distribution {
+    TruncatedNormal,
+    Normal,
+    Uniform,
+}
+
+/// A matrix whose rows or columns are orthonormal, times `gain`.
+pub struct Orthogonal {
+    pub gain: f64,
+    pub seed: Option<i64>,
+}
+
+/// Ones on the diagonal, times `gain`.
+pub struct Identity {
+    pub gain: f64,
+}
+
+pub fn glorot_uniform(seed: Option<i64>) -> VarianceScaling {
+    VarianceScaling { scale: 1.0, mode: FanMode::Average, distribution: Distribution::Uniform, seed }
+}
+
+pub fn glorot_normal(seed: Option<i64>) -> VarianceScaling {
+    VarianceScaling { scale: 1.0, mode: FanMode::Average, distribution: Distribution::TruncatedNormal, seed }
+}
+
+pub fn he_uniform(seed: Option<i64>) -> VarianceScaling {
+    VarianceScaling { scale: 2.0, mode: FanMode::In, distribution: Distribution::Uniform, seed }
+}
+
+pub fn he_normal(seed: Option<i64>) -> VarianceScaling {
+    VarianceScaling { scale: 2.0, mode: FanMode::In, distribution: Distribution::TruncatedNormal, seed }
+}
+
+fn shape(g: &Scope, name: &str, dims: &[usize]) -> Output {
+    let dims: Vec<i32> = dims.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect();
+    g.constant_named(&format!("{name}/shape"), dims)
+}
+
+/// A value everywhere, as a Fill: a constant of that size would make the graph as large as the variable.
+fn filled(g: &Scope, name: &str, value: f64, dtype: DataType, dims: &[usize]) -> Output {
+    let one = g.number_named(&format!("{name}/Const"), value, dtype);
+    if dims.is_empty() {
+        return one;
+    }
+    let dims: Vec<i32> = dims.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect();
+    let dims = g.constant_named(&format!("{name}/shape_as_tensor"), dims);
+    g.op("Fill").name(name).input(&dims).input(&one).output()
+}
+
+impl Initializer for Zeros {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        filled(g, self.name(), 0.0, dtype, dims)
+    }
+    fn name(&self) -> &'static str {
+        "zeros"
+    }
+}
+
+impl Initializer for Ones {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        filled(g, self.name(), 1.0, dtype, dims)
+    }
+    fn name(&self) -> &'static str {
+        "ones"
+    }
+}
+
+impl Initializer for Constant {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        filled(g, self.name(), self.0, dtype, dims)
+    }
+    fn name(&self) -> &'static str {
+        "Const"
+    }
+}
+
+/// Random numbers of an op that takes a shape.
+fn drawn(g: &Scope, name: &str, op: &str, seed: Option<i64>, dtype: DataType, dims: &[usize]) -> Output {
+    let dims = shape(g, name, dims);
+    g.op(op).name(&format!("{name}/{op}")).input(&dims).attr("dtype", dtype).seeds(seed).output()
+}
+
+/// `x * scale + shift`, with TensorFlow's names.
+fn scaled(g: &Scope, name: &str, x: &Output, scale: &Output, shift: &Output) -> Output {
+    let product = g.op("Mul").name(&format!("{name}/mul")).input(x).input(scale).output();
+    g.op("AddV2").name(name).input(&product).input(shift).output()
+}
+
+impl Initializer for RandomUniform {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        let name = self.name();
+        let low = g.number_named(&format!("{name}/min"), self.low, dtype);
+        let high = g.number_named(&format!("{name}/max"), self.high, dtype);
+        let unit = drawn(g, name, "RandomUniform", self.seed, dtype, dims);
+        let width = g.op("Sub").name(&format!("{name}/sub")).input(&high).input(&low).output();
+        scaled(g, name, &unit, &width, &low)
+    }
+    fn name(&self) -> &'static str {
+        "random_uniform"
+    }
+}
+
+fn normal(
+    g: &Scope,
+    (name, op): (&str, &str),
+    (mean, stddev): (f64, f64),
+    seed: Option<i64>,
+    dtype: DataType,
+    dims: &[usize],
+) -> Output {
+    let mean = g.number_named(&format!("{name}/mean"), mean, dtype);
+    let stddev = g.number_named(&format!("{name}/stddev"), stddev, dtype);
+    let unit = drawn(g, name, op, seed, dtype, dims);
+    scaled(g, name, &unit, &stddev, &mean)
+}
+
+impl Initializer for RandomNormal {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        normal(g, (self.name(), "RandomStandardNormal"), (self.mean, self.stddev), self.seed, dtype, dims)
+    }
+    fn name(&self) -> &'static str {
+        "random_normal"
+    }
+}
+
+impl Initializer for TruncatedNormal {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        normal(g, (self.name(), "TruncatedNormal"), (self.mean, self.stddev), self.seed, dtype, dims)
+    }
+    fn name(&self) -> &'static str {
+        "truncated_normal"
+    }
+}
+
+/// How many numbers come into and go out of each unit of a layer with weights of this shape.
+fn fans(dims: &[usize]) -> (f64, f64) {
+    match dims {
+        [] => (1.0, 1.0),
+        [n] => (*n as f64, *n as f64),
+        [receptive @ .., fan_in, fan_out] => {
+            let field: f64 = receptive.iter().map(|d| *d as f64).product();
+            (field * *fan_in as f64, field * *fan_out as f64)
+        }
+    }
+}
+
+impl Initializer for VarianceScaling {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        let (fan_in, fan_out) = fans(dims);
+        let fan = match self.mode {
+            FanMode::In => fan_in,
+            FanMode::Out => fan_out,
+            FanMode::Average => (fan_in + fan_out) / 2.0,
+        };
+        let variance = self.scale / fan.max(1.0);
+        let seed = self.seed;
+        match self.distribution {
+            Distribution::Uniform => {
+                let limit = (3.0 * variance).sqrt();
+                RandomUniform { low: -limit, high: limit, seed }.build(g, dtype, dims)
+            }
+            Distribution::Normal => {
+                RandomNormal { mean: 0.0, stddev: variance.sqrt(), seed }.build(g, dtype, dims)
+            }
+            // Cutting off makes the spread smaller by this factor.
+            Distribution::TruncatedNormal => {
+                let stddev = variance.sqrt() / 0.879_625_661_034_239_78;
+                TruncatedNormal { mean: 0.0, stddev, seed }.build(g, dtype, dims)
+            }
+        }
+    }
+    fn name(&self) -> &'static str {
+        "variance_scaling"
+    }
+}
+
+impl Initializer for Orthogonal {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        let columns = dims.last().copied().unwrap_or(1);
+        let rows: usize = dims.iter().rev().skip(1).product();
+        let (tall, wide) = (rows.max(columns), rows.min(columns));
+        let drawn = RandomNormal { mean: 0.0, stddev: 1.0, seed: self.seed }.build(g, dtype, &[tall, wide]);
+        let qr = g.op("Qr").input(&drawn).attr("full_matrices", false).outputs();
+        let (Some(q), Some(r)) = (qr.first(), qr.get(1)) else { return drawn };
+        // Signs from R's diagonal make the result uniform over all such matrices.
+        let signs = g.op("Sign").input(&g.op("MatrixDiagPart").input(r).output()).output();
+        let q = q * &signs;
+        let q = if rows < columns { g.transpose(&q, &[1, 0]) } else { q };
+        let dims: Vec<i32> = dims.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect();
+        &g.reshape(&q, &dims) * &g.number(self.gain, dtype)
+    }
+    fn name(&self) -> &'static str {
+        "orthogonal"
+    }
+}
+
+impl Initializer for Identity {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        let (rows, columns) = (dims.first().copied().unwrap_or(1), dims.get(1).copied().unwrap_or(1));
+        let ones = filled(g, "eye/ones", self.gain, dtype, &[rows.min(columns)]);
+        let zeros = filled(g, "eye/zeros", 0.0, dtype, &[rows, columns]);
+        g.op("MatrixSetDiag").name("eye").input(&zeros).input(&ones).output()
+    }
+    fn name(&self) -> &'static str {
+        "identity"
+    }
+}

@@ -1,0 +1,9 @@
+//! What training programs are made of, as ordinary nodes of a graph: initializers, optimizers, layers, losses, schedules.
+
+pub mod clip;
+pub mod initializers;
+pub mod optimizers;
+
+mod global_step;
+
+pub use global_step::{get_global_step, get_or_create_global_step};

@@ -1,0 +1,118 @@
+//! Optimizers: what changes variables along their gradients.
+//!
+//! An optimizer is its hyperparameters and two rules, one for dense gradients and one for rows. What is common to all of them,
+//! computing gradients, making slots, grouping the updates, counting the global step, is here.
+
+mod adagrad;
+mod adam;
+mod gradient_descent;
+mod momentum;
+mod update;
+
+pub use adagrad::Adagrad;
+pub use adam::Adam;
+pub use gradient_descent::GradientDescent;
+pub use momentum::Momentum;
+pub use update::{Setting, Update};
+
+use thalweg_client::{Error, Gradient, IndexedSlices, Operation, Output, Result, Scope, Variable};
+
+/// A slot: a variable of the optimizer's own beside each variable it trains, of the same shape.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot {
+    /// What it starts as, everywhere.
+    pub initial: f64,
+}
+
+/// A number that is the same for all variables and changes with the steps, such as Adam's `beta1_power`.
+#[derive(Clone, Copy, Debug)]
+pub struct Power {
+    pub name: &'static str,
+    pub initial: f64,
+    /// Which setting it is multiplied by after each step.
+    pub factor: usize,
+}
+
+/// The rules of one optimizer.
+pub trait Optimizer {
+    /// TensorFlow's name for it: names of nodes and slots come from it.
+    fn name(&self) -> &'static str;
+
+    /// Names and values of the hyperparameters, in the order that rules ask for them by.
+    fn settings(&self) -> Vec<(&'static str, Setting)>;
+
+    fn slots(&self) -> Vec<Slot> {
+        Vec::new()
+    }
+
+    fn powers(&self) -> Vec<Power> {
+        Vec::new()
+    }
+
+    /// Changes a variable along a dense gradient.
+    fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation;
+
+    /// Changes the rows of a variable that a sparse gradient names. No row comes twice.
+    fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation;
+
+    /// Whether `sparse` wants rows that come more than once to be summed before.
+    fn sums_rows(&self) -> bool {
+        true
+    }
+}
+
+/// A gradient with the variable it is for.
+pub struct GradientOf {
+    pub gradient: Gradient,
+    pub variable: Variable,
+}
+
+/// What all optimizers can do.
+pub trait Minimize: Optimizer {
+    /// One training step: gradients of `loss`, and the updates of all trainable variables; counts `global_step` if given.
+    #[track_caller]
+    fn minimize(&self, g: &Scope, loss: &Output, global_step: Option<&Variable>) -> Result<Operation>
+    where
+        Self: Sized,
+    {
+        let gradients = self.compute_gradients(g, loss)?;
+        self.apply_gradients(g, &gradients, global_step)
+    }
+
+    /// The gradients of `loss` with respect to every trainable variable.
+    #[track_caller]
+    fn compute_gradients(&self, g: &Scope, loss: &Output) -> Result<Vec<GradientOf>> {
+        let variables = g.trainable_variables();
+        let handles: Vec<&Output> = variables.iter().map(|v| &v.handle).collect();
+        let found = g.gradients(&[loss], &handles);
+        g.check()?;
+        Ok(variables
+            .into_iter()
+            .zip(found)
+            .map(|(variable, gradient)| GradientOf { gradient, variable })
+            .collect())
+    }
+
+    /// The updates, grouped in one operation.
+    #[track_caller]
+    fn apply_gradients(
+        &self,
+        g: &Scope,
+        gradients: &[GradientOf],
+        global_step: Option<&Variable>,
+    ) -> Result<Operation>
+    where
+        Self: Sized,
+    {
+        update::apply(self, g, gradients, global_step)
+    }
+}
+
+impl<O: Optimizer> Minimize for O {}
+
+fn nothing_to_train(name: &str) -> Error {
+    Error::new(
+        thalweg_client::Code::InvalidArgument,
+        format!("{name}: no variable has a gradient; does the loss depend on any trainable variable?"),
+    )
+}

@@ -1,0 +1,55 @@
+//! Momentum: steps go on in the direction of those before. With Nesterov's form the gradient counts where the step leads.
+
+use super::{Optimizer, Setting, Slot, Update};
+use thalweg_client::{IndexedSlices, Operation, Output};
+
+pub struct Momentum {
+    rate: Setting,
+    momentum: Setting,
+    nesterov: bool,
+}
+
+impl Momentum {
+    pub fn new(rate: impl Into<Setting>, momentum: impl Into<Setting>) -> Self {
+        Momentum { rate: rate.into(), momentum: momentum.into(), nesterov: false }
+    }
+
+    pub fn nesterov(self) -> Self {
+        Momentum { nesterov: true, ..self }
+    }
+}
+
+impl Optimizer for Momentum {
+    fn name(&self) -> &'static str {
+        "Momentum"
+    }
+
+    fn settings(&self) -> Vec<(&'static str, Setting)> {
+        vec![("learning_rate", self.rate.clone()), ("momentum", self.momentum.clone())]
+    }
+
+    fn slots(&self) -> Vec<Slot> {
+        vec![Slot { initial: 0.0 }]
+    }
+
+    fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation {
+        u.op("ResourceApplyMomentum")
+            .input(&u.slot(0).handle)
+            .input(u.setting(0))
+            .input(gradient)
+            .input(u.setting(1))
+            .attr("use_nesterov", self.nesterov)
+            .build()
+    }
+
+    fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation {
+        u.op("ResourceSparseApplyMomentum")
+            .input(&u.slot(0).handle)
+            .input(u.setting(0))
+            .input(&rows.values)
+            .input(&rows.indices)
+            .input(u.setting(1))
+            .attr("use_nesterov", self.nesterov)
+            .build()
+    }
+}
