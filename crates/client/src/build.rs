@@ -111,14 +111,14 @@ impl<'a> OpBuilder<'a> {
     fn try_build(self) -> Result<NodeId> {
         let args = self.args?;
         let base = if self.name.is_empty() { self.op } else { self.name };
-        let name = format!("{}{base}", self.scope.prefix);
+        let name = format!("{}{base}", self.scope.place.prefix);
         let request = NodeRequest {
             op: self.op,
             name: &name,
             args,
             attrs: self.attrs,
-            control: &self.scope.control,
-            device: &self.scope.device,
+            control: &self.scope.place.control,
+            device: &self.scope.place.device,
             location: Some(self.location),
         };
         self.scope.lock().graph.add_node(request)

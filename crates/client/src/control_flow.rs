@@ -43,8 +43,8 @@ impl Scope {
         body: impl FnOnce(&Loop, &[Output]) -> Vec<Output>,
     ) -> Vec<Output> {
         // What this scope waits for is outside of the loop: nodes inside wait for nodes of their round.
-        let scope = Scope { control: Vec::new(), ..self.name_scope("while") };
-        let frame = format!("{}frame", scope.prefix);
+        let scope = self.name_scope("while").with(|p| p.control.clear());
+        let frame = format!("{}frame", scope.place.prefix);
         let outer = Loop { scope: scope.clone(), frame, parallel_iterations };
         let merges: Vec<Output> = initial
             .iter()
@@ -95,7 +95,7 @@ impl Loop {
 
     #[track_caller]
     fn enter_as(&self, x: &Output, constant: bool) -> Output {
-        let outside = Scope { control: Vec::new(), ..self.scope.clone() };
+        let outside = self.scope.with(|p| p.control.clear());
         outside
             .op("Enter")
             .input(x)
