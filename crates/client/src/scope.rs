@@ -1,6 +1,7 @@
 //! `Scope`: a graph under construction, with the names, device and control dependencies that new nodes get.
 
 use crate::collections::Collections;
+use crate::context::Context;
 use crate::output::{Operation, Output};
 use crate::variables::{VariableScope, VariableStore};
 use std::panic::Location;
@@ -24,6 +25,8 @@ pub(crate) struct Place {
     pub prefix: String,
     pub device: String,
     pub control: Vec<NodeId>,
+    /// The loop or branch that nodes are in.
+    pub context: Option<Arc<Context>>,
     pub variables: VariableScope,
 }
 
@@ -32,6 +35,8 @@ pub(crate) struct Shared {
     /// The first mistake.
     pub error: Option<Error>,
     pub variables: VariableStore,
+    /// Loops and branches made so far.
+    pub contexts: u64,
     pub collections: Collections,
     /// Seed of all random ops, see [`Scope::set_random_seed`].
     pub seed: Option<i64>,
@@ -54,6 +59,7 @@ impl Scope {
             graph,
             error: None,
             variables: VariableStore::default(),
+            contexts: 0,
             collections: Collections::default(),
             seed: None,
         };

@@ -94,17 +94,17 @@ impl Variable {
 
     #[track_caller]
     pub fn assign(&self, value: &Output) -> Operation {
-        self.handle.scope.op("AssignVariableOp").input(&self.handle).input(value).build()
+        value.scope.op("AssignVariableOp").input(&self.handle).input(value).build()
     }
 
     #[track_caller]
     pub fn assign_add(&self, value: &Output) -> Operation {
-        self.handle.scope.op("AssignAddVariableOp").input(&self.handle).input(value).build()
+        value.scope.op("AssignAddVariableOp").input(&self.handle).input(value).build()
     }
 
     #[track_caller]
     pub fn assign_sub(&self, value: &Output) -> Operation {
-        self.handle.scope.op("AssignSubVariableOp").input(&self.handle).input(value).build()
+        value.scope.op("AssignSubVariableOp").input(&self.handle).input(value).build()
     }
 
     /// Reads the value on a given scope, for instance after control dependencies.
@@ -183,6 +183,7 @@ impl Scope {
                 let at = self.with(|p| {
                     p.prefix = format!("{full}/Initializer/");
                     p.control.clear();
+                    p.context = None;
                 });
                 let initial = initializer.build(&at, options.dtype, dims);
                 self.make_variable(&full, &initial, options.trainable)
@@ -195,6 +196,7 @@ impl Scope {
         let outer = self.with(|p| {
             p.prefix.clear();
             p.control.clear();
+            p.context = None;
         });
         let handle = outer
             .op("VarHandleOp")
