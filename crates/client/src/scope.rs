@@ -149,6 +149,12 @@ impl Scope {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
+    /// Remembers a mistake of the caller, as the scope's own methods do: it is told when a session is opened.
+    #[track_caller]
+    pub fn mistake(&self, e: Error) {
+        self.fail(e, Location::caller());
+    }
+
     /// Remembers a mistake, if it is the first.
     pub(crate) fn fail(&self, e: Error, location: &'static Location<'static>) {
         let mut shared = self.lock();

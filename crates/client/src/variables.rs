@@ -143,6 +143,15 @@ impl Scope {
         self.name_scope(name).with(|p| p.variables = variables)
     }
 
+    /// A variable scope of a name that is free: `dense`, `dense_1`, ..
+    pub fn default_variable_scope(&self, default: &str) -> Scope {
+        let scope = self.name_scope(default);
+        let unique = scope.place.prefix.strip_prefix(&self.place.prefix).unwrap_or(default);
+        let prefix = format!("{}{unique}", self.place.variables.prefix);
+        let reuse = self.place.variables.reuse;
+        scope.with(|p| p.variables = VariableScope { prefix, reuse })
+    }
+
     /// The variable of that name in this variable scope: made, or found, as the scope's reuse says.
     #[track_caller]
     pub fn get_variable(&self, name: &str, dims: &[usize], initializer: &dyn Initializer) -> Variable {
