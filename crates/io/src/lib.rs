@@ -4,4 +4,5 @@
 //! `InvalidArgument` where they are whole but cannot be a tensor. No number in a file is believed before the bytes
 //! it promises are there.
 
+pub mod idx;
 pub mod npy;
