@@ -1,12 +1,14 @@
 //! From a run signature to plans, and the cache that keeps them.
 
-use super::Inner;
+use super::{Inner, partial};
 use crate::partition::partition;
 use crate::passes;
 use crate::plan::Plan;
 use crate::work::Work;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::grad::{NodeId, Output};
@@ -23,6 +25,8 @@ pub struct Signature {
     pub feeds: Vec<Output>,
     pub fetches: Vec<Output>,
     pub targets: Vec<NodeId>,
+    /// Feeds and fetches pass through the step's rendezvous while it runs, instead of before and after.
+    pub partial: bool,
 }
 
 /// A signature compiled.
@@ -31,6 +35,21 @@ pub struct Compiled {
     pub feeds: Vec<FeedInfo>,
     pub fetches: usize,
     pub functions: Arc<dyn FunctionRunner>,
+    /// Nanoseconds for which the last start kept its thread; 0 before the first.
+    last_start: AtomicU64,
+}
+
+impl Compiled {
+    pub fn note_time(&self, t: Duration) {
+        self.last_start.store((t.as_nanos() as u64).max(1), Ordering::Relaxed);
+    }
+
+    pub fn last_start(&self) -> Option<Duration> {
+        match self.last_start.load(Ordering::Relaxed) {
+            0 => None,
+            n => Some(Duration::from_nanos(n)),
+        }
+    }
 }
 
 pub struct CompiledPart {
@@ -114,6 +133,11 @@ impl Inner {
         let mut work =
             Work::prune(graph, &device_of, &signature.feeds, &signature.fetches, &signature.targets)?;
         check_fed(&work)?;
+        let (mut feeds, mut fetches) = (&signature.feeds[..], signature.fetches.len());
+        if signature.partial {
+            partial::open_ends(&mut work, graph, signature)?;
+            (feeds, fetches) = (&[], 0);
+        }
         passes::expand(&mut work)?;
         passes::fold::read_constants(&mut work);
         if self.options.optimise {
@@ -126,12 +150,18 @@ impl Inner {
             let plan = Plan::compile(&part.work, device.name(), &self.kernels)?;
             parts.push(CompiledPart { device: part.device, plan: Arc::new(plan), fetches: part.fetches });
         }
-        let feeds = signature.feeds.iter().map(|o| feed_info(graph, *o)).collect();
-        Ok(Compiled { parts, feeds, fetches: signature.fetches.len(), functions: placed.functions.clone() })
+        let feeds = feeds.iter().map(|o| feed_info(graph, *o)).collect();
+        Ok(Compiled {
+            parts,
+            feeds,
+            fetches,
+            functions: placed.functions.clone(),
+            last_start: AtomicU64::new(0),
+        })
     }
 }
 
-fn feed_info(graph: &thalweg_graph::Graph, o: Output) -> FeedInfo {
+pub fn feed_info(graph: &thalweg_graph::Graph, o: Output) -> FeedInfo {
     let node = graph.node(o.node);
     // What a placeholder declares is a promise to the rest of the graph; other tensors may be replaced by anything of their type.
     let declared = node.op.class == Class::Placeholder;
