@@ -45,7 +45,7 @@ pub async fn run_step(master: &Master, request: RunStepRequest) -> Result<RunSte
     let (values, told) = result?;
     Ok(RunStepResponse {
         tensor: named(fetch, &values)?,
-        metadata: told.map(|m| session.session.with_graph(|g| metadata::to_proto(&m, g))),
+        metadata: told.map(|m| metadata::to_proto(&m, &session.session)),
         ..Default::default()
     })
 }
