@@ -126,13 +126,13 @@ def test_two_clients_share_variables_until_reset(own_server):
 
     g, v, add, init = graph()
     h, w, _, _ = graph()
-    with tf1.Session(own_server.target, graph=g) as one, tf1.Session(own_server.target, graph=h) as two:
-        one.run(init)
-        one.run(add)
-        assert two.run(w) == 2
-        tf1.Session.reset(own_server.target)
-        with pytest.raises(errors.AbortedError):
-            two.run(w)
+    one, two = tf1.Session(own_server.target, graph=g), tf1.Session(own_server.target, graph=h)
+    one.run(init)
+    one.run(add)
+    assert two.run(w) == 2
+    tf1.Session.reset(own_server.target)
+    with pytest.raises(errors.AbortedError):
+        two.run(w)
     with tf1.Session(own_server.target, graph=h) as three, pytest.raises(errors.FailedPreconditionError):
         three.run(w)
 
@@ -145,7 +145,7 @@ def test_a_traced_run_makes_a_timeline(session):
     session.run(y, options=options, run_metadata=metadata)
     trace = json.loads(timeline.Timeline(metadata.step_stats).generate_chrome_trace_format())
     ran = {e["args"]["name"] for e in trace["traceEvents"] if e.get("cat") == "Op"}
-    assert y.op.name in ran and "MatMul" in " ".join(ran)
+    assert y.op.name in ran and "matmul" in ran
     assert any(e["ph"] == "s" for e in trace["traceEvents"]), "no dataflow arrows"
     assert y.op.name in [n.name for g in metadata.partition_graphs for n in g.node]
 
@@ -248,7 +248,8 @@ def test_the_server_stops_when_asked_to(own_server):
     assert own_server.target.startswith("grpc://127.0.0.1:")
     with tf1.Graph().as_default(), tf1.Session(own_server.target) as s:
         assert s.run(tf.constant(1)) == 1
-        assert own_server.stop() == 0
+    # The client keeps its connection.
+    assert own_server.stop() == 0
 
 
 def test_a_server_def_names_the_task(start_server, tmp_path):

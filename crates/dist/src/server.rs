@@ -3,6 +3,7 @@
 //! Each connection belongs to one of a few threads, each with a single-threaded async runtime of its own: a request is read,
 //! run (if it is short) and answered without a change of thread.
 
+use crate::grpc;
 use crate::log::Log;
 use crate::master::Master;
 use crate::sessions::Limits;
@@ -17,7 +18,6 @@ use std::time::{Duration, Instant};
 use thalweg_core::error::Result;
 use thalweg_core::registry::Registry;
 use thalweg_proto::ConfigProto;
-use thalweg_proto::master_service_server::MasterServiceServer;
 use thalweg_runtime::SessionOptions;
 use tokio::sync::{mpsc, watch};
 
@@ -73,9 +73,6 @@ enum Phase {
     /// No connections at all, whatever their peers do.
     Closing,
 }
-
-/// Messages of more than this are refused, in either direction: protocol buffers can be no larger.
-const MAX_MESSAGE: usize = i32::MAX as usize;
 
 /// Windows and frames large enough that tensors of some megabytes arrive without waiting for more credit.
 const STREAM_WINDOW: u32 = 64 << 20;
@@ -253,14 +250,11 @@ async fn serve(
     mut connections: mpsc::UnboundedReceiver<TcpStream>,
     stopped: watch::Receiver<Phase>,
 ) {
-    let service = MasterServiceServer::new(master.clone())
-        .max_decoding_message_size(MAX_MESSAGE)
-        .max_encoding_message_size(MAX_MESSAGE);
     let mut open = tokio::task::JoinSet::new();
     // Ends when the acceptor does.
     while let Some(stream) = connections.recv().await {
         match tokio::net::TcpStream::from_std(stream) {
-            Ok(stream) => drop(open.spawn(connection(stream, service.clone(), stopped.clone(), master.log))),
+            Ok(stream) => drop(open.spawn(connection(stream, master.clone(), stopped.clone()))),
             Err(e) => master.log.info("connection_failed", &[("error", &e)]),
         }
         while open.try_join_next().is_some() {}
@@ -268,17 +262,11 @@ async fn serve(
     while open.join_next().await.is_some() {}
 }
 
-async fn connection(
-    stream: tokio::net::TcpStream,
-    service: MasterServiceServer<Master>,
-    stopped: watch::Receiver<Phase>,
-    log: Log,
-) {
+async fn connection(stream: tokio::net::TcpStream, master: Master, stopped: watch::Receiver<Phase>) {
+    let log = master.log;
     // Small messages both ways: never wait for more to send. Without it the connection is slow, not wrong.
     let _ = stream.set_nodelay(true);
-    let requests = hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
-        tonic::codegen::Service::call(&mut service.clone(), request)
-    });
+    let requests = hyper::service::service_fn(move |request| grpc::answer(master.clone(), request));
     let mut connection = pin!(
         hyper::server::conn::http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
