@@ -9,6 +9,7 @@ mod grpc;
 pub mod log;
 mod master;
 mod metadata;
+pub mod remote;
 mod server;
 mod server_def;
 mod sessions;
@@ -17,6 +18,7 @@ mod steps;
 mod task;
 mod wire_error;
 
+pub use remote::{RemoteRunOptions, RemoteSession};
 pub use server::{Server, ServerOptions};
 pub use server_def::TaskSpec;
 pub use signals::wait_for_stop;
