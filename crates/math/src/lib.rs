@@ -21,3 +21,5 @@ pub mod softmax;
 pub mod special;
 /// Copies with the axes in another order.
 pub mod transpose;
+/// Windows that slide over images: patches, poolings, convolutions of single channels.
+pub mod window;

@@ -9,9 +9,11 @@ mod elementwise;
 mod gradients;
 mod indices;
 mod moving;
+mod narrow;
 mod number;
 mod printf;
 mod rows;
+mod windows;
 
 mod arithmetic;
 mod array;
@@ -57,6 +59,7 @@ pub static ALL: &[&[&Op]] = &[
     lookup::OPS,
     matrix_parts::OPS,
     nn::OPS,
+    nn::conv::OPS,
     queue::OPS,
     random::OPS,
     reduce::OPS,

@@ -3,6 +3,7 @@
 mod bias_add;
 mod bias_add_grad;
 mod channels;
+pub mod conv;
 mod elu;
 mod elu_grad;
 mod in_top_k;
