@@ -5,6 +5,8 @@ pub mod elementary;
 /// Matrix products.
 pub mod gemm;
 mod half_bits;
+/// Batch normalisation by column.
+pub mod normalise;
 /// Splitting loops over threads: the `Parallel` trait.
 pub mod parallel;
 /// Worker threads.

@@ -22,6 +22,7 @@ mod blocks;
 mod control;
 mod debug;
 mod function;
+mod image;
 mod indexing;
 mod linalg;
 mod lookup;
@@ -30,6 +31,7 @@ mod nn;
 mod queue;
 mod random;
 mod reduce;
+mod sparse;
 mod stack;
 mod state;
 mod string;
@@ -54,15 +56,19 @@ pub static ALL: &[&[&Op]] = &[
     control::OPS,
     debug::OPS,
     function::OPS,
+    image::OPS,
     indexing::OPS,
     linalg::OPS,
     lookup::OPS,
     matrix_parts::OPS,
     nn::OPS,
+    nn::batch_norm::OPS,
     nn::conv::OPS,
+    nn::pool::OPS,
     queue::OPS,
     random::OPS,
     reduce::OPS,
+    sparse::OPS,
     stack::OPS,
     state::OPS,
     string::OPS,

@@ -184,7 +184,8 @@ impl<T: Fused> Loop for BackwardRow<'_, T> {
                         }
                         continue;
                     }
-                    for ((out, dy), f) in out.iter_mut().zip(dy.chunks_exact(each)).zip(f.chunks_exact(each)) {
+                    for ((out, dy), f) in out.iter_mut().zip(dy.chunks_exact(each)).zip(f.chunks_exact(each))
+                    {
                         for (dy, f) in dy.iter().zip(f) {
                             *out = T::fused::<FMA>(*dy, *f, *out);
                         }

@@ -64,7 +64,9 @@ impl Patches {
                 out[taps.end * self.channels..].fill(T::default());
                 let out = &mut out[taps.start * self.channels..taps.end * self.channels];
                 if self.channels == self.depth && cols.dilation == 1 {
-                    out.copy_from_slice(&images[(from + cols.at(col, taps.start)) * self.depth..][..out.len()]);
+                    out.copy_from_slice(
+                        &images[(from + cols.at(col, taps.start)) * self.depth..][..out.len()],
+                    );
                     continue;
                 }
                 for (k, out) in taps.clone().zip(out.chunks_exact_mut(self.channels)) {
@@ -141,7 +143,8 @@ impl<T: Number> Loop for AddRow<'_, T> {
                     continue;
                 }
                 let patch = ((place - self.rows.start) * cols.output + col) * what.len() + k * line;
-                let from = &self.patches[patch + taps.start * what.channels..patch + taps.end * what.channels];
+                let from =
+                    &self.patches[patch + taps.start * what.channels..patch + taps.end * what.channels];
                 if what.channels == what.depth && cols.dilation == 1 {
                     add(&mut self.out[cols.at(col, taps.start) * what.depth..], from);
                     continue;

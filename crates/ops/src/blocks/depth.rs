@@ -33,7 +33,9 @@ fn shape(c: &ShapeCall<'_>, to_depth: bool) -> Result<Vec<PartialShape>> {
     }
     let x = c.rank(0, 4)?;
     let dims = x.dims().unwrap_or(&[-1; 4]);
-    Ok(vec![moved_dims(dims, c.attrs.int("block_size")?, Layout::of(c.attrs)?, to_depth)?.into_iter().collect()])
+    Ok(vec![
+        moved_dims(dims, c.attrs.int("block_size")?, Layout::of(c.attrs)?, to_depth)?.into_iter().collect(),
+    ])
 }
 
 /// The sizes after the move; -1 is not known.

@@ -1,5 +1,6 @@
 //! Neural network ops: activations, losses, biases, rankings.
 
+pub mod batch_norm;
 mod bias_add;
 mod bias_add_grad;
 mod channels;
@@ -10,6 +11,7 @@ mod in_top_k;
 mod leaky_relu;
 mod logits;
 mod nth_element;
+pub mod pool;
 mod relu;
 mod relu6;
 mod relu6_grad;

@@ -32,13 +32,15 @@ impl Window {
         let (before, output) = match self.padding {
             Padding::Same => {
                 let output = input.div_ceil(self.stride);
-                let needed = (output.saturating_sub(1) * self.stride).checked_add(reach).ok_or_else(too_large)?;
+                let needed =
+                    (output.saturating_sub(1) * self.stride).checked_add(reach).ok_or_else(too_large)?;
                 (needed.saturating_sub(input) / 2, output)
             }
             Padding::Valid => (0, self.places(input, reach)?),
             Padding::Explicit(before, after) => {
                 let padded = input.checked_add(before).and_then(|n| n.checked_add(after));
-                let padded = padded.ok_or_else(|| invalid!("{input} positions with {before} and {after} are too many"))?;
+                let padded = padded
+                    .ok_or_else(|| invalid!("{input} positions with {before} and {after} are too many"))?;
                 (before, self.places(padded, reach)?)
             }
         };
@@ -94,7 +96,9 @@ impl Sliding {
             _ => explicit_paddings(&explicit, &layout)?,
         };
         if padding.iter().all(|p| !matches!(p, Padding::Explicit(..))) && !explicit.is_empty() {
-            return Err(invalid!("explicit_paddings must be empty if padding is not EXPLICIT, got {explicit:?}"));
+            return Err(invalid!(
+                "explicit_paddings must be empty if padding is not EXPLICIT, got {explicit:?}"
+            ));
         }
         Ok(Sliding { layout, strides, dilations, padding })
     }
@@ -141,7 +145,9 @@ impl Sliding {
             if let Padding::Explicit(before, after) = padding
                 && (*before >= size || *after >= size)
             {
-                return Err(invalid!("padding {before} and {after} needs to be smaller than the window size {size}"));
+                return Err(invalid!(
+                    "padding {before} and {after} needs to be smaller than the window size {size}"
+                ));
             }
         }
         Ok(())
@@ -170,10 +176,14 @@ fn pair(what: &str, values: &[i64], layout: &Layout) -> Result<[usize; 2]> {
 
 fn explicit_paddings(values: &[i64], layout: &Layout) -> Result<[Padding; 2]> {
     if values.len() != 8 {
-        return Err(invalid!("explicit_paddings must contain 8 values if padding is EXPLICIT, got {values:?}"));
+        return Err(invalid!(
+            "explicit_paddings must contain 8 values if padding is EXPLICIT, got {values:?}"
+        ));
     }
     if values.iter().any(|v| *v < 0 || *v > i32::MAX as i64) {
-        return Err(invalid!("All elements of explicit_paddings must be nonnegative 32-bit numbers, got {values:?}"));
+        return Err(invalid!(
+            "All elements of explicit_paddings must be nonnegative 32-bit numbers, got {values:?}"
+        ));
     }
     let of = |axis: usize| (values[2 * axis] as usize, values[2 * axis + 1] as usize);
     if of(0) != (0, 0) || of(layout.channels) != (0, 0) {

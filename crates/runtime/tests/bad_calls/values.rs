@@ -28,6 +28,10 @@ refused! {
     d02_tensor_list_of_2_to_the_31: "TensorListReserve", [v(&[]), n(i32::MAX)], element_dtype = DataType::Float => ResourceExhausted;
     d02_tensor_list_of_a_negative_shape: "TensorListReserve", [v(&[-2]), n(1)], element_dtype = DataType::Float => InvalidArgument;
     d02_tensor_array_of_less_than_nothing: "TensorArrayV3", [n(-1)], dtype = DataType::Float => InvalidArgument;
+    d03_encode_png_of_no_pixels: "EncodePng", [Tensor::full(Shape::new(&[0, 0, 3]).unwrap(), 0u8).unwrap()] => InvalidArgument;
+    d04_png_of_2_to_the_31_pixels: "DecodePng", [Tensor::string(png_header(i32::MAX, i32::MAX))] => InvalidArgument;
+    d04_png_of_a_wide_row: "DecodePng", [Tensor::string(png_header(i32::MAX, 1))] => InvalidArgument;
+    d04_png_of_nothing: "DecodePng", [s("")] => InvalidArgument;
     d04_png_of_garbage: "DecodePng", [s("\u{89}PNG\r\n\u{1a}\ngarbage")] => InvalidArgument;
     d07_decode_raw_cut: "DecodeRaw", [s("abc")], out_type = DataType::Int32 => InvalidArgument;
     d08_substr_pos_of_another_shape_than_len: "Substr", [s("abc"), v(&[1, -1]), n(1)] => InvalidArgument;
@@ -43,4 +47,15 @@ refused! {
 allowed! {
     d11_print_of_nothing: "Print", [f(&[2]), f(&[2])], summarize = 0i64 => None;
     d11_print_of_everything: "Print", [f(&[2]), f(&[2])], summarize = -1i64 => None;
+}
+
+/// The beginning of a PNG file of grey pixels.
+fn png_header(width: i32, height: i32) -> Vec<u8> {
+    let header = [&b"IHDR"[..], &width.to_be_bytes(), &height.to_be_bytes(), &[8, 0, 0, 0, 0]].concat();
+    let mut crc = u32::MAX;
+    for byte in &header {
+        crc ^= u32::from(*byte);
+        (0..8).for_each(|_| crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 });
+    }
+    [b"\x89PNG\r\n\x1a\n\0\0\0\x0d", &header[..], &(!crc).to_be_bytes()].concat()
 }

@@ -25,9 +25,8 @@ pub static CONV2D_BACKPROP_INPUT: Op = Op {
     grad: Rule(|g| Gradients::new(g, OPS).of_images()),
     kernels: cpu!(make prepare: T in f32, f64, i32; prepare_narrow: T in f16, bf16),
     cases: |r| {
-        let mut case = |x: &[i32], f: &[usize], dy: &[usize]| {
-            Case::new(vec![int_vector(x), r.tensor(f), r.tensor(dy)])
-        };
+        let mut case =
+            |x: &[i32], f: &[usize], dy: &[usize]| Case::new(vec![int_vector(x), r.tensor(f), r.tensor(dy)]);
         vec![
             with_windows(case(&[2, 5, 4, 3], &[3, 2, 3, 4], &[2, 3, 3, 4]), [1, 1], [1, 1], "VALID"),
             with_windows(case(&[1, 5, 6, 2], &[3, 3, 2, 2], &[1, 3, 3, 2]), [2, 2], [1, 1], "SAME"),

@@ -55,9 +55,8 @@ pub static DEPTHWISE_CONV2D_NATIVE_BACKPROP_INPUT: Op = Op {
     grad: Rule(|g| Gradients::new(g, OPS).of_images()),
     kernels: cpu!(make prepare_by_images: T in f32, f64; prepare_narrow_by_images: T in f16, bf16),
     cases: |r| {
-        let mut case = |x: &[i32], f: &[usize], dy: &[usize]| {
-            Case::new(vec![int_vector(x), r.tensor(f), r.tensor(dy)])
-        };
+        let mut case =
+            |x: &[i32], f: &[usize], dy: &[usize]| Case::new(vec![int_vector(x), r.tensor(f), r.tensor(dy)]);
         vec![
             with_windows(case(&[2, 5, 4, 3], &[3, 2, 3, 1], &[2, 3, 3, 3]), [1, 1], [1, 1], "VALID"),
             with_windows(case(&[1, 5, 6, 2], &[3, 3, 2, 3], &[1, 3, 3, 6]), [2, 2], [1, 1], "SAME"),
@@ -79,9 +78,8 @@ pub static DEPTHWISE_CONV2D_NATIVE_BACKPROP_FILTER: Op = Op {
     grad: Rule(|g| Gradients::new(g, OPS).of_filter()),
     kernels: cpu!(make prepare_by_filter: T in f32, f64; prepare_narrow_by_filter: T in f16, bf16),
     cases: |r| {
-        let mut case = |x: &[usize], f: &[i32], dy: &[usize]| {
-            Case::new(vec![r.tensor(x), int_vector(f), r.tensor(dy)])
-        };
+        let mut case =
+            |x: &[usize], f: &[i32], dy: &[usize]| Case::new(vec![r.tensor(x), int_vector(f), r.tensor(dy)]);
         vec![
             with_windows(case(&[2, 5, 4, 3], &[3, 2, 3, 1], &[2, 3, 3, 3]), [1, 1], [1, 1], "VALID"),
             with_windows(case(&[1, 5, 6, 2], &[3, 3, 2, 3], &[1, 3, 3, 6]), [2, 2], [1, 1], "SAME"),
@@ -120,7 +118,8 @@ fn prepare_narrow_by_filter<T: Float>(node: &KernelNode) -> Result<Box<dyn Kerne
 
 /// The convolution of these shapes, and the shape of its result.
 fn sizes(sliding: &Sliding, images: &Shape, filter: &Shape) -> Result<(Depthwise, Shape)> {
-    let (Ok(dims), &[rows, cols, channels, multiplier]) = (<[usize; 4]>::try_from(images.dims()), filter.dims())
+    let (Ok(dims), &[rows, cols, channels, multiplier]) =
+        (<[usize; 4]>::try_from(images.dims()), filter.dims())
     else {
         return Err(invalid!("input and filter must be 4-dimensional, got {images} and {filter}"));
     };

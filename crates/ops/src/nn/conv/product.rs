@@ -34,7 +34,12 @@ impl Sizes {
     fn each_group(&self) -> impl Iterator<Item = Group<'_>> {
         let groups = self.groups();
         let outputs = self.outputs.checked_div(groups).unwrap_or(0);
-        (0..groups).map(move |number| Group { sizes: self, number, outputs, patch: self.patches(number).len() })
+        (0..groups).map(move |number| Group {
+            sizes: self,
+            number,
+            outputs,
+            patch: self.patches(number).len(),
+        })
     }
 
     /// Rows of places to be done together.

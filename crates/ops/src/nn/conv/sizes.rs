@@ -63,11 +63,15 @@ fn groups(depth: i64, group_depth: i64, outputs: i64) -> Result<()> {
         return Ok(());
     }
     if depth % group_depth != 0 {
-        return Err(invalid!("input depth must be evenly divisible by filter depth: {depth} vs {group_depth}"));
+        return Err(invalid!(
+            "input depth must be evenly divisible by filter depth: {depth} vs {group_depth}"
+        ));
     }
     let groups = depth / group_depth;
     if depth > 0 && outputs >= 0 && outputs % groups != 0 {
-        return Err(invalid!("output depth must be evenly divisible by number of groups: {outputs} vs {groups}"));
+        return Err(invalid!(
+            "output depth must be evenly divisible by number of groups: {outputs} vs {groups}"
+        ));
     }
     Ok(())
 }
