@@ -137,6 +137,9 @@ struct Part<'a> {
     sums: &'a mut [f64],
 }
 
+/// Rows summed in single precision before the sums are added in double.
+const DEPTH: usize = 32;
+
 impl Loop for Part<'_> {
     type Output = ();
 
@@ -144,22 +147,57 @@ impl Loop for Part<'_> {
     fn run<const FMA: bool>(self) {
         let width = self.mean.len();
         let (first, second) = self.sums.split_at_mut(width);
-        for (a, b) in self.a.chunks_exact(width).zip(self.b.chunks_exact(width)) {
-            match self.term {
-                Term::First => first.iter_mut().zip(a).for_each(|(sum, a)| *sum += f64::from(*a)),
-                Term::Square => {
-                    for ((sum, b), mean) in first.iter_mut().zip(b).zip(self.mean) {
-                        let far = f64::from(*b) - mean;
-                        *sum += far * far;
-                    }
-                }
+        for (a, b) in self.a.chunks(DEPTH * width).zip(self.b.chunks(DEPTH * width)) {
+            let mut at = 0;
+            while at + 32 <= width {
+                lanes::<32>(a, b, self.mean, self.term, at, first, second);
+                at += 32;
+            }
+            while at + 4 <= width {
+                lanes::<4>(a, b, self.mean, self.term, at, first, second);
+                at += 4;
+            }
+            while at < width {
+                lanes::<1>(a, b, self.mean, self.term, at, first, second);
+                at += 1;
+            }
+        }
+    }
+}
+
+/// Adds the terms of `N` columns from `at` on, which are summed in registers.
+#[inline(always)]
+fn lanes<const N: usize>(
+    a: &[f32],
+    b: &[f32],
+    mean: &[f64],
+    term: Term,
+    at: usize,
+    first: &mut [f64],
+    second: &mut [f64],
+) {
+    let width = mean.len();
+    let mut middle = [0f32; N];
+    for i in 0..N {
+        middle[i] = mean[at + i] as f32;
+    }
+    let (mut plain, mut product) = ([0f32; N], [0f32; N]);
+    for (a, b) in a.chunks_exact(width).zip(b.chunks_exact(width)) {
+        let (a, b) = (&a[at..at + N], &b[at..at + N]);
+        for i in 0..N {
+            let far = b[i] - middle[i];
+            match term {
+                Term::First => plain[i] += a[i],
+                Term::Square => plain[i] += far * far,
                 Term::Both => {
-                    first.iter_mut().zip(a).for_each(|(sum, a)| *sum += f64::from(*a));
-                    for (((sum, a), b), mean) in second.iter_mut().zip(a).zip(b).zip(self.mean) {
-                        *sum += f64::from(*a) * (f64::from(*b) - mean);
-                    }
+                    plain[i] += a[i];
+                    product[i] += a[i] * far;
                 }
             }
         }
+    }
+    for i in 0..N {
+        first[at + i] += f64::from(plain[i]);
+        second[at + i] += f64::from(product[i]);
     }
 }

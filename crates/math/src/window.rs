@@ -118,8 +118,46 @@ fn for_rows<T: Send>(
     });
 }
 
-/// Channels computed together, in registers.
-const LANES: usize = 32;
+/// Some channels of what is under the window at one place: computed together, in registers. The number of channels is a
+/// constant, so that loops over them become vector instructions.
+trait Lanes<T> {
+    /// Writes `N` channels from `first` on of the result at column `col`.
+    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]);
+}
+
+/// All channels of one row of results, in as large pieces as there are.
+#[inline(always)]
+fn for_lanes<const FMA: bool, T, L: Lanes<T>>(what: &L, depth: usize, out: &mut [T]) {
+    for (col, out) in out.chunks_exact_mut(depth).enumerate() {
+        let (wide, rest) = out.as_chunks_mut::<64>();
+        let first = pieces::<FMA, 64, T, L>(what, col, 0, wide);
+        let (middle, rest) = rest.as_chunks_mut::<16>();
+        let first = pieces::<FMA, 16, T, L>(what, col, first, middle);
+        let (narrow, rest) = rest.as_chunks_mut::<4>();
+        let first = pieces::<FMA, 4, T, L>(what, col, first, narrow);
+        pieces::<FMA, 1, T, L>(what, col, first, rest.as_chunks_mut::<1>().0);
+    }
+}
+
+/// Channels in pieces of `N`, from `first` on; where they end.
+#[inline(always)]
+fn pieces<const FMA: bool, const N: usize, T, L: Lanes<T>>(
+    what: &L,
+    col: usize,
+    first: usize,
+    out: &mut [[T; N]],
+) -> usize {
+    for (i, out) in out.iter_mut().enumerate() {
+        what.lanes::<FMA, N>(col, first + i * N, out);
+    }
+    first + out.len() * N
+}
+
+/// `N` elements from `at` on.
+#[inline(always)]
+fn piece<T, const N: usize>(slice: &[T], at: usize) -> &[T; N] {
+    slice[at..].first_chunk().expect("a piece inside the slice")
+}
 
 #[cfg(test)]
 mod tests;

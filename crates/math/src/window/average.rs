@@ -1,6 +1,6 @@
 //! Averages under windows; padding does not count.
 
-use super::{Grid, LANES, for_rows};
+use super::{Grid, Lanes, for_lanes, for_rows, piece};
 use crate::parallel::Parallel;
 use crate::reduce::Number;
 use crate::simd::{Loop, widest};
@@ -44,28 +44,40 @@ impl<T: Number> Loop for AverageRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (rows, cols, depth) = (&self.grid.rows, &self.grid.cols, self.depth);
+        let (depth, rows) = (self.depth, &self.grid.rows);
         let (image, place) = (self.row / rows.output, self.row % rows.output);
-        let down = rows.taps(place);
-        for (col, out) in self.out.chunks_exact_mut(depth).enumerate() {
-            let across = cols.taps(col);
-            let count = down.len() * across.len();
-            for (lane, out) in out.chunks_mut(LANES).enumerate() {
-                let mut sums = [T::ZERO; LANES];
-                for k in down.clone() {
-                    let line = (image * rows.input + rows.at(place, k)) * cols.input;
-                    for l in across.clone() {
-                        let at = (line + cols.at(col, l)) * depth + lane * LANES;
-                        let x = &self.images[at..][..out.len()];
-                        for (sum, x) in sums.iter_mut().zip(x) {
-                            *sum = sum.add(*x);
-                        }
-                    }
-                }
-                for (out, sum) in out.iter_mut().zip(sums) {
-                    *out = if count == 0 { T::ZERO } else { sum.div_count(count) };
+        let what = Average { grid: self.grid, depth, images: self.images, image, place };
+        for_lanes::<FMA, T, _>(&what, depth, self.out);
+    }
+}
+
+/// The averages at one row of places.
+struct Average<'a, T> {
+    grid: &'a Grid,
+    depth: usize,
+    images: &'a [T],
+    image: usize,
+    place: usize,
+}
+
+impl<T: Number> Lanes<T> for Average<'_, T> {
+    #[inline(always)]
+    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
+        let (rows, cols) = (&self.grid.rows, &self.grid.cols);
+        let (down, across) = (rows.taps(self.place), cols.taps(col));
+        let count = down.len() * across.len();
+        let mut sums = [T::ZERO; N];
+        for k in down {
+            let line = (self.image * rows.input + rows.at(self.place, k)) * cols.input;
+            for l in across.clone() {
+                let x = piece::<T, N>(self.images, (line + cols.at(col, l)) * self.depth + first);
+                for i in 0..N {
+                    sums[i] = sums[i].add(x[i]);
                 }
             }
+        }
+        for i in 0..N {
+            out[i] = if count == 0 { T::ZERO } else { sums[i].div_count(count) };
         }
     }
 }
@@ -83,21 +95,38 @@ impl<T: Number> Loop for GradientRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (rows, cols, depth) = (&self.grid.rows, &self.grid.cols, self.depth);
+        let (depth, rows) = (self.depth, &self.grid.rows);
         let (image, position) = (self.row / rows.input, self.row % rows.input);
-        self.out.fill(T::ZERO);
-        for (place, _) in rows.covering(position) {
-            let line = (image * rows.output + place) * cols.output;
-            let down = rows.taps(place).len();
-            for (col, out) in self.out.chunks_exact_mut(depth).enumerate() {
-                for (at, _) in cols.covering(col) {
-                    let count = down * cols.taps(at).len();
-                    let dy = &self.gradient[(line + at) * depth..][..depth];
-                    for (out, dy) in out.iter_mut().zip(dy) {
-                        *out = out.add(dy.div_count(count));
-                    }
+        let places =
+            rows.covering(position).map(|(place, _)| (image * rows.output + place, rows.taps(place).len()));
+        let what = Gradient { grid: self.grid, depth, gradient: self.gradient, places: places.collect() };
+        for_lanes::<FMA, T, _>(&what, depth, self.out);
+    }
+}
+
+/// The gradients at one row of positions.
+struct Gradient<'a, T> {
+    grid: &'a Grid,
+    depth: usize,
+    gradient: &'a [T],
+    /// The rows of places whose windows cover it, and how many rows of theirs count.
+    places: Vec<(usize, usize)>,
+}
+
+impl<T: Number> Lanes<T> for Gradient<'_, T> {
+    #[inline(always)]
+    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
+        let cols = &self.grid.cols;
+        let mut sums = [T::ZERO; N];
+        for (row, down) in &self.places {
+            for (at, _) in cols.covering(col) {
+                let count = down * cols.taps(at).len();
+                let dy = piece::<T, N>(self.gradient, (row * cols.output + at) * self.depth + first);
+                for i in 0..N {
+                    sums[i] = sums[i].add(dy[i].div_count(count));
                 }
             }
         }
+        *out = sums;
     }
 }

@@ -1,6 +1,6 @@
 //! Convolution of each channel with filters of its own.
 
-use super::{Grid, LANES, for_rows};
+use super::{Grid, Lanes, for_lanes, for_rows, piece};
 use crate::parallel::Parallel;
 use crate::reduce::Number;
 use crate::shared::SharedMut;
@@ -117,41 +117,47 @@ impl<T: Fused> Loop for ForwardRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let what = self.what;
-        let (rows, cols, channels, each) = (&what.grid.rows, &what.grid.cols, what.channels, what.multiplier);
+        let rows = &self.what.grid.rows;
         let (image, place) = (self.row / rows.output, self.row % rows.output);
-        let down = rows.taps(place);
-        for (col, out) in self.out.chunks_exact_mut(what.outputs()).enumerate() {
-            let across = cols.taps(col);
-            // Whole channels at a time: of one filter each, as many as there are lanes.
-            let step = if each == 1 { LANES } else { 1 };
-            for (block, out) in out.chunks_mut(step * each).enumerate() {
-                let first = block * step;
-                let mut sums = [T::ZERO; LANES];
-                if each != 1 {
-                    out.fill(T::ZERO);
-                }
-                for k in down.clone() {
-                    let line = (image * rows.input + rows.at(place, k)) * cols.input;
-                    for l in across.clone() {
-                        let x = &self.images[(line + cols.at(col, l)) * channels + first..];
-                        let f = &self.filter[((k * cols.size + l) * channels + first) * each..][..out.len()];
-                        if each == 1 {
-                            for ((sum, x), f) in sums.iter_mut().zip(&x[..out.len()]).zip(f) {
-                                *sum = T::fused::<FMA>(*x, *f, *sum);
-                            }
-                        } else {
-                            for (out, f) in out.iter_mut().zip(f) {
-                                *out = T::fused::<FMA>(x[0], *f, *out);
-                            }
-                        }
+        let row = Forward { what: self.what, images: self.images, filter: self.filter, image, place };
+        for_lanes::<FMA, T, _>(&row, self.what.outputs(), self.out);
+    }
+}
+
+/// The results at one row of places.
+struct Forward<'a, T> {
+    what: &'a Depthwise,
+    images: &'a [T],
+    filter: &'a [T],
+    image: usize,
+    place: usize,
+}
+
+impl<T: Fused> Lanes<T> for Forward<'_, T> {
+    #[inline(always)]
+    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
+        let what = self.what;
+        let (rows, cols) = (&what.grid.rows, &what.grid.cols);
+        let mut sums = [T::ZERO; N];
+        for k in rows.taps(self.place) {
+            let line = (self.image * rows.input + rows.at(self.place, k)) * cols.input;
+            for l in cols.taps(col) {
+                let from = (line + cols.at(col, l)) * what.channels;
+                let f = piece::<T, N>(self.filter, (k * cols.size + l) * what.outputs() + first);
+                if what.multiplier == 1 {
+                    let x = piece::<T, N>(self.images, from + first);
+                    for i in 0..N {
+                        sums[i] = T::fused::<FMA>(x[i], f[i], sums[i]);
                     }
-                }
-                if each == 1 {
-                    out.copy_from_slice(&sums[..out.len()]);
+                } else {
+                    let x = &self.images[from..][..what.channels];
+                    for i in 0..N {
+                        sums[i] = T::fused::<FMA>(x[(first + i) / what.multiplier], f[i], sums[i]);
+                    }
                 }
             }
         }
+        *out = sums;
     }
 }
 
@@ -168,31 +174,46 @@ impl<T: Fused> Loop for BackwardRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let what = self.what;
-        let (rows, cols, each) = (&what.grid.rows, &what.grid.cols, what.multiplier);
+        let rows = &self.what.grid.rows;
         let (image, position) = (self.row / rows.input, self.row % rows.input);
-        self.out.fill(T::ZERO);
-        for (place, k) in rows.covering(position) {
-            let line = (image * rows.output + place) * cols.output;
-            for (col, out) in self.out.chunks_exact_mut(what.channels).enumerate() {
-                for (at, l) in cols.covering(col) {
-                    let dy = &self.gradient[(line + at) * what.outputs()..][..what.outputs()];
-                    let f = &self.filter[(k * cols.size + l) * what.outputs()..][..what.outputs()];
-                    if each == 1 {
-                        for ((out, dy), f) in out.iter_mut().zip(dy).zip(f) {
-                            *out = T::fused::<FMA>(*dy, *f, *out);
-                        }
-                        continue;
+        let places = rows.covering(position).map(|(place, k)| (image * rows.output + place, k)).collect();
+        let row = Backward { what: self.what, gradient: self.gradient, filter: self.filter, places };
+        for_lanes::<FMA, T, _>(&row, self.what.channels, self.out);
+    }
+}
+
+/// The gradients at one row of positions.
+struct Backward<'a, T> {
+    what: &'a Depthwise,
+    gradient: &'a [T],
+    filter: &'a [T],
+    /// The rows of places whose windows cover it, and with which of their taps.
+    places: Vec<(usize, usize)>,
+}
+
+impl<T: Fused> Lanes<T> for Backward<'_, T> {
+    #[inline(always)]
+    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
+        let (what, cols, each) = (self.what, &self.what.grid.cols, self.what.multiplier);
+        let mut sums = [T::ZERO; N];
+        for (row, k) in &self.places {
+            for (at, l) in cols.covering(col) {
+                let from = (row * cols.output + at) * what.outputs() + first * each;
+                let tap = (k * cols.size + l) * what.outputs() + first * each;
+                if each == 1 {
+                    let (dy, f) = (piece::<T, N>(self.gradient, from), piece::<T, N>(self.filter, tap));
+                    for i in 0..N {
+                        sums[i] = T::fused::<FMA>(dy[i], f[i], sums[i]);
                     }
-                    for ((out, dy), f) in out.iter_mut().zip(dy.chunks_exact(each)).zip(f.chunks_exact(each))
-                    {
-                        for (dy, f) in dy.iter().zip(f) {
-                            *out = T::fused::<FMA>(*dy, *f, *out);
-                        }
+                } else {
+                    let (dy, f) = (&self.gradient[from..][..N * each], &self.filter[tap..][..N * each]);
+                    for i in 0..N * each {
+                        sums[i / each] = T::fused::<FMA>(dy[i], f[i], sums[i / each]);
                     }
                 }
             }
         }
+        *out = sums;
     }
 }
 

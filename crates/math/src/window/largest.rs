@@ -1,6 +1,6 @@
 //! The largest elements under windows, and where they are. A NaN is never larger than anything.
 
-use super::{Grid, LANES, for_rows};
+use super::{Grid, Lanes, for_lanes, for_rows, piece};
 use crate::parallel::Parallel;
 use crate::reduce::Number;
 use crate::simd::{Loop, widest};
@@ -71,26 +71,38 @@ impl<T: Copy + PartialOrd> Loop for LargestRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (rows, cols, depth) = (&self.grid.rows, &self.grid.cols, self.depth);
+        let (depth, rows) = (self.depth, &self.grid.rows);
         let (image, place) = (self.row / rows.output, self.row % rows.output);
-        let down = rows.taps(place);
-        for (col, out) in self.out.chunks_exact_mut(depth).enumerate() {
-            let across = cols.taps(col);
-            for (lane, out) in out.chunks_mut(LANES).enumerate() {
-                let mut best = [self.lowest; LANES];
-                for k in down.clone() {
-                    let line = (image * rows.input + rows.at(place, k)) * cols.input;
-                    for l in across.clone() {
-                        let at = (line + cols.at(col, l)) * depth + lane * LANES;
-                        let x = &self.images[at..][..out.len()];
-                        for (best, x) in best.iter_mut().zip(x) {
-                            *best = if *x > *best { *x } else { *best };
-                        }
-                    }
+        let what = Largest { grid: self.grid, depth, lowest: self.lowest, images: self.images, image, place };
+        for_lanes::<FMA, T, _>(&what, depth, self.out);
+    }
+}
+
+/// The largest at one row of places.
+struct Largest<'a, T> {
+    grid: &'a Grid,
+    depth: usize,
+    lowest: T,
+    images: &'a [T],
+    image: usize,
+    place: usize,
+}
+
+impl<T: Copy + PartialOrd> Lanes<T> for Largest<'_, T> {
+    #[inline(always)]
+    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
+        let (rows, cols) = (&self.grid.rows, &self.grid.cols);
+        let mut best = [self.lowest; N];
+        for k in rows.taps(self.place) {
+            let line = (self.image * rows.input + rows.at(self.place, k)) * cols.input;
+            for l in cols.taps(col) {
+                let x = piece::<T, N>(self.images, (line + cols.at(col, l)) * self.depth + first);
+                for i in 0..N {
+                    best[i] = if x[i] > best[i] { x[i] } else { best[i] };
                 }
-                out.copy_from_slice(&best[..out.len()]);
             }
         }
+        *out = best;
     }
 }
 
@@ -107,37 +119,53 @@ impl<T: Copy + PartialOrd> Loop for PlacesRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (rows, cols, depth) = (&self.grid.rows, &self.grid.cols, self.depth);
+        let (depth, rows) = (self.depth, &self.grid.rows);
         let (image, place) = (self.row / rows.output, self.row % rows.output);
-        let down = rows.taps(place);
-        for (col, out) in self.out.chunks_exact_mut(depth).enumerate() {
-            let across = cols.taps(col);
+        let what = Places { grid: self.grid, depth, images: self.images, image, place };
+        for_lanes::<FMA, i64, _>(&what, depth, self.out);
+    }
+}
+
+/// Where the largest are at one row of places.
+struct Places<'a, T> {
+    grid: &'a Grid,
+    depth: usize,
+    images: &'a [T],
+    image: usize,
+    place: usize,
+}
+
+impl<T: Copy + PartialOrd> Lanes<i64> for Places<'_, T> {
+    #[inline(always)]
+    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [i64; N]) {
+        let (rows, cols) = (&self.grid.rows, &self.grid.cols);
+        let (down, across) = (rows.taps(self.place), cols.taps(col));
+        let pixel = |k: usize, l: usize| rows.at(self.place, k) * cols.input + cols.at(col, l);
+        let under = |pixel: usize| {
+            let image = self.image * rows.input * cols.input;
+            *piece::<T, N>(self.images, (image + pixel) * self.depth + first)
+        };
+        if down.is_empty() || across.is_empty() {
             // A window on padding alone: no pixel.
-            out.fill(-1);
-            let (Some(k0), Some(l0)) = (down.clone().next(), across.clone().next()) else { continue };
-            let pixel = |k: usize, l: usize| rows.at(place, k) * cols.input + cols.at(col, l);
-            let element = |pixel: usize| (image * rows.input * cols.input + pixel) * depth;
-            for (lane, out) in out.chunks_mut(LANES).enumerate() {
-                let first = pixel(k0, l0);
-                let mut best = [self.images[element(first)]; LANES];
-                let from = &self.images[element(first) + lane * LANES..][..out.len()];
-                best[..out.len()].copy_from_slice(from);
-                out.fill(first as i64);
-                for k in down.clone() {
-                    for l in across.clone() {
-                        let here = pixel(k, l);
-                        let x = &self.images[element(here) + lane * LANES..][..out.len()];
-                        for ((best, x), out) in best.iter_mut().zip(x).zip(out.iter_mut()) {
-                            // A NaN that came first gives way to any number.
-                            #[allow(clippy::eq_op, clippy::neg_cmp_op_on_partial_ord)]
-                            let larger = *x > *best || (*best != *best && *x == *x);
-                            *best = if larger { *x } else { *best };
-                            *out = if larger { here as i64 } else { *out };
-                        }
-                    }
+            *out = [-1; N];
+            return;
+        }
+        let start = pixel(down.start, across.start);
+        let (mut best, mut places) = (under(start), [start as i64; N]);
+        for k in down {
+            for l in across.clone() {
+                let here = pixel(k, l);
+                let x = under(here);
+                for i in 0..N {
+                    // A NaN that came first gives way to any number.
+                    #[allow(clippy::eq_op)]
+                    let larger = x[i] > best[i] || (best[i] != best[i] && x[i] == x[i]);
+                    best[i] = if larger { x[i] } else { best[i] };
+                    places[i] = if larger { here as i64 } else { places[i] };
                 }
             }
         }
+        *out = places;
     }
 }
 
@@ -155,21 +183,43 @@ impl<T: Number> Loop for SumRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (rows, cols, depth) = (&self.grid.rows, &self.grid.cols, self.depth);
+        let (depth, rows) = (self.depth, &self.grid.rows);
         let (image, position) = (self.row / rows.input, self.row % rows.input);
-        self.out.fill(T::ZERO);
-        for (place, _) in rows.covering(position) {
-            let line = (image * rows.output + place) * cols.output;
-            for (col, out) in self.out.chunks_exact_mut(depth).enumerate() {
-                let pixel = (position * cols.input + col) as i64;
-                for (at, _) in cols.covering(col) {
-                    let from = (line + at) * depth..(line + at + 1) * depth;
-                    let (places, dy) = (&self.places[from.clone()], &self.gradient[from]);
-                    for ((out, place), dy) in out.iter_mut().zip(places).zip(dy) {
-                        *out = if *place == pixel { out.add(*dy) } else { *out };
-                    }
+        let lines =
+            rows.covering(position).map(|(place, _)| (image * rows.output + place) * self.grid.cols.output);
+        let lines: Vec<usize> = lines.collect();
+        let (places, gradient) = (self.places, self.gradient);
+        let what = SumAt { grid: self.grid, depth, places, gradient, lines, position };
+        for_lanes::<FMA, T, _>(&what, depth, self.out);
+    }
+}
+
+/// What one row of positions gets.
+struct SumAt<'a, T> {
+    grid: &'a Grid,
+    depth: usize,
+    places: &'a [i64],
+    gradient: &'a [T],
+    /// Where the rows of places begin whose windows cover it.
+    lines: Vec<usize>,
+    position: usize,
+}
+
+impl<T: Number> Lanes<T> for SumAt<'_, T> {
+    #[inline(always)]
+    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
+        let cols = &self.grid.cols;
+        let pixel = (self.position * cols.input + col) as i64;
+        let mut sums = [T::ZERO; N];
+        for line in &self.lines {
+            for (at, _) in cols.covering(col) {
+                let from = (line + at) * self.depth + first;
+                let (places, dy) = (piece::<i64, N>(self.places, from), piece::<T, N>(self.gradient, from));
+                for i in 0..N {
+                    sums[i] = if places[i] == pixel { sums[i].add(dy[i]) } else { sums[i] };
                 }
             }
         }
+        *out = sums;
     }
 }

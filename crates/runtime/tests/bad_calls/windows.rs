@@ -39,6 +39,10 @@ refused! {
     b15_batch_norm_v3_of_a_vector: "FusedBatchNormV3", [f(&[6]), f(&[6]), f(&[6]), f(&[0]), f(&[0])] => InvalidArgument;
     b17_batch_norm_grad_of_another_shape: "FusedBatchNormGradV3", [f(&[2, 2, 2, 2]), f(&[2, 2, 2, 3]), f(&[3]), f(&[3]), f(&[3]), f(&[0])] => InvalidArgument;
     b17_batch_norm_grad_reserve_of_another_length: "FusedBatchNormGradV3", [f(&[2, 2, 2, 3]), f(&[2, 2, 2, 3]), f(&[3]), f(&[1]), f(&[3]), f(&[0])] => InvalidArgument;
+    b18_lrn_grad_of_six_dimensions: "LRNGrad", [f(&[1, 1, 1, 2]), f(&[1, 1, 1, 2]), f(&[1, 1, 1, 1, 1, 2])] => InvalidArgument;
+    b18_lrn_grad_of_another_shape: "LRNGrad", [f(&[1, 1, 1, 2]), f(&[1, 1, 2, 1]), f(&[1, 1, 1, 2])] => InvalidArgument;
+    b18_lrn_radius_negative: "LRN", [f(&[1, 1, 1, 2])], depth_radius = -1i64 => InvalidArgument;
+    b18_lrn_of_a_matrix: "LRN", [f(&[1, 2])] => InvalidArgument;
     b19_bias_of_another_length: "BiasAdd", [f(&[2, 3]), f(&[4])] => InvalidArgument;
 }
 
@@ -51,6 +55,7 @@ allowed! {
     b12_avg_pool_of_2_to_the_31: "AvgPool", [f(&[1, 2, 2, 1])], ksize = ints(&[1, i32::MAX as i64, i32::MAX as i64, 1]), strides = ints(&[1, 1, 1, 1]), padding = "SAME" => Some(f(&[1, 2, 2, 1]));
     b12_avg_pool_grad_of_2_to_the_31: "AvgPoolGrad", [v(&[1, 2, 2, 1]), f(&[1, 2, 2, 1])], ksize = ints(&[1, i32::MAX as i64, i32::MAX as i64, 1]), strides = ints(&[1, 1, 1, 1]), padding = "SAME" => Some(f(&[1, 2, 2, 1]));
     b12_max_pool_of_2_to_the_31: "MaxPool", [f(&[1, 2, 2, 1])], ksize = ints(&[1, i32::MAX as i64, i32::MAX as i64, 1]), strides = ints(&[1, 1, 1, 1]), padding = "SAME" => Some(f(&[1, 2, 2, 1]));
+    b18_lrn_radius_of_all_int64: "LRN", [f(&[1, 1, 1, 1])], depth_radius = i64::MAX, alpha = 0f32 => Some(f(&[1, 1, 1, 1]));
     b16_batch_norm_of_no_channels: "FusedBatchNorm", [f(&[2, 2, 2, 0]), f(&[0]), f(&[0]), f(&[0]), f(&[0])] => Some(f(&[2, 2, 2, 0]));
     b16_batch_norm_of_no_images: "FusedBatchNormV3", [f(&[0, 2, 2, 3]), f(&[3]), f(&[3]), f(&[0]), f(&[0])] => Some(f(&[0, 2, 2, 3]));
     b16_batch_norm_grad_of_no_channels: "FusedBatchNormGradV3", [f(&[2, 2, 2, 0]), f(&[2, 2, 2, 0]), f(&[0]), f(&[0]), f(&[0]), f(&[0])] => Some(f(&[2, 2, 2, 0]));

@@ -177,7 +177,7 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let mut y = Tensor::uninit(DataType::Float, x.shape().clone())?;
     let affine = Affine { mean: &used.0, scale: &factor, shift: offset, gradient: None };
     affine.write(c.par(), values, y.as_mut_slice::<f32>()?);
-    let y = norm.channels.from_last(c, y)?;
+    let y = norm.channels.restored(c, y)?;
     c.set(0, y);
     for (i, values) in [&told.0, &told.1, &used.0, &used.1].into_iter().enumerate() {
         c.set(i + 1, Tensor::vector(values)?);

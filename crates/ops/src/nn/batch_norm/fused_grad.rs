@@ -160,7 +160,7 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let factor = single(&factor);
     let affine = Affine { mean, scale: &slope, shift: &shift, gradient: Some((&factor, dy)) };
     affine.write(c.par(), values, dx.as_mut_slice::<f32>()?);
-    let dx = norm.channels.from_last(c, dx)?;
+    let dx = norm.channels.restored(c, dx)?;
     c.set(0, dx);
     c.set(1, Tensor::vector(&single(&dscale))?);
     c.set(2, Tensor::vector(&single(&sums))?);

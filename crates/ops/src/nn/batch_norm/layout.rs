@@ -38,7 +38,7 @@ impl Channels {
     }
 
     /// The reverse of `to_last`.
-    pub fn from_last(self, c: &OpCall<'_>, x: Tensor) -> Result<Tensor> {
+    pub fn restored(self, c: &OpCall<'_>, x: Tensor) -> Result<Tensor> {
         if !self.first {
             return Ok(x);
         }

@@ -1,18 +1,31 @@
 //! Convolutions as matrix products: a row for each place of the window, with what is under it.
 //!
-//! Places are taken some rows at a time, so that their patches are still in the cache when they are multiplied. How many is
-//! decided by the shapes alone.
+//! Places are taken some rows at a time, so that their patches are still in the cache when they are multiplied. Where there are
+//! many such parts each is one thread's, else the threads share the work within a part. All of this the shapes alone decide.
 
 use super::sizes::Sizes;
+use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
 use std::ops::Range;
+use std::sync::Mutex;
+use thalweg_core::resource::lock;
 use thalweg_math::gemm::{Epilogue, GemmElement, MatMut, MatRef, ShapeError, gemm};
-use thalweg_math::parallel::Parallel;
+use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::reduce::Number as Summed;
 use thalweg_math::window::add_patches;
 
-/// Bytes of patches made at a time.
-const PATCH_BYTES: usize = 4 << 20;
+/// Bytes of patches made at a time, by one thread and by all.
+const OWN_BYTES: usize = 1 << 20;
+const SHARED_BYTES: usize = 4 << 20;
+
+/// Fewer places than this are not worth laying out the filter for a product of their own.
+const PLACES: usize = 512;
+
+/// With this many parts each is left to one thread.
+const ENOUGH_PARTS: usize = 8;
+
+/// Filters up to this many elements are summed in so many copies, one for each of as many parts.
+const SMALL_FILTER: usize = 1 << 18;
 
 pub trait Multiplied: Element + GemmElement + Summed {}
 impl<T: Element + GemmElement + Summed> Multiplied for T {}
@@ -30,6 +43,11 @@ struct Group<'a> {
     patch: usize,
 }
 
+/// Rows of places in parts of `step`.
+fn split(rows: Range<usize>, step: usize) -> impl Iterator<Item = Range<usize>> {
+    rows.clone().step_by(step).map(move |start| start..rows.end.min(start + step))
+}
+
 impl Sizes {
     fn each_group(&self) -> impl Iterator<Item = Group<'_>> {
         let groups = self.groups();
@@ -42,15 +60,27 @@ impl Sizes {
         })
     }
 
-    /// Rows of places to be done together.
-    fn parts(&self, element: usize) -> impl Iterator<Item = Range<usize>> + use<> {
-        let row = self.grid.cols.output * self.patches(0).len() * element;
-        let step = if self.patches(0).is_identity() { usize::MAX } else { (PATCH_BYTES / row.max(1)).max(1) };
-        let rows = self.grid.output_rows();
-        (0..rows.div_ceil(step.min(rows).max(1))).map(move |i| {
-            let step = step.min(rows).max(1);
-            i * step..rows.min((i + 1) * step)
-        })
+    /// Elements of a row of results.
+    fn width(&self) -> usize {
+        self.grid.cols.output * self.outputs
+    }
+
+    /// Rows of places that make up to that many bytes of patches.
+    fn rows_of(&self, bytes: usize, element: usize) -> usize {
+        (bytes / (self.grid.cols.output * self.patches(0).len() * element).max(1)).max(1)
+    }
+
+    /// Rows of places in a part of one thread, if there are enough of them.
+    fn own_parts(&self, element: usize) -> Option<usize> {
+        let worth_while = PLACES.div_ceil(self.grid.cols.output.max(1));
+        let step = self.rows_of(OWN_BYTES, element).max(worth_while);
+        (!self.patches(0).is_identity() && self.grid.output_rows().div_ceil(step) >= ENOUGH_PARTS)
+            .then_some(step)
+    }
+
+    /// Rows of places in a part that the threads share.
+    fn shared_part(&self, element: usize) -> usize {
+        if self.patches(0).is_identity() { usize::MAX } else { self.rows_of(SHARED_BYTES, element) }
     }
 }
 
@@ -79,22 +109,40 @@ impl Group<'_> {
         if what.is_identity() {
             return MatRef::row_major(images, rows, self.patch).map_err(internal_size);
         }
-        *buffer = sized::<T>(std::mem::replace(buffer, Tensor::scalar(0u8)), rows * self.patch)?;
-        what.write(par, images, part.clone(), &mut buffer.as_mut_slice::<T>()?[..rows * self.patch]);
-        MatRef::row_major(buffer.as_slice::<T>()?, rows, self.patch).map_err(internal_size)
+        let patches = sized::<T>(buffer, rows * self.patch)?;
+        what.write(par, images, part.clone(), patches);
+        MatRef::row_major(patches, rows, self.patch).map_err(internal_size)
     }
 }
 
-/// The tensor, or a new one if it has too few elements.
-fn sized<T: Element>(buffer: Tensor, elements: usize) -> Result<Tensor> {
-    if buffer.dtype() == T::DTYPE && buffer.elements() >= elements {
-        return Ok(buffer);
+/// That many elements of the buffer, which is made larger if it is too small.
+fn sized<T: Element>(buffer: &mut Tensor, elements: usize) -> Result<&mut [T]> {
+    if buffer.dtype() != T::DTYPE || buffer.elements() < elements {
+        *buffer = Tensor::uninit(T::DTYPE, Shape::vector(elements))?;
     }
-    Tensor::uninit(T::DTYPE, Shape::vector(elements))
+    Ok(&mut buffer.as_mut_slice::<T>()?[..elements])
 }
 
+/// No memory yet.
 fn buffer() -> Tensor {
     Tensor::scalar(0u8)
+}
+
+/// Runs `body` for chunks of `out` on several threads, and gives the error of one that failed.
+fn each_chunk<T: Send>(
+    par: &dyn Parallel,
+    out: &mut [T],
+    item: usize,
+    grain: usize,
+    body: &(dyn Fn(Range<usize>, &mut [T]) -> Result<()> + Sync),
+) -> Result<()> {
+    let failed = Mutex::new(Ok(()));
+    for_chunks_of(par, out, item, grain, &|range, out| {
+        if let Err(e) = body(range, out) {
+            *lock(&failed) = Err(e);
+        }
+    });
+    failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// The convolution of images with a filter.
@@ -105,18 +153,23 @@ pub fn convolve<T: Multiplied>(
     filter: &[T],
     out: &mut [T],
 ) -> Result<()> {
-    let mut memory = buffer();
-    for part in sizes.parts(size_of::<T>()) {
-        let width = sizes.grid.cols.output * sizes.outputs;
-        let out = &mut out[part.start * width..part.end * width];
-        for group in sizes.each_group() {
-            let left = group.patches(par, images, &part, &mut memory)?;
-            let right = group.columns(filter, group.patch)?;
-            let into = group.columns_mut(out, left.rows())?;
-            gemm(par, left, right, into, Epilogue::default()).map_err(internal_size)?;
+    let some = |par: &dyn Parallel, rows: Range<usize>, step: usize, out: &mut [T]| -> Result<()> {
+        let (start, mut memory) = (rows.start, buffer());
+        for part in split(rows, step) {
+            let out = &mut out[(part.start - start) * sizes.width()..(part.end - start) * sizes.width()];
+            for group in sizes.each_group() {
+                let left = group.patches(par, images, &part, &mut memory)?;
+                let right = group.columns(filter, group.patch)?;
+                let into = group.columns_mut(out, left.rows())?;
+                gemm(par, left, right, into, Epilogue::default()).map_err(internal_size)?;
+            }
         }
+        Ok(())
+    };
+    match sizes.own_parts(size_of::<T>()) {
+        Some(step) => each_chunk(par, out, sizes.width(), step, &|rows, out| some(&Serial, rows, step, out)),
+        None => some(par, 0..sizes.grid.output_rows(), sizes.shared_part(size_of::<T>()), out),
     }
-    Ok(())
 }
 
 /// The gradient of the convolution by the filter, added to `out`.
@@ -127,17 +180,34 @@ pub fn add_by_filter<T: Multiplied>(
     gradient: &[T],
     out: &mut [T],
 ) -> Result<()> {
-    let mut memory = buffer();
-    for part in sizes.parts(size_of::<T>()) {
-        let width = sizes.grid.cols.output * sizes.outputs;
-        let gradient = &gradient[part.start * width..part.end * width];
-        for group in sizes.each_group() {
-            let left = group.patches(par, images, &part, &mut memory)?;
-            let right = group.columns(gradient, left.rows())?;
-            let into = group.columns_mut(out, group.patch)?;
-            let add = Epilogue { accumulate: true, ..Epilogue::default() };
-            gemm(par, left.t(), right, into, add).map_err(internal_size)?;
+    let some = |par: &dyn Parallel, rows: Range<usize>, step: usize, out: &mut [T]| -> Result<()> {
+        let mut memory = buffer();
+        for part in split(rows, step) {
+            let gradient = &gradient[part.start * sizes.width()..part.end * sizes.width()];
+            for group in sizes.each_group() {
+                let left = group.patches(par, images, &part, &mut memory)?;
+                let right = group.columns(gradient, left.rows())?;
+                let into = group.columns_mut(out, group.patch)?;
+                let add = Epilogue { accumulate: true, ..Epilogue::default() };
+                gemm(par, left.t(), right, into, add).map_err(internal_size)?;
+            }
         }
+        Ok(())
+    };
+    let rows = sizes.grid.output_rows();
+    let Some(step) = sizes.own_parts(size_of::<T>()).filter(|_| out.len() <= SMALL_FILTER) else {
+        return some(par, 0..rows, sizes.shared_part(size_of::<T>()), out);
+    };
+    let mut copies = Tensor::zeros(T::DTYPE, Shape::new(&[ENOUGH_PARTS, out.len()])?)?;
+    let each = rows.div_ceil(step).div_ceil(ENOUGH_PARTS) * step;
+    each_chunk(par, copies.as_mut_slice::<T>()?, out.len(), 1, &|copies, sums| {
+        for (copy, sums) in copies.zip(sums.chunks_exact_mut(out.len())) {
+            some(&Serial, rows.min(copy * each)..rows.min((copy + 1) * each), step, sums)?;
+        }
+        Ok(())
+    })?;
+    for sums in copies.as_slice::<T>()?.chunks_exact(out.len()) {
+        out.iter_mut().zip(sums).for_each(|(out, sum)| *out = Summed::add(*out, *sum));
     }
     Ok(())
 }
@@ -150,26 +220,46 @@ pub fn add_by_images<T: Multiplied>(
     gradient: &[T],
     out: &mut [T],
 ) -> Result<()> {
-    let mut memory = buffer();
-    for part in sizes.parts(size_of::<T>()) {
-        let places = part.len() * sizes.grid.cols.output;
-        let width = sizes.grid.cols.output * sizes.outputs;
-        let gradient = &gradient[part.start * width..part.end * width];
-        for group in sizes.each_group() {
-            let left = group.columns(gradient, places)?;
-            let right = group.columns(filter, group.patch)?.t();
-            let what = sizes.patches(group.number);
-            if what.is_identity() {
-                let into = MatMut::row_major(&mut *out, places, group.patch).map_err(internal_size)?;
-                gemm(par, left, right, into, Epilogue::default()).map_err(internal_size)?;
-                continue;
+    // `images` are those from `first` on, of the sizes given.
+    let some =
+        |par: &dyn Parallel, sizes: &Sizes, first: usize, step: usize, images: &mut [T]| -> Result<()> {
+            let (before, mut memory) = (first * sizes.grid.rows.output, buffer());
+            for part in split(0..sizes.grid.output_rows(), step) {
+                let places = part.len() * sizes.grid.cols.output;
+                let gradient =
+                    &gradient[(before + part.start) * sizes.width()..(before + part.end) * sizes.width()];
+                for group in sizes.each_group() {
+                    let left = group.columns(gradient, places)?;
+                    let right = group.columns(filter, group.patch)?.t();
+                    let what = sizes.patches(group.number);
+                    if what.is_identity() {
+                        let into =
+                            MatMut::row_major(&mut *images, places, group.patch).map_err(internal_size)?;
+                        gemm(par, left, right, into, Epilogue::default()).map_err(internal_size)?;
+                        continue;
+                    }
+                    let patches = sized::<T>(&mut memory, places * group.patch)?;
+                    let into =
+                        MatMut::row_major(&mut *patches, places, group.patch).map_err(internal_size)?;
+                    gemm(par, left, right, into, Epilogue::default()).map_err(internal_size)?;
+                    add_patches(par, &what, patches, part.clone(), images);
+                }
             }
-            memory = sized::<T>(memory, places * group.patch)?;
-            let patches = &mut memory.as_mut_slice::<T>()?[..places * group.patch];
-            let into = MatMut::row_major(&mut *patches, places, group.patch).map_err(internal_size)?;
-            gemm(par, left, right, into, Epilogue::default()).map_err(internal_size)?;
-            add_patches(par, &what, patches, part.clone(), out);
+            Ok(())
+        };
+    // Places overlap within an image: a thread has all of it.
+    match sizes.own_parts(size_of::<T>()).filter(|_| sizes.grid.batch >= ENOUGH_PARTS) {
+        Some(step) => {
+            let image = out.len() / sizes.grid.batch;
+            each_chunk(par, out, image, 1, &|numbers, images| {
+                for (number, image) in numbers.zip(images.chunks_exact_mut(image)) {
+                    let mut one = *sizes;
+                    one.grid.batch = 1;
+                    some(&Serial, &one, number, step, image)?;
+                }
+                Ok(())
+            })
         }
+        None => some(par, sizes, 0, sizes.shared_part(size_of::<T>()), out),
     }
-    Ok(())
 }
