@@ -263,3 +263,60 @@ pub fn add_by_images<T: Multiplied>(
         None => some(par, sizes, 0, sizes.shared_part(size_of::<T>()), out),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::sizes::Sizes;
+    use crate::prelude::*;
+    use crate::testing::step;
+    use crate::windows::Sliding;
+    use thalweg_core::direct;
+
+    fn values(dims: &[usize], salt: u64) -> Tensor {
+        let mut r = CaseGen::new(salt);
+        Tensor::build(Shape::new(dims).unwrap(), |out: &mut [f64]| out.fill_with(|| r.unit() - 0.5)).unwrap()
+    }
+
+    fn dot(a: &Tensor, b: &Tensor) -> f64 {
+        a.as_slice::<f64>().unwrap().iter().zip(b.as_slice::<f64>().unwrap()).map(|(a, b)| a * b).sum()
+    }
+
+    /// Large enough for parts that are one thread's each. The gradients are the transposes of the convolution:
+    /// <conv(x, f), g> = <x, by_images(f, g)> = <f, by_filter(x, g)>.
+    #[test]
+    fn large_convolutions_and_their_gradients_belong_together_on_any_number_of_threads() {
+        let registry = crate::registry();
+        let sizes =
+            |dims: &[usize]| Tensor::vector(&dims.iter().map(|d| *d as i32).collect::<Vec<_>>()).unwrap();
+        for (images, filter, stride) in [
+            ([8, 40, 40, 16], [3, 3, 16, 2], 1),
+            ([2, 110, 110, 16], [3, 3, 8, 4], 1),
+            ([8, 80, 80, 8], [4, 3, 8, 3], 2),
+        ] {
+            let attrs: Attrs = [("strides", Attr::ints(&[1, stride, stride, 1])), ("padding", "SAME".into())]
+                .into_iter()
+                .collect();
+            let mut complete = attrs.clone();
+            complete.set("dilations", Attr::ints(&[1; 4]));
+            complete.set("data_format", "NHWC");
+            let parts = Sizes::new(&Sliding::of(&complete).unwrap(), &images, &filter).unwrap().own_parts(8);
+            assert!(parts.is_some(), "not large enough");
+            let run = |threads: usize, op: &str, inputs: [&Tensor; 2], more: Option<&Tensor>| {
+                let inputs = inputs.into_iter().chain(more).cloned().collect();
+                direct::call(&registry, &step(threads), op, inputs, attrs.clone()).unwrap().remove(0)
+            };
+            let (x, f) = (values(&images, 1), values(&filter, 2));
+            let y = run(1, "Conv2D", [&x, &f], None);
+            let g = values(y.shape(), 3);
+            let dx = run(1, "Conv2DBackpropInput", [&sizes(&images), &f], Some(&g));
+            let df = run(1, "Conv2DBackpropFilter", [&x, &sizes(&filter)], Some(&g));
+            let want = dot(&y, &g);
+            for got in [dot(&x, &dx), dot(&f, &df)] {
+                assert!((got - want).abs() < 1e-9 * (1.0 + want.abs()), "{got}, not {want}");
+            }
+            assert!(run(3, "Conv2D", [&x, &f], None).same_bits(&y));
+            assert!(run(3, "Conv2DBackpropInput", [&sizes(&images), &f], Some(&g)).same_bits(&dx));
+            assert!(run(3, "Conv2DBackpropFilter", [&x, &sizes(&filter)], Some(&g)).same_bits(&df));
+        }
+    }
+}
