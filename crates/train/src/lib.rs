@@ -1,8 +1,10 @@
 //! What training programs are made of, as ordinary nodes of a graph: initializers, optimizers, layers, losses, schedules.
 
+pub mod averages;
 pub mod clip;
 pub mod initializers;
 pub mod optimizers;
+pub mod schedules;
 
 mod global_step;
 
