@@ -1,5 +1,6 @@
 //! FTRL: follow the regularised leader, the method of large sparse linear models.
 
+use super::update::cast;
 use super::{Optimizer, Setting, Slot, Update, not_negative};
 use thalweg_client::{IndexedSlices, OpBuilder, Operation, Output, Result};
 
@@ -63,13 +64,14 @@ impl Ftrl {
 
     /// The rule knows no beta: it is the same as more of l2.
     fn l2_with_beta(&self, u: &Update<'_>) -> Output {
-        let l2 = u.setting(L2);
         if self.beta == 0.0 {
-            return l2.clone();
+            return u.setting(L2).clone();
         }
-        let number = |v: f64| u.scope.number(v, l2.dtype());
-        let rate = u.scope.maximum(u.setting(RATE), &number(1e-36));
-        l2 + &(&number(self.beta) / &(&number(2.0) * &rate))
+        let (rate, l2) = (u.given(RATE), u.given(L2));
+        let number = |v: f64| u.scope.number(v, rate.dtype());
+        let twice = u.scope.mul(&number(2.0), &u.scope.maximum(rate, &number(1e-36)));
+        let more = u.scope.add(&cast(u.scope, l2, rate.dtype()), &u.scope.div(&number(self.beta), &twice));
+        cast(u.scope, &more, u.variable.dtype())
     }
 }
 

@@ -37,6 +37,7 @@ pub struct Update<'a> {
     pub scope: &'a Scope,
     pub variable: &'a Variable,
     slots: Vec<Variable>,
+    given: &'a [Output],
     settings: Vec<Output>,
     powers: Vec<Output>,
     use_locking: bool,
@@ -51,6 +52,11 @@ impl Update<'_> {
     /// A hyperparameter, of the variable's type.
     pub fn setting(&self, i: usize) -> &Output {
         &self.settings[i]
+    }
+
+    /// A hyperparameter in the type it was given in, for arithmetic that TensorFlow does before it casts.
+    pub fn given(&self, i: usize) -> &Output {
+        &self.given[i]
     }
 
     pub fn power(&self, i: usize) -> &Output {
@@ -128,7 +134,7 @@ fn setting(scope: &Scope, name: &str, value: &Setting) -> Output {
     }
 }
 
-fn cast(scope: &Scope, x: &Output, to: DataType) -> Output {
+pub fn cast(scope: &Scope, x: &Output, to: DataType) -> Output {
     if x.dtype() == to { x.clone() } else { scope.cast(x, to) }
 }
 
@@ -174,6 +180,7 @@ fn update_one(
         scope: &inner,
         variable: &x.variable,
         slots,
+        given: settings,
         settings: settings.iter().map(|s| cast(&inner, s, dtype)).collect(),
         powers: powers.iter().map(|p| cast(&inner, &p.read(&inner), dtype)).collect(),
         use_locking: optimizer.use_locking(),
