@@ -38,3 +38,19 @@ pub fn shrunk<T: Real>(x: T, rate: T, l1: T, l2: T) -> T {
     let left = if l1 > T::ZERO { sign(x).mul(x.absolute().sub(rate.mul(l1)).larger(T::ZERO)) } else { x };
     left.div(T::ONE.add(l2.mul(rate)))
 }
+
+/// Refuses a setting that is less than zero, or not a number.
+pub fn not_negative<T: Real>(name: &str, value: T) -> Result<()> {
+    if value >= T::ZERO {
+        return Ok(());
+    }
+    Err(invalid!("{name} is not a non-negative scalar: {}", value.to_f64()))
+}
+
+/// Refuses a setting that is zero or less, or not a number.
+pub fn positive<T: Real>(name: &str, value: T) -> Result<()> {
+    if value > T::ZERO {
+        return Ok(());
+    }
+    Err(invalid!("{name} is not a positive scalar: {}", value.to_f64()))
+}

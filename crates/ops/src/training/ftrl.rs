@@ -1,6 +1,6 @@
 //! `ApplyFtrl`, `ApplyFtrlV2` and their other forms: follow the regularised leader (McMahan and others, 2013).
 
-use super::elements::{Root, sign};
+use super::elements::{Root, not_negative, positive, sign};
 use super::update::{Update, shapes};
 use crate::prelude::*;
 
@@ -186,19 +186,13 @@ struct Settings<T> {
 impl<T: Real> Settings<T> {
     /// What TensorFlow asks of the sparse forms.
     fn check(&self, lr_may_be_zero: bool) -> Result<()> {
-        if !(self.lr > T::ZERO || lr_may_be_zero && self.lr == T::ZERO) {
-            return Err(invalid!("lr is not a positive scalar: {}", self.lr.to_f64()));
+        if !(lr_may_be_zero && self.lr == T::ZERO) {
+            positive("lr", self.lr)?;
         }
-        for (name, value) in [("l1", self.l1), ("l2", self.l2), ("l2 shrinkage", self.l2_shrinkage)] {
-            if !(value >= T::ZERO) {
-                let value = value.to_f64();
-                return Err(invalid!("{name} regularization strength is not a non-negative scalar: {value}"));
-            }
-        }
-        if !(self.lr_power <= T::ZERO) {
-            return Err(invalid!("lr_power is not a non-positive scalar: {}", self.lr_power.to_f64()));
-        }
-        Ok(())
+        not_negative("l1 regularization strength", self.l1)?;
+        not_negative("l2 regularization strength", self.l2)?;
+        not_negative("l2 shrinkage regularization strength", self.l2_shrinkage)?;
+        not_negative("the negative of lr_power", self.lr_power.neg())
     }
 }
 

@@ -1,6 +1,6 @@
 //! `ApplyProximalAdagrad` and its other forms: a step of Adagrad, then one towards zero.
 
-use super::elements::{Root, shrunk};
+use super::elements::{Root, not_negative, positive, shrunk};
 use super::update::{Update, shapes};
 use crate::prelude::*;
 
@@ -41,15 +41,9 @@ pub static RESOURCE_SPARSE_APPLY_PROXIMAL_ADAGRAD: Op = Op {
 fn run<T: Real + Root>(c: &mut OpCall<'_>) -> Result<()> {
     let update = Update::<2>::new(c, 5);
     let [lr, l1, l2] = update.scalars::<T, 3>(c, ["lr", "l1", "l2"])?;
-    if !(lr > T::ZERO) {
-        return Err(invalid!("lr is not a positive scalar: {}", lr.to_f64()));
-    }
-    for (name, value) in [("l1", l1), ("l2", l2)] {
-        if !(value >= T::ZERO) {
-            let value = value.to_f64();
-            return Err(invalid!("{name} regularization strength is not a non-negative scalar: {value}"));
-        }
-    }
+    positive("lr", lr)?;
+    not_negative("l1 regularization strength", l1)?;
+    not_negative("l2 regularization strength", l2)?;
     update.apply(c, |[var, accum], grad: T| {
         let accum = accum.add(grad.mul(grad));
         let rate = lr.div(accum.root());

@@ -158,8 +158,8 @@ impl<T: Copy, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T, F
     fn run<const FMA: bool>(self) {
         let n = self.grad.len();
         let vars = self.vars.map(|v| &mut v[..n]);
-        for i in 0..n {
-            let new = (self.rule)(std::array::from_fn(|k| vars[k][i]), self.grad[i]);
+        for (i, g) in self.grad.iter().enumerate() {
+            let new = (self.rule)(std::array::from_fn(|k| vars[k][i]), *g);
             for k in 0..N {
                 vars[k][i] = new[k];
             }
