@@ -18,6 +18,8 @@ pub struct Variable {
     /// Reads the current value.
     pub value: Output,
     pub init: Operation,
+    /// What `init` gives it.
+    pub initial: Output,
     pub trainable: bool,
 }
 
@@ -75,6 +77,7 @@ struct Record {
     handle: grad::Output,
     value: grad::Output,
     init: NodeId,
+    initial: grad::Output,
     trainable: bool,
 }
 
@@ -226,17 +229,25 @@ impl Scope {
             .input(&handle)
             .attr("dtype", initial.dtype())
             .output();
-        if let (Some(handle), Some(value), Some(init)) = (handle.id, value.id, init.id) {
+        if let (Some(handle), Some(value), Some(init), Some(initial)) =
+            (handle.id, value.id, init.id, initial.id)
+        {
             let store = &mut self.lock().variables;
             store.by_name.insert(full, store.all.len());
-            store.all.push(Record { handle, value, init, trainable });
+            store.all.push(Record { handle, value, init, initial, trainable });
         }
-        Variable { handle, value, init, trainable }
+        Variable { handle, value, init, initial: initial.clone(), trainable }
     }
 
     fn no_variable(&self) -> Variable {
         let none = Output::new(self, None);
-        Variable { handle: none.clone(), value: none.clone(), init: none.op(), trainable: false }
+        Variable {
+            handle: none.clone(),
+            value: none.clone(),
+            init: none.op(),
+            initial: none,
+            trainable: false,
+        }
     }
 
     fn variable_at(&self, at: usize) -> Variable {
@@ -246,6 +257,7 @@ impl Scope {
             handle: Output::new(self, Some(r.handle)),
             value: Output::new(self, Some(r.value)),
             init: Operation { scope: self.clone(), id: Some(r.init) },
+            initial: Output::new(self, Some(r.initial)),
             trainable: r.trainable,
         }
     }

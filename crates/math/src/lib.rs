@@ -16,7 +16,7 @@ pub mod random;
 /// Sums, maxima and the like over axes; argmax; running sums.
 pub mod reduce;
 mod shared;
-mod simd;
+pub mod simd;
 /// Softmax of the rows of a matrix.
 pub mod softmax;
 /// Special functions of real numbers.

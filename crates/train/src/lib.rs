@@ -1,5 +1,6 @@
 //! What training programs are made of, as ordinary nodes of a graph: initializers, optimizers, layers, losses, schedules.
 
+pub mod averages;
 pub mod clip;
 pub mod initializers;
 pub mod layers;
@@ -7,6 +8,7 @@ pub mod losses;
 pub mod metrics;
 pub mod optimizers;
 pub mod rnn;
+pub mod schedules;
 
 mod global_step;
 

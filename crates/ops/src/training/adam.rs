@@ -1,6 +1,7 @@
 //! `ApplyAdam`, `ResourceApplyAdam`: steps scaled by running moments of the gradient (Kingma and Ba, 2014).
 
-use super::slots::{scalar, shapes, update};
+use super::elements::Root;
+use super::update::{Update, shapes};
 use crate::prelude::*;
 
 pub static APPLY_ADAM: Op = Op {
@@ -21,7 +22,7 @@ pub static APPLY_ADAM: Op = Op {
     outputs: &["out: Ref(T)"],
     attrs: &["T: numbertype", "use_locking: bool = false", "use_nesterov: bool = false"],
     shape: |c| shapes(c, 3, 9),
-    kernels: cpu!(run: T in f32, f64, f16, bf16),
+    kernels: cpu!(run: T in f32, f64, f16, bf16, Complex32, ComplexDouble),
     ..Op::STATEFUL
 };
 
@@ -43,21 +44,17 @@ pub static RESOURCE_APPLY_ADAM: Op = Op {
     ..APPLY_ADAM
 };
 
-fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
-    let (power1, power2) = (scalar::<T>(c, 3, "beta1_power")?, scalar::<T>(c, 4, "beta2_power")?);
-    let (lr, beta1, beta2) =
-        (scalar::<T>(c, 5, "lr")?, scalar::<T>(c, 6, "beta1")?, scalar::<T>(c, 7, "beta2")?);
-    let epsilon = scalar::<T>(c, 8, "epsilon")?;
+fn run<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
+    let update = Update::<3>::new(c, 9);
+    let names = ["beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon"];
+    let [power1, power2, lr, beta1, beta2, epsilon] = update.scalars::<T, 6>(c, names)?;
     let nesterov = c.attrs().bool("use_nesterov")?;
-    let root = |x: T| x.via(f32::sqrt, f64::sqrt);
     let (rest1, rest2) = (T::ONE.sub(beta1), T::ONE.sub(beta2));
-    let alpha = lr.mul(root(T::ONE.sub(power2))).div(T::ONE.sub(power1));
-    update(c, 9, |[var, m, v], grad: &[T]| {
-        for (((x, m), v), g) in var.iter_mut().zip(m).zip(v).zip(grad) {
-            *m = m.add(g.sub(*m).mul(rest1));
-            *v = v.add(g.mul(*g).sub(*v).mul(rest2));
-            let ahead = if nesterov { g.mul(rest1).add(beta1.mul(*m)) } else { *m };
-            *x = x.sub(ahead.mul(alpha).div(root(*v).add(epsilon)));
-        }
+    let alpha = lr.mul(T::ONE.sub(power2).root()).div(T::ONE.sub(power1));
+    update.apply(c, |[var, m, v], grad: T| {
+        let m = m.add(grad.sub(m).mul(rest1));
+        let v = v.add(grad.mul(grad).sub(v).mul(rest2));
+        let ahead = if nesterov { grad.mul(rest1).add(beta1.mul(m)) } else { m };
+        [var.sub(ahead.mul(alpha).div(v.root().add(epsilon))), m, v]
     })
 }

@@ -1,6 +1,6 @@
 //! `ApplyGradientDescent`, `ResourceApplyGradientDescent`: a step against the gradient.
 
-use super::slots::{scalar, shapes, update};
+use super::update::{Update, shapes};
 use crate::prelude::*;
 
 pub static APPLY_GRADIENT_DESCENT: Op = Op {
@@ -22,10 +22,7 @@ pub static RESOURCE_APPLY_GRADIENT_DESCENT: Op = Op {
 };
 
 fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    let alpha = scalar::<T>(c, 1, "alpha")?;
-    update(c, 2, |[var], delta: &[T]| {
-        for (x, d) in var.iter_mut().zip(delta) {
-            *x = x.sub(d.mul(alpha));
-        }
-    })
+    let update = Update::<1>::new(c, 2);
+    let [alpha] = update.scalars::<T, 1>(c, ["alpha"])?;
+    update.apply(c, |[var], delta: T| [var.sub(delta.mul(alpha))])
 }

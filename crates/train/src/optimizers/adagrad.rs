@@ -1,7 +1,7 @@
 //! Adagrad: the more a weight has been changed, the smaller its steps.
 
-use super::{Optimizer, Setting, Slot, Update};
-use thalweg_client::{IndexedSlices, Operation, Output};
+use super::{Optimizer, Setting, Slot, Update, not_negative};
+use thalweg_client::{IndexedSlices, Operation, Output, Result};
 
 pub struct Adagrad {
     rate: Setting,
@@ -31,13 +31,16 @@ impl Optimizer for Adagrad {
         vec![Slot { initial: self.initial_accumulator }]
     }
 
+    fn check(&self) -> Result<()> {
+        not_negative("initial_accumulator", self.initial_accumulator, false)
+    }
+
     fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation {
-        u.op("ResourceApplyAdagrad").input(&u.slot(0).handle).input(u.setting(0)).input(gradient).build()
+        u.rule("ResourceApplyAdagrad").input(u.setting(0)).input(gradient).build()
     }
 
     fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation {
-        u.op("ResourceSparseApplyAdagrad")
-            .input(&u.slot(0).handle)
+        u.rule("ResourceSparseApplyAdagrad")
             .input(u.setting(0))
             .input(&rows.values)
             .input(&rows.indices)

@@ -55,9 +55,7 @@ impl Optimizer for Adam {
     }
 
     fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation {
-        u.op("ResourceApplyAdam")
-            .input(&u.slot(0).handle)
-            .input(&u.slot(1).handle)
+        u.rule("ResourceApplyAdam")
             .input(u.power(0))
             .input(u.power(1))
             .input(u.setting(RATE))

@@ -23,7 +23,7 @@ impl Optimizer for GradientDescent {
     }
 
     fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation {
-        u.op("ResourceApplyGradientDescent").input(u.setting(0)).input(gradient).build()
+        u.rule("ResourceApplyGradientDescent").input(u.setting(0)).input(gradient).build()
     }
 
     fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation {

@@ -3,16 +3,32 @@
 //! An optimizer is its hyperparameters and two rules, one for dense gradients and one for rows. What is common to all of them,
 //! computing gradients, making slots, grouping the updates, counting the global step, is here.
 
+mod ada_max;
+mod adadelta;
 mod adagrad;
+mod adagrad_da;
 mod adam;
+mod ftrl;
 mod gradient_descent;
+mod locking;
 mod momentum;
+mod proximal_adagrad;
+mod proximal_gradient_descent;
+mod rms_prop;
 mod update;
 
+pub use ada_max::AdaMax;
+pub use adadelta::Adadelta;
 pub use adagrad::Adagrad;
+pub use adagrad_da::AdagradDA;
 pub use adam::Adam;
+pub use ftrl::Ftrl;
 pub use gradient_descent::GradientDescent;
+pub use locking::Locking;
 pub use momentum::Momentum;
+pub use proximal_adagrad::ProximalAdagrad;
+pub use proximal_gradient_descent::ProximalGradientDescent;
+pub use rms_prop::RMSProp;
 pub use update::{Setting, Update};
 
 use thalweg_client::{Error, Gradient, IndexedSlices, Operation, Output, Result, Scope, Variable};
@@ -41,6 +57,7 @@ pub trait Optimizer {
     /// Names and values of the hyperparameters, in the order that rules ask for them by.
     fn settings(&self) -> Vec<(&'static str, Setting)>;
 
+    /// In the order that TensorFlow makes them in, which numbers their names.
     fn slots(&self) -> Vec<Slot> {
         Vec::new()
     }
@@ -54,6 +71,16 @@ pub trait Optimizer {
 
     /// Changes the rows of a variable that a sparse gradient names. No row comes twice.
     fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation;
+
+    /// What is wrong with the settings.
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// Whether TensorFlow's kernels are told to lock; ours always do. See [`Minimize::with_locking`].
+    fn use_locking(&self) -> bool {
+        false
+    }
 
     /// Whether `sparse` wants rows that come more than once to be summed before.
     fn sums_rows(&self) -> bool {
@@ -90,6 +117,14 @@ pub trait Minimize: Optimizer {
             .collect())
     }
 
+    /// The same optimizer with TensorFlow's `use_locking`.
+    fn with_locking(self) -> Locking<Self>
+    where
+        Self: Sized,
+    {
+        Locking(self)
+    }
+
     /// The updates, grouped in one operation.
     #[track_caller]
     fn apply_gradients(
@@ -103,6 +138,18 @@ pub trait Minimize: Optimizer {
 }
 
 impl<O: Optimizer + ?Sized> Minimize for O {}
+
+/// Refuses a number that must be at least, or more than, zero.
+fn not_negative(name: &str, value: f64, zero_too: bool) -> Result<()> {
+    if value > 0.0 || zero_too && value == 0.0 {
+        return Ok(());
+    }
+    let needed = if zero_too { "positive or zero" } else { "positive" };
+    Err(Error::new(
+        thalweg_client::Code::InvalidArgument,
+        format!("{name} needs to be {needed}, got {value}"),
+    ))
+}
 
 fn nothing_to_train(name: &str) -> Error {
     Error::new(

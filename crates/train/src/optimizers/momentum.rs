@@ -33,8 +33,7 @@ impl Optimizer for Momentum {
     }
 
     fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation {
-        u.op("ResourceApplyMomentum")
-            .input(&u.slot(0).handle)
+        u.rule("ResourceApplyMomentum")
             .input(u.setting(0))
             .input(gradient)
             .input(u.setting(1))
@@ -43,8 +42,7 @@ impl Optimizer for Momentum {
     }
 
     fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation {
-        u.op("ResourceSparseApplyMomentum")
-            .input(&u.slot(0).handle)
+        u.rule("ResourceSparseApplyMomentum")
             .input(u.setting(0))
             .input(&rows.values)
             .input(&rows.indices)

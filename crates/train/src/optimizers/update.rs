@@ -1,6 +1,6 @@
 //! Applying an optimizer's rules: slots, hyperparameters, one update per variable, and the group of them all.
 
-use super::{GradientOf, Optimizer, nothing_to_train};
+use super::{GradientOf, Optimizer, Power, Slot, nothing_to_train};
 use crate::initializers::Constant;
 use thalweg_client::{
     DataType, Gradient, IndexedSlices, OpBuilder, Operation, Output, Result, Scope, Variable, VariableOptions,
@@ -37,10 +37,10 @@ pub struct Update<'a> {
     pub scope: &'a Scope,
     pub variable: &'a Variable,
     slots: Vec<Variable>,
+    given: &'a [Output],
     settings: Vec<Output>,
     powers: Vec<Output>,
-    /// Adds of several workers at once wait for each other.
-    pub use_locking: bool,
+    use_locking: bool,
 }
 
 impl Update<'_> {
@@ -54,6 +54,11 @@ impl Update<'_> {
         &self.settings[i]
     }
 
+    /// A hyperparameter in the type it was given in, for arithmetic that TensorFlow does before it casts.
+    pub fn given(&self, i: usize) -> &Output {
+        &self.given[i]
+    }
+
     pub fn power(&self, i: usize) -> &Output {
         &self.powers[i]
     }
@@ -62,6 +67,19 @@ impl Update<'_> {
     #[track_caller]
     pub fn op<'s>(&'s self, op: &'s str) -> OpBuilder<'s> {
         self.scope.op(op).input(&self.variable.handle)
+    }
+
+    /// An update rule of the op table: takes the handles of the variable and of its slots first, in that order.
+    #[track_caller]
+    pub fn rule<'s>(&'s self, op: &'s str) -> OpBuilder<'s> {
+        self.rule_with(op, &self.slots.iter().collect::<Vec<_>>())
+    }
+
+    /// A rule that takes the slots in another order.
+    #[track_caller]
+    pub fn rule_with<'s>(&'s self, op: &'s str, slots: &[&Variable]) -> OpBuilder<'s> {
+        let with_slots = slots.iter().fold(self.op(op), |rule, slot| rule.input(&slot.handle));
+        with_slots.attr("use_locking", self.use_locking)
     }
 }
 
@@ -77,8 +95,8 @@ pub fn apply(
     if given.is_empty() {
         return Err(nothing_to_train(optimizer.name()));
     }
-    let first = given[0].variable.dtype();
-    let powers = make_powers(optimizer, g, first);
+    optimizer.check().map_err(|e| e.context(optimizer.name()))?;
+    let powers = make_powers(optimizer, g);
     let slots: Vec<Vec<Variable>> = given.iter().map(|x| make_slots(optimizer, g, &x.variable)).collect();
     let scope = g.name_scope(optimizer.name());
     let settings: Vec<Output> =
@@ -108,14 +126,15 @@ pub fn apply(
     Ok(done)
 }
 
+/// Numbers are float, whatever they are for, as in TensorFlow: a program gives the same weights here and there.
 fn setting(scope: &Scope, name: &str, value: &Setting) -> Output {
     match value {
-        Setting::Number(v) => scope.number_named(name, *v, DataType::Double),
+        Setting::Number(v) => scope.number_named(name, *v, DataType::Float),
         Setting::Tensor(t) => t.clone(),
     }
 }
 
-fn cast(scope: &Scope, x: &Output, to: DataType) -> Output {
+pub fn cast(scope: &Scope, x: &Output, to: DataType) -> Output {
     if x.dtype() == to { x.clone() } else { scope.cast(x, to) }
 }
 
@@ -123,35 +142,28 @@ fn make_slots(optimizer: &(impl Optimizer + ?Sized), g: &Scope, v: &Variable) ->
     let shape = v.shape();
     let dims: Vec<usize> =
         shape.dims().unwrap_or_default().iter().map(|d| usize::try_from(*d).unwrap_or(0)).collect();
-    let named = |i: usize| match i {
-        0 => format!("{}/{}", v.name(), optimizer.name()),
-        i => format!("{}/{}_{i}", v.name(), optimizer.name()),
-    };
     let options = VariableOptions { dtype: v.dtype(), trainable: false };
-    let root = g.root();
-    optimizer
-        .slots()
-        .iter()
-        .enumerate()
-        .map(|(i, slot)| root.get_variable_with(&named(i), &dims, &Constant(slot.initial), options))
-        .collect()
+    let (root, base) = (g.root(), format!("{}/{}", v.name(), optimizer.name()));
+    let make = |slot: &Slot| {
+        root.get_variable_with(&free_name(&root, &base), &dims, &Constant(slot.initial), options)
+    };
+    optimizer.slots().iter().map(make).collect()
 }
 
-fn make_powers(optimizer: &(impl Optimizer + ?Sized), g: &Scope, dtype: DataType) -> Vec<Variable> {
-    let options = VariableOptions { dtype, trainable: false };
+/// The name, with the first number that makes it new if it is taken: by another slot, or by another optimizer of the kind.
+fn free_name(g: &Scope, base: &str) -> String {
+    let numbered = (1..).map(|i| format!("{base}_{i}"));
+    let mut names = std::iter::once(base.to_string()).chain(numbered);
+    names.find(|name| g.find_variable(name).is_none()).unwrap_or_default()
+}
+
+/// These are float as well, as TensorFlow's checkpoints have them.
+fn make_powers(optimizer: &(impl Optimizer + ?Sized), g: &Scope) -> Vec<Variable> {
+    let options = VariableOptions { dtype: DataType::Float, trainable: false };
     let root = g.root();
-    optimizer
-        .powers()
-        .iter()
-        .map(|p| match root.find_variable(p.name) {
-            // A second optimizer of the kind has its own.
-            Some(_) => {
-                let name = root.unique_name(p.name);
-                root.get_variable_with(&name, &[], &Constant(p.initial), options)
-            }
-            None => root.get_variable_with(p.name, &[], &Constant(p.initial), options),
-        })
-        .collect()
+    let make =
+        |p: &Power| root.get_variable_with(&free_name(&root, p.name), &[], &Constant(p.initial), options);
+    optimizer.powers().iter().map(make).collect()
 }
 
 fn update_one(
@@ -168,9 +180,10 @@ fn update_one(
         scope: &inner,
         variable: &x.variable,
         slots,
+        given: settings,
         settings: settings.iter().map(|s| cast(&inner, s, dtype)).collect(),
         powers: powers.iter().map(|p| cast(&inner, &p.read(&inner), dtype)).collect(),
-        use_locking: false,
+        use_locking: optimizer.use_locking(),
     };
     match &x.gradient {
         Gradient::Dense(d) => optimizer.dense(&update, d),

@@ -1,0 +1,56 @@
+//! Functions of elements that several update rules need.
+
+use crate::prelude::*;
+
+/// What has a square root.
+pub trait Root: Number {
+    fn root(self) -> Self;
+}
+
+macro_rules! roots {
+    ($($t:ty: $root:expr),*) => { $(
+        impl Root for $t {
+            #[inline(always)]
+            fn root(self) -> Self {
+                $root(self)
+            }
+        }
+    )* };
+}
+roots!(f32: f32::sqrt, f64: f64::sqrt, Complex32: Complex32::sqrt, ComplexDouble: ComplexDouble::sqrt);
+roots!(f16: |x: f16| f16::from_f32(x.to_f32().sqrt()), bf16: |x: bf16| bf16::from_f32(x.to_f32().sqrt()));
+
+/// -1, 0 or 1.
+#[inline(always)]
+pub fn sign<T: Real>(x: T) -> T {
+    if x > T::ZERO {
+        T::ONE
+    } else if x < T::ZERO {
+        T::ONE.neg()
+    } else {
+        x
+    }
+}
+
+/// x moved towards zero by `l1 * rate`, no further than zero, and scaled by `1 / (1 + l2 * rate)`: the step of proximal methods.
+#[inline(always)]
+pub fn shrunk<T: Real>(x: T, rate: T, l1: T, l2: T) -> T {
+    let left = if l1 > T::ZERO { sign(x).mul(x.absolute().sub(rate.mul(l1)).larger(T::ZERO)) } else { x };
+    left.div(T::ONE.add(l2.mul(rate)))
+}
+
+/// Refuses a setting that is less than zero, or not a number.
+pub fn not_negative<T: Real>(name: &str, value: T) -> Result<()> {
+    if value >= T::ZERO {
+        return Ok(());
+    }
+    Err(invalid!("{name} is not a non-negative scalar: {}", value.to_f64()))
+}
+
+/// Refuses a setting that is zero or less, or not a number.
+pub fn positive<T: Real>(name: &str, value: T) -> Result<()> {
+    if value > T::ZERO {
+        return Ok(());
+    }
+    Err(invalid!("{name} is not a positive scalar: {}", value.to_f64()))
+}

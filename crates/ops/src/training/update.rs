@@ -1,0 +1,266 @@
+//! What all update rules share: where their inputs are, the locks of the variable and its slots, and the loops over elements,
+//! dense in chunks over threads, sparse row by row.
+
+use crate::elementwise::GRAIN;
+use crate::indices::positions;
+use crate::prelude::*;
+use crate::state::target::{give_back, initialised, variable_shape};
+use std::sync::Mutex;
+use thalweg_core::resource::lock;
+use thalweg_math::parallel::Parallel;
+use thalweg_math::simd::{Loop, widest};
+
+/// Inputs of an update of `N` variables, the trained one and its slots: these come first; the gradient is input `grad`, in
+/// sparse forms followed by the rows it is for; all others are scalars.
+#[derive(Clone, Copy)]
+pub struct Update<const N: usize> {
+    grad: usize,
+    pub sparse: bool,
+}
+
+/// The elements of the variables with those of the gradient, changed in one pass.
+type Change<'a, T, const N: usize> = &'a (dyn Fn([&mut [T]; N], &[T]) + Sync);
+
+impl<const N: usize> Update<N> {
+    pub fn new(c: &OpCall<'_>, grad: usize) -> Self {
+        Update { grad, sparse: is_sparse(c.attrs()) }
+    }
+
+    /// The first `K` scalars, in the order of the inputs; the names are for error texts.
+    pub fn scalars<T: Element, const K: usize>(&self, c: &OpCall<'_>, names: [&str; K]) -> Result<[T; K]> {
+        let mut values = [T::default(); K];
+        for ((i, name), value) in
+            scalar_inputs(c.inputs.len(), N, self.grad, self.sparse).zip(names).zip(&mut values)
+        {
+            let t = c.input(i)?;
+            if !t.shape().is_scalar() {
+                return Err(invalid!("{name} is not a scalar: {}", t.shape()));
+            }
+            *value = t.to_scalar()?;
+        }
+        Ok(values)
+    }
+
+    /// Changes each element of the variables by the element of the gradient that belongs to it: `rule` gets their values and gives
+    /// the new ones. Nothing is changed if the shapes do not fit or an index is out of range.
+    pub fn apply<T: Element>(
+        self,
+        c: &mut OpCall<'_>,
+        rule: impl Fn([T; N], T) -> [T; N] + Sync,
+    ) -> Result<()> {
+        self.apply_change(c, &|vars, grad| {
+            let each = Each { vars, grad, rule: &rule };
+            match T::DTYPE {
+                DataType::Float | DataType::Double => widest(each),
+                _ => each.run::<false>(),
+            }
+        })
+    }
+
+    fn apply_change<T: Element>(self, c: &mut OpCall<'_>, change: Change<'_, T, N>) -> Result<()> {
+        let mut vars = Vec::with_capacity(N);
+        for i in 0..N {
+            vars.push(initialised(c, i)?.0);
+        }
+        let (grad, par) = (c.input(self.grad)?, c.par());
+        let rows = if self.sparse { Some(c.input(self.grad + 1)?) } else { None };
+        let deltas = grad.as_slice::<T>()?;
+        with_values(&vars, &mut |values: &mut [Tensor; N]| {
+            same_shapes::<T>(&vars, values)?;
+            let places = match rows {
+                Some(rows) => Some(rows_of(values[0].shape(), grad.shape(), rows)?),
+                None => {
+                    dense_shape(values[0].shape(), grad.shape())?;
+                    None
+                }
+            };
+            let mut slices: [&mut [T]; N] = std::array::from_fn(|_| Default::default());
+            for (slice, value) in slices.iter_mut().zip(values) {
+                *slice = value.as_mut_slice::<T>()?;
+            }
+            match places {
+                None => in_chunks(par, slices, deltas, change),
+                Some(places) => in_rows(&places, slices, deltas, change),
+            }
+            Ok(())
+        })?;
+        give_back(c, vars.swap_remove(0));
+        Ok(())
+    }
+}
+
+fn is_sparse(attrs: &Attrs) -> bool {
+    attrs.get("Tindices").is_some()
+}
+
+/// Which of the inputs are scalars.
+fn scalar_inputs(inputs: usize, slots: usize, grad: usize, sparse: bool) -> impl Iterator<Item = usize> {
+    (slots..inputs).filter(move |i| *i != grad && !(sparse && *i == grad + 1))
+}
+
+fn same_shapes<T: Element>(vars: &[Arc<Variable>], values: &[Tensor]) -> Result<()> {
+    let shape = values[0].shape();
+    for (v, value) in vars.iter().zip(values) {
+        value.as_slice::<T>()?;
+        if value.shape() != shape {
+            let first = &vars[0].name;
+            return Err(invalid!(
+                "{first} and {} do not have the same shape{shape} {}",
+                v.name,
+                value.shape()
+            ));
+        }
+    }
+    Ok(())
+}
+
+fn dense_shape(var: &Shape, grad: &Shape) -> Result<()> {
+    if var != grad {
+        return Err(invalid!("var and grad do not have the same shape{var} {grad}"));
+    }
+    Ok(())
+}
+
+/// The rows that a sparse gradient is for, all of them in range.
+fn rows_of(var: &Shape, grad: &Shape, rows: &Tensor) -> Result<Vec<usize>> {
+    let Some((height, rest)) = var.split_first() else {
+        return Err(invalid!("var must be at least 1 dimensional"));
+    };
+    if rows.rank() != 1 {
+        return Err(invalid!("indices must be one-dimensional, got shape {}", rows.shape()));
+    }
+    let Some((count, row)) = grad.split_first() else {
+        return Err(invalid!("grad must have a row for each of the indices, got a scalar"));
+    };
+    if row != rest {
+        return Err(invalid!("var and grad must match in all dimensions but the first: {var} and {grad}"));
+    }
+    if *count != rows.elements() {
+        return Err(invalid!(
+            "grad must be the same size as indices in the first dimension: {grad} for {} indices",
+            rows.elements()
+        ));
+    }
+    positions(rows, *height)
+}
+
+/// The loop over elements. One pass over memory, vectorised.
+struct Each<'a, T, F, const N: usize> {
+    vars: [&'a mut [T]; N],
+    grad: &'a [T],
+    rule: &'a F,
+}
+
+impl<T: Copy, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T, F, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<const FMA: bool>(self) {
+        let n = self.grad.len();
+        let vars = self.vars.map(|v| &mut v[..n]);
+        for (i, g) in self.grad.iter().enumerate() {
+            let new = (self.rule)(std::array::from_fn(|k| vars[k][i]), *g);
+            for k in 0..N {
+                vars[k][i] = new[k];
+            }
+        }
+    }
+}
+
+fn in_chunks<T: Element, const N: usize>(
+    par: &dyn Parallel,
+    vars: [&mut [T]; N],
+    grad: &[T],
+    change: Change<'_, T, N>,
+) {
+    if grad.len() <= GRAIN || par.threads() == 1 {
+        return change(vars, grad);
+    }
+    // Each chunk is taken by the one range that covers it; the locks are never contended.
+    let mut parts = vars.map(|v| v.chunks_mut(GRAIN));
+    let chunks: Vec<Mutex<([&mut [T]; N], &[T])>> = grad
+        .chunks(GRAIN)
+        .map(|g| Mutex::new((std::array::from_fn(|k| parts[k].next().unwrap_or_default()), g)))
+        .collect();
+    par.run_ranges(chunks.len(), 1, &|range| {
+        for chunk in &chunks[range] {
+            let (vars, grad) = &mut *lock(chunk);
+            change(vars.each_mut().map(|v| &mut **v), grad);
+        }
+    });
+}
+
+/// Rows one after another, so that a row that comes twice is changed twice, in order.
+fn in_rows<T: Element, const N: usize>(
+    places: &[usize],
+    mut vars: [&mut [T]; N],
+    grad: &[T],
+    change: Change<'_, T, N>,
+) {
+    let width = grad.len() / places.len().max(1);
+    if width == 0 {
+        return;
+    }
+    for (place, grad) in places.iter().zip(grad.chunks_exact(width)) {
+        change(vars.each_mut().map(|v| &mut v[place * width..][..width]), grad);
+    }
+}
+
+/// Calls `work` with the values of all variables, taken out under their locks, and puts them back.
+fn with_values<const N: usize>(
+    vars: &[Arc<Variable>],
+    work: &mut dyn FnMut(&mut [Tensor; N]) -> Result<()>,
+) -> Result<()> {
+    // Locked in the order of their addresses, so that two updates never wait for each other.
+    let mut order: [usize; N] = std::array::from_fn(|i| i);
+    order.sort_by_key(|i| Arc::as_ptr(&vars[*i]));
+    if order.windows(2).any(|w| Arc::ptr_eq(&vars[w[0]], &vars[w[1]])) {
+        return Err(invalid!("the variable and its slots must be different variables"));
+    }
+    let mut values = std::array::from_fn(|_| Tensor::scalar(0u8));
+    locked(vars, &order, &mut values, work)
+}
+
+/// One level for each variable still to be locked.
+fn locked<const N: usize>(
+    vars: &[Arc<Variable>],
+    order: &[usize],
+    values: &mut [Tensor; N],
+    work: &mut dyn FnMut(&mut [Tensor; N]) -> Result<()>,
+) -> Result<()> {
+    let Some((first, rest)) = order.split_first() else { return work(values) };
+    vars[*first].update(|t| {
+        std::mem::swap(t, &mut values[*first]);
+        let result = locked(vars, rest, values, work);
+        std::mem::swap(t, &mut values[*first]);
+        result
+    })
+}
+
+/// Shape rule: the `slots` first inputs have one shape, that of the gradient; in sparse forms the gradient has a row for each index.
+/// The other inputs are scalars.
+pub fn shapes(c: &ShapeCall<'_>, slots: usize, grad: usize) -> Result<Vec<PartialShape>> {
+    let of = |i: usize| if c.outputs > 0 { c.input(i) } else { variable_shape(c, i) };
+    let sparse = is_sparse(c.attrs);
+    let mut shape = if sparse { PartialShape::unknown() } else { c.input(grad) };
+    for i in 0..slots {
+        shape = shape.merge(&of(i))?;
+    }
+    if sparse {
+        sparse_shapes(c, grad, &shape)?;
+    }
+    for i in scalar_inputs(c.inputs.len(), slots, grad, sparse) {
+        c.scalar(i)?;
+    }
+    c.all(shape)
+}
+
+fn sparse_shapes(c: &ShapeCall<'_>, grad: usize, var: &PartialShape) -> Result<()> {
+    let (rows, grad) = (c.rank(grad + 1, 1)?, c.rank_at_least(grad, 1)?);
+    let (Some(var), Some(rows)) = (var.dims(), rows.dims()) else { return Ok(()) };
+    let Some((_, rest)) = var.split_first() else {
+        return Err(invalid!("var must be at least 1 dimensional"));
+    };
+    let wanted: PartialShape = rows.iter().chain(rest).copied().collect();
+    wanted.merge(&grad).map(|_| ()).map_err(|e| e.context("grad must have a row for each of the indices"))
+}

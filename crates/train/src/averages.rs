@@ -1,0 +1,89 @@
+//! Moving averages of weights, which often do better in evaluation than the weights of the last step.
+
+use std::collections::HashMap;
+use thalweg_client::{DataType, Operation, Output, Result, Scope, Variable};
+
+/// Keeps a shadow of each variable, `w/ExponentialMovingAverage`, that follows it: `shadow -= (1 - decay) * (shadow - w)`.
+pub struct ExponentialMovingAverage {
+    decay: f64,
+    num_updates: Option<Output>,
+    /// Shadows by the names of their variables.
+    averages: HashMap<String, Variable>,
+}
+
+const NAME: &str = "ExponentialMovingAverage";
+
+impl ExponentialMovingAverage {
+    /// A decay near 1, such as 0.999, makes long averages.
+    pub fn new(decay: f64) -> Self {
+        ExponentialMovingAverage { decay, num_updates: None, averages: HashMap::new() }
+    }
+
+    /// Follows faster at the start: the decay is at most `(1 + num_updates) / (10 + num_updates)`. The global step will do.
+    pub fn num_updates(self, num_updates: &Output) -> Self {
+        ExponentialMovingAverage { num_updates: Some(num_updates.clone()), ..self }
+    }
+
+    /// One operation that moves the averages of these variables; make it after the training step:
+    /// `averages.apply(&g.control_dependencies(&[&train]), &g.trainable_variables())`.
+    #[track_caller]
+    pub fn apply(&mut self, g: &Scope, variables: &[Variable]) -> Result<Operation> {
+        for v in variables {
+            self.averages.entry(v.name()).or_insert_with(|| shadow(g, v));
+        }
+        let scope = g.name_scope(NAME);
+        let rest = self.rest(&scope);
+        let moves = variables.iter().filter_map(|v| Some(follow(&scope, self.average(v)?, v, &rest)));
+        let moves: Vec<Operation> = moves.collect();
+        let all = scope.group(&moves.iter().collect::<Vec<_>>());
+        g.check()?;
+        Ok(all)
+    }
+
+    /// The variable that holds the average of `v`.
+    pub fn average(&self, v: &Variable) -> Option<&Variable> {
+        self.averages.get(&v.name())
+    }
+
+    /// What the average of `v` is called in checkpoints.
+    pub fn average_name(&self, v: &Variable) -> String {
+        self.average(v).map_or_else(|| format!("{}/{NAME}", v.name()), Variable::name)
+    }
+
+    /// One less the decay, a float.
+    fn rest(&self, g: &Scope) -> Output {
+        let number = |v: f64| g.number(v, DataType::Float);
+        let decay = g.number_named("decay", self.decay, DataType::Float);
+        let decay = match &self.num_updates {
+            None => decay,
+            Some(n) => {
+                let n = g.cast(n, DataType::Float);
+                let young = g.div(&g.add(&number(1.0), &n), &g.add(&number(10.0), &n));
+                g.minimum(&decay, &young)
+            }
+        };
+        g.sub(&number(1.0), &decay)
+    }
+}
+
+/// The average starts as the variable's value; where that is not there yet, as what it will start as. So all can be
+/// initialised in one step, and averages can be added to weights that were restored.
+fn shadow(g: &Scope, v: &Variable) -> Variable {
+    let root = g.root();
+    let inside = root.name_scope(&format!("{}/{NAME}/Initializer", v.name()));
+    let known = inside.op("VarIsInitializedOp").input(&v.handle).output();
+    let start = inside.cond(
+        &known,
+        &[&v.handle, &v.initial],
+        |branch, x| vec![branch.op("ReadVariableOp").input(&x[0]).attr("dtype", v.dtype()).output()],
+        |branch, x| vec![branch.identity(&x[1])],
+    );
+    let start = start.first().cloned().unwrap_or_else(|| v.initial.clone());
+    root.state_variable(&format!("{}/{NAME}", v.name()), &start)
+}
+
+fn follow(g: &Scope, average: &Variable, v: &Variable, rest: &Output) -> Operation {
+    let rest = if rest.dtype() == v.dtype() { rest.clone() } else { g.cast(rest, v.dtype()) };
+    let away = g.sub(&average.read(g), &v.read(g));
+    g.op("AssignSubVariableOp").input(&average.handle).input(&g.mul(&away, &rest)).build()
+}

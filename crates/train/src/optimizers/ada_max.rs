@@ -1,0 +1,81 @@
+//! AdaMax: Adam with the largest gradient, slowly forgotten, in place of the mean square.
+
+use super::{Optimizer, Power, Setting, Slot, Update};
+use thalweg_client::{IndexedSlices, Operation, Output, Variable};
+
+pub struct AdaMax {
+    rate: Setting,
+    beta1: f64,
+    beta2: f64,
+    epsilon: f64,
+}
+
+impl AdaMax {
+    pub fn new(rate: impl Into<Setting>) -> Self {
+        AdaMax { rate: rate.into(), beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+    }
+
+    pub fn betas(self, beta1: f64, beta2: f64) -> Self {
+        AdaMax { beta1, beta2, ..self }
+    }
+
+    pub fn epsilon(self, epsilon: f64) -> Self {
+        AdaMax { epsilon, ..self }
+    }
+}
+
+const RATE: usize = 0;
+const BETA1: usize = 1;
+const BETA2: usize = 2;
+const EPSILON: usize = 3;
+
+impl Optimizer for AdaMax {
+    fn name(&self) -> &'static str {
+        "AdaMax"
+    }
+
+    fn settings(&self) -> Vec<(&'static str, Setting)> {
+        vec![
+            ("learning_rate", self.rate.clone()),
+            ("beta1", self.beta1.into()),
+            ("beta2", self.beta2.into()),
+            ("epsilon", self.epsilon.into()),
+        ]
+    }
+
+    fn slots(&self) -> Vec<Slot> {
+        vec![Slot { initial: 0.0 }, Slot { initial: 0.0 }]
+    }
+
+    fn powers(&self) -> Vec<Power> {
+        vec![Power { name: "beta1_power", initial: self.beta1, factor: BETA1 }]
+    }
+
+    fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation {
+        u.rule("ResourceApplyAdaMax")
+            .input(u.power(0))
+            .input(u.setting(RATE))
+            .input(u.setting(BETA1))
+            .input(u.setting(BETA2))
+            .input(u.setting(EPSILON))
+            .input(gradient)
+            .build()
+    }
+
+    /// Only the rows named change, slots and all.
+    fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation {
+        let (g, indices) = (u.scope, &rows.indices);
+        let one = g.number(1.0, rows.values.dtype());
+        let kept = &u.slot(0).gather(g, indices) * u.setting(BETA1);
+        let m = &kept + &(&rows.values * &(&one - u.setting(BETA1)));
+        let v = g.maximum(&(&u.slot(1).gather(g, indices) * u.setting(BETA2)), &g.abs(&rows.values));
+        let put = |slot: &Variable, rows: &Output| {
+            g.op("ResourceScatterUpdate").input(&slot.handle).input(indices).input(rows).build()
+        };
+        let (put_m, put_v) = (put(u.slot(0), &m), put(u.slot(1), &v));
+        let rate = u.setting(RATE) / &(&one - u.power(0));
+        let step = &rate * &(&m / &(&v + u.setting(EPSILON)));
+        let after = g.control_dependencies(&[&put_m, &put_v]);
+        after.op("ResourceScatterSub").input(&u.variable.handle).input(indices).input(&step).build()
+    }
+}

@@ -1,0 +1,130 @@
+//! Learning rates that change with the global step. Each function makes the nodes that compute the rate of the present step, a
+//! float; optimizers take it in place of a number: `Adam::new(&exponential_decay(&g, 0.1, &step.value, 1000, 0.96, true))`.
+
+use thalweg_client::{Code, DataType, Error, Output, Result, Scope};
+
+/// `rate * decay_rate ^ (step / decay_steps)`; in steps, not gradually, with `staircase`.
+#[track_caller]
+pub fn exponential_decay(
+    g: &Scope,
+    rate: f64,
+    step: &Output,
+    decay_steps: impl Into<f64>,
+    decay_rate: f64,
+    staircase: bool,
+) -> Output {
+    let g = g.name_scope("ExponentialDecay");
+    let progress = progress(&g, step, decay_steps.into(), staircase);
+    g.mul(&number(&g, rate), &g.pow(&number(&g, decay_rate), &progress))
+}
+
+/// `rate * exp(-decay_rate * step / decay_steps)`.
+#[track_caller]
+pub fn natural_exp_decay(
+    g: &Scope,
+    rate: f64,
+    step: &Output,
+    decay_steps: impl Into<f64>,
+    decay_rate: f64,
+    staircase: bool,
+) -> Output {
+    exponential_decay(g, rate, step, decay_steps, (-decay_rate).exp(), staircase)
+}
+
+/// `rate / (1 + decay_rate * step / decay_steps)`.
+#[track_caller]
+pub fn inverse_time_decay(
+    g: &Scope,
+    rate: f64,
+    step: &Output,
+    decay_steps: impl Into<f64>,
+    decay_rate: f64,
+    staircase: bool,
+) -> Output {
+    let g = g.name_scope("InverseTimeDecay");
+    let progress = progress(&g, step, decay_steps.into(), staircase);
+    let divisor = g.add(&number(&g, 1.0), &g.mul(&number(&g, decay_rate), &progress));
+    g.div(&number(&g, rate), &divisor)
+}
+
+/// `values[0]` up to and including step `boundaries[0]`, then `values[1]` up to `boundaries[1]`, and so on; the last value for ever.
+#[track_caller]
+pub fn piecewise_constant(g: &Scope, step: &Output, boundaries: &[i64], values: &[f64]) -> Result<Output> {
+    let bad = |text: String| Err(Error::new(Code::InvalidArgument, format!("piecewise_constant: {text}")));
+    let Some((last, before)) = values.split_last().filter(|(_, before)| before.len() == boundaries.len())
+    else {
+        let (b, v) = (boundaries.len(), values.len());
+        return bad(format!("needs one more value than boundaries, got {v} values and {b} boundaries"));
+    };
+    if boundaries.windows(2).any(|w| w[0] >= w[1]) {
+        return bad(format!("boundaries must rise, got {boundaries:?}"));
+    }
+    let g = g.name_scope("PiecewiseConstant");
+    let later = number(&g, *last);
+    Ok(boundaries.iter().zip(before).rev().fold(later, |later, (boundary, value)| {
+        let not_yet = g.less_equal(step, &g.number(*boundary as f64, step.dtype()));
+        g.select(&not_yet, &number(&g, *value), &later)
+    }))
+}
+
+/// How [`polynomial_decay`] goes from the first rate to the last.
+#[derive(Clone, Copy, Debug)]
+pub struct Polynomial {
+    pub end_rate: f64,
+    pub power: f64,
+    /// Starts again over longer and longer spans, instead of staying at the end.
+    pub cycle: bool,
+}
+
+impl Default for Polynomial {
+    fn default() -> Self {
+        Polynomial { end_rate: 0.0001, power: 1.0, cycle: false }
+    }
+}
+
+/// `(rate - end_rate) * (1 - step / decay_steps) ^ power + end_rate`.
+#[track_caller]
+pub fn polynomial_decay(
+    g: &Scope,
+    rate: f64,
+    step: &Output,
+    decay_steps: impl Into<f64>,
+    to: Polynomial,
+) -> Output {
+    let g = g.name_scope("PolynomialDecay");
+    let (step, span) = (g.cast(step, DataType::Float), number(&g, decay_steps.into()));
+    let (step, span) = match to.cycle {
+        false => (g.minimum(&step, &span), span),
+        true => {
+            let rounds = g.ceil(&g.div(&step, &span));
+            let first = g.equal(&step, &number(&g, 0.0));
+            let rounds = g.select(&first, &number(&g, 1.0), &rounds);
+            (step, g.mul(&span, &rounds))
+        }
+    };
+    let left = g.sub(&number(&g, 1.0), &g.div(&step, &span));
+    let (end, fall) = (number(&g, to.end_rate), number(&g, rate - to.end_rate));
+    g.add(&g.mul(&fall, &g.pow(&left, &number(&g, to.power))), &end)
+}
+
+/// Half a wave of the cosine, from `rate` down to `alpha * rate` at `decay_steps`.
+#[track_caller]
+pub fn cosine_decay(g: &Scope, rate: f64, step: &Output, decay_steps: impl Into<f64>, alpha: f64) -> Output {
+    let g = g.name_scope("CosineDecay");
+    let span = number(&g, decay_steps.into());
+    let done = g.div(&g.minimum(&g.cast(step, DataType::Float), &span), &span);
+    let wave = g.cos(&g.mul(&number(&g, std::f64::consts::PI), &done));
+    let falling = g.mul(&number(&g, 0.5), &g.add(&number(&g, 1.0), &wave));
+    let decayed = g.add(&g.mul(&number(&g, 1.0 - alpha), &falling), &number(&g, alpha));
+    g.mul(&number(&g, rate), &decayed)
+}
+
+/// How many spans of `decay_steps` have gone by.
+fn progress(g: &Scope, step: &Output, decay_steps: f64, staircase: bool) -> Output {
+    let done = g.div(&g.cast(step, DataType::Float), &number(g, decay_steps));
+    if staircase { g.floor(&done) } else { done }
+}
+
+fn number(g: &Scope, value: f64) -> Output {
+    g.number(value, DataType::Float)
+}
