@@ -1,7 +1,25 @@
 //! Files: what is read from them becomes tensors, and the other way round.
 //!
+//! - [`npy`]: numpy's arrays.
+//! - [`record`]: TFRecord files, plain or compressed.
+//! - [`table`]: sorted tables of keys and values, the index of a checkpoint.
+//! - [`bundle`]: the tensors of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
+//! - [`checkpoint`]: which checkpoints a directory has, and which is the newest whole one.
+//! - [`event`]: the logs that TensorBoard shows.
+//! - [`wire`]: tensors and shapes as messages.
+//!
 //! Whatever a file says, the answer is a value or an error: `DataLoss` where bytes are missing or damaged,
 //! `InvalidArgument` where they are whole but cannot be a tensor. No number in a file is believed before the bytes
 //! it promises are there.
 
+pub mod bundle;
+pub mod crc;
+pub mod durable;
 pub mod npy;
+pub mod record;
+pub mod table;
+pub mod varint;
+pub mod wire;
+
+#[cfg(test)]
+mod scratch;
