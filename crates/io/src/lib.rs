@@ -13,8 +13,10 @@
 //! it promises are there.
 
 pub mod bundle;
+pub mod checkpoint;
 pub mod crc;
 pub mod durable;
+pub mod event;
 pub mod npy;
 pub mod record;
 pub mod table;
