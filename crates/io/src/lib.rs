@@ -6,6 +6,7 @@
 //! - [`bundle`]: the tensors of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
 //! - [`checkpoint`]: which checkpoints a directory has, and which is the newest whole one.
 //! - [`event`]: the logs that TensorBoard shows.
+//! - [`glob`]: files by pattern.
 //! - [`wire`]: tensors and shapes as messages.
 //!
 //! Whatever a file says, the answer is a value or an error: `DataLoss` where bytes are missing or damaged,
@@ -17,11 +18,13 @@ pub mod checkpoint;
 pub mod crc;
 pub mod durable;
 pub mod event;
+pub mod glob;
 pub mod npy;
 pub mod record;
 pub mod table;
 pub mod varint;
 pub mod wire;
 
-#[cfg(test)]
-mod scratch;
+/// For tests of this crate and of those above it.
+#[doc(hidden)]
+pub mod scratch;

@@ -6,11 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Scratch(PathBuf);
 
 impl Scratch {
+    /// A new directory in the system's place for such.
+    #[allow(clippy::new_without_default)]
     pub fn new() -> Scratch {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("thalweg-io-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let name = format!("thalweg-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
         let path = std::env::temp_dir().join(name);
-        std::fs::create_dir_all(&path).unwrap();
+        drop(std::fs::create_dir_all(&path));
         Scratch(path)
     }
 

@@ -28,9 +28,11 @@ mod nn;
 mod queue;
 mod random;
 mod reduce;
+mod save;
 mod stack;
 mod state;
 mod string;
+mod summary;
 mod tensor_array;
 mod tensor_list;
 mod training;
@@ -60,9 +62,11 @@ pub static ALL: &[&[&Op]] = &[
     queue::OPS,
     random::OPS,
     reduce::OPS,
+    save::OPS,
     stack::OPS,
     state::OPS,
     string::OPS,
+    summary::OPS,
     tensor_array::OPS,
     tensor_list::OPS,
     training::OPS,
