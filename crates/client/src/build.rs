@@ -6,7 +6,6 @@ use std::panic::Location;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::Result;
 use thalweg_core::grad::{Arg, NodeId};
-use thalweg_core::invalid;
 use thalweg_graph::NodeRequest;
 
 /// A node about to be made: `g.op("MatMul").input(&a).input(&b).attr("transpose_a", true).output()`.
@@ -45,7 +44,7 @@ impl<'a> OpBuilder<'a> {
 
     pub fn input(mut self, input: &Output) -> Self {
         self.args = self.args.and_then(|mut args| {
-            args.push(Arg::One(known(self.scope, input)?));
+            args.push(Arg::One(self.scope.capture(input)?));
             Ok(args)
         });
         self
@@ -54,7 +53,7 @@ impl<'a> OpBuilder<'a> {
     /// One argument that takes a list.
     pub fn inputs(mut self, inputs: &[&Output]) -> Self {
         self.args = self.args.and_then(|mut args| {
-            args.push(Arg::List(inputs.iter().map(|o| known(self.scope, o)).collect::<Result<_>>()?));
+            args.push(Arg::List(inputs.iter().map(|o| self.scope.capture(o)).collect::<Result<_>>()?));
             Ok(args)
         });
         self
@@ -111,23 +110,21 @@ impl<'a> OpBuilder<'a> {
     fn try_build(self) -> Result<NodeId> {
         let args = self.args?;
         let base = if self.name.is_empty() { self.op } else { self.name };
-        let name = format!("{}{base}", self.scope.prefix);
+        let name = format!("{}{base}", self.scope.place.prefix);
+        let mut control = self.scope.place.control.clone();
+        let has_inputs = args.iter().any(|a| !matches!(a, Arg::List(list) if list.is_empty()));
+        if !has_inputs {
+            control.extend(self.scope.place.context.as_ref().and_then(|c| c.pivot));
+        }
         let request = NodeRequest {
             op: self.op,
             name: &name,
             args,
             attrs: self.attrs,
-            control: &self.scope.control,
-            device: &self.scope.device,
+            control: &control,
+            device: &self.scope.place.device,
             location: Some(self.location),
         };
         self.scope.lock().graph.add_node(request)
     }
-}
-
-fn known(scope: &Scope, o: &Output) -> Result<thalweg_core::grad::Output> {
-    if !scope.is_same_graph(&o.scope) {
-        return Err(invalid!("'{}' belongs to another graph", o.name()));
-    }
-    o.id.ok_or_else(|| invalid!("an input could not be made"))
 }

@@ -1,11 +1,15 @@
 //! `cond` and `while_loop`, made of the primitives: Switch, Merge, Enter, Exit, NextIteration.
 
+use crate::context::{Context, Kind};
 use crate::output::{Operation, Output};
 use crate::scope::Scope;
+use std::panic::Location;
+use thalweg_core::error::Error;
+use thalweg_core::invalid;
 
 impl Scope {
     /// The results of `then` if `pred` is true, else those of `otherwise`. Each branch gets a scope whose nodes run only if
-    /// the branch is taken, and the `inputs` as seen from inside it; what a branch uses of the outer graph must come through those.
+    /// the branch is taken; it may use any outer value. The `inputs` are handed to both branches.
     #[track_caller]
     pub fn cond(
         &self,
@@ -16,98 +20,107 @@ impl Scope {
     ) -> Vec<Output> {
         let scope = self.name_scope("cond");
         let pivot = scope.op("Switch").input(pred).input(pred).build();
-        let switches: Vec<Operation> =
-            inputs.iter().map(|x| scope.op("Switch").input(x).input(pred).build()).collect();
-        let side = |index: u32, name: &str| {
-            let start = scope.op("Identity").name(name).input(&pivot.output(index)).build();
-            let args: Vec<Output> = switches.iter().map(|s| s.output(index)).collect();
-            (scope.control_dependencies(&[&start]), args)
+        let pred = scope.op("Identity").name("pred_id").input(pred).output();
+        let Some(pred_id) = pred.id else { return Vec::new() };
+        let branch = |side: u32, name: &str| {
+            let start = scope.op("Identity").name(name).input(&pivot.output(side)).build();
+            let context = Context::inside(&scope, Kind::Branch { pred: pred_id, side }, start.id);
+            scope.with(|p| {
+                p.context = Some(context);
+                p.control.clear();
+            })
         };
-        let (branch, args) = side(1, "switch_t");
-        let taken = then(&branch, &args);
-        let (branch, args) = side(0, "switch_f");
-        let not_taken = otherwise(&branch, &args);
-        let merge = |(f, t): (&Output, &Output)| scope.op("Merge").inputs(&[f, t]).output();
+        let run = |branch: &Scope, build: &mut dyn FnMut(&Scope, &[Output]) -> Vec<Output>| {
+            let args: Vec<Output> = inputs.iter().map(|x| branch.identity_of(x)).collect();
+            let results = build(branch, &args);
+            // A result may be an outer value as it is.
+            results.iter().map(|r| branch.identity_of(r)).collect::<Vec<_>>()
+        };
+        let (mut then, mut otherwise) = (Some(then), Some(otherwise));
+        let taken = run(&branch(1, "switch_t"), &mut |g, v| then.take().map_or(Vec::new(), |f| f(g, v)));
+        let not_taken =
+            run(&branch(0, "switch_f"), &mut |g, v| otherwise.take().map_or(Vec::new(), |f| f(g, v)));
+        if taken.len() != not_taken.len() {
+            self.fail(different("branches of a cond", not_taken.len(), taken.len()), Location::caller());
+        }
+        let merge =
+            |(f, t): (&Output, &Output)| scope.op("Merge").inputs(&[&scope.own(f), &scope.own(t)]).output();
         not_taken.iter().zip(&taken).map(merge).collect()
     }
 
+    /// The output inside this scope's branch, whatever branch it comes from.
+    fn identity_of(&self, o: &Output) -> Output {
+        match self.capture(o) {
+            Ok(id) => Output { scope: self.clone(), id: Some(id) },
+            Err(e) => {
+                self.fail(e, Location::caller());
+                Output { scope: self.clone(), id: None }
+            }
+        }
+    }
+
     /// Runs `body` on the loop variables, then on its own results, while `cond` of them is true; gives the last ones. At most
-    /// `parallel_iterations` rounds are under way at once. Both closures get a scope whose nodes run once in every round.
-    /// Outer values are brought in with [`Scope::enter`].
+    /// `parallel_iterations` rounds are under way at once. Both closures get a scope whose nodes run once in every round, and
+    /// may use any outer value.
     #[track_caller]
     pub fn while_loop(
         &self,
         initial: &[&Output],
         parallel_iterations: i64,
-        cond: impl FnOnce(&Loop, &[Output]) -> Output,
-        body: impl FnOnce(&Loop, &[Output]) -> Vec<Output>,
+        cond: impl FnOnce(&Scope, &[Output]) -> Output,
+        body: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
     ) -> Vec<Output> {
-        // What this scope waits for is outside of the loop: nodes inside wait for nodes of their round.
-        let scope = Scope { control: Vec::new(), ..self.name_scope("while") };
-        let frame = format!("{}frame", scope.prefix);
-        let outer = Loop { scope: scope.clone(), frame, parallel_iterations };
-        let merges: Vec<Output> = initial
-            .iter()
-            .map(|x| {
-                let entered = outer.enter_as(x, false);
-                // The second input is replaced by the back edge below.
-                scope.op("Merge").inputs(&[&entered, &entered]).output()
-            })
-            .collect();
-        let Some(first) = merges.first() else { return Vec::new() };
-        let round = Loop { scope: scope.control_dependencies(&[&first.op()]), ..outer.clone() };
-        let pred = cond(&round, &merges);
-        let pred = scope.op("LoopCond").input(&pred).output();
+        let outside = self.name_scope("while").with(|p| p.control.clear());
+        let frame = format!("{}while_context", outside.place.prefix);
+        let kind = Kind::Loop { frame: frame.clone(), parallel_iterations };
+        let context = Context::inside(&outside, kind, None);
+        let inside = outside.with(|p| p.context = Some(context.clone()));
+        let round = |pivot: &Output| {
+            let context = context.with_pivot(pivot.op().id);
+            outside.with(|p| p.context = Some(context))
+        };
+        let merge = |x: &&Output| {
+            let enter = outside
+                .op("Enter")
+                .input(x)
+                .attr("frame_name", frame.as_str())
+                .attr("parallel_iterations", parallel_iterations)
+                .output();
+            let enter = inside.own(&enter);
+            // The second input is replaced by the back edge below.
+            inside.op("Merge").inputs(&[&enter, &enter]).output()
+        };
+        let merges: Vec<Output> = initial.iter().map(merge).collect();
+        let Some(first) = merges.first() else {
+            self.fail(invalid!("a loop needs at least one loop variable"), Location::caller());
+            return Vec::new();
+        };
+        let at = round(first);
+        let pred = cond(&at, &merges.iter().map(|m| at.own(m)).collect::<Vec<_>>());
+        let pred = inside.op("LoopCond").input(&pred).output();
         let switches: Vec<Operation> =
-            merges.iter().map(|m| scope.op("Switch").input(m).input(&pred).build()).collect();
+            merges.iter().map(|m| inside.op("Switch").input(m).input(&pred).build()).collect();
         let args: Vec<Output> =
-            switches.iter().map(|s| scope.op("Identity").input(&s.output(1)).output()).collect();
+            switches.iter().map(|s| inside.op("Identity").input(&s.output(1)).output()).collect();
         let Some(pivot) = args.first() else { return Vec::new() };
-        let round = Loop { scope: scope.control_dependencies(&[&pivot.op()]), ..outer };
-        let results = body(&round, &args);
+        let at = round(pivot);
+        let results = body(&at, &args.iter().map(|a| at.own(a)).collect::<Vec<_>>());
+        if results.len() != merges.len() {
+            self.fail(different("loop variables", merges.len(), results.len()), Location::caller());
+        }
         for (m, r) in merges.iter().zip(&results) {
-            let next = scope.op("NextIteration").input(r).output();
+            let next = inside.op("NextIteration").input(r).output();
             if let (Some(m), Some(next)) = (m.id, next.id) {
                 let set = self.lock().graph.set_input(m.node, 1, next);
                 if let Err(e) = set {
-                    self.fail(e, std::panic::Location::caller());
+                    self.fail(e, Location::caller());
                 }
             }
         }
-        switches.iter().map(|s| scope.op("Exit").input(&s.output(0)).output()).collect()
+        switches.iter().map(|s| outside.own(&inside.op("Exit").input(&s.output(0)).output())).collect()
     }
 }
 
-/// The inside of a loop: a scope for its nodes, and the way in for outer values.
-#[derive(Clone)]
-pub struct Loop {
-    pub scope: Scope,
-    frame: String,
-    parallel_iterations: i64,
-}
-
-impl Loop {
-    /// An outer value as every round of the loop sees it.
-    #[track_caller]
-    pub fn enter(&self, x: &Output) -> Output {
-        self.enter_as(x, true)
-    }
-
-    #[track_caller]
-    fn enter_as(&self, x: &Output, constant: bool) -> Output {
-        let outside = Scope { control: Vec::new(), ..self.scope.clone() };
-        outside
-            .op("Enter")
-            .input(x)
-            .attr("frame_name", self.frame.as_str())
-            .attr("is_constant", constant)
-            .attr("parallel_iterations", self.parallel_iterations)
-            .output()
-    }
-
-    /// A constant inside the loop.
-    #[track_caller]
-    pub fn constant(&self, value: impl crate::IntoTensor) -> Output {
-        self.scope.constant(value)
-    }
+fn different(what: &str, one: usize, other: usize) -> Error {
+    invalid!("the {what} must be as many before and after, got {one} and {other}")
 }

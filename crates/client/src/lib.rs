@@ -2,6 +2,7 @@
 
 mod build;
 mod collections;
+mod context;
 mod control_flow;
 mod gradients;
 mod operators;
@@ -14,7 +15,6 @@ mod variables;
 
 pub use build::OpBuilder;
 pub use collections::keys;
-pub use control_flow::Loop;
 pub use gradients::{Gradient, GradientOptions, IndexedSlices};
 pub use output::{Operation, Output};
 pub use scope::Scope;

@@ -1,5 +1,6 @@
 //! `&a + &b`, `x * 2.0`, `-x`: arithmetic on outputs makes nodes.
 
+use crate::context::innermost;
 use crate::output::Output;
 use crate::value::IntoTensor;
 use std::ops;
@@ -8,7 +9,7 @@ use std::panic::Location;
 impl Output {
     #[track_caller]
     fn binary(&self, op: &'static str, name: &'static str, right: &Output) -> Output {
-        self.scope.op(op).name(name).input(self).input(right).output()
+        innermost(&self.scope, &right.scope).op(op).name(name).input(self).input(right).output()
     }
 
     /// A Rust value as a constant beside this output, in its type where the value is a plain number.

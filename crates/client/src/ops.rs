@@ -198,6 +198,19 @@ impl Scope {
         self.reduce("Mean", x, axes, false)
     }
 
+    /// The mean over some axes, which stay as dimensions of size 1.
+    #[track_caller]
+    pub fn reduce_mean_kept(&self, x: &Output, axes: &[i32]) -> Output {
+        self.reduce("Mean", x, axes, true)
+    }
+
+    /// `size[i]` elements from `begin[i]` on, in each dimension; -1 for all that are left.
+    #[track_caller]
+    pub fn slice(&self, x: &Output, begin: &[i32], size: &[i32]) -> Output {
+        let (begin, size) = (self.constant(begin.to_vec()), self.constant(size.to_vec()));
+        self.op("Slice").input(x).input(&begin).input(&size).output()
+    }
+
     #[track_caller]
     pub fn reduce_max(&self, x: &Output, axes: &[i32]) -> Output {
         self.reduce("Max", x, axes, false)

@@ -29,6 +29,27 @@ impl Output {
         self.id.map_or(PartialShape::unknown(), |o| self.scope.lock().graph.shape(o))
     }
 
+    /// The same tensor with what is known of its shape refined: what the program knows and the graph cannot tell, as of a loop's
+    /// values. A shape that contradicts what is known is a mistake.
+    #[track_caller]
+    pub fn with_shape(&self, shape: &PartialShape) -> Output {
+        if let Some(o) = self.id {
+            let merged = {
+                let mut shared = self.scope.lock();
+                let node = shared.graph.node_mut(o.node);
+                let merged = node.shape(o.index).merge(shape);
+                if let (Ok(known), Some(slot)) = (&merged, node.shapes.get_mut(o.index as usize)) {
+                    *slot = known.clone();
+                }
+                merged
+            };
+            if let Err(e) = merged {
+                self.scope.fail(e, std::panic::Location::caller());
+            }
+        }
+        self.clone()
+    }
+
     /// `node:index`.
     pub fn name(&self) -> String {
         self.id.map_or_else(|| "<error>".into(), |o| self.scope.lock().graph.tensor_name(o))

@@ -1,6 +1,7 @@
 //! `Scope`: a graph under construction, with the names, device and control dependencies that new nodes get.
 
 use crate::collections::Collections;
+use crate::context::Context;
 use crate::output::{Operation, Output};
 use crate::variables::{VariableScope, VariableStore};
 use std::panic::Location;
@@ -14,11 +15,19 @@ use thalweg_graph::Graph;
 #[derive(Clone)]
 pub struct Scope {
     pub(crate) shared: Arc<Mutex<Shared>>,
+    /// What new nodes get; shared, for every output has a scope.
+    pub(crate) place: Arc<Place>,
+}
+
+#[derive(Clone, Default)]
+pub(crate) struct Place {
     /// Put before the names of new nodes: empty, or ends with `/`.
-    pub(crate) prefix: String,
-    pub(crate) device: String,
-    pub(crate) control: Vec<NodeId>,
-    pub(crate) variables: VariableScope,
+    pub prefix: String,
+    pub device: String,
+    pub control: Vec<NodeId>,
+    /// The loop or branch that nodes are in.
+    pub context: Option<Arc<Context>>,
+    pub variables: VariableScope,
 }
 
 pub(crate) struct Shared {
@@ -26,6 +35,8 @@ pub(crate) struct Shared {
     /// The first mistake.
     pub error: Option<Error>,
     pub variables: VariableStore,
+    /// Loops and branches made so far.
+    pub contexts: u64,
     pub collections: Collections,
     /// Seed of all random ops, see [`Scope::set_random_seed`].
     pub seed: Option<i64>,
@@ -48,16 +59,11 @@ impl Scope {
             graph,
             error: None,
             variables: VariableStore::default(),
+            contexts: 0,
             collections: Collections::default(),
             seed: None,
         };
-        Scope {
-            shared: Arc::new(Mutex::new(shared)),
-            prefix: String::new(),
-            device: String::new(),
-            control: Vec::new(),
-            variables: VariableScope::default(),
-        }
+        Scope { shared: Arc::new(Mutex::new(shared)), place: Arc::default() }
     }
 
     /// Random ops made from now on draw numbers that depend on this seed, and on nothing else.
@@ -67,30 +73,31 @@ impl Scope {
 
     /// The same graph without any of this scope's names, devices and dependencies.
     pub fn root(&self) -> Scope {
-        Scope {
-            shared: self.shared.clone(),
-            prefix: String::new(),
-            device: String::new(),
-            control: Vec::new(),
-            variables: VariableScope::default(),
-        }
+        Scope { shared: self.shared.clone(), place: Arc::default() }
+    }
+
+    /// The scope with some of what new nodes get changed.
+    pub(crate) fn with(&self, change: impl FnOnce(&mut Place)) -> Scope {
+        let mut place = Place::clone(&self.place);
+        change(&mut place);
+        Scope { shared: self.shared.clone(), place: Arc::new(place) }
     }
 
     /// Nodes made on the scope returned are named `name/...`; a name in use gets a number.
     pub fn name_scope(&self, name: &str) -> Scope {
-        let full = self.lock().graph.unique_name(&format!("{}{name}", self.prefix));
-        Scope { prefix: format!("{full}/"), ..self.clone() }
+        let full = self.lock().graph.unique_name(&format!("{}{name}", self.place.prefix));
+        self.with(|p| p.prefix = format!("{full}/"))
     }
 
     /// A name that is not taken: this one, or this one with a number.
     pub fn unique_name(&self, name: &str) -> String {
-        self.lock().graph.unique_name(&format!("{}{name}", self.prefix))
+        self.lock().graph.unique_name(&format!("{}{name}", self.place.prefix))
     }
 
     /// Nodes made on the scope returned are placed on this device; what is not said is taken from the outer scope.
     pub fn device(&self, device: &str) -> Scope {
         use thalweg_runtime::device::DeviceSpec;
-        let merged = match (DeviceSpec::parse(&self.device), DeviceSpec::parse(device)) {
+        let merged = match (DeviceSpec::parse(&self.place.device), DeviceSpec::parse(device)) {
             (Ok(outer), Ok(inner)) => DeviceSpec {
                 job: inner.job.or(outer.job),
                 replica: inner.replica.or(outer.replica),
@@ -102,14 +109,12 @@ impl Scope {
             // A name that cannot be parsed is told of when the graph is placed.
             _ => device.to_string(),
         };
-        Scope { device: merged, ..self.clone() }
+        self.with(|p| p.device = merged)
     }
 
     /// Nodes made on the scope returned run after these.
     pub fn control_dependencies(&self, before: &[&Operation]) -> Scope {
-        let mut control = self.control.clone();
-        control.extend(before.iter().filter_map(|op| op.id));
-        Scope { control, ..self.clone() }
+        self.with(|p| p.control.extend(before.iter().filter_map(|op| op.id)))
     }
 
     /// The first mistake made on this graph, with the file and line that made it.
@@ -142,6 +147,12 @@ impl Scope {
 
     pub(crate) fn is_same_graph(&self, other: &Scope) -> bool {
         Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Remembers a mistake of the caller, as the scope's own methods do: it is told when a session is opened.
+    #[track_caller]
+    pub fn mistake(&self, e: Error) {
+        self.fail(e, Location::caller());
     }
 
     /// Remembers a mistake, if it is the first.

@@ -94,17 +94,17 @@ impl Variable {
 
     #[track_caller]
     pub fn assign(&self, value: &Output) -> Operation {
-        self.handle.scope.op("AssignVariableOp").input(&self.handle).input(value).build()
+        value.scope.op("AssignVariableOp").input(&self.handle).input(value).build()
     }
 
     #[track_caller]
     pub fn assign_add(&self, value: &Output) -> Operation {
-        self.handle.scope.op("AssignAddVariableOp").input(&self.handle).input(value).build()
+        value.scope.op("AssignAddVariableOp").input(&self.handle).input(value).build()
     }
 
     #[track_caller]
     pub fn assign_sub(&self, value: &Output) -> Operation {
-        self.handle.scope.op("AssignSubVariableOp").input(&self.handle).input(value).build()
+        value.scope.op("AssignSubVariableOp").input(&self.handle).input(value).build()
     }
 
     /// Reads the value on a given scope, for instance after control dependencies.
@@ -124,23 +124,32 @@ impl Scope {
     /// A variable that starts as `initial` when `init` is run. The output is its value.
     #[track_caller]
     pub fn variable(&self, name: &str, initial: &Output) -> Variable {
-        self.make_variable(&format!("{}{name}", self.prefix), initial, true)
+        self.make_variable(&format!("{}{name}", self.place.prefix), initial, true)
     }
 
     /// A variable that optimizers leave alone.
     #[track_caller]
     pub fn state_variable(&self, name: &str, initial: &Output) -> Variable {
-        self.make_variable(&format!("{}{name}", self.prefix), initial, false)
+        self.make_variable(&format!("{}{name}", self.place.prefix), initial, false)
     }
 
     /// A scope in which `get_variable` prefixes names, beside those of ops.
     pub fn variable_scope(&self, name: &str) -> Scope {
-        self.variable_scope_with(name, self.variables.reuse)
+        self.variable_scope_with(name, self.place.variables.reuse)
     }
 
     pub fn variable_scope_with(&self, name: &str, reuse: Reuse) -> Scope {
-        let variables = VariableScope { prefix: format!("{}{name}/", self.variables.prefix), reuse };
-        Scope { variables, ..self.name_scope(name) }
+        let variables = VariableScope { prefix: format!("{}{name}/", self.place.variables.prefix), reuse };
+        self.name_scope(name).with(|p| p.variables = variables)
+    }
+
+    /// A variable scope of a name that is free: `dense`, `dense_1`, ..
+    pub fn default_variable_scope(&self, default: &str) -> Scope {
+        let scope = self.name_scope(default);
+        let unique = scope.place.prefix.strip_prefix(&self.place.prefix).unwrap_or(default);
+        let prefix = format!("{}{unique}", self.place.variables.prefix);
+        let reuse = self.place.variables.reuse;
+        scope.with(|p| p.variables = VariableScope { prefix, reuse })
     }
 
     /// The variable of that name in this variable scope: made, or found, as the scope's reuse says.
@@ -157,9 +166,9 @@ impl Scope {
         initializer: &dyn Initializer,
         options: VariableOptions,
     ) -> Variable {
-        let full = format!("{}{name}", self.variables.prefix);
+        let full = format!("{}{name}", self.place.variables.prefix);
         let found = self.lock().variables.by_name.get(&full).copied();
-        match (found, self.variables.reuse) {
+        match (found, self.place.variables.reuse) {
             (Some(at), Reuse::Yes | Reuse::Auto) => {
                 let found = self.variable_at(at);
                 if let Err(e) = fits(&found, dims, options.dtype) {
@@ -180,8 +189,11 @@ impl Scope {
             }
             (None, _) => {
                 // Initialisation belongs to no loop, branch or dependency of the place that asks first.
-                let at =
-                    Scope { prefix: format!("{full}/Initializer/"), control: Vec::new(), ..self.clone() };
+                let at = self.with(|p| {
+                    p.prefix = format!("{full}/Initializer/");
+                    p.control.clear();
+                    p.context = None;
+                });
                 let initial = initializer.build(&at, options.dtype, dims);
                 self.make_variable(&full, &initial, options.trainable)
             }
@@ -190,7 +202,11 @@ impl Scope {
 
     #[track_caller]
     fn make_variable(&self, name: &str, initial: &Output, trainable: bool) -> Variable {
-        let outer = Scope { prefix: String::new(), control: Vec::new(), ..self.clone() };
+        let outer = self.with(|p| {
+            p.prefix.clear();
+            p.control.clear();
+            p.context = None;
+        });
         let handle = outer
             .op("VarHandleOp")
             .name(name)
@@ -201,7 +217,7 @@ impl Scope {
         if let Some(id) = handle.id {
             self.lock().graph.set_attr(id.node, "shared_name", Attr::str(&full));
         }
-        let inner = Scope { prefix: format!("{full}/"), ..outer };
+        let inner = outer.with(|p| p.prefix = format!("{full}/"));
         inner.op("VarIsInitializedOp").name("IsInitialized/VarIsInitializedOp").input(&handle).build();
         let init = inner.op("AssignVariableOp").name("Assign").input(&handle).input(initial).build();
         let value = inner
@@ -253,8 +269,7 @@ impl Scope {
     #[track_caller]
     pub fn init(&self) -> Operation {
         let before = self.lock().variables.all.iter().map(|v| v.init).collect();
-        let inner = Scope { control: before, ..self.clone() };
-        inner.op("NoOp").name("init").build()
+        self.with(|p| p.control = before).op("NoOp").name("init").build()
     }
 }
 

@@ -84,6 +84,10 @@ pub trait Builder {
     fn shape(&self, o: Output) -> PartialShape;
     /// The value, if it is known before running.
     fn constant(&self, o: Output) -> Option<Tensor>;
+    /// The name of this call of `gradients`, different from those of other calls on the same graph.
+    fn gradient_scope(&self) -> &str {
+        "gradients"
+    }
 }
 
 /// The node whose gradient is wanted: its inputs, outputs, and the gradients of its outputs.

@@ -1,6 +1,6 @@
 //! Files: what is read from them becomes tensors, and the other way round.
 //!
-//! - [`npy`]: numpy's arrays.
+//! - [`npy`], [`idx`]: numpy's arrays, and MNIST's.
 //! - [`record`]: TFRecord files, plain or compressed.
 //! - [`table`]: sorted tables of keys and values, the index of a checkpoint.
 //! - [`bundle`]: the tensors of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
@@ -19,6 +19,7 @@ pub mod crc;
 pub mod durable;
 pub mod event;
 pub mod glob;
+pub mod idx;
 pub mod npy;
 pub mod record;
 pub mod table;

@@ -11,16 +11,17 @@ fn main() -> Result<()> {
         let steps = g.while_loop(
             &[&start, &zero],
             parallel_iterations,
-            |l, v| l.scope.greater(&v[0], &l.constant(1i64)),
-            |l, v| {
-                let odd = l.scope.equal(&(&v[0] % 2i64), &l.constant(1i64));
-                let next = l.scope.cond(
+            |g, v| g.greater(&v[0], &g.constant(1i64)),
+            |g, v| {
+                let n = &v[0];
+                let odd = g.equal(&(n % 2i64), &g.constant(1i64));
+                let next = g.cond(
                     &odd,
-                    &[&v[0]],
-                    |s, x| vec![s.add(&s.mul(&x[0], &s.constant(3i64)), &s.constant(1i64))],
-                    |s, x| vec![s.floor_div(&x[0], &s.constant(2i64))],
+                    &[],
+                    |_, _| vec![n * 3i64 + 1i64],
+                    |g, _| vec![g.floor_div(n, &g.constant(2i64))],
                 );
-                vec![next[0].clone(), l.scope.add(&v[1], &l.constant(1i64))]
+                vec![next[0].clone(), &v[1] + 1i64]
             },
         );
         let session = Session::new(&g)?;

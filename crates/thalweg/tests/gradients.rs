@@ -1,7 +1,7 @@
 //! Gradients through conds, loops, variables and lookups, against differences.
 
+use thalweg::Gradient;
 use thalweg::prelude::*;
-use thalweg::{Gradient, Loop};
 
 /// The derivatives of `y` with respect to the fed values, by the graph and by differences.
 fn check(g: &Scope, y: &Output, xs: &[(&Output, Vec<f64>)]) {
@@ -57,7 +57,7 @@ fn repeat(
     g: &Scope,
     times: i32,
     values: &[&Output],
-    step: impl FnOnce(&Loop, &[Output]) -> Vec<Output>,
+    step: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
 ) -> Vec<Output> {
     let zero = g.constant(0);
     let mut all = vec![&zero];
@@ -65,7 +65,7 @@ fn repeat(
     let left = g.while_loop(
         &all,
         10,
-        |l, v| l.scope.op("Less").input(&v[0]).input(&l.constant(times)).output(),
+        |l, v| l.op("Less").input(&v[0]).input(&l.constant(times)).output(),
         |l, v| {
             let mut next = vec![&v[0] + &l.constant(1)];
             next.extend(step(l, &v[1..]));
@@ -95,7 +95,7 @@ fn a_power_by_a_loop() {
     let g = Scope::new();
     let x = scalar(&g);
     let one = g.constant(1f64);
-    let p = repeat(&g, 5, &[&one], |l, v| vec![&v[0] * &l.enter(&x)]);
+    let p = repeat(&g, 5, &[&one], |_, v| vec![&v[0] * &x]);
     check(&g, &p[0], &[(&x, vec![1.3])]);
 }
 
@@ -104,8 +104,7 @@ fn values_that_change_places_and_meet_in_loops() {
     let g = Scope::new();
     let (x, y, w) = (vector(&g, 3), vector(&g, 3), vector(&g, 3));
     let left = repeat(&g, 4, &[&x, &y], |l, v| {
-        let w = l.enter(&w);
-        let a = l.scope.op("Tanh").input(&(&v[1] * &w)).output();
+        let a = l.op("Tanh").input(&(&v[1] * &w)).output();
         let b = &(&v[0] + &v[1]) * &w;
         vec![a, b]
     });
@@ -118,7 +117,7 @@ fn values_that_change_places_and_meet_in_loops() {
 fn a_loop_that_does_not_run_passes_its_gradients_on() {
     let g = Scope::new();
     let (x, w) = (scalar(&g), scalar(&g));
-    let left = repeat(&g, 0, &[&x], |l, v| vec![&v[0] * &l.enter(&w)]);
+    let left = repeat(&g, 0, &[&x], |_, v| vec![&v[0] * &w]);
     check(&g, &(&left[0] * &left[0]), &[(&x, vec![1.5]), (&w, vec![0.4])]);
 }
 
@@ -127,10 +126,7 @@ fn loops_within_loops() {
     let g = Scope::new();
     let (x, w) = (vector(&g, 2), vector(&g, 2));
     let left = repeat(&g, 3, &[&x], |outer, v| {
-        let w = outer.enter(&w);
-        let y = repeat(&outer.scope, 2, &[&v[0]], |inner, u| {
-            vec![inner.scope.op("Sin").input(&(&u[0] * &inner.enter(&w))).output()]
-        });
+        let y = repeat(outer, 2, &[&v[0]], |inner, u| vec![inner.op("Sin").input(&(&u[0] * &w)).output()]);
         vec![&y[0] + &v[0]]
     });
     check(&g, &left[0], &[(&x, vec![0.4, -1.1]), (&w, vec![0.9, 1.2])]);
@@ -144,13 +140,13 @@ fn a_cond_in_a_loop_takes_either_side_in_different_rounds() {
     let left = g.while_loop(
         &[&zero, &x],
         10,
-        |l, v| l.scope.op("Less").input(&v[0]).input(&l.constant(6)).output(),
+        |l, v| l.op("Less").input(&v[0]).input(&l.constant(6)).output(),
         |l, v| {
             let two = l.constant(2);
-            let odd = l.scope.op("FloorMod").input(&v[0]).input(&two).output();
-            let odd = l.scope.cast(&odd, DataType::Bool);
-            let w = l.enter(&w);
-            let y = l.scope.cond(
+            let odd = l.op("FloorMod").input(&v[0]).input(&two).output();
+            let odd = l.cast(&odd, DataType::Bool);
+
+            let y = l.cond(
                 &odd,
                 &[&v[1], &w],
                 |g, u| vec![g.op("Sin").input(&(&u[0] * &u[1])).output()],
@@ -167,9 +163,8 @@ fn a_loop_in_a_cond_in_a_loop() {
     let g = Scope::new();
     let (x, w) = (scalar(&g), scalar(&g));
     let left = repeat(&g, 3, &[&x], |l, v| {
-        let w = l.enter(&w);
-        let small = l.scope.op("Less").input(&v[0]).input(&w).output();
-        l.scope.cond(
+        let small = l.op("Less").input(&v[0]).input(&w).output();
+        l.cond(
             &small,
             &[&v[0], &w],
             |g, u| {
@@ -177,8 +172,8 @@ fn a_loop_in_a_cond_in_a_loop() {
                 let sum = g.while_loop(
                     &[&u[0], &zero],
                     10,
-                    |l, s| l.scope.op("Less").input(&s[0]).input(&l.constant(2f64)).output(),
-                    |l, s| vec![&s[0] * &l.constant(1.5f64), &s[1] + &(&s[0] * &l.enter(&u[1]))],
+                    |l, s| l.op("Less").input(&s[0]).input(&l.constant(2f64)).output(),
+                    |l, s| vec![&s[0] * &l.constant(1.5f64), &s[1] + &(&s[0] * &u[1])],
                 );
                 vec![sum[1].clone()]
             },
@@ -194,8 +189,8 @@ fn variables_read_in_loops() {
     let x = vector(&g, 2);
     let v = g.variable("v", &g.constant([0.5f64, -0.25]));
     let left = repeat(&g, 3, &[&x], |l, u| {
-        let handle = l.enter(&v.handle);
-        let value = l.scope.op("ReadVariableOp").input(&handle).attr("dtype", DataType::Double).output();
+        let handle = &v.handle;
+        let value = l.op("ReadVariableOp").input(&handle).attr("dtype", DataType::Double).output();
         vec![&(&u[0] * &value) + &value]
     });
     check(&g, &left[0], &[(&x, vec![0.4, -1.1])]);

@@ -1,11 +1,11 @@
 //! Optimizers on small problems.
 
 use thalweg::prelude::*;
-use thalweg::train::optimizers::{Adagrad, Adam, GradientDescent, Minimize, Momentum, Optimizer};
+use thalweg::train::optimizers::{Adagrad, Adam, GradientDescent, Minimize, Momentum};
 use thalweg::train::{get_or_create_global_step, initializers};
 
 /// y = 0.1 x + 0.3, from the lectures.
-fn fit(optimizer: &(impl Optimizer + Minimize), steps: usize) -> (f32, f32, i64) {
+fn fit(optimizer: &impl Minimize, steps: usize) -> (f32, f32, i64) {
     let g = Scope::new();
     let xs: Vec<f32> = (0..100).map(|i| i as f32 / 100.0).collect();
     let ys: Vec<f32> = xs.iter().map(|x| x * 0.1 + 0.3).collect();

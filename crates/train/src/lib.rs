@@ -2,7 +2,11 @@
 
 pub mod clip;
 pub mod initializers;
+pub mod layers;
+pub mod losses;
+pub mod metrics;
 pub mod optimizers;
+pub mod rnn;
 
 mod global_step;
 

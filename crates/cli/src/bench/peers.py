@@ -130,7 +130,8 @@ class Jax:
 
     def __init__(self, threads):
         if threads == 1:
-            os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+            # No flag keeps XLA to one thread; one processor does.
+            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
         import jax
         self.jax, self.name = jax, "JAX"
 

@@ -333,4 +333,8 @@ impl Builder for Backward<'_> {
     fn constant(&self, o: Output) -> Option<Tensor> {
         Graph::constant(self.graph, o)
     }
+
+    fn gradient_scope(&self) -> &str {
+        &self.scope
+    }
 }

@@ -48,7 +48,7 @@ const MAX_K: usize = 400;
 const WHOLE_K: usize = 512;
 
 /// The size in bytes of a block of A, which stays in L2 with two groups of panels.
-const A_BLOCK_BYTES: usize = 320 << 10;
+const A_BLOCK_BYTES: usize = 256 << 10;
 
 /// A block of A is packed if at least this many columns of B share the cost.
 const PACK_A_COLS: usize = 896;
@@ -56,9 +56,13 @@ const PACK_A_COLS: usize = 896;
 /// The work, in multiply-adds, that makes one more thread worth waking.
 const WORK_PER_THREAD: usize = 64 * 64 * 64;
 
-/// Panels of B that each few rows of A go through one after another: the rows are then in
-/// L1 for all but the first, and C is written in longer stretches.
-const GROUP: usize = 4;
+/// The most panels of B that each few rows of A go through one after another: the rows are
+/// then in L1 for all but the first. Two measured about 1 % better than four or more.
+const GROUP: usize = 2;
+
+/// A panel of B this long is better used up while it is in L1, by all rows at once, if A
+/// is small enough to be left where it lies (1 to 3 % at 512x512x512 and 20x400x800).
+const LONE_K: usize = 256;
 
 /// The most tasks made for each thread.
 const TASKS_PER_THREAD: usize = 4;
@@ -162,8 +166,9 @@ impl<T: HasKernels> Task<'_, T> {
         let k_parts = k_parts(p.k);
         let k_max = p.k.div_ceil(k_parts);
         let row_parts = (self.rows.len() * k_max * size_of::<T>()).div_ceil(A_BLOCK_BYTES).max(1);
-        let panel_room = 2 * GROUP * k_max * self.kernels.width(p.m);
         let pack_a = self.cols.len() >= PACK_A_COLS && self.rows.len() > self.kernels.max_rows();
+        let group = if !pack_a && k_max >= LONE_K { 1 } else { GROUP };
+        let panel_room = 2 * group * k_max * self.kernels.width(p.m);
         let a_room = if pack_a { pack::block_room(self.rows.len().div_ceil(row_parts), k_max) } else { 0 };
         scratch::with(panel_room + a_room, |room: *mut T| {
             for r in 0..row_parts {
@@ -182,7 +187,7 @@ impl<T: HasKernels> Task<'_, T> {
                         if pack_a {
                             a = pack::block(rows.len(), ks.len(), a, room.add(panel_room));
                         }
-                        self.block(a, rows.clone(), ks, room);
+                        self.block(a, rows.clone(), ks, group, room);
                     }
                 }
             }
@@ -191,16 +196,16 @@ impl<T: HasKernels> Task<'_, T> {
 
     /// All columns of the task, for a block of A, a group of panels at a time. `room` has
     /// room for two groups: while the kernels work on one, they copy the next.
-    unsafe fn block(&self, a: Block<T>, rows: Range<usize>, ks: Range<usize>, room: *mut T) {
+    unsafe fn block(&self, a: Block<T>, rows: Range<usize>, ks: Range<usize>, group: usize, room: *mut T) {
         let width = self.kernels.width(rows.len());
         let panel_size = ks.len() * width;
-        let (mut packed, mut next) = (room, room.wrapping_add(GROUP * panel_size));
+        let (mut packed, mut next) = (room, room.wrapping_add(group * panel_size));
         let mut is_packed = false;
         let mut start = self.cols.start;
         while start < self.cols.end {
             let mut panels = [const { None }; GROUP];
             let mut end = start;
-            for (i, panel) in panels.iter_mut().enumerate() {
+            for (i, panel) in panels.iter_mut().enumerate().take(group) {
                 if end < self.cols.end {
                     let cols = end..end + self.kernels.cols(rows.len(), self.cols.end - end);
                     end = cols.end;
@@ -209,7 +214,7 @@ impl<T: HasKernels> Task<'_, T> {
                     *panel = Some(unsafe { self.panel(a, &rows, &ks, cols, packed, is_packed) });
                 }
             }
-            is_packed = self.can_copy_ahead(rows.len()) && end + GROUP * width <= self.cols.end;
+            is_packed = self.can_copy_ahead(rows.len()) && end + group * width <= self.cols.end;
             if is_packed {
                 for (i, panel) in panels.iter_mut().flatten().enumerate() {
                     panel.tile.ahead =

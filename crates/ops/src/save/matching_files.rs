@@ -12,7 +12,9 @@ pub static MATCHING_FILES: Op = Op {
     inputs: &["pattern: string"],
     outputs: &["filenames: string"],
     shape: |c| match c.input(0) {
-        s if s.rank().is_some_and(|r| r > 1) => Err(invalid!("pattern must be a scalar or a vector, got shape {s}")),
+        s if s.rank().is_some_and(|r| r > 1) => {
+            Err(invalid!("pattern must be a scalar or a vector, got shape {s}"))
+        }
         _ => Ok(vec![PartialShape::vector(-1)]),
     },
     kernels: cpu!(run),

@@ -11,9 +11,7 @@ pub static SHARDED_FILENAME: Op = Op {
     shape: all_scalars,
     grad: Stops,
     kernels: cpu!(filename),
-    cases: |_| {
-        vec![Case::new(vec![Tensor::string("dir/part"), Tensor::scalar(3i32), Tensor::scalar(10i32)])]
-    },
+    cases: |_| vec![Case::new(vec![Tensor::string("dir/part"), Tensor::scalar(3i32), Tensor::scalar(10i32)])],
     ..Op::PURE
 };
 

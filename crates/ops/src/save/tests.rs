@@ -8,7 +8,6 @@ fn words(items: &[&str]) -> Tensor {
     Tensor::from_objects(Shape::vector(items.len()), items).unwrap()
 }
 
-
 fn name(dir: &Scratch, file: &str) -> Tensor {
     Tensor::string(dir.path(file).to_str().unwrap())
 }
@@ -47,7 +46,11 @@ fn errors_are_tensorflows() {
     };
     let m = || name(&dir, "m");
     fails(restore(m(), &["nope"], &[""], FLOAT), Code::NotFound, "Key nope not found in checkpoint");
-    fails(restore(name(&dir, "n"), &["w"], &[""], FLOAT), Code::NotFound, "Failed to find any matching files for");
+    fails(
+        restore(name(&dir, "n"), &["w"], &[""], FLOAT),
+        Code::NotFound,
+        "Failed to find any matching files for",
+    );
     let text = "tensor_name = w; expected dtype int32 does not equal original dtype float";
     fails(restore(m(), &["w"], &[""], &[DataType::Int32]), Code::InvalidArgument, text);
     let text = "tensor_name = w; shape in shape_and_slice spec [3] does not match the shape stored in checkpoint: [2]";
@@ -55,10 +58,18 @@ fn errors_are_tensorflows() {
     fails(restore(m(), &["w"], &["2 1,2"], FLOAT), Code::Internal, "Extent in dimension 0 out of bounds");
     fails(restore(m(), &["w"], &["x"], FLOAT), Code::InvalidArgument, "Need least two elements");
     fails(restore(words(&["a"]), &["w"], &[""], FLOAT), Code::InvalidArgument, "must be a scalar");
-    fails(restore(m(), &["w"], &["", ""], FLOAT), Code::InvalidArgument, "one element for each of the 1 tensors");
+    fails(
+        restore(m(), &["w"], &["", ""], FLOAT),
+        Code::InvalidArgument,
+        "one element for each of the 1 tensors",
+    );
     let twice = [w.clone(), w.clone()];
     fails(save(m(), &["w", "w"], &["", ""], &twice), Code::InvalidArgument, "Adding duplicate key: w");
-    fails(save(m(), &["w"], &["4 0,1"], &twice[..1]), Code::InvalidArgument, "does not match the shape of the tensor");
+    fails(
+        save(m(), &["w"], &["4 0,1"], &twice[..1]),
+        Code::InvalidArgument,
+        "does not match the shape of the tensor",
+    );
     // A save that failed leaves the checkpoint that was there.
     assert!(restore(m(), &["w"], &[""], FLOAT).unwrap()[0].same_bits(&w));
     assert_eq!(code(save(name(&dir, "no/such/dir/m"), &["w"], &[""], &twice[..1])), Code::NotFound);
@@ -77,7 +88,10 @@ fn parts_are_merged() {
     let parts = [shard(0), shard(1)].map(|t| t.strings().unwrap()[0].clone()).to_vec();
     let parts = Tensor::from_objects(Shape::vector(2), parts).unwrap();
     call("MergeV2Checkpoints", &[parts.clone(), name(&dir, "m")], &[]).unwrap();
-    assert!(restore(name(&dir, "m"), &["p"], &[""], FLOAT).unwrap()[0].same_bits(&floats(&[2, 2], &[1., 2., 3., 4.])));
+    assert!(
+        restore(name(&dir, "m"), &["p"], &[""], FLOAT).unwrap()[0]
+            .same_bits(&floats(&[2, 2], &[1., 2., 3., 4.]))
+    );
     assert!(!dir.path("m_temp").exists());
     assert_eq!(code(call("MergeV2Checkpoints", &[parts, name(&dir, "m")], &[])), Code::InvalidArgument);
 }

@@ -25,8 +25,8 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (mut merged, mut tags) = (Summary::default(), HashSet::new());
     for i in 0..c.inputs.len() {
         for bytes in c.input(i)?.strings()? {
-            let summary: Summary = decode(bytes.clone())
-                .map_err(|_| invalid!("Could not parse one of the summary inputs"))?;
+            let summary: Summary =
+                decode(bytes.clone()).map_err(|_| invalid!("Could not parse one of the summary inputs"))?;
             for value in summary.value {
                 if !value.tag.is_empty() && !tags.insert(value.tag.clone()) {
                     return Err(invalid!("Duplicate tag {} found in summary inputs", value.tag));

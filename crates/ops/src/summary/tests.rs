@@ -17,9 +17,10 @@ fn values_that_are_not_finite_have_no_histogram() {
 #[test]
 fn summaries_with_a_tag_twice_or_that_are_none_do_not_merge() {
     let a = call("ScalarSummary", &[Tensor::string("a"), Tensor::scalar(1f32)], &[]).unwrap().remove(0);
-    let merge = |x: &Tensor, y: &Tensor| {
-        call("MergeSummary", &[x.clone(), y.clone()], &[("N", Attr::Int(2))])
-    };
+    let merge =
+        |x: &Tensor, y: &Tensor| call("MergeSummary", &[x.clone(), y.clone()], &[("N", Attr::Int(2))]);
     assert!(message(merge(&a, &a)).contains("Duplicate tag a found in summary inputs"));
-    assert!(message(merge(&a, &Tensor::string("garbage"))).contains("Could not parse one of the summary inputs"));
+    assert!(
+        message(merge(&a, &Tensor::string("garbage"))).contains("Could not parse one of the summary inputs")
+    );
 }

@@ -219,7 +219,8 @@ pub fn array_handle(c: &OpCall<'_>, container: &str, array: Arc<TensorArray>) ->
 /// TensorFlow keeps the arrays of different gradient calls apart by the name scope of each call (attr `source`).
 pub fn gradient_array(g: &mut GradCall<'_>, flow: Output) -> Result<(Output, Output)> {
     let handle = g.x[0];
-    let source = [("source", Attr::str("gradients"))];
+    // Each call of `gradients` sums into arrays of its own.
+    let source = [("source", Attr::str(g.graph.gradient_scope()))];
     match g.ops("TensorArrayGradV3", [handle.into(), flow.into()], &source)?[..] {
         [handle, flow] => Ok((handle, flow)),
         _ => Err(internal("TensorArrayGradV3 has two outputs")),

@@ -1,0 +1,128 @@
+//! Control-flow contexts: which loop or branch a scope builds in. Values from outside are brought in where they are used: through an
+//! Enter into a loop, through a Switch into a branch.
+
+use crate::output::Output;
+use crate::scope::Scope;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_core::error::Result;
+use thalweg_core::grad::{self, Arg, NodeId};
+use thalweg_core::invalid;
+use thalweg_graph::NodeRequest;
+
+pub(crate) struct Context {
+    /// The same for the condition and the body of one loop.
+    id: u64,
+    depth: u32,
+    kind: Kind,
+    /// What nodes without inputs wait for, to run when the context does.
+    pub pivot: Option<NodeId>,
+    parent: Option<Arc<Context>>,
+    captured: Captured,
+}
+
+type Captured = Arc<Mutex<HashMap<grad::Output, grad::Output>>>;
+
+#[derive(Clone)]
+pub(crate) enum Kind {
+    Loop { frame: String, parallel_iterations: i64 },
+    Branch { pred: grad::Output, side: u32 },
+}
+
+impl Context {
+    /// A new context inside that of a scope.
+    pub fn inside(scope: &Scope, kind: Kind, pivot: Option<NodeId>) -> Arc<Context> {
+        let id = {
+            let mut shared = scope.lock();
+            shared.contexts += 1;
+            shared.contexts
+        };
+        let parent = scope.place.context.clone();
+        let depth = depth(&parent) + 1;
+        Arc::new(Context { id, depth, kind, pivot, parent, captured: Captured::default() })
+    }
+
+    /// The same loop with another pivot.
+    pub fn with_pivot(&self, pivot: Option<NodeId>) -> Arc<Context> {
+        Arc::new(Context {
+            id: self.id,
+            depth: self.depth,
+            kind: self.kind.clone(),
+            pivot,
+            parent: self.parent.clone(),
+            captured: self.captured.clone(),
+        })
+    }
+}
+
+fn depth(context: &Option<Arc<Context>>) -> u32 {
+    context.as_ref().map_or(0, |c| c.depth)
+}
+
+/// Of two scopes, the one further inside: where an op on a value of each belongs.
+pub(crate) fn innermost<'a>(a: &'a Scope, b: &'a Scope) -> &'a Scope {
+    if depth(&b.place.context) > depth(&a.place.context) { b } else { a }
+}
+
+fn id(context: &Option<Arc<Context>>) -> Option<u64> {
+    context.as_ref().map(|c| c.id)
+}
+
+impl Scope {
+    /// The output as nodes of this scope can use it.
+    pub(crate) fn capture(&self, o: &Output) -> Result<grad::Output> {
+        if !self.is_same_graph(&o.scope) {
+            return Err(invalid!("'{}' belongs to another graph", o.name()));
+        }
+        let mut value = o.id.ok_or_else(|| invalid!("an input could not be made"))?;
+        let from = id(&o.scope.place.context);
+        // The contexts between, innermost first.
+        let mut between = Vec::new();
+        let mut at = self.place.context.clone();
+        while id(&at) != from {
+            let Some(context) = at else {
+                return Err(invalid!(
+                    "'{}' is inside a loop or branch: only what that returns can be used outside",
+                    o.name()
+                ));
+            };
+            at = context.parent.clone();
+            between.push(context);
+        }
+        for context in between.iter().rev() {
+            value = self.bring_in(context, value)?;
+        }
+        Ok(value)
+    }
+
+    fn bring_in(&self, context: &Context, value: grad::Output) -> Result<grad::Output> {
+        let mut captured = context.captured.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = captured.get(&value) {
+            return Ok(*known);
+        }
+        let mut shared = self.lock();
+        let name = format!("{}/captured", shared.graph.node(value.node).name);
+        let mut request = NodeRequest { name: &name, args: vec![Arg::One(value)], ..Default::default() };
+        let made = match &context.kind {
+            Kind::Loop { frame, parallel_iterations } => {
+                request.op = "Enter";
+                request.attrs.set("frame_name", frame.as_str());
+                request.attrs.set("is_constant", true);
+                request.attrs.set("parallel_iterations", *parallel_iterations);
+                shared.graph.add_node(request)?.output(0)
+            }
+            Kind::Branch { pred, side } => {
+                request.op = "Switch";
+                request.args.push(Arg::One(*pred));
+                shared.graph.add_node(request)?.output(*side)
+            }
+        };
+        captured.insert(value, made);
+        Ok(made)
+    }
+
+    /// The output relabelled as a value of this scope's context, which it is.
+    pub(crate) fn own(&self, o: &Output) -> Output {
+        Output { scope: self.clone(), id: o.id }
+    }
+}

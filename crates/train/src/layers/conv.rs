@@ -1,0 +1,89 @@
+//! `Conv2D`: the same small window of weights over every place of an image (batch, height, width, channels).
+
+use super::{Activation, Padding, last_dim};
+use crate::initializers::{Zeros, glorot_uniform};
+use thalweg_client::{Attr, Initializer, Output, Scope, VariableOptions};
+
+pub struct Conv2D<'a> {
+    filters: usize,
+    kernel: [usize; 2],
+    strides: [i64; 2],
+    padding: Padding,
+    activation: Activation,
+    use_bias: bool,
+    kernel_initializer: Option<&'a dyn Initializer>,
+    bias_initializer: &'a dyn Initializer,
+    name: Option<&'a str>,
+}
+
+impl<'a> Conv2D<'a> {
+    pub fn new(filters: usize, kernel: [usize; 2]) -> Self {
+        Conv2D {
+            filters,
+            kernel,
+            strides: [1, 1],
+            padding: Padding::Valid,
+            activation: Activation::Linear,
+            use_bias: true,
+            kernel_initializer: None,
+            bias_initializer: &Zeros,
+            name: None,
+        }
+    }
+
+    pub fn strides(self, strides: [i64; 2]) -> Self {
+        Conv2D { strides, ..self }
+    }
+
+    pub fn padding(self, padding: Padding) -> Self {
+        Conv2D { padding, ..self }
+    }
+
+    pub fn activation(self, activation: Activation) -> Self {
+        Conv2D { activation, ..self }
+    }
+
+    pub fn without_bias(self) -> Self {
+        Conv2D { use_bias: false, ..self }
+    }
+
+    pub fn kernel_initializer(self, initializer: &'a dyn Initializer) -> Self {
+        Conv2D { kernel_initializer: Some(initializer), ..self }
+    }
+
+    pub fn bias_initializer(self, initializer: &'a dyn Initializer) -> Self {
+        Conv2D { bias_initializer: initializer, ..self }
+    }
+
+    pub fn name(self, name: &'a str) -> Self {
+        Conv2D { name: Some(name), ..self }
+    }
+
+    #[track_caller]
+    pub fn apply(&self, g: &Scope, x: &Output) -> Output {
+        let g = match self.name {
+            Some(name) => g.variable_scope(name),
+            None => g.default_variable_scope("conv2d"),
+        };
+        let channels = last_dim(&g, "conv2d", x);
+        let options = VariableOptions { dtype: x.dtype(), trainable: true };
+        let glorot = glorot_uniform(None);
+        let initializer = self.kernel_initializer.unwrap_or(&glorot);
+        let [height, width] = self.kernel;
+        let dims = [height, width, channels, self.filters];
+        let kernel = g.get_variable_with("kernel", &dims, initializer, options);
+        let strides = Attr::ints(&[1, self.strides[0], self.strides[1], 1]);
+        let mut y = g
+            .op("Conv2D")
+            .input(x)
+            .input(&kernel.value)
+            .attr("strides", strides)
+            .attr("padding", self.padding.name())
+            .output();
+        if self.use_bias {
+            let bias = g.get_variable_with("bias", &[self.filters], self.bias_initializer, options);
+            y = g.bias_add(&y, &bias.value);
+        }
+        self.activation.apply(&g, &y)
+    }
+}

@@ -1,0 +1,89 @@
+//! `Dense`: every unit sees every input.
+
+use super::{Activation, last_dim};
+use crate::initializers::{Zeros, glorot_uniform};
+use thalweg_client::{Initializer, Output, Scope, VariableOptions};
+
+pub struct Dense<'a> {
+    units: usize,
+    activation: Activation,
+    use_bias: bool,
+    kernel_initializer: Option<&'a dyn Initializer>,
+    bias_initializer: &'a dyn Initializer,
+    name: Option<&'a str>,
+}
+
+impl<'a> Dense<'a> {
+    pub fn new(units: usize) -> Self {
+        Dense {
+            units,
+            activation: Activation::Linear,
+            use_bias: true,
+            kernel_initializer: None,
+            bias_initializer: &Zeros,
+            name: None,
+        }
+    }
+
+    pub fn activation(self, activation: Activation) -> Self {
+        Dense { activation, ..self }
+    }
+
+    pub fn without_bias(self) -> Self {
+        Dense { use_bias: false, ..self }
+    }
+
+    /// Glorot's uniform distribution if none is given.
+    pub fn kernel_initializer(self, initializer: &'a dyn Initializer) -> Self {
+        Dense { kernel_initializer: Some(initializer), ..self }
+    }
+
+    pub fn bias_initializer(self, initializer: &'a dyn Initializer) -> Self {
+        Dense { bias_initializer: initializer, ..self }
+    }
+
+    /// The variable scope, `dense` with a number if none is given.
+    pub fn name(self, name: &'a str) -> Self {
+        Dense { name: Some(name), ..self }
+    }
+
+    #[track_caller]
+    pub fn apply(&self, g: &Scope, x: &Output) -> Output {
+        let g = match self.name {
+            Some(name) => g.variable_scope(name),
+            None => g.default_variable_scope("dense"),
+        };
+        let inputs = last_dim(&g, "dense", x);
+        let options = VariableOptions { dtype: x.dtype(), trainable: true };
+        let glorot = glorot_uniform(None);
+        let initializer = self.kernel_initializer.unwrap_or(&glorot);
+        let kernel = g.get_variable_with("kernel", &[inputs, self.units], initializer, options);
+        let mut y = match x.shape().rank() {
+            Some(2) | None => g.matmul(x, &kernel.value),
+            // Every row of every leading dimension.
+            Some(_) => {
+                let rows = g.reshape(x, &[-1, inputs as i32]);
+                let y = g.matmul(&rows, &kernel.value);
+                let mut dims: Vec<i32> =
+                    x.shape().dims().unwrap_or_default().iter().map(|d| *d as i32).collect();
+                if let Some(last) = dims.last_mut() {
+                    *last = self.units as i32;
+                }
+                match dims.iter().filter(|d| **d < 0).count() {
+                    0 | 1 => g.reshape(&y, &dims),
+                    _ => {
+                        let shape = g.shape(x);
+                        let head = g.slice(&shape, &[0], &[dims.len() as i32 - 1]);
+                        let shape = g.concat(&[&head, &g.constant(vec![self.units as i32])], 0);
+                        g.reshape_to(&y, &shape)
+                    }
+                }
+            }
+        };
+        if self.use_bias {
+            let bias = g.get_variable_with("bias", &[self.units], self.bias_initializer, options);
+            y = g.bias_add(&y, &bias.value);
+        }
+        self.activation.apply(&g, &y)
+    }
+}

@@ -1,0 +1,45 @@
+//! `Embedding`: a row of numbers for each of many ids.
+
+use crate::initializers::RandomUniform;
+use thalweg_client::{Initializer, Output, Scope, Variable};
+
+pub struct Embedding<'a> {
+    rows: usize,
+    size: usize,
+    initializer: Option<&'a dyn Initializer>,
+    name: Option<&'a str>,
+}
+
+impl<'a> Embedding<'a> {
+    pub fn new(rows: usize, size: usize) -> Self {
+        Embedding { rows, size, initializer: None, name: None }
+    }
+
+    /// Uniform in [-0.05, 0.05) if none is given.
+    pub fn initializer(self, initializer: &'a dyn Initializer) -> Self {
+        Embedding { initializer: Some(initializer), ..self }
+    }
+
+    pub fn name(self, name: &'a str) -> Self {
+        Embedding { name: Some(name), ..self }
+    }
+
+    /// The table itself.
+    #[track_caller]
+    pub fn table(&self, g: &Scope) -> Variable {
+        let g = match self.name {
+            Some(name) => g.variable_scope(name),
+            None => g.default_variable_scope("embedding"),
+        };
+        let uniform = RandomUniform { low: -0.05, high: 0.05, seed: None };
+        g.get_variable("embeddings", &[self.rows, self.size], self.initializer.unwrap_or(&uniform))
+    }
+
+    /// The rows of these ids. Its gradient has only those rows.
+    #[track_caller]
+    pub fn apply(&self, g: &Scope, ids: &Output) -> Output {
+        let table = self.table(g);
+        let g = g.name_scope("embedding_lookup");
+        g.identity(&table.gather(&g, ids))
+    }
+}

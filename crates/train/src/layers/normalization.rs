@@ -1,0 +1,146 @@
+//! Normalization: activations brought to mean 0 and variance 1, then scaled and shifted by learned amounts.
+
+use super::last_dim;
+use crate::initializers::{Ones, Zeros};
+use thalweg_client::{Output, Scope, Variable, VariableOptions, keys};
+
+/// Over the batch: each channel by the mean and variance of the batch in training, by their moving averages otherwise.
+pub struct BatchNormalization<'a> {
+    momentum: f64,
+    epsilon: f64,
+    name: Option<&'a str>,
+}
+
+impl Default for BatchNormalization<'_> {
+    fn default() -> Self {
+        BatchNormalization { momentum: 0.99, epsilon: 1e-3, name: None }
+    }
+}
+
+impl<'a> BatchNormalization<'a> {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn momentum(self, momentum: f64) -> Self {
+        BatchNormalization { momentum, ..self }
+    }
+
+    pub fn epsilon(self, epsilon: f64) -> Self {
+        BatchNormalization { epsilon, ..self }
+    }
+
+    pub fn name(self, name: &'a str) -> Self {
+        BatchNormalization { name: Some(name), ..self }
+    }
+
+    /// In training, the updates of the moving averages go to the collection `UPDATE_OPS`: run them with each step.
+    #[track_caller]
+    pub fn apply(&self, g: &Scope, x: &Output, training: bool) -> Output {
+        let g = match self.name {
+            Some(name) => g.variable_scope(name),
+            None => g.default_variable_scope("batch_normalization"),
+        };
+        let channels = last_dim(&g, "batch_normalization", x);
+        let variable = |name: &str, ones: bool, trainable: bool| {
+            let options = VariableOptions { dtype: x.dtype(), trainable };
+            let initializer: &dyn thalweg_client::Initializer = if ones { &Ones } else { &Zeros };
+            g.get_variable_with(name, &[channels], initializer, options)
+        };
+        let (gamma, beta) = (variable("gamma", true, true), variable("beta", false, true));
+        let (mean, variance) =
+            (variable("moving_mean", false, false), variable("moving_variance", true, false));
+        if x.shape().rank() == Some(4) {
+            return self.fused(&g, x, training, [&gamma, &beta, &mean, &variance]);
+        }
+        let axes: Vec<i32> = (0..x.shape().rank().unwrap_or(2) as i32 - 1).collect();
+        let (m, v) = match training {
+            false => (mean.value.clone(), variance.value.clone()),
+            true => {
+                let m = g.reduce_mean(x, &axes);
+                let v = g.reduce_mean(&g.squared_difference(x, &g.stop_gradient(&m)), &axes);
+                self.update(&g, &mean, &m);
+                self.update(&g, &variance, &v);
+                (m, v)
+            }
+        };
+        let scale = &g.rsqrt(&(&v + &g.number(self.epsilon, x.dtype()))) * &gamma.value;
+        &(x * &scale) + &(&beta.value - &(&m * &scale))
+    }
+
+    fn fused(
+        &self,
+        g: &Scope,
+        x: &Output,
+        training: bool,
+        [gamma, beta, mean, variance]: [&Variable; 4],
+    ) -> Output {
+        // In training it works with the batch's own mean and variance, and is given none.
+        let none = g.constant(Vec::<f32>::new());
+        let (m, v) = if training { (&none, &none) } else { (&mean.value, &variance.value) };
+        let outputs = g
+            .op("FusedBatchNormV3")
+            .input(x)
+            .input(&gamma.value)
+            .input(&beta.value)
+            .input(m)
+            .input(v)
+            .attr("epsilon", self.epsilon as f32)
+            .attr("is_training", training)
+            .outputs();
+        if let ([_, m, v, ..], true) = (outputs.as_slice(), training) {
+            self.update(g, mean, m);
+            self.update(g, variance, v);
+        }
+        outputs.into_iter().next().unwrap_or_else(|| x.clone())
+    }
+
+    /// `average -= (average - value) * (1 - momentum)`.
+    fn update(&self, g: &Scope, average: &Variable, value: &Output) {
+        let step = &(&average.read(g) - value) * &g.number(1.0 - self.momentum, value.dtype());
+        let update = average.assign_sub(&step);
+        g.add_operation_to_collection(keys::UPDATE_OPS, &update);
+    }
+}
+
+/// Over the last dimension of each example.
+pub struct LayerNormalization<'a> {
+    epsilon: f64,
+    name: Option<&'a str>,
+}
+
+impl Default for LayerNormalization<'_> {
+    fn default() -> Self {
+        LayerNormalization { epsilon: 1e-3, name: None }
+    }
+}
+
+impl<'a> LayerNormalization<'a> {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn epsilon(self, epsilon: f64) -> Self {
+        LayerNormalization { epsilon, ..self }
+    }
+
+    pub fn name(self, name: &'a str) -> Self {
+        LayerNormalization { name: Some(name), ..self }
+    }
+
+    #[track_caller]
+    pub fn apply(&self, g: &Scope, x: &Output) -> Output {
+        let g = match self.name {
+            Some(name) => g.variable_scope(name),
+            None => g.default_variable_scope("layer_normalization"),
+        };
+        let size = last_dim(&g, "layer_normalization", x);
+        let options = VariableOptions { dtype: x.dtype(), trainable: true };
+        let gamma = g.get_variable_with("gamma", &[size], &Ones, options);
+        let beta = g.get_variable_with("beta", &[size], &Zeros, options);
+        let mean = g.reduce_mean_kept(x, &[-1]);
+        let variance = g.reduce_mean_kept(&g.squared_difference(x, &mean), &[-1]);
+        let scale = g.rsqrt(&(&variance + &g.number(self.epsilon, x.dtype())));
+        &(&(&(x - &mean) * &scale) * &gamma.value) + &beta.value
+    }
+}

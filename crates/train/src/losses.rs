@@ -1,0 +1,167 @@
+//! Losses: one number that training makes small. Each is the mean over all elements, weighted if weights are given, and joins
+//! the collection `LOSSES`.
+
+use thalweg_client::{Output, Scope, keys};
+
+/// The sum of all losses of the graph: those of the loss functions and of regularization.
+#[track_caller]
+pub fn total_loss(g: &Scope) -> Output {
+    let mut all = g.collection(keys::LOSSES);
+    all.extend(g.collection(keys::REGULARIZATION_LOSSES));
+    g.add_n(&all.iter().collect::<Vec<_>>())
+}
+
+/// The weighted mean: the sum divided by how many weights are not zero, as TensorFlow's losses reduce.
+#[track_caller]
+pub fn weighted(g: &Scope, losses: &Output, weights: Option<&Output>) -> Output {
+    let loss = match weights {
+        None => g.reduce_mean(losses, &[]),
+        Some(w) => {
+            let w = g.cast(w, losses.dtype());
+            let total = g.reduce_sum(&(losses * &w), &[]);
+            let zero = g.number(0.0, losses.dtype());
+            let there = g.cast(&g.not_equal(&w, &zero), losses.dtype());
+            let counted = g.reduce_sum(&(&there * &g.ones_like(losses)), &[]);
+            g.op("DivNoNan").input(&total).input(&counted).output()
+        }
+    };
+    g.add_to_collection(keys::LOSSES, &loss);
+    loss
+}
+
+#[track_caller]
+pub fn mean_squared_error(
+    g: &Scope,
+    labels: &Output,
+    predictions: &Output,
+    weights: Option<&Output>,
+) -> Output {
+    let g = g.name_scope("mean_squared_error");
+    weighted(&g, &g.squared_difference(predictions, labels), weights)
+}
+
+#[track_caller]
+pub fn absolute_difference(
+    g: &Scope,
+    labels: &Output,
+    predictions: &Output,
+    weights: Option<&Output>,
+) -> Output {
+    let g = g.name_scope("absolute_difference");
+    weighted(&g, &g.abs(&(predictions - labels)), weights)
+}
+
+/// Squared for small errors, linear beyond `delta`.
+#[track_caller]
+pub fn huber_loss(
+    g: &Scope,
+    labels: &Output,
+    predictions: &Output,
+    delta: f64,
+    weights: Option<&Output>,
+) -> Output {
+    let g = g.name_scope("huber_loss");
+    let error = g.abs(&(predictions - labels));
+    let limit = g.number(delta, error.dtype());
+    let quadratic = g.minimum(&error, &limit);
+    let linear = &error - &quadratic;
+    let half = g.number(0.5, error.dtype());
+    let losses = &(&half * &(&quadratic * &quadratic)) + &(&limit * &linear);
+    weighted(&g, &losses, weights)
+}
+
+/// The log likelihood of probabilities in (0, 1).
+#[track_caller]
+pub fn log_loss(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Output {
+    let g = g.name_scope("log_loss");
+    let dtype = predictions.dtype();
+    let (one, tiny) = (g.number(1.0, dtype), g.number(1e-7, dtype));
+    let hit = labels * &g.log(&(predictions + &tiny));
+    let miss = &(&one - labels) * &g.log(&(&(&one - predictions) + &tiny));
+    weighted(&g, &g.neg(&(&hit + &miss)), weights)
+}
+
+/// For labels of 0 and 1.
+#[track_caller]
+pub fn hinge_loss(g: &Scope, labels: &Output, logits: &Output, weights: Option<&Output>) -> Output {
+    let g = g.name_scope("hinge_loss");
+    let (one, two) = (g.number(1.0, logits.dtype()), g.number(2.0, logits.dtype()));
+    let signs = &(&two * labels) - &one;
+    weighted(&g, &g.relu(&(&one - &(&signs * logits))), weights)
+}
+
+/// For several independent yes-or-no labels.
+#[track_caller]
+pub fn sigmoid_cross_entropy(
+    g: &Scope,
+    labels: &Output,
+    logits: &Output,
+    weights: Option<&Output>,
+) -> Output {
+    let g = g.name_scope("sigmoid_cross_entropy_loss");
+    weighted(&g, &sigmoid_cross_entropy_with_logits(&g, labels, logits), weights)
+}
+
+/// By element, in the form that does not overflow: `max(x, 0) - x z + log(1 + exp(-|x|))`.
+#[track_caller]
+pub fn sigmoid_cross_entropy_with_logits(g: &Scope, labels: &Output, logits: &Output) -> Output {
+    let tail = g.op("Log1p").input(&g.exp(&g.neg(&g.abs(logits)))).output();
+    &(&g.relu(logits) - &(logits * labels)) + &tail
+}
+
+/// Labels are a probability for each class.
+#[track_caller]
+pub fn softmax_cross_entropy(
+    g: &Scope,
+    labels: &Output,
+    logits: &Output,
+    weights: Option<&Output>,
+) -> Output {
+    let g = g.name_scope("softmax_cross_entropy_loss");
+    let labels = g.stop_gradient(&g.cast(labels, logits.dtype()));
+    let losses = g.op("SoftmaxCrossEntropyWithLogits").input(logits).input(&labels).output();
+    weighted(&g, &losses, weights)
+}
+
+/// Labels are the numbers of the classes.
+#[track_caller]
+pub fn sparse_softmax_cross_entropy(
+    g: &Scope,
+    labels: &Output,
+    logits: &Output,
+    weights: Option<&Output>,
+) -> Output {
+    let g = g.name_scope("sparse_softmax_cross_entropy_loss");
+    let losses = g.op("SparseSoftmaxCrossEntropyWithLogits").input(logits).input(labels).output();
+    weighted(&g, &losses, weights)
+}
+
+/// `1 -` the cosine of the angle between vectors of length 1 along `axis`.
+#[track_caller]
+pub fn cosine_distance(
+    g: &Scope,
+    labels: &Output,
+    predictions: &Output,
+    axis: i32,
+    weights: Option<&Output>,
+) -> Output {
+    let g = g.name_scope("cosine_distance_loss");
+    let along = g.reduce_sum(&(predictions * labels), &[axis]);
+    weighted(&g, &(&g.number(1.0, along.dtype()) - &along), weights)
+}
+
+/// `scale * sum(w^2) / 2`, in the collection of regularization losses.
+#[track_caller]
+pub fn l2_regularization(g: &Scope, weights: &Output, scale: f64) -> Output {
+    let loss = &g.op("L2Loss").input(weights).output() * &g.number(scale, weights.dtype());
+    g.add_to_collection(keys::REGULARIZATION_LOSSES, &loss);
+    loss
+}
+
+/// `scale * sum(|w|)`, in the collection of regularization losses.
+#[track_caller]
+pub fn l1_regularization(g: &Scope, weights: &Output, scale: f64) -> Output {
+    let loss = &g.reduce_sum(&g.abs(weights), &[]) * &g.number(scale, weights.dtype());
+    g.add_to_collection(keys::REGULARIZATION_LOSSES, &loss);
+    loss
+}

@@ -1,0 +1,144 @@
+//! Metrics: measures gathered over many batches, in variables of their own.
+
+use crate::initializers::Zeros;
+use thalweg_client::{DataType, Operation, Output, Scope, Variable, VariableOptions};
+
+/// A measure with its state.
+#[derive(Clone, Debug)]
+pub struct Metric {
+    /// The measure over all batches taken in so far.
+    pub value: Output,
+    /// Takes a batch in.
+    pub update: Operation,
+    /// Forgets all batches.
+    pub reset: Operation,
+}
+
+/// The counts of one metric.
+struct State<'a> {
+    g: &'a Scope,
+    counts: Vec<Variable>,
+    updates: Vec<Operation>,
+}
+
+impl<'a> State<'a> {
+    fn new(g: &'a Scope) -> Self {
+        State { g, counts: Vec::new(), updates: Vec::new() }
+    }
+
+    /// A count that grows by `amount` with each batch.
+    fn count(&mut self, name: &str, dims: &[usize], amount: &Output) -> Variable {
+        let options = VariableOptions { dtype: DataType::Float, trainable: false };
+        let v = self.g.get_variable_with(name, dims, &Zeros, options);
+        self.updates.push(v.assign_add(&self.g.cast(amount, DataType::Float)));
+        self.counts.push(v.clone());
+        v
+    }
+
+    fn metric(self, value: Output) -> Metric {
+        let g = self.g;
+        let resets: Vec<Operation> = self.counts.iter().map(|v| v.assign(&g.zeros_like(&v.value))).collect();
+        Metric {
+            value,
+            update: g.group(&self.updates.iter().collect::<Vec<_>>()),
+            reset: g.group(&resets.iter().collect::<Vec<_>>()),
+        }
+    }
+}
+
+fn ratio(g: &Scope, a: &Output, b: &Output) -> Output {
+    g.op("DivNoNan").name("value").input(a).input(b).output()
+}
+
+/// The mean of all values seen.
+#[track_caller]
+pub fn mean(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
+    let g = g.default_variable_scope("mean");
+    let values = g.cast(values, DataType::Float);
+    let (sum, count) = match weights {
+        None => (g.reduce_sum(&values, &[]), g.cast(&g.size(&values), DataType::Float)),
+        Some(w) => {
+            let w = &g.cast(w, DataType::Float) * &g.ones_like(&values);
+            (g.reduce_sum(&(&values * &w), &[]), g.reduce_sum(&w, &[]))
+        }
+    };
+    let mut state = State::new(&g);
+    let (total, count) = (state.count("total", &[], &sum), state.count("count", &[], &count));
+    let value = ratio(&g, &total.value, &count.value);
+    state.metric(value)
+}
+
+/// How often labels and predictions agree.
+#[track_caller]
+pub fn accuracy(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Metric {
+    let g = g.default_variable_scope("accuracy");
+    let predictions = if predictions.dtype() == labels.dtype() {
+        predictions.clone()
+    } else {
+        g.cast(predictions, labels.dtype())
+    };
+    mean(&g, &g.equal(labels, &predictions), weights)
+}
+
+/// Counts where both, for truth values of labels and predictions, are as asked.
+fn matching(g: &Scope, labels: &Output, predictions: &Output, label: bool, prediction: bool) -> Output {
+    let side = |x: &Output, wanted: bool| {
+        let x = g.cast(x, DataType::Bool);
+        if wanted { x } else { g.logical_not(&x) }
+    };
+    let both = g.logical_and(&side(labels, label), &side(predictions, prediction));
+    g.reduce_sum(&g.cast(&both, DataType::Float), &[])
+}
+
+/// Of what was predicted to be so, how much is.
+#[track_caller]
+pub fn precision(g: &Scope, labels: &Output, predictions: &Output) -> Metric {
+    let g = g.default_variable_scope("precision");
+    let mut state = State::new(&g);
+    let hits = state.count("true_positives", &[], &matching(&g, labels, predictions, true, true));
+    let wrong = state.count("false_positives", &[], &matching(&g, labels, predictions, false, true));
+    let value = ratio(&g, &hits.value, &(&hits.value + &wrong.value));
+    state.metric(value)
+}
+
+/// Of what is so, how much was found.
+#[track_caller]
+pub fn recall(g: &Scope, labels: &Output, predictions: &Output) -> Metric {
+    let g = g.default_variable_scope("recall");
+    let mut state = State::new(&g);
+    let hits = state.count("true_positives", &[], &matching(&g, labels, predictions, true, true));
+    let missed = state.count("false_negatives", &[], &matching(&g, labels, predictions, true, false));
+    let value = ratio(&g, &hits.value, &(&hits.value + &missed.value));
+    state.metric(value)
+}
+
+/// The area under the curve of true against false positives, by the trapezoids between this many thresholds.
+#[track_caller]
+pub fn auc(g: &Scope, labels: &Output, predictions: &Output, thresholds: usize) -> Metric {
+    let g = g.default_variable_scope("auc");
+    let steps = thresholds.max(2);
+    let inner = (1..steps - 1).map(|i| i as f32 / (steps - 1) as f32);
+    let all: Vec<f32> = std::iter::once(-1e-7).chain(inner).chain(std::iter::once(1.0 + 1e-7)).collect();
+    let column = g.reshape(&g.constant(all), &[-1, 1]);
+    let row = |x: &Output| g.reshape(x, &[1, -1]);
+    let above = g.greater(&row(&g.cast(predictions, DataType::Float)), &column);
+    let label = row(&g.cast(labels, DataType::Bool));
+    let count = |above: &Output, label: &Output| {
+        g.reduce_sum(&g.cast(&g.logical_and(above, label), DataType::Float), &[1])
+    };
+    let (below, not) = (g.logical_not(&above), g.logical_not(&label));
+    let mut state = State::new(&g);
+    let tp = state.count("true_positives", &[steps], &count(&above, &label)).value;
+    let fneg = state.count("false_negatives", &[steps], &count(&below, &label)).value;
+    let tn = state.count("true_negatives", &[steps], &count(&below, &not)).value;
+    let fp = state.count("false_positives", &[steps], &count(&above, &not)).value;
+    let tiny = g.number(1e-6, DataType::Float);
+    let recall = &(&tp + &tiny) / &(&(&tp + &fneg) + &tiny);
+    let fall_out = &fp / &(&(&fp + &tn) + &tiny);
+    let (n, half) = (steps as i32 - 1, g.number(0.5, DataType::Float));
+    let (from, to) = (|x: &Output| g.slice(x, &[0], &[n]), |x: &Output| g.slice(x, &[1], &[n]));
+    let width = &from(&fall_out) - &to(&fall_out);
+    let height = &(&from(&recall) + &to(&recall)) * &half;
+    let value = g.reduce_sum(&(&width * &height), &[]);
+    state.metric(value)
+}
