@@ -28,3 +28,16 @@ def case_dump(tmp_path_factory):
     path = tmp_path_factory.mktemp("cases") / "cases.bin"
     subprocess.run(["cargo", "run", "--quiet", "-p", "thalweg-runtime", "--example", "dump_cases", "--", str(path)], cwd=ROOT, check=True)
     return path
+
+
+@pytest.fixture(scope="session")
+def example():
+    """Runs an example of one of our crates with arguments and gives what it prints."""
+
+    def run(package, name, *args):
+        cargo = ["cargo", "run", "--quiet", "-p", package, "--example", name, "--"]
+        done = subprocess.run([*cargo, *map(str, args)], cwd=ROOT, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
