@@ -9,9 +9,11 @@ mod elementwise;
 mod gradients;
 mod indices;
 mod moving;
+mod narrow;
 mod number;
 mod printf;
 mod rows;
+mod windows;
 
 mod arithmetic;
 mod array;
@@ -20,6 +22,7 @@ mod blocks;
 mod control;
 mod debug;
 mod function;
+mod image;
 mod indexing;
 mod linalg;
 mod lookup;
@@ -29,6 +32,7 @@ mod queue;
 mod random;
 mod reduce;
 mod save;
+mod sparse;
 mod stack;
 mod state;
 mod string;
@@ -54,15 +58,20 @@ pub static ALL: &[&[&Op]] = &[
     control::OPS,
     debug::OPS,
     function::OPS,
+    image::OPS,
     indexing::OPS,
     linalg::OPS,
     lookup::OPS,
     matrix_parts::OPS,
     nn::OPS,
+    nn::batch_norm::OPS,
+    nn::conv::OPS,
+    nn::pool::OPS,
     queue::OPS,
     random::OPS,
     reduce::OPS,
     save::OPS,
+    sparse::OPS,
     stack::OPS,
     state::OPS,
     string::OPS,
