@@ -31,6 +31,19 @@ def case_dump(tmp_path_factory):
     return path
 
 
+@pytest.fixture(scope="session")
+def example():
+    """Runs an example of one of our crates with arguments and gives what it prints."""
+
+    def run(package, name, *args):
+        cargo = ["cargo", "run", "--quiet", "-p", package, "--example", name, "--"]
+        done = subprocess.run([*cargo, *map(str, args)], cwd=ROOT, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
 class Server:
     """A `thalweg server` in a process of its own."""
 

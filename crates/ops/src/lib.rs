@@ -31,10 +31,12 @@ mod nn;
 mod queue;
 mod random;
 mod reduce;
+mod save;
 mod sparse;
 mod stack;
 mod state;
 mod string;
+mod summary;
 mod tensor_array;
 mod tensor_list;
 mod training;
@@ -68,10 +70,12 @@ pub static ALL: &[&[&Op]] = &[
     queue::OPS,
     random::OPS,
     reduce::OPS,
+    save::OPS,
     sparse::OPS,
     stack::OPS,
     state::OPS,
     string::OPS,
+    summary::OPS,
     tensor_array::OPS,
     tensor_list::OPS,
     training::OPS,

@@ -9,6 +9,8 @@ pub mod metrics;
 pub mod optimizers;
 pub mod rnn;
 pub mod schedules;
+pub mod saver;
+pub mod summary;
 
 mod global_step;
 

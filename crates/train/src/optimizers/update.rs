@@ -114,12 +114,12 @@ pub fn apply(
     }
     let all = updates.iter().collect::<Vec<_>>();
     let done = match global_step {
-        None => scope.control_dependencies(&all).op("NoOp").name("update").build(),
+        None => scope.control_dependencies(&all).op("NoOp").named_as_scope().build(),
         Some(step) => {
             let before = scope.control_dependencies(&all).op("NoOp").name("update").build();
             let after = scope.control_dependencies(&[&before]);
-            let one = after.number_named("value", 1.0, step.dtype());
-            after.op("AssignAddVariableOp").input(&step.handle).input(&one).build()
+            let one = after.number(1.0, step.dtype());
+            after.op("AssignAddVariableOp").named_as_scope().input(&step.handle).input(&one).build()
         }
     };
     g.check()?;
