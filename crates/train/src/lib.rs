@@ -8,8 +8,8 @@ pub mod losses;
 pub mod metrics;
 pub mod optimizers;
 pub mod rnn;
-pub mod schedules;
 pub mod saver;
+pub mod schedules;
 pub mod summary;
 
 mod global_step;

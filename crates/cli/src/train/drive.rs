@@ -1,6 +1,7 @@
 //! The training loop: what every program has in common.
 
 use super::curve::Curve;
+use super::keep::Keeper;
 use super::program::{Model, Program, Trained};
 use super::progress::Progress;
 use super::settings::Settings;
@@ -20,13 +21,23 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     let g = Scope::new();
     g.set_random_seed(settings.seed);
     let model = program.model(&g, settings)?;
+    let mut keeper = Keeper::new(&g, settings)?;
+    let init = g.init();
     let session =
         Session::with_options(&g, SessionOptions { threads: settings.threads, ..Default::default() })?;
     output::print(&summary::head(program, settings, &g))?;
-    session.run(&g.init(), &[])?;
+    session.run(&init, &[])?;
+    let first = match (&keeper, settings.resume) {
+        (Some(keeper), true) => keeper.resume(&session, &g)?,
+        _ => 0,
+    };
+    if first > 0 {
+        output::print(&format!("going on after step {first}\n"))?;
+    }
     let began = Instant::now();
-    let (curve, steps) = run_steps(program, settings, &session, &model, &stop)?;
-    let took = began.elapsed();
+    let mut run = Steps { program, settings, session: &session, model: &model, keeper: keeper.as_mut() };
+    let (curve, done) = run.all(first, &stop)?;
+    let (steps, took) = (done.saturating_sub(first), began.elapsed());
     let trained = Trained { session: &session, model: &model, settings };
     let results = program.results(&trained)?;
     output::print(&summary::tail(&curve, &results, steps, took))?;
@@ -47,45 +58,67 @@ fn stop_signal() -> Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// Runs the steps; the curve of the loss, and how many steps there were.
-fn run_steps(
-    program: &dyn Program,
-    settings: &Settings,
-    session: &Session,
-    model: &Model,
-    stop: &AtomicBool,
-) -> Outcome<(Curve, u64)> {
-    let feeds: Vec<&Output> = model.feeds.iter().collect();
-    let step_only = session.callable(&feeds, &model.train)?;
-    let mut looked_at = vec![model.loss.clone()];
-    looked_at.extend(model.shown.iter().map(|(_, o)| o.clone()));
-    let with_loss = session.callable(&feeds, &(looked_at, model.train.clone()))?;
-    let mut progress = Progress::new(settings.steps, model.shown.as_ref().map(|(name, _)| *name));
-    let mut curve = Curve::default();
-    let every = (settings.steps / POINTS).max(1);
-    for step in 0..settings.steps {
-        if stop.load(Ordering::Relaxed) {
-            progress.end();
-            output::print(&format!("stopped after {step} steps\n"))?;
-            return Ok((curve, step));
-        }
-        let batch = program.batch(step, settings)?;
-        if step % every == 0 || step + 1 == settings.steps {
-            let found = with_loss.run(batch)?;
-            let numbers: Vec<f32> = found.iter().map(|t| t.to_scalar::<f32>()).collect::<Result<_>>()?;
-            let loss = numbers.first().copied().unwrap_or(f32::NAN);
-            if !loss.is_finite() {
+/// The steps of a run.
+struct Steps<'a> {
+    program: &'a dyn Program,
+    settings: &'a Settings,
+    session: &'a Session,
+    model: &'a Model,
+    keeper: Option<&'a mut Keeper>,
+}
+
+impl Steps<'_> {
+    /// Runs all steps from `first` on, or until the user stops; the curve of the loss, and how many steps have been made.
+    fn all(&mut self, first: u64, stop: &AtomicBool) -> Outcome<(Curve, u64)> {
+        let model = self.model;
+        let feeds: Vec<&Output> = model.feeds.iter().collect();
+        let step_only = self.session.callable(&feeds, &model.train)?;
+        let mut looked_at = vec![model.loss.clone()];
+        looked_at.extend(model.shown.iter().map(|(_, o)| o.clone()));
+        let with_loss = self.session.callable(&feeds, &(looked_at, model.train.clone()))?;
+        let steps = self.settings.steps;
+        let mut progress = Progress::new(steps, first, model.shown.as_ref().map(|(name, _)| *name));
+        let mut curve = Curve::default();
+        let every = (steps / POINTS).max(1);
+        for step in first..steps {
+            if stop.load(Ordering::Relaxed) {
                 progress.end();
-                return Err(diverged(step, loss).into());
+                self.save(step)?;
+                output::print(&format!("stopped after step {step}\n"))?;
+                return Ok((curve, step));
             }
-            curve.add(step, loss);
-            progress.show(step + 1, loss, numbers.get(1).copied())?;
-        } else {
-            step_only.run(batch)?;
+            let batch = self.program.batch(step, self.settings)?;
+            if step % every == 0 || step + 1 == steps {
+                let found = with_loss.run(batch)?;
+                let numbers: Vec<f32> = found.iter().map(|t| t.to_scalar::<f32>()).collect::<Result<_>>()?;
+                let loss = numbers.first().copied().unwrap_or(f32::NAN);
+                if !loss.is_finite() {
+                    progress.end();
+                    return Err(diverged(step, loss).into());
+                }
+                curve.add(step, loss);
+                progress.show(step + 1, loss, numbers.get(1).copied())?;
+                if let Some(keeper) = &mut self.keeper {
+                    keeper.loss(model, step + 1, &numbers)?;
+                }
+            } else {
+                step_only.run(batch)?;
+            }
+            if let Some(keeper) = &mut self.keeper {
+                keeper.due(self.session, step + 1)?;
+            }
+        }
+        progress.end();
+        self.save(steps.max(first))?;
+        Ok((curve, steps.max(first)))
+    }
+
+    fn save(&mut self, done: u64) -> Result<()> {
+        match &mut self.keeper {
+            Some(keeper) => keeper.save(self.session, done),
+            None => Ok(()),
         }
     }
-    progress.end();
-    Ok((curve, settings.steps))
 }
 
 fn diverged(step: u64, loss: f32) -> Error {

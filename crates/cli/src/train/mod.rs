@@ -4,6 +4,7 @@ mod curve;
 mod drive;
 mod examples;
 mod iris;
+mod keep;
 mod linear;
 mod mnist;
 mod optimizer;
@@ -49,6 +50,15 @@ pub struct Args {
     /// Where the data is: a folder with MNIST's four files, or for ptb a text file
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
+    /// Folder for checkpoints and TensorBoard's event files
+    #[arg(long, value_name = "DIR")]
+    logdir: Option<PathBuf>,
+    /// Go on from the newest checkpoint in --logdir
+    #[arg(long, requires = "logdir")]
+    resume: bool,
+    /// Steps between checkpoints [default: ten in a run]
+    #[arg(long, value_name = "N", requires = "logdir")]
+    save_every: Option<u64>,
     /// Where to write the loss curve as an SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,

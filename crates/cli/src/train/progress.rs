@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 pub struct Progress {
     steps: u64,
+    /// Steps that were made before this run.
+    first: u64,
     shown: Option<&'static str>,
     began: Instant,
     last: Option<Instant>,
@@ -20,9 +22,9 @@ const REDRAW: Duration = Duration::from_millis(80);
 const WIDTH: usize = 30;
 
 impl Progress {
-    pub fn new(steps: u64, shown: Option<&'static str>) -> Self {
+    pub fn new(steps: u64, first: u64, shown: Option<&'static str>) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
-        Progress { steps, shown, began: Instant::now(), last: None, is_terminal, next_line: 0 }
+        Progress { steps, first, shown, began: Instant::now(), last: None, is_terminal, next_line: 0 }
     }
 
     pub fn show(&mut self, done: u64, loss: f32, measure: Option<f32>) -> Outcome {
@@ -54,7 +56,7 @@ impl Progress {
         }
         let seconds = self.began.elapsed().as_secs_f64();
         if seconds > 0.0 && done > 0 {
-            let rate = done as f64 / seconds;
+            let rate = done.saturating_sub(self.first) as f64 / seconds;
             text.push_str(&format!("  {}/s", rounded(rate)));
             let left = (self.steps - done.min(self.steps)) as f64 / rate;
             text.push_str(&format!("  {} left", time(Duration::from_secs_f64(left.min(1e9)))));

@@ -21,6 +21,9 @@ pub struct Settings {
     pub seed: i64,
     pub threads: usize,
     pub svg: Option<PathBuf>,
+    pub logdir: Option<PathBuf>,
+    pub resume: bool,
+    pub save_every: Option<u64>,
 }
 
 impl Settings {
@@ -33,10 +36,16 @@ impl Settings {
             seed: args.seed,
             threads: args.threads,
             svg: args.svg.clone(),
+            logdir: args.logdir.clone(),
+            resume: args.resume,
+            save_every: args.save_every,
         };
         let usage = |text: &str| Err(Failure::Usage(invalid!("{text}")));
         if settings.batch == 0 {
             return usage("--batch must be at least 1");
+        }
+        if settings.save_every == Some(0) {
+            return usage("--save-every must be at least 1");
         }
         if !settings.rate.is_finite() || settings.rate < 0.0 {
             return usage("--lr must be a number, and not negative");

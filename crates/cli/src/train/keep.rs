@@ -1,0 +1,70 @@
+//! What a run leaves in its folder: checkpoints to go on from, and event files for TensorBoard.
+
+use super::program::Model;
+use super::settings::Settings;
+use std::path::{Path, PathBuf};
+use thalweg::prelude::*;
+use thalweg::train::get_or_create_global_step;
+use thalweg::train::saver::{Saver, latest_checkpoint};
+use thalweg::train::summary::{self, FileWriter};
+use thalweg_core::error::not_found;
+
+/// A run's folder.
+pub struct Keeper {
+    folder: PathBuf,
+    saver: Saver,
+    events: FileWriter,
+    histograms: Option<Output>,
+    every: u64,
+}
+
+/// Checkpoints in a run, unless told otherwise.
+const CHECKPOINTS: u64 = 10;
+
+impl Keeper {
+    /// Adds what saves and restores to the graph: before the session is opened.
+    pub fn new(g: &Scope, settings: &Settings) -> Result<Option<Keeper>> {
+        let Some(folder) = &settings.logdir else { return Ok(None) };
+        for v in g.trainable_variables() {
+            summary::histogram(g, &v.name(), &v.value);
+        }
+        let saver = Saver::new(g);
+        let mut events = FileWriter::new(folder)?;
+        events.add_graph(g)?;
+        let every = settings.save_every.unwrap_or((settings.steps / CHECKPOINTS).max(1));
+        let histograms = summary::merge_all(g);
+        Ok(Some(Keeper { folder: folder.clone(), saver, events, histograms, every }))
+    }
+
+    /// Goes on from the newest whole checkpoint; the step it was made after.
+    pub fn resume(&self, session: &Session, g: &Scope) -> Result<u64> {
+        let newest = latest_checkpoint(&self.folder)?.ok_or_else(|| nothing_to_resume(&self.folder))?;
+        self.saver.restore(session, &newest)?;
+        let step = session.run(&get_or_create_global_step(g).value, &[])?.to_scalar::<i64>()?;
+        Ok(u64::try_from(step).unwrap_or(0))
+    }
+
+    pub fn loss(&mut self, model: &Model, step: u64, numbers: &[f32]) -> Result<()> {
+        let step = i64::try_from(step).unwrap_or(i64::MAX);
+        let names = std::iter::once("loss").chain(model.shown.iter().map(|(name, _)| *name));
+        names.zip(numbers).try_for_each(|(name, value)| self.events.add_scalar(name, *value, step))
+    }
+
+    /// A checkpoint after `done` steps, if one is due.
+    pub fn due(&mut self, session: &Session, done: u64) -> Result<()> {
+        if done > 0 && done.is_multiple_of(self.every) { self.save(session, done) } else { Ok(()) }
+    }
+
+    pub fn save(&mut self, session: &Session, done: u64) -> Result<()> {
+        let step = i64::try_from(done).unwrap_or(i64::MAX);
+        self.saver.save(session, &self.folder.join("model.ckpt"), Some(step))?;
+        if let Some(histograms) = &self.histograms {
+            self.events.add_summary(&session.run(histograms, &[])?, step)?;
+        }
+        self.events.flush()
+    }
+}
+
+fn nothing_to_resume(folder: &Path) -> Error {
+    not_found(format!("there is no whole checkpoint in {}; start without --resume first", folder.display()))
+}
