@@ -1,0 +1,73 @@
+"""The long run: python -m differential --program PATH [--cases N] [--seed S] [--op NAME ...] [--table]"""
+
+import argparse
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# TensorFlow's own kernels are the judge; oneDNN's stop the process on processors without some instructions.
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+BATCH = 150
+
+
+def arguments():
+    p = argparse.ArgumentParser(prog="differential", description=__doc__)
+    p.add_argument("--program", type=pathlib.Path, required=True, help="the thalweg program")
+    p.add_argument("--cases", type=int, default=40, help="cases for each op")
+    p.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
+    p.add_argument("--op", action="append", help="only these ops")
+    p.add_argument("--index", type=int, help="only this case of each op")
+    p.add_argument("--table", action="store_true", help="print the coverage table")
+    p.add_argument("--show", type=int, default=3, help="differences to show for each op")
+    return p.parse_args()
+
+
+def main():
+    args = arguments()
+    import tensorflow as tf
+
+    tf.compat.v1.disable_eager_execution()
+    tf.compat.v1.logging.set_verbosity("ERROR")
+    from . import apart, coverage, driver, plan
+
+    ours = [op["name"] for op in json.loads(subprocess.check_output([args.program, "ops", "--json"]))]
+    wanted = args.op or ours
+    server, counted = driver.Server(args.program), coverage.Coverage()
+    print(f"seed {args.seed}, {args.cases} cases for each of {len(wanted)} ops", flush=True)
+    began, shown, refused = time.monotonic(), {}, {}
+    try:
+        per_batch = max(1, BATCH // args.cases)
+        for i in range(0, len(wanted), per_batch):
+            ops = wanted[i : i + per_batch]
+            first, count = (args.index, 1) if args.index is not None else (0, args.cases)
+            batch = list(plan.cases(ops, args.seed, count, first))
+            for k in range(0, len(batch), BATCH):
+                verdicts = apart.run(batch[k : k + BATCH], server.target)
+                counted.add(verdicts)
+                for v in verdicts:
+                    if v.status == "different":
+                        shown.setdefault(v.op, []).append(v)
+                    elif v.status == "fatal" or v.status == "refused" and not v.mutated:
+                        refused.setdefault(v.op, []).append(v)
+    finally:
+        server.stop()
+    for op, found in shown.items():
+        print(f"\n== {op}: {len(found)} differ")
+        for v in found[: args.show]:
+            print(f"   {v.text}\n      {v.detail}")
+    for op, found in refused.items():
+        print(f"-- {op}: TensorFlow refuses {len(found)}, such as {found[0].text}: {found[0].detail}")
+    if args.table:
+        print(counted.table(ours, plan.NOT_COMPARED))
+    totals = {s: sum(r.counts[s] for r in counted.rows.values()) for s in ("same", "flushed", "refused", "fatal", "different")}
+    print(f"{len(counted.rows)} of {len(ours)} ops, {totals} in {time.monotonic() - began:.0f} s, seed {args.seed}")
+    sys.stdout.flush()
+    os._exit(1 if totals["different"] else 0)
+
+
+main()

@@ -1,0 +1,109 @@
+"""Judges two outcomes of a case. TensorFlow is the judge; where implementations may differ, how much and why stands here."""
+
+import numpy as np
+
+from . import values
+
+# Relative tolerance by type for functions that two good libraries approximate differently (judge "close").
+CLOSE = {"float32": 5e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2, "complex64": 1e-5, "complex128": 1e-12}
+# Sums in another order (judge "sum"): relative to the size of what was summed.
+SUM = {"float32": 2e-6, "float64": 4e-15, "float16": 4e-3, "bfloat16": 3e-2, "complex64": 4e-6, "complex128": 1e-14}
+
+
+def is_float(a):
+    return a.dtype.kind in "fc" or a.dtype == values.BFLOAT16
+
+
+def parts(a):
+    """Real parts, as float64."""
+    if a.dtype.kind == "c":
+        return np.stack([a.real, a.imag]).astype(np.float64)
+    return a.astype(np.float64)
+
+
+def relative(a, b):
+    """The largest relative difference; infinite where one is finite and the other is not."""
+    with np.errstate(all="ignore"):
+        same = (a == b) | (np.isnan(a) & np.isnan(b))
+        off = np.abs(a - b) / np.maximum(np.abs(a), np.abs(b))
+    off = np.where(same, 0.0, np.where(np.isnan(off), np.inf, off))
+    return float(off.max()) if off.size else 0.0
+
+
+def scale_of(case):
+    """How large the summands are: the largest finite number among the inputs, times how many there are, squared for products."""
+    size = 1.0
+    for a in case.arrays():
+        if isinstance(a, np.ndarray) and a.dtype != object and is_float(a) and a.size:
+            wide = np.abs(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))
+            finite = wide[np.isfinite(wide)]
+            if finite.size:
+                size *= max(1.0, float(finite.max()))
+    return size
+
+
+def outputs(case, ours, theirs):
+    """(what differs or None, largest relative difference)."""
+    worst = 0.0
+    if len(ours) != len(theirs):
+        return f"{len(ours)} outputs, TensorFlow {len(theirs)}", worst
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        if a is None and b is None:
+            continue
+        a, b = np.asarray(a), np.asarray(b)
+        what, off = output(case, a, b)
+        worst = max(worst, off)
+        if what:
+            return f"output {i}: {what}", worst
+    return None, worst
+
+
+def output(case, a, b):
+    if a.shape != b.shape:
+        return f"shape {a.shape}, TensorFlow {b.shape}", 0.0
+    if a.dtype != b.dtype and not {a.dtype.kind, b.dtype.kind} <= set("OS"):
+        return f"type {a.dtype}, TensorFlow {b.dtype}", 0.0
+    if case.judge == "shape":
+        return None, 0.0
+    if not is_float(a):
+        return (None, 0.0) if np.array_equal(a, b) else (f"{show(a)}, TensorFlow {show(b)}", 0.0)
+    x, y = parts(a), parts(b)
+    off = relative(x, y)
+    if off and not close_enough(case, a.dtype.name, x, y):
+        return f"{show(a, x, y)}, TensorFlow {show(b, y, x)} (relative {off:.3g})", off
+    if case.judge == "exact" and np.any(np.signbit(x) != np.signbit(y), where=~np.isnan(x)):
+        return f"sign of zero: {show(a)}, TensorFlow {show(b)}", off
+    return None, off
+
+
+# Judges: the table of tolerances, how much wider, and whether relative to the inputs' size.
+JUDGES = {
+    "exact": (None, 0, False),
+    "close": (CLOSE, 1, False),
+    "sum": (SUM, 1, True),
+    "loose_sum": (SUM, 4, True),
+    "softmax": (CLOSE, 2, True),  # exponentials of differences: an error in the difference is one relative to the logits
+    "series": (CLOSE, 20, False),  # both sides sum long series and recurrences
+}
+
+
+# What is below the smallest normal number TensorFlow may or may not flush to zero, as the thread has it.
+FLUSHED = {"float16": 6.2e-5, "float64": 2.3e-308, "complex128": 2.3e-308}
+
+
+def close_enough(case, dtype, x, y):
+    table, wider, scaled = JUDGES[case.judge]
+    tolerance = table[dtype] * wider if table else 0.0
+    floor = tolerance * scale_of(case) if scaled else 0.0
+    floor = max(floor, FLUSHED.get(dtype, 1.2e-38))
+    with np.errstate(all="ignore"):
+        fine = (x == y) | (np.isnan(x) & np.isnan(y)) | (np.abs(x - y) <= floor + tolerance * np.abs(y))
+    return bool(fine.all())
+
+
+def show(a, x=None, y=None):
+    """The values that differ, or the first ones."""
+    if x is not None and a.dtype.kind != "c":
+        with np.errstate(all="ignore"):
+            a = a[~((x == y) | (np.isnan(x) & np.isnan(y)))]
+    return np.array2string(a.ravel()[:6], precision=9, max_line_width=200)

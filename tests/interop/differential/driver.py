@@ -1,0 +1,187 @@
+"""Runs cases on TensorFlow's own session and on a Thalweg server: many in one graph, one by one where something fails."""
+
+import dataclasses
+import re
+import subprocess
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework import op_def_library, op_def_registry
+
+from . import compare, values
+
+tf1 = tf.compat.v1
+TIMEOUT_MS = 60_000
+
+
+class Server:
+    """A Thalweg server of our own."""
+
+    def __init__(self, program):
+        self.process = subprocess.Popen([str(program), "server", "--port", "0"], stdout=subprocess.PIPE, text=True)
+        line = self.process.stdout.readline()
+        self.target = re.search(r"grpc://[^,\s]+", line).group(0)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait(timeout=20)
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What one side did with one case."""
+
+    values: list = None
+    error: str = None  # class of the exception
+    message: str = ""
+
+
+@dataclasses.dataclass
+class Verdict:
+    op: str
+    types: str
+    mutated: bool
+    status: str  # same, different, flushed, refused (TensorFlow would not build or run it), fatal (TensorFlow's process stopped)
+    detail: str = ""
+    worst: float = 0.0
+    text: str = ""  # the case in full, where it matters
+
+    @staticmethod
+    def of(case, status, detail="", worst=0.0):
+        return Verdict(case.op, case.types, case.mutated, status, detail, worst, "" if status == "same" else case.describe())
+
+
+def placeholder(a, static):
+    dtype = tf.string if a.dtype == object else tf.as_dtype(a.dtype)
+    return tf1.placeholder(dtype, a.shape if static else None)
+
+
+def build(case):
+    """(feeds: placeholder to array, fetches) of a case in the graph at hand."""
+    feeds, tensors = {}, []
+    for value in case.inputs:
+        made = []
+        for a in value if isinstance(value, list) else [value]:
+            made.append(placeholder(a, case.static))
+            feeds[made[-1]] = a
+        tensors.append(made if isinstance(value, list) else made[0])
+    if case.build:
+        fetches = case.build(tensors)
+    else:
+        names = [a.name for a in op_def_registry.get(case.op).input_arg]
+        fetches = op_def_library.apply_op(case.op, **dict(zip(names, tensors)), **case.attrs)
+    if isinstance(fetches, tf.Operation) or tf.is_tensor(fetches):
+        fetches = [fetches]
+    return feeds, flat(fetches)
+
+
+def flat(items):
+    out = []
+    for item in items:
+        out.extend(flat(item) if isinstance(item, (list, tuple)) else [item])
+    return out
+
+
+def config():
+    made = tf1.ConfigProto(isolate_session_state=True, operation_timeout_in_ms=TIMEOUT_MS)
+    made.graph_options.rewrite_options.disable_meta_optimizer = True
+    return made
+
+
+def attempt(session, group):
+    feeds = {}
+    for item in group:
+        feeds.update(item.feeds)
+    return session.run([item.fetches for item in group], feeds)
+
+
+def run_side(session, group, outcomes):
+    """Outcomes of a group of built cases: all in one step, halved where that fails until the one that fails is alone."""
+    pending = [group]
+    while pending:
+        part = pending.pop()
+        try:
+            for item, got in zip(part, attempt(session, part)):
+                outcomes[item.index] = Outcome(values=got)
+        except Exception as e:  # noqa: BLE001  (any class: comparing them is the point)
+            if len(part) == 1:
+                outcomes[part[0].index] = Outcome(error=type(e).__name__, message=said(e))
+            else:
+                middle = len(part) // 2
+                pending += [part[:middle], part[middle:]]
+
+
+def said(e):
+    """The kernel's own words in an exception: the line that names the node, or the first."""
+    lines = [line.strip() for line in str(e).splitlines() if line.strip()]
+    at = next((i for i, line in enumerate(lines) if "[[{{node" in line), 1)
+    return lines[max(at - 1, 0)][:300] if lines else ""
+
+
+@dataclasses.dataclass
+class Built:
+    index: int
+    case: object
+    feeds: dict
+    fetches: list
+
+
+def run(cases, target):
+    """Verdicts of some cases, in order."""
+    graph = tf1.Graph()
+    verdicts, built = {}, []
+    with graph.as_default():
+        for i, case in enumerate(cases):
+            try:
+                built.append(Built(i, case, *build(case)))
+            except Exception as e:  # noqa: BLE001
+                verdicts[i] = Verdict.of(case, "refused", f"{type(e).__name__}: {str(e).splitlines()[0][:300]}")
+    sides = []
+    for where in ("", target):
+        outcomes = {}
+        session = tf1.Session(where, graph=graph, config=config())
+        try:
+            # Cases that are likely to fail run alone.
+            for item in (b for b in built if b.case.mutated):
+                run_side(session, [item], outcomes)
+            if whole := [b for b in built if not b.case.mutated]:
+                run_side(session, whole, outcomes)
+            if where:
+                rerun_flushed(session, built, sides[0], outcomes, verdicts)
+        finally:
+            session.close()
+        sides.append(outcomes)
+    for item in built:
+        if item.index not in verdicts:
+            verdicts[item.index] = judge(item.case, sides[1][item.index], sides[0][item.index])
+    return [verdicts[i] for i in range(len(cases))]
+
+
+def rerun_flushed(session, built, theirs, ours, verdicts):
+    """Threads of TensorFlow take denormal numbers for zero. Where ours differ, they must agree once we are given zeros."""
+    for item in built:
+        if judge(item.case, ours[item.index], theirs[item.index]).status == "same":
+            continue
+        flushed = {p: values.flush_denormals(a) for p, a in item.feeds.items()}
+        if all(np.array_equal(f, item.feeds[p], equal_nan=f.dtype.kind in "fc") for p, f in flushed.items() if f.dtype != object):
+            continue
+        again = {}
+        run_side(session, [dataclasses.replace(item, feeds=flushed)], again)
+        verdict = judge(item.case, again[item.index], theirs[item.index])
+        if verdict.status == "same":
+            verdicts[item.index] = dataclasses.replace(verdict, status="flushed")
+
+
+def judge(case, ours, theirs):
+    if theirs.error or ours.error:
+        if theirs.error == ours.error:
+            return Verdict.of(case, "same", theirs.error)
+        if theirs.error in ("UnimplementedError", "NotFoundError") and not ours.error:
+            return Verdict.of(case, "refused", f"TensorFlow: {theirs.error} {theirs.message}")
+        return Verdict.of(case, "different", f"ours {ours.error or 'gives ' + brief(ours.values)} {ours.message}\n      TensorFlow {theirs.error or 'gives ' + brief(theirs.values)} {theirs.message}")
+    what, worst = compare.outputs(case, ours.values, theirs.values)
+    return Verdict.of(case, "different" if what else "same", what or "", worst)
+
+
+def brief(got):
+    return str([getattr(np.asarray(v), "shape", None) for v in got])
