@@ -64,7 +64,7 @@ def main():
         print(f"-- {op}: TensorFlow refuses {len(found)}, such as {found[0].text}: {found[0].detail}")
     if args.table:
         print(counted.table(ours, plan.NOT_COMPARED))
-    totals = {s: sum(r.counts[s] for r in counted.rows.values()) for s in ("same", "flushed", "refused", "fatal", "different")}
+    totals = {s: sum(r.counts[s] for r in counted.rows.values()) for s in ("same", "flushed", "deviation", "refused", "fatal", "different")}
     print(f"{len(counted.rows)} of {len(ours)} ops, {totals} in {time.monotonic() - began:.0f} s, seed {args.seed}")
     sys.stdout.flush()
     os._exit(1 if totals["different"] else 0)

@@ -98,7 +98,9 @@ class Gen:
         """The op itself, its inputs in order. Type attrs that inputs do not fix are given."""
         fixed = {a.type_attr for a in self.definition.input_arg} | {a.type_list_attr for a in self.definition.input_arg}
         for name, t in self.types.items():
-            if name not in fixed:
+            if name in fixed:
+                attrs.pop(name, None)
+            else:
                 attrs.setdefault(name, t)
         return Case(self.op, list(inputs), attrs, self.label(), judge)
 

@@ -26,14 +26,14 @@ class Coverage:
 
     def table(self, ops, reasons):
         """One line for each op of our table."""
-        lines = [f"{'op':36} {'cases':>6} {'differ':>6} {'flushed':>7} {'max rel.':>9}  types; error classes"]
+        lines = [f"{'op':36} {'cases':>6} {'differ':>6} {'known':>6} {'flushed':>7} {'max rel.':>9}  types; error classes"]
         for op in ops:
             row = self.rows.get(op)
             if row is None:
                 lines.append(f"{op:36} {'-':>6}  not compared: {reasons.get(op, 'NO GENERATOR')}")
                 continue
-            cases = row.counts["same"] + row.counts["different"] + row.counts["flushed"]
+            cases = sum(row.counts[s] for s in ("same", "different", "deviation", "flushed"))
             types = " ".join(sorted(row.types)) or "-"
             errors = "; " + " ".join(sorted(row.errors)) if row.errors else ""
-            lines.append(f"{op:36} {cases:6} {row.counts['different']:6} {row.counts['flushed']:7} {row.worst:9.2g}  {types}{errors}")
+            lines.append(f"{op:36} {cases:6} {row.counts['different']:6} {row.counts['deviation']:6} {row.counts['flushed']:7} {row.worst:9.2g}  {types}{errors}")
         return "\n".join(lines)

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_library, op_def_registry
 
-from . import compare, values
+from . import compare, deviations, values
 
 tf1 = tf.compat.v1
 TIMEOUT_MS = 60_000
@@ -41,7 +41,7 @@ class Verdict:
     op: str
     types: str
     mutated: bool
-    status: str  # same, different, flushed, refused (TensorFlow would not build or run it), fatal (TensorFlow's process stopped)
+    status: str  # same, different, deviation (a known one), flushed, refused (TensorFlow would not build or run it), fatal (TensorFlow's process stopped)
     detail: str = ""
     worst: float = 0.0
     text: str = ""  # the case in full, where it matters
@@ -68,8 +68,10 @@ def build(case):
     if case.build:
         fetches = case.build(tensors)
     else:
-        names = [a.name for a in op_def_registry.get(case.op).input_arg]
-        fetches = op_def_library.apply_op(case.op, **dict(zip(names, tensors)), **case.attrs)
+        definition = op_def_registry.get(case.op)
+        names = [a.name for a in definition.input_arg]
+        defaults = {a.name: None for a in definition.attr if a.HasField("default_value") and a.type != "type"}
+        fetches = op_def_library.apply_op(case.op, **dict(zip(names, tensors)), **defaults | case.attrs)
     if isinstance(fetches, tf.Operation) or tf.is_tensor(fetches):
         fetches = [fetches]
     return feeds, flat(fetches)
@@ -88,33 +90,48 @@ def config():
     return made
 
 
-def attempt(session, group):
-    feeds = {}
-    for item in group:
-        feeds.update(item.feeds)
-    return session.run([item.fetches for item in group], feeds)
+class Side:
+    """One of the two: where its sessions are, and the graph."""
 
+    def __init__(self, target, graph):
+        self.target, self.graph, self.session = target, graph, None
 
-def run_side(session, group, outcomes):
-    """Outcomes of a group of built cases: all in one step, halved where that fails until the one that fails is alone."""
-    pending = [group]
-    while pending:
-        part = pending.pop()
-        try:
-            for item, got in zip(part, attempt(session, part)):
-                outcomes[item.index] = Outcome(values=got)
-        except Exception as e:  # noqa: BLE001  (any class: comparing them is the point)
-            if len(part) == 1:
-                outcomes[part[0].index] = Outcome(error=type(e).__name__, message=said(e))
-            else:
-                middle = len(part) // 2
-                pending += [part[:middle], part[middle:]]
+    def attempt(self, group):
+        """Values of a group of built cases, all in one step."""
+        if self.session is None:
+            self.session = tf1.Session(self.target, graph=self.graph, config=config())
+        feeds = {}
+        for item in group:
+            feeds.update(item.feeds)
+        return self.session.run([item.fetches for item in group], feeds)
+
+    def run(self, group, outcomes):
+        """Outcomes of a group: all at once, halved where that fails until the one that fails is alone."""
+        pending = [group]
+        while pending:
+            part = pending.pop()
+            try:
+                for item, got in zip(part, self.attempt(part)):
+                    outcomes[item.index] = Outcome(values=got)
+            except Exception as e:  # noqa: BLE001  (any class: comparing them is the point)
+                if len(part) == 1:
+                    outcomes[part[0].index] = Outcome(error=type(e).__name__, message=said(e))
+                else:
+                    middle = len(part) // 2
+                    pending += [part[:middle], part[middle:]]
+                if any(item.case.build for item in part):
+                    self.close()  # what the failed step has done to queues and variables must not be seen by the next
+
+    def close(self):
+        if self.session is not None:
+            self.session.close()
+            self.session = None
 
 
 def said(e):
     """The kernel's own words in an exception: the line that names the node, or the first."""
     lines = [line.strip() for line in str(e).splitlines() if line.strip()]
-    at = next((i for i, line in enumerate(lines) if "[[{{node" in line), 1)
+    at = next((i for i, line in enumerate(lines) if "[[{{node" in line), len(lines))
     return lines[max(at - 1, 0)][:300] if lines else ""
 
 
@@ -138,18 +155,15 @@ def run(cases, target):
                 verdicts[i] = Verdict.of(case, "refused", f"{type(e).__name__}: {str(e).splitlines()[0][:300]}")
     sides = []
     for where in ("", target):
-        outcomes = {}
-        session = tf1.Session(where, graph=graph, config=config())
-        try:
-            # Cases that are likely to fail run alone.
-            for item in (b for b in built if b.case.mutated):
-                run_side(session, [item], outcomes)
-            if whole := [b for b in built if not b.case.mutated]:
-                run_side(session, whole, outcomes)
-            if where:
-                rerun_flushed(session, built, sides[0], outcomes, verdicts)
-        finally:
-            session.close()
+        outcomes, side = {}, Side(where, graph)
+        # Cases that are likely to fail run alone.
+        for item in (b for b in built if b.case.mutated):
+            side.run([item], outcomes)
+        if whole := [b for b in built if not b.case.mutated]:
+            side.run(whole, outcomes)
+        if where:
+            rerun_flushed(side, built, sides[0], outcomes, verdicts)
+        side.close()
         sides.append(outcomes)
     for item in built:
         if item.index not in verdicts:
@@ -157,30 +171,38 @@ def run(cases, target):
     return [verdicts[i] for i in range(len(cases))]
 
 
-def rerun_flushed(session, built, theirs, ours, verdicts):
+def rerun_flushed(side, built, theirs, ours, verdicts):
     """Threads of TensorFlow take denormal numbers for zero. Where ours differ, they must agree once we are given zeros."""
     for item in built:
-        if judge(item.case, ours[item.index], theirs[item.index]).status == "same":
+        if item.case.build or judge(item.case, ours[item.index], theirs[item.index]).status != "different":
             continue
         flushed = {p: values.flush_denormals(a) for p, a in item.feeds.items()}
         if all(np.array_equal(f, item.feeds[p], equal_nan=f.dtype.kind in "fc") for p, f in flushed.items() if f.dtype != object):
             continue
         again = {}
-        run_side(session, [dataclasses.replace(item, feeds=flushed)], again)
+        side.run([dataclasses.replace(item, feeds=flushed)], again)
         verdict = judge(item.case, again[item.index], theirs[item.index])
         if verdict.status == "same":
             verdicts[item.index] = dataclasses.replace(verdict, status="flushed")
 
 
 def judge(case, ours, theirs):
-    if theirs.error or ours.error:
-        if theirs.error == ours.error:
-            return Verdict.of(case, "same", theirs.error)
-        if theirs.error in ("UnimplementedError", "NotFoundError") and not ours.error:
-            return Verdict.of(case, "refused", f"TensorFlow: {theirs.error} {theirs.message}")
-        return Verdict.of(case, "different", f"ours {ours.error or 'gives ' + brief(ours.values)} {ours.message}\n      TensorFlow {theirs.error or 'gives ' + brief(theirs.values)} {theirs.message}")
-    what, worst = compare.outputs(case, ours.values, theirs.values)
-    return Verdict.of(case, "different" if what else "same", what or "", worst)
+    verdict = weigh(case, ours, theirs)
+    if verdict.status == "different" and (why := deviations.reason(case, ours, theirs)):
+        return dataclasses.replace(verdict, status="deviation", detail=why)
+    return verdict
+
+
+def weigh(case, ours, theirs):
+    if not (theirs.error or ours.error):
+        what, worst = compare.outputs(case, ours.values, theirs.values)
+        return Verdict.of(case, "different" if what else "same", what or "", worst)
+    if theirs.error == ours.error:
+        return Verdict.of(case, "same", theirs.error)
+    if theirs.error in ("UnimplementedError", "NotFoundError") and not ours.error:
+        return Verdict.of(case, "refused", f"TensorFlow: {theirs.error} {theirs.message}")
+    sides = [f"{who} {side.error + ': ' + side.message if side.error else 'gives ' + brief(side.values)}" for who, side in (("ours", ours), ("TensorFlow", theirs))]
+    return Verdict.of(case, "different", "\n      ".join(sides))
 
 
 def brief(got):

@@ -36,7 +36,7 @@ def queue(g):
     base = g.op.removesuffix("V2")
     kind = base if base.endswith("Queue") else g.pick(["FIFOQueue", "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"])
     types = [g.pick(TYPES) for _ in range(g.int(1, 2))]
-    shapes = [g.shape(0, 2) for _ in types]
+    shapes = [g.shape(0, 2, zeros=False) for _ in types]  # elements without contents stop TensorFlow's process
     attrs = {}
     if kind == "RandomShuffleQueue":
         attrs = {"seed": g.int(1, 1000), "seed2": g.int(1, 1000), "min_after_dequeue": 0}
@@ -70,8 +70,7 @@ def queue(g):
         out.append(q.do("QueueSize"))
         if not close_first:
             q.do("QueueClose")
-        if kind != "PriorityQueue" or True:
-            out.append(q.do("QueueIsClosed"))
+        out.append(q.do("QueueIsClosed"))
         return out
 
     return g.program(build, *batch, label=f"{kind} {take} {'many' if many else 'one by one'}")

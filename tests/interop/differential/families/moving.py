@@ -223,6 +223,12 @@ def batch_to_space_nd(g):
     return g.case(g.array(g.t(), (batch, *spatial, *g.shape(0, 2))), block, g.of(crops, g.t("Tcrops")))
 
 
+def batch_to_space(g):
+    size, h, w = g.int(2, 3), g.int(1, 3), g.int(1, 3)
+    crops = g.ints(0, 1, (2, 2), g.t("Tidx"))
+    return g.case(g.array(g.t(), (size * size * g.int(1, 2), h, w, g.int(1, 3))), crops, block_size=size)
+
+
 def patches(g):
     shape = (g.int(0, 2), g.int(1, 6), g.int(1, 6), g.int(1, 3))
     kh, kw, rate = g.int(1, 3), g.int(1, 3), g.int(1, 2)
@@ -245,6 +251,6 @@ GENERATORS = {
     "ReverseSequence": reverse_sequence, "Roll": roll, "Fill": fill, "Empty": empty, "InvertPermutation": invert_permutation, "ShapeN": shape_n,
     "EnsureShape": ensure_shape, "IdentityN": identity_n, "PlaceholderWithDefault": placeholder_with_default, "Const": constant,
     "Placeholder": placeholder, "SpaceToDepth": blocks, "DepthToSpace": blocks, "SpaceToBatch": space_to_batch,
-    "SpaceToBatchND": space_to_batch_nd, "BatchToSpaceND": batch_to_space_nd, "ExtractImagePatches": patches, "DataFormatDimMap": data_format,
+    "SpaceToBatchND": space_to_batch_nd, "BatchToSpace": batch_to_space, "BatchToSpaceND": batch_to_space_nd, "ExtractImagePatches": patches, "DataFormatDimMap": data_format,
     "DataFormatVecPermute": data_format,
 }  # fmt: skip

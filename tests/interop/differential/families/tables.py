@@ -7,9 +7,10 @@ import tempfile
 import numpy as np
 import tensorflow as tf
 
+from .. import kernels
+
 tf1 = tf.compat.v1
 raw = tf.raw_ops
-PAIRS = [(tf.string, tf.int64), (tf.int64, tf.string), (tf.int64, tf.float32), (tf.string, tf.string), (tf.int32, tf.int32), (tf.string, tf.float32), (tf.int64, tf.int64), (tf.string, tf.int32)]
 
 
 def after(ops, make):
@@ -29,15 +30,14 @@ def keys_of(g, dtype, n):
 def wanted(g, keys):
     """Keys to ask for, some that are not there."""
     pool = np.concatenate([keys, keys_of(g, tf.string if keys.dtype == object else tf.as_dtype(keys.dtype), 4)])
-    return pool[g.rng.integers(0, len(pool), g.shape(0, 2))] if len(pool) else pool
+    return np.asarray(pool[g.rng.integers(0, len(pool), g.shape(1, 2))], pool.dtype)
 
 
 def table(g):
     fixed = g.op in ("HashTableV2", "InitializeTableV2")
     kind = "HashTableV2" if fixed else g.op if g.op.startswith("Mutable") else g.pick(["MutableHashTableV2", "MutableHashTableOfTensorsV2"])
-    key, value = g.pick(PAIRS[:4] + PAIRS[6:7])
-    if kind == "MutableHashTableOfTensorsV2":
-        key, value = g.pick([(tf.string, tf.float32), (tf.int64, tf.string), (tf.string, tf.int64)])
+    pair = g.pick(kernels.combinations(kind))
+    key, value = pair["key_dtype"], pair["value_dtype"]
     n, inner = g.int(0, 5), (g.int(1, 3),) if "OfTensors" in kind else ()
     keys = keys_of(g, key, n)
     inputs = [keys, g.array(value, (n,) + inner, "plain"), np.asarray(wanted(g, keys)), g.array(value, inner, "plain")]
@@ -57,12 +57,14 @@ def table(g):
         if g.op == "LookupTableExportV2" and n:
             # In any order: compare sorted by key, through the position of each key asked for.
             listed, values = after([out[0]], lambda: raw.LookupTableExportV2(table_handle=handle, Tkeys=key, Tvalues=value))
-            same = raw.Equal(x=raw.ExpandDims(input=t[0], dim=1), y=raw.ExpandDims(input=listed, dim=0))
+            same = raw.Equal(x=tf.expand_dims(t[0], 1), y=tf.expand_dims(listed, 0))
             order = raw.ArgMax(input=raw.Cast(x=same, DstT=tf.int32), dimension=1)
             out += [raw.GatherV2(params=listed, indices=order, axis=0), raw.GatherV2(params=values, indices=order, axis=0)]
         return out
 
-    return g.program(build, *inputs, removed, label=kind)
+    case = g.program(build, *inputs, removed, label=kind)
+    case.types = f"{key.name},{value.name}"
+    return case
 
 
 def from_file(g):
