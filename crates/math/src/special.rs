@@ -7,7 +7,8 @@ pub fn digamma(x: f64) -> f64 {
             return f64::NAN;
         }
         // Reflection: psi(1 - x) - psi(x) = pi cot(pi x).
-        let fraction = x - x.floor();
+        // From the nearest whole number, so that what is just below 0 keeps its digits.
+        let fraction = x - x.round();
         return digamma(1.0 - x) - std::f64::consts::PI / (std::f64::consts::PI * fraction).tan();
     }
     // psi(x) = psi(x + 1) - 1 / x, up to where the series converges fast.

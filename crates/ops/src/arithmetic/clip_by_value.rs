@@ -11,7 +11,7 @@ pub static CLIP_BY_VALUE: Op = Op {
     attrs: &["T: numbertype"],
     shape: same_as_input,
     grad: Rule(grad),
-    kernels: cpu!(run: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+    kernels: cpu!(run: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64; run_complex: T in Complex32, ComplexDouble),
     cases: |r| {
         vec![
             Case::new(vec![r.tensor(&[2, 3]), r.range(&[], -1.0, -0.5), r.range(&[], 0.5, 1.0)]),
@@ -36,6 +36,15 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    clip_all(c, clip::<T>)
+}
+
+/// Real and imaginary parts are clipped each for itself.
+fn run_complex<T: ComplexNumber<Part: Real>>(c: &mut OpCall<'_>) -> Result<()> {
+    clip_all(c, |x: T, low: T, high: T| T::new(clip(x.re(), low.re(), high.re()), clip(x.im(), low.im(), high.im())))
+}
+
+fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: fn(T, T, T) -> T) -> Result<()> {
     let shape = c.shape(0)?.clone();
     for i in [1, 2] {
         let s = c.shape(i)?;

@@ -1,6 +1,6 @@
 //! `ReciprocalGrad`, under its old name `InvGrad` too: the gradient of `Reciprocal`.
 
-use crate::elementwise::binary_alike;
+use crate::elementwise::{binary_alike, if_any};
 use crate::gradients::{conj, conj_x};
 use crate::prelude::*;
 
@@ -29,11 +29,11 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |y: T, dy: T| dy.neg().mul(y.mul(y)))
+    binary_alike(c, |y: T, dy: T| if_any(dy, dy.neg().mul(y.mul(y))))
 }
 
 fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |y: T, dy: T| dy.neg().mul(y.mul(y).conjugate()))
+    binary_alike(c, |y: T, dy: T| if_any(dy, dy.neg().mul(y.mul(y).conjugate())))
 }
 
 #[cfg(test)]

@@ -120,6 +120,14 @@ fn target(c: &OpCall<'_>) -> Result<NdIndices> {
             c.shape(1)?
         ));
     }
+    // Stricter than `ScatterNd`, which takes a vector of indices for a column of them.
+    if let [outer @ .., depth] = c.shape(1)?.dims()
+        && (updates.rank() as i64 - outer.len() as i64) != shape.rank() as i64 - *depth as i64
+    {
+        return Err(invalid!(
+            "Inner dimensions of output shape must match inner dimensions of updates shape. Output: {shape} updates: {updates}"
+        ));
+    }
     let at = NdIndices::scattering(c.input(1)?, shape, BadIndices::of(c.attrs())?)?;
     at.check_updates(updates, shape)?;
     Ok(at)

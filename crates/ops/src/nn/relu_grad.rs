@@ -22,5 +22,6 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |dy: T, x: T| if x > T::ZERO { dy } else { T::ZERO })
+    // A product, as in TensorFlow: a gradient that is not finite shows, whatever the feature.
+    binary_alike(c, |dy: T, x: T| dy.mul(if x > T::ZERO { T::ONE } else { T::ZERO }))
 }

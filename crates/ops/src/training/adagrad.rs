@@ -10,7 +10,7 @@ pub static APPLY_ADAGRAD: Op = Op {
     outputs: &["out: Ref(T)"],
     attrs: &["T: numbertype", "use_locking: bool = false", "update_slots: bool = true"],
     shape: |c| shapes(c, 2, 3),
-    kernels: cpu!(run: T in f32, f64, f16, bf16),
+    kernels: cpu!(run: T in f32, f64, f16, bf16; run_complex: T in Complex32, ComplexDouble),
     ..Op::STATEFUL
 };
 
@@ -37,6 +37,14 @@ pub static RESOURCE_APPLY_ADAGRAD_V2: Op = Op {
 };
 
 fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+    step(c, |x: T| x.via(f32::sqrt, f64::sqrt))
+}
+
+fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
+    step(c, |x: T| x.map(|z| z.sqrt()))
+}
+
+fn step<T: Number>(c: &mut OpCall<'_>, root: fn(T) -> T) -> Result<()> {
     let lr = scalar::<T>(c, 2, "lr")?;
     let (epsilon, grad) = if c.inputs.len() == 5 { (scalar::<T>(c, 3, "epsilon")?, 4) } else { (T::ZERO, 3) };
     let accumulate = c.attrs().bool("update_slots")?;
@@ -45,7 +53,7 @@ fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
             if accumulate {
                 *a = a.add(g.mul(*g));
             }
-            *x = x.sub(g.mul(lr).div(a.via(f32::sqrt, f64::sqrt).add(epsilon)));
+            *x = x.sub(g.mul(lr).div(root(*a).add(epsilon)));
         }
     })
 }

@@ -21,7 +21,7 @@ pub static APPLY_ADAM: Op = Op {
     outputs: &["out: Ref(T)"],
     attrs: &["T: numbertype", "use_locking: bool = false", "use_nesterov: bool = false"],
     shape: |c| shapes(c, 3, 9),
-    kernels: cpu!(run: T in f32, f64, f16, bf16),
+    kernels: cpu!(run: T in f32, f64, f16, bf16; run_complex: T in Complex32, ComplexDouble),
     ..Op::STATEFUL
 };
 
@@ -44,12 +44,19 @@ pub static RESOURCE_APPLY_ADAM: Op = Op {
 };
 
 fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+    step(c, |x: T| x.via(f32::sqrt, f64::sqrt))
+}
+
+fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
+    step(c, |x: T| x.map(|z| z.sqrt()))
+}
+
+fn step<T: Number>(c: &mut OpCall<'_>, root: fn(T) -> T) -> Result<()> {
     let (power1, power2) = (scalar::<T>(c, 3, "beta1_power")?, scalar::<T>(c, 4, "beta2_power")?);
     let (lr, beta1, beta2) =
         (scalar::<T>(c, 5, "lr")?, scalar::<T>(c, 6, "beta1")?, scalar::<T>(c, 7, "beta2")?);
     let epsilon = scalar::<T>(c, 8, "epsilon")?;
     let nesterov = c.attrs().bool("use_nesterov")?;
-    let root = |x: T| x.via(f32::sqrt, f64::sqrt);
     let (rest1, rest2) = (T::ONE.sub(beta1), T::ONE.sub(beta2));
     let alpha = lr.mul(root(T::ONE.sub(power2))).div(T::ONE.sub(power1));
     update(c, 9, |[var, m, v], grad: &[T]| {
