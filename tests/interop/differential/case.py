@@ -25,6 +25,11 @@ class Case:
     mutated: bool = False
     static: bool = False  # the graph knows the input shapes
 
+    @property
+    def stateful(self):
+        """Whether running it twice in one session may give two results."""
+        return self.build is not None or op_def_registry.get(self.op).is_stateful
+
     def describe(self):
         shown = [repr(a) if np.size(a) < 40 else f"{a.dtype}{a.shape}" for a in self.arrays()]
         return f"{self.op} {self.label} {self.types} {self.attrs} static={self.static}\n      " + "\n      ".join(s.replace("\n", " ") for s in shown)

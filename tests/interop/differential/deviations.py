@@ -4,7 +4,8 @@ An entry: the ops, a test of the case and both outcomes, and why. Everything els
 """
 
 import numpy as np
-import tensorflow as tf
+
+from . import compare, values
 
 
 def first_type(case):
@@ -20,6 +21,12 @@ def nothing_to_do(case, ours, theirs):
     return not theirs.error and ours.error == "InvalidArgumentError" and all(np.size(v) == 0 or np.size(v) == np.size(case.inputs[0]) for v in theirs.values if v is not None)
 
 
+def only_at_denormals(case, ours, theirs):
+    x = case.inputs[0]
+    same = compare.close_enough(case, x.dtype.name, compare.wide(ours), compare.wide(theirs))
+    return bool(np.all(same | (values.flush_denormals(x) != x)))
+
+
 DEVIATIONS = [
     ({"Round"}, lambda c, o, t: first_type(c).startswith("int"), "TensorFlow's kernel for whole numbers gives zeros; rounding one is the number itself"),
     ({"ArgMax"}, lambda c, o, t: ",int16," in c.types, "TensorFlow reads an int16 dimension as int32, with what lies beside it in memory"),
@@ -29,6 +36,27 @@ DEVIATIONS = [
         "TensorFlow's priority queue loses what is left when fewer than n remain after closing; ours gives it out, as the other queues do",
     ),
     ({"TensorStridedSliceUpdate"}, nothing_to_do, "an update of nothing: TensorFlow does not look at the value's shape"),
+    (
+        {f"{op}Grad" for op in "Sigmoid Sqrt Rsqrt Tanh Inv Reciprocal".split()},
+        lambda c, o, t: c.mutated and o.error == "InvalidArgumentError" and not t.error,
+        "inputs of different shapes but as many elements: TensorFlow computes on, we refuse",
+    ),
+    ({"Reverse"}, lambda c, o, t: "first dimension. Found 0" in t.message, "TensorFlow refuses to reverse what is empty, ReverseV2 does not"),
+    ({"Mean"}, lambda c, o, t: first_type(c).startswith("complex") and c.inputs[0].size == 0, "the mean of no complex numbers is 0 in TensorFlow and NaN for reals; ours is NaN for both"),
+    ({"BroadcastGradientArgs", "BroadcastArgs"}, lambda c, o, t: c.mutated and any_input(c, lambda a: (a < 0).any()), "TensorFlow takes negative numbers for dimensions here"),
+    ({"DataFormatDimMap"}, lambda c, o, t: c.mutated and o.error == "InvalidArgumentError", "TensorFlow maps a dimension outside of the format to its last; we refuse it"),
+    ({"StatelessRandomUniformFullInt"}, lambda c, o, t: "Invalid seed type" in t.message, "unsigned seeds are in the signature, but TensorFlow's kernel refuses them"),
+    ({"TruncateDiv", "TruncateMod"}, lambda c, o, t: t.error == "InternalError" and o.error == "InvalidArgumentError", "division by zero: TensorFlow's own message calls its Internal error unexpected"),
+    (
+        {"Relu", "Maximum", "Minimum", "Max", "Min", "ClipByValue"},
+        lambda c, o, t: not o.error and not t.error and all(np.array_equal(a, b, equal_nan=True) for a, b in zip(o.values, t.values)),
+        "which of two equal zeros is the larger: by chance of the instruction",
+    ),
+    (
+        {"Log", "Lgamma", "Rsqrt", "Digamma", "Reciprocal", "Inv", "Sqrt", "Log1p"},
+        lambda c, o, t: not o.error and not t.error and only_at_denormals(c, o.values[0], t.values[0]),
+        "denormal numbers: TensorFlow flushes them to zero, or to its smallest one, by thread and by width of the loop",
+    ),
 ]
 
 

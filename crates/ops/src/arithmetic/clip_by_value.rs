@@ -48,7 +48,7 @@ fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: fn(T, T, T) -> T) -> Result<()
     let shape = c.shape(0)?.clone();
     for i in [1, 2] {
         let s = c.shape(i)?;
-        if *s != shape && s.elements() != 1 {
+        if *s != shape && !s.is_scalar() {
             return Err(invalid!(
                 "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. \
                  input shape: {shape}, input {i} has {s}"

@@ -120,7 +120,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let n = node.attrs.int("num_split")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let shape = c.shape(1)?;
-        let axis = axis_input(c, 0, shape.rank())?;
+        let axis = axis_in_range(c.scalar_int(0)?, shape.rank())?;
         let size = even_part(shape[axis] as i64, n, axis)?;
         cut(c, 1, axis, &vec![size; n as usize])
     }))
@@ -137,6 +137,14 @@ fn prepare_v(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             ));
         }
         let axis = axis_input(c, 2, shape.rank())?;
+        if let [only] = sizes[..]
+            && only != shape[axis] as i64
+        {
+            return Err(invalid!(
+                "If there is only one output, it must have the same size as the input. Input size: {} output size: {only}",
+                shape[axis]
+            ));
+        }
         let sizes = part_sizes(&sizes, shape[axis] as i64)?;
         cut(c, 0, axis, &sizes)
     }))

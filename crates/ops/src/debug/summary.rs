@@ -52,6 +52,10 @@ pub fn both_ends(t: &Tensor, ends: i64) -> Vec<u8> {
     // Nothing is shown of a tensor without elements, but that there is more.
     let ends = usize::try_from(ends).unwrap_or(usize::MAX).min(t.elements());
     let mut out = Vec::new();
+    // Of no booleans TensorFlow shows not even the brackets.
+    if t.dtype() == DataType::Bool && t.elements() == 0 {
+        return out;
+    }
     block(t, 0, ends, 0, &mut out);
     out
 }

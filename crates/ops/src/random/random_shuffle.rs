@@ -47,7 +47,9 @@ pub static STATELESS_SHUFFLE: Op = Op {
 };
 
 fn by_key(c: &mut OpCall<'_>) -> Result<()> {
-    shuffle(c, |c, _| key_stream(c, 1))
+    // Read before it is known to be needed: a bad key is an error even where there is nothing to shuffle.
+    let stream = key_stream(c, 1)?;
+    shuffle(c, |_, _| Ok(stream))
 }
 
 fn shuffle(c: &mut OpCall<'_>, stream: impl FnOnce(&OpCall<'_>, usize) -> Result<Philox>) -> Result<()> {

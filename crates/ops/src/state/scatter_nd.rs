@@ -5,6 +5,7 @@ use super::scatter_runs::{Change, Places, scatter};
 use super::target::variable_shape;
 use crate::indices::{BadIndices, NdIndices};
 use crate::prelude::*;
+use std::ops::{BitOrAssign, BitXorAssign};
 
 pub static SCATTER_ND_UPDATE: Op = Op {
     name: "ScatterNdUpdate",
@@ -60,14 +61,14 @@ pub static RESOURCE_SCATTER_ND_UPDATE: Op = Op {
 pub static RESOURCE_SCATTER_ND_ADD: Op = Op {
     name: "ResourceScatterNdAdd",
     doc: "Adds `updates` to the slices of a resource variable at the coordinates `indices`.",
-    kernels: SCATTER_ND_ADD.kernels,
+    kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; add_bool: T in bool),
     ..RESOURCE_SCATTER_ND_UPDATE
 };
 
 pub static RESOURCE_SCATTER_ND_SUB: Op = Op {
     name: "ResourceScatterNdSub",
     doc: "Subtracts `updates` from the slices of a resource variable at the coordinates `indices`.",
-    kernels: SCATTER_ND_SUB.kernels,
+    kernels: cpu!(sub: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; sub_bool: T in bool),
     ..RESOURCE_SCATTER_ND_UPDATE
 };
 
@@ -108,6 +109,16 @@ fn add<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
 
 fn sub<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.sub(*d))))
+}
+
+/// The sum of two booleans is true where one of them is.
+fn add_bool<T: Element + BitOrAssign>(c: &mut OpCall<'_>) -> Result<()> {
+    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x |= *d)))
+}
+
+/// The difference of two booleans is true where it is not zero.
+fn sub_bool<T: Element + BitXorAssign>(c: &mut OpCall<'_>) -> Result<()> {
+    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x ^= *d)))
 }
 
 fn max<T: Real>(c: &mut OpCall<'_>) -> Result<()> {

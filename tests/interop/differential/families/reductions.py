@@ -25,7 +25,9 @@ def reduce(g):
     shape = g.shape()
     if g.op == "Mean" and dtype.is_integer and 0 in shape:
         shape = tuple(max(d, 1) for d in shape)  # dividing whole numbers by no count stops the process in TensorFlow
-    if g.op in ("Max", "Min", "All", "Any"):
+    if g.op == "EuclideanNorm" and dtype.is_integer:
+        x, judge = g.array(dtype, shape, "plain"), "exact"  # the root of squares that overflow is anything
+    elif g.op in ("Max", "Min", "All", "Any"):
         x, judge = g.array(dtype, shape), "exact"
     else:
         x, judge = summable(g, dtype, shape, ("plain", "nonfinite")), "sum" if g.op != "Prod" else "close"
