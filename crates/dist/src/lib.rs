@@ -5,6 +5,7 @@
 
 mod blocking;
 mod config;
+mod grpc;
 pub mod log;
 mod master;
 mod metadata;

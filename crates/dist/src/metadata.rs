@@ -1,27 +1,55 @@
 //! What a step tells about itself, as RunMetadata.
 
 use std::collections::BTreeMap;
-use thalweg_graph::Graph;
-use thalweg_proto::{DeviceStepStats, NodeExecStats, RunMetadata as RunMetadataProto, StepStats};
-use thalweg_runtime::RunMetadata;
+use thalweg_core::error::Result;
+use thalweg_graph::convert::attrs_to_proto;
+use thalweg_graph::{Graph, NodeSpec};
+use thalweg_proto::{
+    DeviceStepStats, GraphDef, NodeDef, NodeExecStats, RunMetadata as RunMetadataProto, StepStats,
+};
 use thalweg_runtime::trace::NodeTiming;
+use thalweg_runtime::{Callable, RunMetadata, Session};
 
 /// The messages for a step's timings; empty if it was not traced.
-pub fn to_proto(metadata: &RunMetadata, graph: &Graph) -> RunMetadataProto {
+pub fn to_proto(metadata: &RunMetadata, session: &Session) -> RunMetadataProto {
+    if metadata.timings.nodes.is_empty() {
+        return RunMetadataProto::default();
+    }
     let start = metadata.timings.start_micros;
     let mut devices: BTreeMap<&str, DeviceStepStats> = BTreeMap::new();
-    for timing in &metadata.timings.nodes {
-        let stats = devices.entry(&timing.device).or_default();
-        stats.device = timing.device.to_string();
-        stats.node_stats.push(node_stats(start, timing, graph));
-        let thread = timing.thread as u32;
-        stats.thread_names.entry(thread).or_insert_with(|| format!("thread {thread}"));
-    }
-    let dev_stats: Vec<_> = devices.into_values().collect();
-    RunMetadataProto {
-        step_stats: (!dev_stats.is_empty()).then_some(StepStats { dev_stats }),
+    session.with_graph(|graph| {
+        for timing in &metadata.timings.nodes {
+            let stats = devices.entry(&timing.device).or_default();
+            stats.device = timing.device.to_string();
+            stats.node_stats.push(node_stats(start, timing, graph));
+            let thread = timing.thread as u32;
+            stats.thread_names.entry(thread).or_insert_with(|| format!("thread {thread}"));
+        }
+    });
+    let dev_stats = devices.into_values().collect();
+    RunMetadataProto { step_stats: Some(StepStats { dev_stats }), ..Default::default() }
+}
+
+/// The graphs that a callable runs, one for each device.
+pub fn partition_graphs(callable: &Callable) -> Result<Vec<GraphDef>> {
+    let graphs = callable.partition_graphs()?;
+    graphs
+        .iter()
+        .map(|g| {
+            Ok(GraphDef { node: g.nodes.iter().map(node_def).collect::<Result<_>>()?, ..Default::default() })
+        })
+        .collect()
+}
+
+fn node_def(node: &NodeSpec) -> Result<NodeDef> {
+    Ok(NodeDef {
+        name: node.name.clone(),
+        op: node.op.clone(),
+        input: node.inputs.clone(),
+        device: node.device.clone(),
+        attr: attrs_to_proto(&node.attrs)?,
         ..Default::default()
-    }
+    })
 }
 
 fn node_stats(step_start_micros: u64, t: &NodeTiming, graph: &Graph) -> NodeExecStats {

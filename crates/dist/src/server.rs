@@ -3,6 +3,7 @@
 //! Each connection belongs to one of a few threads, each with a single-threaded async runtime of its own: a request is read,
 //! run (if it is short) and answered without a change of thread.
 
+use crate::grpc;
 use crate::log::Log;
 use crate::master::Master;
 use crate::sessions::Limits;
@@ -11,12 +12,12 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thalweg_core::error::Result;
 use thalweg_core::registry::Registry;
 use thalweg_proto::ConfigProto;
-use thalweg_proto::master_service_server::MasterServiceServer;
 use thalweg_runtime::SessionOptions;
 use tokio::sync::{mpsc, watch};
 
@@ -59,12 +60,19 @@ pub struct Server {
     address: SocketAddr,
     master: Master,
     drain: Duration,
-    stop: watch::Sender<bool>,
+    stop: watch::Sender<Phase>,
     threads: Vec<JoinHandle<()>>,
 }
 
-/// Messages of more than this are refused, in either direction: protocol buffers can be no larger.
-const MAX_MESSAGE: usize = i32::MAX as usize;
+/// The life of a server.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Serving,
+    /// No new connections and requests.
+    Draining,
+    /// No connections at all, whatever their peers do.
+    Closing,
+}
 
 /// Windows and frames large enough that tensors of some megabytes arrive without waiting for more credit.
 const STREAM_WINDOW: u32 = 64 << 20;
@@ -89,7 +97,7 @@ impl Server {
         let limits = Limits { idle: options.idle_limit, sessions: options.max_sessions.max(1) };
         let listener = TcpListener::bind(options.address)?;
         let address = listener.local_addr()?;
-        let (stop, stopped) = watch::channel(false);
+        let (stop, stopped) = watch::channel(Phase::Serving);
         let mut server = Server {
             address,
             master: Master::new(task, limits, options.log),
@@ -127,7 +135,11 @@ impl Server {
             .enable_time()
             .max_blocking_threads(BLOCKING_THREADS)
             .build()?;
-        let thread = std::thread::Builder::new().name(name).spawn(move || runtime.block_on(work))?;
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            runtime.block_on(work);
+            // Work that nobody waits for any more is not waited for here.
+            runtime.shutdown_background();
+        })?;
         self.threads.push(thread);
         Ok(())
     }
@@ -147,25 +159,46 @@ impl Server {
         self.master.sessions.len()
     }
 
+    /// Requests that name a session and are being worked on.
+    pub fn active_requests(&self) -> usize {
+        self.master.sessions.active()
+    }
+
     /// Stops: no new connections, running requests get some time to end, what then still runs is cancelled.
     pub fn stop(mut self) {
         self.shut_down();
     }
 
     fn shut_down(&mut self) {
-        // Without a receiver all threads have ended already.
-        let _ = self.stop.send(true);
-        let deadline = std::time::Instant::now() + self.drain;
-        while self.threads.iter().any(|t| !t.is_finished()) && std::time::Instant::now() < deadline {
-            std::thread::sleep(Duration::from_millis(5));
+        let began = Instant::now();
+        // Sending fails if no thread listens: then all have ended.
+        let _ = self.stop.send(Phase::Draining);
+        let patience = |s: &Server| if s.active_requests() > 0 { s.drain } else { s.drain.min(FAREWELL) };
+        while !self.has_ended() && began.elapsed() < patience(self) {
+            std::thread::sleep(POLL);
         }
-        self.master.sessions.close_all();
+        // What is cancelled now still gets its answer.
+        let cancelled = Instant::now();
+        if self.master.sessions.close_all() > 0 {
+            while !self.has_ended() && cancelled.elapsed() < FAREWELL {
+                std::thread::sleep(POLL);
+            }
+        }
+        let _ = self.stop.send(Phase::Closing);
         for thread in self.threads.drain(..) {
             // A thread that panicked has reported it.
             let _ = thread.join();
         }
     }
+
+    fn has_ended(&self) -> bool {
+        self.threads.iter().all(|t| t.is_finished())
+    }
 }
+
+/// How long clients get to take their last answers and say goodbye.
+const FAREWELL: Duration = Duration::from_millis(200);
+const POLL: Duration = Duration::from_millis(2);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -180,7 +213,7 @@ const COLLECT_EVERY: Duration = Duration::from_secs(1);
 async fn accept(
     listener: TcpListener,
     threads: Vec<mpsc::UnboundedSender<TcpStream>>,
-    mut stopped: watch::Receiver<bool>,
+    mut stopped: watch::Receiver<Phase>,
     log: Log,
 ) {
     let listener =
@@ -189,10 +222,10 @@ async fn accept(
             Err(e) => return log.info("cannot_listen", &[("error", &e)]),
         };
     for thread in threads.iter().cycle() {
-        let mut stop = pin!(stopped.wait_for(|s| *s));
+        let mut stop = pin!(stopped.wait_for(|phase| *phase > Phase::Serving));
         let accepted = std::future::poll_fn(|cx| {
             if stop.as_mut().poll(cx).is_ready() {
-                return std::task::Poll::Ready(None);
+                return Poll::Ready(None);
             }
             listener.poll_accept(cx).map(Some)
         });
@@ -215,16 +248,13 @@ async fn accept(
 async fn serve(
     master: Master,
     mut connections: mpsc::UnboundedReceiver<TcpStream>,
-    stopped: watch::Receiver<bool>,
+    stopped: watch::Receiver<Phase>,
 ) {
-    let service = MasterServiceServer::new(master.clone())
-        .max_decoding_message_size(MAX_MESSAGE)
-        .max_encoding_message_size(MAX_MESSAGE);
     let mut open = tokio::task::JoinSet::new();
     // Ends when the acceptor does.
     while let Some(stream) = connections.recv().await {
         match tokio::net::TcpStream::from_std(stream) {
-            Ok(stream) => drop(open.spawn(connection(stream, service.clone(), stopped.clone(), master.log))),
+            Ok(stream) => drop(open.spawn(connection(stream, master.clone(), stopped.clone()))),
             Err(e) => master.log.info("connection_failed", &[("error", &e)]),
         }
         while open.try_join_next().is_some() {}
@@ -232,17 +262,11 @@ async fn serve(
     while open.join_next().await.is_some() {}
 }
 
-async fn connection(
-    stream: tokio::net::TcpStream,
-    service: MasterServiceServer<Master>,
-    mut stopped: watch::Receiver<bool>,
-    log: Log,
-) {
+async fn connection(stream: tokio::net::TcpStream, master: Master, stopped: watch::Receiver<Phase>) {
+    let log = master.log;
     // Small messages both ways: never wait for more to send. Without it the connection is slow, not wrong.
     let _ = stream.set_nodelay(true);
-    let requests = hyper::service::service_fn(move |request: http::Request<hyper::body::Incoming>| {
-        tonic::codegen::Service::call(&mut service.clone(), request)
-    });
+    let requests = hyper::service::service_fn(move |request| grpc::answer(master.clone(), request));
     let mut connection = pin!(
         hyper::server::conn::http2::Builder::new(TokioExecutor::new())
             .timer(TokioTimer::new())
@@ -252,12 +276,17 @@ async fn connection(
             .max_concurrent_streams(None)
             .serve_connection(TokioIo::new(stream), requests)
     );
-    let mut stopping = false;
-    let mut stop = pin!(stopped.wait_for(|s| *s));
+    let (mut phase, mut closing) = (stopped.clone(), stopped);
+    let mut drain = pin!(phase.wait_for(|phase| *phase > Phase::Serving));
+    let mut close = pin!(closing.wait_for(|phase| *phase == Phase::Closing));
+    let mut draining = false;
     let ended = std::future::poll_fn(|cx| {
-        if !stopping && stop.as_mut().poll(cx).is_ready() {
-            stopping = true;
+        if !draining && drain.as_mut().poll(cx).is_ready() {
+            draining = true;
             connection.as_mut().graceful_shutdown();
+        }
+        if close.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Ok(()));
         }
         connection.as_mut().poll(cx)
     });

@@ -148,6 +148,11 @@ impl Sessions {
         idle.iter().map(|s| s.handle.clone()).collect()
     }
 
+    /// Requests in work.
+    pub fn active(&self) -> usize {
+        lock(&self.open).values().map(|s| s.busy.load(Ordering::Acquire)).sum()
+    }
+
     pub fn len(&self) -> usize {
         lock(&self.open).len()
     }

@@ -32,14 +32,15 @@ impl Task {
         while devices.len() < options.cpu_devices {
             let name = format!("{}/device:CPU:{}", self.name, devices.len());
             let Some(first) = devices.first() else { break };
-            let next = with_own_state(&first.context, name.into())?;
+            let next = with_state(first, name.into(), ResourceStore::new(&self.options.job))?;
             devices.push(next);
         }
         let shared = devices.iter().take(options.cpu_devices);
-        if !isolated {
-            return Ok(shared.cloned().collect());
-        }
-        shared.map(|d| with_own_state(&d.context, d.context.name.clone())).collect()
+        let state = |d: &Device| match isolated {
+            true => ResourceStore::new(&self.options.job),
+            false => ResourceStore::of_session(&d.context.resources),
+        };
+        shared.map(|d| with_state(d, d.context.name.clone(), state(d))).collect()
     }
 
     /// Drops the state in these containers; in the default one if none is named.
@@ -53,14 +54,14 @@ impl Task {
     }
 }
 
-/// A device like another, with an empty store.
-fn with_own_state(like: &DeviceContext, name: Arc<str>) -> Result<Device> {
-    let seed = (like.entropy)();
+/// A device like another, under this name and with this state.
+fn with_state(device: &Device, name: Arc<str>, resources: ResourceStore) -> Result<Device> {
+    let like = &device.context;
     Device::new(Arc::new(DeviceContext {
-        incarnation: if name == like.name { like.incarnation } else { seed | 1 },
+        incarnation: if name == like.name { like.incarnation } else { (like.entropy)() | 1 },
         name,
         pool: like.pool.clone(),
-        resources: Arc::new(ResourceStore::new(like.resources.default_container())),
+        resources: Arc::new(resources),
         entropy: like.entropy.clone(),
         print: like.print.clone(),
     }))

@@ -45,7 +45,7 @@ pub async fn run(master: &Master, request: RunCallableRequest) -> Result<RunCall
     let (values, told) = steps::run(made.0.clone(), feeds, made.1.clone()).await?;
     Ok(RunCallableResponse {
         fetch: values.iter().map(tensor_to_proto).collect::<Result<_>>()?,
-        metadata: Some(session.session.with_graph(|g| metadata::to_proto(&told, g))),
+        metadata: Some(metadata::to_proto(&told, &session.session)),
     })
 }
 

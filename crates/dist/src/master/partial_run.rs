@@ -9,9 +9,8 @@ use std::sync::Arc;
 use thalweg_core::error::{Result, cancelled};
 use thalweg_core::invalid;
 use thalweg_core::resource::lock;
-use thalweg_core::tensor::Tensor;
 use thalweg_proto::{PartialRunSetupRequest, PartialRunSetupResponse, RunStepRequest, RunStepResponse};
-use thalweg_runtime::{PartialRun, RunMetadata};
+use thalweg_runtime::PartialRun;
 use tokio::sync::oneshot;
 
 pub async fn setup(master: &Master, request: PartialRunSetupRequest) -> Result<PartialRunSetupResponse> {
@@ -36,8 +35,13 @@ pub async fn run_step(master: &Master, request: RunStepRequest) -> Result<RunSte
     let options = config::run_options(request.options.as_ref());
     let (names, values) = feeds(request.feed)?;
     let (fetch, fed) = (request.fetch, names.into_iter().zip(values).collect());
+    let (sender, receiver) = oneshot::channel();
+    let asked = (run.clone(), fetch.clone());
+    // A call that makes no sense is refused; the run goes on.
+    blocking(move || asked.0.step(fed, &asked.1, Box::new(move |r| drop(sender.send(r))))).await?;
+    let timeout = options.timeout.or(session.operation_timeout);
     let giving_up = GivingUp(Some(run.clone()));
-    let result = step(run, fed, fetch.clone(), options.timeout.or(session.operation_timeout)).await;
+    let result = steps::within(timeout, run.cancellation(), steps::ended(receiver)).await;
     giving_up.disarm();
     if !matches!(result, Ok((_, None))) {
         lock(&session.partial_runs).held.remove(&handle);
@@ -45,25 +49,9 @@ pub async fn run_step(master: &Master, request: RunStepRequest) -> Result<RunSte
     let (values, told) = result?;
     Ok(RunStepResponse {
         tensor: named(fetch, &values)?,
-        metadata: told.map(|m| session.session.with_graph(|g| metadata::to_proto(&m, g))),
+        metadata: told.map(|m| metadata::to_proto(&m, &session.session)),
         ..Default::default()
     })
-}
-
-async fn step(
-    run: Arc<PartialRun>,
-    feeds: Vec<(String, Tensor)>,
-    fetches: Vec<String>,
-    timeout: Option<std::time::Duration>,
-) -> Result<(Vec<Tensor>, Option<RunMetadata>)> {
-    let (sender, receiver) = oneshot::channel();
-    let cancel = run.cancellation().clone();
-    blocking(move || {
-        run.step(feeds, &fetches, Box::new(move |r| drop(sender.send(r))));
-        Ok(())
-    })
-    .await?;
-    steps::within(timeout, &cancel, steps::ended(receiver)).await
 }
 
 /// Ends the run if the client goes away in the middle of a call.

@@ -21,12 +21,17 @@ pub async fn run_step(master: &Master, request: RunStepRequest) -> Result<RunSte
         Some(callable) => callable,
         None => compile(&session, names, fetch.clone(), request.target).await?,
     };
+    let graphs = match request.options {
+        Some(o) if o.output_partition_graphs => {
+            let callable = callable.clone();
+            blocking(move || metadata::partition_graphs(&callable)).await?
+        }
+        _ => Vec::new(),
+    };
     let (values, told) = steps::run(callable, feeds, options).await?;
-    Ok(RunStepResponse {
-        tensor: named(fetch, &values)?,
-        metadata: Some(session.session.with_graph(|g| metadata::to_proto(&told, g))),
-        ..Default::default()
-    })
+    let mut metadata = metadata::to_proto(&told, &session.session);
+    metadata.partition_graphs = graphs;
+    Ok(RunStepResponse { tensor: named(fetch, &values)?, metadata: Some(metadata), ..Default::default() })
 }
 
 fn compiled(

@@ -1,7 +1,7 @@
 //! From a run signature to plans, and the cache that keeps them.
 
-use super::{Inner, partial};
-use crate::partition::partition;
+use super::{Inner, Placed, partial};
+use crate::partition::{Part, partition};
 use crate::passes;
 use crate::plan::Plan;
 use crate::work::Work;
@@ -31,6 +31,7 @@ pub struct Signature {
 
 /// A signature compiled.
 pub struct Compiled {
+    pub signature: Signature,
     pub parts: Vec<CompiledPart>,
     pub feeds: Vec<FeedInfo>,
     pub fetches: usize,
@@ -123,43 +124,52 @@ impl Inner {
 
     fn compile(&self, signature: &Signature) -> Result<Compiled> {
         let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut parts = Vec::new();
+        for part in self.parts(&placed, signature, passes::optimise)? {
+            let device = &self.devices[part.device as usize];
+            let plan = Plan::compile(&part.work, device.name(), &self.kernels)?;
+            parts.push(CompiledPart { device: part.device, plan: Arc::new(plan), fetches: part.fetches });
+        }
+        // What passes through the rendezvous is neither given before nor taken after.
+        let (feeds, fetches) =
+            if signature.partial { (&[][..], 0) } else { (&signature.feeds[..], signature.fetches.len()) };
+        Ok(Compiled {
+            signature: signature.clone(),
+            parts,
+            feeds: feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect(),
+            fetches,
+            functions: placed.functions.clone(),
+            last_start: AtomicU64::new(0),
+        })
+    }
+
+    /// The graph of a signature, pruned, rewritten and cut by device.
+    pub fn parts(&self, placed: &Placed, signature: &Signature, optimise: Pass) -> Result<Vec<Part>> {
         let graph = &placed.graph;
         for (i, f) in signature.feeds.iter().enumerate() {
             if signature.feeds[..i].contains(f) {
-                return Err(invalid!("'{}' is fed twice", graph.tensor_name(*f)));
+                return Err(invalid!("Duplicated feeds: {}", graph.tensor_name(*f)));
             }
         }
         let device_of = |id: NodeId| placed.placement.of(id);
         let mut work =
             Work::prune(graph, &device_of, &signature.feeds, &signature.fetches, &signature.targets)?;
         check_fed(&work)?;
-        let (mut feeds, mut fetches) = (&signature.feeds[..], signature.fetches.len());
         if signature.partial {
             partial::open_ends(&mut work, graph, signature)?;
-            (feeds, fetches) = (&[], 0);
         }
         passes::expand(&mut work)?;
         passes::fold::read_constants(&mut work);
         if self.options.optimise {
             let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
-            passes::optimise(&mut work, &step)?;
+            optimise(&mut work, &step)?;
         }
-        let mut parts = Vec::new();
-        for part in partition(work, &self.devices)? {
-            let device = &self.devices[part.device as usize];
-            let plan = Plan::compile(&part.work, device.name(), &self.kernels)?;
-            parts.push(CompiledPart { device: part.device, plan: Arc::new(plan), fetches: part.fetches });
-        }
-        let feeds = feeds.iter().map(|o| feed_info(graph, *o)).collect();
-        Ok(Compiled {
-            parts,
-            feeds,
-            fetches,
-            functions: placed.functions.clone(),
-            last_start: AtomicU64::new(0),
-        })
+        partition(work, &self.devices)
     }
 }
+
+/// A rewrite, with a step in which constants are computed.
+type Pass = fn(&mut Work, &Arc<StepContext>) -> Result<()>;
 
 pub fn feed_info(graph: &thalweg_graph::Graph, o: Output) -> FeedInfo {
     let node = graph.node(o.node);

@@ -4,11 +4,13 @@ mod callable;
 mod compile;
 mod options;
 mod partial;
+mod partition_graphs;
 mod run;
 
 pub use callable::Callable;
 pub use options::{RunMetadata, RunOptions, SessionOptions};
 pub use partial::{OnFetched, PartialRun};
+pub use partition_graphs::PartitionGraph;
 pub use run::OnDone;
 
 use crate::device::Device;

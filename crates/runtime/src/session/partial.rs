@@ -110,21 +110,16 @@ impl Session {
 }
 
 impl PartialRun {
-    /// Gives these feeds, and calls back when these fetches are there. True: after this call nothing is left to feed or fetch.
-    pub fn step(&self, feeds: Vec<(String, Tensor)>, fetches: &[String], done: OnFetched) -> bool {
-        let (feeds, fetches, last) = match self.claim(feeds, fetches) {
-            Ok(claimed) => claimed,
-            Err(e) => {
-                done(Err(e));
-                return false;
-            }
-        };
+    /// Gives these feeds, and calls back when these fetches are there. A call that makes no sense is an error here and now, and
+    /// changes nothing.
+    pub fn step(&self, feeds: Vec<(String, Tensor)>, fetches: &[String], done: OnFetched) -> Result<()> {
+        let last = self.claim(&feeds, fetches)?;
         for (name, value) in feeds {
             // The step may have failed: its fetches tell.
             let _ = self.rendezvous.send(&key(&name), Parcel::live(value));
         }
-        self.receive(&fetches, last, done);
-        last
+        self.receive(fetches, last, done);
+        Ok(())
     }
 
     /// Ends the step, whatever it waits for.
@@ -132,15 +127,11 @@ impl PartialRun {
         &self.cancel
     }
 
-    /// Checks a call as a whole, then counts its feeds and fetches as done.
-    fn claim(
-        &self,
-        feeds: Vec<(String, Tensor)>,
-        fetches: &[String],
-    ) -> Result<(Vec<(String, Tensor)>, Vec<String>, bool)> {
+    /// Checks a call as a whole, then counts its feeds and fetches as done. True: nothing is left to feed or fetch.
+    fn claim(&self, feeds: &[(String, Tensor)], fetches: &[String]) -> Result<bool> {
         let mut p = lock(&self.progress);
         let (mut fed, mut fetched) = (p.fed.clone(), p.fetched.clone());
-        for (name, value) in &feeds {
+        for (name, value) in feeds {
             let (output, info) = self
                 .feeds
                 .get(name)
@@ -166,7 +157,7 @@ impl PartialRun {
         }
         let last = fed.len() == self.feeds.len() && fetched.len() == self.fetches.len();
         (p.fed, p.fetched) = (fed, fetched);
-        Ok((feeds, fetches.to_vec(), last))
+        Ok(last)
     }
 
     /// Whether a fetch depends on a feed that has not come.

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::error::{Error, Result, internal};
+use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, Rendezvous};
 use thalweg_core::resource::lock;
@@ -54,7 +54,7 @@ impl Inner {
             _ => self.run_parts(&step, compiled, feeds),
         };
         self.end(&step);
-        Ok((results?, self.metadata(compiled, &step)))
+        Ok((results.map_err(|e| step.cause(e))?, self.metadata(compiled, &step)))
     }
 
     /// Starts a step; see [`Callable::start`].
@@ -74,6 +74,7 @@ impl Inner {
         let (inner, kept, ended) = (self.clone(), compiled.clone(), step.clone());
         let finish = Box::new(move |results: Result<Vec<Tensor>>| {
             inner.end(&ended);
+            let results = results.map_err(|e| ended.cause(e));
             done(results.map(|values| (values, inner.metadata(&kept, &ended))));
         });
         match compiled.parts.as_slice() {
@@ -186,6 +187,14 @@ struct Step {
 }
 
 impl Step {
+    /// Why the step ended: a kernel that was cancelled only knows that it was.
+    fn cause(&self, e: Error) -> Error {
+        match self.cancel.reason() {
+            Some(reason) if e.code() == Code::Cancelled && !reason.is_derived() => reason,
+            _ => e,
+        }
+    }
+
     /// With a rendezvous, which a cancellation ends.
     fn meeting(&self) -> Step {
         let rendezvous = self.rendezvous.clone().unwrap_or_default();
