@@ -134,7 +134,8 @@ macro_rules! floats {
             #[inline] fn larger(self, o: Self) -> Self { if self > o || self.is_nan() { self } else { o } }
             #[inline] fn smaller(self, o: Self) -> Self { if self < o || self.is_nan() { self } else { o } }
             #[inline] fn absolute(self) -> Self { $down($up(self).abs()) }
-            #[inline] fn floor_div(self, o: Self) -> Self { $down(($up(self) / $up(o)).floor()) }
+            // The quotient is rounded to the type before it is rounded down, as in TensorFlow.
+            #[inline] fn floor_div(self, o: Self) -> Self { $down($up($down($up(self) / $up(o))).floor()) }
             #[inline] fn floor_mod(self, o: Self) -> Self {
                 let (a, b) = ($up(self), $up(o));
                 let r = a % b;

@@ -1,9 +1,8 @@
-"""The long run: python -m differential --program PATH [--cases N] [--seed S] [--op NAME ...] [--table]"""
+"""The long run, from tests/interop: python -m differential [--cases N] [--seed S] [--op NAME ...] [--table]"""
 
 import argparse
 import json
 import os
-import pathlib
 import random
 import subprocess
 import sys
@@ -17,7 +16,6 @@ BATCH = 150
 
 def arguments():
     p = argparse.ArgumentParser(prog="differential", description=__doc__)
-    p.add_argument("--program", type=pathlib.Path, required=True, help="the thalweg program")
     p.add_argument("--cases", type=int, default=40, help="cases for each op")
     p.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1 << 31))
     p.add_argument("--op", action="append", help="only these ops")
@@ -33,11 +31,13 @@ def main():
 
     tf.compat.v1.disable_eager_execution()
     tf.compat.v1.logging.set_verbosity("ERROR")
-    from . import apart, coverage, driver, plan
+    from conftest import TARGET, Server
 
-    ours = [op["name"] for op in json.loads(subprocess.check_output([args.program, "ops", "--json"]))]
+    from . import apart, coverage, plan
+
+    ours = [op["name"] for op in json.loads(subprocess.check_output([TARGET / "thalweg", "ops", "--json"]))]
     wanted = args.op or ours
-    server, counted = driver.Server(args.program), coverage.Coverage()
+    server, counted = Server(), coverage.Coverage()
     print(f"seed {args.seed}, {args.cases} cases for each of {len(wanted)} ops", flush=True)
     began, shown, refused = time.monotonic(), {}, {}
     try:
@@ -66,8 +66,12 @@ def main():
         print(counted.table(ours, plan.NOT_COMPARED))
     totals = {s: sum(r.counts[s] for r in counted.rows.values()) for s in ("same", "flushed", "deviation", "refused", "fatal", "different")}
     print(f"{len(counted.rows)} of {len(ours)} ops, {totals} in {time.monotonic() - began:.0f} s, seed {args.seed}")
+    missing = [op for op in wanted if op not in counted.rows and op not in plan.NOT_COMPARED]
+    if missing:
+        print(f"no generator for: {' '.join(missing)}")
     sys.stdout.flush()
-    os._exit(1 if totals["different"] else 0)
+    # TensorFlow's own threads need not be waited for.
+    os._exit(1 if totals["different"] or missing else 0)
 
 
 main()

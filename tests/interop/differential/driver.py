@@ -1,8 +1,6 @@
 """Runs cases on TensorFlow's own session and on a Thalweg server: many in one graph, one by one where something fails."""
 
 import dataclasses
-import re
-import subprocess
 
 import numpy as np
 import tensorflow as tf
@@ -12,19 +10,6 @@ from . import compare, deviations, values
 
 tf1 = tf.compat.v1
 TIMEOUT_MS = 60_000
-
-
-class Server:
-    """A Thalweg server of our own."""
-
-    def __init__(self, program):
-        self.process = subprocess.Popen([str(program), "server", "--port", "0"], stdout=subprocess.PIPE, text=True)
-        line = self.process.stdout.readline()
-        self.target = re.search(r"grpc://[^,\s]+", line).group(0)
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(timeout=20)
 
 
 @dataclasses.dataclass

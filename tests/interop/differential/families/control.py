@@ -110,7 +110,7 @@ def loop_v2(g):
 
 def check(g):
     """Assert passes or fails with the same class."""
-    return g.case(np.array(g.coin(0.7)), [g.array(tf.float32, g.shape(0, 2), "plain"), g.array(tf.string, (2,))], summarize=3)
+    return g.case(np.array(g.coin(0.7)), [g.array(tf.float32, g.shape(0, 2), "plain"), np.array([b"why", b""], object)], summarize=3)
 
 
 def printing(g):

@@ -25,10 +25,10 @@ def unary(g):
     attrs = {}
     if g.op == "LeakyRelu":
         attrs["alpha"] = g.pick([0.2, 0.0, 1.0, 0.01])
-    if g.op == "Round" and dtype.is_complex:
+    if g.op in ("Round", "Sign") and dtype.is_complex:
         profile = "plain"
     judge = "exact" if g.op in EXACT_UNARY and not (dtype.is_complex and g.op in ("Square", "Sign")) else "close"
-    judge = {"Elu": "minus_one", "Selu": "minus_one", "Digamma": "series", "Lgamma": "series"}.get(g.op, judge)
+    judge = {"Elu": "minus_one", "Selu": "minus_one", "Digamma": "series", "Lgamma": "series", "Softplus": "coarse"}.get(g.op, judge)
     return g.case(g.array(dtype, g.shape(), profile), judge=judge, **fit_out(g, attrs))
 
 
