@@ -242,6 +242,13 @@ mod tests {
     }
 
     #[test]
+    fn a_quotient_of_small_floats_is_rounded_before_it_is_rounded_down() {
+        // 1589.98 is 1590 in half precision.
+        let (a, b) = (f16::from_f32(-4.223), f16::from_f32(-0.002_656));
+        assert_eq!(a.floor_div(b).to_f32(), (a.to_f32() / b.to_f32()).round());
+    }
+
+    #[test]
     fn nan_wins_a_comparison() {
         assert!(Real::is_nan(f32::NAN.larger(1.0)) && Real::is_nan(1f32.larger(f32::NAN)));
         assert_eq!(3i8.larger(-3), 3);

@@ -47,7 +47,10 @@ mod tests {
             let (single, double) = (Tensor::scalar(f32::MAX), Tensor::scalar(f64::MAX));
             let single = call(op, &[single], &[]).unwrap()[0].to_scalar::<f32>().unwrap();
             let double = call(op, &[double], &[]).unwrap()[0].to_scalar::<f64>().unwrap();
-            assert!((single - 89.415_99).abs() < 1e-4 && (double - 710.475_860_073_943_9).abs() < 1e-9, "{op}");
+            assert!(
+                (single - 89.415_99).abs() < 1e-4 && (double - 710.475_860_073_943_9).abs() < 1e-9,
+                "{op}"
+            );
         }
     }
 }

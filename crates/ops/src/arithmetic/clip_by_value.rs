@@ -41,7 +41,9 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
 
 /// Real and imaginary parts are clipped each for itself.
 fn run_complex<T: ComplexNumber<Part: Real>>(c: &mut OpCall<'_>) -> Result<()> {
-    clip_all(c, |x: T, low: T, high: T| T::new(clip(x.re(), low.re(), high.re()), clip(x.im(), low.im(), high.im())))
+    clip_all(c, |x: T, low: T, high: T| {
+        T::new(clip(x.re(), low.re(), high.re()), clip(x.im(), low.im(), high.im()))
+    })
 }
 
 fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: fn(T, T, T) -> T) -> Result<()> {
@@ -76,4 +78,23 @@ fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: fn(T, T, T) -> T) -> Result<()
 
 fn clip<T: Real>(x: T, low: T, high: T) -> T {
     x.smaller(high).larger(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::{call, code, floats};
+
+    #[test]
+    fn complex_numbers_are_clipped_part_by_part() {
+        let z = |re, im| Tensor::scalar(Complex32::new(re, im));
+        let y = call("ClipByValue", &[z(3.0, -4.0), z(-1.0, -1.0), z(1.0, 1.0)], &[]).unwrap();
+        assert_eq!(y[0].to_scalar::<Complex32>().unwrap(), Complex32::new(1.0, -1.0));
+    }
+
+    #[test]
+    fn a_vector_of_one_is_no_bound_of_a_matrix() {
+        let (x, low, high) = (floats(&[1, 2], &[1.0, 2.0]), floats(&[1], &[0.0]), floats(&[], &[1.0]));
+        assert_eq!(code(call("ClipByValue", &[x, low, high], &[])), Code::InvalidArgument);
+    }
 }

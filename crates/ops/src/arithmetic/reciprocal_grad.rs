@@ -42,6 +42,14 @@ mod tests {
     use thalweg_core::error::Code;
 
     #[test]
+    fn where_no_gradient_comes_the_slope_does_not_matter() {
+        for op in ["SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"] {
+            let (y, dy) = (floats(&[3], &[f32::INFINITY, f32::NAN, 0.0]), floats(&[3], &[0.0, -0.0, 0.0]));
+            assert_eq!(call(op, &[y, dy], &[]).unwrap()[0].as_slice::<f32>().unwrap(), &[0.0; 3], "{op}");
+        }
+    }
+
+    #[test]
     fn gradient_ops_refuse_inputs_of_different_shapes() {
         for op in ["SqrtGrad", "RsqrtGrad", "TanhGrad", "SigmoidGrad", "ReciprocalGrad", "InvGrad"] {
             for dy in [floats(&[0], &[]), floats(&[], &[1.0]), floats(&[2, 1], &[1.0, 1.0])] {

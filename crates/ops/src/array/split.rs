@@ -189,6 +189,10 @@ mod tests {
             let inputs = [x.clone(), ints(&[2], &sizes), ints(&[], &[0])];
             assert_eq!(code(call("SplitV", &inputs, &[("num_split", 2.into())])), Code::InvalidArgument);
         }
+        let whole = [x.clone(), ints(&[1], &[-1]), ints(&[], &[0])];
+        assert_eq!(code(call("SplitV", &whole, &[("num_split", 1.into())])), Code::InvalidArgument);
+        let vector = [ints(&[1], &[0]), x.clone()];
+        assert_eq!(code(call("Split", &vector, &[("num_split", 3.into())])), Code::InvalidArgument);
         let inputs = [ints(&[], &[0]), x];
         assert_eq!(code(call("Split", &inputs, &[("num_split", 2.into())])), Code::InvalidArgument);
     }

@@ -102,7 +102,8 @@ fn element(t: &Tensor, i: usize, quoted: bool) -> Vec<u8> {
         DataType::Bfloat16 => at(t, i).map(|v: bf16| shortest_f32(v.to_f32())),
         DataType::Bool => at(t, i).map(|v: bool| (v as u8).to_string()),
         DataType::String => {
-            let text = t.strings().ok().and_then(|s| s.get(i)).map(|s| escaped(s, !quoted)).unwrap_or_default();
+            let text =
+                t.strings().ok().and_then(|s| s.get(i)).map(|s| escaped(s, !quoted)).unwrap_or_default();
             return if quoted { [b"\"", &text[..], b"\""].concat() } else { text };
         }
         other if other.is_integer() => Some(t.element_text(i)),

@@ -67,3 +67,16 @@ fn shuffle(c: &mut OpCall<'_>, stream: impl FnOnce(&OpCall<'_>, usize) -> Result
     c.set(0, out);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, code, floats};
+
+    #[test]
+    fn a_bad_key_is_an_error_where_there_is_nothing_to_shuffle() {
+        let mut inputs = [vec![floats(&[1, 2], &[1.0, 2.0])], example_key()].concat();
+        inputs[1] = Tensor::scalar(7u64);
+        assert_eq!(code(call("StatelessShuffle", &inputs, &[])), Code::InvalidArgument);
+    }
+}

@@ -155,6 +155,20 @@ mod tests {
     use crate::testing::{call_in, code, floats, ints, step};
 
     #[test]
+    fn booleans_are_added_and_subtracted() {
+        let step = step(1);
+        for (op, want) in [
+            ("ResourceScatterNdAdd", [true, true, true, false]),
+            ("ResourceScatterNdSub", [false, true, true, false]),
+        ] {
+            let v = resource_variable(&step, Tensor::vector(&[true, true, false, false]).unwrap());
+            let updates = Tensor::vector(&[true, false, true, false]).unwrap();
+            call_in(&step, op, &[v.clone(), ints(&[4, 1], &[0, 1, 2, 3]), updates], &[]).unwrap();
+            assert_eq!(value_of(&step, &v).as_slice::<bool>().unwrap(), want, "{op}");
+        }
+    }
+
+    #[test]
     fn coordinates_name_elements_or_slices() {
         let step = step(1);
         let v = resource_variable(&step, floats(&[2, 2], &[1., 2., 3., 4.]));
