@@ -21,6 +21,7 @@ def arguments():
     p.add_argument("--op", action="append", help="only these ops")
     p.add_argument("--index", type=int, help="only this case of each op")
     p.add_argument("--table", action="store_true", help="print the coverage table")
+    p.add_argument("--target", help="a server to use instead of one of our own, such as TensorFlow's: to try generators")
     p.add_argument("--show", type=int, default=3, help="differences to show for each op")
     return p.parse_args()
 
@@ -37,7 +38,7 @@ def main():
 
     ours = [op["name"] for op in json.loads(subprocess.check_output([TARGET / "thalweg", "ops", "--json"]))]
     wanted = args.op or ours
-    server, counted = Server(), coverage.Coverage()
+    server, counted = None if args.target else Server(), coverage.Coverage()
     print(f"seed {args.seed}, {args.cases} cases for each of {len(wanted)} ops", flush=True)
     began, shown, refused = time.monotonic(), {}, {}
     try:
@@ -47,7 +48,7 @@ def main():
             first, count = (args.index, 1) if args.index is not None else (0, args.cases)
             batch = list(plan.cases(ops, args.seed, count, first))
             for k in range(0, len(batch), BATCH):
-                verdicts = apart.run(batch[k : k + BATCH], server.target)
+                verdicts = apart.run(batch[k : k + BATCH], args.target or server.target)
                 counted.add(verdicts)
                 for v in verdicts:
                     if v.status == "different":
@@ -55,7 +56,8 @@ def main():
                     elif v.status == "fatal" or v.status == "refused" and not v.mutated:
                         refused.setdefault(v.op, []).append(v)
     finally:
-        server.stop()
+        if server:
+            server.stop()
     for op, found in shown.items():
         print(f"\n== {op}: {len(found)} differ")
         for v in found[: args.show]:

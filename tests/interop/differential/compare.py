@@ -95,6 +95,9 @@ JUDGES = {
     "close": (CLOSE, 1, False),
     "sum": (SUM, 1, True),
     "loose_sum": (SUM, 4, True),
+    "long_sum": (SUM, 8, True),  # convolutions and pools: dozens of products
+    "norm": (CLOSE, 20, True),  # means and variances are differences of sums
+    "rule": (SUM, 8, True),  # update rules: several roundings, the order of which is not said
     "softmax": (CLOSE, 2, True),  # exponentials of differences: an error in the difference is one relative to the logits
     "coarse": (CLOSE, 2, False),  # TensorFlow rounds to the type after every step
     "minus_one": (CLOSE, 1, "one"),  # TensorFlow takes 1 from exp(x), which leaves few digits near 0; ours keeps them

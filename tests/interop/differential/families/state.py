@@ -94,33 +94,42 @@ def scatter_nd(g):
     return on_variable(g, g.array(dtype, shape, "plain"), update, [indices, updates], "sum")
 
 
-SLOTS = {
-    "GradientDescent": (0, ["alpha", "delta"]),
-    "Momentum": (1, ["lr", "grad", "momentum"]),
-    "KerasMomentum": (1, ["lr", "grad", "momentum"]),
-    "Adagrad": (1, ["lr", "grad"]),
-    "AdagradV2": (1, ["lr", "epsilon", "grad"]),
-    "Adam": (2, ["beta1_power", "beta2_power", "lr", "beta1", "beta2", "epsilon", "grad"]),
-}
+RULES = "GradientDescent Momentum KerasMomentum Adagrad AdagradV2 AdagradDA Adam AdaMax Adadelta Ftrl FtrlV2 ProximalAdagrad ProximalGradientDescent RMSProp CenteredRMSProp AddSign PowerSign".split()
+
+
+def is_variable(a):
+    return a.is_ref or a.type == tf.resource.as_datatype_enum
 
 
 def train(g):
-    count, names = SLOTS[g.op.removeprefix("Resource").removeprefix("Apply")]
-    dtype, shape = g.t(), g.shape(0, 3)
-    slots = [np.abs(g.array(dtype, shape, "plain")) if not dtype.is_complex else g.array(dtype, shape, "plain") for _ in range(count)]
-    slots = [s.astype(dtype.as_numpy_dtype) for s in slots]
-    inputs = [g.array(dtype, shape, "plain") if n in ("grad", "delta") else g.of(g.rng.uniform(0.05, 0.95), dtype) for n in names]
-    attrs = {"use_locking": g.coin()}
-    if any(a.name == "use_nesterov" for a in g.definition.attr):
-        attrs["use_nesterov"] = g.coin()
-    if any(a.name == "update_slots" for a in g.definition.attr):
-        attrs["update_slots"] = g.coin()
-    slot_names = [a.name for a in g.definition.input_arg][1 : 1 + count]
+    """An update rule: the variable and its slots come first, then numbers, the gradient and, of sparse ones, its rows."""
+    args = list(g.definition.input_arg)
+    slot_names = [a.name for a in args if is_variable(a)][1:]
+    dtype, is_sparse = g.t(), any(a.name == "indices" for a in args)
+    shape = g.shape(1, 3, zeros=False) if is_sparse else g.shape(0, 3)
+    rows = g.of(g.rng.permutation(shape[0])[: g.int(0, shape[0])], g.t("Tindices")) if is_sparse else None
+    # Slots hold sums of squares and the like; those of CenteredRMSProp must leave a root to take.
+    slots = [g.array(dtype, shape, "plain") if dtype.is_complex else g.array(dtype, shape, "positive") for _ in slot_names]
+    if "mg" in slot_names:
+        slots[slot_names.index("mg")] = (slots[slot_names.index("mg")] * 0).astype(dtype.as_numpy_dtype)
+
+    def value(a):
+        if a.name in ("grad", "delta"):
+            return g.array(dtype, ((len(rows),) + shape[1:]) if is_sparse else shape, "plain")
+        if a.name == "indices":
+            return rows
+        if a.name == "global_step":
+            return g.of(g.int(1, 9), tf.int64)
+        return g.of(-0.5 if a.name == "lr_power" else g.rng.uniform(0.05, 0.95), dtype)
+
+    others = [a for a in args if not is_variable(a)]
+    flags = [a.name for a in g.definition.attr if a.type == "bool"]
+    attrs = {name: g.coin() for name in flags if name in ("use_locking", "use_nesterov", "update_slots", "multiply_linear_by_lr")}
 
     def update(handle, t, more):
-        return getattr(raw, g.op)(var=handle, **dict(zip(slot_names, more)), **dict(zip(names, t)), **attrs)
+        return getattr(raw, g.op)(var=handle, **dict(zip(slot_names, more)), **dict(zip([a.name for a in others], t)), **attrs)
 
-    return on_variable(g, g.array(dtype, shape, "plain"), update, inputs, "sum", slots)
+    return on_variable(g, g.array(dtype, shape, "plain"), update, [value(a) for a in others], "rule", slots)
 
 
 def reading(g):
@@ -250,7 +259,8 @@ def ref_loop(g):
 GENERATORS = {op: assign for op in ("Assign", "AssignAdd", "AssignSub", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")}
 GENERATORS |= {f"{who}Scatter{kind}": scatter for who in ("", "Resource") for kind in SCATTER}
 GENERATORS |= {f"ResourceScatterNd{kind}": scatter_nd for kind in SCATTER_ND} | {f"ScatterNd{kind}": scatter_nd for kind in ("Add", "Sub", "Update")}
-GENERATORS |= {f"{who}Apply{kind}": train for who in ("", "Resource") for kind in SLOTS if who or kind != "KerasMomentum"}
+TRAINING = [f"{who}{how}Apply{rule}" for who in ("", "Resource") for how in ("", "Sparse") for rule in RULES]
+GENERATORS |= {op: train for op in TRAINING}
 GENERATORS |= {op: reading for op in ("ReadVariableOp", "VariableShape", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp")}
 GENERATORS |= {op: untouched for op in ("VarHandleOp", "IsVariableInitialized", "Variable", "VariableV2")}
 GENERATORS |= {"DestroyResourceOp": destroy, "CountUpTo": count_up, "ResourceCountUpTo": count_up, "TemporaryVariable": temporary, "DestroyTemporaryVariable": temporary}
