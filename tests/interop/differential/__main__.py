@@ -45,6 +45,8 @@ def main():
         per_batch = max(1, BATCH // args.cases)
         for i in range(0, len(wanted), per_batch):
             ops = wanted[i : i + per_batch]
+            if i * 10 // len(wanted) != (i - per_batch) * 10 // len(wanted):
+                print(f"{i} ops, {time.monotonic() - began:.0f} s, next {ops[0]}", file=sys.stderr, flush=True)
             first, count = (args.index, 1) if args.index is not None else (0, args.cases)
             batch = list(plan.cases(ops, args.seed, count, first))
             for k in range(0, len(batch), BATCH):
