@@ -1,6 +1,7 @@
 """The long run, from tests/interop: python -m differential [--cases N] [--seed S] [--op NAME ...] [--table]"""
 
 import argparse
+import collections
 import json
 import os
 import random
@@ -40,7 +41,7 @@ def main():
     wanted = args.op or ours
     server, counted = None if args.target else Server(), coverage.Coverage()
     print(f"seed {args.seed}, {args.cases} cases for each of {len(wanted)} ops", flush=True)
-    began, shown, refused = time.monotonic(), {}, {}
+    began, shown, refused = time.monotonic(), collections.Counter(), {}
     try:
         per_batch = max(1, BATCH // args.cases)
         for i in range(0, len(wanted), per_batch):
@@ -54,18 +55,18 @@ def main():
                 counted.add(verdicts)
                 for v in verdicts:
                     if v.status == "different":
-                        shown.setdefault(v.op, []).append(v)
+                        shown[v.op] += 1
+                        if shown[v.op] <= args.show:
+                            print(f"differs: {v.text}\n      {v.detail}", flush=True)
                     elif v.status == "fatal" or v.status == "refused" and not v.mutated:
                         refused.setdefault(v.op, []).append(v)
     finally:
         if server:
             server.stop()
-    for op, found in shown.items():
-        print(f"\n== {op}: {len(found)} differ")
-        for v in found[: args.show]:
-            print(f"   {v.text}\n      {v.detail}")
     for op, found in refused.items():
         print(f"-- {op}: TensorFlow refuses {len(found)}, such as {found[0].text}: {found[0].detail}")
+    for op, count in shown.items():
+        print(f"== {op}: {count} differ")
     if args.table:
         print(counted.table(ours, plan.NOT_COMPARED))
     totals = {s: sum(r.counts[s] for r in counted.rows.values()) for s in ("same", "flushed", "deviation", "refused", "fatal", "different")}
