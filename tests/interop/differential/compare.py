@@ -37,9 +37,9 @@ def scale_of(case):
     """How large the summands are: the largest finite number among the inputs, times how many there are, squared for products."""
     size = 1.0
     for a in case.arrays():
-        if isinstance(a, np.ndarray) and a.dtype != object and is_float(a) and a.size:
-            wide = np.abs(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))
-            finite = wide[np.isfinite(wide)]
+        if isinstance(a, np.ndarray) and a.dtype != object and a.size:
+            sizes = np.abs(wide(a))
+            finite = sizes[np.isfinite(sizes)]
             if finite.size:
                 size *= max(1.0, float(finite.max()))
     return size

@@ -168,7 +168,7 @@ def rerun_flushed(side, built, theirs, ours, verdicts):
         side.run([dataclasses.replace(item, feeds=flushed)], again)
         either = merged(item.case, ours[item.index], again[item.index], theirs[item.index])
         verdict = judge(item.case, either, theirs[item.index])
-        if verdict.status == "same":
+        if verdict.status in ("same", "deviation"):
             verdicts[item.index] = dataclasses.replace(verdict, status="flushed")
 
 

@@ -50,15 +50,14 @@ pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
     }
 }
 
-fn too_many(got: usize, shape: &Shape) -> thalweg_core::error::Error {
-    invalid!("{got} values for a tensor of shape {shape}, which has {} elements", shape.elements())
+/// The values that a tensor of this shape has room for. TensorFlow's own client sends one more for tensors without elements.
+fn fitting<'a, V>(values: &'a [V], shape: &Shape) -> &'a [V] {
+    &values[..values.len().min(shape.elements())]
 }
 
 /// As many values as there are, then the last one repeated; zeros if there are none.
 fn fill<V, T: Element>(shape: Shape, values: &[V], convert: impl Fn(&V) -> T) -> Result<Tensor> {
-    if values.len() > shape.elements() {
-        return Err(too_many(values.len(), &shape));
-    }
+    let values = fitting(values, &shape);
     let last = values.last().map(&convert).unwrap_or_default();
     Tensor::build(shape, |out: &mut [T]| {
         let (given, rest) = out.split_at_mut(values.len());
@@ -77,9 +76,7 @@ fn pairs<T: Copy>(flat: &[T]) -> Result<Vec<(T, T)>> {
 }
 
 fn fill_strings(shape: Shape, values: &[Bytes]) -> Result<Tensor> {
-    if values.len() > shape.elements() {
-        return Err(too_many(values.len(), &shape));
-    }
+    let values = fitting(values, &shape);
     if values.len() == shape.elements() {
         return Tensor::from_objects(shape, values.to_vec());
     }

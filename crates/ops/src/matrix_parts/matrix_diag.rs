@@ -119,13 +119,10 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let (band, rows, cols) = (Band::input(c, 1)?, c.scalar_int(2)?, c.scalar_int(3)?);
         let padding = c.input(4)?.clone();
-        if padding.elements() != 1 {
-            return Err(invalid!(
-                "padding_value must have only one element, received shape: {}",
-                padding.shape()
-            ));
+        if !padding.shape().is_scalar() {
+            return Err(invalid!("padding_value must be a scalar, received shape: {}", padding.shape()));
         }
-        matrices(c, band, rows, cols, Some(padding.reshape(Shape::scalar())?), align)
+        matrices(c, band, rows, cols, Some(padding), align)
     }))
 }
 

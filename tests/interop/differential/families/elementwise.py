@@ -80,8 +80,8 @@ def gradient(g):
     shape = g.shape()
     profile = "plain" if g.t().is_complex else g.profile("plain", "special", "wide")
     attrs = {"alpha": g.pick([0.2, 0.0, 0.7])} if g.op == "LeakyReluGrad" else {}
-    exact = g.op in ("ReluGrad", "Relu6Grad", "LeakyReluGrad")
-    return g.case(g.array(g.t(), shape, profile), g.array(g.t(), shape, profile), judge="exact" if exact else "close", **attrs)
+    judges = {"ReluGrad": "exact", "Relu6Grad": "exact", "LeakyReluGrad": "exact", "EluGrad": "minus_one", "SeluGrad": "minus_one"}
+    return g.case(g.array(g.t(), shape, profile), g.array(g.t(), shape, profile), judge=judges.get(g.op, "close"), **attrs)
 
 
 def approximate_equal(g):
