@@ -99,6 +99,7 @@ JUDGES = {
     "norm": (CLOSE, 20, True),  # means and variances are differences of sums
     "rule": (SUM, 8, True),  # update rules: several roundings, the order of which is not said
     "softmax": (CLOSE, 2, True),  # exponentials of differences: an error in the difference is one relative to the logits
+    "product": (CLOSE, 8, False),  # dozens of factors in another order
     "coarse": (CLOSE, 2, False),  # TensorFlow rounds to the type after every step
     "minus_one": (CLOSE, 1, "one"),  # TensorFlow takes 1 from exp(x), which leaves few digits near 0; ours keeps them
     "series": (CLOSE, 20, "one"),  # both sides sum long series and recurrences; roots in between

@@ -30,7 +30,7 @@ def reduce(g):
     elif g.op in ("Max", "Min", "All", "Any"):
         x, judge = g.array(dtype, shape), "exact"
     else:
-        x, judge = summable(g, dtype, shape, ("plain", "nonfinite")), "sum" if g.op != "Prod" else "close"
+        x, judge = summable(g, dtype, shape, ("plain", "nonfinite")), "sum" if g.op != "Prod" else "product"
     return g.case(x, axes(g, len(shape), g.t("Tidx")), keep_dims=g.coin(), judge=judge)
 
 
@@ -47,7 +47,7 @@ def arg_extreme(g):
 def running(g):
     shape = g.shape(1, 3)
     axis = g.int(-len(shape), len(shape) - 1)
-    return g.case(summable(g, g.t(), shape, ("plain", "nonfinite")), g.of(axis, g.t("Tidx")), exclusive=g.coin(), reverse=g.coin(), judge="sum" if g.op == "Cumsum" else "close")
+    return g.case(summable(g, g.t(), shape, ("plain", "nonfinite")), g.of(axis, g.t("Tidx")), exclusive=g.coin(), reverse=g.coin(), judge="sum" if g.op == "Cumsum" else "product")
 
 
 def l2_loss(g):
@@ -92,7 +92,7 @@ def segment(g):
     x = summable(g, g.t(), shape, profiles)
     if g.op == "SegmentMean" and g.t().is_integer:
         x = g.array(g.t(), shape, "plain")
-    return g.case(x, ids.astype(g.t("Tindices").as_numpy_dtype), judge="exact" if exact else "sum" if g.op != "SegmentProd" else "close")
+    return g.case(x, ids.astype(g.t("Tindices").as_numpy_dtype), judge="exact" if exact else "sum" if g.op != "SegmentProd" else "product")
 
 
 def unsorted_segment(g):
@@ -103,7 +103,7 @@ def unsorted_segment(g):
     ids = g.ints(-1, max(n - 1, -1) + (2 if g.coin(0.05) else 0), ids_shape, g.t("Tindices"))
     exact = g.op.endswith(("Max", "Min"))
     x = summable(g, g.t(), shape, ("plain", "wide") if exact else ("plain", "nonfinite"))
-    return g.case(x, ids, g.of(n, g.t("Tnumsegments")), judge="exact" if exact else "sum" if g.op.endswith("Sum") else "close")
+    return g.case(x, ids, g.of(n, g.t("Tnumsegments")), judge="exact" if exact else "sum" if g.op.endswith("Sum") else "product")
 
 
 def sparse_segment(g):
