@@ -14,7 +14,7 @@ pub async fn create_session(master: &Master, request: CreateSessionRequest) -> R
         let config = request.config.unwrap_or_default();
         let options = session_options(&task.options, &config)?;
         let devices = task.session_devices(&options, config.isolate_session_state)?;
-        // The task's own limits what a handle can be guessed from: it is random.
+        // Differs from session to session and process to process, so that a handle from before a restart finds nothing.
         let seed = devices.first().map_or(0, |d| (d.context.entropy)());
         let timeout = options.operation_timeout;
         let session = Session::with_devices(task.registry.clone(), options, devices)?;
