@@ -2,11 +2,14 @@
 # make check    the quick part: formatting and lints
 # make fuzz     the long property runs (CASES=10000000)
 # make bench    Thalweg beside TensorFlow
+# make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
+# make coverage-ops  the same, with the table: for each op the types, the cases, the largest difference
 CASES ?= 10000000
 VENV ?= .venv
 PYTHON ?= python3
+N ?= 100
 
-.PHONY: test check rust interop shuttle fuzz threads bench clean-venv
+.PHONY: test check rust interop differential coverage-ops shuttle fuzz threads bench clean-venv
 
 test: check rust shuttle interop
 
@@ -33,6 +36,10 @@ interop: $(VENV)/ready
 	cargo build -p thalweg-io --example copy
 	cargo build -p thalweg-train --example line
 	$(VENV)/bin/python -m pytest -q tests/interop
+
+differential coverage-ops: $(VENV)/ready
+	cargo build -p thalweg-cli
+	cd tests/interop && $(abspath $(VENV))/bin/python -m differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(filter coverage-ops,$@),--table)
 
 fuzz:
 	THALWEG_FUZZ_CASES=$(CASES) cargo test --profile bench -p thalweg-runtime --test fuzz -- --nocapture

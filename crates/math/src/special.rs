@@ -7,7 +7,8 @@ pub fn digamma(x: f64) -> f64 {
             return f64::NAN;
         }
         // Reflection: psi(1 - x) - psi(x) = pi cot(pi x).
-        let fraction = x - x.floor();
+        // From the nearest whole number, so that what is just below 0 keeps its digits.
+        let fraction = x - x.round();
         return digamma(1.0 - x) - std::f64::consts::PI / (std::f64::consts::PI * fraction).tan();
     }
     // psi(x) = psi(x + 1) - 1 / x, up to where the series converges fast.
@@ -111,6 +112,7 @@ mod tests {
         close(digamma(0.5), -1.963_510_026_021_422_7);
         close(digamma(-1.5), 0.703_156_640_645_243_4);
         close(digamma(20.5), 2.995_836_394_707_646_7);
+        close(digamma(-1e-30), 1e30);
         assert!(digamma(-3.0).is_nan() && digamma(0.0).is_nan());
         close(zeta(2.0, 1.0), std::f64::consts::PI.powi(2) / 6.0);
         close(zeta(4.0, 1.0), std::f64::consts::PI.powi(4) / 90.0);

@@ -89,6 +89,12 @@ pub fn binary_alike<T: Element, O: Element>(
     binary(c, f)
 }
 
+/// A slope times the gradient `dy`, which is 0 where no gradient comes, however steep the slope (as in TensorFlow).
+#[inline]
+pub fn if_any<T: Number + PartialEq>(dy: T, product: T) -> T {
+    if dy == T::ZERO { T::ZERO } else { product }
+}
+
 /// `f` of the strings of inputs 0 and 1, broadcast together.
 pub fn binary_strings<O>(c: &OpCall<'_>, f: impl Fn(&Bytes, &Bytes) -> O) -> Result<(Shape, Vec<O>)> {
     let plan = BroadcastPlan::new(c.shape(0)?, c.shape(1)?)?;

@@ -134,7 +134,8 @@ macro_rules! floats {
             #[inline] fn larger(self, o: Self) -> Self { if self > o || self.is_nan() { self } else { o } }
             #[inline] fn smaller(self, o: Self) -> Self { if self < o || self.is_nan() { self } else { o } }
             #[inline] fn absolute(self) -> Self { $down($up(self).abs()) }
-            #[inline] fn floor_div(self, o: Self) -> Self { $down(($up(self) / $up(o)).floor()) }
+            // The quotient is rounded to the type before it is rounded down, as in TensorFlow.
+            #[inline] fn floor_div(self, o: Self) -> Self { $down($up($down($up(self) / $up(o))).floor()) }
             #[inline] fn floor_mod(self, o: Self) -> Self {
                 let (a, b) = ($up(self), $up(o));
                 let r = a % b;
@@ -238,6 +239,13 @@ mod tests {
         assert_eq!(5u8.floor_div(2), 2);
         assert_eq!((-7.5f32).floor_mod(2.0), 0.5);
         assert_eq!((-1f64).floor_div(0.0), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn a_quotient_of_small_floats_is_rounded_before_it_is_rounded_down() {
+        // 1589.98 is 1590 in half precision.
+        let (a, b) = (f16::from_f32(-4.223), f16::from_f32(-0.002_656));
+        assert_eq!(a.floor_div(b).to_f32(), (a.to_f32() / b.to_f32()).round());
     }
 
     #[test]

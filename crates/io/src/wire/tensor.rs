@@ -50,15 +50,20 @@ pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
     }
 }
 
-fn too_many(got: usize, shape: &Shape) -> thalweg_core::error::Error {
-    invalid!("{got} values for a tensor of shape {shape}, which has {} elements", shape.elements())
+/// The values, of which there must not be too many. TensorFlow's own client sends one for tensors without elements.
+fn fitting<'a, V>(values: &'a [V], shape: &Shape) -> Result<&'a [V]> {
+    match shape.elements() {
+        0 => Ok(&[]),
+        n if values.len() > n => {
+            Err(invalid!("{} values for a tensor of shape {shape}, which has {n} elements", values.len()))
+        }
+        _ => Ok(values),
+    }
 }
 
 /// As many values as there are, then the last one repeated; zeros if there are none.
 fn fill<V, T: Element>(shape: Shape, values: &[V], convert: impl Fn(&V) -> T) -> Result<Tensor> {
-    if values.len() > shape.elements() {
-        return Err(too_many(values.len(), &shape));
-    }
+    let values = fitting(values, &shape)?;
     let last = values.last().map(&convert).unwrap_or_default();
     Tensor::build(shape, |out: &mut [T]| {
         let (given, rest) = out.split_at_mut(values.len());
@@ -77,9 +82,7 @@ fn pairs<T: Copy>(flat: &[T]) -> Result<Vec<(T, T)>> {
 }
 
 fn fill_strings(shape: Shape, values: &[Bytes]) -> Result<Tensor> {
-    if values.len() > shape.elements() {
-        return Err(too_many(values.len(), &shape));
-    }
+    let values = fitting(values, &shape)?;
     if values.len() == shape.elements() {
         return Tensor::from_objects(shape, values.to_vec());
     }
@@ -250,6 +253,10 @@ mod tests {
         assert_eq!(tensor_from_proto(&p).unwrap().as_slice::<f32>().unwrap(), &[1.0, 2.0, 2.0, 2.0]);
         p.float_val = vec![0.0; 5];
         assert!(tensor_from_proto(&p).is_err());
+        // TensorFlow's client writes `tf.zeros([0], tf.string)` with one value.
+        let mut empty = proto(7, &[0]);
+        empty.string_val = vec![Bytes::new()];
+        assert_eq!(tensor_from_proto(&empty).unwrap().shape().dims(), &[0]);
         let mut h = proto(19, &[]);
         h.half_val = vec![0x3c00];
         assert_eq!(tensor_from_proto(&h).unwrap().to_scalar::<f16>().unwrap().to_f32(), 1.0);

@@ -24,7 +24,12 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
-    unary(c, |x: T| x.via(f32::asinh, f64::asinh))
+    unary(c, |x: T| x.via(|x| asinh(x as f64) as f32, asinh))
+}
+
+/// Without the overflow of `f64::asinh`, which doubles x before it takes the logarithm.
+fn asinh(x: f64) -> f64 {
+    if x.abs() > 1e9 { (x.abs().ln() + std::f64::consts::LN_2).copysign(x) } else { x.asinh() }
 }
 
 fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {

@@ -105,6 +105,14 @@ mod tests {
     }
 
     #[test]
+    fn complex_numbers_are_cut_off_too() {
+        let x = [Tensor::scalar(ComplexDouble::new(160.463935, 1.0))];
+        let to = ("DstT", Attr::Type(DataType::Half));
+        let y = call("Cast", &x, &[to, ("Truncate", Attr::Bool(true))]).unwrap();
+        assert_eq!(y[0].to_scalar::<f16>().unwrap().to_f32(), 160.375);
+    }
+
+    #[test]
     fn every_pair_of_number_types_converts() {
         let numbers = DataType::all()
             .filter(|t| t.is_integer() || t.is_float() || t.is_complex() || *t == DataType::Bool);

@@ -11,7 +11,7 @@ pub static CLIP_BY_VALUE: Op = Op {
     attrs: &["T: numbertype"],
     shape: same_as_input,
     grad: Rule(grad),
-    kernels: cpu!(run: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+    kernels: cpu!(run: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64; run_complex: T in Complex32, ComplexDouble),
     cases: |r| {
         vec![
             Case::new(vec![r.tensor(&[2, 3]), r.range(&[], -1.0, -0.5), r.range(&[], 0.5, 1.0)]),
@@ -36,10 +36,21 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    clip_all(c, clip::<T>)
+}
+
+/// Real and imaginary parts are clipped each for itself.
+fn run_complex<T: ComplexNumber<Part: Real>>(c: &mut OpCall<'_>) -> Result<()> {
+    clip_all(c, |x: T, low: T, high: T| {
+        T::new(clip(x.re(), low.re(), high.re()), clip(x.im(), low.im(), high.im()))
+    })
+}
+
+fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: fn(T, T, T) -> T) -> Result<()> {
     let shape = c.shape(0)?.clone();
     for i in [1, 2] {
         let s = c.shape(i)?;
-        if *s != shape && s.elements() != 1 {
+        if *s != shape && !s.is_scalar() {
             return Err(invalid!(
                 "clip_value_min and clip_value_max must be either of the same shape as input, or a scalar. \
                  input shape: {shape}, input {i} has {s}"
@@ -67,4 +78,23 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
 
 fn clip<T: Real>(x: T, low: T, high: T) -> T {
     x.smaller(high).larger(low)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::{call, code, floats};
+
+    #[test]
+    fn complex_numbers_are_clipped_part_by_part() {
+        let z = |re, im| Tensor::scalar(Complex32::new(re, im));
+        let y = call("ClipByValue", &[z(3.0, -4.0), z(-1.0, -1.0), z(1.0, 1.0)], &[]).unwrap();
+        assert_eq!(y[0].to_scalar::<Complex32>().unwrap(), Complex32::new(1.0, -1.0));
+    }
+
+    #[test]
+    fn a_vector_of_one_is_no_bound_of_a_matrix() {
+        let (x, low, high) = (floats(&[1, 2], &[1.0, 2.0]), floats(&[1], &[0.0]), floats(&[], &[1.0]));
+        assert_eq!(code(call("ClipByValue", &[x, low, high], &[])), Code::InvalidArgument);
+    }
 }

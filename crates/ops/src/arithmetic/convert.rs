@@ -78,20 +78,41 @@ pub fn truncate(from: DataType, to: DataType) -> Option<fn(&mut Tensor) -> Resul
         (DataType::Float, DataType::Bfloat16) => Some(clear_f32::<16>),
         (DataType::Double, DataType::Half) => Some(clear_f64::<42>),
         (DataType::Double, DataType::Float) => Some(clear_f64::<29>),
+        (DataType::Complex64, DataType::Half) => Some(clear_complex64::<13>),
+        (DataType::Complex128, DataType::Half) => Some(clear_complex128::<42>),
+        (DataType::Complex128, DataType::Float | DataType::Complex64) => Some(clear_complex128::<29>),
         _ => None,
     }
 }
 
+fn cut_f32<const BITS: u32>(x: f32) -> f32 {
+    if x.is_nan() { x } else { f32::from_bits(x.to_bits() >> BITS << BITS) }
+}
+
+fn cut_f64<const BITS: u32>(x: f64) -> f64 {
+    if x.is_nan() { x } else { f64::from_bits(x.to_bits() >> BITS << BITS) }
+}
+
 fn clear_f32<const BITS: u32>(x: &mut Tensor) -> Result<()> {
-    for x in x.as_mut_slice::<f32>()?.iter_mut().filter(|x| !x.is_nan()) {
-        *x = f32::from_bits(x.to_bits() >> BITS << BITS);
-    }
+    x.as_mut_slice::<f32>()?.iter_mut().for_each(|x| *x = cut_f32::<BITS>(*x));
     Ok(())
 }
 
 fn clear_f64<const BITS: u32>(x: &mut Tensor) -> Result<()> {
-    for x in x.as_mut_slice::<f64>()?.iter_mut().filter(|x| !x.is_nan()) {
-        *x = f64::from_bits(x.to_bits() >> BITS << BITS);
+    x.as_mut_slice::<f64>()?.iter_mut().for_each(|x| *x = cut_f64::<BITS>(*x));
+    Ok(())
+}
+
+fn clear_complex64<const BITS: u32>(x: &mut Tensor) -> Result<()> {
+    for x in x.as_mut_slice::<Complex32>()? {
+        *x = Complex32::new(cut_f32::<BITS>(x.re), cut_f32::<BITS>(x.im));
+    }
+    Ok(())
+}
+
+fn clear_complex128<const BITS: u32>(x: &mut Tensor) -> Result<()> {
+    for x in x.as_mut_slice::<ComplexDouble>()? {
+        *x = ComplexDouble::new(cut_f64::<BITS>(x.re), cut_f64::<BITS>(x.im));
     }
     Ok(())
 }

@@ -119,11 +119,10 @@ fn fill<T: Number>(c: &mut OpCall<'_>, start: T, delta: T, length: usize) -> Res
     if length.checked_mul(T::DTYPE.size()).is_none() {
         return Err(resource_exhausted(format!("a range of {length} elements is more than memory can hold")));
     }
-    let mut at = start;
+    // A product for each, not a running sum: rounding errors do not add up, and the bits are TensorFlow's.
     let out = Tensor::build(Shape::vector(length), |out: &mut [T]| {
-        for out in out {
-            *out = at;
-            at = at.add(delta);
+        for (i, out) in out.iter_mut().enumerate() {
+            *out = start.add(T::from_i64(i as i64).mul(delta));
         }
     })?;
     c.set(0, out);
@@ -150,9 +149,16 @@ mod tests {
     }
 
     #[test]
+    fn rounding_errors_of_a_range_do_not_add_up() {
+        let out = range(-2.700268f32, 2.568935, 1.1681565).unwrap();
+        assert_eq!(out[0].as_slice::<f32>().unwrap()[3], -2.700268f32 + 3.0 * 1.1681565f32);
+    }
+
+    #[test]
     fn the_limit_is_not_part_of_the_range() {
         assert_eq!(range(5, 0, -2).unwrap()[0].as_slice::<i32>().unwrap(), &[5, 3, 1]);
         assert_eq!(range(0f32, 0.3, 0.1).unwrap()[0].elements(), 3);
+        assert_eq!(range(250u16, 256, 2).unwrap()[0].as_slice::<u16>().unwrap(), &[250, 252, 254]);
         assert_eq!(range(i64::MAX - 1, i64::MAX, 5).unwrap()[0].as_slice::<i64>().unwrap(), &[i64::MAX - 1]);
     }
 }

@@ -1,6 +1,6 @@
 //! `ReciprocalGrad`, under its old name `InvGrad` too: the gradient of `Reciprocal`.
 
-use crate::elementwise::binary_alike;
+use crate::elementwise::{binary_alike, if_any};
 use crate::gradients::{conj, conj_x};
 use crate::prelude::*;
 
@@ -29,17 +29,25 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |y: T, dy: T| dy.neg().mul(y.mul(y)))
+    binary_alike(c, |y: T, dy: T| if_any(dy, dy.neg().mul(y.mul(y))))
 }
 
 fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |y: T, dy: T| dy.neg().mul(y.mul(y).conjugate()))
+    binary_alike(c, |y: T, dy: T| if_any(dy, dy.neg().mul(y.mul(y).conjugate())))
 }
 
 #[cfg(test)]
 mod tests {
     use crate::testing::*;
     use thalweg_core::error::Code;
+
+    #[test]
+    fn where_no_gradient_comes_the_slope_does_not_matter() {
+        for op in ["SqrtGrad", "RsqrtGrad", "ReciprocalGrad", "InvGrad"] {
+            let (y, dy) = (floats(&[3], &[f32::INFINITY, f32::NAN, 0.0]), floats(&[3], &[0.0, -0.0, 0.0]));
+            assert_eq!(call(op, &[y, dy], &[]).unwrap()[0].as_slice::<f32>().unwrap(), &[0.0; 3], "{op}");
+        }
+    }
 
     #[test]
     fn gradient_ops_refuse_inputs_of_different_shapes() {

@@ -27,5 +27,5 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |y: T, dy: T| dy.mul(y).mul(T::ONE.sub(y)))
+    binary_alike(c, |y: T, dy: T| dy.mul(y.mul(T::ONE.sub(y))))
 }

@@ -1,6 +1,6 @@
 //! `SqrtGrad`: the gradient of `Sqrt`.
 
-use crate::elementwise::binary_alike;
+use crate::elementwise::{binary_alike, if_any};
 use crate::gradients::conj;
 use crate::prelude::*;
 
@@ -26,9 +26,9 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |y: T, dy: T| T::from_f64(0.5).mul(dy).div(y))
+    binary_alike(c, |y: T, dy: T| if_any(dy, T::from_f64(0.5).mul(dy).div(y)))
 }
 
 fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |y: T, dy: T| T::from_f64(0.5).mul(dy).div(y.conjugate()))
+    binary_alike(c, |y: T, dy: T| if_any(dy, T::from_f64(0.5).mul(dy).div(y.conjugate())))
 }

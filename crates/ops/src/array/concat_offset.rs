@@ -1,6 +1,5 @@
 //! `ConcatOffset`: where each value of a concatenation begins.
 
-use super::axis::axis_input;
 use super::shape::int_tensor;
 use crate::prelude::*;
 
@@ -31,7 +30,7 @@ pub static CONCAT_OFFSET: Op = Op {
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let first = c.int_vector(1)?;
-    let axis = axis_input(c, 0, first.len())?;
+    let axis = axis_in_range(c.scalar_int(0)?, first.len())?;
     let mut start = vec![0i64; first.len()];
     for i in 1..c.inputs.len() {
         let sizes = c.int_vector(i)?;

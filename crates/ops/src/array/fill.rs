@@ -24,7 +24,13 @@ pub static FILL: Op = Op {
 };
 
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
-    c.scalar(1)?;
+    // TensorFlow's oldest ops take a vector of one element for a scalar, and the other way round.
+    if c.input(1).rank() != Some(1) || c.input(1).elements().is_some_and(|n| n != 1) {
+        c.scalar(1)?;
+    }
+    if c.input(0).rank() == Some(0) {
+        return Ok(vec![PartialShape::vector(c.ints(0).and_then(|d| d.first().copied()).unwrap_or(-1))]);
+    }
     if let Some(d) = c.ints(0).and_then(|dims| dims.into_iter().find(|d| *d < 0)) {
         return Err(invalid!("Fill dimensions must be >= 0, got {d}"));
     }
@@ -40,11 +46,13 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let (dims, value) = (c.int_vector(0)?, c.input(1)?);
-    if value.rank() != 0 {
-        return Err(invalid!("value must be a scalar, got shape {}", value.shape()));
-    }
-    let out = filled(c.par(), value.dtype(), Shape::from_i64(&dims)?, Some(value))?;
+    let dims = if c.shape(0)?.is_scalar() { vec![c.scalar_int(0)?] } else { c.int_vector(0)? };
+    let value = match c.shape(1)?.dims() {
+        [] => c.input(1)?.clone(),
+        [1] => c.input(1)?.clone().reshape(Shape::scalar())?,
+        _ => return Err(invalid!("value must be a scalar, got shape {}", c.shape(1)?)),
+    };
+    let out = filled(c.par(), value.dtype(), Shape::from_i64(&dims)?, Some(&value))?;
     c.set(0, out);
     Ok(())
 }
@@ -53,6 +61,16 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
 mod tests {
     use crate::prelude::*;
     use crate::testing::{call, code, floats, ints};
+
+    #[test]
+    fn a_vector_of_one_and_a_scalar_stand_for_each_other() {
+        let out = call("Fill", &[ints(&[], &[2]), floats(&[1], &[3.0])], &[]).unwrap();
+        assert_eq!((out[0].shape().dims(), out[0].as_slice::<f32>().unwrap()), (&[2][..], &[3.0, 3.0][..]));
+        assert_eq!(
+            code(call("Fill", &[ints(&[1], &[2]), floats(&[2], &[3.0, 4.0])], &[])),
+            Code::InvalidArgument
+        );
+    }
 
     #[test]
     fn absurd_shapes_are_refused_before_memory_is_asked_for() {

@@ -23,6 +23,9 @@ pub static RESHAPE: Op = Op {
 };
 
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
+    if c.input(1).rank() == Some(0) {
+        return Ok(vec![PartialShape::vector(-1)]);
+    }
     c.rank(1, 1)?;
     let wanted = c.as_shape(1)?;
     let (Some(dims), Some(total)) = (wanted.dims(), c.input(0).elements()) else { return Ok(vec![wanted]) };
@@ -85,7 +88,8 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let wanted = c.int_vector(1)?;
+    // A single number stands for a vector of one, as in TensorFlow.
+    let wanted = if c.shape(1)?.is_scalar() { vec![c.scalar_int(1)?] } else { c.int_vector(1)? };
     let dims = target_shape(&wanted, c.input(0)?.elements())?;
     let x = c.take(0)?;
     c.set(0, x.reshape(Shape::from_i64(&dims)?)?);

@@ -68,7 +68,9 @@ fn flags(axes: &[i64], rank: usize) -> Result<Vec<bool>> {
 }
 
 fn run_v2(c: &mut OpCall<'_>) -> Result<()> {
-    let reversed = flags(&c.int_vector(1)?, c.shape(0)?.rank())?;
+    let axes = c.int_vector(1)?;
+    // TensorFlow gives back a scalar whatever the axes are.
+    let reversed = if c.shape(0)?.is_scalar() { Vec::new() } else { flags(&axes, c.shape(0)?.rank())? };
     reverse(c, &reversed)
 }
 

@@ -120,7 +120,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let n = node.attrs.int("num_split")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let shape = c.shape(1)?;
-        let axis = axis_input(c, 0, shape.rank())?;
+        let axis = axis_in_range(c.scalar_int(0)?, shape.rank())?;
         let size = even_part(shape[axis] as i64, n, axis)?;
         cut(c, 1, axis, &vec![size; n as usize])
     }))
@@ -137,6 +137,14 @@ fn prepare_v(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             ));
         }
         let axis = axis_input(c, 2, shape.rank())?;
+        if let [only] = sizes[..]
+            && only != shape[axis] as i64
+        {
+            return Err(invalid!(
+                "If there is only one output, it must have the same size as the input. Input size: {} output size: {only}",
+                shape[axis]
+            ));
+        }
         let sizes = part_sizes(&sizes, shape[axis] as i64)?;
         cut(c, 0, axis, &sizes)
     }))
@@ -181,6 +189,10 @@ mod tests {
             let inputs = [x.clone(), ints(&[2], &sizes), ints(&[], &[0])];
             assert_eq!(code(call("SplitV", &inputs, &[("num_split", 2.into())])), Code::InvalidArgument);
         }
+        let whole = [x.clone(), ints(&[1], &[-1]), ints(&[], &[0])];
+        assert_eq!(code(call("SplitV", &whole, &[("num_split", 1.into())])), Code::InvalidArgument);
+        let vector = [ints(&[1], &[0]), x.clone()];
+        assert_eq!(code(call("Split", &vector, &[("num_split", 3.into())])), Code::InvalidArgument);
         let inputs = [ints(&[], &[0]), x];
         assert_eq!(code(call("Split", &inputs, &[("num_split", 2.into())])), Code::InvalidArgument);
     }

@@ -48,11 +48,11 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let pieces = pieces(attrs.str("template")?, attrs.str("placeholder")?, node.inputs.len())?;
     let summarize = attrs.int("summarize")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let mut text = String::new();
+        let mut text = Vec::new();
         for (i, piece) in pieces.iter().enumerate() {
-            text.push_str(piece);
+            text.extend(piece.as_bytes());
             if i + 1 < pieces.len() {
-                text.push_str(&both_ends(c.input(i)?, summarize));
+                text.extend(both_ends(c.input(i)?, summarize));
             }
         }
         c.set(0, Tensor::string(text));
@@ -68,6 +68,14 @@ mod tests {
     fn format(t: Tensor, summarize: i64) -> String {
         let got = call("StringFormat", &[t], &[("summarize", Attr::Int(summarize))]).unwrap();
         String::from_utf8(got[0].strings().unwrap()[0].to_vec()).unwrap()
+    }
+
+    #[test]
+    fn bytes_past_ascii_stay_and_nothing_is_shown_of_nothing() {
+        let strange = Tensor::string(&b"\xff\x00\xfe"[..]);
+        let got = call("StringFormat", &[strange], &[]).unwrap();
+        assert_eq!(&got[0].strings().unwrap()[0][..], b"\"\xff\\000\xfe\"");
+        assert_eq!(format(floats(&[1, 0, 5], &[]), 3), "[\n\n ...]");
     }
 
     #[test]

@@ -8,7 +8,7 @@ pub fn first_elements(t: &Tensor, most: i64) -> String {
     let limit = usize::try_from(most).unwrap_or(usize::MAX).min(t.elements());
     let mut out = String::new();
     if t.rank() == 0 {
-        (0..limit).for_each(|i| out.push_str(&element(t, i, false)));
+        (0..limit).for_each(|i| out.push_str(&String::from_utf8_lossy(&element(t, i, false))));
     } else {
         rows(t, 0, limit, &mut 0, &mut out);
     }
@@ -34,7 +34,7 @@ fn rows(t: &Tensor, dim: usize, limit: usize, at: &mut usize, out: &mut String) 
             if i > 0 {
                 out.push(' ');
             }
-            out.push_str(&element(t, *at, false));
+            out.push_str(&String::from_utf8_lossy(&element(t, *at, false)));
             *at += 1;
         } else if *at < limit {
             out.push('[');
@@ -47,19 +47,25 @@ fn rows(t: &Tensor, dim: usize, limit: usize, at: &mut usize, out: &mut String) 
 }
 
 /// Up to `ends` elements (all if negative) at both ends of each dimension, laid out in lines; strings in quotes.
-pub fn both_ends(t: &Tensor, ends: i64) -> String {
-    let ends = usize::try_from(ends).unwrap_or(t.elements());
-    let mut out = String::new();
+/// Bytes and not text: those past ASCII stay as they are.
+pub fn both_ends(t: &Tensor, ends: i64) -> Vec<u8> {
+    // Nothing is shown of a tensor without elements, but that there is more.
+    let ends = usize::try_from(ends).unwrap_or(usize::MAX).min(t.elements());
+    let mut out = Vec::new();
+    // Of no booleans TensorFlow shows not even the brackets.
+    if t.dtype() == DataType::Bool && t.elements() == 0 {
+        return out;
+    }
     block(t, 0, ends, 0, &mut out);
     out
 }
 
-fn block(t: &Tensor, dim: usize, ends: usize, at: usize, out: &mut String) {
+fn block(t: &Tensor, dim: usize, ends: usize, at: usize, out: &mut Vec<u8>) {
     if dim == t.rank() {
-        return out.push_str(&element(t, at, true));
+        return out.extend(element(t, at, true));
     }
     let (size, step) = (t.shape()[dim], t.shape()[dim + 1..].iter().product::<usize>());
-    out.push('[');
+    out.push(b'[');
     for i in 0..size.min(ends) {
         if i > 0 {
             space(t, dim, out);
@@ -68,24 +74,24 @@ fn block(t: &Tensor, dim: usize, ends: usize, at: usize, out: &mut String) {
     }
     if size > ends.saturating_mul(2) {
         space(t, dim, out);
-        out.push_str("...");
+        out.extend(b"...");
     }
     for i in ends.max(size.saturating_sub(ends))..size {
         space(t, dim, out);
         block(t, dim + 1, ends, at + i * step, out);
     }
-    out.push(']');
+    out.push(b']');
 }
 
-fn space(t: &Tensor, dim: usize, out: &mut String) {
+fn space(t: &Tensor, dim: usize, out: &mut Vec<u8>) {
     if dim + 1 == t.rank() {
-        return out.push(' ');
+        return out.push(b' ');
     }
-    out.extend(std::iter::repeat_n('\n', t.rank() - dim - 1));
-    out.extend(std::iter::repeat_n(' ', dim + 1));
+    out.extend(std::iter::repeat_n(b'\n', t.rank() - dim - 1));
+    out.extend(std::iter::repeat_n(b' ', dim + 1));
 }
 
-fn element(t: &Tensor, i: usize, quoted: bool) -> String {
+fn element(t: &Tensor, i: usize, quoted: bool) -> Vec<u8> {
     fn at<T: Element>(t: &Tensor, i: usize) -> Option<T> {
         t.as_slice::<T>().ok().and_then(|s| s.get(i)).copied()
     }
@@ -95,36 +101,30 @@ fn element(t: &Tensor, i: usize, quoted: bool) -> String {
         DataType::Half => at(t, i).map(|v: f16| shortest_f32(v.to_f32())),
         DataType::Bfloat16 => at(t, i).map(|v: bf16| shortest_f32(v.to_f32())),
         DataType::Bool => at(t, i).map(|v: bool| (v as u8).to_string()),
-        DataType::String => t.strings().ok().and_then(|s| s.get(i)).map(|s| {
-            let text = escaped(s, !quoted);
-            if quoted { format!("\"{text}\"") } else { text }
-        }),
+        DataType::String => {
+            let text =
+                t.strings().ok().and_then(|s| s.get(i)).map(|s| escaped(s, !quoted)).unwrap_or_default();
+            return if quoted { [b"\"", &text[..], b"\""].concat() } else { text };
+        }
         other if other.is_integer() => Some(t.element_text(i)),
         _ => None,
     };
-    text.unwrap_or_else(|| "?".into())
+    text.unwrap_or_else(|| "?".into()).into_bytes()
 }
 
-/// Text with C's escapes; bytes past ASCII too where `all` says so, else they stay if they are text.
-fn escaped(bytes: &[u8], all: bool) -> String {
-    let escape = |out: &mut String, b: u8| match b {
-        b'\n' => out.push_str("\\n"),
-        b'\r' => out.push_str("\\r"),
-        b'\t' => out.push_str("\\t"),
-        b'"' | b'\'' | b'\\' => out.extend(['\\', b as char]),
-        0x20..=0x7e => out.push(b as char),
-        b => out.push_str(&format!("\\{b:03o}")),
-    };
-    let mut out = String::new();
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            if c.is_ascii() || all {
-                c.encode_utf8(&mut [0; 4]).bytes().for_each(|b| escape(&mut out, b));
-            } else {
-                out.push(c);
-            }
+/// Text with C's escapes; bytes past ASCII too where `all` says so.
+fn escaped(bytes: &[u8], all: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    for b in bytes {
+        match *b {
+            b'\n' => out.extend(b"\\n"),
+            b'\r' => out.extend(b"\\r"),
+            b'\t' => out.extend(b"\\t"),
+            b @ (b'"' | b'\'' | b'\\') => out.extend([b'\\', b]),
+            b @ 0x20..=0x7e => out.push(b),
+            b if b >= 0x80 && !all => out.push(b),
+            b => out.extend(format!("\\{b:03o}").into_bytes()),
         }
-        chunk.invalid().iter().for_each(|b| escape(&mut out, *b));
     }
     out
 }

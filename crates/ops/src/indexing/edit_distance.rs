@@ -122,6 +122,22 @@ mod tests {
     use crate::testing::{call, code};
 
     #[test]
+    fn complex_elements_are_compared() {
+        let z = |re| Tensor::vector(&[Complex32::new(re, 1.0)]).unwrap();
+        let sparse = |v| {
+            [
+                Tensor::zeros(DataType::Int64, Shape::new(&[1, 1]).unwrap()).unwrap(),
+                v,
+                Tensor::vector(&[1i64]).unwrap(),
+            ]
+        };
+        for (other, want) in [(0.0, 0.0), (2.0, 1.0)] {
+            let got = call("EditDistance", &[sparse(z(-0.0)), sparse(z(other))].concat(), &[]).unwrap();
+            assert_eq!(got[0].to_scalar::<f32>().unwrap(), want);
+        }
+    }
+
+    #[test]
     fn an_index_far_outside_is_refused() {
         let sparse = |at: i64| {
             let rows = Tensor::from_slice(Shape::new(&[1, 2]).unwrap(), &[at, 0]).unwrap();

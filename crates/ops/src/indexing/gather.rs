@@ -1,6 +1,6 @@
 //! `GatherV2`, `Gather`: slices of a tensor, picked by index along an axis.
 
-use crate::array::axis::{constant_axis, single_int};
+use crate::array::axis::constant_axis;
 use crate::indices::positions;
 use crate::moving::{Gather, apply};
 use crate::prelude::*;
@@ -181,7 +181,7 @@ fn dense(g: &mut GradCall<'_>, batch: i64) -> Result<Grad> {
 fn prepare_v2(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let batch = node.attrs.int("batch_dims")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let axis = single_int(c, 2)?;
+        let axis = c.scalar_int(2)?;
         gather(c, axis, batch)
     }))
 }

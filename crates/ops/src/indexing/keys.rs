@@ -12,7 +12,9 @@ pub fn keys(tensors: &[&Tensor]) -> Result<Vec<Vec<u128>>> {
         DataType::Double => float_keys::<f64>(tensors),
         DataType::Half => float_keys::<f16>(tensors),
         DataType::Bfloat16 => float_keys::<bf16>(tensors),
-        DataType::Complex64 | DataType::Complex128 | DataType::Resource | DataType::Variant => {
+        DataType::Complex64 => complex_keys::<Complex32>(tensors),
+        DataType::Complex128 => complex_keys::<ComplexDouble>(tensors),
+        DataType::Resource | DataType::Variant => {
             Err(unimplemented(format!("elements of type {} cannot be looked up", first.dtype())))
         }
         plain => {
@@ -31,6 +33,20 @@ fn float_keys<T: Float>(tensors: &[&Tensor]) -> Result<Vec<Vec<u128>>> {
         }
         // Widening keeps different numbers apart, and adding zero makes the sign of zero positive.
         (v.to_f64() + 0.0).to_bits() as u128
+    };
+    tensors.iter().map(|t| Ok(t.as_slice::<T>()?.iter().map(&mut key).collect())).collect()
+}
+
+fn complex_keys<T: ComplexNumber<Part: Float>>(tensors: &[&Tensor]) -> Result<Vec<Vec<u128>>> {
+    let (mut seen, mut next) = (HashMap::new(), 0u128);
+    let mut key = |v: &T| {
+        let (re, im) = (v.re(), v.im());
+        next += 1;
+        if re.is_nan() || im.is_nan() {
+            return next;
+        }
+        let bits = |part: f64| (part + 0.0).to_bits();
+        *seen.entry((bits(re.to_f64()), bits(im.to_f64()))).or_insert(next)
     };
     tensors.iter().map(|t| Ok(t.as_slice::<T>()?.iter().map(&mut key).collect())).collect()
 }

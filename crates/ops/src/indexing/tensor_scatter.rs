@@ -75,7 +75,7 @@ pub static SCATTER_ND_NON_ALIASING_ADD: Op = Op {
         "Tindices: {int32, int64}",
         "bad_indices_policy: string = ''",
     ],
-    kernels: cpu!(run_add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; run_or: T in bool),
+    kernels: cpu!(plain_add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; plain_or: T in bool),
     ..TENSOR_SCATTER_ADD
 };
 
@@ -125,8 +125,21 @@ fn target(c: &OpCall<'_>) -> Result<NdIndices> {
     Ok(at)
 }
 
+/// As `target`, for the ops named TensorScatter: stricter than `ScatterNd`, which takes a vector of indices for a column of them.
+fn strict_target(c: &OpCall<'_>) -> Result<NdIndices> {
+    let (shape, updates) = (c.shape(0)?, c.shape(2)?);
+    if let [outer @ .., depth] = c.shape(1)?.dims()
+        && (updates.rank() as i64 - outer.len() as i64) != shape.rank() as i64 - *depth as i64
+    {
+        return Err(invalid!(
+            "Inner dimensions of output shape must match inner dimensions of updates shape. Output: {shape} updates: {updates}"
+        ));
+    }
+    target(c)
+}
+
 fn update(c: &mut OpCall<'_>) -> Result<()> {
-    let at = target(c)?;
+    let at = strict_target(c)?;
     let mut out = c.take(0)?;
     apply(&Scatter { run: at.run, places: &at.places, one_for_all: false }, c.input(2)?, &mut out)?;
     c.set(0, out);
@@ -149,9 +162,13 @@ pub fn add<T: Number>(t: &mut T, u: &T) {
 }
 
 fn run<T: Element>(c: &mut OpCall<'_>, change: fn(&mut T, &T)) -> Result<()> {
-    let at = target(c)?;
+    let at = strict_target(c)?;
+    changed(c, &at, change)
+}
+
+fn changed<T: Element>(c: &mut OpCall<'_>, at: &NdIndices, change: fn(&mut T, &T)) -> Result<()> {
     let x = c.take(0)?;
-    let out = combine(x, c.input(2)?, &at, change)?;
+    let out = combine(x, c.input(2)?, at, change)?;
     c.set(0, out);
     Ok(())
 }
@@ -172,14 +189,26 @@ fn run_max<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     run(c, |t: &mut T, u| *t = t.larger(*u))
 }
 
-fn run_or<T: Element + BitOrAssign>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, |t: &mut T, u| *t |= *u)
+fn plain_add<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+    let at = target(c)?;
+    changed(c, &at, add::<T>)
+}
+
+fn plain_or<T: Element + BitOrAssign>(c: &mut OpCall<'_>) -> Result<()> {
+    let at = target(c)?;
+    changed(c, &at, |t: &mut T, u| *t |= *u)
 }
 
 #[cfg(test)]
 mod tests {
     use crate::prelude::*;
     use crate::testing::{call, code, floats, ints};
+
+    #[test]
+    fn a_vector_of_indices_is_no_column_of_them() {
+        let (x, at, updates) = (floats(&[1], &[1.0]), ints(&[1], &[0]), floats(&[1], &[3.0]));
+        assert_eq!(code(call("TensorScatterSub", &[x, at, updates], &[])), Code::InvalidArgument);
+    }
 
     #[test]
     fn the_input_is_not_changed_where_others_hold_it() {

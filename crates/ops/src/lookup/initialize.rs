@@ -23,6 +23,9 @@ fn from_tensors(c: &mut OpCall<'_>) -> Result<()> {
     if keys.rank() != 1 {
         return Err(invalid!("Keys must be a vector, but received shape {}", keys.shape()));
     }
+    if keys.elements() == 0 {
+        return Err(invalid!("keys and values cannot be empty tensors."));
+    }
     table.initialize(keys, c.input(2)?)
 }
 

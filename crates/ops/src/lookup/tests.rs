@@ -48,6 +48,7 @@ fn a_fixed_table_is_filled_once() {
     let dup = t.call("InitializeTableV2", &[words(&["a", "a"]), longs(&[1, 2])]);
     assert!(dup.unwrap_err().message().starts_with("HashTable has different value for same key"));
     assert_eq!(code(t.call("InitializeTableV2", &[words(&["a", "b"]), longs(&[1])])), Code::InvalidArgument);
+    assert_eq!(code(t.call("InitializeTableV2", &[words(&[]), longs(&[])])), Code::InvalidArgument);
     t.call("InitializeTableV2", &[words(&["a", "b"]), longs(&[1, 2])]).unwrap();
     t.call("InitializeTableV2", &[words(&["z"]), longs(&[9])]).unwrap();
     assert_eq!(t.find(&["a", "z"], none.clone()).unwrap(), [1, -1]);

@@ -1,6 +1,6 @@
 //! `MatrixBandPart`: matrices with zeros outside a band.
 
-use crate::array::axis::{single_constant, single_int};
+use crate::array::axis::single_constant;
 use crate::moving::{Motion, apply};
 use crate::prelude::*;
 
@@ -73,7 +73,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let [.., rows, cols] = *x.shape().dims() else {
         return Err(invalid!("input must be at least 2-dim, received shape: {}", x.shape()));
     };
-    let (lower, upper) = (single_int(c, 1)?, single_int(c, 2)?);
+    let (lower, upper) = (c.scalar_int(1)?, c.scalar_int(2)?);
     check(lower, rows as i64, "rows")?;
     check(upper, cols as i64, "columns")?;
     let keep = |n: i64| usize::try_from(n).unwrap_or(usize::MAX);

@@ -1,7 +1,7 @@
 //! `MatrixDiag`, `MatrixDiagV2`, `MatrixDiagV3`: matrices with given diagonals.
 
 use super::band::{Align, Band, BandCopy, LEFT, MAIN};
-use crate::array::axis::{single_constant, single_int};
+use crate::array::axis::single_constant;
 use crate::moving::filled;
 use crate::prelude::*;
 
@@ -117,15 +117,12 @@ fn run_v1(c: &mut OpCall<'_>) -> Result<()> {
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let align = Align::of(&node.attrs)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let (band, rows, cols) = (Band::input(c, 1)?, single_int(c, 2)?, single_int(c, 3)?);
+        let (band, rows, cols) = (Band::input(c, 1)?, c.scalar_int(2)?, c.scalar_int(3)?);
         let padding = c.input(4)?.clone();
-        if padding.elements() != 1 {
-            return Err(invalid!(
-                "padding_value must have only one element, received shape: {}",
-                padding.shape()
-            ));
+        if !padding.shape().is_scalar() {
+            return Err(invalid!("padding_value must be a scalar, received shape: {}", padding.shape()));
         }
-        matrices(c, band, rows, cols, Some(padding.reshape(Shape::scalar())?), align)
+        matrices(c, band, rows, cols, Some(padding), align)
     }))
 }
 

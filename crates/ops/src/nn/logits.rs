@@ -22,7 +22,8 @@ impl Logits {
         let repeated: Vec<T>;
         let mut x = given.as_slice::<T>()?;
         if *given.shape() != shape {
-            let (r, k) = (given.shape().dim(0)?, given.shape().dim(1)?);
+            let (r, k) = as_matrix(given.shape())
+                .ok_or_else(|| invalid!("logits must be a matrix, got shape {}", given.shape()))?;
             let at = |i: usize| {
                 (if r == 1 { 0 } else { i / classes * k }) + (if k == 1 { 0 } else { i % classes })
             };
@@ -34,6 +35,16 @@ impl Logits {
         softmax::log_softmax(c.par(), classes, x, log.as_mut_slice::<T>()?);
         softmax::softmax(c.par(), classes, x, soft.as_mut_slice::<T>()?);
         Ok(Logits { log, softmax: soft })
+    }
+}
+
+/// Rows and columns of what broadcasts to a matrix.
+pub fn as_matrix(shape: &Shape) -> Option<(usize, usize)> {
+    match *shape.dims() {
+        [] => Some((1, 1)),
+        [columns] => Some((1, columns)),
+        [rows, columns] => Some((rows, columns)),
+        _ => None,
     }
 }
 

@@ -23,5 +23,5 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 
 fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     let six = T::from_i64(6);
-    binary_alike(c, move |dy: T, x: T| if x > T::ZERO && x < six { dy } else { T::ZERO })
+    binary_alike(c, move |dy: T, x: T| dy.mul(if x > T::ZERO && x < six { T::ONE } else { T::ZERO }))
 }

@@ -22,5 +22,21 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    binary_alike(c, |dy: T, x: T| if x > T::ZERO { dy } else { T::ZERO })
+    // A product, as in TensorFlow: a gradient that is not finite shows, whatever the feature.
+    binary_alike(c, |dy: T, x: T| dy.mul(if x > T::ZERO { T::ONE } else { T::ZERO }))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{call, floats};
+
+    #[test]
+    fn a_gradient_that_is_not_finite_shows_where_the_feature_is_negative() {
+        let (dy, x) = (floats(&[3], &[f32::INFINITY, f32::NAN, -2.0]), floats(&[3], &[-1.0, 0.0, -1.0]));
+        for op in ["ReluGrad", "Relu6Grad"] {
+            let z = call(op, &[dy.clone(), x.clone()], &[]).unwrap();
+            let z = z[0].as_slice::<f32>().unwrap();
+            assert!(z[0].is_nan() && z[1].is_nan() && z[2] == 0.0 && z[2].is_sign_negative(), "{op} {z:?}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! `SoftmaxCrossEntropyWithLogits`: the loss of a softmax against a distribution, with its gradient.
 
-use super::logits::{Logits, RowFloat, loss_gradient, shape_of_loss};
+use super::logits::{Logits, RowFloat, as_matrix, loss_gradient, shape_of_loss};
 use crate::broadcast::broadcast_shape;
 use crate::gradients::broadcast_pair;
 use crate::prelude::*;
@@ -56,13 +56,12 @@ fn run<T: RowFloat>(c: &mut OpCall<'_>) -> Result<()> {
     let (x, y) = (c.shape(0)?, c.shape(1)?);
     let both = broadcast_shape(x, y)
         .map_err(|_| invalid!("logits and labels must be broadcastable: logits_size={x} labels_size={y}"))?;
-    let ([rows, classes], [_, _], [label_rows, label_classes]) = (both.dims(), x.dims(), y.dims()) else {
+    let ([rows, classes], Some((label_rows, label_classes))) = (both.dims(), as_matrix(y)) else {
         return Err(invalid!(
             "logits and labels must be 2-dimensional, got logits shape {x} and labels shape {y}"
         ));
     };
-    let (row_step, step) =
-        (if *label_rows == 1 { 0 } else { *label_classes }, (*label_classes != 1) as usize);
+    let (row_step, step) = (if label_rows == 1 { 0 } else { label_classes }, (label_classes != 1) as usize);
     let labels = c.slice::<T>(1)?;
     let Logits { log, mut softmax } = Logits::of::<T>(c, *rows, *classes)?;
     let mut loss = Tensor::zeros(T::DTYPE, Shape::vector(*rows))?;
@@ -92,7 +91,7 @@ mod tests {
     #[test]
     fn labels_of_one_row_or_column_serve_all() {
         let x = floats(&[2, 3], &[1.0; 6]);
-        for labels in [floats(&[1, 3], &[1.0; 3]), floats(&[2, 1], &[1.0; 2])] {
+        for labels in [floats(&[1, 3], &[1.0; 3]), floats(&[2, 1], &[1.0; 2]), floats(&[3], &[1.0; 3])] {
             let y = call("SoftmaxCrossEntropyWithLogits", &[x.clone(), labels], &[]).unwrap();
             for v in y[0].as_slice::<f32>().unwrap() {
                 assert!((v - 3.295837).abs() < 1e-5);

@@ -65,7 +65,9 @@ fn own<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 fn by_seed<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    sample::<T>(c, |c, _, _| seed_stream(c, 2))
+    // Read before it is known to be needed: a bad seed is an error even where there is nothing to draw.
+    let stream = seed_stream(c, 2)?;
+    sample::<T>(c, |_, _, _| Ok(stream))
 }
 
 fn sample<T: Real>(

@@ -46,7 +46,8 @@ fn by_seed<T: Float + Into<f64>>(c: &mut OpCall<'_>) -> Result<()> {
             "Shape passed in must end with broadcasted shape: {shape} does not end with {alpha}"
         ));
     }
-    gamma::<T>(c, 2, |c, _| seed_stream(c, 1))
+    let stream = seed_stream(c, 1)?;
+    gamma::<T>(c, 2, |_, _| Ok(stream))
 }
 
 fn gamma<T: Float + Into<f64>>(

@@ -75,11 +75,13 @@ fn poisson<T: Real>(c: &mut OpCall<'_>, shape: Shape, rate: usize, stream: Philo
     // Drawn at rate 0, then overwritten: the draws of the others stay where they are in the stream.
     impossible.iter().for_each(|i| rates[*i] = 0.0);
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    // TensorFlow takes the NaN of the rate's type, which for whole numbers is 0.
+    let none = if c.input(rate)?.dtype().is_integer() { 0.0 } else { f64::NAN };
     let values = out.as_mut_slice::<T>()?;
     if !values.is_empty() {
         random::poisson(c.par(), stream, &rates, largest::<T>(), T::from_f64, values);
         for row in values.chunks_mut(rates.len()) {
-            impossible.iter().for_each(|i| row[*i] = T::from_f64(f64::NAN));
+            impossible.iter().for_each(|i| row[*i] = T::from_f64(none));
         }
     }
     c.set(0, out);

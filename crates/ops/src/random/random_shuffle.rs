@@ -47,7 +47,9 @@ pub static STATELESS_SHUFFLE: Op = Op {
 };
 
 fn by_key(c: &mut OpCall<'_>) -> Result<()> {
-    shuffle(c, |c, _| key_stream(c, 1))
+    // Read before it is known to be needed: a bad key is an error even where there is nothing to shuffle.
+    let stream = key_stream(c, 1)?;
+    shuffle(c, |_, _| Ok(stream))
 }
 
 fn shuffle(c: &mut OpCall<'_>, stream: impl FnOnce(&OpCall<'_>, usize) -> Result<Philox>) -> Result<()> {
@@ -64,4 +66,17 @@ fn shuffle(c: &mut OpCall<'_>, stream: impl FnOnce(&OpCall<'_>, usize) -> Result
     let out = pick(c, c.input(0)?, len, &order, shape)?;
     c.set(0, out);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, code, floats};
+
+    #[test]
+    fn a_bad_key_is_an_error_where_there_is_nothing_to_shuffle() {
+        let mut inputs = [vec![floats(&[1, 2], &[1.0, 2.0])], example_key()].concat();
+        inputs[1] = Tensor::scalar(7u64);
+        assert_eq!(code(call("StatelessShuffle", &inputs, &[])), Code::InvalidArgument);
+    }
 }

@@ -36,9 +36,10 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     if bins <= 0 {
         return Err(invalid!("nbins should be a positive number, but got '{bins}'"));
     }
-    let [low, high] = *c.slice::<T>(1)? else {
+    let ([low, high], 1) = (c.slice::<T>(1)?, c.shape(1)?.rank()) else {
         return Err(invalid!("value_range should be a vector of 2 elements, got shape {}", c.shape(1)?));
     };
+    let (low, high) = (*low, *high);
     if low.is_nan() || high.is_nan() || low >= high {
         return Err(invalid!(
             "value_range should satisfy value_range[0] < value_range[1], but got '[{}, {}]'",

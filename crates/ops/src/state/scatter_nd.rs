@@ -5,6 +5,7 @@ use super::scatter_runs::{Change, Places, scatter};
 use super::target::variable_shape;
 use crate::indices::{BadIndices, NdIndices};
 use crate::prelude::*;
+use std::ops::{BitOrAssign, BitXorAssign};
 
 pub static SCATTER_ND_UPDATE: Op = Op {
     name: "ScatterNdUpdate",
@@ -60,14 +61,14 @@ pub static RESOURCE_SCATTER_ND_UPDATE: Op = Op {
 pub static RESOURCE_SCATTER_ND_ADD: Op = Op {
     name: "ResourceScatterNdAdd",
     doc: "Adds `updates` to the slices of a resource variable at the coordinates `indices`.",
-    kernels: SCATTER_ND_ADD.kernels,
+    kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; add_bool: T in bool),
     ..RESOURCE_SCATTER_ND_UPDATE
 };
 
 pub static RESOURCE_SCATTER_ND_SUB: Op = Op {
     name: "ResourceScatterNdSub",
     doc: "Subtracts `updates` from the slices of a resource variable at the coordinates `indices`.",
-    kernels: SCATTER_ND_SUB.kernels,
+    kernels: cpu!(sub: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; sub_bool: T in bool),
     ..RESOURCE_SCATTER_ND_UPDATE
 };
 
@@ -110,6 +111,16 @@ fn sub<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.sub(*d))))
 }
 
+/// The sum of two booleans is true where one of them is.
+fn add_bool<T: Element + BitOrAssign>(c: &mut OpCall<'_>) -> Result<()> {
+    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x |= *d)))
+}
+
+/// The difference of two booleans is true where it is not zero.
+fn sub_bool<T: Element + BitXorAssign>(c: &mut OpCall<'_>) -> Result<()> {
+    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x ^= *d)))
+}
+
 fn max<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.larger(*d))))
 }
@@ -142,6 +153,20 @@ mod tests {
     use super::super::tests::{resource_variable, value_of};
     use crate::prelude::*;
     use crate::testing::{call_in, code, floats, ints, step};
+
+    #[test]
+    fn booleans_are_added_and_subtracted() {
+        let step = step(1);
+        for (op, want) in [
+            ("ResourceScatterNdAdd", [true, true, true, false]),
+            ("ResourceScatterNdSub", [false, true, true, false]),
+        ] {
+            let v = resource_variable(&step, Tensor::vector(&[true, true, false, false]).unwrap());
+            let updates = Tensor::vector(&[true, false, true, false]).unwrap();
+            call_in(&step, op, &[v.clone(), ints(&[4, 1], &[0, 1, 2, 3]), updates], &[]).unwrap();
+            assert_eq!(value_of(&step, &v).as_slice::<bool>().unwrap(), want, "{op}");
+        }
+    }
 
     #[test]
     fn coordinates_name_elements_or_slices() {

@@ -85,6 +85,10 @@ impl Rewrite {
         }
         let replace = |m: &Captures<'_>| {
             let mut out = Vec::new();
+            // The `regex` crate finds nothing between the bytes of a character, RE2 only between characters.
+            if m.get(0).is_some_and(|m| m.is_empty() && within_character(s, m.start())) {
+                return out;
+            }
             for part in &self.0 {
                 match part {
                     Part::Text(b) => out.push(*b),
@@ -94,5 +98,29 @@ impl Rewrite {
             out
         };
         Bytes::from(regex.replacen(s, usize::from(!global), replace).into_owned())
+    }
+}
+
+/// Whether a position lies between the bytes of one UTF-8 character.
+fn within_character(s: &[u8], at: usize) -> bool {
+    (at.saturating_sub(3)..at).any(|start| {
+        (at + 1..=s.len().min(start + 4))
+            .any(|end| std::str::from_utf8(&s[start..end]).is_ok_and(|text| text.chars().count() == 1))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::call;
+
+    #[test]
+    fn nothing_is_found_within_a_character() {
+        let inputs = [Tensor::string("r\u{fc}"), Tensor::string(""), Tensor::string("-")];
+        let got = call("RegexReplace", &inputs, &[]).unwrap();
+        assert_eq!(&got[0].strings().unwrap()[0][..], "-r-\u{fc}-".as_bytes());
+        let inputs = [Tensor::string(&b"\xff\xfe"[..]), Tensor::string(""), Tensor::string("-")];
+        let got = call("RegexReplace", &inputs, &[]).unwrap();
+        assert_eq!(&got[0].strings().unwrap()[0][..], b"-\xff-\xfe-");
     }
 }

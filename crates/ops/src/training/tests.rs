@@ -334,6 +334,18 @@ fn large_variables_change_alike_on_any_number_of_threads() {
 }
 
 #[test]
+fn complex_variables_are_updated_by_complex_roots() {
+    let step = step(1);
+    let z = |re: f32, im: f32| Tensor::scalar(Complex32::new(re, im));
+    let (w, a) = (resource_variable(&step, z(1.0, 0.0)), resource_variable(&step, z(0.0, 0.0)));
+    // The root of (2i)^2 is 2i again (principal value of -4), so the step is lr in full.
+    call_in(&step, "ResourceApplyAdagrad", &[w.clone(), a.clone(), z(0.5, 0.0), z(0.0, 2.0)], &[]).unwrap();
+    assert_eq!(value_of(&step, &a).to_scalar::<Complex32>().unwrap(), Complex32::new(-4.0, 0.0));
+    let w = value_of(&step, &w).to_scalar::<Complex32>().unwrap();
+    assert!((w - Complex32::new(0.5, 0.0)).norm() < 1e-6, "{w}");
+}
+
+#[test]
 fn a_refused_update_leaves_all_variables_unchanged() {
     let step = step(1);
     let (w, a) =

@@ -1,0 +1,86 @@
+"""Sparse tensors, given as coordinates, values and a shape."""
+
+import numpy as np
+import tensorflow as tf
+
+
+def coordinates(g, shape, most=6):
+    """Some places of a shape, each once, in row-major order."""
+    total = int(np.prod(shape))
+    flat = np.sort(g.rng.permutation(total)[: g.int(0, min(most, total))])
+    return np.stack(np.unravel_index(flat, shape), -1).astype(np.int64).reshape(len(flat), len(shape))
+
+
+def sparse(g, dtype, shape, profile="plain"):
+    at = coordinates(g, shape)
+    return [at, g.array(dtype, (len(at),), profile), g.of(shape, tf.int64)]
+
+
+def with_dense(g):
+    shape = g.shape(1, 3, zeros=False)
+    dense = g.array(g.t(), shape[g.int(0, len(shape) - 1) :] if g.coin(0.4) else shape, "positive" if g.op.endswith("Div") else "plain")
+    return g.case(*sparse(g, g.t(), shape), dense, judge="close")
+
+
+def with_sparse(g):
+    shape = g.shape(1, 3, zeros=False)
+    return g.case(*sparse(g, g.t(), shape), *sparse(g, g.t(), shape))
+
+
+def fill_empty_rows(g):
+    shape = g.shape(1, 2, zeros=False)
+    return g.case(*sparse(g, g.t(), shape), g.array(g.t(), ()))
+
+
+def fill_empty_rows_grad(g):
+    n, full = g.int(0, 4), g.int(4, 7)
+    return g.case(g.of(g.rng.permutation(full)[:n], tf.int64), g.array(g.t(), (full,), "plain"), judge="sum")
+
+
+def reshape(g):
+    shape = g.shape(1, 3, zeros=False)
+    wanted = list(g.rng.permutation(shape)) if g.coin() else [int(np.prod(shape))]
+    if g.coin(0.4):
+        wanted[g.int(0, len(wanted) - 1)] = -1
+    return g.case(coordinates(g, shape), g.of(shape, tf.int64), g.of(wanted, tf.int64))
+
+
+def split(g):
+    shape = g.shape(1, 3, zeros=False)
+    axis = g.int(0, len(shape) - 1)
+    return g.case(g.of(axis, tf.int64), *sparse(g, g.t(), shape), num_split=g.int(1, shape[axis]))
+
+
+def mat_mul(g):
+    m, k, n = g.int(1, 5), g.int(1, 5), g.int(1, 5)
+    a, b = g.coin(), g.coin()
+    at = coordinates(g, (k, m) if a else (m, k)).astype(g.t("Tindices").as_numpy_dtype)
+    values = g.array(g.t(), (len(at),), "plain")
+    return g.case(at, values, g.of((k, m) if a else (m, k), tf.int64), g.array(g.t(), (n, k) if b else (k, n), "plain"), adjoint_a=a, adjoint_b=b, judge="sum")
+
+
+def to_dense(g):
+    shape, index = g.shape(1, 3, zeros=False), g.t("Tindices")
+    at = coordinates(g, shape).astype(index.as_numpy_dtype)
+    values = g.array(g.t(), (len(at),) if g.coin(0.8) else ())
+    return g.case(at, g.of(shape, index), values, g.array(g.t(), ()), validate_indices=g.coin())
+
+
+def candidates(g):
+    attrs = {"num_true": 1, "num_sampled": g.int(1, 4), "unique": g.coin(), "range_max": g.int(5, 9), "seed": g.int(1, 99), "seed2": g.int(1, 99)}
+    return g.case(g.ints(0, 4, (2, 1), tf.int64), judge="close", **attrs)
+
+
+def summary(g):
+    shape = g.shape(0, 1)
+    tags = np.empty(shape, object)
+    for i in np.ndindex(shape):
+        tags[i] = b"tag%d" % g.int(0, 9)
+    return g.case(tags, g.array(g.t(), shape, "plain"))
+
+
+GENERATORS = {f"SparseDenseCwise{what}": with_dense for what in ("Add", "Mul", "Div")} | {op: with_sparse for op in ("SparseSparseMaximum", "SparseSparseMinimum")}
+GENERATORS |= {
+    "SparseFillEmptyRows": fill_empty_rows, "SparseFillEmptyRowsGrad": fill_empty_rows_grad, "SparseReshape": reshape, "SparseSplit": split,
+    "SparseTensorDenseMatMul": mat_mul, "SparseToDense": to_dense, "UniformCandidateSampler": candidates, "ScalarSummary": summary,
+}  # fmt: skip

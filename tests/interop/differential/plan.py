@@ -1,0 +1,46 @@
+"""Which cases a run has: for each op a number of them, each from its own random source, so that one can be made again alone."""
+
+import zlib
+
+import numpy as np
+
+from . import families, mutate
+from .case import Gen
+
+# Ops of our table that are not compared by themselves.
+NOT_COMPARED = {
+    "_Arg": "internal; part of every function call",
+    "_Retval": "internal; part of every function call",
+    "_Send": "internal; made by partitioning",
+    "_Recv": "internal; made by partitioning",
+    "TopK": "TensorFlow registers it but no longer has a kernel",
+}
+
+
+# Ops that TensorFlow's Python refuses to build when it does not know the rank of an input.
+STATIC = {"SpaceToBatchND", "BatchToSpaceND"}
+
+
+def source(seed, op, index):
+    return np.random.default_rng([seed, zlib.crc32(op.encode()), index])
+
+
+def make(make_case, op, seed, index):
+    """Case number `index` of an op. One in five is made wrong on purpose."""
+    rng = source(seed, op, index)
+    start = int(source(seed, op, 1 << 30).integers(1 << 20))  # where the turn of types begins
+    case = make_case(Gen(op, rng, start + index))
+    case.label += f"#{index}"
+    case.static = bool(rng.random() < 0.3) or op in STATIC
+    if not case.build and index % 5 == 4 and op not in STATIC:
+        mutate.spoil(case, rng)
+    return case
+
+
+def cases(ops, seed, count, first=0):
+    """`count` cases for each op that has a generator."""
+    found = families.generators()
+    for op in ops:
+        if op in found and op not in NOT_COMPARED:
+            for index in range(first, first + count):
+                yield make(found[op], op, seed, index)
