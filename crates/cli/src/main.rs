@@ -5,6 +5,7 @@
 
 mod bench;
 mod failure;
+mod inspect;
 mod json;
 mod model_file;
 mod ops;
@@ -30,6 +31,7 @@ enum Command {
     Train(train::Args),
     Run(run::Args),
     Server(server::Args),
+    Inspect(inspect::Args),
     Ops(ops::Args),
     Bench(bench::Args),
 }
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(args),
         Command::Run(args) => run::run(args),
         Command::Server(args) => server::run(args),
+        Command::Inspect(args) => inspect::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Bench(args) => bench::run(args),
     };

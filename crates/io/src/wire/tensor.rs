@@ -1,7 +1,8 @@
 //! TensorProto, in all its encodings: raw content, typed fields, and typed fields cut short where the last value repeats.
 
 use super::shape::{partial_shape_from_proto, partial_shape_to_proto, shape_from_proto, shape_to_proto};
-use bytes::{Bytes, BytesMut};
+use crate::varint;
+use bytes::Bytes;
 use thalweg_core::dtype::{Complex32, ComplexDouble, DataType, Element, bf16, f16};
 use thalweg_core::error::{Result, unimplemented};
 use thalweg_core::invalid;
@@ -119,20 +120,12 @@ fn split_content(shape: &Shape, content: &Bytes) -> Result<Vec<Bytes>> {
     let short = || {
         invalid!("tensor_content of {} bytes is too short for {} strings", content.len(), shape.elements())
     };
-    let mut at = 0;
+    let mut rest = &content[..];
     let mut lengths = Vec::with_capacity(shape.elements().min(content.len()));
     for _ in 0..shape.elements() {
-        let mut length = 0u64;
-        for shift in (0..64).step_by(7) {
-            let byte = *content.get(at).ok_or_else(short)?;
-            at += 1;
-            length |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                break;
-            }
-        }
-        lengths.push(usize::try_from(length).map_err(|_| short())?);
+        lengths.push(varint::take_size(&mut rest).ok_or_else(short)?);
     }
+    let mut at = content.len() - rest.len();
     let mut items = Vec::with_capacity(lengths.len());
     for length in lengths {
         let end = at.checked_add(length).filter(|e| *e <= content.len()).ok_or_else(short)?;
@@ -215,19 +208,10 @@ fn content(t: &Tensor) -> Result<Bytes> {
 }
 
 fn join_content(items: impl Iterator<Item = Bytes> + Clone) -> Bytes {
-    let mut out = BytesMut::new();
-    for item in items.clone() {
-        let mut length = item.len() as u64;
-        while length >= 0x80 {
-            out.extend_from_slice(&[length as u8 | 0x80]);
-            length >>= 7;
-        }
-        out.extend_from_slice(&[length as u8]);
-    }
-    for item in items {
-        out.extend_from_slice(&item);
-    }
-    out.freeze()
+    let mut out = Vec::new();
+    items.clone().for_each(|item| varint::put(&mut out, item.len() as u64));
+    items.for_each(|item| out.extend_from_slice(&item));
+    out.into()
 }
 
 #[cfg(test)]

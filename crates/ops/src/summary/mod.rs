@@ -2,6 +2,7 @@
 
 mod histogram_summary;
 mod merge_summary;
+mod scalar_summary;
 mod tensor_summary_v2;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ use bytes::Bytes;
 pub static OPS: &[&Op] = &[
     &histogram_summary::HISTOGRAM_SUMMARY,
     &merge_summary::MERGE_SUMMARY,
+    &scalar_summary::SCALAR_SUMMARY,
     &tensor_summary_v2::TENSOR_SUMMARY_V2,
 ];
 
@@ -25,6 +27,9 @@ fn scalar_bytes<'a>(c: &'a OpCall<'_>, i: usize) -> Result<&'a Bytes> {
 
 /// A tag, which messages hold as text.
 fn tag(c: &OpCall<'_>, i: usize) -> Result<String> {
-    let bytes = scalar_bytes(c, i)?;
+    as_tag(scalar_bytes(c, i)?)
+}
+
+fn as_tag(bytes: &[u8]) -> Result<String> {
     String::from_utf8(bytes.to_vec()).map_err(|_| invalid!("the tag '{}' is not UTF-8", bytes.escape_ascii()))
 }

@@ -1,7 +1,9 @@
 //! `ScalarSummary`: numbers by name, as the event files hold them.
 
+use super::as_tag;
 use crate::prelude::*;
 use bytes::Bytes;
+use thalweg_proto::{Message, Summary, summary};
 
 pub static SCALAR_SUMMARY: Op = Op {
     name: "ScalarSummary",
@@ -35,27 +37,11 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
             values.shape()
         ));
     }
-    let mut summary = Vec::new();
+    let mut summary = Summary::default();
     for (tag, value) in tags.strings()?.iter().zip(values.as_slice::<T>()?) {
-        let mut item = Vec::new();
-        delimited(&mut item, 1, tag);
-        // Field 2, of 32 bits: simple_value.
-        item.push(2 << 3 | 5);
-        item.extend_from_slice(&(value.to_f64() as f32).to_le_bytes());
-        delimited(&mut summary, 1, &item);
+        let value = Some(summary::value::Value::SimpleValue(value.to_f64() as f32));
+        summary.value.push(summary::Value { tag: as_tag(tag)?, value, ..Default::default() });
     }
-    c.set(0, Tensor::string(summary));
+    c.set(0, Tensor::string(summary.encode_to_vec()));
     Ok(())
-}
-
-/// A field with bytes, as protocol buffers write it.
-fn delimited(out: &mut Vec<u8>, field: u8, bytes: &[u8]) {
-    out.push(field << 3 | 2);
-    let mut n = bytes.len();
-    while n >= 0x80 {
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
-    out.extend_from_slice(bytes);
 }
