@@ -161,9 +161,12 @@ impl From<std::io::Error> for Error {
             K::NotFound => Code::NotFound,
             K::PermissionDenied => Code::PermissionDenied,
             K::AlreadyExists => Code::AlreadyExists,
-            K::InvalidInput => Code::InvalidArgument,
+            K::InvalidInput | K::InvalidFilename => Code::InvalidArgument,
+            K::NotADirectory | K::IsADirectory | K::DirectoryNotEmpty | K::ReadOnlyFilesystem => {
+                Code::FailedPrecondition
+            }
             K::InvalidData | K::UnexpectedEof => Code::DataLoss,
-            K::OutOfMemory | K::StorageFull => Code::ResourceExhausted,
+            K::OutOfMemory | K::StorageFull | K::QuotaExceeded | K::FileTooLarge => Code::ResourceExhausted,
             _ => Code::Unknown,
         };
         Error::new(code, e.to_string())

@@ -95,9 +95,13 @@ fn an_lstm_learns_to_remember() {
     let train = Adam::new(0.05).minimize(&g, &loss, None).unwrap();
     let session = Session::new(&g).unwrap();
     session.run(&g.init(), &[]).unwrap();
-    let mut last = f32::MAX;
-    for _ in 0..150 {
-        last = session.run(&(&loss, &train), &[]).unwrap().0.to_scalar::<f32>().unwrap();
+    let mut lowest = f32::MAX;
+    // Every batch is new; with some first weights it takes a while until the first number is noticed at all.
+    for _ in 0..600 {
+        lowest = lowest.min(session.run(&(&loss, &train), &[]).unwrap().0.to_scalar::<f32>().unwrap());
+        if lowest < 0.1 {
+            return;
+        }
     }
-    assert!(last < 0.2, "loss {last}");
+    panic!("the lowest loss was {lowest}");
 }
