@@ -39,7 +39,28 @@ def differs_at_infinity(case, ours, theirs):
     return bool(np.all(same | np.isinf(compare.wide(ours)) | np.isinf(compare.wide(theirs))))
 
 
+def only_scratch_differs(case, ours, theirs):
+    """The results are the same; what a forward pass leaves for its gradient is each implementation's own."""
+    same = lambda a, b: np.allclose(compare.wide(a), compare.wide(b), rtol=2e-2 if a.dtype.itemsize == 2 else 1e-4, atol=1e-3, equal_nan=True)
+    return not ours.error and not theirs.error and all(a.shape == b.shape and same(a, b) for a, b in zip(ours.values[:3], theirs.values[:3]))
+
+
 DEVIATIONS = [
+    (
+        {f"FusedBatchNorm{kind}{v}" for kind in ("", "Grad") for v in ("", "V2", "V3")},
+        only_scratch_differs,
+        "the outputs that are kept for the gradient, or are there for their places only, have other shapes with and without oneDNN",
+    ),
+    (
+        {"ResizeBilinear", "ResizeBilinearGrad"},
+        lambda c, o, t: not o.error and not t.error and np.allclose(o.values[0], t.values[0], rtol=1e-5, atol=1e-6),
+        "TensorFlow's weights are single precision for doubles too",
+    ),
+    (
+        {f"MaxPool{kind}V2" for kind in ("", "Grad", "GradGrad")},
+        lambda c, o, t: c.mutated and o.error == "InvalidArgumentError" and not t.error,
+        "sizes of windows that are no vector: TensorFlow takes them flat",
+    ),
     ({"Round"}, lambda c, o, t: first_type(c).startswith("int"), "TensorFlow's kernel for whole numbers gives zeros; rounding one is the number itself"),
     ({"ArgMax"}, lambda c, o, t: ",int16," in c.types, "TensorFlow reads an int16 dimension as int32, with what lies beside it in memory"),
     (

@@ -12,9 +12,11 @@ pub static DECODE_PNG: Op = Op {
     attrs: &["channels: int = 0", "dtype: {uint8, uint16} = DT_UINT8"],
     shape: |c| {
         c.scalar(0)?;
-        let channels = match Channels::of(c.attrs)? {
-            Channels::OfFile => -1,
-            Channels::Number(n) => n as i64,
+        // Which numbers of channels can be decoded is the kernel's to say: a graph may hold the node and never run it.
+        let channels = match c.attrs.int("channels")? {
+            0 => -1,
+            n if n < 0 => return Err(invalid!("channels must be non-negative, got {n}")),
+            n => n,
         };
         Ok(vec![[-1, -1, channels].into_iter().collect()])
     },
