@@ -129,7 +129,8 @@ def many_clients():
 
     def round_(target):
         command = [sys.executable, __file__, "--client", target]
-        clients = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(CLIENTS)]
+        pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        clients = [subprocess.Popen(command, **pipes) for _ in range(CLIENTS)]
         for c in clients:
             assert c.stdout.readline() == "ready\n"
         began = time.perf_counter()

@@ -207,8 +207,10 @@ def test_a_queue_runner_with_a_coordinator(server):
 
 def test_an_input_pipeline_of_queues_ends_with_its_epochs(server):
     def program(session):
-        number = tf1.train.range_input_producer(10, num_epochs=2, shuffle=False).dequeue()
-        batch = tf1.train.batch([number * 10], 4, allow_smaller_final_batch=True)
+        number = tf1.train.limit_epochs(tf.range(10), num_epochs=2)
+        queue = tf1.FIFOQueue(32, [tf.int32], [[]])
+        tf1.train.add_queue_runner(tf1.train.QueueRunner(queue, [queue.enqueue_many([number * 10])]))
+        batch = queue.dequeue_up_to(4)
         session.run([tf1.global_variables_initializer(), tf1.local_variables_initializer()])
         coordinator = tf1.train.Coordinator()
         threads = tf1.train.start_queue_runners(session, coordinator)
