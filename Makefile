@@ -2,11 +2,12 @@
 # make check    the quick part: formatting and lints
 # make fuzz     the long property runs (CASES=10000000)
 # make bench    Thalweg beside TensorFlow
+# make bench-server    thalweg server beside TensorFlow's, with TensorFlow's client
 CASES ?= 10000000
 VENV ?= .venv
 PYTHON ?= python3
 
-.PHONY: test check rust interop shuttle fuzz threads bench clean-venv
+.PHONY: test check rust interop shuttle fuzz threads bench bench-server clean-venv
 
 test: check rust shuttle interop
 
@@ -40,6 +41,10 @@ threads:
 
 bench: $(VENV)/ready
 	cargo run --release -p thalweg-cli -- bench exec --python $(VENV)/bin/python
+
+bench-server: $(VENV)/ready
+	cargo build --release -p thalweg-cli
+	$(VENV)/bin/python tests/interop/bench_server.py
 
 clean-venv:
 	rm -rf $(VENV)

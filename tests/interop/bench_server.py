@@ -20,6 +20,7 @@ import tensorflow as tf
 
 tf1 = tf.compat.v1
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
 class Served:
@@ -188,7 +189,7 @@ def serve_tensorflow():
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--binary", default=ROOT / "target/release/thalweg")
+    arguments.add_argument("--binary", default=TARGET / "release/thalweg")
     arguments.add_argument("--rounds", type=int, default=7)
     arguments.add_argument("--only", default="")
     arguments.add_argument("--client", help=argparse.SUPPRESS)
