@@ -41,7 +41,7 @@ pub async fn answer(peer: Peer, request: http::Request<Incoming>) -> Result<Resp
 async fn call(peer: &Peer, method: &str, body: Incoming) -> Result<Reply, Status> {
     let m = &peer.master;
     let arrived = request::message(body, peer).await?;
-    let reply = match method {
+    match method {
         "RunStep" => return run_step(peer, arrived).await,
         "RunCallable" => Reply::of(m.run_callable(read(arrived)?).await?, peer),
         "CreateSession" => Reply::of(m.create_session(read(arrived)?).await?, peer),
@@ -53,8 +53,7 @@ async fn call(peer: &Peer, method: &str, body: Incoming) -> Result<Reply, Status
         "MakeCallable" => Reply::of(m.make_callable(read(arrived)?).await?, peer),
         "ReleaseCallable" => Reply::of(m.release_callable(read(arrived)?).await?, peer),
         _ => Err(Status::unimplemented(format!("{SERVICE}{method} does not exist"))),
-    };
-    reply
+    }
 }
 
 fn read<M: Message + Default>(arrived: Arrived) -> Result<Request<M>, Status> {
