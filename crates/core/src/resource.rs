@@ -149,6 +149,13 @@ impl ResourceStore {
         dropped.iter().for_each(|r| r.discard());
     }
 
+    /// Drops all there is, whatever its container: whoever used the store has gone.
+    pub fn end(&self) {
+        let dropped = std::mem::take(&mut *lock(&self.held));
+        self.generation.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
+        dropped.values().for_each(|r| r.discard());
+    }
+
     pub fn len(&self) -> usize {
         lock(&self.held).len()
     }

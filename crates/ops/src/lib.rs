@@ -18,6 +18,7 @@ mod array;
 mod basic;
 mod blocks;
 mod control;
+mod dataset;
 mod debug;
 mod function;
 mod indexing;
@@ -50,6 +51,7 @@ pub static ALL: &[&[&Op]] = &[
     basic::OPS,
     blocks::OPS,
     control::OPS,
+    dataset::OPS,
     debug::OPS,
     function::OPS,
     indexing::OPS,
