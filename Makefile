@@ -22,7 +22,7 @@ shuttle:
 	cargo test -p thalweg-runtime --features shuttle --lib shuttle
 
 # Real TensorFlow in a virtual environment of its own, made once.
-$(VENV)/ready:
+$(VENV)/ready: tests/interop/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/interop/requirements.txt
 	touch $@
@@ -30,6 +30,8 @@ $(VENV)/ready:
 interop: $(VENV)/ready
 	cargo build -p thalweg-cli
 	cargo build -p thalweg-runtime --example dump_cases
+	cargo build -p thalweg-io --example copy
+	cargo build -p thalweg-train --example line
 	$(VENV)/bin/python -m pytest -q tests/interop
 
 fuzz:

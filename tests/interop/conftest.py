@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -28,3 +29,70 @@ def case_dump(tmp_path_factory):
     path = tmp_path_factory.mktemp("cases") / "cases.bin"
     subprocess.run(["cargo", "run", "--quiet", "-p", "thalweg-runtime", "--example", "dump_cases", "--", str(path)], cwd=ROOT, check=True)
     return path
+
+
+@pytest.fixture(scope="session")
+def example():
+    """Runs an example of one of our crates with arguments and gives what it prints."""
+
+    def run(package, name, *args):
+        cargo = ["cargo", "run", "--quiet", "-p", package, "--example", name, "--"]
+        done = subprocess.run([*cargo, *map(str, args)], cwd=ROOT, capture_output=True, text=True, timeout=900)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+class Server:
+    """A `thalweg server` in a process of its own."""
+
+    def __init__(self, *args):
+        command = [TARGET / "thalweg", "server", *map(str, args or ("--port", 0))]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.ready = self.process.stdout.readline()
+        found = re.fullmatch(r"thalweg server: listening on (grpc://\S+), task (\S+)\n", self.ready)
+        if not found:
+            self.process.kill()
+            raise RuntimeError(f"the server did not start: {self.ready!r}")
+        self.target, self.task = found.groups()
+
+    def stop(self):
+        """Asks it to stop, and gives the exit code."""
+        self.process.terminate()
+        try:
+            return self.process.wait(timeout=30)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def start_server():
+    """Builds the program, then starts servers with the arguments given; all are stopped at the end."""
+    subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
+    servers = []
+
+    def start(*args):
+        servers.append(Server(*args))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        if server.process.poll() is None:
+            server.stop()
+
+
+@pytest.fixture(scope="session")
+def server(start_server):
+    """One server for all tests. Its variables outlive sessions: tests choose names of their own, or reset."""
+    return start_server()
+
+
+@pytest.fixture
+def own_server(start_server):
+    """A server that no other test sees."""
+    server = start_server()
+    yield server
+    if server.process.poll() is None:
+        assert server.stop() == 0

@@ -1,4 +1,4 @@
-//! `thalweg`: runs graphs, shows the op table, measures.
+//! `thalweg`: trains models, runs graphs, serves them, shows the op table, measures.
 //!
 //! Exit codes: 0 all went well, 1 what was asked for failed, 2 it was asked for wrongly. The first line on standard
 //! error is then `error: CODE: message`.
@@ -10,6 +10,8 @@ mod model_file;
 mod ops;
 mod output;
 mod run;
+mod server;
+mod train;
 
 use clap::{Parser, Subcommand};
 use failure::Outcome;
@@ -25,14 +27,18 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Train(train::Args),
     Run(run::Args),
+    Server(server::Args),
     Ops(ops::Args),
     Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
     let outcome: Outcome = match Cli::parse().command {
+        Command::Train(args) => train::run(args),
         Command::Run(args) => run::run(args),
+        Command::Server(args) => server::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Bench(args) => bench::run(args),
     };

@@ -13,6 +13,7 @@ pub struct OpBuilder<'a> {
     scope: &'a Scope,
     op: &'a str,
     name: &'a str,
+    as_scope: bool,
     args: Result<Vec<Arg>>,
     attrs: Attrs,
     location: &'static Location<'static>,
@@ -28,6 +29,7 @@ impl Scope {
             scope: self,
             op,
             name: "",
+            as_scope: false,
             args: Ok(Vec::new()),
             attrs: Attrs::new(),
             location: Location::caller(),
@@ -39,6 +41,12 @@ impl<'a> OpBuilder<'a> {
     /// The name wanted; the op's type if none is given.
     pub fn name(mut self, name: &'a str) -> Self {
         self.name = name;
+        self
+    }
+
+    /// The node gets the name of its scope: in `g.name_scope("loss")` it is `loss`, beside what the scope holds. For one node of a scope.
+    pub fn named_as_scope(mut self) -> Self {
+        self.as_scope = true;
         self
     }
 
@@ -109,7 +117,11 @@ impl<'a> OpBuilder<'a> {
 
     fn try_build(self) -> Result<NodeId> {
         let args = self.args?;
-        let base = if self.name.is_empty() { self.op } else { self.name };
+        let base = match (self.as_scope, self.name) {
+            (true, _) => "",
+            (false, "") => self.op,
+            (false, name) => name,
+        };
         let name = format!("{}{base}", self.scope.place.prefix);
         let mut control = self.scope.place.control.clone();
         let has_inputs = args.iter().any(|a| !matches!(a, Arg::List(list) if list.is_empty()));

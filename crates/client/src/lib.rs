@@ -1,6 +1,7 @@
 //! The Rust client: graphs built on a [`Scope`], run by a [`Session`]. Programs use it through the `thalweg` crate.
 
 mod build;
+mod callable;
 mod collections;
 mod context;
 mod control_flow;
@@ -14,16 +15,18 @@ mod value;
 mod variables;
 
 pub use build::OpBuilder;
+pub use callable::Callable;
 pub use collections::keys;
 pub use gradients::{Gradient, GradientOptions, IndexedSlices};
 pub use output::{Operation, Output};
 pub use scope::Scope;
-pub use session::{Callable, Feed, Fetch, Session, feed};
+pub use session::{Feed, Fetch, Session, feed};
 pub use thalweg_core::attr::{Attr, Func};
 pub use thalweg_core::dtype::{self, DataType};
 pub use thalweg_core::error::{Code, Error, Result};
 pub use thalweg_core::shape::{PartialShape, Shape};
 pub use thalweg_core::tensor::Tensor;
+pub use thalweg_dist::RemoteSession;
 pub use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
 pub use value::IntoTensor;
 pub use variables::{Initializer, Reuse, Variable, VariableOptions};

@@ -89,6 +89,11 @@ impl Scope {
         self.with(|p| p.prefix = format!("{full}/"))
     }
 
+    /// The name of this scope, without the slash that its nodes' names have after it.
+    pub fn scope_name(&self) -> &str {
+        self.place.prefix.strip_suffix('/').unwrap_or_default()
+    }
+
     /// A name that is not taken: this one, or this one with a number.
     pub fn unique_name(&self, name: &str) -> String {
         self.lock().graph.unique_name(&format!("{}{name}", self.place.prefix))
@@ -133,6 +138,11 @@ impl Scope {
 
     pub fn to_graph_def(&self) -> Result<thalweg_proto::GraphDef> {
         self.graph()?.to_def(Default::default())
+    }
+
+    /// As `to_graph_def`, with what is known of the shapes, for tools that show graphs.
+    pub fn to_graph_def_with_shapes(&self) -> Result<thalweg_proto::GraphDef> {
+        self.graph()?.to_def(thalweg_graph::ExportOptions { output_shapes: true, ..Default::default() })
     }
 
     /// The output of that name: `layer/w:0`.

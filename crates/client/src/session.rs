@@ -1,23 +1,30 @@
 //! `Session`: runs what a scope describes.
 
+use crate::callable::Callable;
 use crate::output::{Operation, Output};
 use crate::scope::Scope;
 use crate::value::IntoTensor;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::{self, NodeId};
 use thalweg_core::invalid;
 use thalweg_core::tensor::Tensor;
+use thalweg_dist::RemoteSession;
+use thalweg_proto::ConfigProto;
 use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
-
-pub use thalweg_runtime::Callable;
 
 /// A session over a scope's graph. Nodes made after it was opened are taken in when they are first run.
 pub struct Session {
     scope: Scope,
-    inner: thalweg_runtime::Session,
+    place: Place,
     /// Nodes of the graph that the session has.
     taken: Mutex<usize>,
+}
+
+/// Where the graph runs.
+enum Place {
+    Here(thalweg_runtime::Session),
+    There(Arc<RemoteSession>),
 }
 
 /// A value for an output, for one run.
@@ -128,9 +135,23 @@ impl Session {
 
     pub fn with_options(scope: &Scope, options: SessionOptions) -> Result<Session> {
         let graph = scope.graph()?;
-        let taken = graph.len();
         let inner = thalweg_runtime::Session::of(&graph, options)?;
-        Ok(Session { scope: scope.clone(), inner, taken: Mutex::new(taken) })
+        Ok(Session::over(scope, Place::Here(inner), graph.len()))
+    }
+
+    /// Opens a session on the task at `grpc://host:port`: a Thalweg or a TensorFlow server.
+    pub fn connect(target: &str, scope: &Scope) -> Result<Session> {
+        Session::connect_with(target, scope, ConfigProto::default())
+    }
+
+    pub fn connect_with(target: &str, scope: &Scope, config: ConfigProto) -> Result<Session> {
+        let graph = scope.graph()?;
+        let remote = RemoteSession::connect(target, &graph, config)?;
+        Ok(Session::over(scope, Place::There(Arc::new(remote)), graph.len()))
+    }
+
+    fn over(scope: &Scope, place: Place, taken: usize) -> Session {
+        Session { scope: scope.clone(), place, taken: Mutex::new(taken) }
     }
 
     /// Runs: `session.run(&z, &[feed(&x, 3.0)])` gives a tensor, `session.run((&z, &train), &[])` a pair.
@@ -162,9 +183,18 @@ impl Session {
         let feeds: Option<Vec<_>> = feeds.iter().map(|o| o.id).collect();
         let outputs: Option<Vec<_>> = wanted.outputs.into_iter().collect();
         let targets: Option<Vec<_>> = wanted.targets.into_iter().collect();
-        match (feeds, outputs, targets) {
-            (Some(f), Some(o), Some(t)) => self.inner.callable(&f, &o, &t),
-            _ => Err(missing()),
+        let (Some(feeds), Some(outputs), Some(targets)) = (feeds, outputs, targets) else {
+            return Err(missing());
+        };
+        match &self.place {
+            Place::Here(session) => Ok(Callable::here(session.callable(&feeds, &outputs, &targets)?)),
+            Place::There(session) => {
+                let shared = self.scope.lock();
+                let tensors =
+                    |list: &[grad::Output]| list.iter().map(|o| shared.graph.tensor_name(*o)).collect();
+                let nodes = targets.iter().map(|id| shared.graph.node(*id).name.to_string()).collect();
+                Ok(Callable::there(session.clone(), tensors(&feeds), tensors(&outputs), nodes))
+            }
         }
     }
 
@@ -173,23 +203,47 @@ impl Session {
         let mut taken = self.taken.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let shared = self.scope.lock();
         if shared.graph.len() > *taken {
-            self.inner.extend(&shared.graph)?;
+            match &self.place {
+                Place::Here(session) => session.extend(&shared.graph)?,
+                Place::There(session) => session.extend(&shared.graph)?,
+            }
             *taken = shared.graph.len();
         }
         Ok(())
     }
 
-    pub fn close(&self) {
-        self.inner.close();
+    /// Ends the session. On another task, an error says that it could not be told.
+    pub fn close(&self) -> Result<()> {
+        match &self.place {
+            Place::Here(session) => {
+                session.close();
+                Ok(())
+            }
+            Place::There(session) => session.close(),
+        }
     }
 
-    /// Drops the state in these containers; in the default one if none is named.
+    /// Drops the state in these containers; in the default one if none is named. For state of another task see
+    /// [`RemoteSession::reset`].
     pub fn reset(&self, containers: &[String]) {
-        self.inner.reset(containers);
+        if let Place::Here(session) = &self.place {
+            session.reset(containers);
+        }
     }
 
-    /// The session underneath, for runs by name.
-    pub fn runtime(&self) -> &thalweg_runtime::Session {
-        &self.inner
+    /// The session of this process underneath, for runs by name; none if it is on another task.
+    pub fn runtime(&self) -> Option<&thalweg_runtime::Session> {
+        match &self.place {
+            Place::Here(session) => Some(session),
+            Place::There(_) => None,
+        }
+    }
+
+    /// Names of the devices.
+    pub fn devices(&self) -> Result<Vec<String>> {
+        match &self.place {
+            Place::Here(session) => Ok(session.devices().iter().map(|d| d.name().to_string()).collect()),
+            Place::There(session) => session.devices(),
+        }
     }
 }

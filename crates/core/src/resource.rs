@@ -44,10 +44,15 @@ pub fn lock<T: ?Sized>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The resources of one device.
+/// The container of what belongs to one node alone, as queues without a shared name do: every session has its own.
+pub const PRIVATE: &str = "_session";
+
+/// The resources of one device, or what one session sees of them.
 pub struct ResourceStore {
     /// Container used when a node names none.
     default_container: Arc<str>,
+    /// For a session: where everything lives but what is private to it.
+    shared: Option<Arc<ResourceStore>>,
     held: Mutex<HashMap<Key, Arc<dyn Resource>>>,
     /// Changes when containers are cleared, so that kernels drop what they remember.
     generation: std::sync::atomic::AtomicU64,
@@ -59,13 +64,28 @@ impl ResourceStore {
     pub fn new(default_container: &str) -> Self {
         ResourceStore {
             default_container: default_container.into(),
+            shared: None,
             held: Mutex::default(),
             generation: Default::default(),
         }
     }
 
+    /// The view of a session that shares `device` with others.
+    pub fn of_session(device: &Arc<ResourceStore>) -> Self {
+        ResourceStore { shared: Some(device.clone()), ..ResourceStore::new(&device.default_container) }
+    }
+
     pub fn generation(&self) -> u64 {
-        self.generation.load(std::sync::atomic::Ordering::Acquire)
+        let shared = self.shared.as_ref().map_or(0, |s| s.generation());
+        shared.wrapping_add(self.generation.load(std::sync::atomic::Ordering::Acquire))
+    }
+
+    /// The store that a container's resources are in.
+    fn holder(&self, container: &str) -> &ResourceStore {
+        match &self.shared {
+            Some(shared) if container != PRIVATE => shared,
+            _ => self,
+        }
     }
 
     pub fn default_container(&self) -> &Arc<str> {
@@ -84,7 +104,7 @@ impl ResourceStore {
         name: &str,
         make: impl FnOnce() -> Result<R>,
     ) -> Result<Arc<R>> {
-        let mut held = lock(&self.held);
+        let mut held = lock(&self.holder(container).held);
         let key = self.key(container, name);
         if let Some(found) = held.get(&key) {
             return downcast(found, name);
@@ -96,7 +116,7 @@ impl ResourceStore {
 
     pub fn get<R: Resource>(&self, container: &str, name: &str) -> Result<Arc<R>> {
         let key = self.key(container, name);
-        match lock(&self.held).get(&key) {
+        match lock(&self.holder(container).held).get(&key) {
             Some(found) => downcast(found, name),
             None => Err(not_found(format!("no resource '{}/{}' on this device", key.0, key.1))),
         }
@@ -118,9 +138,10 @@ impl ResourceStore {
 
     pub fn remove(&self, container: &str, name: &str) -> Result<()> {
         let key = self.key(container, name);
-        match lock(&self.held).remove(&key) {
+        let holder = self.holder(container);
+        match lock(&holder.held).remove(&key) {
             Some(r) => {
-                self.generation.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
+                holder.generation.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
                 r.discard();
                 Ok(())
             }
@@ -128,13 +149,16 @@ impl ResourceStore {
         }
     }
 
-    /// Drops all resources of the containers named; of the default one if none is.
+    /// Drops all resources of the containers named; of the default one, and what is private, if none is.
     pub fn clear(&self, containers: &[String]) {
+        if let Some(shared) = &self.shared {
+            shared.clear(containers);
+        }
         let mut dropped = Vec::new();
         {
             let mut held = lock(&self.held);
             let wanted = |c: &str| match containers {
-                [] => c == &*self.default_container,
+                [] => c == &*self.default_container || c == PRIVATE,
                 some => some.iter().any(|s| s == c),
             };
             held.retain(|key, r| {
@@ -156,8 +180,9 @@ impl ResourceStore {
         dropped.values().for_each(|r| r.discard());
     }
 
+    /// How many resources there are to be seen.
     pub fn len(&self) -> usize {
-        lock(&self.held).len()
+        lock(&self.held).len() + self.shared.as_ref().map_or(0, |s| s.len())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -198,6 +223,20 @@ mod tests {
         fn as_any(&self) -> &dyn Any {
             self
         }
+    }
+
+    #[test]
+    fn sessions_share_all_but_what_is_private() {
+        let device = Arc::new(ResourceStore::new("localhost"));
+        let (a, b) = (ResourceStore::of_session(&device), ResourceStore::of_session(&device));
+        let make = |s: &ResourceStore, container| s.get_or_create(container, "c", || Ok(Counter)).unwrap();
+        assert!(Arc::ptr_eq(&make(&a, ""), &make(&b, "localhost")));
+        assert!(!Arc::ptr_eq(&make(&a, PRIVATE), &make(&b, PRIVATE)));
+        assert_eq!((a.len(), device.len()), (2, 1));
+        let before = b.generation();
+        a.clear(&[]);
+        assert_ne!(b.generation(), before);
+        assert_eq!((a.len(), b.len()), (0, 1));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use crate::convert::attrs_to_proto;
 use crate::graph::Graph;
+use thalweg_core::attr::Attr;
 use thalweg_core::error::Result;
 use thalweg_core::grad::NodeId;
 use thalweg_proto::{FunctionDefLibrary, GraphDef, NodeDef, VersionDef};
@@ -10,6 +11,8 @@ use thalweg_proto::{FunctionDefLibrary, GraphDef, NodeDef, VersionDef};
 pub struct ExportOptions {
     /// Leave out attrs that have their default value, as files for other versions do.
     pub strip_defaults: bool,
+    /// Add what is known of each output's shape, as attr `_output_shapes`.
+    pub output_shapes: bool,
 }
 
 impl Graph {
@@ -28,6 +31,10 @@ impl Graph {
         let mut attrs = node.attrs.clone();
         if options.strip_defaults {
             self.signature(node.op)?.strip_defaults(&mut attrs);
+        }
+        if options.output_shapes && !node.shapes.is_empty() {
+            let shapes = node.shapes.iter().cloned().map(Attr::Shape).collect();
+            attrs.set("_output_shapes", Attr::List(shapes));
         }
         let data = node.inputs.iter().map(|o| match o.index {
             0 => self.node(o.node).name.to_string(),

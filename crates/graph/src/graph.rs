@@ -197,6 +197,11 @@ impl Graph {
         }
         infer_attrs(signature, &given, &mut attrs)?;
         let wanted = if request.name.is_empty() { op.name } else { request.name };
+        // As in TensorFlow, a name that ends with a slash is one that `unique_name` gave, for this node to take as it is.
+        let (wanted, is_ours) = match wanted.strip_suffix('/') {
+            Some(name) => (name, self.find(name).is_none()),
+            None => (wanted, false),
+        };
         if !names::is_valid_internal(wanted) {
             return Err(invalid!("'{wanted}' is not a valid node name"));
         }
@@ -214,7 +219,11 @@ impl Graph {
         let mut node = self.completed(node)?;
         self.check_inputs(&node)?;
         node.shapes = infer::shapes(self, &node)?;
-        node.name = self.names.unique(wanted).into();
+        if is_ours {
+            self.names.mark(wanted);
+        } else {
+            node.name = self.names.unique(wanted).into();
+        }
         self.push(node)
     }
 

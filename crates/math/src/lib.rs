@@ -5,6 +5,8 @@ pub mod elementary;
 /// Matrix products.
 pub mod gemm;
 mod half_bits;
+/// Batch normalisation by column.
+pub mod normalise;
 /// Splitting loops over threads: the `Parallel` trait.
 pub mod parallel;
 /// Worker threads.
@@ -21,3 +23,5 @@ pub mod softmax;
 pub mod special;
 /// Copies with the axes in another order.
 pub mod transpose;
+/// Windows that slide over images: patches, poolings, convolutions of single channels.
+pub mod window;

@@ -9,9 +9,11 @@ mod elementwise;
 mod gradients;
 mod indices;
 mod moving;
+mod narrow;
 mod number;
 mod printf;
 mod rows;
+mod windows;
 
 mod arithmetic;
 mod array;
@@ -21,6 +23,7 @@ mod control;
 mod dataset;
 mod debug;
 mod function;
+mod image;
 mod indexing;
 mod linalg;
 mod lookup;
@@ -29,9 +32,12 @@ mod nn;
 mod queue;
 mod random;
 mod reduce;
+mod save;
+mod sparse;
 mod stack;
 mod state;
 mod string;
+mod summary;
 mod tensor_array;
 mod tensor_list;
 mod training;
@@ -54,17 +60,24 @@ pub static ALL: &[&[&Op]] = &[
     dataset::OPS,
     debug::OPS,
     function::OPS,
+    image::OPS,
     indexing::OPS,
     linalg::OPS,
     lookup::OPS,
     matrix_parts::OPS,
     nn::OPS,
+    nn::batch_norm::OPS,
+    nn::conv::OPS,
+    nn::pool::OPS,
     queue::OPS,
     random::OPS,
     reduce::OPS,
+    save::OPS,
+    sparse::OPS,
     stack::OPS,
     state::OPS,
     string::OPS,
+    summary::OPS,
     tensor_array::OPS,
     tensor_list::OPS,
     training::OPS,

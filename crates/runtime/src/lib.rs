@@ -14,4 +14,4 @@ mod sync;
 pub mod trace;
 pub mod work;
 
-pub use session::{Callable, RunMetadata, RunOptions, Session, SessionOptions};
+pub use session::{Callable, OnDone, PartialRun, RunMetadata, RunOptions, Session, SessionOptions};

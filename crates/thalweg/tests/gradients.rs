@@ -190,7 +190,7 @@ fn variables_read_in_loops() {
     let v = g.variable("v", &g.constant([0.5f64, -0.25]));
     let left = repeat(&g, 3, &[&x], |l, u| {
         let handle = &v.handle;
-        let value = l.op("ReadVariableOp").input(&handle).attr("dtype", DataType::Double).output();
+        let value = l.op("ReadVariableOp").input(handle).attr("dtype", DataType::Double).output();
         vec![&(&u[0] * &value) + &value]
     });
     check(&g, &left[0], &[(&x, vec![0.4, -1.1])]);

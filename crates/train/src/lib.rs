@@ -7,6 +7,8 @@ pub mod losses;
 pub mod metrics;
 pub mod optimizers;
 pub mod rnn;
+pub mod saver;
+pub mod summary;
 
 mod global_step;
 

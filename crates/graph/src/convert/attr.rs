@@ -1,12 +1,13 @@
 //! AttrValue.
 
-use super::shape::{partial_shape_from_proto, partial_shape_to_proto};
-use super::tensor::{tensor_from_proto, tensor_to_proto};
 use std::collections::BTreeMap;
 use thalweg_core::attr::{Attr, Attrs, Func};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
+use thalweg_io::wire::{
+    partial_shape_from_proto, partial_shape_to_proto, tensor_from_proto, tensor_to_proto,
+};
 use thalweg_proto::attr_value::{ListValue, Value};
 use thalweg_proto::{AttrValue, NameAttrList};
 

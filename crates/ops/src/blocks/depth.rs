@@ -2,6 +2,7 @@
 
 use crate::moving::Block;
 use crate::prelude::*;
+use crate::windows::Layout;
 
 pub static SPACE_TO_DEPTH: Op = Op {
     name: "SpaceToDepth",
@@ -26,33 +27,19 @@ pub static DEPTH_TO_SPACE: Op = Op {
     ..SPACE_TO_DEPTH
 };
 
-/// Where height, width and channels are.
-#[derive(Clone, Copy)]
-struct Axes {
-    height: usize,
-    width: usize,
-    channels: usize,
-}
-
-fn axes(attrs: &Attrs) -> Result<Axes> {
-    match attrs.str("data_format")? {
-        "NHWC" => Ok(Axes { height: 1, width: 2, channels: 3 }),
-        "NCHW" => Ok(Axes { channels: 1, height: 2, width: 3 }),
-        other => Err(unimplemented(format!("data_format {other} is not supported on the CPU"))),
-    }
-}
-
 fn shape(c: &ShapeCall<'_>, to_depth: bool) -> Result<Vec<PartialShape>> {
     if c.attrs.str("data_format")? == "NCHW_VECT_C" {
         return Ok(vec![PartialShape::unknown_of_rank(5)]);
     }
     let x = c.rank(0, 4)?;
     let dims = x.dims().unwrap_or(&[-1; 4]);
-    Ok(vec![moved_dims(dims, c.attrs.int("block_size")?, axes(c.attrs)?, to_depth)?.into_iter().collect()])
+    Ok(vec![
+        moved_dims(dims, c.attrs.int("block_size")?, Layout::of(c.attrs)?, to_depth)?.into_iter().collect(),
+    ])
 }
 
 /// The sizes after the move; -1 is not known.
-fn moved_dims(dims: &[i64], block: i64, a: Axes, to_depth: bool) -> Result<Vec<i64>> {
+fn moved_dims(dims: &[i64], block: i64, a: Layout, to_depth: bool) -> Result<Vec<i64>> {
     let area = block.checked_mul(block).filter(|_| block > 1);
     let area =
         area.ok_or_else(|| invalid!("block size must be > 1 and its square fit 64 bits, got {block}"))?;
@@ -93,7 +80,7 @@ fn prepare_to_space(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 fn prepare(node: &KernelNode, to_depth: bool) -> Result<Box<dyn Kernel>> {
-    let (block, a) = (node.attrs.int("block_size")?, axes(&node.attrs)?);
+    let (block, a) = (node.attrs.int("block_size")?, Layout::of(&node.attrs)?);
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let x = c.input(0)?;
         if x.rank() != 4 {

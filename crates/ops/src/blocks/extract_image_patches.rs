@@ -3,6 +3,7 @@
 use super::strides::steps_inside;
 use crate::moving::Block;
 use crate::prelude::*;
+use crate::windows::{Padding, Window};
 
 pub static EXTRACT_IMAGE_PATCHES: Op = Op {
     name: "ExtractImagePatches",
@@ -18,12 +19,8 @@ pub static EXTRACT_IMAGE_PATCHES: Op = Op {
     ],
     shape: |c| {
         let x = c.rank(0, 4)?;
-        let windows = Window::of(c.attrs)?;
-        let places = |i: usize| match x.dim(i + 1) {
-            -1 => Ok(-1),
-            n => windows[i].places(n as usize).map(|p| p.0 as i64),
-        };
-        let (rows, cols) = (places(0)?, places(1)?);
+        let windows = windows(c.attrs)?;
+        let (rows, cols) = (windows[0].known_places(x.dim(1))?, windows[1].known_places(x.dim(2))?);
         let area = windows[0].size as i64 * windows[1].size as i64;
         let depth = if x.dim(3) < 0 { -1 } else { x.dim(3).saturating_mul(area) };
         Ok(vec![[x.dim(0), rows, cols, depth].into_iter().collect()])
@@ -49,49 +46,20 @@ pub static EXTRACT_IMAGE_PATCHES: Op = Op {
     ..Op::PURE
 };
 
-/// The window along one dimension.
-#[derive(Clone, Copy)]
-struct Window {
-    size: usize,
-    stride: usize,
-    rate: usize,
-    same: bool,
-}
-
-impl Window {
-    /// Along height and width.
-    fn of(attrs: &Attrs) -> Result<[Window; 2]> {
-        let pair = |name: &str| {
-            let v = attrs.ints(name)?;
-            match v.as_slice() {
-                [1, a, b, 1] if *a > 0 && *b > 0 && *a <= i32::MAX as i64 && *b <= i32::MAX as i64 => {
-                    Ok([*a as usize, *b as usize])
-                }
-                _ => Err(invalid!("{name} must be [1, rows, cols, 1] with positive numbers, got {v:?}")),
+/// The window along rows and along columns.
+fn windows(attrs: &Attrs) -> Result<[Window; 2]> {
+    let pair = |name: &str| {
+        let v = attrs.ints(name)?;
+        match v.as_slice() {
+            [1, a, b, 1] if *a > 0 && *b > 0 && *a <= i32::MAX as i64 && *b <= i32::MAX as i64 => {
+                Ok([*a as usize, *b as usize])
             }
-        };
-        let (size, stride, rate) = (pair("ksizes")?, pair("strides")?, pair("rates")?);
-        let same = attrs.str("padding")? == "SAME";
-        Ok([0, 1].map(|i| Window { size: size[i], stride: stride[i], rate: rate[i], same }))
-    }
-
-    /// How many places the window has along a dimension, and how much padding comes before.
-    fn places(&self, n: usize) -> Result<(usize, usize)> {
-        let reach = (self.size - 1) * self.rate + 1;
-        if !self.same {
-            // As in TensorFlow, a window that sticks out by less than its stride has no place, one by more is an error.
-            if reach >= n + 2 * self.stride {
-                return Err(invalid!(
-                    "Computed output size would be negative: [input_size: {n}, effective_filter_size: {reach}, stride: {}]",
-                    self.stride
-                ));
-            }
-            return Ok(((n + self.stride).saturating_sub(reach) / self.stride, 0));
+            _ => Err(invalid!("{name} must be [1, rows, cols, 1] with positive numbers, got {v:?}")),
         }
-        let places = n.div_ceil(self.stride);
-        let needed = places.saturating_sub(1) * self.stride + reach;
-        Ok((places, needed.saturating_sub(n) / 2))
-    }
+    };
+    let (size, stride, rate) = (pair("ksizes")?, pair("strides")?, pair("rates")?);
+    let padding = if attrs.str("padding")? == "SAME" { Padding::Same } else { Padding::Valid };
+    Ok([0, 1].map(|i| Window { size: size[i], stride: stride[i], dilation: rate[i], padding }))
 }
 
 /// Patches of numbered pixels tell where each element of a patch came from; the gradient is added up there. Pixel 0 is the padding.
@@ -128,14 +96,14 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    let windows = Window::of(&node.attrs)?;
+    let windows = windows(&node.attrs)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let x = c.input(0)?;
         let [batch, height, width, depth] = *x.shape().dims() else {
             return Err(invalid!("input must be 4-dimensional, got shape {}", x.shape()));
         };
-        let [h, w] = windows;
-        let ((rows, above), (cols, before)) = (h.places(height)?, w.places(width)?);
+        let (h, w) = (windows[0].over(height)?, windows[1].over(width)?);
+        let (rows, cols) = (h.output, w.output);
         let channels =
             (h.size * w.size).checked_mul(depth).ok_or_else(|| invalid!("the patches are too large"))?;
         let mut out = Tensor::zeros(x.dtype(), Shape::new(&[batch, rows, cols, channels])?)?;
@@ -145,10 +113,10 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         }
         let to = out.shape().strides();
         for i in 0..h.size {
-            let top = (i * h.rate) as isize - above as isize;
+            let top = (i * h.dilation) as isize - h.before as isize;
             let (first_row, row_count) = steps_inside(rows, top, h.stride, height);
             for j in 0..w.size {
-                let left = (j * w.rate) as isize - before as isize;
+                let left = (j * w.dilation) as isize - w.before as isize;
                 let (first_col, col_count) = steps_inside(cols, left, w.stride, width);
                 if row_count == 0 || col_count == 0 {
                     continue;

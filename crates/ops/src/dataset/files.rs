@@ -6,16 +6,10 @@ use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use thalweg_io::durable::at as at_path;
+use thalweg_io::record::Compression;
 
 pub type Stream = Box<dyn BufRead + Send>;
-
-#[derive(Clone, Copy, PartialEq)]
-pub enum Compression {
-    None,
-    Zlib,
-    Gzip,
-}
 
 /// The files that a dataset reads.
 #[derive(Clone)]
@@ -29,17 +23,8 @@ const BUFFER: usize = 1 << 16;
 impl Files {
     /// Names from input `names`, a scalar or a vector, and the compression from input `compression`.
     pub fn of(c: &OpCall<'_>, names: usize, compression: usize) -> Result<Files> {
-        let compression = match &*text(c, compression)? {
-            b"" => Compression::None,
-            b"ZLIB" => Compression::Zlib,
-            b"GZIP" => Compression::Gzip,
-            other => {
-                return Err(invalid!(
-                    "Unsupported compression_type: {:?}; there are '', 'ZLIB' and 'GZIP'",
-                    String::from_utf8_lossy(other)
-                ));
-            }
-        };
+        let name = text(c, compression)?;
+        let compression = Compression::from_name(&String::from_utf8_lossy(&name))?;
         Ok(Files { compression, ..Files::plain(c, names)? })
     }
 
@@ -82,9 +67,10 @@ pub fn text(c: &OpCall<'_>, i: usize) -> Result<Bytes> {
 
 fn at(path: &Path, e: std::io::Error) -> Error {
     // What decoders say of bytes that are not theirs.
-    let damaged = matches!(e.kind(), std::io::ErrorKind::InvalidInput);
-    let e = if damaged { data_loss(e.to_string()) } else { Error::from(e) };
-    e.context(path.display())
+    match e.kind() {
+        std::io::ErrorKind::InvalidInput => data_loss(e.to_string()).context(path.display()),
+        _ => at_path(path, e),
+    }
 }
 
 #[cfg(unix)]

@@ -2,10 +2,11 @@
 
 use super::context::Context;
 use super::dataset::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
-use super::files::{Compression, Files, Stream};
+use super::files::{Files, Stream};
 use crate::prelude::*;
 use std::collections::VecDeque;
 use std::io::Read;
+use thalweg_io::record::Compression;
 
 pub static FIXED_LENGTH_RECORD_DATASET: Op = Op {
     name: "FixedLengthRecordDataset",

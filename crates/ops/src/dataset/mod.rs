@@ -38,6 +38,7 @@ mod take;
 mod task;
 mod tensors;
 mod text_line;
+mod tf_record;
 mod weighed;
 mod zip;
 
@@ -51,6 +52,8 @@ pub static OPS: &[&Op] = &[
     &tensors::TENSOR_SLICE_DATASET,
     &range::RANGE_DATASET,
     &text_line::TEXT_LINE_DATASET,
+    &tf_record::TF_RECORD_DATASET,
+    &tf_record::TF_RECORD_DATASET_V2,
     &fixed_length_record::FIXED_LENGTH_RECORD_DATASET,
     &fixed_length_record::FIXED_LENGTH_RECORD_DATASET_V2,
     &csv::CSV_DATASET,

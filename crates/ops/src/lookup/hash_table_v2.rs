@@ -59,7 +59,8 @@ fn of_tensors(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 fn table(node: &KernelNode, value_shape: Shape, fixed: bool) -> Result<Box<dyn Kernel>> {
-    let remembered = Remembered::new(Place::of(node)?);
+    let by_name = node.attrs.bool("use_node_name_sharing")?;
+    let remembered = Remembered::new(if by_name { Place::of(node)? } else { Place::own(node)? });
     let (key, value) = (node.attrs.dtype("key_dtype")?, node.attrs.dtype("value_dtype")?);
     if !(key.is_plain() || key == DataType::String) {
         return Err(unimplemented(format!("tables with keys of type {key}")));

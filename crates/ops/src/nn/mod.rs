@@ -1,14 +1,18 @@
 //! Neural network ops: activations, losses, biases, rankings.
 
+pub mod batch_norm;
 mod bias_add;
 mod bias_add_grad;
 mod channels;
+pub mod conv;
 mod elu;
 mod elu_grad;
 mod in_top_k;
 mod leaky_relu;
 mod logits;
+mod lrn;
 mod nth_element;
+pub mod pool;
 mod relu;
 mod relu6;
 mod relu6_grad;
@@ -36,6 +40,8 @@ pub static OPS: &[&Op] = &[
     &in_top_k::IN_TOP_K_V2,
     &leaky_relu::LEAKY_RELU,
     &leaky_relu::LEAKY_RELU_GRAD,
+    &lrn::LRN,
+    &lrn::LRN_GRAD,
     &nth_element::NTH_ELEMENT,
     &relu::RELU,
     &relu6::RELU6,

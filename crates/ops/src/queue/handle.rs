@@ -15,11 +15,7 @@ pub type MakeItems = fn(&Spec, &dyn Fn() -> u64) -> Items;
 /// The kernel of an op whose output is a handle to a queue like this.
 pub fn queue_kernel(node: &KernelNode, spec: Spec, items: MakeItems) -> Result<Box<dyn Kernel>> {
     check_spec(&spec)?;
-    let mut place = Place::of(node)?;
-    if node.attrs.str("shared_name")?.is_empty() {
-        // As TensorFlow names what belongs to one node alone.
-        place.name = format!("_0_{}", node.name);
-    }
+    let place = Place::own(node)?;
     let container = place.container.clone();
     let by_reference = node.outputs.first().is_some_and(|p| p.is_ref);
     let (queue, reference) = (Remembered::new(place), Mutex::new(None));

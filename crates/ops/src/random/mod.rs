@@ -1,5 +1,6 @@
 //! Random numbers, bit for bit TensorFlow's for the same seeds.
 
+mod candidate_sampler;
 mod drawn;
 mod multinomial;
 mod normal;
@@ -14,6 +15,7 @@ mod uniform_int;
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = &[
+    &candidate_sampler::UNIFORM_CANDIDATE_SAMPLER,
     &random_uniform::RANDOM_UNIFORM,
     &random_uniform::STATELESS_RANDOM_UNIFORM,
     &random_uniform::STATELESS_RANDOM_UNIFORM_V2,

@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use bytes::Bytes;
 use std::sync::Mutex;
-use thalweg_core::resource::{Resource, ResourceHandle, ResourceStore, lock};
+use thalweg_core::resource::{PRIVATE, Resource, ResourceHandle, ResourceStore, lock};
 
 /// Where a node's resource lives: attr `container`, and attr `shared_name` or else the node's own name.
 pub struct Place {
@@ -18,6 +18,15 @@ impl Place {
             container: node.attrs.str("container")?.to_string(),
             name: if shared.is_empty() { node.name.to_string() } else { shared.to_string() },
         })
+    }
+
+    /// As `of`, for resources that belong to their node alone unless `shared_name` is given.
+    pub fn own(node: &KernelNode) -> Result<Place> {
+        if !node.attrs.str("shared_name")?.is_empty() {
+            return Place::of(node);
+        }
+        // Named as TensorFlow names what belongs to one node alone.
+        Ok(Place { container: PRIVATE.to_string(), name: format!("_0_{}", node.name) })
     }
 }
 

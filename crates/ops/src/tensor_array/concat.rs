@@ -30,8 +30,7 @@ fn concat(c: &mut OpCall<'_>) -> Result<()> {
     let array = array_input(c)?;
     array.check_read_type(c.output_type(0)?)?;
     let declared = c.attrs().shape("element_shape_except0")?;
-    let pieces: Vec<Tensor> =
-        array.with(|s| (0..s.size).map(|i| array.read(s, i as i64)).collect::<Result<_>>())?;
+    let pieces = array.with(|s| array.read_all(s))?;
     let (value, lengths) = concat_pieces(array.dtype, declared, &pieces)?;
     c.set(0, value);
     c.set(1, lengths);

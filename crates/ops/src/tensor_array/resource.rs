@@ -189,6 +189,18 @@ impl TensorArray {
         Ok(value)
     }
 
+    /// All slots in order. An array may promise more than there is memory for, as long as nobody asks for all of them.
+    pub fn read_all(&self, s: &mut State) -> Result<Vec<Tensor>> {
+        let each = size_of::<Slot>() + size_of::<Tensor>();
+        if s.size.saturating_mul(each) > thalweg_core::buffer::limit() {
+            return Err(resource_exhausted(format!(
+                "TensorArray {}: no memory to read all of its {} elements",
+                self.name, s.size
+            )));
+        }
+        (0..s.size).map(|i| self.read(s, i as i64)).collect()
+    }
+
     fn wrong(&self, what: String) -> Error {
         invalid!("TensorArray {}: {what}", self.name)
     }

@@ -24,9 +24,14 @@ impl Run {
     /// Runs a plan on the pool; `finish` gets the results.
     pub fn start(plan: Arc<Plan>, input: RunInput, finish: OnFinish) {
         let pool = input.step.device.pool.clone();
-        pool.spawn(Box::new(move || match &*plan {
-            Plan::Straight(_) => finish(Run::wait(&plan, input)),
+        pool.spawn(Box::new(move || Run::start_here(&plan, input, finish)));
+    }
+
+    /// Runs a plan on the calling thread until it ends or has nothing to do but wait; `finish` gets the results, from any thread.
+    pub fn start_here(plan: &Plan, input: RunInput, finish: OnFinish) {
+        match plan {
+            Plan::Straight(_) => finish(Run::wait(plan, input)),
             Plan::General(p) => GeneralRun::start(p.clone(), input, finish),
-        }));
+        }
     }
 }

@@ -16,10 +16,15 @@ pub fn expand(work: &mut Work) -> Result<()> {
     inline::expand_calls(work)
 }
 
+/// Makes the graph smaller; it stays one of ops.
+pub fn simplify(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
+    fold::fold_constants(work, step)?;
+    common::merge_common(work)
+}
+
 /// Makes the graph cheaper to run.
 pub fn optimise(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
-    fold::fold_constants(work, step)?;
-    common::merge_common(work)?;
+    simplify(work, step)?;
     if !work.has_control_flow {
         fuse::fuse_elementwise(work)?;
     }

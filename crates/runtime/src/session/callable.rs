@@ -1,10 +1,13 @@
 //! `Callable`: one run signature, compiled and held, to be run without any look-up.
 
 use super::compile::{Compiled, Signature};
+use super::run::OnDone;
 use super::{Inner, RunMetadata, RunOptions, Session};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use thalweg_core::error::Result;
 use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::resource::lock;
 use thalweg_core::tensor::Tensor;
 
 #[derive(Clone)]
@@ -17,8 +20,12 @@ impl Session {
     /// Prepares to run these fetches and targets with values for these feeds.
     pub fn callable(&self, feeds: &[Output], fetches: &[Output], targets: &[NodeId]) -> Result<Callable> {
         self.inner.check_open()?;
-        let signature =
-            Signature { feeds: feeds.to_vec(), fetches: fetches.to_vec(), targets: targets.to_vec() };
+        let signature = Signature {
+            feeds: feeds.to_vec(),
+            fetches: fetches.to_vec(),
+            targets: targets.to_vec(),
+            partial: false,
+        };
         Ok(Callable { inner: self.inner.clone(), compiled: self.inner.compiled(&signature)? })
     }
 
@@ -28,12 +35,20 @@ impl Session {
         self.callable(&signature.feeds, &signature.fetches, &signature.targets)
     }
 
+    /// The callable of these names, if it has been compiled before and is still kept.
+    pub fn compiled_callable(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Option<Callable> {
+        let signature = self.signature(feeds, fetches, targets).ok()?;
+        let compiled = lock(&self.inner.plans).get(&signature)?;
+        Some(Callable { inner: self.inner.clone(), compiled })
+    }
+
     pub(super) fn signature(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Signature> {
         self.with_graph(|g| {
             Ok(Signature {
                 feeds: feeds.iter().map(|n| g.output(n)).collect::<Result<_>>()?,
                 fetches: fetches.iter().map(|n| g.output(n)).collect::<Result<_>>()?,
                 targets: targets.iter().map(|n| g.get(n)).collect::<Result<_>>()?,
+                partial: false,
             })
         })
     }
@@ -47,6 +62,20 @@ impl Callable {
 
     pub fn run_with(&self, feeds: Vec<Tensor>, options: &RunOptions) -> Result<(Vec<Tensor>, RunMetadata)> {
         self.inner.run(&self.compiled, feeds, options)
+    }
+
+    /// Starts a run on the calling thread, which comes back when the step has ended or has nothing to do but wait. `done` is
+    /// called once, from any thread. A time limit is noticed only while there is work: whoever starts a run that may wait
+    /// also cancels it in time.
+    pub fn start(&self, feeds: Vec<Tensor>, options: &RunOptions, done: OnDone) {
+        let began = Instant::now();
+        self.inner.start(&self.compiled, feeds, options, None, done);
+        self.compiled.note_time(began.elapsed());
+    }
+
+    /// Whether the last `start` gave its thread back within so much time; false before the first.
+    pub fn starts_within(&self, limit: Duration) -> bool {
+        self.compiled.last_start().is_some_and(|t| t <= limit)
     }
 
     /// Nodes in the plan, after pruning and optimisation.

@@ -1,12 +1,14 @@
 //! From a run signature to plans, and the cache that keeps them.
 
-use super::Inner;
-use crate::partition::partition;
+use super::{Inner, Placed, partial};
+use crate::partition::{Part, partition};
 use crate::passes;
 use crate::plan::Plan;
 use crate::work::Work;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::grad::{NodeId, Output};
@@ -23,14 +25,32 @@ pub struct Signature {
     pub feeds: Vec<Output>,
     pub fetches: Vec<Output>,
     pub targets: Vec<NodeId>,
+    /// Feeds and fetches pass through the step's rendezvous while it runs, instead of before and after.
+    pub partial: bool,
 }
 
 /// A signature compiled.
 pub struct Compiled {
+    pub signature: Signature,
     pub parts: Vec<CompiledPart>,
     pub feeds: Vec<FeedInfo>,
     pub fetches: usize,
     pub functions: Arc<dyn FunctionRunner>,
+    /// Nanoseconds for which the last start kept its thread; 0 before the first.
+    last_start: AtomicU64,
+}
+
+impl Compiled {
+    pub fn note_time(&self, t: Duration) {
+        self.last_start.store((t.as_nanos() as u64).max(1), Ordering::Relaxed);
+    }
+
+    pub fn last_start(&self) -> Option<Duration> {
+        match self.last_start.load(Ordering::Relaxed) {
+            0 => None,
+            n => Some(Duration::from_nanos(n)),
+        }
+    }
 }
 
 pub struct CompiledPart {
@@ -104,34 +124,54 @@ impl Inner {
 
     fn compile(&self, signature: &Signature) -> Result<Compiled> {
         let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut parts = Vec::new();
+        for part in self.parts(&placed, signature, passes::optimise)? {
+            let device = &self.devices[part.device as usize];
+            let plan = Plan::compile(part.work, device.name(), &self.kernels, self.options.optimise)?;
+            parts.push(CompiledPart { device: part.device, plan: Arc::new(plan), fetches: part.fetches });
+        }
+        // What passes through the rendezvous is neither given before nor taken after.
+        let (feeds, fetches) =
+            if signature.partial { (&[][..], 0) } else { (&signature.feeds[..], signature.fetches.len()) };
+        Ok(Compiled {
+            signature: signature.clone(),
+            parts,
+            feeds: feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect(),
+            fetches,
+            functions: placed.functions.clone(),
+            last_start: AtomicU64::new(0),
+        })
+    }
+
+    /// The graph of a signature, pruned, rewritten and cut by device.
+    pub fn parts(&self, placed: &Placed, signature: &Signature, optimise: Pass) -> Result<Vec<Part>> {
         let graph = &placed.graph;
         for (i, f) in signature.feeds.iter().enumerate() {
             if signature.feeds[..i].contains(f) {
-                return Err(invalid!("'{}' is fed twice", graph.tensor_name(*f)));
+                return Err(invalid!("Duplicated feeds: {}", graph.tensor_name(*f)));
             }
         }
         let device_of = |id: NodeId| placed.placement.of(id);
         let mut work =
             Work::prune(graph, &device_of, &signature.feeds, &signature.fetches, &signature.targets)?;
         check_fed(&work)?;
+        if signature.partial {
+            partial::open_ends(&mut work, graph, signature)?;
+        }
         passes::expand(&mut work)?;
         passes::fold::read_constants(&mut work);
         if self.options.optimise {
             let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
-            passes::optimise(&mut work, &step)?;
+            optimise(&mut work, &step)?;
         }
-        let mut parts = Vec::new();
-        for part in partition(work, &self.devices)? {
-            let device = &self.devices[part.device as usize];
-            let plan = Plan::compile(part.work, device.name(), &self.kernels, self.options.optimise)?;
-            parts.push(CompiledPart { device: part.device, plan: Arc::new(plan), fetches: part.fetches });
-        }
-        let feeds = signature.feeds.iter().map(|o| feed_info(graph, *o)).collect();
-        Ok(Compiled { parts, feeds, fetches: signature.fetches.len(), functions: placed.functions.clone() })
+        partition(work, &self.devices)
     }
 }
 
-fn feed_info(graph: &thalweg_graph::Graph, o: Output) -> FeedInfo {
+/// A rewrite, with a step in which constants are computed.
+type Pass = fn(&mut Work, &Arc<StepContext>) -> Result<()>;
+
+pub fn feed_info(graph: &thalweg_graph::Graph, o: Output) -> FeedInfo {
     let node = graph.node(o.node);
     // What a placeholder declares is a promise to the rest of the graph; other tensors may be replaced by anything of their type.
     let declared = node.op.class == Class::Placeholder;

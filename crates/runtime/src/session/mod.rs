@@ -3,10 +3,15 @@
 mod callable;
 mod compile;
 mod options;
+mod partial;
+mod partition_graphs;
 mod run;
 
 pub use callable::Callable;
 pub use options::{RunMetadata, RunOptions, SessionOptions};
+pub use partial::{OnFetched, PartialRun};
+pub use partition_graphs::PartitionGraph;
+pub use run::OnDone;
 
 use crate::device::Device;
 use crate::functions::Functions;
@@ -31,6 +36,8 @@ pub struct Session {
 pub(crate) struct Inner {
     options: SessionOptions,
     graph: RwLock<Placed>,
+    /// Held by whoever changes the graph.
+    changing: Mutex<()>,
     devices: Vec<Device>,
     kernels: Arc<KernelCache>,
     plans: Mutex<PlanCache>,
@@ -67,6 +74,7 @@ impl Session {
         let inner = Inner {
             options,
             graph: RwLock::new(placed),
+            changing: Mutex::default(),
             devices,
             kernels,
             plans: Mutex::default(),
@@ -99,13 +107,17 @@ impl Session {
 
     fn change(&self, change: impl FnOnce(&mut Graph) -> Result<()>) -> Result<()> {
         self.inner.check_open()?;
-        let mut placed = self.inner.graph.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut graph = placed.graph.clone();
+        // Steps look up names while the graph grows: they are kept out only while the new one is put in place.
+        let _changing = lock(&self.inner.changing);
+        let (mut graph, mut placement) = {
+            let placed = self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            (placed.graph.clone(), placed.placement.clone())
+        };
+        let before = graph.len();
         change(&mut graph)?;
-        let mut placement = placed.placement.clone();
         placement.extend(&graph, &self.inner.devices, self.inner.options.soft_placement)?;
         if self.inner.options.log_device_placement {
-            for id in graph.ids().skip(placed.graph.len()) {
+            for id in graph.ids().skip(before) {
                 let (node, device) = (graph.node(id), &self.inner.devices[placement.of(id) as usize]);
                 (device.context.print)(&format!("{}: ({}): {}\n", node.name, node.op.name, device.name()));
             }
@@ -116,7 +128,8 @@ impl Session {
             self.inner.kernels.clone(),
             self.inner.options.optimise,
         );
-        *placed = Placed { graph, placement, functions: Arc::new(functions) };
+        let placed = Placed { graph, placement, functions: Arc::new(functions) };
+        *self.inner.graph.write().unwrap_or_else(std::sync::PoisonError::into_inner) = placed;
         Ok(())
     }
 

@@ -26,8 +26,9 @@ pub struct SessionOptions {
     pub operation_timeout: Option<Duration>,
     /// Where Print and its kin write; standard error if not set.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
-    /// The job that devices are named after.
+    /// The job and task that devices are named after.
     pub job: String,
+    pub task: u32,
 }
 
 impl Default for SessionOptions {
@@ -41,6 +42,7 @@ impl Default for SessionOptions {
             operation_timeout: None,
             print: None,
             job: "localhost".into(),
+            task: 0,
         }
     }
 }
@@ -50,7 +52,8 @@ const MAX_DEVICES: usize = 256;
 const MAX_THREADS: usize = 1024;
 
 impl SessionOptions {
-    pub(super) fn make_devices(&self) -> Result<Vec<Device>> {
+    /// Whether there can be as many devices and threads as asked for.
+    pub fn check_devices(&self) -> Result<()> {
         if self.cpu_devices == 0 || self.cpu_devices > MAX_DEVICES {
             return Err(invalid!(
                 "a session has 1 to {MAX_DEVICES} CPU devices, asked for {}",
@@ -60,6 +63,12 @@ impl SessionOptions {
         if self.threads > MAX_THREADS {
             return Err(invalid!("a session has at most {MAX_THREADS} threads, asked for {}", self.threads));
         }
+        Ok(())
+    }
+
+    /// The devices of a process with these options.
+    pub fn make_devices(&self) -> Result<Vec<Device>> {
+        self.check_devices()?;
         let threads = match self.threads {
             0 => std::thread::available_parallelism().map_or(1, |n| n.get()),
             n => n,
@@ -69,7 +78,7 @@ impl SessionOptions {
         (0..self.cpu_devices)
             .map(|i| {
                 Device::new(Arc::new(DeviceContext {
-                    name: format!("/job:{}/replica:0/task:0/device:CPU:{i}", self.job).into(),
+                    name: format!("/job:{}/replica:0/task:{}/device:CPU:{i}", self.job, self.task).into(),
                     incarnation: entropy() | 1,
                     pool: pool.clone(),
                     resources: Arc::new(ResourceStore::new(&self.job)),

@@ -1,19 +1,22 @@
 //! One step: values in, plans of all devices run together, values out.
 
-use super::compile::Compiled;
+use super::compile::{Compiled, CompiledPart};
 use super::{Callable, Inner, RunMetadata, RunOptions, Session};
 use crate::executor::{Run, RunInput};
 use crate::trace::Tracer;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::error::{Error, Result, internal};
+use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::invalid;
-use thalweg_core::rendezvous::LocalRendezvous;
+use thalweg_core::rendezvous::{LocalRendezvous, Rendezvous};
 use thalweg_core::resource::lock;
 use thalweg_core::step::{StepContext, Trace};
 use thalweg_core::tensor::Tensor;
+
+/// What becomes of a step that was started.
+pub type OnDone = Box<dyn FnOnce(Result<(Vec<Tensor>, RunMetadata)>) + Send>;
 
 impl Session {
     /// Runs by tensor and node names: `session.run(&[("x:0", x)], &["y:0"], &[])`.
@@ -38,17 +41,54 @@ impl Session {
 }
 
 impl Inner {
+    /// Runs a step and waits for its end.
     pub fn run(
         &self,
         compiled: &Compiled,
         feeds: Vec<Tensor>,
         options: &RunOptions,
     ) -> Result<(Vec<Tensor>, RunMetadata)> {
-        self.check_open()?;
+        let step = self.begin(compiled, &feeds, options)?;
+        let results = match compiled.parts.as_slice() {
+            [part] => Run::wait(&part.plan, step.input(self, compiled, part, feeds)),
+            _ => self.run_parts(&step, compiled, feeds),
+        };
+        self.end(&step);
+        Ok((results.map_err(|e| step.cause(e))?, self.metadata(compiled, &step)))
+    }
+
+    /// Starts a step; see [`Callable::start`].
+    pub fn start(
+        self: &Arc<Self>,
+        compiled: &Arc<Compiled>,
+        feeds: Vec<Tensor>,
+        options: &RunOptions,
+        rendezvous: Option<Arc<LocalRendezvous>>,
+        done: OnDone,
+    ) {
+        let step = match self.begin(compiled, &feeds, options) {
+            Ok(step) if rendezvous.is_some() => Step { rendezvous, ..step }.meeting(),
+            Ok(step) => step,
+            Err(e) => return done(Err(e)),
+        };
+        let (inner, kept, ended) = (self.clone(), compiled.clone(), step.clone());
+        let finish = Box::new(move |results: Result<Vec<Tensor>>| {
+            inner.end(&ended);
+            let results = results.map_err(|e| ended.cause(e));
+            done(results.map(|values| (values, inner.metadata(&kept, &ended))));
+        });
+        match compiled.parts.as_slice() {
+            [part] => Run::start_here(&part.plan, step.input(self, compiled, part, feeds), finish),
+            _ => self.start_parts(&step, compiled, feeds, finish),
+        }
+    }
+
+    /// Checks what is fed, and puts the step on the list of those that closing the session cancels.
+    fn begin(&self, compiled: &Compiled, feeds: &[Tensor], options: &RunOptions) -> Result<Step> {
         if feeds.len() != compiled.feeds.len() {
             return Err(invalid!("takes {} feeds, got {}", compiled.feeds.len(), feeds.len()));
         }
-        for (info, value) in compiled.feeds.iter().zip(&feeds) {
+        for (info, value) in compiled.feeds.iter().zip(feeds) {
             info.check(value)?;
         }
         let deadline = match options.timeout.or(self.options.operation_timeout) {
@@ -57,105 +97,160 @@ impl Inner {
             }
             None => None,
         };
-        let trace = options.trace.then(|| Arc::new(Tracer::new()));
-        let step_id = self.next_step.fetch_add(1, Ordering::Relaxed);
-        let cancel = options.cancel.clone().unwrap_or_default();
-        let step =
-            Step { inner: self, compiled, step_id, cancel: cancel.clone(), deadline, trace: trace.clone() };
-        let _running = Running::new(self, step_id, cancel);
-        let results = step.run(feeds)?;
+        let step = Step {
+            id: self.next_step.fetch_add(1, Ordering::Relaxed),
+            cancel: options.cancel.clone().unwrap_or_default(),
+            deadline,
+            trace: options.trace.then(|| Arc::new(Tracer::new())),
+            rendezvous: None,
+        };
+        lock(&self.running).insert(step.id, step.cancel.clone());
+        // Looked at after the step is on the list, so that a close at this moment does not miss it.
+        self.check_open().inspect_err(|_| self.end(&step))?;
+        Ok(step)
+    }
+
+    fn end(&self, step: &Step) {
+        lock(&self.running).remove(&step.id);
+    }
+
+    fn metadata(&self, compiled: &Compiled, step: &Step) -> RunMetadata {
         let mut metadata = RunMetadata::default();
-        if let Some(trace) = trace {
+        if let Some(trace) = &step.trace {
             metadata.timings = trace.timings();
-            let name = |p: &super::compile::CompiledPart| {
-                (self.devices[p.device as usize].name().to_string(), p.plan.len())
-            };
+            let name = |p: &CompiledPart| (self.devices[p.device as usize].name().to_string(), p.plan.len());
             metadata.planned_nodes = compiled.parts.iter().map(name).collect();
         }
-        Ok((results, metadata))
-    }
-}
-
-/// Keeps a step on the list of those that closing the session cancels.
-struct Running<'a> {
-    inner: &'a Inner,
-    step_id: u64,
-}
-
-impl<'a> Running<'a> {
-    fn new(inner: &'a Inner, step_id: u64, cancel: Arc<Cancellation>) -> Self {
-        lock(&inner.running).insert(step_id, cancel);
-        Running { inner, step_id }
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        lock(&self.inner.running).remove(&self.step_id);
-    }
-}
-
-struct Step<'a> {
-    inner: &'a Inner,
-    compiled: &'a Compiled,
-    step_id: u64,
-    cancel: Arc<Cancellation>,
-    deadline: Option<Instant>,
-    trace: Option<Arc<Tracer>>,
-}
-
-impl Step<'_> {
-    fn context(&self, device: u16) -> StepContext {
-        let mut step = StepContext::new(self.step_id, self.inner.devices[device as usize].context.clone());
-        step.cancel = self.cancel.clone();
-        step.functions = Some(self.compiled.functions.clone());
-        step.deadline = self.deadline;
-        step.trace = self.trace.clone().map(|t| t as Arc<dyn Trace>);
-        step
-    }
-
-    fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        let [part] = self.compiled.parts.as_slice() else { return self.run_parts(feeds) };
-        let input = RunInput { feeds, step: Arc::new(self.context(part.device)) };
-        Run::wait(&part.plan, input)
+        metadata
     }
 
     /// Several devices: all but the first part run on the pool, and they meet in one rendezvous.
-    fn run_parts(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
-        let Some((first, others)) = self.compiled.parts.split_first() else { return Ok(Vec::new()) };
-        let rendezvous = Arc::new(LocalRendezvous::default());
-        let input = |device: u16| {
-            let mut step = self.context(device);
-            step.rendezvous = rendezvous.clone();
-            RunInput { feeds: feeds.clone(), step: Arc::new(step) }
-        };
+    fn run_parts(&self, step: &Step, compiled: &Compiled, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        let Some((first, others)) = compiled.parts.split_first() else { return Ok(Vec::new()) };
+        let step = step.meeting();
         let (tx, rx) = mpsc::channel();
-        for (i, part) in others.iter().enumerate() {
-            let tx = tx.clone();
-            Run::start(part.plan.clone(), input(part.device), Box::new(move |r| drop(tx.send((i + 1, r)))));
+        for part in others {
+            let (tx, fetches) = (tx.clone(), part.fetches.clone());
+            let input = step.input(self, compiled, part, feeds.clone());
+            Run::start(part.plan.clone(), input, Box::new(move |r| drop(tx.send((fetches, r)))));
         }
-        let mut results = vec![None; self.compiled.fetches];
-        let mut failed: Option<Error> = None;
-        let mut collect = |at: usize, r: Result<Vec<Tensor>>| match r {
+        let mut gathered = Gathered::new(compiled);
+        gathered.add(&first.fetches, Run::wait(&first.plan, step.input(self, compiled, first, feeds)));
+        for _ in others {
+            let (fetches, r) = rx.recv().map_err(|_| internal("a part of the step never ended"))?;
+            gathered.add(&fetches, r);
+        }
+        gathered.results()
+    }
+
+    /// As `run_parts`, with all parts on the pool.
+    fn start_parts(
+        &self,
+        step: &Step,
+        compiled: &Compiled,
+        feeds: Vec<Tensor>,
+        finish: Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>,
+    ) {
+        let step = step.meeting();
+        let gathered = Arc::new(Mutex::new(Some((Gathered::new(compiled), finish))));
+        for part in &compiled.parts {
+            let (gathered, fetches) = (gathered.clone(), part.fetches.clone());
+            let input = step.input(self, compiled, part, feeds.clone());
+            let part_done = Box::new(move |r| {
+                let last = {
+                    let mut place = lock(&gathered);
+                    let Some((all, _)) = place.as_mut() else { return };
+                    all.add(&fetches, r);
+                    if all.missing > 0 {
+                        return;
+                    }
+                    place.take()
+                };
+                if let Some((all, finish)) = last {
+                    finish(all.results());
+                }
+            });
+            Run::start(part.plan.clone(), input, part_done);
+        }
+    }
+}
+
+/// What the parts of one step share.
+#[derive(Clone)]
+struct Step {
+    id: u64,
+    cancel: Arc<Cancellation>,
+    deadline: Option<Instant>,
+    trace: Option<Arc<Tracer>>,
+    /// Where the parts meet, and the client of a partial run with them; one of its own if not set.
+    rendezvous: Option<Arc<LocalRendezvous>>,
+}
+
+impl Step {
+    /// Why the step ended: a kernel that was cancelled only knows that it was.
+    fn cause(&self, e: Error) -> Error {
+        match self.cancel.reason() {
+            Some(reason) if e.code() == Code::Cancelled && !reason.is_derived() => reason,
+            _ => e,
+        }
+    }
+
+    /// With a rendezvous, which a cancellation ends.
+    fn meeting(&self) -> Step {
+        let rendezvous = self.rendezvous.clone().unwrap_or_default();
+        let waiting = rendezvous.clone();
+        self.cancel.on_cancel(move |e| waiting.abort(e.clone()));
+        Step { rendezvous: Some(rendezvous), ..self.clone() }
+    }
+
+    fn input(&self, inner: &Inner, compiled: &Compiled, part: &CompiledPart, feeds: Vec<Tensor>) -> RunInput {
+        let mut step = StepContext::new(self.id, inner.devices[part.device as usize].context.clone());
+        step.cancel = self.cancel.clone();
+        step.functions = Some(compiled.functions.clone());
+        step.deadline = self.deadline;
+        step.trace = self.trace.clone().map(|t| t as Arc<dyn Trace>);
+        if let Some(rendezvous) = &self.rendezvous {
+            step.rendezvous = rendezvous.clone();
+        }
+        RunInput { feeds, step: Arc::new(step) }
+    }
+}
+
+/// Results of parts, as they come in.
+struct Gathered {
+    values: Vec<Option<Tensor>>,
+    failed: Option<Error>,
+    /// Parts still running.
+    missing: usize,
+}
+
+impl Gathered {
+    fn new(compiled: &Compiled) -> Gathered {
+        Gathered { values: vec![None; compiled.fetches], failed: None, missing: compiled.parts.len() }
+    }
+
+    fn add(&mut self, fetches: &[usize], result: Result<Vec<Tensor>>) {
+        self.missing -= 1;
+        match result {
             Ok(values) => {
-                for (i, v) in self.compiled.parts[at].fetches.iter().zip(values) {
-                    results[*i] = Some(v);
+                for (i, v) in fetches.iter().zip(values) {
+                    self.values[*i] = Some(v);
                 }
             }
             // What follows from another failure is not the one to report.
-            Err(e) => match &failed {
+            Err(e) => match &self.failed {
                 Some(old) if !old.is_derived() || e.is_derived() => {}
-                _ => failed = Some(e),
+                _ => self.failed = Some(e),
             },
-        };
-        collect(0, Run::wait(&first.plan, input(first.device)));
-        for _ in others {
-            let (at, r) = rx.recv().map_err(|_| internal("a part of the step never ended"))?;
-            collect(at, r);
         }
-        if let Some(e) = failed {
-            return Err(e);
+    }
+
+    fn results(self) -> Result<Vec<Tensor>> {
+        match self.failed {
+            Some(e) => Err(e),
+            None => {
+                self.values.into_iter().map(|r| r.ok_or_else(|| internal("a fetch is missing"))).collect()
+            }
         }
-        results.into_iter().map(|r| r.ok_or_else(|| internal("a fetch is missing"))).collect()
     }
 }

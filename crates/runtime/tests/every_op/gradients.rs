@@ -152,10 +152,12 @@ impl Check {
 
     /// Compares with central differences; says what is wrong.
     fn compare(&self, how: Inputs, failures: &mut Vec<String>) -> Result<usize> {
+        // Some ops give single precision whatever they are given.
         let fine = self
             .example
             .inputs
             .iter()
+            .chain(self.weights.iter().flatten())
             .all(|t| t.dtype() != DataType::Float && t.dtype() != DataType::Complex64);
         let (h, tolerance) = if fine { (1e-5, 1e-4) } else { (1e-2, 2e-2) };
         let mut r = CaseGen::new(11);

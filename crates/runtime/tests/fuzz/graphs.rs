@@ -128,9 +128,9 @@ fn graphs_at_random() {
         let mut r = CaseGen::new(number);
         let mut def = match r.below(4) {
             0 => seeds[r.below(seeds.len())].clone(),
-            _ => {
-                random_graph(&all, &mut r).to_def(ExportOptions { strip_defaults: r.below(2) == 0 }).unwrap()
-            }
+            _ => random_graph(&all, &mut r)
+                .to_def(ExportOptions { strip_defaults: r.below(2) == 0, ..Default::default() })
+                .unwrap(),
         };
         for _ in 0..r.below(4) {
             break_graph(&mut def, &mut r);

@@ -71,10 +71,7 @@ pub struct GradientOf {
 pub trait Minimize: Optimizer {
     /// One training step: gradients of `loss`, and the updates of all trainable variables; counts `global_step` if given.
     #[track_caller]
-    fn minimize(&self, g: &Scope, loss: &Output, global_step: Option<&Variable>) -> Result<Operation>
-    where
-        Self: Sized,
-    {
+    fn minimize(&self, g: &Scope, loss: &Output, global_step: Option<&Variable>) -> Result<Operation> {
         let gradients = self.compute_gradients(g, loss)?;
         self.apply_gradients(g, &gradients, global_step)
     }
@@ -100,15 +97,12 @@ pub trait Minimize: Optimizer {
         g: &Scope,
         gradients: &[GradientOf],
         global_step: Option<&Variable>,
-    ) -> Result<Operation>
-    where
-        Self: Sized,
-    {
+    ) -> Result<Operation> {
         update::apply(self, g, gradients, global_step)
     }
 }
 
-impl<O: Optimizer> Minimize for O {}
+impl<O: Optimizer + ?Sized> Minimize for O {}
 
 fn nothing_to_train(name: &str) -> Error {
     Error::new(

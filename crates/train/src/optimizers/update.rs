@@ -67,7 +67,7 @@ impl Update<'_> {
 
 #[track_caller]
 pub fn apply(
-    optimizer: &dyn Optimizer,
+    optimizer: &(impl Optimizer + ?Sized),
     g: &Scope,
     gradients: &[GradientOf],
     global_step: Option<&Variable>,
@@ -96,12 +96,12 @@ pub fn apply(
     }
     let all = updates.iter().collect::<Vec<_>>();
     let done = match global_step {
-        None => scope.control_dependencies(&all).op("NoOp").name("update").build(),
+        None => scope.control_dependencies(&all).op("NoOp").named_as_scope().build(),
         Some(step) => {
             let before = scope.control_dependencies(&all).op("NoOp").name("update").build();
             let after = scope.control_dependencies(&[&before]);
-            let one = after.number_named("value", 1.0, step.dtype());
-            after.op("AssignAddVariableOp").input(&step.handle).input(&one).build()
+            let one = after.number(1.0, step.dtype());
+            after.op("AssignAddVariableOp").named_as_scope().input(&step.handle).input(&one).build()
         }
     };
     g.check()?;
@@ -119,7 +119,7 @@ fn cast(scope: &Scope, x: &Output, to: DataType) -> Output {
     if x.dtype() == to { x.clone() } else { scope.cast(x, to) }
 }
 
-fn make_slots(optimizer: &dyn Optimizer, g: &Scope, v: &Variable) -> Vec<Variable> {
+fn make_slots(optimizer: &(impl Optimizer + ?Sized), g: &Scope, v: &Variable) -> Vec<Variable> {
     let shape = v.shape();
     let dims: Vec<usize> =
         shape.dims().unwrap_or_default().iter().map(|d| usize::try_from(*d).unwrap_or(0)).collect();
@@ -137,7 +137,7 @@ fn make_slots(optimizer: &dyn Optimizer, g: &Scope, v: &Variable) -> Vec<Variabl
         .collect()
 }
 
-fn make_powers(optimizer: &dyn Optimizer, g: &Scope, dtype: DataType) -> Vec<Variable> {
+fn make_powers(optimizer: &(impl Optimizer + ?Sized), g: &Scope, dtype: DataType) -> Vec<Variable> {
     let options = VariableOptions { dtype, trainable: false };
     let root = g.root();
     optimizer
@@ -155,7 +155,7 @@ fn make_powers(optimizer: &dyn Optimizer, g: &Scope, dtype: DataType) -> Vec<Var
 }
 
 fn update_one(
-    optimizer: &dyn Optimizer,
+    optimizer: &(impl Optimizer + ?Sized),
     scope: &Scope,
     x: &GradientOf,
     slots: Vec<Variable>,

@@ -193,9 +193,22 @@ pub fn tensor_to_proto(t: &Tensor) -> Result<TensorProto> {
             p.tensor_content = join_content(handles);
         }
         DataType::Variant => return Err(unimplemented("variant tensors cannot be put into messages")),
-        _ => p.tensor_content = Bytes::copy_from_slice(t.bytes()?),
+        _ => p.tensor_content = content(t)?,
     }
     Ok(p)
+}
+
+/// The bytes of a plain tensor; large ones are shared, not copied.
+fn content(t: &Tensor) -> Result<Bytes> {
+    struct Shared(Tensor);
+    impl AsRef<[u8]> for Shared {
+        fn as_ref(&self) -> &[u8] {
+            // Checked below: a plain tensor has bytes.
+            self.0.bytes().unwrap_or_default()
+        }
+    }
+    let bytes = t.bytes()?;
+    Ok(if bytes.len() <= 1024 { Bytes::copy_from_slice(bytes) } else { Bytes::from_owner(Shared(t.clone())) })
 }
 
 fn join_content(items: impl Iterator<Item = Bytes> + Clone) -> Bytes {

@@ -1,0 +1,108 @@
+//! `thalweg server`: a task that TensorFlow clients can open sessions on.
+
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg_core::error::{Error, Result};
+use thalweg_dist::log::{Level, Log};
+use thalweg_dist::{Server, ServerOptions, TaskSpec, wait_for_stop};
+
+/// Serve sessions to TensorFlow clients
+///
+/// Any TensorFlow program can run on it: tf.compat.v1.Session("grpc://127.0.0.1:PORT"). Variables belong to the server and are
+/// shared by all its sessions, unless a session's config has isolate_session_state. When it is ready it prints one line:
+///
+///     thalweg server: listening on grpc://ADDRESS:PORT, task /job:JOB/replica:0/task:N
+///
+/// SIGTERM or Ctrl-C stops it: running steps get some time to end, the rest are cancelled.
+#[derive(clap::Args)]
+#[command(after_help = "Example: thalweg server --port 2222 --log info", verbatim_doc_comment)]
+pub struct Args {
+    /// Port to listen on; 0 picks a free one [default: 2222, or as the ServerDef says]
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// Address to listen on. There is no authentication: whoever can connect can run anything
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+    bind: IpAddr,
+    /// Be the task that this serialized tensorflow.ServerDef describes
+    #[arg(long, value_name = "FILE")]
+    server_def: Option<PathBuf>,
+    /// Threads for kernels [default: one for each core]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Close sessions that nobody has used for so many seconds; 0: never
+    #[arg(long, value_name = "SECS", default_value_t = 0)]
+    session_gc: u64,
+    /// Sessions to keep open; one more closes the one idle for longest
+    #[arg(long, value_name = "N", default_value_t = 4096)]
+    max_sessions: usize,
+    /// Seconds that running steps get to end when the server is stopped
+    #[arg(long, value_name = "SECS", default_value_t = 5)]
+    drain: u64,
+    /// What to write to standard error: one line of key=value pairs for each event
+    #[arg(long, value_name = "LEVEL", default_value = "off")]
+    log: LogLevel,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum LogLevel {
+    Off,
+    Info,
+    Debug,
+}
+
+const DEFAULT_PORT: u16 = 2222;
+
+pub fn run(args: Args) -> Outcome {
+    let spec = args.server_def.as_deref().map(read_server_def).transpose().map_err(Failure::Usage)?;
+    let log = Log {
+        level: match args.log {
+            LogLevel::Off => Level::Off,
+            LogLevel::Info => Level::Info,
+            LogLevel::Debug => Level::Debug,
+        },
+    };
+    if let Some(others) = spec.as_ref().map(|s| s.tasks.saturating_sub(1)).filter(|n| *n > 0) {
+        eprintln!(
+            "note: the cluster has {others} other tasks; this server runs its own part only, and sessions on it see only its \
+             own devices"
+        );
+    }
+    let server = Server::start(Arc::new(thalweg_ops::registry()), options(&args, spec, log))?;
+    output::print(&format!(
+        "thalweg server: listening on grpc://{}, task {}\n",
+        server.address(),
+        server.task()
+    ))?;
+    log.info("ready", &[("address", &server.address()), ("task", &server.task())]);
+    let signal = wait_for_stop()?;
+    log.info("stopping", &[("signal", &signal), ("sessions", &server.sessions())]);
+    server.stop();
+    log.info("stopped", &[]);
+    Ok(())
+}
+
+fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
+    let port = args.port.or(spec.as_ref().and_then(|s| s.port)).unwrap_or(DEFAULT_PORT);
+    let mut options = ServerOptions {
+        address: SocketAddr::new(args.bind, port),
+        threads: args.threads,
+        idle_limit: Some(args.session_gc).filter(|s| *s > 0).map(Duration::from_secs),
+        max_sessions: args.max_sessions,
+        drain: Duration::from_secs(args.drain),
+        log,
+        ..Default::default()
+    };
+    if let Some(spec) = spec {
+        (options.job, options.task, options.config) = (spec.job, spec.index, spec.config);
+    }
+    options
+}
+
+fn read_server_def(path: &std::path::Path) -> Result<TaskSpec> {
+    let bytes = std::fs::read(path).map_err(|e| Error::from(e).context(path.display()))?;
+    TaskSpec::read(bytes).map_err(|e| e.context(path.display()))
+}

@@ -1,0 +1,142 @@
+//! The curve of the loss: in the terminal, and as an SVG file.
+
+#[derive(Default)]
+pub struct Curve {
+    points: Vec<(u64, f32)>,
+}
+
+const COLUMNS: usize = 60;
+const ROWS: usize = 10;
+
+impl Curve {
+    pub fn add(&mut self, step: u64, loss: f32) {
+        self.points.push((step, loss));
+    }
+
+    pub fn last(&self) -> Option<f32> {
+        self.points.last().map(|p| p.1)
+    }
+
+    /// The mean loss of each of at most `n` stretches of the run.
+    fn columns(&self, n: usize) -> Vec<f32> {
+        let n = n.min(self.points.len()).max(1);
+        let stretch = |i: usize| {
+            let part = &self.points[i * self.points.len() / n..(i + 1) * self.points.len() / n];
+            part.iter().map(|p| p.1).sum::<f32>() / part.len().max(1) as f32
+        };
+        if self.points.is_empty() { Vec::new() } else { (0..n).map(stretch).collect() }
+    }
+
+    /// A plot of characters, the loss on a scale of powers where it spans more than one.
+    pub fn text(&self) -> String {
+        let columns = self.columns(COLUMNS);
+        let Some(scale) = Scale::of(&columns) else { return String::new() };
+        let levels: Vec<usize> =
+            columns.iter().map(|v| (scale.place(*v) * (ROWS * 2 - 1) as f32).round() as usize).collect();
+        let mut text = String::new();
+        for row in (0..ROWS).rev() {
+            let label = match row {
+                r if r + 1 == ROWS => scale.label(scale.high),
+                0 => scale.label(scale.low),
+                _ => String::new(),
+            };
+            let line: String = levels
+                .iter()
+                .map(|l| match l / 2 {
+                    r if r != row => ' ',
+                    _ if l % 2 == 1 => '▀',
+                    _ => '▄',
+                })
+                .collect();
+            text.push_str(format!("{label:>9} │{}\n", line.trim_end()).as_str());
+        }
+        let last = self.points.last().map_or(0, |p| p.0 + 1);
+        text.push_str(&format!("{:>9} └{}\n", "", "─".repeat(columns.len())));
+        text.push_str(&format!("{:>9}  loss over {last} steps\n", ""));
+        text
+    }
+
+    pub fn svg(&self, title: &str) -> String {
+        let columns = self.columns(400);
+        let Some(scale) = Scale::of(&columns) else { return String::new() };
+        let (width, height, left, top) = (640.0, 320.0, 70.0, 40.0);
+        let point = |(i, v): (usize, &f32)| {
+            let x = left + width * i as f32 / (columns.len().max(2) - 1) as f32;
+            let y = top + height * (1.0 - scale.place(*v));
+            format!("{x:.1},{y:.1}")
+        };
+        let path: Vec<String> = columns.iter().enumerate().map(point).collect();
+        let last = self.points.last().map_or(0, |p| p.0 + 1);
+        let title = title.replace('&', "&amp;").replace('<', "&lt;");
+        format!(
+            r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 410" font-family="sans-serif" font-size="13">
+<rect width="740" height="410" fill="white"/>
+<text x="{left}" y="24" font-size="15">{title}</text>
+<path d="M{left},{top} V{bottom} H{right}" fill="none" stroke="#888"/>
+<text x="{label}" y="{high}" text-anchor="end">{}</text>
+<text x="{label}" y="{bottom}" text-anchor="end">{}</text>
+<text x="{right}" y="{under}" text-anchor="end">{last} steps</text>
+<text x="{left}" y="{under}">loss{}</text>
+<polyline fill="none" stroke="#1f6feb" stroke-width="1.8" points="{}"/>
+</svg>
+"##,
+            scale.label(scale.high),
+            scale.label(scale.low),
+            if scale.powers { ", on a scale of powers" } else { "" },
+            path.join(" "),
+            bottom = top + height,
+            right = left + width,
+            label = left - 8.0,
+            high = top + 10.0,
+            under = top + height + 22.0,
+        )
+    }
+}
+
+/// From the lowest to the highest value.
+struct Scale {
+    low: f32,
+    high: f32,
+    powers: bool,
+}
+
+impl Scale {
+    fn of(values: &[f32]) -> Option<Scale> {
+        let low = values.iter().copied().reduce(f32::min)?;
+        let high = values.iter().copied().reduce(f32::max)?;
+        Some(Scale { low, high, powers: low > 0.0 && high / low > 30.0 })
+    }
+
+    /// 0 at the bottom, 1 at the top.
+    fn place(&self, v: f32) -> f32 {
+        let (v, low, high) =
+            if self.powers { (v.ln(), self.low.ln(), self.high.ln()) } else { (v, self.low, self.high) };
+        if high > low { ((v - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    fn label(&self, v: f32) -> String {
+        if v != 0.0 && v.abs() < 0.001 { format!("{v:.1e}") } else { format!("{v:.3}") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_falling_loss_falls_in_the_plot() {
+        let mut curve = Curve::default();
+        (0..100).for_each(|i| curve.add(i, 1.0 - i as f32 / 100.0));
+        let text = curve.text();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), ROWS + 2);
+        let first_mark = |l: &str| l.chars().position(|c| c == '▀' || c == '▄').unwrap();
+        assert!(first_mark(lines[0]) < first_mark(lines[ROWS - 1]));
+        assert!(curve.svg("a < b").contains("a &lt; b"));
+    }
+
+    #[test]
+    fn an_empty_curve_is_an_empty_plot() {
+        assert_eq!(Curve::default().text(), "");
+    }
+}

@@ -1,0 +1,99 @@
+//! Three kinds of iris by the lengths and widths of their leaves: 120 flowers to learn from, 30 to be tested on.
+
+use super::examples::Examples;
+use super::optimizer;
+use super::program::{Model, Program, Trained};
+use super::settings::{Defaults, Settings};
+use thalweg::prelude::*;
+use thalweg::train::layers::{Activation, Dense};
+use thalweg::train::losses;
+
+pub struct Iris {
+    train: Examples,
+    test: Examples,
+}
+
+static DATA: &str = include_str!("../../data/iris.csv");
+const KINDS: [&str; 3] = ["Setosa", "Versicolor", "Virginica"];
+
+impl Iris {
+    /// The data is built in. Every fifth flower of each kind is for the test.
+    pub fn load() -> Result<Iris> {
+        let empty = || Examples { features: vec![], labels: vec![], width: 4 };
+        let mut iris = Iris { train: empty(), test: empty() };
+        for (i, line) in DATA.lines().skip(1).enumerate() {
+            let numbers: Vec<f32> = line.split(',').filter_map(|n| n.parse().ok()).collect();
+            let [features @ .., kind] = numbers.as_slice() else { continue };
+            let part = if i % 5 == 2 { &mut iris.test } else { &mut iris.train };
+            part.features.extend_from_slice(features);
+            part.labels.push(*kind as i32);
+        }
+        Ok(iris)
+    }
+}
+
+impl Program for Iris {
+    fn title(&self) -> String {
+        format!(
+            "iris, 4-10-10-3 net, {} flowers to learn from, {} to test",
+            self.train.len(),
+            self.test.len()
+        )
+    }
+
+    fn defaults(&self) -> Defaults {
+        Defaults { steps: 1000, batch: 32, rate: 0.02, optimizer: optimizer::Kind::Adam }
+    }
+
+    fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
+        let x = g.placeholder_named("features", DataType::Float, Some(&[-1, 4]));
+        let y = g.placeholder_named("kind", DataType::Int32, Some(&[-1]));
+        let hidden = Dense::new(10).activation(Activation::Relu).apply(g, &x);
+        let hidden = Dense::new(10).activation(Activation::Relu).apply(g, &hidden);
+        let logits = Dense::new(3).name("logits").apply(g, &hidden);
+        let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
+        let train = settings.optimizer.minimize(g, &loss, settings.rate, None)?;
+        let right = g.equal(&g.cast(&g.argmax(&logits, 1), DataType::Int32), &y);
+        let accuracy = g.reduce_mean(&g.cast(&right, DataType::Float), &[]);
+        let probabilities = g.softmax(&logits);
+        Ok(Model {
+            train,
+            loss,
+            shown: Some(("accuracy", accuracy)),
+            feeds: vec![x, y],
+            outputs: vec![probabilities],
+        })
+    }
+
+    fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>> {
+        self.train.batch(step, settings.batch, settings.seed)
+    }
+
+    fn results(&self, t: &Trained<'_>) -> Result<Vec<[String; 2]>> {
+        let given = self.test.all()?;
+        let feeds = [feed(&t.model.feeds[0], &given[0])];
+        let found = t.session.run(&t.model.outputs, &feeds)?;
+        let rows: Vec<&[f32]> = found[0].as_slice::<f32>()?.chunks_exact(3).collect();
+        let best =
+            |row: &[f32]| row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(i, _)| i);
+        let mut right = 0;
+        for (row, label) in rows.iter().zip(&self.test.labels) {
+            right += usize::from(best(row) == *label as usize);
+        }
+        let mut table = vec![[
+            "test accuracy".to_string(),
+            format!("{:.3} ({right} of {})", right as f32 / rows.len() as f32, rows.len()),
+        ]];
+        // Three flowers, as in the lecture.
+        for kind in 0..3 {
+            let Some(at) = self.test.labels.iter().position(|l| *l == kind) else { continue };
+            let guess = best(rows[at]);
+            let share = rows[at][guess] * 100.0;
+            table.push([
+                format!("expected {}", KINDS[kind as usize]),
+                format!("{} ({share:.1} %)", KINDS[guess]),
+            ]);
+        }
+        Ok(table)
+    }
+}

@@ -1,0 +1,39 @@
+//! `Program`: what the training loop must know of a model and its data.
+
+use super::settings::{Defaults, Settings};
+use thalweg::prelude::*;
+
+pub trait Program {
+    /// One line for the head of the output.
+    fn title(&self) -> String;
+
+    fn defaults(&self) -> Defaults;
+
+    /// Builds the graph.
+    fn model(&self, g: &Scope, settings: &Settings) -> Result<Model>;
+
+    /// The values of the model's feeds for a step: a function of the step and the seed alone, so that a run that goes on
+    /// where another stopped sees what the other would have seen.
+    fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>>;
+
+    /// What came of it: rows of a table.
+    fn results(&self, trained: &Trained<'_>) -> Result<Vec<[String; 2]>>;
+}
+
+/// A graph to train.
+pub struct Model {
+    pub train: Operation,
+    pub loss: Output,
+    /// A measure to show beside the loss, with its name.
+    pub shown: Option<(&'static str, Output)>,
+    pub feeds: Vec<Output>,
+    /// Values carried from step to step by variables are set to these operations' at the start of an evaluation.
+    pub outputs: Vec<Output>,
+}
+
+/// A model after training, to be looked at.
+pub struct Trained<'a> {
+    pub session: &'a Session,
+    pub model: &'a Model,
+    pub settings: &'a Settings,
+}

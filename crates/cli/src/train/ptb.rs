@@ -1,0 +1,144 @@
+//! A language model: an LSTM that guesses the next word of a text. The last tenth of the text is kept for the test.
+
+use super::optimizer;
+use super::program::{Model, Program, Trained};
+use super::settings::{Defaults, Settings};
+use super::story;
+use std::collections::HashMap;
+use std::path::Path;
+use thalweg::prelude::*;
+use thalweg::train::layers::{Dense, Embedding};
+use thalweg::train::rnn::{Cell, Lstm, Sequence, Stacked, dynamic_rnn};
+use thalweg::train::{initializers, losses};
+use thalweg_core::invalid;
+
+pub struct Ptb {
+    train: Vec<i32>,
+    test: Vec<i32>,
+    vocabulary: usize,
+    units: usize,
+    source: String,
+}
+
+/// Words looked at in one go.
+const STEPS: usize = 20;
+/// Words that are told apart at most: the rest is `<unk>`.
+const MAX_WORDS: usize = 10_000;
+const LAYERS: usize = 2;
+
+impl Ptb {
+    pub fn load(file: Option<&Path>) -> Result<Ptb> {
+        let (text, source) = match file {
+            None => (story::text(20_000), "the built-in story".to_string()),
+            Some(path) => {
+                let name = path.display().to_string();
+                let bytes = std::fs::read(path).map_err(|e| Error::from(e).context(name.clone()))?;
+                (String::from_utf8_lossy(&bytes).into_owned(), name)
+            }
+        };
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        let mut words: Vec<&str> = Vec::new();
+        for line in text.lines() {
+            words.extend(line.split_whitespace());
+            words.push("<eos>");
+        }
+        words.iter().for_each(|w| *counts.entry(*w).or_default() += 1);
+        let mut known: Vec<(&str, usize)> = counts.into_iter().collect();
+        known.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        known.truncate(MAX_WORDS - 1);
+        // Number 0 is every word that is not among these.
+        let ids: HashMap<&str, i32> =
+            known.iter().enumerate().map(|(i, (w, _))| (*w, i as i32 + 1)).collect();
+        let numbers: Vec<i32> = words.iter().map(|w| ids.get(w).copied().unwrap_or(0)).collect();
+        let (train, test) = numbers.split_at(numbers.len() * 9 / 10);
+        if test.len() < 2 * STEPS {
+            return Err(invalid!("{source} has {} words; a few hundred are needed", words.len()));
+        }
+        let vocabulary = ids.len() + 1;
+        let units = if vocabulary > 2000 { 200 } else { 64 };
+        Ok(Ptb { train: train.to_vec(), test: test.to_vec(), vocabulary, units, source })
+    }
+
+    /// The words from `start` on, and those one further, in rows.
+    fn windows(words: &[i32], starts: impl Iterator<Item = usize>) -> Result<Vec<Tensor>> {
+        let (mut given, mut next) = (Vec::new(), Vec::new());
+        for start in starts {
+            given.extend_from_slice(&words[start..start + STEPS]);
+            next.extend_from_slice(&words[start + 1..start + STEPS + 1]);
+        }
+        let shape = Shape::new(&[given.len() / STEPS, STEPS])?;
+        Ok(vec![Tensor::from_slice(shape.clone(), &given)?, Tensor::from_slice(shape, &next)?])
+    }
+
+    /// The perplexity on the test text of knowing only how often each word comes.
+    fn unigram(&self) -> f64 {
+        let mut counts = vec![1f64; self.vocabulary];
+        self.train.iter().for_each(|w| counts[*w as usize] += 1.0);
+        let total: f64 = counts.iter().sum();
+        let surprise: f64 = self.test.iter().map(|w| -(counts[*w as usize] / total).ln()).sum();
+        (surprise / self.test.len() as f64).exp()
+    }
+}
+
+impl Program for Ptb {
+    fn title(&self) -> String {
+        format!(
+            "language model, {LAYERS}-layer LSTM of {} units, {} words of {}, vocabulary of {}",
+            self.units,
+            self.train.len() + self.test.len(),
+            self.source,
+            self.vocabulary
+        )
+    }
+
+    fn defaults(&self) -> Defaults {
+        Defaults { steps: 600, batch: 20, rate: 0.005, optimizer: optimizer::Kind::Adam }
+    }
+
+    fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
+        let x = g.placeholder_named("words", DataType::Int32, Some(&[-1, STEPS as i64]));
+        let y = g.placeholder_named("next_words", DataType::Int32, Some(&[-1, STEPS as i64]));
+        let uniform = initializers::RandomUniform { low: -0.1, high: 0.1, seed: None };
+        let inputs = Embedding::new(self.vocabulary, self.units).initializer(&uniform).apply(g, &x);
+        let layers = (0..LAYERS).map(|_| Box::new(Lstm::new(self.units)) as Box<dyn Cell>).collect();
+        let (outputs, _) = dynamic_rnn(g, &Stacked(layers), &Sequence::new(&inputs));
+        let rows = g.reshape(&outputs, &[-1, self.units as i32]);
+        let logits = Dense::new(self.vocabulary).name("softmax").kernel_initializer(&uniform).apply(g, &rows);
+        let labels = g.reshape(&y, &[-1]);
+        let loss = losses::sparse_softmax_cross_entropy(g, &labels, &logits, None);
+        let train = settings.optimizer.minimize(g, &loss, settings.rate, Some(5.0))?;
+        let perplexity = g.exp(&loss);
+        Ok(Model {
+            train,
+            loss: loss.clone(),
+            shown: Some(("perplexity", perplexity)),
+            feeds: vec![x, y],
+            outputs: vec![loss],
+        })
+    }
+
+    fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>> {
+        let places = (self.train.len() - STEPS - 1) as u64;
+        let first = step.wrapping_mul(settings.batch as u64);
+        let start =
+            |i: u64| super::examples::shuffled((first + i) % places, places, settings.seed as u64) as usize;
+        Ptb::windows(&self.train, (0..settings.batch as u64).map(start))
+    }
+
+    fn results(&self, t: &Trained<'_>) -> Result<Vec<[String; 2]>> {
+        let (mut surprise, mut windows) = (0.0, 0usize);
+        let starts: Vec<usize> = (0..self.test.len() - STEPS - 1).step_by(STEPS).collect();
+        for part in starts.chunks(t.settings.batch) {
+            let given = Ptb::windows(&self.test, part.iter().copied())?;
+            let feeds = [feed(&t.model.feeds[0], &given[0]), feed(&t.model.feeds[1], &given[1])];
+            let found = t.session.run(&t.model.outputs, &feeds)?;
+            surprise += f64::from(found[0].to_scalar::<f32>()?) * part.len() as f64;
+            windows += part.len();
+        }
+        let perplexity = (surprise / windows.max(1) as f64).exp();
+        Ok(vec![
+            ["test perplexity".into(), format!("{perplexity:.2}")],
+            ["counting words alone".into(), format!("{:.2}", self.unigram())],
+        ])
+    }
+}

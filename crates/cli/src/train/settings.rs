@@ -1,0 +1,46 @@
+//! What a training run is told, or goes by if not told.
+
+use super::{Args, optimizer};
+use crate::failure::{Failure, Outcome};
+use std::path::PathBuf;
+use thalweg_core::invalid;
+
+/// What a program goes by unless told otherwise.
+pub struct Defaults {
+    pub steps: u64,
+    pub batch: usize,
+    pub rate: f64,
+    pub optimizer: optimizer::Kind,
+}
+
+pub struct Settings {
+    pub steps: u64,
+    pub batch: usize,
+    pub rate: f64,
+    pub optimizer: optimizer::Kind,
+    pub seed: i64,
+    pub threads: usize,
+    pub svg: Option<PathBuf>,
+}
+
+impl Settings {
+    pub fn new(args: &Args, defaults: Defaults) -> Outcome<Settings> {
+        let settings = Settings {
+            steps: args.steps.unwrap_or(defaults.steps),
+            batch: args.batch.unwrap_or(defaults.batch),
+            rate: args.lr.unwrap_or(defaults.rate),
+            optimizer: args.optimizer.unwrap_or(defaults.optimizer),
+            seed: args.seed,
+            threads: args.threads,
+            svg: args.svg.clone(),
+        };
+        let usage = |text: &str| Err(Failure::Usage(invalid!("{text}")));
+        if settings.batch == 0 {
+            return usage("--batch must be at least 1");
+        }
+        if !settings.rate.is_finite() || settings.rate < 0.0 {
+            return usage("--lr must be a number, and not negative");
+        }
+        Ok(settings)
+    }
+}

@@ -1,0 +1,102 @@
+//! ConfigProto and RunOptions: what clients may choose, as our sessions take it.
+
+use std::time::Duration;
+use thalweg_core::error::{Result, unimplemented};
+use thalweg_core::invalid;
+use thalweg_proto::optimizer_options::Level;
+use thalweg_proto::rewriter_config::Toggle;
+use thalweg_proto::run_options::TraceLevel;
+use thalweg_proto::{ConfigProto, GraphOptions, RunOptions as RunOptionsProto};
+use thalweg_runtime::{RunOptions, SessionOptions};
+
+/// The options of a session, from those of the task and what the client asks for.
+pub fn session_options(base: &SessionOptions, config: &ConfigProto) -> Result<SessionOptions> {
+    if !config.session_inter_op_thread_pool.is_empty() {
+        return Err(invalid!("Distributed session does not support session thread pool options."));
+    }
+    if config.cluster_def.as_ref().is_some_and(|c| !c.job.is_empty()) {
+        return Err(unimplemented("a session cannot bring its own cluster (ConfigProto.cluster_def) yet"));
+    }
+    let mut options = base.clone();
+    if let Some(n) = config.device_count.get("CPU").and_then(|n| usize::try_from(*n).ok()) {
+        // The stock client always sends the number of its own CPU devices: it can ask for more of ours, not for fewer.
+        options.cpu_devices = options.cpu_devices.max(n);
+    }
+    options.soft_placement |= config.allow_soft_placement;
+    options.log_device_placement |= config.log_device_placement;
+    options.operation_timeout = millis(config.operation_timeout_in_ms).or(options.operation_timeout);
+    options.optimise &= config.graph_options.as_ref().is_none_or(optimises);
+    Ok(options)
+}
+
+fn optimises(graph: &GraphOptions) -> bool {
+    let level_off = graph.optimizer_options.as_ref().is_some_and(|o| o.opt_level == Level::L0 as i32);
+    let rewrites_off = graph
+        .rewrite_options
+        .as_ref()
+        .is_some_and(|r| r.disable_meta_optimizer || r.constant_folding == Toggle::Off as i32);
+    !level_off && !rewrites_off
+}
+
+/// The options of a run.
+pub fn run_options(options: Option<&RunOptionsProto>) -> RunOptions {
+    let Some(options) = options else { return RunOptions::default() };
+    RunOptions {
+        timeout: millis(options.timeout_in_ms),
+        trace: options.trace_level != TraceLevel::NoTrace as i32,
+        ..Default::default()
+    }
+}
+
+fn millis(n: i64) -> Option<Duration> {
+    u64::try_from(n).ok().filter(|n| *n > 0).map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_proto::{ClusterDef, JobDef, OptimizerOptions, RewriterConfig, ThreadPoolOptionProto};
+
+    fn options(config: ConfigProto) -> Result<SessionOptions> {
+        session_options(&SessionOptions::default(), &config)
+    }
+
+    #[test]
+    fn what_clients_choose_is_taken_over() {
+        let config = ConfigProto {
+            device_count: [("CPU".to_string(), 3), ("GPU".to_string(), 0)].into(),
+            allow_soft_placement: true,
+            log_device_placement: true,
+            operation_timeout_in_ms: 1500,
+            ..Default::default()
+        };
+        let o = options(config).unwrap();
+        assert_eq!((o.cpu_devices, o.soft_placement, o.log_device_placement), (3, true, true));
+        assert_eq!(o.operation_timeout, Some(Duration::from_millis(1500)));
+        assert!(o.optimise);
+    }
+
+    #[test]
+    fn optimising_can_be_switched_off_in_three_ways() {
+        let level = OptimizerOptions { opt_level: -1, ..Default::default() };
+        let meta = RewriterConfig { disable_meta_optimizer: true, ..Default::default() };
+        let folding = RewriterConfig { constant_folding: 2, ..Default::default() };
+        for graph_options in [
+            GraphOptions { optimizer_options: Some(level), ..Default::default() },
+            GraphOptions { rewrite_options: Some(meta), ..Default::default() },
+            GraphOptions { rewrite_options: Some(folding), ..Default::default() },
+        ] {
+            let config = ConfigProto { graph_options: Some(graph_options), ..Default::default() };
+            assert!(!options(config).unwrap().optimise);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused() {
+        let pools = vec![ThreadPoolOptionProto::default()];
+        let config = ConfigProto { session_inter_op_thread_pool: pools, ..Default::default() };
+        assert!(options(config).err().unwrap().message().contains("thread pool options"));
+        let cluster = ClusterDef { job: vec![JobDef::default()] };
+        assert!(options(ConfigProto { cluster_def: Some(cluster), ..Default::default() }).is_err());
+    }
+}

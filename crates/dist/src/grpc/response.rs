@@ -1,0 +1,169 @@
+//! The one message of a response, as pieces that are sent one after the other.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use http::{HeaderMap, HeaderValue};
+use hyper::body::{Body, Frame};
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use thalweg_proto::{Message, NamedTensorProto, RunStepResponse};
+
+/// A response body: data, then the status. Without data, the status is in the headers.
+#[derive(Default)]
+pub struct Reply {
+    pieces: VecDeque<Bytes>,
+    status: Option<HeaderMap>,
+}
+
+impl Reply {
+    /// A message that is written in one piece.
+    pub fn of(message: &impl Message) -> Reply {
+        let mut out = Pieces::default();
+        out.message(message);
+        out.reply()
+    }
+}
+
+impl Body for Reply {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let next = match self.pieces.pop_front() {
+            Some(piece) => Some(Frame::data(piece)),
+            None => self.status.take().map(Frame::trailers),
+        };
+        Poll::Ready(next.map(Ok))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.pieces.is_empty() && self.status.is_none()
+    }
+}
+
+/// Contents from this size on are sent from where they lie.
+const LARGE: usize = 16 << 10;
+
+/// Tags of the fields written by hand: number and "length-delimited".
+const RESPONSE_TENSOR: u8 = 1 << 3 | 2;
+const NAMED_TENSOR: u8 = 2 << 3 | 2;
+const TENSOR_CONTENT: u8 = 4 << 3 | 2;
+
+/// A response whose large tensors are not copied.
+pub fn large_run_step(mut response: RunStepResponse) -> Reply {
+    let mut out = Pieces::default();
+    for named in std::mem::take(&mut response.tensor) {
+        out.tensor(named);
+    }
+    // The order of fields is free.
+    out.message(&response);
+    out.reply()
+}
+
+#[derive(Default)]
+struct Pieces {
+    done: VecDeque<Bytes>,
+    current: BytesMut,
+}
+
+impl Pieces {
+    fn message(&mut self, message: &impl Message) {
+        self.current.reserve(message.encoded_len());
+        // Fails only without room, and there always is.
+        let _ = message.encode(&mut self.current);
+    }
+
+    fn tensor(&mut self, mut named: NamedTensorProto) {
+        let mut tensor = named.tensor.take().unwrap_or_default();
+        let content = std::mem::take(&mut tensor.tensor_content);
+        let content_field = if content.is_empty() { 0 } else { field_len(content.len()) };
+        let tensor_len = tensor.encoded_len() + content_field;
+        self.start_field(RESPONSE_TENSOR, named.encoded_len() + field_len(tensor_len));
+        self.message(&named);
+        self.start_field(NAMED_TENSOR, tensor_len);
+        self.message(&tensor);
+        if content_field > 0 {
+            self.start_field(TENSOR_CONTENT, content.len());
+            self.bytes(content);
+        }
+    }
+
+    fn start_field(&mut self, tag: u8, len: usize) {
+        self.current.put_u8(tag);
+        let mut len = len;
+        while len >= 0x80 {
+            self.current.put_u8(len as u8 | 0x80);
+            len >>= 7;
+        }
+        self.current.put_u8(len as u8);
+    }
+
+    fn bytes(&mut self, bytes: Bytes) {
+        if bytes.len() < LARGE {
+            return self.current.extend_from_slice(&bytes);
+        }
+        let before = self.current.split().freeze();
+        self.done.extend([before, bytes]);
+    }
+
+    fn reply(mut self) -> Reply {
+        if !self.current.is_empty() {
+            self.done.push_back(self.current.split().freeze());
+        }
+        let length: usize = self.done.iter().map(Bytes::len).sum();
+        let mut prefix = BytesMut::with_capacity(5 + self.done.front().map_or(0, Bytes::len));
+        prefix.put_u8(0);
+        // Over the limit of messages only if results are: clients refuse them by their length.
+        prefix.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
+        if self.done.front().is_some_and(|first| first.len() < LARGE)
+            && let Some(first) = self.done.pop_front()
+        {
+            prefix.extend_from_slice(&first);
+        }
+        self.done.push_front(prefix.freeze());
+        let mut status = HeaderMap::with_capacity(1);
+        status.insert("grpc-status", HeaderValue::from_static("0"));
+        Reply { pieces: self.done, status: Some(status) }
+    }
+}
+
+/// Bytes of a field of this content, with a tag of one byte.
+fn field_len(len: usize) -> usize {
+    1 + (1 + len.checked_ilog2().unwrap_or(0) as usize / 7) + len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_proto::{RunMetadata, TensorProto};
+
+    #[test]
+    fn pieces_are_the_message_that_prost_would_write() {
+        for content in [0, 1, 127, 128, LARGE - 1, LARGE, 3 << 20] {
+            let named = |name: &str| NamedTensorProto {
+                name: name.into(),
+                tensor: Some(TensorProto {
+                    dtype: 4,
+                    tensor_content: vec![7; content].into(),
+                    float_val: vec![1.5],
+                    ..Default::default()
+                }),
+            };
+            let response = RunStepResponse {
+                tensor: vec![named("a:0"), named(""), named("c:0")],
+                metadata: Some(RunMetadata::default()),
+                status_code: 3,
+                status_error_message: "text".into(),
+            };
+            let reply = large_run_step(response.clone());
+            let all: Vec<u8> = reply.pieces.iter().flatten().copied().collect();
+            assert_eq!(all[0], 0);
+            assert_eq!(u32::from_be_bytes(all[1..5].try_into().unwrap()) as usize, all.len() - 5);
+            assert_eq!(RunStepResponse::decode(&all[5..]).unwrap(), response);
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! A task on the network: TensorFlow's `MasterService`, for real TensorFlow clients and our own.
+//!
+//! Async code ends here: a step runs on plain threads and calls back. Protocol messages end here too: they are converted on
+//! entry, never kept.
+
+mod blocking;
+mod config;
+mod grpc;
+pub mod log;
+mod master;
+mod metadata;
+pub mod remote;
+mod server;
+mod server_def;
+mod sessions;
+mod signals;
+mod steps;
+mod task;
+mod wire_error;
+
+pub use remote::{RemoteRunOptions, RemoteSession};
+pub use server::{Server, ServerOptions};
+pub use server_def::TaskSpec;
+pub use signals::wait_for_stop;

@@ -1,0 +1,63 @@
+//! Structured logs: one line of `key=value` pairs for each event, on standard error.
+
+use std::fmt::{Display, Write};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    #[default]
+    Off,
+    /// Sessions opened and closed, start and stop.
+    Info,
+    /// Every request too.
+    Debug,
+}
+
+/// Where a server reports what it does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Log {
+    pub level: Level,
+}
+
+impl Log {
+    pub fn info(&self, event: &str, pairs: &[(&str, &dyn Display)]) {
+        self.write(Level::Info, event, pairs);
+    }
+
+    pub fn debug(&self, event: &str, pairs: &[(&str, &dyn Display)]) {
+        self.write(Level::Debug, event, pairs);
+    }
+
+    fn write(&self, level: Level, event: &str, pairs: &[(&str, &dyn Display)]) {
+        if self.level < level {
+            return;
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+        eprintln!("{}", line(now, level, event, pairs));
+    }
+}
+
+fn line(now: f64, level: Level, event: &str, pairs: &[(&str, &dyn Display)]) -> String {
+    let level = if level == Level::Debug { "debug" } else { "info" };
+    let mut line = format!("time={now:.6} level={level} event={event}");
+    for (key, value) in pairs {
+        let text = value.to_string();
+        // Writing to a string does not fail.
+        let _ = match text.is_empty() || text.contains([' ', '=', '"', '\n', '\t']) {
+            true => write!(line, " {key}={text:?}"),
+            false => write!(line, " {key}={text}"),
+        };
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_line_of_pairs() {
+        let text = line(1.5, Level::Info, "closed", &[("session", &"ab"), ("error", &"x = 1\ny")]);
+        assert_eq!(text, r#"time=1.500000 level=info event=closed session=ab error="x = 1\ny""#);
+    }
+}

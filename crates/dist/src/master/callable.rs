@@ -1,0 +1,56 @@
+//! MakeCallable, RunCallable, ReleaseCallable.
+
+use super::Master;
+use super::run_step::strs;
+use crate::blocking::blocking;
+use crate::{config, metadata, steps};
+use std::sync::Arc;
+use thalweg_core::error::{Result, unimplemented};
+use thalweg_core::invalid;
+use thalweg_core::resource::lock;
+use thalweg_graph::convert::{tensor_from_proto, tensor_to_proto};
+use thalweg_proto::*;
+
+pub async fn make(master: &Master, request: MakeCallableRequest) -> Result<MakeCallableResponse> {
+    let session = master.sessions.find(&request.session_handle)?;
+    let options = request.options.unwrap_or_default();
+    if !options.tensor_connection.is_empty() {
+        return Err(unimplemented("callables with tensor connections are not supported"));
+    }
+    let mut run_options = config::run_options(options.run_options.as_ref());
+    run_options.timeout = run_options.timeout.or(session.operation_timeout);
+    blocking(move || {
+        let (feeds, fetches, targets) = (&options.feed, &options.fetch, &options.target);
+        let callable = session.session.callable_by_name(&strs(feeds), &strs(fetches), &strs(targets))?;
+        let mut callables = lock(&session.callables);
+        let handle = callables.next;
+        callables.next += 1;
+        callables.held.insert(handle, Arc::new((callable, run_options)));
+        Ok(MakeCallableResponse { handle })
+    })
+    .await
+}
+
+pub async fn run(master: &Master, request: RunCallableRequest) -> Result<RunCallableResponse> {
+    let session = master.sessions.find(&request.session_handle)?;
+    let (made, next) = {
+        let callables = lock(&session.callables);
+        (callables.held.get(&request.handle).cloned(), callables.next)
+    };
+    let made = made.ok_or_else(|| match request.handle {
+        h if h >= next || h < 0 => invalid!("No such callable handle: {h}"),
+        h => invalid!("Attempted to run callable after handle was released: {h}"),
+    })?;
+    let feeds = request.feed.iter().map(tensor_from_proto).collect::<Result<Vec<_>>>()?;
+    let (values, told) = steps::run(made.0.clone(), feeds, made.1.clone()).await?;
+    Ok(RunCallableResponse {
+        fetch: values.iter().map(tensor_to_proto).collect::<Result<_>>()?,
+        metadata: Some(metadata::to_proto(&told, &session.session)),
+    })
+}
+
+pub fn release(master: &Master, request: &ReleaseCallableRequest) -> Result<ReleaseCallableResponse> {
+    let session = master.sessions.find(&request.session_handle)?;
+    lock(&session.callables).held.remove(&request.handle);
+    Ok(ReleaseCallableResponse {})
+}

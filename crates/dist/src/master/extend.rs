@@ -1,0 +1,22 @@
+//! ExtendSession.
+
+use super::Master;
+use crate::blocking::blocking;
+use thalweg_core::error::{Result, aborted};
+use thalweg_core::resource::lock;
+use thalweg_proto::{ExtendSessionRequest, ExtendSessionResponse};
+
+pub async fn extend_session(master: &Master, request: ExtendSessionRequest) -> Result<ExtendSessionResponse> {
+    let session = master.sessions.find(&request.session_handle)?;
+    blocking(move || {
+        let mut version = lock(&session.version);
+        let expected = request.current_graph_version;
+        if *version != expected {
+            return Err(aborted(format!("Current version is {} but caller expected {expected}.", *version)));
+        }
+        session.session.extend_with(|g| request.graph_def.as_ref().map_or(Ok(()), |def| g.import(def)))?;
+        *version += 1;
+        Ok(ExtendSessionResponse { new_graph_version: *version })
+    })
+    .await
+}

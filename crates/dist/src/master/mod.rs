@@ -1,0 +1,126 @@
+//! `tensorflow.MasterService`: one file for each call or pair of calls.
+
+mod callable;
+mod create;
+mod extend;
+mod partial_run;
+mod reset;
+mod run_step;
+
+use crate::log::Log;
+use crate::sessions::{Limits, Sessions};
+use crate::task::Task;
+use crate::wire_error::{no_session_any_more, status, step_message};
+use std::sync::Arc;
+use thalweg_core::error::{Code, Error, Result};
+use thalweg_proto::master_service_server::MasterService;
+use thalweg_proto::*;
+use tonic::{Request, Response, Status, async_trait};
+
+/// The master of a task. Clones are the same master.
+#[derive(Clone)]
+pub struct Master {
+    pub task: Arc<Task>,
+    pub sessions: Arc<Sessions>,
+    pub log: Log,
+}
+
+type Answer<T> = std::result::Result<Response<T>, Status>;
+
+impl Master {
+    pub fn new(task: Task, limits: Limits, log: Log) -> Master {
+        Master { task: Arc::new(task), sessions: Arc::new(Sessions::new(limits)), log }
+    }
+
+    fn answer<T>(&self, call: &str, handle: &str, result: Result<T>) -> Answer<T> {
+        match result {
+            Ok(response) => {
+                self.log.debug(call, &[("session", &handle)]);
+                Ok(Response::new(response))
+            }
+            Err(e) => {
+                self.log_error(call, handle, &e);
+                Err(status(&self.task.name, &e))
+            }
+        }
+    }
+
+    fn log_error(&self, call: &str, handle: &str, e: &Error) {
+        self.log
+            .debug(call, &[("session", &handle), ("code", &e.code().name()), ("error", &e.wire_message())]);
+    }
+}
+
+#[async_trait]
+impl MasterService for Master {
+    async fn create_session(&self, r: Request<CreateSessionRequest>) -> Answer<CreateSessionResponse> {
+        let result = create::create_session(self, r.into_inner()).await;
+        let handle = result.as_ref().map_or(String::new(), |r| r.session_handle.clone());
+        self.answer("CreateSession", &handle, result)
+    }
+
+    async fn extend_session(&self, r: Request<ExtendSessionRequest>) -> Answer<ExtendSessionResponse> {
+        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
+        self.answer("ExtendSession", &handle, extend::extend_session(self, r).await)
+    }
+
+    async fn partial_run_setup(&self, r: Request<PartialRunSetupRequest>) -> Answer<PartialRunSetupResponse> {
+        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
+        self.answer("PartialRunSetup", &handle, partial_run::setup(self, r).await)
+    }
+
+    async fn run_step(&self, r: Request<RunStepRequest>) -> Answer<RunStepResponse> {
+        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
+        let errors_in_body = r.store_errors_in_response_body;
+        let result = match r.partial_run_handle.is_empty() {
+            true => run_step::run_step(self, r).await,
+            false => partial_run::run_step(self, r).await,
+        };
+        match result {
+            Err(e) if errors_in_body => {
+                self.log_error("RunStep", &handle, &e);
+                Ok(Response::new(RunStepResponse {
+                    status_code: e.code() as i32,
+                    status_error_message: step_message(&self.task.name, &e),
+                    ..Default::default()
+                }))
+            }
+            other => self.answer("RunStep", &handle, other),
+        }
+    }
+
+    async fn close_session(&self, r: Request<CloseSessionRequest>) -> Answer<CloseSessionResponse> {
+        let handle = r.into_inner().session_handle;
+        let result = match self.sessions.close(&handle) {
+            true => Ok(CloseSessionResponse {}),
+            false => Err(no_session_any_more(Code::Aborted, &handle)),
+        };
+        self.log.info("session_closed", &[("session", &handle), ("open", &self.sessions.len())]);
+        self.answer("CloseSession", &handle, result)
+    }
+
+    async fn list_devices(&self, r: Request<ListDevicesRequest>) -> Answer<ListDevicesResponse> {
+        let handle = r.into_inner().session_handle;
+        self.answer("ListDevices", &handle, reset::list_devices(self, &handle))
+    }
+
+    async fn reset(&self, r: Request<ResetRequest>) -> Answer<ResetResponse> {
+        let result = reset::reset(self, r.into_inner()).await;
+        self.answer("Reset", "", result)
+    }
+
+    async fn make_callable(&self, r: Request<MakeCallableRequest>) -> Answer<MakeCallableResponse> {
+        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
+        self.answer("MakeCallable", &handle, callable::make(self, r).await)
+    }
+
+    async fn run_callable(&self, r: Request<RunCallableRequest>) -> Answer<RunCallableResponse> {
+        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
+        self.answer("RunCallable", &handle, callable::run(self, r).await)
+    }
+
+    async fn release_callable(&self, r: Request<ReleaseCallableRequest>) -> Answer<ReleaseCallableResponse> {
+        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
+        self.answer("ReleaseCallable", &handle, callable::release(self, &r))
+    }
+}

@@ -1,0 +1,72 @@
+//! PartialRunSetup, and RunStep for parts of such a run.
+
+use super::Master;
+use super::run_step::{feeds, named, strs};
+use crate::blocking::blocking;
+use crate::steps;
+use crate::{config, metadata};
+use std::sync::Arc;
+use thalweg_core::error::{Result, cancelled};
+use thalweg_core::invalid;
+use thalweg_core::resource::lock;
+use thalweg_proto::{PartialRunSetupRequest, PartialRunSetupResponse, RunStepRequest, RunStepResponse};
+use thalweg_runtime::PartialRun;
+use tokio::sync::oneshot;
+
+pub async fn setup(master: &Master, request: PartialRunSetupRequest) -> Result<PartialRunSetupResponse> {
+    let session = master.sessions.find(&request.session_handle)?;
+    blocking(move || {
+        let (feeds, fetches, targets) = (&request.feed, &request.fetch, &request.target);
+        let run = session.session.partial_run(&strs(feeds), &strs(fetches), &strs(targets))?;
+        let mut runs = lock(&session.partial_runs);
+        let handle = runs.next.to_string();
+        runs.next += 1;
+        runs.held.insert(handle.clone(), Arc::new(run));
+        Ok(PartialRunSetupResponse { partial_run_handle: handle })
+    })
+    .await
+}
+
+pub async fn run_step(master: &Master, request: RunStepRequest) -> Result<RunStepResponse> {
+    let session = master.sessions.find(&request.session_handle)?;
+    let handle = request.partial_run_handle;
+    let run = lock(&session.partial_runs).held.get(&handle).cloned();
+    let run = run.ok_or_else(|| invalid!("Must run PartialRunSetup before performing partial runs"))?;
+    let options = config::run_options(request.options.as_ref());
+    let (names, values) = feeds(request.feed)?;
+    let (fetch, fed) = (request.fetch, names.into_iter().zip(values).collect());
+    let (sender, receiver) = oneshot::channel();
+    let asked = (run.clone(), fetch.clone());
+    // A call that makes no sense is refused; the run goes on.
+    blocking(move || asked.0.step(fed, &asked.1, Box::new(move |r| drop(sender.send(r))))).await?;
+    let timeout = options.timeout.or(session.operation_timeout);
+    let giving_up = GivingUp(Some(run.clone()));
+    let result = steps::within(timeout, run.cancellation(), steps::ended(receiver)).await;
+    giving_up.disarm();
+    if !matches!(result, Ok((_, None))) {
+        lock(&session.partial_runs).held.remove(&handle);
+    }
+    let (values, told) = result?;
+    Ok(RunStepResponse {
+        tensor: named(fetch, &values)?,
+        metadata: told.map(|m| metadata::to_proto(&m, &session.session)),
+        ..Default::default()
+    })
+}
+
+/// Ends the run if the client goes away in the middle of a call.
+struct GivingUp(Option<Arc<PartialRun>>);
+
+impl GivingUp {
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for GivingUp {
+    fn drop(&mut self) {
+        if let Some(run) = &self.0 {
+            run.cancellation().cancel(cancelled("the client has gone"));
+        }
+    }
+}

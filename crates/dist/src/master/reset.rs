@@ -1,0 +1,48 @@
+//! Reset, and the devices it resets.
+
+use super::Master;
+use crate::blocking::blocking;
+use crate::wire_error::no_session_any_more;
+use thalweg_core::error::{Code, Result};
+use thalweg_proto::{DeviceAttributes, DeviceLocality, ListDevicesResponse, ResetRequest, ResetResponse};
+use thalweg_runtime::device::Device;
+
+/// Closes all sessions, whatever containers are named, as TensorFlow's master does.
+pub async fn reset(master: &Master, request: ResetRequest) -> Result<ResetResponse> {
+    let (sessions, task) = (master.sessions.clone(), master.task.clone());
+    let closed = blocking(move || {
+        let closed = sessions.close_all();
+        task.clear(&request.container);
+        Ok(closed)
+    })
+    .await?;
+    master.log.info("reset", &[("sessions_closed", &closed)]);
+    Ok(ResetResponse {})
+}
+
+/// All devices of a session, or of the task if no session is named.
+pub fn list_devices(master: &Master, handle: &str) -> Result<ListDevicesResponse> {
+    let devices = if handle.is_empty() {
+        master.task.devices()
+    } else {
+        let session =
+            master.sessions.find(handle).map_err(|_| no_session_any_more(Code::InvalidArgument, handle))?;
+        session.session.devices().to_vec()
+    };
+    Ok(ListDevicesResponse { local_device: devices.iter().map(attributes).collect(), remote_device: vec![] })
+}
+
+/// What TensorFlow's CPU devices say of their memory.
+const MEMORY_LIMIT: i64 = 256 << 20;
+
+fn attributes(device: &Device) -> DeviceAttributes {
+    DeviceAttributes {
+        name: device.name().to_string(),
+        device_type: device.spec.kind.clone().unwrap_or_default(),
+        memory_limit: MEMORY_LIMIT,
+        locality: Some(DeviceLocality::default()),
+        incarnation: device.context.incarnation,
+        xla_global_id: -1,
+        ..Default::default()
+    }
+}

@@ -1,0 +1,80 @@
+//! RunStep, for whole steps.
+
+use super::Master;
+use crate::blocking::blocking;
+use crate::sessions::MasterSession;
+use crate::{config, metadata, steps};
+use std::sync::Arc;
+use thalweg_core::error::Result;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::convert::{tensor_from_proto, tensor_to_proto};
+use thalweg_proto::{NamedTensorProto, RunStepRequest, RunStepResponse};
+use thalweg_runtime::Callable;
+
+pub async fn run_step(master: &Master, request: RunStepRequest) -> Result<RunStepResponse> {
+    let session = master.sessions.find(&request.session_handle)?;
+    let mut options = config::run_options(request.options.as_ref());
+    options.timeout = options.timeout.or(session.operation_timeout);
+    let (names, feeds) = feeds(request.feed)?;
+    let fetch = request.fetch;
+    let callable = match compiled(&session, &names, &fetch, &request.target) {
+        Some(callable) => callable,
+        None => compile(&session, names, fetch.clone(), request.target).await?,
+    };
+    let graphs = match request.options {
+        Some(o) if o.output_partition_graphs => {
+            let callable = callable.clone();
+            blocking(move || metadata::partition_graphs(&callable)).await?
+        }
+        _ => Vec::new(),
+    };
+    let (values, told) = steps::run(callable, feeds, options).await?;
+    let mut metadata = metadata::to_proto(&told, &session.session);
+    metadata.partition_graphs = graphs;
+    Ok(RunStepResponse { tensor: named(fetch, &values)?, metadata: Some(metadata), ..Default::default() })
+}
+
+fn compiled(
+    session: &MasterSession,
+    feeds: &[String],
+    fetches: &[String],
+    targets: &[String],
+) -> Option<Callable> {
+    session.session.compiled_callable(&strs(feeds), &strs(fetches), &strs(targets))
+}
+
+/// Compiling can take long: elsewhere.
+async fn compile(
+    session: &Arc<MasterSession>,
+    feeds: Vec<String>,
+    fetches: Vec<String>,
+    targets: Vec<String>,
+) -> Result<Callable> {
+    let session = session.clone();
+    blocking(move || session.session.callable_by_name(&strs(&feeds), &strs(&fetches), &strs(&targets))).await
+}
+
+pub fn strs(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
+}
+
+/// Names and values of what is fed.
+pub fn feeds(fed: Vec<NamedTensorProto>) -> Result<(Vec<String>, Vec<Tensor>)> {
+    let mut names = Vec::with_capacity(fed.len());
+    let mut values = Vec::with_capacity(fed.len());
+    for feed in fed {
+        let value = tensor_from_proto(feed.tensor.as_ref().unwrap_or(&Default::default()));
+        values.push(value.map_err(|e| e.context(format_args!("feed '{}'", feed.name)))?);
+        names.push(feed.name);
+    }
+    Ok((names, values))
+}
+
+/// Fetched values under their names.
+pub fn named(names: Vec<String>, values: &[Tensor]) -> Result<Vec<NamedTensorProto>> {
+    let named = |(name, value): (String, &Tensor)| match tensor_to_proto(value) {
+        Ok(tensor) => Ok(NamedTensorProto { name, tensor: Some(tensor) }),
+        Err(e) => Err(e.context(format_args!("fetch '{name}'"))),
+    };
+    names.into_iter().zip(values).map(named).collect()
+}

@@ -1,0 +1,145 @@
+//! A session on another task, Thalweg's or TensorFlow's: the calls of `MasterService` as a client makes them.
+
+mod channel;
+
+pub use channel::Channel;
+
+use std::sync::Mutex;
+use std::time::Duration;
+use thalweg_core::error::{Result, internal};
+use thalweg_core::resource::lock;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::Graph;
+use thalweg_graph::convert::{tensor_from_proto, tensor_to_proto};
+use thalweg_proto::run_options::TraceLevel;
+use thalweg_proto::{
+    CloseSessionRequest, CloseSessionResponse, ConfigProto, CreateSessionRequest, CreateSessionResponse,
+    ExtendSessionRequest, ExtendSessionResponse, GraphDef, ListDevicesRequest, ListDevicesResponse, Message,
+    NamedTensorProto, ResetRequest, ResetResponse, RunMetadata, RunOptions as RunOptionsProto,
+    RunStepRequest, RunStepResponse,
+};
+
+const SERVICE: &str = "/tensorflow.MasterService/";
+
+/// How much longer than a step's own limit its answer may take: the task is to say first that the time is up.
+const GRACE: Duration = Duration::from_secs(5);
+
+pub struct RemoteSession {
+    channel: Channel,
+    handle: String,
+    /// Version of the graph there, and how many nodes of ours it has.
+    sent: Mutex<(i64, usize)>,
+}
+
+/// What can be chosen about a run on another task.
+#[derive(Clone, Debug, Default)]
+pub struct RemoteRunOptions {
+    pub timeout: Option<Duration>,
+    pub trace: bool,
+}
+
+impl RemoteSession {
+    /// Opens a session on the task at `grpc://host:port` with this graph.
+    pub fn connect(target: &str, graph: &Graph, config: ConfigProto) -> Result<RemoteSession> {
+        let channel = Channel::connect(target)?;
+        let request = CreateSessionRequest {
+            graph_def: Some(graph.to_def(Default::default())?),
+            config: Some(config),
+            target: String::new(),
+        };
+        let made: CreateSessionResponse = call(&channel, "CreateSession", &request, None)?;
+        let sent = Mutex::new((made.graph_version, graph.len()));
+        Ok(RemoteSession { channel, handle: made.session_handle, sent })
+    }
+
+    /// Sends the nodes of `graph` that the session does not have yet.
+    pub fn extend(&self, graph: &Graph) -> Result<()> {
+        let mut sent = lock(&self.sent);
+        if graph.len() <= sent.1 {
+            return Ok(());
+        }
+        let whole = graph.to_def(Default::default())?;
+        let new = GraphDef { node: whole.node.into_iter().skip(sent.1).collect(), ..Default::default() };
+        let request = ExtendSessionRequest {
+            session_handle: self.handle.clone(),
+            graph_def: Some(GraphDef { versions: whole.versions, library: whole.library, ..new }),
+            current_graph_version: sent.0,
+        };
+        let answer: ExtendSessionResponse = call(&self.channel, "ExtendSession", &request, None)?;
+        *sent = (answer.new_graph_version, graph.len());
+        Ok(())
+    }
+
+    /// One step: the values of the fetches, in order, and what the task tells about the step if it was traced.
+    pub fn run(
+        &self,
+        feeds: &[(String, Tensor)],
+        fetches: &[String],
+        targets: &[String],
+        options: &RemoteRunOptions,
+    ) -> Result<(Vec<Tensor>, RunMetadata)> {
+        let feed = |(name, value): &(String, Tensor)| -> Result<NamedTensorProto> {
+            Ok(NamedTensorProto { name: name.clone(), tensor: Some(tensor_to_proto(value)?) })
+        };
+        let millis = options.timeout.map_or(0, |t| i64::try_from(t.as_millis()).unwrap_or(i64::MAX).max(1));
+        let trace = if options.trace { TraceLevel::FullTrace } else { TraceLevel::NoTrace };
+        let request = RunStepRequest {
+            session_handle: self.handle.clone(),
+            feed: feeds.iter().map(feed).collect::<Result<_>>()?,
+            fetch: fetches.to_vec(),
+            target: targets.to_vec(),
+            options: Some(RunOptionsProto {
+                timeout_in_ms: millis,
+                trace_level: trace as i32,
+                ..Default::default()
+            }),
+            ..Default::default()
+        };
+        let patience = options.timeout.map(|t| t.saturating_add(GRACE));
+        let answer: RunStepResponse = call(&self.channel, "RunStep", &request, patience)?;
+        let mut values = Vec::with_capacity(fetches.len());
+        for name in fetches {
+            // The answer names its tensors; a fetch asked for twice may come once.
+            let found = answer.tensor.iter().find(|t| same_tensor(&t.name, name));
+            let tensor = found.and_then(|t| t.tensor.as_ref());
+            let tensor = tensor
+                .ok_or_else(|| internal(format!("{} did not answer '{name}'", self.channel.address())))?;
+            values.push(tensor_from_proto(tensor).map_err(|e| e.context(format_args!("fetch '{name}'")))?);
+        }
+        Ok((values, answer.metadata.unwrap_or_default()))
+    }
+
+    /// Names of the devices that the session can use.
+    pub fn devices(&self) -> Result<Vec<String>> {
+        let request = ListDevicesRequest { session_handle: self.handle.clone() };
+        let answer: ListDevicesResponse = call(&self.channel, "ListDevices", &request, None)?;
+        Ok(answer.local_device.into_iter().chain(answer.remote_device).map(|d| d.name).collect())
+    }
+
+    pub fn close(&self) -> Result<()> {
+        let request = CloseSessionRequest { session_handle: self.handle.clone() };
+        let _: CloseSessionResponse = call(&self.channel, "CloseSession", &request, None)?;
+        Ok(())
+    }
+
+    /// Drops the state of the task at `target` in these containers, and closes its sessions.
+    pub fn reset(target: &str, containers: &[String]) -> Result<()> {
+        let request = ResetRequest { container: containers.to_vec(), ..Default::default() };
+        let _: ResetResponse = call(&Channel::connect(target)?, "Reset", &request, None)?;
+        Ok(())
+    }
+}
+
+/// `x` is `x:0`.
+fn same_tensor(a: &str, b: &str) -> bool {
+    a.strip_suffix(":0").unwrap_or(a) == b.strip_suffix(":0").unwrap_or(b)
+}
+
+fn call<A: Message, B: Message + Default + Send + 'static>(
+    channel: &Channel,
+    method: &str,
+    request: &A,
+    timeout: Option<Duration>,
+) -> Result<B> {
+    channel.call(&format!("{SERVICE}{method}"), request, timeout)
+}

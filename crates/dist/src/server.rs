@@ -1,0 +1,296 @@
+//! `Server`: a task that listens.
+//!
+//! Each connection belongs to one of a few threads, each with a single-threaded async runtime of its own: a request is read,
+//! run (if it is short) and answered without a change of thread.
+
+use crate::grpc;
+use crate::log::Log;
+use crate::master::Master;
+use crate::sessions::Limits;
+use crate::task::Task;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use thalweg_core::error::Result;
+use thalweg_core::registry::Registry;
+use thalweg_proto::ConfigProto;
+use thalweg_runtime::SessionOptions;
+use tokio::sync::{mpsc, watch};
+
+/// What a server is and may use.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    pub address: SocketAddr,
+    pub job: String,
+    pub task: u32,
+    /// Threads for kernels; 0: one for each core.
+    pub threads: usize,
+    /// Close sessions that have been idle for longer.
+    pub idle_limit: Option<Duration>,
+    pub max_sessions: usize,
+    /// How long running requests may go on when the server is stopped; then they are cancelled.
+    pub drain: Duration,
+    /// What sessions start from, as in a ServerDef.
+    pub config: ConfigProto,
+    pub log: Log,
+}
+
+impl Default for ServerOptions {
+    fn default() -> Self {
+        ServerOptions {
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            job: "localhost".into(),
+            task: 0,
+            threads: 0,
+            idle_limit: None,
+            max_sessions: 4096,
+            drain: Duration::from_secs(5),
+            config: ConfigProto::default(),
+            log: Log::default(),
+        }
+    }
+}
+
+/// A server that listens; it serves from `start` on until it is stopped or dropped.
+pub struct Server {
+    address: SocketAddr,
+    master: Master,
+    drain: Duration,
+    stop: watch::Sender<Phase>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+/// The life of a server.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Serving,
+    /// No new connections and requests.
+    Draining,
+    /// No connections at all, whatever their peers do.
+    Closing,
+}
+
+/// Windows and frames large enough that tensors of some megabytes arrive without waiting for more credit.
+const STREAM_WINDOW: u32 = 64 << 20;
+const CONNECTION_WINDOW: u32 = 256 << 20;
+const FRAME: u32 = 4 << 20;
+
+/// Threads for connections.
+const MAX_IO_THREADS: usize = 4;
+/// Threads that each of them may have for long work.
+const BLOCKING_THREADS: usize = 16;
+
+impl Server {
+    /// Binds the address and starts to serve.
+    pub fn start(registry: Arc<Registry>, options: ServerOptions) -> Result<Server> {
+        let base = SessionOptions {
+            job: options.job.clone(),
+            task: options.task,
+            threads: options.threads,
+            ..Default::default()
+        };
+        let task = Task::new(registry, crate::config::session_options(&base, &options.config)?)?;
+        let limits = Limits { idle: options.idle_limit, sessions: options.max_sessions.max(1) };
+        let listener = TcpListener::bind(options.address)?;
+        let address = listener.local_addr()?;
+        let (stop, stopped) = watch::channel(Phase::Serving);
+        let mut server = Server {
+            address,
+            master: Master::new(task, limits, options.log),
+            drain: options.drain,
+            stop,
+            threads: Vec::new(),
+        };
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let mut senders = Vec::new();
+        for i in 0..cores.clamp(1, MAX_IO_THREADS) {
+            let (sender, connections) = mpsc::unbounded_channel();
+            senders.push(sender);
+            let (master, stopped) = (server.master.clone(), stopped.clone());
+            server.spawn(format!("thalweg-io-{i}"), serve(master, connections, stopped))?;
+        }
+        let (log, sessions) = (options.log, server.master.sessions.clone());
+        server.spawn("thalweg-accept".into(), async move {
+            let collect = async move {
+                loop {
+                    tokio::time::sleep(COLLECT_EVERY).await;
+                    for handle in sessions.collect() {
+                        log.info("session_dropped", &[("session", &handle), ("why", &"idle")]);
+                    }
+                }
+            };
+            tokio::spawn(collect);
+            accept(listener, senders, stopped, log).await;
+        })?;
+        Ok(server)
+    }
+
+    fn spawn(&mut self, name: String, work: impl Future<Output = ()> + Send + 'static) -> Result<()> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .max_blocking_threads(BLOCKING_THREADS)
+            .build()?;
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            runtime.block_on(work);
+            // Work that nobody waits for any more is not waited for here.
+            runtime.shutdown_background();
+        })?;
+        self.threads.push(thread);
+        Ok(())
+    }
+
+    /// Where it listens, with the port that was picked.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// `/job:localhost/replica:0/task:0`.
+    pub fn task(&self) -> &str {
+        &self.master.task.name
+    }
+
+    /// Sessions open at the moment.
+    pub fn sessions(&self) -> usize {
+        self.master.sessions.len()
+    }
+
+    /// Requests that name a session and are being worked on.
+    pub fn active_requests(&self) -> usize {
+        self.master.sessions.active()
+    }
+
+    /// Stops: no new connections, running requests get some time to end, what then still runs is cancelled.
+    pub fn stop(mut self) {
+        self.shut_down();
+    }
+
+    fn shut_down(&mut self) {
+        let began = Instant::now();
+        // Sending fails if no thread listens: then all have ended.
+        let _ = self.stop.send(Phase::Draining);
+        let patience = |s: &Server| if s.active_requests() > 0 { s.drain } else { s.drain.min(FAREWELL) };
+        while !self.has_ended() && began.elapsed() < patience(self) {
+            std::thread::sleep(POLL);
+        }
+        // What is cancelled now still gets its answer.
+        let cancelled = Instant::now();
+        if self.master.sessions.close_all() > 0 {
+            while !self.has_ended() && cancelled.elapsed() < FAREWELL {
+                std::thread::sleep(POLL);
+            }
+        }
+        let _ = self.stop.send(Phase::Closing);
+        for thread in self.threads.drain(..) {
+            // A thread that panicked has reported it.
+            let _ = thread.join();
+        }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.threads.iter().all(|t| t.is_finished())
+    }
+}
+
+/// How long clients get to take their last answers and say goodbye.
+const FAREWELL: Duration = Duration::from_millis(200);
+const POLL: Duration = Duration::from_millis(2);
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shut_down();
+    }
+}
+
+/// How often idle sessions are looked for.
+const COLLECT_EVERY: Duration = Duration::from_secs(1);
+
+/// Hands each connection to the next thread.
+async fn accept(
+    listener: TcpListener,
+    threads: Vec<mpsc::UnboundedSender<TcpStream>>,
+    mut stopped: watch::Receiver<Phase>,
+    log: Log,
+) {
+    let listener =
+        match listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener)) {
+            Ok(listener) => listener,
+            Err(e) => return log.info("cannot_listen", &[("error", &e)]),
+        };
+    for thread in threads.iter().cycle() {
+        let mut stop = pin!(stopped.wait_for(|phase| *phase > Phase::Serving));
+        let accepted = std::future::poll_fn(|cx| {
+            if stop.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(None);
+            }
+            listener.poll_accept(cx).map(Some)
+        });
+        match accepted.await {
+            None => return,
+            Some(Ok((stream, _))) => match stream.into_std() {
+                Ok(stream) => drop(thread.send(stream)),
+                Err(e) => log.info("accept_failed", &[("error", &e)]),
+            },
+            Some(Err(e)) => {
+                // Mostly too many open files: others have to close theirs first.
+                log.info("accept_failed", &[("error", &e)]);
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// The life of a thread for connections.
+async fn serve(
+    master: Master,
+    mut connections: mpsc::UnboundedReceiver<TcpStream>,
+    stopped: watch::Receiver<Phase>,
+) {
+    let mut open = tokio::task::JoinSet::new();
+    // Ends when the acceptor does.
+    while let Some(stream) = connections.recv().await {
+        match tokio::net::TcpStream::from_std(stream) {
+            Ok(stream) => drop(open.spawn(connection(stream, master.clone(), stopped.clone()))),
+            Err(e) => master.log.info("connection_failed", &[("error", &e)]),
+        }
+        while open.try_join_next().is_some() {}
+    }
+    while open.join_next().await.is_some() {}
+}
+
+async fn connection(stream: tokio::net::TcpStream, master: Master, stopped: watch::Receiver<Phase>) {
+    let log = master.log;
+    // Small messages both ways: never wait for more to send. Without it the connection is slow, not wrong.
+    let _ = stream.set_nodelay(true);
+    let requests = hyper::service::service_fn(move |request| grpc::answer(master.clone(), request));
+    let mut connection = pin!(
+        hyper::server::conn::http2::Builder::new(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .initial_stream_window_size(STREAM_WINDOW)
+            .initial_connection_window_size(CONNECTION_WINDOW)
+            .max_frame_size(FRAME)
+            .max_concurrent_streams(None)
+            .serve_connection(TokioIo::new(stream), requests)
+    );
+    let (mut phase, mut closing) = (stopped.clone(), stopped);
+    let mut drain = pin!(phase.wait_for(|phase| *phase > Phase::Serving));
+    let mut close = pin!(closing.wait_for(|phase| *phase == Phase::Closing));
+    let mut draining = false;
+    let ended = std::future::poll_fn(|cx| {
+        if !draining && drain.as_mut().poll(cx).is_ready() {
+            draining = true;
+            connection.as_mut().graceful_shutdown();
+        }
+        if close.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        connection.as_mut().poll(cx)
+    });
+    if let Err(e) = ended.await {
+        log.debug("connection_ended", &[("error", &e)]);
+    }
+}

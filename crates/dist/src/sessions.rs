@@ -1,0 +1,159 @@
+//! The sessions that clients have open here, by handle.
+
+use crate::wire_error::no_session;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use thalweg_core::error::{Result, cancelled};
+use thalweg_core::resource::lock;
+use thalweg_runtime::{Callable, PartialRun, RunOptions, Session};
+
+/// A session and what its client has made in it.
+pub struct MasterSession {
+    pub handle: String,
+    pub session: Session,
+    /// How many times the graph has been extended; held while it is.
+    pub version: Mutex<i64>,
+    pub operation_timeout: Option<Duration>,
+    pub callables: Mutex<Callables>,
+    pub partial_runs: Mutex<PartialRuns>,
+    busy: AtomicUsize,
+    last_used: Mutex<Instant>,
+}
+
+#[derive(Default)]
+pub struct Callables {
+    pub next: i64,
+    pub held: HashMap<i64, Arc<(Callable, RunOptions)>>,
+}
+
+#[derive(Default)]
+pub struct PartialRuns {
+    pub next: u64,
+    pub held: HashMap<String, Arc<PartialRun>>,
+}
+
+impl MasterSession {
+    pub fn new(handle: String, session: Session, operation_timeout: Option<Duration>) -> Self {
+        MasterSession {
+            handle,
+            session,
+            version: Mutex::new(0),
+            operation_timeout,
+            callables: Mutex::default(),
+            partial_runs: Mutex::default(),
+            busy: AtomicUsize::new(0),
+            last_used: Mutex::new(Instant::now()),
+        }
+    }
+
+    fn close(&self) {
+        self.session.close();
+        let runs = std::mem::take(&mut lock(&self.partial_runs).held);
+        for run in runs.into_values() {
+            run.cancellation().cancel(cancelled("Session was closed"));
+        }
+        lock(&self.callables).held.clear();
+    }
+
+    /// How long nothing has been asked of it.
+    fn idle(&self) -> Duration {
+        match self.busy.load(Ordering::Acquire) {
+            0 => lock(&self.last_used).elapsed(),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
+/// A session in use: not idle while this lives.
+pub struct InUse(Arc<MasterSession>);
+
+impl std::ops::Deref for InUse {
+    type Target = Arc<MasterSession>;
+
+    fn deref(&self) -> &Arc<MasterSession> {
+        &self.0
+    }
+}
+
+impl Drop for InUse {
+    fn drop(&mut self) {
+        *lock(&self.0.last_used) = Instant::now();
+        self.0.busy.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// Limits on what clients may leave behind.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Sessions idle for longer are closed; never if not set.
+    pub idle: Option<Duration>,
+    /// Sessions kept; one more closes the one that has been idle longest.
+    pub sessions: usize,
+}
+
+pub struct Sessions {
+    open: Mutex<HashMap<String, Arc<MasterSession>>>,
+    limits: Limits,
+}
+
+impl Sessions {
+    pub fn new(limits: Limits) -> Sessions {
+        Sessions { open: Mutex::default(), limits }
+    }
+
+    /// Adds a session, and gives back the handle of one closed for it.
+    pub fn add(&self, session: MasterSession) -> Option<String> {
+        let mut open = lock(&self.open);
+        let crowded = open.len() >= self.limits.sessions;
+        let oldest = crowded.then(|| open.values().max_by_key(|s| s.idle()).cloned()).flatten();
+        let dropped = oldest.filter(|s| !s.idle().is_zero()).and_then(|s| open.remove(&s.handle));
+        open.insert(session.handle.clone(), Arc::new(session));
+        drop(open);
+        dropped.map(|s| {
+            s.close();
+            s.handle.clone()
+        })
+    }
+
+    pub fn find(&self, handle: &str) -> Result<InUse> {
+        let open = lock(&self.open);
+        let found = open.get(handle).ok_or_else(|| no_session(handle))?;
+        found.busy.fetch_add(1, Ordering::AcqRel);
+        Ok(InUse(found.clone()))
+    }
+
+    pub fn close(&self, handle: &str) -> bool {
+        let closed = lock(&self.open).remove(handle);
+        closed.as_ref().inspect(|s| s.close()).is_some()
+    }
+
+    pub fn close_all(&self) -> usize {
+        let closed = std::mem::take(&mut *lock(&self.open));
+        closed.values().for_each(|s| s.close());
+        closed.len()
+    }
+
+    /// Closes what has been idle for too long; gives the handles.
+    pub fn collect(&self) -> Vec<String> {
+        let Some(limit) = self.limits.idle else { return Vec::new() };
+        let idle: Vec<_> = {
+            let mut open = lock(&self.open);
+            let handles: Vec<_> =
+                open.values().filter(|s| s.idle() > limit).map(|s| s.handle.clone()).collect();
+            handles.iter().filter_map(|h| open.remove(h)).collect()
+        };
+        idle.iter().for_each(|s| s.close());
+        idle.iter().map(|s| s.handle.clone()).collect()
+    }
+
+    /// Requests in work.
+    pub fn active(&self) -> usize {
+        lock(&self.open).values().map(|s| s.busy.load(Ordering::Acquire)).sum()
+    }
+
+    pub fn len(&self) -> usize {
+        lock(&self.open).len()
+    }
+}

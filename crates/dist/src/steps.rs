@@ -1,0 +1,69 @@
+//! Steps, awaited.
+
+use crate::blocking::blocking;
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg_core::cancel::Cancellation;
+use thalweg_core::error::{Error, Result, cancelled, deadline_exceeded, internal};
+use thalweg_core::tensor::Tensor;
+use thalweg_runtime::{Callable, OnDone, RunMetadata, RunOptions};
+use tokio::sync::oneshot;
+
+/// A step that keeps its thread no longer than this runs on the thread that serves the connection: handing it over would cost
+/// more than others of that thread lose by waiting.
+const QUICK: Duration = Duration::from_millis(1);
+
+/// Runs a step to its end. It holds no thread while it waits, and dropping the future cancels it.
+pub async fn run(
+    callable: Callable,
+    feeds: Vec<Tensor>,
+    options: RunOptions,
+) -> Result<(Vec<Tensor>, RunMetadata)> {
+    let cancel = CancelOnDrop(Arc::default());
+    let options = RunOptions { cancel: Some(cancel.0.clone()), ..options };
+    let (sender, receiver) = oneshot::channel();
+    let done: OnDone = Box::new(move |result| drop(sender.send(result)));
+    let timeout = options.timeout;
+    if callable.starts_within(QUICK) {
+        callable.start(feeds, &options, done);
+    } else {
+        let start = blocking(move || {
+            callable.start(feeds, &options, done);
+            Ok(())
+        });
+        within(timeout, &cancel.0, start).await?;
+    }
+    within(timeout, &cancel.0, ended(receiver)).await
+}
+
+/// Waits for a step's answer.
+pub async fn ended<T>(answer: oneshot::Receiver<Result<T>>) -> Result<T> {
+    answer.await.unwrap_or_else(|_| Err(internal("the step was dropped without an answer")))
+}
+
+/// Gives up, and cancels, when the time is over.
+pub async fn within<T>(
+    limit: Option<Duration>,
+    cancel: &Cancellation,
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    let Some(limit) = limit else { return work.await };
+    match tokio::time::timeout(limit, work).await {
+        Ok(result) => result,
+        Err(_) => {
+            let e: Error = deadline_exceeded("the step did not end within its time limit");
+            cancel.cancel(e.clone());
+            Err(e)
+        }
+    }
+}
+
+/// Cancels when the client has gone, which drops the future that holds this.
+pub struct CancelOnDrop(pub Arc<Cancellation>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        // Nobody is there to read the reason, or the step has ended.
+        self.0.cancel(cancelled("the client has gone"));
+    }
+}

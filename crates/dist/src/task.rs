@@ -1,0 +1,68 @@
+//! The task that a server is: its name, its devices and their state, which all its sessions share.
+
+use std::sync::{Arc, Mutex};
+use thalweg_core::error::Result;
+use thalweg_core::registry::Registry;
+use thalweg_core::resource::{ResourceStore, lock};
+use thalweg_core::step::DeviceContext;
+use thalweg_runtime::SessionOptions;
+use thalweg_runtime::device::Device;
+
+pub struct Task {
+    /// `/job:localhost/replica:0/task:0`.
+    pub name: String,
+    pub registry: Arc<Registry>,
+    /// What sessions start from, before the client's own wishes.
+    pub options: SessionOptions,
+    /// Grows when a session asks for more CPU devices than there are.
+    devices: Mutex<Vec<Device>>,
+}
+
+impl Task {
+    pub fn new(registry: Arc<Registry>, options: SessionOptions) -> Result<Task> {
+        let devices = Mutex::new(options.make_devices()?);
+        let name = format!("/job:{}/replica:0/task:{}", options.job, options.task);
+        Ok(Task { name, registry, options, devices })
+    }
+
+    /// The devices for a session; with `isolated`, their state is its own.
+    pub fn session_devices(&self, options: &SessionOptions, isolated: bool) -> Result<Vec<Device>> {
+        options.check_devices()?;
+        let mut devices = lock(&self.devices);
+        while devices.len() < options.cpu_devices {
+            let name = format!("{}/device:CPU:{}", self.name, devices.len());
+            let Some(first) = devices.first() else { break };
+            let next = with_state(first, name.into(), ResourceStore::new(&self.options.job))?;
+            devices.push(next);
+        }
+        let shared = devices.iter().take(options.cpu_devices);
+        let state = |d: &Device| match isolated {
+            true => ResourceStore::new(&self.options.job),
+            false => ResourceStore::of_session(&d.context.resources),
+        };
+        shared.map(|d| with_state(d, d.context.name.clone(), state(d))).collect()
+    }
+
+    /// Drops the state in these containers; in the default one if none is named.
+    pub fn clear(&self, containers: &[String]) {
+        let devices = lock(&self.devices).clone();
+        devices.iter().for_each(|d| d.context.resources.clear(containers));
+    }
+
+    pub fn devices(&self) -> Vec<Device> {
+        lock(&self.devices).clone()
+    }
+}
+
+/// A device like another, under this name and with this state.
+fn with_state(device: &Device, name: Arc<str>, resources: ResourceStore) -> Result<Device> {
+    let like = &device.context;
+    Device::new(Arc::new(DeviceContext {
+        incarnation: if name == like.name { like.incarnation } else { (like.entropy)() | 1 },
+        name,
+        pool: like.pool.clone(),
+        resources: Arc::new(resources),
+        entropy: like.entropy.clone(),
+        print: like.print.clone(),
+    }))
+}

@@ -1,0 +1,333 @@
+use super::region::{self, Ranges};
+use super::slice::{ShapeAndSlice, TensorSlice};
+use super::strings::{self, crc_differs};
+use super::writer::{Entries, slices_of};
+use super::{VERSION, data_path, index_path, key};
+use crate::crc::Crc;
+use crate::durable;
+use crate::table::Table;
+use crate::wire::shape_from_proto;
+use bytes::Bytes;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::{Error, Result, data_loss, internal, not_found, unimplemented};
+use thalweg_core::invalid;
+use thalweg_core::shape::Shape;
+use thalweg_core::tensor::{Object, Tensor};
+use thalweg_proto::bundle_header_proto::Endianness;
+use thalweg_proto::{BundleEntryProto, BundleHeaderProto, decode};
+
+/// Bytes that are read, and their checksum computed, at a time: few enough to stay in the cache.
+const CHUNK: usize = 256 << 10;
+
+/// Reads tensors of a bundle. Opening reads all of the index; data is checked as it is read.
+pub struct BundleReader {
+    prefix: PathBuf,
+    table: Table,
+    /// Data files, opened when first needed, with their lengths.
+    shards: Vec<Option<(File, u64)>>,
+}
+
+/// What the index says of a tensor.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub dtype: DataType,
+    pub shape: Shape,
+    /// Slices it is stored in; none if it is stored whole.
+    pub slices: Vec<TensorSlice>,
+    pub bytes: u64,
+}
+
+impl BundleReader {
+    pub fn open(prefix: &Path) -> Result<BundleReader> {
+        let path = index_path(prefix);
+        let file = std::fs::read(&path).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => not_found(format!(
+                "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
+                prefix.display()
+            )),
+            _ => durable::at(&path, e),
+        })?;
+        let table = Table::read(&file.into()).map_err(|e| durable::at(&path, e))?;
+        let shards = shards(&table).map_err(|e| durable::at(&path, e))?;
+        Ok(BundleReader { prefix: prefix.to_path_buf(), table, shards })
+    }
+
+    pub fn contains(&self, name: &str) -> bool {
+        !name.is_empty() && self.table.get(name.as_bytes()).is_some()
+    }
+
+    /// The names of all tensors, in order.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        let keys = self.table.iter().map(|(key, _)| key);
+        let keys = keys.filter(|key| !key.is_empty() && !key::is_of_slice(key));
+        keys.map(|key| String::from_utf8_lossy(key).into_owned())
+    }
+
+    pub fn shards(&self) -> usize {
+        self.shards.len()
+    }
+
+    pub fn entry(&self, name: &str) -> Result<Entry> {
+        let found = self.find(name)?;
+        let dtype = DataType::from_wire(found.dtype).ok_or_else(|| {
+            unimplemented(format!("tensor_name = {name}; has data type number {}", found.dtype))
+        })?;
+        let shape = shape_from_proto(found.shape.as_ref())?;
+        Ok(Entry { dtype, shape, slices: slices_of(&found)?, bytes: found.size.max(0) as u64 })
+    }
+
+    /// The tensor of that name.
+    pub fn read(&mut self, name: &str) -> Result<Tensor> {
+        let entry = self.entry(name)?;
+        if entry.slices.is_empty() {
+            let found = self.find(name)?;
+            return self.data(name, &found, &entry);
+        }
+        let all = entry.shape.iter().map(|d| (0, *d)).collect();
+        self.assemble(name, &entry, &all, &entry.shape)
+    }
+
+    /// A part of the tensor of that name, whatever parts it is stored in.
+    pub fn read_slice(&mut self, name: &str, part: &ShapeAndSlice) -> Result<Tensor> {
+        let entry = self.entry(name)?;
+        if entry.shape != part.shape {
+            return Err(invalid!(
+                "tensor_name = {name}; shape in shape_and_slice spec {} does not match the shape stored in checkpoint: {}",
+                part.shape,
+                entry.shape
+            ));
+        }
+        let wanted = part.slice.ranges(&part.shape)?;
+        self.assemble(name, &entry, &wanted, &part.slice_shape)
+    }
+
+    /// Puts together a region from the slices that hold it.
+    fn assemble(&mut self, name: &str, entry: &Entry, wanted: &Ranges, shape: &Shape) -> Result<Tensor> {
+        let mut out = Tensor::zeros(entry.dtype, shape.clone())?;
+        let mut filled = 0usize;
+        for (key, at) in self.parts(name, entry)? {
+            let Some(part) = region::common(&at, wanted) else { continue };
+            let found = self.find_key(&key)?;
+            let sizes: Vec<usize> = at.iter().map(|(start, end)| end - start).collect();
+            let stored = Entry { dtype: entry.dtype, shape: Shape::new(&sizes)?, slices: vec![], bytes: 0 };
+            if found.dtype != entry.dtype.wire() || shape_from_proto(found.shape.as_ref())? != stored.shape {
+                return Err(self.damaged(name, data_loss("a slice differs from what its tensor says of it")));
+            }
+            let piece = self.data(name, &found, &stored)?;
+            copy(&piece, &mut out, &part, &at, wanted)?;
+            filled = filled.saturating_add(region::elements(&part));
+        }
+        if filled != out.elements() {
+            return Err(invalid!(
+                "Does not have sufficient slices for partitioned tensor {name} to restore in slice_spec: {shape}"
+            ));
+        }
+        Ok(out)
+    }
+
+    /// Keys and regions of the stored parts: the tensor itself, or its slices, no two of which may overlap.
+    fn parts(&self, name: &str, entry: &Entry) -> Result<Vec<(Vec<u8>, Ranges)>> {
+        if entry.slices.is_empty() {
+            return Ok(vec![(name.as_bytes().to_vec(), entry.shape.iter().map(|d| (0, *d)).collect())]);
+        }
+        let mut parts: Vec<(Vec<u8>, Ranges)> = Vec::new();
+        for slice in &entry.slices {
+            let at = slice.ranges(&entry.shape).map_err(|e| self.damaged(name, data_loss(e.message())))?;
+            if parts.iter().any(|(_, other)| region::common(other, &at).is_some()) {
+                return Err(self.damaged(name, data_loss("its slices overlap")));
+            }
+            parts.push((key::of_slice(name, slice), at));
+        }
+        Ok(parts)
+    }
+
+    /// Reads all data and compares it with the checksums.
+    pub fn verify(&mut self) -> Result<()> {
+        let entries = self.entries()?;
+        for (key, found) in &entries {
+            let name = key.escape_ascii().to_string();
+            if found.slices.is_empty() {
+                self.verify_data(&name, found)?;
+            } else {
+                let entry = self.entry(&String::from_utf8_lossy(key))?;
+                for (part, _) in self.parts(&String::from_utf8_lossy(key), &entry)? {
+                    self.find_key(&part)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_data(&mut self, name: &str, found: &BundleEntryProto) -> Result<()> {
+        match DataType::from_wire(found.dtype) {
+            Some(DataType::Variant | DataType::Resource) => self.locate(found).map(|_| ()),
+            Some(dtype) if !dtype.is_plain() => {
+                let shape = shape_from_proto(found.shape.as_ref())?;
+                self.data(name, found, &Entry { dtype, shape, slices: vec![], bytes: 0 }).map(|_| ())
+            }
+            _ => {
+                let mut left = self.locate(found)?;
+                let mut chunk = vec![0; CHUNK.min(left)];
+                let mut crc = Crc::default();
+                while left > 0 {
+                    let next = left.min(chunk.len());
+                    self.read_exact(found, &mut chunk[..next])?;
+                    crc.add(&chunk[..next]);
+                    left -= next;
+                }
+                compare(found, crc)
+            }
+        }
+        .map_err(|e| self.damaged(name, e))
+    }
+
+    /// The tensor that an entry says where to find.
+    fn data(&mut self, name: &str, found: &BundleEntryProto, entry: &Entry) -> Result<Tensor> {
+        self.load(found, entry).map_err(|e| self.damaged(name, e))
+    }
+
+    fn load(&mut self, found: &BundleEntryProto, entry: &Entry) -> Result<Tensor> {
+        let (dtype, shape) = (entry.dtype, entry.shape.clone());
+        let size = self.locate(found)?;
+        match dtype {
+            DataType::String => {
+                let mut bytes = vec![0; size];
+                self.read_exact(found, &mut bytes)?;
+                let items = strings::decode(&Bytes::from(bytes), shape.elements(), found.crc32c)?;
+                Tensor::from_objects(shape, items)
+            }
+            DataType::Variant | DataType::Resource => {
+                Err(unimplemented(format!("{dtype} tensors cannot be read from checkpoints")))
+            }
+            _ => {
+                if shape.elements().checked_mul(dtype.size()) != Some(size) {
+                    let e = format!("{size} bytes are stored for a {dtype} tensor of shape {shape}");
+                    return Err(data_loss(e));
+                }
+                let mut t = Tensor::uninit(dtype, shape)?;
+                let mut crc = Crc::default();
+                for chunk in t.bytes_mut()?.chunks_mut(CHUNK) {
+                    self.read_exact(found, chunk)?;
+                    crc.add(chunk);
+                }
+                compare(found, crc)?;
+                if dtype == DataType::Bool {
+                    t.bytes_mut()?.iter_mut().for_each(|b| *b = (*b != 0) as u8);
+                }
+                Ok(t)
+            }
+        }
+    }
+
+    /// Goes to an entry's data, and gives its size, once it is known to be there.
+    fn locate(&mut self, found: &BundleEntryProto) -> Result<usize> {
+        let wrong = || data_loss(format!("stored at {} with size {}", found.offset, found.size));
+        let (offset, size) = (u64::try_from(found.offset), u64::try_from(found.size));
+        let (Ok(offset), Ok(size)) = (offset, size) else { return Err(wrong()) };
+        let (file, length) = self.shard(found)?;
+        if offset.checked_add(size).is_none_or(|end| end > *length) {
+            let e = format!("its {size} bytes from {offset} on are past the end of the data, at {length}");
+            return Err(data_loss(e));
+        }
+        file.seek(SeekFrom::Start(offset))?;
+        usize::try_from(size).map_err(|_| wrong())
+    }
+
+    fn read_exact(&mut self, found: &BundleEntryProto, out: &mut [u8]) -> Result<()> {
+        Ok(self.shard(found)?.0.read_exact(out)?)
+    }
+
+    fn shard(&mut self, found: &BundleEntryProto) -> Result<&mut (File, u64)> {
+        let (prefix, count, id) = (&self.prefix, self.shards.len(), found.shard_id);
+        let slot = usize::try_from(id).ok().and_then(|i| Some((i, self.shards.get_mut(i)?)));
+        let Some((i, slot)) = slot else {
+            return Err(data_loss(format!("it is said to lie in shard {id} of {count}")));
+        };
+        if slot.is_none() {
+            let path = data_path(prefix, i, count);
+            let opened = File::open(&path).and_then(|f| Ok((f.metadata()?.len(), f)));
+            // An index without its data is a damaged checkpoint, not a missing one.
+            let (length, file) = opened.map_err(|e| match e.kind() {
+                ErrorKind::NotFound => data_loss(format!("{} is missing", path.display())),
+                _ => durable::at(&path, e),
+            })?;
+            *slot = Some((file, length));
+        }
+        slot.as_mut().ok_or_else(|| internal("no shard"))
+    }
+
+    fn find(&self, name: &str) -> Result<BundleEntryProto> {
+        if !self.contains(name) {
+            return Err(not_found(format!("Key {name} not found in checkpoint")));
+        }
+        self.find_key(name.as_bytes())
+    }
+
+    fn find_key(&self, key: &[u8]) -> Result<BundleEntryProto> {
+        let value = self.table.get(key).ok_or_else(|| {
+            data_loss(format!("{}: slice '{}' is missing", self.prefix.display(), key.escape_ascii()))
+        })?;
+        parse(value).map_err(|e| durable::at(&index_path(&self.prefix), e))
+    }
+
+    /// Every entry of the index but the header.
+    pub(super) fn entries(&self) -> Result<Entries> {
+        let entries = self.table.iter().filter(|(key, _)| !key.is_empty());
+        entries.map(|(key, value)| Ok((key.to_vec(), parse(value)?))).collect()
+    }
+
+    fn damaged(&self, name: &str, e: Error) -> Error {
+        e.context(format!("{}: tensor '{name}'", self.prefix.display()))
+    }
+}
+
+fn compare(found: &BundleEntryProto, crc: Crc) -> Result<()> {
+    if crc.masked() == found.crc32c { Ok(()) } else { Err(crc_differs(found.crc32c, crc.masked())) }
+}
+
+fn parse(value: &Bytes) -> Result<BundleEntryProto> {
+    decode(value.clone()).map_err(|e| data_loss(format!("a damaged entry: {e}")))
+}
+
+/// As many empty places as the header says there are shards.
+fn shards(table: &Table) -> Result<Vec<Option<(File, u64)>>> {
+    let header =
+        table.get(b"").ok_or_else(|| data_loss("a table, but not of a checkpoint: it has no header"))?;
+    let header: BundleHeaderProto =
+        decode(header.clone()).map_err(|e| data_loss(format!("a damaged header: {e}")))?;
+    if header.endianness == Endianness::Big as i32 {
+        return Err(unimplemented("written on a big-endian machine"));
+    }
+    let version = header.version.unwrap_or_default();
+    if version.min_consumer > VERSION {
+        return Err(unimplemented(format!(
+            "needs a reader of version {}, this is version {VERSION}",
+            version.min_consumer
+        )));
+    }
+    // A shard holds a tensor at least, or there is one.
+    match usize::try_from(header.num_shards) {
+        Ok(n) if n >= 1 && n <= table.len().max(1) + MOST_EMPTY_SHARDS => Ok((0..n).map(|_| None).collect()),
+        _ => Err(data_loss(format!("the header says there are {} shards", header.num_shards))),
+    }
+}
+
+/// Tasks of a cluster without variables write shards without tensors.
+const MOST_EMPTY_SHARDS: usize = 100_000;
+
+fn copy(from: &Tensor, to: &mut Tensor, part: &Ranges, at: &Ranges, wanted: &Ranges) -> Result<()> {
+    if from.dtype() == DataType::String {
+        let (source, target) = (from.strings()?, Bytes::of_mut(to)?);
+        region::runs(part, at, wanted, |a, b| target[b].clone_from_slice(&source[a]));
+        return Ok(());
+    }
+    let size = from.dtype().size();
+    let (source, target) = (from.bytes()?, to.bytes_mut()?);
+    region::runs(part, at, wanted, |a, b| {
+        target[b.start * size..b.end * size].copy_from_slice(&source[a.start * size..a.end * size]);
+    });
+    Ok(())
+}

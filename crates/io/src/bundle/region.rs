@@ -1,0 +1,62 @@
+//! Copying the part that two slices of one tensor have in common.
+
+use std::ops::Range;
+
+/// Start and end along each dimension.
+pub type Ranges = Vec<(usize, usize)>;
+
+/// What two regions have in common; `None` if that is nothing.
+pub fn common(a: &Ranges, b: &Ranges) -> Option<Ranges> {
+    let both: Ranges = a.iter().zip(b).map(|(x, y)| (x.0.max(y.0), x.1.min(y.1))).collect();
+    both.iter().all(|(start, end)| start < end).then_some(both)
+}
+
+pub fn elements(region: &Ranges) -> usize {
+    region.iter().map(|(start, end)| end - start).product()
+}
+
+/// Calls `copy(from, to)` with runs of elements: where region `part` lies in a row-major array of region `from`, and where in one of
+/// region `to`. Both must hold all of it.
+pub fn runs(part: &Ranges, from: &Ranges, to: &Ranges, mut copy: impl FnMut(Range<usize>, Range<usize>)) {
+    let rank = part.len();
+    let Some((last, outer)) = part.split_last() else { return copy(0..1, 0..1) };
+    let run = last.1 - last.0;
+    let position = |index: &[usize], within: &Ranges| {
+        let place = index.iter().chain([&last.0]).zip(within);
+        place.fold(0, |at, (i, (start, end))| at * (end - start) + (i - start))
+    };
+    let mut index: Vec<usize> = outer.iter().map(|r| r.0).collect();
+    loop {
+        let (a, b) = (position(&index, from), position(&index, to));
+        copy(a..a + run, b..b + run);
+        let mut axis = rank - 1;
+        loop {
+            if axis == 0 {
+                return;
+            }
+            axis -= 1;
+            index[axis] += 1;
+            if index[axis] < outer[axis].1 {
+                break;
+            }
+            index[axis] = outer[axis].0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_land_where_they_belong() {
+        let (from, to) = (vec![(1, 4), (0, 3)], vec![(0, 3), (1, 5)]);
+        let part = common(&from, &to).unwrap();
+        assert_eq!((&part, elements(&part)), (&vec![(1, 3), (1, 3)], 4));
+        let source: Vec<usize> = (1..4).flat_map(|r| (0..3).map(move |c| r * 10 + c)).collect();
+        let mut target = vec![0; 12];
+        runs(&part, &from, &to, |a, b| target[b].copy_from_slice(&source[a]));
+        assert_eq!(target, [0, 0, 0, 0, 11, 12, 0, 0, 21, 22, 0, 0]);
+        assert_eq!(common(&vec![(0, 2)], &vec![(2, 3)]), None);
+    }
+}

@@ -1,0 +1,78 @@
+use super::*;
+use crate::bundle::{BundleWriter, data_path, index_path};
+use crate::scratch::Scratch;
+use std::fs;
+use std::path::{Path, PathBuf};
+use thalweg_core::tensor::Tensor;
+
+fn save(dir: &Scratch, step: i64, keep: usize) -> PathBuf {
+    let prefix = dir.path(&format!("model-{step}"));
+    let mut writer = BundleWriter::create(&prefix).unwrap();
+    writer.add("step", &Tensor::scalar(step)).unwrap();
+    writer.finish().unwrap();
+    let mut state = State::read(dir.root()).unwrap().unwrap_or_default();
+    let old = state.push(&prefix, keep);
+    state.write(dir.root()).unwrap();
+    old.iter().for_each(|p| remove(p).unwrap());
+    prefix
+}
+
+fn names(paths: &[PathBuf]) -> Vec<&str> {
+    paths.iter().map(|p| p.file_name().unwrap().to_str().unwrap()).collect()
+}
+
+#[test]
+fn the_newest_few_are_kept() {
+    let dir = Scratch::new();
+    assert_eq!(latest_checkpoint(dir.root()).unwrap(), None);
+    // model-1 must not take model-10's files with it.
+    for step in [1, 10, 11, 12] {
+        save(&dir, step, 3);
+    }
+    let state = State::read(dir.root()).unwrap().unwrap();
+    assert_eq!(names(&state.all), ["model-10", "model-11", "model-12"]);
+    assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 3 * 2 + 1);
+    assert_eq!(latest_checkpoint(dir.root()).unwrap(), Some(dir.path("model-12")));
+    let text = fs::read_to_string(dir.path("checkpoint")).unwrap();
+    assert_eq!(text.lines().next(), Some("model_checkpoint_path: \"model-12\""));
+    // Saved again, it is the newest again and not there twice.
+    save(&dir, 10, 0);
+    let state = State::read(dir.root()).unwrap().unwrap();
+    assert_eq!(names(&state.all), ["model-11", "model-12", "model-10"]);
+}
+
+#[test]
+fn damaged_checkpoints_and_state_files_are_passed_over() {
+    let dir = Scratch::new();
+    let saved: Vec<PathBuf> = (1..=4).map(|step| save(&dir, step, 0)).collect();
+    let latest = || latest_checkpoint(dir.root()).unwrap();
+    let flip = |path: &Path| {
+        let mut bytes = fs::read(path).unwrap();
+        bytes[0] ^= 1;
+        fs::write(path, bytes).unwrap();
+    };
+    flip(&data_path(&saved[3], 0, 1));
+    assert_eq!(latest(), Some(saved[2].clone()));
+    fs::remove_file(index_path(&saved[2])).unwrap();
+    assert_eq!(latest(), Some(saved[1].clone()));
+    for text in [&b""[..], b"nonsense", &[0xff, 0xfe]] {
+        fs::write(dir.path("checkpoint"), text).unwrap();
+        assert_eq!(latest(), Some(saved[1].clone()));
+    }
+    fs::remove_file(dir.path("checkpoint")).unwrap();
+    fs::write(dir.path("model-9.data-00000-of-00001.tempstate1"), b"half").unwrap();
+    assert_eq!(latest(), Some(saved[1].clone()));
+    flip(&index_path(&saved[1]));
+    flip(&index_path(&saved[0]));
+    assert_eq!(latest(), None);
+    assert_eq!(latest_checkpoint(&dir.path("not/there")).unwrap(), None);
+}
+
+#[test]
+fn absolute_paths_in_a_state_file_stay_so() {
+    let dir = Scratch::new();
+    let text = "model_checkpoint_path: \"/elsewhere/m-2\"\nall_model_checkpoint_paths: \"m-1\"\nall_model_checkpoint_paths: \"/elsewhere/m-2\"\n";
+    fs::write(dir.path("checkpoint"), text).unwrap();
+    let state = State::read(dir.root()).unwrap().unwrap();
+    assert_eq!(state.all, [dir.path("m-1"), PathBuf::from("/elsewhere/m-2")]);
+}

@@ -1,0 +1,123 @@
+//! Files that are there whole or not at all, also when the machine stops in between: written under another name, forced to
+//! disk, then renamed.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use thalweg_core::error::{Error, Result};
+
+/// The same error, saying which file.
+pub fn at(path: &Path, e: impl Into<Error>) -> Error {
+    e.into().context(path.display())
+}
+
+/// A file under construction. Dropped before `publish`, it leaves nothing behind.
+pub struct Draft {
+    out: Option<BufWriter<File>>,
+    temporary: PathBuf,
+    path: PathBuf,
+}
+
+impl Draft {
+    pub fn create(path: &Path) -> Result<Draft> {
+        let (temporary, file) = temporary(path)?;
+        let out = Some(BufWriter::with_capacity(1 << 18, file));
+        Ok(Draft { out, temporary, path: path.to_path_buf() })
+    }
+
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        match &mut self.out {
+            Some(out) => out.write_all(bytes).map_err(|e| at(&self.temporary, e)),
+            None => Ok(()),
+        }
+    }
+
+    /// Forces the bytes to disk and gives the file its name. The name itself is on disk after `sync_directory`.
+    pub fn publish(mut self) -> Result<()> {
+        let done = self.out.take().map_or(Ok(()), |out| {
+            let file = out.into_inner().map_err(|e| e.into_error())?;
+            file.sync_all()?;
+            fs::rename(&self.temporary, &self.path)
+        });
+        if done.is_err() {
+            drop(fs::remove_file(&self.temporary));
+        }
+        done.map_err(|e| at(&self.path, e))
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if self.out.take().is_some() {
+            drop(fs::remove_file(&self.temporary));
+        }
+    }
+}
+
+/// Writes a whole file so that readers see the old or the new one, never a part.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut draft = Draft::create(path)?;
+    draft.write(bytes)?;
+    draft.publish()?;
+    sync_directory(path)
+}
+
+/// Forces the names in a file's directory to disk.
+pub fn sync_directory(of: &Path) -> Result<()> {
+    let directory = directory(of);
+    // Only Unix lets a directory be opened; elsewhere renaming is all that can be done.
+    if cfg!(unix) {
+        File::open(&directory).and_then(|d| d.sync_all()).map_err(|e| at(&directory, e))?;
+    }
+    Ok(())
+}
+
+/// The directory that a file is in.
+pub fn directory(of: &Path) -> PathBuf {
+    match of.parent() {
+        Some(p) if !p.as_os_str().is_empty() => p.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A path with more at the end of its last part: `model` and `.index`.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// A new file beside `path`, under a name that nobody else is using.
+fn temporary(path: &Path) -> Result<(PathBuf, File)> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let mut attempt = 0;
+    loop {
+        let name =
+            with_suffix(path, &format!(".tempstate{}{:05}{attempt}", now.as_nanos(), std::process::id()));
+        match File::create_new(&name) {
+            Ok(file) => return Ok((name, file)),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
+            Err(e) => return Err(at(&name, e)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn a_draft_that_is_dropped_leaves_nothing() {
+        let dir = Scratch::new();
+        let path = dir.path("x");
+        let mut draft = Draft::create(&path).unwrap();
+        draft.write(b"half").unwrap();
+        drop(draft);
+        assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 0);
+        write(&path, b"old").unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"new");
+        assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 1);
+    }
+}

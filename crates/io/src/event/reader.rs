@@ -1,0 +1,28 @@
+use crate::record::{Compression, RecordReader};
+use std::path::Path;
+use thalweg_core::error::{Result, data_loss};
+use thalweg_proto::{Event, decode};
+
+/// Reads the events of a file in order. A file that is still being written ends with `DataLoss` if its last event is not all there.
+pub struct EventReader<'a> {
+    records: RecordReader<'a>,
+    name: String,
+}
+
+impl EventReader<'static> {
+    pub fn open(path: &Path) -> Result<EventReader<'static>> {
+        let records = RecordReader::open(path, Compression::None)?;
+        Ok(EventReader { records, name: path.display().to_string() })
+    }
+}
+
+impl Iterator for EventReader<'_> {
+    type Item = Result<Event>;
+
+    fn next(&mut self) -> Option<Result<Event>> {
+        let at = self.records.offset();
+        let record = self.records.next()?;
+        let bad = |e| data_loss(format!("{}: the record at {at} is not an event: {e}", self.name));
+        Some(record.and_then(|bytes| decode(bytes).map_err(bad)))
+    }
+}

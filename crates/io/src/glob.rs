@@ -1,0 +1,138 @@
+//! Files by pattern: `*` for any characters but `/`, `?` for one, `[a-z]` for one of a set, `\` before a character that stands for itself.
+
+use std::path::{Path, PathBuf};
+use thalweg_core::error::Result;
+
+/// The paths that exist and match, in order. Wildcards may stand in any part of the pattern.
+pub fn matching(pattern: &str) -> Result<Vec<PathBuf>> {
+    let (mut found, rest) = match pattern.strip_prefix('/') {
+        Some(rest) => (vec![PathBuf::from("/")], rest),
+        None => (vec![PathBuf::new()], pattern),
+    };
+    for part in rest.split('/').filter(|p| !p.is_empty()) {
+        let next = found.iter().flat_map(|base| step(base, part));
+        found = next.collect();
+    }
+    found.retain(|p| !p.as_os_str().is_empty());
+    found.sort();
+    Ok(found)
+}
+
+/// What one part of a pattern leads to from a directory. Directories that cannot be read hold nothing.
+fn step(base: &Path, part: &str) -> Vec<PathBuf> {
+    if !part.contains(['*', '?', '[', '\\']) {
+        let path = base.join(part);
+        return if path.exists() { vec![path] } else { Vec::new() };
+    }
+    let directory = if base.as_os_str().is_empty() { Path::new(".") } else { base };
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let names = entries.filter_map(|e| e.ok()?.file_name().into_string().ok());
+    names.filter(|n| matches(part, n)).map(|n| base.join(n)).collect()
+}
+
+/// Whether a name fits a pattern without `/`.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    // Where to go on after the last star took one more character.
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p + 1, n));
+                p += 1;
+                continue;
+            }
+            Some(_) => {
+                if let Some(next) = one(&pattern, p, name[n]) {
+                    (p, n) = (next, n + 1);
+                    continue;
+                }
+            }
+            None => {}
+        }
+        let Some((after, taken)) = star else { return false };
+        star = Some((after, taken + 1));
+        (p, n) = (after, taken + 1);
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+/// Where the pattern goes on after matching this character at `p`; `None` if it does not match.
+fn one(pattern: &[char], p: usize, c: char) -> Option<usize> {
+    match pattern[p] {
+        '?' => Some(p + 1),
+        '[' => match set(pattern, p + 1, c) {
+            Some((held, next)) => held.then_some(next),
+            // A bracket that is never closed stands for itself.
+            None => (c == '[').then_some(p + 1),
+        },
+        '\\' if p + 1 < pattern.len() => (pattern[p + 1] == c).then_some(p + 2),
+        plain => (plain == c).then_some(p + 1),
+    }
+}
+
+/// Whether a set that starts at `p` holds the character, and where the pattern goes on after it.
+fn set(pattern: &[char], mut p: usize, c: char) -> Option<(bool, usize)> {
+    let not = matches!(pattern.get(p), Some('!' | '^'));
+    p += not as usize;
+    let (first, mut held) = (p, false);
+    loop {
+        match *pattern.get(p)? {
+            ']' if p > first => return Some((held != not, p + 1)),
+            low => match (pattern.get(p + 1), pattern.get(p + 2)) {
+                (Some('-'), Some(high)) if *high != ']' => {
+                    held |= (low..=*high).contains(&c);
+                    p += 3;
+                }
+                _ => {
+                    held |= low == c;
+                    p += 1;
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn patterns() {
+        for (pattern, name, want) in [
+            ("a*c", "abbc", true),
+            ("a*c", "abcd", false),
+            ("*", "", true),
+            ("?", "", false),
+            ("a?c", "abc", true),
+            ("[a-c]x", "bx", true),
+            ("[!a-c]x", "bx", false),
+            ("[]]", "]", true),
+            ("[x", "[x", true),
+            ("\\*", "*", true),
+            ("\\*", "a", false),
+            ("*a*b*", "xxaxxbxx", true),
+            ("h\u{e9}?", "h\u{e9}\u{e9}", true),
+        ] {
+            assert_eq!(matches(pattern, name), want, "{pattern} {name}");
+        }
+        // Exponential for a matcher that tries every way to split the name.
+        assert!(!matches(&"*a".repeat(40), &"a".repeat(39)));
+    }
+
+    #[test]
+    fn files_are_found_in_any_directory_that_matches() {
+        let dir = Scratch::new();
+        for name in ["a1/x.txt", "a2/x.txt", "a2/y.bin", "b/x.txt"] {
+            let path = dir.path(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let find = |p: &str| matching(dir.path(p).to_str().unwrap()).unwrap();
+        assert_eq!(find("a*/*.txt"), [dir.path("a1/x.txt"), dir.path("a2/x.txt")]);
+        assert_eq!(find("b/x.txt"), [dir.path("b/x.txt")]);
+        assert_eq!(find("none/*"), Vec::<PathBuf>::new());
+    }
+}

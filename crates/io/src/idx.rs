@@ -1,0 +1,82 @@
+//! idx files, the format of MNIST: sizes, then bytes; gzipped or not.
+
+use std::io::Read;
+use std::path::Path;
+use thalweg_core::error::{Error, Result, data_loss};
+
+/// An array of bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Idx {
+    pub dims: Vec<usize>,
+    pub bytes: Vec<u8>,
+}
+
+/// Files larger than this are not what they claim to be.
+const MAX_BYTES: usize = 1 << 31;
+
+pub fn read(path: &Path) -> Result<Idx> {
+    let named = |e: Error| e.context(path.display().to_string());
+    let file = std::fs::read(path).map_err(|e| named(Error::from(e)))?;
+    parse(&file).map_err(named)
+}
+
+/// The array in a file's bytes.
+pub fn parse(file: &[u8]) -> Result<Idx> {
+    let mut plain = Vec::new();
+    let data = match file {
+        [0x1f, 0x8b, ..] => {
+            let limit = MAX_BYTES as u64 + 1;
+            flate2::read::GzDecoder::new(file)
+                .take(limit)
+                .read_to_end(&mut plain)
+                .map_err(|e| data_loss(format!("cannot be unzipped: {e}")))?;
+            plain.as_slice()
+        }
+        _ => file,
+    };
+    let (rank, mut rest) = match data {
+        [0, 0, 8, rank, rest @ ..] => (*rank, rest),
+        [0, 0, kind, ..] => {
+            return Err(data_loss(format!("an idx file of type {kind:#x}; only bytes (0x8) are read")));
+        }
+        _ => return Err(data_loss("not an idx file: it must begin with two zero bytes")),
+    };
+    let mut dims = Vec::with_capacity(rank.into());
+    for _ in 0..rank {
+        let (size, after) =
+            rest.split_first_chunk::<4>().ok_or_else(|| data_loss("the file ends within its sizes"))?;
+        dims.push(u32::from_be_bytes(*size) as usize);
+        rest = after;
+    }
+    let count = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).filter(|n| *n <= MAX_BYTES);
+    match count {
+        Some(n) if n == rest.len() => Ok(Idx { dims, bytes: rest.to_vec() }),
+        _ => Err(data_loss(format!("sizes {dims:?} do not fit the {} bytes that follow", rest.len()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn plain_and_gzipped_files_read_alike() {
+        let plain = [0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6];
+        let mut zip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        zip.write_all(&plain).unwrap();
+        let expected = Idx { dims: vec![2, 3], bytes: vec![1, 2, 3, 4, 5, 6] };
+        assert_eq!(parse(&plain).unwrap(), expected);
+        assert_eq!(parse(&zip.finish().unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn damaged_files_are_data_loss() {
+        let good = [0, 0, 8, 1, 0, 0, 0, 2, 1, 2];
+        for end in 0..good.len() {
+            assert!(parse(&good[..end]).is_err());
+        }
+        assert!(parse(&[0, 0, 8, 3, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255]).is_err());
+        assert!(parse(&[0x1f, 0x8b, 1, 2, 3]).is_err());
+    }
+}

@@ -1,0 +1,66 @@
+//! TFRecord files: byte strings one after another, each with its length and checksums; the whole may be compressed.
+//!
+//! ```
+//! use thalweg_io::record::{Compression, RecordReader, RecordWriter};
+//!
+//! let mut writer = RecordWriter::new(Vec::new(), Compression::None);
+//! writer.write(b"one")?;
+//! let file = writer.finish()?;
+//! let records: Result<Vec<_>, _> = RecordReader::new(&file[..], Compression::None, "memory").collect();
+//! assert_eq!(records?, ["one"]);
+//! # Ok::<(), thalweg_core::error::Error>(())
+//! ```
+
+mod reader;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub use reader::RecordReader;
+pub use writer::RecordWriter;
+
+use thalweg_core::error::{Error, Result};
+use thalweg_core::invalid;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    #[default]
+    None,
+    Zlib,
+    Gzip,
+}
+
+impl Compression {
+    /// By TensorFlow's name for it: empty, `ZLIB` or `GZIP`.
+    pub fn from_name(name: &str) -> Result<Compression> {
+        match name {
+            "" => Ok(Compression::None),
+            "ZLIB" => Ok(Compression::Zlib),
+            "GZIP" => Ok(Compression::Gzip),
+            other => Err(unknown(other)),
+        }
+    }
+
+    /// What a file that starts like this is; `None` if it does not start as records do.
+    pub fn of_bytes(start: &[u8]) -> Option<Compression> {
+        match start {
+            [0x1f, 0x8b, ..] => Some(Compression::Gzip),
+            _ if starts_with_record(start) => Some(Compression::None),
+            [0x78, second, ..] if (0x7800 + u32::from(*second)).is_multiple_of(31) => Some(Compression::Zlib),
+            _ => None,
+        }
+    }
+}
+
+fn starts_with_record(start: &[u8]) -> bool {
+    start.get(..HEADER).is_some_and(|h| crate::crc::masked(&h[..8]).to_le_bytes() == h[8..])
+}
+
+fn unknown(name: &str) -> Error {
+    invalid!("no compression is called '{name}'; there are '' (none), 'ZLIB' and 'GZIP'")
+}
+
+/// Length, checksum of the length.
+const HEADER: usize = 12;
+/// Checksum of the data.
+const FOOTER: usize = 4;

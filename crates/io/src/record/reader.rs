@@ -1,0 +1,101 @@
+use super::{Compression, FOOTER, HEADER};
+use crate::{crc, durable};
+use bytes::Bytes;
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use std::fs::File;
+use std::io::{BufReader, ErrorKind, Read};
+use std::path::Path;
+use thalweg_core::error::{Error, Result, data_loss};
+
+/// Reads records in order. After an error there is no next record: where one begins is no longer known.
+pub struct RecordReader<'a> {
+    input: Box<dyn Read + Send + 'a>,
+    name: String,
+    offset: u64,
+    failed: bool,
+}
+
+impl RecordReader<'static> {
+    pub fn open(path: &Path, compression: Compression) -> Result<RecordReader<'static>> {
+        let file = File::open(path).map_err(|e| durable::at(path, e))?;
+        Ok(RecordReader::new(file, compression, path.display().to_string()))
+    }
+}
+
+impl<'a> RecordReader<'a> {
+    /// Reads from anything; `name` is what errors call it.
+    pub fn new(input: impl Read + Send + 'a, compression: Compression, name: impl Into<String>) -> Self {
+        let input = BufReader::with_capacity(1 << 16, input);
+        let input: Box<dyn Read + Send + 'a> = match compression {
+            Compression::None => Box::new(input),
+            Compression::Zlib => Box::new(BufReader::new(ZlibDecoder::new(input))),
+            Compression::Gzip => Box::new(BufReader::new(MultiGzDecoder::new(input))),
+        };
+        RecordReader { input, name: name.into(), offset: 0, failed: false }
+    }
+
+    /// Where the next record begins, in bytes before compression.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    fn read(&mut self) -> Result<Option<Bytes>> {
+        let mut header = Vec::with_capacity(HEADER);
+        self.fill(&mut header, HEADER)?;
+        let (length, checksum) = match header.as_slice() {
+            [] => return Ok(None),
+            [a, b, c, d, e, f, g, h, crc @ ..] if crc.len() == 4 => {
+                (u64::from_le_bytes([*a, *b, *c, *d, *e, *f, *g, *h]), crc)
+            }
+            _ => return Err(self.damaged("truncated record", "its header is cut short")),
+        };
+        if crc::masked(&header[..8]).to_le_bytes() != checksum {
+            return Err(self.damaged("corrupted record", "the checksum of its length is wrong"));
+        }
+        let length = usize::try_from(length).ok().filter(|n| n.checked_add(FOOTER).is_some());
+        let length = length.ok_or_else(|| self.damaged("corrupted record", "its length cannot be"))?;
+        let mut data = Vec::new();
+        self.fill(&mut data, length + FOOTER)?;
+        if data.len() < length + FOOTER {
+            return Err(self.damaged(
+                "truncated record",
+                &format!("{} bytes follow of the {} it needs", data.len(), length + FOOTER),
+            ));
+        }
+        let checksum = data.split_off(length);
+        if crc::masked(&data).to_le_bytes() != checksum.as_slice() {
+            return Err(self.damaged("corrupted record", "the checksum of its data is wrong"));
+        }
+        self.offset += (HEADER + length + FOOTER) as u64;
+        Ok(Some(data.into()))
+    }
+
+    /// Up to `count` bytes. Memory grows with the bytes that are there, not with what is asked for.
+    fn fill(&mut self, out: &mut Vec<u8>, count: usize) -> Result<()> {
+        out.reserve(count.min(1 << 16));
+        self.input.by_ref().take(count as u64).read_to_end(out).map(|_| ()).map_err(|e| match e.kind() {
+            // What decoders say of bytes that are not theirs.
+            ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+                self.damaged("corrupted record", &format!("the compressed data is damaged ({e})"))
+            }
+            _ => Error::from(e).context(&self.name),
+        })
+    }
+
+    fn damaged(&self, what: &str, how: &str) -> Error {
+        data_loss(format!("{}: {what} at {}: {how}", self.name, self.offset))
+    }
+}
+
+impl Iterator for RecordReader<'_> {
+    type Item = Result<Bytes>;
+
+    fn next(&mut self) -> Option<Result<Bytes>> {
+        if self.failed {
+            return None;
+        }
+        let record = self.read();
+        self.failed = record.is_err();
+        record.transpose()
+    }
+}

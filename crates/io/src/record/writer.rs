@@ -1,0 +1,74 @@
+use super::Compression;
+use crate::{crc, durable};
+use flate2::write::{GzEncoder, ZlibEncoder};
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use thalweg_core::error::Result;
+
+/// Writes records. `finish` ends the file; compressed files that were not finished are cut short.
+pub struct RecordWriter<W: Write> {
+    out: Encoder<W>,
+}
+
+enum Encoder<W: Write> {
+    Plain(W),
+    Zlib(ZlibEncoder<W>),
+    Gzip(GzEncoder<W>),
+}
+
+impl RecordWriter<BufWriter<File>> {
+    /// A new file, in place of one that was there.
+    pub fn create(path: &Path, compression: Compression) -> Result<Self> {
+        let file = File::create(path).map_err(|e| durable::at(path, e))?;
+        Ok(RecordWriter::new(BufWriter::with_capacity(1 << 16, file), compression))
+    }
+}
+
+impl<W: Write> RecordWriter<W> {
+    pub fn new(out: W, compression: Compression) -> Self {
+        let level = flate2::Compression::default();
+        let out = match compression {
+            Compression::None => Encoder::Plain(out),
+            Compression::Zlib => Encoder::Zlib(ZlibEncoder::new(out, level)),
+            Compression::Gzip => Encoder::Gzip(GzEncoder::new(out, level)),
+        };
+        RecordWriter { out }
+    }
+
+    pub fn write(&mut self, record: &[u8]) -> Result<()> {
+        let length = (record.len() as u64).to_le_bytes();
+        let out = self.out.writer();
+        out.write_all(&length)?;
+        out.write_all(&crc::masked(&length).to_le_bytes())?;
+        out.write_all(record)?;
+        out.write_all(&crc::masked(record).to_le_bytes())?;
+        Ok(())
+    }
+
+    /// Hands all records so far to the file.
+    pub fn flush(&mut self) -> Result<()> {
+        Ok(self.out.writer().flush()?)
+    }
+
+    /// Ends the file and gives back what it was written to.
+    pub fn finish(self) -> Result<W> {
+        let mut out = match self.out {
+            Encoder::Plain(out) => out,
+            Encoder::Zlib(out) => out.finish()?,
+            Encoder::Gzip(out) => out.finish()?,
+        };
+        out.flush()?;
+        Ok(out)
+    }
+}
+
+impl<W: Write> Encoder<W> {
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Encoder::Plain(out) => out,
+            Encoder::Zlib(out) => out,
+            Encoder::Gzip(out) => out,
+        }
+    }
+}

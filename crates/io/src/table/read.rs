@@ -1,0 +1,91 @@
+use super::block::entries;
+use super::{FOOTER, Handle, MAGIC, TRAILER};
+use crate::crc::Crc;
+use bytes::Bytes;
+use thalweg_core::error::{Error, Result, data_loss, unimplemented};
+
+/// All entries of a table, checked when it is read.
+#[derive(Debug)]
+pub struct Table {
+    entries: Vec<(Vec<u8>, Bytes)>,
+}
+
+/// Keys may be this many times larger than the file that holds them: far from what sharing prefixes saves, and a bound on what a
+/// file made to hurt can cost.
+const MOST_GROWTH: usize = 64;
+
+impl Table {
+    /// Reads the table in a file's bytes; values share them.
+    pub fn read(file: &Bytes) -> Result<Table> {
+        let footer = file.len().checked_sub(FOOTER).and_then(|at| file.get(at..));
+        let footer = footer.ok_or_else(|| {
+            data_loss(format!("too short for a table: {} bytes, a footer has {FOOTER}", file.len()))
+        })?;
+        if !footer.ends_with(&MAGIC) {
+            return Err(data_loss("not a table: the number at its end is wrong"));
+        }
+        let mut handles = footer;
+        let _metadata = Handle::take(&mut handles);
+        let index = Handle::take(&mut handles).ok_or_else(|| data_loss("the table's footer is damaged"))?;
+        let index = block(file, index)?;
+
+        let mut table = Table { entries: Vec::new() };
+        let mut room = file.len().saturating_mul(MOST_GROWTH).saturating_add(1 << 20);
+        entries(&index, |bound, at| {
+            let handle = Handle::take(&mut &index[at]).ok_or_else(|| data_loss("a damaged block handle"))?;
+            table.take_block(&block(file, handle)?, bound, &mut room)
+        })?;
+        Ok(table)
+    }
+
+    fn take_block(&mut self, block: &Bytes, bound: &[u8], room: &mut usize) -> Result<()> {
+        entries(block, |key, at| {
+            if self.entries.last().is_some_and(|(last, _)| key <= &last[..]) || key > bound {
+                return Err(data_loss("the table's keys are not in order"));
+            }
+            let cost = key.len() + std::mem::size_of::<(Vec<u8>, Bytes)>();
+            *room = room.checked_sub(cost).ok_or_else(|| data_loss("the table's keys are absurdly large"))?;
+            self.entries.push((key.to_vec(), block.slice(at)));
+            Ok(())
+        })
+    }
+
+    pub fn get(&self, key: &[u8]) -> Option<&Bytes> {
+        let at = self.entries.binary_search_by(|(k, _)| k.as_slice().cmp(key)).ok()?;
+        self.entries.get(at).map(|(_, value)| value)
+    }
+
+    /// Keys and values in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Bytes)> {
+        self.entries.iter().map(|(k, v)| (k.as_slice(), v))
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
+/// The contents of a block, once its checksum is right.
+fn block(file: &Bytes, at: Handle) -> Result<Bytes> {
+    let outside = || -> Error { data_loss(format!("a block at {} is past the table's end", at.offset)) };
+    let end = at.offset.checked_add(at.size).ok_or_else(outside)?;
+    let trailer = end.checked_add(TRAILER).and_then(|e| file.get(end..e)).ok_or_else(outside)?;
+    let contents = file.slice(at.offset..end);
+    let mut crc = Crc::default();
+    crc.add(&contents);
+    crc.add(&trailer[..1]);
+    if crc.masked().to_le_bytes() != trailer[1..] {
+        return Err(data_loss(format!("the checksum of the block at {} is wrong", at.offset)));
+    }
+    match trailer[0] {
+        0 => Ok(contents),
+        kind => Err(unimplemented(format!(
+            "the block at {} is compressed (kind {kind}); checkpoints are not",
+            at.offset
+        ))),
+    }
+}

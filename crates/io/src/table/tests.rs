@@ -1,0 +1,124 @@
+use super::*;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use thalweg_core::case::CaseGen;
+use thalweg_core::error::Code;
+
+fn random_map(r: &mut CaseGen, count: usize) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let letters = |r: &mut CaseGen, most: usize| {
+        (0..r.below(most)).map(|_| b"ab\0\xff"[r.below(4)]).collect::<Vec<u8>>()
+    };
+    (0..count).map(|_| (letters(r, 12), letters(r, 30))).collect()
+}
+
+fn file(map: &BTreeMap<Vec<u8>, Vec<u8>>, block_size: usize) -> Bytes {
+    let mut builder = TableBuilder::with_block_size(block_size);
+    map.iter().for_each(|(k, v)| builder.add(k, v).unwrap());
+    builder.finish().into()
+}
+
+#[test]
+fn any_map_comes_back_for_any_block_size() {
+    let mut r = CaseGen::new(1);
+    for round in 0..60 {
+        let map = random_map(&mut r, round * 3);
+        for block_size in [1, 50, 300, 1 << 20] {
+            let table = Table::read(&file(&map, block_size)).unwrap();
+            assert!(table.iter().map(|(k, v)| (k, &v[..])).eq(map.iter().map(|(k, v)| (&k[..], &v[..]))));
+            for (k, v) in &map {
+                assert_eq!(table.get(k), Some(&Bytes::from(v.clone())));
+            }
+            assert_eq!(table.get(b"not there"), None);
+        }
+    }
+}
+
+#[test]
+fn keys_must_increase() {
+    let mut builder = TableBuilder::with_block_size(1);
+    builder.add(b"b", b"").unwrap();
+    assert_eq!(builder.add(b"b", b"").unwrap_err().code(), Code::InvalidArgument);
+    assert_eq!(builder.add(b"a", b"").unwrap_err().code(), Code::InvalidArgument);
+}
+
+#[test]
+fn damaged_tables_are_data_loss() {
+    let map = random_map(&mut CaseGen::new(2), 20);
+    let whole = file(&map, 100);
+    for len in 0..whole.len() {
+        assert_eq!(Table::read(&whole.slice(..len)).unwrap_err().code(), Code::DataLoss, "{len} bytes");
+    }
+    let unused = (whole.len() - FOOTER..whole.len() - MAGIC.len()).collect::<Vec<_>>();
+    for bit in 0..whole.len() * 8 {
+        let mut bad = whole.to_vec();
+        bad[bit / 8] ^= 1 << (bit % 8);
+        match Table::read(&bad.into()) {
+            Err(e) => assert_eq!(e.code(), Code::DataLoss, "bit {bit}: {e}"),
+            // The handle of the block of metadata, and the padding, are not used; that block has no entries.
+            Ok(t) => {
+                assert!(unused.contains(&(bit / 8)) || bit / 8 >= data_end(&whole), "{bit}: {}", t.len())
+            }
+        }
+    }
+}
+
+/// Where the blocks of entries end and that of metadata begins.
+fn data_end(file: &[u8]) -> usize {
+    Handle::take(&mut &file[file.len() - FOOTER..]).unwrap().offset
+}
+
+/// A table of one block with these contents, and right checksums.
+fn table_of(contents: &[u8]) -> Bytes {
+    let mut file = Vec::new();
+    let mut append = |block: &[u8]| {
+        let handle = Handle { offset: file.len(), size: block.len() };
+        let mut crc = crate::crc::Crc::default();
+        crc.add(block);
+        crc.add(&[0]);
+        file.extend_from_slice(block);
+        file.push(0);
+        file.extend(crc.masked().to_le_bytes());
+        handle
+    };
+    let (mut value, mut index) = (Vec::new(), block::BlockBuilder::new(1));
+    append(contents).put(&mut value);
+    index.add(&[0xff; 8], &value);
+    let index = append(&index.finish());
+    let mut footer = Vec::new();
+    index.put(&mut footer);
+    index.put(&mut footer);
+    footer.resize(FOOTER - MAGIC.len(), 0);
+    file.extend(footer);
+    file.extend(MAGIC);
+    file.into()
+}
+
+#[test]
+fn blocks_that_lie_about_their_entries_are_data_loss() {
+    assert_eq!(Table::read(&table_of(&[0, 1, 0, b'x', 0, 0, 0, 0, 1, 0, 0, 0])).unwrap().len(), 1);
+    // Lengths past the end, more restarts than bytes, a shared part that is not there.
+    for contents in [
+        &[][..],
+        &[0xff; 4],
+        &[0, 0xff, 0xff, 0xff, 0xff, 0x0f, 0, 1, 0, 0, 0],
+        &[9, 1, 0, b'x', 0, 0, 0, 0, 1, 0, 0, 0],
+        &[0, 1, 100, b'x', 0, 0, 0, 0, 1, 0, 0, 0],
+    ] {
+        assert_eq!(Table::read(&table_of(contents)).unwrap_err().code(), Code::DataLoss, "{contents:?}");
+    }
+}
+
+#[test]
+fn keys_that_share_too_much_are_refused_before_they_fill_the_memory() {
+    // One long key, then many that add a byte to it: quadratic if all were kept.
+    let mut block = Vec::new();
+    let mut entry = |shared: usize, rest: &[u8]| {
+        [shared, rest.len(), 0].iter().for_each(|n| crate::varint::put(&mut block, *n as u64));
+        block.extend_from_slice(rest);
+    };
+    entry(0, &[b'x'; 100_000]);
+    (0..100_000).for_each(|i| entry(100_000 + i, b"x"));
+    block.extend([0, 0, 0, 0, 1, 0, 0, 0]);
+    let e = Table::read(&table_of(&block)).unwrap_err();
+    assert!(e.code() == Code::DataLoss && e.message().contains("absurdly"), "{e}");
+}

@@ -1,0 +1,133 @@
+use super::block::BlockBuilder;
+use super::{FOOTER, Handle, MAGIC, TRAILER};
+use crate::crc::Crc;
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
+
+/// A block is closed once it is this large, as TensorFlow's are.
+const BLOCK_SIZE: usize = 256 << 10;
+const RESTART_INTERVAL: usize = 16;
+
+/// Makes the bytes of a table. Keys are added in order.
+pub struct TableBuilder {
+    file: Vec<u8>,
+    block: BlockBuilder,
+    index: BlockBuilder,
+    /// The block that was closed last, with its last key: listed once the next key is known.
+    closed: Option<(Handle, Vec<u8>)>,
+    entries: u64,
+    block_size: usize,
+}
+
+impl Default for TableBuilder {
+    fn default() -> Self {
+        TableBuilder::with_block_size(BLOCK_SIZE)
+    }
+}
+
+impl TableBuilder {
+    pub fn new() -> TableBuilder {
+        TableBuilder::default()
+    }
+
+    pub fn with_block_size(block_size: usize) -> TableBuilder {
+        TableBuilder {
+            file: Vec::new(),
+            block: BlockBuilder::new(RESTART_INTERVAL),
+            index: BlockBuilder::new(1),
+            closed: None,
+            entries: 0,
+            block_size,
+        }
+    }
+
+    /// Keys must come in increasing order.
+    pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
+        let last = self.closed.as_ref().map_or(self.block.last(), |c| &c.1);
+        if self.entries > 0 && key <= last {
+            return Err(invalid!(
+                "keys of a table must increase: '{}' after '{}'",
+                key.escape_ascii(),
+                last.escape_ascii()
+            ));
+        }
+        if let Some((handle, last)) = self.closed.take() {
+            self.list(&between(&last, key), handle);
+        }
+        self.block.add(key, value);
+        self.entries += 1;
+        if self.block.size() >= self.block_size {
+            self.close_block();
+        }
+        Ok(())
+    }
+
+    /// The bytes of the file.
+    pub fn finish(mut self) -> Vec<u8> {
+        if !self.block.is_empty() {
+            self.close_block();
+        }
+        let metadata = self.append(BlockBuilder::new(RESTART_INTERVAL).finish());
+        if let Some((handle, last)) = self.closed.take() {
+            self.list(&after(&last), handle);
+        }
+        let index = self.index.finish();
+        let index = self.append(index);
+        let mut footer = Vec::with_capacity(FOOTER);
+        metadata.put(&mut footer);
+        index.put(&mut footer);
+        footer.resize(FOOTER - MAGIC.len(), 0);
+        footer.extend_from_slice(&MAGIC);
+        self.file.extend_from_slice(&footer);
+        self.file
+    }
+
+    fn list(&mut self, key: &[u8], handle: Handle) {
+        let mut value = Vec::new();
+        handle.put(&mut value);
+        self.index.add(key, &value);
+    }
+
+    fn close_block(&mut self) {
+        let last = self.block.last().to_vec();
+        let block = self.block.finish();
+        self.closed = Some((self.append(block), last));
+    }
+
+    fn append(&mut self, block: Vec<u8>) -> Handle {
+        let handle = Handle { offset: self.file.len(), size: block.len() };
+        let mut crc = Crc::default();
+        crc.add(&block);
+        crc.add(&[0]);
+        self.file.reserve(block.len() + TRAILER);
+        self.file.extend_from_slice(&block);
+        self.file.push(0);
+        self.file.extend_from_slice(&crc.masked().to_le_bytes());
+        handle
+    }
+}
+
+/// A short key that is at least `low` and below `high`.
+fn between(low: &[u8], high: &[u8]) -> Vec<u8> {
+    let same = low.iter().zip(high).take_while(|(a, b)| a == b).count();
+    match (low.get(same), high.get(same)) {
+        (Some(a), Some(b)) if *a < u8::MAX && a + 1 < *b => {
+            let mut key = low[..=same].to_vec();
+            key[same] += 1;
+            key
+        }
+        _ => low.to_vec(),
+    }
+}
+
+/// A short key that is at least `low`.
+fn after(low: &[u8]) -> Vec<u8> {
+    match low.iter().position(|b| *b < u8::MAX) {
+        Some(at) => {
+            let mut key = low[..=at].to_vec();
+            key[at] += 1;
+            key
+        }
+        None => low.to_vec(),
+    }
+}

@@ -1,0 +1,50 @@
+//! Numbers in as many bytes as they need, seven bits each, the lowest first.
+
+/// Appends a number.
+pub fn put(out: &mut Vec<u8>, mut n: u64) {
+    while n >= 0x80 {
+        out.push(n as u8 | 0x80);
+        n >>= 7;
+    }
+    out.push(n as u8);
+}
+
+/// Takes a number off the front; `None` if the bytes end first or the number is past 64 bits.
+pub fn take(bytes: &mut &[u8]) -> Option<u64> {
+    let mut n = 0u64;
+    for (i, b) in bytes.iter().enumerate().take(10) {
+        if i == 9 && *b > 1 {
+            return None;
+        }
+        n |= u64::from(b & 0x7f) << (7 * i);
+        if *b < 0x80 {
+            *bytes = &bytes[i + 1..];
+            return Some(n);
+        }
+    }
+    None
+}
+
+/// As `take`, for a size or a position.
+pub fn take_size(bytes: &mut &[u8]) -> Option<usize> {
+    take(bytes).and_then(|n| usize::try_from(n).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_come_back() {
+        for n in (0..64).map(|i| 1u64 << i).chain([0, 127, 300, u64::MAX]) {
+            let mut out = Vec::new();
+            put(&mut out, n);
+            for len in 0..out.len() {
+                assert_eq!(take(&mut &out[..len]), None);
+            }
+            let mut rest = &out[..];
+            assert_eq!((take(&mut rest), rest.len()), (Some(n), 0));
+        }
+        assert_eq!(take(&mut &[0xff; 20][..]), None);
+    }
+}

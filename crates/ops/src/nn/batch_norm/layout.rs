@@ -1,0 +1,77 @@
+//! Images as a matrix with a column for each channel.
+
+use crate::prelude::*;
+use thalweg_math::transpose::transpose;
+
+/// Where the channels are, and how many dimensions there must be.
+#[derive(Clone, Copy)]
+pub struct Channels {
+    pub first: bool,
+    pub rank: usize,
+}
+
+impl Channels {
+    pub fn of(attrs: &Attrs) -> Result<Channels> {
+        let format = attrs.str("data_format")?;
+        Ok(Channels { first: format.starts_with("NC"), rank: format.len() })
+    }
+
+    pub fn axis(&self) -> usize {
+        if self.first { 1 } else { self.rank - 1 }
+    }
+
+    /// The number of channels of images of this shape.
+    pub fn count(&self, x: &Shape) -> Result<usize> {
+        if x.rank() != self.rank {
+            return Err(invalid!("x must be {}-dimensional, got shape {x}", self.rank));
+        }
+        x.dim(self.axis())
+    }
+
+    /// The tensor with the channels last.
+    pub fn to_last(self, c: &OpCall<'_>, x: &Tensor) -> Result<Tensor> {
+        if !self.first {
+            return Ok(x.clone());
+        }
+        let order: Vec<usize> = std::iter::once(0).chain(2..self.rank).chain([1]).collect();
+        reordered(c, x, &order)
+    }
+
+    /// The reverse of `to_last`.
+    pub fn restored(self, c: &OpCall<'_>, x: Tensor) -> Result<Tensor> {
+        if !self.first {
+            return Ok(x);
+        }
+        let order: Vec<usize> = [0, self.rank - 1].into_iter().chain(1..self.rank - 1).collect();
+        reordered(c, &x, &order)
+    }
+}
+
+fn reordered(c: &OpCall<'_>, x: &Tensor, order: &[usize]) -> Result<Tensor> {
+    let dims: Vec<usize> = order.iter().map(|axis| x.shape()[*axis]).collect();
+    let mut out = Tensor::uninit(DataType::Float, Shape::new(&dims)?)?;
+    transpose(c.par(), x.shape(), order, x.as_slice::<f32>()?, out.as_mut_slice::<f32>()?);
+    Ok(out)
+}
+
+/// Input `i`, a number for each channel.
+pub fn by_channel<'a>(c: &'a OpCall<'_>, i: usize, what: &str, channels: usize) -> Result<&'a [f32]> {
+    let t = c.input(i)?;
+    if t.shape().dims() != [channels] {
+        return Err(invalid!(
+            "{what} must have the same number of elements as the channels of x, got shape {} and {channels}",
+            t.shape()
+        ));
+    }
+    t.as_slice::<f32>()
+}
+
+/// Numbers in single precision.
+pub fn single(values: &[f64]) -> Vec<f32> {
+    values.iter().map(|v| *v as f32).collect()
+}
+
+/// 1 / sqrt(variance + epsilon).
+pub fn inverse_deviation(variance: &[f32], epsilon: f32) -> Vec<f64> {
+    variance.iter().map(|v| 1.0 / (f64::from(*v) + f64::from(epsilon)).sqrt()).collect()
+}

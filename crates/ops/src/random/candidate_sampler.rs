@@ -1,0 +1,135 @@
+//! `UniformCandidateSampler`: classes drawn at random, for losses over few of many classes.
+
+use super::drawn::Seeded;
+use crate::indices::room_for;
+use crate::prelude::*;
+use std::collections::HashSet;
+use thalweg_math::random::Words;
+
+pub static UNIFORM_CANDIDATE_SAMPLER: Op = Op {
+    name: "UniformCandidateSampler",
+    doc: "num_sampled classes below range_max, and how often the true classes and each of these are expected in such a sample.",
+    inputs: &["true_classes: int64"],
+    outputs: &["sampled_candidates: int64", "true_expected_count: float", "sampled_expected_count: float"],
+    attrs: &[
+        "num_true: int >= 1",
+        "num_sampled: int >= 1",
+        "unique: bool",
+        "range_max: int >= 1",
+        "seed: int = 0",
+        "seed2: int = 0",
+    ],
+    shape: |c| {
+        let (num_true, sampled) =
+            (c.attrs.int("num_true")?, PartialShape::vector(c.attrs.int("num_sampled")?));
+        let classes = c.rank(0, 2)?;
+        merge_dim(classes.dim(1), num_true)?;
+        Ok(vec![sampled.clone(), [classes.dim(0), num_true].into_iter().collect(), sampled])
+    },
+    kernels: cpu!(make prepare),
+    cases: |_| {
+        let classes = Tensor::from_slice(Shape::new(&[2, 1]).unwrap_or_default(), &[3i64, 7]);
+        let case = |unique: bool| {
+            let inputs = classes.iter().cloned().collect();
+            let case = Case::new(inputs).attr("num_true", 1).attr("num_sampled", 4).attr("unique", unique);
+            case.attr("range_max", 10).attr("seed", 3).attr("seed2", 5)
+        };
+        vec![case(true), case(false)]
+    },
+    ..Op::STATEFUL
+};
+
+/// 32-bit words that TensorFlow sets aside for each class drawn.
+const WORDS_PER_SAMPLE: u64 = 2048;
+
+fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    let (stream, attrs) = (Seeded::of(node)?, &node.attrs);
+    let (num_true, num_sampled) = (attrs.int("num_true")?, attrs.int("num_sampled")?);
+    let (unique, range) = (attrs.bool("unique")?, attrs.int("range_max")?);
+    if unique && num_sampled > range {
+        return Err(invalid!("Sampler's range is too small: {num_sampled} unique classes of {range}"));
+    }
+    Ok(Box::new(move |c: &mut OpCall<'_>| {
+        let classes = c.shape(0)?.clone();
+        if classes.rank() != 2 || classes[1] as i64 != num_true {
+            return Err(invalid!(
+                "true_classes must have num_true columns: expected [n, {num_true}], got {classes}"
+            ));
+        }
+        let truth = c.slice::<i64>(0)?;
+        if let Some(odd) = truth.iter().find(|t| **t < 0 || **t >= range) {
+            return Err(invalid!("true_candidate out of range [0, {range}), received {odd}"));
+        }
+        room_for(num_sampled as usize)?;
+        let part = stream.reserve(c, |s| s.reserve_words(WORDS_PER_SAMPLE.wrapping_mul(num_sampled as u64)));
+        let (sampled, tries) = sample(&mut Words::new(part), range as u64, num_sampled as usize, unique);
+        let count = expected(1.0 / range as f32, num_sampled as usize, tries);
+        c.set(0, Tensor::vector(&sampled)?);
+        c.set(1, Tensor::full(classes, count)?);
+        c.set(2, Tensor::full(Shape::vector(sampled.len()), count)?);
+        Ok(())
+    }))
+}
+
+/// Classes, and how many were drawn until there were enough. All differ if `unique`, which needs as many classes.
+fn sample(words: &mut Words, range: u64, count: usize, unique: bool) -> (Vec<i64>, usize) {
+    let (mut seen, mut out, mut tries) = (HashSet::new(), Vec::new(), 0);
+    while out.len() < count {
+        let class = below(words, range) as i64;
+        tries += 1;
+        if !unique || seen.insert(class) {
+            out.push(class);
+        }
+    }
+    (out, tries)
+}
+
+/// A number below `range`, all equally likely: those words are left out that would favour some.
+fn below(words: &mut Words, range: u64) -> u64 {
+    let mut wide = || u64::from(words.next_word()) | u64::from(words.next_word()) << 32;
+    if range.is_power_of_two() {
+        return wide() & (range - 1);
+    }
+    let spare = u64::MAX % range + 1;
+    loop {
+        let word = wide();
+        if word >= spare {
+            return word % range;
+        }
+    }
+}
+
+/// How often a class of this probability is expected, if that many were drawn to get `count`.
+fn expected(p: f32, count: usize, tries: usize) -> f32 {
+    if tries == count { p * count as f32 } else { -(tries as f32 * (-p).ln_1p()).exp_m1() }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::runs;
+
+    /// What TensorFlow 2.21 draws in two runs with these attrs and the seeds 3 and 5.
+    #[test]
+    fn draws_what_tensorflow_does() {
+        let truth = Tensor::from_slice(Shape::new(&[2, 1]).unwrap(), &[3i64, 7]).unwrap();
+        let draw = |unique: bool, range: i64| {
+            let attrs = [
+                ("num_true", Attr::Int(1)),
+                ("num_sampled", Attr::Int(4)),
+                ("unique", unique.into()),
+                ("range_max", range.into()),
+                ("seed", Attr::Int(3)),
+                ("seed2", Attr::Int(5)),
+            ];
+            let [first, second] = runs("UniformCandidateSampler", std::slice::from_ref(&truth), &attrs);
+            [first, second].map(|t| t.to_i64s().unwrap())
+        };
+        assert_eq!(draw(true, 10), [[9, 8, 2, 5], [1, 3, 9, 4]]);
+        assert_eq!(draw(true, 16), [[3, 4, 13, 2], [15, 7, 5, 0]]);
+        assert_eq!(draw(false, 16), [[3, 4, 4, 13], [15, 7, 5, 0]]);
+        let wide =
+            [[294415059, 4955347988, 533171972, 1965600925], [4160733551, 961205303, 1701037349, 1764360624]];
+        assert_eq!(draw(false, 5_000_000_000), wide);
+    }
+}

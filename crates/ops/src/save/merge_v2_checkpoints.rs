@@ -1,0 +1,32 @@
+//! `MergeV2Checkpoints`: the parts that tasks wrote become one checkpoint.
+
+use super::{as_text, path};
+use crate::prelude::*;
+use std::path::PathBuf;
+use thalweg_io::bundle::{Merge, merge};
+
+pub static MERGE_V2_CHECKPOINTS: Op = Op {
+    name: "MergeV2Checkpoints",
+    doc: "Joins several checkpoints into one: moves their data and writes one index.",
+    inputs: &["checkpoint_prefixes: string", "destination_prefix: string"],
+    attrs: &["delete_old_dirs: bool = true", "allow_missing_files: bool = false"],
+    shape: |c| {
+        c.rank(0, 1)?;
+        c.scalar(1)?;
+        Ok(vec![])
+    },
+    kernels: cpu!(make prepare),
+    expensive: true,
+    ..Op::STATEFUL
+};
+
+fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    let options = Merge {
+        delete_old_dirs: node.attrs.bool("delete_old_dirs")?,
+        allow_missing_files: node.attrs.bool("allow_missing_files")?,
+    };
+    Ok(Box::new(move |c: &mut OpCall<'_>| {
+        let parts = c.input(0)?.strings()?.iter().map(|p| as_text(p).map(PathBuf::from));
+        merge(&parts.collect::<Result<Vec<_>>>()?, &path(c, 1)?, &options)
+    }))
+}

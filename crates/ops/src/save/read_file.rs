@@ -1,0 +1,26 @@
+//! `ReadFile`: all of a file.
+
+use super::path;
+use crate::prelude::*;
+
+pub static READ_FILE: Op = Op {
+    name: "ReadFile",
+    doc: "The bytes of a file.",
+    inputs: &["filename: string"],
+    outputs: &["contents: string"],
+    shape: |c| {
+        c.scalar(0)?;
+        shape_call::scalar(c)
+    },
+    kernels: cpu!(run),
+    expensive: true,
+    // A file may change from step to step.
+    ..Op::STATEFUL
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let path = path(c, 0)?;
+    let bytes = std::fs::read(&path).map_err(|e| Error::from(e).context(path.display()))?;
+    c.set(0, Tensor::string(bytes));
+    Ok(())
+}

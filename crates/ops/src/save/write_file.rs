@@ -1,0 +1,28 @@
+//! `WriteFile`: a string becomes a file.
+
+use super::path;
+use crate::prelude::*;
+
+pub static WRITE_FILE: Op = Op {
+    name: "WriteFile",
+    doc: "Writes a file, in place of one that is there; directories are made as needed.",
+    inputs: &["filename: string", "contents: string"],
+    shape: |c| {
+        c.scalar(0)?;
+        c.scalar(1)?;
+        Ok(vec![])
+    },
+    kernels: cpu!(run),
+    expensive: true,
+    ..Op::STATEFUL
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let path = path(c, 0)?;
+    let contents = match c.input(1)?.strings()? {
+        [one] if c.shape(1)?.is_scalar() => one,
+        _ => return Err(invalid!("{} must be a scalar, got shape {}", c.input_name(1), c.shape(1)?)),
+    };
+    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::write(&path, contents)).map_err(|e| Error::from(e).context(path.display()))
+}

@@ -1,0 +1,79 @@
+//! `SparseReshape`: a sparse tensor under another shape.
+
+use super::coordinates::{Coordinates, matrix};
+use crate::prelude::*;
+
+pub static SPARSE_RESHAPE: Op = Op {
+    name: "SparseReshape",
+    doc: "The indices that the elements of a sparse tensor have under another shape, of which one size may be -1.",
+    inputs: &["input_indices: int64", "input_shape: int64", "new_shape: int64"],
+    outputs: &["output_indices: int64", "output_shape: int64"],
+    attrs: &[],
+    shape: |c| {
+        let (indices, old, new) = (c.rank(0, 2)?, c.rank(1, 1)?, c.rank(2, 1)?);
+        merge_dim(indices.dim(1), old.dim(0))?;
+        let rank = new.dim(0);
+        Ok(vec![[indices.dim(0), rank].into_iter().collect(), PartialShape::vector(rank)])
+    },
+    grad: Stops,
+    kernels: cpu!(run),
+    cases: |_| {
+        let at = matrix(2, 2, &[0, 1, 1, 2]).into_iter();
+        let all: Vec<Tensor> = at.chain(Tensor::vector(&[2i64, 3])).collect();
+        let to = |dims: &[i64]| Case::new(all.iter().cloned().chain(Tensor::vector(dims)).collect());
+        vec![to(&[3, 2]), to(&[-1]), to(&[1, -1, 2])]
+    },
+    ..Op::PURE
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let count = match *c.shape(0)?.dims() {
+        [n, _] => n,
+        _ => return Err(invalid!("Input indices should be a matrix but received shape {}", c.shape(0)?)),
+    };
+    let old = Coordinates::of(c, 0, 1, count)?;
+    let new = completed(&old.shape, &c.int_vector(2)?)?;
+    let mut at = Vec::with_capacity(count * new.rank());
+    for mut position in old.positions() {
+        let start = at.len();
+        for n in new.iter().rev() {
+            at.push((position % n) as i64);
+            position /= n;
+        }
+        at[start..].reverse();
+    }
+    c.set(0, matrix(count, new.rank(), &at)?);
+    c.set(1, Tensor::vector(&new.to_i64())?);
+    Ok(())
+}
+
+/// The new shape with the size that is to be found.
+fn completed(old: &Shape, asked: &[i64]) -> Result<Shape> {
+    let unknown: Vec<usize> = (0..asked.len()).filter(|i| asked[*i] == -1).collect();
+    let mut dims = asked.to_vec();
+    match unknown[..] {
+        [] => {}
+        [one] => {
+            dims[one] = 1;
+            let rest = Shape::from_i64(&dims)?.elements();
+            if rest == 0 || !old.elements().is_multiple_of(rest) {
+                return Err(invalid!(
+                    "Input to reshape is a SparseTensor with {} dense values, but the requested shape {asked:?} \
+                     requires a multiple of {rest}",
+                    old.elements()
+                ));
+            }
+            dims[one] = (old.elements() / rest) as i64;
+        }
+        _ => return Err(invalid!("only one output dimension may be -1, got {asked:?}")),
+    }
+    let new = Shape::from_i64(&dims)?;
+    if new.elements() != old.elements() {
+        return Err(invalid!(
+            "Input to reshape is a tensor with {} dense values, but the requested shape {new} has {}",
+            old.elements(),
+            new.elements()
+        ));
+    }
+    Ok(new)
+}

@@ -1,0 +1,45 @@
+//! `HistogramSummary`: how the values of a tensor are spread.
+
+use super::tag;
+use crate::prelude::*;
+use thalweg_io::event::Histogram;
+use thalweg_proto::{Message, Summary, summary};
+
+pub static HISTOGRAM_SUMMARY: Op = Op {
+    name: "HistogramSummary",
+    doc: "A serialized Summary with a histogram of the values.",
+    inputs: &["tag: string", "values: T"],
+    outputs: &["summary: string"],
+    attrs: &["T: realnumbertype = DT_FLOAT"],
+    shape: |c| {
+        c.scalar(0)?;
+        shape_call::scalar(c)
+    },
+    grad: Stops,
+    kernels: cpu!(run: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+    cases: |r| {
+        vec![
+            Case::new(vec![Tensor::string("weights"), r.tensor(&[5, 3])]),
+            Case::new(vec![Tensor::string("none"), r.tensor(&[0])]),
+        ]
+    },
+    expensive: true,
+    ..Op::PURE
+};
+
+fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    let tag = tag(c, 0)?;
+    let mut histogram = Histogram::new();
+    for v in c.slice::<T>(1)? {
+        let v = v.to_f64();
+        if !v.is_finite() {
+            let what = if v.is_nan() { "Nan" } else { "Infinity" };
+            return Err(invalid!("{what} in summary histogram for: {}", c.node.name));
+        }
+        histogram.add(v);
+    }
+    let value = Some(summary::value::Value::Histo(histogram.to_proto()));
+    let summary = Summary { value: vec![summary::Value { tag, value, ..Default::default() }] };
+    c.set(0, Tensor::string(summary.encode_to_vec()));
+    Ok(())
+}

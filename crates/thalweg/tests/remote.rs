@@ -1,0 +1,79 @@
+//! The same program in this process and on a server.
+
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg::prelude::*;
+use thalweg_dist::{Server, ServerOptions};
+
+fn server() -> (Server, String) {
+    let options = ServerOptions { drain: Duration::ZERO, ..Default::default() };
+    let server = Server::start(Arc::new(thalweg_ops::registry()), options).unwrap();
+    let target = format!("grpc://{}", server.address());
+    (server, target)
+}
+
+#[test]
+fn a_session_on_a_server_does_what_one_here_does() {
+    let (_server, target) = server();
+    let g = Scope::new();
+    let x = g.placeholder(DataType::Float, &[-1]);
+    let v = g.variable("v", &g.constant([1f32, 2.0]));
+    let y = &x * &v.value;
+    let words = g.constant(vec!["ab", "c"]);
+    let there = Session::connect(&target, &g).unwrap();
+    let here = Session::new(&g).unwrap();
+    assert_eq!(there.devices().unwrap(), here.devices().unwrap());
+    let init = g.init();
+    for s in [&there, &here] {
+        s.run(&init, &[]).unwrap();
+        let (product, words) = s.run(&(&y, &words), &[feed(&x, [3f32, 4.0])]).unwrap();
+        assert_eq!(product.as_slice::<f32>().unwrap(), &[3.0, 8.0]);
+        assert_eq!(words.to_string(), "[b'ab' b'c']");
+        let callable = s.callable(&[&x], &y_plus_one(&g, &x)).unwrap();
+        assert_eq!(
+            callable.run(vec![Tensor::vector(&[1f32]).unwrap()]).unwrap()[0].as_slice::<f32>().unwrap(),
+            &[2.0]
+        );
+        let e = s.run(&y, &[feed(&x, [1f32, 2.0, 3.0])]).unwrap_err();
+        assert_eq!(e.code(), Code::InvalidArgument);
+        assert!(e.message().contains("Incompatible shapes"), "{e}");
+    }
+    there.close().unwrap();
+    assert!(there.run(&y, &[feed(&x, [3f32, 4.0])]).is_err());
+}
+
+fn y_plus_one(g: &Scope, x: &Output) -> Output {
+    g.add(x, &g.constant(1f32))
+}
+
+#[test]
+fn a_step_that_waits_ends_with_its_time_and_the_session_goes_on() {
+    let (_server, target) = server();
+    let g = Scope::new();
+    let queue = g
+        .op("FIFOQueueV2")
+        .attr("component_types", Attr::types(&[DataType::Float]))
+        .attr("shared_name", "q")
+        .output();
+    let out = g
+        .op("QueueDequeueV2")
+        .input(&queue)
+        .attr("component_types", Attr::types(&[DataType::Float]))
+        .output();
+    let one = g.constant(1f32);
+    let s = Session::connect(&target, &g).unwrap();
+    let options = RunOptions { timeout: Some(Duration::from_millis(30)), ..Default::default() };
+    assert_eq!(s.run_with(&out, &[], &options).err().unwrap().code(), Code::DeadlineExceeded);
+    assert_eq!(s.run(&one, &[]).unwrap().to_scalar::<f32>().unwrap(), 1.0);
+}
+
+#[test]
+fn a_server_that_is_gone_is_unavailable() {
+    let (server, target) = server();
+    let g = Scope::new();
+    let one = g.constant(1f32);
+    let s = Session::connect(&target, &g).unwrap();
+    server.stop();
+    assert_eq!(s.run(&one, &[]).unwrap_err().code(), Code::Unavailable);
+    assert_eq!(Session::connect(&target, &g).err().unwrap().code(), Code::Unavailable);
+}

@@ -1,0 +1,174 @@
+//! Savers and summaries on small graphs.
+
+use std::fs;
+use thalweg_client::{Code, DataType, Scope, Session, Variable};
+use thalweg_io::checkpoint::State;
+use thalweg_io::event::EventReader;
+use thalweg_io::scratch::Scratch;
+use thalweg_proto::event::What;
+use thalweg_proto::summary::value::Value;
+use thalweg_train::saver::{Saver, latest_checkpoint};
+use thalweg_train::summary::{self, FileWriter};
+
+struct Model {
+    g: Scope,
+    w: Variable,
+    b: Variable,
+}
+
+fn model() -> Model {
+    let g = Scope::new();
+    let w = g.name_scope("layer").variable("w", &g.constant([1f32, 2.0]));
+    let b = g.variable("b", &g.constant(1));
+    Model { g, w, b }
+}
+
+fn opened(m: &Model) -> Session {
+    let session = Session::new(&m.g).unwrap();
+    session.run(&m.g.init(), &[]).unwrap();
+    session
+}
+
+fn value(session: &Session, m: &Model) -> (Vec<f32>, i32) {
+    let (w, b) = session.run(&(&m.w.value, &m.b.value), &[]).unwrap();
+    (w.as_slice::<f32>().unwrap().to_vec(), b.to_scalar::<i32>().unwrap())
+}
+
+#[test]
+fn restoring_brings_back_what_was_saved() {
+    let (dir, m) = (Scratch::new(), model());
+    let saver = Saver::new(&m.g);
+    let change = m.g.group(&[&m.w.assign(&m.g.constant([7f32, 8.0])), &m.b.assign(&m.g.constant(9))]);
+    let session = opened(&m);
+    let saved = saver.save(&session, &dir.path("run/model"), Some(3)).unwrap();
+    assert_eq!(saved, dir.path("run/model-3"));
+    session.run(&change, &[]).unwrap();
+    assert_eq!(value(&session, &m), (vec![7.0, 8.0], 9));
+    saver.restore(&session, &saved).unwrap();
+    assert_eq!(value(&session, &m), (vec![1.0, 2.0], 1));
+    // A session whose variables were never initialised.
+    let fresh = Session::new(&m.g).unwrap();
+    saver.restore(&fresh, &latest_checkpoint(&dir.path("run")).unwrap().unwrap()).unwrap();
+    assert_eq!(value(&fresh, &m), (vec![1.0, 2.0], 1));
+}
+
+#[test]
+fn nodes_are_named_as_tensorflow_names_them() {
+    let m = model();
+    Saver::new(&m.g);
+    let def = m.g.to_graph_def().unwrap();
+    let nodes: Vec<String> = def
+        .node
+        .iter()
+        .filter(|n| n.name.starts_with("save/"))
+        .map(|n| format!("{} {} {}", n.name, n.op, n.input.join(",")))
+        .collect();
+    // As tf.compat.v1.train.Saver() makes them for the same variables.
+    let theirs = [
+        "save/filename/input Const ",
+        "save/filename PlaceholderWithDefault save/filename/input",
+        "save/Const PlaceholderWithDefault save/filename",
+        "save/SaveV2/tensor_names Const ",
+        "save/SaveV2/shape_and_slices Const ",
+        "save/SaveV2 SaveV2 save/Const,save/SaveV2/tensor_names,save/SaveV2/shape_and_slices,b/Read/ReadVariableOp,layer/w/Read/ReadVariableOp",
+        "save/control_dependency Identity save/Const,^save/SaveV2",
+        "save/RestoreV2/tensor_names Const ",
+        "save/RestoreV2/shape_and_slices Const ",
+        "save/RestoreV2 RestoreV2 save/Const,save/RestoreV2/tensor_names,save/RestoreV2/shape_and_slices",
+        "save/Identity Identity save/RestoreV2",
+        "save/AssignVariableOp AssignVariableOp b,save/Identity",
+        "save/Identity_1 Identity save/RestoreV2:1",
+        "save/AssignVariableOp_1 AssignVariableOp layer/w,save/Identity_1",
+        "save/restore_all NoOp ^save/AssignVariableOp,^save/AssignVariableOp_1",
+    ];
+    assert_eq!(nodes, theirs);
+}
+
+#[test]
+fn the_newest_are_kept_also_across_savers() {
+    let (dir, m) = (Scratch::new(), model());
+    let session = opened(&m);
+    let kept = || {
+        let state = State::read(dir.root()).unwrap().unwrap();
+        state.all.iter().map(|p| p.file_name().unwrap().to_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let saver = Saver::new(&m.g).max_to_keep(2);
+    for step in [1, 2, 3] {
+        saver.save(&session, &dir.path("model"), Some(step)).unwrap();
+    }
+    assert_eq!(kept(), ["model-2", "model-3"]);
+    // A run that goes on where the first stopped.
+    let saver = Saver::new(&m.g).max_to_keep(2);
+    saver.save(&session, &dir.path("model"), Some(4)).unwrap();
+    assert_eq!(kept(), ["model-3", "model-4"]);
+    // Index, data and graph of each of the two, and the state file.
+    assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 2 * 3 + 1);
+    // Another saver's checkpoints are not its own to remove.
+    Saver::new(&m.g).max_to_keep(1).save(&session, &dir.path("best"), None).unwrap();
+    assert!(dir.path("model-3.index").exists() && dir.path("model-4.index").exists());
+}
+
+#[test]
+fn checkpoints_that_do_not_fit_say_what_differs_and_change_nothing() {
+    let (dir, m) = (Scratch::new(), model());
+    let saved = Saver::new(&m.g).save(&opened(&m), &dir.path("model"), None).unwrap();
+    let other = |dtype: DataType, dims: &[usize], name: &str| {
+        let g = Scope::new();
+        g.variable("b", &g.constant(5));
+        g.variable(name, &g.zeros(dtype, dims));
+        let (session, saver) = (Session::new(&g).unwrap(), Saver::new(&g));
+        session.run(&g.init(), &[]).unwrap();
+        let e = saver.restore(&session, &saved).unwrap_err();
+        let b = session.run(&g.find_variable("b").unwrap().value, &[]).unwrap();
+        assert_eq!(b.to_scalar::<i32>().unwrap(), 5);
+        (e.code(), e.message().to_string())
+    };
+    let (code, text) = other(DataType::Float, &[3], "layer/w");
+    assert!(
+        code == Code::InvalidArgument && text.contains("'layer/w' has shape [3] in the graph but [2]"),
+        "{text}"
+    );
+    let (code, text) = other(DataType::Double, &[2], "layer/w");
+    assert!(code == Code::InvalidArgument && text.contains("type double in the graph but float"), "{text}");
+    let (code, text) = other(DataType::Float, &[2], "layer/v");
+    assert!(code == Code::NotFound && text.contains("Key layer/v not found in checkpoint"), "{text}");
+    assert!(text.contains("b, layer/w"), "{text}");
+    let saver = Saver::new(&m.g);
+    assert_eq!(saver.restore(&opened(&m), &dir.path("none")).unwrap_err().code(), Code::NotFound);
+}
+
+#[test]
+fn a_graph_without_variables_has_nothing_to_save() {
+    let g = Scope::new();
+    let line = line!() + 1;
+    Saver::new(&g);
+    let e = g.check().unwrap_err();
+    assert!(e.message().contains("no variables to save") && e.location().unwrap().line() == line, "{e}");
+}
+
+#[test]
+fn summaries_are_tagged_by_their_names_and_written() {
+    let (dir, m) = (Scratch::new(), model());
+    let g = &m.g;
+    let inner = g.name_scope("train");
+    assert_eq!(summary::scalar(&inner, "loss", &g.constant(0.5f32)).name(), "train/loss:0");
+    assert_eq!(summary::scalar(&inner, "loss", &g.constant(1.5f32)).name(), "train/loss_1:0");
+    assert_eq!(summary::histogram(g, "weights", &m.w.value).name(), "weights:0");
+    let all = summary::merge_all(g).unwrap();
+    assert_eq!(all.name(), "Merge/MergeSummary:0");
+    let session = opened(&m);
+    let mut writer = FileWriter::new(dir.root()).unwrap();
+    writer.add_graph(g).unwrap();
+    writer.add_summary(&session.run(&all, &[]).unwrap(), 7).unwrap();
+    writer.add_scalar("rate", 0.25, 8).unwrap();
+    let path = writer.path().to_path_buf();
+    drop(writer);
+    let events: Vec<_> = EventReader::open(&path).unwrap().collect::<Result<_, _>>().unwrap();
+    assert!(matches!(&events[1].what, Some(What::GraphDef(bytes)) if !bytes.is_empty()));
+    let Some(What::Summary(s)) = &events[2].what else { panic!("{:?}", events[2]) };
+    let tags: Vec<&str> = s.value.iter().map(|v| v.tag.as_str()).collect();
+    assert_eq!((tags, events[2].step), (vec!["train/loss", "train/loss_1", "weights"], 7));
+    assert_eq!(s.value[1].value, Some(Value::SimpleValue(1.5)));
+    assert!(matches!(&s.value[2].value, Some(Value::Histo(h)) if h.num == 2.0 && h.max == 2.0));
+    assert_eq!(events[3].step, 8);
+}

@@ -1,0 +1,142 @@
+"""Checkpoints: what TensorFlow writes Thalweg reads, and the other way round."""
+
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+tf1 = tf.compat.v1
+
+TYPES = [
+    tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.int8, tf.int16, tf.int32, tf.int64,
+    tf.uint8, tf.uint16, tf.uint32, tf.uint64, tf.bool, tf.complex64, tf.complex128, tf.string,
+]  # fmt: skip
+SHAPES = [(), (0,), (5,), (2, 3), (2, 0, 4)]
+
+
+def value(dtype, shape, rng):
+    if dtype == tf.string:
+        words = [rng.bytes(int(n)) for n in rng.integers(0, 300, int(np.prod(shape)))]
+        return np.array(words, object).reshape(shape)
+    if dtype == tf.bool:
+        return rng.integers(0, 2, shape).astype(bool)
+    numbers = rng.normal(0, 50, shape)
+    if dtype.is_complex:
+        return (numbers + 1j * rng.normal(0, 50, shape)).astype(dtype.as_numpy_dtype)
+    if dtype.is_unsigned:
+        numbers = np.abs(numbers)
+    return numbers.astype(dtype.as_numpy_dtype)
+
+
+def all_values():
+    rng = np.random.default_rng(0)
+    return {f"{t.name}/{i}": (t, value(t, s, rng)) for t in TYPES for i, s in enumerate(SHAPES)}
+
+
+def save_with_tensorflow(prefix, values):
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        tensors = [tf.constant(v, t) for t, v in values.values()]
+        names = list(values)
+        session.run(tf.raw_ops.SaveV2(prefix=str(prefix), tensor_names=names, shape_and_slices=[""] * len(names), tensors=tensors))
+
+
+def restore_with_tensorflow(prefix, names, types, slices=None):
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        slices = slices or [""] * len(names)
+        return session.run(tf.raw_ops.RestoreV2(prefix=str(prefix), tensor_names=names, shape_and_slices=slices, dtypes=types))
+
+
+def test_every_type_and_shape_goes_through_both(example, tmp_path):
+    values = all_values()
+    save_with_tensorflow(tmp_path / "theirs", values)
+    example("thalweg-io", "copy", "checkpoint", tmp_path / "theirs", tmp_path / "ours")
+    restored = restore_with_tensorflow(tmp_path / "ours", list(values), [t for t, _ in values.values()])
+    for (name, (_, want)), got in zip(values.items(), restored):
+        got = np.asarray(got)
+        assert got.shape == want.shape and got.tobytes() == want.tobytes() or np.array_equal(got, want), name
+    reader = tf.train.load_checkpoint(str(tmp_path / "ours"))
+    assert set(reader.get_variable_to_shape_map()) == set(values)
+    # The same tensors in the order of their names: the same files, byte for byte.
+    save_with_tensorflow(tmp_path / "sorted", dict(sorted(values.items())))
+    for file in ("index", "data-00000-of-00001"):
+        assert (tmp_path / f"ours.{file}").read_bytes() == (tmp_path / f"sorted.{file}").read_bytes(), file
+
+
+def test_large_indexes_are_read_and_written(example, tmp_path):
+    """More names than one block of the index holds."""
+    names = {f"layer_{i // 7}/some/long/name/for/a/variable/{i}": (tf.int32, np.int32(i)) for i in range(9000)}
+    save_with_tensorflow(tmp_path / "theirs", names)
+    example("thalweg-io", "copy", "checkpoint", tmp_path / "theirs", tmp_path / "ours")
+    reader = tf.train.load_checkpoint(str(tmp_path / "ours"))
+    assert all(reader.get_tensor(n) == v for n, (_, v) in names.items())
+
+
+def test_partitioned_variables_and_shards_are_put_together(example, tmp_path):
+    """A sharded Saver's checkpoint with a variable in three parts."""
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        parts = tf1.get_variable(
+            "p", shape=[7, 3], partitioner=tf1.fixed_size_partitioner(3), initializer=tf1.random_normal_initializer(seed=1), use_resource=True
+        )
+        saver = tf1.train.Saver(sharded=True)
+        session.run(tf1.global_variables_initializer())
+        want = session.run(tf.convert_to_tensor(parts))
+        prefix = saver.save(session, str(tmp_path / "model"), global_step=1)
+    example("thalweg-io", "copy", "checkpoint", prefix, tmp_path / "ours")
+    (got,) = restore_with_tensorflow(tmp_path / "ours", ["p"], [tf.float32])
+    assert np.array_equal(got, want)
+
+
+def variables_of(text):
+    """`name [1. 2.]` lines as numbers."""
+    found = {}
+    for line in text.splitlines():
+        name, numbers = line.split(" ", 1)
+        found[name] = np.array([float(n) for n in re.findall(r"[-+.e0-9]+", numbers)])
+    return found
+
+
+def test_training_goes_on_in_tensorflow_and_back(example, tmp_path):
+    """A run of ours, loaded with its graph by TensorFlow, trained on there, and taken back."""
+    example("thalweg-train", "line", "train", tmp_path, 20)
+    prefix = tf.train.latest_checkpoint(str(tmp_path))
+    assert prefix == str(tmp_path / "model-20")
+    ours = variables_of(example("thalweg-train", "line", "show", prefix))
+    assert set(ours) == {"w", "b", "global_step", "w/Momentum", "b/Momentum"}
+    with tf1.Graph().as_default() as graph, tf1.Session() as session:
+        saver = tf1.train.import_meta_graph(prefix + ".meta")
+        saver.restore(session, prefix)
+        theirs = {v.op.name: v for v in tf1.global_variables()}
+        assert set(theirs) == set(ours)
+        for name, variable in theirs.items():
+            assert np.allclose(session.run(variable), ours[name], rtol=1e-6), name
+        assert [v.op.name for v in tf1.trainable_variables()] == ["w", "b"]
+        train = graph.get_operation_by_name("Momentum")
+        for _ in range(10):
+            session.run(train)
+        after = {name: session.run(v) for name, v in theirs.items()}
+        assert after["global_step"] == 30
+        saved = saver.save(session, str(tmp_path / "theirs"), global_step=30)
+    back = variables_of(example("thalweg-train", "line", "show", saved))
+    for name, want in after.items():
+        assert np.allclose(back[name], want, rtol=1e-6), name
+    # The same ten steps made by Thalweg itself.
+    example("thalweg-train", "line", "train", tmp_path, 0)
+    example("thalweg-io", "copy", "checkpoint", prefix, tmp_path / "own" / "model-20")
+    example("thalweg-train", "line", "train", tmp_path / "own", 10)
+    own = variables_of(example("thalweg-train", "line", "show", tmp_path / "own" / "model-30"))
+    for name, want in after.items():
+        assert np.allclose(own[name], want, rtol=1e-5, atol=1e-7), name
+
+
+@pytest.mark.parametrize("ours", ["", "GZIP", "ZLIB"])
+@pytest.mark.parametrize("theirs", ["", "GZIP", "ZLIB"])
+def test_records_go_both_ways(example, tmp_path, theirs, ours):
+    rng = np.random.default_rng(1)
+    records = [rng.bytes(int(n)) for n in [0, 1, 100, 70000, 3]]
+    with tf.io.TFRecordWriter(str(tmp_path / "theirs"), theirs) as writer:
+        for r in records:
+            writer.write(r)
+    example("thalweg-io", "copy", "records", tmp_path / "theirs", tmp_path / "ours", theirs, ours)
+    got = list(tf1.io.tf_record_iterator(str(tmp_path / "ours"), tf.io.TFRecordOptions(compression_type=ours)))
+    assert got == records
