@@ -120,6 +120,7 @@ impl Dataset for Shuffle {
             buffer: Weighed::default(),
             slices: VecDeque::new(),
             words: Words::new(self.seeds.next()),
+            seeds: self.seeds.clone(),
         }))
     }
     fn cardinality(&self) -> i64 {
@@ -143,6 +144,8 @@ struct ShuffleIter {
     /// How many elements of each pass the buffer holds. Elements are drawn from the oldest pass.
     slices: VecDeque<usize>,
     words: Words,
+    /// Each pass is shuffled with seeds of its own.
+    seeds: Arc<SeedGenerator>,
 }
 
 /// Passes that the buffer may hold elements of.
@@ -159,8 +162,11 @@ impl Iter for ShuffleIter {
 
 impl ShuffleIter {
     async fn fill(&mut self, c: &Context) -> Result<()> {
-        while self.buffer.len() < self.size && self.slices.len() <= MAX_SLICES {
+        while self.buffer.len() < self.size && (self.slices.len() <= MAX_SLICES || self.buffer.len() == 0) {
             c.check()?;
+            if self.buffer.len() == 0 {
+                self.drop_empty();
+            }
             let input = match &mut self.input {
                 Some(input) => input,
                 None if self.passes >= 0 && self.begun >= self.passes => return Ok(()),
@@ -185,17 +191,23 @@ impl ShuffleIter {
                     }
                 }
             }
-            while self.slices.len() > 1 && self.slices.front() == Some(&0) {
-                self.slices.pop_front();
-            }
         }
         Ok(())
     }
 
-    fn draw(&mut self) -> Option<Tuple> {
+    /// Lets go of passes that have ended and have nothing left in the buffer.
+    fn drop_empty(&mut self) {
         while self.slices.front() == Some(&0) && (self.slices.len() > 1 || self.input.is_none()) {
             self.slices.pop_front();
+            self.words = Words::new(self.seeds.next());
         }
+    }
+
+    fn draw(&mut self) -> Option<Tuple> {
+        if self.buffer.len() == 0 {
+            return None;
+        }
+        self.drop_empty();
         let oldest = self.slices.front_mut().filter(|n| **n > 0)?;
         let pick = self.words.next() as usize % *oldest;
         *oldest -= 1;
