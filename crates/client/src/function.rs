@@ -92,9 +92,10 @@ impl Scope {
         let outer = self.lock().body.as_ref().map(|b| b.outer.clone());
         let Some(outer) = outer else { return Err(invalid!("'{}' belongs to another graph", o.name())) };
         let value = outer.capture(o)?;
-        let known = self.lock().body.as_ref().and_then(|b| {
-            b.captured.iter().find(|(from, _)| *from == value).map(|(_, argument)| *argument)
-        });
+        let known =
+            self.lock().body.as_ref().and_then(|b| {
+                b.captured.iter().find(|(from, _)| *from == value).map(|(_, argument)| *argument)
+            });
         if let Some(argument) = known {
             return Ok(Output::new(&self.root(), Some(argument.output(0))));
         }
@@ -119,7 +120,8 @@ impl Scope {
         let given = body.args.iter().filter(|id| !captured.contains(id));
         let args: Vec<NodeId> = given.chain(&captured).copied().collect();
         let library = &shared.graph.library;
-        let taken = |name: &String| library.get(name).is_some() || self.lock().graph.library.get(name).is_some();
+        let taken =
+            |name: &String| library.get(name).is_some() || self.lock().graph.library.get(name).is_some();
         let numbered = (1..).map(|i| format!("{name}_{i}"));
         let name = std::iter::once(name.to_string()).chain(numbered).find(|n| !taken(n)).unwrap_or_default();
         let function = Function::of_graph(&name, &shared.graph, &args, results)?;

@@ -2,6 +2,7 @@
 //!
 //! To add an op: write its file in the family it belongs to, and name its `Op` item in that family's `OPS` list.
 
+pub mod dataset;
 pub mod prelude;
 
 mod broadcast;
@@ -20,7 +21,6 @@ mod array;
 mod basic;
 mod blocks;
 mod control;
-mod dataset;
 mod debug;
 mod function;
 mod image;

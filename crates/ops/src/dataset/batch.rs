@@ -123,4 +123,3 @@ fn component(batch: &[Tuple], i: usize) -> Result<Tensor> {
     }
     stack(first.dtype(), first.shape(), &rows)
 }
-

@@ -112,7 +112,11 @@ impl Context {
         step.deadline = self.deadline;
         step.functions = self.home.functions.clone();
         let step = Arc::new(step);
-        if elsewhere { step.call(f, args, done) } else { step.call_here(f, args, done) }
+        if elsewhere {
+            step.call(f, args, done)
+        } else {
+            step.call_here(f, args, done)
+        }
         call
     }
 }

@@ -20,7 +20,10 @@ pub static CSV_DATASET: Op = Op {
         "select_cols: int64",
         "record_defaults: output_types",
     ],
-    attrs: &["output_types: list({float, double, int32, int64, string}) >= 1", "output_shapes: list(shape) >= 1"],
+    attrs: &[
+        "output_types: list({float, double, int32, int64, string}) >= 1",
+        "output_shapes: list(shape) >= 1",
+    ],
     kernels: cpu!(run),
     ..SOURCE
 };
@@ -64,11 +67,17 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         return Err(invalid!("Either select_cols or exclude_cols should be empty"));
     }
     if !select.is_empty() && select.len() != defaults.len() {
-        return Err(invalid!("select_cols should match output size, got {} for {}", select.len(), defaults.len()));
+        return Err(invalid!(
+            "select_cols should match output size, got {} for {}",
+            select.len(),
+            defaults.len()
+        ));
     }
     for columns in [&select, &exclude] {
         if columns.first().is_some_and(|i| *i < 0) || columns.windows(2).any(|w| w[0] >= w[1]) {
-            return Err(invalid!("select_cols and exclude_cols should be strictly increasing indices from 0, got {columns:?}"));
+            return Err(invalid!(
+                "select_cols and exclude_cols should be strictly increasing indices from 0, got {columns:?}"
+            ));
         }
     }
     let format = Format {
@@ -183,7 +192,11 @@ impl Format {
             self.select.iter().filter_map(|i| fields.get(*i as usize)).collect()
         };
         if chosen.len() != self.defaults.len() {
-            return Err(invalid!("Expect {} fields but have {} in record", self.defaults.len(), chosen.len()));
+            return Err(invalid!(
+                "Expect {} fields but have {} in record",
+                self.defaults.len(),
+                chosen.len()
+            ));
         }
         chosen.iter().zip(&self.defaults).enumerate().map(|(i, (f, d))| self.value(i, f, d)).collect()
     }

@@ -90,7 +90,10 @@ pub fn read_until(stream: &mut Stream, end: u8, out: &mut Vec<u8>) -> std::io::R
     let limit = thalweg_core::buffer::limit() as u64;
     let read = stream.take(limit).read_until(end, out)?;
     if read as u64 == limit {
-        return Err(std::io::Error::new(ErrorKind::OutOfMemory, format!("a line of more than {limit} bytes")));
+        return Err(std::io::Error::new(
+            ErrorKind::OutOfMemory,
+            format!("a line of more than {limit} bytes"),
+        ));
     }
     if out.last() == Some(&end) {
         out.pop();

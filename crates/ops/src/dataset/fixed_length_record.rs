@@ -105,7 +105,10 @@ impl RecordsIter {
             if want > thalweg_core::buffer::limit() as u64 {
                 return Err(resource_exhausted(format!("records of {want} bytes are over the limit")));
             }
-            (&mut open.stream).take(missing).read_to_end_into(&mut open.ahead).map_err(|e| files.error(at, e))?;
+            (&mut open.stream)
+                .take(missing)
+                .read_to_end_into(&mut open.ahead)
+                .map_err(|e| files.error(at, e))?;
             if open.ahead.len() as u64 == want {
                 return Ok(Some(open.ahead.drain(..self.records.record as usize).collect()));
             }

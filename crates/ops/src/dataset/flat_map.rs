@@ -33,7 +33,12 @@ struct FlatMap {
 impl Dataset for FlatMap {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
         let inner = c.unhurried();
-        Ok(Box::new(FlatMapIter { input: Some(self.input.iterator(c)?), f: self.f.clone(), now: None, inner }))
+        Ok(Box::new(FlatMapIter {
+            input: Some(self.input.iterator(c)?),
+            f: self.f.clone(),
+            now: None,
+            inner,
+        }))
     }
 }
 

@@ -72,8 +72,10 @@ impl AsyncKernel for GetNext {
             Err(e) => return done(Err(e)),
         };
         if iterator.types != self.types {
-            return done(super::iterator::same_elements(&iterator.types, &iterator.shapes, &self.types, &self.shapes)
-                .and(Err(internal("types differ"))));
+            return done(
+                super::iterator::same_elements(&iterator.types, &iterator.shapes, &self.types, &self.shapes)
+                    .and(Err(internal("types differ"))),
+            );
         }
         let (node, answer) = (call.node.clone(), self.answer);
         iterator.next(&call.step, Box::new(move |element| done(answer(&node, element))));

@@ -79,7 +79,11 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let cycle = match number(2)? {
         -1 => c.par().threads(),
         n if (1..=MAX_CYCLE).contains(&n) => n as usize,
-        n => return Err(invalid!("`cycle_length` must be greater than zero and at most {MAX_CYCLE}, got {n}.")),
+        n => {
+            return Err(invalid!(
+                "`cycle_length` must be greater than zero and at most {MAX_CYCLE}, got {n}."
+            ));
+        }
     };
     let block = match number(3)? {
         n if n > 0 => n,

@@ -101,10 +101,18 @@ pub fn same_elements(
     want_shapes: &[PartialShape],
 ) -> Result<()> {
     if types.len() != want_types.len() {
-        return Err(invalid!("Number of components does not match: expected {} types but got {}.", want_types.len(), types.len()));
+        return Err(invalid!(
+            "Number of components does not match: expected {} types but got {}.",
+            want_types.len(),
+            types.len()
+        ));
     }
     if let Some(i) = (0..types.len()).find(|i| types[*i] != want_types[*i]) {
-        return Err(invalid!("Data type mismatch at component {i}: expected {} but got {}.", want_types[i], types[i]));
+        return Err(invalid!(
+            "Data type mismatch at component {i}: expected {} but got {}.",
+            want_types[i],
+            types[i]
+        ));
     }
     for (i, (got, want)) in shapes.iter().zip(want_shapes).enumerate() {
         if got.merge(want).is_err() {

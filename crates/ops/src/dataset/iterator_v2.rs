@@ -48,7 +48,11 @@ pub static DELETE_ITERATOR: Op = Op { name: "DeleteIterator", ..DELETE };
 pub fn described(attrs: &Attrs) -> Result<Iterator> {
     let (types, shapes) = (attrs.types("output_types")?, attrs.shapes("output_shapes")?);
     if types.len() != shapes.len() {
-        return Err(invalid!("an iterator has one shape for each type, got {} and {}", shapes.len(), types.len()));
+        return Err(invalid!(
+            "an iterator has one shape for each type, got {} and {}",
+            shapes.len(),
+            types.len()
+        ));
     }
     Ok(Iterator::new(types, shapes))
 }
@@ -76,7 +80,11 @@ pub fn find_or_make(place: &Place, node: &KernelNode, step: &StepContext) -> Res
     if found.types == want {
         return Ok(found);
     }
-    Err(invalid!("iterator '{}' has elements of types {:?}, this node says {want:?}", place.name, found.types))
+    Err(invalid!(
+        "iterator '{}' has elements of types {:?}, this node says {want:?}",
+        place.name,
+        found.types
+    ))
 }
 
 pub fn handle(place: &Place, step: &StepContext, iterator: Arc<Iterator>) -> Tensor {

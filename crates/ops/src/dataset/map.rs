@@ -2,7 +2,9 @@
 
 use super::batch::{Batch, batch_size};
 use super::context::{Call, Context};
-use super::dataset::{DATASET, Dataset, DatasetRef, Element, Held, Iter, Next, Tuple, emit, input, later, tensor_of};
+use super::dataset::{
+    DATASET, Dataset, DatasetRef, Element, Held, Iter, Next, Tuple, emit, input, later, tensor_of,
+};
 use super::function::Function;
 use crate::prelude::*;
 use std::collections::VecDeque;

@@ -16,6 +16,7 @@ mod fixed_length_record;
 mod flat_map;
 mod function;
 mod get_next;
+mod host;
 mod interleave;
 mod iterator;
 mod iterator_v2;
@@ -44,6 +45,8 @@ mod zip;
 
 #[cfg(test)]
 mod tests;
+
+pub use host::host_dataset;
 
 use thalweg_core::op::Op;
 

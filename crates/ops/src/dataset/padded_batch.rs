@@ -95,7 +95,8 @@ struct Pad {
 impl Dataset for PaddedBatch {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
         let pads = self.pads.clone();
-        let make = move |batch: Vec<Tuple>| pads.iter().enumerate().map(|(i, p)| p.stack(&batch, i)).collect();
+        let make =
+            move |batch: Vec<Tuple>| pads.iter().enumerate().map(|(i, p)| p.stack(&batch, i)).collect();
         let input = Some(self.input.iterator(c)?);
         Ok(Box::new(Batches { input, size: self.size, drop_remainder: self.drop_remainder, make }))
     }

@@ -34,7 +34,8 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let input = input(c, 0)?;
     let size = match c.scalar::<i64>(1)? {
         -1 => AUTOTUNED,
-        n => usize::try_from(n).map_err(|_| invalid!("buffer_size must be >= 0 or set to be auto-tuned, got {n}"))?,
+        n => usize::try_from(n)
+            .map_err(|_| invalid!("buffer_size must be >= 0 or set to be auto-tuned, got {n}"))?,
     };
     emit(c, &[&input], Prefetch { input: input.clone(), size })
 }

@@ -1,7 +1,9 @@
 //! `ShuffleDataset` and its kin: elements in random order, in the same one as TensorFlow's for the same seeds.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, Tuple, UNKNOWN, emit, input, later};
+use super::dataset::{
+    DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, Tuple, UNKNOWN, emit, input, later,
+};
 use super::seed_generator::{SeedGenerator, Words, seeds};
 use super::weighed::Weighed;
 use crate::prelude::*;

@@ -1,7 +1,9 @@
 //! `SkipDataset`: all but the first elements.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later, ready};
+use super::dataset::{
+    DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later, ready,
+};
 use crate::prelude::*;
 
 pub static SKIP_DATASET: Op = Op {

@@ -9,11 +9,7 @@ pub static TENSOR_DATASET: Op = Op {
     name: "TensorDataset",
     doc: "One element: the tensors `components`.",
     inputs: &["components: Toutput_types"],
-    attrs: &[
-        "Toutput_types: list(type) >= 1",
-        "output_shapes: list(shape) >= 1",
-        "metadata: string = ''",
-    ],
+    attrs: &["Toutput_types: list(type) >= 1", "output_shapes: list(shape) >= 1", "metadata: string = ''"],
     kernels: cpu!(whole),
     ..SOURCE
 };
@@ -66,7 +62,9 @@ fn sliced(c: &mut OpCall<'_>) -> Result<()> {
     let mut rows = None;
     for (i, t) in components.iter().enumerate() {
         let Some(n) = t.shape().first().copied() else {
-            return Err(invalid!("All components must be at least 1-dimensional, but component {i} is a scalar"));
+            return Err(invalid!(
+                "All components must be at least 1-dimensional, but component {i} is a scalar"
+            ));
         };
         if *rows.get_or_insert(n) != n {
             return Err(invalid!(

@@ -15,7 +15,12 @@ struct Functions {
     most: AtomicUsize,
 }
 
-fn pipeline(op: &str, step: &Arc<StepContext>, inputs: &[Tensor], attrs: &[(&'static str, Attr)]) -> Result<Tensor> {
+fn pipeline(
+    op: &str,
+    step: &Arc<StepContext>,
+    inputs: &[Tensor],
+    attrs: &[(&'static str, Attr)],
+) -> Result<Tensor> {
     Ok(call_in(step, op, inputs, attrs)?.remove(0))
 }
 
@@ -24,7 +29,9 @@ impl Functions {
         let x = || args.first().ok_or_else(|| internal("no argument"))?.to_scalar::<i64>();
         match f {
             "double" => Ok(vec![Tensor::scalar(2 * x()?)]),
-            "add" => Ok(vec![Tensor::scalar(args.iter().map(|t| t.to_scalar::<i64>()).sum::<Result<i64>>()?)]),
+            "add" => {
+                Ok(vec![Tensor::scalar(args.iter().map(|t| t.to_scalar::<i64>()).sum::<Result<i64>>()?)])
+            }
             "is_even" => Ok(vec![Tensor::scalar(x()? % 2 == 0)]),
             "never" => Ok(vec![Tensor::scalar(false)]),
             "fail_at_3" if x()? == 3 => Err(invalid!("three").at_node("inner", "Assert")),
@@ -172,17 +179,27 @@ fn tensors_come_whole_or_in_rows_and_zip() {
     let parts = [ints(&[2, 2], &[1, 2, 3, 4]), Tensor::from_objects(Shape::vector(2), words).unwrap()];
     let attrs = [("Toutput_types", types.clone()), ("output_shapes", shapes.clone())];
     let rows = pipeline("TensorSliceDataset", &step, &parts, &attrs).unwrap();
-    let numbers = pipeline("ZipDataset", &step, &[rows, range(5, 100)], &[
-        ("output_types", Attr::types(&[DataType::Int32, DataType::String, DataType::Int64])),
-        ("output_shapes", Attr::List(vec![Attr::Shape(PartialShape::unknown()); 3])),
-        ("N", Attr::Int(2)),
-    ])
+    let numbers = pipeline(
+        "ZipDataset",
+        &step,
+        &[rows, range(5, 100)],
+        &[
+            ("output_types", Attr::types(&[DataType::Int32, DataType::String, DataType::Int64])),
+            ("output_shapes", Attr::List(vec![Attr::Shape(PartialShape::unknown()); 3])),
+            ("N", Attr::Int(2)),
+        ],
+    )
     .unwrap();
     assert_eq!(cardinality(&numbers), 2);
-    let single = call_in(&step, "DatasetToSingleElement", &[on3(&numbers, &step)], &[
-        ("output_types", Attr::types(&[DataType::Int32, DataType::String, DataType::Int64])),
-        ("output_shapes", Attr::List(vec![Attr::Shape(PartialShape::unknown()); 3])),
-    ])
+    let single = call_in(
+        &step,
+        "DatasetToSingleElement",
+        &[on3(&numbers, &step)],
+        &[
+            ("output_types", Attr::types(&[DataType::Int32, DataType::String, DataType::Int64])),
+            ("output_shapes", Attr::List(vec![Attr::Shape(PartialShape::unknown()); 3])),
+        ],
+    )
     .unwrap();
     assert_eq!(single[0].as_slice::<i32>().unwrap(), [3, 4]);
     assert_eq!(&single[1].strings().unwrap()[0][..], b"b");

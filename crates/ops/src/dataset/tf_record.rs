@@ -22,12 +22,7 @@ pub static TF_RECORD_DATASET: Op = Op {
 pub static TF_RECORD_DATASET_V2: Op = Op {
     name: "TFRecordDatasetV2",
     doc: "The records of TFRecord files, one after another, each file from some byte on.",
-    inputs: &[
-        "filenames: string",
-        "compression_type: string",
-        "buffer_size: int64",
-        "byte_offsets: int64",
-    ],
+    inputs: &["filenames: string", "compression_type: string", "buffer_size: int64", "byte_offsets: int64"],
     ..TF_RECORD_DATASET
 };
 

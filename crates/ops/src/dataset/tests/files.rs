@@ -41,7 +41,9 @@ fn lines_of_several_files_plain_and_compressed() {
     gz.write_all(text).unwrap();
     let mut zlib = ZlibEncoder::new(Vec::new(), Level::fast());
     zlib.write_all(text).unwrap();
-    for (kind, bytes) in [("", text.to_vec()), ("GZIP", gz.finish().unwrap()), ("ZLIB", zlib.finish().unwrap())] {
+    for (kind, bytes) in
+        [("", text.to_vec()), ("GZIP", gz.finish().unwrap()), ("ZLIB", zlib.finish().unwrap())]
+    {
         let file = dir.path("lines");
         std::fs::write(&file, bytes).unwrap();
         let inputs = [names(&[&file, &file]), Tensor::string(kind), n(0)];
@@ -63,7 +65,9 @@ fn records_and_a_damaged_file() {
     writer.write(b"two").unwrap();
     let mut bytes = writer.finish().unwrap();
     std::fs::write(&file, &bytes).unwrap();
-    let dataset = |file| pipeline("TFRecordDataset", &step(1), &[names(&[file]), Tensor::string(""), n(0)], &[]).unwrap();
+    let dataset = |file| {
+        pipeline("TFRecordDataset", &step(1), &[names(&[file]), Tensor::string(""), n(0)], &[]).unwrap()
+    };
     assert_eq!(strings(&dataset(&file)).0, ["one", "two"]);
     let from = [names(&[&file]), Tensor::string(""), n(0), Tensor::vector(&[19i64]).unwrap()];
     assert_eq!(strings(&pipeline("TFRecordDatasetV2", &step(1), &from, &[]).unwrap()).0, ["two"]);
