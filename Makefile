@@ -4,12 +4,13 @@
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
 # make coverage-ops  the same, with the table: for each op the types, the cases, the largest difference
+# make bench-server    thalweg server beside TensorFlow's, with TensorFlow's client
 CASES ?= 10000000
 VENV ?= .venv
 PYTHON ?= python3
 N ?= 100
 
-.PHONY: test check rust interop differential coverage-ops shuttle fuzz threads bench clean-venv
+.PHONY: test check rust interop differential coverage-ops shuttle fuzz threads bench bench-server clean-venv
 
 test: check rust shuttle interop
 
@@ -49,6 +50,10 @@ threads:
 
 bench: $(VENV)/ready
 	cargo run --release -p thalweg-cli -- bench exec --python $(VENV)/bin/python
+
+bench-server: $(VENV)/ready
+	cargo build --release -p thalweg-cli
+	$(VENV)/bin/python tests/interop/bench_server.py
 
 clean-venv:
 	rm -rf $(VENV)

@@ -37,6 +37,24 @@ impl Scope {
     }
 }
 
+impl Scope {
+    /// The two seeds that an op with this one gets, see [`OpBuilder::seeds`].
+    pub fn seeds_for(&self, own: Option<i64>) -> (i64, i64) {
+        let (seed, seed2) = {
+            let shared = self.lock();
+            match (shared.seed, own) {
+                (Some(graph), Some(own)) => (graph, own),
+                (Some(graph), None) => (graph, shared.graph.len() as i64),
+                (None, Some(own)) => (DEFAULT_GRAPH_SEED, own),
+                (None, None) => (0, 0),
+            }
+        };
+        // Two zeros mean "not seeded".
+        let seed2 = if (seed, seed2) == (0, 0) && own.is_some() { i64::from(i32::MAX) } else { seed2 };
+        (seed, seed2)
+    }
+}
+
 impl<'a> OpBuilder<'a> {
     /// The name wanted; the op's type if none is given.
     pub fn name(mut self, name: &'a str) -> Self {
@@ -76,17 +94,7 @@ impl<'a> OpBuilder<'a> {
     /// is the second; only the graph's, the second is the number of nodes so far, so that no two ops draw the same; neither, fresh
     /// numbers in every session.
     pub fn seeds(self, own: Option<i64>) -> Self {
-        let (seed, seed2) = {
-            let shared = self.scope.lock();
-            match (shared.seed, own) {
-                (Some(graph), Some(own)) => (graph, own),
-                (Some(graph), None) => (graph, shared.graph.len() as i64),
-                (None, Some(own)) => (DEFAULT_GRAPH_SEED, own),
-                (None, None) => (0, 0),
-            }
-        };
-        // Two zeros mean "not seeded".
-        let seed2 = if (seed, seed2) == (0, 0) && own.is_some() { i64::from(i32::MAX) } else { seed2 };
+        let (seed, seed2) = self.scope.seeds_for(own);
         self.attr("seed", seed).attr("seed2", seed2)
     }
 

@@ -61,7 +61,12 @@ fn depth(context: &Option<Arc<Context>>) -> u32 {
 
 /// Of two scopes, the one further inside: where an op on a value of each belongs.
 pub(crate) fn innermost<'a>(a: &'a Scope, b: &'a Scope) -> &'a Scope {
-    if depth(&b.place.context) > depth(&a.place.context) { b } else { a }
+    let further = if a.is_same_graph(b) {
+        depth(&b.place.context) > depth(&a.place.context)
+    } else {
+        b.function_depth() > a.function_depth()
+    };
+    if further { b } else { a }
 }
 
 fn id(context: &Option<Arc<Context>>) -> Option<u64> {
@@ -72,7 +77,7 @@ impl Scope {
     /// The output as nodes of this scope can use it.
     pub(crate) fn capture(&self, o: &Output) -> Result<grad::Output> {
         if !self.is_same_graph(&o.scope) {
-            return Err(invalid!("'{}' belongs to another graph", o.name()));
+            return self.capture(&self.capture_outer(o)?);
         }
         let mut value = o.id.ok_or_else(|| invalid!("an input could not be made"))?;
         let from = id(&o.scope.place.context);

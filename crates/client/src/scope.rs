@@ -2,6 +2,7 @@
 
 use crate::collections::Collections;
 use crate::context::Context;
+use crate::function::Body;
 use crate::output::{Operation, Output};
 use crate::variables::{VariableScope, VariableStore};
 use std::panic::Location;
@@ -40,6 +41,22 @@ pub(crate) struct Shared {
     pub collections: Collections,
     /// Seed of all random ops, see [`Scope::set_random_seed`].
     pub seed: Option<i64>,
+    /// For the body of a function: what it is inside of.
+    pub body: Option<Body>,
+}
+
+impl Shared {
+    pub fn new(graph: Graph) -> Shared {
+        Shared {
+            graph,
+            error: None,
+            variables: VariableStore::default(),
+            contexts: 0,
+            collections: Collections::default(),
+            seed: None,
+            body: None,
+        }
+    }
 }
 
 impl Scope {
@@ -55,15 +72,7 @@ impl Scope {
 
     /// A scope that goes on building a graph.
     pub fn of(graph: Graph) -> Scope {
-        let shared = Shared {
-            graph,
-            error: None,
-            variables: VariableStore::default(),
-            contexts: 0,
-            collections: Collections::default(),
-            seed: None,
-        };
-        Scope { shared: Arc::new(Mutex::new(shared)), place: Arc::default() }
+        Scope { shared: Arc::new(Mutex::new(Shared::new(graph))), place: Arc::default() }
     }
 
     /// Random ops made from now on draw numbers that depend on this seed, and on nothing else.

@@ -41,6 +41,13 @@ impl IntoTensor for Vec<&str> {
     }
 }
 
+impl IntoTensor for Vec<String> {
+    fn into_tensor(self) -> Result<Tensor> {
+        let shape = Shape::vector(self.len());
+        Tensor::from_objects(shape, self.into_iter().map(bytes::Bytes::from).collect())
+    }
+}
+
 /// Elements with the shape they are to have: `(data, [28, 28])`.
 impl<T: Element, const N: usize> IntoTensor for (Vec<T>, [usize; N]) {
     fn into_tensor(self) -> Result<Tensor> {

@@ -173,6 +173,13 @@ impl ResourceStore {
         dropped.iter().for_each(|r| r.discard());
     }
 
+    /// Drops all there is, whatever its container: whoever used the store has gone.
+    pub fn end(&self) {
+        let dropped = std::mem::take(&mut *lock(&self.held));
+        self.generation.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
+        dropped.values().for_each(|r| r.discard());
+    }
+
     /// How many resources there are to be seen.
     pub fn len(&self) -> usize {
         lock(&self.held).len() + self.shared.as_ref().map_or(0, |s| s.len())

@@ -2,7 +2,7 @@
 
 use crate::attr::Func;
 use crate::cancel::Cancellation;
-use crate::error::{Result, deadline_exceeded, unimplemented};
+use crate::error::{Error, Result, deadline_exceeded, unimplemented};
 use crate::kernel::KernelNode;
 use crate::rendezvous::{LocalRendezvous, Rendezvous};
 use crate::resource::ResourceStore;
@@ -27,6 +27,11 @@ pub struct DeviceContext {
 /// Runs functions of the graph's library from inside kernels (a dataset's map function, a call that was not inlined).
 pub trait FunctionRunner: Send + Sync {
     fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults);
+
+    /// As `call`, but a function that never waits may run on the calling thread and answer before this returns.
+    fn call_here(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
+        self.call(f, args, step, done);
+    }
 }
 
 /// Told of every node that ran, when a step is traced.
@@ -91,7 +96,19 @@ impl StepContext {
     pub fn call(self: &Arc<Self>, f: &Func, args: Vec<Tensor>, done: OnResults) {
         match &self.functions {
             Some(runner) => runner.call(f, args, self, done),
-            None => done(Err(unimplemented(format!("no function library to call '{}' from", f.name)))),
+            None => done(Err(no_library(f))),
         }
     }
+
+    /// See [`FunctionRunner::call_here`].
+    pub fn call_here(self: &Arc<Self>, f: &Func, args: Vec<Tensor>, done: OnResults) {
+        match &self.functions {
+            Some(runner) => runner.call_here(f, args, self, done),
+            None => done(Err(no_library(f))),
+        }
+    }
+}
+
+fn no_library(f: &Func) -> Error {
+    unimplemented(format!("no function library to call '{}' from", f.name))
 }

@@ -5,10 +5,13 @@
 
 mod blocking;
 mod config;
+mod connection;
 mod grpc;
 pub mod log;
 mod master;
+pub mod memory;
 mod metadata;
+mod peers;
 pub mod remote;
 mod server;
 mod server_def;
@@ -18,6 +21,7 @@ mod steps;
 mod task;
 mod wire_error;
 
+pub use peers::PeerLimits;
 pub use remote::{RemoteRunOptions, RemoteSession};
 pub use server::{Server, ServerOptions};
 pub use server_def::TaskSpec;

@@ -2,6 +2,7 @@
 //!
 //! A graph describes; nothing here runs it. Protocol messages stop at `convert`, `import` and `export`.
 
+mod body;
 mod constant;
 pub mod convert;
 mod export;

@@ -2,6 +2,7 @@
 //!
 //! To add an op: write its file in the family it belongs to, and name its `Op` item in that family's `OPS` list.
 
+pub mod dataset;
 pub mod prelude;
 
 mod broadcast;
@@ -56,6 +57,7 @@ pub static ALL: &[&[&Op]] = &[
     basic::OPS,
     blocks::OPS,
     control::OPS,
+    dataset::OPS,
     debug::OPS,
     function::OPS,
     image::OPS,

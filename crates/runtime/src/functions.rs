@@ -65,21 +65,37 @@ impl Functions {
     }
 }
 
+impl Functions {
+    fn ready(&self, f: &Func, args: &[Tensor], step: &Arc<StepContext>) -> Result<Arc<Compiled>> {
+        let compiled = self.compiled(f, step)?;
+        if compiled.args != args.len() {
+            return Err(invalid!(
+                "function '{}' takes {} arguments, got {}",
+                f.name,
+                compiled.args,
+                args.len()
+            ));
+        }
+        Ok(compiled)
+    }
+}
+
 impl FunctionRunner for Functions {
     fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
-        let compiled = match self.compiled(f, step) {
-            Ok(c) if c.args == args.len() => c,
-            Ok(c) => {
-                return done(Err(invalid!(
-                    "function '{}' takes {} arguments, got {}",
-                    f.name,
-                    c.args,
-                    args.len()
-                )));
+        match self.ready(f, &args, step) {
+            Ok(c) => Run::start(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    fn call_here(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
+        match self.ready(f, &args, step) {
+            // Straight plans call no functions, so that calls made here do not pile up.
+            Ok(c) if matches!(&*c.plan, Plan::Straight(_)) => {
+                done(Run::wait(&c.plan, RunInput { feeds: args, step: step.clone() }))
             }
-            Err(e) => return done(Err(e)),
-        };
-        let input = RunInput { feeds: args, step: step.clone() };
-        Run::start(compiled.plan.clone(), input, done);
+            Ok(c) => Run::start(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
+            Err(e) => done(Err(e)),
+        }
     }
 }

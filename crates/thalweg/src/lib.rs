@@ -16,6 +16,11 @@
 
 pub use thalweg_client::*;
 
+/// Input pipelines: datasets and iterators.
+pub mod data {
+    pub use thalweg_data::*;
+}
+
 /// Variables, optimizers, layers, losses: what training programs are made of.
 pub mod train {
     pub use thalweg_train::*;

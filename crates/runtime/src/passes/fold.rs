@@ -5,6 +5,7 @@ use crate::work::{Kind, Work, WorkNode};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::direct::{self, Runnable};
+use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::Value;
@@ -57,6 +58,8 @@ fn constant_inputs(work: &Work, id: NodeId, moved: &HashMap<Output, Output>) -> 
         .iter()
         .map(|o| moved.get(o).unwrap_or(o))
         .map(|o| match &work.node(o.node).kind {
+            // What a variant holds may have state, as a dataset of a closure does: it is made anew in each run.
+            Kind::Value(t) if t.dtype() == DataType::Variant => None,
             Kind::Value(t) if work.node(o.node).control.is_empty() => Some(t.clone()),
             _ => None,
         })

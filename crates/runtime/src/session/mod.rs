@@ -159,6 +159,15 @@ impl Session {
     }
 }
 
+impl Drop for Inner {
+    /// What the session's devices hold goes with it, and what runs ahead of it ends.
+    fn drop(&mut self) {
+        for device in &self.devices {
+            device.context.resources.end();
+        }
+    }
+}
+
 impl Inner {
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) { Err(cancelled("Session has been closed.")) } else { Ok(()) }

@@ -1,0 +1,67 @@
+//! Comma-separated files as datasets of typed columns.
+
+use crate::dataset::{Dataset, declare};
+use crate::sources::{names, told};
+use std::path::Path;
+use thalweg_client::{DataType, IntoTensor, Output, PartialShape, Result, Scope, Shape, Tensor};
+
+/// A column's type, and what it is where a field is empty.
+pub struct Column(Result<Tensor>);
+
+impl Column {
+    /// Of type float, double, int32, int64 or string; an empty field is an error.
+    pub fn required(dtype: DataType) -> Column {
+        Column(Tensor::zeros(dtype, Shape::vector(0)))
+    }
+
+    /// Of the type of `default`, which stands for an empty field: `Column::or(0.0f32)`.
+    pub fn or(default: impl IntoTensor) -> Column {
+        Column(default.into_tensor())
+    }
+}
+
+/// How a file is written.
+pub struct CsvOptions {
+    /// The first line of each file names the columns, and is left out.
+    pub header: bool,
+    pub delimiter: char,
+    /// Fields may stand in double quotes.
+    pub quotes: bool,
+    /// A field of this text counts as empty.
+    pub missing: String,
+    /// Which of the file's columns the `columns` are, counted from 0; all, if none is given.
+    pub select: Vec<i64>,
+}
+
+impl Default for CsvOptions {
+    fn default() -> Self {
+        CsvOptions { header: false, delimiter: ',', quotes: true, missing: String::new(), select: Vec::new() }
+    }
+}
+
+impl Dataset {
+    /// The records of CSV files: elements of one scalar for each column.
+    #[track_caller]
+    pub fn csv<P: AsRef<Path>>(g: &Scope, files: &[P], columns: Vec<Column>, options: CsvOptions) -> Dataset {
+        let columns: Result<Vec<Tensor>> = columns.into_iter().map(|c| c.0).collect();
+        let Some(columns) = told(g, columns) else { return Dataset::broken(g) };
+        let elements: Vec<_> = columns.iter().map(|t| (t.dtype(), PartialShape::scalar())).collect();
+        let (names, declared) = (names(files), elements.clone());
+        Dataset::new(g, elements, move |g| {
+            let defaults: Vec<Output> = columns.iter().map(|t| g.constant(t.clone())).collect();
+            let op = g
+                .op("CSVDatasetV2")
+                .input(&g.constant(names.clone()))
+                .input(&g.constant(""))
+                .input(&g.constant(0i64))
+                .input(&g.constant(options.header))
+                .input(&g.constant(options.delimiter.to_string().as_str()))
+                .input(&g.constant(options.quotes))
+                .input(&g.constant(options.missing.as_str()))
+                .input(&g.constant(options.select.clone()))
+                .inputs(&defaults.iter().collect::<Vec<_>>())
+                .input(&g.constant(Vec::<i64>::new()));
+            declare(op, &declared).output()
+        })
+    }
+}

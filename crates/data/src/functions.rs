@@ -1,0 +1,112 @@
+//! Steps that are functions of elements: closures, traced once into functions of the graph's library.
+
+use crate::dataset::{Dataset, declare};
+use std::panic::Location;
+use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_client::{DataType, Error, OpBuilder, Output, PartialShape, Result, Scope, TracedFunction};
+
+impl Dataset {
+    /// A function of each element: `.map(|g, x| vec![g.cast(&x[0], DataType::Float)])`. The closure is called once, to describe
+    /// the function; it may use values of the graph around it, unless the iterator is a one-shot one.
+    #[track_caller]
+    pub fn map(&self, f: impl FnOnce(&Scope, &[Output]) -> Vec<Output>) -> Dataset {
+        self.mapped("map", Location::caller(), f, |g, input, f| {
+            let captured: Vec<&Output> = f.captured.iter().collect();
+            let op = g.op("MapDataset").input(input).inputs(&captured).attr("f", f.func.clone());
+            op.attr("preserve_cardinality", true)
+        })
+    }
+
+    /// As `map`, with up to `calls` elements in the making at once; they stay in order. -1 leaves the number to the device.
+    #[track_caller]
+    pub fn parallel_map(&self, calls: i64, f: impl FnOnce(&Scope, &[Output]) -> Vec<Output>) -> Dataset {
+        self.mapped("map", Location::caller(), f, move |g, input, f| {
+            let captured: Vec<&Output> = f.captured.iter().collect();
+            let calls = g.constant(calls);
+            let op = g.op("ParallelMapDatasetV2").input(input).inputs(&captured).input(&calls);
+            op.attr("f", f.func.clone()).attr("preserve_cardinality", true)
+        })
+    }
+
+    fn mapped(
+        &self,
+        name: &str,
+        location: &'static Location<'static>,
+        f: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
+        make: impl for<'a> Fn(&'a Scope, &Output, &TracedFunction) -> OpBuilder<'a> + Send + Sync + 'static,
+    ) -> Dataset {
+        let Some(f) = self.traced(name, location, f) else { return Dataset::broken(&self.scope) };
+        let elements = f.results.clone();
+        self.then(elements, move |g, input| declare(make(g, input, &f), &f.results).output())
+    }
+
+    /// The elements that a predicate is true of.
+    #[track_caller]
+    pub fn filter(&self, predicate: impl FnOnce(&Scope, &[Output]) -> Output) -> Dataset {
+        let traced = self.traced("filter", Location::caller(), |g, x| vec![predicate(g, x)]);
+        let Some(f) = traced else { return Dataset::broken(&self.scope) };
+        let elements = self.elements.to_vec();
+        self.then(self.elements.to_vec(), move |g, input| {
+            let captured: Vec<&Output> = f.captured.iter().collect();
+            let op = g.op("FilterDataset").input(input).inputs(&captured).attr("predicate", f.func.clone());
+            declare(op, &elements).output()
+        })
+    }
+
+    /// The elements of the datasets that a function makes of each element, one dataset after another.
+    #[track_caller]
+    pub fn flat_map(&self, f: impl FnOnce(&Scope, &[Output]) -> Dataset) -> Dataset {
+        self.nested("flat_map", Location::caller(), f, |g, input, f| {
+            let captured: Vec<&Output> = f.captured.iter().collect();
+            g.op("FlatMapDataset").input(input).inputs(&captured).attr("f", f.func.clone())
+        })
+    }
+
+    /// As `flat_map`, with `cycle` of the datasets open at once, and `block` elements of each in turn.
+    #[track_caller]
+    pub fn interleave(
+        &self,
+        cycle: i64,
+        block: i64,
+        f: impl FnOnce(&Scope, &[Output]) -> Dataset,
+    ) -> Dataset {
+        self.nested("interleave", Location::caller(), f, move |g, input, f| {
+            let captured: Vec<&Output> = f.captured.iter().collect();
+            let (cycle, block) = (g.constant(cycle), g.constant(block));
+            let op = g.op("InterleaveDataset").input(input).inputs(&captured).input(&cycle).input(&block);
+            op.attr("f", f.func.clone())
+        })
+    }
+
+    fn nested(
+        &self,
+        name: &str,
+        location: &'static Location<'static>,
+        f: impl FnOnce(&Scope, &[Output]) -> Dataset,
+        make: impl for<'a> Fn(&'a Scope, &Output, &TracedFunction) -> OpBuilder<'a> + Send + Sync + 'static,
+    ) -> Dataset {
+        // What the inner dataset gives is known when it has been described.
+        let inner: Arc<Mutex<Vec<(DataType, PartialShape)>>> = Arc::default();
+        let told = inner.clone();
+        let traced = self.traced(name, location, move |g, x| {
+            let dataset = f(g, x);
+            *told.lock().unwrap_or_else(PoisonError::into_inner) = dataset.elements.to_vec();
+            vec![dataset.build(g)]
+        });
+        let Some(f) = traced else { return Dataset::broken(&self.scope) };
+        let elements = inner.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let declared = elements.clone();
+        self.then(elements, move |g, input| declare(make(g, input, &f), &declared).output())
+    }
+
+    fn traced(
+        &self,
+        name: &str,
+        location: &'static Location<'static>,
+        f: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
+    ) -> Option<TracedFunction> {
+        let traced: Result<TracedFunction> =
+            self.scope.function(&format!("Dataset_{name}"), &self.elements, f);
+        traced.map_err(|e: Error| self.scope.mistake(e.at(Some(location)))).ok()
+    }
+}

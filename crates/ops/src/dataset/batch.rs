@@ -1,0 +1,125 @@
+//! `BatchDataset`, `BatchDatasetV2`: several elements stacked to one.
+
+use super::context::Context;
+use super::dataset::{
+    DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, Tuple, UNKNOWN, emit, input, later,
+};
+use super::weighed::Weighed;
+use crate::prelude::*;
+use crate::rows::stack;
+
+pub static BATCH_DATASET: Op = Op {
+    name: "BatchDataset",
+    doc: "Elements of `input_dataset` stacked, `batch_size` at a time; the last batch may be smaller.",
+    inputs: &["input_dataset: variant", "batch_size: int64"],
+    kernels: cpu!(run),
+    ..DATASET
+};
+
+pub static BATCH_DATASET_V2: Op = Op {
+    name: "BatchDatasetV2",
+    doc: "Elements of `input_dataset` stacked, `batch_size` at a time; a smaller last batch may be dropped.",
+    inputs: &["input_dataset: variant", "batch_size: int64", "drop_remainder: bool"],
+    attrs: &[
+        "parallel_copy: bool = false",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "metadata: string = ''",
+    ],
+    ..BATCH_DATASET
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let drop_remainder = c.inputs.len() > 2 && c.scalar(2)?;
+    let (input, size) = (input(c, 0)?, batch_size(c.scalar(1)?)?);
+    emit(c, &[&input], Batch { input: input.clone(), size, drop_remainder })
+}
+
+pub fn batch_size(n: i64) -> Result<usize> {
+    match usize::try_from(n) {
+        Ok(n) if n > 0 => Ok(n),
+        _ => Err(invalid!("Batch size must be greater than zero, got {n}.")),
+    }
+}
+
+/// How many batches elements make.
+pub fn batches(elements: i64, size: usize, drop_remainder: bool) -> i64 {
+    let size = i64::try_from(size).unwrap_or(i64::MAX);
+    match elements {
+        n @ (UNKNOWN | INFINITE) => n,
+        n => n / size + i64::from(!drop_remainder && n % size > 0),
+    }
+}
+
+pub struct Batch {
+    pub input: DatasetRef,
+    pub size: usize,
+    pub drop_remainder: bool,
+}
+
+impl Dataset for Batch {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        let input = Some(self.input.iterator(c)?);
+        Ok(Box::new(Batches { input, size: self.size, drop_remainder: self.drop_remainder, make: stacked }))
+    }
+    fn cardinality(&self) -> i64 {
+        batches(self.input.cardinality(), self.size, self.drop_remainder)
+    }
+}
+
+/// Collects elements, and makes batches of them in some way.
+pub struct Batches<F> {
+    /// `None` once it has ended.
+    pub input: Option<Box<dyn Iter>>,
+    pub size: usize,
+    pub drop_remainder: bool,
+    pub make: F,
+}
+
+impl<F: Fn(Vec<Tuple>) -> Result<Tuple> + Send> Iter for Batches<F> {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            let batch = self.collect(c).await?;
+            if batch.is_empty() || batch.len() < self.size && self.drop_remainder {
+                return Ok(None);
+            }
+            (self.make)(batch).map(Some)
+        })
+    }
+}
+
+impl<F> Batches<F> {
+    async fn collect(&mut self, c: &Context) -> Result<Vec<Tuple>> {
+        let mut batch = Weighed::default();
+        while let (Some(input), true) = (&mut self.input, batch.len() < self.size) {
+            c.check()?;
+            match input.next(c).await? {
+                Some(tuple) => batch.push(tuple)?,
+                None => self.input = None,
+            }
+        }
+        Ok(batch.into_items())
+    }
+}
+
+/// Component by component, one tensor of all rows.
+fn stacked(batch: Vec<Tuple>) -> Result<Tuple> {
+    let components = batch.first().map_or(0, Vec::len);
+    (0..components).map(|i| component(&batch, i)).collect()
+}
+
+fn component(batch: &[Tuple], i: usize) -> Result<Tensor> {
+    let rows: Vec<Tensor> = batch.iter().filter_map(|t| t.get(i).cloned()).collect();
+    let (Some(first), true) = (rows.first(), rows.len() == batch.len()) else {
+        return Err(internal("elements of a batch have different numbers of components"));
+    };
+    if let Some((n, odd)) = rows.iter().enumerate().find(|(_, r)| r.shape() != first.shape()) {
+        return Err(invalid!(
+            "Cannot batch tensors with different shapes in component {i}. First element had shape {} and \
+             element {n} had shape {}.",
+            first.shape(),
+            odd.shape()
+        ));
+    }
+    stack(first.dtype(), first.shape(), &rows)
+}

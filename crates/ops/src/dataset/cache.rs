@@ -1,0 +1,129 @@
+//! `CacheDataset`, `CacheDatasetV2`: elements kept in memory after the first pass.
+
+use super::anonymous::{DELETE, DUMMY, anonymous};
+use super::context::Context;
+use super::dataset::{DATASET, Dataset, DatasetRef, Iter, Next, Tuple, emit, input, later, ready};
+use super::weighed::Weighed;
+use crate::prelude::*;
+use std::any::Any;
+use std::sync::Mutex;
+use thalweg_core::resource::{Resource, lock};
+
+pub static CACHE_DATASET: Op = Op {
+    name: "CacheDataset",
+    doc: "The elements of `input_dataset`, which is gone through once; after that they are in memory.",
+    inputs: &["input_dataset: variant", "filename: string"],
+    kernels: cpu!(run),
+    ..DATASET
+};
+
+pub static CACHE_DATASET_V2: Op = Op {
+    name: "CacheDatasetV2",
+    inputs: &["input_dataset: variant", "filename: string", "cache: resource"],
+    stateful: true,
+    ..CACHE_DATASET
+};
+
+pub static DUMMY_MEMORY_CACHE: Op = Op { name: "DummyMemoryCache", doc: "A handle to no cache.", ..DUMMY };
+
+pub static ANONYMOUS_MEMORY_CACHE: Op = Op {
+    name: "AnonymousMemoryCache",
+    doc: "A new cache for the elements of a dataset.",
+    outputs: &["handle: resource", "deleter: variant"],
+    shape: shape_call::scalar,
+    kernels: cpu!(make_cache),
+    ..Op::STATEFUL
+};
+
+pub static DELETE_MEMORY_CACHE: Op = Op { name: "DeleteMemoryCache", ..DELETE };
+
+fn make_cache(c: &mut OpCall<'_>) -> Result<()> {
+    anonymous(c, Arc::new(MemoryCache::default()));
+    Ok(())
+}
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let input = input(c, 0)?;
+    if c.input(1)?.strings()?.iter().any(|name| !name.is_empty()) {
+        return Err(unimplemented("a cache in files; with an empty filename it is kept in memory"));
+    }
+    let cache = match c.inputs.len() {
+        3.. => c.resource(2).unwrap_or_default(),
+        _ => Arc::default(),
+    };
+    emit(c, &[&input], Cache { input: input.clone(), cache })
+}
+
+/// All elements, once a pass has come to its end.
+#[derive(Default)]
+struct MemoryCache(Mutex<Option<Arc<Vec<Tuple>>>>);
+
+impl Resource for MemoryCache {
+    fn kind(&self) -> &'static str {
+        "MemoryCache"
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+struct Cache {
+    input: DatasetRef,
+    cache: Arc<MemoryCache>,
+}
+
+impl Dataset for Cache {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        let kept = lock(&self.cache.0).clone();
+        Ok(match kept {
+            Some(elements) => Box::new(Kept { elements, at: 0 }),
+            None => Box::new(Keeping {
+                input: Some(self.input.iterator(c)?),
+                seen: Weighed::default(),
+                cache: self.cache.clone(),
+            }),
+        })
+    }
+    fn cardinality(&self) -> i64 {
+        self.input.cardinality()
+    }
+}
+
+struct Kept {
+    elements: Arc<Vec<Tuple>>,
+    at: usize,
+}
+
+impl Iter for Kept {
+    fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
+        self.at += 1;
+        ready(Ok(self.elements.get(self.at - 1).cloned()))
+    }
+}
+
+/// The first pass. Ended before its time it leaves nothing behind.
+struct Keeping {
+    input: Option<Box<dyn Iter>>,
+    seen: Weighed,
+    cache: Arc<MemoryCache>,
+}
+
+impl Iter for Keeping {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            let Some(input) = &mut self.input else { return Ok(None) };
+            match input.next(c).await? {
+                Some(element) => {
+                    self.seen.push(element.clone())?;
+                    Ok(Some(element))
+                }
+                None => {
+                    self.input = None;
+                    let all = std::mem::take(&mut self.seen).into_items();
+                    lock(&self.cache.0).get_or_insert(Arc::new(all));
+                    Ok(None)
+                }
+            }
+        })
+    }
+}

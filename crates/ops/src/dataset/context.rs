@@ -1,0 +1,194 @@
+//! `Context`: what a call of an iterator may use: functions, the pool, and the word to stop.
+
+use super::dataset::{Element, MAX_DEPTH, Next};
+use crate::prelude::*;
+use smallvec::SmallVec;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Weak};
+use std::task::{self, Poll, Waker};
+use std::time::Instant;
+use thalweg_core::cancel::Cancellation;
+use thalweg_core::resource::lock;
+use thalweg_core::step::{DeviceContext, FunctionRunner, StepContext};
+
+#[derive(Clone)]
+pub struct Context {
+    home: Arc<Home>,
+    /// Any of these ends the call.
+    stops: SmallVec<[Arc<Cancellation>; 2]>,
+    deadline: Option<Instant>,
+    /// How deep iterators call each other, see [`MAX_DEPTH`].
+    depth: usize,
+}
+
+/// Where an iterator lives, from step to step. The device holds the iterator, so the iterator does not hold the device.
+struct Home {
+    device: Weak<DeviceContext>,
+    functions: Option<Arc<dyn FunctionRunner>>,
+    calls: AtomicU64,
+}
+
+impl Context {
+    /// For iterators made in this step, and all that is done with them.
+    pub fn of(step: &StepContext) -> Context {
+        let home = Home {
+            device: Arc::downgrade(&step.device),
+            functions: step.functions.clone(),
+            calls: AtomicU64::new(0),
+        };
+        Context { home: Arc::new(home), stops: SmallVec::new(), deadline: None, depth: 0 }
+    }
+
+    /// The same, ended when this is cancelled too.
+    pub fn until(&self, stop: &Arc<Cancellation>) -> Context {
+        let mut context = self.clone();
+        context.stops.push(stop.clone());
+        context
+    }
+
+    /// The same, within what is left of a step.
+    pub fn within(&self, step: &StepContext) -> Context {
+        Context { deadline: step.deadline, ..self.until(&step.cancel) }
+    }
+
+    /// The same without any word to stop, for what goes on between calls.
+    pub fn unhurried(&self) -> Context {
+        Context { stops: SmallVec::new(), deadline: None, ..self.clone() }
+    }
+
+    /// For the iterators inside of one, that many levels further.
+    pub fn deeper(&self, levels: usize) -> Result<Context> {
+        let depth = self.depth + levels;
+        if depth > MAX_DEPTH {
+            return Err(invalid!("datasets that make datasets, more than {MAX_DEPTH} one inside another"));
+        }
+        Ok(Context { depth, ..self.clone() })
+    }
+
+    /// An error once the call has to end. Loops that may run for long look here.
+    pub fn check(&self) -> Result<()> {
+        if let Some(reason) = self.stops.iter().find_map(|s| s.reason()) {
+            return Err(reason);
+        }
+        match self.deadline {
+            Some(d) if Instant::now() >= d => {
+                Err(deadline_exceeded("the step did not end within its time limit"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub fn device(&self) -> Result<Arc<DeviceContext>> {
+        self.home.device.upgrade().ok_or_else(|| cancelled("the session that made this iterator has ended"))
+    }
+
+    /// Begins a call of a function. `elsewhere`: on another thread, for calls that run side by side.
+    pub fn call(&self, f: &Func, args: Vec<Tensor>, elsewhere: bool) -> Call {
+        let slot = Arc::new(Mutex::new(Slot::default()));
+        let cancel = Arc::new(Cancellation::default());
+        let call = Call { slot: slot.clone(), cancel: cancel.clone() };
+        let done = Box::new(move |r| {
+            let waker = {
+                let mut slot = lock(&slot);
+                slot.result = Some(r);
+                slot.waker.take()
+            };
+            waker.into_iter().for_each(Waker::wake);
+        });
+        let device = match self.device() {
+            Ok(device) => device,
+            Err(e) => {
+                done(Err(e));
+                return call;
+            }
+        };
+        // A step of its own: what the function keeps for the length of a step goes when the call ends.
+        let id = self.home.calls.fetch_add(1, Ordering::Relaxed);
+        let mut step = StepContext::new(id, device);
+        step.cancel = cancel;
+        step.deadline = self.deadline;
+        step.functions = self.home.functions.clone();
+        let step = Arc::new(step);
+        if elsewhere {
+            step.call(f, args, done)
+        } else {
+            step.call_here(f, args, done)
+        }
+        call
+    }
+}
+
+/// A call under way. Dropped, it is cancelled.
+pub struct Call {
+    slot: Arc<Mutex<Slot>>,
+    cancel: Arc<Cancellation>,
+}
+
+#[derive(Default)]
+struct Slot {
+    result: Option<Result<Vec<Tensor>>>,
+    waker: Option<Waker>,
+}
+
+impl Future for Call {
+    type Output = Result<Vec<Tensor>>;
+    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let mut slot = lock(&self.slot);
+        match slot.result.take() {
+            Some(r) => Poll::Ready(r),
+            None => {
+                slot.waker = Some(cx.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.cancel.cancel(cancelled("the element was no longer wanted"));
+    }
+}
+
+/// An element unless the context is stopped first. A panic on the way is an error like any other.
+pub struct OrStopped<'a> {
+    element: Next<'a>,
+    context: &'a Context,
+    /// Where the context's stops have been asked to wake us.
+    heard: SmallVec<[(Arc<Cancellation>, u64); 2]>,
+}
+
+pub fn or_stopped<'a>(element: Next<'a>, context: &'a Context) -> OrStopped<'a> {
+    OrStopped { element, context, heard: SmallVec::new() }
+}
+
+impl Future for OrStopped<'_> {
+    type Output = Element;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Element> {
+        if let Err(e) = self.context.check() {
+            return Poll::Ready(Err(e));
+        }
+        let element = Pin::new(&mut self.element);
+        let polled = catch_unwind(AssertUnwindSafe(|| element.poll(cx)))
+            .unwrap_or_else(|_| Poll::Ready(Err(internal("a dataset's iterator panicked"))));
+        if polled.is_pending() && self.heard.is_empty() {
+            for stop in &self.context.stops {
+                let waker = cx.waker().clone();
+                let token = stop.on_cancel(move |_| waker.wake());
+                self.heard.push((stop.clone(), token));
+            }
+        }
+        polled
+    }
+}
+
+impl Drop for OrStopped<'_> {
+    fn drop(&mut self) {
+        for (stop, token) in self.heard.drain(..) {
+            stop.forget(token);
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! `CSVDataset`, `CSVDatasetV2`: records of comma-separated files, as typed columns.
+
+use super::context::Context;
+use super::dataset::{Dataset, Iter, Next, SOURCE, Tuple, emit, ready};
+use super::files::{Files, Stream, read_until, text};
+use crate::prelude::*;
+use bytes::Bytes;
+
+pub static CSV_DATASET: Op = Op {
+    name: "CSVDataset",
+    doc: "The records of CSV files, each as one scalar for each column.",
+    inputs: &[
+        "filenames: string",
+        "compression_type: string",
+        "buffer_size: int64",
+        "header: bool",
+        "field_delim: string",
+        "use_quote_delim: bool",
+        "na_value: string",
+        "select_cols: int64",
+        "record_defaults: output_types",
+    ],
+    attrs: &[
+        "output_types: list({float, double, int32, int64, string}) >= 1",
+        "output_shapes: list(shape) >= 1",
+    ],
+    kernels: cpu!(run),
+    ..SOURCE
+};
+
+pub static CSV_DATASET_V2: Op = Op {
+    name: "CSVDatasetV2",
+    inputs: &[
+        "filenames: string",
+        "compression_type: string",
+        "buffer_size: int64",
+        "header: bool",
+        "field_delim: string",
+        "use_quote_delim: bool",
+        "na_value: string",
+        "select_cols: int64",
+        "record_defaults: output_types",
+        "exclude_cols: int64",
+    ],
+    ..CSV_DATASET
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let files = Files::of(c, 0, 1)?;
+    let delimiter = match &*text(c, 4)? {
+        [one] => *one,
+        other => return Err(invalid!("field_delim should be only 1 char, got {}", other.len())),
+    };
+    let defaults: Vec<Tensor> = c.arg(8).map(|i| c.input(i).cloned()).collect::<Result<_>>()?;
+    if let Some(wrong) = defaults.iter().find(|d| d.rank() > 1 || d.elements() > 1) {
+        return Err(invalid!(
+            "Each record default should be at most rank 1 with at most one element, got shape {}",
+            wrong.shape()
+        ));
+    }
+    let select = c.int_vector(7)?;
+    let exclude = match c.arg(9).next() {
+        Some(i) => c.int_vector(i)?,
+        None => vec![],
+    };
+    if !select.is_empty() && !exclude.is_empty() {
+        return Err(invalid!("Either select_cols or exclude_cols should be empty"));
+    }
+    if !select.is_empty() && select.len() != defaults.len() {
+        return Err(invalid!(
+            "select_cols should match output size, got {} for {}",
+            select.len(),
+            defaults.len()
+        ));
+    }
+    for columns in [&select, &exclude] {
+        if columns.first().is_some_and(|i| *i < 0) || columns.windows(2).any(|w| w[0] >= w[1]) {
+            return Err(invalid!(
+                "select_cols and exclude_cols should be strictly increasing indices from 0, got {columns:?}"
+            ));
+        }
+    }
+    let format = Format {
+        header: c.scalar(3)?,
+        delimiter,
+        quotes: c.scalar(5)?,
+        missing: text(c, 6)?,
+        select,
+        exclude,
+        defaults,
+    };
+    emit(c, &[], Csv { files, format: Arc::new(format) })
+}
+
+struct Format {
+    header: bool,
+    delimiter: u8,
+    /// Fields may stand in double quotes.
+    quotes: bool,
+    /// A field of this text is missing, as an empty one is.
+    missing: Bytes,
+    /// Columns wanted; all if empty.
+    select: Vec<i64>,
+    exclude: Vec<i64>,
+    /// What a missing field is; an empty tensor where a field must not be missing.
+    defaults: Vec<Tensor>,
+}
+
+#[derive(Clone)]
+struct Csv {
+    files: Files,
+    format: Arc<Format>,
+}
+
+impl Dataset for Csv {
+    fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(CsvIter { csv: self.clone(), at: 0, open: None }))
+    }
+}
+
+struct CsvIter {
+    csv: Csv,
+    at: usize,
+    open: Option<Stream>,
+}
+
+impl Iter for CsvIter {
+    fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
+        ready(self.record())
+    }
+}
+
+impl CsvIter {
+    fn record(&mut self) -> Result<Option<Tuple>> {
+        loop {
+            let stream = match &mut self.open {
+                Some(stream) => stream,
+                none => match self.csv.files.open(self.at).inspect_err(|_| self.at += 1)? {
+                    Some(stream) => {
+                        let stream = none.insert(stream);
+                        if self.csv.format.header {
+                            let skipped = self.csv.format.read_record(stream);
+                            skipped.map_err(|e| self.csv.files.error(self.at, e))?;
+                        }
+                        stream
+                    }
+                    None => return Ok(None),
+                },
+            };
+            match self.csv.format.read_record(stream) {
+                Ok(Some(line)) if line.is_empty() => continue,
+                Ok(Some(line)) => return self.csv.format.parse(&line).map(Some),
+                Ok(None) => {}
+                Err(e) => {
+                    let e = self.csv.files.error(self.at, e);
+                    self.open = None;
+                    self.at += 1;
+                    return Err(e);
+                }
+            }
+            self.open = None;
+            self.at += 1;
+        }
+    }
+}
+
+impl Format {
+    /// One record: a line, or more where a quoted field has line ends in it.
+    fn read_record(&self, stream: &mut Stream) -> std::io::Result<Option<Vec<u8>>> {
+        let mut record = Vec::new();
+        if !read_until(stream, b'\n', &mut record)? {
+            return Ok(None);
+        }
+        while self.quotes && record.iter().filter(|b| **b == b'"').count() % 2 == 1 {
+            record.push(b'\n');
+            if !read_until(stream, b'\n', &mut record)? {
+                break;
+            }
+        }
+        if record.last() == Some(&b'\r') {
+            record.pop();
+        }
+        Ok(Some(record))
+    }
+
+    fn parse(&self, record: &[u8]) -> Result<Tuple> {
+        let fields = self.fields(record)?;
+        let chosen: Vec<&Vec<u8>> = if self.select.is_empty() {
+            let excluded = |i: usize| self.exclude.binary_search(&(i as i64)).is_ok();
+            fields.iter().enumerate().filter(|(i, _)| !excluded(*i)).map(|(_, f)| f).collect()
+        } else {
+            self.select.iter().filter_map(|i| fields.get(*i as usize)).collect()
+        };
+        if chosen.len() != self.defaults.len() {
+            return Err(invalid!(
+                "Expect {} fields but have {} in record",
+                self.defaults.len(),
+                chosen.len()
+            ));
+        }
+        chosen.iter().zip(&self.defaults).enumerate().map(|(i, (f, d))| self.value(i, f, d)).collect()
+    }
+
+    fn fields(&self, record: &[u8]) -> Result<Vec<Vec<u8>>> {
+        let mut fields = Vec::new();
+        let mut rest = record;
+        loop {
+            let (field, after) = match rest {
+                [b'"', inside @ ..] if self.quotes => quoted(inside)?,
+                _ => {
+                    let end = rest.iter().position(|b| *b == self.delimiter).unwrap_or(rest.len());
+                    let (field, after) = rest.split_at(end);
+                    if self.quotes && field.contains(&b'"') {
+                        return Err(invalid!("Unquoted fields cannot have quotes inside"));
+                    }
+                    (field.to_vec(), after)
+                }
+            };
+            fields.push(field);
+            match after {
+                [] => return Ok(fields),
+                [d, next @ ..] if *d == self.delimiter => rest = next,
+                _ => return Err(invalid!("Quote inside a string has to be escaped by another quote")),
+            }
+        }
+    }
+
+    fn value(&self, i: usize, field: &[u8], default: &Tensor) -> Result<Tensor> {
+        if field.is_empty() || *field == *self.missing {
+            return match default.elements() {
+                1 => default.clone().reshape(Shape::scalar()),
+                _ => Err(invalid!("Field {i} is required but missing in record!")),
+            };
+        }
+        let text = String::from_utf8_lossy(field);
+        let number = text.trim();
+        let wrong = || invalid!("Field {i} in record is not a valid {}: {text}", default.dtype());
+        Ok(match default.dtype() {
+            DataType::String => Tensor::string(field),
+            DataType::Int32 => Tensor::scalar(number.parse::<i32>().map_err(|_| wrong())?),
+            DataType::Int64 => Tensor::scalar(number.parse::<i64>().map_err(|_| wrong())?),
+            DataType::Float => Tensor::scalar(number.parse::<f32>().map_err(|_| wrong())?),
+            DataType::Double => Tensor::scalar(number.parse::<f64>().map_err(|_| wrong())?),
+            other => return Err(invalid!("csv: data type {other} not supported")),
+        })
+    }
+}
+
+/// A field after its opening quote, and what follows its closing one.
+fn quoted(mut rest: &[u8]) -> Result<(Vec<u8>, &[u8])> {
+    let mut field = Vec::new();
+    loop {
+        let Some(end) = rest.iter().position(|b| *b == b'"') else {
+            return Err(invalid!("Quoted field has to end with quote followed by delim, CRLF, or EOF"));
+        };
+        field.extend_from_slice(&rest[..end]);
+        match &rest[end + 1..] {
+            [b'"', after @ ..] => {
+                field.push(b'"');
+                rest = after;
+            }
+            after => return Ok((field, after)),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `Dataset`: a sequence of tuples of tensors, described but not computed; `Iter`: one pass over it.
+//!
+//! An iterator is pulled: `next` gives a future, so that a function or a buffer may be waited for without holding a
+//! thread. What is ready at once costs no future. Dropping the future cancels what it waits for.
+
+use super::context::Context;
+use crate::prelude::*;
+use std::any::Any;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{self, Poll};
+use thalweg_core::tensor::VariantValue;
+
+/// One element of a dataset.
+pub type Tuple = Vec<Tensor>;
+
+/// The next tuple, or `None` at the end of the sequence.
+pub type Element = Result<Option<Tuple>>;
+
+/// How many elements a dataset has, where that cannot be said.
+pub const INFINITE: i64 = -1;
+pub const UNKNOWN: i64 = -2;
+
+pub trait Dataset: Send + Sync {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>>;
+
+    /// The number of elements, or `INFINITE`, or `UNKNOWN`.
+    fn cardinality(&self) -> i64 {
+        UNKNOWN
+    }
+}
+
+pub trait Iter: Send {
+    /// The next element. After an error the one after it can be asked for.
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a>;
+}
+
+/// An element, now or later.
+pub enum Next<'a> {
+    Ready(Option<Element>),
+    Later(Pin<Box<dyn Future<Output = Element> + Send + 'a>>),
+}
+
+pub fn ready<'a>(element: Element) -> Next<'a> {
+    Next::Ready(Some(element))
+}
+
+pub fn later<'a>(element: impl Future<Output = Element> + Send + 'a) -> Next<'a> {
+    Next::Later(Box::pin(element))
+}
+
+impl Future for Next<'_> {
+    type Output = Element;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Element> {
+        match &mut *self {
+            Next::Ready(element) => {
+                Poll::Ready(element.take().unwrap_or_else(|| Err(internal("an element was asked for twice"))))
+            }
+            Next::Later(element) => element.as_mut().poll(cx),
+        }
+    }
+}
+
+/// A dataset with what its elements are: what the variant tensors of these ops hold.
+pub struct Held {
+    pub types: Vec<DataType>,
+    pub shapes: Vec<PartialShape>,
+    /// Datasets between this one and its furthest source.
+    pub depth: usize,
+    dataset: Box<dyn Dataset>,
+}
+
+pub type DatasetRef = Arc<Held>;
+
+/// The deepest pile of datasets. Iterators call each other this deep, so a program cannot choose it freely.
+pub const MAX_DEPTH: usize = 128;
+
+impl Held {
+    pub fn new(
+        types: Vec<DataType>,
+        shapes: Vec<PartialShape>,
+        inputs: &[&DatasetRef],
+        dataset: impl Dataset + 'static,
+    ) -> Result<DatasetRef> {
+        let depth = 1 + inputs.iter().map(|d| d.depth).max().unwrap_or(0);
+        if depth > MAX_DEPTH {
+            return Err(invalid!("a dataset made of more than {MAX_DEPTH} others, one upon another"));
+        }
+        if types.len() != shapes.len() {
+            return Err(invalid!(
+                "a dataset has one shape for each type, got {} types and {} shapes",
+                types.len(),
+                shapes.len()
+            ));
+        }
+        Ok(Arc::new(Held { types, shapes, depth, dataset: Box::new(dataset) }))
+    }
+
+    /// A new pass over the dataset.
+    pub fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        self.dataset.iterator(&c.deeper(self.depth)?)
+    }
+
+    pub fn cardinality(&self) -> i64 {
+        self.dataset.cardinality()
+    }
+}
+
+struct DatasetVariant(DatasetRef);
+
+impl VariantValue for DatasetVariant {
+    fn type_name(&self) -> &'static str {
+        "tensorflow::DatasetVariantWrapper"
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The dataset that a tensor holds.
+pub fn dataset_of(t: &Tensor) -> Result<DatasetRef> {
+    match (t.rank(), t.variants()?) {
+        (0, [v]) => match v.get::<DatasetVariant>() {
+            Some(held) => Ok(held.0.clone()),
+            None => Err(invalid!("Tensor must be a dataset, got {v:?}")),
+        },
+        _ => Err(invalid!("Dataset tensor must be a scalar of dtype DT_VARIANT, got shape {}", t.shape())),
+    }
+}
+
+pub fn tensor_of(dataset: DatasetRef) -> Tensor {
+    Tensor::from_object(Variant::new(DatasetVariant(dataset)))
+}
+
+/// The dataset in input `i`.
+pub fn input(c: &OpCall<'_>, i: usize) -> Result<DatasetRef> {
+    dataset_of(c.input(i)?)
+}
+
+/// Sets output 0 to a dataset of what attrs `output_types` (or `Toutput_types`) and `output_shapes` say.
+pub fn emit(c: &mut OpCall<'_>, inputs: &[&DatasetRef], dataset: impl Dataset + 'static) -> Result<()> {
+    let attrs = c.attrs();
+    let types = if attrs.get("output_types").is_some() { "output_types" } else { "Toutput_types" };
+    let held = Held::new(attrs.types(types)?, attrs.shapes("output_shapes")?, inputs, dataset)?;
+    c.set(0, tensor_of(held));
+    Ok(())
+}
+
+/// As `emit`, for datasets of one string each.
+pub fn emit_strings(c: &mut OpCall<'_>, dataset: impl Dataset + 'static) -> Result<()> {
+    let held = Held::new(vec![DataType::String], vec![PartialShape::scalar()], &[], dataset)?;
+    c.set(0, tensor_of(held));
+    Ok(())
+}
+
+/// What the attrs of most datasets are.
+pub const OUTPUT_ATTRS: &[&str] =
+    &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1", "metadata: string = ''"];
+
+/// What all dataset ops have: one scalar variant, through which no gradient goes.
+pub const DATASET: Op = Op {
+    outputs: &["handle: variant"],
+    attrs: OUTPUT_ATTRS,
+    shape: shape_call::scalar,
+    grad: Stops,
+    ..Op::PURE
+};
+
+/// As `DATASET`, for the sources, which TensorFlow counts as stateful so that they are never folded.
+pub const SOURCE: Op = Op { stateful: true, ..DATASET };

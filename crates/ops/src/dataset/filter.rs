@@ -1,0 +1,83 @@
+//! `FilterDataset`, `TakeWhileDataset`: elements that a predicate is true of, all or until the first that it is not.
+
+use super::context::Context;
+use super::dataset::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
+use super::function::Function;
+use crate::prelude::*;
+
+pub static FILTER_DATASET: Op = Op {
+    name: "FilterDataset",
+    doc: "The elements of `input_dataset` that `predicate` is true of.",
+    inputs: &["input_dataset: variant", "other_arguments: Targuments"],
+    attrs: &[
+        "predicate: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "metadata: string = ''",
+    ],
+    kernels: cpu!(filter),
+    ..DATASET
+};
+
+pub static TAKE_WHILE_DATASET: Op = Op {
+    name: "TakeWhileDataset",
+    doc: "The elements of `input_dataset` before the first that `predicate` is false of.",
+    kernels: cpu!(take_while),
+    ..FILTER_DATASET
+};
+
+fn filter(c: &mut OpCall<'_>) -> Result<()> {
+    make(c, false)
+}
+
+fn take_while(c: &mut OpCall<'_>) -> Result<()> {
+    make(c, true)
+}
+
+fn make(c: &mut OpCall<'_>, first_ends: bool) -> Result<()> {
+    let (input, predicate) = (input(c, 0)?, Function::of(c, "predicate", 1)?);
+    emit(c, &[&input], Filter { input: input.clone(), predicate, first_ends })
+}
+
+struct Filter {
+    input: DatasetRef,
+    predicate: Function,
+    /// The first element it is false of is the end.
+    first_ends: bool,
+}
+
+impl Dataset for Filter {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(FilterIter {
+            input: Some(self.input.iterator(c)?),
+            predicate: self.predicate.clone(),
+            first_ends: self.first_ends,
+        }))
+    }
+}
+
+struct FilterIter {
+    input: Option<Box<dyn Iter>>,
+    predicate: Function,
+    first_ends: bool,
+}
+
+impl Iter for FilterIter {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            while let Some(input) = &mut self.input {
+                c.check()?;
+                let Some(element) = input.next(c).await? else { break };
+                if Function::truth(&self.predicate.call(c, element.clone()).await?)? {
+                    return Ok(Some(element));
+                }
+                if self.first_ends {
+                    break;
+                }
+            }
+            self.input = None;
+            Ok(None)
+        })
+    }
+}

@@ -1,0 +1,160 @@
+//! `FixedLengthRecordDataset`, `FixedLengthRecordDatasetV2`: files of records that are all equally long.
+
+use super::context::Context;
+use super::dataset::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
+use super::files::{Files, Stream};
+use crate::prelude::*;
+use std::collections::VecDeque;
+use std::io::Read;
+use thalweg_io::record::Compression;
+
+pub static FIXED_LENGTH_RECORD_DATASET: Op = Op {
+    name: "FixedLengthRecordDataset",
+    doc: "Records of `record_bytes` bytes from files, between a header and a footer that are left out.",
+    inputs: &[
+        "filenames: string",
+        "header_bytes: int64",
+        "record_bytes: int64",
+        "footer_bytes: int64",
+        "buffer_size: int64",
+    ],
+    attrs: &["metadata: string = ''"],
+    kernels: cpu!(run),
+    ..SOURCE
+};
+
+pub static FIXED_LENGTH_RECORD_DATASET_V2: Op = Op {
+    name: "FixedLengthRecordDatasetV2",
+    inputs: &[
+        "filenames: string",
+        "header_bytes: int64",
+        "record_bytes: int64",
+        "footer_bytes: int64",
+        "buffer_size: int64",
+        "compression_type: string",
+    ],
+    ..FIXED_LENGTH_RECORD_DATASET
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let files = if c.inputs.len() > 5 { Files::of(c, 0, 5)? } else { Files::plain(c, 0)? };
+    let size = |i: usize, name: &str, least: i64| match c.scalar::<i64>(i)? {
+        n if n >= least => Ok(n as u64),
+        n => Err(invalid!("`{name}` must be >= {least}, got {n}")),
+    };
+    let (header, record, footer) =
+        (size(1, "header_bytes", 0)?, size(2, "record_bytes", 1)?, size(3, "footer_bytes", 0)?);
+    size(4, "buffer_size", 0)?;
+    emit_strings(c, Records { files, header, record, footer })
+}
+
+#[derive(Clone)]
+struct Records {
+    files: Files,
+    header: u64,
+    record: u64,
+    footer: u64,
+}
+
+impl Dataset for Records {
+    fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(RecordsIter { records: self.clone(), at: 0, open: None }))
+    }
+}
+
+struct RecordsIter {
+    records: Records,
+    at: usize,
+    open: Option<Open>,
+}
+
+struct Open {
+    stream: Stream,
+    /// Read, but perhaps part of the footer: what is given lies this far from the end of the file.
+    ahead: VecDeque<u8>,
+}
+
+impl Iter for RecordsIter {
+    fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
+        let record = self.record();
+        if record.is_err() {
+            self.open = None;
+            self.at += 1;
+        }
+        ready(record.map(|r| r.map(|bytes| vec![Tensor::string(bytes)])))
+    }
+}
+
+impl RecordsIter {
+    fn record(&mut self) -> Result<Option<Vec<u8>>> {
+        let files = self.records.files.clone();
+        loop {
+            let at = self.at;
+            let open = match &mut self.open {
+                Some(open) => open,
+                none => {
+                    self.records.check_size(at)?;
+                    let Some(mut stream) = files.open(at)? else { return Ok(None) };
+                    let skip = &mut (&mut stream).take(self.records.header);
+                    std::io::copy(skip, &mut std::io::sink()).map_err(|e| files.error(at, e))?;
+                    none.insert(Open { stream, ahead: VecDeque::new() })
+                }
+            };
+            let want = self.records.record.saturating_add(self.records.footer);
+            let missing = want - open.ahead.len() as u64;
+            if want > thalweg_core::buffer::limit() as u64 {
+                return Err(resource_exhausted(format!("records of {want} bytes are over the limit")));
+            }
+            (&mut open.stream)
+                .take(missing)
+                .read_to_end_into(&mut open.ahead)
+                .map_err(|e| files.error(at, e))?;
+            if open.ahead.len() as u64 == want {
+                return Ok(Some(open.ahead.drain(..self.records.record as usize).collect()));
+            }
+            let left = open.ahead.len() as u64;
+            self.open = None;
+            if left != self.records.footer {
+                return Err(self.records.uneven(at, left.saturating_sub(self.records.footer)));
+            }
+            self.at += 1;
+        }
+    }
+}
+
+/// `read_to_end` for a queue of bytes.
+trait ReadInto {
+    fn read_to_end_into(self, out: &mut VecDeque<u8>) -> std::io::Result<()>;
+}
+
+impl<R: Read> ReadInto for R {
+    fn read_to_end_into(mut self, out: &mut VecDeque<u8>) -> std::io::Result<()> {
+        std::io::copy(&mut self, out).map(|_| ())
+    }
+}
+
+impl Records {
+    /// A plain file's length tells at once whether it is one of these.
+    fn check_size(&self, i: usize) -> Result<()> {
+        let Some(path) = self.files.path(i).filter(|_| self.files.compression == Compression::None) else {
+            return Ok(());
+        };
+        let size = std::fs::metadata(&path).map_err(|e| self.files.error(i, e))?.len();
+        let body = size.checked_sub(self.header.saturating_add(self.footer));
+        match body {
+            Some(body) if body % self.record == 0 => Ok(()),
+            _ => Err(self.uneven(i, body.unwrap_or(0))),
+        }
+    }
+
+    fn uneven(&self, i: usize, body: u64) -> Error {
+        invalid!(
+            "Excluding the header ({} bytes) and footer ({} bytes), input file \"{}\" has body length {body} \
+             bytes, which is not an exact multiple of the record length ({} bytes).",
+            self.header,
+            self.footer,
+            self.files.path(i).unwrap_or_default().display(),
+            self.record
+        )
+    }
+}

@@ -1,0 +1,76 @@
+//! `FlatMapDataset`: the datasets that a function makes of each element, one after another.
+
+use super::context::Context;
+use super::dataset::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
+use super::function::Function;
+use crate::prelude::*;
+
+pub static FLAT_MAP_DATASET: Op = Op {
+    name: "FlatMapDataset",
+    doc: "The elements of the datasets that `f` makes of each element of `input_dataset`.",
+    inputs: &["input_dataset: variant", "other_arguments: Targuments"],
+    attrs: &[
+        "f: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "metadata: string = ''",
+    ],
+    kernels: cpu!(run),
+    ..DATASET
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let (input, f) = (input(c, 0)?, Function::of(c, "f", 1)?);
+    emit(c, &[&input], FlatMap { input: input.clone(), f })
+}
+
+struct FlatMap {
+    input: DatasetRef,
+    f: Function,
+}
+
+impl Dataset for FlatMap {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        let inner = c.unhurried();
+        Ok(Box::new(FlatMapIter {
+            input: Some(self.input.iterator(c)?),
+            f: self.f.clone(),
+            now: None,
+            inner,
+        }))
+    }
+}
+
+struct FlatMapIter {
+    input: Option<Box<dyn Iter>>,
+    f: Function,
+    /// The dataset that the last element of the input became.
+    now: Option<Box<dyn Iter>>,
+    /// What its iterators are made in: as deep as this one.
+    inner: Context,
+}
+
+impl Iter for FlatMapIter {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            loop {
+                c.check()?;
+                if let Some(now) = &mut self.now {
+                    match now.next(c).await? {
+                        Some(element) => return Ok(Some(element)),
+                        None => self.now = None,
+                    }
+                }
+                let Some(input) = &mut self.input else { return Ok(None) };
+                match input.next(c).await? {
+                    Some(element) => {
+                        let results = self.f.call(c, element).await?;
+                        self.now = Some(Function::dataset(&results)?.iterator(&self.inner)?);
+                    }
+                    None => self.input = None,
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,56 @@
+//! `Function`: what map, filter and their kin apply to elements.
+
+use super::context::{Call, Context};
+use super::dataset::{DatasetRef, Tuple, dataset_of};
+use crate::prelude::*;
+
+/// A function of the graph's library with the outer values it uses, which are its last arguments.
+#[derive(Clone)]
+pub struct Function {
+    func: Func,
+    captured: Arc<Vec<Tensor>>,
+}
+
+impl Function {
+    /// The function that attr `name` names, with the inputs of argument `other` of the signature.
+    pub fn of(c: &OpCall<'_>, name: &str, other: usize) -> Result<Function> {
+        let func = c.attrs().func(name)?.clone();
+        let captured = c.arg(other).map(|i| c.input(i).cloned()).collect::<Result<_>>()?;
+        Ok(Function { func, captured: Arc::new(captured) })
+    }
+
+    pub fn new(func: Func, captured: Vec<Tensor>) -> Function {
+        Function { func, captured: Arc::new(captured) }
+    }
+
+    /// Begins a call on the calling thread, where that is possible.
+    pub fn call(&self, c: &Context, args: Tuple) -> Call {
+        c.call(&self.func, self.with_captured(args), false)
+    }
+
+    /// Begins a call on another thread.
+    pub fn call_elsewhere(&self, c: &Context, args: Tuple) -> Call {
+        c.call(&self.func, self.with_captured(args), true)
+    }
+
+    fn with_captured(&self, mut args: Tuple) -> Tuple {
+        args.extend(self.captured.iter().cloned());
+        args
+    }
+
+    /// The result of a call that must be one truth value.
+    pub fn truth(results: &[Tensor]) -> Result<bool> {
+        match results {
+            [one] if one.dtype() == DataType::Bool && one.elements() == 1 => one.to_scalar(),
+            _ => Err(invalid!("Filter predicate `f` must return a scalar bool.")),
+        }
+    }
+
+    /// The result of a call that must be one dataset.
+    pub fn dataset(results: &[Tensor]) -> Result<DatasetRef> {
+        match results {
+            [one] if one.dtype() == DataType::Variant && one.rank() == 0 => dataset_of(one),
+            _ => Err(invalid!("Function must return a single scalar of dtype DT_VARIANT.")),
+        }
+    }
+}

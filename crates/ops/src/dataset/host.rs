@@ -1,0 +1,71 @@
+//! Datasets whose elements a Rust closure gives. They are values, not nodes: a graph holds one as a constant, and so can only run
+//! in the process that made it.
+
+use super::context::Context;
+use super::dataset::{Dataset, Element, Held, Iter, Next, ready, tensor_of};
+use crate::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A scalar of type variant that holds a dataset. Each pass over it calls `begin`, and then what that gives once for each
+/// element, until it gives `None`.
+pub fn host_dataset<B, N>(types: Vec<DataType>, shapes: Vec<PartialShape>, begin: B) -> Result<Tensor>
+where
+    B: Fn() -> N + Send + Sync + 'static,
+    N: FnMut() -> Element + Send + 'static,
+{
+    let declared = types.iter().copied().zip(shapes.iter().cloned()).collect();
+    Ok(tensor_of(Held::new(types, shapes, &[], Host { begin, declared })?))
+}
+
+struct Host<B> {
+    begin: B,
+    declared: Arc<[(DataType, PartialShape)]>,
+}
+
+impl<B, N> Dataset for Host<B>
+where
+    B: Fn() -> N + Send + Sync,
+    N: FnMut() -> Element + Send + 'static,
+{
+    fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(HostIter { next: (self.begin)(), declared: self.declared.clone() }))
+    }
+}
+
+struct HostIter<N> {
+    next: N,
+    declared: Arc<[(DataType, PartialShape)]>,
+}
+
+impl<N: FnMut() -> Element + Send> Iter for HostIter<N> {
+    fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
+        let given = catch_unwind(AssertUnwindSafe(&mut self.next))
+            .unwrap_or_else(|_| Err(internal("the closure that gives a dataset's elements panicked")));
+        ready(given.and_then(|element| match element {
+            Some(tuple) => self.check(&tuple).map(|()| Some(tuple)),
+            None => Ok(None),
+        }))
+    }
+}
+
+impl<N> HostIter<N> {
+    fn check(&self, tuple: &[Tensor]) -> Result<()> {
+        if tuple.len() != self.declared.len() {
+            return Err(invalid!(
+                "a closure gave an element of {} components, {} were declared",
+                tuple.len(),
+                self.declared.len()
+            ));
+        }
+        for (i, (t, (dtype, shape))) in tuple.iter().zip(&*self.declared).enumerate() {
+            if t.dtype() != *dtype || !shape.allows(t.shape()) {
+                return Err(invalid!(
+                    "component {i} of an element from a closure is {} of shape {}, declared were {dtype} and {shape}",
+                    t.dtype(),
+                    t.shape()
+                ));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,190 @@
+//! `InterleaveDataset` and its parallel forms: the datasets that a function makes of each element, taken in turn.
+
+use super::context::Context;
+use super::dataset::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
+use super::function::Function;
+use crate::prelude::*;
+
+pub static INTERLEAVE_DATASET: Op = Op {
+    name: "InterleaveDataset",
+    doc: "`block_length` elements in turn of each of `cycle_length` datasets that `f` makes of elements.",
+    inputs: &[
+        "input_dataset: variant",
+        "other_arguments: Targuments",
+        "cycle_length: int64",
+        "block_length: int64",
+    ],
+    attrs: super::flat_map::FLAT_MAP_DATASET.attrs,
+    kernels: cpu!(run),
+    ..DATASET
+};
+
+/// The parallel forms give the same elements in the same order; their inputs are read one at a time.
+pub static PARALLEL_INTERLEAVE_DATASET_V2: Op = Op {
+    name: "ParallelInterleaveDatasetV2",
+    inputs: &[
+        "input_dataset: variant",
+        "other_arguments: Targuments",
+        "cycle_length: int64",
+        "block_length: int64",
+        "num_parallel_calls: int64",
+    ],
+    attrs: &[
+        "f: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "sloppy: bool = false",
+        "metadata: string = ''",
+    ],
+    ..INTERLEAVE_DATASET
+};
+
+pub static PARALLEL_INTERLEAVE_DATASET_V3: Op = Op {
+    name: "ParallelInterleaveDatasetV3",
+    attrs: &[
+        "f: func",
+        "deterministic: string = 'default'",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "metadata: string = ''",
+    ],
+    ..PARALLEL_INTERLEAVE_DATASET_V2
+};
+
+pub static PARALLEL_INTERLEAVE_DATASET_V4: Op = Op {
+    name: "ParallelInterleaveDatasetV4",
+    inputs: &[
+        "input_dataset: variant",
+        "other_arguments: Targuments",
+        "cycle_length: int64",
+        "block_length: int64",
+        "buffer_output_elements: int64",
+        "prefetch_input_elements: int64",
+        "num_parallel_calls: int64",
+    ],
+    ..PARALLEL_INTERLEAVE_DATASET_V3
+};
+
+/// Datasets that may be open at once in one cycle.
+const MAX_CYCLE: i64 = 1 << 16;
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let (input, f) = (input(c, 0)?, Function::of(c, "f", 1)?);
+    let number = |arg: usize| match c.arg(arg).next() {
+        Some(i) => c.scalar::<i64>(i),
+        None => Err(internal("a number is missing")),
+    };
+    let cycle = match number(2)? {
+        -1 => c.par().threads(),
+        n if (1..=MAX_CYCLE).contains(&n) => n as usize,
+        n => {
+            return Err(invalid!(
+                "`cycle_length` must be greater than zero and at most {MAX_CYCLE}, got {n}."
+            ));
+        }
+    };
+    let block = match number(3)? {
+        n if n > 0 => n,
+        n => return Err(invalid!("`block_length` must be greater than zero, got {n}.")),
+    };
+    emit(c, &[&input], Interleave { input: input.clone(), f, cycle, block })
+}
+
+struct Interleave {
+    input: DatasetRef,
+    f: Function,
+    cycle: usize,
+    block: i64,
+}
+
+impl Dataset for Interleave {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(InterleaveIter {
+            input: Some(self.input.iterator(c)?),
+            f: self.f.clone(),
+            cycle: self.cycle,
+            block: self.block,
+            places: Vec::new(),
+            at: 0,
+            given: 0,
+            inner: c.unhurried(),
+        }))
+    }
+}
+
+struct InterleaveIter {
+    input: Option<Box<dyn Iter>>,
+    f: Function,
+    cycle: usize,
+    block: i64,
+    /// The datasets in turn; as many places as were ever used, of at most `cycle`.
+    places: Vec<Option<Box<dyn Iter>>>,
+    at: usize,
+    /// Elements of this place in its turn.
+    given: i64,
+    inner: Context,
+}
+
+impl Iter for InterleaveIter {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            while self.input.is_some() || self.places.iter().any(Option::is_some) {
+                c.check()?;
+                if let Some(Some(open)) = self.places.get_mut(self.at) {
+                    match open.next(c).await? {
+                        Some(element) => {
+                            self.given += 1;
+                            if self.given == self.block {
+                                self.advance();
+                            }
+                            return Ok(Some(element));
+                        }
+                        None => {
+                            self.close();
+                            self.advance();
+                        }
+                    }
+                } else if let Some(input) = &mut self.input {
+                    match input.next(c).await? {
+                        Some(element) => {
+                            let results = self.f.call(c, element).await?;
+                            let opened = Function::dataset(&results)?.iterator(&self.inner)?;
+                            self.open(opened);
+                        }
+                        None => self.input = None,
+                    }
+                } else {
+                    self.advance();
+                }
+            }
+            Ok(None)
+        })
+    }
+}
+
+impl InterleaveIter {
+    fn open(&mut self, iterator: Box<dyn Iter>) {
+        match self.places.get_mut(self.at) {
+            Some(place) => *place = Some(iterator),
+            None => {
+                self.at = self.places.len();
+                self.places.push(Some(iterator));
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(place) = self.places.get_mut(self.at) {
+            *place = None;
+        }
+    }
+
+    /// On to the next in turn. Behind the places used so far there are only unused ones, of no interest once the input has ended.
+    fn advance(&mut self) {
+        self.given = 0;
+        let turns = if self.input.is_some() { self.cycle } else { self.places.len() };
+        self.at = if self.at + 1 < turns { self.at + 1 } else { 0 };
+    }
+}

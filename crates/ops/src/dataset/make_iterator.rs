@@ -1,0 +1,18 @@
+//! `MakeIterator`: begins a pass over a dataset.
+
+use super::dataset::input;
+use super::iterator::Iterator;
+use crate::prelude::*;
+
+pub static MAKE_ITERATOR: Op = Op {
+    name: "MakeIterator",
+    doc: "Sets `iterator` to the beginning of `dataset`.",
+    inputs: &["dataset: variant", "iterator: resource"],
+    kernels: cpu!(run),
+    ..Op::STATEFUL
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let (dataset, iterator) = (input(c, 0)?, c.resource::<Iterator>(1)?);
+    iterator.begin(&dataset, c.step)
+}

@@ -1,0 +1,227 @@
+//! `MapDataset`, `ParallelMapDataset`, `ParallelMapDatasetV2`, `MapAndBatchDataset`: a function of each element.
+
+use super::batch::{Batch, batch_size};
+use super::context::{Call, Context};
+use super::dataset::{
+    DATASET, Dataset, DatasetRef, Element, Held, Iter, Next, Tuple, emit, input, later, tensor_of,
+};
+use super::function::Function;
+use crate::prelude::*;
+use std::collections::VecDeque;
+
+pub static MAP_DATASET: Op = Op {
+    name: "MapDataset",
+    doc: "Function `f` of each element of `input_dataset`.",
+    inputs: &["input_dataset: variant", "other_arguments: Targuments"],
+    attrs: &[
+        "f: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "use_inter_op_parallelism: bool = true",
+        "preserve_cardinality: bool = false",
+        "force_synchronous: bool = false",
+        "metadata: string = ''",
+    ],
+    kernels: cpu!(serial),
+    ..DATASET
+};
+
+pub static PARALLEL_MAP_DATASET: Op = Op {
+    name: "ParallelMapDataset",
+    doc: "Function `f` of each element of `input_dataset`, up to `num_parallel_calls` at once.",
+    inputs: &["input_dataset: variant", "other_arguments: Targuments", "num_parallel_calls: int32"],
+    attrs: &[
+        "f: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "use_inter_op_parallelism: bool = true",
+        "sloppy: bool = false",
+        "preserve_cardinality: bool = false",
+        "metadata: string = ''",
+    ],
+    kernels: cpu!(parallel),
+    ..DATASET
+};
+
+pub static PARALLEL_MAP_DATASET_V2: Op = Op {
+    name: "ParallelMapDatasetV2",
+    inputs: &["input_dataset: variant", "other_arguments: Targuments", "num_parallel_calls: int64"],
+    attrs: &[
+        "f: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "use_inter_op_parallelism: bool = true",
+        "deterministic: string = 'default'",
+        "preserve_cardinality: bool = false",
+        "use_unbounded_threadpool: bool = false",
+        "metadata: string = ''",
+    ],
+    ..PARALLEL_MAP_DATASET
+};
+
+pub static MAP_AND_BATCH_DATASET: Op = Op {
+    name: "MapAndBatchDataset",
+    doc: "Function `f` of each element of `input_dataset`, the results stacked `batch_size` at a time.",
+    inputs: &[
+        "input_dataset: variant",
+        "other_arguments: Targuments",
+        "batch_size: int64",
+        "num_parallel_calls: int64",
+        "drop_remainder: bool",
+    ],
+    attrs: &[
+        "f: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "preserve_cardinality: bool = false",
+        "metadata: string = ''",
+    ],
+    kernels: cpu!(batched),
+    ..DATASET
+};
+
+fn map_of(c: &OpCall<'_>, at_once: usize) -> Result<Map> {
+    let preserves = c.attrs().bool("preserve_cardinality")?;
+    Ok(Map { input: input(c, 0)?, f: Function::of(c, "f", 1)?, at_once, preserves })
+}
+
+fn serial(c: &mut OpCall<'_>) -> Result<()> {
+    let map = map_of(c, 1)?;
+    emit(c, &[&map.input.clone()], map)
+}
+
+fn parallel(c: &mut OpCall<'_>) -> Result<()> {
+    let map = map_of(c, calls_at_once(c, 2)?)?;
+    emit(c, &[&map.input.clone()], map)
+}
+
+fn batched(c: &mut OpCall<'_>) -> Result<()> {
+    let map = map_of(c, calls_at_once(c, 3)?)?;
+    let scalar = |arg: usize| c.arg(arg).next().ok_or_else(|| internal("a scalar is missing"));
+    let (size, drop_remainder) = (batch_size(c.scalar(scalar(2)?)?)?, c.scalar(scalar(4)?)?);
+    let types = c.attrs().types("output_types")?;
+    // What the batch declares is of batches; of single elements nothing is declared.
+    let shapes = vec![PartialShape::unknown(); types.len()];
+    let mapped = Held::new(types.clone(), shapes, &[&map.input.clone()], map)?;
+    let batch = Batch { input: mapped.clone(), size, drop_remainder };
+    let held = Held::new(types, c.attrs().shapes("output_shapes")?, &[&mapped], batch)?;
+    c.set(0, tensor_of(held));
+    Ok(())
+}
+
+/// Calls that may be under way for one iterator.
+const MAX_CALLS: i64 = 1024;
+
+/// The number of parallel calls that argument `arg` asks for; -1 leaves it to us.
+fn calls_at_once(c: &OpCall<'_>, arg: usize) -> Result<usize> {
+    let n = match c.arg(arg).next() {
+        Some(i) => c.scalar_int(i)?,
+        None => -1,
+    };
+    match n {
+        -1 => Ok(c.par().threads().max(2)),
+        1.. => Ok(n.min(MAX_CALLS) as usize),
+        _ => Err(invalid!("num_parallel_calls must be greater than zero, got {n}.")),
+    }
+}
+
+struct Map {
+    input: DatasetRef,
+    f: Function,
+    /// Calls under way at once.
+    at_once: usize,
+    /// A function that says "out of range" fails, instead of ending the sequence.
+    preserves: bool,
+}
+
+impl Dataset for Map {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        let mapped = Mapped { input: self.input.iterator(c)?, f: self.f.clone(), preserves: self.preserves };
+        Ok(match self.at_once {
+            1 => Box::new(mapped),
+            n => Box::new(ParallelMapped { mapped, at_once: n, under_way: VecDeque::new(), ended: false }),
+        })
+    }
+    fn cardinality(&self) -> i64 {
+        if self.preserves { self.input.cardinality() } else { super::dataset::UNKNOWN }
+    }
+}
+
+struct Mapped {
+    input: Box<dyn Iter>,
+    f: Function,
+    preserves: bool,
+}
+
+impl Mapped {
+    fn result(&self, results: Result<Tuple>) -> Element {
+        match results {
+            Err(e) if e.code() != Code::OutOfRange => Err(e),
+            Err(e) if self.preserves => {
+                Err(invalid!("Function invocation produced OutOfRangeError: {}", e.message()))
+            }
+            Err(_) => Ok(None),
+            Ok(results) => Ok(Some(results)),
+        }
+    }
+}
+
+impl Iter for Mapped {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            match self.input.next(c).await? {
+                Some(element) => {
+                    let results = self.f.call(c, element).await;
+                    self.result(results)
+                }
+                None => Ok(None),
+            }
+        })
+    }
+}
+
+/// As many calls under way as allowed, answered in the order they were made.
+struct ParallelMapped {
+    mapped: Mapped,
+    at_once: usize,
+    under_way: VecDeque<Result<Call>>,
+    ended: bool,
+}
+
+impl Iter for ParallelMapped {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            // Calls outlive the step that began them.
+            let between_steps = c.unhurried();
+            while !self.ended && self.under_way.len() < self.at_once {
+                match self.mapped.input.next(c).await {
+                    Ok(Some(e)) => {
+                        self.under_way.push_back(Ok(self.mapped.f.call_elsewhere(&between_steps, e)))
+                    }
+                    Ok(None) => self.ended = true,
+                    // In its turn.
+                    Err(e) => {
+                        self.under_way.push_back(Err(e));
+                        break;
+                    }
+                }
+            }
+            match self.under_way.front_mut() {
+                None => Ok(None),
+                Some(Ok(call)) => {
+                    let results = call.await;
+                    self.under_way.pop_front();
+                    self.mapped.result(results)
+                }
+                Some(Err(_)) => match self.under_way.pop_front() {
+                    Some(Err(e)) => Err(e),
+                    _ => Err(internal("an element was lost")),
+                },
+            }
+        })
+    }
+}

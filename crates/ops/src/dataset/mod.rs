@@ -1,0 +1,123 @@
+//! Datasets: sequences of elements that are made as they are asked for, and the iterators that ask.
+//!
+//! `dataset` says what one is, `context` what its iterators may use, `task` how they wait without a thread, `iterator` who
+//! asks. Each other file is an op, or a few that share everything.
+
+mod anonymous;
+mod batch;
+mod cache;
+mod concatenate;
+mod context;
+mod csv;
+mod dataset;
+mod files;
+mod filter;
+mod fixed_length_record;
+mod flat_map;
+mod function;
+mod get_next;
+mod host;
+mod interleave;
+mod iterator;
+mod iterator_v2;
+mod make_iterator;
+mod map;
+mod one_shot_iterator;
+mod optional;
+mod padded_batch;
+mod pass;
+mod prefetch;
+mod range;
+mod reduce;
+mod repeat;
+mod seed_generator;
+mod shard;
+mod shuffle;
+mod skip;
+mod string_handle;
+mod take;
+mod task;
+mod tensors;
+mod text_line;
+mod tf_record;
+mod weighed;
+mod zip;
+
+#[cfg(test)]
+mod tests;
+
+pub use host::host_dataset;
+
+use thalweg_core::op::Op;
+
+pub static OPS: &[&Op] = &[
+    &tensors::TENSOR_DATASET,
+    &tensors::TENSOR_SLICE_DATASET,
+    &range::RANGE_DATASET,
+    &text_line::TEXT_LINE_DATASET,
+    &tf_record::TF_RECORD_DATASET,
+    &tf_record::TF_RECORD_DATASET_V2,
+    &fixed_length_record::FIXED_LENGTH_RECORD_DATASET,
+    &fixed_length_record::FIXED_LENGTH_RECORD_DATASET_V2,
+    &csv::CSV_DATASET,
+    &csv::CSV_DATASET_V2,
+    &zip::ZIP_DATASET,
+    &concatenate::CONCATENATE_DATASET,
+    &repeat::REPEAT_DATASET,
+    &take::TAKE_DATASET,
+    &skip::SKIP_DATASET,
+    &shard::SHARD_DATASET,
+    &batch::BATCH_DATASET,
+    &batch::BATCH_DATASET_V2,
+    &padded_batch::PADDED_BATCH_DATASET,
+    &padded_batch::PADDED_BATCH_DATASET_V2,
+    &shuffle::SHUFFLE_DATASET,
+    &shuffle::SHUFFLE_DATASET_V2,
+    &shuffle::SHUFFLE_DATASET_V3,
+    &shuffle::SHUFFLE_AND_REPEAT_DATASET,
+    &shuffle::SHUFFLE_AND_REPEAT_DATASET_V2,
+    &seed_generator::DUMMY_SEED_GENERATOR,
+    &seed_generator::ANONYMOUS_SEED_GENERATOR,
+    &seed_generator::DELETE_SEED_GENERATOR,
+    &cache::CACHE_DATASET,
+    &cache::CACHE_DATASET_V2,
+    &cache::DUMMY_MEMORY_CACHE,
+    &cache::ANONYMOUS_MEMORY_CACHE,
+    &cache::DELETE_MEMORY_CACHE,
+    &prefetch::PREFETCH_DATASET,
+    &map::MAP_DATASET,
+    &map::PARALLEL_MAP_DATASET,
+    &map::PARALLEL_MAP_DATASET_V2,
+    &map::MAP_AND_BATCH_DATASET,
+    &filter::FILTER_DATASET,
+    &filter::TAKE_WHILE_DATASET,
+    &flat_map::FLAT_MAP_DATASET,
+    &interleave::INTERLEAVE_DATASET,
+    &interleave::PARALLEL_INTERLEAVE_DATASET_V2,
+    &interleave::PARALLEL_INTERLEAVE_DATASET_V3,
+    &interleave::PARALLEL_INTERLEAVE_DATASET_V4,
+    &pass::OPTIONS_DATASET,
+    &pass::MODEL_DATASET,
+    &pass::FINALIZE_DATASET,
+    &reduce::DATASET_CARDINALITY,
+    &reduce::REDUCE_DATASET,
+    &reduce::DATASET_TO_SINGLE_ELEMENT,
+    &iterator_v2::ITERATOR_V2,
+    &iterator_v2::ITERATOR,
+    &iterator_v2::ANONYMOUS_ITERATOR,
+    &iterator_v2::ANONYMOUS_ITERATOR_V2,
+    &iterator_v2::ANONYMOUS_ITERATOR_V3,
+    &iterator_v2::DELETE_ITERATOR,
+    &one_shot_iterator::ONE_SHOT_ITERATOR,
+    &make_iterator::MAKE_ITERATOR,
+    &get_next::ITERATOR_GET_NEXT,
+    &get_next::ITERATOR_GET_NEXT_SYNC,
+    &get_next::ITERATOR_GET_NEXT_AS_OPTIONAL,
+    &string_handle::ITERATOR_TO_STRING_HANDLE,
+    &string_handle::ITERATOR_FROM_STRING_HANDLE_V2,
+    &string_handle::ITERATOR_FROM_STRING_HANDLE,
+    &optional::OPTIONAL_FROM_VALUE,
+    &optional::OPTIONAL_NONE,
+    &optional::OPTIONAL_HAS_VALUE,
+    &optional::OPTIONAL_GET_VALUE,
+];

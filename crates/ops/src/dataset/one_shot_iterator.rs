@@ -1,0 +1,123 @@
+//! `OneShotIterator`: an iterator that makes its dataset itself, when it is first used.
+
+use super::function::Function;
+use super::iterator::Iterator;
+use super::iterator_v2::{find_or_make, handle};
+use crate::prelude::*;
+use crate::state::named::Place;
+use std::any::Any;
+use std::sync::Mutex;
+use thalweg_core::resource::{Resource, lock};
+use thalweg_core::step::StepContext;
+
+pub static ONE_SHOT_ITERATOR: Op = Op {
+    name: "OneShotIterator",
+    doc: "A handle to an iterator over the dataset that `dataset_factory` makes, once.",
+    outputs: &["handle: resource"],
+    attrs: &[
+        "dataset_factory: func",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "container: string = ''",
+        "shared_name: string = ''",
+    ],
+    shape: shape_call::scalar,
+    kernels: cpu!(async prepare),
+    ..Op::STATEFUL
+};
+
+fn prepare(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
+    let factory = node.attrs.func("dataset_factory")?.clone();
+    Ok(Arc::new(OneShot { place: Arc::new(Place::own(node)?), factory }))
+}
+
+struct OneShot {
+    place: Arc<Place>,
+    factory: Func,
+}
+
+/// Whether the dataset has been made; kept beside the iterator.
+#[derive(Default)]
+struct Start(Mutex<Stage>);
+
+#[derive(Default)]
+enum Stage {
+    #[default]
+    Before,
+    /// The factory runs; these wait for it.
+    UnderWay(Vec<OnStarted>),
+    After(Result<()>),
+}
+
+type OnStarted = Box<dyn FnOnce(Result<()>) + Send>;
+
+impl Resource for Start {
+    fn kind(&self) -> &'static str {
+        "one-shot iterator's start"
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl AsyncKernel for OneShot {
+    fn start(&self, call: AsyncCall, done: Done) {
+        let found = self.find(&call);
+        let (iterator, start) = match found {
+            Ok(found) => found,
+            Err(e) => return done(Err(e)),
+        };
+        let (place, step, given) = (self.place.clone(), call.step.clone(), iterator.clone());
+        let answer: OnStarted =
+            Box::new(move |started| done(started.map(|()| outputs([handle(&place, &step, given)]))));
+        if start.join(answer) {
+            let (start, step) = (start.clone(), call.step.clone());
+            call.step.call(&self.factory, vec![], Box::new(move |r| start.end(begin(&iterator, r, &step))));
+        }
+    }
+}
+
+fn begin(iterator: &Iterator, made: Result<Vec<Tensor>>, step: &StepContext) -> Result<()> {
+    iterator.begin(&Function::dataset(&made?)?, step)
+}
+
+impl OneShot {
+    fn find(&self, call: &AsyncCall) -> Result<(Arc<Iterator>, Arc<Start>)> {
+        let iterator = find_or_make(&self.place, &call.node, &call.step)?;
+        let (store, name) = (&call.step.device.resources, format!("{}/start", self.place.name));
+        Ok((iterator, store.get_or_create(&self.place.container, &name, || Ok(Start::default()))?))
+    }
+}
+
+impl Start {
+    /// Answers once the dataset has been made. True: the caller is the one to make it.
+    fn join(&self, answer: OnStarted) -> bool {
+        let mut stage = lock(&self.0);
+        match &mut *stage {
+            Stage::Before => {
+                *stage = Stage::UnderWay(vec![answer]);
+                true
+            }
+            Stage::UnderWay(waiting) => {
+                waiting.push(answer);
+                false
+            }
+            Stage::After(result) => {
+                let result = result.clone();
+                drop(stage);
+                answer(result);
+                false
+            }
+        }
+    }
+
+    fn end(&self, result: Result<()>) {
+        // A step that was cancelled says nothing about the next one.
+        let retry = matches!(&result, Err(e) if e.code() == Code::Cancelled);
+        let stage = if retry { Stage::Before } else { Stage::After(result.clone()) };
+        let before = std::mem::replace(&mut *lock(&self.0), stage);
+        if let Stage::UnderWay(waiting) = before {
+            waiting.into_iter().for_each(|answer| answer(result.clone()));
+        }
+    }
+}

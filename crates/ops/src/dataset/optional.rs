@@ -1,0 +1,101 @@
+//! `OptionalFromValue`, `OptionalNone`, `OptionalHasValue`, `OptionalGetValue`: an element that may not be there.
+
+use super::dataset::Tuple;
+use super::get_next::{components, declared};
+use crate::prelude::*;
+use std::any::Any;
+use thalweg_core::tensor::VariantValue;
+
+pub static OPTIONAL_FROM_VALUE: Op = Op {
+    name: "OptionalFromValue",
+    doc: "An optional with a value: `components`.",
+    inputs: &["components: Toutput_types"],
+    outputs: &["optional: variant"],
+    attrs: &["Toutput_types: list(type) >= 1"],
+    shape: shape_call::scalar,
+    kernels: cpu!(from_value),
+    ..Op::PURE
+};
+
+pub static OPTIONAL_NONE: Op = Op {
+    name: "OptionalNone",
+    doc: "An optional without a value.",
+    outputs: &["optional: variant"],
+    shape: shape_call::scalar,
+    grad: Stops,
+    kernels: cpu!(none),
+    ..Op::PURE
+};
+
+pub static OPTIONAL_HAS_VALUE: Op = Op {
+    name: "OptionalHasValue",
+    doc: "Whether an optional has a value.",
+    inputs: &["optional: variant"],
+    outputs: &["has_value: bool"],
+    shape: shape_call::scalar,
+    grad: Stops,
+    kernels: cpu!(has_value),
+    ..Op::PURE
+};
+
+pub static OPTIONAL_GET_VALUE: Op = Op {
+    name: "OptionalGetValue",
+    doc: "The value of an optional; an error if it has none.",
+    inputs: &["optional: variant"],
+    outputs: &["components: output_types"],
+    attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
+    shape: declared,
+    kernels: cpu!(get_value),
+    ..Op::PURE
+};
+
+pub struct Optional(pub Option<Tuple>);
+
+impl Optional {
+    pub fn into_tensor(self) -> Tensor {
+        Tensor::from_object(Variant::new(self))
+    }
+}
+
+impl VariantValue for Optional {
+    fn type_name(&self) -> &'static str {
+        "tensorflow::OptionalVariant"
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn of<'a>(c: &'a OpCall<'_>) -> Result<&'a Optional> {
+    match c.input(0)?.variants()? {
+        [one] => one.get().ok_or_else(|| invalid!("Input is not an optional, but {one:?}")),
+        _ => Err(invalid!("an optional must be a scalar, got shape {}", c.shape(0)?)),
+    }
+}
+
+fn from_value(c: &mut OpCall<'_>) -> Result<()> {
+    let tuple: Tuple = (0..c.inputs.len()).map(|i| c.take(i)).collect::<Result<_>>()?;
+    c.set(0, Optional(Some(tuple)).into_tensor());
+    Ok(())
+}
+
+fn none(c: &mut OpCall<'_>) -> Result<()> {
+    c.set(0, Optional(None).into_tensor());
+    Ok(())
+}
+
+fn has_value(c: &mut OpCall<'_>) -> Result<()> {
+    let has = of(c)?.0.is_some();
+    c.set(0, Tensor::scalar(has));
+    Ok(())
+}
+
+fn get_value(c: &mut OpCall<'_>) -> Result<()> {
+    let Some(tuple) = of(c)?.0.clone() else {
+        return Err(invalid!("The given optional does not have a value."));
+    };
+    for (i, t) in components(c.node, tuple)?.into_iter().enumerate() {
+        c.set(i, t);
+    }
+    Ok(())
+}

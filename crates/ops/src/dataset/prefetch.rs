@@ -1,0 +1,181 @@
+//! `PrefetchDataset`: elements made ahead of being asked for.
+
+use super::context::{Context, or_stopped};
+use super::dataset::{DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, emit, input, later};
+use super::task::Task;
+use super::weighed::Weighed;
+use crate::prelude::*;
+use std::future::poll_fn;
+use std::sync::Mutex;
+use std::task::{Poll, Waker};
+use thalweg_core::cancel::Cancellation;
+use thalweg_core::resource::lock;
+
+pub static PREFETCH_DATASET: Op = Op {
+    name: "PrefetchDataset",
+    doc: "The elements of `input_dataset`, up to `buffer_size` of them made ahead, while the consumer works.",
+    inputs: &["input_dataset: variant", "buffer_size: int64"],
+    attrs: &[
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "slack_period: int = 0",
+        "legacy_autotune: bool = true",
+        "buffer_size_min: int = 0",
+        "metadata: string = ''",
+    ],
+    kernels: cpu!(run),
+    ..DATASET
+};
+
+/// Elements ahead where the program leaves the number to us.
+const AUTOTUNED: usize = 4;
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let input = input(c, 0)?;
+    let size = match c.scalar::<i64>(1)? {
+        -1 => AUTOTUNED,
+        n => usize::try_from(n)
+            .map_err(|_| invalid!("buffer_size must be >= 0 or set to be auto-tuned, got {n}"))?,
+    };
+    emit(c, &[&input], Prefetch { input: input.clone(), size })
+}
+
+struct Prefetch {
+    input: DatasetRef,
+    size: usize,
+}
+
+impl Dataset for Prefetch {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        let input = self.input.iterator(c)?;
+        if self.size == 0 {
+            return Ok(input);
+        }
+        let shared = Arc::new(Shared { size: self.size, buffer: Mutex::default(), end: Arc::default() });
+        Ok(Box::new(PrefetchIter { input: Some(input), shared }))
+    }
+    fn cardinality(&self) -> i64 {
+        self.input.cardinality()
+    }
+}
+
+struct PrefetchIter {
+    /// Until the first element is asked for; then the producer has it.
+    input: Option<Box<dyn Iter>>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    size: usize,
+    buffer: Mutex<Buffer>,
+    /// Ends the producer.
+    end: Arc<Cancellation>,
+}
+
+#[derive(Default)]
+struct Buffer {
+    elements: Weighed,
+    /// An error, or the end, behind the elements.
+    last: Option<Result<()>>,
+    producer: Option<Waker>,
+    consumer: Option<Waker>,
+}
+
+impl Iter for PrefetchIter {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            if let Some(input) = self.input.take() {
+                let context = c.unhurried().until(&self.shared.end);
+                Task::spawn(&c.device()?, produce(input, self.shared.clone(), context));
+            }
+            let shared = &self.shared;
+            poll_fn(move |cx| {
+                let mut buffer = lock(&shared.buffer);
+                let element = buffer.take();
+                if element.is_none() {
+                    buffer.consumer = Some(cx.waker().clone());
+                }
+                let producer = buffer.producer.take();
+                drop(buffer);
+                producer.into_iter().for_each(Waker::wake);
+                element.map_or(Poll::Pending, Poll::Ready)
+            })
+            .await
+        })
+    }
+}
+
+impl Buffer {
+    fn take(&mut self) -> Option<Element> {
+        if let Some(tuple) = self.elements.pop() {
+            return Some(Ok(Some(tuple)));
+        }
+        match self.last.take()? {
+            Err(e) => Some(Err(e)),
+            Ok(()) => {
+                self.last = Some(Ok(()));
+                Some(Ok(None))
+            }
+        }
+    }
+
+    fn add(&mut self, element: Element) -> bool {
+        let added = match element {
+            Ok(Some(tuple)) => self.put(tuple),
+            Ok(None) => {
+                self.last = Some(Ok(()));
+                return false;
+            }
+            Err(e) => Err(e),
+        };
+        if let Err(e) = added {
+            self.last = Some(Err(e));
+        }
+        true
+    }
+
+    fn put(&mut self, tuple: Tuple) -> Result<()> {
+        self.elements.push(tuple)
+    }
+
+    fn has_room(&self, size: usize) -> bool {
+        self.elements.len() < size && self.last.is_none()
+    }
+}
+
+/// Fills the buffer until the input or the consumer ends.
+async fn produce(mut input: Box<dyn Iter>, shared: Arc<Shared>, c: Context) {
+    loop {
+        let room = poll_fn(|cx| {
+            let mut buffer = lock(&shared.buffer);
+            if shared.end.is_cancelled() {
+                return Poll::Ready(false);
+            }
+            if buffer.has_room(shared.size) {
+                return Poll::Ready(true);
+            }
+            buffer.producer = Some(cx.waker().clone());
+            Poll::Pending
+        });
+        if !room.await {
+            return;
+        }
+        let element = or_stopped(input.next(&c), &c).await;
+        let (more, consumer) = {
+            let mut buffer = lock(&shared.buffer);
+            (buffer.add(element), buffer.consumer.take())
+        };
+        consumer.into_iter().for_each(Waker::wake);
+        if !more {
+            return;
+        }
+    }
+}
+
+impl Drop for PrefetchIter {
+    fn drop(&mut self) {
+        self.shared.end.cancel(cancelled("the iterator has ended"));
+        let producer = lock(&self.shared.buffer).producer.take();
+        producer.into_iter().for_each(Waker::wake);
+    }
+}

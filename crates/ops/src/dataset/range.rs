@@ -1,0 +1,83 @@
+//! `RangeDataset`: numbers from `start` up or down to `stop`.
+
+use super::context::Context;
+use super::dataset::{Dataset, Iter, Next, SOURCE, emit, ready};
+use crate::prelude::*;
+use thalweg_core::case::number;
+
+pub static RANGE_DATASET: Op = Op {
+    name: "RangeDataset",
+    doc: "The numbers from `start`, each `step` further, before `stop`.",
+    inputs: &["start: int64", "stop: int64", "step: int64"],
+    attrs: &[
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "metadata: string = ''",
+        "replicate_on_split: bool = false",
+    ],
+    kernels: cpu!(run),
+    ..SOURCE
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let (start, stop, step) = (c.scalar(0)?, c.scalar(1)?, c.scalar::<i64>(2)?);
+    if step == 0 {
+        return Err(invalid!("step must be a non-zero integer."));
+    }
+    let types = c.attrs().types("output_types")?;
+    let [dtype] = types[..] else {
+        return Err(invalid!("a range has one component, got {} types", types.len()));
+    };
+    let fits = |v: i64| int64_as(v, dtype).map(|_| ());
+    fits(0)?;
+    emit(c, &[], Range { next: start, stop, step, dtype })
+}
+
+#[derive(Clone)]
+struct Range {
+    next: i64,
+    stop: i64,
+    step: i64,
+    dtype: DataType,
+}
+
+impl Range {
+    fn is_over(&self) -> bool {
+        if self.step > 0 { self.next >= self.stop } else { self.next <= self.stop }
+    }
+}
+
+impl Dataset for Range {
+    fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(self.clone()))
+    }
+    fn cardinality(&self) -> i64 {
+        if self.is_over() {
+            return 0;
+        }
+        let distance = (i128::from(self.stop) - i128::from(self.next)).unsigned_abs();
+        let step = u128::from(self.step.unsigned_abs());
+        i64::try_from(distance.div_ceil(step)).unwrap_or(i64::MAX)
+    }
+}
+
+impl Iter for Range {
+    fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
+        if self.is_over() {
+            return ready(Ok(None));
+        }
+        let value = int64_as(self.next, self.dtype);
+        // Past the largest number there is, past the end too.
+        self.next = self.next.saturating_add(self.step);
+        ready(value.map(|v| Some(vec![v])))
+    }
+}
+
+fn int64_as(v: i64, dtype: DataType) -> Result<Tensor> {
+    match dtype {
+        DataType::Int64 => Ok(Tensor::scalar(v)),
+        DataType::Int32 => Ok(Tensor::scalar(v as i32)),
+        DataType::Uint64 => Ok(Tensor::scalar(v as u64)),
+        other => number(v as f64, other),
+    }
+}

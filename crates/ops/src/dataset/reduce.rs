@@ -1,0 +1,109 @@
+//! `DatasetCardinality`, `ReduceDataset`, `DatasetToSingleElement`: what a whole dataset comes to.
+
+use super::context::{Context, or_stopped};
+use super::dataset::{DatasetRef, dataset_of, input, later};
+use super::function::Function;
+use super::get_next::{components, declared};
+use super::task::Task;
+use crate::prelude::*;
+
+pub static DATASET_CARDINALITY: Op = Op {
+    name: "DatasetCardinality",
+    doc: "The number of elements of `input_dataset`; -1 if it has no end, -2 if that is not known.",
+    inputs: &["input_dataset: variant"],
+    outputs: &["cardinality: int64"],
+    attrs: &["cardinality_options: string = ''"],
+    shape: shape_call::scalar,
+    grad: Stops,
+    kernels: cpu!(cardinality),
+    ..Op::PURE
+};
+
+fn cardinality(c: &mut OpCall<'_>) -> Result<()> {
+    let n = input(c, 0)?.cardinality();
+    c.set(0, Tensor::scalar(n));
+    Ok(())
+}
+
+pub static REDUCE_DATASET: Op = Op {
+    name: "ReduceDataset",
+    doc: "Function `f` of a state and each element in turn, each result the next state; gives the last.",
+    inputs: &["input_dataset: variant", "initial_state: Tstate", "other_arguments: Targuments"],
+    outputs: &["components: output_types"],
+    attrs: &[
+        "f: func",
+        "Tstate: list(type) >= 1",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "use_inter_op_parallelism: bool = true",
+        "metadata: string = ''",
+    ],
+    shape: declared,
+    kernels: cpu!(async prepare_reduce),
+    ..Op::STATEFUL
+};
+
+pub static DATASET_TO_SINGLE_ELEMENT: Op = Op {
+    name: "DatasetToSingleElement",
+    doc: "The element of a dataset that has one.",
+    inputs: &["dataset: variant"],
+    attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1", "metadata: string = ''"],
+    kernels: cpu!(async prepare_single),
+    ..REDUCE_DATASET
+};
+
+fn prepare_reduce(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
+    Ok(Arc::new(Whole { f: Some(node.attrs.func("f")?.clone()) }))
+}
+
+fn prepare_single(_: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
+    Ok(Arc::new(Whole { f: None }))
+}
+
+/// Goes through a whole dataset: with a function, to reduce it; without, for its one element.
+struct Whole {
+    f: Option<Func>,
+}
+
+impl AsyncKernel for Whole {
+    fn start(&self, call: AsyncCall, done: Done) {
+        let f = self.f.clone();
+        let device = call.step.device.clone();
+        Task::start(&device, async move {
+            let result = match f {
+                Some(f) => reduced(&call, f).await,
+                None => single(&call).await,
+            };
+            done(result.and_then(|tuple| components(&call.node, tuple)).map(outputs));
+        });
+    }
+}
+
+async fn reduced(call: &AsyncCall, f: Func) -> Result<Vec<Tensor>> {
+    let range = |arg: usize| call.node.args.get(arg).cloned().unwrap_or(0..0);
+    let tensors = |arg: usize| range(arg).map(|i| call.tensor(i)).collect::<Result<Vec<_>>>();
+    let (dataset, mut state, f) = (dataset_of(&call.tensor(0)?)?, tensors(1)?, Function::new(f, tensors(2)?));
+    let c = Context::of(&call.step).within(&call.step);
+    let mut iterator = dataset.iterator(&c)?;
+    while let Some(element) = or_stopped(iterator.next(&c), &c).await? {
+        state.extend(element);
+        let call = later(async { f.call(&c, std::mem::take(&mut state)).await.map(Some) });
+        let next = or_stopped(call, &c).await?;
+        state = next.unwrap_or_default();
+    }
+    Ok(state)
+}
+
+async fn single(call: &AsyncCall) -> Result<Vec<Tensor>> {
+    let dataset: DatasetRef = dataset_of(&call.tensor(0)?)?;
+    let c = Context::of(&call.step).within(&call.step);
+    let mut iterator = dataset.iterator(&c)?;
+    let Some(element) = or_stopped(iterator.next(&c), &c).await? else {
+        return Err(invalid!("Dataset was empty."));
+    };
+    match or_stopped(iterator.next(&c), &c).await? {
+        None => Ok(element),
+        Some(_) => Err(invalid!("Dataset had more than one element.")),
+    }
+}

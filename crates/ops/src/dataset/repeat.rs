@@ -1,0 +1,76 @@
+//! `RepeatDataset`: a dataset over and over.
+
+use super::context::Context;
+use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, emit, input, later, ready};
+use crate::prelude::*;
+
+pub static REPEAT_DATASET: Op = Op {
+    name: "RepeatDataset",
+    doc: "The elements of `input_dataset`, `count` times over; without end if it is negative.",
+    inputs: &["input_dataset: variant", "count: int64"],
+    kernels: cpu!(run),
+    ..DATASET
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let (input, count) = (input(c, 0)?, c.scalar(1)?);
+    emit(c, &[&input], Repeat { input: input.clone(), count })
+}
+
+struct Repeat {
+    input: DatasetRef,
+    /// Negative: without end.
+    count: i64,
+}
+
+impl Dataset for Repeat {
+    fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(RepeatIter { input: self.input.clone(), left: self.count, pass: None, given: false }))
+    }
+    fn cardinality(&self) -> i64 {
+        match (self.input.cardinality(), self.count) {
+            (0, _) | (_, 0) => 0,
+            (n, count) if count < 0 && n != super::dataset::UNKNOWN => INFINITE,
+            (n, count) if n > 0 => n.checked_mul(count).unwrap_or(INFINITE),
+            (n, _) => n,
+        }
+    }
+}
+
+struct RepeatIter {
+    input: DatasetRef,
+    left: i64,
+    pass: Option<Box<dyn Iter>>,
+    /// Whether this pass has given an element.
+    given: bool,
+}
+
+impl Iter for RepeatIter {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        if self.left == 0 {
+            return ready(Ok(None));
+        }
+        later(async move {
+            while self.left != 0 {
+                c.check()?;
+                let pass = match &mut self.pass {
+                    Some(pass) => pass,
+                    none => none.insert(self.input.iterator(c)?),
+                };
+                if let Some(element) = pass.next(c).await? {
+                    self.given = true;
+                    return Ok(Some(element));
+                }
+                self.pass = None;
+                if self.left > 0 {
+                    self.left -= 1;
+                } else if !self.given {
+                    // Nothing, without end, is nothing.
+                    self.left = 0;
+                }
+                self.given = false;
+            }
+            Ok(None)
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! `ShardDataset`: every n-th element.
+
+use super::context::Context;
+use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
+use crate::prelude::*;
+
+pub static SHARD_DATASET: Op = Op {
+    name: "ShardDataset",
+    doc: "The elements of `input_dataset` whose number is `index` modulo `num_shards`.",
+    inputs: &["input_dataset: variant", "num_shards: int64", "index: int64"],
+    attrs: &[
+        "require_non_empty: bool = false",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "metadata: string = ''",
+    ],
+    kernels: cpu!(run),
+    ..DATASET
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let (input, shards, index) = (input(c, 0)?, c.scalar::<i64>(1)?, c.scalar::<i64>(2)?);
+    if shards <= 0 {
+        return Err(invalid!(
+            "Number of shards must be greater than zero (currently num_shards = {shards})."
+        ));
+    }
+    if !(0..shards).contains(&index) {
+        return Err(invalid!("Index must be between 0 and {} (currently index = {index}).", shards - 1));
+    }
+    let required = c.attrs().bool("require_non_empty")?;
+    emit(c, &[&input], Shard { input: input.clone(), shards, index, required })
+}
+
+struct Shard {
+    input: DatasetRef,
+    shards: i64,
+    index: i64,
+    required: bool,
+}
+
+impl Dataset for Shard {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(ShardIter {
+            input: self.input.iterator(c)?,
+            skip: self.index,
+            first: true,
+            shards: self.shards,
+            required: self.required,
+        }))
+    }
+    fn cardinality(&self) -> i64 {
+        match self.input.cardinality() {
+            n @ (UNKNOWN | INFINITE) => n,
+            n => n / self.shards + i64::from(self.index < n % self.shards),
+        }
+    }
+}
+
+struct ShardIter {
+    input: Box<dyn Iter>,
+    /// Elements of other shards before the next of ours.
+    skip: i64,
+    first: bool,
+    shards: i64,
+    required: bool,
+}
+
+impl Iter for ShardIter {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            let mut seen = 0;
+            while self.skip > 0 {
+                c.check()?;
+                if self.input.next(c).await?.is_none() {
+                    return self.ended(seen);
+                }
+                seen += 1;
+                self.skip -= 1;
+            }
+            match self.input.next(c).await? {
+                None => self.ended(seen),
+                some => {
+                    self.skip = self.shards - 1;
+                    self.first = false;
+                    Ok(some)
+                }
+            }
+        })
+    }
+}
+
+impl ShardIter {
+    fn ended(&self, seen: i64) -> super::dataset::Element {
+        if self.required && self.first {
+            return Err(invalid!(
+                "There aren't enough elements in this dataset for each shard to have at least one element \
+                 (# elems = {seen}, # shards = {}).",
+                self.shards
+            ));
+        }
+        Ok(None)
+    }
+}

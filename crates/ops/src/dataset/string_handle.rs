@@ -1,0 +1,68 @@
+//! `IteratorToStringHandle`, `IteratorFromStringHandleV2`: iterators by name, so that a feed can choose between them.
+
+use super::iterator::{Iterator, same_elements};
+use crate::prelude::*;
+use thalweg_core::resource::ResourceHandle;
+
+pub static ITERATOR_TO_STRING_HANDLE: Op = Op {
+    name: "IteratorToStringHandle",
+    doc: "The handle of an iterator as a string.",
+    inputs: &["resource_handle: resource"],
+    outputs: &["string_handle: string"],
+    shape: shape_call::scalar,
+    kernels: cpu!(to_string),
+    ..Op::STATEFUL
+};
+
+pub static ITERATOR_FROM_STRING_HANDLE_V2: Op = Op {
+    name: "IteratorFromStringHandleV2",
+    doc: "The iterator whose handle a string is; it must have these types and shapes, where they are given.",
+    inputs: &["string_handle: string"],
+    outputs: &["resource_handle: resource"],
+    attrs: &["output_types: list(type) >= 0 = []", "output_shapes: list(shape) >= 0 = []"],
+    shape: shape_call::scalar,
+    kernels: cpu!(from_string),
+    ..Op::STATEFUL
+};
+
+pub static ITERATOR_FROM_STRING_HANDLE: Op =
+    Op { name: "IteratorFromStringHandle", ..ITERATOR_FROM_STRING_HANDLE_V2 };
+
+/// Container and name, the first with its length in front.
+fn to_string(c: &mut OpCall<'_>) -> Result<()> {
+    c.resource::<Iterator>(0)?;
+    let h = c.handle(0)?;
+    let text = format!("{}:{}{}", h.container.len(), h.container, h.name);
+    c.set(0, Tensor::string(text));
+    Ok(())
+}
+
+fn parse(text: &str) -> Option<(&str, &str)> {
+    let (length, rest) = text.split_once(':')?;
+    rest.split_at_checked(length.parse().ok()?)
+}
+
+fn from_string(c: &mut OpCall<'_>) -> Result<()> {
+    let text = match c.input(0)?.strings()? {
+        [one] => one.clone(),
+        _ => return Err(invalid!("string_handle must be a scalar, got shape {}", c.shape(0)?)),
+    };
+    let names = std::str::from_utf8(&text).ok().and_then(parse);
+    let (container, name) =
+        names.ok_or_else(|| invalid!("string_handle is not the handle of an iterator: {text:?}"))?;
+    let iterator = c.step.device.resources.get::<Iterator>(container, name)?;
+    let (types, shapes) = (c.attrs().types("output_types")?, c.attrs().shapes("output_shapes")?);
+    if !types.is_empty() {
+        same_elements(&iterator.types, &iterator.shapes, &types, &shapes)?;
+    }
+    let handle = ResourceHandle {
+        device: c.step.device.name.clone(),
+        container: container.into(),
+        name: name.into(),
+        type_name: "tensorflow::data::IteratorResource".into(),
+        target: Some(iterator),
+        ..Default::default()
+    };
+    c.set(0, Tensor::from_object(handle));
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! `Task`: a future that runs on a device's pool whenever it can go on.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::task::{Context, Wake, Waker};
+use thalweg_core::resource::lock;
+use thalweg_core::step::DeviceContext;
+
+type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+pub struct Task {
+    /// `None` once it has ended.
+    work: Mutex<Option<Work>>,
+    state: AtomicU8,
+    /// Weak: the work may belong to something that the device holds.
+    device: Weak<DeviceContext>,
+}
+
+const IDLE: u8 = 0;
+/// Waits for a thread.
+const QUEUED: u8 = 1;
+const RUNNING: u8 = 2;
+/// Running, and to be run again.
+const WOKEN: u8 = 3;
+
+impl Task {
+    /// Runs until it first has to wait, here and now.
+    pub fn start(device: &Arc<DeviceContext>, work: impl Future<Output = ()> + Send + 'static) {
+        Task::new(device, work).run();
+    }
+
+    /// Runs on the pool.
+    pub fn spawn(device: &Arc<DeviceContext>, work: impl Future<Output = ()> + Send + 'static) {
+        let task = Task::new(device, work);
+        device.pool.spawn(Box::new(move || task.run()));
+    }
+
+    fn new(device: &Arc<DeviceContext>, work: impl Future<Output = ()> + Send + 'static) -> Arc<Task> {
+        Arc::new(Task {
+            work: Mutex::new(Some(Box::pin(work))),
+            state: AtomicU8::new(QUEUED),
+            device: Arc::downgrade(device),
+        })
+    }
+
+    fn run(self: Arc<Self>) {
+        let waker = Waker::from(self.clone());
+        loop {
+            self.state.store(RUNNING, Ordering::Release);
+            let mut work = lock(&self.work);
+            let Some(future) = work.as_mut() else { return };
+            if future.as_mut().poll(&mut Context::from_waker(&waker)).is_ready() {
+                let ended = work.take();
+                drop(work);
+                drop(ended);
+                return;
+            }
+            drop(work);
+            // Idle, unless somebody woke us meanwhile.
+            if self.state.compare_exchange(RUNNING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
+                return;
+            }
+        }
+    }
+}
+
+impl Wake for Task {
+    fn wake(self: Arc<Self>) {
+        let woken = self.state.fetch_update(Ordering::AcqRel, Ordering::Acquire, |state| match state {
+            IDLE => Some(QUEUED),
+            RUNNING => Some(WOKEN),
+            _ => None,
+        });
+        if woken != Ok(IDLE) {
+            return;
+        }
+        match self.device.upgrade() {
+            Some(device) => device.pool.spawn(Box::new(move || self.run())),
+            // The device has gone, and with it all that the work was for.
+            None => {
+                let gone = lock(&self.work).take();
+                drop(gone);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+    use std::task::Poll;
+
+    #[test]
+    fn a_task_goes_on_each_time_it_is_woken() {
+        let step = crate::testing::step(1);
+        let (wakers, woken) = mpsc::channel();
+        let (done, ended) = mpsc::channel();
+        let mut rounds = 0;
+        let work = std::future::poll_fn(move |cx: &mut Context<'_>| {
+            rounds += 1;
+            wakers.send(cx.waker().clone()).unwrap();
+            if rounds == 3 { Poll::Ready(()) } else { Poll::Pending }
+        });
+        Task::start(&step.device, async move {
+            work.await;
+            done.send(()).unwrap();
+        });
+        for _ in 0..2 {
+            woken.recv().unwrap().wake();
+        }
+        ended.recv().unwrap();
+    }
+}

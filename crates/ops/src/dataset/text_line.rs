@@ -1,0 +1,77 @@
+//! `TextLineDataset`: the lines of text files.
+
+use super::context::Context;
+use super::dataset::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
+use super::files::{Files, Stream, read_until};
+use crate::prelude::*;
+
+pub static TEXT_LINE_DATASET: Op = Op {
+    name: "TextLineDataset",
+    doc: "The lines of files, without their ends.",
+    inputs: &["filenames: string", "compression_type: string", "buffer_size: int64"],
+    attrs: &["metadata: string = ''"],
+    kernels: cpu!(run),
+    ..SOURCE
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let files = Files::of(c, 0, 1)?;
+    emit_strings(c, Lines(files))
+}
+
+struct Lines(Files);
+
+impl Dataset for Lines {
+    fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(LinesIter { files: self.0.clone(), at: 0, open: None }))
+    }
+}
+
+struct LinesIter {
+    files: Files,
+    /// The file that is open, or next.
+    at: usize,
+    open: Option<Stream>,
+}
+
+impl Iter for LinesIter {
+    fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
+        ready(self.line().map(|line| line.map(|text| vec![Tensor::string(text)])))
+    }
+}
+
+impl LinesIter {
+    fn line(&mut self) -> Result<Option<Vec<u8>>> {
+        loop {
+            let stream = match &mut self.open {
+                Some(stream) => stream,
+                none => match self.files.open(self.at) {
+                    Ok(Some(stream)) => none.insert(stream),
+                    Ok(None) => return Ok(None),
+                    Err(e) => {
+                        self.at += 1;
+                        return Err(e);
+                    }
+                },
+            };
+            let mut line = Vec::new();
+            match read_until(stream, b'\n', &mut line) {
+                Ok(true) => {
+                    // As TensorFlow does it: no carriage return anywhere.
+                    line.retain(|b| *b != b'\r');
+                    return Ok(Some(line));
+                }
+                Ok(false) => {
+                    self.open = None;
+                    self.at += 1;
+                }
+                Err(e) => {
+                    let e = self.files.error(self.at, e);
+                    self.open = None;
+                    self.at += 1;
+                    return Err(e);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! `TFRecordDataset`, `TFRecordDatasetV2`: the records of TFRecord files.
+
+use super::context::Context;
+use super::dataset::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
+use super::files::Files;
+use crate::prelude::*;
+use bytes::Bytes;
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use thalweg_io::durable::at;
+use thalweg_io::record::{Compression, RecordReader};
+
+pub static TF_RECORD_DATASET: Op = Op {
+    name: "TFRecordDataset",
+    doc: "The records of TFRecord files, one after another.",
+    inputs: &["filenames: string", "compression_type: string", "buffer_size: int64"],
+    attrs: &["metadata: string = ''"],
+    kernels: cpu!(run),
+    ..SOURCE
+};
+
+pub static TF_RECORD_DATASET_V2: Op = Op {
+    name: "TFRecordDatasetV2",
+    doc: "The records of TFRecord files, one after another, each file from some byte on.",
+    inputs: &["filenames: string", "compression_type: string", "buffer_size: int64", "byte_offsets: int64"],
+    ..TF_RECORD_DATASET
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let files = Files::of(c, 0, 1)?;
+    let offsets = if c.inputs.len() > 3 { c.input(3)?.to_i64s()? } else { vec![] };
+    if !offsets.is_empty() && offsets.len() != files.names.len() {
+        return Err(invalid!(
+            "`byte_offsets` must have as many elements as `filenames`: {} and {}",
+            offsets.len(),
+            files.names.len()
+        ));
+    }
+    let offsets: Vec<u64> = offsets
+        .iter()
+        .map(|n| u64::try_from(*n).map_err(|_| invalid!("`byte_offsets` must not be negative, got {n}")))
+        .collect::<Result<_>>()?;
+    if files.compression != Compression::None && offsets.iter().any(|n| *n > 0) {
+        return Err(invalid!("`byte_offsets` are only for files that are not compressed"));
+    }
+    emit_strings(c, Records { files, offsets: offsets.into() })
+}
+
+#[derive(Clone)]
+struct Records {
+    files: Files,
+    /// Where each file is read from; empty: from the beginning.
+    offsets: Arc<[u64]>,
+}
+
+impl Dataset for Records {
+    fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(RecordsIter { records: self.clone(), at: 0, open: None }))
+    }
+}
+
+struct RecordsIter {
+    records: Records,
+    at: usize,
+    open: Option<RecordReader<'static>>,
+}
+
+impl Iter for RecordsIter {
+    fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
+        ready(self.record().map(|r| r.map(|bytes| vec![Tensor::from_object(bytes)])))
+    }
+}
+
+impl RecordsIter {
+    fn record(&mut self) -> Result<Option<Bytes>> {
+        loop {
+            let reader = match &mut self.open {
+                Some(reader) => reader,
+                none => match self.records.open(self.at).inspect_err(|_| self.at += 1)? {
+                    Some(reader) => none.insert(reader),
+                    None => return Ok(None),
+                },
+            };
+            match reader.next() {
+                Some(Ok(record)) => return Ok(Some(record)),
+                // After damage nothing in the file can be found any more; the next one may be whole.
+                ended => {
+                    self.open = None;
+                    self.at += 1;
+                    if let Some(Err(e)) = ended {
+                        return Err(e);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Records {
+    fn open(&self, i: usize) -> Result<Option<RecordReader<'static>>> {
+        let Some(path) = self.files.path(i) else { return Ok(None) };
+        let mut file = File::open(&path).map_err(|e| at(&path, e))?;
+        if let Some(offset) = self.offsets.get(i).filter(|n| **n > 0) {
+            file.seek(SeekFrom::Start(*offset)).map_err(|e| at(&path, e))?;
+        }
+        Ok(Some(RecordReader::new(file, self.files.compression, path.display().to_string())))
+    }
+}

@@ -1,0 +1,55 @@
+//! `Weighed`: elements kept in memory, and no more of them than one tensor may take.
+
+use super::dataset::Tuple;
+use crate::prelude::*;
+use std::collections::VecDeque;
+use thalweg_core::buffer;
+
+/// Elements with what they weigh, up to the limit that holds for a single tensor.
+#[derive(Default)]
+pub struct Weighed {
+    items: VecDeque<Tuple>,
+    bytes: usize,
+}
+
+/// What an element takes: its values, and something for being there.
+fn weight(tuple: &Tuple) -> usize {
+    tuple.iter().map(|t| t.byte_len().saturating_add(64)).fold(32, usize::saturating_add)
+}
+
+impl Weighed {
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub fn push(&mut self, tuple: Tuple) -> Result<()> {
+        let bytes = self.bytes.saturating_add(weight(&tuple));
+        if bytes > buffer::limit() {
+            return Err(resource_exhausted(format!(
+                "{} elements of a dataset, kept at once, are over the limit of {} bytes",
+                self.items.len() + 1,
+                buffer::limit()
+            )));
+        }
+        self.bytes = bytes;
+        self.items.push_back(tuple);
+        Ok(())
+    }
+
+    pub fn pop(&mut self) -> Option<Tuple> {
+        let tuple = self.items.pop_front()?;
+        self.bytes = self.bytes.saturating_sub(weight(&tuple));
+        Some(tuple)
+    }
+
+    /// Puts an element in the place of another, which it gives.
+    pub fn swap(&mut self, i: usize, j: usize) {
+        if i < self.items.len() && j < self.items.len() {
+            self.items.swap(i, j);
+        }
+    }
+
+    pub fn into_items(self) -> Vec<Tuple> {
+        self.items.into()
+    }
+}

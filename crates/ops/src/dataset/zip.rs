@@ -1,0 +1,57 @@
+//! `ZipDataset`: elements of several datasets side by side.
+
+use super::context::Context;
+use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
+use crate::prelude::*;
+
+pub static ZIP_DATASET: Op = Op {
+    name: "ZipDataset",
+    doc: "Elements of all inputs side by side, until one of them ends.",
+    inputs: &["input_datasets: N * variant"],
+    attrs: &[
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "N: int >= 1",
+        "metadata: string = ''",
+    ],
+    kernels: cpu!(run),
+    ..DATASET
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let inputs: Vec<DatasetRef> = (0..c.inputs.len()).map(|i| input(c, i)).collect::<Result<_>>()?;
+    let zip = Zip(inputs.clone());
+    emit(c, &inputs.iter().collect::<Vec<_>>(), zip)
+}
+
+struct Zip(Vec<DatasetRef>);
+
+impl Dataset for Zip {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(ZipIter(self.0.iter().map(|d| d.iterator(c)).collect::<Result<_>>()?)))
+    }
+    fn cardinality(&self) -> i64 {
+        let all: Vec<i64> = self.0.iter().map(|d| d.cardinality()).collect();
+        if all.contains(&UNKNOWN) {
+            return UNKNOWN;
+        }
+        all.into_iter().filter(|n| *n != INFINITE).min().unwrap_or(INFINITE)
+    }
+}
+
+struct ZipIter(Vec<Box<dyn Iter>>);
+
+impl Iter for ZipIter {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move {
+            let mut tuple = Vec::new();
+            for iterator in &mut self.0 {
+                match iterator.next(c).await? {
+                    Some(part) => tuple.extend(part),
+                    None => return Ok(None),
+                }
+            }
+            Ok(Some(tuple))
+        })
+    }
+}

@@ -1,0 +1,243 @@
+"""Input pipelines built by TensorFlow: on `thalweg server` they give what TensorFlow gives, element by element."""
+
+import gzip
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+tf1 = tf.compat.v1
+errors = tf.errors
+Dataset = tf1.data.Dataset
+
+# Elements asked for at most: some pipelines have no end.
+LIMIT = 40
+
+
+@pytest.fixture
+def session(server):
+    config = tf1.ConfigProto(isolate_session_state=True)
+    with tf1.Graph().as_default(), tf1.Session(server.target, config=config) as s:
+        yield s
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Files of all the kinds that datasets read."""
+    path = tmp_path_factory.mktemp("files")
+    text = "one\r\ntwo\n\nthree\rfour\nlast"
+    (path / "a.txt").write_bytes(text.encode())
+    (path / "b.txt").write_bytes(b"x\ny\n")
+    (path / "a.txt.gz").write_bytes(gzip.compress(text.encode()))
+    (path / "fixed").write_bytes(b"head" + bytes(range(12)) + b"ft")
+    (path / "a.csv").write_text('h1,h2,h3\n1,2.5,"a, ""b"""\n2,,c\n3,4.5,\n')
+    with tf.io.TFRecordWriter(str(path / "records")) as w:
+        for i in range(5):
+            w.write(b"record %d" % i)
+    return path
+
+
+def numbers(n=10):
+    return Dataset.range(n)
+
+
+def ragged():
+    return numbers(7).map(lambda x: tf.fill([x % 4], x))
+
+
+def fails_at_3(x):
+    with tf.control_dependencies([tf1.assert_less(x, np.int64(3), name="less_than_3")]):
+        return tf.identity(x)
+
+
+def words():
+    return Dataset.from_tensor_slices({"w": ["a", "bb", "ccc"], "n": np.arange(6, dtype=np.float32).reshape(3, 2)})
+
+
+PIPELINES = {
+    "range": lambda f: Dataset.range(2, 20, 5),
+    "range down": lambda f: Dataset.range(10, 0, -3),
+    "range int32": lambda f: Dataset.range(4, output_type=tf.int32),
+    "tensors": lambda f: Dataset.from_tensors(([1, 2], b"x")),
+    "slices": lambda f: words(),
+    "zip": lambda f: Dataset.zip((words(), numbers())),
+    "concatenate": lambda f: numbers(3).concatenate(numbers(2)),
+    "repeat": lambda f: numbers(3).repeat(2),
+    "repeat forever": lambda f: numbers(3).repeat(),
+    "repeat nothing": lambda f: numbers(0).repeat(),
+    "take": lambda f: numbers().take(4),
+    "skip": lambda f: numbers().skip(7),
+    "shard": lambda f: numbers().shard(3, 1),
+    "batch": lambda f: numbers().batch(4),
+    "batch exact": lambda f: numbers().batch(4, drop_remainder=True),
+    "batch of words": lambda f: words().batch(2),
+    "batch of different shapes": lambda f: ragged().batch(3),
+    "padded": lambda f: ragged().padded_batch(3, [None]),
+    "padded to size": lambda f: ragged().padded_batch(2, [4], np.int64(-1), drop_remainder=True),
+    "padded too small": lambda f: ragged().padded_batch(4, [2]),
+    "shuffle": lambda f: numbers(20).shuffle(6, seed=3),
+    "shuffle all": lambda f: numbers(20).shuffle(100, seed=3),
+    "shuffle repeat": lambda f: numbers(8).shuffle(5, seed=3).repeat(3),
+    "shuffle fixed": lambda f: numbers(8).shuffle(5, seed=3, reshuffle_each_iteration=False).repeat(2),
+    "repeat shuffle": lambda f: numbers(8).repeat(2).shuffle(5, seed=3),
+    "shuffle batch": lambda f: numbers(20).shuffle(7, seed=4).repeat().batch(4),
+    "shuffle_and_repeat": lambda f: numbers(6).apply(tf1.data.experimental.shuffle_and_repeat(4, 3, seed=5)),
+    "cache": lambda f: numbers(5).shuffle(5, seed=1).cache().repeat(2),
+    "prefetch": lambda f: numbers().prefetch(3),
+    "prefetch auto": lambda f: numbers().prefetch(tf.data.AUTOTUNE),
+    "map": lambda f: numbers().map(lambda x: (x * 2, tf.cast(x, tf.float32) / 3)),
+    "map words": lambda f: words().map(lambda e: {"l": tf1.strings.length(e["w"]), "s": tf.reduce_sum(e["n"])}),
+    "map fails": lambda f: numbers(5).map(fails_at_3),
+    "map fails behind prefetch": lambda f: numbers(5).map(fails_at_3).prefetch(2),
+    "parallel map": lambda f: numbers().map(lambda x: x * x, num_parallel_calls=4),
+    "parallel map auto": lambda f: numbers().map(lambda x: x * x, num_parallel_calls=tf.data.AUTOTUNE),
+    "map with a loop": lambda f: numbers(6).map(lambda n: tf.while_loop(lambda i, s: i < n, lambda i, s: (i + 1, s + i), [np.int64(0), np.int64(0)])[1]),
+    "map and batch": lambda f: numbers().apply(tf1.data.experimental.map_and_batch(lambda x: x + 1, 4)),
+    "filter": lambda f: numbers().filter(lambda x: tf.equal(x % 3, 0)),
+    "filter nothing": lambda f: numbers().filter(lambda x: x < 0),
+    "take while": lambda f: numbers().take_while(lambda x: x < 4),
+    "flat map": lambda f: numbers(4).flat_map(lambda x: Dataset.range(x).map(lambda y: x * 10 + y)),
+    "interleave": lambda f: Dataset.range(1, 6).interleave(lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=2, block_length=2),
+    "interleave wide": lambda f: Dataset.range(1, 4).interleave(lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=7, block_length=1),
+    "parallel interleave": lambda f: Dataset.range(1, 6).interleave(lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=2, block_length=2, num_parallel_calls=2),
+    "options": lambda f: numbers().map(lambda x: x + 1).with_options(tf.data.Options()),
+    "lines": lambda f: tf1.data.TextLineDataset([str(f / "a.txt"), str(f / "b.txt")]),
+    "lines gzip": lambda f: tf1.data.TextLineDataset(str(f / "a.txt.gz"), compression_type="GZIP"),
+    "lines of no file": lambda f: tf1.data.TextLineDataset(str(f / "none")),
+    "records": lambda f: tf1.data.TFRecordDataset(str(f / "records")),
+    "fixed": lambda f: tf1.data.FixedLengthRecordDataset(str(f / "fixed"), 4, header_bytes=4, footer_bytes=2),
+    "fixed uneven": lambda f: tf1.data.FixedLengthRecordDataset(str(f / "fixed"), 5, header_bytes=4, footer_bytes=2),
+    "csv": lambda f: tf1.data.experimental.CsvDataset(str(f / "a.csv"), [tf.int64, [7.5], ["none"]], header=True),
+    "csv columns": lambda f: tf1.data.experimental.CsvDataset(str(f / "a.csv"), [tf.int32, tf.string], header=True, select_cols=[0, 2]),
+    "lines of files": lambda f: Dataset.from_tensor_slices([str(f / "a.txt"), str(f / "b.txt")]).flat_map(tf1.data.TextLineDataset),
+    "training": lambda f: words().shuffle(3, seed=1).repeat(4).batch(5).map(lambda e: e["n"] * 2).prefetch(1),
+}
+
+
+def plain(element):
+    """An element as something that compares."""
+    return [(np.asarray(x).dtype.kind, np.asarray(x).shape, np.asarray(x).tolist()) for x in tf.nest.flatten(element)]
+
+
+def elements(session, element, limit=LIMIT):
+    """What runs give, errors with their codes, until the end or the limit."""
+    seen = []
+    while len(seen) < limit:
+        try:
+            seen.append(plain(session.run(element)))
+        except errors.OutOfRangeError as e:
+            seen.append("end: " + e.message.splitlines()[0])
+            break
+        except errors.OpError as e:
+            seen.append(type(e).__name__)
+            if len(seen) > 8 and seen[-3:] == [seen[-1]] * 3:
+                break
+    return seen
+
+
+def run(target, make, files, one_shot):
+    config = tf1.ConfigProto(isolate_session_state=True) if target else None
+    with tf1.Graph().as_default(), tf1.Session(target, config=config) as session:
+        tf1.set_random_seed(11)
+        dataset = make(files)
+        if one_shot:
+            return elements(session, tf1.data.make_one_shot_iterator(dataset).get_next())
+        iterator = tf1.data.make_initializable_iterator(dataset)
+        element = iterator.get_next()
+        passes = []
+        for _ in range(2):
+            session.run(iterator.initializer)
+            passes.append(elements(session, element))
+        return passes
+
+
+@pytest.mark.parametrize("one_shot", [True, False], ids=["one_shot", "initializable"])
+@pytest.mark.parametrize("name", PIPELINES)
+def test_elements_are_tensorflows(server, files, name, one_shot):
+    want = run("", PIPELINES[name], files, one_shot)
+    assert run(server.target, PIPELINES[name], files, one_shot) == want
+
+
+def test_an_iterator_that_was_not_initialised(session):
+    element = tf1.data.make_initializable_iterator(numbers()).get_next()
+    with pytest.raises(errors.FailedPreconditionError, match="has not been initialized"):
+        session.run(element)
+
+
+def test_an_error_names_the_node_inside_of_the_function(session):
+    element = tf1.data.make_one_shot_iterator(Dataset.range(3, 5).map(fails_at_3)).get_next()
+    with pytest.raises(errors.InvalidArgumentError, match="less_than_3"):
+        session.run(element)
+
+
+def test_a_dataset_of_placeholders_and_variables(session):
+    n, v = tf1.placeholder(tf.int64, []), tf1.Variable(np.int64(100))
+    iterator = tf1.data.make_initializable_iterator(Dataset.range(n).map(lambda x: x + v))
+    element = iterator.get_next()
+    session.run(v.initializer)
+    session.run(iterator.initializer, {n: 3})
+    assert [session.run(element) for _ in range(3)] == [100, 101, 102]
+    with pytest.raises(errors.OutOfRangeError, match="End of sequence"):
+        session.run(element)
+
+
+def test_a_feed_chooses_the_iterator(session):
+    train, test = numbers(5), Dataset.range(100, 105)
+    handle = tf1.placeholder(tf.string, [])
+    element = tf1.data.Iterator.from_string_handle(handle, tf1.data.get_output_types(train), tf1.data.get_output_shapes(train)).get_next()
+    iterators = [tf1.data.make_one_shot_iterator(train), tf1.data.make_initializable_iterator(test)]
+    names = session.run([i.string_handle() for i in iterators])
+    session.run(iterators[1].initializer)
+    assert [session.run(element, {handle: names[i]}) for i in (0, 1, 1, 0)] == [0, 100, 101, 1]
+
+
+def test_a_reinitializable_iterator(session):
+    iterator = tf1.data.Iterator.from_structure(tf.int64, [])
+    element = iterator.get_next()
+    inits = [iterator.make_initializer(numbers(2)), iterator.make_initializer(Dataset.range(7, 9))]
+    for init, want in zip(inits, ([0, 1], [7, 8])):
+        session.run(init)
+        assert [session.run(element) for _ in want] == want
+
+
+def test_optionals_cardinality_and_reduction(session):
+    iterator = tf1.data.make_initializable_iterator(numbers(1))
+    optional = tf1.data.experimental.get_next_as_optional(iterator)
+    session.run(iterator.initializer)
+    has, value = optional.has_value(), optional.get_value()
+    assert session.run([has, value]) == [True, 0]
+    assert not session.run(has)
+    assert session.run(tf.data.experimental.cardinality(numbers(7).batch(2))) == 4
+    assert session.run(numbers(5).reduce(np.int64(0), lambda s, x: s + x)) == 10
+    assert session.run(tf.data.experimental.get_single_element(numbers(5).batch(5))).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_several_elements_of_one_run_are_different(session):
+    iterator = tf1.data.make_one_shot_iterator(numbers(4).prefetch(1))
+    assert sorted(session.run([iterator.get_next() for _ in range(4)])) == [0, 1, 2, 3]
+
+
+def test_a_model_trains_from_a_dataset(session):
+    x = np.linspace(0, 1, 100, dtype=np.float32)
+    batches = Dataset.from_tensor_slices((x, 0.1 * x + 0.3)).shuffle(100, seed=1).repeat().batch(20).prefetch(2)
+    bx, by = tf1.data.make_one_shot_iterator(batches).get_next()
+    w, b = tf1.Variable(0.0), tf1.Variable(0.0)
+    train = tf1.train.GradientDescentOptimizer(0.5).minimize(tf.reduce_mean(tf.square(w * bx + b - by)))
+    session.run(tf1.global_variables_initializer())
+    for _ in range(300):
+        session.run(train)
+    got = session.run([w, b])
+    assert abs(got[0] - 0.1) < 1e-3 and abs(got[1] - 0.3) < 1e-3
+
+
+def test_an_iterator_that_never_has_an_element_ends_with_its_session(server):
+    graph = tf1.Graph()
+    with graph.as_default():
+        element = tf1.data.make_one_shot_iterator(numbers(3).repeat().filter(lambda x: x < 0)).get_next()
+        session = tf1.Session(server.target, graph=graph, config=tf1.ConfigProto(isolate_session_state=True, operation_timeout_in_ms=2000))
+        with pytest.raises((errors.DeadlineExceededError, errors.CancelledError)):
+            session.run(element)
+        session.close()
+    with tf1.Session(server.target, graph=tf1.Graph()) as other:
+        with other.graph.as_default():
+            assert other.run(tf.constant(1)) == 1
