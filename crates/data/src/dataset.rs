@@ -181,7 +181,7 @@ impl Dataset {
     /// Elements of several datasets side by side, until one of them ends.
     pub fn zip(parts: &[&Dataset]) -> Dataset {
         let Some(first) = parts.first() else { return Dataset::broken(&Scope::new()) };
-        let parts: Vec<Dataset> = parts.iter().map(|d| Dataset::clone(d)).collect();
+        let parts: Vec<Dataset> = parts.iter().copied().cloned().collect();
         let elements: Vec<_> = parts.iter().flat_map(|d| d.elements.to_vec()).collect();
         let declared = elements.clone();
         Dataset::new(&first.scope.clone(), elements, move |g| {

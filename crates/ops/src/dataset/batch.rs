@@ -1,7 +1,7 @@
 //! `BatchDataset`, `BatchDatasetV2`: several elements stacked to one.
 
 use super::context::Context;
-use super::dataset::{
+use super::sequence::{
     DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, Tuple, UNKNOWN, emit, input, later,
 };
 use super::weighed::Weighed;

@@ -2,7 +2,7 @@
 
 use super::anonymous::{DELETE, DUMMY, anonymous};
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, Iter, Next, Tuple, emit, input, later, ready};
+use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, Tuple, emit, input, later, ready};
 use super::weighed::Weighed;
 use crate::prelude::*;
 use std::any::Any;

@@ -1,7 +1,7 @@
 //! `ConcatenateDataset`: one dataset after another.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
+use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
 use crate::prelude::*;
 
 pub static CONCATENATE_DATASET: Op = Op {

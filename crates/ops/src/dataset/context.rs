@@ -1,6 +1,6 @@
 //! `Context`: what a call of an iterator may use: functions, the pool, and the word to stop.
 
-use super::dataset::{Element, MAX_DEPTH, Next};
+use super::sequence::{Element, MAX_DEPTH, Next};
 use crate::prelude::*;
 use smallvec::SmallVec;
 use std::future::Future;

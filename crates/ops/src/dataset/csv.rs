@@ -1,8 +1,8 @@
 //! `CSVDataset`, `CSVDatasetV2`: records of comma-separated files, as typed columns.
 
 use super::context::Context;
-use super::dataset::{Dataset, Iter, Next, SOURCE, Tuple, emit, ready};
 use super::files::{Files, Stream, read_until, text};
+use super::sequence::{Dataset, Iter, Next, SOURCE, Tuple, emit, ready};
 use crate::prelude::*;
 use bytes::Bytes;
 

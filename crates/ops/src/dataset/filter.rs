@@ -1,8 +1,8 @@
 //! `FilterDataset`, `TakeWhileDataset`: elements that a predicate is true of, all or until the first that it is not.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
 use super::function::Function;
+use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
 use crate::prelude::*;
 
 pub static FILTER_DATASET: Op = Op {

@@ -1,8 +1,8 @@
 //! `FixedLengthRecordDataset`, `FixedLengthRecordDatasetV2`: files of records that are all equally long.
 
 use super::context::Context;
-use super::dataset::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
 use super::files::{Files, Stream};
+use super::sequence::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
 use crate::prelude::*;
 use std::collections::VecDeque;
 use std::io::Read;

@@ -1,8 +1,8 @@
 //! `FlatMapDataset`: the datasets that a function makes of each element, one after another.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
 use super::function::Function;
+use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
 use crate::prelude::*;
 
 pub static FLAT_MAP_DATASET: Op = Op {

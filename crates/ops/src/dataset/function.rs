@@ -1,7 +1,7 @@
 //! `Function`: what map, filter and their kin apply to elements.
 
 use super::context::{Call, Context};
-use super::dataset::{DatasetRef, Tuple, dataset_of};
+use super::sequence::{DatasetRef, Tuple, dataset_of};
 use crate::prelude::*;
 
 /// A function of the graph's library with the outer values it uses, which are its last arguments.

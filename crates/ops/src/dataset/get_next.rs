@@ -1,8 +1,8 @@
 //! `IteratorGetNext`, `IteratorGetNextSync`, `IteratorGetNextAsOptional`: the next element of an iterator.
 
-use super::dataset::Element;
 use super::iterator::Iterator;
 use super::optional::Optional;
+use super::sequence::Element;
 use crate::prelude::*;
 
 pub static ITERATOR_GET_NEXT: Op = Op {

@@ -2,7 +2,7 @@
 //! in the process that made it.
 
 use super::context::Context;
-use super::dataset::{Dataset, Element, Held, Iter, Next, ready, tensor_of};
+use super::sequence::{Dataset, Element, Held, Iter, Next, ready, tensor_of};
 use crate::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

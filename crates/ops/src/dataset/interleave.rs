@@ -1,8 +1,8 @@
 //! `InterleaveDataset` and its parallel forms: the datasets that a function makes of each element, taken in turn.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
 use super::function::Function;
+use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
 use crate::prelude::*;
 
 pub static INTERLEAVE_DATASET: Op = Op {

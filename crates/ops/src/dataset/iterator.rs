@@ -1,7 +1,7 @@
 //! `Iterator`: the resource that steps draw elements from.
 
 use super::context::{Context, or_stopped};
-use super::dataset::{DatasetRef, Element, Iter};
+use super::sequence::{DatasetRef, Element, Iter};
 use super::task::Task;
 use crate::prelude::*;
 use std::any::Any;

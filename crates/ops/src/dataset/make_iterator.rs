@@ -1,7 +1,7 @@
 //! `MakeIterator`: begins a pass over a dataset.
 
-use super::dataset::input;
 use super::iterator::Iterator;
+use super::sequence::input;
 use crate::prelude::*;
 
 pub static MAKE_ITERATOR: Op = Op {

@@ -2,10 +2,10 @@
 
 use super::batch::{Batch, batch_size};
 use super::context::{Call, Context};
-use super::dataset::{
+use super::function::Function;
+use super::sequence::{
     DATASET, Dataset, DatasetRef, Element, Held, Iter, Next, Tuple, emit, input, later, tensor_of,
 };
-use super::function::Function;
 use crate::prelude::*;
 use std::collections::VecDeque;
 
@@ -147,7 +147,7 @@ impl Dataset for Map {
         })
     }
     fn cardinality(&self) -> i64 {
-        if self.preserves { self.input.cardinality() } else { super::dataset::UNKNOWN }
+        if self.preserves { self.input.cardinality() } else { super::sequence::UNKNOWN }
     }
 }
 

@@ -1,7 +1,7 @@
 //! `OptionalFromValue`, `OptionalNone`, `OptionalHasValue`, `OptionalGetValue`: an element that may not be there.
 
-use super::dataset::Tuple;
 use super::get_next::{components, declared};
+use super::sequence::Tuple;
 use crate::prelude::*;
 use std::any::Any;
 use thalweg_core::tensor::VariantValue;

@@ -2,7 +2,7 @@
 
 use super::batch::{Batches, batch_size, batches};
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, Iter, Tuple, emit, input};
+use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Tuple, emit, input};
 use crate::moving::Block;
 use crate::prelude::*;
 use thalweg_math::parallel::Serial;

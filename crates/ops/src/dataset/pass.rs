@@ -1,6 +1,6 @@
 //! `OptionsDataset`, `ModelDataset`, `FinalizeDataset`: advice on how to run a dataset, which changes none of its elements.
 
-use super::dataset::{DATASET, input, tensor_of};
+use super::sequence::{DATASET, input, tensor_of};
 use crate::prelude::*;
 
 pub static OPTIONS_DATASET: Op = Op {

@@ -1,7 +1,7 @@
 //! `PrefetchDataset`: elements made ahead of being asked for.
 
 use super::context::{Context, or_stopped};
-use super::dataset::{DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, emit, input, later};
+use super::sequence::{DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, emit, input, later};
 use super::task::Task;
 use super::weighed::Weighed;
 use crate::prelude::*;

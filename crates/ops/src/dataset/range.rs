@@ -1,7 +1,7 @@
 //! `RangeDataset`: numbers from `start` up or down to `stop`.
 
 use super::context::Context;
-use super::dataset::{Dataset, Iter, Next, SOURCE, emit, ready};
+use super::sequence::{Dataset, Iter, Next, SOURCE, emit, ready};
 use crate::prelude::*;
 use thalweg_core::case::number;
 

@@ -1,9 +1,9 @@
 //! `DatasetCardinality`, `ReduceDataset`, `DatasetToSingleElement`: what a whole dataset comes to.
 
 use super::context::{Context, or_stopped};
-use super::dataset::{DatasetRef, dataset_of, input, later};
 use super::function::Function;
 use super::get_next::{components, declared};
+use super::sequence::{DatasetRef, dataset_of, input, later};
 use super::task::Task;
 use crate::prelude::*;
 

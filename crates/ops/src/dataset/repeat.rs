@@ -1,7 +1,7 @@
 //! `RepeatDataset`: a dataset over and over.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, emit, input, later, ready};
+use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, emit, input, later, ready};
 use crate::prelude::*;
 
 pub static REPEAT_DATASET: Op = Op {
@@ -30,7 +30,7 @@ impl Dataset for Repeat {
     fn cardinality(&self) -> i64 {
         match (self.input.cardinality(), self.count) {
             (0, _) | (_, 0) => 0,
-            (n, count) if count < 0 && n != super::dataset::UNKNOWN => INFINITE,
+            (n, count) if count < 0 && n != super::sequence::UNKNOWN => INFINITE,
             (n, count) if n > 0 => n.checked_mul(count).unwrap_or(INFINITE),
             (n, _) => n,
         }

@@ -1,7 +1,7 @@
 //! `ShardDataset`: every n-th element.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
+use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
 use crate::prelude::*;
 
 pub static SHARD_DATASET: Op = Op {
@@ -91,7 +91,7 @@ impl Iter for ShardIter {
 }
 
 impl ShardIter {
-    fn ended(&self, seen: i64) -> super::dataset::Element {
+    fn ended(&self, seen: i64) -> super::sequence::Element {
         if self.required && self.first {
             return Err(invalid!(
                 "There aren't enough elements in this dataset for each shard to have at least one element \

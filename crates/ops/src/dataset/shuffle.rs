@@ -1,10 +1,10 @@
 //! `ShuffleDataset` and its kin: elements in random order, in the same one as TensorFlow's for the same seeds.
 
 use super::context::Context;
-use super::dataset::{
+use super::seed_generator::{SeedGenerator, Words, seeds};
+use super::sequence::{
     DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, Tuple, UNKNOWN, emit, input, later,
 };
-use super::seed_generator::{SeedGenerator, Words, seeds};
 use super::weighed::Weighed;
 use crate::prelude::*;
 use std::collections::VecDeque;
@@ -27,7 +27,7 @@ pub static SHUFFLE_DATASET_V2: Op = Op {
     name: "ShuffleDatasetV2",
     doc: "As ShuffleDataset, with seeds from a generator.",
     inputs: &["input_dataset: variant", "buffer_size: int64", "seed_generator: resource"],
-    attrs: super::dataset::OUTPUT_ATTRS,
+    attrs: super::sequence::OUTPUT_ATTRS,
     kernels: cpu!(generated),
     stateful: true,
     ..SHUFFLE_DATASET

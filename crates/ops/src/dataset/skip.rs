@@ -1,7 +1,7 @@
 //! `SkipDataset`: all but the first elements.
 
 use super::context::Context;
-use super::dataset::{
+use super::sequence::{
     DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later, ready,
 };
 use crate::prelude::*;

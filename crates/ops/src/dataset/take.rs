@@ -1,7 +1,7 @@
 //! `TakeDataset`: the first elements.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, ready};
+use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, ready};
 use crate::prelude::*;
 
 pub static TAKE_DATASET: Op = Op {

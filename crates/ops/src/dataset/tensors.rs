@@ -1,7 +1,7 @@
 //! `TensorDataset`, `TensorSliceDataset`: tensors that are there already, as one element or row by row.
 
 use super::context::Context;
-use super::dataset::{Dataset, Iter, Next, SOURCE, Tuple, emit, ready};
+use super::sequence::{Dataset, Iter, Next, SOURCE, Tuple, emit, ready};
 use crate::prelude::*;
 use crate::rows::row;
 

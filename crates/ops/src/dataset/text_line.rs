@@ -1,8 +1,8 @@
 //! `TextLineDataset`: the lines of text files.
 
 use super::context::Context;
-use super::dataset::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
 use super::files::{Files, Stream, read_until};
+use super::sequence::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
 use crate::prelude::*;
 
 pub static TEXT_LINE_DATASET: Op = Op {

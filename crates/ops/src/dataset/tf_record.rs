@@ -1,8 +1,8 @@
 //! `TFRecordDataset`, `TFRecordDatasetV2`: the records of TFRecord files.
 
 use super::context::Context;
-use super::dataset::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
 use super::files::Files;
+use super::sequence::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
 use crate::prelude::*;
 use bytes::Bytes;
 use std::fs::File;

@@ -1,6 +1,6 @@
 //! `Weighed`: elements kept in memory, and no more of them than one tensor may take.
 
-use super::dataset::Tuple;
+use super::sequence::Tuple;
 use crate::prelude::*;
 use std::collections::VecDeque;
 use thalweg_core::buffer;

@@ -1,7 +1,7 @@
 //! `ZipDataset`: elements of several datasets side by side.
 
 use super::context::Context;
-use super::dataset::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
+use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
 use crate::prelude::*;
 
 pub static ZIP_DATASET: Op = Op {
