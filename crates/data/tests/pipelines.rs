@@ -182,7 +182,7 @@ fn elements_from_a_closure_start_again_with_each_pass() {
     let counted = passes.clone();
     let d = Dataset::from_fn(&g, &[(DataType::Int64, PartialShape::scalar())], move || {
         counted.fetch_add(1, Ordering::SeqCst);
-        let mut left = 3;
+        let mut left = 3i64;
         move || {
             left -= 1;
             Ok((left >= 0).then(|| vec![Tensor::scalar(left)]))

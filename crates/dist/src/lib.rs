@@ -5,13 +5,10 @@
 
 mod blocking;
 mod config;
-mod connection;
 mod grpc;
 pub mod log;
 mod master;
-pub mod memory;
 mod metadata;
-mod peers;
 pub mod remote;
 mod server;
 mod server_def;
@@ -21,7 +18,6 @@ mod steps;
 mod task;
 mod wire_error;
 
-pub use peers::PeerLimits;
 pub use remote::{RemoteRunOptions, RemoteSession};
 pub use server::{Server, ServerOptions};
 pub use server_def::TaskSpec;

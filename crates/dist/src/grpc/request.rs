@@ -1,49 +1,56 @@
 //! The one message of a request.
 
-use super::arrived::Arrived;
-use crate::peers::{Peer, Share};
-use bytes::{Buf, Bytes};
+use bytes::{Buf, Bytes, BytesMut};
 use hyper::body::{Body, Incoming};
 use std::pin::Pin;
-use std::time::Duration;
 use tonic::Status;
 
 /// Before each message: a byte that says whether it is compressed, and its length.
 const PREFIX: usize = 5;
 
-/// Reads the message. Nothing is copied here, and memory grows with what arrives, not with what is announced.
-pub async fn message(mut body: Incoming, peer: &Peer) -> Result<Arrived, Status> {
-    let patience = peer.limits.patience;
-    let mut first = next(&mut body, patience).await?.ok_or_else(cut_short)?;
+/// Protocol buffers can be no larger.
+pub const MAX_MESSAGE: usize = i32::MAX as usize;
+
+/// Reads the message. What comes in one piece is not copied; the rest is put together as it arrives.
+pub async fn message(mut body: Incoming) -> Result<Bytes, Status> {
+    let mut first = next(&mut body).await?.ok_or_else(cut_short)?;
     while first.len() < PREFIX {
-        let more = next(&mut body, patience).await?.ok_or_else(cut_short)?;
+        let more = next(&mut body).await?.ok_or_else(cut_short)?;
         first = [first, more].concat().into();
     }
     if first.get_u8() != 0 {
         return Err(Status::unimplemented("compressed messages are not supported"));
     }
-    let (length, limit) = (first.get_u32() as usize, peer.limits.message);
-    if length > limit {
-        return Err(Status::resource_exhausted(format!("a message of {length} bytes; the limit is {limit}")));
+    let length = first.get_u32() as usize;
+    if length > MAX_MESSAGE {
+        return Err(Status::resource_exhausted(format!(
+            "a message of {length} bytes; the limit is {MAX_MESSAGE}"
+        )));
     }
-    let mut held = Share::of(&peer.unfinished);
-    let mut arrived = Arrived::new(first);
-    while arrived.remaining() < length {
-        let more = next(&mut body, patience).await?.ok_or_else(cut_short)?;
-        held.grow(more.len())?;
-        arrived.push(more);
+    if first.len() < length {
+        let mut all = BytesMut::with_capacity(length.min(TRUSTED));
+        all.extend_from_slice(&first);
+        while all.len() < length {
+            let more = next(&mut body).await?.ok_or_else(cut_short)?;
+            if all.capacity() < all.len() + more.len() {
+                all.reserve(length.min(all.len() * 2).max(all.len() + more.len()) - all.len());
+            }
+            all.extend_from_slice(&more);
+        }
+        first = all.freeze();
     }
-    match arrived.remaining() == length {
-        true => Ok(arrived),
+    match first.len() == length {
+        true => Ok(first),
         false => Err(Status::invalid_argument("more than one message in a call that takes one")),
     }
 }
 
-async fn next(body: &mut Incoming, patience: Duration) -> Result<Option<Bytes>, Status> {
+/// Memory made on a peer's word alone.
+const TRUSTED: usize = 32 << 20;
+
+async fn next(body: &mut Incoming) -> Result<Option<Bytes>, Status> {
     loop {
-        let frame = std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx));
-        let arrived = tokio::time::timeout(patience, frame).await;
-        match arrived.map_err(|_| Status::deadline_exceeded("the rest of the request did not come"))? {
+        match std::future::poll_fn(|cx| Pin::new(&mut *body).poll_frame(cx)).await {
             None => return Ok(None),
             Some(Ok(frame)) => match frame.into_data() {
                 Ok(data) if data.is_empty() => {}

@@ -3,10 +3,9 @@
 use super::Master;
 use super::run_step::strs;
 use crate::blocking::blocking;
-use crate::sessions::MAX_HELD;
 use crate::{config, metadata, steps};
 use std::sync::Arc;
-use thalweg_core::error::{Result, resource_exhausted, unimplemented};
+use thalweg_core::error::{Result, unimplemented};
 use thalweg_core::invalid;
 use thalweg_core::resource::lock;
 use thalweg_graph::convert::{tensor_from_proto, tensor_to_proto};
@@ -24,9 +23,6 @@ pub async fn make(master: &Master, request: MakeCallableRequest) -> Result<MakeC
         let (feeds, fetches, targets) = (&options.feed, &options.fetch, &options.target);
         let callable = session.session.callable_by_name(&strs(feeds), &strs(fetches), &strs(targets))?;
         let mut callables = lock(&session.callables);
-        if callables.held.len() >= MAX_HELD {
-            return Err(resource_exhausted(format!("this session has {MAX_HELD} callables: release some")));
-        }
         let handle = callables.next;
         callables.next += 1;
         callables.held.insert(handle, Arc::new((callable, run_options)));

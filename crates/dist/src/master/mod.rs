@@ -7,7 +7,6 @@ mod partial_run;
 mod reset;
 mod run_step;
 
-use crate::grpc::Contents;
 use crate::log::Log;
 use crate::sessions::{Limits, Sessions};
 use crate::task::Task;
@@ -71,12 +70,11 @@ impl MasterService for Master {
     }
 
     async fn run_step(&self, r: Request<RunStepRequest>) -> Answer<RunStepResponse> {
-        let contents = r.extensions().get::<Contents>().cloned().unwrap_or_default();
         let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
         let errors_in_body = r.store_errors_in_response_body;
         let result = match r.partial_run_handle.is_empty() {
-            true => run_step::run_step(self, r, contents).await,
-            false => partial_run::run_step(self, r, contents).await,
+            true => run_step::run_step(self, r).await,
+            false => partial_run::run_step(self, r).await,
         };
         match result {
             Err(e) if errors_in_body => {

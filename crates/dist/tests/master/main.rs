@@ -1,7 +1,5 @@
 //! The master's service, called as a client calls it.
 
 mod common;
-mod hostile;
-mod raw;
 mod sessions;
 mod steps;
