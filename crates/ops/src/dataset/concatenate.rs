@@ -28,7 +28,7 @@ struct Concatenate(DatasetRef, DatasetRef);
 
 impl Dataset for Concatenate {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
-        let (now, then) = (self.0.iterator(c)?, Some(self.1.clone()));
+        let (now, then) = (self.0.iterator(c)?, Some((self.1.clone(), c.unhurried())));
         Ok(Box::new(ConcatenateIter { now, then }))
     }
     fn cardinality(&self) -> i64 {
@@ -42,7 +42,8 @@ impl Dataset for Concatenate {
 
 struct ConcatenateIter {
     now: Box<dyn Iter>,
-    then: Option<DatasetRef>,
+    /// The second, and what its iterator is made in.
+    then: Option<(DatasetRef, Context)>,
 }
 
 impl Iter for ConcatenateIter {
@@ -54,8 +55,8 @@ impl Iter for ConcatenateIter {
             if let Some(element) = self.now.next(c).await? {
                 return Ok(Some(element));
             }
-            if let Some(second) = self.then.take() {
-                self.now = second.iterator(c)?;
+            if let Some((second, inner)) = self.then.take() {
+                self.now = second.iterator(&inner)?;
             }
             self.now.next(c).await
         })

@@ -59,13 +59,12 @@ impl Context {
         Context { stops: SmallVec::new(), deadline: None, ..self.clone() }
     }
 
-    /// For the iterators inside of one, that many levels further.
-    pub fn deeper(&self, levels: usize) -> Result<Context> {
-        let depth = self.depth + levels;
-        if depth > MAX_DEPTH {
+    /// For an iterator that another one calls.
+    pub fn deeper(&self) -> Result<Context> {
+        if self.depth >= MAX_DEPTH {
             return Err(invalid!("datasets that make datasets, more than {MAX_DEPTH} one inside another"));
         }
-        Ok(Context { depth, ..self.clone() })
+        Ok(Context { depth: self.depth + 1, ..self.clone() })
     }
 
     /// An error once the call has to end. Loops that may run for long look here.
@@ -89,7 +88,7 @@ impl Context {
     pub fn call(&self, f: &Func, args: Vec<Tensor>, elsewhere: bool) -> Call {
         let slot = Arc::new(Mutex::new(Slot::default()));
         let cancel = Arc::new(Cancellation::default());
-        let call = Call { slot: slot.clone(), cancel: cancel.clone() };
+        let call = Call { slot: slot.clone(), cancel: cancel.clone(), ended: false };
         let done = Box::new(move |r| {
             let waker = {
                 let mut slot = lock(&slot);
@@ -125,6 +124,7 @@ impl Context {
 pub struct Call {
     slot: Arc<Mutex<Slot>>,
     cancel: Arc<Cancellation>,
+    ended: bool,
 }
 
 #[derive(Default)]
@@ -135,21 +135,24 @@ struct Slot {
 
 impl Future for Call {
     type Output = Result<Vec<Tensor>>;
-    fn poll(self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
-        let mut slot = lock(&self.slot);
-        match slot.result.take() {
-            Some(r) => Poll::Ready(r),
-            None => {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Self::Output> {
+        let result = {
+            let mut slot = lock(&self.slot);
+            if slot.result.is_none() {
                 slot.waker = Some(cx.waker().clone());
-                Poll::Pending
             }
-        }
+            slot.result.take()
+        };
+        self.ended = result.is_some();
+        result.map_or(Poll::Pending, Poll::Ready)
     }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.cancel.cancel(cancelled("the element was no longer wanted"));
+        if !self.ended {
+            self.cancel.cancel(cancelled("the element was no longer wanted"));
+        }
     }
 }
 

@@ -171,10 +171,16 @@ impl Format {
         if !read_until(stream, b'\n', &mut record)? {
             return Ok(None);
         }
-        while self.quotes && record.iter().filter(|b| **b == b'"').count() % 2 == 1 {
+        let mut odd = self.quotes && odd_quotes(&record);
+        while odd {
+            let seen = record.len();
             record.push(b'\n');
             if !read_until(stream, b'\n', &mut record)? {
                 break;
+            }
+            odd ^= odd_quotes(&record[seen..]);
+            if record.len() > thalweg_core::buffer::limit() {
+                return Err(std::io::Error::new(std::io::ErrorKind::OutOfMemory, "a record is over the limit"));
             }
         }
         if record.last() == Some(&b'\r') {
@@ -262,4 +268,8 @@ fn quoted(mut rest: &[u8]) -> Result<(Vec<u8>, &[u8])> {
             after => return Ok((field, after)),
         }
     }
+}
+
+fn odd_quotes(text: &[u8]) -> bool {
+    text.iter().filter(|b| **b == b'"').count() % 2 == 1
 }

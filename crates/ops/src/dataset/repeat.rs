@@ -24,8 +24,9 @@ struct Repeat {
 }
 
 impl Dataset for Repeat {
-    fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
-        Ok(Box::new(RepeatIter { input: self.input.clone(), left: self.count, pass: None, given: false }))
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        let (input, inner) = (self.input.clone(), c.unhurried());
+        Ok(Box::new(RepeatIter { input, left: self.count, pass: None, given: false, inner }))
     }
     fn cardinality(&self) -> i64 {
         match (self.input.cardinality(), self.count) {
@@ -43,6 +44,8 @@ struct RepeatIter {
     pass: Option<Box<dyn Iter>>,
     /// Whether this pass has given an element.
     given: bool,
+    /// What passes are made in.
+    inner: Context,
 }
 
 impl Iter for RepeatIter {
@@ -55,7 +58,7 @@ impl Iter for RepeatIter {
                 c.check()?;
                 let pass = match &mut self.pass {
                     Some(pass) => pass,
-                    none => none.insert(self.input.iterator(c)?),
+                    none => none.insert(self.input.iterator(&self.inner)?),
                 };
                 if let Some(element) = pass.next(c).await? {
                     self.given = true;

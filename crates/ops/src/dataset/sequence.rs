@@ -98,7 +98,7 @@ impl Held {
 
     /// A new pass over the dataset.
     pub fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
-        self.dataset.iterator(&c.deeper(self.depth)?)
+        self.dataset.iterator(&c.deeper()?)
     }
 
     pub fn cardinality(&self) -> i64 {

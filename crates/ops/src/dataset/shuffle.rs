@@ -112,8 +112,9 @@ struct Shuffle {
 }
 
 impl Dataset for Shuffle {
-    fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
         Ok(Box::new(ShuffleIter {
+            inner: c.unhurried(),
             source: self.input.clone(),
             size: self.size,
             passes: self.passes,
@@ -136,6 +137,8 @@ impl Dataset for Shuffle {
 }
 
 struct ShuffleIter {
+    /// What passes are made in.
+    inner: Context,
     source: DatasetRef,
     size: usize,
     passes: i64,
@@ -175,7 +178,7 @@ impl ShuffleIter {
                 none => {
                     self.begun = self.begun.saturating_add(1);
                     self.slices.push_back(0);
-                    none.insert(self.source.iterator(c)?)
+                    none.insert(self.source.iterator(&self.inner)?)
                 }
             };
             match input.next(c).await? {

@@ -424,6 +424,16 @@ fn datasets_piled_too_high_are_an_error_not_a_stack_overflow() {
 }
 
 #[test]
+fn a_long_pipeline_is_not_too_deep() {
+    let mut dataset = range(0, 1);
+    for _ in 0..60 {
+        dataset = on(&dataset, "TakeDataset", &[5]);
+        dataset = on(&dataset, "PrefetchDataset", &[1]);
+    }
+    assert_eq!(flat(&dataset), [0]);
+}
+
+#[test]
 fn an_iterator_without_a_dataset_and_one_of_other_types_are_told() {
     let (step, _) = with_functions();
     let attrs = with(&[("shared_name", "bare".into()), ("container", "".into())]);
