@@ -180,7 +180,10 @@ impl Format {
             }
             odd ^= odd_quotes(&record[seen..]);
             if record.len() > thalweg_core::buffer::limit() {
-                return Err(std::io::Error::new(std::io::ErrorKind::OutOfMemory, "a record is over the limit"));
+                return Err(std::io::Error::new(
+                    std::io::ErrorKind::OutOfMemory,
+                    "a record is over the limit",
+                ));
             }
         }
         if record.last() == Some(&b'\r') {

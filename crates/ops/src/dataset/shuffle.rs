@@ -204,7 +204,10 @@ impl ShuffleIter {
     fn drop_empty(&mut self) {
         while self.slices.front() == Some(&0) && (self.slices.len() > 1 || self.input.is_none()) {
             self.slices.pop_front();
-            self.words = Words::new(self.seeds.next());
+            // The last pass of an iterator leaves the next seeds to the next iterator.
+            if !self.slices.is_empty() || self.passes < 0 || self.begun < self.passes {
+                self.words = Words::new(self.seeds.next());
+            }
         }
     }
 
