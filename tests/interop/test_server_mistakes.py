@@ -207,5 +207,6 @@ def test_the_same_error_as_on_a_tensorflow_server(own_server, tensorflow_server,
     assert type(ours) is type(theirs), (str(theirs), str(ours))
     if isinstance(theirs, errors.OpError):
         names = [e.op and e.op.name for e in (theirs, ours)]
-        assert names[0] == names[1], (str(theirs), str(ours))
-        assert theirs.node_def == ours.node_def
+        # Where TensorFlow names no node, ours may.
+        assert names[0] in (None, names[1]), (str(theirs), str(ours))
+        assert theirs.node_def in (None, ours.node_def)
