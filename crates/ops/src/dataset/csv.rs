@@ -135,7 +135,7 @@ impl CsvIter {
         loop {
             let stream = match &mut self.open {
                 Some(stream) => stream,
-                none => match self.csv.files.open(self.at).inspect_err(|_| self.at += 1)? {
+                none => match self.csv.files.open(self.at)? {
                     Some(stream) => {
                         let stream = none.insert(stream);
                         if self.csv.format.header {

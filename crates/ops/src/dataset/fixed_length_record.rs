@@ -78,8 +78,8 @@ impl Iter for RecordsIter {
     fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
         let record = self.record();
         if record.is_err() {
+            // The next call begins the same file again, as TensorFlow's does, and meets the same error.
             self.open = None;
-            self.at += 1;
         }
         ready(record.map(|r| r.map(|bytes| vec![Tensor::string(bytes)])))
     }

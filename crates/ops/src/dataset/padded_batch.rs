@@ -146,9 +146,9 @@ impl Pad {
                 if *want < 0 {
                     *size = (*size).max(*got);
                 } else if got > size {
-                    return Err(invalid!(
+                    return Err(data_loss(format!(
                         "Attempted to pad to a smaller size than the input element: {got} to {size} in component {i}."
-                    ));
+                    )));
                 }
             }
         }

@@ -45,13 +45,10 @@ impl LinesIter {
         loop {
             let stream = match &mut self.open {
                 Some(stream) => stream,
-                none => match self.files.open(self.at) {
-                    Ok(Some(stream)) => none.insert(stream),
-                    Ok(None) => return Ok(None),
-                    Err(e) => {
-                        self.at += 1;
-                        return Err(e);
-                    }
+                // A file that cannot be opened is asked for again by the next call, as TensorFlow does it.
+                none => match self.files.open(self.at)? {
+                    Some(stream) => none.insert(stream),
+                    None => return Ok(None),
                 },
             };
             let mut line = Vec::new();

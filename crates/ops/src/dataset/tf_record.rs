@@ -76,7 +76,7 @@ impl RecordsIter {
         loop {
             let reader = match &mut self.open {
                 Some(reader) => reader,
-                none => match self.records.open(self.at).inspect_err(|_| self.at += 1)? {
+                none => match self.records.open(self.at)? {
                     Some(reader) => none.insert(reader),
                     None => return Ok(None),
                 },
