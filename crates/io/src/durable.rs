@@ -11,6 +11,9 @@ pub fn at(path: &Path, e: impl Into<Error>) -> Error {
     e.into().context(path.display())
 }
 
+/// What the name of a file under construction has after that of the file it will be, as TensorFlow has it too.
+const DRAFT: &str = ".tempstate";
+
 /// A file under construction. Dropped before `publish`, it leaves nothing behind.
 pub struct Draft {
     out: Option<BufWriter<File>>,
@@ -72,6 +75,21 @@ pub fn sync_directory(of: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Removes what a process that was killed left behind: drafts of files whose names start with that of `path`. Nobody may be writing them.
+pub fn remove_drafts(path: &Path) -> Result<()> {
+    let (directory, Some(name)) = (directory(path), path.file_name()) else { return Ok(()) };
+    for entry in fs::read_dir(&directory).map_err(|e| at(&directory, e))? {
+        let entry = entry.map_err(|e| at(&directory, e))?;
+        let found = entry.file_name();
+        let rest = found.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
+        if rest.is_some_and(|r| r.windows(DRAFT.len()).any(|w| w == DRAFT.as_bytes())) {
+            // Another may have removed it meanwhile; what stays only takes up space.
+            drop(fs::remove_file(entry.path()));
+        }
+    }
+    Ok(())
+}
+
 /// The directory that a file is in.
 pub fn directory(of: &Path) -> PathBuf {
     match of.parent() {
@@ -92,8 +110,7 @@ fn temporary(path: &Path) -> Result<(PathBuf, File)> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let mut attempt = 0;
     loop {
-        let name =
-            with_suffix(path, &format!(".tempstate{}{:05}{attempt}", now.as_nanos(), std::process::id()));
+        let name = with_suffix(path, &format!("{DRAFT}{}{:05}{attempt}", now.as_nanos(), std::process::id()));
         match File::create_new(&name) {
             Ok(file) => return Ok((name, file)),
             Err(e) if e.kind() == ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
@@ -119,5 +136,18 @@ mod tests {
         write(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn drafts_of_the_killed_are_removed_and_nothing_else() {
+        let dir = Scratch::new();
+        for name in
+            ["m-1.index", "m-1.index.tempstate17", "m-2.data-00000-of-00001.tempstate1", "n.tempstate1"]
+        {
+            fs::write(dir.path(name), "").unwrap();
+        }
+        remove_drafts(&dir.path("m-")).unwrap();
+        assert!(dir.path("m-1.index").exists() && dir.path("n.tempstate1").exists());
+        assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 2);
     }
 }

@@ -90,6 +90,10 @@ impl Saver {
         };
         let directory = durable::directory(path);
         std::fs::create_dir_all(&directory).map_err(|e| durable::at(&directory, e))?;
+        if self.kept.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            durable::remove_drafts(path)?;
+            durable::remove_drafts(&directory.join(checkpoint::STATE_FILE))?;
+        }
         session.run(&self.nodes.save, &[feed(&self.nodes.filename, text(&prefix)?)])?;
         if self.write_meta_graph {
             let meta = meta_graph::of(&self.scope, &self.nodes, self.max_to_keep)?;
