@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 /// A step that keeps its thread no longer than this runs on the thread that serves the connection: handing it over would cost
 /// more than others of that thread lose by waiting.
-const QUICK: Duration = Duration::from_millis(1);
+pub const QUICK: Duration = Duration::from_millis(1);
 
 /// Runs a step to its end. It holds no thread while it waits, and dropping the future cancels it.
 pub async fn run(
