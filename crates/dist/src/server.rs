@@ -95,6 +95,15 @@ const BLOCKING_THREADS: usize = 16;
 impl Server {
     /// Binds the address and starts to serve.
     pub fn start(registry: Arc<Registry>, options: ServerOptions) -> Result<Server> {
+        Server::start_on(TcpListener::bind(options.address)?, registry, options)
+    }
+
+    /// Starts to serve on an address that is bound already: the tasks of a cluster must know one another's.
+    pub fn start_on(
+        listener: TcpListener,
+        registry: Arc<Registry>,
+        options: ServerOptions,
+    ) -> Result<Server> {
         let base = SessionOptions {
             job: options.job.clone(),
             task: options.task,
@@ -103,7 +112,6 @@ impl Server {
         };
         let task = Task::new(registry, crate::config::session_options(&base, &options.config)?)?;
         let limits = Limits { idle: options.idle_limit, sessions: options.max_sessions.max(1) };
-        let listener = TcpListener::bind(options.address)?;
         let address = listener.local_addr()?;
         let others = options.cluster.tasks().into_iter().filter(|t| t.task != task.name).collect();
         let links = Links::new(others, patience(options.peer_timeout), options.log)?;

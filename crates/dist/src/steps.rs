@@ -61,6 +61,13 @@ pub async fn within<T>(
 /// Cancels when the client has gone, which drops the future that holds this.
 pub struct CancelOnDrop(pub Arc<Cancellation>);
 
+impl CancelOnDrop {
+    /// Lets what it guards go on.
+    pub fn release(mut self) {
+        self.0 = Arc::default();
+    }
+}
+
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         // Nobody is there to read the reason, or the step has ended.

@@ -50,14 +50,15 @@ impl Worker {
             return Ok(RunGraphResponse { recv, ..Default::default() });
         }
         let partial = request.is_partial.then(|| lock(&self.partial).remove(&id)).flatten();
-        let (running, cancel) = match partial {
+        let Running { answer: running, cancel } = match partial {
             Some(running) => running,
             None => started(plans, id, step.clone(), trace).await?,
         };
         let values = fetched(&*step, &request.recv_key).await;
         // The plans tell why; a fetch that was cut off only that it was.
         let timings = ended(running).await?;
-        drop(cancel);
+        // Others may still fetch what this part has made: the end of the call is not the end of the step.
+        cancel.release();
         let stats = trace.then(|| metadata::step_stats(&timings, &metadata::short_label));
         Ok(RunGraphResponse {
             recv: master::named(request.recv_key, &values?)?,
@@ -83,8 +84,11 @@ impl Worker {
     }
 }
 
-/// A step under way; dropping the second part cancels it.
-type Running = (oneshot::Receiver<Result<StepTimings>>, CancelOnDrop);
+/// A step under way; dropping it cancels it.
+pub struct Running {
+    answer: oneshot::Receiver<Result<StepTimings>>,
+    cancel: CancelOnDrop,
+}
 
 /// Partial runs under way, by step.
 pub type PartialRuns = HashMap<u64, Running>;
@@ -110,7 +114,7 @@ async fn started(
         })
         .await?;
     }
-    Ok((rx, cancel))
+    Ok(Running { answer: rx, cancel })
 }
 
 /// Waits for what the client wants of the step.
