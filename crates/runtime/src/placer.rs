@@ -25,7 +25,10 @@ impl Placement {
         let mut groups = Groups::new(graph, from, &self.devices)?;
         let mut specs: HashMap<&str, DeviceSpec> = HashMap::new();
         let mut wanted: HashMap<usize, DeviceSpec> = HashMap::new();
-        for at in from..graph.len() {
+        // Those that use state go where it is, whatever they ask for: who owns it has the first word.
+        let (owners, users): (Vec<usize>, Vec<usize>) =
+            (from..graph.len()).partition(|at| !groups.uses_state[at - from]);
+        for at in owners.into_iter().chain(users) {
             let node = &graph.nodes()[at];
             if node.device.is_empty() {
                 continue;
@@ -44,7 +47,7 @@ impl Placement {
             };
             match merged {
                 Some(s) => drop(wanted.insert(root, s)),
-                None if soft => {}
+                None if soft || groups.uses_state[at - from] => {}
                 None => return Err(node.blame(conflict(node, &wanted[&root]))),
             }
         }
@@ -102,11 +105,15 @@ struct Groups {
     parent: Vec<u32>,
     /// Groups tied to a node that was placed before.
     fixed: HashMap<usize, u16>,
+    /// Which new nodes take a variable or resource of another node.
+    uses_state: Vec<bool>,
 }
 
 impl Groups {
     fn new(graph: &Graph, from: usize, placed: &[u16]) -> Result<Groups> {
-        let mut groups = Groups { parent: (0..(graph.len() - from) as u32).collect(), fixed: HashMap::new() };
+        let new = graph.len() - from;
+        let mut groups =
+            Groups { parent: (0..new as u32).collect(), fixed: HashMap::new(), uses_state: vec![false; new] };
         for at in from..graph.len() {
             let node = &graph.nodes()[at];
             for name in node.colocated_with() {
@@ -127,6 +134,7 @@ impl Groups {
                 // State is used where it lives.
                 if (port.is_ref && takes_refs) || port.dtype == DataType::Resource {
                     groups.join(at, input.node.at(), from, placed);
+                    groups.uses_state[at - from] = true;
                 }
             }
         }

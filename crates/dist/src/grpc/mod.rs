@@ -58,26 +58,30 @@ async fn call(m: &Master, method: &str, body: Incoming) -> Result<Reply, Status>
 }
 
 async fn worker_call(w: &Arc<Worker>, method: &str, body: Incoming) -> Result<Reply, Status> {
-    fn of<M: Message>(answer: thalweg_core::error::Result<M>) -> Result<Reply, Status> {
-        answer.map(|m| Reply::of(&m)).map_err(|e| peer_status(&e))
+    let failed = |e| peer_status(&w.task.name, &e);
+    fn of<M: Message>(
+        answer: thalweg_core::error::Result<M>,
+        failed: impl Fn(thalweg_core::error::Error) -> Status,
+    ) -> Result<Reply, Status> {
+        answer.map(|m| Reply::of(&m)).map_err(failed)
     }
     match method {
         "RecvTensor" => {
             let answer = w.recv_tensor(take(body).await?).await;
-            answer.map(large_tensor).map_err(|e| peer_status(&e))
+            answer.map(large_tensor).map_err(failed)
         }
         "RunGraph" => {
             let answer = w.run_graph(take(body).await?).await;
-            answer.map(large_run_graph).map_err(|e| peer_status(&e))
+            answer.map(large_run_graph).map_err(failed)
         }
-        "CleanupGraph" => of(Ok(w.cleanup_graph(&take(body).await?))),
-        "RegisterGraph" => of(w.register_graph(take(body).await?).await),
-        "DeregisterGraph" => of(w.deregister_graph(&take(body).await?)),
-        "GetStatus" => of(Ok(w.get_status())),
-        "CreateWorkerSession" => of(w.create_worker_session(take(body).await?)),
-        "DeleteWorkerSession" => of(Ok(w.delete_worker_session(&take(body).await?))),
-        "CleanupAll" => of(Ok(w.cleanup_all(&take(body).await?))),
-        "Logging" => of(Ok(w.logging(&take(body).await?))),
+        "CleanupGraph" => of(Ok(w.cleanup_graph(&take(body).await?)), failed),
+        "RegisterGraph" => of(w.register_graph(take(body).await?).await, failed),
+        "DeregisterGraph" => of(w.deregister_graph(&take(body).await?), failed),
+        "GetStatus" => of(Ok(w.get_status()), failed),
+        "CreateWorkerSession" => of(w.create_worker_session(take(body).await?), failed),
+        "DeleteWorkerSession" => of(Ok(w.delete_worker_session(&take(body).await?)), failed),
+        "CleanupAll" => of(Ok(w.cleanup_all(&take(body).await?)), failed),
+        "Logging" => of(Ok(w.logging(&take(body).await?)), failed),
         _ => Err(Status::unimplemented(format!("{WORKER_SERVICE}{method} does not exist"))),
     }
 }

@@ -3,7 +3,7 @@
 use super::Worker;
 use crate::blocking::blocking;
 use crate::steps::{CancelOnDrop, QUICK, ended};
-use crate::wire_error::derived_message;
+use crate::wire_error::peer_message;
 use crate::{master, metadata};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Worker {
         match self.told("RunGraph", result) {
             Err(e) if errors_in_body => Ok(RunGraphResponse {
                 status_code: e.code() as i32,
-                status_error_message: derived_message(&e),
+                status_error_message: peer_message(&self.task.name, &e),
                 ..Default::default()
             }),
             other => other,

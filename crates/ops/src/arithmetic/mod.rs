@@ -92,6 +92,10 @@ mod xlog1py;
 mod xlogy;
 mod zeros_like;
 
+pub use add_v2::ADD_V2;
+pub use sigmoid::SIGMOID;
+pub use tanh::TANH;
+
 use crate::broadcast::broadcast_shape;
 use crate::prelude::*;
 
