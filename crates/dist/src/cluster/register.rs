@@ -3,7 +3,7 @@
 use super::link::Link;
 use crate::wire_error::received;
 use std::sync::{Arc, Mutex};
-use thalweg_core::error::{Code, Result, internal};
+use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::resource::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::NodeSpec;
@@ -125,7 +125,14 @@ impl RegisteredPart for Registered {
             // Some tasks do not notice that nobody waits any more.
             let request = CleanupGraphRequest { step_id: step.id as i64 };
             link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});
-            done(Err(reason.clone().derived()));
+            done(Err(match reason.code() {
+                Code::DeadlineExceeded => {
+                    let waited =
+                        format!("{}: no answer from {} at {}", reason.message(), link.task, link.address);
+                    Error::new(Code::DeadlineExceeded, waited)
+                }
+                _ => reason.clone().derived(),
+            }));
         });
         *lock(&watch) = Some(id);
     }
