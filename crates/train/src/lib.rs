@@ -2,6 +2,7 @@
 
 pub mod averages;
 pub mod clip;
+pub mod estimator;
 pub mod feature_column;
 pub mod hooks;
 pub mod initializers;
