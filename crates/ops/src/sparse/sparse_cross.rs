@@ -49,7 +49,7 @@ pub static SPARSE_CROSS: Op = Op {
 };
 
 /// The key that TensorFlow's feature columns give if none is chosen.
-const DEFAULT_KEY: i64 = 0xDECA_FCAF_FE;
+const DEFAULT_KEY: i64 = 0x00DE_CAFC_AFFE;
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let buckets = node.attrs.int("num_buckets")?;

@@ -32,7 +32,7 @@ impl Part {
 }
 
 /// TensorFlow's key where none is chosen.
-const DEFAULT_HASH_KEY: i64 = 0xDE_CAFC_AFFE;
+const DEFAULT_HASH_KEY: i64 = 0x00DE_CAFC_AFFE;
 
 /// Combinations of these features of strings or integers, sorted into buckets by a hash. [`CrossedColumn::with`] crosses the ids of columns
 /// too: `crossed_column(["city"], 1000).with(bucketized_column(numeric_column("age"), &[18.0, 65.0]))`.

@@ -5,7 +5,7 @@ use crate::tables::IndexTable;
 use thalweg_client::{DataType, IntoTensor, Operation, Output, Result, Scope};
 
 /// Labels are needed: for training and evaluation.
-pub fn given<'a>(labels: Option<&'a Output>) -> Result<&'a Output> {
+pub fn given(labels: Option<&Output>) -> Result<&Output> {
     labels.ok_or_else(|| {
         invalid("the input has no labels, which training and evaluation need; name them with Input::label(\"..\")")
     })
