@@ -2,20 +2,18 @@
 //! TensorFlow to do the same from the same checkpoint.
 
 use thalweg_client::{Code, Error, IntoTensor, Result, Scope};
-use thalweg_data::Dataset;
 use thalweg_train::estimator::{DNNClassifier, Input, LinearClassifier};
 use thalweg_train::feature_column::*;
 
 const COLOURS: [&str; 4] = ["red", "green", "blue", "black"];
 
-fn examples(g: &Scope) -> Input {
+fn examples(g: &Scope) -> Result<Input> {
     let ages: Vec<f32> = (0..12).map(|i| (i * 7 % 12) as f32).collect();
     let colours: Vec<&str> = (0..12).map(|i| COLOURS[i * 5 % 4]).collect();
     let codes: Vec<i64> = (0..12).map(|i| i * i % 5).collect();
-    let classes: Vec<i64> = (0..12).map(|i| i % 3).collect();
-    let tensors = [ages.into_tensor(), colours.into_tensor(), codes.into_tensor(), classes.into_tensor()];
-    let tensors: Vec<_> = tensors.into_iter().flatten().collect();
-    Input::new(Dataset::from_tensor_slices(g, tensors), ["age", "colour", "code", "class"]).label("class")
+    let features =
+        [("age", ages.into_tensor()?), ("colour", colours.into_tensor()?), ("code", codes.into_tensor()?)];
+    Ok(Input::of(g, features, (0..12).map(|i| i % 3).collect::<Vec<i64>>()))
 }
 
 fn main() -> Result<()> {
@@ -25,8 +23,8 @@ fn main() -> Result<()> {
         return Ok(());
     };
     let steps = steps.parse().map_err(|e| Error::new(Code::InvalidArgument, format!("{steps}: {e}")))?;
-    let training = |g: &_| examples(g).with(|d| d.repeat(None).batch(6));
-    let all = |g: &_| examples(g).with(|d| d.batch(5));
+    let training = |g: &_| -> Result<Input> { Ok(examples(g)?.with(|d| d.repeat(None).batch(6))) };
+    let all = |g: &_| -> Result<Input> { Ok(examples(g)?.with(|d| d.batch(5))) };
     let codes = || categorical_column_with_identity("code", 5);
     let colours = || categorical_column_with_hash_bucket("colour", 20);
     let found = if kind == "linear" {

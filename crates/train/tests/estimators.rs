@@ -1,7 +1,7 @@
 //! Estimators, from input function to result, and what becomes of mistakes.
 
 use std::cell::RefCell;
-use thalweg_client::{Code, DataType, Error, Result, Scope};
+use thalweg_client::{Code, DataType, Error, IntoTensor, Result, Scope};
 use thalweg_data::{Column, CsvOptions, Dataset};
 use thalweg_io::checkpoint::latest_checkpoint;
 use thalweg_io::event::EventReader;
@@ -108,17 +108,10 @@ fn every_kind_of_column_can_be_learned_from() {
     let words = ["red", "green", "blue", "black"];
     let input = |g: &Scope| {
         let colour: Vec<&str> = (0..80).map(|i| words[i % 4]).collect();
-        let code: Vec<i64> = (0..80).map(|i| (i / 4 % 5) as i64).collect();
-        let label: Vec<i64> = (0..80).map(|i| i64::from((i % 4 + i / 4 % 5) % 2 == 0)).collect();
-        let features = vec![
-            thalweg_client::IntoTensor::into_tensor(colour).unwrap(),
-            thalweg_client::Tensor::vector(&code).unwrap(),
-        ];
-        let mut all = features;
-        all.push(thalweg_client::Tensor::vector(&label).unwrap());
-        Input::new(Dataset::from_tensor_slices(g, all), ["colour", "code", "even"])
-            .label("even")
-            .with(|d| d.batch(80))
+        let code: Vec<i64> = (0..80).map(|i| i / 4 % 5).collect();
+        let even: Vec<i64> = (0..80).map(|i| (i % 4 + i / 4 % 5 + 1) % 2).collect();
+        let features = [("colour", colour.into_tensor().unwrap()), ("code", code.into_tensor().unwrap())];
+        Input::of(g, features, even).with(|d| d.batch(80))
     };
     // Whether the sum is even is in the pair alone.
     let crossed = LinearClassifier::new(2).column(crossed_column(["colour", "code"], 200));
@@ -195,16 +188,12 @@ fn early_stopping_ends_training_when_evaluations_get_no_better() {
     // A rate of zero: nothing gets better.
     let net = net().model_dir(dir.root()).optimizer(GradientDescent::new(0.0));
     let eval_dir = net.eval_dir(None);
-    let hooks = || -> Vec<Box<dyn Hook>> {
-        vec![Box::new(EarlyStoppingHook::no_increase(&eval_dir, "accuracy", 20))]
-    };
-    let spec = TrainSpec { input: &forever, max_steps: 1000, hooks: &hooks };
-    let found = net.train_and_evaluate(&spec, &EvalSpec::new(&once, 10)).unwrap();
+    let spec =
+        TrainSpec::new(forever, 1000).hook(|| EarlyStoppingHook::no_increase(&eval_dir, "accuracy", 20));
+    let found = net.train_and_evaluate(&spec, &EvalSpec::new(once, 10)).unwrap();
     assert_eq!(found.global_step, 30);
-    let wrong =
-        || -> Vec<Box<dyn Hook>> { vec![Box::new(EarlyStoppingHook::no_decrease(&eval_dir, "los", 20))] };
-    let spec = TrainSpec { input: &forever, max_steps: 1000, hooks: &wrong };
-    let e = net.train_and_evaluate(&spec, &EvalSpec::new(&once, 10)).unwrap_err();
+    let wrong = TrainSpec::new(forever, 1000).hook(|| EarlyStoppingHook::no_decrease(&eval_dir, "los", 20));
+    let e = net.train_and_evaluate(&wrong, &EvalSpec::new(once, 10)).unwrap_err();
     assert!(e.message().contains("'los'") && e.message().contains("accuracy"), "{e}");
 }
 
@@ -334,4 +323,19 @@ fn a_model_function_that_forgets_something_is_told() {
     let model = Estimator::with_model_fn(|_, _, _, _| Ok(EstimatorSpec::default()));
     let e = model.train(forever, 1).unwrap_err();
     assert!(e.message().contains("without train_op") && e.message().contains("Mode::Train"), "{e}");
+}
+
+#[test]
+fn a_train_op_that_does_not_count_steps_is_told() {
+    let model = Estimator::with_model_fn(|g, _, _, _| {
+        let w = g.get_variable("w", &[], &thalweg_train::initializers::Ones);
+        let loss = g.square(&w.value);
+        let rate = GradientDescent::new(0.1);
+        Ok(EstimatorSpec::train(
+            &loss,
+            &thalweg_train::optimizers::Minimize::minimize(&rate, g, &loss, None)?,
+        ))
+    });
+    let e = model.train(forever, 10).unwrap_err();
+    assert!(e.message().contains("global step is still 0") && e.message().contains("minimize"), "{e}");
 }

@@ -1,7 +1,7 @@
 //! Evaluation.
 
 use super::config::Estimator;
-use super::input::Input;
+use super::input::IntoInput;
 use super::spec::{Mode, Model};
 use crate::metrics;
 use crate::monitored::{Scaffold, SessionCreator};
@@ -46,19 +46,19 @@ impl fmt::Display for Evaluation {
 
 impl<M: Model> Estimator<M> {
     /// Measures the newest checkpoint on all of the input.
-    pub fn evaluate(&self, input: impl Fn(&Scope) -> Input) -> Result<Evaluation> {
+    pub fn evaluate<I: IntoInput>(&self, input: impl Fn(&Scope) -> I) -> Result<Evaluation> {
         self.evaluate_with(input, None, None)
     }
 
     /// Measures on so many batches at most, if that is said; a name keeps the event files of several evaluations apart.
-    pub fn evaluate_with(
+    pub fn evaluate_with<I: IntoInput>(
         &self,
-        input: impl Fn(&Scope) -> Input,
+        input: impl Fn(&Scope) -> I,
         steps: Option<u64>,
         name: Option<&str>,
     ) -> Result<Evaluation> {
         let g = self.graph();
-        let (features, labels) = input(&g).next_batch(&g)?;
+        let (features, labels) = input(&g).into_input()?.next_batch(&g)?;
         let spec = self.build(&g, &features, labels.as_ref(), Mode::Evaluate)?;
         let mut metrics = spec.metrics;
         if let Some(loss) = &spec.loss {

@@ -3,29 +3,52 @@
 use super::invalid;
 use crate::feature_column::Features;
 use std::panic::Location;
-use thalweg_client::{IntoTensor, Output, Result, Scope, Tensor, keys};
+use thalweg_client::{Error, IntoTensor, Output, Result, Scope, Tensor, keys};
 use thalweg_data::Dataset;
 
 /// What an input function gives: batches of features by name, and for training and evaluation labels.
 pub struct Input {
     dataset: Dataset,
+    /// Of the components; the label's does not matter.
     names: Vec<String>,
-    label: Option<String>,
+    label: Label,
     place: &'static Location<'static>,
 }
 
-/// The name that [`Input::of`] gives to labels.
-const LABEL: &str = "label";
+/// Which component is the label.
+enum Label {
+    None,
+    At(usize),
+    Unknown(String),
+}
+
+/// An input, or why there is none: input functions may give either.
+pub trait IntoInput {
+    fn into_input(self) -> Result<Input>;
+}
+
+impl IntoInput for Input {
+    fn into_input(self) -> Result<Input> {
+        Ok(self)
+    }
+}
+
+impl IntoInput for Result<Input> {
+    fn into_input(self) -> Result<Input> {
+        self
+    }
+}
 
 impl Input {
     /// A dataset with the names of its components, in order. Which of them is the label is said by [`Input::label`].
     #[track_caller]
     pub fn new<'a>(dataset: Dataset, names: impl IntoIterator<Item = &'a str>) -> Input {
         let names = names.into_iter().map(str::to_string).collect();
-        Input { dataset, names, label: None, place: Location::caller() }
+        Input { dataset, names, label: Label::None, place: Location::caller() }
     }
 
-    /// Examples in memory: a tensor for each feature, with a row for each example, and the labels.
+    /// Examples in memory: a tensor for each feature, with a row for each example, and the labels. Where the types of features differ, make
+    /// tensors of them: `[("age", ages.into_tensor()?), ("colour", colours.into_tensor()?)]`.
     #[track_caller]
     pub fn of<'a, T: IntoTensor>(
         g: &Scope,
@@ -37,8 +60,8 @@ impl Input {
             all.push(labels.into_tensor()?);
             Ok(all)
         });
-        let names = names.into_iter().chain([LABEL]);
-        Input::new(slices(g, all), names).label(LABEL)
+        let label = Label::At(names.len());
+        Input { label, ..Input::new(slices(g, all), names.into_iter().chain(["label"])) }
     }
 
     /// Examples in memory without labels: for prediction.
@@ -50,7 +73,8 @@ impl Input {
 
     /// The component of this name is the label.
     pub fn label(mut self, name: &str) -> Input {
-        self.label = Some(name.to_string());
+        let at = self.names.iter().position(|n| n == name);
+        self.label = at.map_or_else(|| Label::Unknown(name.to_string()), Label::At);
         self
     }
 
@@ -62,37 +86,35 @@ impl Input {
 
     /// The nodes that give the next batch. Their iterator is initialised with the tables.
     pub(super) fn next_batch(&self, g: &Scope) -> Result<(Features, Option<Output>)> {
-        self.batch(g).map_err(|e| e.at(Some(self.place)))
-    }
-
-    fn batch(&self, g: &Scope) -> Result<(Features, Option<Output>)> {
         g.check()?;
-        let count = self.dataset.elements().len();
-        if count != self.names.len() {
-            return Err(invalid(format!(
-                "the dataset's elements have {count} components, but {} names are given: {}",
-                self.names.len(),
-                self.names.join(", ")
-            )));
-        }
+        self.check().map_err(|e| e.at(Some(self.place)))?;
         let iterator = self.dataset.initializable_iterator(&g.name_scope("input"));
         if let Some(initializer) = iterator.initializer() {
             g.add_operation_to_collection(keys::TABLE_INITIALIZERS, initializer);
         }
         let (mut features, mut label) = (Features::new(), None);
-        for (name, value) in self.names.iter().zip(iterator.get_next()) {
-            if self.label.as_ref() == Some(name) {
-                label = Some(value);
-            } else {
-                features = features.with(name, &value);
+        for (i, (name, value)) in self.names.iter().zip(iterator.get_next()).enumerate() {
+            match self.label {
+                Label::At(at) if at == i => label = Some(value),
+                _ => features = features.with(name, &value),
             }
         }
+        Ok((features, label))
+    }
+
+    fn check(&self) -> Result<()> {
+        let (count, names) = (self.dataset.elements().len(), self.names.join(", "));
+        if count != self.names.len() {
+            return Err(invalid(format!(
+                "the dataset's elements have {count} components, but {} names are given: {names}",
+                self.names.len(),
+            )));
+        }
         match &self.label {
-            Some(wanted) if label.is_none() => Err(invalid(format!(
-                "the label '{wanted}' is not among the names of the input: {}",
-                self.names.join(", ")
-            ))),
-            _ => Ok((features, label)),
+            Label::Unknown(wanted) => {
+                Err(invalid(format!("the label '{wanted}' is not among the names of the input: {names}")))
+            }
+            _ => Ok(()),
         }
     }
 }
@@ -107,8 +129,9 @@ fn named<'a, T: IntoTensor>(
 
 #[track_caller]
 fn slices(g: &Scope, tensors: Result<Vec<Tensor>>) -> Dataset {
-    let tensors = tensors.unwrap_or_else(|e| {
-        g.mistake(e);
+    let location = Location::caller();
+    let tensors = tensors.unwrap_or_else(|e: Error| {
+        g.mistake(e.at(Some(location)));
         Vec::new()
     });
     Dataset::from_tensor_slices(g, tensors)

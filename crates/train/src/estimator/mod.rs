@@ -39,7 +39,7 @@ pub use config::Estimator;
 pub use dnn::{DNNClassifier, DNNRegressor, Dnn};
 pub use evaluate::Evaluation;
 pub use heads::{Classifier, Head, Reduction, Regressor};
-pub use input::Input;
+pub use input::{Input, IntoInput};
 pub use linear::{Linear, LinearClassifier, LinearRegressor};
 pub use minimizer::Minimizer;
 pub use predict::{Prediction, Predictions};

@@ -1,7 +1,7 @@
 //! Prediction.
 
 use super::config::Estimator;
-use super::input::Input;
+use super::input::IntoInput;
 use super::spec::{Mode, Model};
 use crate::monitored::{Scaffold, SessionCreator};
 use std::collections::{BTreeMap, VecDeque};
@@ -59,9 +59,9 @@ pub struct Predictions {
 
 impl<M: Model> Estimator<M> {
     /// What the newest checkpoint says of all of the input. Labels, if there are any, are not looked at.
-    pub fn predict(&self, input: impl Fn(&Scope) -> Input) -> Result<Predictions> {
+    pub fn predict<I: IntoInput>(&self, input: impl Fn(&Scope) -> I) -> Result<Predictions> {
         let g = self.graph();
-        let (features, _) = input(&g).next_batch(&g)?;
+        let (features, _) = input(&g).into_input()?.next_batch(&g)?;
         let spec = self.build(&g, &features, None, Mode::Predict)?;
         let scaffold = Scaffold::new(&g, 0)?;
         let session = self.creator().must_restore().create_session(&g, &scaffold)?;

@@ -2,37 +2,51 @@
 
 use super::config::Estimator;
 use super::evaluate::Evaluation;
-use super::input::Input;
+use super::input::{Input, IntoInput};
 use super::spec::Model;
 use crate::hooks::{Hook, StopAtStepHook};
 use thalweg_client::{Result, Scope};
 
+type InputFn<'a> = Box<dyn Fn(&Scope) -> Result<Input> + 'a>;
+
 /// How to train.
 pub struct TrainSpec<'a> {
-    pub input: &'a dyn Fn(&Scope) -> Input,
-    pub max_steps: u64,
-    /// Makes the hooks of each stretch of training: early stopping, for instance.
-    pub hooks: &'a dyn Fn() -> Vec<Box<dyn Hook + 'a>>,
+    input: InputFn<'a>,
+    max_steps: u64,
+    hooks: Vec<Box<dyn Fn() -> Box<dyn Hook + 'a> + 'a>>,
 }
 
 /// How to evaluate in between.
 pub struct EvalSpec<'a> {
-    pub input: &'a dyn Fn(&Scope) -> Input,
-    /// Batches; all, if it is not said.
-    pub steps: Option<u64>,
-    /// Steps of training between evaluations.
-    pub every_steps: u64,
+    input: InputFn<'a>,
+    steps: Option<u64>,
+    every_steps: u64,
 }
 
 impl<'a> TrainSpec<'a> {
-    pub fn new(input: &'a dyn Fn(&Scope) -> Input, max_steps: u64) -> TrainSpec<'a> {
-        TrainSpec { input, max_steps, hooks: &|| Vec::new() }
+    /// Training ends when the global step is `max_steps`.
+    pub fn new<I: IntoInput>(input: impl Fn(&Scope) -> I + 'a, max_steps: u64) -> TrainSpec<'a> {
+        TrainSpec { input: Box::new(move |g| input(g).into_input()), max_steps, hooks: Vec::new() }
+    }
+
+    /// Each stretch of training has a hook that this makes: early stopping, for instance.
+    pub fn hook<H: Hook + 'a>(mut self, make: impl Fn() -> H + 'a) -> TrainSpec<'a> {
+        self.hooks.push(Box::new(move || Box::new(make())));
+        self
     }
 }
 
 impl<'a> EvalSpec<'a> {
-    pub fn new(input: &'a dyn Fn(&Scope) -> Input, every_steps: u64) -> EvalSpec<'a> {
-        EvalSpec { input, steps: None, every_steps }
+    /// An evaluation on all of the input after each `every_steps` steps of training.
+    pub fn new<I: IntoInput>(input: impl Fn(&Scope) -> I + 'a, every_steps: u64) -> EvalSpec<'a> {
+        let every_steps = every_steps.max(1);
+        EvalSpec { input: Box::new(move |g| input(g).into_input()), steps: None, every_steps }
+    }
+
+    /// On so many batches only.
+    pub fn steps(mut self, batches: u64) -> EvalSpec<'a> {
+        self.steps = Some(batches);
+        self
     }
 }
 
@@ -40,18 +54,20 @@ impl<M: Model> Estimator<M> {
     /// Trains and evaluates in turn until `max_steps`, or until training ends before its stretch does: by a hook, or with its input.
     /// Each stretch begins its input anew. The last evaluation is given.
     pub fn train_and_evaluate(&self, train: &TrainSpec<'_>, eval: &EvalSpec<'_>) -> Result<Evaluation> {
-        let mut next = eval.every_steps.max(1);
+        let mut next = eval.every_steps;
         loop {
             let until = next.min(train.max_steps);
             let mut hooks: Vec<Box<dyn Hook + '_>> = vec![Box::new(StopAtStepHook::last_step(until))];
-            hooks.extend((train.hooks)());
-            let trained = self.train_with(train.input, hooks)?;
+            for make in &train.hooks {
+                hooks.push(make());
+            }
+            let trained = self.train_with(&train.input, hooks)?;
             let at = u64::try_from(trained.global_step).unwrap_or(0);
-            let found = self.evaluate_with(eval.input, eval.steps, None)?;
+            let found = self.evaluate_with(&eval.input, eval.steps, None)?;
             if at < until || at >= train.max_steps {
                 return Ok(found);
             }
-            next = at.saturating_add(eval.every_steps.max(1));
+            next = at.saturating_add(eval.every_steps);
         }
     }
 }

@@ -79,8 +79,9 @@ impl CategoricalColumn for BucketizedColumn {
     /// Each number of an example has ids of its own.
     fn ids(&self, g: &Scope, features: &Features) -> Result<SparseTensor> {
         let x = g.cast(&self.intervals(g, features)?, DataType::Int64);
-        let first: Vec<i64> = (0..self.source.width()?).map(|i| (i * self.each()) as i64).collect();
-        let ids = g.add(&x, &g.constant(first));
+        let [start, limit, delta] = [0, self.buckets()?, self.each()].map(|n| g.constant(n as i64));
+        let first = g.op("Range").name("range").input(&start).input(&limit).input(&delta).output();
+        let ids = g.add(&x, &first);
         let all = g.greater_equal(&ids, &g.constant(0i64));
         Ok(SparseTensor::where_true(g, &ids, &all))
     }

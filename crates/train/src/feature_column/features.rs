@@ -2,7 +2,7 @@
 
 use super::invalid;
 use std::collections::BTreeMap;
-use thalweg_client::{Output, Result, Scope};
+use thalweg_client::{Output, PartialShape, Result, Scope};
 
 /// The features of a batch: tensors with a row for each example.
 #[derive(Clone, Debug, Default)]
@@ -54,4 +54,10 @@ impl Features {
             ))),
         }
     }
+}
+
+/// How many numbers a row of this shape has, if that is known; a vector has one in each.
+pub(crate) fn numbers_in_row(shape: &PartialShape) -> Option<i64> {
+    let sizes = shape.dims()?.get(1..)?;
+    sizes.iter().try_fold(1i64, |n, size| if *size < 0 { None } else { n.checked_mul(*size) })
 }

@@ -39,9 +39,10 @@ mod sparse_tensor;
 mod vocabulary;
 
 pub use bucketized::{BucketizedColumn, bucketized_column};
-pub use crossed::{CrossedColumn, crossed_column};
+pub use crossed::{CrossedColumn, Part, crossed_column};
 pub use embedding::{EmbeddingColumn, embedding_column};
 pub use features::Features;
+pub(crate) use features::numbers_in_row;
 pub use hashed::{HashedColumn, categorical_column_with_hash_bucket};
 pub use identity::{IdentityColumn, categorical_column_with_identity};
 pub use indicator::{IndicatorColumn, indicator_column};
@@ -95,7 +96,7 @@ pub trait CategoricalColumn: Column {
     fn ids(&self, g: &Scope, features: &Features) -> Result<SparseTensor>;
 
     /// What a cross of this column crosses, if that is more than the column itself.
-    fn parts(&self) -> Option<&[crossed::Part]> {
+    fn parts(&self) -> Option<&[Part]> {
         None
     }
 }

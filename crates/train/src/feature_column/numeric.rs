@@ -1,6 +1,6 @@
 //! Numeric columns: numbers as they are.
 
-use super::{Column, DenseColumn, Features, invalid};
+use super::{Column, DenseColumn, Features, invalid, numbers_in_row};
 use std::panic::Location;
 use std::sync::Arc;
 use thalweg_client::{DataType, Output, Result, Scope};
@@ -55,9 +55,8 @@ impl NumericColumn {
             )));
         }
         let width = self.width()?;
-        let given = x.shape().dims().map(|d| d[1..].iter().product::<i64>());
-        let open = x.shape().dims().is_none_or(|d| d[1..].iter().any(|n| *n < 0));
-        if let Some(n) = given.filter(|n| !open && *n != width as i64) {
+        let given = numbers_in_row(&x.shape());
+        if let Some(n) = given.filter(|n| *n != width as i64) {
             return Err(invalid(format!(
                 "feature '{}' has {n} numbers for each example (shape {}), but the column is for {width}; make it with \
                  numeric_column(\"{}\").shape(&[{n}])",

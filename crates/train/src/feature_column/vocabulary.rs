@@ -144,16 +144,15 @@ impl VocabularyFileColumn {
             e.context(format!("vocabulary file {} of column '{}'", self.file.display(), self.lookup.key))
                 .at(Some(self.lookup.place))
         })?;
-        match self.size {
-            Some(0) | None if lines == 0 => {
-                Err(self.lookup.wrong(format!("has an empty file {}", self.file.display())))
-            }
-            Some(size) if size > lines => {
-                let text = format!("wants {size} lines of {}, which has {lines}", self.file.display());
-                Err(self.lookup.wrong(text))
-            }
-            size => Ok(size.unwrap_or(lines)),
+        let size = self.size.unwrap_or(lines);
+        if size == 0 {
+            return Err(self.lookup.wrong(format!("has no lines of {}", self.file.display())));
         }
+        if size > lines {
+            let text = format!("wants {size} lines of {}, which has {lines}", self.file.display());
+            return Err(self.lookup.wrong(text));
+        }
+        Ok(size)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Labels as heads need them, checked.
 
 use crate::estimator::invalid;
+use crate::feature_column::numbers_in_row;
 use crate::tables::IndexTable;
 use thalweg_client::{DataType, IntoTensor, Operation, Output, Result, Scope};
 
@@ -14,13 +15,12 @@ pub fn given(labels: Option<&Output>) -> Result<&Output> {
 /// A column of `width` for each example, whatever shape it came in.
 pub fn matrix(g: &Scope, labels: &Output, width: usize) -> Result<Output> {
     let shape = labels.shape();
-    let each = shape.dims().map(|d| if d.len() == 1 { 1 } else { d.iter().skip(1).product::<i64>() });
     if shape.rank() == Some(0) {
         return Err(invalid(
             "the labels are a scalar, but one for each example is needed; does the dataset lack .batch(..)?",
         ));
     }
-    if let Some(n) = each.filter(|n| *n >= 0 && *n != width as i64) {
+    if let Some(n) = numbers_in_row(&shape).filter(|n| *n != width as i64) {
         return Err(invalid(format!(
             "the labels have shape {shape}: {n} numbers for each example, but the model has {width}"
         )));
