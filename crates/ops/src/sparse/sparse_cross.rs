@@ -41,7 +41,7 @@ pub static SPARSE_CROSS: Op = Op {
                 .attr("sparse_types", Attr::types(&[DataType::String]))
                 .attr("dense_types", Attr::types(&[DataType::Int64]))
                 .attr("out_type", out)
-                .attr("internal_type", out)
+                .attr("internal_type", DataType::Int64)
         };
         vec![case(DataType::Int64), case(DataType::String)]
     },
