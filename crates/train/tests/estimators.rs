@@ -260,7 +260,8 @@ fn labels_that_are_no_classes_are_told() {
     let e = three().train(labels(vec![0, 3, -1]), 1).unwrap_err();
     assert_eq!(e.code(), Code::InvalidArgument);
     assert!(
-        e.message().contains("labels must be in 0 ..= 2, but got") && e.message().contains("3 -1"),
+        e.message().contains("labels must be in 0 ..= 2, as the classifier has 3 classes, but got")
+            && e.message().contains("3 -1"),
         "{e}"
     );
     let floats = |g: &Scope| Input::of(g, [("x", vec![1f32; 3])], vec![1f32; 3]).with(|d| d.batch(3));

@@ -5,6 +5,7 @@ use crate::feature_column::Features;
 use crate::hooks::Every;
 use crate::monitored::ChiefSessionCreator;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use thalweg_client::{Output, Result, Scope, SessionOptions};
 use thalweg_io::scratch::Scratch;
 
@@ -16,16 +17,11 @@ pub struct Estimator<M> {
     pub(super) keep_checkpoint_max: usize,
     pub(super) save_summary_steps: u64,
     pub(super) log_every: Option<Every>,
-    model_dir: ModelDir,
+    model_dir: Option<PathBuf>,
+    /// In place of one that was not given: made when it is needed, and gone with the estimator.
+    temporary: OnceLock<Scratch>,
     target: Option<String>,
     options: SessionOptions,
-}
-
-/// Where checkpoints and event files go.
-enum ModelDir {
-    Given(PathBuf),
-    /// Made for this estimator, and gone with it.
-    Temporary(Scratch),
 }
 
 impl<M> Estimator<M> {
@@ -38,7 +34,8 @@ impl<M> Estimator<M> {
             keep_checkpoint_max: 5,
             save_summary_steps: 100,
             log_every: None,
-            model_dir: ModelDir::Temporary(Scratch::new()),
+            model_dir: None,
+            temporary: OnceLock::new(),
             target: None,
             options: SessionOptions::default(),
         }
@@ -46,15 +43,15 @@ impl<M> Estimator<M> {
 
     /// The folder for checkpoints and event files; training goes on from what is there. Without one, the model lasts as long as the estimator.
     pub fn model_dir(mut self, path: impl AsRef<Path>) -> Self {
-        self.model_dir = ModelDir::Given(path.as_ref().to_path_buf());
+        self.model_dir = Some(path.as_ref().to_path_buf());
         self
     }
 
     /// The folder that is used.
     pub fn dir(&self) -> &Path {
         match &self.model_dir {
-            ModelDir::Given(path) => path,
-            ModelDir::Temporary(made) => made.root(),
+            Some(path) => path,
+            None => self.temporary.get_or_init(Scratch::new).root(),
         }
     }
 

@@ -64,7 +64,10 @@ fn in_range(g: &Scope, ids: &Output, classes: usize, words: Option<&Output>) -> 
     let wrong = g.op("GatherNd").input(words.unwrap_or(ids)).input(&outside).output();
     let needed = match words {
         Some(_) => "labels must be in the label vocabulary, but got".to_string(),
-        None => format!("labels must be in 0 ..= {}, but got", classes.saturating_sub(1)),
+        None => {
+            let last = classes.saturating_sub(1);
+            format!("labels must be in 0 ..= {last}, as the classifier has {classes} classes, but got")
+        }
     };
     let all = g.op("All").input(&inside).input(&g.constant([0, 1])).output();
     g.op("Assert").name("assert_labels").input(&all).inputs(&[&g.constant(needed), &wrong]).build()
