@@ -65,12 +65,6 @@ pub fn run(args: Args) -> Outcome {
             LogLevel::Debug => Level::Debug,
         },
     };
-    if let Some(others) = spec.as_ref().map(|s| s.tasks.saturating_sub(1)).filter(|n| *n > 0) {
-        eprintln!(
-            "note: the cluster has {others} other tasks; this server runs its own part only, and sessions on it see only its \
-             own devices"
-        );
-    }
     let server = Server::start(Arc::new(thalweg_ops::registry()), options(&args, spec, log))?;
     output::print(&format!(
         "thalweg server: listening on grpc://{}, task {}\n",
@@ -98,6 +92,7 @@ fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
     };
     if let Some(spec) = spec {
         (options.job, options.task, options.config) = (spec.job, spec.index, spec.config);
+        options.cluster = spec.cluster;
     }
     options
 }

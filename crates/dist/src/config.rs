@@ -29,7 +29,7 @@ pub fn session_options(base: &SessionOptions, config: &ConfigProto) -> Result<Se
     Ok(options)
 }
 
-fn optimises(graph: &GraphOptions) -> bool {
+pub fn optimises(graph: &GraphOptions) -> bool {
     let level_off = graph.optimizer_options.as_ref().is_some_and(|o| o.opt_level == Level::L0 as i32);
     let rewrites_off = graph
         .rewrite_options

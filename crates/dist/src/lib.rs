@@ -4,6 +4,7 @@
 //! entry, never kept.
 
 mod blocking;
+pub mod cluster;
 mod config;
 mod grpc;
 pub mod log;
@@ -17,6 +18,7 @@ mod signals;
 mod steps;
 mod task;
 mod wire_error;
+mod worker;
 
 pub use remote::{RemoteRunOptions, RemoteSession};
 pub use server::{Server, ServerOptions};

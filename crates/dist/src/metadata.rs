@@ -1,13 +1,12 @@
 //! What a step tells about itself, as RunMetadata.
 
+use crate::cluster::node_def;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use thalweg_core::error::Result;
-use thalweg_graph::convert::attrs_to_proto;
-use thalweg_graph::{Graph, NodeSpec};
-use thalweg_proto::{
-    DeviceStepStats, GraphDef, NodeDef, NodeExecStats, RunMetadata as RunMetadataProto, StepStats,
-};
-use thalweg_runtime::trace::NodeTiming;
+use thalweg_graph::Graph;
+use thalweg_proto::{DeviceStepStats, GraphDef, NodeExecStats, RunMetadata as RunMetadataProto, StepStats};
+use thalweg_runtime::trace::{NodeTiming, StepTimings};
 use thalweg_runtime::{Callable, RunMetadata, Session};
 
 /// The messages for a step's timings; empty if it was not traced.
@@ -15,19 +14,51 @@ pub fn to_proto(metadata: &RunMetadata, session: &Session) -> RunMetadataProto {
     if metadata.timings.nodes.is_empty() {
         return RunMetadataProto::default();
     }
-    let start = metadata.timings.start_micros;
+    let stats = session.with_graph(|graph| step_stats(&metadata.timings, &|t| label(t, graph)));
+    RunMetadataProto { step_stats: Some(stats), ..Default::default() }
+}
+
+/// When the nodes of a step ran, device by device.
+pub fn step_stats(timings: &StepTimings, label: &dyn Fn(&NodeTiming) -> String) -> StepStats {
     let mut devices: BTreeMap<&str, DeviceStepStats> = BTreeMap::new();
-    session.with_graph(|graph| {
-        for timing in &metadata.timings.nodes {
-            let stats = devices.entry(&timing.device).or_default();
-            stats.device = timing.device.to_string();
-            stats.node_stats.push(node_stats(start, timing, graph));
-            let thread = timing.thread as u32;
-            stats.thread_names.entry(thread).or_insert_with(|| format!("thread {thread}"));
+    for timing in &timings.nodes {
+        let stats = devices.entry(&timing.device).or_default();
+        stats.device = timing.device.to_string();
+        stats.node_stats.push(node_stats(timings.start_micros, timing, label(timing)));
+        let thread = timing.thread as u32;
+        stats.thread_names.entry(thread).or_insert_with(|| format!("thread {thread}"));
+    }
+    StepStats { dev_stats: devices.into_values().collect() }
+}
+
+/// What another task says of its nodes. Times are since 1970, by its clock.
+pub fn timings(stats: StepStats) -> Vec<NodeTiming> {
+    let mut all = Vec::new();
+    for device in stats.dev_stats {
+        let name: Arc<str> = device.device.into();
+        for node in device.node_stats {
+            // `w/read = Identity(w)`.
+            let op =
+                node.timeline_label.split_once(" = ").and_then(|l| l.1.split_once('(')).map_or("", |l| l.0);
+            let start = match node.all_start_nanos {
+                0 => node.all_start_micros.saturating_mul(1000),
+                nanos => nanos,
+            };
+            let took = match node.all_end_rel_nanos {
+                0 => node.all_end_rel_micros.saturating_mul(1000),
+                nanos => nanos,
+            };
+            all.push(NodeTiming {
+                device: name.clone(),
+                op: op.to_string().into(),
+                node: node.node_name.into(),
+                start_nanos: start.max(0) as u64,
+                end_nanos: start.saturating_add(took).max(0) as u64,
+                thread: node.thread_id.into(),
+            });
         }
-    });
-    let dev_stats = devices.into_values().collect();
-    RunMetadataProto { step_stats: Some(StepStats { dev_stats }), ..Default::default() }
+    }
+    all
 }
 
 /// The graphs that a callable runs, one for each device.
@@ -41,25 +72,14 @@ pub fn partition_graphs(callable: &Callable) -> Result<Vec<GraphDef>> {
         .collect()
 }
 
-fn node_def(node: &NodeSpec) -> Result<NodeDef> {
-    Ok(NodeDef {
-        name: node.name.clone(),
-        op: node.op.clone(),
-        input: node.inputs.clone(),
-        device: node.device.clone(),
-        attr: attrs_to_proto(&node.attrs)?,
-        ..Default::default()
-    })
-}
-
-fn node_stats(step_start_micros: u64, t: &NodeTiming, graph: &Graph) -> NodeExecStats {
+fn node_stats(step_start_micros: u64, t: &NodeTiming, label: String) -> NodeExecStats {
     let took = t.end_nanos.saturating_sub(t.start_nanos) as i64;
     let start_nanos = step_start_micros.saturating_mul(1000).saturating_add(t.start_nanos) as i64;
     // Clients draw nothing for a node that took no time at all.
     let micros = (took / 1000).max(1);
     NodeExecStats {
         node_name: t.node.to_string(),
-        timeline_label: label(t, graph),
+        timeline_label: label,
         thread_id: t.thread as u32,
         all_start_micros: start_nanos / 1000,
         op_end_rel_micros: micros,
@@ -71,6 +91,11 @@ fn node_stats(step_start_micros: u64, t: &NodeTiming, graph: &Graph) -> NodeExec
         scheduled_nanos: start_nanos,
         ..Default::default()
     }
+}
+
+/// The label of a node whose inputs are not known.
+pub fn short_label(t: &NodeTiming) -> String {
+    format!("{} = {}()", t.node, t.op)
 }
 
 /// `w/read = Identity(w)`, from which clients draw the dataflow.

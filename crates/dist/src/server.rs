@@ -3,9 +3,11 @@
 //! Each connection belongs to one of a few threads, each with a single-threaded async runtime of its own: a request is read,
 //! run (if it is short) and answered without a change of thread.
 
+use crate::cluster::{ClusterSpec, Links};
 use crate::grpc;
 use crate::log::Log;
 use crate::master::Master;
+use crate::remote::connection::Patience;
 use crate::sessions::Limits;
 use crate::task::Task;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -36,6 +38,10 @@ pub struct ServerOptions {
     pub drain: Duration,
     /// What sessions start from, as in a ServerDef.
     pub config: ConfigProto,
+    /// The cluster that the task is in; empty if it is alone.
+    pub cluster: ClusterSpec,
+    /// How long another task may be silent while something is asked of it, before it counts as gone.
+    pub peer_timeout: Duration,
     pub log: Log,
 }
 
@@ -50,6 +56,8 @@ impl Default for ServerOptions {
             max_sessions: 4096,
             drain: Duration::from_secs(5),
             config: ConfigProto::default(),
+            cluster: ClusterSpec::default(),
+            peer_timeout: Duration::from_secs(10),
             log: Log::default(),
         }
     }
@@ -87,6 +95,15 @@ const BLOCKING_THREADS: usize = 16;
 impl Server {
     /// Binds the address and starts to serve.
     pub fn start(registry: Arc<Registry>, options: ServerOptions) -> Result<Server> {
+        Server::start_on(TcpListener::bind(options.address)?, registry, options)
+    }
+
+    /// Starts to serve on an address that is bound already: the tasks of a cluster must know one another's.
+    pub fn start_on(
+        listener: TcpListener,
+        registry: Arc<Registry>,
+        options: ServerOptions,
+    ) -> Result<Server> {
         let base = SessionOptions {
             job: options.job.clone(),
             task: options.task,
@@ -95,12 +112,13 @@ impl Server {
         };
         let task = Task::new(registry, crate::config::session_options(&base, &options.config)?)?;
         let limits = Limits { idle: options.idle_limit, sessions: options.max_sessions.max(1) };
-        let listener = TcpListener::bind(options.address)?;
         let address = listener.local_addr()?;
+        let others = options.cluster.tasks().into_iter().filter(|t| t.task != task.name).collect();
+        let links = Links::new(others, patience(options.peer_timeout), options.log)?;
         let (stop, stopped) = watch::channel(Phase::Serving);
         let mut server = Server {
             address,
-            master: Master::new(task, limits, options.log),
+            master: Master::new(task, links, limits, options.log),
             drain: options.drain,
             stop,
             threads: Vec::new(),
@@ -114,10 +132,12 @@ impl Server {
             server.spawn(format!("thalweg-io-{i}"), serve(master, connections, stopped))?;
         }
         let (log, sessions) = (options.log, server.master.sessions.clone());
+        let worker = server.master.worker.clone();
         server.spawn("thalweg-accept".into(), async move {
             let collect = async move {
                 loop {
                     tokio::time::sleep(COLLECT_EVERY).await;
+                    worker.collect();
                     for handle in sessions.collect() {
                         log.info("session_dropped", &[("session", &handle), ("why", &"idle")]);
                     }
@@ -194,6 +214,11 @@ impl Server {
     fn has_ended(&self) -> bool {
         self.threads.iter().all(|t| t.is_finished())
     }
+}
+
+/// Silence for as long as this, all in all, is noticed.
+fn patience(limit: Duration) -> Patience {
+    Patience { ask_every: limit / 2, answer_within: limit / 2 }
 }
 
 /// How long clients get to take their last answers and say goodbye.

@@ -1,5 +1,6 @@
 //! ServerDef: which task of which cluster a server is, and where it listens.
 
+use crate::cluster::ClusterSpec;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_proto::{Bytes, ConfigProto, ServerDef, decode};
@@ -11,8 +12,8 @@ pub struct TaskSpec {
     pub index: u32,
     /// The port of its own entry in the cluster; `port` of the ServerDef overrides it.
     pub port: Option<u16>,
-    /// Tasks of the cluster, this one included.
-    pub tasks: usize,
+    /// All tasks, this one included.
+    pub cluster: ClusterSpec,
     pub config: ConfigProto,
 }
 
@@ -29,9 +30,9 @@ impl TaskSpec {
         }
         let index = u32::try_from(def.task_index)
             .map_err(|_| invalid!("task_index is {}; it must not be negative", def.task_index))?;
-        let jobs = def.cluster.unwrap_or_default().job;
-        let (name, tasks) = (def.job_name, jobs.iter().map(|j| j.tasks.len()).sum());
-        let address = jobs.iter().find(|j| j.name == name).and_then(|j| j.tasks.get(&def.task_index));
+        let cluster = ClusterSpec::from_proto(&def.cluster.unwrap_or_default())?;
+        let name = def.job_name;
+        let address = cluster.address(&name, index);
         let address =
             address.ok_or_else(|| invalid!("the cluster has no task {index} of a job named '{name}'"))?;
         let port = match def.port {
@@ -39,7 +40,8 @@ impl TaskSpec {
             n => u16::try_from(n).map(Some).map_err(|_| "".parse::<u16>().unwrap_err()),
         };
         let port = port.map_err(|_| invalid!("task {index} of '{name}' has no valid port in '{address}'"))?;
-        Ok(TaskSpec { job: name, index, port, tasks, config: def.default_session_config.unwrap_or_default() })
+        let config = def.default_session_config.unwrap_or_default();
+        Ok(TaskSpec { job: name, index, port, cluster, config })
     }
 }
 
@@ -62,7 +64,10 @@ mod tests {
     #[test]
     fn a_task_listens_where_its_cluster_says() {
         let spec = TaskSpec::read(def().encode_to_vec()).unwrap();
-        assert_eq!((spec.job.as_str(), spec.index, spec.port, spec.tasks), ("worker", 3, Some(2224), 3));
+        assert_eq!(
+            (spec.job.as_str(), spec.index, spec.port, spec.cluster.len()),
+            ("worker", 3, Some(2224), 3)
+        );
         assert_eq!(TaskSpec::of(ServerDef { port: 7, ..def() }).unwrap().port, Some(7));
     }
 

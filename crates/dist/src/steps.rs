@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 /// A step that keeps its thread no longer than this runs on the thread that serves the connection: handing it over would cost
 /// more than others of that thread lose by waiting.
-const QUICK: Duration = Duration::from_millis(1);
+pub const QUICK: Duration = Duration::from_millis(1);
 
 /// Runs a step to its end. It holds no thread while it waits, and dropping the future cancels it.
 pub async fn run(
@@ -60,6 +60,13 @@ pub async fn within<T>(
 
 /// Cancels when the client has gone, which drops the future that holds this.
 pub struct CancelOnDrop(pub Arc<Cancellation>);
+
+impl CancelOnDrop {
+    /// Lets what it guards go on.
+    pub fn release(mut self) {
+        self.0 = Arc::default();
+    }
+}
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

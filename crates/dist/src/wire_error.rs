@@ -11,14 +11,41 @@ pub fn step_message(task: &str, e: &Error) -> String {
     }
 }
 
+/// Stands before the text of an error that follows from another: the one to report is elsewhere.
+const DERIVED: &str = "[_Derived_]";
+
+/// The text of an error for another task.
+pub fn derived_message(e: &Error) -> String {
+    if e.is_derived() { format!("{DERIVED}{}", e.wire_message()) } else { e.wire_message() }
+}
+
+/// An error that another task has answered with.
+pub fn received(task: &str, code: Code, text: &str) -> Error {
+    if let Some(text) = text.strip_prefix(DERIVED) {
+        return Error::new(code, text).derived();
+    }
+    match text.starts_with("From /job:") {
+        true => Error::new(code, text),
+        false => Error::new(code, format!("From {task}:\n{text}")),
+    }
+}
+
+/// An error as the status of a call that another task has made.
+pub fn peer_status(e: &Error) -> Status {
+    Status::new(tonic::Code::from_i32(e.code() as i32), shortened(derived_message(e)))
+}
+
 /// An error as the status of a call. The text goes into a header, so it has a limit.
 pub fn status(task: &str, e: &Error) -> Status {
-    let mut text = step_message(task, e);
+    Status::new(tonic::Code::from_i32(e.code() as i32), shortened(step_message(task, e)))
+}
+
+fn shortened(mut text: String) -> String {
     if text.len() > MAX_TEXT {
         text.truncate(text.floor_char_boundary(MAX_TEXT));
         text.push_str("...");
     }
-    Status::new(tonic::Code::from_i32(e.code() as i32), text)
+    text
 }
 
 /// Clients refuse headers over 8 KiB, and bytes may take three places each.

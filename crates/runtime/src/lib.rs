@@ -10,7 +10,9 @@ pub mod passes;
 pub mod placer;
 pub mod plan;
 pub mod session;
+mod start_time;
 mod sync;
+pub mod task_plans;
 pub mod trace;
 pub mod work;
 

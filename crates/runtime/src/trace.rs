@@ -1,5 +1,6 @@
 //! What ran when: the timings of one step.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use thalweg_core::kernel::KernelNode;
@@ -11,7 +12,7 @@ use thalweg_core::step::Trace;
 pub struct NodeTiming {
     pub device: Arc<str>,
     pub node: Arc<str>,
-    pub op: &'static str,
+    pub op: Cow<'static, str>,
     /// Since the start of the step.
     pub start_nanos: u64,
     pub end_nanos: u64,
@@ -38,6 +39,17 @@ impl Tracer {
         Tracer { began: Instant::now(), start_micros: now.as_micros() as u64, nodes: Mutex::default() }
     }
 
+    /// Adds what other tasks say of their nodes, with times since 1970.
+    pub fn add(&self, nodes: Vec<NodeTiming>) {
+        let since_start = |nanos: u64| nanos.saturating_sub(self.start_micros.saturating_mul(1000));
+        let moved = nodes.into_iter().map(|n| NodeTiming {
+            start_nanos: since_start(n.start_nanos),
+            end_nanos: since_start(n.end_nanos),
+            ..n
+        });
+        lock(&self.nodes).extend(moved);
+    }
+
     pub fn timings(&self) -> StepTimings {
         StepTimings { start_micros: self.start_micros, nodes: lock(&self.nodes).clone() }
     }
@@ -49,7 +61,7 @@ impl Trace for Tracer {
         lock(&self.nodes).push(NodeTiming {
             device: node.device.clone(),
             node: node.name.clone(),
-            op: node.op,
+            op: Cow::Borrowed(node.op),
             start_nanos: nanos(start),
             end_nanos: nanos(end),
             thread: thread_number(),

@@ -19,14 +19,14 @@ pub fn chrome(step: &StepTimings) -> Json {
     let micros = |nanos: u64| Json::Number(nanos as f64 / 1e3);
     let ran = step.nodes.iter().map(|n| {
         Json::Object(vec![
-            ("name", n.op.into()),
+            ("name", (&*n.op).into()),
             ("cat", "Op".into()),
             ("ph", "X".into()),
             ("pid", number(&n.device).into()),
             ("tid", (n.thread as f64).into()),
             ("ts", micros(n.start_nanos)),
             ("dur", micros(n.end_nanos.saturating_sub(n.start_nanos))),
-            ("args", Json::Object(vec![("name", (&*n.node).into()), ("op", n.op.into())])),
+            ("args", Json::Object(vec![("name", (&*n.node).into()), ("op", (&*n.op).into())])),
         ])
     });
     Json::Object(vec![

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use thalweg_proto::{Message, NamedTensorProto, RunStepResponse};
+use thalweg_proto::{
+    Message, NamedTensorProto, RecvTensorResponse, RunGraphResponse, RunStepResponse, TensorProto,
+};
 
 /// A response body: data, then the status. Without data, the status is in the headers.
 #[derive(Default)]
@@ -64,6 +66,26 @@ pub fn large_run_step(mut response: RunStepResponse) -> Reply {
     out.reply()
 }
 
+/// As `large_run_step`: the tensors stand in the same field.
+pub fn large_run_graph(mut response: RunGraphResponse) -> Reply {
+    let mut out = Pieces::default();
+    for named in std::mem::take(&mut response.recv) {
+        out.tensor(named);
+    }
+    out.message(&response);
+    out.reply()
+}
+
+/// A response whose tensor is not copied.
+pub fn large_tensor(mut response: RecvTensorResponse) -> Reply {
+    let mut out = Pieces::default();
+    if let Some(tensor) = response.tensor.take() {
+        out.tensor_field(RESPONSE_TENSOR, tensor);
+    }
+    out.message(&response);
+    out.reply()
+}
+
 #[derive(Default)]
 struct Pieces {
     done: VecDeque<Bytes>,
@@ -78,15 +100,17 @@ impl Pieces {
     }
 
     fn tensor(&mut self, mut named: NamedTensorProto) {
-        let mut tensor = named.tensor.take().unwrap_or_default();
-        let content = std::mem::take(&mut tensor.tensor_content);
-        let content_field = if content.is_empty() { 0 } else { field_len(content.len()) };
-        let tensor_len = tensor.encoded_len() + content_field;
-        self.start_field(RESPONSE_TENSOR, named.encoded_len() + field_len(tensor_len));
+        let tensor = named.tensor.take().unwrap_or_default();
+        self.start_field(RESPONSE_TENSOR, named.encoded_len() + field_len(tensor.encoded_len()));
         self.message(&named);
-        self.start_field(NAMED_TENSOR, tensor_len);
+        self.tensor_field(NAMED_TENSOR, tensor);
+    }
+
+    fn tensor_field(&mut self, tag: u8, mut tensor: TensorProto) {
+        self.start_field(tag, tensor.encoded_len());
+        let content = std::mem::take(&mut tensor.tensor_content);
         self.message(&tensor);
-        if content_field > 0 {
+        if !content.is_empty() {
             self.start_field(TENSOR_CONTENT, content.len());
             self.bytes(content);
         }
@@ -139,7 +163,7 @@ fn field_len(len: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_proto::{RunMetadata, TensorProto};
+    use thalweg_proto::RunMetadata;
 
     #[test]
     fn pieces_are_the_message_that_prost_would_write() {

@@ -2,24 +2,34 @@
 
 use super::Master;
 use crate::blocking::blocking;
+use crate::cluster::{Opener, open_session};
 use crate::config::session_options;
 use crate::sessions::MasterSession;
-use thalweg_core::error::Result;
+use std::sync::Arc;
+use thalweg_core::error::{Result, internal};
 use thalweg_proto::{CreateSessionRequest, CreateSessionResponse};
 use thalweg_runtime::Session;
+use thalweg_runtime::session::cluster::Cluster;
 
 pub async fn create_session(master: &Master, request: CreateSessionRequest) -> Result<CreateSessionResponse> {
-    let task = master.task.clone();
+    let config = request.config.unwrap_or_default();
+    let options = session_options(&master.task.options, &config)?;
+    let mut devices = master.task.session_devices(&options, config.isolate_session_state)?;
+    let first = devices.first().ok_or_else(|| internal("a task without devices"))?;
+    // Differs from session to session and process to process, so that a handle from before a restart finds nothing.
+    let handle = format!("{:016x}", (first.context.entropy)());
+    let worker = &master.worker;
+    let opener = Opener { task: &master.task.name, device: first, steps: &worker.steps, log: master.log };
+    let others = open_session(&worker.links, opener, &handle, &config).await?;
+    let cluster = others.map(|(theirs, cluster)| {
+        devices.extend(theirs);
+        cluster as Arc<dyn Cluster>
+    });
+    let (registry, timeout) = (master.task.registry.clone(), options.operation_timeout);
     let session = blocking(move || {
-        let config = request.config.unwrap_or_default();
-        let options = session_options(&task.options, &config)?;
-        let devices = task.session_devices(&options, config.isolate_session_state)?;
-        // Differs from session to session and process to process, so that a handle from before a restart finds nothing.
-        let seed = devices.first().map_or(0, |d| (d.context.entropy)());
-        let timeout = options.operation_timeout;
-        let session = Session::with_devices(task.registry.clone(), options, devices)?;
+        let session = Session::in_cluster(registry, options, devices, cluster)?;
         session.extend_with(|g| request.graph_def.as_ref().map_or(Ok(()), |def| g.import(def)))?;
-        Ok(MasterSession::new(format!("{seed:016x}"), session, timeout))
+        Ok(MasterSession::new(handle, session, timeout))
     })
     .await?;
     let handle = session.handle.clone();

@@ -7,10 +7,15 @@ mod partial_run;
 mod reset;
 mod run_step;
 
+pub use reset::attributes;
+pub use run_step::{feeds, named};
+
+use crate::cluster::Links;
 use crate::log::Log;
 use crate::sessions::{Limits, Sessions};
 use crate::task::Task;
 use crate::wire_error::{no_session_any_more, status, step_message};
+use crate::worker::Worker;
 use std::sync::Arc;
 use thalweg_core::error::{Code, Error, Result};
 use thalweg_proto::master_service_server::MasterService;
@@ -21,6 +26,8 @@ use tonic::{Request, Response, Status, async_trait};
 #[derive(Clone)]
 pub struct Master {
     pub task: Arc<Task>,
+    /// As in TensorFlow every task is a worker too, and its master uses the worker's steps and links.
+    pub worker: Arc<Worker>,
     pub sessions: Arc<Sessions>,
     pub log: Log,
 }
@@ -28,8 +35,10 @@ pub struct Master {
 type Answer<T> = std::result::Result<Response<T>, Status>;
 
 impl Master {
-    pub fn new(task: Task, limits: Limits, log: Log) -> Master {
-        Master { task: Arc::new(task), sessions: Arc::new(Sessions::new(limits)), log }
+    pub fn new(task: Task, links: Links, limits: Limits, log: Log) -> Master {
+        let task = Arc::new(task);
+        let worker = Arc::new(Worker::new(task.clone(), Arc::new(links), log));
+        Master { task, worker, sessions: Arc::new(Sessions::new(limits)), log }
     }
 
     fn answer<T>(&self, call: &str, handle: &str, result: Result<T>) -> Answer<T> {

@@ -29,13 +29,18 @@ pub fn list_devices(master: &Master, handle: &str) -> Result<ListDevicesResponse
             master.sessions.find(handle).map_err(|_| no_session_any_more(Code::InvalidArgument, handle))?;
         session.session.devices().to_vec()
     };
-    Ok(ListDevicesResponse { local_device: devices.iter().map(attributes).collect(), remote_device: vec![] })
+    let ours = format!("{}/device:", master.task.name);
+    let (local, remote): (Vec<_>, Vec<_>) = devices.iter().partition(|d| d.name().starts_with(&ours));
+    Ok(ListDevicesResponse {
+        local_device: local.into_iter().map(attributes).collect(),
+        remote_device: remote.into_iter().map(attributes).collect(),
+    })
 }
 
 /// What TensorFlow's CPU devices say of their memory.
 const MEMORY_LIMIT: i64 = 256 << 20;
 
-fn attributes(device: &Device) -> DeviceAttributes {
+pub fn attributes(device: &Device) -> DeviceAttributes {
     DeviceAttributes {
         name: device.name().to_string(),
         device_type: device.spec.kind.clone().unwrap_or_default(),

@@ -1,6 +1,7 @@
 //! A session on another task, Thalweg's or TensorFlow's: the calls of `MasterService` as a client makes them.
 
 mod channel;
+pub(crate) mod connection;
 
 pub use channel::Channel;
 

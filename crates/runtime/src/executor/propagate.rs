@@ -1,5 +1,6 @@
 //! Moving a node's outputs along its edges: into the same iteration, into a loop, to the next iteration, or out of a loop.
 
+use super::frame_id;
 use super::state::{Ready, State};
 use crate::plan::{CONTROL, Edge, FETCH, General, GeneralNode};
 use std::ops::Range;
@@ -184,7 +185,8 @@ impl State {
             return *child;
         }
         let parent_id = self.frame(from.frame).map_or(0, |f| f.id);
-        let id = mix(mix(parent_id, from.iteration), u64::from(static_child));
+        let name = plan.frames.get(static_child as usize).map_or(0, |f| f.name);
+        let id = frame_id::child(parent_id, from.iteration, name);
         let child = self.new_frame(plan, static_child, (from.frame, from.iteration), id);
         self.children.insert(key, child);
         if let Some(iteration) = self.frame(from.frame).and_then(|f| f.iteration(from.iteration)) {
@@ -301,11 +303,4 @@ impl State {
 
 fn first(outputs: &mut Outputs) -> Option<Value> {
     outputs.first_mut().and_then(Option::take)
-}
-
-/// Mixes two numbers into one that differs for different pairs.
-fn mix(a: u64, b: u64) -> u64 {
-    let z = (a ^ b.rotate_left(32)).wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z ^ (z >> 31)
 }

@@ -22,11 +22,13 @@ pub fn simplify(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
     common::merge_common(work)
 }
 
-/// Makes the graph cheaper to run.
+/// Makes the graph of one device cheaper to run: its nodes are then no longer all ops.
+pub fn fuse(work: &mut Work) -> Result<()> {
+    if work.has_control_flow { Ok(()) } else { fuse::fuse_elementwise(work) }
+}
+
+/// Both, for a graph that runs on one device.
 pub fn optimise(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
     simplify(work, step)?;
-    if !work.has_control_flow {
-        fuse::fuse_elementwise(work)?;
-    }
-    Ok(())
+    fuse(work)
 }

@@ -2,6 +2,7 @@
 //! that say where each output goes, by loop frame.
 
 use super::Compute;
+use crate::executor::frame_id;
 use crate::executor::pass::Pass;
 use crate::work::{Kind, Work};
 use smallvec::SmallVec;
@@ -78,6 +79,8 @@ pub const FETCH: u32 = u32::MAX;
 
 #[derive(Clone, Default)]
 pub struct StaticFrame {
+    /// Hash of its name.
+    pub name: u64,
     pub parent: u32,
     pub parallel_iterations: u32,
     pub enters: u32,
@@ -113,6 +116,7 @@ impl<'a> Builder<'a> {
             .frames
             .iter()
             .map(|f| StaticFrame {
+                name: frame_id::name_hash(&f.name),
                 parent: f.parent,
                 parallel_iterations: f.parallel_iterations,
                 enters: f.enters,

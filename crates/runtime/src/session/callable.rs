@@ -70,16 +70,16 @@ impl Callable {
     pub fn start(&self, feeds: Vec<Tensor>, options: &RunOptions, done: OnDone) {
         let began = Instant::now();
         self.inner.start(&self.compiled, feeds, options, None, done);
-        self.compiled.note_time(began.elapsed());
+        self.compiled.start_time.note(began.elapsed());
     }
 
     /// Whether the last `start` gave its thread back within so much time; false before the first.
     pub fn starts_within(&self, limit: Duration) -> bool {
-        self.compiled.last_start().is_some_and(|t| t <= limit)
+        self.compiled.start_time.within(limit)
     }
 
     /// Nodes in the plan, after pruning and optimisation.
     pub fn planned_nodes(&self) -> usize {
-        self.compiled.parts.iter().map(|p| p.plan.len()).sum()
+        self.compiled.parts.iter().map(|p| p.planned_nodes()).sum()
     }
 }

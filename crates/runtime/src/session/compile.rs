@@ -1,16 +1,17 @@
 //! From a run signature to plans, and the cache that keeps them.
 
+use super::cluster::RegisteredPart;
+use super::partition_graphs::task_graph;
 use super::{Inner, Placed, partial};
 use crate::partition::{Part, partition};
 use crate::passes;
 use crate::plan::Plan;
+use crate::start_time::StartTime;
 use crate::work::Work;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 use thalweg_core::dtype::DataType;
-use thalweg_core::error::Result;
+use thalweg_core::error::{Result, internal};
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
 use thalweg_core::op::Class;
@@ -35,29 +36,45 @@ pub struct Compiled {
     pub parts: Vec<CompiledPart>,
     pub feeds: Vec<FeedInfo>,
     pub fetches: usize,
+    /// Other tasks that take part.
+    pub tasks: Vec<usize>,
     pub functions: Arc<dyn FunctionRunner>,
-    /// Nanoseconds for which the last start kept its thread; 0 before the first.
-    last_start: AtomicU64,
+    pub start_time: StartTime,
 }
 
-impl Compiled {
-    pub fn note_time(&self, t: Duration) {
-        self.last_start.store((t.as_nanos() as u64).max(1), Ordering::Relaxed);
-    }
-
-    pub fn last_start(&self) -> Option<Duration> {
-        match self.last_start.load(Ordering::Relaxed) {
-            0 => None,
-            n => Some(Duration::from_nanos(n)),
-        }
-    }
-}
-
+/// What one device, or one other task, does in a step.
 pub struct CompiledPart {
-    pub device: u16,
-    pub plan: Arc<Plan>,
+    pub place: Place,
     /// Which fetches this part computes.
     pub fetches: Vec<usize>,
+}
+
+pub enum Place {
+    /// On a device of this process.
+    Here { device: u16, plan: Arc<Plan> },
+    /// On another task, which wants these of the feeds.
+    There { task: usize, part: Arc<dyn RegisteredPart>, feeds: Vec<usize> },
+}
+
+impl CompiledPart {
+    pub fn is_here(&self) -> bool {
+        matches!(self.place, Place::Here { .. })
+    }
+
+    fn task(&self) -> Option<usize> {
+        match self.place {
+            Place::Here { .. } => None,
+            Place::There { task, .. } => Some(task),
+        }
+    }
+
+    /// Nodes of its plan, if it is ours.
+    pub fn planned_nodes(&self) -> usize {
+        match &self.place {
+            Place::Here { plan, .. } => plan.len(),
+            Place::There { .. } => 0,
+        }
+    }
 }
 
 /// What may be fed.
@@ -123,28 +140,61 @@ impl Inner {
     }
 
     fn compile(&self, signature: &Signature) -> Result<Compiled> {
-        let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut parts = Vec::new();
-        for part in self.parts(&placed, signature, passes::optimise)? {
-            let device = &self.devices[part.device as usize];
-            let plan = Plan::compile(part.work, device.name(), &self.kernels, self.options.optimise)?;
-            parts.push(CompiledPart { device: part.device, plan: Arc::new(plan), fetches: part.fetches });
+        let (parts, feeds, functions) = {
+            let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let feeds: Vec<_> = signature.feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect();
+            (self.parts(&placed, signature)?, feeds, placed.functions.clone())
+        };
+        let names: Vec<String> = feeds.iter().map(|f| f.tensor.clone()).collect();
+        let mut compiled = Vec::new();
+        let mut elsewhere: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+        for part in parts {
+            match self.task_of(part.device) {
+                Some(task) => elsewhere.entry(task).or_default().push(part),
+                None => compiled.push(self.compile_here(part)?),
+            }
+        }
+        for (task, parts) in elsewhere {
+            compiled.push(self.register(task, &parts, &names)?);
         }
         // What passes through the rendezvous is neither given before nor taken after.
         let (feeds, fetches) =
-            if signature.partial { (&[][..], 0) } else { (&signature.feeds[..], signature.fetches.len()) };
+            if signature.partial { (Vec::new(), 0) } else { (feeds, signature.fetches.len()) };
         Ok(Compiled {
             signature: signature.clone(),
-            parts,
-            feeds: feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect(),
+            tasks: compiled.iter().filter_map(|p| p.task()).collect(),
+            parts: compiled,
+            feeds,
             fetches,
-            functions: placed.functions.clone(),
-            last_start: AtomicU64::new(0),
+            functions,
+            start_time: StartTime::default(),
         })
     }
 
+    fn task_of(&self, device: u16) -> Option<usize> {
+        let cluster = self.cluster.as_ref()?;
+        cluster.task_of(&self.devices[device as usize])
+    }
+
+    fn compile_here(&self, mut part: Part) -> Result<CompiledPart> {
+        let device = &self.devices[part.device as usize];
+        if self.options.optimise {
+            passes::fuse(&mut part.work)?;
+        }
+        let plan = Plan::compile(part.work, device.name(), &self.kernels, self.options.optimise)?;
+        let place = Place::Here { device: part.device, plan: Arc::new(plan) };
+        Ok(CompiledPart { place, fetches: part.fetches })
+    }
+
+    fn register(&self, task: usize, parts: &[Part], feeds: &[String]) -> Result<CompiledPart> {
+        let cluster = self.cluster.as_ref().ok_or_else(|| internal("another task without a cluster"))?;
+        let (graph, feeds, fetches) = task_graph(parts, &self.devices, feeds)?;
+        let part = cluster.register(task, graph)?;
+        Ok(CompiledPart { place: Place::There { task, part, feeds }, fetches })
+    }
+
     /// The graph of a signature, pruned, rewritten and cut by device.
-    pub fn parts(&self, placed: &Placed, signature: &Signature, optimise: Pass) -> Result<Vec<Part>> {
+    pub fn parts(&self, placed: &Placed, signature: &Signature) -> Result<Vec<Part>> {
         let graph = &placed.graph;
         for (i, f) in signature.feeds.iter().enumerate() {
             if signature.feeds[..i].contains(f) {
@@ -156,20 +206,19 @@ impl Inner {
             Work::prune(graph, &device_of, &signature.feeds, &signature.fetches, &signature.targets)?;
         check_fed(&work)?;
         if signature.partial {
-            partial::open_ends(&mut work, graph, signature)?;
+            // The client of a partial run talks to this process only.
+            let home = self.cluster.as_ref().map(|_| 0);
+            partial::open_ends(&mut work, graph, signature, home)?;
         }
         passes::expand(&mut work)?;
         passes::fold::read_constants(&mut work);
         if self.options.optimise {
             let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
-            optimise(&mut work, &step)?;
+            passes::simplify(&mut work, &step)?;
         }
         partition(work, &self.devices)
     }
 }
-
-/// A rewrite, with a step in which constants are computed.
-type Pass = fn(&mut Work, &Arc<StepContext>) -> Result<()>;
 
 pub fn feed_info(graph: &thalweg_graph::Graph, o: Output) -> FeedInfo {
     let node = graph.node(o.node);

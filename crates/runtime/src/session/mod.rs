@@ -1,6 +1,7 @@
 //! `Session`: a graph with its devices and state, run many times, from many threads at once.
 
 mod callable;
+pub mod cluster;
 mod compile;
 mod options;
 mod partial;
@@ -17,6 +18,7 @@ use crate::device::Device;
 use crate::functions::Functions;
 use crate::placer::Placement;
 use crate::plan::KernelCache;
+use cluster::Cluster;
 use compile::PlanCache;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -39,6 +41,8 @@ pub(crate) struct Inner {
     /// Held by whoever changes the graph.
     changing: Mutex<()>,
     devices: Vec<Device>,
+    /// The other tasks that some of the devices belong to.
+    cluster: Option<Arc<dyn Cluster>>,
     kernels: Arc<KernelCache>,
     plans: Mutex<PlanCache>,
     next_step: AtomicU64,
@@ -67,6 +71,16 @@ impl Session {
         options: SessionOptions,
         devices: Vec<Device>,
     ) -> Result<Session> {
+        Session::in_cluster(registry, options, devices, None)
+    }
+
+    /// A session on devices of which some are other tasks'. The first is ours.
+    pub fn in_cluster(
+        registry: Arc<Registry>,
+        options: SessionOptions,
+        devices: Vec<Device>,
+        cluster: Option<Arc<dyn Cluster>>,
+    ) -> Result<Session> {
         let kernels = Arc::new(KernelCache::default());
         let functions =
             Arc::new(Functions::new(registry.clone(), Default::default(), kernels.clone(), options.optimise));
@@ -76,6 +90,7 @@ impl Session {
             graph: RwLock::new(placed),
             changing: Mutex::default(),
             devices,
+            cluster,
             kernels,
             plans: Mutex::default(),
             next_step: AtomicU64::new(1),

@@ -13,7 +13,7 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Error, Result, cancelled, internal};
 use thalweg_core::grad::Output;
 use thalweg_core::invalid;
-use thalweg_core::rendezvous::{LocalRendezvous, Parcel, Rendezvous, rendezvous_key};
+use thalweg_core::rendezvous::{Parcel, Rendezvous, rendezvous_key};
 use thalweg_core::resource::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
@@ -35,8 +35,8 @@ fn transfer_attrs(tensor: &str) -> Attrs {
     attrs
 }
 
-/// Puts transfers in the place of feeds and fetches.
-pub fn open_ends(work: &mut Work, graph: &Graph, signature: &Signature) -> Result<()> {
+/// Puts transfers in the place of feeds and fetches, all on the device `home` if there is one.
+pub fn open_ends(work: &mut Work, graph: &Graph, signature: &Signature, home: Option<u16>) -> Result<()> {
     let recv = work.registry.find("_Recv")?;
     for node in &mut work.nodes {
         if let Kind::Feed(i) = node.kind
@@ -45,6 +45,7 @@ pub fn open_ends(work: &mut Work, graph: &Graph, signature: &Signature) -> Resul
             let mut attrs = transfer_attrs(&graph.tensor_name(*feed));
             attrs.set("tensor_type", graph.dtype(*feed));
             (node.op, node.kind, node.attrs) = (recv, Kind::Op, attrs);
+            node.device = home.unwrap_or(node.device);
         }
     }
     let fetches = std::mem::take(&mut work.fetches);
@@ -52,6 +53,7 @@ pub fn open_ends(work: &mut Work, graph: &Graph, signature: &Signature) -> Resul
         let mut attrs = transfer_attrs(&graph.tensor_name(*fetch));
         attrs.set("T", graph.dtype(*fetch));
         let send = work.add(value.node, &format!("_send_{i}"), "_Send", &[value], &[], attrs)?;
+        work.nodes[send.at()].device = home.unwrap_or(work.node(send).device);
         work.targets.push(send);
     }
     Ok(())
@@ -63,7 +65,7 @@ pub type OnFetched = Box<dyn FnOnce(Result<(Vec<Tensor>, Option<RunMetadata>)>) 
 /// A step under way. Dropping it cancels the step.
 pub struct PartialRun {
     session: Session,
-    rendezvous: Arc<LocalRendezvous>,
+    rendezvous: Arc<dyn Rendezvous>,
     cancel: Arc<Cancellation>,
     feeds: HashMap<String, (Output, FeedInfo)>,
     fetches: HashMap<String, Output>,
@@ -85,9 +87,10 @@ impl Session {
         self.inner.check_open()?;
         let signature = Signature { partial: true, ..self.signature(feeds, fetches, targets)? };
         let compiled = self.inner.compiled(&signature)?;
+        let meeting = self.inner.meeting(&compiled);
         let run = self.with_graph(|g| PartialRun {
             session: self.clone(),
-            rendezvous: Arc::default(),
+            rendezvous: meeting.rendezvous.clone(),
             cancel: Arc::default(),
             feeds: signature.feeds.iter().map(|o| (g.tensor_name(*o), (*o, feed_info(g, *o)))).collect(),
             fetches: signature.fetches.iter().map(|o| (g.tensor_name(*o), *o)).collect(),
@@ -104,7 +107,7 @@ impl Session {
             waiting.into_iter().for_each(|w| w(ended.clone()));
         });
         let options = RunOptions { cancel: Some(run.cancel.clone()), ..Default::default() };
-        self.inner.start(&compiled, Vec::new(), &options, Some(run.rendezvous.clone()), done);
+        self.inner.start(&compiled, Vec::new(), &options, Some(meeting), done);
         Ok(run)
     }
 }

@@ -1,12 +1,16 @@
-//! The graphs that a callable runs, one for each device, for those who want to look at them.
+//! The graphs that a signature comes to, one for each device: for those who want to look at them, and for other tasks to run.
 
 use super::Callable;
+use super::cluster::TaskGraph;
+use crate::device::Device;
 use crate::partition::Part;
-use crate::passes;
 use crate::plan::work_order;
 use crate::work::{Kind, Work, WorkNode};
-use thalweg_core::attr::Attr;
-use thalweg_core::error::Result;
+use std::collections::HashSet;
+use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::error::{Result, internal};
+use thalweg_core::grad::Output;
+use thalweg_core::rendezvous::rendezvous_key;
 use thalweg_graph::NodeSpec;
 
 /// What runs on one device: pruned, simplified and cut, but before elementwise ops are fused into loops.
@@ -18,45 +22,161 @@ pub struct PartitionGraph {
 impl Callable {
     pub fn partition_graphs(&self) -> Result<Vec<PartitionGraph>> {
         let placed = self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let parts = self.inner.parts(&placed, &self.compiled.signature, passes::simplify)?;
+        let parts = self.inner.parts(&placed, &self.compiled.signature)?;
         let device = |p: &Part| self.inner.devices[p.device as usize].name().to_string();
-        let graph = |p: Part| Ok(PartitionGraph { device: device(&p), nodes: nodes(&p.work, &device(&p))? });
+        let graph = |p: Part| {
+            let named = Named::new(&p.work, &mut HashSet::new())?;
+            Ok(PartitionGraph { device: device(&p), nodes: named.nodes(&device(&p), &as_argument) })
+        };
         parts.into_iter().map(graph).collect()
     }
 }
 
-fn nodes(work: &Work, device: &str) -> Result<Vec<NodeSpec>> {
-    let order = work_order(work)?;
-    Ok(order.iter().map(|id| spec(work, work.node(*id), device)).collect())
+/// A feed as those see it who look at the graph.
+fn as_argument(node: &WorkNode, feed: usize) -> (&'static str, Attrs) {
+    let mut attrs = node.attrs.clone();
+    if let Some(port) = node.outputs.first() {
+        attrs.set("T", port.dtype);
+    }
+    attrs.set("index", feed as i64);
+    (node.op.name, attrs)
 }
 
-fn spec(work: &Work, node: &WorkNode, device: &str) -> NodeSpec {
-    let data = node.inputs.iter().map(|o| match o.index {
-        0 => work.node(o.node).name.to_string(),
-        i => format!("{}:{i}", work.node(o.node).name),
-    });
-    let control = node.control.iter().map(|c| format!("^{}", work.node(*c).name));
-    let mut attrs = node.attrs.clone();
-    let dtype = node.outputs.first().map(|p| p.dtype);
-    let op = match (&node.kind, dtype) {
-        (Kind::Value(value), Some(dtype)) => {
-            attrs = Default::default();
-            attrs.set("dtype", dtype);
-            attrs.set("value", Attr::Tensor(value.clone()));
-            "Const"
+/// The graph for a task, of the parts for its devices. `feeds` names the tensors that are fed; the second result says which of
+/// them the task wants, and the third which fetches it gives, in the order of the graph's own lists.
+pub fn task_graph(
+    parts: &[Part],
+    devices: &[Device],
+    feeds: &[String],
+) -> Result<(TaskGraph, Vec<usize>, Vec<usize>)> {
+    let library = parts.first().map(|p| p.work.library.clone()).unwrap_or_default();
+    let mut graph = TaskGraph { nodes: Vec::new(), library, feeds: Vec::new(), fetches: Vec::new() };
+    let (mut fed, mut fetched) = (Vec::new(), Vec::new());
+    let mut taken = HashSet::new();
+    for part in parts {
+        let device = &devices[part.device as usize];
+        let named = Named::new(&part.work, &mut taken)?;
+        for feed in named.feeds() {
+            let name = feeds.get(feed).ok_or_else(|| internal("a feed without a name"))?;
+            graph.feeds.push(client_key(device, name));
+            fed.push(feed);
         }
-        (Kind::Feed(i), Some(dtype)) => {
-            attrs.set("T", dtype);
-            attrs.set("index", *i as i64);
-            node.op.name
+        let receive = |node: &WorkNode, feed: usize| {
+            let mut attrs = client_attrs(device, feeds.get(feed).map_or("", String::as_str));
+            if let Some(port) = node.outputs.first() {
+                attrs.set("tensor_type", port.dtype);
+            }
+            ("_Recv", attrs)
+        };
+        graph.nodes.extend(named.nodes(device.name(), &receive));
+        for (value, fetch) in part.work.fetches.iter().zip(&part.fetches) {
+            let name = format!("fetch_{fetch}");
+            graph.fetches.push(client_key(device, &name));
+            fetched.push(*fetch);
+            graph.nodes.push(named.send(*value, device, &name)?);
         }
-        _ => node.op.name,
-    };
-    NodeSpec {
-        name: node.name.to_string(),
-        op: op.to_string(),
-        inputs: data.chain(control).collect(),
-        device: device.to_string(),
-        attrs,
+    }
+    Ok((graph, fed, fetched))
+}
+
+/// The client is the other end; the device stands in for it.
+fn client_attrs(device: &Device, tensor: &str) -> Attrs {
+    let mut attrs = Attrs::new();
+    attrs.set("tensor_name", tensor);
+    attrs.set("send_device", device.name());
+    attrs.set("send_device_incarnation", device.context.incarnation as i64);
+    attrs.set("recv_device", device.name());
+    attrs.set("client_terminated", true);
+    attrs
+}
+
+fn client_key(device: &Device, tensor: &str) -> String {
+    rendezvous_key(device.name(), device.context.incarnation, device.name(), tensor, 0, 0)
+}
+
+/// A work graph with a name for each node that no other has.
+struct Named<'a> {
+    work: &'a Work,
+    order: Vec<thalweg_core::grad::NodeId>,
+    names: Vec<String>,
+}
+
+impl<'a> Named<'a> {
+    fn new(work: &'a Work, taken: &mut HashSet<String>) -> Result<Named<'a>> {
+        let order = work_order(work)?;
+        let mut names = vec![String::new(); work.nodes.len()];
+        for id in &order {
+            let base = &work.node(*id).name;
+            let mut name = base.to_string();
+            let mut n = 0;
+            while !taken.insert(name.clone()) {
+                n += 1;
+                name = format!("{base}_{n}");
+            }
+            names[id.at()] = name;
+        }
+        Ok(Named { work, order, names })
+    }
+
+    /// The numbers of the feeds it uses.
+    fn feeds(&self) -> Vec<usize> {
+        let feed = |id: &thalweg_core::grad::NodeId| match self.work.node(*id).kind {
+            Kind::Feed(i) => Some(i),
+            _ => None,
+        };
+        self.order.iter().filter_map(feed).collect()
+    }
+
+    fn nodes(&self, device: &str, feed: &dyn Fn(&WorkNode, usize) -> (&'static str, Attrs)) -> Vec<NodeSpec> {
+        self.order.iter().map(|id| self.spec(id.at(), device, feed)).collect()
+    }
+
+    fn tensor(&self, o: Output) -> String {
+        match o.index {
+            0 => self.names[o.node.at()].clone(),
+            i => format!("{}:{i}", self.names[o.node.at()]),
+        }
+    }
+
+    fn spec(
+        &self,
+        at: usize,
+        device: &str,
+        feed: &dyn Fn(&WorkNode, usize) -> (&'static str, Attrs),
+    ) -> NodeSpec {
+        let node = &self.work.nodes[at];
+        let data = node.inputs.iter().map(|o| self.tensor(*o));
+        let control = node.control.iter().map(|c| format!("^{}", self.names[c.at()]));
+        let (op, attrs) = match (&node.kind, node.outputs.first()) {
+            (Kind::Value(value), Some(port)) => {
+                let mut attrs = Attrs::new();
+                attrs.set("dtype", port.dtype);
+                attrs.set("value", Attr::Tensor(value.clone()));
+                ("Const", attrs)
+            }
+            (Kind::Feed(i), _) => feed(node, *i),
+            _ => (node.op.name, node.attrs.clone()),
+        };
+        NodeSpec {
+            name: self.names[at].clone(),
+            op: op.to_string(),
+            inputs: data.chain(control).collect(),
+            device: device.to_string(),
+            attrs,
+        }
+    }
+
+    /// A node that gives a value to the client.
+    fn send(&self, value: Output, device: &Device, name: &str) -> Result<NodeSpec> {
+        let port = self.work.node(value.node).outputs.get(value.index as usize);
+        let mut attrs = client_attrs(device, name);
+        attrs.set("T", port.ok_or_else(|| internal("a fetch that is not there"))?.dtype);
+        Ok(NodeSpec {
+            name: format!("_send_{name}_{}", device.spec.index.unwrap_or(0)),
+            op: "_Send".into(),
+            inputs: vec![self.tensor(value)],
+            device: device.name().to_string(),
+            attrs,
+        })
     }
 }

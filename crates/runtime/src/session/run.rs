@@ -1,6 +1,7 @@
 //! One step: values in, plans of all devices run together, values out.
 
-use super::compile::{Compiled, CompiledPart};
+use super::cluster::PartStep;
+use super::compile::{Compiled, CompiledPart, Place};
 use super::{Callable, Inner, RunMetadata, RunOptions, Session};
 use crate::executor::{Run, RunInput};
 use crate::trace::Tracer;
@@ -8,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Instant;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::error::{Code, Error, Result, internal};
+use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, Rendezvous};
 use thalweg_core::resource::lock;
@@ -48,12 +49,15 @@ impl Inner {
         feeds: Vec<Tensor>,
         options: &RunOptions,
     ) -> Result<(Vec<Tensor>, RunMetadata)> {
-        let step = self.begin(compiled, &feeds, options)?;
+        let step = self.begin(compiled, &feeds, options, None)?;
         let results = match compiled.parts.as_slice() {
-            [part] => Run::wait(&part.plan, step.input(self, compiled, part, feeds)),
-            _ => self.run_parts(&step, compiled, feeds),
+            [CompiledPart { place: Place::Here { device, plan }, .. }] => {
+                Run::wait(plan, step.input(self, compiled, *device, feeds))
+            }
+            parts if parts.iter().all(CompiledPart::is_here) => self.run_parts(&step, compiled, feeds),
+            _ => self.run_with_others(&step, compiled, feeds),
         };
-        self.end(&step);
+        self.end(compiled, &step);
         Ok((results.map_err(|e| step.cause(e))?, self.metadata(compiled, &step)))
     }
 
@@ -63,28 +67,49 @@ impl Inner {
         compiled: &Arc<Compiled>,
         feeds: Vec<Tensor>,
         options: &RunOptions,
-        rendezvous: Option<Arc<LocalRendezvous>>,
+        meeting: Option<Meeting>,
         done: OnDone,
     ) {
-        let step = match self.begin(compiled, &feeds, options) {
-            Ok(step) if rendezvous.is_some() => Step { rendezvous, ..step }.meeting(),
+        let step = match self.begin(compiled, &feeds, options, meeting) {
             Ok(step) => step,
             Err(e) => return done(Err(e)),
         };
         let (inner, kept, ended) = (self.clone(), compiled.clone(), step.clone());
         let finish = Box::new(move |results: Result<Vec<Tensor>>| {
-            inner.end(&ended);
+            inner.end(&kept, &ended);
             let results = results.map_err(|e| ended.cause(e));
             done(results.map(|values| (values, inner.metadata(&kept, &ended))));
         });
         match compiled.parts.as_slice() {
-            [part] => Run::start_here(&part.plan, step.input(self, compiled, part, feeds), finish),
+            [CompiledPart { place: Place::Here { device, plan }, .. }] => {
+                Run::start_here(plan, step.input(self, compiled, *device, feeds), finish)
+            }
             _ => self.start_parts(&step, compiled, feeds, finish),
         }
     }
 
+    /// Where the parts of a step will meet, for those who want to be there from the start.
+    pub fn meeting(&self, compiled: &Compiled) -> Meeting {
+        match &self.cluster {
+            Some(cluster) if !compiled.tasks.is_empty() => {
+                let (id, rendezvous) = cluster.begin_step();
+                Meeting { id, rendezvous }
+            }
+            _ => Meeting {
+                id: self.next_step.fetch_add(1, Ordering::Relaxed),
+                rendezvous: Arc::new(LocalRendezvous::default()),
+            },
+        }
+    }
+
     /// Checks what is fed, and puts the step on the list of those that closing the session cancels.
-    fn begin(&self, compiled: &Compiled, feeds: &[Tensor], options: &RunOptions) -> Result<Step> {
+    fn begin(
+        &self,
+        compiled: &Compiled,
+        feeds: &[Tensor],
+        options: &RunOptions,
+        meeting: Option<Meeting>,
+    ) -> Result<Step> {
         if feeds.len() != compiled.feeds.len() {
             return Err(invalid!("takes {} feeds, got {}", compiled.feeds.len(), feeds.len()));
         }
@@ -97,29 +122,45 @@ impl Inner {
             }
             None => None,
         };
+        // One part that meets nobody needs no place for it.
+        let meeting = match compiled.parts.len() {
+            0 | 1 if compiled.tasks.is_empty() => meeting,
+            _ => Some(meeting.unwrap_or_else(|| self.meeting(compiled))),
+        };
         let step = Step {
-            id: self.next_step.fetch_add(1, Ordering::Relaxed),
+            id: meeting.as_ref().map_or_else(|| self.next_step.fetch_add(1, Ordering::Relaxed), |m| m.id),
             cancel: options.cancel.clone().unwrap_or_default(),
             deadline,
             trace: options.trace.then(|| Arc::new(Tracer::new())),
-            rendezvous: None,
+            rendezvous: meeting.map(|m| m.rendezvous),
         };
+        if let Some(waiting) = step.rendezvous.clone() {
+            step.cancel.on_cancel(move |e| waiting.abort(e.clone()));
+        }
         lock(&self.running).insert(step.id, step.cancel.clone());
         // Looked at after the step is on the list, so that a close at this moment does not miss it.
-        self.check_open().inspect_err(|_| self.end(&step))?;
+        self.check_open().inspect_err(|_| self.end(compiled, &step))?;
         Ok(step)
     }
 
-    fn end(&self, step: &Step) {
+    fn end(&self, compiled: &Compiled, step: &Step) {
         lock(&self.running).remove(&step.id);
+        if let Some(cluster) = self.cluster.as_ref().filter(|_| !compiled.tasks.is_empty()) {
+            cluster.end_step(step.id, &compiled.tasks);
+        }
     }
 
     fn metadata(&self, compiled: &Compiled, step: &Step) -> RunMetadata {
         let mut metadata = RunMetadata::default();
         if let Some(trace) = &step.trace {
             metadata.timings = trace.timings();
-            let name = |p: &CompiledPart| (self.devices[p.device as usize].name().to_string(), p.plan.len());
-            metadata.planned_nodes = compiled.parts.iter().map(name).collect();
+            let planned = |p: &CompiledPart| match &p.place {
+                Place::Here { device, plan } => {
+                    Some((self.devices[*device as usize].name().to_string(), plan.len()))
+                }
+                Place::There { .. } => None,
+            };
+            metadata.planned_nodes = compiled.parts.iter().filter_map(planned).collect();
         }
         metadata
     }
@@ -127,15 +168,26 @@ impl Inner {
     /// Several devices: all but the first part run on the pool, and they meet in one rendezvous.
     fn run_parts(&self, step: &Step, compiled: &Compiled, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
         let Some((first, others)) = compiled.parts.split_first() else { return Ok(Vec::new()) };
-        let step = step.meeting();
         let (tx, rx) = mpsc::channel();
         for part in others {
             let (tx, fetches) = (tx.clone(), part.fetches.clone());
-            let input = step.input(self, compiled, part, feeds.clone());
-            Run::start(part.plan.clone(), input, Box::new(move |r| drop(tx.send((fetches, r)))));
+            let cancel = step.cancel.clone();
+            let done = Box::new(move |r: Result<Vec<Tensor>>| {
+                if let Err(e) = &r {
+                    cancel.cancel(e.clone().derived());
+                }
+                drop(tx.send((fetches, r)));
+            });
+            self.start_part(step, compiled, part, &feeds, done);
         }
         let mut gathered = Gathered::new(compiled);
-        gathered.add(&first.fetches, Run::wait(&first.plan, step.input(self, compiled, first, feeds)));
+        if let Place::Here { device, plan } = &first.place {
+            let result = Run::wait(plan, step.input(self, compiled, *device, feeds));
+            if let Err(e) = &result {
+                step.cancel.cancel(e.clone().derived());
+            }
+            gathered.add(&first.fetches, result);
+        }
         for _ in others {
             let (fetches, r) = rx.recv().map_err(|_| internal("a part of the step never ended"))?;
             gathered.add(&fetches, r);
@@ -143,7 +195,23 @@ impl Inner {
         gathered.results()
     }
 
-    /// As `run_parts`, with all parts on the pool.
+    /// Parts on other tasks: this thread only waits.
+    fn run_with_others(&self, step: &Step, compiled: &Compiled, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
+        let (tx, rx) = mpsc::channel();
+        self.start_parts(step, compiled, feeds, Box::new(move |r| drop(tx.send(r))));
+        let lost = || internal("the step never ended");
+        let Some(deadline) = step.deadline else { return rx.recv().map_err(|_| lost())? };
+        match rx.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(result) => result,
+            Err(_) => {
+                let e = deadline_exceeded("the step did not end within its time limit");
+                step.cancel.cancel(e.clone());
+                Err(e)
+            }
+        }
+    }
+
+    /// As `run_parts`, with all parts elsewhere or on the pool.
     fn start_parts(
         &self,
         step: &Step,
@@ -151,12 +219,17 @@ impl Inner {
         feeds: Vec<Tensor>,
         finish: Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>,
     ) {
-        let step = step.meeting();
         let gathered = Arc::new(Mutex::new(Some((Gathered::new(compiled), finish))));
-        for part in &compiled.parts {
+        // Those far away first: their way takes longest.
+        let (near, far): (Vec<_>, Vec<_>) = compiled.parts.iter().partition(|p| p.is_here());
+        for part in far.into_iter().chain(near) {
             let (gathered, fetches) = (gathered.clone(), part.fetches.clone());
-            let input = step.input(self, compiled, part, feeds.clone());
-            let part_done = Box::new(move |r| {
+            let cancel = step.cancel.clone();
+            let part_done = Box::new(move |r: Result<Vec<Tensor>>| {
+                // The others wait for it in vain. They may answer before this returns, so no lock is held.
+                if let Err(e) = &r {
+                    cancel.cancel(e.clone().derived());
+                }
                 let last = {
                     let mut place = lock(&gathered);
                     let Some((all, _)) = place.as_mut() else { return };
@@ -170,9 +243,50 @@ impl Inner {
                     finish(all.results());
                 }
             });
-            Run::start(part.plan.clone(), input, part_done);
+            self.start_part(step, compiled, part, &feeds, part_done);
         }
     }
+
+    fn start_part(
+        &self,
+        step: &Step,
+        compiled: &Compiled,
+        part: &CompiledPart,
+        feeds: &[Tensor],
+        done: Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>,
+    ) {
+        match &part.place {
+            Place::Here { device, plan } => {
+                Run::start(plan.clone(), step.input(self, compiled, *device, feeds.to_vec()), done)
+            }
+            Place::There { part, feeds: wanted, .. } => {
+                let trace = step.trace.clone();
+                let start = PartStep {
+                    id: step.id,
+                    feeds: wanted.iter().filter_map(|i| feeds.get(*i).cloned()).collect(),
+                    cancel: step.cancel.clone(),
+                    trace: trace.is_some(),
+                };
+                part.start(
+                    start,
+                    Box::new(move |r| {
+                        done(r.map(|told| {
+                            if let Some(trace) = trace {
+                                trace.add(told.timings);
+                            }
+                            told.values
+                        }))
+                    }),
+                );
+            }
+        }
+    }
+}
+
+/// The number of a step and where its parts meet.
+pub struct Meeting {
+    pub id: u64,
+    pub rendezvous: Arc<dyn Rendezvous>,
 }
 
 /// What the parts of one step share.
@@ -183,7 +297,7 @@ struct Step {
     deadline: Option<Instant>,
     trace: Option<Arc<Tracer>>,
     /// Where the parts meet, and the client of a partial run with them; one of its own if not set.
-    rendezvous: Option<Arc<LocalRendezvous>>,
+    rendezvous: Option<Arc<dyn Rendezvous>>,
 }
 
 impl Step {
@@ -195,16 +309,8 @@ impl Step {
         }
     }
 
-    /// With a rendezvous, which a cancellation ends.
-    fn meeting(&self) -> Step {
-        let rendezvous = self.rendezvous.clone().unwrap_or_default();
-        let waiting = rendezvous.clone();
-        self.cancel.on_cancel(move |e| waiting.abort(e.clone()));
-        Step { rendezvous: Some(rendezvous), ..self.clone() }
-    }
-
-    fn input(&self, inner: &Inner, compiled: &Compiled, part: &CompiledPart, feeds: Vec<Tensor>) -> RunInput {
-        let mut step = StepContext::new(self.id, inner.devices[part.device as usize].context.clone());
+    fn input(&self, inner: &Inner, compiled: &Compiled, device: u16, feeds: Vec<Tensor>) -> RunInput {
+        let mut step = StepContext::new(self.id, inner.devices[device as usize].context.clone());
         step.cancel = self.cancel.clone();
         step.functions = Some(compiled.functions.clone());
         step.deadline = self.deadline;

@@ -1,8 +1,11 @@
 //! Partitioning: the work graph cut by device, with a Send and a Recv wherever a value or an order crosses.
 
+mod control_loops;
+
 use crate::device::Device;
 use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work};
+use control_loops::{Loops, add_control_loops};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::attr::{Attr, Attrs};
@@ -22,7 +25,6 @@ pub struct Part {
 /// Splits a work graph by device. One device: one part, nothing added.
 pub fn partition(mut work: Work, devices: &[Device]) -> Result<Vec<Part>> {
     let order = work_order(&work)?;
-    gather_loops(&mut work, &order);
     let first = order.first().map_or(0, |id| work.node(*id).device);
     if order.iter().all(|id| {
         work.node(*id).device == first || matches!(work.node(*id).kind, Kind::Feed(_) | Kind::Value(_))
@@ -30,60 +32,44 @@ pub fn partition(mut work: Work, devices: &[Device]) -> Result<Vec<Part>> {
         let fetches = (0..work.fetches.len()).collect();
         return Ok(vec![Part { device: first, work, fetches }]);
     }
-    let mut cut = Cut::new(&work, devices);
+    let (loops, order) = if work.has_control_flow {
+        let loops = add_control_loops(&mut work)?;
+        (loops, work_order(&work)?)
+    } else {
+        (Loops::default(), order)
+    };
+    let mut cut = Cut::new(&work, devices, &loops);
     for id in &order {
         cut.copy(*id)?;
     }
     cut.finish(&order)
 }
 
-/// A loop runs on one device: that of its condition, for a frame that spans several.
-fn gather_loops(work: &mut Work, order: &[NodeId]) {
-    let Some(device) =
-        order.iter().map(|id| work.node(*id)).find(|n| n.op.class == Class::LoopCond).map(|n| n.device)
-    else {
-        return;
-    };
-    // Everything between the Enters and the Exits, found by walking forward from the Enters.
-    let mut inside = vec![false; work.nodes.len()];
-    for id in order {
-        let node = work.node(*id);
-        let from_inside = node
-            .inputs
-            .iter()
-            .map(|o| o.node)
-            .chain(node.control.iter().copied())
-            .any(|n| inside[n.at()] && work.node(n).op.class != Class::Exit);
-        inside[id.at()] = node.op.class == Class::Enter || from_inside;
-    }
-    for (node, inside) in work.nodes.iter_mut().zip(inside) {
-        if inside {
-            node.device = device;
-        }
-    }
-}
-
 struct Cut<'a> {
     work: &'a Work,
     devices: &'a [Device],
+    loops: &'a Loops,
     parts: HashMap<u16, Work>,
     moved: Vec<Option<NodeId>>,
     /// Receives by what they receive and where: one for each tensor and destination.
     received: HashMap<(Output, u16), Output>,
     received_control: HashMap<(NodeId, u16), NodeId>,
-    /// Back edges, set when all nodes are there.
+    /// Receives inside loops, by device, and what they wait for; set when all nodes are there.
+    waiting: Vec<(u16, NodeId, NodeId)>,
     edges: usize,
 }
 
 impl<'a> Cut<'a> {
-    fn new(work: &'a Work, devices: &'a [Device]) -> Self {
+    fn new(work: &'a Work, devices: &'a [Device], loops: &'a Loops) -> Self {
         Cut {
             work,
             devices,
+            loops,
             parts: HashMap::new(),
             moved: vec![None; work.nodes.len()],
             received: HashMap::new(),
             received_control: HashMap::new(),
+            waiting: Vec::new(),
             edges: 0,
         }
     }
@@ -102,7 +88,7 @@ impl<'a> Cut<'a> {
         let mut copy = node.clone();
         copy.inputs = SmallVec::new();
         for o in &node.inputs {
-            // A loop is whole on its device, so its back edge, still to come, is too.
+            // A NextIteration is on the device of its Merge, and still to come.
             let back = self.work.node(o.node).op.class == Class::NextIteration;
             let input = if back { *o } else { self.input(*o, node.device)? };
             copy.inputs.push(input);
@@ -134,7 +120,7 @@ impl<'a> Cut<'a> {
             return Ok(copied);
         }
         let dtype = from.outputs[o.index as usize].dtype;
-        let received = self.transfer(here.output(o.index), dtype, from, device)?.output(0);
+        let received = self.transfer(here.output(o.index), dtype, o.node, device)?.output(0);
         self.received.insert((o, device), received);
         Ok(received)
     }
@@ -154,13 +140,20 @@ impl<'a> Cut<'a> {
         attrs.set("dtype", DataType::Float);
         attrs.set("value", Attr::Tensor(Tensor::scalar(0f32)));
         let token = self.part(from.device).add(here, "done", "Const", &[], &[here], attrs)?;
-        let received = self.transfer(token.output(0), DataType::Float, from, device)?;
-        self.received_control.insert((before, device), received);
-        Ok(received)
+        let received = self.transfer(token.output(0), DataType::Float, before, device)?;
+        // A Recv of something dead is not dead itself; what takes its value is.
+        let mut attrs = Attrs::new();
+        attrs.set("T", DataType::Float);
+        let part = self.part(device);
+        let told = part.add(received, "told", "Identity", &[received.output(0)], &[], attrs)?;
+        self.received_control.insert((before, device), told);
+        Ok(told)
     }
 
-    fn transfer(&mut self, value: Output, dtype: DataType, from: &WorkNode, to: u16) -> Result<NodeId> {
+    /// Adds a Send of `value`, which is `source` in the part of its device, and the Recv for it on another.
+    fn transfer(&mut self, value: Output, dtype: DataType, source: NodeId, to: u16) -> Result<NodeId> {
         self.edges += 1;
+        let from = self.work.node(source);
         let (sender, receiver) = (&self.devices[from.device as usize], &self.devices[to as usize]);
         let mut attrs = Attrs::new();
         attrs.set("tensor_name", &*format!("edge_{}_{}", self.edges, from.name));
@@ -185,7 +178,12 @@ impl<'a> Cut<'a> {
         like.outputs = signature.output_ports(&attrs)?.into();
         like.attrs = attrs;
         like.device = to;
-        Ok(self.part(to).push(like))
+        let received = self.part(to).push(like);
+        if let Some(start) = self.loops.start(source, to) {
+            // The start of the loop may be still to come.
+            self.waiting.push((to, received, start));
+        }
+        Ok(received)
     }
 
     fn finish(mut self, order: &[NodeId]) -> Result<Vec<Part>> {
@@ -197,6 +195,11 @@ impl<'a> Cut<'a> {
                 {
                     self.part(node.device).nodes[at.at()].inputs[i] = back.output(o.index);
                 }
+            }
+        }
+        for (device, received, start) in std::mem::take(&mut self.waiting) {
+            if let Some(start) = self.moved[start.at()] {
+                self.part(device).nodes[received.at()].control.push(start);
             }
         }
         let mut fetches: HashMap<u16, Vec<usize>> = HashMap::new();

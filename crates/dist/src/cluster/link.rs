@@ -1,0 +1,179 @@
+//! Links to the other tasks of the cluster. One thread drives them all; a link connects when it is first used, and again when
+//! its connection was lost.
+
+use super::spec::TaskAddress;
+use crate::log::Log;
+use crate::remote::connection::{self, Patience, Sender};
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::sync::{Arc, mpsc};
+use thalweg_core::error::{Code, Error, Result, internal};
+use thalweg_proto::Message;
+use tokio::runtime::Handle;
+
+const SERVICE: &str = "/tensorflow.WorkerService/";
+
+/// The links of a task, by the names of the tasks they lead to.
+pub struct Links {
+    links: HashMap<String, Arc<Link>>,
+    /// Dropping it ends the thread.
+    _alive: Option<tokio::sync::oneshot::Sender<()>>,
+}
+
+impl Links {
+    /// Links to these tasks; nothing is connected yet.
+    pub fn new(tasks: Vec<TaskAddress>, patience: Patience, log: Log) -> Result<Links> {
+        if tasks.is_empty() {
+            return Ok(Links { links: HashMap::new(), _alive: None });
+        }
+        let (alive, ended) = tokio::sync::oneshot::channel::<()>();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let handle = runtime.handle().clone();
+        std::thread::Builder::new().name("thalweg-links".into()).spawn(move || {
+            let _ = runtime.block_on(ended);
+            runtime.shutdown_background();
+        })?;
+        let link = |t: TaskAddress| {
+            let link = Link {
+                task: t.task.clone(),
+                address: t.address,
+                runtime: handle.clone(),
+                connected: tokio::sync::Mutex::new(None),
+                patience,
+                log,
+            };
+            (t.task, Arc::new(link))
+        };
+        Ok(Links { links: tasks.into_iter().map(link).collect(), _alive: Some(alive) })
+    }
+
+    /// The link to the task that a device belongs to.
+    pub fn to_device(&self, device: &str) -> Option<&Arc<Link>> {
+        self.links.get(device.split_once("/device:").map_or(device, |d| d.0))
+    }
+
+    /// All links, in the order of their tasks' names.
+    pub fn all(&self) -> Vec<Arc<Link>> {
+        let mut all: Vec<_> = self.links.values().cloned().collect();
+        all.sort_by(|a, b| a.task.cmp(&b.task));
+        all
+    }
+}
+
+/// A link to one task.
+pub struct Link {
+    /// `/job:ps/replica:0/task:0`.
+    pub task: String,
+    pub address: String,
+    runtime: Handle,
+    connected: tokio::sync::Mutex<Option<Sender>>,
+    patience: Patience,
+    log: Log,
+}
+
+/// A call under way; dropping it ends the call, which the task at the other end notices.
+pub struct Call<T>(tokio::task::JoinHandle<Result<T>>);
+
+impl<T> Drop for Call<T> {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl<T> Call<T> {
+    pub async fn answer(mut self) -> Result<T> {
+        match (&mut self.0).await {
+            Ok(result) => result,
+            Err(_) => Err(internal("the call was given up")),
+        }
+    }
+}
+
+impl Link {
+    /// Calls a method of the task's `WorkerService`.
+    pub fn call<B: Message + Default + 'static>(
+        self: &Arc<Self>,
+        method: &str,
+        message: &impl Message,
+    ) -> Call<B> {
+        let request = self.request(method, message);
+        let link = self.clone();
+        Call(self.runtime.spawn(async move { link.decoded(link.send(request?).await?) }))
+    }
+
+    /// As `call`; `done` gets the answer, on the links' thread. The call ends early when the handle is told to.
+    pub fn call_then<B: Message + Default + 'static>(
+        self: &Arc<Self>,
+        method: &str,
+        message: &impl Message,
+        done: impl FnOnce(Result<B>) + Send + 'static,
+    ) -> tokio::task::AbortHandle {
+        let request = self.request(method, message);
+        let link = self.clone();
+        let call = async move {
+            let answer = match request {
+                Ok(request) => link.send(request).await.and_then(|bytes| link.decoded(bytes)),
+                Err(e) => Err(e),
+            };
+            done(answer);
+        };
+        self.runtime.spawn(call).abort_handle()
+    }
+
+    /// As `call`, for callers that wait.
+    pub fn call_and_wait<B: Message + Default + 'static>(
+        self: &Arc<Self>,
+        method: &str,
+        message: &impl Message,
+    ) -> Result<B> {
+        let (tx, rx) = mpsc::channel();
+        self.call_then(method, message, move |answer| drop(tx.send(answer)));
+        rx.recv().unwrap_or_else(|_| Err(internal("the call was given up")))
+    }
+
+    fn request(&self, method: &str, message: &impl Message) -> Result<Request> {
+        connection::request(&self.address, &format!("{SERVICE}{method}"), message)
+    }
+
+    async fn send(&self, request: Request) -> Result<Bytes> {
+        let mut sender = self.sender().await.map_err(|e| self.blame(e))?;
+        let sent = connection::unary(&mut sender, request, &self.address).await;
+        if let Err(e) = &sent
+            && sender.is_closed()
+        {
+            self.forget().await;
+            self.log.info("link_lost", &[("task", &self.task), ("address", &self.address), ("error", &e)]);
+        }
+        // What the task itself said is passed on as it is.
+        sent.map_err(|e| if sender.is_closed() { self.blame(e) } else { e })
+    }
+
+    /// The connection, made if there is none.
+    async fn sender(&self) -> Result<Sender> {
+        let mut connected = self.connected.lock().await;
+        if let Some(sender) = connected.as_ref().filter(|s| !s.is_closed()) {
+            return Ok(sender.clone());
+        }
+        let sender = connection::open(&self.address, Some(self.patience)).await?;
+        *connected = Some(sender.clone());
+        self.log.info("link_made", &[("task", &self.task), ("address", &self.address)]);
+        Ok(sender)
+    }
+
+    async fn forget(&self) {
+        let mut connected = self.connected.lock().await;
+        if connected.as_ref().is_some_and(|s| s.is_closed()) {
+            *connected = None;
+        }
+    }
+
+    fn decoded<B: Message + Default>(&self, bytes: Bytes) -> Result<B> {
+        B::decode(bytes).map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.task)))
+    }
+
+    fn blame(&self, e: Error) -> Error {
+        Error::new(Code::Unavailable, format!("{} at {}: {}", self.task, self.address, e.message()))
+    }
+}
+
+type Request = http::Request<http_body_util::Full<Bytes>>;

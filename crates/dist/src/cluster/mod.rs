@@ -1,0 +1,11 @@
+//! The cluster that a task is in: which tasks there are and where, the links to them, and sessions that span them.
+
+mod link;
+mod register;
+mod session;
+mod spec;
+
+pub use link::{Link, Links};
+pub use register::node_def;
+pub use session::{Opener, open_session};
+pub use spec::{ClusterSpec, TaskAddress, task_name};

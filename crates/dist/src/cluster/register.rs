@@ -1,0 +1,158 @@
+//! A part of a session's graph on another task: registered once, then run for each step.
+
+use super::link::Link;
+use crate::wire_error::received;
+use std::sync::{Arc, Mutex};
+use thalweg_core::error::{Code, Result, internal};
+use thalweg_core::resource::lock;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::NodeSpec;
+use thalweg_graph::convert::{attrs_to_proto, tensor_from_proto, tensor_to_proto};
+use thalweg_proto::{
+    CleanupGraphRequest, CleanupGraphResponse, DeregisterGraphRequest, DeregisterGraphResponse, ExecutorOpts,
+    FunctionDefLibrary, GraphDef, GraphOptions, NamedTensorProto, NodeDef, RegisterGraphRequest,
+    RegisterGraphResponse, RunGraphRequest, RunGraphResponse, VersionDef,
+};
+use thalweg_runtime::session::cluster::{OnPartDone, PartResult, PartStep, RegisteredPart, TaskGraph};
+
+pub struct Registered {
+    link: Arc<Link>,
+    session: String,
+    graph: String,
+    feeds: Vec<String>,
+    fetches: Vec<String>,
+}
+
+/// The version of GraphDefs that TensorFlow 2 writes.
+const PRODUCER: i32 = 2474;
+
+/// Gives a task its part of a graph, and waits until it has it.
+pub fn register(
+    link: &Arc<Link>,
+    session: &str,
+    options: &GraphOptions,
+    graph: TaskGraph,
+) -> Result<Registered> {
+    let has_control_flow = graph.nodes.iter().any(|n| matches!(n.op.as_str(), "Switch" | "Merge" | "Enter"));
+    let request = RegisterGraphRequest {
+        session_handle: session.to_string(),
+        graph_def: Some(graph_def(&graph)?),
+        has_control_flow,
+        graph_options: Some(options.clone()),
+        create_worker_session_called: true,
+        ..Default::default()
+    };
+    let answer: RegisterGraphResponse = link
+        .call_and_wait("RegisterGraph", &request)
+        .map_err(|e| received(&link.task, e.code(), e.message()))?;
+    Ok(Registered {
+        link: link.clone(),
+        session: session.to_string(),
+        graph: answer.graph_handle,
+        feeds: graph.feeds,
+        fetches: graph.fetches,
+    })
+}
+
+fn graph_def(graph: &TaskGraph) -> Result<GraphDef> {
+    let library = match graph.library.is_empty() {
+        true => None,
+        false => Some(FunctionDefLibrary { function: graph.library.to_proto()?, ..Default::default() }),
+    };
+    Ok(GraphDef {
+        node: graph.nodes.iter().map(node_def).collect::<Result<_>>()?,
+        library,
+        versions: Some(VersionDef { producer: PRODUCER, ..Default::default() }),
+        ..Default::default()
+    })
+}
+
+pub fn node_def(node: &NodeSpec) -> Result<NodeDef> {
+    Ok(NodeDef {
+        name: node.name.clone(),
+        op: node.op.clone(),
+        input: node.inputs.clone(),
+        device: node.device.clone(),
+        attr: attrs_to_proto(&node.attrs)?,
+        ..Default::default()
+    })
+}
+
+impl Registered {
+    fn request(&self, step: &PartStep) -> Result<RunGraphRequest> {
+        let named = |(key, value): (&String, &Tensor)| -> Result<NamedTensorProto> {
+            Ok(NamedTensorProto { name: key.clone(), tensor: Some(tensor_to_proto(value)?) })
+        };
+        Ok(RunGraphRequest {
+            session_handle: self.session.clone(),
+            graph_handle: self.graph.clone(),
+            step_id: step.id as i64,
+            send: self.feeds.iter().zip(&step.feeds).map(named).collect::<Result<_>>()?,
+            recv_key: self.fetches.clone(),
+            exec_opts: Some(ExecutorOpts { record_timeline: step.trace, ..Default::default() }),
+            store_errors_in_response_body: true,
+            create_worker_session_called: true,
+            ..Default::default()
+        })
+    }
+}
+
+impl RegisteredPart for Registered {
+    fn start(&self, step: PartStep, done: OnPartDone) {
+        let request = match self.request(&step) {
+            Ok(request) => request,
+            Err(e) => return done(Err(e)),
+        };
+        // Whoever comes first answers: the task, or a cancellation.
+        let done = Arc::new(Mutex::new(Some(done)));
+        let (answered, fetches, task) = (done.clone(), self.fetches.clone(), self.link.task.clone());
+        let cancel = step.cancel.clone();
+        let watch: Arc<Mutex<Option<u64>>> = Arc::default();
+        let watched = watch.clone();
+        let call = self.link.call_then("RunGraph", &request, move |answer: Result<RunGraphResponse>| {
+            if let Some(id) = lock(&watched).take() {
+                cancel.forget(id);
+            }
+            let done = lock(&answered).take();
+            if let Some(done) = done {
+                done(answer.and_then(|a| result(a, &fetches, &task)));
+            }
+        });
+        let link = self.link.clone();
+        let id = step.cancel.on_cancel(move |reason| {
+            let Some(done) = lock(&done).take() else { return };
+            call.abort();
+            // Some tasks do not notice that nobody waits any more.
+            let request = CleanupGraphRequest { step_id: step.id as i64 };
+            link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});
+            done(Err(reason.clone().derived()));
+        });
+        *lock(&watch) = Some(id);
+    }
+}
+
+fn result(answer: RunGraphResponse, fetches: &[String], task: &str) -> Result<PartResult> {
+    if answer.status_code != 0 {
+        return Err(received(task, Code::from_wire(answer.status_code), &answer.status_error_message));
+    }
+    let mut values = Vec::with_capacity(fetches.len());
+    for key in fetches {
+        let found = answer.recv.iter().find(|n| n.name == *key).and_then(|n| n.tensor.as_ref());
+        let tensor = found.ok_or_else(|| internal(format!("{task} did not answer with '{key}'")))?;
+        values.push(tensor_from_proto(tensor)?);
+    }
+    let timings = answer.step_stats.map(crate::metadata::timings).unwrap_or_default();
+    Ok(PartResult { values, timings })
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let request = DeregisterGraphRequest {
+            graph_handle: self.graph.clone(),
+            session_handle: self.session.clone(),
+            create_worker_session_called: true,
+        };
+        // The task may have gone, and the graph with it.
+        self.link.call_then("DeregisterGraph", &request, |_: Result<DeregisterGraphResponse>| {});
+    }
+}

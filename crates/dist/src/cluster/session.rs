@@ -1,0 +1,178 @@
+//! Sessions that span the cluster: who takes part, and how their graphs get there and run.
+
+use super::link::{Link, Links};
+use super::register::register;
+use crate::worker::Steps;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg_core::error::{Code, Result};
+use thalweg_core::rendezvous::Rendezvous;
+use thalweg_core::resource::ResourceStore;
+use thalweg_core::step::DeviceContext;
+use thalweg_proto::{
+    CleanupGraphRequest, CleanupGraphResponse, ConfigProto, CreateWorkerSessionRequest,
+    CreateWorkerSessionResponse, DeleteWorkerSessionRequest, DeleteWorkerSessionResponse, DeviceAttributes,
+    GetStatusRequest, GetStatusResponse, GraphOptions, ServerDef,
+};
+use thalweg_runtime::device::{Device, DeviceSpec};
+use thalweg_runtime::session::cluster::{Cluster, RegisteredPart, TaskGraph};
+
+/// The other tasks of one session.
+pub struct SessionCluster {
+    handle: String,
+    links: Vec<Arc<Link>>,
+    /// Tasks by the names of their devices.
+    tasks: HashMap<String, usize>,
+    steps: Arc<Steps>,
+    options: GraphOptions,
+    entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
+}
+
+/// The master that opens a session: its name and what tells its lives apart.
+pub struct Opener<'a> {
+    pub task: &'a str,
+    /// Our own first device: what it lends its kernels is lent to the stand-ins of other tasks' devices too.
+    pub device: &'a Device,
+    pub steps: &'a Arc<Steps>,
+    pub log: crate::log::Log,
+}
+
+/// Waits until all tasks that the session may use are there, and makes them ready for it. Gives their devices, and the way to
+/// them; `None` if there is nobody else.
+pub async fn open_session(
+    links: &Links,
+    opener: Opener<'_>,
+    handle: &str,
+    config: &ConfigProto,
+) -> Result<Option<(Vec<Device>, Arc<SessionCluster>)>> {
+    let wanted = chosen(links, &config.device_filters)?;
+    if wanted.is_empty() {
+        return Ok(None);
+    }
+    let mut cluster = SessionCluster {
+        handle: handle.to_string(),
+        links: Vec::new(),
+        tasks: HashMap::new(),
+        steps: opener.steps.clone(),
+        options: config.graph_options.clone().unwrap_or_default(),
+        entropy: opener.device.context.entropy.clone(),
+    };
+    let mut devices = Vec::new();
+    for link in wanted {
+        for device in status(&link, &opener).await? {
+            cluster.tasks.insert(device.name.clone(), cluster.links.len());
+            devices.push(stand_in(&device, opener.device)?);
+        }
+        let request = CreateWorkerSessionRequest {
+            session_handle: handle.to_string(),
+            server_def: Some(server_def(&link.task)?),
+            isolate_session_state: config.isolate_session_state,
+            master_task: opener.task.to_string(),
+            master_incarnation: opener.device.context.incarnation as i64,
+            ..Default::default()
+        };
+        // On the list first, so that whatever happens it is told when the session ends.
+        cluster.links.push(link.clone());
+        let _: CreateWorkerSessionResponse = link.call("CreateWorkerSession", &request).answer().await?;
+    }
+    Ok(Some((devices, Arc::new(cluster))))
+}
+
+/// The tasks that pass the filters, which are partial device names; all, if there are none.
+fn chosen(links: &Links, filters: &[String]) -> Result<Vec<Arc<Link>>> {
+    let filters = filters.iter().map(|f| DeviceSpec::parse(f)).collect::<Result<Vec<_>>>()?;
+    let mut chosen = links.all();
+    let mut specs = HashMap::new();
+    for link in &chosen {
+        specs.insert(link.task.clone(), DeviceSpec::parse(&link.task)?);
+    }
+    let passes = |link: &Arc<Link>| {
+        let task_only = |f: &DeviceSpec| DeviceSpec { kind: None, index: None, ..f.clone() };
+        filters.is_empty()
+            || filters.iter().any(|f| specs.get(&link.task).is_some_and(|s| task_only(f).matches(s)))
+    };
+    chosen.retain(passes);
+    Ok(chosen)
+}
+
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
+/// The devices of a task. One that is not there yet is waited for, as long as the client waits for us.
+async fn status(link: &Arc<Link>, opener: &Opener<'_>) -> Result<Vec<DeviceAttributes>> {
+    let mut wait = FIRST_WAIT;
+    loop {
+        let answer: Result<GetStatusResponse> = link.call("GetStatus", &GetStatusRequest {}).answer().await;
+        match answer {
+            Ok(answer) => return Ok(answer.device_attributes),
+            Err(e) if e.code() == Code::Unavailable => {
+                let pairs: [(&str, &dyn std::fmt::Display); 3] =
+                    [("task", &link.task), ("address", &link.address), ("error", &e.message())];
+                opener.log.info("waiting_for_task", &pairs);
+            }
+            Err(e) => return Err(e),
+        }
+        tokio::time::sleep(wait).await;
+        wait = (wait * 2).min(LONGEST_WAIT);
+    }
+}
+
+fn server_def(task: &str) -> Result<ServerDef> {
+    let spec = DeviceSpec::parse(task)?;
+    Ok(ServerDef {
+        job_name: spec.job.unwrap_or_default(),
+        task_index: spec.task.unwrap_or(0) as i32,
+        protocol: "grpc".into(),
+        ..Default::default()
+    })
+}
+
+/// Another task's device, as placement and partitioning know it: nothing runs on it here.
+fn stand_in(attributes: &DeviceAttributes, ours: &Device) -> Result<Device> {
+    Device::new(Arc::new(DeviceContext {
+        name: attributes.name.as_str().into(),
+        incarnation: attributes.incarnation,
+        pool: ours.context.pool.clone(),
+        resources: Arc::new(ResourceStore::new("elsewhere")),
+        entropy: ours.context.entropy.clone(),
+        print: ours.context.print.clone(),
+    }))
+}
+
+impl Cluster for SessionCluster {
+    fn task_of(&self, device: &Device) -> Option<usize> {
+        self.tasks.get(device.name()).copied()
+    }
+
+    fn register(&self, task: usize, graph: TaskGraph) -> Result<Arc<dyn RegisteredPart>> {
+        let link = self
+            .links
+            .get(task)
+            .ok_or_else(|| thalweg_core::error::internal(format!("there is no task number {task}")))?;
+        Ok(Arc::new(register(link, &self.handle, &self.options, graph)?))
+    }
+
+    fn begin_step(&self) -> (u64, Arc<dyn Rendezvous>) {
+        // TensorFlow keeps step numbers below 2^56, and steps of different masters must differ.
+        let id = (self.entropy)() & ((1 << 56) - 1);
+        (id, self.steps.begin(id))
+    }
+
+    fn end_step(&self, id: u64, tasks: &[usize]) {
+        self.steps.end(id);
+        let request = CleanupGraphRequest { step_id: id as i64 };
+        for link in tasks.iter().filter_map(|t| self.links.get(*t)) {
+            link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});
+        }
+    }
+}
+
+impl Drop for SessionCluster {
+    fn drop(&mut self) {
+        let request = DeleteWorkerSessionRequest { session_handle: self.handle.clone() };
+        for link in &self.links {
+            link.call_then("DeleteWorkerSession", &request, |_: Result<DeleteWorkerSessionResponse>| {});
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Which tasks a cluster has, and where.
+
+use std::collections::BTreeMap;
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
+use thalweg_proto::{ClusterDef, JobDef};
+
+/// The tasks of a cluster by job and number.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterSpec {
+    pub jobs: BTreeMap<String, BTreeMap<u32, String>>,
+}
+
+/// One task, and where it listens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TaskAddress {
+    /// `/job:ps/replica:0/task:0`.
+    pub task: String,
+    /// `host:port`.
+    pub address: String,
+}
+
+impl ClusterSpec {
+    pub fn from_proto(def: &ClusterDef) -> Result<ClusterSpec> {
+        let mut cluster = ClusterSpec::default();
+        for job in &def.job {
+            let tasks = cluster.jobs.entry(job.name.clone()).or_default();
+            for (index, address) in &job.tasks {
+                let index = u32::try_from(*index)
+                    .map_err(|_| invalid!("job '{}' has a task of number {index}", job.name))?;
+                tasks.insert(index, address.clone());
+            }
+        }
+        Ok(cluster)
+    }
+
+    pub fn to_proto(&self) -> ClusterDef {
+        let job = |(name, tasks): (&String, &BTreeMap<u32, String>)| JobDef {
+            name: name.clone(),
+            tasks: tasks.iter().map(|(i, a)| (*i as i32, a.clone())).collect(),
+        };
+        ClusterDef { job: self.jobs.iter().map(job).collect() }
+    }
+
+    pub fn address(&self, job: &str, task: u32) -> Option<&str> {
+        self.jobs.get(job)?.get(&task).map(String::as_str)
+    }
+
+    /// All tasks, in order of job and number.
+    pub fn tasks(&self) -> Vec<TaskAddress> {
+        let mut all = Vec::new();
+        for (job, tasks) in &self.jobs {
+            for (index, address) in tasks {
+                all.push(TaskAddress { task: task_name(job, *index), address: address.clone() });
+            }
+        }
+        all
+    }
+
+    pub fn len(&self) -> usize {
+        self.jobs.values().map(BTreeMap::len).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// `/job:J/replica:0/task:N`.
+pub fn task_name(job: &str, task: u32) -> String {
+    format!("/job:{job}/replica:0/task:{task}")
+}

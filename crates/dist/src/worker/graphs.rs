@@ -1,0 +1,61 @@
+//! RegisterGraph, DeregisterGraph.
+
+use super::Worker;
+use crate::blocking::blocking;
+use crate::config::optimises;
+use std::sync::Arc;
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
+use thalweg_core::resource::lock;
+use thalweg_graph::Graph;
+use thalweg_proto::{
+    DeregisterGraphRequest, DeregisterGraphResponse, RegisterGraphRequest, RegisterGraphResponse,
+};
+use thalweg_runtime::task_plans::TaskPlans;
+
+/// Graphs that one session may keep; a master that registers more has lost count.
+const MAX_GRAPHS: usize = 4096;
+
+impl Worker {
+    pub async fn register_graph(
+        self: &Arc<Self>,
+        request: RegisterGraphRequest,
+    ) -> Result<RegisterGraphResponse> {
+        let worker = self.clone();
+        let result = blocking(move || worker.register(request)).await;
+        self.told("RegisterGraph", result)
+    }
+
+    fn register(&self, request: RegisterGraphRequest) -> Result<RegisterGraphResponse> {
+        let session = self.session(&request.session_handle, request.create_worker_session_called)?;
+        let def = request.graph_def.unwrap_or_default();
+        let graph = Graph::from_def(self.task.registry.clone(), &def)?;
+        let optimise = self.task.options.optimise && request.graph_options.as_ref().is_none_or(optimises);
+        let plans = TaskPlans::compile(
+            &graph,
+            &session.devices,
+            &session.kernels,
+            request.has_control_flow,
+            optimise,
+        )?;
+        let mut graphs = lock(&session.graphs);
+        if graphs.held.len() >= MAX_GRAPHS {
+            return Err(thalweg_core::error::resource_exhausted(format!(
+                "the session has {MAX_GRAPHS} graphs registered; no more are kept"
+            )));
+        }
+        graphs.count += 1;
+        let handle = format!("{:016x}", graphs.count);
+        graphs.held.insert(handle.clone(), Arc::new(plans));
+        Ok(RegisterGraphResponse { graph_handle: handle })
+    }
+
+    pub fn deregister_graph(&self, request: &DeregisterGraphRequest) -> Result<DeregisterGraphResponse> {
+        let session = self.session(&request.session_handle, request.create_worker_session_called)?;
+        let dropped = lock(&session.graphs).held.remove(&request.graph_handle);
+        match dropped {
+            Some(_) => Ok(DeregisterGraphResponse {}),
+            None => Err(invalid!("there is no graph '{}' to deregister", request.graph_handle)),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `tensorflow.WorkerService`: what masters and other tasks ask of this one.
+
+mod graphs;
+mod recv_tensor;
+mod rendezvous;
+mod run_graph;
+mod sessions;
+mod steps;
+
+pub use steps::Steps;
+
+use crate::cluster::Links;
+use crate::log::Log;
+use crate::master::attributes;
+use crate::task::Task;
+use recv_tensor::Recent;
+use run_graph::PartialRuns;
+use sessions::WorkerSessions;
+use std::sync::{Arc, Mutex};
+use thalweg_core::error::Result;
+use thalweg_core::resource::lock;
+use thalweg_proto::{
+    CleanupAllRequest, CleanupAllResponse, CleanupGraphRequest, CleanupGraphResponse, GetStatusResponse,
+    LoggingRequest, LoggingResponse,
+};
+
+pub struct Worker {
+    pub task: Arc<Task>,
+    pub links: Arc<Links>,
+    pub steps: Arc<Steps>,
+    sessions: WorkerSessions,
+    recent: Recent,
+    partial: Mutex<PartialRuns>,
+    log: Log,
+}
+
+impl Worker {
+    pub fn new(task: Arc<Task>, links: Arc<Links>, log: Log) -> Worker {
+        let steps = Arc::new(Steps::new(task.name.clone(), links.clone()));
+        Worker {
+            task,
+            links,
+            steps,
+            sessions: WorkerSessions::default(),
+            recent: Recent::default(),
+            partial: Mutex::default(),
+            log,
+        }
+    }
+
+    pub fn get_status(&self) -> GetStatusResponse {
+        GetStatusResponse { device_attributes: self.task.devices().iter().map(attributes).collect() }
+    }
+
+    pub fn cleanup_graph(&self, request: &CleanupGraphRequest) -> CleanupGraphResponse {
+        self.steps.end(request.step_id as u64);
+        // Dropping a partial run that still goes on cancels it.
+        let ended = lock(&self.partial).remove(&(request.step_id as u64));
+        drop(ended);
+        CleanupGraphResponse {}
+    }
+
+    pub fn cleanup_all(&self, request: &CleanupAllRequest) -> CleanupAllResponse {
+        self.task.clear(&request.container);
+        CleanupAllResponse {}
+    }
+
+    /// Transfers are not recorded: what is asked for is never there.
+    pub fn logging(&self, _: &LoggingRequest) -> LoggingResponse {
+        LoggingResponse::default()
+    }
+
+    /// Forgets steps that only a peer that has gone asked for.
+    pub fn collect(&self) {
+        self.steps.collect();
+    }
+
+    fn told<T>(&self, call: &str, result: Result<T>) -> Result<T> {
+        match &result {
+            Ok(_) => self.log.debug(call, &[]),
+            Err(e) => self.log.debug(call, &[("code", &e.code().name()), ("error", &e.wire_message())]),
+        }
+        result
+    }
+}

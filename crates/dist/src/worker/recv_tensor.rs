@@ -1,0 +1,121 @@
+//! RecvTensor: a tensor that was made here, for a task that needs it. Whoever asks early waits.
+
+use super::Worker;
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex};
+use thalweg_core::error::{Result, aborted, internal};
+use thalweg_core::invalid;
+use thalweg_core::rendezvous::Parcel;
+use thalweg_core::resource::lock;
+use thalweg_graph::convert::tensor_to_proto;
+use thalweg_proto::{
+    RecvTensorRequest, RecvTensorResponse, TensorProto, TensorShapeProto, tensor_shape_proto,
+};
+use tokio::sync::oneshot;
+
+impl Worker {
+    pub async fn recv_tensor(self: &Arc<Self>, request: RecvTensorRequest) -> Result<RecvTensorResponse> {
+        let result = self.received(request).await;
+        self.told("RecvTensor", result)
+    }
+
+    async fn received(&self, request: RecvTensorRequest) -> Result<RecvTensorResponse> {
+        self.check_sender(&request.rendezvous_key)?;
+        if !self.recent.is_new(request.request_id) {
+            return Err(aborted(format!("the request {} was made before", request.request_id)));
+        }
+        let step = self.steps.wanted(request.step_id as u64)?;
+        let (tx, rx) = oneshot::channel();
+        step.recv_local(&request.rendezvous_key, Box::new(move |parcel| drop(tx.send(parcel))));
+        let parcel = rx.await.map_err(|_| internal("the step was dropped"))??;
+        response(parcel)
+    }
+
+    /// Whether the device that a key names as the sender is ours, in this life of ours.
+    fn check_sender(&self, key: &str) -> Result<()> {
+        let bad = || invalid!("'{key}' is not the key of a tensor");
+        let mut parts = key.split(';');
+        let (Some(device), Some(incarnation), 3) = (parts.next(), parts.next(), parts.clone().count()) else {
+            return Err(bad());
+        };
+        let incarnation = u64::from_str_radix(incarnation, 16).map_err(|_| bad())?;
+        let devices = self.task.devices();
+        let ours = devices.iter().find(|d| d.name() == device);
+        let ours = ours
+            .ok_or_else(|| invalid!("{device} is not a device of {}: cannot send from it", self.task.name))?;
+        if ours.context.incarnation != incarnation {
+            return Err(aborted(format!(
+                "RecvTensor expects a different device incarnation: {incarnation} vs. {}. {} was probably restarted: open a \
+                 new session and restore its state",
+                ours.context.incarnation, self.task.name
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn response(parcel: Parcel) -> Result<RecvTensorResponse> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let is_dead = parcel.value.is_none();
+    let tensor = match &parcel.value {
+        Some(value) => tensor_to_proto(value)?,
+        None => nothing(),
+    };
+    Ok(RecvTensorResponse {
+        tensor: Some(tensor),
+        is_dead,
+        send_start_micros: now.as_micros() as i64,
+        ..Default::default()
+    })
+}
+
+/// An empty tensor, which stands where there is none.
+fn nothing() -> TensorProto {
+    let dim = vec![tensor_shape_proto::Dim::default()];
+    TensorProto {
+        dtype: thalweg_core::dtype::DataType::Float as i32,
+        tensor_shape: Some(TensorShapeProto { dim, ..Default::default() }),
+        ..Default::default()
+    }
+}
+
+/// Numbers of the last requests: one that comes again, as when a peer asks twice over a bad line, would take a tensor that the
+/// first still waits for.
+#[derive(Default)]
+pub struct Recent(Mutex<(HashSet<i64>, VecDeque<i64>)>);
+
+const MEMORY: usize = 100_000;
+
+impl Recent {
+    /// Notes a request. 0 is no number.
+    pub fn is_new(&self, id: i64) -> bool {
+        if id == 0 {
+            return true;
+        }
+        let mut state = lock(&self.0);
+        if !state.0.insert(id) {
+            return false;
+        }
+        state.1.push_back(id);
+        if state.1.len() > MEMORY
+            && let Some(oldest) = state.1.pop_front()
+        {
+            state.0.remove(&oldest);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_answered_once() {
+        let recent = Recent::default();
+        assert!(recent.is_new(0) && recent.is_new(0));
+        assert!(recent.is_new(7) && !recent.is_new(7));
+        (100..100 + MEMORY as i64).for_each(|i| assert!(recent.is_new(i)));
+        assert!(recent.is_new(7), "the oldest are forgotten");
+    }
+}

@@ -1,0 +1,156 @@
+//! Where the tensors of one step meet: those made here are kept until they are asked for, those made elsewhere are asked for.
+
+use crate::cluster::Links;
+use crate::wire_error::received;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use thalweg_core::error::{Code, Error, Result, internal};
+use thalweg_core::invalid;
+use thalweg_core::rendezvous::{LocalRendezvous, OnParcel, Parcel, Rendezvous};
+use thalweg_core::resource::lock;
+use thalweg_graph::convert::tensor_from_proto;
+use thalweg_proto::{RecvTensorRequest, RecvTensorResponse};
+use tokio::task::AbortHandle;
+
+pub struct StepRendezvous {
+    id: u64,
+    task: String,
+    links: Arc<Links>,
+    local: LocalRendezvous,
+    has_run: AtomicBool,
+    asked: Arc<Mutex<Asked>>,
+}
+
+/// Tensors asked of other tasks.
+#[derive(Default)]
+struct Asked {
+    next: u64,
+    waiting: HashMap<u64, (OnParcel, Option<AbortHandle>)>,
+    aborted: Option<Error>,
+}
+
+impl StepRendezvous {
+    pub fn new(id: u64, task: String, links: Arc<Links>) -> Self {
+        StepRendezvous {
+            id,
+            task,
+            links,
+            local: LocalRendezvous::default(),
+            has_run: AtomicBool::new(false),
+            asked: Arc::default(),
+        }
+    }
+
+    pub fn note_run(&self) {
+        self.has_run.store(true, Ordering::Relaxed);
+    }
+
+    pub fn has_run(&self) -> bool {
+        self.has_run.load(Ordering::Relaxed)
+    }
+
+    /// As `recv`, for tensors made on this task.
+    pub fn recv_local(&self, key: &str, done: OnParcel) {
+        self.local.recv(key, done);
+    }
+
+    fn ask(&self, key: &str, done: OnParcel) {
+        let Some(link) = self.links.to_device(key) else {
+            return done(Err(invalid!(
+                "'{key}' comes from a task that is not in the cluster of {}",
+                self.task
+            )));
+        };
+        let number = {
+            let mut asked = lock(&self.asked);
+            if let Some(e) = asked.aborted.clone() {
+                drop(asked);
+                return done(Err(e.derived()));
+            }
+            asked.next += 1;
+            let number = asked.next;
+            asked.waiting.insert(number, (done, None));
+            number
+        };
+        let request = RecvTensorRequest {
+            step_id: self.id as i64,
+            rendezvous_key: key.to_string(),
+            request_id: request_id(),
+            ..Default::default()
+        };
+        let (asked, task) = (self.asked.clone(), link.task.clone());
+        let call = link.call_then("RecvTensor", &request, move |answer| {
+            let waiting = lock(&asked).waiting.remove(&number);
+            if let Some((done, _)) = waiting {
+                done(parcel(answer, &task));
+            }
+        });
+        // It may have been answered, or given up, meanwhile.
+        match lock(&self.asked).waiting.get_mut(&number) {
+            Some(entry) => entry.1 = Some(call),
+            None => call.abort(),
+        }
+    }
+}
+
+/// Different for every request of this process, and never 0, which means "none".
+fn request_id() -> i64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut n = NEXT.load(Ordering::Relaxed);
+    if n == 0 {
+        // Processes start at different places, so that a task does not take one's requests for another's.
+        use std::hash::{BuildHasher, Hasher};
+        let start = std::hash::RandomState::new().build_hasher().finish() | 1;
+        let _ = NEXT.compare_exchange(0, start, Ordering::Relaxed, Ordering::Relaxed);
+    }
+    n = NEXT.fetch_add(1, Ordering::Relaxed);
+    (n & i64::MAX as u64).max(1) as i64
+}
+
+fn parcel(answer: Result<RecvTensorResponse>, task: &str) -> Result<Parcel> {
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(e) if e.code() == Code::Unavailable => return Err(e),
+        Err(e) => return Err(received(task, e.code(), e.message())),
+    };
+    if answer.is_dead {
+        return Ok(Parcel::dead());
+    }
+    let tensor = answer.tensor.ok_or_else(|| internal(format!("{task} answered without a tensor")))?;
+    Ok(Parcel::live(tensor_from_proto(&tensor)?))
+}
+
+impl Rendezvous for StepRendezvous {
+    fn send(&self, key: &str, parcel: Parcel) -> Result<()> {
+        self.local.send(key, parcel)
+    }
+
+    fn recv(&self, key: &str, done: OnParcel) {
+        match is_from(key, &self.task) {
+            true => self.local.recv(key, done),
+            false => self.ask(key, done),
+        }
+    }
+
+    fn abort(&self, reason: Error) {
+        let waiting = {
+            let mut asked = lock(&self.asked);
+            asked.aborted.get_or_insert(reason.clone());
+            std::mem::take(&mut asked.waiting)
+        };
+        for (_, (done, call)) in waiting {
+            call.inspect(AbortHandle::abort);
+            done(Err(reason.clone().derived()));
+        }
+        self.local.abort(reason);
+    }
+}
+
+/// Whether the sender that a key names is a device of this task, or the client of one.
+fn is_from(key: &str, task: &str) -> bool {
+    match key.strip_prefix(task) {
+        Some(rest) => rest.starts_with("/device:"),
+        None => !key.starts_with("/job:"),
+    }
+}

@@ -1,0 +1,137 @@
+//! RunGraph: one step of a registered graph.
+
+use super::Worker;
+use crate::blocking::blocking;
+use crate::steps::{CancelOnDrop, QUICK, ended};
+use crate::wire_error::derived_message;
+use crate::{master, metadata};
+use std::collections::HashMap;
+use std::sync::Arc;
+use thalweg_core::error::{Error, Result, aborted, internal};
+use thalweg_core::rendezvous::{Parcel, Rendezvous};
+use thalweg_core::resource::lock;
+use thalweg_core::tensor::Tensor;
+use thalweg_proto::{CostGraphDef, RunGraphRequest, RunGraphResponse};
+use thalweg_runtime::task_plans::{TaskPlans, TaskStep};
+use thalweg_runtime::trace::StepTimings;
+use tokio::sync::oneshot;
+
+impl Worker {
+    pub async fn run_graph(self: &Arc<Self>, request: RunGraphRequest) -> Result<RunGraphResponse> {
+        let errors_in_body = request.store_errors_in_response_body;
+        let result = self.run(request).await;
+        match self.told("RunGraph", result) {
+            Err(e) if errors_in_body => Ok(RunGraphResponse {
+                status_code: e.code() as i32,
+                status_error_message: derived_message(&e),
+                ..Default::default()
+            }),
+            other => other,
+        }
+    }
+
+    async fn run(&self, request: RunGraphRequest) -> Result<RunGraphResponse> {
+        let session = self.session(&request.session_handle, request.create_worker_session_called)?;
+        let plans = lock(&session.graphs).held.get(&request.graph_handle).cloned();
+        let plans =
+            plans.ok_or_else(|| aborted(format!("Graph handle is not found: {}", request.graph_handle)))?;
+        let id = request.step_id as u64;
+        let (names, values) = master::feeds(request.send)?;
+        let step = self.steps.begin(id);
+        for (key, value) in names.iter().zip(values) {
+            step.send(key, Parcel::live(value))?;
+        }
+        let trace = request.exec_opts.is_some_and(|o| o.record_timeline);
+        // A partial run goes on after this call; its last one waits for its end.
+        if request.is_partial && !request.is_last_partial_run {
+            self.start_partial(&plans, id, step.clone(), trace).await?;
+            let fetched = fetched(&*step, &request.recv_key).await?;
+            let recv = master::named(request.recv_key, &fetched)?;
+            return Ok(RunGraphResponse { recv, ..Default::default() });
+        }
+        let partial = request.is_partial.then(|| lock(&self.partial).remove(&id)).flatten();
+        let Running { answer: running, cancel } = match partial {
+            Some(running) => running,
+            None => started(plans, id, step.clone(), trace).await?,
+        };
+        let values = fetched(&*step, &request.recv_key).await;
+        // The plans tell why; a fetch that was cut off only that it was.
+        let timings = ended(running).await?;
+        // Others may still fetch what this part has made: the end of the call is not the end of the step.
+        cancel.release();
+        let stats = trace.then(|| metadata::step_stats(&timings, &metadata::short_label));
+        Ok(RunGraphResponse {
+            recv: master::named(request.recv_key, &values?)?,
+            step_stats: stats,
+            cost_graph: Some(CostGraphDef::default()),
+            ..Default::default()
+        })
+    }
+
+    async fn start_partial(
+        &self,
+        plans: &Arc<TaskPlans>,
+        id: u64,
+        step: Arc<dyn Rendezvous>,
+        trace: bool,
+    ) -> Result<()> {
+        if lock(&self.partial).contains_key(&id) {
+            return Ok(());
+        }
+        let running = started(plans.clone(), id, step, trace).await?;
+        lock(&self.partial).insert(id, running);
+        Ok(())
+    }
+}
+
+/// A step under way; dropping it cancels it.
+pub struct Running {
+    answer: oneshot::Receiver<Result<StepTimings>>,
+    cancel: CancelOnDrop,
+}
+
+/// Partial runs under way, by step.
+pub type PartialRuns = HashMap<u64, Running>;
+
+async fn started(
+    plans: Arc<TaskPlans>,
+    id: u64,
+    rendezvous: Arc<dyn Rendezvous>,
+    trace: bool,
+) -> Result<Running> {
+    let cancel = CancelOnDrop(Arc::default());
+    let waiting = rendezvous.clone();
+    cancel.0.on_cancel(move |e: &Error| waiting.abort(e.clone()));
+    let (tx, rx) = oneshot::channel();
+    let step = TaskStep { id, rendezvous, cancel: cancel.0.clone(), trace };
+    let done = Box::new(move |result| drop(tx.send(result)));
+    if plans.starts_within(QUICK) {
+        plans.start(step, done);
+    } else {
+        blocking(move || {
+            plans.start(step, done);
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(Running { answer: rx, cancel })
+}
+
+/// Waits for what the client wants of the step.
+async fn fetched(step: &dyn Rendezvous, keys: &[String]) -> Result<Vec<Tensor>> {
+    let waiting: Vec<_> = keys
+        .iter()
+        .map(|key| {
+            let (tx, rx) = oneshot::channel();
+            step.recv(key, Box::new(move |parcel| drop(tx.send(parcel))));
+            rx
+        })
+        .collect();
+    let mut values = Vec::with_capacity(keys.len());
+    for (key, rx) in keys.iter().zip(waiting) {
+        let parcel = rx.await.map_err(|_| internal("the step was dropped"))??;
+        let dead = || internal(format!("the branch that computes '{key}' was not taken"));
+        values.push(parcel.value.ok_or_else(dead)?);
+    }
+    Ok(values)
+}

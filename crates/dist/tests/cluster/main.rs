@@ -1,0 +1,9 @@
+//! Clusters of tasks in this process, driven as a client drives them.
+
+mod common;
+mod failures;
+#[path = "../../../runtime/tests/loops/maker.rs"]
+#[allow(dead_code)]
+mod maker;
+mod partitions;
+mod steps;

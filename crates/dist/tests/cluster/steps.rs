@@ -1,0 +1,97 @@
+//! Steps over several tasks.
+
+use crate::common::*;
+use std::time::Duration;
+use thalweg_core::error::Code;
+use thalweg_core::tensor::Tensor;
+use thalweg_dist::{RemoteRunOptions, RemoteSession};
+use thalweg_proto::ConfigProto;
+
+fn scalar(values: &[Tensor], i: usize) -> f32 {
+    values[i].to_scalar().unwrap()
+}
+
+#[test]
+fn a_graph_on_three_tasks_runs_from_any_of_them() {
+    let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);
+    let g = graph(ACROSS);
+    for master in 0..3 {
+        let s = cluster.session(master, &g);
+        run(&s, &[], &[], &["init"]).unwrap();
+        let x = || [("x:0", Tensor::scalar(1f32))];
+        let r = run(&s, &x(), &["twice:0", "sum:0", "x:0", "read:0"], &[]).unwrap();
+        assert_eq!([0, 1, 2, 3].map(|i| scalar(&r, i)), [8.0, 4.0, 1.0, 3.0]);
+        run(&s, &x(), &[], &["plus"]).unwrap();
+        assert_eq!(scalar(&run(&s, &[], &["read:0"], &[]).unwrap(), 0), 11.0);
+        assert_eq!(s.devices().unwrap().len(), 3);
+        s.close().unwrap();
+    }
+}
+
+#[test]
+fn state_on_a_ps_is_shared_by_the_sessions_of_all_masters() {
+    let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);
+    let g = graph(ACROSS);
+    let (a, b) = (cluster.session(1, &g), cluster.session(2, &g));
+    run(&a, &[], &[], &["init"]).unwrap();
+    run(&a, &[("x:0", Tensor::scalar(1f32))], &[], &["plus"]).unwrap();
+    assert_eq!(scalar(&run(&b, &[], &["read:0"], &[]).unwrap(), 0), 11.0);
+    let own = ConfigProto { isolate_session_state: true, ..Default::default() };
+    let c = RemoteSession::connect(&cluster.target(1), &g, own).unwrap();
+    assert_eq!(run(&c, &[], &["read:0"], &[]).unwrap_err().code(), Code::FailedPrecondition);
+}
+
+#[test]
+fn an_error_on_another_task_ends_the_step_and_names_its_task_and_node() {
+    let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);
+    let s = cluster.session(1, &graph(ACROSS));
+    for _ in 0..3 {
+        let e = run(&s, &[("x:0", Tensor::scalar(1f32))], &["twice:0"], &[]).unwrap_err();
+        assert_eq!(e.code(), Code::FailedPrecondition, "{e}");
+        assert!(e.message().contains("From /job:ps/replica:0/task:0"), "{e}");
+        assert!(e.message().contains("{{node v}}") || e.message().contains("{{node read}}"), "{e}");
+    }
+    run(&s, &[], &[], &["init"]).unwrap();
+    assert!(run(&s, &[("x:0", Tensor::scalar(1f32))], &["twice:0"], &[]).is_ok());
+}
+
+#[test]
+fn device_filters_leave_tasks_out() {
+    let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);
+    let config = ConfigProto {
+        device_filters: vec!["/job:ps".into(), "/job:worker/task:0".into()],
+        ..Default::default()
+    };
+    let s = RemoteSession::connect(&cluster.target(1), &graph(""), config).unwrap();
+    let devices = s.devices().unwrap();
+    assert_eq!(devices.len(), 2, "{devices:?}");
+    assert!(!devices.iter().any(|d| d.contains("/job:worker/replica:0/task:1")));
+}
+
+#[test]
+fn a_traced_step_tells_of_all_tasks() {
+    let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);
+    let s = cluster.session(1, &graph(ACROSS));
+    run(&s, &[], &[], &["init"]).unwrap();
+    let options = RemoteRunOptions { timeout: Some(Duration::from_secs(60)), trace: true };
+    let feeds = [("x:0".to_string(), Tensor::scalar(1f32))];
+    let (_, told) = s.run(&feeds, &["twice:0".into()], &[], &options).unwrap();
+    let stats = told.step_stats.unwrap();
+    let devices: Vec<_> = stats.dev_stats.iter().map(|d| d.device.as_str()).collect();
+    assert_eq!(devices.len(), 3, "{devices:?}");
+    let ran = |node: &str| stats.dev_stats.iter().flat_map(|d| &d.node_stats).any(|n| n.node_name == node);
+    assert!(ran("read") && ran("sum") && ran("twice"));
+}
+
+#[test]
+fn a_large_tensor_arrives_whole() {
+    let text = "
+        node { name: 'x' op: 'Placeholder' device: '/job:ps/task:0' attr { key: 'dtype' value { type: DT_FLOAT } } }
+        node { name: 'neg' op: 'Neg' input: 'x' device: '/job:ps/task:0' attr { key: 'T' value { type: DT_FLOAT } } }
+        node { name: 'pos' op: 'Neg' input: 'neg' device: '/job:worker/task:0' attr { key: 'T' value { type: DT_FLOAT } } }";
+    let cluster = Cluster::of(&[("ps", 1), ("worker", 1)]);
+    let s = cluster.session(1, &graph(text));
+    let values: Vec<f32> = (0..3_000_000).map(|i| i as f32).collect();
+    let r = run(&s, &[("x:0", Tensor::vector(&values).unwrap())], &["pos:0"], &[]).unwrap();
+    assert_eq!(r[0].as_slice::<f32>().unwrap(), &values[..]);
+}

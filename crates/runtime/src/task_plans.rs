@@ -1,0 +1,162 @@
+//! The part of a graph that a task runs for a master: one plan for each of its devices, all ends of which are Sends and Recvs.
+
+use crate::device::Device;
+use crate::executor::{Run, RunInput};
+use crate::functions::Functions;
+use crate::passes;
+use crate::plan::{KernelCache, Plan};
+use crate::start_time::StartTime;
+use crate::trace::{StepTimings, Tracer};
+use crate::work::Work;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use thalweg_core::cancel::Cancellation;
+use thalweg_core::error::{Error, Result};
+use thalweg_core::grad::NodeId;
+use thalweg_core::invalid;
+use thalweg_core::op::Class;
+use thalweg_core::rendezvous::Rendezvous;
+use thalweg_core::resource::lock;
+use thalweg_core::step::{StepContext, Trace};
+use thalweg_graph::Graph;
+
+pub struct TaskPlans {
+    plans: Vec<(Device, Arc<Plan>)>,
+    functions: Arc<Functions>,
+    start_time: StartTime,
+}
+
+/// What a task's part is run with.
+pub struct TaskStep {
+    pub id: u64,
+    pub rendezvous: Arc<dyn Rendezvous>,
+    pub cancel: Arc<Cancellation>,
+    pub trace: bool,
+}
+
+impl TaskPlans {
+    /// `has_control_flow`: values may arrive dead, even if no node here could make them so.
+    pub fn compile(
+        graph: &Graph,
+        devices: &[Device],
+        kernels: &Arc<KernelCache>,
+        has_control_flow: bool,
+        optimise: bool,
+    ) -> Result<TaskPlans> {
+        let functions =
+            Functions::new(graph.registry.clone(), graph.library.clone(), kernels.clone(), optimise);
+        let mut plans = Vec::new();
+        for (at, nodes) in by_device(graph, devices)? {
+            let device = &devices[at];
+            let mut work = Work::prune(graph, &|_| 0, &[], &[], &ends(graph, &nodes))?;
+            work.has_control_flow |= has_control_flow;
+            passes::expand(&mut work)?;
+            passes::fold::read_constants(&mut work);
+            if optimise {
+                let step = Arc::new(StepContext::new(0, device.context.clone()));
+                passes::optimise(&mut work, &step)?;
+            }
+            let plan = Plan::compile(work, device.name(), kernels, optimise)?;
+            plans.push((device.clone(), Arc::new(plan)));
+        }
+        Ok(TaskPlans { plans, functions: Arc::new(functions), start_time: StartTime::default() })
+    }
+
+    /// Whether the last `start` gave its thread back within so much time; false before the first.
+    pub fn starts_within(&self, limit: Duration) -> bool {
+        self.start_time.within(limit)
+    }
+
+    /// Starts all plans. `done` is called once, from any thread, when all have ended.
+    pub fn start(&self, step: TaskStep, done: Box<dyn FnOnce(Result<StepTimings>) + Send>) {
+        let began = Instant::now();
+        self.start_plans(step, done);
+        self.start_time.note(began.elapsed());
+    }
+
+    fn start_plans(&self, step: TaskStep, done: Box<dyn FnOnce(Result<StepTimings>) + Send>) {
+        let trace = step.trace.then(|| Arc::new(Tracer::new()));
+        let ending = Arc::new(Mutex::new(Ending { left: self.plans.len(), failed: None, done: Some(done) }));
+        if self.plans.is_empty() {
+            return Ending::count(&ending, Ok(()), trace.as_deref());
+        }
+        for (device, plan) in &self.plans {
+            let mut context = StepContext::new(step.id, device.context.clone());
+            context.cancel = step.cancel.clone();
+            context.functions = Some(self.functions.clone());
+            context.trace = trace.clone().map(|t| t as Arc<dyn Trace>);
+            context.rendezvous = step.rendezvous.clone();
+            let (ending, trace, cancel) = (ending.clone(), trace.clone(), step.cancel.clone());
+            let ended = Box::new(move |r: Result<Vec<_>>| {
+                if let Err(e) = &r {
+                    cancel.cancel(e.clone().derived());
+                }
+                Ending::count(&ending, r.map(drop), trace.as_deref());
+            });
+            let input = RunInput { feeds: Vec::new(), step: Arc::new(context) };
+            // One plan needs no thread beside this one.
+            match self.plans.len() {
+                1 => Run::start_here(plan, input, ended),
+                _ => Run::start(plan.clone(), input, ended),
+            }
+        }
+    }
+}
+
+/// Plans still running, and the first real failure.
+struct Ending {
+    left: usize,
+    failed: Option<Error>,
+    done: Option<Box<dyn FnOnce(Result<StepTimings>) + Send>>,
+}
+
+impl Ending {
+    fn count(ending: &Mutex<Ending>, result: Result<()>, trace: Option<&Tracer>) {
+        let (done, failed) = {
+            let mut e = lock(ending);
+            e.left = e.left.saturating_sub(1);
+            match (result, &e.failed) {
+                (Ok(()), _) => {}
+                (Err(new), Some(old)) if !old.is_derived() || new.is_derived() => {}
+                (Err(new), _) => e.failed = Some(new),
+            }
+            if e.left > 0 {
+                return;
+            }
+            (e.done.take(), e.failed.take())
+        };
+        if let Some(done) = done {
+            let timings = trace.map(Tracer::timings).unwrap_or_default();
+            done(failed.map_or(Ok(timings), Err));
+        }
+    }
+}
+
+/// The nodes of each device, which each node names in full.
+fn by_device(graph: &Graph, devices: &[Device]) -> Result<BTreeMap<usize, Vec<NodeId>>> {
+    let mut found: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
+    for id in graph.ids() {
+        let node = graph.node(id);
+        let at = devices.iter().position(|d| d.name() == &*node.device).ok_or_else(|| {
+            node.blame(invalid!("is for device '{}', which this task does not have", node.device))
+        })?;
+        found.entry(at).or_default().push(id);
+    }
+    Ok(found)
+}
+
+/// Nodes that nothing else waits for: with them, all run.
+fn ends(graph: &Graph, nodes: &[NodeId]) -> Vec<NodeId> {
+    let mut used = vec![false; graph.len()];
+    for id in nodes {
+        let node = graph.node(*id);
+        // The start of a loop follows its end; that must not hide the loop.
+        if node.op.class == Class::Merge {
+            continue;
+        }
+        node.inputs.iter().for_each(|o| used[o.node.at()] = true);
+        node.control.iter().for_each(|c| used[c.at()] = true);
+    }
+    nodes.iter().copied().filter(|id| !used[id.at()]).collect()
+}
