@@ -150,9 +150,18 @@ impl Scope {
     pub fn default_variable_scope(&self, default: &str) -> Scope {
         let scope = self.name_scope(default);
         let unique = scope.place.prefix.strip_prefix(&self.place.prefix).unwrap_or(default);
-        let prefix = format!("{}{unique}", self.place.variables.prefix);
+        let base = format!("{}{}", self.place.variables.prefix, unique.trim_end_matches('/'));
         let reuse = self.place.variables.reuse;
+        let prefix = if reuse == Reuse::No { self.free_variable_prefix(&base) } else { format!("{base}/") };
         scope.with(|p| p.variables = VariableScope { prefix, reuse })
+    }
+
+    /// The base as a prefix that no variable has: scopes that name nodes alone may have given it to another layer.
+    fn free_variable_prefix(&self, base: &str) -> String {
+        let shared = self.lock();
+        let free = |prefix: &String| !shared.variables.by_name.keys().any(|name| name.starts_with(prefix));
+        let numbered = (1..).map(|i| format!("{base}_{i}/"));
+        std::iter::once(format!("{base}/")).chain(numbered).find(free).unwrap_or_default()
     }
 
     /// The variable of that name in this variable scope: made, or found, as the scope's reuse says.

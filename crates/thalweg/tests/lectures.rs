@@ -52,6 +52,17 @@ fn loops_with_conditions_give_the_same_however_parallel() {
 }
 
 #[test]
+fn iris_are_told_apart() {
+    let out = example("iris");
+    let accuracy = out.lines().next().and_then(|l| l.strip_prefix("Test set accuracy: ")).unwrap();
+    assert!(accuracy.parse::<f32>().unwrap() >= 0.967, "{out}");
+    for kind in ["Setosa", "Versicolor", "Virginica"] {
+        let line = out.lines().find(|l| l.ends_with(&format!("expected \"{kind}\""))).unwrap();
+        assert!(line.starts_with(&format!("Prediction is \"{kind}\" (")) && line.contains(" %)"), "{out}");
+    }
+}
+
+#[test]
 fn a_wrong_shape_names_the_line_that_made_it() {
     let g = Scope::new();
     let (a, b) = (g.constant([[1f32, 2.0, 3.0]]), g.constant([[1f32, 2.0, 3.0, 4.0]]));

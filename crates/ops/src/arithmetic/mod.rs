@@ -16,6 +16,7 @@ mod atanh;
 mod bitwise_and;
 mod bitwise_or;
 mod bitwise_xor;
+mod bucketize;
 mod cast;
 mod ceil;
 mod choose;
@@ -117,6 +118,7 @@ pub static OPS: &[&Op] = &[
     &bitwise_and::BITWISE_AND,
     &bitwise_or::BITWISE_OR,
     &bitwise_xor::BITWISE_XOR,
+    &bucketize::BUCKETIZE,
     &cast::CAST,
     &ceil::CEIL,
     &clip_by_value::CLIP_BY_VALUE,
