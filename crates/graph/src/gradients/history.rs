@@ -103,7 +103,7 @@ fn push(b: &mut Backward<'_>, o: Output, handle: Output, forward: u32) -> Result
 }
 
 /// A node of the backward loop that runs in those rounds in which the forward loop took this branch.
-fn gate(b: &mut Backward<'_>, branch: u32, depth: usize, nested: u32) -> Result<NodeId> {
+pub fn gate(b: &mut Backward<'_>, branch: u32, depth: usize, nested: u32) -> Result<NodeId> {
     let (pivot, forward, backward) = {
         let level = &b.levels[depth - 1];
         (level.pivot, level.forward, level.backward)
