@@ -2,6 +2,8 @@
 
 pub mod averages;
 pub mod clip;
+pub mod embedding;
+pub mod gradient_checker;
 pub mod initializers;
 pub mod layers;
 pub mod losses;

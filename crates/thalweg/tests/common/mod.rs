@@ -3,42 +3,26 @@
 #![allow(dead_code, reason = "no test file uses all of it")]
 
 use thalweg::prelude::*;
+use thalweg::train::gradient_checker::{Options, compute_gradient};
 
-/// The derivatives of `y` with respect to the fed values, by the graph and by differences.
+/// The derivatives of `y` with respect to the fed values, by the graph and by differences, optimised and not.
 pub fn check(g: &Scope, y: &Output, xs: &[(&Output, Vec<f64>)]) {
-    let inputs: Vec<&Output> = xs.iter().map(|x| x.0).collect();
-    let grads: Vec<Output> =
-        g.gradients(&[y], &inputs).iter().map(|d| d.dense(g).expect("there is a gradient")).collect();
+    let value = |v: &[f64]| match v {
+        [one] => Tensor::scalar(*one),
+        many => Tensor::vector(many).unwrap(),
+    };
+    let fed: Vec<(&Output, Tensor)> = xs.iter().map(|(x, v)| (*x, value(v))).collect();
+    let init = g.init();
     for optimise in [true, false] {
         let s = Session::with_options(g, SessionOptions { optimise, ..Default::default() }).unwrap();
-        s.run(&g.init(), &[]).unwrap();
-        let run = |values: &[Vec<f64>], what: &[&Output]| {
-            let feeds: Vec<_> = inputs
-                .iter()
-                .zip(values)
-                .map(|(x, v)| match v.as_slice() {
-                    [one] => feed(x, *one),
-                    many => feed(x, Tensor::vector(many).unwrap()),
-                })
-                .collect();
-            let results = s.run(&what.iter().map(|o| (*o).clone()).collect::<Vec<_>>(), &feeds).unwrap();
-            results.iter().map(|t| t.as_slice::<f64>().unwrap().to_vec()).collect::<Vec<_>>()
-        };
-        let at: Vec<Vec<f64>> = xs.iter().map(|x| x.1.clone()).collect();
-        let found = run(&at, &grads.iter().collect::<Vec<_>>());
-        let sum = |values: &[Vec<f64>]| run(values, &[y])[0].iter().sum::<f64>();
-        for (i, x) in at.iter().enumerate() {
-            assert_eq!(found[i].len(), x.len());
-            for j in 0..x.len() {
-                let (mut up, mut down) = (at.clone(), at.clone());
-                up[i][j] += 1e-5;
-                down[i][j] -= 1e-5;
-                let expected = (sum(&up) - sum(&down)) / 2e-5;
-                let difference = (found[i][j] - expected).abs();
+        for (i, (x, at)) in fed.iter().enumerate() {
+            let others: Vec<_> = fed.iter().filter(|(o, _)| o.name() != x.name()).cloned().collect();
+            let options = Options { delta: 1e-5, feeds: &others, init: Some(&init) };
+            let found = compute_gradient(g, &s, x, at, y, &options).unwrap();
+            for (graph, differences) in found.theoretical.iter().zip(&found.numeric) {
                 assert!(
-                    difference < 1e-5 * expected.abs().max(1.0),
-                    "x[{i}][{j}]: {} by the graph, {expected} by differences (optimise {optimise})",
-                    found[i][j]
+                    (graph - differences).abs() < 1e-5 * differences.abs().max(1.0),
+                    "x {i}: {graph} by the graph, {differences} by differences (optimise {optimise}): {found:?}"
                 );
             }
         }
