@@ -30,6 +30,8 @@ def batch(model, step):
         return floats(BATCH, 20), ints(BATCH)
     if model == "cnn":
         return floats(BATCH, 12, 12, 1), ints(BATCH)
+    if model in ("words", "nce"):
+        return ints(BATCH), ints(BATCH, factor=3)
     return ints(BATCH, 8), ints(BATCH, 8, factor=3)
 
 
@@ -50,7 +52,7 @@ def assert_same(ours, theirs):
     assert np.ptp(theirs) > 0.05, theirs
 
 
-@pytest.mark.parametrize("model", ["mlp", "cnn", "lstm"])
+@pytest.mark.parametrize("model", ["mlp", "cnn", "lstm", "words"])
 def test_our_graphs_train_on_in_tensorflow_and_back(example, tmp_path, model):
     start, middle, end = (str(tmp_path / name) for name in ("start", "middle", "end"))
     example("thalweg-train", "models", model, "start", start)
@@ -99,6 +101,8 @@ def lstm(inputs, units):
 
 def build(model):
     """What TensorFlow itself makes of such models."""
+    if model in ("words", "nce"):
+        return build_sampled(model)
     if model == "mlp":
         x = tf1.placeholder(tf.float32, [BATCH, 20], "x")
         hidden = tf.nn.dropout(tf.nn.relu(dense(x, 32, "hidden")), rate=0.25, seed=5)
@@ -122,6 +126,20 @@ def build(model):
     optimizer.apply_gradients(zip(clipped, variables), name="train")
 
 
+def build_sampled(model):
+    """Losses over a sample of the classes."""
+    x, y = tf1.placeholder(tf.int32, [BATCH], "x"), tf1.placeholder(tf.int32, [BATCH], "y")
+    uniform = tf1.random_uniform_initializer(-0.5, 0.5, seed=6)
+    parts = {"initializer": uniform, "partitioner": tf1.fixed_size_partitioner(3)}
+    inputs = tf.nn.embedding_lookup(tf1.get_variable("table", [10, 6], initializer=uniform), x)
+    weights, biases = tf1.get_variable("weights", [10, 6], **parts), tf1.get_variable("biases", [10], **parts)
+    labels = tf.reshape(tf.cast(y, tf.int64), [-1, 1])
+    sampled = tf.random.log_uniform_candidate_sampler(labels, 1, 4, True, 10, seed=8)
+    of = tf1.nn.sampled_softmax_loss if model == "words" else tf1.nn.nce_loss
+    losses = of(weights, biases, labels, inputs, 4, 10, sampled_values=sampled, partition_strategy="div")
+    tf1.train.AdagradOptimizer(0.2).minimize(tf.reduce_mean(losses, name="loss"), name="train")
+
+
 @contextlib.contextmanager
 def loops_of(model):
     """Loops as functions, or made of the primitives."""
@@ -133,7 +151,7 @@ def loops_of(model):
         (tf1.enable_control_flow_v2 if was else tf1.disable_control_flow_v2)()
 
 
-@pytest.mark.parametrize("model", ["mlp", "cnn", "lstm", "lstm_functions"])
+@pytest.mark.parametrize("model", ["mlp", "cnn", "lstm", "lstm_functions", "words", "nce"])
 def test_tensorflows_graphs_train_in_thalweg(own_server, tmp_path, model):
     with tf1.Graph().as_default() as graph, loops_of(model):
         tf1.set_random_seed(9)

@@ -1,16 +1,19 @@
 //! Training graphs that TensorFlow trains on with, and back: `models MODEL start PREFIX` saves an untrained model with its graph, `models MODEL
 //! train FROM STEPS FIRST TO` restores a checkpoint, prints the loss of each of STEPS steps on batches FIRST, FIRST + 1, ..., and saves.
-//! MODEL is mlp (with dropout, Adam), cnn (Momentum) or lstm (a while loop, gradients clipped).
+//! MODEL is mlp (with dropout, Adam), cnn (Momentum), lstm (a while loop, gradients clipped) or words (sampled softmax over a table in parts,
+//! Adagrad).
 
 use std::path::Path;
 use thalweg_client::{
-    Code, DataType, Error, Gradient, Operation, Output, Result, Scope, Session, Shape, Tensor, feed,
+    Code, DataType, Error, Gradient, Operation, Output, Partitioner, Result, Scope, Session, Shape, Tensor,
+    feed,
 };
 use thalweg_train::clip::clip_by_global_norm;
-use thalweg_train::initializers::RandomUniform;
+use thalweg_train::embedding::PartitionStrategy;
+use thalweg_train::initializers::{RandomUniform, Zeros};
 use thalweg_train::layers::{Activation, Conv2D, Dense, Embedding, Padding, dropout, flatten, max_pooling2d};
-use thalweg_train::losses;
-use thalweg_train::optimizers::{Adam, GradientDescent, Minimize, Momentum};
+use thalweg_train::losses::{self, Candidates, OutputLayer, sampled_softmax_loss};
+use thalweg_train::optimizers::{Adagrad, Adam, GradientDescent, Minimize, Momentum};
 use thalweg_train::rnn::{Cell, Lstm, Sequence, Stacked, dynamic_rnn};
 use thalweg_train::saver::Saver;
 
@@ -21,6 +24,7 @@ enum Model {
     Mlp,
     Cnn,
     Lstm,
+    Words,
 }
 
 impl Model {
@@ -29,6 +33,7 @@ impl Model {
             "mlp" => Ok(Model::Mlp),
             "cnn" => Ok(Model::Cnn),
             "lstm" => Ok(Model::Lstm),
+            "words" => Ok(Model::Words),
             _ => Err(usage()),
         }
     }
@@ -70,6 +75,21 @@ impl Model {
                 gradients.iter_mut().zip(clipped).for_each(|(d, clipped)| d.gradient = clipped);
                 finish(g, &loss, &descent.apply_gradients(g, &gradients, None)?)
             }
+            Model::Words => {
+                let x = g.placeholder_named("x", DataType::Int32, Some(&[-1]));
+                let uniform = RandomUniform { low: -0.5, high: 0.5, seed: None };
+                let inputs = Embedding::new(10, 6).initializer(&uniform).apply(g, &x);
+                let cut = Partitioner::FixedSize { shards: 3, axis: 0 };
+                let weights = g.get_partitioned_variable("weights", &[10, 6], &uniform, &cut);
+                let biases = g.get_partitioned_variable("biases", &[10], &Zeros, &cut);
+                let labels = g.reshape(&g.cast(&y(&[-1]), DataType::Int64), &[-1, 1]);
+                let candidates = Candidates::log_uniform(g, &labels, 4, 10, Some(8));
+                let strategy = PartitionStrategy::Div;
+                let layer = OutputLayer { weights: &weights.parts, biases: &biases.parts, strategy };
+                let each = sampled_softmax_loss(g, layer, &labels, &inputs, &candidates);
+                let loss = g.reduce_mean(&each, &[]);
+                finish(g, &loss, &Adagrad::new(0.2).minimize(g, &loss, None)?)
+            }
         }
     }
 
@@ -89,6 +109,7 @@ impl Model {
         Ok(match self {
             Model::Mlp => (floats(&[BATCH, 20])?, ints(&[BATCH], 1)?),
             Model::Cnn => (floats(&[BATCH, 12, 12, 1])?, ints(&[BATCH], 1)?),
+            Model::Words => (ints(&[BATCH], 1)?, ints(&[BATCH], 3)?),
             Model::Lstm => (ints(&[BATCH, 8], 1)?, ints(&[BATCH, 8], 3)?),
         })
     }
@@ -102,7 +123,7 @@ fn finish(g: &Scope, loss: &Output, train: &Operation) -> Result<Operation> {
 }
 
 fn usage() -> Error {
-    let text = "models mlp|cnn|lstm start PREFIX | models mlp|cnn|lstm train FROM STEPS FIRST TO";
+    let text = "models mlp|cnn|lstm|words start PREFIX, or train FROM STEPS FIRST TO";
     Error::new(Code::InvalidArgument, text)
 }
 
