@@ -186,6 +186,32 @@ fn second_derivatives_of_a_power_by_a_loop() {
 }
 
 #[test]
+fn second_derivatives_by_a_constant() {
+    let g = Scope::new();
+    let (x, one) = (g.constant(1.5f64), g.constant(1f64));
+    let p = repeat(&g, 5, &[&one], |_, v| vec![&v[0] * &x]);
+    let first = g.gradients(&[&p[0]], &[&x])[0].dense(&g).unwrap();
+    let second = g.gradients(&[&first], &[&x])[0].dense(&g).unwrap();
+    let found = Session::new(&g).unwrap().run(&second, &[]).unwrap();
+    assert_eq!(found.to_scalar::<f64>().unwrap(), 20.0 * 1.5f64.powi(3));
+}
+
+#[test]
+fn second_derivatives_of_a_loop_in_a_branch_taken_or_not() {
+    let g = Scope::new();
+    let (x, w) = (scalar(&g), scalar(&g));
+    let less = g.op("Less").input(&x).input(&w).output();
+    let y = g.cond(
+        &less,
+        &[&x, &w],
+        |g, u| repeat(g, 3, &[&u[0]], |_, s| vec![&(&s[0] * &u[1]) + &(&s[0] * &s[0])]),
+        |_, u| vec![&(&u[0] * &u[0]) * &u[1]],
+    );
+    check_second(&g, &y[0], &[(&x, vec![0.7]), (&w, vec![0.9])]);
+    check_second(&g, &y[0], &[(&x, vec![0.9]), (&w, vec![0.7])]);
+}
+
+#[test]
 fn second_derivatives_of_values_that_change_places_in_a_loop() {
     let g = Scope::new();
     let (x, y, w) = (vector(&g, 2), vector(&g, 2), vector(&g, 2));

@@ -13,12 +13,18 @@ fn typed(dtype: DataType) -> Attrs {
     [("T", dtype)].into_iter().collect()
 }
 
-fn switch(ground: &mut impl Ground, id: NodeId, name: &str, value: Output, pred: Output) -> Result<NodeId> {
+pub fn switch(
+    ground: &mut impl Ground,
+    id: NodeId,
+    name: &str,
+    value: Output,
+    pred: Output,
+) -> Result<NodeId> {
     let attrs = typed(ground.dtype(value));
     ground.add(id, name, "Switch", &[value, pred], &[], attrs)
 }
 
-fn identity(
+pub fn identity(
     ground: &mut impl Ground,
     id: NodeId,
     name: &str,
@@ -29,7 +35,7 @@ fn identity(
     ground.add(id, name, "Identity", &[value], control, attrs)
 }
 
-fn merge(ground: &mut impl Ground, id: NodeId, name: &str, inputs: &[Output]) -> Result<NodeId> {
+pub fn merge(ground: &mut impl Ground, id: NodeId, name: &str, inputs: &[Output]) -> Result<NodeId> {
     let dtype = ground.dtype(inputs[0]);
     if let Some(other) = inputs.iter().map(|o| ground.dtype(*o)).find(|t| *t != dtype) {
         return Err(invalid!("a result is {dtype} in one branch and {other} in the other"));

@@ -1,6 +1,7 @@
-//! Calls laid out in place: function bodies as nodes, `If` and `While` as the primitives of control flow. Written once, for the graphs that
+//! Calls laid out in place: function bodies as nodes, `If`, `Case` and `While` as the primitives of control flow. Written once, for the graphs that
 //! gradients extend (`expand`) and for those that a session's passes rewrite.
 
+mod case;
 mod expand;
 mod insert;
 mod lower;
@@ -73,6 +74,7 @@ pub fn lay_out(ground: &mut impl Ground, id: NodeId) -> Result<()> {
     match ground.call(id).op.name {
         "PartitionedCall" | "StatefulPartitionedCall" => insert::inline_call(ground, id),
         "If" | "StatelessIf" => lower::lower_if(ground, id),
+        "Case" | "StatelessCase" => case::lower_case(ground, id),
         "While" | "StatelessWhile" => lower::lower_while(ground, id),
         _ => Ok(()),
     }

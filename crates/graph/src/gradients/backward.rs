@@ -254,15 +254,16 @@ impl<'g> Backward<'g> {
             return Ok(*known);
         }
         let outer = self.bring_to(o, depth - 1)?;
+        // A copy of a constant would be a value of its own to whoever differentiates by the constant later.
         let made = match self.graph.node(outer.node).op.class {
-            Class::Constant => self.copy_constant(outer, depth)?,
+            Class::Constant if !super::carries(self.dtype(outer)) => self.copy_constant(outer, depth)?,
             _ => self.enter(outer, depth)?,
         };
         self.levels[depth - 1].entered.insert(o, made);
         Ok(made)
     }
 
-    fn enter(&mut self, outer: Output, depth: usize) -> Result<Output> {
+    pub fn enter(&mut self, outer: Output, depth: usize) -> Result<Output> {
         let frame = self.levels[depth - 1].backward;
         let attrs = self.enter_attrs(frame, true);
         Ok(self.place("Enter", vec![outer.into()], attrs, &[], frame)?.output(0))

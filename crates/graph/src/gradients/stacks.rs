@@ -2,8 +2,7 @@
 //!
 //! The first gradient's loop pops what the forward loop pushed. The gradient of each popped value is pushed onto a new stack, by the loop that goes
 //! back through the popping one, and popped by the loop that goes back through the pushing one. The rounds come off in the order in which that
-//! loop wants them: it goes backwards through the same rounds that the other goes through forwards. One stack outside of all
-//! loops is enough, for so do the loops around them.
+//! loop wants them: it goes backwards through the same rounds that the other goes through forwards.
 
 use super::backward::Backward;
 use super::history;
@@ -11,7 +10,6 @@ use super::region::Step;
 use crate::graph::Graph;
 use std::collections::{HashMap, HashSet};
 use thalweg_core::attr::Attrs;
-use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal, unimplemented};
 use thalweg_core::grad::{Arg, NodeId, Output};
 use thalweg_core::op::Class;
@@ -72,49 +70,24 @@ struct Pairs {
 impl Pairs {
     fn find(graph: &Graph, order: &[NodeId]) -> Pairs {
         let mut pairs = Pairs { stack_of: HashMap::new(), pushes: HashMap::new() };
-        // Handles of inner loops' stacks lie on stacks of outer loops: each sweep finds those one level further in.
-        loop {
-            let known = pairs.stack_of.len();
-            pairs.pushes.clear();
-            for id in order {
-                pairs.visit(graph, *id);
-            }
-            if pairs.stack_of.len() == known {
-                return pairs;
+        for id in order {
+            let node = graph.node(*id);
+            let stack = node.inputs.first().and_then(|o| pairs.stack_of.get(o)).copied();
+            match (node.op.name, node.op.class, stack) {
+                ("StackV2", ..) => {
+                    pairs.stack_of.insert(id.output(0), *id);
+                }
+                ("StackPushV2", _, Some(stack)) => pairs.pushes.entry(stack).or_default().push(*id),
+                ("Identity", _, Some(stack)) | (_, Class::Enter | Class::Exit, Some(stack)) => {
+                    pairs.stack_of.insert(id.output(0), stack);
+                }
+                (_, Class::Switch, Some(stack)) => {
+                    pairs.stack_of.extend([(id.output(0), stack), (id.output(1), stack)]);
+                }
+                _ => {}
             }
         }
-    }
-
-    fn visit(&mut self, graph: &Graph, id: NodeId) {
-        let node = graph.node(id);
-        let stack = |i: usize| node.inputs.get(i).and_then(|o| self.stack_of.get(o)).copied();
-        let (first, second) = (stack(0), stack(1));
-        match (node.op.name, node.op.class) {
-            ("StackV2", _) => {
-                self.stack_of.insert(id.output(0), id);
-            }
-            ("StackPushV2", _) => {
-                if let Some(stack) = first {
-                    self.pushes.entry(stack).or_default().push(id);
-                }
-                self.stack_of.extend(second.map(|s| (id.output(0), s)));
-            }
-            ("StackPopV2", _) => {
-                let pushes = first.and_then(|s| self.pushes.get(&s)).map(Vec::as_slice);
-                if let Some([push]) = pushes
-                    && let Some(handle) = graph.node(*push).inputs.get(1).and_then(|o| self.stack_of.get(o))
-                {
-                    self.stack_of.insert(id.output(0), *handle);
-                }
-            }
-            ("Identity", _) | (_, Class::Enter | Class::Exit) => {
-                self.stack_of.extend(first.map(|s| (id.output(0), s)));
-            }
-            (_, Class::Switch) => {
-                self.stack_of.extend(first.iter().flat_map(|s| [(id.output(0), *s), (id.output(1), *s)]));
-            }
-            _ => {}
-        }
+        pairs
     }
 }
 
@@ -209,9 +182,8 @@ pub fn through_pop(b: &mut Backward<'_>, pop: NodeId, dy: Output) -> Result<()> 
     if !b.stacks.live.contains(&pop) {
         return Ok(());
     }
-    let no_limit = history::constant(b, -1, &[], 0)?;
-    let handle = b.place("StackV2", vec![no_limit.into()], typed(b.graph.dtype(dy)), &[], 0)?.output(0);
-    let args: Vec<Arg> = vec![b.bring(handle)?.into(), dy.into()];
+    let handle = history::stack(b, b.graph.dtype(dy))?;
+    let args: Vec<Arg> = vec![history::bring_handle(b, handle, b.levels.len())?.into(), dy.into()];
     let frame = b.here();
     let pushed = b.place("StackPushV2", args, Attrs::new(), &[], frame)?;
     b.hold_round(pushed)?;
@@ -223,19 +195,5 @@ pub fn through_pop(b: &mut Backward<'_>, pop: NodeId, dy: Output) -> Result<()> 
 pub fn popped_gradient(b: &mut Backward<'_>, push: NodeId, value: Output) -> Result<Output> {
     let waiting =
         b.stacks.waiting.remove(&push).ok_or_else(|| internal("no gradients of this value are waiting"))?;
-    let depth = b.levels.len();
-    let branch = b.branches.of_output(b.graph, value);
-    let gate = history::gate(b, branch, depth, 0)?;
-    let handle = b.bring(waiting.handle)?;
-    let (frame, attrs) = (b.here(), typed(b.graph.dtype(value)));
-    let pop = b.place("StackPopV2", vec![handle.into()], attrs, &[gate], frame)?;
-    let shape = b.graph.shape(value);
-    if let Some(known) = b.graph.node_mut(pop).shapes.first_mut() {
-        *known = shape;
-    }
-    Ok(pop.output(0))
-}
-
-fn typed(dtype: DataType) -> Attrs {
-    [("elem_type", dtype)].into_iter().collect()
+    history::pop(b, value, waiting.handle, b.levels.len())
 }
