@@ -178,3 +178,41 @@ fn a_constant_from_a_call_in_a_branch_not_taken_is_dead() {
         assert_eq!(run(false).to_scalar::<f64>().unwrap(), 2.0);
     }
 }
+
+#[test]
+fn every_branch_of_a_case_and_the_last_for_all_other_numbers() {
+    let g = Scope::new();
+    let (x, pick) = (scalar(&g), g.placeholder(DataType::Int32, &[]));
+    let branches: Vec<Attr> = ["Sin", "Exp", "Square"]
+        .iter()
+        .map(|op| {
+            let f = g.function(op, &[double()], |g, v| vec![g.op(op).input(&v[0]).output()]).unwrap();
+            Attr::Func(f.func)
+        })
+        .collect();
+    let case = |index: &Output| {
+        let op = g.op("Case").input(index).inputs(&[&x]).attr("branches", Attr::List(branches.clone()));
+        op.attr("Tout", Attr::types(&[DataType::Double])).output()
+    };
+    let (y, known) = (case(&pick), case(&g.identity(&g.constant(1))));
+    let d = g.gradients(&[&y], &[&x])[0].dense(&g).unwrap();
+    let s = Session::new(&g).unwrap();
+    let slope =
+        |at: i32| s.run(&d, &[feed(&x, 0.5f64), feed(&pick, at)]).unwrap().to_scalar::<f64>().unwrap();
+    assert_eq!([0, 1, 2, 3, -1].map(slope), [0.5f64.cos(), 0.5f64.exp(), 1.0, 1.0, 1.0]);
+    assert_eq!(s.run(&known, &[feed(&x, 0.5f64)]).unwrap().to_scalar::<f64>().unwrap(), 0.5f64.exp());
+}
+
+#[test]
+fn a_folded_identity_that_others_wait_for_runs() {
+    let g = Scope::new();
+    let (x, pred) = (scalar(&g), g.placeholder(DataType::Bool, &[]));
+    let known = g.identity(&g.constant(3f64));
+    let y = g.cond(&pred, &[&x], |_, v| vec![&v[0] + &v[0]], |_, v| vec![&v[0] * &v[0]]);
+    let after = g.control_dependencies(&[&known.op()]).identity(&y[0]);
+    let s = Session::new(&g).unwrap();
+    assert_eq!(
+        s.run(&after, &[feed(&x, 3f64), feed(&pred, false)]).unwrap().to_scalar::<f64>().unwrap(),
+        9.0
+    );
+}
