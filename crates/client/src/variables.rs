@@ -1,9 +1,11 @@
 //! Variables: state of a graph that outlives a step, made once and found again by name.
 
 use crate::output::{Operation, Output};
+use crate::partitioned::Slice;
 use crate::scope::Scope;
 use std::collections::HashMap;
 use std::panic::Location;
+use std::sync::Arc;
 use thalweg_core::attr::Attr;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Error, Result};
@@ -21,12 +23,19 @@ pub struct Variable {
     /// What `init` gives it.
     pub initial: Output,
     pub trainable: bool,
+    /// For a part of a partitioned variable: which part. Checkpoints hold it as a slice of the whole.
+    pub slice: Option<Arc<Slice>>,
 }
 
 /// What a variable starts as.
 pub trait Initializer {
     /// The nodes that compute the first value.
     fn build(&self, scope: &Scope, dtype: DataType, dims: &[usize]) -> Output;
+
+    /// The nodes that compute the first value of one part of a larger variable.
+    fn build_part(&self, scope: &Scope, dtype: DataType, part: &Slice) -> Output {
+        self.build(scope, dtype, &part.dims)
+    }
 
     /// What it is called in the names of those nodes.
     fn name(&self) -> &'static str;
@@ -72,19 +81,25 @@ pub(crate) struct VariableStore {
 }
 
 /// A variable without its scope, for the scope itself to keep.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Record {
     handle: grad::Output,
     value: grad::Output,
     init: NodeId,
     initial: grad::Output,
     trainable: bool,
+    slice: Option<Arc<Slice>>,
 }
 
 impl Variable {
-    /// The name that checkpoints know it by.
+    /// The name of its handle, by which checkpoints know it unless it is a part of a larger one.
     pub fn name(&self) -> String {
         self.handle.op().name()
+    }
+
+    /// The name of the tensor that checkpoints hold it in.
+    pub fn saved_name(&self) -> String {
+        self.slice.as_ref().map_or_else(|| self.name(), |s| s.full_name.clone())
     }
 
     pub fn dtype(&self) -> DataType {
@@ -164,6 +179,11 @@ impl Scope {
         std::iter::once(format!("{base}/")).chain(numbered).find(free).unwrap_or_default()
     }
 
+    /// What `get_variable` calls a variable of that name here.
+    pub(crate) fn variable_name(&self, name: &str) -> String {
+        format!("{}{name}", self.place.variables.prefix)
+    }
+
     /// The variable of that name in this variable scope: made, or found, as the scope's reuse says.
     #[track_caller]
     pub fn get_variable(&self, name: &str, dims: &[usize], initializer: &dyn Initializer) -> Variable {
@@ -178,7 +198,19 @@ impl Scope {
         initializer: &dyn Initializer,
         options: VariableOptions,
     ) -> Variable {
-        let full = format!("{}{name}", self.place.variables.prefix);
+        self.get_or_make(name, dims, options, |at| initializer.build(at, options.dtype, dims))
+    }
+
+    /// The variable of that name, as the scope's reuse says; `initial` makes the first value of a new one.
+    #[track_caller]
+    pub(crate) fn get_or_make(
+        &self,
+        name: &str,
+        dims: &[usize],
+        options: VariableOptions,
+        initial: impl FnOnce(&Scope) -> Output,
+    ) -> Variable {
+        let full = self.variable_name(name);
         let found = self.lock().variables.by_name.get(&full).copied();
         match (found, self.place.variables.reuse) {
             (Some(at), Reuse::Yes | Reuse::Auto) => {
@@ -206,8 +238,7 @@ impl Scope {
                     p.control.clear();
                     p.context = None;
                 });
-                let initial = initializer.build(&at, options.dtype, dims);
-                self.make_variable(&full, &initial, options.trainable)
+                self.make_variable(&full, &initial(&at), options.trainable)
             }
         }
     }
@@ -243,9 +274,9 @@ impl Scope {
         {
             let store = &mut self.lock().variables;
             store.by_name.insert(full, store.all.len());
-            store.all.push(Record { handle, value, init, initial, trainable });
+            store.all.push(Record { handle, value, init, initial, trainable, slice: None });
         }
-        Variable { handle, value, init, initial: initial.clone(), trainable }
+        Variable { handle, value, init, initial: initial.clone(), trainable, slice: None }
     }
 
     fn no_variable(&self) -> Variable {
@@ -256,11 +287,12 @@ impl Scope {
             init: none.op(),
             initial: none,
             trainable: false,
+            slice: None,
         }
     }
 
     fn variable_at(&self, at: usize) -> Variable {
-        let record = self.lock().variables.all.get(at).copied();
+        let record = self.lock().variables.all.get(at).cloned();
         let Some(r) = record else { return self.no_variable() };
         Variable {
             handle: Output::new(self, Some(r.handle)),
@@ -268,7 +300,19 @@ impl Scope {
             init: Operation { scope: self.clone(), id: Some(r.init) },
             initial: Output::new(self, Some(r.initial)),
             trainable: r.trainable,
+            slice: r.slice,
         }
+    }
+
+    /// Notes which part of a partitioned variable this one is.
+    pub(crate) fn set_slice(&self, v: Variable, slice: Slice) -> Variable {
+        let slice = Some(Arc::new(slice));
+        let mut shared = self.lock();
+        let at = shared.variables.all.iter().position(|r| Some(r.handle) == v.handle.id);
+        if let Some(record) = at.and_then(|at| shared.variables.all.get_mut(at)) {
+            record.slice = slice.clone();
+        }
+        Variable { slice, ..v }
     }
 
     /// All variables, in the order they were made.

@@ -47,7 +47,7 @@ impl ExponentialMovingAverage {
 
     /// What the average of `v` is called in checkpoints.
     pub fn average_name(&self, v: &Variable) -> String {
-        self.average(v).map_or_else(|| format!("{}/{NAME}", v.name()), Variable::name)
+        self.average(v).map_or_else(|| format!("{}/{NAME}", v.saved_name()), Variable::saved_name)
     }
 
     /// One less the decay, a float.
@@ -79,7 +79,7 @@ fn shadow(g: &Scope, v: &Variable) -> Variable {
         |branch, x| vec![branch.identity(&x[1])],
     );
     let start = start.first().cloned().unwrap_or_else(|| v.initial.clone());
-    root.state_variable(&format!("{}/{NAME}", v.name()), &start)
+    root.state_variable(&format!("{}/{NAME}", v.name()), &start).beside(v)
 }
 
 fn follow(g: &Scope, average: &Variable, v: &Variable, rest: &Output) -> Operation {

@@ -2,8 +2,10 @@
 
 pub mod averages;
 pub mod clip;
+pub mod embedding;
 pub mod estimator;
 pub mod feature_column;
+pub mod gradient_checker;
 pub mod hooks;
 pub mod initializers;
 pub mod layers;

@@ -85,6 +85,11 @@ def candidates(g):
     return g.case(g.ints(0, 4, (2, 1), tf.int64), judge="close", **attrs)
 
 
+def accidental_hits(g):
+    num_true = g.int(1, 3)
+    return g.case(g.ints(0, 5, (g.int(0, 4), num_true), tf.int64), g.ints(0, 5, (g.int(0, 5),), tf.int64), num_true=num_true)
+
+
 def summary(g):
     shape = g.shape(0, 1)
     tags = np.empty(shape, object)
@@ -97,4 +102,5 @@ GENERATORS = {f"SparseDenseCwise{what}": with_dense for what in ("Add", "Mul", "
 GENERATORS |= {
     "SparseCross": cross, "SparseFillEmptyRows": fill_empty_rows, "SparseFillEmptyRowsGrad": fill_empty_rows_grad, "SparseReshape": reshape, "SparseSplit": split,
     "SparseTensorDenseMatMul": mat_mul, "SparseToDense": to_dense, "UniformCandidateSampler": candidates, "ScalarSummary": summary,
+    "LogUniformCandidateSampler": candidates, "ComputeAccidentalHits": accidental_hits,
 }  # fmt: skip
