@@ -3,12 +3,16 @@
 //! Async code ends here: a step runs on plain threads and calls back. Protocol messages end here too: they are converted on
 //! entry, never kept.
 
+mod answers;
 mod blocking;
 mod config;
+mod connection;
 mod grpc;
 pub mod log;
 mod master;
+pub mod memory;
 mod metadata;
+mod peers;
 pub mod remote;
 mod server;
 mod server_def;
@@ -18,6 +22,7 @@ mod steps;
 mod task;
 mod wire_error;
 
+pub use peers::PeerLimits;
 pub use remote::{RemoteRunOptions, RemoteSession};
 pub use server::{Server, ServerOptions};
 pub use server_def::TaskSpec;

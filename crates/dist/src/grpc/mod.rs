@@ -3,29 +3,35 @@
 //! Tonic's own server copies each message once more on its way in and out, and allocates what a peer merely announces. Here
 //! memory grows with what has arrived, and tensors are sent from where they lie.
 
+mod arrived;
+mod arriving;
+mod fields;
 mod request;
 mod response;
 
-pub use response::{Reply, large_run_step};
+pub use arrived::Contents;
 
-use crate::master::Master;
+use crate::peers::Peer;
+use fields::{NOWHERE, Path, RUN_CALLABLE, RUN_STEP};
 use http::{HeaderValue, Response, header};
 use hyper::body::Incoming;
+use response::Reply;
 use std::convert::Infallible;
-use thalweg_proto::Message;
 use thalweg_proto::master_service_server::MasterService;
+use thalweg_proto::{Message, RunStepRequest, RunStepResponse};
 use tonic::{Request, Status};
 
 const SERVICE: &str = "/tensorflow.MasterService/";
 
 /// Answers one call.
-pub async fn answer(master: Master, request: http::Request<Incoming>) -> Result<Response<Reply>, Infallible> {
+pub async fn answer(peer: Peer, request: http::Request<Incoming>) -> Result<Response<Reply>, Infallible> {
+    peer.answers.expected();
     let (head, body) = request.into_parts();
     let reply = match head.uri.path().strip_prefix(SERVICE) {
-        Some(method) => call(&master, method, body).await,
+        Some(method) => call(&peer, method, body).await,
         None => Err(Status::unimplemented(format!("there is no service at {}", head.uri.path()))),
     };
-    let mut response = match reply {
+    let mut response = match reply.and_then(|reply| reply.watched(&peer)) {
         Ok(reply) => Response::new(reply),
         Err(status) => status.into_http(),
     };
@@ -34,29 +40,49 @@ pub async fn answer(master: Master, request: http::Request<Incoming>) -> Result<
     Ok(response)
 }
 
-async fn call(m: &Master, method: &str, body: Incoming) -> Result<Reply, Status> {
+async fn call(peer: &Peer, method: &str, body: Incoming) -> Result<Reply, Status> {
+    let m = &peer.master;
     match method {
-        "RunStep" => m.run_step(read(body).await?).await.map(|r| large_run_step(r.into_inner())),
-        "RunCallable" => m.run_callable(read(body).await?).await.map(written),
-        "CreateSession" => m.create_session(read(body).await?).await.map(written),
-        "ExtendSession" => m.extend_session(read(body).await?).await.map(written),
-        "PartialRunSetup" => m.partial_run_setup(read(body).await?).await.map(written),
-        "CloseSession" => m.close_session(read(body).await?).await.map(written),
-        "ListDevices" => m.list_devices(read(body).await?).await.map(written),
-        "Reset" => m.reset(read(body).await?).await.map(written),
-        "MakeCallable" => m.make_callable(read(body).await?).await.map(written),
-        "ReleaseCallable" => m.release_callable(read(body).await?).await.map(written),
+        "RunStep" => run_step(peer, body).await,
+        "RunCallable" => Reply::of(m.run_callable(read(body, RUN_CALLABLE, peer).await?).await?, peer),
+        "CreateSession" => Reply::of(m.create_session(read(body, NOWHERE, peer).await?).await?, peer),
+        "ExtendSession" => Reply::of(m.extend_session(read(body, NOWHERE, peer).await?).await?, peer),
+        "PartialRunSetup" => Reply::of(m.partial_run_setup(read(body, NOWHERE, peer).await?).await?, peer),
+        "CloseSession" => Reply::of(m.close_session(read(body, NOWHERE, peer).await?).await?, peer),
+        "ListDevices" => Reply::of(m.list_devices(read(body, NOWHERE, peer).await?).await?, peer),
+        "Reset" => Reply::of(m.reset(read(body, NOWHERE, peer).await?).await?, peer),
+        "MakeCallable" => Reply::of(m.make_callable(read(body, NOWHERE, peer).await?).await?, peer),
+        "ReleaseCallable" => Reply::of(m.release_callable(read(body, NOWHERE, peer).await?).await?, peer),
         _ => Err(Status::unimplemented(format!("{SERVICE}{method} does not exist"))),
     }
 }
 
-async fn read<M: Message + Default>(body: Incoming) -> Result<Request<M>, Status> {
-    let bytes = request::message(body).await?;
+/// The message of a call, with its large contents beside it.
+async fn read<M: Message + Default>(body: Incoming, path: Path, peer: &Peer) -> Result<Request<M>, Status> {
+    let mut arrived = request::message(body, path, peer).await?;
     let message =
-        M::decode(bytes).map_err(|e| Status::invalid_argument(format!("not a valid message: {e}")))?;
-    Ok(Request::new(message))
+        M::decode(&mut arrived).map_err(|e| Status::invalid_argument(format!("not a valid message: {e}")))?;
+    let mut request = Request::new(message);
+    if !arrived.contents.is_empty() {
+        request.extensions_mut().insert(arrived.contents);
+    }
+    Ok(request)
 }
 
-fn written<M: Message>(response: tonic::Response<M>) -> Reply {
-    Reply::of(&response.into_inner())
+/// A step's results are not copied on their way out, and may be too large for an answer.
+async fn run_step(peer: &Peer, body: Incoming) -> Result<Reply, Status> {
+    let request: Request<RunStepRequest> = read(body, RUN_STEP, peer).await?;
+    let errors_in_body = request.get_ref().store_errors_in_response_body;
+    let response = peer.master.run_step(request).await?.into_inner();
+    match Reply::of_step(response, peer) {
+        Err(status) if errors_in_body => {
+            let told = RunStepResponse {
+                status_code: status.code() as i32,
+                status_error_message: status.message().into(),
+                ..Default::default()
+            };
+            Reply::of(tonic::Response::new(told), peer)
+        }
+        reply => reply,
+    }
 }

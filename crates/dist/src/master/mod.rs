@@ -7,6 +7,7 @@ mod partial_run;
 mod reset;
 mod run_step;
 
+use crate::grpc::Contents;
 use crate::log::Log;
 use crate::sessions::{Limits, Sessions};
 use crate::task::Task;
@@ -70,11 +71,12 @@ impl MasterService for Master {
     }
 
     async fn run_step(&self, r: Request<RunStepRequest>) -> Answer<RunStepResponse> {
+        let contents = r.extensions().get::<Contents>().cloned().unwrap_or_default();
         let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
         let errors_in_body = r.store_errors_in_response_body;
         let result = match r.partial_run_handle.is_empty() {
-            true => run_step::run_step(self, r).await,
-            false => partial_run::run_step(self, r).await,
+            true => run_step::run_step(self, r, contents).await,
+            false => partial_run::run_step(self, r, contents).await,
         };
         match result {
             Err(e) if errors_in_body => {
@@ -115,8 +117,9 @@ impl MasterService for Master {
     }
 
     async fn run_callable(&self, r: Request<RunCallableRequest>) -> Answer<RunCallableResponse> {
+        let contents = r.extensions().get::<Contents>().cloned().unwrap_or_default();
         let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
-        self.answer("RunCallable", &handle, callable::run(self, r).await)
+        self.answer("RunCallable", &handle, callable::run(self, r, contents).await)
     }
 
     async fn release_callable(&self, r: Request<ReleaseCallableRequest>) -> Answer<ReleaseCallableResponse> {
