@@ -71,7 +71,7 @@ async fn a_request_cut_at_any_place_is_no_request() {
     let mut peer = Raw::connect(b.server.address());
     peer.send(&whole);
     // A peer that closes its side has gone, and its request with it: this one waits for the answer.
-    assert!(peer.answered(1));
+    peer.frames_until_end_of(1);
     assert_eq!(b.server.sessions(), 1);
     let mut random = raw::Random(3);
     for length in 0..40 {
@@ -113,7 +113,23 @@ async fn a_request_that_never_ends_is_given_up() {
     // A gigabyte announced, six bytes sent.
     let start = [0, 0x40, 0, 0, 0, 1, 2, 3, 4, 5, 6];
     peer.send(&raw::request(1, "RunStep", &start, false));
-    assert!(tokio::task::spawn_blocking(move || peer.answered(1)).await.unwrap());
+    tokio::task::spawn_blocking(move || peer.frames_until_end_of(1)).await.unwrap();
+    still_serves(&mut b).await;
+}
+
+#[tokio::test]
+async fn a_request_whose_end_comes_late_is_answered_then_and_not_reset() {
+    let mut b = bench().await;
+    let s = b.create(CONSTANT).await;
+    let request = raw::message(&step(&s, &[], &["c:0"], &[]).encode_to_vec());
+    let mut peer = Raw::connect(b.server.address());
+    peer.send(&[raw::PREFACE, &raw::settings(&[])].concat());
+    peer.send(&raw::request(1, "RunStep", &request, false));
+    peer.send(&raw::request(3, "RunStep", &request, true));
+    let mut frames = peer.frames_until_end_of(3);
+    peer.send(&raw::frame(raw::DATA, raw::END_STREAM, 1, &[]));
+    frames.extend(peer.frames_until_end_of(1));
+    assert!(!frames.iter().any(|f| f.kind == raw::RESET));
     still_serves(&mut b).await;
 }
 

@@ -7,6 +7,7 @@ pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
+pub const RESET: u8 = 3;
 const SETTINGS: u8 = 4;
 pub const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
@@ -94,10 +95,17 @@ impl Raw {
         std::iter::from_fn(|| self.frame()).find(|f| f.kind == HEADERS && f.stream == stream)
     }
 
-    /// Whether a stream is brought to its end.
-    pub fn answered(&mut self, stream: u32) -> bool {
-        let mut frames = std::iter::from_fn(|| self.frame());
-        frames.any(|f| f.kind == HEADERS && f.stream == stream && f.flags & END_STREAM != 0)
+    /// All frames up to the one that ends a stream, which must come.
+    pub fn frames_until_end_of(&mut self, stream: u32) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        loop {
+            let f = self.frame().unwrap();
+            let ends = f.kind == HEADERS && f.stream == stream && f.flags & END_STREAM != 0;
+            frames.push(f);
+            if ends {
+                return frames;
+            }
+        }
     }
 
     pub fn frames_until_closed(&mut self) -> Vec<Frame> {
