@@ -6,10 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use thalweg_core::buffer;
 use thalweg_core::error::{Error, Result};
 use thalweg_dist::cluster::{ClusterSpec, TfConfig};
 use thalweg_dist::log::{Level, Log};
-use thalweg_dist::{Server, ServerOptions, TaskSpec, wait_for_stop};
+use thalweg_dist::{Server, ServerOptions, TaskSpec, memory, wait_for_stop};
 
 /// Serve sessions to TensorFlow clients
 ///
@@ -81,6 +82,7 @@ pub fn run(args: Args) -> Outcome {
             LogLevel::Debug => Level::Debug,
         },
     };
+    limit_tensors();
     let server = Server::start(Arc::new(thalweg_ops::registry()), options(&args, spec, log))?;
     output::print(&format!(
         "thalweg server: listening on grpc://{}, task {}\n",
@@ -93,6 +95,13 @@ pub fn run(args: Args) -> Outcome {
     server.stop();
     log.info("stopped", &[]);
     Ok(())
+}
+
+/// No client may make a tensor that takes more than half of the memory there is.
+fn limit_tensors() {
+    if let Some(total) = memory::total() {
+        buffer::set_limit(buffer::limit().min(total / 2));
+    }
 }
 
 fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {

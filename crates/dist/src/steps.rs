@@ -20,11 +20,14 @@ pub async fn run(
     options: RunOptions,
 ) -> Result<(Vec<Tensor>, RunMetadata)> {
     let cancel = CancelOnDrop(Arc::default());
-    let options = RunOptions { cancel: Some(cancel.0.clone()), ..options };
+    let quick = callable.starts_within(QUICK);
+    // Long steps are worth all threads, whoever else is there.
+    let serial = options.serial && quick;
+    let options = RunOptions { cancel: Some(cancel.0.clone()), serial, ..options };
     let (sender, receiver) = oneshot::channel();
     let done: OnDone = Box::new(move |result| drop(sender.send(result)));
     let timeout = options.timeout;
-    if callable.starts_within(QUICK) {
+    if quick {
         callable.start(feeds, &options, done);
     } else {
         let start = blocking(move || {

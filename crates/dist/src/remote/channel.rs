@@ -1,5 +1,6 @@
 //! A connection to a task, for callers that wait: unary gRPC calls over one HTTP/2 connection, driven by a thread of its own.
 
+use crate::grpc::fields::NOWHERE;
 use super::connection::{Sender, open, request, unary};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -61,7 +62,7 @@ impl Channel {
         let mut sender = self.sender.clone();
         let address = self.address.clone();
         let task =
-            self.runtime.spawn(async move { drop(tx.send(unary(&mut sender, request, &address).await)) });
+            self.runtime.spawn(async move { drop(tx.send(unary(&mut sender, request, &address, NOWHERE).await)) });
         let lost = || Error::new(Code::Unavailable, format!("the connection to {} was lost", self.address));
         let answer = match timeout {
             None => rx.recv().map_err(|_| lost())?,
@@ -74,7 +75,7 @@ impl Channel {
                 mpsc::RecvTimeoutError::Disconnected => lost(),
             })?,
         };
-        B::decode(answer?)
+        B::decode(&mut answer?)
             .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.address)))
     }
 }
