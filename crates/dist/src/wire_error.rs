@@ -17,7 +17,9 @@ const DERIVED: &str = "[_Derived_]";
 
 /// The text of an error of this task for another.
 pub fn peer_message(task: &str, e: &Error) -> String {
-    if e.is_derived() { format!("{DERIVED}{}", e.wire_message()) } else { step_message(task, e) }
+    // With its origin even so: the task that failed may not get to say it itself.
+    let text = step_message(task, e);
+    if e.is_derived() { format!("{DERIVED}{text}") } else { text }
 }
 
 /// An error that another task has answered with.

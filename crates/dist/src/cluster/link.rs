@@ -100,7 +100,9 @@ impl Link {
     ) -> Call<B> {
         let request = self.request(method, message);
         let link = self.clone();
-        Call(self.runtime.spawn(async move { link.decoded(link.send(request?, NOWHERE).await?).map(|a| a.0) }))
+        Call(
+            self.runtime.spawn(async move { link.decoded(link.send(request?, NOWHERE).await?).map(|a| a.0) }),
+        )
     }
 
     /// As `call`; `done` gets the answer, on the links' thread. The call ends early when the handle is told to.

@@ -1,7 +1,7 @@
 //! A connection to a task, for callers that wait: unary gRPC calls over one HTTP/2 connection, driven by a thread of its own.
 
-use crate::grpc::fields::NOWHERE;
 use super::connection::{Sender, open, request, unary};
+use crate::grpc::fields::NOWHERE;
 use std::sync::mpsc;
 use std::time::Duration;
 use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
@@ -61,8 +61,9 @@ impl Channel {
         let (tx, rx) = mpsc::channel();
         let mut sender = self.sender.clone();
         let address = self.address.clone();
-        let task =
-            self.runtime.spawn(async move { drop(tx.send(unary(&mut sender, request, &address, NOWHERE).await)) });
+        let task = self
+            .runtime
+            .spawn(async move { drop(tx.send(unary(&mut sender, request, &address, NOWHERE).await)) });
         let lost = || Error::new(Code::Unavailable, format!("the connection to {} was lost", self.address));
         let answer = match timeout {
             None => rx.recv().map_err(|_| lost())?,
