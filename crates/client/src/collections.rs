@@ -13,6 +13,8 @@ pub mod keys {
     /// What must run beside a training step: moving averages.
     pub const UPDATE_OPS: &str = "update_ops";
     pub const SUMMARIES: &str = "summaries";
+    /// Handles of variables that checkpoints need not hold: the counts of metrics.
+    pub const LOCAL_VARIABLES: &str = "local_variables";
     /// Operations that initialise lookup tables.
     pub const TABLE_INITIALIZERS: &str = "table_initializer";
 }

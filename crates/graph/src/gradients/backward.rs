@@ -35,6 +35,7 @@ pub struct Backward<'g> {
     /// Prefix of the names of what is added.
     scope: String,
     prefix: String,
+    device: String,
 }
 
 #[derive(Default, Clone)]
@@ -60,7 +61,7 @@ pub struct Level {
 }
 
 impl<'g> Backward<'g> {
-    pub fn new(graph: &'g mut Graph) -> Result<Self> {
+    pub fn new(graph: &'g mut Graph, device: &str) -> Result<Self> {
         let has_loops = graph.nodes().iter().any(|n| n.op.class == Class::Enter);
         let order = if has_loops { crate::order::topological_order(graph, 0)? } else { Vec::new() };
         let mut frames = Frames::find(graph.nodes(), &order)?;
@@ -91,6 +92,7 @@ impl<'g> Backward<'g> {
             counters: HashMap::new(),
             prefix: scope.clone(),
             scope,
+            device: device.to_string(),
         })
     }
 
@@ -197,6 +199,7 @@ impl<'g> Backward<'g> {
             args,
             attrs,
             control,
+            device: &self.device,
             ..Default::default()
         })?;
         self.frames.of.resize(id.at(), 0);
