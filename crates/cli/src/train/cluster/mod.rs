@@ -19,7 +19,7 @@ use thalweg_core::invalid;
 /// How the tasks of a cluster work together. Without a cluster, none of it matters.
 #[derive(clap::Args)]
 #[command(next_help_heading = "In a cluster, as TF_CONFIG says")]
-pub struct Args {
+pub struct ClusterArgs {
     /// Whether workers wait for each other
     #[arg(long, value_name = "MODE", default_value = "async")]
     mode: Mode,
@@ -47,7 +47,7 @@ enum Mode {
     Backup,
 }
 
-impl Args {
+impl ClusterArgs {
     fn peer_timeout(&self) -> Duration {
         Duration::from_secs(self.peer_timeout.max(1))
     }
@@ -73,7 +73,12 @@ impl Args {
 }
 
 /// Plays the part that the environment gives this process.
-pub fn take_part(place: &Place, program: &dyn Program, mut settings: Settings, args: &Args) -> Outcome {
+pub fn take_part(
+    place: &Place,
+    program: &dyn Program,
+    mut settings: Settings,
+    args: &ClusterArgs,
+) -> Outcome {
     settings.replicas = args.replicas(place.replicas())?;
     match place.part {
         Part::ParameterServer => serve_parameters(place, settings.threads, args),
@@ -83,7 +88,7 @@ pub fn take_part(place: &Place, program: &dyn Program, mut settings: Settings, a
 }
 
 /// Serves until told to stop.
-pub fn serve_parameters(place: &Place, threads: usize, args: &Args) -> Outcome {
+pub fn serve_parameters(place: &Place, threads: usize, args: &ClusterArgs) -> Outcome {
     let server = place.serve(args.bind, threads, args.peer_timeout())?;
     output::print(&format!("serving on grpc://{}, task {}\n", server.address(), server.task()))?;
     let signal = thalweg_dist::wait_for_stop()?;

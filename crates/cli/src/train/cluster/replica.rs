@@ -4,7 +4,7 @@ use super::super::keep::CHECKPOINTS;
 use super::super::program::{Model, Program, Trained};
 use super::super::settings::Settings;
 use super::super::summary;
-use super::Args;
+use super::ClusterArgs;
 use super::place::{Part, Place};
 use super::report::Report;
 use super::stop::Stop;
@@ -22,7 +22,7 @@ use thalweg_dist::Server;
 /// Whole attempts, each from the newest checkpoint on, before the cluster counts as lost.
 const ATTEMPTS: u32 = 20;
 
-pub fn train(place: &Place, program: &dyn Program, settings: &Settings, args: &Args) -> Outcome {
+pub fn train(place: &Place, program: &dyn Program, settings: &Settings, args: &ClusterArgs) -> Outcome {
     let stop = Stop::listen()?;
     let server = place.serve(args.bind, settings.threads, args.peer_timeout())?;
     let replica = Replica { place, program, settings, args, server: &server, stop: &stop };
@@ -50,7 +50,7 @@ struct Replica<'a> {
     place: &'a Place,
     program: &'a dyn Program,
     settings: &'a Settings,
-    args: &'a Args,
+    args: &'a ClusterArgs,
     server: &'a Server,
     stop: &'a Stop,
 }
