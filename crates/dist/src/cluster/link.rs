@@ -173,8 +173,8 @@ impl Link {
         self.traffic.note(sent.as_ref().map_or(0, Buf::remaining), length);
         if let Err(e) = &sent
             && sender.is_closed()
+            && self.forget().await
         {
-            self.forget().await;
             self.log.warn("link_lost", &[("task", &self.task), ("address", &self.address), ("error", &e)]);
         }
         // What the task itself said is passed on as it is.
@@ -193,11 +193,10 @@ impl Link {
         Ok(sender)
     }
 
-    async fn forget(&self) {
+    /// Lets a connection that was lost go; false if another call over it has done so.
+    async fn forget(&self) -> bool {
         let mut connected = self.connected.lock().await;
-        if connected.as_ref().is_some_and(|s| s.is_closed()) {
-            *connected = None;
-        }
+        connected.take_if(|s| s.is_closed()).is_some()
     }
 
     fn decoded<B: Message + Default>(&self, mut arrived: Arrived) -> Result<(B, Contents)> {

@@ -85,7 +85,7 @@ impl<'a> Report<'a> {
         let names = std::iter::once("loss").chain(self.shown.iter().map(|(name, _)| *name));
         for (name, value) in names.zip(&mut numbers) {
             let value = value.to_scalar::<f32>()?;
-            let _ = write!(text, "  {name} {value:.4}");
+            let _ = write!(text, "  {name} {value:.5}");
             scalars.push((name.into(), value));
         }
         self.rates(step, &mut text, &mut scalars);
@@ -94,9 +94,8 @@ impl<'a> Report<'a> {
             let _ = write!(text, "  late gradients dropped {stale}");
             scalars.push(("late_gradients_dropped".into(), stale as f32));
         }
-        if output::print(&format!("{text}\n")).is_err() {
-            // Nobody reads it: no reason to stop training.
-        }
+        // If nobody reads it, that is no reason to stop training.
+        let _ = output::print(&format!("{text}\n"));
         let Some(events) = &mut self.events else { return Ok(()) };
         scalars.iter().try_for_each(|(tag, value)| events.add_scalar(tag, *value, step))
     }
