@@ -192,6 +192,11 @@ impl Server {
         self.master.sessions.active()
     }
 
+    /// Sessions of other tasks' masters that this task takes part in.
+    pub fn guests(&self) -> usize {
+        self.master.worker.guests()
+    }
+
     /// Bytes to and from the other tasks of the cluster, by task.
     pub fn traffic(&self) -> Vec<PeerTraffic> {
         self.master.worker.links.traffic()

@@ -63,6 +63,11 @@ impl Worker {
         DeleteWorkerSessionResponse {}
     }
 
+    /// Sessions that masters have open here.
+    pub fn guests(&self) -> usize {
+        lock(&self.sessions.open).len()
+    }
+
     /// The session a request names; `created` is false if its master opened none.
     pub fn session(&self, handle: &str, created: bool) -> Result<Arc<WorkerSession>> {
         if let Some(found) = lock(&self.sessions.open).get(handle) {

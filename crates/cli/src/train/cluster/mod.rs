@@ -1,17 +1,18 @@
 //! `thalweg train` as a task of a cluster.
 
 mod evaluator;
+mod parameter_server;
 mod place;
 mod replica;
 mod report;
 mod stop;
 
+pub use parameter_server::serve_parameters;
 pub use place::{Part, Place};
 
 use super::program::Program;
 use super::settings::{Replicas, Settings};
 use crate::failure::{Failure, Outcome};
-use crate::output;
 use std::net::IpAddr;
 use std::time::Duration;
 use thalweg_core::invalid;
@@ -85,13 +86,4 @@ pub fn take_part(
         Part::Evaluator => evaluator::evaluate(program, &Settings { replicas: None, ..settings }),
         Part::Chief | Part::Worker => replica::train(place, program, &settings, args),
     }
-}
-
-/// Serves until told to stop.
-pub fn serve_parameters(place: &Place, threads: usize, args: &ClusterArgs) -> Outcome {
-    let server = place.serve(args.bind, threads, args.peer_timeout())?;
-    output::print(&format!("serving on grpc://{}, task {}\n", server.address(), server.task()))?;
-    let signal = thalweg_dist::wait_for_stop()?;
-    server.stop();
-    Err(Failure::Code(if signal == "SIGTERM" { 143 } else { 130 }))
 }

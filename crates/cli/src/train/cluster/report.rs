@@ -78,19 +78,20 @@ impl<'a> Report<'a> {
         self.curve.clone()
     }
 
-    fn line(&mut self, step: i64, values: &[Tensor]) -> Result<()> {
-        let mut numbers = values.iter();
+    fn line(&mut self, run: &RunContext<'_>, values: &[Tensor]) -> Result<()> {
+        let step = run.step;
         let mut scalars = Scalars::new();
         let mut text = format!("step {step}/{}", self.steps);
         let names = std::iter::once("loss").chain(self.shown.iter().map(|(name, _)| *name));
-        for (name, value) in names.zip(&mut numbers) {
+        for (name, value) in names.zip(values) {
             let value = value.to_scalar::<f32>()?;
             let _ = write!(text, "  {name} {value:.5}");
             scalars.push((name.into(), value));
         }
         self.rates(step, &mut text, &mut scalars);
-        if let (Some(_), Some(stale)) = (&self.stale, numbers.next()) {
-            let stale = stale.to_i64s()?.first().copied().unwrap_or(0);
+        // Not with the step, which waits for other replicas while the count is made.
+        if let Some(stale) = &self.stale {
+            let stale = run.session.run(stale, &[])?.to_i64s()?.first().copied().unwrap_or(0);
             let _ = write!(text, "  late gradients dropped {stale}");
             scalars.push(("late_gradients_dropped".into(), stale as f32));
         }
@@ -149,7 +150,6 @@ impl Hook for Report<'_> {
         let mut asked = vec![self.loss.clone()];
         if self.due {
             asked.extend(self.shown.iter().map(|(_, o)| o.clone()));
-            asked.extend(self.stale.clone());
         }
         asked
     }
@@ -164,7 +164,7 @@ impl Hook for Report<'_> {
         self.curve.borrow_mut().add(step, loss);
         if self.due {
             self.timer.done(run.step);
-            self.line(run.step, values)?;
+            self.line(run, values)?;
         }
         Ok(())
     }
