@@ -22,6 +22,18 @@ pub enum Work {
     Steps(Box<Steps>),
     /// A chain of so many nodes, built and run once.
     Build(usize),
+    /// A training step, run over and over.
+    Train(Box<Train>),
+}
+
+pub struct Train {
+    pub graph: Graph,
+    /// Node that sets the variables.
+    pub init: String,
+    /// Node that makes one step.
+    pub target: String,
+    /// Tensors fed in each step.
+    pub feeds: Vec<(String, Tensor)>,
 }
 
 pub struct Steps {
@@ -41,6 +53,7 @@ impl Work {
     pub fn prepare(&self) -> Result<Measure> {
         match self {
             Work::Steps(steps) => steps.prepare(),
+            Work::Train(train) => train.prepare(),
             Work::Build(nodes) => {
                 let nodes = *nodes;
                 Ok(Box::new(move |_| build_and_run(nodes)))
@@ -56,6 +69,17 @@ impl Steps {
         let (feeds, values): (&[&str], _) =
             if self.fed { (&["x"], vec![Tensor::scalar(1f32)]) } else { (&[], vec![]) };
         let callable = session.callable_by_name(feeds, self.fetch.as_slice(), self.target.as_slice())?;
+        Ok(Box::new(move |seconds| timing::per_run(|| callable.run(values.clone()).map(drop), seconds)))
+    }
+}
+
+impl Train {
+    fn prepare(&self) -> Result<Measure> {
+        let session = Session::of(&self.graph, SessionOptions::default())?;
+        session.run(&[], &[], &[&self.init])?;
+        let names: Vec<&str> = self.feeds.iter().map(|f| f.0.as_str()).collect();
+        let values: Vec<Tensor> = self.feeds.iter().map(|f| f.1.clone()).collect();
+        let callable = session.callable_by_name(&names, &[], &[&self.target])?;
         Ok(Box::new(move |seconds| timing::per_run(|| callable.run(values.clone()).map(drop), seconds)))
     }
 }

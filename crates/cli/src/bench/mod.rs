@@ -9,6 +9,7 @@ mod items;
 mod peer;
 mod start;
 mod timing;
+mod training;
 
 use crate::failure::Outcome;
 use crate::output::{self, Align};
@@ -43,6 +44,8 @@ enum Group {
     Matmul,
     /// Building large graphs and running them once
     Build,
+    /// Training steps of whole nets
+    Train,
     /// A new process: time to its first result, memory, size
     Start,
 }
@@ -64,7 +67,7 @@ pub fn run(args: Args) -> Outcome {
     };
     let wanted = |g: Group| args.groups.is_empty() || args.groups.contains(&g);
     let mut threads = Vec::new();
-    if wanted(Group::Exec) || wanted(Group::Build) {
+    if wanted(Group::Exec) || wanted(Group::Build) || wanted(Group::Train) {
         threads.push(0);
     }
     if wanted(Group::Matmul) {
@@ -82,6 +85,9 @@ pub fn run(args: Args) -> Outcome {
     }
     if wanted(Group::Build) {
         section("Build and first run", &items::build(effort), &mut peers, effort)?;
+    }
+    if wanted(Group::Train) {
+        section("Training step", &training::items()?, &mut peers, effort)?;
     }
     if wanted(Group::Start) {
         output::print(&start::measure(&args.python, effort)?)?;
