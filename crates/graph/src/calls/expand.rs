@@ -189,7 +189,7 @@ impl Ground for InGraph<'_> {
         same.inputs = results.into();
         same.control = end.into_iter().collect();
         let same = self.graph.completed(same)?;
-        *self.graph.node_mut(call) = same;
+        self.graph.rewrite(call, same);
         Ok(())
     }
 }
