@@ -1,6 +1,7 @@
 //! Errors as clients expect them: a code, and a text with the node in the form that they look for.
 
-use thalweg_core::error::{Code, Error};
+use thalweg_core::error::{Code, Error, internal};
+use thalweg_runtime::executor::dead_fetch;
 use tonic::Status;
 
 /// The text of an error that a step of this task ended with, with the task before what one of its nodes said.
@@ -8,6 +9,17 @@ pub fn step_message(task: &str, e: &Error) -> String {
     match e.node() {
         Some(_) => format!("From {task}:\n{}", e.wire_message()),
         None => e.wire_message(),
+    }
+}
+
+/// The error of a step: TensorFlow's master gets fetches from its workers as they get tensors from each other, so one without a
+/// value is a failure of theirs, not of an argument.
+pub fn of_step(e: Error, fetches: &[String]) -> Error {
+    match dead_fetch::of(&e).and_then(|i| fetches.get(i)) {
+        Some(fetch) => internal(format!(
+            "Failed to fetch outputs. (Original error message: The tensor returned for {fetch} was not valid.)"
+        )),
+        None => e,
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod arrived;
 mod arriving;
+mod deadline;
 mod fields;
 mod request;
 mod response;
@@ -28,7 +29,7 @@ pub async fn answer(peer: Peer, request: http::Request<Incoming>) -> Result<Resp
     peer.answers.expected();
     let (head, body) = request.into_parts();
     let reply = match head.uri.path().strip_prefix(SERVICE) {
-        Some(method) => call(&peer, method, body).await,
+        Some(method) => deadline::within(deadline::of(&head.headers), call(&peer, method, body)).await,
         None => Err(Status::unimplemented(format!("there is no service at {}", head.uri.path()))),
     };
     let mut response = match reply.and_then(|reply| reply.watched(&peer)) {

@@ -9,6 +9,7 @@ mod run_step;
 
 use crate::grpc::Contents;
 use crate::log::Log;
+use crate::recent_requests::RecentRequests;
 use crate::sessions::{Limits, Sessions};
 use crate::task::Task;
 use crate::wire_error::{no_session_any_more, status, step_message};
@@ -23,6 +24,7 @@ use tonic::{Request, Response, Status, async_trait};
 pub struct Master {
     pub task: Arc<Task>,
     pub sessions: Arc<Sessions>,
+    recent: Arc<RecentRequests>,
     pub log: Log,
 }
 
@@ -30,7 +32,8 @@ type Answer<T> = std::result::Result<Response<T>, Status>;
 
 impl Master {
     pub fn new(task: Task, limits: Limits, log: Log) -> Master {
-        Master { task: Arc::new(task), sessions: Arc::new(Sessions::new(limits)), log }
+        let (task, sessions) = (Arc::new(task), Arc::new(Sessions::new(limits)));
+        Master { task, sessions, recent: Arc::default(), log }
     }
 
     fn answer<T>(&self, call: &str, handle: &str, result: Result<T>) -> Answer<T> {
@@ -67,16 +70,21 @@ impl MasterService for Master {
 
     async fn partial_run_setup(&self, r: Request<PartialRunSetupRequest>) -> Answer<PartialRunSetupResponse> {
         let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
-        self.answer("PartialRunSetup", &handle, partial_run::setup(self, r).await)
+        let result = match self.recent.note(r.request_id, "PartialRunSetup (Master)") {
+            Err(e) => Err(e),
+            Ok(()) => partial_run::setup(self, r).await,
+        };
+        self.answer("PartialRunSetup", &handle, result)
     }
 
     async fn run_step(&self, r: Request<RunStepRequest>) -> Answer<RunStepResponse> {
         let contents = r.extensions().get::<Contents>().cloned().unwrap_or_default();
         let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
         let errors_in_body = r.store_errors_in_response_body;
-        let result = match r.partial_run_handle.is_empty() {
-            true => run_step::run_step(self, r, contents).await,
-            false => partial_run::run_step(self, r, contents).await,
+        let result = match self.recent.note(r.request_id, "RunStep (Master)") {
+            Err(e) => Err(e),
+            Ok(()) if r.partial_run_handle.is_empty() => run_step::run_step(self, r, contents).await,
+            Ok(()) => partial_run::run_step(self, r, contents).await,
         };
         match result {
             Err(e) if errors_in_body => {
