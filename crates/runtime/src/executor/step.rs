@@ -2,6 +2,7 @@
 
 use super::RunInput;
 use super::baton::Baton;
+use super::dead_fetch;
 use super::state::{Ready, State};
 use super::straight::settle;
 use crate::plan::{General, GeneralNode, Source};
@@ -12,7 +13,6 @@ use std::sync::Arc;
 use std::time::Instant;
 use thalweg_core::direct::Runnable;
 use thalweg_core::error::{Error, Result, deadline_exceeded, internal};
-use thalweg_core::invalid;
 use thalweg_core::kernel::{AsyncCall, Input, Inputs, OpCall, Outputs, Value};
 use thalweg_core::tensor::Tensor;
 
@@ -322,13 +322,11 @@ impl GeneralRun {
         for (i, source) in &self.plan.ready_fetches {
             state.fetched[*i] = Some(Value::Tensor(self.fixed(*source)?.clone()));
         }
-        let dead =
-            |i: usize| invalid!("Retval[{i}] does not have value: the branch that computes it was not taken");
         state
             .fetched
             .iter_mut()
             .enumerate()
-            .map(|(i, v)| v.take().ok_or_else(|| dead(i))?.into_tensor())
+            .map(|(i, v)| v.take().ok_or_else(|| dead_fetch::error(i))?.into_tensor())
             .collect()
     }
 }
