@@ -35,7 +35,8 @@ interop: $(VENV)/ready
 	cargo build -p thalweg-cli
 	cargo build -p thalweg-runtime --example dump_cases
 	cargo build -p thalweg-io --example copy
-	cargo build -p thalweg-train --example line
+	cargo build -p thalweg-client --example differentiate
+	cargo build -p thalweg-train --example line --example partitioned --example models
 	$(VENV)/bin/python -m pytest -q tests/interop
 
 differential coverage-ops: $(VENV)/ready

@@ -87,6 +87,46 @@ def test_partitioned_variables_and_shards_are_put_together(example, tmp_path):
     assert np.array_equal(got, want)
 
 
+def partitioned_graph():
+    """What `examples/partitioned.rs` builds."""
+    table = tf1.get_variable("table", shape=[7, 3], partitioner=tf1.fixed_size_partitioner(3), initializer=tf1.random_normal_initializer(), use_resource=True)
+    rows = tf1.nn.embedding_lookup(table, tf.constant([6, 0, 3, 3], tf.int64), partition_strategy="div")
+    train = tf1.train.AdagradOptimizer(0.1).minimize(tf.reduce_sum(tf.square(rows)))
+    return tf.convert_to_tensor(table), train
+
+
+def test_partitioned_variables_of_ours_are_tensorflows(example, tmp_path):
+    """Parts saved by either are slices of one tensor to the other, with their slots, and training goes on."""
+
+    def numbers(text):
+        return np.array([float(n) for n in text.split()], np.float32).reshape(7, 3)
+
+    prefix = str(tmp_path / "ours")
+    ours = numbers(example("thalweg-train", "partitioned", "train", prefix))
+    reader = tf.train.load_checkpoint(prefix)
+    assert reader.get_variable_to_shape_map() == {"table": [7, 3], "table/Adagrad": [7, 3]}
+    assert np.array_equal(reader.get_tensor("table"), ours)
+    with tf1.Graph().as_default(), tf1.Session() as session:
+        whole, train = partitioned_graph()
+        saver = tf1.train.Saver()
+        saver.restore(session, prefix)
+        assert np.array_equal(session.run(whole), ours)
+        for _ in range(3):
+            session.run(train)
+        theirs = session.run(whole)
+        saved = saver.save(session, str(tmp_path / "theirs"))
+    assert np.array_equal(numbers(example("thalweg-train", "partitioned", "show", saved)), theirs)
+    # With the graph from our meta file, whose variables say which slices they are.
+    with tf1.Graph().as_default() as graph, tf1.Session() as session:
+        saver = tf1.train.import_meta_graph(prefix + ".meta")
+        saver.restore(session, prefix)
+        for _ in range(3):
+            session.run(graph.get_operation_by_name("Adagrad"))
+        assert np.allclose(session.run(graph.get_tensor_by_name("table:0")), theirs, rtol=1e-6)
+        slices = [v._save_slice_info.spec for v in tf1.trainable_variables()]
+        assert slices == ["7 3 0,3:0,3", "7 3 3,2:0,3", "7 3 5,2:0,3"]
+
+
 def variables_of(text):
     """`name [1. 2.]` lines as numbers."""
     found = {}

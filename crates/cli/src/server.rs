@@ -6,9 +6,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use thalweg_core::buffer;
 use thalweg_core::error::{Error, Result};
+use thalweg_dist::cluster::{ClusterSpec, TfConfig};
 use thalweg_dist::log::{Level, Log};
-use thalweg_dist::{Server, ServerOptions, TaskSpec, wait_for_stop};
+use thalweg_dist::{Server, ServerOptions, TaskSpec, memory, wait_for_stop};
 
 /// Serve sessions to TensorFlow clients
 ///
@@ -16,6 +18,9 @@ use thalweg_dist::{Server, ServerOptions, TaskSpec, wait_for_stop};
 /// shared by all its sessions, unless a session's config has isolate_session_state. When it is ready it prints one line:
 ///
 ///     thalweg server: listening on grpc://ADDRESS:PORT, task /job:JOB/replica:0/task:N
+///
+/// A task of a cluster is told so by --server-def, by --cluster, --job and --task, or by the environment variable TF_CONFIG.
+/// Sessions on it then see the devices of all tasks, and nodes run on the task that their device names.
 ///
 /// SIGTERM or Ctrl-C stops it: running steps get some time to end, the rest are cancelled.
 #[derive(clap::Args)]
@@ -30,6 +35,18 @@ pub struct Args {
     /// Be the task that this serialized tensorflow.ServerDef describes
     #[arg(long, value_name = "FILE")]
     server_def: Option<PathBuf>,
+    /// The cluster, as JSON: '{"ps": ["host:2222"], "worker": ["host:2223", "host:2224"]}'; with --job and --task
+    #[arg(long, value_name = "JSON", conflicts_with = "server_def", requires = "job")]
+    cluster: Option<String>,
+    /// The job that this task is of
+    #[arg(long, value_name = "JOB", requires = "cluster")]
+    job: Option<String>,
+    /// The number of this task in its job
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "cluster")]
+    task: u32,
+    /// Seconds that another task may be silent, while something is asked of it, before it counts as gone
+    #[arg(long, value_name = "SECS", default_value_t = 10)]
+    peer_timeout: u64,
     /// Threads for kernels [default: one for each core]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -57,7 +74,7 @@ enum LogLevel {
 const DEFAULT_PORT: u16 = 2222;
 
 pub fn run(args: Args) -> Outcome {
-    let spec = args.server_def.as_deref().map(read_server_def).transpose().map_err(Failure::Usage)?;
+    let spec = task_spec(&args).map_err(Failure::Usage)?;
     let log = Log {
         level: match args.log {
             LogLevel::Off => Level::Off,
@@ -65,6 +82,7 @@ pub fn run(args: Args) -> Outcome {
             LogLevel::Debug => Level::Debug,
         },
     };
+    limit_tensors();
     let server = Server::start(Arc::new(thalweg_ops::registry()), options(&args, spec, log))?;
     output::print(&format!(
         "thalweg server: listening on grpc://{}, task {}\n",
@@ -79,6 +97,13 @@ pub fn run(args: Args) -> Outcome {
     Ok(())
 }
 
+/// No client may make a tensor that takes more than half of the memory there is.
+fn limit_tensors() {
+    if let Some(total) = memory::total() {
+        buffer::set_limit(buffer::limit().min(total / 2));
+    }
+}
+
 fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
     let port = args.port.or(spec.as_ref().and_then(|s| s.port)).unwrap_or(DEFAULT_PORT);
     let mut options = ServerOptions {
@@ -87,6 +112,7 @@ fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
         idle_limit: Some(args.session_gc).filter(|s| *s > 0).map(Duration::from_secs),
         max_sessions: args.max_sessions,
         drain: Duration::from_secs(args.drain),
+        peer_timeout: Duration::from_secs(args.peer_timeout.max(1)),
         log,
         ..Default::default()
     };
@@ -95,6 +121,21 @@ fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
         options.cluster = spec.cluster;
     }
     options
+}
+
+/// Which task of which cluster this is: as the arguments say, else as the environment does, else alone.
+fn task_spec(args: &Args) -> Result<Option<TaskSpec>> {
+    if let Some(path) = &args.server_def {
+        return read_server_def(path).map(Some);
+    }
+    if let (Some(cluster), Some(job)) = (&args.cluster, &args.job) {
+        let cluster = ClusterSpec::parse(cluster).map_err(|e| e.context("--cluster"))?;
+        return TaskSpec::in_cluster(cluster, job, args.task).map(Some);
+    }
+    match std::env::var("TF_CONFIG") {
+        Ok(text) if !text.trim().is_empty() => TfConfig::parse(&text)?.task_spec().map(Some),
+        _ => Ok(None),
+    }
 }
 
 fn read_server_def(path: &std::path::Path) -> Result<TaskSpec> {

@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::NodeId;
+use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 use thalweg_graph::Graph;
 
@@ -66,7 +67,14 @@ impl Scope {
         Scope::with_registry(Arc::new(thalweg_ops::registry()))
     }
 
-    /// A scope with ops of your own: `let mut r = thalweg_ops::registry(); r.add(&MY_OP);`.
+    /// A scope with all of Thalweg's ops and some of your own, or others in the place of those. Sessions on the scope run them.
+    pub fn with_ops(own: &[&'static Op]) -> Scope {
+        let mut registry = thalweg_ops::registry();
+        own.iter().for_each(|op| registry.add(op));
+        Scope::with_registry(Arc::new(registry))
+    }
+
+    /// A scope over an empty graph with the ops of a registry.
     pub fn with_registry(registry: Arc<Registry>) -> Scope {
         Scope::of(Graph::new(registry))
     }

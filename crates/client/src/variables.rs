@@ -2,9 +2,11 @@
 
 use crate::collections::keys;
 use crate::output::{Operation, Output};
+use crate::partitioned::Slice;
 use crate::scope::Scope;
 use std::collections::HashMap;
 use std::panic::Location;
+use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Error, Result};
@@ -22,12 +24,19 @@ pub struct Variable {
     /// What `init` gives it.
     pub initial: Output,
     pub trainable: bool,
+    /// For a part of a partitioned variable: which part. Checkpoints hold it as a slice of the whole.
+    pub slice: Option<Arc<Slice>>,
 }
 
 /// What a variable starts as.
 pub trait Initializer {
     /// The nodes that compute the first value.
     fn build(&self, scope: &Scope, dtype: DataType, dims: &[usize]) -> Output;
+
+    /// The nodes that compute the first value of one part of a larger variable.
+    fn build_part(&self, scope: &Scope, dtype: DataType, part: &Slice) -> Output {
+        self.build(scope, dtype, &part.dims)
+    }
 
     /// What it is called in the names of those nodes.
     fn name(&self) -> &'static str;
@@ -73,19 +82,25 @@ pub(crate) struct VariableStore {
 }
 
 /// A variable without its scope, for the scope itself to keep.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Record {
     handle: grad::Output,
     value: grad::Output,
     init: NodeId,
     initial: grad::Output,
     trainable: bool,
+    slice: Option<Arc<Slice>>,
 }
 
 impl Variable {
-    /// The name that checkpoints know it by.
+    /// The name of its handle, by which checkpoints know it unless it is a part of a larger one.
     pub fn name(&self) -> String {
         self.handle.op().name()
+    }
+
+    /// The name of the tensor that checkpoints hold it in.
+    pub fn saved_name(&self) -> String {
+        self.slice.as_ref().map_or_else(|| self.name(), |s| s.full_name.clone())
     }
 
     pub fn dtype(&self) -> DataType {
@@ -162,9 +177,23 @@ impl Scope {
     pub fn default_variable_scope(&self, default: &str) -> Scope {
         let scope = self.name_scope(default);
         let unique = scope.place.prefix.strip_prefix(&self.place.prefix).unwrap_or(default);
-        let prefix = format!("{}{unique}", self.place.variables.prefix);
+        let base = format!("{}{}", self.place.variables.prefix, unique.trim_end_matches('/'));
         let reuse = self.place.variables.reuse;
+        let prefix = if reuse == Reuse::No { self.free_variable_prefix(&base) } else { format!("{base}/") };
         scope.with(|p| p.variables = VariableScope { prefix, reuse })
+    }
+
+    /// The base as a prefix that no variable has: scopes that name nodes alone may have given it to another layer.
+    fn free_variable_prefix(&self, base: &str) -> String {
+        let shared = self.lock();
+        let free = |prefix: &String| !shared.variables.by_name.keys().any(|name| name.starts_with(prefix));
+        let numbered = (1..).map(|i| format!("{base}_{i}/"));
+        std::iter::once(format!("{base}/")).chain(numbered).find(free).unwrap_or_default()
+    }
+
+    /// What `get_variable` calls a variable of that name here.
+    pub(crate) fn variable_name(&self, name: &str) -> String {
+        format!("{}{name}", self.place.variables.prefix)
     }
 
     /// The variable of that name in this variable scope: made, or found, as the scope's reuse says.
@@ -181,7 +210,19 @@ impl Scope {
         initializer: &dyn Initializer,
         options: VariableOptions,
     ) -> Variable {
-        let full = format!("{}{name}", self.place.variables.prefix);
+        self.get_or_make(name, dims, options, |at| initializer.build(at, options.dtype, dims))
+    }
+
+    /// The variable of that name, as the scope's reuse says; `initial` makes the first value of a new one.
+    #[track_caller]
+    pub(crate) fn get_or_make(
+        &self,
+        name: &str,
+        dims: &[usize],
+        options: VariableOptions,
+        initial: impl FnOnce(&Scope) -> Output,
+    ) -> Variable {
+        let full = self.variable_name(name);
         let found = self.lock().variables.by_name.get(&full).copied();
         match (found, self.place.variables.reuse) {
             (Some(at), Reuse::Yes | Reuse::Auto) => {
@@ -212,8 +253,7 @@ impl Scope {
                     p.control.clear();
                     p.context = None;
                 });
-                let initial = initializer.build(&at, options.dtype, dims);
-                self.make_variable(&full, &initial, options.trainable, &device)
+                self.make_variable(&full, &initial(&at), options.trainable, &device)
             }
         }
     }
@@ -235,7 +275,7 @@ impl Scope {
             let full = v.name();
             let store = &mut self.lock().variables;
             store.by_name.insert(full, store.all.len());
-            store.all.push(Record { handle, value, init, initial, trainable });
+            store.all.push(Record { handle, value, init, initial, trainable, slice: None });
         }
         v
     }
@@ -271,7 +311,14 @@ impl Scope {
             let scope = o.scope.with(|p| p.devices = self.place.devices.clone());
             Output { scope, ..o }
         };
-        Variable { handle: here(handle), value: here(value), init, initial: initial.clone(), trainable }
+        Variable {
+            handle: here(handle),
+            value: here(value),
+            init,
+            initial: initial.clone(),
+            trainable,
+            slice: None,
+        }
     }
 
     fn no_variable(&self) -> Variable {
@@ -282,11 +329,12 @@ impl Scope {
             init: none.op(),
             initial: none,
             trainable: false,
+            slice: None,
         }
     }
 
     fn variable_at(&self, at: usize) -> Variable {
-        let record = self.lock().variables.all.get(at).copied();
+        let record = self.lock().variables.all.get(at).cloned();
         let Some(r) = record else { return self.no_variable() };
         Variable {
             handle: Output::new(self, Some(r.handle)),
@@ -294,7 +342,19 @@ impl Scope {
             init: Operation { scope: self.clone(), id: Some(r.init) },
             initial: Output::new(self, Some(r.initial)),
             trainable: r.trainable,
+            slice: r.slice,
         }
+    }
+
+    /// Notes which part of a partitioned variable this one is.
+    pub(crate) fn set_slice(&self, v: Variable, slice: Slice) -> Variable {
+        let slice = Some(Arc::new(slice));
+        let mut shared = self.lock();
+        let at = shared.variables.all.iter().position(|r| Some(r.handle) == v.handle.id);
+        if let Some(record) = at.and_then(|at| shared.variables.all.get_mut(at)) {
+            record.slice = slice.clone();
+        }
+        Variable { slice, ..v }
     }
 
     /// All variables, in the order they were made.

@@ -90,6 +90,21 @@ pub trait Builder {
     }
 }
 
+/// Zeros that begin the sum of the gradients of `x`. For a variable's handle: of what the variable holds, which is of type `held`.
+pub fn zeros_for(graph: &mut dyn Builder, x: Output, held: DataType) -> Result<Output> {
+    let one = |outputs: Vec<Output>| {
+        outputs.first().copied().ok_or_else(|| internal("a node for zeros has no output"))
+    };
+    if graph.dtype(x) != DataType::Resource {
+        return one(graph.add("ZerosLike", vec![x.into()], Attrs::new())?);
+    }
+    let shape = one(graph.add("VariableShape", vec![x.into()], Attrs::new())?)?;
+    let zero = crate::case::number(0.0, held)?;
+    let attrs = [("dtype", Attr::Type(held)), ("value", Attr::Tensor(zero))].into_iter().collect();
+    let zero = one(graph.add("Const", Vec::new(), attrs)?)?;
+    one(graph.add("Fill", vec![shape.into(), zero.into()], Attrs::new())?)
+}
+
 /// The node whose gradient is wanted: its inputs, outputs, and the gradients of its outputs.
 pub struct GradCall<'a> {
     pub graph: &'a mut dyn Builder,
@@ -152,7 +167,8 @@ impl GradCall<'_> {
             Some(dy) => Ok(dy),
             None => {
                 let y = *self.y.get(i).ok_or_else(|| internal("gradient of an output that is not there"))?;
-                self.unary("ZerosLike", y)
+                let held = self.dy.iter().flatten().next().map(|dy| self.graph.dtype(*dy));
+                zeros_for(self.graph, y, held.unwrap_or(DataType::Float))
             }
         }
     }

@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
-use thalweg_math::parallel::Parallel;
+use thalweg_math::parallel::{Parallel, Serial};
 
 /// What flows along an edge of the graph.
 #[derive(Clone)]
@@ -256,7 +256,7 @@ impl<'a> OpCall<'a> {
 
     /// Threads for loops inside the kernel.
     pub fn par(&self) -> &'a dyn Parallel {
-        &*self.step.device.pool
+        if self.step.serial { &Serial } else { &*self.step.device.pool }
     }
 
     /// The same error with this node's name.

@@ -144,9 +144,16 @@ pub enum Tile {
 /// Kernel rows for the CPU.
 ///
 /// `cpu!(run)`: one function for all types. `cpu!(run: T in f32, f64; other: T in i32)`: `run::<f32>` where attr `T` is float, and
-/// so on, several groups after one another. `cpu!(make prepare ..)` and `cpu!(async prepare)`: the function makes the kernel from the node.
+/// so on, several groups after one another. `cpu!(other for T = Variant, run: ..)`: besides, a function for a type that has no
+/// plain elements. `cpu!(make prepare ..)` and `cpu!(async prepare)`: the function makes the kernel from the node.
 #[macro_export]
 macro_rules! cpu {
+    ($other:ident for $for:ident = $dtype:ident, $($run:ident : $attr:ident in $($t:ty),+ $(,)?);+) => {
+        &[
+            $crate::cpu_row!([(stringify!($for), $crate::dtype::DataType::$dtype)], $crate::op::Make::Plain($other)),
+            $($($crate::cpu_row!([(stringify!($attr), <$t as $crate::dtype::Element>::DTYPE)], $crate::op::Make::Plain($run::<$t>))),+),+
+        ]
+    };
     (async $run:path) => { &[$crate::cpu_row!([], $crate::op::Make::Async($run))] };
     ($run:path) => { &[$crate::cpu_row!([], $crate::op::Make::Plain($run))] };
     (make $run:path) => { &[$crate::cpu_row!([], $crate::op::Make::Prepared($run))] };

@@ -50,6 +50,8 @@ pub struct StepContext {
     /// When the step must have ended.
     pub deadline: Option<Instant>,
     pub trace: Option<Arc<dyn Trace>>,
+    /// Loops inside kernels keep to the thread that runs the kernel: other steps need the others.
+    pub serial: bool,
     /// What lives as long as the step: tensor arrays, stacks. Made on first use.
     scratch: OnceLock<ResourceStore>,
     names: AtomicU64,
@@ -65,6 +67,7 @@ impl StepContext {
             functions: None,
             deadline: None,
             trace: None,
+            serial: false,
             scratch: OnceLock::new(),
             names: AtomicU64::new(0),
         }

@@ -29,6 +29,8 @@ mod functions;
 mod iterator;
 mod sources;
 
+pub mod iris;
+
 pub use components::Components;
 pub use csv::{Column, CsvOptions};
 pub use dataset::Dataset;

@@ -3,13 +3,17 @@
 //! Async code ends here: a step runs on plain threads and calls back. Protocol messages end here too: they are converted on
 //! entry, never kept.
 
+mod answers;
 mod blocking;
 pub mod cluster;
 mod config;
+mod connection;
 mod grpc;
 pub mod log;
 mod master;
+pub mod memory;
 mod metadata;
+mod peers;
 pub mod remote;
 mod server;
 mod server_def;
@@ -20,6 +24,7 @@ mod task;
 mod wire_error;
 mod worker;
 
+pub use peers::PeerLimits;
 pub use remote::{RemoteRunOptions, RemoteSession};
 pub use server::{Server, ServerOptions};
 pub use server_def::TaskSpec;

@@ -3,14 +3,15 @@
 //! Each connection belongs to one of a few threads, each with a single-threaded async runtime of its own: a request is read,
 //! run (if it is short) and answered without a change of thread.
 
+use crate::answers::Answers;
 use crate::cluster::{ClusterSpec, Links};
-use crate::grpc;
+use crate::connection;
 use crate::log::Log;
 use crate::master::Master;
+use crate::peers::{Budget, Peer, PeerLimits};
 use crate::remote::connection::Patience;
 use crate::sessions::Limits;
 use crate::task::Task;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,7 +22,7 @@ use thalweg_core::error::Result;
 use thalweg_core::registry::Registry;
 use thalweg_proto::ConfigProto;
 use thalweg_runtime::SessionOptions;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 /// What a server is and may use.
 #[derive(Clone, Debug)]
@@ -34,6 +35,7 @@ pub struct ServerOptions {
     /// Close sessions that have been idle for longer.
     pub idle_limit: Option<Duration>,
     pub max_sessions: usize,
+    pub peers: PeerLimits,
     /// How long running requests may go on when the server is stopped; then they are cancelled.
     pub drain: Duration,
     /// What sessions start from, as in a ServerDef.
@@ -54,6 +56,7 @@ impl Default for ServerOptions {
             threads: 0,
             idle_limit: None,
             max_sessions: 4096,
+            peers: PeerLimits::default(),
             drain: Duration::from_secs(5),
             config: ConfigProto::default(),
             cluster: ClusterSpec::default(),
@@ -74,18 +77,13 @@ pub struct Server {
 
 /// The life of a server.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Phase {
+pub enum Phase {
     Serving,
     /// No new connections and requests.
     Draining,
     /// No connections at all, whatever their peers do.
     Closing,
 }
-
-/// Windows and frames large enough that tensors of some megabytes arrive without waiting for more credit.
-const STREAM_WINDOW: u32 = 64 << 20;
-const CONNECTION_WINDOW: u32 = 256 << 20;
-const FRAME: u32 = 4 << 20;
 
 /// Threads for connections.
 const MAX_IO_THREADS: usize = 4;
@@ -124,15 +122,25 @@ impl Server {
             threads: Vec::new(),
         };
         let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let unfinished = Arc::new(Budget::new(options.peers.unfinished));
+        let unread = Arc::new(Budget::new(options.peers.unread));
         let mut senders = Vec::new();
         for i in 0..cores.clamp(1, MAX_IO_THREADS) {
             let (sender, connections) = mpsc::unbounded_channel();
             senders.push(sender);
-            let (master, stopped) = (server.master.clone(), stopped.clone());
-            server.spawn(format!("thalweg-io-{i}"), serve(master, connections, stopped))?;
+            let (master, limits) = (server.master.clone(), options.peers);
+            let (unfinished, unread) = (unfinished.clone(), unread.clone());
+            let peer = move || Peer {
+                master: master.clone(),
+                limits,
+                unfinished: unfinished.clone(),
+                answers: Arc::new(Answers::new(unread.clone())),
+            };
+            server.spawn(format!("thalweg-io-{i}"), serve(peer, connections, stopped.clone()))?;
         }
         let (log, sessions) = (options.log, server.master.sessions.clone());
         let worker = server.master.worker.clone();
+        let connections = Arc::new(Semaphore::new(options.peers.connections.min(Semaphore::MAX_PERMITS)));
         server.spawn("thalweg-accept".into(), async move {
             let collect = async move {
                 loop {
@@ -144,7 +152,7 @@ impl Server {
                 }
             };
             tokio::spawn(collect);
-            accept(listener, senders, stopped, log).await;
+            accept(listener, senders, connections, stopped, log).await;
         })?;
         Ok(server)
     }
@@ -234,10 +242,14 @@ impl Drop for Server {
 /// How often idle sessions are looked for.
 const COLLECT_EVERY: Duration = Duration::from_secs(1);
 
+/// A connection, and its place among those that there may be.
+type Accepted = (TcpStream, OwnedSemaphorePermit);
+
 /// Hands each connection to the next thread.
 async fn accept(
     listener: TcpListener,
-    threads: Vec<mpsc::UnboundedSender<TcpStream>>,
+    threads: Vec<mpsc::UnboundedSender<Accepted>>,
+    places: Arc<Semaphore>,
     mut stopped: watch::Receiver<Phase>,
     log: Log,
 ) {
@@ -256,9 +268,12 @@ async fn accept(
         });
         match accepted.await {
             None => return,
-            Some(Ok((stream, _))) => match stream.into_std() {
-                Ok(stream) => drop(thread.send(stream)),
-                Err(e) => log.info("accept_failed", &[("error", &e)]),
+            Some(Ok((stream, address))) => match (stream.into_std(), places.clone().try_acquire_owned()) {
+                (Ok(stream), Ok(place)) => drop(thread.send((stream, place))),
+                (Ok(_), Err(_)) => {
+                    log.info("connection_refused", &[("peer", &address), ("why", &"too many connections")])
+                }
+                (Err(e), _) => log.info("accept_failed", &[("error", &e)]),
             },
             Some(Err(e)) => {
                 // Mostly too many open files: others have to close theirs first.
@@ -271,51 +286,25 @@ async fn accept(
 
 /// The life of a thread for connections.
 async fn serve(
-    master: Master,
-    mut connections: mpsc::UnboundedReceiver<TcpStream>,
+    peer: impl Fn() -> Peer,
+    mut connections: mpsc::UnboundedReceiver<Accepted>,
     stopped: watch::Receiver<Phase>,
 ) {
     let mut open = tokio::task::JoinSet::new();
     // Ends when the acceptor does.
-    while let Some(stream) = connections.recv().await {
+    while let Some((stream, place)) = connections.recv().await {
+        let peer = peer();
         match tokio::net::TcpStream::from_std(stream) {
-            Ok(stream) => drop(open.spawn(connection(stream, master.clone(), stopped.clone()))),
-            Err(e) => master.log.info("connection_failed", &[("error", &e)]),
+            Ok(stream) => {
+                let served = connection::serve(stream, peer, stopped.clone());
+                open.spawn(async move {
+                    served.await;
+                    drop(place);
+                });
+            }
+            Err(e) => peer.master.log.info("connection_failed", &[("error", &e)]),
         }
         while open.try_join_next().is_some() {}
     }
     while open.join_next().await.is_some() {}
-}
-
-async fn connection(stream: tokio::net::TcpStream, master: Master, stopped: watch::Receiver<Phase>) {
-    let log = master.log;
-    // Small messages both ways: never wait for more to send. Without it the connection is slow, not wrong.
-    let _ = stream.set_nodelay(true);
-    let requests = hyper::service::service_fn(move |request| grpc::answer(master.clone(), request));
-    let mut connection = pin!(
-        hyper::server::conn::http2::Builder::new(TokioExecutor::new())
-            .timer(TokioTimer::new())
-            .initial_stream_window_size(STREAM_WINDOW)
-            .initial_connection_window_size(CONNECTION_WINDOW)
-            .max_frame_size(FRAME)
-            .max_concurrent_streams(None)
-            .serve_connection(TokioIo::new(stream), requests)
-    );
-    let (mut phase, mut closing) = (stopped.clone(), stopped);
-    let mut drain = pin!(phase.wait_for(|phase| *phase > Phase::Serving));
-    let mut close = pin!(closing.wait_for(|phase| *phase == Phase::Closing));
-    let mut draining = false;
-    let ended = std::future::poll_fn(|cx| {
-        if !draining && drain.as_mut().poll(cx).is_ready() {
-            draining = true;
-            connection.as_mut().graceful_shutdown();
-        }
-        if close.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Ok(()));
-        }
-        connection.as_mut().poll(cx)
-    });
-    if let Err(e) = ended.await {
-        log.debug("connection_ended", &[("error", &e)]);
-    }
 }

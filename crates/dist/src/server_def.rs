@@ -32,16 +32,23 @@ impl TaskSpec {
             .map_err(|_| invalid!("task_index is {}; it must not be negative", def.task_index))?;
         let cluster = ClusterSpec::from_proto(&def.cluster.unwrap_or_default())?;
         let name = def.job_name;
-        let address = cluster.address(&name, index);
+        let mut spec = TaskSpec::in_cluster(cluster, &name, index)?;
+        if def.port != 0 {
+            let port = u16::try_from(def.port).map_err(|_| invalid!("{} is not a port", def.port))?;
+            spec.port = Some(port);
+        }
+        spec.config = def.default_session_config.unwrap_or_default();
+        Ok(spec)
+    }
+
+    /// A task of a cluster, by job and number.
+    pub fn in_cluster(cluster: ClusterSpec, job: &str, index: u32) -> Result<TaskSpec> {
+        let address = cluster.address(job, index);
         let address =
-            address.ok_or_else(|| invalid!("the cluster has no task {index} of a job named '{name}'"))?;
-        let port = match def.port {
-            0 => address.rsplit_once(':').map(|(_, port)| port.parse::<u16>()).transpose(),
-            n => u16::try_from(n).map(Some).map_err(|_| "".parse::<u16>().unwrap_err()),
-        };
-        let port = port.map_err(|_| invalid!("task {index} of '{name}' has no valid port in '{address}'"))?;
-        let config = def.default_session_config.unwrap_or_default();
-        Ok(TaskSpec { job: name, index, port, cluster, config })
+            address.ok_or_else(|| invalid!("the cluster has no task {index} of a job named '{job}'"))?;
+        let port = address.rsplit_once(':').map(|(_, port)| port.parse::<u16>()).transpose();
+        let port = port.map_err(|_| invalid!("task {index} of '{job}' has no valid port in '{address}'"))?;
+        Ok(TaskSpec { job: job.to_string(), index, port, cluster, config: ConfigProto::default() })
     }
 }
 

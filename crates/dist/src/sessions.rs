@@ -22,6 +22,9 @@ pub struct MasterSession {
     last_used: Mutex<Instant>,
 }
 
+/// Callables, or partial runs, that a session may have at a time.
+pub const MAX_HELD: usize = 10_000;
+
 #[derive(Default)]
 pub struct Callables {
     pub next: i64,
@@ -96,11 +99,21 @@ pub struct Limits {
 pub struct Sessions {
     open: Mutex<HashMap<String, Arc<MasterSession>>>,
     limits: Limits,
+    /// Which session ran a step last: the address of its state.
+    last: AtomicUsize,
 }
 
 impl Sessions {
     pub fn new(limits: Limits) -> Sessions {
-        Sessions { open: Mutex::default(), limits }
+        Sessions { open: Mutex::default(), limits, last: AtomicUsize::new(0) }
+    }
+
+    /// Whether another session has run a step since this one did: then several clients share the machine, and each step should
+    /// cost little rather than end soon.
+    pub fn take_turns(&self, session: &Arc<MasterSession>) -> bool {
+        let this = Arc::as_ptr(session).addr();
+        // Written only when it changes: one client alone leaves the cache line where it is.
+        self.last.load(Ordering::Relaxed) != this && self.last.swap(this, Ordering::Relaxed) != 0
     }
 
     /// Adds a session, and gives back the handle of one closed for it.

@@ -4,7 +4,7 @@ use crate::blocking::blocking;
 use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::error::{Error, Result, cancelled, deadline_exceeded, internal};
+use thalweg_core::error::{Code, Error, Result, cancelled, deadline_exceeded, internal};
 use thalweg_core::tensor::Tensor;
 use thalweg_runtime::{Callable, OnDone, RunMetadata, RunOptions};
 use tokio::sync::oneshot;
@@ -20,11 +20,14 @@ pub async fn run(
     options: RunOptions,
 ) -> Result<(Vec<Tensor>, RunMetadata)> {
     let cancel = CancelOnDrop(Arc::default());
-    let options = RunOptions { cancel: Some(cancel.0.clone()), ..options };
+    let quick = callable.starts_within(QUICK);
+    // Long steps are worth all threads, whoever else is there.
+    let serial = options.serial && quick;
+    let options = RunOptions { cancel: Some(cancel.0.clone()), serial, ..options };
     let (sender, receiver) = oneshot::channel();
     let done: OnDone = Box::new(move |result| drop(sender.send(result)));
     let timeout = options.timeout;
-    if callable.starts_within(QUICK) {
+    if quick {
         callable.start(feeds, &options, done);
     } else {
         let start = blocking(move || {
@@ -48,15 +51,21 @@ pub async fn within<T>(
     work: impl Future<Output = Result<T>>,
 ) -> Result<T> {
     let Some(limit) = limit else { return work.await };
-    match tokio::time::timeout(limit, work).await {
-        Ok(result) => result,
-        Err(_) => {
-            let e: Error = deadline_exceeded("the step did not end within its time limit");
-            cancel.cancel(e.clone());
-            Err(e)
-        }
+    let mut work = std::pin::pin!(work);
+    if let Ok(result) = tokio::time::timeout(limit, &mut work).await {
+        return result;
+    }
+    let e: Error = deadline_exceeded("the step did not end within its time limit");
+    cancel.cancel(e.clone());
+    // What is cancelled answers at once, and may say whom it waited for.
+    match tokio::time::timeout(LAST_WORDS, work).await {
+        Ok(Err(more)) if more.code() == Code::DeadlineExceeded => Err(more),
+        _ => Err(e),
     }
 }
+
+/// How long a cancelled step may take to say so.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// Cancels when the client has gone, which drops the future that holds this.
 pub struct CancelOnDrop(pub Arc<Cancellation>);

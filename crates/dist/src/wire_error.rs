@@ -6,6 +6,7 @@ use tonic::Status;
 /// The text of an error that a step of this task ended with, with the task before what one of its nodes said.
 pub fn step_message(task: &str, e: &Error) -> String {
     match e.node() {
+        Some(_) if e.message().starts_with("From /job:") => e.wire_message(),
         Some(_) => format!("From {task}:\n{}", e.wire_message()),
         None => e.wire_message(),
     }
@@ -14,9 +15,9 @@ pub fn step_message(task: &str, e: &Error) -> String {
 /// Stands before the text of an error that follows from another: the one to report is elsewhere.
 const DERIVED: &str = "[_Derived_]";
 
-/// The text of an error for another task.
-pub fn derived_message(e: &Error) -> String {
-    if e.is_derived() { format!("{DERIVED}{}", e.wire_message()) } else { e.wire_message() }
+/// The text of an error of this task for another.
+pub fn peer_message(task: &str, e: &Error) -> String {
+    if e.is_derived() { format!("{DERIVED}{}", e.wire_message()) } else { step_message(task, e) }
 }
 
 /// An error that another task has answered with.
@@ -31,8 +32,8 @@ pub fn received(task: &str, code: Code, text: &str) -> Error {
 }
 
 /// An error as the status of a call that another task has made.
-pub fn peer_status(e: &Error) -> Status {
-    Status::new(tonic::Code::from_i32(e.code() as i32), shortened(derived_message(e)))
+pub fn peer_status(task: &str, e: &Error) -> Status {
+    Status::new(tonic::Code::from_i32(e.code() as i32), shortened(peer_message(task, e)))
 }
 
 /// An error as the status of a call. The text goes into a header, so it has a limit.

@@ -3,6 +3,7 @@
 //! A graph describes; nothing here runs it. Protocol messages stop at `convert`, `import` and `export`.
 
 mod body;
+pub mod calls;
 mod constant;
 pub mod convert;
 mod export;

@@ -1,18 +1,24 @@
-//! For tests: a directory that goes away.
+//! A directory that goes away: for tests, and for models that nobody named a folder for.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A new directory in the system's place for such.
+    /// A new directory in the system's place for such. One that a killed process of the same number left behind is not taken over.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Scratch {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        let name = format!("thalweg-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let path = std::env::temp_dir().join(name);
-        drop(std::fs::create_dir_all(&path));
+        let next = || {
+            let name = format!("thalweg-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+            std::env::temp_dir().join(name)
+        };
+        let mut path = next();
+        while std::fs::create_dir(&path).is_err_and(|e| e.kind() == ErrorKind::AlreadyExists) {
+            path = next();
+        }
         Scratch(path)
     }
 

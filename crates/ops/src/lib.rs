@@ -70,6 +70,7 @@ pub static ALL: &[&[&Op]] = &[
     nn::OPS,
     nn::batch_norm::OPS,
     nn::conv::OPS,
+    nn::fused::OPS,
     nn::pool::OPS,
     queue::OPS,
     random::OPS,

@@ -1,7 +1,7 @@
 //! Placement: a device for every node, from what the node asks for and whom it must be with.
 
 use crate::device::{Device, DeviceSpec};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::grad::NodeId;
@@ -25,10 +25,10 @@ impl Placement {
         let mut groups = Groups::new(graph, from, &self.devices)?;
         let mut specs: HashMap<&str, DeviceSpec> = HashMap::new();
         let mut wanted: HashMap<usize, DeviceSpec> = HashMap::new();
-        // What holds state decides where it is; who uses it goes there, as in TensorFlow, whatever device it asks for.
-        let (users, others): (Vec<usize>, Vec<usize>) =
-            (from..graph.len()).partition(|at| groups.uses_state.contains(at));
-        for at in others.into_iter().chain(users) {
+        // Those that use state go where it is, whatever they ask for: who owns it has the first word.
+        let (owners, users): (Vec<usize>, Vec<usize>) =
+            (from..graph.len()).partition(|at| !groups.uses_state[at - from]);
+        for at in owners.into_iter().chain(users) {
             let node = &graph.nodes()[at];
             if node.device.is_empty() {
                 continue;
@@ -47,7 +47,7 @@ impl Placement {
             };
             match merged {
                 Some(s) => drop(wanted.insert(root, s)),
-                None if soft || groups.uses_state.contains(&at) => {}
+                None if soft || groups.uses_state[at - from] => {}
                 None => return Err(node.blame(conflict(node, &wanted[&root]))),
             }
         }
@@ -105,14 +105,15 @@ struct Groups {
     parent: Vec<u32>,
     /// Groups tied to a node that was placed before.
     fixed: HashMap<usize, u16>,
-    /// Nodes that take state from others.
-    uses_state: HashSet<usize>,
+    /// Which new nodes take a variable or resource of another node.
+    uses_state: Vec<bool>,
 }
 
 impl Groups {
     fn new(graph: &Graph, from: usize, placed: &[u16]) -> Result<Groups> {
-        let parent = (0..(graph.len() - from) as u32).collect();
-        let mut groups = Groups { parent, fixed: HashMap::new(), uses_state: HashSet::new() };
+        let new = graph.len() - from;
+        let mut groups =
+            Groups { parent: (0..new as u32).collect(), fixed: HashMap::new(), uses_state: vec![false; new] };
         for at in from..graph.len() {
             let node = &graph.nodes()[at];
             for name in node.colocated_with() {
@@ -133,7 +134,7 @@ impl Groups {
                 // State is used where it lives.
                 if (port.is_ref && takes_refs) || port.dtype == DataType::Resource {
                     groups.join(at, input.node.at(), from, placed);
-                    groups.uses_state.insert(at);
+                    groups.uses_state[at - from] = true;
                 }
             }
         }

@@ -1,79 +1,10 @@
 //! Gradients through conds, loops, variables and lookups, against differences.
 
+mod common;
+
+use common::{check, repeat, scalar, vector};
 use thalweg::Gradient;
 use thalweg::prelude::*;
-
-/// The derivatives of `y` with respect to the fed values, by the graph and by differences.
-fn check(g: &Scope, y: &Output, xs: &[(&Output, Vec<f64>)]) {
-    let inputs: Vec<&Output> = xs.iter().map(|x| x.0).collect();
-    let grads: Vec<Output> =
-        g.gradients(&[y], &inputs).iter().map(|d| d.dense(g).expect("there is a gradient")).collect();
-    for optimise in [true, false] {
-        let s = Session::with_options(g, SessionOptions { optimise, ..Default::default() }).unwrap();
-        s.run(&g.init(), &[]).unwrap();
-        let run = |values: &[Vec<f64>], what: &[&Output]| {
-            let feeds: Vec<_> = inputs
-                .iter()
-                .zip(values)
-                .map(|(x, v)| match v.as_slice() {
-                    [one] => feed(x, *one),
-                    many => feed(x, Tensor::vector(many).unwrap()),
-                })
-                .collect();
-            let results = s.run(&what.iter().map(|o| (*o).clone()).collect::<Vec<_>>(), &feeds).unwrap();
-            results.iter().map(|t| t.as_slice::<f64>().unwrap().to_vec()).collect::<Vec<_>>()
-        };
-        let at: Vec<Vec<f64>> = xs.iter().map(|x| x.1.clone()).collect();
-        let found = run(&at, &grads.iter().collect::<Vec<_>>());
-        let sum = |values: &[Vec<f64>]| run(values, &[y])[0].iter().sum::<f64>();
-        for (i, x) in at.iter().enumerate() {
-            assert_eq!(found[i].len(), x.len());
-            for j in 0..x.len() {
-                let (mut up, mut down) = (at.clone(), at.clone());
-                up[i][j] += 1e-5;
-                down[i][j] -= 1e-5;
-                let expected = (sum(&up) - sum(&down)) / 2e-5;
-                let difference = (found[i][j] - expected).abs();
-                assert!(
-                    difference < 1e-5 * expected.abs().max(1.0),
-                    "x[{i}][{j}]: {} by the graph, {expected} by differences (optimise {optimise})",
-                    found[i][j]
-                );
-            }
-        }
-    }
-}
-
-fn scalar(g: &Scope) -> Output {
-    g.placeholder(DataType::Double, &[])
-}
-
-fn vector(g: &Scope, n: i64) -> Output {
-    g.placeholder(DataType::Double, &[n])
-}
-
-/// `while i < n: values = step(values)`.
-fn repeat(
-    g: &Scope,
-    times: i32,
-    values: &[&Output],
-    step: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
-) -> Vec<Output> {
-    let zero = g.constant(0);
-    let mut all = vec![&zero];
-    all.extend(values);
-    let left = g.while_loop(
-        &all,
-        10,
-        |l, v| l.op("Less").input(&v[0]).input(&l.constant(times)).output(),
-        |l, v| {
-            let mut next = vec![&v[0] + &l.constant(1)];
-            next.extend(step(l, &v[1..]));
-            next
-        },
-    );
-    left[1..].to_vec()
-}
 
 #[test]
 fn both_sides_of_a_cond() {
@@ -229,6 +160,129 @@ fn second_derivatives() {
     let y = g.op("Sin").input(&(&(&x * &x) * &x)).output();
     let first = g.gradients(&[&y], &[&x])[0].dense(&g).unwrap();
     check(&g, &first, &[(&x, vec![0.4, -1.1])]);
+}
+
+/// The first derivative with respect to each of these, differentiated again.
+fn check_second(g: &Scope, y: &Output, xs: &[(&Output, Vec<f64>)]) {
+    for (x, _) in xs {
+        let first = g.gradients(&[y], &[x])[0].dense(g).unwrap();
+        check(g, &first, xs);
+    }
+}
+
+#[test]
+fn second_derivatives_of_a_power_by_a_loop() {
+    let g = Scope::new();
+    let x = scalar(&g);
+    let one = g.constant(1f64);
+    let p = repeat(&g, 5, &[&one], |_, v| vec![&v[0] * &x]);
+    let first = g.gradients(&[&p[0]], &[&x])[0].dense(&g).unwrap();
+    let second = g.gradients(&[&first], &[&x])[0].dense(&g).unwrap();
+    let third = g.gradients(&[&second], &[&x])[0].dense(&g).unwrap();
+    let s = Session::new(&g).unwrap();
+    let found = s.run(&[second, third], &[feed(&x, 1.5f64)]).unwrap();
+    let found: Vec<f64> = found.iter().map(|t| t.to_scalar::<f64>().unwrap()).collect();
+    assert_eq!(found, [20.0 * 1.5f64.powi(3), 60.0 * 1.5f64.powi(2)]);
+}
+
+#[test]
+fn second_derivatives_by_a_constant() {
+    let g = Scope::new();
+    let (x, one) = (g.constant(1.5f64), g.constant(1f64));
+    let p = repeat(&g, 5, &[&one], |_, v| vec![&v[0] * &x]);
+    let first = g.gradients(&[&p[0]], &[&x])[0].dense(&g).unwrap();
+    let second = g.gradients(&[&first], &[&x])[0].dense(&g).unwrap();
+    let found = Session::new(&g).unwrap().run(&second, &[]).unwrap();
+    assert_eq!(found.to_scalar::<f64>().unwrap(), 20.0 * 1.5f64.powi(3));
+}
+
+#[test]
+fn second_derivatives_of_a_loop_in_a_branch_taken_or_not() {
+    let g = Scope::new();
+    let (x, w) = (scalar(&g), scalar(&g));
+    let less = g.op("Less").input(&x).input(&w).output();
+    let y = g.cond(
+        &less,
+        &[&x, &w],
+        |g, u| repeat(g, 3, &[&u[0]], |_, s| vec![&(&s[0] * &u[1]) + &(&s[0] * &s[0])]),
+        |_, u| vec![&(&u[0] * &u[0]) * &u[1]],
+    );
+    check_second(&g, &y[0], &[(&x, vec![0.7]), (&w, vec![0.9])]);
+    check_second(&g, &y[0], &[(&x, vec![0.9]), (&w, vec![0.7])]);
+}
+
+#[test]
+fn second_derivatives_of_values_that_change_places_in_a_loop() {
+    let g = Scope::new();
+    let (x, y, w) = (vector(&g, 2), vector(&g, 2), vector(&g, 2));
+    let left = repeat(&g, 3, &[&x, &y], |l, v| {
+        let a = l.op("Tanh").input(&(&v[1] * &w)).output();
+        vec![a, &(&v[0] + &v[1]) * &w]
+    });
+    let at = |k: f64| vec![0.3 * k, -0.7 * k];
+    check_second(&g, &(&left[0] * &left[1]), &[(&x, at(1.0)), (&y, at(-2.0)), (&w, at(1.5))]);
+}
+
+#[test]
+fn second_derivatives_of_loops_within_loops() {
+    let g = Scope::new();
+    let (x, w) = (vector(&g, 2), vector(&g, 2));
+    let left = repeat(&g, 3, &[&x], |outer, v| {
+        let y = repeat(outer, 2, &[&v[0]], |inner, u| vec![inner.op("Sin").input(&(&u[0] * &w)).output()]);
+        vec![&y[0] + &v[0]]
+    });
+    check_second(&g, &left[0], &[(&x, vec![0.4, -1.1]), (&w, vec![0.9, 1.2])]);
+}
+
+#[test]
+fn second_derivatives_of_a_cond_in_a_loop() {
+    let g = Scope::new();
+    let (x, w) = (scalar(&g), scalar(&g));
+    let left = repeat(&g, 6, &[&x], |l, v| {
+        let small = l.op("Less").input(&v[0]).input(&l.constant(0.9f64)).output();
+        l.cond(
+            &small,
+            &[&v[0], &w],
+            |g, u| vec![&g.op("Square").input(&u[0]).output() + &u[1]],
+            |g, u| vec![g.op("Sin").input(&(&u[0] * &u[1])).output()],
+        )
+    });
+    check_second(&g, &left[0], &[(&x, vec![0.3]), (&w, vec![0.8])]);
+}
+
+#[test]
+fn second_derivatives_of_a_loop_in_a_cond_in_a_loop() {
+    let g = Scope::new();
+    let (x, w) = (scalar(&g), scalar(&g));
+    let left = repeat(&g, 3, &[&x], |l, v| {
+        let small = l.op("Less").input(&v[0]).input(&w).output();
+        l.cond(
+            &small,
+            &[&v[0], &w],
+            |g, u| repeat(g, 2, &[&u[0]], |_, s| vec![&(&s[0] * &u[1]) + &(&s[0] * &s[0])]),
+            |g, u| vec![g.op("Exp").input(&g.op("Neg").input(&u[0]).output()).output()],
+        )
+    });
+    check_second(&g, &left[0], &[(&x, vec![0.7]), (&w, vec![0.9])]);
+}
+
+#[test]
+fn second_derivatives_through_a_tensor_array_are_refused() {
+    let g = Scope::new();
+    let x = scalar(&g);
+    let size = g.constant(1);
+    let array = g.op("TensorArrayV3").input(&size).attr("dtype", DataType::Double).build();
+    let (handle, at) = (array.output(0), g.constant(0));
+    let squared = &x * &x;
+    let flow =
+        g.op("TensorArrayWriteV3").input(&handle).input(&at).input(&squared).input(&array.output(1)).output();
+    let read = g.op("TensorArrayReadV3").input(&handle).input(&at).input(&flow);
+    let y = read.attr("dtype", DataType::Double).output();
+    let first = g.gradients(&[&(&y * &y)], &[&x])[0].dense(&g).unwrap();
+    g.gradients(&[&first], &[&x]);
+    let e = g.check().unwrap_err();
+    assert_eq!(e.code(), Code::Unimplemented, "{e}");
+    assert!(e.message().contains("TensorArrayGradV3"), "{e}");
 }
 
 #[test]

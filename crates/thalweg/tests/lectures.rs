@@ -51,6 +51,67 @@ fn loops_with_conditions_give_the_same_however_parallel() {
     }
 }
 
+/// The number after a word.
+fn after(text: &str, word: &str) -> f32 {
+    let rest = text.rsplit_once(word).unwrap_or_else(|| panic!("no '{word}' in {text}")).1;
+    rest.split_whitespace().next().and_then(|n| n.trim_end_matches(',').parse().ok()).unwrap()
+}
+
+#[test]
+fn linear_regression_finds_w_and_b() {
+    let out = example("linear_regression");
+    assert!((after(&out, " W ") - 0.1).abs() < 1e-3 && (after(&out, " b ") - 0.3).abs() < 1e-3, "{out}");
+}
+
+#[test]
+fn xor_is_learnt() {
+    let out = example("xor");
+    assert!(after(&out, "loss ") < 0.01, "{out}");
+    assert!(after(&out, "1 xor 0 = ") > 0.9 && after(&out, "1 xor 1 = ") < 0.1, "{out}");
+}
+
+#[test]
+fn drawn_digits_are_read() {
+    let out = example("mnist_cnn");
+    assert!(after(&out, "accuracy ") >= 0.95, "{out}");
+}
+
+#[test]
+fn the_language_model_beats_counting_words() {
+    let out = example("language_model");
+    assert!(after(&out, "perplexity ") < 0.4 * after(&out, "counting words "), "{out}");
+}
+
+#[test]
+fn words_used_alike_are_near_each_other() {
+    let out = example("word_embeddings");
+    for (word, like) in [("cat", ["dog", "fox", "hen"]), ("saw", ["axe", "pen", "key"])] {
+        let line = out.lines().find(|l| l.starts_with(&format!("nearest to {word}"))).unwrap();
+        assert!(like.iter().all(|w| line.contains(w)), "{out}");
+    }
+}
+
+#[test]
+fn an_op_of_the_programs_own_runs_and_has_a_gradient() {
+    let out = example("custom_op");
+    assert_eq!(
+        out,
+        "Tensor(\"Cube:0\", shape=(3,), dtype=float64)\n\
+         cubes [  1.   8. -27.], slopes [ 3. 12. 27.]\nslopes by differences: the same\n"
+    );
+}
+
+#[test]
+fn iris_are_told_apart() {
+    let out = example("iris");
+    let accuracy = out.lines().next().and_then(|l| l.strip_prefix("Test set accuracy: ")).unwrap();
+    assert!(accuracy.parse::<f32>().unwrap() >= 0.967, "{out}");
+    for kind in ["Setosa", "Versicolor", "Virginica"] {
+        let line = out.lines().find(|l| l.ends_with(&format!("expected \"{kind}\""))).unwrap();
+        assert!(line.starts_with(&format!("Prediction is \"{kind}\" (")) && line.contains(" %)"), "{out}");
+    }
+}
+
 #[test]
 fn a_wrong_shape_names_the_line_that_made_it() {
     let g = Scope::new();

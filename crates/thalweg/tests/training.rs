@@ -67,3 +67,22 @@ fn variables_are_shared_by_scope_and_name() {
     let e = g.check().unwrap_err();
     assert!(e.message().contains("Reuse::Auto") && e.location().unwrap().line() == line, "{e}");
 }
+
+#[test]
+fn layers_in_scopes_that_name_nodes_alone_have_variables_of_their_own() {
+    use thalweg::train::layers::Dense;
+    let g = Scope::new();
+    let x = g.constant([[1f32, 2.0]]);
+    Dense::new(3).apply(&g, &x);
+    Dense::new(3).apply(&g.name_scope("other"), &x);
+    g.check().unwrap();
+    let names: Vec<String> = g.global_variables().iter().map(|v| v.name()).collect();
+    assert_eq!(names, ["dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias"]);
+    // Where variables are shared, the same scope finds them.
+    for _ in 0..2 {
+        let shared = g.variable_scope_with("tower", thalweg::Reuse::Auto);
+        Dense::new(3).apply(&shared, &x);
+    }
+    g.check().unwrap();
+    assert_eq!(g.global_variables().len(), 6);
+}

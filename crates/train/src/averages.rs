@@ -47,7 +47,7 @@ impl ExponentialMovingAverage {
 
     /// What the average of `v` is called in checkpoints.
     pub fn average_name(&self, v: &Variable) -> String {
-        self.average(v).map_or_else(|| format!("{}/{NAME}", v.name()), Variable::name)
+        self.average(v).map_or_else(|| format!("{}/{NAME}", v.saved_name()), Variable::saved_name)
     }
 
     /// One less the decay, a float.
@@ -69,7 +69,7 @@ impl ExponentialMovingAverage {
 /// The average starts as the variable's value; where that is not there yet, as what it will start as. So all can be
 /// initialised in one step, and averages can be added to weights that were restored.
 fn shadow(g: &Scope, v: &Variable) -> Variable {
-    let root = g.root();
+    let root = g.root().only_on(&v.handle.op().device());
     let inside = root.name_scope(&format!("{}/{NAME}/Initializer", v.name()));
     let known = inside.op("VarIsInitializedOp").input(&v.handle).output();
     let start = inside.cond(
@@ -79,10 +79,11 @@ fn shadow(g: &Scope, v: &Variable) -> Variable {
         |branch, x| vec![branch.identity(&x[1])],
     );
     let start = start.first().cloned().unwrap_or_else(|| v.initial.clone());
-    root.state_variable(&format!("{}/{NAME}", v.name()), &start)
+    root.state_variable(&format!("{}/{NAME}", v.name()), &start).beside(v)
 }
 
 fn follow(g: &Scope, average: &Variable, v: &Variable, rest: &Output) -> Operation {
+    let g = &g.only_on(&v.handle.op().device());
     let rest = if rest.dtype() == v.dtype() { rest.clone() } else { g.cast(rest, v.dtype()) };
     let away = g.sub(&average.read(g), &v.read(g));
     g.op("AssignSubVariableOp").input(&average.handle).input(&g.mul(&away, &rest)).build()

@@ -1,6 +1,6 @@
 //! What variables start as.
 
-use thalweg_client::{DataType, Initializer, Output, Scope};
+use thalweg_client::{DataType, Initializer, Output, Scope, Slice};
 
 pub struct Zeros;
 pub struct Ones;
@@ -190,9 +190,10 @@ fn fans(dims: &[usize]) -> (f64, f64) {
     }
 }
 
-impl Initializer for VarianceScaling {
-    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
-        let (fan_in, fan_out) = fans(dims);
+impl VarianceScaling {
+    /// Numbers of this shape for weights that are, with the rest of them, of shape `whole`.
+    fn scaled_to(&self, g: &Scope, dtype: DataType, dims: &[usize], whole: &[usize]) -> Output {
+        let (fan_in, fan_out) = fans(whole);
         let fan = match self.mode {
             FanMode::In => fan_in,
             FanMode::Out => fan_out,
@@ -214,6 +215,15 @@ impl Initializer for VarianceScaling {
                 TruncatedNormal { mean: 0.0, stddev, seed }.build(g, dtype, dims)
             }
         }
+    }
+}
+
+impl Initializer for VarianceScaling {
+    fn build(&self, g: &Scope, dtype: DataType, dims: &[usize]) -> Output {
+        self.scaled_to(g, dtype, dims, dims)
+    }
+    fn build_part(&self, g: &Scope, dtype: DataType, part: &Slice) -> Output {
+        self.scaled_to(g, dtype, &part.dims, &part.full_dims)
     }
     fn name(&self) -> &'static str {
         "variance_scaling"
@@ -246,6 +256,12 @@ impl Initializer for Identity {
         let ones = filled(g, "eye/ones", self.gain, dtype, &[rows.min(columns)]);
         let zeros = filled(g, "eye/zeros", 0.0, dtype, &[rows, columns]);
         g.op("MatrixSetDiag").name("eye").input(&zeros).input(&ones).output()
+    }
+    fn build_part(&self, g: &Scope, dtype: DataType, part: &Slice) -> Output {
+        let ints = |list: &[usize]| -> Vec<i32> {
+            list.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect()
+        };
+        g.slice(&self.build(g, dtype, &part.full_dims), &ints(&part.offset), &ints(&part.dims))
     }
     fn name(&self) -> &'static str {
         "identity"

@@ -2,10 +2,16 @@
 
 pub mod averages;
 pub mod clip;
+pub mod embedding;
+pub mod estimator;
+pub mod feature_column;
+pub mod gradient_checker;
+pub mod hooks;
 pub mod initializers;
 pub mod layers;
 pub mod losses;
 pub mod metrics;
+pub mod monitored;
 pub mod optimizers;
 pub mod rnn;
 pub mod saver;
@@ -17,6 +23,7 @@ mod coordinator;
 mod device_setter;
 mod global_step;
 mod queue_runner;
+mod tables;
 
 pub use coordinator::Coordinator;
 pub use device_setter::{
@@ -24,3 +31,4 @@ pub use device_setter::{
 };
 pub use global_step::{get_global_step, get_or_create_global_step};
 pub use queue_runner::QueueRunner;
+pub use tables::{IndexTable, tables_initializer};

@@ -1,7 +1,7 @@
 //! Metrics: measures gathered over many batches, in variables of their own.
 
 use crate::initializers::Zeros;
-use thalweg_client::{DataType, Operation, Output, Scope, Variable, VariableOptions};
+use thalweg_client::{DataType, Operation, Output, Scope, Variable, VariableOptions, keys};
 
 /// A measure with its state.
 #[derive(Clone, Debug)]
@@ -30,6 +30,7 @@ impl<'a> State<'a> {
     fn count(&mut self, name: &str, dims: &[usize], amount: &Output) -> Variable {
         let options = VariableOptions { dtype: DataType::Float, trainable: false };
         let v = self.g.get_variable_with(name, dims, &Zeros, options);
+        self.g.add_to_collection(keys::LOCAL_VARIABLES, &v.handle);
         self.updates.push(v.assign_add(&self.g.cast(amount, DataType::Float)));
         self.counts.push(v.clone());
         v

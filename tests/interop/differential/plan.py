@@ -13,6 +13,12 @@ NOT_COMPARED = {
     "_Retval": "internal; part of every function call",
     "_Send": "internal; made by partitioning",
     "_Recv": "internal; made by partitioning",
+    "_HostSend": "internal; made by partitioning",
+    "_HostRecv": "internal; made by partitioning",
+    **{
+        op: "made by TensorFlow's own optimiser; compared in test_cluster.py"
+        for op in "_FusedMatMul _FusedConv2D _FusedDepthwiseConv2dNative".split()
+    },
     **{
         op: "works on files or writes summaries: compared in test_checkpoints.py and test_events.py"
         for op in (

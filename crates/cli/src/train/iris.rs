@@ -4,6 +4,7 @@ use super::examples::Examples;
 use super::optimizer;
 use super::program::{Model, Program, Trained};
 use super::settings::{Defaults, Settings};
+use thalweg::data::iris::{self, FEATURES, Flowers, KINDS};
 use thalweg::prelude::*;
 use thalweg::train::layers::{Activation, Dense};
 use thalweg::train::losses;
@@ -13,22 +14,15 @@ pub struct Iris {
     test: Examples,
 }
 
-static DATA: &str = include_str!("../../data/iris.csv");
-const KINDS: [&str; 3] = ["Setosa", "Versicolor", "Virginica"];
-
 impl Iris {
-    /// The data is built in. Every fifth flower of each kind is for the test.
-    pub fn load() -> Result<Iris> {
-        let empty = || Examples { features: vec![], labels: vec![], width: 4 };
-        let mut iris = Iris { train: empty(), test: empty() };
-        for (i, line) in DATA.lines().skip(1).enumerate() {
-            let numbers: Vec<f32> = line.split(',').filter_map(|n| n.parse().ok()).collect();
-            let [features @ .., kind] = numbers.as_slice() else { continue };
-            let part = if i % 5 == 2 { &mut iris.test } else { &mut iris.train };
-            part.features.extend_from_slice(features);
-            part.labels.push(*kind as i32);
-        }
-        Ok(iris)
+    pub fn load() -> Iris {
+        let examples = |part: Flowers| Examples {
+            features: part.lengths.as_flattened().to_vec(),
+            labels: part.kinds,
+            width: FEATURES.len(),
+        };
+        let (train, test) = iris::load();
+        Iris { train: examples(train), test: examples(test) }
     }
 }
 

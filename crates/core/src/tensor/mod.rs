@@ -118,6 +118,17 @@ impl Tensor {
         Ok(self)
     }
 
+    /// The memory of a tensor of bytes as that of another plain type: what was read as it came needs no copy.
+    pub fn bytes_as(self, dtype: DataType, shape: Shape) -> Result<Tensor> {
+        let bytes = self.bytes()?;
+        let whole = matches!(self.storage, Storage::Heap(_, 0)) && self.dtype == DataType::Uint8;
+        let fits = dtype.is_plain() && shape.elements().checked_mul(dtype.size()) == Some(bytes.len());
+        match whole && fits && dtype != DataType::Bool {
+            true => Ok(Tensor { storage: self.storage, shape, dtype }),
+            false => Tensor::from_bytes(dtype, shape, bytes),
+        }
+    }
+
     /// Rows `start..start+len` along the first dimension, sharing the memory.
     pub fn rows(&self, start: usize, len: usize) -> Result<Tensor> {
         let rows = self.shape.dim(0)?;

@@ -2,6 +2,8 @@
 //! its connection was lost.
 
 use super::spec::TaskAddress;
+use crate::grpc::fields::{NOWHERE, Path};
+use crate::grpc::{Arrived, Contents};
 use crate::log::Log;
 use crate::remote::connection::{self, Patience, Sender};
 use bytes::Bytes;
@@ -98,7 +100,9 @@ impl Link {
     ) -> Call<B> {
         let request = self.request(method, message);
         let link = self.clone();
-        Call(self.runtime.spawn(async move { link.decoded(link.send(request?).await?) }))
+        Call(
+            self.runtime.spawn(async move { link.decoded(link.send(request?, NOWHERE).await?).map(|a| a.0) }),
+        )
     }
 
     /// As `call`; `done` gets the answer, on the links' thread. The call ends early when the handle is told to.
@@ -108,11 +112,22 @@ impl Link {
         message: &impl Message,
         done: impl FnOnce(Result<B>) + Send + 'static,
     ) -> tokio::task::AbortHandle {
+        self.call_for_tensors(method, message, NOWHERE, move |answer| done(answer.map(|a| a.0)))
+    }
+
+    /// As `call_then`, for answers with large tensors at `path`, which come beside the message.
+    pub fn call_for_tensors<B: Message + Default + 'static>(
+        self: &Arc<Self>,
+        method: &str,
+        message: &impl Message,
+        path: Path,
+        done: impl FnOnce(Result<(B, Contents)>) + Send + 'static,
+    ) -> tokio::task::AbortHandle {
         let request = self.request(method, message);
         let link = self.clone();
         let call = async move {
             let answer = match request {
-                Ok(request) => link.send(request).await.and_then(|bytes| link.decoded(bytes)),
+                Ok(request) => link.send(request, path).await.and_then(|arrived| link.decoded(arrived)),
                 Err(e) => Err(e),
             };
             done(answer);
@@ -135,9 +150,9 @@ impl Link {
         connection::request(&self.address, &format!("{SERVICE}{method}"), message)
     }
 
-    async fn send(&self, request: Request) -> Result<Bytes> {
+    async fn send(&self, request: Request, path: Path) -> Result<Arrived> {
         let mut sender = self.sender().await.map_err(|e| self.blame(e))?;
-        let sent = connection::unary(&mut sender, request, &self.address).await;
+        let sent = connection::unary(&mut sender, request, &self.address, path).await;
         if let Err(e) = &sent
             && sender.is_closed()
         {
@@ -167,8 +182,10 @@ impl Link {
         }
     }
 
-    fn decoded<B: Message + Default>(&self, bytes: Bytes) -> Result<B> {
-        B::decode(bytes).map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.task)))
+    fn decoded<B: Message + Default>(&self, mut arrived: Arrived) -> Result<(B, Contents)> {
+        let message = B::decode(&mut arrived)
+            .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.task)))?;
+        Ok((message, arrived.contents))
     }
 
     fn blame(&self, e: Error) -> Error {

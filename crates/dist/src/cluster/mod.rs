@@ -4,8 +4,10 @@ mod link;
 mod register;
 mod session;
 mod spec;
+mod tf_config;
 
 pub use link::{Link, Links};
 pub use register::node_def;
 pub use session::{Opener, open_session};
 pub use spec::{ClusterSpec, TaskAddress, task_name};
+pub use tf_config::TfConfig;

@@ -1,13 +1,15 @@
 //! A part of a session's graph on another task: registered once, then run for each step.
 
 use super::link::Link;
+use crate::grpc::Contents;
+use crate::grpc::fields::FETCHED;
 use crate::wire_error::received;
 use std::sync::{Arc, Mutex};
-use thalweg_core::error::{Code, Result, internal};
+use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::resource::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::NodeSpec;
-use thalweg_graph::convert::{attrs_to_proto, tensor_from_proto, tensor_to_proto};
+use thalweg_graph::convert::{attrs_to_proto, tensor_to_proto};
 use thalweg_proto::{
     CleanupGraphRequest, CleanupGraphResponse, DeregisterGraphRequest, DeregisterGraphResponse, ExecutorOpts,
     FunctionDefLibrary, GraphDef, GraphOptions, NamedTensorProto, NodeDef, RegisterGraphRequest,
@@ -109,15 +111,16 @@ impl RegisteredPart for Registered {
         let cancel = step.cancel.clone();
         let watch: Arc<Mutex<Option<u64>>> = Arc::default();
         let watched = watch.clone();
-        let call = self.link.call_then("RunGraph", &request, move |answer: Result<RunGraphResponse>| {
+        let ended = move |answer: Result<(RunGraphResponse, Contents)>| {
             if let Some(id) = lock(&watched).take() {
                 cancel.forget(id);
             }
             let done = lock(&answered).take();
             if let Some(done) = done {
-                done(answer.and_then(|a| result(a, &fetches, &task)));
+                done(answer.and_then(|(a, contents)| result(a, &contents, &fetches, &task)));
             }
-        });
+        };
+        let call = self.link.call_for_tensors("RunGraph", &request, FETCHED, ended);
         let link = self.link.clone();
         let id = step.cancel.on_cancel(move |reason| {
             let Some(done) = lock(&done).take() else { return };
@@ -125,13 +128,25 @@ impl RegisteredPart for Registered {
             // Some tasks do not notice that nobody waits any more.
             let request = CleanupGraphRequest { step_id: step.id as i64 };
             link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});
-            done(Err(reason.clone().derived()));
+            done(Err(match reason.code() {
+                Code::DeadlineExceeded => {
+                    let waited =
+                        format!("{}: no answer from {} at {}", reason.message(), link.task, link.address);
+                    Error::new(Code::DeadlineExceeded, waited)
+                }
+                _ => reason.clone().derived(),
+            }));
         });
         *lock(&watch) = Some(id);
     }
 }
 
-fn result(answer: RunGraphResponse, fetches: &[String], task: &str) -> Result<PartResult> {
+fn result(
+    answer: RunGraphResponse,
+    contents: &Contents,
+    fetches: &[String],
+    task: &str,
+) -> Result<PartResult> {
     if answer.status_code != 0 {
         return Err(received(task, Code::from_wire(answer.status_code), &answer.status_error_message));
     }
@@ -139,7 +154,7 @@ fn result(answer: RunGraphResponse, fetches: &[String], task: &str) -> Result<Pa
     for key in fetches {
         let found = answer.recv.iter().find(|n| n.name == *key).and_then(|n| n.tensor.as_ref());
         let tensor = found.ok_or_else(|| internal(format!("{task} did not answer with '{key}'")))?;
-        values.push(tensor_from_proto(tensor)?);
+        values.push(contents.tensor(tensor)?);
     }
     let timings = answer.step_stats.map(crate::metadata::timings).unwrap_or_default();
     Ok(PartResult { values, timings })

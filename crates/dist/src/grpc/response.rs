@@ -1,15 +1,19 @@
 //! The one message of a response, as pieces that are sent one after the other.
 
+use crate::answers::Sending;
+use crate::peers::Peer;
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderMap, HeaderValue};
 use hyper::body::{Body, Frame};
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use thalweg_proto::{
     Message, NamedTensorProto, RecvTensorResponse, RunGraphResponse, RunStepResponse, TensorProto,
 };
+use tonic::Status;
 
 /// A response body: data, then the status. Without data, the status is in the headers.
 #[derive(Default)]
@@ -20,10 +24,64 @@ pub struct Reply {
 
 impl Reply {
     /// A message that is written in one piece.
-    pub fn of(message: &impl Message) -> Reply {
+    pub fn of<M: Message>(response: tonic::Response<M>, peer: &Peer) -> Result<Reply, Status> {
+        let message = response.into_inner();
+        check_length(message.encoded_len(), peer)?;
         let mut out = Pieces::default();
-        out.message(message);
-        out.reply()
+        out.message(&message);
+        Ok(out.reply())
+    }
+
+    /// The answer to a step, whose large tensors are not copied.
+    pub fn of_step(response: RunStepResponse, peer: &Peer) -> Result<Reply, Status> {
+        let reply = large_run_step(response);
+        check_length(reply.len(), peer)?;
+        Ok(reply)
+    }
+
+    /// The answer to another task's step, whose large tensors are not copied.
+    pub fn of_graph(response: RunGraphResponse, peer: &Peer) -> Result<Reply, Status> {
+        let reply = large_run_graph(response);
+        check_length(reply.len(), peer)?;
+        Ok(reply)
+    }
+
+    /// A tensor for another task, which is not copied.
+    pub fn of_tensor(response: RecvTensorResponse, peer: &Peer) -> Result<Reply, Status> {
+        let reply = large_tensor(response);
+        check_length(reply.len(), peer)?;
+        Ok(reply)
+    }
+
+    fn len(&self) -> usize {
+        self.pieces.iter().map(Bytes::len).sum()
+    }
+
+    /// The same, noted with the connection until the last piece is gone: hyper holds pieces for as long as the peer does not take them.
+    pub fn watched(self, peer: &Peer) -> Result<Reply, Status> {
+        struct Watched {
+            piece: Bytes,
+            /// Until this is dropped.
+            _sending: Arc<Sending>,
+        }
+        impl AsRef<[u8]> for Watched {
+            fn as_ref(&self) -> &[u8] {
+                &self.piece
+            }
+        }
+        let sending = Arc::new(peer.answers.sending(self.len(), &peer.limits)?);
+        let watched = |piece| Bytes::from_owner(Watched { piece, _sending: sending.clone() });
+        Ok(Reply { pieces: self.pieces.into_iter().map(watched).collect(), status: self.status })
+    }
+}
+
+fn check_length(length: usize, peer: &Peer) -> Result<(), Status> {
+    match length <= peer.limits.message {
+        true => Ok(()),
+        false => Err(Status::resource_exhausted(format!(
+            "the answer has {length} bytes, and a message can have {}: fetch less at a time",
+            peer.limits.message
+        ))),
     }
 }
 
@@ -56,7 +114,7 @@ const NAMED_TENSOR: u8 = 2 << 3 | 2;
 const TENSOR_CONTENT: u8 = 4 << 3 | 2;
 
 /// A response whose large tensors are not copied.
-pub fn large_run_step(mut response: RunStepResponse) -> Reply {
+fn large_run_step(mut response: RunStepResponse) -> Reply {
     let mut out = Pieces::default();
     for named in std::mem::take(&mut response.tensor) {
         out.tensor(named);
@@ -67,7 +125,7 @@ pub fn large_run_step(mut response: RunStepResponse) -> Reply {
 }
 
 /// As `large_run_step`: the tensors stand in the same field.
-pub fn large_run_graph(mut response: RunGraphResponse) -> Reply {
+fn large_run_graph(mut response: RunGraphResponse) -> Reply {
     let mut out = Pieces::default();
     for named in std::mem::take(&mut response.recv) {
         out.tensor(named);
@@ -77,7 +135,7 @@ pub fn large_run_graph(mut response: RunGraphResponse) -> Reply {
 }
 
 /// A response whose tensor is not copied.
-pub fn large_tensor(mut response: RecvTensorResponse) -> Reply {
+fn large_tensor(mut response: RecvTensorResponse) -> Reply {
     let mut out = Pieces::default();
     if let Some(tensor) = response.tensor.take() {
         out.tensor_field(RESPONSE_TENSOR, tensor);
@@ -141,7 +199,7 @@ impl Pieces {
         let length: usize = self.done.iter().map(Bytes::len).sum();
         let mut prefix = BytesMut::with_capacity(5 + self.done.front().map_or(0, Bytes::len));
         prefix.put_u8(0);
-        // Over the limit of messages only if results are: clients refuse them by their length.
+        // Checked against the limit of messages, which is lower, before it is sent.
         prefix.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
         if self.done.front().is_some_and(|first| first.len() < LARGE)
             && let Some(first) = self.done.pop_front()

@@ -3,13 +3,19 @@
 use super::Master;
 use super::run_step::strs;
 use crate::blocking::blocking;
+use crate::grpc::Contents;
+use crate::sessions::MAX_HELD;
 use crate::{config, metadata, steps};
 use std::sync::Arc;
-use thalweg_core::error::{Result, unimplemented};
+use thalweg_core::error::{Result, resource_exhausted, unimplemented};
 use thalweg_core::invalid;
 use thalweg_core::resource::lock;
-use thalweg_graph::convert::{tensor_from_proto, tensor_to_proto};
-use thalweg_proto::*;
+use thalweg_graph::convert::tensor_to_proto;
+use thalweg_proto::{
+    MakeCallableRequest, MakeCallableResponse, ReleaseCallableRequest, ReleaseCallableResponse,
+    RunCallableRequest, RunCallableResponse,
+};
+use thalweg_runtime::RunOptions;
 
 pub async fn make(master: &Master, request: MakeCallableRequest) -> Result<MakeCallableResponse> {
     let session = master.sessions.find(&request.session_handle)?;
@@ -23,6 +29,9 @@ pub async fn make(master: &Master, request: MakeCallableRequest) -> Result<MakeC
         let (feeds, fetches, targets) = (&options.feed, &options.fetch, &options.target);
         let callable = session.session.callable_by_name(&strs(feeds), &strs(fetches), &strs(targets))?;
         let mut callables = lock(&session.callables);
+        if callables.held.len() >= MAX_HELD {
+            return Err(resource_exhausted(format!("this session has {MAX_HELD} callables: release some")));
+        }
         let handle = callables.next;
         callables.next += 1;
         callables.held.insert(handle, Arc::new((callable, run_options)));
@@ -31,7 +40,11 @@ pub async fn make(master: &Master, request: MakeCallableRequest) -> Result<MakeC
     .await
 }
 
-pub async fn run(master: &Master, request: RunCallableRequest) -> Result<RunCallableResponse> {
+pub async fn run(
+    master: &Master,
+    request: RunCallableRequest,
+    contents: Contents,
+) -> Result<RunCallableResponse> {
     let session = master.sessions.find(&request.session_handle)?;
     let (made, next) = {
         let callables = lock(&session.callables);
@@ -41,8 +54,11 @@ pub async fn run(master: &Master, request: RunCallableRequest) -> Result<RunCall
         h if h >= next || h < 0 => invalid!("No such callable handle: {h}"),
         h => invalid!("Attempted to run callable after handle was released: {h}"),
     })?;
-    let feeds = request.feed.iter().map(tensor_from_proto).collect::<Result<Vec<_>>>()?;
-    let (values, told) = steps::run(made.0.clone(), feeds, made.1.clone()).await?;
+    let feeds = request.feed.iter().map(|f| contents.tensor(f)).collect::<Result<Vec<_>>>()?;
+    // Feeds that only the step holds can be worked on in place.
+    drop((request, contents));
+    let options = RunOptions { serial: master.sessions.take_turns(&session), ..made.1.clone() };
+    let (values, told) = steps::run(made.0.clone(), feeds, options).await?;
     Ok(RunCallableResponse {
         fetch: values.iter().map(tensor_to_proto).collect::<Result<_>>()?,
         metadata: Some(metadata::to_proto(&told, &session.session)),

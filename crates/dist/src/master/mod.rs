@@ -11,6 +11,7 @@ pub use reset::attributes;
 pub use run_step::{feeds, named};
 
 use crate::cluster::Links;
+use crate::grpc::Contents;
 use crate::log::Log;
 use crate::sessions::{Limits, Sessions};
 use crate::task::Task;
@@ -79,11 +80,12 @@ impl MasterService for Master {
     }
 
     async fn run_step(&self, r: Request<RunStepRequest>) -> Answer<RunStepResponse> {
+        let contents = r.extensions().get::<Contents>().cloned().unwrap_or_default();
         let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
         let errors_in_body = r.store_errors_in_response_body;
         let result = match r.partial_run_handle.is_empty() {
-            true => run_step::run_step(self, r).await,
-            false => partial_run::run_step(self, r).await,
+            true => run_step::run_step(self, r, contents).await,
+            false => partial_run::run_step(self, r, contents).await,
         };
         match result {
             Err(e) if errors_in_body => {
@@ -124,8 +126,9 @@ impl MasterService for Master {
     }
 
     async fn run_callable(&self, r: Request<RunCallableRequest>) -> Answer<RunCallableResponse> {
+        let contents = r.extensions().get::<Contents>().cloned().unwrap_or_default();
         let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
-        self.answer("RunCallable", &handle, callable::run(self, r).await)
+        self.answer("RunCallable", &handle, callable::run(self, r, contents).await)
     }
 
     async fn release_callable(&self, r: Request<ReleaseCallableRequest>) -> Answer<ReleaseCallableResponse> {

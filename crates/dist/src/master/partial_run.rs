@@ -3,10 +3,12 @@
 use super::Master;
 use super::run_step::{feeds, named, strs};
 use crate::blocking::blocking;
+use crate::grpc::Contents;
+use crate::sessions::MAX_HELD;
 use crate::steps;
 use crate::{config, metadata};
 use std::sync::Arc;
-use thalweg_core::error::{Result, cancelled};
+use thalweg_core::error::{Result, cancelled, resource_exhausted};
 use thalweg_core::invalid;
 use thalweg_core::resource::lock;
 use thalweg_proto::{PartialRunSetupRequest, PartialRunSetupResponse, RunStepRequest, RunStepResponse};
@@ -19,6 +21,11 @@ pub async fn setup(master: &Master, request: PartialRunSetupRequest) -> Result<P
         let (feeds, fetches, targets) = (&request.feed, &request.fetch, &request.target);
         let run = session.session.partial_run(&strs(feeds), &strs(fetches), &strs(targets))?;
         let mut runs = lock(&session.partial_runs);
+        if runs.held.len() >= MAX_HELD {
+            return Err(resource_exhausted(format!(
+                "{MAX_HELD} partial runs of this session have not ended"
+            )));
+        }
         let handle = runs.next.to_string();
         runs.next += 1;
         runs.held.insert(handle.clone(), Arc::new(run));
@@ -27,13 +34,17 @@ pub async fn setup(master: &Master, request: PartialRunSetupRequest) -> Result<P
     .await
 }
 
-pub async fn run_step(master: &Master, request: RunStepRequest) -> Result<RunStepResponse> {
+pub async fn run_step(
+    master: &Master,
+    request: RunStepRequest,
+    contents: Contents,
+) -> Result<RunStepResponse> {
     let session = master.sessions.find(&request.session_handle)?;
     let handle = request.partial_run_handle;
     let run = lock(&session.partial_runs).held.get(&handle).cloned();
     let run = run.ok_or_else(|| invalid!("Must run PartialRunSetup before performing partial runs"))?;
     let options = config::run_options(request.options.as_ref());
-    let (names, values) = feeds(request.feed)?;
+    let (names, values) = feeds(request.feed, contents)?;
     let (fetch, fed) = (request.fetch, names.into_iter().zip(values).collect());
     let (sender, receiver) = oneshot::channel();
     let asked = (run.clone(), fetch.clone());

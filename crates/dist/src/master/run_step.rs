@@ -2,20 +2,26 @@
 
 use super::Master;
 use crate::blocking::blocking;
+use crate::grpc::Contents;
 use crate::sessions::MasterSession;
 use crate::{config, metadata, steps};
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::tensor::Tensor;
-use thalweg_graph::convert::{tensor_from_proto, tensor_to_proto};
+use thalweg_graph::convert::tensor_to_proto;
 use thalweg_proto::{NamedTensorProto, RunStepRequest, RunStepResponse};
 use thalweg_runtime::Callable;
 
-pub async fn run_step(master: &Master, request: RunStepRequest) -> Result<RunStepResponse> {
+pub async fn run_step(
+    master: &Master,
+    request: RunStepRequest,
+    contents: Contents,
+) -> Result<RunStepResponse> {
     let session = master.sessions.find(&request.session_handle)?;
     let mut options = config::run_options(request.options.as_ref());
     options.timeout = options.timeout.or(session.operation_timeout);
-    let (names, feeds) = feeds(request.feed)?;
+    options.serial = master.sessions.take_turns(&session);
+    let (names, feeds) = feeds(request.feed, contents)?;
     let fetch = request.fetch;
     let callable = match compiled(&session, &names, &fetch, &request.target) {
         Some(callable) => callable,
@@ -59,11 +65,11 @@ pub fn strs(names: &[String]) -> Vec<&str> {
 }
 
 /// Names and values of what is fed.
-pub fn feeds(fed: Vec<NamedTensorProto>) -> Result<(Vec<String>, Vec<Tensor>)> {
+pub fn feeds(fed: Vec<NamedTensorProto>, contents: Contents) -> Result<(Vec<String>, Vec<Tensor>)> {
     let mut names = Vec::with_capacity(fed.len());
     let mut values = Vec::with_capacity(fed.len());
     for feed in fed {
-        let value = tensor_from_proto(feed.tensor.as_ref().unwrap_or(&Default::default()));
+        let value = contents.tensor(feed.tensor.as_ref().unwrap_or(&Default::default()));
         values.push(value.map_err(|e| e.context(format_args!("feed '{}'", feed.name)))?);
         names.push(feed.name);
     }

@@ -1,7 +1,7 @@
 //! A connection to a task, for callers that wait: unary gRPC calls over one HTTP/2 connection, driven by a thread of its own.
 
 use super::connection::{Sender, open, request, unary};
-use bytes::Bytes;
+use crate::grpc::fields::NOWHERE;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
@@ -72,7 +72,7 @@ impl Channel {
         let answered = tx.clone();
         let task = self
             .runtime
-            .spawn(async move { drop(answered.send(unary(&mut sender, request, &address).await)) });
+            .spawn(async move { drop(answered.send(unary(&mut sender, request, &address, NOWHERE).await)) });
         // When the stream ends, the task sees it, and cancels what it was doing.
         let abort = task.abort_handle();
         let heard = limits.cancel.as_ref().map(|cancel| {
@@ -89,11 +89,11 @@ impl Channel {
         if answer.is_err() {
             task.abort();
         }
-        B::decode(answer?)
+        B::decode(&mut answer?)
             .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.address)))
     }
 
-    fn wait(&self, rx: &mpsc::Receiver<Result<Bytes>>, timeout: Option<Duration>) -> Result<Bytes> {
+    fn wait<T>(&self, rx: &mpsc::Receiver<Result<T>>, timeout: Option<Duration>) -> Result<T> {
         let lost = || Error::new(Code::Unavailable, format!("the connection to {} was lost", self.address));
         match timeout {
             None => rx.recv().map_err(|_| lost())?,

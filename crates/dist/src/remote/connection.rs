@@ -1,5 +1,8 @@
 //! A connection to a task: unary gRPC calls over HTTP/2.
 
+use crate::grpc::Arrived;
+use crate::grpc::arriving::Arriving;
+use crate::grpc::fields::Path;
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::{Request, header};
 use http_body_util::{BodyExt, Full};
@@ -69,22 +72,74 @@ pub async fn open(address: &str, patience: Option<Patience>) -> Result<Sender> {
     Ok(sender)
 }
 
-/// One call: the message of the answer.
-pub async fn unary(sender: &mut Sender, request: Request<Full<Bytes>>, address: &str) -> Result<Bytes> {
+/// One call: the message of the answer, whose large contents lie at `path`.
+pub async fn unary(
+    sender: &mut Sender,
+    request: Request<Full<Bytes>>,
+    address: &str,
+    path: Path,
+) -> Result<Arrived> {
     let lost = |e: hyper::Error| Error::new(Code::Unavailable, format!("{address}: {e}"));
     sender.ready().await.map_err(lost)?;
     let response = sender.send_request(request).await.map_err(lost)?;
-    let (head, body) = response.into_parts();
-    let collected = body.collect().await.map_err(lost)?;
-    let trailers = collected.trailers().cloned().unwrap_or_default();
-    // An error without a message may come with the headers alone.
-    let said = if trailers.contains_key("grpc-status") { &trailers } else { &head.headers };
-    check(said, head.status)?;
-    let mut bytes = collected.to_bytes();
-    if bytes.len() < 5 || bytes.get_u8() != 0 || bytes.get_u32() as usize != bytes.len() {
-        return Err(internal(format!("{address} answered with something that is not a gRPC message")));
+    let (head, mut body) = response.into_parts();
+    let mut answer = Answer { path, address, prefix: BytesMut::new(), arriving: None };
+    let mut trailers = None;
+    while let Some(frame) = body.frame().await {
+        match frame.map_err(lost)?.into_data() {
+            Ok(data) => answer.push(data)?,
+            Err(other) => trailers = other.into_trailers().ok(),
+        }
     }
-    Ok(bytes)
+    // An error without a message may come with the headers alone.
+    let said = trailers.filter(|t| t.contains_key("grpc-status"));
+    check(said.as_ref().unwrap_or(&head.headers), head.status)?;
+    answer.finish()
+}
+
+/// A message of an answer, as it arrives.
+struct Answer<'a> {
+    path: Path,
+    address: &'a str,
+    /// What has come of the five bytes before the message.
+    prefix: BytesMut,
+    arriving: Option<Arriving>,
+}
+
+/// A byte that says whether the message is compressed, and its length.
+const PREFIX: usize = 5;
+
+impl Answer<'_> {
+    fn push(&mut self, mut data: Bytes) -> Result<()> {
+        if self.arriving.is_none() {
+            let n = data.len().min(PREFIX - self.prefix.len());
+            self.prefix.extend_from_slice(&data.split_to(n));
+            if self.prefix.len() < PREFIX {
+                return Ok(());
+            }
+            let (compressed, length) = (self.prefix.get_u8() != 0, self.prefix.get_u32() as usize);
+            if compressed || length > i32::MAX as usize {
+                return Err(self.nonsense());
+            }
+            self.arriving = Some(Arriving::new(length, self.path));
+        }
+        match self.arriving.as_mut().map(|a| a.push(&data)) {
+            Some(Ok(true)) => Ok(()),
+            Some(Err(e)) => Err(e),
+            _ => Err(self.nonsense()),
+        }
+    }
+
+    fn finish(self) -> Result<Arrived> {
+        match self.arriving {
+            Some(arriving) if arriving.is_whole() => Ok(arriving.finish()),
+            _ => Err(self.nonsense()),
+        }
+    }
+
+    fn nonsense(&self) -> Error {
+        internal(format!("{} answered with something that is not a gRPC message", self.address))
+    }
 }
 
 fn check(said: &http::HeaderMap, status: http::StatusCode) -> Result<()> {

@@ -1,6 +1,8 @@
 //! Where the tensors of one step meet: those made here are kept until they are asked for, those made elsewhere are asked for.
 
 use crate::cluster::Links;
+use crate::grpc::Contents;
+use crate::grpc::fields::RECV_TENSOR;
 use crate::wire_error::received;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -9,7 +11,6 @@ use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, OnParcel, Parcel, Rendezvous};
 use thalweg_core::resource::lock;
-use thalweg_graph::convert::tensor_from_proto;
 use thalweg_proto::{RecvTensorRequest, RecvTensorResponse};
 use tokio::task::AbortHandle;
 
@@ -80,12 +81,13 @@ impl StepRendezvous {
             ..Default::default()
         };
         let (asked, task) = (self.asked.clone(), link.task.clone());
-        let call = link.call_then("RecvTensor", &request, move |answer| {
+        let arrived = move |answer| {
             let waiting = lock(&asked).waiting.remove(&number);
             if let Some((done, _)) = waiting {
                 done(parcel(answer, &task));
             }
-        });
+        };
+        let call = link.call_for_tensors("RecvTensor", &request, RECV_TENSOR, arrived);
         // It may have been answered, or given up, meanwhile.
         match lock(&self.asked).waiting.get_mut(&number) {
             Some(entry) => entry.1 = Some(call),
@@ -108,8 +110,8 @@ fn request_id() -> i64 {
     (n & i64::MAX as u64).max(1) as i64
 }
 
-fn parcel(answer: Result<RecvTensorResponse>, task: &str) -> Result<Parcel> {
-    let answer = match answer {
+fn parcel(answer: Result<(RecvTensorResponse, Contents)>, task: &str) -> Result<Parcel> {
+    let (answer, contents) = match answer {
         Ok(answer) => answer,
         Err(e) if e.code() == Code::Unavailable => return Err(e),
         Err(e) => return Err(received(task, e.code(), e.message())),
@@ -118,7 +120,7 @@ fn parcel(answer: Result<RecvTensorResponse>, task: &str) -> Result<Parcel> {
         return Ok(Parcel::dead());
     }
     let tensor = answer.tensor.ok_or_else(|| internal(format!("{task} answered without a tensor")))?;
-    Ok(Parcel::live(tensor_from_proto(&tensor)?))
+    Ok(Parcel::live(contents.tensor(&tensor)?))
 }
 
 impl Rendezvous for StepRendezvous {

@@ -2,8 +2,9 @@
 
 use super::Worker;
 use crate::blocking::blocking;
+use crate::grpc::Contents;
 use crate::steps::{CancelOnDrop, QUICK, ended};
-use crate::wire_error::derived_message;
+use crate::wire_error::peer_message;
 use crate::{master, metadata};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,26 +18,30 @@ use thalweg_runtime::trace::StepTimings;
 use tokio::sync::oneshot;
 
 impl Worker {
-    pub async fn run_graph(self: &Arc<Self>, request: RunGraphRequest) -> Result<RunGraphResponse> {
+    pub async fn run_graph(
+        self: &Arc<Self>,
+        request: RunGraphRequest,
+        contents: Contents,
+    ) -> Result<RunGraphResponse> {
         let errors_in_body = request.store_errors_in_response_body;
-        let result = self.run(request).await;
+        let result = self.run(request, contents).await;
         match self.told("RunGraph", result) {
             Err(e) if errors_in_body => Ok(RunGraphResponse {
                 status_code: e.code() as i32,
-                status_error_message: derived_message(&e),
+                status_error_message: peer_message(&self.task.name, &e),
                 ..Default::default()
             }),
             other => other,
         }
     }
 
-    async fn run(&self, request: RunGraphRequest) -> Result<RunGraphResponse> {
+    async fn run(&self, request: RunGraphRequest, contents: Contents) -> Result<RunGraphResponse> {
         let session = self.session(&request.session_handle, request.create_worker_session_called)?;
         let plans = lock(&session.graphs).held.get(&request.graph_handle).cloned();
         let plans =
             plans.ok_or_else(|| aborted(format!("Graph handle is not found: {}", request.graph_handle)))?;
         let id = request.step_id as u64;
-        let (names, values) = master::feeds(request.send)?;
+        let (names, values) = master::feeds(request.send, contents)?;
         let step = self.steps.begin(id);
         for (key, value) in names.iter().zip(values) {
             step.send(key, Parcel::live(value))?;

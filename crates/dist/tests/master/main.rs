@@ -1,5 +1,7 @@
 //! The master's service, called as a client calls it.
 
 mod common;
+mod hostile;
+mod raw;
 mod sessions;
 mod steps;

@@ -19,11 +19,16 @@ pub fn attrs_from_proto(map: &BTreeMap<String, AttrValue>) -> Result<Attrs> {
 }
 
 fn attrs_at(map: &BTreeMap<String, AttrValue>, depth: usize) -> Result<Attrs> {
-    map.iter()
-        .map(|(name, v)| {
-            Ok((name.clone(), attr_at(v, depth).map_err(|e| e.context(format!("attr '{name}'")))?))
-        })
-        .collect()
+    let mut attrs = Attrs::new();
+    for (name, v) in map {
+        match attr_at(v, depth) {
+            Ok(attr) => attrs.set(name.clone(), attr),
+            // Notes of a program for itself: TensorFlow's optimiser leaves shapes that nobody else can read.
+            Err(_) if name.starts_with('_') => {}
+            Err(e) => return Err(e.context(format!("attr '{name}'"))),
+        }
+    }
+    Ok(attrs)
 }
 
 pub fn attr_from_proto(v: &AttrValue) -> Result<Attr> {

@@ -4,6 +4,7 @@
 use super::branches::Branches;
 use super::history;
 use super::region::Step;
+use super::stacks::Stacks;
 use crate::frames::{FrameInfo, Frames};
 use crate::graph::{Graph, NodeRequest};
 use crate::node::Node;
@@ -29,6 +30,7 @@ pub struct Backward<'g> {
     /// Enters into, Exits out of, and the condition of each loop.
     loops: Vec<LoopNodes>,
     pub branches: Branches,
+    pub stacks: Stacks,
     /// The loops being built, outermost first.
     pub levels: Vec<Level>,
     pub counters: HashMap<u32, history::Counter>,
@@ -52,6 +54,10 @@ pub struct Level {
     pub backward: u32,
     /// Runs once in every round.
     pub pivot: NodeId,
+    /// Begins the next round.
+    pub turn: NodeId,
+    /// The Switch of the count of rounds left.
+    pub count: NodeId,
     /// Outer values as this loop sees them.
     pub entered: HashMap<Output, Output>,
     /// Values of the forward rounds as this loop sees them.
@@ -82,12 +88,14 @@ impl<'g> Backward<'g> {
             }
         }
         let branches = if has_loops { Branches::find(graph, &order) } else { Branches::default() };
+        let stacks = Stacks::find(graph, &order);
         let scope = graph.unique_name("gradients");
         Ok(Backward {
             graph,
             frames,
             loops,
             branches,
+            stacks,
             levels: Vec::new(),
             counters: HashMap::new(),
             prefix: scope.clone(),
@@ -249,15 +257,16 @@ impl<'g> Backward<'g> {
             return Ok(*known);
         }
         let outer = self.bring_to(o, depth - 1)?;
+        // A copy of a constant would be a value of its own to whoever differentiates by the constant later.
         let made = match self.graph.node(outer.node).op.class {
-            Class::Constant => self.copy_constant(outer, depth)?,
+            Class::Constant if !super::carries(self.dtype(outer)) => self.copy_constant(outer, depth)?,
             _ => self.enter(outer, depth)?,
         };
         self.levels[depth - 1].entered.insert(o, made);
         Ok(made)
     }
 
-    fn enter(&mut self, outer: Output, depth: usize) -> Result<Output> {
+    pub fn enter(&mut self, outer: Output, depth: usize) -> Result<Output> {
         let frame = self.levels[depth - 1].backward;
         let attrs = self.enter_attrs(frame, true);
         Ok(self.place("Enter", vec![outer.into()], attrs, &[], frame)?.output(0))

@@ -2,6 +2,7 @@
 
 use super::backward::Backward;
 use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::grad::{Arg, NodeId, Output};
 use thalweg_core::invalid;
@@ -20,6 +21,8 @@ pub struct Counter {
     sync: Option<NodeId>,
     /// What nodes around the loop that have no inputs wait for, to run when the loop does.
     outside: Option<NodeId>,
+    /// The branch that the loop is in.
+    branch: u32,
 }
 
 /// Conds within conds at most; each is a level of the call stack here.
@@ -46,17 +49,25 @@ pub fn past(b: &mut Backward<'_>, o: Output, depth: usize) -> Result<Output> {
 }
 
 fn popped(b: &mut Backward<'_>, o: Output, depth: usize) -> Result<Output> {
-    let forward = b.levels[depth - 1].forward;
-    let handle = stack(b, o, forward)?;
-    push(b, o, handle, forward)?;
-    let inside = {
-        let outer = b.bring_to(handle, depth - 1)?;
-        b.bring_to(outer, depth)?
-    };
+    let handle = stack(b, b.graph.dtype(o))?;
+    push(b, o, handle, depth)?;
+    pop(b, o, handle, depth)
+}
+
+/// A new stack, outside of all loops. One is enough however deep the loop lies: pushes are in the order of all its rounds, and pops in
+/// the opposite one.
+pub fn stack(b: &mut Backward<'_>, dtype: DataType) -> Result<Output> {
+    let no_limit = constant(b, -1, &[], 0)?;
+    let attrs = [("elem_type", dtype)].into_iter().collect();
+    Ok(b.place("StackV2", vec![no_limit.into()], attrs, &[], 0)?.output(0))
+}
+
+/// Takes something like `o`, a value of the forward rounds, off a stack, in the rounds in which `o` was there.
+pub fn pop(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result<Output> {
+    let inside = bring_handle(b, handle, depth)?;
     let branch = b.branches.of_output(b.graph, o);
     let gate = gate(b, branch, depth, 0)?;
-    let mut attrs = Attrs::new();
-    attrs.set("elem_type", b.graph.dtype(o));
+    let attrs = [("elem_type", b.graph.dtype(o))].into_iter().collect();
     let backward = b.levels[depth - 1].backward;
     let pop = b.place("StackPopV2", vec![inside.into()], attrs, &[gate], backward)?;
     // A stack does not know it, but what comes off has the shape of what went on.
@@ -67,16 +78,30 @@ fn popped(b: &mut Backward<'_>, o: Output, depth: usize) -> Result<Output> {
     Ok(pop.output(0))
 }
 
-/// A new stack, made outside of the forward loop: once for each time the loop runs.
-fn stack(b: &mut Backward<'_>, o: Output, forward: u32) -> Result<Output> {
-    let counter = counter_of(b, forward)?;
-    let (frame, control) = (b.frame(forward).parent, counter.outside.as_slice());
-    let no_limit = constant(b, -1, control, frame)?;
-    let mut attrs = Attrs::new();
-    attrs.set("elem_type", b.graph.dtype(o));
-    let made = b.place("StackV2", vec![no_limit.into()], attrs, control, frame)?;
-    b.branches.same_as(made, b.branches.of_output(b.graph, counter.rounds));
-    Ok(made.output(0))
+/// A stack's handle in a backward loop. Into a loop that does not run, in a branch not taken, nothing may enter: not the handle either.
+pub fn bring_handle(b: &mut Backward<'_>, handle: Output, depth: usize) -> Result<Output> {
+    let Some(level) = depth.checked_sub(1).map(|at| &b.levels[at]) else { return Ok(handle) };
+    if let Some(known) = level.entered.get(&handle) {
+        return Ok(*known);
+    }
+    let counter = counter_of(b, level.forward)?;
+    let outer = bring_handle(b, handle, depth - 1)?;
+    let (frame, gate) = match depth.checked_sub(2).map(|at| b.levels[at].backward) {
+        None => (0, counter.outside),
+        Some(frame) => (frame, Some(gate(b, counter.branch, depth - 1, 0)?)),
+    };
+    let outer = gated(b, outer, gate, frame)?;
+    let inside = b.enter(outer, depth)?;
+    b.levels[depth - 1].entered.insert(handle, inside);
+    Ok(inside)
+}
+
+/// A value that is there only when a node runs.
+fn gated(b: &mut Backward<'_>, value: Output, gate: Option<NodeId>, frame: u32) -> Result<Output> {
+    match gate {
+        None => Ok(value),
+        Some(gate) => Ok(b.place("Identity", vec![value.into()], Attrs::new(), &[gate], frame)?.output(0)),
+    }
 }
 
 fn counter_of(b: &Backward<'_>, forward: u32) -> Result<Counter> {
@@ -84,11 +109,18 @@ fn counter_of(b: &Backward<'_>, forward: u32) -> Result<Counter> {
 }
 
 /// Pushes happen in the order of the rounds, however many are under way at once.
-fn push(b: &mut Backward<'_>, o: Output, handle: Output, forward: u32) -> Result<()> {
+fn push(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result<()> {
+    let loops: Vec<u32> = b.levels[..depth].iter().map(|l| l.forward).collect();
+    let (mut inside, mut frame) = (handle, 0);
+    for forward in &loops {
+        let outside = counter_of(b, *forward)?.outside;
+        let outer = gated(b, inside, outside, frame)?;
+        let attrs = b.enter_attrs(*forward, true);
+        inside = b.place("Enter", vec![outer.into()], attrs, &[], *forward)?.output(0);
+        frame = *forward;
+    }
+    let (forward, args): (u32, Vec<Arg>) = (frame, vec![inside.into(), o.into()]);
     let counter = counter_of(b, forward)?;
-    let attrs = b.enter_attrs(forward, true);
-    let inside = b.place("Enter", vec![handle.into()], attrs, &[], forward)?.output(0);
-    let args: Vec<Arg> = vec![inside.into(), o.into()];
     let push = b.place("StackPushV2", args, Attrs::new(), &[counter.pivot], forward)?;
     match counter.sync {
         Some(sync) => b.graph.add_control(sync, push),
@@ -103,7 +135,7 @@ fn push(b: &mut Backward<'_>, o: Output, handle: Output, forward: u32) -> Result
 }
 
 /// A node of the backward loop that runs in those rounds in which the forward loop took this branch.
-fn gate(b: &mut Backward<'_>, branch: u32, depth: usize, nested: u32) -> Result<NodeId> {
+pub fn gate(b: &mut Backward<'_>, branch: u32, depth: usize, nested: u32) -> Result<NodeId> {
     let (pivot, forward, backward) = {
         let level = &b.levels[depth - 1];
         (level.pivot, level.forward, level.backward)
@@ -145,7 +177,9 @@ fn outside(b: &mut Backward<'_>, forward: u32, branch: u32) -> Result<Option<Nod
         let into = b.entering(forward).iter().map(|e| b.graph.node(*e).inputs.first().copied());
         let alive = into.flatten().find(|o| b.branches.of_output(b.graph, *o) == branch);
         let alive = alive.ok_or_else(|| internal("nothing of its branch enters the loop"))?;
-        let gate = b.place("Identity", vec![alive.into()], Attrs::new(), &[], outer)?;
+        // Not before the count of the loop around: that keeps the pushes of its rounds in order.
+        let after: Vec<NodeId> = b.counters.get(&outer).map(|c| c.pivot).into_iter().collect();
+        let gate = b.place("Identity", vec![alive.into()], Attrs::new(), &after, outer)?;
         return Ok(Some(gate));
     }
     Ok(b.counters.get(&outer).map(|c| c.pivot))
@@ -172,7 +206,7 @@ pub fn count_rounds(b: &mut Backward<'_>, forward: u32, condition: NodeId) -> Re
     b.graph.set_input(merge, 1, next.output(0))?;
     let rounds = b.place("Exit", vec![switch.output(0).into()], Attrs::new(), &[], outer)?;
     b.branches.same_as(rounds, branch);
-    let counter = Counter { pivot, add, rounds: rounds.output(0), sync: None, outside };
+    let counter = Counter { pivot, add, rounds: rounds.output(0), sync: None, outside, branch };
     b.counters.insert(forward, counter);
     Ok(counter)
 }

@@ -3,13 +3,13 @@
 
 use super::backward::{Backward, Level};
 use super::history::{self, count_rounds};
-use super::region::Region;
+use super::region::{Region, Step};
+use super::stacks::popped_gradient;
 use super::{carries, first, to_dense};
 use std::collections::{HashMap, HashSet};
-use thalweg_core::attr::{Attr, Attrs};
-use thalweg_core::dtype::DataType;
+use thalweg_core::attr::Attrs;
 use thalweg_core::error::{Result, internal, unimplemented};
-use thalweg_core::grad::{Arg, Builder, Grad, NodeId, Output};
+use thalweg_core::grad::{Arg, Builder, Grad, NodeId, Output, zeros_for};
 use thalweg_core::op::Class;
 
 /// A carried value of the forward loop.
@@ -58,8 +58,14 @@ pub fn through_loop(
             }
         });
     }
-    let rounds = b.bring(counter.rounds)?;
+    let mut rounds = b.bring(counter.rounds)?;
+    let after = b.pushed_by(forward);
+    if !after.is_empty() {
+        let here = b.here();
+        rounds = b.place("Identity", vec![rounds.into()], Attrs::new(), &after, here)?.output(0);
+    }
     let (on, mut level) = begin(b, forward, rounds)?;
+    let count = level.count;
     let slots: Vec<Slot> = initial.iter().map(|i| slot(b, *i, &level, on)).collect::<Result<_>>()?;
     let enters: Vec<NodeId> = nodes.enters.iter().copied().filter(|e| stays(b, *e)).collect();
     b.levels.push(level);
@@ -77,7 +83,9 @@ pub fn through_loop(
         let g = found.remove(&enter.output(0)).unwrap_or(Grad::None);
         let Some(g) = to_dense(b, g)? else { continue };
         level = b.levels.pop().ok_or_else(|| internal("no loop is being built"))?;
-        let zero = zeros_of(b, enter, g)?;
+        let outer = *b.graph.node(enter).inputs.first().ok_or_else(|| internal("an Enter without input"))?;
+        let held = b.dtype(g);
+        let zero = zeros_for(b, outer, held)?;
         let sum = slot(b, zero, &level, on)?;
         b.levels.push(level);
         let total = first(b.add("AddN", vec![Arg::List(vec![sum.switch.output(1), g])], Attrs::new())?)?;
@@ -85,6 +93,10 @@ pub fn through_loop(
         sums.push((enter, sum));
     }
     b.levels.pop();
+    b.pushes_end(forward, |b| {
+        let here = b.here();
+        b.place("Exit", vec![count.output(0).into()], Attrs::new(), &[], here)
+    })?;
     let mut flows = Vec::new();
     for (v, slot) in carried.iter().zip(&slots) {
         flows.push((v.first, Grad::Dense(leave(b, slot)?)));
@@ -150,6 +162,12 @@ fn retain_reached(b: &Backward<'_>, forward: u32, carried: &mut Vec<Carried>) {
     let at: HashMap<NodeId, usize> = carried.iter().enumerate().map(|(i, v)| (v.merge, i)).collect();
     let mut reached: Vec<bool> = carried.iter().map(|v| v.dy.is_some()).collect();
     let mut stack: Vec<Output> = carried.iter().filter(|v| v.dy.is_some()).map(|v| v.next).collect();
+    stack.extend(b.pushed_in(forward).into_iter().map(|(_, value)| value));
+    for step in b.waited_for(forward) {
+        if let Step::Loop(inner) = step {
+            stack.extend(b.entering(inner).iter().flat_map(|e| b.graph.node(*e).inputs.iter().copied()));
+        }
+    }
     let mut seen: HashSet<NodeId> = HashSet::new();
     while let Some(o) = stack.pop() {
         if b.frame_of(o.node) != forward || !carries(b.dtype(o)) || !seen.insert(o.node) {
@@ -162,7 +180,7 @@ fn retain_reached(b: &Backward<'_>, forward: u32, carried: &mut Vec<Carried>) {
             continue;
         }
         match b.step_of(o.node, forward) {
-            Some(super::region::Step::Loop(inner)) => {
+            Some(Step::Loop(inner)) => {
                 stack.extend(b.entering(inner).iter().flat_map(|e| b.graph.node(*e).inputs.iter().copied()))
             }
             _ => stack.extend(b.graph.node(o.node).inputs.iter().copied()),
@@ -212,6 +230,8 @@ fn begin(b: &mut Backward<'_>, forward: u32, rounds: Output) -> Result<(Output, 
         forward,
         backward,
         pivot,
+        turn: fewer,
+        count: switch,
         entered: HashMap::new(),
         past: HashMap::new(),
         gates: HashMap::new(),
@@ -249,25 +269,17 @@ fn body_gradients(
     slots: &[Slot],
     enters: &[NodeId],
 ) -> Result<HashMap<Output, Grad>> {
-    let ys: Vec<Output> = carried.iter().map(|v| v.next).collect();
+    let pushed = b.pushed_in(forward);
+    let ys: Vec<Output> =
+        carried.iter().map(|v| v.next).chain(pushed.iter().map(|(_, value)| *value)).collect();
     let xs: Vec<Output> =
         carried.iter().map(|v| v.merge).chain(enters.iter().copied()).map(|n| n.output(0)).collect();
-    let seeds = carried.iter().zip(slots).map(|(v, s)| (v.next, Grad::Dense(s.switch.output(1)))).collect();
+    let mut seeds: Vec<(Output, Grad)> =
+        carried.iter().zip(slots).map(|(v, s)| (v.next, Grad::Dense(s.switch.output(1)))).collect();
     let stop = HashSet::new();
-    Region::find(b, forward, &ys, &xs, &stop).flow_back(b, seeds, &stop)
-}
-
-/// Zeros to begin the sum of the gradients of a value that stays. For a variable's handle: of what the variable holds.
-fn zeros_of(b: &mut Backward<'_>, enter: NodeId, like: Output) -> Result<Output> {
-    let outer = *b.graph.node(enter).inputs.first().ok_or_else(|| internal("an Enter without input"))?;
-    if b.dtype(outer) != DataType::Resource {
-        return first(b.add("ZerosLike", vec![outer.into()], Attrs::new())?);
+    let region = Region::find(b, forward, &ys, &xs, &stop);
+    for (push, value) in pushed {
+        seeds.push((value, Grad::Dense(popped_gradient(b, push, value)?)));
     }
-    let shape = first(b.add("VariableShape", vec![outer.into()], Attrs::new())?)?;
-    let zero = thalweg_core::case::number(0.0, b.dtype(like))?;
-    let mut attrs = Attrs::new();
-    attrs.set("dtype", zero.dtype());
-    attrs.set("value", Attr::Tensor(zero));
-    let zero = first(b.add("Const", Vec::new(), attrs)?)?;
-    first(b.add("Fill", vec![shape.into(), zero.into()], Attrs::new())?)
+    region.flow_back(b, seeds, &stop)
 }

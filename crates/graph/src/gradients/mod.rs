@@ -2,7 +2,8 @@
 //!
 //! Gradients flow from the `ys` back through one node at a time (`region`), each by the rule in its op's file. A while loop is
 //! one step of that walk: its gradient is a loop that runs the body's gradient as often (`loops`), with what it needs of the
-//! forward rounds kept on stacks (`history`). `backward` is the graph as gradient rules see it: it brings every value to
+//! forward rounds kept on stacks (`history`), through which further gradients go (`stacks`). Calls of functions are laid out
+//! first (`crate::calls`). `backward` is the graph as gradient rules see it: it brings every value to
 //! the loop they build in.
 
 mod accumulate;
@@ -11,6 +12,7 @@ mod branches;
 mod history;
 mod loops;
 mod region;
+mod stacks;
 
 use crate::graph::Graph;
 pub use accumulate::to_dense;
@@ -39,6 +41,7 @@ pub fn gradients(
     xs: &[Output],
     options: &Options<'_>,
 ) -> Result<Vec<Grad>> {
+    crate::calls::expand_between(graph, ys, xs)?;
     let mut backward = Backward::new(graph, options.device)?;
     for o in ys.iter().chain(xs) {
         backward.check_outside(*o)?;
@@ -52,7 +55,7 @@ pub fn gradients(
         seeds.push((*y, Grad::Dense(seed)));
     }
     let stop: HashSet<Output> = options.stop.iter().copied().collect();
-    let region = Region::find(&backward, 0, ys, xs, &stop);
+    let region = Region::find(&mut backward, 0, ys, xs, &stop);
     let mut found = region.flow_back(&mut backward, seeds, &stop)?;
     xs.iter().map(|x| Ok(found.remove(x).unwrap_or(Grad::None))).collect()
 }

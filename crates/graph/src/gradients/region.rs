@@ -2,7 +2,7 @@
 
 use super::accumulate::sum_grads;
 use super::backward::Backward;
-use super::{carries, loops, to_dense};
+use super::{carries, loops, stacks, to_dense};
 use std::collections::{HashMap, HashSet};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal, unimplemented};
@@ -21,19 +21,25 @@ pub struct Region {
     /// Steps between `xs` and `ys`, each after all steps that use its outputs; and whether some x lies behind its inputs.
     order: Vec<(Step, bool)>,
     wanted: HashSet<Output>,
+    frame: u32,
 }
 
 impl Region {
     /// What lies between `xs` and `ys` in a frame.
     pub fn find(
-        b: &Backward<'_>,
+        b: &mut Backward<'_>,
         frame: u32,
         ys: &[Output],
         xs: &[Output],
         stop: &HashSet<Output>,
     ) -> Region {
         let wanted: HashSet<Output> = xs.iter().copied().collect();
-        let walk = Walk { b, frame, stop, wanted: &wanted };
+        let mut over_stacks: HashMap<Step, Vec<Step>> = HashMap::new();
+        for (pop, push) in b.over_stacks(frame) {
+            over_stacks.entry(pop).or_default().push(push);
+        }
+        let popping = b.popping(frame);
+        let walk = Walk { b, frame, stop, wanted: &wanted, over_stacks };
         // From the first to the last, to see which depend on some x; those that do not are no part of it.
         let mut depends: HashSet<Step> = HashSet::new();
         let mut order = Vec::new();
@@ -41,14 +47,17 @@ impl Region {
             let behind =
                 |o: &Output| wanted.contains(o) || walk.step_of(o.node).is_some_and(|s| depends.contains(&s));
             let carrying = |o: &&Output| carries(b.dtype(**o)) && !stop.contains(*o);
-            let passes_on = walk.inputs(step).iter().filter(carrying).any(behind);
+            let passes_on = walk.inputs(step).iter().filter(carrying).any(behind)
+                || walk.pushed_for(step).iter().any(|s| depends.contains(s))
+                || popping.contains(&step);
             if passes_on || b.outputs_of(step).iter().any(|o| wanted.contains(o)) {
                 depends.insert(step);
                 order.push((step, passes_on));
             }
         }
         order.reverse();
-        Region { order, wanted }
+        b.enliven(frame, &depends);
+        Region { order, wanted, frame }
     }
 
     /// Carries gradients from the outputs where they start back to the wanted ones.
@@ -72,7 +81,8 @@ impl Region {
                 }
                 dy.push((o, if stop.contains(&o) { None } else { to_dense(b, total)? }));
             }
-            if !passes_on || dy.iter().all(|(_, g)| g.is_none()) {
+            let waited_for = || matches!(step, Step::Loop(_)) && b.waited_for(self.frame).contains(step);
+            if !passes_on || (dy.iter().all(|(_, g)| g.is_none()) && !waited_for()) {
                 continue;
             }
             let flows = match step {
@@ -100,6 +110,8 @@ struct Walk<'a, 'g> {
     frame: u32,
     stop: &'a HashSet<Output>,
     wanted: &'a HashSet<Output>,
+    /// Steps that pop, with those that push what they pop.
+    over_stacks: HashMap<Step, Vec<Step>>,
 }
 
 impl Walk<'_, '_> {
@@ -118,12 +130,19 @@ impl Walk<'_, '_> {
         }
     }
 
+    /// The steps that left values on stacks for this one.
+    fn pushed_for(&self, step: Step) -> &[Step] {
+        self.over_stacks.get(&step).map_or(&[], Vec::as_slice)
+    }
+
     /// All steps that these outputs are computed from, in an order that puts each after those it uses.
     fn before(&self, ys: &[Output]) -> Vec<Step> {
         let mut order = Vec::new();
         let mut seen: HashSet<Step> = HashSet::new();
+        let loops = |s: &Step| matches!(s, Step::Loop(_));
+        let waited_for = self.b.waited_for(self.frame).into_iter().filter(loops);
         let mut stack: Vec<(Step, bool)> =
-            ys.iter().filter_map(|y| self.step_of(y.node)).map(|s| (s, false)).collect();
+            ys.iter().filter_map(|y| self.step_of(y.node)).chain(waited_for).map(|s| (s, false)).collect();
         while let Some((step, done)) = stack.pop() {
             if done {
                 order.push(step);
@@ -133,6 +152,7 @@ impl Walk<'_, '_> {
                 continue;
             }
             stack.push((step, true));
+            stack.extend(self.pushed_for(step).iter().filter(|s| !seen.contains(s)).map(|s| (*s, false)));
             for o in self.inputs(step) {
                 if self.stop.contains(&o) {
                     continue;
@@ -161,6 +181,13 @@ fn through_node(b: &mut Backward<'_>, id: NodeId, dy: &[Option<Output>]) -> Resu
             (Some(x), Some(g)) => vec![(*x, Grad::Dense(g))],
             _ => Vec::new(),
         });
+    }
+    if node.op.name == "StackPopV2" {
+        if let Some(dy) = dy.first().copied().flatten() {
+            b.scope_of(&node.name);
+            stacks::through_pop(b, id, dy)?;
+        }
+        return Ok(Vec::new());
     }
     let rule = match node.op.grad {
         Gradient::Stops => return Ok(Vec::new()),

@@ -186,6 +186,12 @@ impl Words {
         self.used += 1;
         self.block[self.used - 1]
     }
+
+    /// A number in [0, 1), from two words.
+    pub fn next_f64(&mut self) -> f64 {
+        let (high, low) = (self.next_word(), self.next_word());
+        super::real::unit_f64(high, low)
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::elementwise::for_chunks;
 use crate::prelude::*;
+use crate::tensor_list::TensorList;
 
 pub static ADD_N: Op = Op {
     name: "AddN",
@@ -17,7 +18,7 @@ pub static ADD_N: Op = Op {
         let dy = g.dy()?;
         Ok(vec![dy.into(); g.x.len()])
     }),
-    kernels: cpu!(run: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
+    kernels: cpu!(lists for T = Variant, run: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
     cases: |r| {
         vec![
             Case::new(vec![r.tensor(&[2, 3])]),
@@ -31,6 +32,7 @@ pub static ADD_N: Op = Op {
 pub static ACCUMULATE_NV2: Op = Op {
     name: "AccumulateNV2",
     attrs: &["N: int >= 1", "T: numbertype", "shape: shape"],
+    kernels: cpu!(run: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
     shape: |c| {
         let alike = shape_call::all_inputs_alike(c)?;
         Ok(vec![c.attrs.shape("shape")?.merge(&alike[0])?])
@@ -83,10 +85,43 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Lists of tensors: the sums of their elements.
+fn lists(c: &mut OpCall<'_>) -> Result<()> {
+    let mut sum = TensorList::take(c, 0)?;
+    for i in 1..c.inputs.len() {
+        sum = sum.plus(TensorList::take(c, i)?)?;
+    }
+    c.set(0, sum.into_tensor());
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use crate::testing::*;
     use thalweg_core::error::Code;
+
+    #[test]
+    fn lists_are_summed_by_element_and_what_is_not_set_is_zero() {
+        use crate::prelude::*;
+        use crate::tensor_list::TensorList;
+        let list = |items: Vec<Option<Tensor>>| {
+            let list = TensorList::new(DataType::Float, PartialShape::unknown());
+            TensorList { items, ..list }.into_tensor()
+        };
+        let item = |v: f32| Some(Tensor::scalar(v));
+        let (a, b) = (list(vec![item(1.0), None, None]), list(vec![item(2.0), item(3.0), None]));
+        let sum = call("AddN", &[a.clone(), b], &[]).unwrap().remove(0);
+        let zeros = call("ZerosLike", std::slice::from_ref(&a), &[]).unwrap().remove(0);
+        let float = [("element_dtype", Attr::Type(DataType::Float))];
+        let get = |list: &Tensor, i: i32| {
+            let args = [list.clone(), Tensor::scalar(i), int_vector(&[])];
+            call("TensorListGetItem", &args, &float).unwrap()[0].to_scalar::<f32>().unwrap()
+        };
+        assert_eq!([0, 1, 2].map(|i| get(&sum, i)), [3.0, 3.0, 0.0]);
+        assert_eq!(get(&zeros, 0), 0.0);
+        let shorter = list(vec![item(1.0)]);
+        assert_eq!(code(call("AddN", &[a, shorter], &[])), Code::InvalidArgument);
+    }
 
     #[test]
     fn inputs_of_other_shapes_are_refused() {

@@ -16,6 +16,7 @@ mod atanh;
 mod bitwise_and;
 mod bitwise_or;
 mod bitwise_xor;
+mod bucketize;
 mod cast;
 mod ceil;
 mod choose;
@@ -92,6 +93,10 @@ mod xlog1py;
 mod xlogy;
 mod zeros_like;
 
+pub use add_v2::ADD_V2;
+pub use sigmoid::SIGMOID;
+pub use tanh::TANH;
+
 use crate::broadcast::broadcast_shape;
 use crate::prelude::*;
 
@@ -113,6 +118,7 @@ pub static OPS: &[&Op] = &[
     &bitwise_and::BITWISE_AND,
     &bitwise_or::BITWISE_OR,
     &bitwise_xor::BITWISE_XOR,
+    &bucketize::BUCKETIZE,
     &cast::CAST,
     &ceil::CEIL,
     &clip_by_value::CLIP_BY_VALUE,

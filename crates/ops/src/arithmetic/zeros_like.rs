@@ -1,10 +1,11 @@
 //! `ZerosLike`: zeros of the input's type and shape.
 
 use crate::prelude::*;
+use crate::tensor_list::TensorList;
 
 pub static ZEROS_LIKE: Op = Op {
     name: "ZerosLike",
-    doc: "A tensor of zeros (empty strings) of the type and shape of x.",
+    doc: "A tensor of zeros (empty strings) of the type and shape of x; for a list, a list of such.",
     inputs: &["x: T"],
     outputs: &["y: T"],
     attrs: &["T: type"],
@@ -16,8 +17,13 @@ pub static ZEROS_LIKE: Op = Op {
 };
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
+    if c.input(0)?.dtype() == DataType::Variant {
+        let zeros = TensorList::look(c, 0, TensorList::zeros)?;
+        c.set(0, zeros.into_tensor());
+        return Ok(());
+    }
     let x = c.input(0)?;
-    if matches!(x.dtype(), DataType::Variant | DataType::Resource) {
+    if x.dtype() == DataType::Resource {
         return Err(unimplemented(format!("there are no zeros of type {}", x.dtype())));
     }
     let zeros = Tensor::zeros(x.dtype(), x.shape().clone())?;

@@ -4,6 +4,8 @@ mod batch_mat_mul;
 mod mat_mul;
 mod products;
 
+pub use mat_mul::MAT_MUL;
+
 use crate::prelude::*;
 use thalweg_math::gemm::ShapeError;
 

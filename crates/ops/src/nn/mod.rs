@@ -7,6 +7,7 @@ mod channels;
 pub mod conv;
 mod elu;
 mod elu_grad;
+pub mod fused;
 mod in_top_k;
 mod leaky_relu;
 mod logits;

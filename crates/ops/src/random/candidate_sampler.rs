@@ -1,4 +1,4 @@
-//! `UniformCandidateSampler`: classes drawn at random, for losses over few of many classes.
+//! `UniformCandidateSampler`, `LogUniformCandidateSampler`: classes drawn at random, for losses over few of many classes.
 
 use super::drawn::Seeded;
 use crate::indices::room_for;
@@ -26,7 +26,7 @@ pub static UNIFORM_CANDIDATE_SAMPLER: Op = Op {
         merge_dim(classes.dim(1), num_true)?;
         Ok(vec![sampled.clone(), [classes.dim(0), num_true].into_iter().collect(), sampled])
     },
-    kernels: cpu!(make prepare),
+    kernels: cpu!(make uniform),
     cases: |_| {
         let classes = Tensor::from_slice(Shape::new(&[2, 1]).unwrap_or_default(), &[3i64, 7]);
         let case = |unique: bool| {
@@ -39,10 +39,56 @@ pub static UNIFORM_CANDIDATE_SAMPLER: Op = Op {
     ..Op::STATEFUL
 };
 
+pub static LOG_UNIFORM_CANDIDATE_SAMPLER: Op = Op {
+    name: "LogUniformCandidateSampler",
+    doc: "As UniformCandidateSampler, where class k is as likely as log((k + 2) / (k + 1)): for classes in the order of their frequency.",
+    kernels: cpu!(make log_uniform),
+    ..UNIFORM_CANDIDATE_SAMPLER
+};
+
+/// How likely the classes are.
+#[derive(Clone, Copy)]
+enum Distribution {
+    Uniform,
+    /// About one over the class' number.
+    LogUniform,
+}
+
+impl Distribution {
+    fn draw(self, words: &mut Words, range: i64) -> i64 {
+        match self {
+            Distribution::Uniform => below(words, range as u64) as i64,
+            Distribution::LogUniform => {
+                let log_range = (range as f64).ln_1p();
+                // Rounding may give the number behind the last.
+                ((words.next_f64() * log_range).exp() as i64 - 1) % range
+            }
+        }
+    }
+
+    fn probability(self, class: i64, range: i64) -> f32 {
+        match self {
+            Distribution::Uniform => 1.0 / range as f32,
+            Distribution::LogUniform => {
+                let k = class as f64;
+                (((k + 2.0) / (k + 1.0)).ln() / (range as f64).ln_1p()) as f32
+            }
+        }
+    }
+}
+
+fn uniform(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    prepare(node, Distribution::Uniform)
+}
+
+fn log_uniform(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    prepare(node, Distribution::LogUniform)
+}
+
 /// 32-bit words that TensorFlow sets aside for each class drawn.
 const WORDS_PER_SAMPLE: u64 = 2048;
 
-fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+fn prepare(node: &KernelNode, distribution: Distribution) -> Result<Box<dyn Kernel>> {
     let (stream, attrs) = (Seeded::of(node)?, &node.attrs);
     let (num_true, num_sampled) = (attrs.int("num_true")?, attrs.int("num_sampled")?);
     let (unique, range) = (attrs.bool("unique")?, attrs.int("range_max")?);
@@ -62,20 +108,29 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         }
         room_for(num_sampled as usize)?;
         let part = stream.reserve(c, |s| s.reserve_words(WORDS_PER_SAMPLE.wrapping_mul(num_sampled as u64)));
-        let (sampled, tries) = sample(&mut Words::new(part), range as u64, num_sampled as usize, unique);
-        let count = expected(1.0 / range as f32, num_sampled as usize, tries);
+        let draw = |words: &mut Words| distribution.draw(words, range);
+        let (sampled, tries) = sample(&mut Words::new(part), draw, num_sampled as usize, unique);
+        let count =
+            |class: &i64| expected(distribution.probability(*class, range), num_sampled as usize, tries);
+        let of_truth: Vec<f32> = truth.iter().map(count).collect();
+        let of_sampled: Vec<f32> = sampled.iter().map(count).collect();
         c.set(0, Tensor::vector(&sampled)?);
-        c.set(1, Tensor::full(classes, count)?);
-        c.set(2, Tensor::full(Shape::vector(sampled.len()), count)?);
+        c.set(1, Tensor::from_slice(classes, &of_truth)?);
+        c.set(2, Tensor::vector(&of_sampled)?);
         Ok(())
     }))
 }
 
 /// Classes, and how many were drawn until there were enough. All differ if `unique`, which needs as many classes.
-fn sample(words: &mut Words, range: u64, count: usize, unique: bool) -> (Vec<i64>, usize) {
+fn sample(
+    words: &mut Words,
+    draw: impl Fn(&mut Words) -> i64,
+    count: usize,
+    unique: bool,
+) -> (Vec<i64>, usize) {
     let (mut seen, mut out, mut tries) = (HashSet::new(), Vec::new(), 0);
     while out.len() < count {
-        let class = below(words, range) as i64;
+        let class = draw(words);
         tries += 1;
         if !unique || seen.insert(class) {
             out.push(class);
@@ -113,7 +168,7 @@ mod tests {
     #[test]
     fn draws_what_tensorflow_does() {
         let truth = Tensor::from_slice(Shape::new(&[2, 1]).unwrap(), &[3i64, 7]).unwrap();
-        let draw = |unique: bool, range: i64| {
+        let draw = |op: &str, unique: bool, range: i64| {
             let attrs = [
                 ("num_true", Attr::Int(1)),
                 ("num_sampled", Attr::Int(4)),
@@ -122,14 +177,20 @@ mod tests {
                 ("seed", Attr::Int(3)),
                 ("seed2", Attr::Int(5)),
             ];
-            let [first, second] = runs("UniformCandidateSampler", std::slice::from_ref(&truth), &attrs);
+            let [first, second] = runs(op, std::slice::from_ref(&truth), &attrs);
             [first, second].map(|t| t.to_i64s().unwrap())
         };
-        assert_eq!(draw(true, 10), [[9, 8, 2, 5], [1, 3, 9, 4]]);
-        assert_eq!(draw(true, 16), [[3, 4, 13, 2], [15, 7, 5, 0]]);
-        assert_eq!(draw(false, 16), [[3, 4, 4, 13], [15, 7, 5, 0]]);
+        let uniform = |unique, range| draw("UniformCandidateSampler", unique, range);
+        assert_eq!(uniform(true, 10), [[9, 8, 2, 5], [1, 3, 9, 4]]);
+        assert_eq!(uniform(true, 16), [[3, 4, 13, 2], [15, 7, 5, 0]]);
+        assert_eq!(uniform(false, 16), [[3, 4, 4, 13], [15, 7, 5, 0]]);
         let wide =
             [[294415059, 4955347988, 533171972, 1965600925], [4160733551, 961205303, 1701037349, 1764360624]];
-        assert_eq!(draw(false, 5_000_000_000), wide);
+        assert_eq!(uniform(false, 5_000_000_000), wide);
+        let log_uniform = |unique, range| draw("LogUniformCandidateSampler", unique, range);
+        assert_eq!(log_uniform(true, 10), [[0, 1, 4, 5], [8, 0, 5, 2]]);
+        assert_eq!(log_uniform(false, 16), [[0, 0, 2, 6], [13, 13, 0, 0]]);
+        let wide = [[56, 1, 12420, 6993976], [1518543030, 1136096098, 25, 4]];
+        assert_eq!(log_uniform(false, 5_000_000_000), wide);
     }
 }

@@ -1,5 +1,6 @@
 //! Random numbers, bit for bit TensorFlow's for the same seeds.
 
+mod accidental_hits;
 mod candidate_sampler;
 mod drawn;
 mod multinomial;
@@ -16,6 +17,8 @@ use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = &[
     &candidate_sampler::UNIFORM_CANDIDATE_SAMPLER,
+    &candidate_sampler::LOG_UNIFORM_CANDIDATE_SAMPLER,
+    &accidental_hits::COMPUTE_ACCIDENTAL_HITS,
     &random_uniform::RANDOM_UNIFORM,
     &random_uniform::STATELESS_RANDOM_UNIFORM,
     &random_uniform::STATELESS_RANDOM_UNIFORM_V2,

@@ -4,6 +4,7 @@ mod assign;
 mod assign_variable_op;
 mod count_up_to;
 mod destroy_resource_op;
+mod disable_copy_on_read;
 mod is_initialized;
 pub mod named;
 mod read_variable_op;
@@ -36,6 +37,7 @@ pub static OPS: &[&Op] = &[
     &assign_variable_op::ASSIGN_SUB_VARIABLE_OP,
     &is_initialized::VAR_IS_INITIALIZED_OP,
     &destroy_resource_op::DESTROY_RESOURCE_OP,
+    &disable_copy_on_read::DISABLE_COPY_ON_READ,
     &variable_shape::VARIABLE_SHAPE,
     &resource_gather::RESOURCE_GATHER,
     &resource_gather_nd::RESOURCE_GATHER_ND,

@@ -87,6 +87,14 @@ fn up_to_64(s: &[u8]) -> u64 {
     mix(u, v, by)
 }
 
+/// TensorFlow's way to make one fingerprint of two, in their order.
+pub fn fingerprint_cat(a: u64, b: u64) -> u64 {
+    const M: u64 = 0xc6a4_a793_5bd1_e995;
+    let b = shift_mix(b.wrapping_mul(M)).wrapping_mul(M);
+    let mixed = (a ^ M ^ b).wrapping_mul(M);
+    shift_mix(shift_mix(mixed).wrapping_mul(M))
+}
+
 /// The running state over blocks of 64 bytes.
 struct Blocks {
     x: u64,

@@ -3,8 +3,8 @@
 mod as_string;
 mod base64;
 mod decode_raw;
-mod hash;
-mod mapped;
+pub mod hash;
+pub mod mapped;
 mod reduce_join;
 mod regex;
 mod regex_full_match;

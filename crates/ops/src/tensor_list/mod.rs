@@ -9,7 +9,9 @@ mod length;
 mod list;
 mod push_back;
 mod stack;
+mod sum;
 
+pub use list::TensorList;
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = &[

@@ -5,4 +5,4 @@ mod send;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[&send::SEND, &recv::RECV];
+pub static OPS: &[&Op] = &[&send::SEND, &send::HOST_SEND, &recv::RECV, &recv::HOST_RECV];

@@ -20,6 +20,9 @@ pub static RECV: Op = Op {
     ..Op::STATEFUL
 };
 
+/// For tensors in the host's memory, where all of ours are.
+pub static HOST_RECV: Op = Op { name: "_HostRecv", ..RECV };
+
 struct Recv(Key);
 
 impl AsyncKernel for Recv {

@@ -156,7 +156,8 @@ impl GeneralRun {
             return Ok(true);
         };
         let others_wait = state.in_flight > 0 || !state.ready.is_empty();
-        let elsewhere = node.expensive && others_wait && self.input.step.device.pool_threads() > 1;
+        let step = &self.input.step;
+        let elsewhere = node.expensive && others_wait && !step.serial && step.device.pool_threads() > 1;
         let frame_iter = self.frame_iter(state, ready);
         match &compute.run {
             Runnable::Async(kernel) => {

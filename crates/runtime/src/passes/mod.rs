@@ -4,7 +4,6 @@ pub mod common;
 pub mod fold;
 pub mod fuse;
 pub mod inline;
-pub mod lower;
 
 use crate::work::Work;
 use std::sync::Arc;

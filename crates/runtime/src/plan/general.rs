@@ -180,7 +180,8 @@ impl<'a> Builder<'a> {
                 expensive: node.op.expensive,
                 never_dead: node.op.name == "ControlTrigger",
                 transfers: matches!(node.op.class, Class::Send | Class::Recv),
-                pass: Pass::of(node.op.class, node.op.name),
+                // What is known has nothing to pass on, whatever op it once was.
+                pass: if given.is_some() { None } else { Pass::of(node.op.class, node.op.name) },
                 passes_refs: node.outputs.first().is_some_and(|p| p.is_ref),
             });
         }

@@ -108,6 +108,8 @@ pub struct RunOptions {
     pub trace: bool,
     /// Lets the caller cancel the run from another thread.
     pub cancel: Option<Arc<Cancellation>>,
+    /// Loops inside kernels use one thread: less work in all, for steps that run beside others.
+    pub serial: bool,
 }
 
 /// What a run tells about itself.

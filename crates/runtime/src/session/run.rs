@@ -132,6 +132,7 @@ impl Inner {
             cancel: options.cancel.clone().unwrap_or_default(),
             deadline,
             trace: options.trace.then(|| Arc::new(Tracer::new())),
+            serial: options.serial,
             rendezvous: meeting.map(|m| m.rendezvous),
         };
         if let Some(waiting) = step.rendezvous.clone() {
@@ -296,6 +297,7 @@ struct Step {
     cancel: Arc<Cancellation>,
     deadline: Option<Instant>,
     trace: Option<Arc<Tracer>>,
+    serial: bool,
     /// Where the parts meet, and the client of a partial run with them; one of its own if not set.
     rendezvous: Option<Arc<dyn Rendezvous>>,
 }
@@ -314,6 +316,7 @@ impl Step {
         step.cancel = self.cancel.clone();
         step.functions = Some(compiled.functions.clone());
         step.deadline = self.deadline;
+        step.serial = self.serial;
         step.trace = self.trace.clone().map(|t| t as Arc<dyn Trace>);
         if let Some(rendezvous) = &self.rendezvous {
             step.rendezvous = rendezvous.clone();

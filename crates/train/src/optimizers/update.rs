@@ -146,7 +146,8 @@ fn make_slots(optimizer: &(impl Optimizer + ?Sized), g: &Scope, v: &Variable) ->
     let options = VariableOptions { dtype: v.dtype(), trainable: false };
     let (root, base) = (beside(&g.root(), v), format!("{}/{}", v.name(), optimizer.name()));
     let make = |slot: &Slot| {
-        root.get_variable_with(&free_name(&root, &base), &dims, &Constant(slot.initial), options)
+        let name = free_name(&root, &base);
+        root.get_variable_with(&name, &dims, &Constant(slot.initial), options).beside(v)
     };
     optimizer.slots().iter().map(make).collect()
 }

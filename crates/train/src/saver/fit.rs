@@ -1,7 +1,7 @@
 //! Whether a checkpoint fits the graph: told before anything is changed, with all that is missing.
 
 use std::path::Path;
-use thalweg_client::{Code, Error, PartialShape, Result, Variable};
+use thalweg_client::{Code, Error, PartialShape, Result, Shape, Variable};
 use thalweg_io::bundle::BundleReader;
 
 /// An error that names what is missing, or the first variable whose type or shape differs.
@@ -24,8 +24,12 @@ pub fn check(prefix: &Path, variables: &[(String, Variable)]) -> Result<()> {
         if stored.dtype != v.dtype() {
             return differs("type", v.dtype().to_string(), stored.dtype.to_string());
         }
-        if v.shape().merge(&PartialShape::from(&stored.shape)).is_err() {
-            return differs("shape", v.shape().to_string(), stored.shape.to_string());
+        let whole = match &v.slice {
+            Some(slice) => PartialShape::from(&Shape::new(&slice.full_dims)?),
+            None => v.shape(),
+        };
+        if whole.merge(&PartialShape::from(&stored.shape)).is_err() {
+            return differs("shape", whole.to_string(), stored.shape.to_string());
         }
     }
     Ok(())

@@ -2,11 +2,13 @@
 
 use super::nodes::Nodes;
 use std::collections::{BTreeMap, HashMap};
-use thalweg_client::{Result, Scope, Variable};
+use thalweg_client::{Result, Scope, Slice, Variable};
 use thalweg_proto::collection_def::{BytesList, Kind};
 use thalweg_proto::meta_graph_def::MetaInfoDef;
 use thalweg_proto::saver_def::CheckpointFormatVersion;
-use thalweg_proto::{CollectionDef, GraphDef, Message, MetaGraphDef, SaverDef, VariableDef};
+use thalweg_proto::{
+    CollectionDef, GraphDef, Message, MetaGraphDef, SaveSliceInfoDef, SaverDef, VariableDef,
+};
 
 /// The bytes of a MetaGraphDef with the graph, its variables and this saver.
 pub(super) fn of(g: &Scope, nodes: &Nodes, max_to_keep: usize) -> Result<Vec<u8>> {
@@ -49,9 +51,20 @@ fn collection<'a>(graph: &GraphDef, variables: impl Iterator<Item = &'a Variable
             initial_value_name,
             is_resource: true,
             trainable: v.trainable,
+            save_slice_info_def: v.slice.as_deref().map(slice_info),
             ..Default::default()
         }
     };
     let value = variables.map(|v| def(v).encode_to_vec().into()).collect();
     CollectionDef { kind: Some(Kind::BytesList(BytesList { value })) }
+}
+
+fn slice_info(slice: &Slice) -> SaveSliceInfoDef {
+    let wide = |list: &[usize]| list.iter().map(|d| *d as i64).collect();
+    SaveSliceInfoDef {
+        full_name: slice.full_name.clone(),
+        full_shape: wide(&slice.full_dims),
+        var_offset: wide(&slice.offset),
+        var_shape: wide(&slice.dims),
+    }
 }

@@ -47,11 +47,12 @@ impl Saver {
     /// A saver of all variables made so far.
     #[track_caller]
     pub fn new(g: &Scope) -> Saver {
-        let variables = g.global_variables().into_iter().map(|v| (v.name(), v)).collect();
+        let variables = g.global_variables().into_iter().map(|v| (v.saved_name(), v)).collect();
         Saver::of(g, variables)
     }
 
-    /// A saver of some variables, each under a name in the checkpoint that may differ from its own.
+    /// A saver of some variables, each under a name in the checkpoint that may differ from its own. Parts of a partitioned variable share
+    /// the name of the whole.
     #[track_caller]
     pub fn of(g: &Scope, mut variables: Vec<(String, Variable)>) -> Saver {
         variables.sort_by(|a, b| a.0.cmp(&b.0));

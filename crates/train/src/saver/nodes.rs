@@ -29,14 +29,16 @@ impl Nodes {
     }
 }
 
-/// The second and third inputs of SaveV2 and RestoreV2: names, and no slices.
+/// The second and third inputs of SaveV2 and RestoreV2: names, and slices for parts of partitioned variables.
 #[track_caller]
 fn names(g: &Scope, op: &str, variables: &[(String, Variable)]) -> [Output; 2] {
     let names: Vec<&str> = variables.iter().map(|(name, _)| name.as_str()).collect();
-    let whole = vec![""; names.len()];
+    let slice = |v: &Variable| v.slice.as_ref().map_or(String::new(), |s| s.spec());
+    let slices: Vec<String> = variables.iter().map(|(_, v)| slice(v)).collect();
+    let slices: Vec<&str> = slices.iter().map(String::as_str).collect();
     [
         g.constant_named(&format!("{op}/tensor_names"), names),
-        g.constant_named(&format!("{op}/shape_and_slices"), whole),
+        g.constant_named(&format!("{op}/shape_and_slices"), slices),
     ]
 }
 

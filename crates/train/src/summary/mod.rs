@@ -20,8 +20,10 @@
 //! ```
 
 mod file_writer;
+mod shared_writer;
 
 pub use file_writer::FileWriter;
+pub use shared_writer::SharedWriter;
 
 use thalweg_client::{Output, Scope, keys};
 

@@ -74,6 +74,11 @@ def dense_bincount(g):
     return g.case(g.ints(0, 7, shape, index), g.of(g.int(0, 6), index), g.array(g.t(), weights, "plain"), binary_output=g.coin(0.3), judge="sum")
 
 
+def bucketize(g):
+    boundaries = np.sort(g.array(tf.float32, (g.int(0, 5),), "plain")).tolist()
+    return g.case(g.array(g.t(), g.shape(0, 3)), boundaries=boundaries)
+
+
 def histogram(g):
     values = g.array(g.t(), g.shape(), g.profile("plain", "whole"))
     return g.case(values, g.of([-4, 5], g.t()), g.of(g.int(1, 7), tf.int32), dtype=g.t("dtype"))
@@ -129,7 +134,7 @@ def sparse_segment_grad(g):
 SPARSE = [f"SparseSegment{kind}" for kind in ("Sum", "Mean", "SqrtN")]
 GENERATORS = {op: reduce for op in "Sum Prod Max Min Mean All Any EuclideanNorm".split()}
 GENERATORS |= {"ArgMax": arg_extreme, "ArgMin": arg_extreme, "Cumsum": running, "Cumprod": running, "L2Loss": l2_loss, "AddN": add_n, "AccumulateNV2": add_n}
-GENERATORS |= {"Bincount": bincount, "DenseBincount": dense_bincount, "HistogramFixedWidth": histogram}
+GENERATORS |= {"Bincount": bincount, "DenseBincount": dense_bincount, "HistogramFixedWidth": histogram, "Bucketize": bucketize}
 GENERATORS |= {f"Segment{kind}": segment for kind in ("Sum", "Prod", "Max", "Min", "Mean")}
 GENERATORS |= {f"UnsortedSegment{kind}": unsorted_segment for kind in ("Sum", "Prod", "Max", "Min")}
 GENERATORS |= {op: sparse_segment for op in SPARSE} | {op + "WithNumSegments": sparse_segment for op in SPARSE} | {op + "Grad": sparse_segment_grad for op in SPARSE}

@@ -66,9 +66,28 @@ def to_dense(g):
     return g.case(at, g.of(shape, index), values, g.array(g.t(), ()), validate_indices=g.coin())
 
 
+def cross(g):
+    """Sparse and dense inputs of one number of rows; features by rows, as the op wants them."""
+    rows, n = g.int(1, 4), g.int(0, 2)
+    kinds = [g.pick([tf.int64, tf.string]) for _ in range(n + g.int(0 if n else 1, 2))]
+    parts = [sparse(g, t, (rows, g.int(1, 3)), "plain") for t in kinds[:n]]
+    dense = [g.array(t, (rows, g.int(1, 3)), "plain") for t in kinds[n:]]
+    out = g.pick([tf.int64, tf.string])
+    # Texts of numbers are made only if the op works on numbers inside; features that are all texts it may take as they are.
+    inside = out if out == tf.int64 or all(t == tf.string for t in kinds) else tf.int64
+    attrs = {"hashed_output": out == tf.int64, "num_buckets": g.pick([0, 1, 1000]), "hash_key": g.pick([0xDECAFCAFFE, 1, 7]), "out_type": out, "internal_type": inside}
+    g.types = {}
+    return g.case(*([p[i] for p in parts] for i in range(3)), dense, **attrs)
+
+
 def candidates(g):
     attrs = {"num_true": 1, "num_sampled": g.int(1, 4), "unique": g.coin(), "range_max": g.int(5, 9), "seed": g.int(1, 99), "seed2": g.int(1, 99)}
     return g.case(g.ints(0, 4, (2, 1), tf.int64), judge="close", **attrs)
+
+
+def accidental_hits(g):
+    num_true = g.int(1, 3)
+    return g.case(g.ints(0, 5, (g.int(0, 4), num_true), tf.int64), g.ints(0, 5, (g.int(0, 5),), tf.int64), num_true=num_true)
 
 
 def summary(g):
@@ -81,6 +100,7 @@ def summary(g):
 
 GENERATORS = {f"SparseDenseCwise{what}": with_dense for what in ("Add", "Mul", "Div")} | {op: with_sparse for op in ("SparseSparseMaximum", "SparseSparseMinimum")}
 GENERATORS |= {
-    "SparseFillEmptyRows": fill_empty_rows, "SparseFillEmptyRowsGrad": fill_empty_rows_grad, "SparseReshape": reshape, "SparseSplit": split,
+    "SparseCross": cross, "SparseFillEmptyRows": fill_empty_rows, "SparseFillEmptyRowsGrad": fill_empty_rows_grad, "SparseReshape": reshape, "SparseSplit": split,
     "SparseTensorDenseMatMul": mat_mul, "SparseToDense": to_dense, "UniformCandidateSampler": candidates, "ScalarSummary": summary,
+    "LogUniformCandidateSampler": candidates, "ComputeAccidentalHits": accidental_hits,
 }  # fmt: skip

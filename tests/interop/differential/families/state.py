@@ -177,6 +177,19 @@ def untouched(g):
     return g.program(build)
 
 
+def read_in_place(g):
+    """A variable read after it was told that its memory may be shared."""
+    value = g.array(tf.float32, g.shape(0, 2), "plain")
+
+    def build(t):
+        handle, ready = resource(g, tf.float32, value.shape, t[0])
+        told = after([ready], lambda: raw.DisableCopyOnRead(resource=handle))
+        read = after([told], lambda: raw.ReadVariableOp(resource=handle, dtype=tf.float32))
+        return [read]
+
+    return g.program(build, value)
+
+
 def destroy(g):
     def build(t):
         handle, ready = resource(g, tf.float32, (2,), t[0])
@@ -263,5 +276,6 @@ TRAINING = [f"{who}{how}Apply{rule}" for who in ("", "Resource") for how in ("",
 GENERATORS |= {op: train for op in TRAINING}
 GENERATORS |= {op: reading for op in ("ReadVariableOp", "VariableShape", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp")}
 GENERATORS |= {op: untouched for op in ("VarHandleOp", "IsVariableInitialized", "Variable", "VariableV2")}
+GENERATORS |= {"DisableCopyOnRead": read_in_place}
 GENERATORS |= {"DestroyResourceOp": destroy, "CountUpTo": count_up, "ResourceCountUpTo": count_up, "TemporaryVariable": temporary, "DestroyTemporaryVariable": temporary}
 GENERATORS |= {op: through for op in ("RefIdentity", "RefSwitch", "RefMerge")} | {op: ref_loop for op in ("RefEnter", "RefExit", "RefNextIteration")}

@@ -4,6 +4,8 @@ mod fused;
 mod fused_grad;
 mod layout;
 
+pub use fused::FUSED_BATCH_NORM_V3;
+
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = &[

@@ -7,16 +7,19 @@ mod depthwise;
 mod product;
 mod sizes;
 
+pub use conv2d::CONV2D;
+pub use depthwise::DEPTHWISE_CONV2D_NATIVE;
+
 use crate::narrow::in_float;
 use crate::prelude::*;
 use crate::windows::Sliding;
 use sizes::channels_last;
 
 pub static OPS: &[&Op] = &[
-    &conv2d::CONV2D,
+    &CONV2D,
     &conv2d_backprop_filter::CONV2D_BACKPROP_FILTER,
     &conv2d_backprop_input::CONV2D_BACKPROP_INPUT,
-    &depthwise::DEPTHWISE_CONV2D_NATIVE,
+    &DEPTHWISE_CONV2D_NATIVE,
     &depthwise::DEPTHWISE_CONV2D_NATIVE_BACKPROP_FILTER,
     &depthwise::DEPTHWISE_CONV2D_NATIVE_BACKPROP_INPUT,
 ];
@@ -30,7 +33,7 @@ fn shared_attrs(attrs: &Attrs) -> Vec<(&'static str, Attr)> {
 }
 
 /// A case with these strides, dilations and padding along rows and columns.
-fn with_windows(case: Case, strides: [i64; 2], dilations: [i64; 2], padding: &str) -> Case {
+pub fn with_windows(case: Case, strides: [i64; 2], dilations: [i64; 2], padding: &str) -> Case {
     let four = |[h, w]: [i64; 2]| Attr::ints(&[1, h, w, 1]);
     case.attr("strides", four(strides)).attr("dilations", four(dilations)).attr("padding", padding)
 }

@@ -27,6 +27,7 @@ pub static MAX_POOL_GRAD: Op = Op {
         vec![
             with_window(case(&[2, 4, 5, 3], &[2, 2, 2, 3]), [2, 2], [2, 2], "VALID"),
             with_window(case(&[1, 5, 5, 2], &[1, 3, 5, 2]), [3, 2], [2, 1], "SAME"),
+            true_results(r.tensor(&[1, 2, 2, 1])),
         ]
     },
     expensive: true,
@@ -60,14 +61,7 @@ pub static MAX_POOL_GRAD_GRAD: Op = Op {
     shape: grad_grad_shape,
     grad: Rule(|g| other(g, "MaxPoolGrad")),
     kernels: cpu!(make prepare_grad: T in f32, f64, i32, i64, u8, i16, i8, u16, u32, u64; prepare_narrow_grad: T in f16, bf16),
-    cases: |r| {
-        // The results given are the true ones, which TensorFlow looks for among the images.
-        let x = Tensor::vector(&[3f32, 1.0, 4.0, 1.5, 5.0, 9.0, 2.0, 6.0, 8.0])
-            .and_then(|t| t.reshape(Shape::new(&[1, 3, 3, 1])?));
-        let y = Tensor::vector(&[5f32, 9.0, 6.0, 9.0]).and_then(|t| t.reshape(Shape::new(&[1, 2, 2, 1])?));
-        let inputs = [x, y].into_iter().flatten().chain([r.tensor(&[1, 3, 3, 1])]).collect();
-        vec![with_window(Case::new(inputs), [2, 2], [1, 1], "VALID")]
-    },
+    cases: |r| vec![true_results(r.tensor(&[1, 3, 3, 1]))],
     ..MAX_POOL_GRAD
 };
 
@@ -80,6 +74,15 @@ pub static MAX_POOL_GRAD_GRAD_V2: Op = Op {
     host_inputs: &["ksize", "strides"],
     ..MAX_POOL_GRAD_GRAD
 };
+
+/// An image with the true results of its windows, which TensorFlow looks for in it.
+fn true_results(grad: Tensor) -> Case {
+    let x = Tensor::vector(&[3f32, 1.0, 4.0, 1.5, 5.0, 9.0, 2.0, 6.0, 8.0])
+        .and_then(|t| t.reshape(Shape::new(&[1, 3, 3, 1])?));
+    let y = Tensor::vector(&[5f32, 9.0, 6.0, 9.0]).and_then(|t| t.reshape(Shape::new(&[1, 2, 2, 1])?));
+    let inputs = [x, y].into_iter().flatten().chain([grad]).collect();
+    with_window(Case::new(inputs), [2, 2], [1, 1], "VALID")
+}
 
 fn v2_cases(r: &mut CaseGen, x: [usize; 4], y: [usize; 4], dy: [usize; 4]) -> Vec<Case> {
     let (k, s) = (int_vector(&[1, 2, 2, 1]), int_vector(&[1, 2, 1, 1]));

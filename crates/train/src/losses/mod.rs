@@ -1,6 +1,10 @@
 //! Losses: one number that training makes small. Each is the mean over all elements, weighted if weights are given, and joins
 //! the collection `LOSSES`.
 
+mod sampled;
+
+pub use sampled::{Candidates, OutputLayer, nce_loss, sampled_softmax_loss};
+
 use thalweg_client::{Output, Scope, keys};
 
 /// The sum of all losses of the graph: those of the loss functions and of regularization.

@@ -1,0 +1,201 @@
+//! A message while it arrives: large contents of tensors go straight to where they stay.
+
+use super::arrived::Arrived;
+use super::fields::{Fields, Path};
+use bytes::{Bytes, BytesMut};
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::Result;
+use thalweg_core::shape::Shape;
+use thalweg_core::tensor::Tensor;
+
+/// A message of which some bytes have come.
+pub struct Arriving {
+    fields: Fields,
+    /// What is no large content, since the last one.
+    rest: BytesMut,
+    filling: Option<Filling>,
+    arrived: Arrived,
+    /// Memory that contents hold.
+    held: usize,
+    missing: usize,
+}
+
+/// The content that is arriving.
+struct Filling {
+    tensor: Tensor,
+    filled: usize,
+}
+
+/// Memory made on a peer's word alone; what is larger comes from the system untouched, and is there only as far as it is written.
+const TRUSTED: usize = 32 << 20;
+
+impl Arriving {
+    /// Nothing of a message of so many bytes, with large contents at this path.
+    pub fn new(length: usize, path: Path) -> Arriving {
+        Arriving {
+            fields: Fields::new(length, path),
+            rest: BytesMut::new(),
+            filling: None,
+            arrived: Arrived::default(),
+            held: 0,
+            missing: length,
+        }
+    }
+
+    /// Takes in the next bytes, none of which are kept; false if the message has not as many.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<bool> {
+        let Some(missing) = self.missing.checked_sub(bytes.len()) else { return Ok(false) };
+        self.missing = missing;
+        while !bytes.is_empty() {
+            match &mut self.filling {
+                Some(filling) => {
+                    let n = filling.take(bytes)?;
+                    self.held += n.min(filling.filled.saturating_sub(TRUSTED));
+                    bytes = bytes.get(n..).unwrap_or_default();
+                }
+                None => {
+                    let (n, content) = self.fields.next_content(bytes);
+                    let (now, later) = bytes.split_at(n.min(bytes.len()));
+                    self.rest.extend_from_slice(now);
+                    bytes = later;
+                    if let Some(length) = content {
+                        self.begin(length)?;
+                    }
+                }
+            }
+            self.end_filled();
+        }
+        Ok(true)
+    }
+
+    fn begin(&mut self, length: usize) -> Result<()> {
+        self.arrived.push(self.rest.split().freeze());
+        let tensor = Tensor::uninit(DataType::Uint8, Shape::new(&[length])?)?;
+        self.held += length.min(TRUSTED);
+        self.filling = Some(Filling { tensor, filled: 0 });
+        Ok(())
+    }
+
+    fn end_filled(&mut self) {
+        if let Some(filling) = self.filling.take_if(|f| f.filled == f.tensor.elements()) {
+            self.arrived.push_content(filling.tensor);
+        }
+    }
+
+    /// Bytes of memory that this message takes by now.
+    pub fn held(&self) -> usize {
+        self.held + self.rest.capacity()
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.missing == 0
+    }
+
+    pub fn finish(mut self) -> Arrived {
+        self.arrived.push(self.rest.freeze());
+        self.arrived
+    }
+}
+
+impl Filling {
+    /// Takes what fits; how much that was.
+    fn take(&mut self, bytes: &[u8]) -> Result<usize> {
+        let room = self.tensor.bytes_mut()?.get_mut(self.filled..).unwrap_or_default();
+        let n = room.len().min(bytes.len());
+        room[..n].copy_from_slice(&bytes[..n]);
+        self.filled += n;
+        Ok(n)
+    }
+}
+
+/// A message that came in one piece.
+pub fn at_once(message: Bytes) -> Arrived {
+    let mut arrived = Arrived::default();
+    arrived.push(message);
+    arrived
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::RUN_STEP;
+    use super::*;
+    use bytes::Buf;
+    use thalweg_graph::convert::tensor_to_proto;
+    use thalweg_proto::{Message, NamedTensorProto, RunStepRequest};
+
+    fn request(large: &Tensor) -> RunStepRequest {
+        let named = |name: &str, t: &Tensor| NamedTensorProto {
+            name: name.into(),
+            tensor: Some(tensor_to_proto(t).unwrap()),
+        };
+        RunStepRequest {
+            session_handle: "0123".into(),
+            feed: vec![named("a:0", large), named("b:0", &Tensor::scalar(2.5f32)), named("c:0", large)],
+            fetch: vec!["d:0".into()],
+            ..Default::default()
+        }
+    }
+
+    fn large() -> Tensor {
+        let values: Vec<f32> = (0..50_000).map(|i| i as f32).collect();
+        Tensor::from_slice(Shape::new(&[100, 500]).unwrap(), &values).unwrap()
+    }
+
+    #[test]
+    fn a_message_in_any_pieces_is_the_same_message_and_its_tensors_lie_where_they_arrived() {
+        let large = large();
+        let request = request(&large);
+        let wire = request.encode_to_vec();
+        for size in [1, 7, 1000, 199_999, wire.len()] {
+            let mut arriving = Arriving::new(wire.len(), RUN_STEP);
+            for piece in wire.chunks(size) {
+                assert!(!arriving.is_whole());
+                assert!(arriving.push(piece).unwrap());
+            }
+            assert!(arriving.is_whole());
+            let mut arrived = arriving.finish();
+            let decoded = RunStepRequest::decode(&mut arrived).unwrap();
+            assert_eq!((arrived.remaining(), &decoded), (0, &request));
+            assert_eq!(arrived.contents.len(), 2, "pieces of {size}");
+            for (feed, want) in decoded.feed.iter().zip([&large, &Tensor::scalar(2.5f32), &large]) {
+                let got = arrived.contents.tensor(feed.tensor.as_ref().unwrap()).unwrap();
+                assert!(got.same_bits(want));
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_taken_in_and_refused_only_when_decoded() {
+        let mut wire = request(&large()).encode_to_vec();
+        let mut random = 1u64;
+        for _ in 0..300 {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            // Mostly in the structure, which comes first.
+            let at = (random >> 33) as usize % 60;
+            wire[at] = (random >> 24) as u8;
+            let mut arriving = Arriving::new(wire.len(), RUN_STEP);
+            wire.chunks(70_001).for_each(|piece| assert!(arriving.push(piece).unwrap()));
+            assert!(arriving.is_whole());
+            let mut arrived = arriving.finish();
+            assert_eq!(arrived.remaining(), wire.len());
+            let (ours, whole) = (RunStepRequest::decode(&mut arrived), RunStepRequest::decode(&wire[..]));
+            assert_eq!(ours.ok(), whole.ok());
+        }
+    }
+
+    #[test]
+    fn more_than_was_announced_is_refused() {
+        let mut arriving = Arriving::new(3, RUN_STEP);
+        assert!(arriving.push(&[0x18, 1]).unwrap());
+        assert!(!arriving.push(&[0, 0]).unwrap());
+    }
+
+    #[test]
+    fn memory_is_counted_when_it_is_made_or_written() {
+        let large = large();
+        let wire = request(&large).encode_to_vec();
+        let mut arriving = Arriving::new(wire.len(), RUN_STEP);
+        arriving.push(&wire[..100]).unwrap();
+        assert!((large.byte_len()..large.byte_len() + 200).contains(&arriving.held()), "{}", arriving.held());
+    }
+}

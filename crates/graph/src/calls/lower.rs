@@ -1,0 +1,207 @@
+//! `If` and `While` as Switch, Merge, Enter, Exit and NextIteration: their bodies then run as part of the same step.
+
+use super::insert::insert_body;
+use super::{CallNode, Ground};
+use crate::function::Body;
+use thalweg_core::attr::Attrs;
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::Result;
+use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::invalid;
+
+fn typed(dtype: DataType) -> Attrs {
+    [("T", dtype)].into_iter().collect()
+}
+
+pub fn switch(
+    ground: &mut impl Ground,
+    id: NodeId,
+    name: &str,
+    value: Output,
+    pred: Output,
+) -> Result<NodeId> {
+    let attrs = typed(ground.dtype(value));
+    ground.add(id, name, "Switch", &[value, pred], &[], attrs)
+}
+
+pub fn identity(
+    ground: &mut impl Ground,
+    id: NodeId,
+    name: &str,
+    value: Output,
+    control: &[NodeId],
+) -> Result<NodeId> {
+    let attrs = typed(ground.dtype(value));
+    ground.add(id, name, "Identity", &[value], control, attrs)
+}
+
+pub fn merge(ground: &mut impl Ground, id: NodeId, name: &str, inputs: &[Output]) -> Result<NodeId> {
+    let dtype = ground.dtype(inputs[0]);
+    if let Some(other) = inputs.iter().map(|o| ground.dtype(*o)).find(|t| *t != dtype) {
+        return Err(invalid!("a result is {dtype} in one branch and {other} in the other"));
+    }
+    let mut attrs = typed(dtype);
+    attrs.set("N", inputs.len() as i64);
+    ground.add(id, name, "Merge", inputs, &[], attrs)
+}
+
+/// Both branches are laid out behind a Switch on each input; a Merge takes the result of the one that ran.
+pub fn lower_if(ground: &mut impl Ground, id: NodeId) -> Result<()> {
+    let node = ground.call(id);
+    let Some((pred, inputs)) = node.inputs.split_first() else {
+        return Err(invalid!("an If without a condition"));
+    };
+    if ground.dtype(*pred) != DataType::Bool {
+        // Other kinds of truth are rare: the kernel calls the branch.
+        return Ok(());
+    }
+    ground.set_control_flow();
+    // Holds back the branches until the If itself could have run.
+    let pred = identity(ground, id, "pred", *pred, &node.control)?.output(0);
+    let pivot = switch(ground, id, "pivot", pred, pred)?;
+    let mut sides = Vec::new();
+    let switched: Vec<NodeId> = inputs
+        .iter()
+        .enumerate()
+        .map(|(i, o)| switch(ground, id, &format!("switch_{i}"), *o, pred))
+        .collect::<Result<_>>()?;
+    for (side, attr, name) in [(1u32, "then_branch", "then"), (0, "else_branch", "else")] {
+        let start = identity(ground, id, &format!("{name}_start"), pivot.output(side), &[])?;
+        let args: Vec<Output> = switched.iter().map(|s| s.output(side)).collect();
+        let body = ground.instantiate(node.attrs.func(attr)?)?;
+        let body = insert_body(ground, id, &body, &args, Some(start), &format!("/{name}"))?;
+        // A result that is a constant of the outer graph is made part of the branch.
+        let results: Vec<Output> = body
+            .results
+            .iter()
+            .enumerate()
+            .map(|(i, o)| Ok(identity(ground, id, &format!("{name}_result_{i}"), *o, &[start])?.output(0)))
+            .collect::<Result<_>>()?;
+        sides.push((results, body.effects));
+    }
+    let (else_side, then_side) = (sides.remove(1), sides.remove(0));
+    let mut results = Vec::new();
+    for (i, (e, t)) in else_side.0.iter().zip(&then_side.0).enumerate() {
+        results.push(merge(ground, id, &format!("merge_{i}"), &[*e, *t])?.output(0));
+    }
+    let end = if ground.wants_end(id) {
+        // Ends when the branch has had its effects.
+        let not_taken = identity(ground, id, "else_end", pivot.output(0), &else_side.1)?;
+        let taken = identity(ground, id, "then_end", pivot.output(1), &then_side.1)?;
+        Some(merge(ground, id, "end", &[not_taken.output(0), taken.output(0)])?)
+    } else {
+        None
+    };
+    ground.replace(id, &results, end)
+}
+
+/// The loop's values go around a frame: Enter, Merge, the condition, Switch, the body, NextIteration; Exit when it is over. Values that the
+/// body hands on as they are only enter it.
+pub fn lower_while(ground: &mut impl Ground, id: NodeId) -> Result<()> {
+    let node = ground.call(id);
+    if node.inputs.is_empty() {
+        // Nothing to carry from one iteration to the next: the kernel calls the functions.
+        return Ok(());
+    }
+    ground.set_control_flow();
+    let body = ground.instantiate(node.attrs.func("body")?)?;
+    if body.results.len() != node.inputs.len() {
+        return Err(invalid!(
+            "the body gives {} results for {} loop variables",
+            body.results.len(),
+            node.inputs.len()
+        ));
+    }
+    let stays = staying(&body);
+    let mut entered = Vec::with_capacity(node.inputs.len());
+    for (i, (input, stays)) in node.inputs.iter().zip(&stays).enumerate() {
+        let mut attrs = typed(ground.dtype(*input));
+        attrs.set("frame_name", &*format!("{}/frame", node.name));
+        attrs.set("parallel_iterations", node.attrs.int("parallel_iterations")?);
+        attrs.set("is_constant", *stays);
+        let enter =
+            ground.add(id, &format!("enter_{i}"), "Enter", &[*input], &node.control, attrs)?.output(0);
+        entered.push(match stays {
+            true => enter,
+            // The second input is the back edge, set below.
+            false => merge(ground, id, &format!("merge_{i}"), &[enter, enter])?.output(0),
+        });
+    }
+    let first = stays.iter().position(|s| !s).unwrap_or(0);
+    let cond = loop_cond(ground, id, &node, &entered, entered[first])?;
+    let mut switches = Vec::with_capacity(entered.len());
+    for (i, (o, stays)) in entered.iter().zip(&stays).enumerate() {
+        switches.push(if *stays {
+            None
+        } else {
+            Some(switch(ground, id, &format!("switch_{i}"), *o, cond)?)
+        });
+    }
+    let args: Vec<Output> =
+        switches.iter().zip(&entered).map(|(s, o)| s.map_or(*o, |s| s.output(1))).collect();
+    let start = identity(ground, id, "body_start", args[first], &[])?;
+    let body = insert_body(ground, id, &body, &args, Some(start), "/body")?;
+    let waits: Vec<NodeId> = body.effects.iter().copied().chain([start]).collect();
+    let mut results = Vec::with_capacity(entered.len());
+    for (i, s) in switches.iter().enumerate() {
+        let Some(s) = s else {
+            results.push(node.inputs[i]);
+            continue;
+        };
+        let (value, dtype) = (ground.dtype(entered[i]), ground.dtype(body.results[i]));
+        if dtype != value {
+            return Err(invalid!("loop variable {i} is {value}, but the body makes it {dtype}"));
+        }
+        let next = ground.add(
+            id,
+            &format!("next_{i}"),
+            "NextIteration",
+            &[body.results[i]],
+            &waits,
+            typed(dtype),
+        )?;
+        ground.set_input(entered[i].node, 1, next.output(0))?;
+        let exit = ground.add(id, &format!("exit_{i}"), "Exit", &[s.output(0)], &[], typed(dtype))?;
+        results.push(exit.output(0));
+    }
+    let end = if ground.wants_end(id) {
+        let all: Vec<NodeId> = results.iter().map(|o| o.node).collect();
+        Some(ground.add(id, "end", "NoOp", &[], &all, Attrs::new())?)
+    } else {
+        None
+    };
+    ground.replace(id, &results, end)
+}
+
+/// Which arguments the body gives back untouched. One at least goes around, for the loop's rounds to follow.
+fn staying(body: &Body) -> Vec<bool> {
+    let same = |(result, arg): (&Output, &NodeId)| *result == arg.output(0);
+    let mut stays: Vec<bool> = body.results.iter().zip(&body.args).map(same).collect();
+    stays.resize(body.results.len(), false);
+    if stays.iter().all(|s| *s)
+        && let Some(first) = stays.first_mut()
+    {
+        *first = false;
+    }
+    stays
+}
+
+fn loop_cond(
+    ground: &mut impl Ground,
+    id: NodeId,
+    node: &CallNode,
+    values: &[Output],
+    pivot: Output,
+) -> Result<Output> {
+    let start = identity(ground, id, "cond_start", pivot, &[])?;
+    let cond = ground.instantiate(node.attrs.func("cond")?)?;
+    let cond = insert_body(ground, id, &cond, values, Some(start), "/cond")?;
+    let Some(pred) = cond.results.first().copied() else {
+        return Err(invalid!("the condition gives no result"));
+    };
+    if ground.dtype(pred) != DataType::Bool {
+        return Err(invalid!("the condition of a loop must be bool, got {}", ground.dtype(pred)));
+    }
+    let pred = identity(ground, id, "cond_result", pred, &[start])?.output(0);
+    Ok(ground.add(id, "loop_cond", "LoopCond", &[pred], &cond.effects, Attrs::new())?.output(0))
+}

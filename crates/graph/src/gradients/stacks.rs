@@ -1,0 +1,199 @@
+//! Gradients of what a loop's rounds left on stacks for the rounds of its gradient: derivatives of derivatives.
+//!
+//! The first gradient's loop pops what the forward loop pushed. The gradient of each popped value is pushed onto a new stack, by the loop that goes
+//! back through the popping one, and popped by the loop that goes back through the pushing one. The rounds come off in the order in which that
+//! loop wants them: it goes backwards through the same rounds that the other goes through forwards.
+
+use super::backward::Backward;
+use super::history;
+use super::region::Step;
+use crate::graph::Graph;
+use std::collections::{HashMap, HashSet};
+use thalweg_core::attr::Attrs;
+use thalweg_core::error::{Result, internal, unimplemented};
+use thalweg_core::grad::{Arg, NodeId, Output};
+use thalweg_core::op::Class;
+
+/// The stacks of a graph: what is pushed where, and popped where.
+#[derive(Default)]
+pub struct Stacks {
+    /// Pop to push, for stacks that have one of each.
+    push_of: HashMap<NodeId, NodeId>,
+    /// Pops of values that some x lies behind.
+    live: HashSet<NodeId>,
+    /// Gradients that have been pushed, by the push of the value they are of.
+    waiting: HashMap<NodeId, Waiting>,
+}
+
+/// A stack of gradients, outside of all loops.
+#[derive(Clone, Copy)]
+struct Waiting {
+    handle: Output,
+    /// Runs when all of them have been pushed, in the frame around the loop that does.
+    done: Option<NodeId>,
+}
+
+fn is_pop(graph: &Graph, id: NodeId) -> bool {
+    graph.node(id).op.name == "StackPopV2"
+}
+
+impl Stacks {
+    pub fn find(graph: &Graph, order: &[NodeId]) -> Stacks {
+        let pops: Vec<NodeId> = order.iter().copied().filter(|id| is_pop(graph, *id)).collect();
+        let mut found = Stacks::default();
+        if pops.is_empty() {
+            return found;
+        }
+        let pairs = Pairs::find(graph, order);
+        let mut popped: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        for pop in pops {
+            let handle = graph.node(pop).inputs.first();
+            if let Some(stack) = handle.and_then(|h| pairs.stack_of.get(h)) {
+                popped.entry(*stack).or_default().push(pop);
+            }
+        }
+        for (stack, pops) in popped {
+            if let ([pop], Some([push])) = (pops.as_slice(), pairs.pushes.get(&stack).map(Vec::as_slice)) {
+                found.push_of.insert(*pop, *push);
+            }
+        }
+        found
+    }
+}
+
+/// Which stack each handle is of.
+struct Pairs {
+    stack_of: HashMap<Output, NodeId>,
+    pushes: HashMap<NodeId, Vec<NodeId>>,
+}
+
+impl Pairs {
+    fn find(graph: &Graph, order: &[NodeId]) -> Pairs {
+        let mut pairs = Pairs { stack_of: HashMap::new(), pushes: HashMap::new() };
+        for id in order {
+            let node = graph.node(*id);
+            let stack = node.inputs.first().and_then(|o| pairs.stack_of.get(o)).copied();
+            match (node.op.name, node.op.class, stack) {
+                ("StackV2", ..) => {
+                    pairs.stack_of.insert(id.output(0), *id);
+                }
+                ("StackPushV2", _, Some(stack)) => pairs.pushes.entry(stack).or_default().push(*id),
+                ("Identity", _, Some(stack)) | (_, Class::Enter | Class::Exit, Some(stack)) => {
+                    pairs.stack_of.insert(id.output(0), stack);
+                }
+                (_, Class::Switch, Some(stack)) => {
+                    pairs.stack_of.extend([(id.output(0), stack), (id.output(1), stack)]);
+                }
+                _ => {}
+            }
+        }
+        pairs
+    }
+}
+
+impl Backward<'_> {
+    /// For a frame: the steps that pop, each with the step that pushes what it pops.
+    pub fn over_stacks(&self, frame: u32) -> Vec<(Step, Step)> {
+        let both = |(pop, push): (&NodeId, &NodeId)| {
+            Some((self.step_of(*pop, frame)?, self.step_of(*push, frame)?)).filter(|(pop, push)| pop != push)
+        };
+        self.stacks.push_of.iter().filter_map(both).collect()
+    }
+
+    /// Marks the pops of what these steps of a frame push: gradients go through them.
+    pub fn enliven(&mut self, frame: u32, pushing: &HashSet<Step>) {
+        let alive = |(_, push): &(&NodeId, &NodeId)| {
+            self.step_of(**push, frame).is_some_and(|step| pushing.contains(&step))
+        };
+        let pops: Vec<NodeId> = self.stacks.push_of.iter().filter(alive).map(|(pop, _)| *pop).collect();
+        self.stacks.live.extend(pops);
+    }
+
+    /// Steps of a frame with pops that gradients go through.
+    pub fn popping(&self, frame: u32) -> HashSet<Step> {
+        self.stacks.live.iter().filter_map(|pop| self.step_of(*pop, frame)).collect()
+    }
+
+    /// Steps of a frame that pushed something whose gradients are waiting.
+    pub fn waited_for(&self, frame: u32) -> HashSet<Step> {
+        self.stacks.waiting.keys().filter_map(|push| self.step_of(*push, frame)).collect()
+    }
+
+    fn waiting_inside(&self, forward: u32) -> Vec<NodeId> {
+        let outer = self.frame(forward).parent;
+        let inside = |push: &&NodeId| self.step_of(**push, outer) == Some(Step::Loop(forward));
+        let mut found: Vec<NodeId> = self.stacks.waiting.keys().filter(inside).copied().collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// Values pushed in the rounds of a loop, not in those of loops inside of it, whose gradients are waiting.
+    pub fn pushed_in(&self, forward: u32) -> Vec<(NodeId, Output)> {
+        let here = |push: &NodeId| self.step_of(*push, forward) == Some(Step::Node(*push));
+        let value = |push: NodeId| self.graph.node(push).inputs.get(1).map(|o| (push, *o));
+        self.waiting_inside(forward).into_iter().filter(here).filter_map(value).collect()
+    }
+
+    /// What the loop that goes back through `forward` must wait for: loops that push what it pops.
+    pub fn pushed_by(&self, forward: u32) -> Vec<NodeId> {
+        let done = |push: &NodeId| self.stacks.waiting.get(push).and_then(|w| w.done);
+        let mut all: Vec<NodeId> = self.waiting_inside(forward).iter().filter_map(done).collect();
+        all.retain(|id| self.frame_of(*id) == self.here());
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The loop that goes back through `popping` has been built; `done` makes the node that runs at its end. The loop around waits for it.
+    pub fn pushes_end(&mut self, popping: u32, done: impl FnOnce(&mut Self) -> Result<NodeId>) -> Result<()> {
+        let outer = self.frame(popping).parent;
+        let pops = self.stacks.push_of.iter();
+        let pops = pops.filter(|(pop, _)| self.step_of(**pop, outer) == Some(Step::Loop(popping)));
+        let pushes: Vec<NodeId> =
+            pops.map(|(_, push)| *push).filter(|push| self.stacks.waiting.contains_key(push)).collect();
+        if pushes.is_empty() {
+            return Ok(());
+        }
+        let done = done(self)?;
+        self.hold_round(done)?;
+        for push in pushes {
+            if let Some(w) = self.stacks.waiting.get_mut(&push) {
+                w.done = Some(done);
+            }
+        }
+        Ok(())
+    }
+
+    /// The round being built does not end before this node has run, or is in a branch not taken.
+    fn hold_round(&mut self, id: NodeId) -> Result<()> {
+        let Some((turn, frame)) = self.levels.last().map(|l| (l.turn, l.backward)) else { return Ok(()) };
+        let ran = self.place("ControlTrigger", Vec::new(), Attrs::new(), &[id], frame)?;
+        self.graph.add_control(turn, ran);
+        Ok(())
+    }
+}
+
+/// The gradient of a popped value goes onto a stack, for the loop that goes back through the one that pushed it.
+pub fn through_pop(b: &mut Backward<'_>, pop: NodeId, dy: Output) -> Result<()> {
+    let node = b.graph.node(pop);
+    let Some(push) = b.stacks.push_of.get(&pop).copied() else {
+        return Err(node.blame(unimplemented("the gradient of a stack with other than one push and one pop")));
+    };
+    if !b.stacks.live.contains(&pop) {
+        return Ok(());
+    }
+    let handle = history::stack(b, b.graph.dtype(dy))?;
+    let args: Vec<Arg> = vec![history::bring_handle(b, handle, b.levels.len())?.into(), dy.into()];
+    let frame = b.here();
+    let pushed = b.place("StackPushV2", args, Attrs::new(), &[], frame)?;
+    b.hold_round(pushed)?;
+    b.stacks.waiting.insert(push, Waiting { handle, done: None });
+    Ok(())
+}
+
+/// In the loop being built, which goes back through the one that pushed a value: its gradient, in the rounds in which it was pushed.
+pub fn popped_gradient(b: &mut Backward<'_>, push: NodeId, value: Output) -> Result<Output> {
+    let waiting =
+        b.stacks.waiting.remove(&push).ok_or_else(|| internal("no gradients of this value are waiting"))?;
+    history::pop(b, value, waiting.handle, b.levels.len())
+}

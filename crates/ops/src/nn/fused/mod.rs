@@ -1,0 +1,15 @@
+//! What TensorFlow's optimiser makes of a product and the ops after it: one node with a list of names. A TensorFlow master sends
+//! such nodes to its workers. They run as the ops they were made of, one after the other.
+
+mod fused_conv2d;
+mod fused_depthwise_conv2d;
+mod fused_mat_mul;
+mod stages;
+
+use thalweg_core::op::Op;
+
+pub static OPS: &[&Op] = &[
+    &fused_conv2d::FUSED_CONV2D,
+    &fused_depthwise_conv2d::FUSED_DEPTHWISE_CONV2D_NATIVE,
+    &fused_mat_mul::FUSED_MAT_MUL,
+];

@@ -1,0 +1,17 @@
+//! `DisableCopyOnRead`: a hint on how a variable's memory is shared, which our variables, whose values are never written while shared, do
+//! not need.
+
+use crate::prelude::*;
+
+pub static DISABLE_COPY_ON_READ: Op = Op {
+    name: "DisableCopyOnRead",
+    doc: "Tells that reads of the variable may share its memory; they always may here.",
+    inputs: &["resource: resource"],
+    shape: |_| Ok(vec![]),
+    kernels: cpu!(run),
+    ..Op::STATEFUL
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    c.resource::<Variable>(0).map(|_| ())
+}

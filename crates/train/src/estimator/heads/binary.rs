@@ -1,0 +1,35 @@
+//! Two classes by one number.
+
+use crate::losses::sigmoid_cross_entropy_with_logits;
+use crate::metrics::{self, Metric};
+use thalweg_client::{DataType, Output, Scope};
+
+/// Of class 0 and class 1 side by side, and of class 1 alone.
+pub fn probabilities(g: &Scope, logits: &Output) -> (Output, Output) {
+    let two = g.concat(&[&g.zeros_like(logits), logits], 1);
+    (g.softmax(&two), g.sigmoid(logits))
+}
+
+/// The cross entropy of each example.
+pub fn losses(g: &Scope, logits: &Output, labels: &Output) -> Output {
+    sigmoid_cross_entropy_with_logits(g, labels, logits)
+}
+
+/// What is measured of two classes beside what is of any number.
+pub fn metrics(g: &Scope, ids: &Output, logits: &Output, found: &Output) -> Vec<(String, Metric)> {
+    let chance = g.sigmoid(logits);
+    let labels = g.cast(ids, DataType::Float);
+    let label_mean = metrics::mean(g, &labels, None);
+    // What always guessing the more frequent class would give.
+    let rest = &g.number(1.0, DataType::Float) - &label_mean.value;
+    let baseline = Metric { value: g.maximum(&label_mean.value, &rest), ..label_mean.clone() };
+    let named = |name: &str, metric: Metric| (name.to_string(), metric);
+    vec![
+        named("accuracy_baseline", baseline),
+        named("label/mean", Metric { update: g.group(&[]), ..label_mean }),
+        named("prediction/mean", metrics::mean(g, &chance, None)),
+        named("precision", metrics::precision(g, ids, found)),
+        named("recall", metrics::recall(g, ids, found)),
+        named("auc", metrics::auc(g, &labels, &chance, 200)),
+    ]
+}

@@ -1,0 +1,70 @@
+//! `Regressor`: the head of models that find numbers.
+
+use super::{Head, Reduction, labels};
+use crate::estimator::invalid;
+use crate::estimator::spec::{EstimatorSpec, Mode};
+use crate::metrics;
+use thalweg_client::{DataType, Operation, Output, Result, Scope};
+
+/// Numbers, as near to the labels as the squares of the differences say.
+pub struct Regressor {
+    dimension: usize,
+    reduction: Reduction,
+}
+
+impl Regressor {
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Regressor {
+        Regressor { dimension: 1, reduction: Reduction::Sum }
+    }
+
+    /// How many numbers the label of an example has.
+    pub fn label_dimension(mut self, dimension: usize) -> Regressor {
+        self.dimension = dimension;
+        self
+    }
+}
+
+impl Head for Regressor {
+    fn logits(&self) -> usize {
+        self.dimension
+    }
+
+    fn set_reduction(&mut self, reduction: Reduction) {
+        self.reduction = reduction;
+    }
+
+    fn spec(
+        &self,
+        g: &Scope,
+        mode: Mode,
+        logits: &Output,
+        labels: Option<&Output>,
+        train: &dyn Fn(&Output) -> Result<Operation>,
+    ) -> Result<EstimatorSpec> {
+        let g = g.name_scope("head");
+        let predictions = vec![("predictions".to_string(), logits.clone())];
+        if mode == Mode::Predict {
+            return Ok(EstimatorSpec { predictions, ..Default::default() });
+        }
+        let labels = labels::given(labels)?;
+        let t = labels.dtype();
+        if !(t.is_float() || t.is_integer()) {
+            return Err(invalid(format!(
+                "the labels are {t}, but a regressor needs numbers; use a classifier, or parse them"
+            )));
+        }
+        let labels = g.cast(&labels::matrix(&g, labels, self.dimension)?, DataType::Float);
+        let losses = g.squared_difference(logits, &labels);
+        let loss = self.reduction.of(&g, &losses);
+        let mut spec = EstimatorSpec { predictions, loss: Some(loss.clone()), ..Default::default() };
+        if mode == Mode::Train {
+            spec.train_op = Some(train(&loss)?);
+            return Ok(spec);
+        }
+        let mean = |name: &str, of: &Output| (name.to_string(), metrics::mean(&g, of, None));
+        spec.metrics =
+            vec![mean("average_loss", &losses), mean("label/mean", &labels), mean("prediction/mean", logits)];
+        Ok(spec)
+    }
+}

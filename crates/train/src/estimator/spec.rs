@@ -1,0 +1,83 @@
+//! `EstimatorSpec`: what a model function gives; `Model`: what gives one.
+
+use crate::feature_column::Features;
+use crate::hooks::Hook;
+use crate::metrics::Metric;
+use thalweg_client::{Operation, Output, Result, Scope};
+
+/// What a graph is built for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    Train,
+    Evaluate,
+    Predict,
+}
+
+/// The nodes of a model that an estimator runs.
+#[derive(Default)]
+pub struct EstimatorSpec {
+    /// For prediction: tensors with a row for each example, by name.
+    pub predictions: Vec<(String, Output)>,
+    /// For training and evaluation: one number for the batch.
+    pub loss: Option<Output>,
+    /// For training: changes the variables and counts the global step.
+    pub train_op: Option<Operation>,
+    /// For evaluation, by name; the mean of the loss is there without being said.
+    pub metrics: Vec<(String, Metric)>,
+    /// Take part in training.
+    pub hooks: Vec<Box<dyn Hook>>,
+}
+
+impl EstimatorSpec {
+    /// What training needs.
+    pub fn train(loss: &Output, train_op: &Operation) -> EstimatorSpec {
+        EstimatorSpec { loss: Some(loss.clone()), train_op: Some(train_op.clone()), ..Default::default() }
+    }
+
+    /// What evaluation needs: metrics of your own come with [`EstimatorSpec::metric`].
+    pub fn evaluate(loss: &Output) -> EstimatorSpec {
+        EstimatorSpec { loss: Some(loss.clone()), ..Default::default() }
+    }
+
+    /// What prediction needs.
+    pub fn predict<'a>(predictions: impl IntoIterator<Item = (&'a str, &'a Output)>) -> EstimatorSpec {
+        let predictions = predictions.into_iter().map(|(name, o)| (name.to_string(), o.clone())).collect();
+        EstimatorSpec { predictions, ..Default::default() }
+    }
+
+    pub fn metric(mut self, name: &str, metric: Metric) -> EstimatorSpec {
+        self.metrics.push((name.to_string(), metric));
+        self
+    }
+
+    pub fn hook(mut self, hook: impl Hook + 'static) -> EstimatorSpec {
+        self.hooks.push(Box::new(hook));
+        self
+    }
+}
+
+/// What an estimator trains: a function of features, labels (for prediction, none) and what the graph is for.
+pub trait Model {
+    fn build(
+        &self,
+        g: &Scope,
+        features: &Features,
+        labels: Option<&Output>,
+        mode: Mode,
+    ) -> Result<EstimatorSpec>;
+}
+
+impl<F> Model for F
+where
+    F: Fn(&Scope, &Features, Option<&Output>, Mode) -> Result<EstimatorSpec>,
+{
+    fn build(
+        &self,
+        g: &Scope,
+        features: &Features,
+        labels: Option<&Output>,
+        mode: Mode,
+    ) -> Result<EstimatorSpec> {
+        self(g, features, labels, mode)
+    }
+}

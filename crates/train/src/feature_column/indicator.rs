@@ -1,0 +1,69 @@
+//! Indicator columns: a one for each id that is there.
+
+use super::{CategoricalColumn, Column, DenseColumn, Features, invalid};
+use std::panic::Location;
+use std::sync::Arc;
+use thalweg_client::{Output, Result, Scope};
+
+#[derive(Clone)]
+pub struct IndicatorColumn {
+    source: Arc<dyn CategoricalColumn>,
+    place: &'static Location<'static>,
+}
+
+/// How often each id is among those of an example: for ids that come once, ones and zeros.
+#[track_caller]
+pub fn indicator_column(source: impl CategoricalColumn + 'static) -> IndicatorColumn {
+    IndicatorColumn { source: Arc::new(source), place: Location::caller() }
+}
+
+impl Column for IndicatorColumn {
+    fn name(&self) -> String {
+        format!("{}_indicator", self.source.name())
+    }
+
+    fn place(&self) -> &'static Location<'static> {
+        self.place
+    }
+
+    fn as_dense(&self) -> Option<&dyn DenseColumn> {
+        Some(self)
+    }
+}
+
+impl DenseColumn for IndicatorColumn {
+    fn width(&self) -> Result<usize> {
+        self.source.buckets()
+    }
+
+    fn tensor(&self, g: &Scope, features: &Features) -> Result<Output> {
+        let (ids, depth) = (self.source.ids(g, features)?, self.width()?);
+        let dense = g
+            .op("SparseToDense")
+            .input(&ids.indices)
+            .input(&ids.dense_shape)
+            .input(&ids.values)
+            .input(&g.constant(-1i64))
+            .output();
+        let depth = i32::try_from(depth).map_err(|_| {
+            invalid(format!("{depth} ids are too many for '{}'", self.name())).at(Some(self.place))
+        })?;
+        // Sums over the ids of an example.
+        Ok(g.reduce_sum(&ones(g, &dense, depth), &[-2])
+            .with_shape(&[-1, i64::from(depth)].into_iter().collect()))
+    }
+}
+
+/// Along a new last dimension, a one at each id, and zeros elsewhere. Ids outside have no one.
+fn ones(g: &Scope, ids: &Output, depth: i32) -> Output {
+    let [depth, on, off] = [g.constant(depth), g.constant(1f32), g.constant(0f32)];
+    g.op("OneHot").name("one_hot").input(ids).input(&depth).input(&on).input(&off).output()
+}
+
+/// The same as a matrix with a row for each row of ids.
+pub(super) fn one_hot(g: &Scope, ids: &Output, depth: usize) -> Output {
+    let depth = i32::try_from(depth).unwrap_or(i32::MAX);
+    let columns = ids.shape().dims().and_then(|d| d.get(1).copied()).unwrap_or(1).max(1);
+    let width = i32::try_from(columns).unwrap_or(i32::MAX).saturating_mul(depth);
+    g.reshape(&ones(g, ids, depth), &[-1, width])
+}

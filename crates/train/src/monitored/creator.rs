@@ -1,0 +1,121 @@
+//! `SessionCreator`: who opens the session of a training loop, and brings its variables to where they were.
+
+use super::Scaffold;
+use crate::saver::latest_checkpoint;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use thalweg_client::{Code, Error, Result, Scope, Session, SessionOptions};
+
+/// Opens sessions whose variables are set: at the start, and again after a failure of another task.
+pub trait SessionCreator {
+    fn create_session(&self, g: &Scope, scaffold: &Scaffold) -> Result<Session>;
+}
+
+/// The creator of the task that is in charge: restores the newest whole checkpoint, or initialises the variables if there is none.
+#[derive(Clone, Default)]
+pub struct ChiefSessionCreator {
+    target: Option<String>,
+    options: SessionOptions,
+    checkpoint_dir: Option<PathBuf>,
+    must_restore: bool,
+    patience: Option<Duration>,
+}
+
+/// How long to wait for a server that does not answer, unless told otherwise.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl ChiefSessionCreator {
+    /// Sessions in this process.
+    pub fn new() -> Self {
+        ChiefSessionCreator::default()
+    }
+
+    /// Sessions on the server at `grpc://host:port`.
+    pub fn target(mut self, target: &str) -> Self {
+        self.target = Some(target.to_string());
+        self
+    }
+
+    /// How long to wait for a server that cannot be reached: two minutes, unless told otherwise.
+    pub fn patience(mut self, time: Duration) -> Self {
+        self.patience = Some(time);
+        self
+    }
+
+    pub fn options(mut self, options: SessionOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Where checkpoints are looked for.
+    pub fn checkpoint_dir(mut self, directory: impl AsRef<Path>) -> Self {
+        self.checkpoint_dir = Some(directory.as_ref().to_path_buf());
+        self
+    }
+
+    /// Without a checkpoint there is an error: for evaluation and prediction.
+    pub fn must_restore(mut self) -> Self {
+        self.must_restore = true;
+        self
+    }
+
+    fn open(&self, g: &Scope) -> Result<Session> {
+        let Some(target) = &self.target else { return Session::with_options(g, self.options.clone()) };
+        let (began, mut pause) = (Instant::now(), Duration::from_millis(20));
+        loop {
+            match Session::connect(target, g) {
+                Err(e) if e.code() == Code::Unavailable => {
+                    if began.elapsed() + pause > self.patience.unwrap_or(PATIENCE) {
+                        return Err(e.context(format!("no session on {target} for {:.0?}", began.elapsed())));
+                    }
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(Duration::from_secs(1));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn restore(&self, session: &Session, scaffold: &Scaffold, directory: &Path) -> Result<bool> {
+        let Some(newest) = latest_checkpoint(directory)? else { return Ok(false) };
+        let other_model = |e: Error| {
+            let place = directory.display();
+            e.context(format!(
+                "{place} holds checkpoints that this model cannot go on from; choose another model_dir, or remove them"
+            ))
+        };
+        scaffold.saver.restore(session, &newest).map_err(|e| match e.code() {
+            Code::NotFound | Code::InvalidArgument => other_model(e),
+            _ => e,
+        })?;
+        Ok(true)
+    }
+}
+
+impl SessionCreator for ChiefSessionCreator {
+    fn create_session(&self, g: &Scope, scaffold: &Scaffold) -> Result<Session> {
+        let session = self.open(g)?;
+        let restored = match &self.checkpoint_dir {
+            Some(directory) => self.restore(&session, scaffold, directory)?,
+            None => false,
+        };
+        if !restored && self.must_restore {
+            return Err(nothing_trained(self.checkpoint_dir.as_deref()));
+        }
+        if !restored {
+            session.run(&scaffold.init, &[])?;
+        }
+        session.run(&scaffold.local_init, &[])?;
+        Ok(session)
+    }
+}
+
+fn nothing_trained(directory: Option<&Path>) -> Error {
+    let place = directory.map_or("any model_dir".into(), |d| d.display().to_string());
+    Error::new(
+        Code::FailedPrecondition,
+        format!(
+            "there is no whole checkpoint in {place}; train first, or give the model_dir of a model that was trained"
+        ),
+    )
+}

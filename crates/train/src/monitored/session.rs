@@ -1,0 +1,152 @@
+//! `MonitoredSession`: runs with hooks around them, and a new session after a failure of another task.
+
+use super::{Hook, RunContext, Scaffold, SessionCreator};
+use thalweg_client::{Callable, Code, Error, Feed, Fetch, Output, Result, Scope, Session, Tensor};
+
+/// A session for a training loop. `'h` is what hooks may borrow.
+pub struct MonitoredSession<'h> {
+    scope: Scope,
+    creator: Box<dyn SessionCreator + 'h>,
+    scaffold: Scaffold,
+    hooks: Vec<Box<dyn Hook + 'h>>,
+    open: Open,
+    step: i64,
+    stop: bool,
+    /// Sessions made anew since a run last succeeded.
+    recoveries: u32,
+}
+
+/// A session, and the run that reads its global step.
+struct Open {
+    session: Session,
+    global_step: Callable,
+}
+
+/// After so many failures with no success between them, the last one is told.
+const MAX_RECOVERIES: u32 = 10;
+
+impl<'h> MonitoredSession<'h> {
+    /// Opens a session on the scope's graph, which is complete but for what hooks and the scaffold add.
+    #[track_caller]
+    pub fn new(
+        g: &Scope,
+        creator: impl SessionCreator + 'h,
+        hooks: Vec<Box<dyn Hook + 'h>>,
+    ) -> Result<MonitoredSession<'h>> {
+        MonitoredSession::keeping(g, creator, hooks, 5)
+    }
+
+    /// As `new`, with the number of newest checkpoints that are kept.
+    #[track_caller]
+    pub fn keeping(
+        g: &Scope,
+        creator: impl SessionCreator + 'h,
+        mut hooks: Vec<Box<dyn Hook + 'h>>,
+        checkpoints: usize,
+    ) -> Result<MonitoredSession<'h>> {
+        hooks.iter_mut().try_for_each(|hook| hook.begin(g))?;
+        let scaffold = Scaffold::new(g, checkpoints)?;
+        let creator: Box<dyn SessionCreator + 'h> = Box::new(creator);
+        let open = open(&*creator, g, &scaffold)?;
+        let scope = g.clone();
+        let mut made =
+            MonitoredSession { scope, creator, scaffold, hooks, open, step: 0, stop: false, recoveries: 0 };
+        made.created()?;
+        Ok(made)
+    }
+
+    /// Runs, with what hooks ask for fetched beside. `None` if there are to be no more runs: a hook has asked to stop, or the input is
+    /// at its end.
+    pub fn run<F: Fetch>(&mut self, fetch: &F, feeds: &[Feed]) -> Result<Option<F::Result>> {
+        while !self.stop {
+            match self.run_once(fetch, feeds) {
+                Ok(found) => {
+                    self.recoveries = 0;
+                    return Ok(Some(found));
+                }
+                Err(e) if e.code() == Code::OutOfRange => self.stop = true,
+                Err(e) if is_preemption(&e) && self.recoveries < MAX_RECOVERIES => self.recover()?,
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(None)
+    }
+
+    fn run_once<F: Fetch>(&mut self, fetch: &F, feeds: &[Feed]) -> Result<F::Result> {
+        let asked: Vec<Vec<Output>> = self.hooks.iter_mut().map(|hook| hook.before_run(self.step)).collect();
+        let counts: Vec<usize> = asked.iter().map(Vec::len).collect();
+        let asked: Vec<Output> = asked.into_iter().flatten().collect();
+        let (found, values) = self.open.session.run(&(fetch, asked), feeds)?;
+        self.step = self.open.step()?;
+        let mut rest: &[Tensor] = &values;
+        for (hook, count) in self.hooks.iter_mut().zip(counts) {
+            let (own, others) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+            let (session, step) = (&self.open.session, self.step);
+            hook.after_run(
+                &mut RunContext { session, scaffold: &self.scaffold, step, stop: &mut self.stop },
+                own,
+            )?;
+            rest = others;
+        }
+        Ok(found)
+    }
+
+    /// Whether a hook has asked to stop, or the input has ended.
+    pub fn should_stop(&self) -> bool {
+        self.stop
+    }
+
+    /// How many steps have been made, by this and earlier runs of the program.
+    pub fn global_step(&self) -> i64 {
+        self.step
+    }
+
+    /// The session as it is now, for runs without hooks.
+    pub fn session(&self) -> &Session {
+        &self.open.session
+    }
+
+    /// Ends the loop: hooks do the last of what they do, such as saving. After an error, a session is dropped instead.
+    pub fn close(mut self) -> Result<()> {
+        self.each_hook(|hook, run| hook.end(run))?;
+        self.open.session.close()
+    }
+
+    /// A new session in place of one that was lost.
+    fn recover(&mut self) -> Result<()> {
+        self.recoveries += 1;
+        self.open = open(&*self.creator, &self.scope, &self.scaffold)?;
+        self.created()
+    }
+
+    fn created(&mut self) -> Result<()> {
+        self.step = self.open.step()?;
+        self.each_hook(|hook, run| hook.after_create_session(run))
+    }
+
+    fn each_hook(&mut self, call: impl Fn(&mut dyn Hook, &mut RunContext<'_>) -> Result<()>) -> Result<()> {
+        let (session, scaffold, step) = (&self.open.session, &self.scaffold, self.step);
+        for hook in &mut self.hooks {
+            call(&mut **hook, &mut RunContext { session, scaffold, step, stop: &mut self.stop })?;
+        }
+        Ok(())
+    }
+}
+
+fn open(creator: &dyn SessionCreator, g: &Scope, scaffold: &Scaffold) -> Result<Open> {
+    let session = creator.create_session(g, scaffold)?;
+    let global_step = session.callable(&[], &scaffold.global_step.value)?;
+    Ok(Open { session, global_step })
+}
+
+impl Open {
+    fn step(&self) -> Result<i64> {
+        let found = self.global_step.run(Vec::new())?;
+        found.first().map_or(Ok(0), |t| t.to_scalar())
+    }
+}
+
+/// Whether an error means that another task went away, or was started again.
+fn is_preemption(e: &Error) -> bool {
+    matches!(e.code(), Code::Unavailable | Code::Aborted)
+}

@@ -1,0 +1,64 @@
+"""Clusters of Thalweg's and TensorFlow's own tasks, each a process."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+
+from conftest import TARGET
+
+TF_SERVER = """
+import json, sys
+import tensorflow as tf
+cluster, job, task = json.loads(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+server = tf.distribute.Server(tf.train.ClusterSpec(cluster), job_name=job, task_index=task)
+print("ready", flush=True)
+server.join()
+"""
+
+
+def free_ports(count):
+    """Ports that nobody listens on."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for s in sockets:
+            s.bind(("127.0.0.1", 0))
+        return [s.getsockname()[1] for s in sockets]
+
+
+class Cluster:
+    """Tasks by job: `{"ps": ["thalweg", "tensorflow"], ...}` says whose each is."""
+
+    def __init__(self, jobs):
+        ports = iter(free_ports(sum(map(len, jobs.values()))))
+        self.addresses = {job: [f"127.0.0.1:{next(ports)}" for _ in kinds] for job, kinds in jobs.items()}
+        self.kinds = jobs
+        self.processes = {}
+        for job, kinds in jobs.items():
+            for task in range(len(kinds)):
+                self.start(job, task)
+        for process in self.processes.values():
+            assert process.stdout.readline(), "a task did not start"
+
+    def start(self, job, task):
+        where = json.dumps(self.addresses)
+        if self.kinds[job][task] == "thalweg":
+            command = [TARGET / "thalweg", "server", "--cluster", where, "--job", job, "--task", str(task)]
+        else:
+            command = [sys.executable, "-c", TF_SERVER, where, job, str(task)]
+        quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=quiet)
+        self.processes[job, task] = process
+        return process
+
+    def target(self, job, task):
+        return f"grpc://{self.addresses[job][task]}"
+
+    def stop(self):
+        for process in self.processes.values():
+            process.kill()
+        for process in self.processes.values():
+            process.wait()
+            process.stdout.close()
