@@ -12,6 +12,7 @@ OWN = {
     "_Retval": "internal",
     "_Send": "internal",
     "_Recv": "internal",
+    "AccumulatorNumStale": "TensorFlow does not count the gradients that it drops",
 }
 
 

@@ -136,13 +136,14 @@ impl<'a> OpBuilder<'a> {
         if !has_inputs {
             control.extend(self.scope.place.context.as_ref().and_then(|c| c.pivot));
         }
+        let device = self.scope.place.devices.of(self.op, &self.attrs);
         let request = NodeRequest {
             op: self.op,
             name: &name,
             args,
             attrs: self.attrs,
             control: &control,
-            device: &self.scope.place.device,
+            device: &device,
             location: Some(self.location),
         };
         self.scope.lock().graph.add_node(request)

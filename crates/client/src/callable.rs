@@ -46,7 +46,11 @@ impl Callable {
                     return Err(invalid!("takes {} feeds, got {}", feeds.len(), values.len()));
                 }
                 let fed: Vec<(String, Tensor)> = feeds.iter().cloned().zip(values).collect();
-                let options = RemoteRunOptions { timeout: options.timeout, trace: false };
+                let options = RemoteRunOptions {
+                    timeout: options.timeout,
+                    cancel: options.cancel.clone(),
+                    trace: false,
+                };
                 let (results, _) = session.run(&fed, fetches, targets, &options)?;
                 Ok((results, RunMetadata::default()))
             }

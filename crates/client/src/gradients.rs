@@ -3,6 +3,7 @@
 use crate::output::Output;
 use crate::scope::Scope;
 use std::panic::Location;
+use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
 use thalweg_core::grad::{self, Grad};
 use thalweg_core::invalid;
@@ -93,7 +94,8 @@ impl Scope {
     ) -> Result<Vec<Gradient>> {
         let (ys, xs) = (ids(ys)?, ids(xs)?);
         let (grad_ys, stop) = (ids(options.grad_ys)?, ids(options.stop_gradients)?);
-        let options = Options { grad_ys: &grad_ys, stop: &stop };
+        let device = self.place.devices.of("", &Attrs::new());
+        let options = Options { grad_ys: &grad_ys, stop: &stop, device: &device };
         let found = gradients::gradients(&mut self.lock().graph, &ys, &xs, &options)?;
         let output = |o: grad::Output| Output::new(self, Some(o));
         Ok(found

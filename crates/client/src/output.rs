@@ -99,6 +99,11 @@ impl Operation {
         self.id.map_or_else(|| "<error>".into(), |id| self.scope.lock().graph.node(id).name.to_string())
     }
 
+    /// The device that it asks for; empty: anywhere.
+    pub fn device(&self) -> String {
+        self.id.map_or_else(String::new, |id| self.scope.lock().graph.node(id).device.to_string())
+    }
+
     /// An output of the node.
     pub fn output(&self, index: u32) -> Output {
         let first = Output { scope: self.scope.clone(), id: self.id.map(|id| id.output(0)) };

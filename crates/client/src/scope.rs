@@ -2,6 +2,7 @@
 
 use crate::collections::Collections;
 use crate::context::Context;
+use crate::devices::Devices;
 use crate::function::Body;
 use crate::output::{Operation, Output};
 use crate::variables::{VariableScope, VariableStore};
@@ -25,7 +26,7 @@ pub struct Scope {
 pub(crate) struct Place {
     /// Put before the names of new nodes: empty, or ends with `/`.
     pub prefix: String,
-    pub device: String,
+    pub devices: Devices,
     pub control: Vec<NodeId>,
     /// The loop or branch that nodes are in.
     pub context: Option<Arc<Context>>,
@@ -93,6 +94,12 @@ impl Scope {
         Scope { shared: self.shared.clone(), place: Arc::default() }
     }
 
+    /// The same graph without any of this scope's names and dependencies, but on its devices.
+    pub fn top_level(&self) -> Scope {
+        let place = Place { devices: self.place.devices.clone(), ..Place::default() };
+        Scope { shared: self.shared.clone(), place: Arc::new(place) }
+    }
+
     /// The scope with some of what new nodes get changed.
     pub(crate) fn with(&self, change: impl FnOnce(&mut Place)) -> Scope {
         let mut place = Place::clone(&self.place);
@@ -114,24 +121,6 @@ impl Scope {
     /// A name that is not taken: this one, or this one with a number.
     pub fn unique_name(&self, name: &str) -> String {
         self.lock().graph.unique_name(&format!("{}{name}", self.place.prefix))
-    }
-
-    /// Nodes made on the scope returned are placed on this device; what is not said is taken from the outer scope.
-    pub fn device(&self, device: &str) -> Scope {
-        use thalweg_runtime::device::DeviceSpec;
-        let merged = match (DeviceSpec::parse(&self.place.device), DeviceSpec::parse(device)) {
-            (Ok(outer), Ok(inner)) => DeviceSpec {
-                job: inner.job.or(outer.job),
-                replica: inner.replica.or(outer.replica),
-                task: inner.task.or(outer.task),
-                kind: inner.kind.or(outer.kind),
-                index: inner.index.or(outer.index),
-            }
-            .to_string(),
-            // A name that cannot be parsed is told of when the graph is placed.
-            _ => device.to_string(),
-        };
-        self.with(|p| p.device = merged)
     }
 
     /// Nodes made on the scope returned run after these.

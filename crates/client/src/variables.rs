@@ -1,12 +1,13 @@
 //! Variables: state of a graph that outlives a step, made once and found again by name.
 
+use crate::collections::keys;
 use crate::output::{Operation, Output};
 use crate::partitioned::Slice;
 use crate::scope::Scope;
 use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
-use thalweg_core::attr::Attr;
+use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::{self, NodeId};
@@ -142,13 +143,24 @@ impl Scope {
     /// A variable that starts as `initial` when `init` is run. The output is its value.
     #[track_caller]
     pub fn variable(&self, name: &str, initial: &Output) -> Variable {
-        self.make_variable(&format!("{}{name}", self.place.prefix), initial, true)
+        let device = self.variable_device(initial.dtype(), initial.shape());
+        self.make_variable(&format!("{}{name}", self.place.prefix), initial, true, &device)
     }
 
     /// A variable that optimizers leave alone.
     #[track_caller]
     pub fn state_variable(&self, name: &str, initial: &Output) -> Variable {
-        self.make_variable(&format!("{}{name}", self.place.prefix), initial, false)
+        let device = self.variable_device(initial.dtype(), initial.shape());
+        self.make_variable(&format!("{}{name}", self.place.prefix), initial, false, &device)
+    }
+
+    /// A variable that is neither among the graph's variables, nor initialised or saved with them: state that belongs to one process.
+    #[track_caller]
+    pub fn local_variable(&self, name: &str, initial: &Output) -> Variable {
+        let device = self.variable_device(initial.dtype(), initial.shape());
+        let made = self.variable_nodes(&format!("{}{name}", self.place.prefix), initial, false, &device);
+        self.add_to_collection(keys::LOCAL_VARIABLES, &made.handle);
+        made
     }
 
     /// A scope in which `get_variable` prefixes names, beside those of ops.
@@ -232,20 +244,45 @@ impl Scope {
                 self.no_variable()
             }
             (None, _) => {
-                // Initialisation belongs to no loop, branch or dependency of the place that asks first.
-                let at = self.with(|p| {
+                // Initialisation belongs to no loop, branch or dependency of the place that asks first, and to the variable's device.
+                let dims_i64: Vec<i64> = dims.iter().map(|d| i64::try_from(*d).unwrap_or(-1)).collect();
+                let device =
+                    self.variable_device(options.dtype, PartialShape::new(&dims_i64).unwrap_or_default());
+                let at = self.only_on(&device).with(|p| {
                     p.prefix = format!("{full}/Initializer/");
                     p.control.clear();
                     p.context = None;
                 });
-                self.make_variable(&full, &initial(&at), options.trainable)
+                self.make_variable(&full, &initial(&at), options.trainable, &device)
             }
         }
     }
 
+    /// Where a variable of this type and shape goes.
+    fn variable_device(&self, dtype: DataType, shape: PartialShape) -> String {
+        let mut attrs = Attrs::new();
+        attrs.set("dtype", dtype);
+        attrs.set("shape", shape);
+        self.place.devices.of("VarHandleOp", &attrs).into_owned()
+    }
+
     #[track_caller]
-    fn make_variable(&self, name: &str, initial: &Output, trainable: bool) -> Variable {
-        let outer = self.with(|p| {
+    fn make_variable(&self, name: &str, initial: &Output, trainable: bool, device: &str) -> Variable {
+        let v = self.variable_nodes(name, initial, trainable, device);
+        if let (Some(handle), Some(value), Some(init), Some(initial)) =
+            (v.handle.id, v.value.id, v.init.id, v.initial.id)
+        {
+            let full = v.name();
+            let store = &mut self.lock().variables;
+            store.by_name.insert(full, store.all.len());
+            store.all.push(Record { handle, value, init, initial, trainable, slice: None });
+        }
+        v
+    }
+
+    #[track_caller]
+    fn variable_nodes(&self, name: &str, initial: &Output, trainable: bool, device: &str) -> Variable {
+        let outer = self.only_on(device).with(|p| {
             p.prefix.clear();
             p.control.clear();
             p.context = None;
@@ -269,14 +306,19 @@ impl Scope {
             .input(&handle)
             .attr("dtype", initial.dtype())
             .output();
-        if let (Some(handle), Some(value), Some(init), Some(initial)) =
-            (handle.id, value.id, init.id, initial.id)
-        {
-            let store = &mut self.lock().variables;
-            store.by_name.insert(full, store.all.len());
-            store.all.push(Record { handle, value, init, initial, trainable, slice: None });
+        // What operators make of the value is not on the variable's device, but on that of the scope.
+        let here = |o: Output| {
+            let scope = o.scope.with(|p| p.devices = self.place.devices.clone());
+            Output { scope, ..o }
+        };
+        Variable {
+            handle: here(handle),
+            value: here(value),
+            init,
+            initial: initial.clone(),
+            trainable,
+            slice: None,
         }
-        Variable { handle, value, init, initial: initial.clone(), trainable, slice: None }
     }
 
     fn no_variable(&self) -> Variable {

@@ -16,6 +16,7 @@ mod printf;
 mod rows;
 mod windows;
 
+mod accumulator;
 mod arithmetic;
 mod array;
 mod basic;
@@ -52,6 +53,7 @@ use thalweg_core::registry::Registry;
 /// All families.
 #[rustfmt::skip]
 pub static ALL: &[&[&Op]] = &[
+    accumulator::OPS,
     arithmetic::OPS,
     array::OPS,
     basic::OPS,

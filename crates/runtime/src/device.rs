@@ -58,6 +58,17 @@ impl DeviceSpec {
             && ok(&self.index, &full.index)
     }
 
+    /// This, with what it leaves open taken from another.
+    pub fn or(self, other: DeviceSpec) -> DeviceSpec {
+        DeviceSpec {
+            job: self.job.or(other.job),
+            replica: self.replica.or(other.replica),
+            task: self.task.or(other.task),
+            kind: self.kind.or(other.kind),
+            index: self.index.or(other.index),
+        }
+    }
+
     /// What both ask for together; `None` if they contradict each other.
     pub fn merge(&self, other: &DeviceSpec) -> Option<DeviceSpec> {
         fn both<T: PartialEq + Clone>(a: &Option<T>, b: &Option<T>) -> Option<Option<T>> {

@@ -151,6 +151,34 @@ fn variables_keep_their_values_between_runs() {
     }
 }
 
+/// TensorFlow's read shares the memory of the variable. Workers of its SyncReplicasOptimizer got the step before as their token.
+#[test]
+fn who_waits_for_an_update_sees_it_through_a_read_made_before() {
+    let mut g = graph();
+    let shape = Attr::Shape(thalweg_core::shape::PartialShape::scalar());
+    let v = add(&mut g, "VariableV2", "v", vec![], &[("dtype", DataType::Float.into()), ("shape", shape)]);
+    let one = constant(&mut g, "one", Tensor::scalar(1f32));
+    add(&mut g, "Assign", "init", vec![v.into(), one.into()], &[]);
+    let read = add(&mut g, "Identity", "read", vec![v.into()], &[]);
+    // The read is made before: the update needs it.
+    let inc = add(&mut g, "AssignAdd", "inc", vec![v.into(), read.into()], &[]);
+    let request = NodeRequest {
+        op: "Neg",
+        name: "token",
+        args: vec![read.into()],
+        control: &[inc.node],
+        ..Default::default()
+    };
+    g.add_node(request).unwrap();
+    for options in both_ways() {
+        let s = Session::of(&g, options).unwrap();
+        s.run(&[], &[], &["init"]).unwrap();
+        for doubled in [2f32, 4.0, 8.0] {
+            assert_eq!(f(&s.run(&[], &["token:0"], &[]).unwrap()[0]), -doubled);
+        }
+    }
+}
+
 /// while i < n: i += 1, x *= 2, made of the primitives.
 fn loop_graph(parallel: i64) -> Graph {
     let mut g = graph();

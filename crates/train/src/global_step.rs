@@ -15,6 +15,6 @@ pub fn get_global_step(g: &Scope) -> Option<Variable> {
 pub fn get_or_create_global_step(g: &Scope) -> Variable {
     get_global_step(g).unwrap_or_else(|| {
         let options = VariableOptions { dtype: DataType::Int64, trainable: false };
-        g.root().get_variable_with(NAME, &[], &Zeros, options)
+        g.top_level().get_variable_with(NAME, &[], &Zeros, options)
     })
 }

@@ -17,9 +17,18 @@ pub mod rnn;
 pub mod saver;
 pub mod schedules;
 pub mod summary;
+pub mod sync_replicas;
 
+mod coordinator;
+mod device_setter;
 mod global_step;
+mod queue_runner;
 mod tables;
 
+pub use coordinator::Coordinator;
+pub use device_setter::{
+    GreedyLoadBalancing, Load, PsStrategy, ReplicaDeviceSetter, RoundRobin, byte_size_load,
+};
 pub use global_step::{get_global_step, get_or_create_global_step};
+pub use queue_runner::QueueRunner;
 pub use tables::{IndexTable, tables_initializer};

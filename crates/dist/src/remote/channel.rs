@@ -2,12 +2,20 @@
 
 use super::connection::{Sender, open, request, unary};
 use crate::grpc::fields::NOWHERE;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
+use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
 use thalweg_core::invalid;
 use thalweg_proto::Message;
 use tokio::runtime::{Builder, Handle};
+
+/// How long a call may take, and who may end it sooner.
+#[derive(Clone, Default)]
+pub struct Limits {
+    pub timeout: Option<Duration>,
+    pub cancel: Option<Arc<Cancellation>>,
+}
 
 pub struct Channel {
     runtime: Handle,
@@ -55,29 +63,47 @@ impl Channel {
         &self,
         path: &str,
         message: &A,
-        timeout: Option<Duration>,
+        limits: &Limits,
     ) -> Result<B> {
         let request = request(&self.address, path, message)?;
         let (tx, rx) = mpsc::channel();
         let mut sender = self.sender.clone();
         let address = self.address.clone();
+        let answered = tx.clone();
         let task = self
             .runtime
-            .spawn(async move { drop(tx.send(unary(&mut sender, request, &address, NOWHERE).await)) });
+            .spawn(async move { drop(answered.send(unary(&mut sender, request, &address, NOWHERE).await)) });
+        // When the stream ends, the task sees it, and cancels what it was doing.
+        let abort = task.abort_handle();
+        let heard = limits.cancel.as_ref().map(|cancel| {
+            let stop = move |e: &Error| {
+                abort.abort();
+                drop(tx.send(Err(e.clone())));
+            };
+            (cancel, cancel.on_cancel(stop))
+        });
+        let answer = self.wait(&rx, limits.timeout);
+        if let Some((cancel, token)) = heard {
+            cancel.forget(token);
+        }
+        if answer.is_err() {
+            task.abort();
+        }
+        B::decode(&mut answer?)
+            .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.address)))
+    }
+
+    fn wait<T>(&self, rx: &mpsc::Receiver<Result<T>>, timeout: Option<Duration>) -> Result<T> {
         let lost = || Error::new(Code::Unavailable, format!("the connection to {} was lost", self.address));
-        let answer = match timeout {
+        match timeout {
             None => rx.recv().map_err(|_| lost())?,
             Some(t) => rx.recv_timeout(t).map_err(|e| match e {
                 mpsc::RecvTimeoutError::Timeout => {
-                    // The task sees the stream end, and cancels what it was doing.
-                    task.abort();
                     deadline_exceeded(format!("{} did not answer within {t:?}", self.address))
                 }
                 mpsc::RecvTimeoutError::Disconnected => lost(),
             })?,
-        };
-        B::decode(&mut answer?)
-            .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.address)))
+        }
     }
 }
 

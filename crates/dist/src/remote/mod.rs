@@ -3,10 +3,11 @@
 mod channel;
 pub(crate) mod connection;
 
-pub use channel::Channel;
+pub use channel::{Channel, Limits};
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Result, failed_precondition, internal};
 use thalweg_core::resource::lock;
 use thalweg_core::tensor::Tensor;
@@ -40,10 +41,12 @@ struct Sent {
 }
 
 /// What can be chosen about a run on another task.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct RemoteRunOptions {
     pub timeout: Option<Duration>,
     pub trace: bool,
+    /// Lets the caller end the run from another thread.
+    pub cancel: Option<Arc<Cancellation>>,
 }
 
 impl RemoteSession {
@@ -55,7 +58,7 @@ impl RemoteSession {
             config: Some(config),
             target: String::new(),
         };
-        let made: CreateSessionResponse = call(&channel, "CreateSession", &request, None)?;
+        let made: CreateSessionResponse = call(&channel, "CreateSession", &request)?;
         let sent =
             Sent { version: made.graph_version, nodes: graph.len(), rewritten: graph.rewritten().len() };
         Ok(RemoteSession { channel, handle: made.session_handle, sent: Mutex::new(sent) })
@@ -81,7 +84,7 @@ impl RemoteSession {
             graph_def: Some(GraphDef { versions: whole.versions, library: whole.library, ..new }),
             current_graph_version: sent.version,
         };
-        let answer: ExtendSessionResponse = call(&self.channel, "ExtendSession", &request, None)?;
+        let answer: ExtendSessionResponse = call(&self.channel, "ExtendSession", &request)?;
         *sent = Sent {
             version: answer.new_graph_version,
             nodes: graph.len(),
@@ -115,8 +118,9 @@ impl RemoteSession {
             }),
             ..Default::default()
         };
-        let patience = options.timeout.map(|t| t.saturating_add(GRACE));
-        let answer: RunStepResponse = call(&self.channel, "RunStep", &request, patience)?;
+        let timeout = options.timeout.map(|t| t.saturating_add(GRACE));
+        let limits = Limits { timeout, cancel: options.cancel.clone() };
+        let answer: RunStepResponse = self.channel.call(&format!("{SERVICE}RunStep"), &request, &limits)?;
         let mut values = Vec::with_capacity(fetches.len());
         for name in fetches {
             // The answer names its tensors; a fetch asked for twice may come once.
@@ -132,20 +136,20 @@ impl RemoteSession {
     /// Names of the devices that the session can use.
     pub fn devices(&self) -> Result<Vec<String>> {
         let request = ListDevicesRequest { session_handle: self.handle.clone() };
-        let answer: ListDevicesResponse = call(&self.channel, "ListDevices", &request, None)?;
+        let answer: ListDevicesResponse = call(&self.channel, "ListDevices", &request)?;
         Ok(answer.local_device.into_iter().chain(answer.remote_device).map(|d| d.name).collect())
     }
 
     pub fn close(&self) -> Result<()> {
         let request = CloseSessionRequest { session_handle: self.handle.clone() };
-        let _: CloseSessionResponse = call(&self.channel, "CloseSession", &request, None)?;
+        let _: CloseSessionResponse = call(&self.channel, "CloseSession", &request)?;
         Ok(())
     }
 
     /// Drops the state of the task at `target` in these containers, and closes its sessions.
     pub fn reset(target: &str, containers: &[String]) -> Result<()> {
         let request = ResetRequest { container: containers.to_vec(), ..Default::default() };
-        let _: ResetResponse = call(&Channel::connect(target)?, "Reset", &request, None)?;
+        let _: ResetResponse = call(&Channel::connect(target)?, "Reset", &request)?;
         Ok(())
     }
 }
@@ -159,7 +163,6 @@ fn call<A: Message, B: Message + Default + Send + 'static>(
     channel: &Channel,
     method: &str,
     request: &A,
-    timeout: Option<Duration>,
 ) -> Result<B> {
-    channel.call(&format!("{SERVICE}{method}"), request, timeout)
+    channel.call(&format!("{SERVICE}{method}"), request, &Limits::default())
 }

@@ -73,7 +73,8 @@ fn a_traced_step_tells_of_all_tasks() {
     let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);
     let s = cluster.session(1, &graph(ACROSS));
     run(&s, &[], &[], &["init"]).unwrap();
-    let options = RemoteRunOptions { timeout: Some(Duration::from_secs(60)), trace: true };
+    let options =
+        RemoteRunOptions { timeout: Some(Duration::from_secs(60)), trace: true, ..Default::default() };
     let feeds = [("x:0".to_string(), Tensor::scalar(1f32))];
     let (_, told) = s.run(&feeds, &["twice:0".into()], &[], &options).unwrap();
     let stats = told.step_stats.unwrap();

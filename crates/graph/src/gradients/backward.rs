@@ -37,6 +37,7 @@ pub struct Backward<'g> {
     /// Prefix of the names of what is added.
     scope: String,
     prefix: String,
+    device: String,
 }
 
 #[derive(Default, Clone)]
@@ -66,7 +67,7 @@ pub struct Level {
 }
 
 impl<'g> Backward<'g> {
-    pub fn new(graph: &'g mut Graph) -> Result<Self> {
+    pub fn new(graph: &'g mut Graph, device: &str) -> Result<Self> {
         let has_loops = graph.nodes().iter().any(|n| n.op.class == Class::Enter);
         let order = if has_loops { crate::order::topological_order(graph, 0)? } else { Vec::new() };
         let mut frames = Frames::find(graph.nodes(), &order)?;
@@ -99,6 +100,7 @@ impl<'g> Backward<'g> {
             counters: HashMap::new(),
             prefix: scope.clone(),
             scope,
+            device: device.to_string(),
         })
     }
 
@@ -205,6 +207,7 @@ impl<'g> Backward<'g> {
             args,
             attrs,
             control,
+            device: &self.device,
             ..Default::default()
         })?;
         self.frames.of.resize(id.at(), 0);

@@ -30,6 +30,8 @@ pub struct Options<'a> {
     pub grad_ys: &'a [Output],
     /// Outputs through which nothing flows back.
     pub stop: &'a [Output],
+    /// The device of the nodes that compute the gradients; empty: anywhere.
+    pub device: &'a str,
 }
 
 /// The gradients of the sum of `ys` with respect to each of `xs`; `Grad::None` where `ys` do not depend on it.
@@ -40,7 +42,7 @@ pub fn gradients(
     options: &Options<'_>,
 ) -> Result<Vec<Grad>> {
     crate::calls::expand_between(graph, ys, xs)?;
-    let mut backward = Backward::new(graph)?;
+    let mut backward = Backward::new(graph, options.device)?;
     for o in ys.iter().chain(xs) {
         backward.check_outside(*o)?;
     }

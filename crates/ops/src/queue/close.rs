@@ -1,7 +1,8 @@
 //! `QueueCloseV2`, `QueueClose`: no more elements will come.
 
-use super::handle::queue_of;
+use super::resource::Queue;
 use crate::prelude::*;
+use crate::state::named::resource_of;
 
 pub static QUEUE_CLOSE_V2: Op = Op {
     name: "QueueCloseV2",
@@ -25,7 +26,7 @@ fn prepare(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
 
 impl AsyncKernel for Close {
     fn start(&self, call: AsyncCall, done: Done) {
-        match call.tensor(0).and_then(|handle| queue_of(&handle, &call.step)) {
+        match call.tensor(0).and_then(|handle| resource_of::<Queue>(&handle, &call.step)) {
             Err(e) => done(Err(e)),
             Ok(queue) if self.cancel => {
                 queue.close_and_cancel();

@@ -1,12 +1,12 @@
 //! `QueueDequeueV2`, `QueueDequeueManyV2`, `QueueDequeueUpToV2` and their older forms: taking from a queue.
 
 use super::enqueue::no_timeout;
-use super::handle::queue_of;
 use super::items::Tuple;
 use super::resource::{Queue, Spec};
 use crate::moving::Block;
 use crate::prelude::*;
 use crate::rows::stack;
+use crate::state::named::resource_of;
 use thalweg_math::parallel::Serial;
 
 pub static QUEUE_DEQUEUE_V2: Op = Op {
@@ -98,7 +98,7 @@ impl AsyncKernel for Dequeue {
 
 impl Dequeue {
     fn request(self, call: &AsyncCall) -> Result<(Arc<Queue>, usize)> {
-        let queue = queue_of(&call.tensor(0)?, &call.step)?;
+        let queue: Arc<Queue> = resource_of(&call.tensor(0)?, &call.step)?;
         let types: Vec<DataType> = call.node.outputs.iter().map(|p| p.dtype).collect();
         if types != queue.spec.types {
             return Err(invalid!(

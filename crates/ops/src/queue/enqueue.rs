@@ -1,10 +1,10 @@
 //! `QueueEnqueueV2`, `QueueEnqueueManyV2` and their older forms: adding to a queue.
 
-use super::handle::queue_of;
 use super::items::Tuple;
 use super::resource::Queue;
 use crate::prelude::*;
 use crate::rows::row;
+use crate::state::named::resource_of;
 use std::collections::VecDeque;
 
 pub static QUEUE_ENQUEUE_V2: Op = Op {
@@ -54,7 +54,7 @@ fn many(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
 impl AsyncKernel for Enqueue {
     fn start(&self, call: AsyncCall, done: Done) {
         let ready = call.tensor(0).and_then(|handle| {
-            let queue = queue_of(&handle, &call.step)?;
+            let queue: Arc<Queue> = resource_of(&handle, &call.step)?;
             let elements = (self.elements)(&queue, call.tensors(1)?)?;
             Ok((queue, elements))
         });

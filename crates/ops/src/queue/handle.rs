@@ -1,13 +1,9 @@
-//! Making queues, and finding the queue that a handle stands for: a resource handle (V2 ops), or for the older ops a
-//! reference to a string vector of container and name.
+//! Making queues: the kernels of the ops whose output is a handle to one.
 
 use super::items::Items;
 use super::resource::{Queue, Spec};
 use crate::prelude::*;
-use crate::state::named::{Place, Remembered, name_in, named_reference};
-use std::sync::Mutex;
-use thalweg_core::resource::lock;
-use thalweg_core::step::StepContext;
+use crate::state::named::Owner;
 
 /// Makes the items of a new queue; the second argument is a source of fresh seeds.
 pub type MakeItems = fn(&Spec, &dyn Fn() -> u64) -> Items;
@@ -15,47 +11,15 @@ pub type MakeItems = fn(&Spec, &dyn Fn() -> u64) -> Items;
 /// The kernel of an op whose output is a handle to a queue like this.
 pub fn queue_kernel(node: &KernelNode, spec: Spec, items: MakeItems) -> Result<Box<dyn Kernel>> {
     check_spec(&spec)?;
-    let place = Place::own(node)?;
-    let container = place.container.clone();
-    let by_reference = node.outputs.first().is_some_and(|p| p.is_ref);
-    let (queue, reference) = (Remembered::new(place), Mutex::new(None));
+    let owner = Owner::<Queue>::new(node)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let entropy = &c.step.device.entropy;
-        let q = queue.get(&c.step.device.resources, |name| {
-            Ok(Queue::new(name.to_string(), spec.clone(), items(&spec, &**entropy)))
-        })?;
+        let q =
+            owner.get(c, |name| Ok(Queue::new(name.to_string(), spec.clone(), items(&spec, &**entropy))))?;
         same_spec(&q, &spec, c.node)?;
-        if !by_reference {
-            c.set(0, queue.handle(c, q, vec![]));
-            return Ok(());
-        }
-        let store = &c.step.device.resources;
-        let container = if container.is_empty() { &**store.default_container() } else { &container };
-        let v = lock(&reference).get_or_insert_with(|| named_reference(container, &q.name)).clone();
-        c.set(0, Value::Ref(v));
+        owner.give(c, q);
         Ok(())
     }))
-}
-
-/// The queue that a handle stands for.
-pub fn queue_of(handle: &Tensor, step: &StepContext) -> Result<Arc<Queue>> {
-    let store = &step.device.resources;
-    if handle.dtype() == DataType::String {
-        let (container, name) = name_in(handle)?;
-        return store.get::<Queue>(&container, &name);
-    }
-    match handle.resources()? {
-        [one] => store.resolve(one),
-        _ => Err(invalid!("needs one queue handle, got a tensor of shape {}", handle.shape())),
-    }
-}
-
-/// As `queue_of`, for input 0 of a kernel that runs at once.
-pub fn queue_input(c: &OpCall<'_>) -> Result<Arc<Queue>> {
-    match c.inputs.first() {
-        Some(Input::Ref(v)) => queue_of(&v.read()?, c.step),
-        _ => queue_of(c.input(0)?, c.step),
-    }
 }
 
 fn check_spec(spec: &Spec) -> Result<()> {

@@ -1,7 +1,8 @@
 //! `QueueSizeV2`, `QueueIsClosedV2` and their older forms: how a queue stands.
 
-use super::handle::queue_input;
+use super::resource::Queue;
 use crate::prelude::*;
+use crate::state::named::resource_input;
 
 pub static QUEUE_SIZE_V2: Op = Op {
     name: "QueueSizeV2",
@@ -27,13 +28,13 @@ pub static QUEUE_IS_CLOSED: Op =
     Op { name: "QueueIsClosed", inputs: &["handle: Ref(string)"], ..QUEUE_IS_CLOSED_V2 };
 
 fn size(c: &mut OpCall<'_>) -> Result<()> {
-    let n = queue_input(c)?.len();
+    let n = resource_input::<Queue>(c)?.len();
     c.set(0, Tensor::scalar(i32::try_from(n).unwrap_or(i32::MAX)));
     Ok(())
 }
 
 fn is_closed(c: &mut OpCall<'_>) -> Result<()> {
-    let closed = queue_input(c)?.is_closed();
+    let closed = resource_input::<Queue>(c)?.is_closed();
     c.set(0, Tensor::scalar(closed));
     Ok(())
 }

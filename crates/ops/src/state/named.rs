@@ -4,6 +4,7 @@ use crate::prelude::*;
 use bytes::Bytes;
 use std::sync::Mutex;
 use thalweg_core::resource::{PRIVATE, Resource, ResourceHandle, ResourceStore, lock};
+use thalweg_core::step::StepContext;
 
 /// Where a node's resource lives: attr `container`, and attr `shared_name` or else the node's own name.
 pub struct Place {
@@ -73,6 +74,59 @@ impl<R: Resource> Remembered<R> {
             values,
             target: Some(r),
         })
+    }
+}
+
+/// The resource of a node whose output 0 is a handle to it: a resource handle, or for the older ops a reference to a string
+/// vector of container and name.
+pub struct Owner<R> {
+    resource: Remembered<R>,
+    by_reference: bool,
+    reference: Mutex<Option<Arc<Variable>>>,
+}
+
+impl<R: Resource> Owner<R> {
+    pub fn new(node: &KernelNode) -> Result<Self> {
+        let by_reference = node.outputs.first().is_some_and(|p| p.is_ref);
+        Ok(Owner { resource: Remembered::new(Place::own(node)?), by_reference, reference: Mutex::new(None) })
+    }
+
+    pub fn get(&self, c: &OpCall<'_>, make: impl FnOnce(&str) -> Result<R>) -> Result<Arc<R>> {
+        self.resource.get(&c.step.device.resources, make)
+    }
+
+    /// Sets output 0.
+    pub fn give(&self, c: &mut OpCall<'_>, r: Arc<R>) {
+        if !self.by_reference {
+            c.set(0, self.resource.handle(c, r, vec![]));
+            return;
+        }
+        let Place { container, name } = &self.resource.place;
+        let store = &c.step.device.resources;
+        let container = if container.is_empty() { &**store.default_container() } else { container };
+        let v = lock(&self.reference).get_or_insert_with(|| named_reference(container, name)).clone();
+        c.set(0, Value::Ref(v));
+    }
+}
+
+/// The resource that a handle of either kind stands for.
+pub fn resource_of<R: Resource>(handle: &Tensor, step: &StepContext) -> Result<Arc<R>> {
+    let store = &step.device.resources;
+    if handle.dtype() == DataType::String {
+        let (container, name) = name_in(handle)?;
+        return store.get(&container, &name);
+    }
+    match handle.resources()? {
+        [one] => store.resolve(one),
+        _ => Err(invalid!("needs one handle, got a tensor of shape {}", handle.shape())),
+    }
+}
+
+/// As `resource_of`, for input 0 of a kernel that runs at once.
+pub fn resource_input<R: Resource>(c: &OpCall<'_>) -> Result<Arc<R>> {
+    match c.inputs.first() {
+        Some(Input::Ref(v)) => resource_of(&v.read()?, c.step),
+        _ => resource_of(c.input(0)?, c.step),
     }
 }
 

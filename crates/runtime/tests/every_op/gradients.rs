@@ -115,8 +115,12 @@ impl Check {
             }
         }
         let xs: Vec<Output> = self.inputs().map(|i| wired.inputs[i]).collect();
-        let found =
-            gradients(&mut wired.graph, &ys, &xs, &gradients::Options { grad_ys: &seeds, stop: &[] })?;
+        let found = gradients(
+            &mut wired.graph,
+            &ys,
+            &xs,
+            &gradients::Options { grad_ys: &seeds, stop: &[], ..Default::default() },
+        )?;
         let session = Session::of(&wired.graph, options(true, 1))?;
         let fetch = |outputs: &[Output]| {
             session.callable(&wired.inputs, outputs, &[])?.run(self.example.inputs.clone())

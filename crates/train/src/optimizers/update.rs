@@ -96,7 +96,7 @@ pub fn apply(
         return Err(nothing_to_train(optimizer.name()));
     }
     optimizer.check().map_err(|e| e.context(optimizer.name()))?;
-    let powers = make_powers(optimizer, g);
+    let powers = make_powers(optimizer, g, &given);
     let slots: Vec<Vec<Variable>> = given.iter().map(|x| make_slots(optimizer, g, &x.variable)).collect();
     let scope = g.name_scope(optimizer.name());
     let settings: Vec<Output> =
@@ -107,6 +107,7 @@ pub fn apply(
     }
     let after = scope.control_dependencies(&updates.iter().collect::<Vec<_>>());
     for (power, variable) in optimizer.powers().iter().zip(&powers) {
+        let after = beside(&after, variable);
         let now = variable.read(&after);
         let next = after.mul(&now, &cast(&after, &settings[power.factor], now.dtype()));
         let assign = after.op("AssignVariableOp").input(&variable.handle).input(&next).build();
@@ -117,7 +118,7 @@ pub fn apply(
         None => scope.control_dependencies(&all).op("NoOp").named_as_scope().build(),
         Some(step) => {
             let before = scope.control_dependencies(&all).op("NoOp").name("update").build();
-            let after = scope.control_dependencies(&[&before]);
+            let after = beside(&scope.control_dependencies(&[&before]), step);
             let one = after.number(1.0, step.dtype());
             after.op("AssignAddVariableOp").named_as_scope().input(&step.handle).input(&one).build()
         }
@@ -143,7 +144,7 @@ fn make_slots(optimizer: &(impl Optimizer + ?Sized), g: &Scope, v: &Variable) ->
     let dims: Vec<usize> =
         shape.dims().unwrap_or_default().iter().map(|d| usize::try_from(*d).unwrap_or(0)).collect();
     let options = VariableOptions { dtype: v.dtype(), trainable: false };
-    let (root, base) = (g.root(), format!("{}/{}", v.name(), optimizer.name()));
+    let (root, base) = (beside(&g.root(), v), format!("{}/{}", v.name(), optimizer.name()));
     let make = |slot: &Slot| {
         let name = free_name(&root, &base);
         root.get_variable_with(&name, &dims, &Constant(slot.initial), options).beside(v)
@@ -158,10 +159,16 @@ fn free_name(g: &Scope, base: &str) -> String {
     names.find(|name| g.find_variable(name).is_none()).unwrap_or_default()
 }
 
-/// These are float as well, as TensorFlow's checkpoints have them.
-fn make_powers(optimizer: &(impl Optimizer + ?Sized), g: &Scope) -> Vec<Variable> {
+/// The scope, on the device of a variable.
+fn beside(g: &Scope, v: &Variable) -> Scope {
+    g.only_on(&v.handle.op().device())
+}
+
+/// These are float as well, as TensorFlow's checkpoints have them, and are beside the first variable by name.
+fn make_powers(optimizer: &(impl Optimizer + ?Sized), g: &Scope, given: &[&GradientOf]) -> Vec<Variable> {
     let options = VariableOptions { dtype: DataType::Float, trainable: false };
-    let root = g.root();
+    let first = given.iter().map(|x| &x.variable).min_by_key(|v| v.name());
+    let root = first.map_or_else(|| g.root(), |v| beside(&g.root(), v));
     let make =
         |p: &Power| root.get_variable_with(&free_name(&root, p.name), &[], &Constant(p.initial), options);
     optimizer.powers().iter().map(make).collect()
@@ -175,7 +182,7 @@ fn update_one(
     settings: &[Output],
     powers: &[Variable],
 ) -> Operation {
-    let inner = scope.name_scope(&format!("update_{}", x.variable.name()));
+    let inner = beside(&scope.name_scope(&format!("update_{}", x.variable.name())), &x.variable);
     let dtype = x.variable.dtype();
     let update = Update {
         scope: &inner,

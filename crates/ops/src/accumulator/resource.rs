@@ -1,0 +1,195 @@
+//! `Accumulator`: a sum of gradients, and those who wait to take it.
+//!
+//! Nobody blocks: who wants the sum joins a line, and is answered, after the lock is let go, once enough gradients have come.
+
+use super::sum::{Arithmetic, Gradient, Sum};
+use crate::prelude::*;
+use crate::state::named::Owner;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use thalweg_core::cancel::Cancellation;
+use thalweg_core::resource::{Resource, lock};
+use thalweg_math::parallel::Parallel;
+
+/// What an accumulator is made with; a second node of the same shared name must ask for the same.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Spec {
+    pub dtype: DataType,
+    pub shape: PartialShape,
+    pub mean: bool,
+    /// Takes rows instead of whole tensors.
+    pub sparse: bool,
+}
+
+pub struct Accumulator {
+    pub name: String,
+    pub spec: Spec,
+    arithmetic: Arithmetic,
+    state: Mutex<State>,
+}
+
+struct State {
+    global_step: i64,
+    sum: Sum,
+    count: u32,
+    /// Gradients dropped because they were computed before the global step.
+    stale: u64,
+    takers: VecDeque<Taker>,
+    next_id: u64,
+}
+
+/// Gets the outputs of taking.
+pub type Answer = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
+
+struct Taker {
+    id: u64,
+    required: u32,
+    done: Answer,
+    /// Where to take back the wish to hear of cancellation.
+    cancel: Option<(Arc<Cancellation>, u64)>,
+}
+
+/// Answers that are due.
+type Due = Vec<(Taker, Result<Vec<Tensor>>)>;
+
+impl Accumulator {
+    pub fn new(name: &str, spec: Spec, arithmetic: Arithmetic) -> Accumulator {
+        let sum = if spec.sparse { Sum::Rows(None) } else { Sum::Dense(None) };
+        let takers = VecDeque::new();
+        let state = State { global_step: 0, sum, count: 0, stale: 0, takers, next_id: 0 };
+        Accumulator { name: name.to_string(), spec, arithmetic, state: Mutex::new(state) }
+    }
+
+    /// Adds a gradient that was computed at `local_step`; one from before the global step is only counted.
+    pub fn apply(&self, local_step: i64, gradient: Gradient, par: &dyn Parallel) -> Result<()> {
+        let mut due = Due::new();
+        {
+            let mut state = lock(&self.state);
+            if local_step < state.global_step {
+                state.stale += 1;
+                return Ok(());
+            }
+            state.sum.add(gradient, &self.spec.shape, &self.arithmetic, par)?;
+            state.count = state.count.saturating_add(1);
+            self.serve(&mut state, &mut due);
+        }
+        answer(due);
+        Ok(())
+    }
+
+    /// Takes the sum, or the mean, once it is of `required` gradients; the global step then goes up by one.
+    pub fn take(self: &Arc<Self>, required: u32, cancel: &Arc<Cancellation>, done: Answer) {
+        let mut due = Due::new();
+        let (id, waits) = {
+            let mut state = lock(&self.state);
+            let id = state.next_id;
+            state.next_id += 1;
+            state.takers.push_back(Taker { id, required, done, cancel: None });
+            self.serve(&mut state, &mut due);
+            (id, state.takers.iter().any(|t| t.id == id))
+        };
+        answer(due);
+        if !waits {
+            return;
+        }
+        let this = self.clone();
+        let token = cancel.on_cancel(move |_| this.leave(id));
+        match lock(&self.state).takers.iter_mut().find(|t| t.id == id) {
+            Some(taker) => taker.cancel = Some((cancel.clone(), token)),
+            None => cancel.forget(token), // Answered meanwhile.
+        }
+    }
+
+    pub fn set_global_step(&self, step: i64) {
+        lock(&self.state).global_step = step;
+    }
+
+    pub fn num_accumulated(&self) -> u32 {
+        lock(&self.state).count
+    }
+
+    pub fn num_stale(&self) -> u64 {
+        lock(&self.state).stale
+    }
+
+    /// A taker leaves the line because its step was cancelled.
+    fn leave(&self, id: u64) {
+        let mut due = Due::new();
+        {
+            let mut state = lock(&self.state);
+            if let Some(at) = state.takers.iter().position(|t| t.id == id) {
+                let gone = Err(cancelled("TakeGrad operation was cancelled"));
+                due.extend(state.takers.remove(at).map(|t| (Taker { cancel: None, ..t }, gone)));
+            }
+            self.serve(&mut state, &mut due);
+        }
+        answer(due);
+    }
+
+    /// Answers those at the front of the line as long as there are enough gradients.
+    fn serve(&self, state: &mut State, due: &mut Due) {
+        while state.takers.front().is_some_and(|t| t.required <= state.count) {
+            let Some(taker) = state.takers.pop_front() else { return };
+            state.global_step = state.global_step.saturating_add(1);
+            let taken = state.sum.take(state.count, self.spec.mean, &self.spec.shape, &self.arithmetic);
+            state.count = 0;
+            due.push((taker, taken));
+        }
+    }
+}
+
+fn answer(due: Due) {
+    for (taker, result) in due {
+        if let Some((cancel, token)) = taker.cancel {
+            cancel.forget(token);
+        }
+        (taker.done)(result);
+    }
+}
+
+impl Resource for Accumulator {
+    fn kind(&self) -> &'static str {
+        if self.spec.sparse { "SparseConditionalAccumulator" } else { "ConditionalAccumulator" }
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    /// Whoever waits is let go.
+    fn discard(&self) {
+        let gone = || Err(cancelled(format!("{} '{}' was deleted", self.kind(), self.name)));
+        answer(lock(&self.state).takers.drain(..).map(|t| (t, gone())).collect());
+    }
+}
+
+/// The kernel of an op whose output is a handle to an accumulator of this element type.
+pub fn accumulator_kernel<T: Number>(node: &KernelNode, sparse: bool) -> Result<Box<dyn Kernel>> {
+    let spec = Spec {
+        dtype: T::DTYPE,
+        shape: node.attrs.shape("shape")?.clone(),
+        mean: node.attrs.str("reduction_type")? != "SUM",
+        sparse,
+    };
+    let owner = Owner::<Accumulator>::new(node)?;
+    Ok(Box::new(move |c: &mut OpCall<'_>| {
+        let found = owner.get(c, |name| Ok(Accumulator::new(name, spec.clone(), Arithmetic::of::<T>())))?;
+        if found.spec != spec {
+            return Err(invalid!(
+                "shared accumulator '{}' was made with {:?}, but '{}' asks for {spec:?}",
+                found.name,
+                found.spec,
+                c.node.name
+            ));
+        }
+        owner.give(c, found);
+        Ok(())
+    }))
+}
+
+/// Refuses values that are not of the accumulator's type.
+pub fn check_type(a: &Accumulator, dtype: DataType) -> Result<()> {
+    if dtype == a.spec.dtype {
+        return Ok(());
+    }
+    Err(invalid!("{} '{}' holds {}, the op has {dtype}", a.kind(), a.name, a.spec.dtype))
+}

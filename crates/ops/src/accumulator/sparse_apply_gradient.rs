@@ -1,0 +1,53 @@
+//! `SparseAccumulatorApplyGradient`: adding the gradient of some rows to an accumulator.
+
+use super::apply_gradient::local_step;
+use super::resource::{Accumulator, check_type};
+use super::sum::{Gradient, Rows};
+use crate::prelude::*;
+use crate::state::named::resource_input;
+
+pub static SPARSE_ACCUMULATOR_APPLY_GRADIENT: Op = Op {
+    name: "SparseAccumulatorApplyGradient",
+    doc: "Adds the gradient of some rows to the accumulator; one computed before its global step is dropped.",
+    inputs: &[
+        "handle: Ref(string)",
+        "local_step: int64",
+        "gradient_indices: int64",
+        "gradient_values: dtype",
+        "gradient_shape: int64",
+    ],
+    attrs: &["dtype: numbertype", "has_known_shape: bool"],
+    shape: |c| {
+        c.scalar(1)?;
+        Ok(vec![])
+    },
+    kernels: cpu!(make prepare),
+    ..Op::STATEFUL
+};
+
+fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    let known = node.attrs.bool("has_known_shape")?;
+    Ok(Box::new(move |c: &mut OpCall<'_>| {
+        let accumulator = resource_input::<Accumulator>(c)?;
+        let (step, gradient) = (local_step(c)?, rows(c, known)?);
+        check_type(&accumulator, gradient.values.dtype())?;
+        accumulator.apply(step, Gradient::Rows(gradient), c.par())
+    }))
+}
+
+fn rows(c: &mut OpCall<'_>, known: bool) -> Result<Rows> {
+    let indices = c.input(2)?;
+    if indices.rank() != 1 {
+        return Err(invalid!("Input indices should be vector but received shape: {}", indices.shape()));
+    }
+    let indices = indices.as_slice::<i64>()?.to_vec();
+    let shape = if known { Some(c.slice::<i64>(4)?.to_vec()) } else { None };
+    let values = c.take(3)?;
+    match values.shape().first() {
+        None => Err(invalid!("Values cannot be 0-dimensional.")),
+        Some(n) if *n != indices.len() => {
+            Err(invalid!("Expected {} non-empty input values, got {n}", indices.len()))
+        }
+        Some(_) => Ok(Rows { indices, values, shape }),
+    }
+}
