@@ -134,6 +134,10 @@ fn measure(item: &Item, peers: &mut Peers, effort: &Effort) -> Result<Vec<String
     let mut ours = Vec::new();
     let mut theirs = vec![Vec::new(); columns.len()];
     let mut work = item.work.prepare()?;
+    if !matches!(item.work, Work::Build(_)) {
+        // The peers' first run is not counted either.
+        work(0.0)?;
+    }
     let rounds = if matches!(item.work, Work::Build(_)) { effort.rounds.min(3) } else { effort.rounds };
     for _ in 0..rounds {
         ours.push(work(effort.round)?);

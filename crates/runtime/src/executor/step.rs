@@ -42,6 +42,9 @@ struct Completion {
 /// Nodes run between two looks at the clock and the cancellation.
 const CHECK_EVERY: u32 = 64;
 
+/// Ready nodes looked at for work that could go on beside this one.
+const LOOK_AHEAD: usize = 16;
+
 impl GeneralRun {
     /// Runs on the calling thread, which waits for the end.
     pub fn wait(plan: Arc<General>, input: RunInput) -> Result<Vec<Tensor>> {
@@ -155,9 +158,11 @@ impl GeneralRun {
             *outputs = self.given(node)?;
             return Ok(true);
         };
-        let others_wait = state.in_flight > 0 || !state.ready.is_empty();
         let step = &self.input.step;
-        let elsewhere = node.expensive && others_wait && !step.serial && step.device.pool_threads() > 1;
+        let elsewhere = node.expensive
+            && !step.serial
+            && step.device.pool_threads() > 1
+            && self.another_is_expensive(state);
         let frame_iter = self.frame_iter(state, ready);
         match &compute.run {
             Runnable::Async(kernel) => {
@@ -188,6 +193,13 @@ impl GeneralRun {
                 Ok(true)
             }
         }
+    }
+
+    /// Whether there is other work worth a thread of its own. A kernel that is alone in that is better run here, with all threads
+    /// for its loops: this one would only wait for it.
+    fn another_is_expensive(&self, state: &State) -> bool {
+        let mut next = state.ready.iter().rev().take(LOOK_AHEAD);
+        next.any(|r| !r.dead && self.plan.nodes[r.node as usize].expensive)
     }
 
     fn frame_iter(&self, state: &mut State, ready: Ready) -> (u64, u64) {
