@@ -6,7 +6,6 @@ import threading
 import numpy as np
 import pytest
 import tensorflow as tf
-from google.protobuf import text_format
 from tensorflow.core.protobuf import tensorflow_server_pb2
 
 from clusters import Cluster, free_ports
@@ -34,8 +33,8 @@ class Defined:
         for job, addresses in self.addresses.items():
             for task in range(len(addresses)):
                 definition = tensorflow_server_pb2.ServerDef(cluster=tf.train.ClusterSpec(self.addresses).as_cluster_def(), job_name=job, task_index=task, protocol="grpc")
-                path = folder / f"{job}{task}.pbtxt"
-                path.write_text(text_format.MessageToString(definition))
+                path = folder / f"{job}{task}.pb"
+                path.write_bytes(definition.SerializeToString())
                 self.servers[job, task] = Server("--server-def", path)
 
     def target(self, job, task):
@@ -110,6 +109,7 @@ def work(cluster, task, sparse, resource, make_optimizer, source, ready, losses,
             runner = optimizer.get_chief_queue_runner()
             init = v1.global_variables_initializer()
             missing = optimizer.ready_for_local_init_op
+            missing.mark_used()
         with v1.Session(cluster.target("worker", task), config=CONFIG) as session:
             if is_chief:
                 assert session.run(missing).size > 0

@@ -162,19 +162,23 @@ fn who_waits_for_an_update_sees_it_through_a_read_made_before() {
     let read = add(&mut g, "Identity", "read", vec![v.into()], &[]);
     // The read is made before: the update needs it.
     let inc = add(&mut g, "AssignAdd", "inc", vec![v.into(), read.into()], &[]);
-    let request = NodeRequest {
-        op: "Neg",
-        name: "token",
-        args: vec![read.into()],
-        control: &[inc.node],
-        ..Default::default()
+    let mut after = |op, name, args: Vec<Arg>, before: Output| {
+        g.add_node(NodeRequest { op, name, args, control: &[before.node], ..Default::default() })
+            .unwrap()
+            .output(0)
     };
-    g.add_node(request).unwrap();
+    after("Neg", "token", vec![read.into()], inc);
+    // What it waits for may be behind another input.
+    let zero = after("ZerosLike", "zero", vec![one.into()], inc);
+    add(&mut g, "Sub", "indirect", vec![zero.into(), read.into()], &[]);
+    // Who comes after no update sees the value of the start.
+    add(&mut g, "Neg", "early", vec![read.into()], &[]);
     for options in both_ways() {
         let s = Session::of(&g, options).unwrap();
         s.run(&[], &[], &["init"]).unwrap();
         for doubled in [2f32, 4.0, 8.0] {
-            assert_eq!(f(&s.run(&[], &["token:0"], &[]).unwrap()[0]), -doubled);
+            let seen = s.run(&[], &["token:0", "indirect:0", "early:0"], &[]).unwrap();
+            assert_eq!(seen.iter().map(f).collect::<Vec<_>>(), [-doubled, -doubled, -doubled / 2.0]);
         }
     }
 }

@@ -15,8 +15,7 @@ use thalweg_core::step::StepContext;
 /// not optimisations, but how such nodes run.
 pub fn expand(work: &mut Work) -> Result<()> {
     inline::expand_calls(work)?;
-    late_reads::read_late(work);
-    Ok(())
+    late_reads::read_late(work)
 }
 
 /// Makes the graph smaller; it stays one of ops.
