@@ -290,3 +290,24 @@ fn a_cond_runs_one_branch_and_devices_exchange_values() {
         8.0
     );
 }
+
+/// The part of the second device has nothing to wait for, so it failed without a word to the first, which waited for ever.
+#[test]
+fn a_part_that_fails_before_it_has_sent_ends_the_others() {
+    let mut g = graph();
+    let x = placeholder(&mut g, "x");
+    let checked = add(&mut g, "CheckNumerics", "checked", vec![x.into()], &[("message", "x".into())]);
+    let y = add(&mut g, "Neg", "y", vec![checked.into()], &[]);
+    g.node_mut(checked.node).device = "/device:CPU:1".into();
+    g.node_mut(y.node).device = "/device:CPU:0".into();
+    for options in both_ways() {
+        let s = Session::of(&g, SessionOptions { cpu_devices: 2, ..options }).unwrap();
+        assert_eq!(f(&s.run(&[("x", Tensor::scalar(2f32))], &["y:0"], &[]).unwrap()[0]), -2.0);
+        let e = s.run(&[("x", Tensor::scalar(f32::NAN))], &["y:0"], &[]).unwrap_err();
+        assert_eq!(
+            (e.code(), e.node()),
+            (thalweg_core::error::Code::InvalidArgument, Some("checked")),
+            "{e}"
+        );
+    }
+}
