@@ -7,6 +7,7 @@ mod bench;
 mod failure;
 mod inspect;
 mod json;
+mod local;
 mod model_file;
 mod ops;
 mod output;
@@ -31,6 +32,7 @@ enum Command {
     Train(train::Args),
     Run(run::Args),
     Server(server::Args),
+    Local(local::Args),
     Inspect(inspect::Args),
     Ops(ops::Args),
     Bench(bench::Args),
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(args),
         Command::Run(args) => run::run(args),
         Command::Server(args) => server::run(args),
+        Command::Local(args) => local::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Bench(args) => bench::run(args),

@@ -67,6 +67,7 @@ pub struct Args {
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum LogLevel {
     Off,
+    Warn,
     Info,
     Debug,
 }
@@ -78,6 +79,7 @@ pub fn run(args: Args) -> Outcome {
     let log = Log {
         level: match args.log {
             LogLevel::Off => Level::Off,
+            LogLevel::Warn => Level::Warn,
             LogLevel::Info => Level::Info,
             LogLevel::Debug => Level::Debug,
         },

@@ -311,14 +311,8 @@ impl Scope {
             let scope = o.scope.with(|p| p.devices = self.place.devices.clone());
             Output { scope, ..o }
         };
-        Variable {
-            handle: here(handle),
-            value: here(value),
-            init,
-            initial: initial.clone(),
-            trainable,
-            slice: None,
-        }
+        let (handle, value) = (here(handle), here(value));
+        Variable { handle, value, init, initial: initial.clone(), trainable, slice: None }
     }
 
     fn no_variable(&self) -> Variable {

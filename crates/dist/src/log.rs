@@ -7,6 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub enum Level {
     #[default]
     Off,
+    /// What stands in the way: tasks that are waited for, links that were lost.
+    Warn,
     /// Sessions opened and closed, start and stop.
     Info,
     /// Every request too.
@@ -20,6 +22,10 @@ pub struct Log {
 }
 
 impl Log {
+    pub fn warn(&self, event: &str, pairs: &[(&str, &dyn Display)]) {
+        self.write(Level::Warn, event, pairs);
+    }
+
     pub fn info(&self, event: &str, pairs: &[(&str, &dyn Display)]) {
         self.write(Level::Info, event, pairs);
     }
@@ -38,7 +44,11 @@ impl Log {
 }
 
 fn line(now: f64, level: Level, event: &str, pairs: &[(&str, &dyn Display)]) -> String {
-    let level = if level == Level::Debug { "debug" } else { "info" };
+    let level = match level {
+        Level::Debug => "debug",
+        Level::Info => "info",
+        Level::Off | Level::Warn => "warn",
+    };
     let mut line = format!("time={now:.6} level={level} event={event}");
     for (key, value) in pairs {
         let text = value.to_string();

@@ -4,7 +4,7 @@
 //! run (if it is short) and answered without a change of thread.
 
 use crate::answers::Answers;
-use crate::cluster::{ClusterSpec, Links};
+use crate::cluster::{ClusterSpec, Links, PeerTraffic};
 use crate::connection;
 use crate::log::Log;
 use crate::master::Master;
@@ -190,6 +190,11 @@ impl Server {
     /// Requests that name a session and are being worked on.
     pub fn active_requests(&self) -> usize {
         self.master.sessions.active()
+    }
+
+    /// Bytes to and from the other tasks of the cluster, by task.
+    pub fn traffic(&self) -> Vec<PeerTraffic> {
+        self.master.worker.links.traffic()
     }
 
     /// Stops: no new connections, running requests get some time to end, what then still runs is cancelled.

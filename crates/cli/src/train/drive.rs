@@ -72,10 +72,10 @@ impl Steps<'_> {
     fn all(&mut self, first: u64, stop: &AtomicBool) -> Outcome<(Curve, u64)> {
         let model = self.model;
         let feeds: Vec<&Output> = model.feeds.iter().collect();
-        let step_only = self.session.callable(&feeds, &model.train)?;
+        let step_only = self.session.callable(&feeds, &model.train.step)?;
         let mut looked_at = vec![model.loss.clone()];
         looked_at.extend(model.shown.iter().map(|(_, o)| o.clone()));
-        let with_loss = self.session.callable(&feeds, &(looked_at, model.train.clone()))?;
+        let with_loss = self.session.callable(&feeds, &(looked_at, model.train.step.clone()))?;
         let steps = self.settings.steps;
         let mut progress = Progress::new(steps, first, model.shown.as_ref().map(|(name, _)| *name));
         let mut curve = Curve::default();
@@ -121,7 +121,7 @@ impl Steps<'_> {
     }
 }
 
-fn diverged(step: u64, loss: f32) -> Error {
+pub fn diverged(step: u64, loss: f32) -> Error {
     Error::new(
         Code::OutOfRange,
         format!("the loss is {loss} at step {step}: training has diverged; try a smaller --lr"),

@@ -46,7 +46,7 @@ impl Program for Iris {
         let hidden = Dense::new(10).activation(Activation::Relu).apply(g, &hidden);
         let logits = Dense::new(3).name("logits").apply(g, &hidden);
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
-        let train = settings.optimizer.minimize(g, &loss, settings.rate, None)?;
+        let train = settings.minimize(g, &loss, None)?;
         let right = g.equal(&g.cast(&g.argmax(&logits, 1), DataType::Int32), &y);
         let accuracy = g.reduce_mean(&g.cast(&right, DataType::Float), &[]);
         let probabilities = g.softmax(&logits);

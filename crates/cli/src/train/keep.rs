@@ -19,7 +19,7 @@ pub struct Keeper {
 }
 
 /// Checkpoints in a run, unless told otherwise.
-const CHECKPOINTS: u64 = 10;
+pub const CHECKPOINTS: u64 = 10;
 
 impl Keeper {
     /// Adds what saves and restores to the graph: before the session is opened.

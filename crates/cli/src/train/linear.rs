@@ -34,7 +34,7 @@ impl Program for Linear {
         let b = g.get_variable("b", &[1], &initializers::Zeros);
         let predicted = &w.value * &x + &b.value;
         let loss = losses::mean_squared_error(g, &y, &predicted, None);
-        let train = settings.optimizer.minimize(g, &loss, settings.rate, None)?;
+        let train = settings.minimize(g, &loss, None)?;
         Ok(Model { train, loss, shown: None, feeds: vec![], outputs: vec![w.value, b.value] })
     }
 

@@ -112,7 +112,7 @@ impl Program for Mnist {
         };
         let logits = Dense::new(10).name("logits").apply(g, &last);
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
-        let train = settings.optimizer.minimize(g, &loss, settings.rate, None)?;
+        let train = settings.minimize(g, &loss, None)?;
         let digit = g.cast(&g.argmax(&logits, 1), DataType::Int32);
         let accuracy = g.reduce_mean(&g.cast(&g.equal(&digit, &y), DataType::Float), &[]);
         Ok(Model {

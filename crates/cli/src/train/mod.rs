@@ -1,5 +1,6 @@
 //! `thalweg train`: the built-in training programs.
 
+mod cluster;
 mod curve;
 mod drive;
 mod examples;
@@ -18,11 +19,20 @@ mod summary;
 mod xor;
 
 use crate::failure::Outcome;
+use cluster::{Part, Place};
 use program::Program;
 use settings::Settings;
 use std::path::PathBuf;
 
 /// Train one of the built-in models
+///
+/// With TF_CONFIG in the environment it is one task of a cluster: a ps serves the variables; the chief (worker 0 if there is none)
+/// initialises them or goes on from the newest checkpoint in --logdir, saves, and prints the results; workers wait for the chief and train; an
+/// evaluator tests each new checkpoint. --steps counts the updates of all workers together. `thalweg local` starts a whole cluster.
+///
+/// A task that loses another makes its session anew; the chief then restores the newest whole checkpoint. On SIGTERM the chief saves, and
+/// every task exits with 143 (130 on Ctrl-C); with 138 if others stay away for too long. Schedulers restart tasks with such codes; 1 and 2 are
+/// errors that will come again.
 #[derive(clap::Args)]
 pub struct Args {
     /// What to train
@@ -63,6 +73,8 @@ pub struct Args {
     /// Where to write the loss curve as an SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
+    #[command(flatten)]
+    cluster: cluster::ClusterArgs,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -80,6 +92,11 @@ enum Name {
 }
 
 pub fn run(args: Args) -> Outcome {
+    let place = Place::from_environment()?;
+    // It needs no data.
+    if let Some(place) = place.as_ref().filter(|p| p.part == Part::ParameterServer) {
+        return cluster::serve_parameters(place, args.threads, &args.cluster);
+    }
     let program: Box<dyn Program> = match args.program {
         Name::Linear => Box::new(linear::Linear::new()),
         Name::Xor => Box::new(xor::Xor),
@@ -88,5 +105,8 @@ pub fn run(args: Args) -> Outcome {
         Name::Ptb => Box::new(ptb::Ptb::load(args.data.as_deref())?),
     };
     let settings = Settings::new(&args, program.defaults())?;
-    drive::train(&*program, &settings)
+    match place {
+        Some(place) => cluster::take_part(&place, &*program, settings, &args.cluster),
+        None => drive::train(&*program, &settings),
+    }
 }

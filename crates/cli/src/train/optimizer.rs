@@ -1,7 +1,10 @@
 //! The optimizers by name.
 
+use super::program::Training;
+use super::settings::Replicas;
 use thalweg::prelude::*;
 use thalweg::train::optimizers::{Adagrad, Adam, GradientDescent, GradientOf, Minimize, Momentum, Optimizer};
+use thalweg::train::sync_replicas::SyncReplicas;
 use thalweg::train::{clip, get_or_create_global_step};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -31,8 +34,16 @@ impl Kind {
         }
     }
 
-    /// One training step, which counts the global step. `max_norm`: gradients are scaled down to this common norm.
-    pub fn minimize(self, g: &Scope, loss: &Output, rate: f64, max_norm: Option<f64>) -> Result<Operation> {
+    /// One training step, which counts the global step. `max_norm`: gradients are scaled down to this common norm. `replicas`: those
+    /// that train together.
+    pub fn minimize(
+        self,
+        g: &Scope,
+        loss: &Output,
+        rate: f64,
+        max_norm: Option<f64>,
+        replicas: Option<Replicas>,
+    ) -> Result<Training> {
         let optimizer = self.make(rate);
         let step = get_or_create_global_step(g);
         let mut found = optimizer.compute_gradients(g, loss)?;
@@ -45,6 +56,13 @@ impl Kind {
                 .map(|(x, gradient)| GradientOf { gradient, variable: x.variable })
                 .collect();
         }
-        optimizer.apply_gradients(g, &found, Some(&step))
+        match replicas {
+            None => Ok(Training { step: optimizer.apply_gradients(g, &found, Some(&step))?, sync: None }),
+            Some(r) => {
+                let sync = SyncReplicas::new(optimizer, r.aggregate).total_num_replicas(r.total);
+                let sync = sync.apply_gradients(g, &found, &step)?;
+                Ok(Training { step: sync.train.clone(), sync: Some(sync) })
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::settings::{Defaults, Settings};
 use thalweg::prelude::*;
+use thalweg::train::sync_replicas::SyncTraining;
 
 pub trait Program {
     /// One line for the head of the output.
@@ -22,13 +23,20 @@ pub trait Program {
 
 /// A graph to train.
 pub struct Model {
-    pub train: Operation,
+    pub train: Training,
     pub loss: Output,
     /// A measure to show beside the loss, with its name.
     pub shown: Option<(&'static str, Output)>,
     pub feeds: Vec<Output>,
     /// Values carried from step to step by variables are set to these operations' at the start of an evaluation.
     pub outputs: Vec<Output>,
+}
+
+/// What is run for each step.
+pub struct Training {
+    pub step: Operation,
+    /// With several replicas that wait for one another: what else there is to run.
+    pub sync: Option<SyncTraining>,
 }
 
 /// A model after training, to be looked at.

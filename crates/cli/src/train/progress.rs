@@ -72,7 +72,7 @@ impl Progress {
     }
 }
 
-fn rounded(rate: f64) -> String {
+pub fn rounded(rate: f64) -> String {
     if rate >= 100.0 { format!("{rate:.0}") } else { format!("{rate:.1}") }
 }
 

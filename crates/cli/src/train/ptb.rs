@@ -106,7 +106,7 @@ impl Program for Ptb {
         let logits = Dense::new(self.vocabulary).name("softmax").kernel_initializer(&uniform).apply(g, &rows);
         let labels = g.reshape(&y, &[-1]);
         let loss = losses::sparse_softmax_cross_entropy(g, &labels, &logits, None);
-        let train = settings.optimizer.minimize(g, &loss, settings.rate, Some(5.0))?;
+        let train = settings.minimize(g, &loss, Some(5.0))?;
         let perplexity = g.exp(&loss);
         Ok(Model {
             train,

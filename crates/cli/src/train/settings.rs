@@ -1,8 +1,10 @@
 //! What a training run is told, or goes by if not told.
 
+use super::program::Training;
 use super::{Args, optimizer};
 use crate::failure::{Failure, Outcome};
 use std::path::PathBuf;
+use thalweg::prelude::*;
 use thalweg_core::invalid;
 
 /// What a program goes by unless told otherwise.
@@ -11,6 +13,13 @@ pub struct Defaults {
     pub batch: usize,
     pub rate: f64,
     pub optimizer: optimizer::Kind,
+}
+
+/// Replicas that train synchronously: an update is of the first `aggregate` gradients of all replicas.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Replicas {
+    pub aggregate: usize,
+    pub total: usize,
 }
 
 pub struct Settings {
@@ -24,6 +33,7 @@ pub struct Settings {
     pub logdir: Option<PathBuf>,
     pub resume: bool,
     pub save_every: Option<u64>,
+    pub replicas: Option<Replicas>,
 }
 
 impl Settings {
@@ -39,6 +49,7 @@ impl Settings {
             logdir: args.logdir.clone(),
             resume: args.resume,
             save_every: args.save_every,
+            replicas: None,
         };
         let usage = |text: &str| Err(Failure::Usage(invalid!("{text}")));
         if settings.batch == 0 {
@@ -51,5 +62,10 @@ impl Settings {
             return usage("--lr must be a number, and not negative");
         }
         Ok(settings)
+    }
+
+    /// One training step on this loss.
+    pub fn minimize(&self, g: &Scope, loss: &Output, max_norm: Option<f64>) -> Result<Training> {
+        self.optimizer.minimize(g, loss, self.rate, max_norm, self.replicas)
     }
 }

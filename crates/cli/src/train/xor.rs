@@ -26,7 +26,7 @@ impl Program for Xor {
         let hidden = Dense::new(8).activation(Activation::Tanh).apply(g, &x);
         let logits = Dense::new(1).apply(g, &hidden);
         let loss = losses::sigmoid_cross_entropy(g, &y, &logits, None);
-        let train = settings.optimizer.minimize(g, &loss, settings.rate, None)?;
+        let train = settings.minimize(g, &loss, None)?;
         Ok(Model { train, loss, shown: None, feeds: vec![], outputs: vec![g.sigmoid(&logits)] })
     }
 

@@ -2,11 +2,13 @@
 //! its connection was lost.
 
 use super::spec::TaskAddress;
+use super::traffic::{PeerTraffic, Traffic};
 use crate::grpc::fields::{NOWHERE, Path};
 use crate::grpc::{Arrived, Contents};
 use crate::log::Log;
 use crate::remote::connection::{self, Patience, Sender};
-use bytes::Bytes;
+use bytes::{Buf, Bytes};
+use hyper::body::Body;
 use std::collections::HashMap;
 use std::sync::{Arc, mpsc};
 use thalweg_core::error::{Code, Error, Result, internal};
@@ -42,6 +44,7 @@ impl Links {
                 runtime: handle.clone(),
                 connected: tokio::sync::Mutex::new(None),
                 patience,
+                traffic: Traffic::default(),
                 log,
             };
             (t.task, Arc::new(link))
@@ -60,6 +63,18 @@ impl Links {
         all.sort_by(|a, b| a.task.cmp(&b.task));
         all
     }
+
+    /// What has gone over each link, in the same order.
+    pub fn traffic(&self) -> Vec<PeerTraffic> {
+        self.all().iter().map(|link| link.traffic.with(&link.task)).collect()
+    }
+
+    /// Counts bytes that a task has sent us, and we it, at its own asking.
+    pub fn note(&self, device: &str, received: usize, sent: usize) {
+        if let Some(link) = self.to_device(device) {
+            link.traffic.note(received, sent);
+        }
+    }
 }
 
 /// A link to one task.
@@ -70,6 +85,7 @@ pub struct Link {
     runtime: Handle,
     connected: tokio::sync::Mutex<Option<Sender>>,
     patience: Patience,
+    traffic: Traffic,
     log: Log,
 }
 
@@ -152,12 +168,14 @@ impl Link {
 
     async fn send(&self, request: Request, path: Path) -> Result<Arrived> {
         let mut sender = self.sender().await.map_err(|e| self.blame(e))?;
+        let length = usize::try_from(request.body().size_hint().lower()).unwrap_or(0);
         let sent = connection::unary(&mut sender, request, &self.address, path).await;
+        self.traffic.note(sent.as_ref().map_or(0, Buf::remaining), length);
         if let Err(e) = &sent
             && sender.is_closed()
+            && self.forget().await
         {
-            self.forget().await;
-            self.log.info("link_lost", &[("task", &self.task), ("address", &self.address), ("error", &e)]);
+            self.log.warn("link_lost", &[("task", &self.task), ("address", &self.address), ("error", &e)]);
         }
         // What the task itself said is passed on as it is.
         sent.map_err(|e| if sender.is_closed() { self.blame(e) } else { e })
@@ -175,11 +193,10 @@ impl Link {
         Ok(sender)
     }
 
-    async fn forget(&self) {
+    /// Lets a connection that was lost go; false if another call over it has done so.
+    async fn forget(&self) -> bool {
         let mut connected = self.connected.lock().await;
-        if connected.as_ref().is_some_and(|s| s.is_closed()) {
-            *connected = None;
-        }
+        connected.take_if(|s| s.is_closed()).is_some()
     }
 
     fn decoded<B: Message + Default>(&self, mut arrived: Arrived) -> Result<(B, Contents)> {

@@ -5,9 +5,11 @@ mod register;
 mod session;
 mod spec;
 mod tf_config;
+mod traffic;
 
 pub use link::{Link, Links};
 pub use register::node_def;
 pub use session::{Opener, open_session};
 pub use spec::{ClusterSpec, TaskAddress, task_name};
 pub use tf_config::TfConfig;
+pub use traffic::PeerTraffic;

@@ -5,7 +5,7 @@ use super::register::register;
 use crate::worker::Steps;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thalweg_core::error::{Code, Result};
 use thalweg_core::rendezvous::Rendezvous;
 use thalweg_core::resource::ResourceStore;
@@ -98,10 +98,12 @@ fn chosen(links: &Links, filters: &[String]) -> Result<Vec<Arc<Link>>> {
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// How often the log says who is waited for.
+const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// The devices of a task. One that is not there yet is waited for, as long as the client waits for us.
 async fn status(link: &Arc<Link>, opener: &Opener<'_>) -> Result<Vec<DeviceAttributes>> {
-    let mut wait = FIRST_WAIT;
+    let (mut wait, mut told) = (FIRST_WAIT, None::<Instant>);
     loop {
         let answer: Result<GetStatusResponse> = link.call("GetStatus", &GetStatusRequest {}).answer().await;
         match answer {
@@ -109,7 +111,10 @@ async fn status(link: &Arc<Link>, opener: &Opener<'_>) -> Result<Vec<DeviceAttri
             Err(e) if e.code() == Code::Unavailable => {
                 let pairs: [(&str, &dyn std::fmt::Display); 3] =
                     [("task", &link.task), ("address", &link.address), ("error", &e.message())];
-                opener.log.info("waiting_for_task", &pairs);
+                if told.is_none_or(|t| t.elapsed() >= TELL_EVERY) {
+                    opener.log.warn("waiting_for_task", &pairs);
+                    told = Some(Instant::now());
+                }
             }
             Err(e) => return Err(e),
         }

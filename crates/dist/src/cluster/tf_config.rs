@@ -38,6 +38,12 @@ impl TfConfig {
         Ok(TfConfig { cluster, job: job.to_string(), task })
     }
 
+    /// As `parse` reads it.
+    pub fn to_json(&self) -> String {
+        let task = serde_json::json!({"type": self.job, "index": self.task});
+        serde_json::json!({"cluster": self.cluster.json(), "task": task}).to_string()
+    }
+
     /// The task that this process is, if it is one that others reach: an evaluator is in no cluster.
     pub fn task_spec(&self) -> Result<TaskSpec> {
         TaskSpec::in_cluster(self.cluster.clone(), &self.job, self.task)
@@ -81,11 +87,15 @@ impl ClusterSpec {
 
     /// As `parse` reads it.
     pub fn to_json(&self) -> String {
+        self.json().to_string()
+    }
+
+    fn json(&self) -> Value {
         let job = |(name, tasks): (&String, &BTreeMap<u32, String>)| {
             let tasks = tasks.iter().map(|(i, a)| (i.to_string(), Value::String(a.clone()))).collect();
             (name.clone(), Value::Object(tasks))
         };
-        Value::Object(self.jobs.iter().map(job).collect()).to_string()
+        Value::Object(self.jobs.iter().map(job).collect())
     }
 }
 
@@ -109,6 +119,7 @@ mod tests {
         assert_eq!(config.cluster.address("ps", 1), Some("b:2"));
         let spec = config.task_spec().unwrap();
         assert_eq!((spec.port, spec.cluster.len()), (Some(4), 3));
+        assert_eq!(TfConfig::parse(&config.to_json()).unwrap(), config);
         assert_eq!(ClusterSpec::parse(&config.cluster.to_json()).unwrap(), config.cluster);
     }
 

@@ -25,6 +25,8 @@ impl Worker {
         let (tx, rx) = oneshot::channel();
         step.recv_local(&request.rendezvous_key, Box::new(move |parcel| drop(tx.send(parcel))));
         let parcel = rx.await.map_err(|_| internal("the step was dropped"))??;
+        let receiver = request.rendezvous_key.split(';').nth(2).unwrap_or_default();
+        self.links.note(receiver, 0, parcel.value.as_ref().map_or(0, |t| t.byte_len()));
         response(parcel)
     }
 

@@ -42,6 +42,7 @@ impl Worker {
             plans.ok_or_else(|| aborted(format!("Graph handle is not found: {}", request.graph_handle)))?;
         let id = request.step_id as u64;
         let (names, values) = master::feeds(request.send, contents)?;
+        let fed: usize = values.iter().map(Tensor::byte_len).sum();
         let step = self.steps.begin(id);
         for (key, value) in names.iter().zip(values) {
             step.send(key, Parcel::live(value))?;
@@ -62,6 +63,8 @@ impl Worker {
         let values = fetched(&*step, &request.recv_key).await;
         // The plans tell why; a fetch that was cut off only that it was.
         let timings = ended(running).await?;
+        let sent = values.iter().flatten().map(Tensor::byte_len).sum();
+        self.links.note(session.master_task(), fed, sent);
         // Others may still fetch what this part has made: the end of the call is not the end of the step.
         cancel.release();
         let stats = trace.then(|| metadata::step_stats(&timings, &metadata::short_label));

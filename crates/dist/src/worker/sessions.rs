@@ -28,6 +28,13 @@ pub struct WorkerSession {
     master: (String, i64),
 }
 
+impl WorkerSession {
+    /// The task whose master opened it; empty for the default session.
+    pub fn master_task(&self) -> &str {
+        &self.master.0
+    }
+}
+
 #[derive(Default)]
 pub struct Graphs {
     pub count: u64,

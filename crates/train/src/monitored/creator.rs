@@ -1,20 +1,29 @@
 //! `SessionCreator`: who opens the session of a training loop, and brings its variables to where they were.
 
 use super::Scaffold;
+use super::connect::connect;
 use crate::saver::latest_checkpoint;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use thalweg_client::{Code, Error, Result, Scope, Session, SessionOptions};
+use thalweg_proto::ConfigProto;
 
 /// Opens sessions whose variables are set: at the start, and again after a failure of another task.
 pub trait SessionCreator {
     fn create_session(&self, g: &Scope, scaffold: &Scaffold) -> Result<Session>;
 }
 
+impl<C: SessionCreator + ?Sized> SessionCreator for Box<C> {
+    fn create_session(&self, g: &Scope, scaffold: &Scaffold) -> Result<Session> {
+        (**self).create_session(g, scaffold)
+    }
+}
+
 /// The creator of the task that is in charge: restores the newest whole checkpoint, or initialises the variables if there is none.
 #[derive(Clone, Default)]
 pub struct ChiefSessionCreator {
     target: Option<String>,
+    config: ConfigProto,
     options: SessionOptions,
     checkpoint_dir: Option<PathBuf>,
     must_restore: bool,
@@ -33,6 +42,12 @@ impl ChiefSessionCreator {
     /// Sessions on the server at `grpc://host:port`.
     pub fn target(mut self, target: &str) -> Self {
         self.target = Some(target.to_string());
+        self
+    }
+
+    /// What sessions on a server are opened with: device filters, for instance.
+    pub fn config(mut self, config: ConfigProto) -> Self {
+        self.config = config;
         self
     }
 
@@ -60,19 +75,9 @@ impl ChiefSessionCreator {
     }
 
     fn open(&self, g: &Scope) -> Result<Session> {
-        let Some(target) = &self.target else { return Session::with_options(g, self.options.clone()) };
-        let (began, mut pause) = (Instant::now(), Duration::from_millis(20));
-        loop {
-            match Session::connect(target, g) {
-                Err(e) if e.code() == Code::Unavailable => {
-                    if began.elapsed() + pause > self.patience.unwrap_or(PATIENCE) {
-                        return Err(e.context(format!("no session on {target} for {:.0?}", began.elapsed())));
-                    }
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(Duration::from_secs(1));
-                }
-                other => return other,
-            }
+        match &self.target {
+            None => Session::with_options(g, self.options.clone()),
+            Some(target) => connect(target, g, &self.config, self.patience.unwrap_or(PATIENCE)),
         }
     }
 

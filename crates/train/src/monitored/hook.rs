@@ -1,7 +1,8 @@
 //! `Hook`: what watches a training loop, and takes part in it.
 
 use super::Scaffold;
-use thalweg_client::{Output, Result, Scope, Session, Tensor};
+use std::sync::Arc;
+use thalweg_client::{Cancellation, Error, Output, Result, Scope, Session, Tensor};
 
 /// Called around the runs of a [`super::MonitoredSession`], in the order that hooks were given in.
 pub trait Hook {
@@ -25,6 +26,9 @@ pub trait Hook {
         Ok(())
     }
 
+    /// The session was lost with another task, as the error says; a new one is about to be made.
+    fn session_lost(&mut self, _why: &Error) {}
+
     /// The loop has come to its end without an error.
     fn end(&mut self, _run: &mut RunContext<'_>) -> Result<()> {
         Ok(())
@@ -33,7 +37,10 @@ pub trait Hook {
 
 /// What a hook sees of the loop.
 pub struct RunContext<'a> {
-    pub session: &'a Session,
+    pub session: &'a Arc<Session>,
+    /// Ends the run that is under way in this session, from any thread. With `Unavailable` or `Aborted` as the reason the session is made
+    /// anew, with `Cancelled` the loop stops.
+    pub interrupt: &'a Arc<Cancellation>,
     pub scaffold: &'a Scaffold,
     /// The global step: how many steps have been made.
     pub step: i64,

@@ -20,17 +20,20 @@
 //! ```
 //!
 //! Who makes the session, and from what, is a [`SessionCreator`]'s: the [`ChiefSessionCreator`] initialises variables or restores the newest
-//! whole checkpoint, here or on a server. If a run fails because another task went away (`Unavailable`, `Aborted`), the session is made
+//! whole checkpoint, here or on a server; the [`WorkerSessionCreator`] waits until the chief has done so. If a run fails because another task went away (`Unavailable`, `Aborted`), the session is made
 //! anew and the run tried again.
 
+mod connect;
 mod creator;
 mod hook;
 mod scaffold;
 mod session;
 mod timer;
+mod worker_creator;
 
 pub use creator::{ChiefSessionCreator, SessionCreator};
 pub use hook::{Hook, RunContext};
 pub use scaffold::Scaffold;
 pub use session::MonitoredSession;
 pub use timer::{Every, Timer};
+pub use worker_creator::WorkerSessionCreator;

@@ -2,7 +2,7 @@
 
 use crate::saver::Saver;
 use crate::{get_or_create_global_step, tables_initializer};
-use thalweg_client::{Operation, Result, Scope, Variable, keys};
+use thalweg_client::{Operation, Output, Result, Scope, Session, Variable, keys};
 
 /// What initialises, saves and restores a graph.
 pub struct Scaffold {
@@ -12,6 +12,9 @@ pub struct Scaffold {
     pub local_init: Operation,
     pub saver: Saver,
     pub global_step: Variable,
+    /// Which of the variables that checkpoints hold are initialised.
+    initialized: Output,
+    names: Vec<String>,
 }
 
 impl Scaffold {
@@ -30,8 +33,26 @@ impl Scaffold {
         let init = all(&saved, &[]).op("NoOp").name("init").build();
         let tables = tables_initializer(&root);
         let local_init = all(&own, &[&tables]).op("NoOp").name("local_init").build();
+        let names = saved.iter().map(Variable::name).collect();
+        let initialized = initialized(&root, &saved);
         let saver = Saver::of(g, saved.into_iter().map(|v| (v.name(), v)).collect());
         g.check()?;
-        Ok(Scaffold { init, local_init, saver: saver.max_to_keep(keep_checkpoints), global_step })
+        let saver = saver.max_to_keep(keep_checkpoints);
+        Ok(Scaffold { init, local_init, saver, global_step, initialized, names })
     }
+
+    /// Names of the variables that have no value yet.
+    pub fn uninitialized(&self, session: &Session) -> Result<Vec<String>> {
+        let found = session.run(&self.initialized, &[])?;
+        let missing = self.names.iter().zip(found.as_slice::<bool>()?).filter(|(_, there)| !**there);
+        Ok(missing.map(|(name, _)| name.clone()).collect())
+    }
+}
+
+#[track_caller]
+fn initialized(root: &Scope, variables: &[Variable]) -> Output {
+    let scope = root.name_scope("report_uninitialized_variables");
+    let is = |v: &Variable| scope.op("VarIsInitializedOp").input(&v.handle).output();
+    let all: Vec<Output> = variables.iter().map(is).collect();
+    scope.op("Pack").inputs(&all.iter().collect::<Vec<_>>()).output()
 }

@@ -1,7 +1,11 @@
 //! `MonitoredSession`: runs with hooks around them, and a new session after a failure of another task.
 
 use super::{Hook, RunContext, Scaffold, SessionCreator};
-use thalweg_client::{Callable, Code, Error, Feed, Fetch, Output, Result, Scope, Session, Tensor};
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg_client::{
+    Callable, Cancellation, Code, Error, Feed, Fetch, Output, Result, RunOptions, Scope, Session, Tensor,
+};
 
 /// A session for a training loop. `'h` is what hooks may borrow.
 pub struct MonitoredSession<'h> {
@@ -18,8 +22,10 @@ pub struct MonitoredSession<'h> {
 
 /// A session, and the run that reads its global step.
 struct Open {
-    session: Session,
+    session: Arc<Session>,
     global_step: Callable,
+    /// Ends the run under way.
+    interrupt: Arc<Cancellation>,
 }
 
 /// After so many failures with no success between them, the last one is told.
@@ -47,11 +53,14 @@ impl<'h> MonitoredSession<'h> {
         hooks.iter_mut().try_for_each(|hook| hook.begin(g))?;
         let scaffold = Scaffold::new(g, checkpoints)?;
         let creator: Box<dyn SessionCreator + 'h> = Box::new(creator);
-        let open = open(&*creator, g, &scaffold)?;
+        let open = open(&*creator, g, &scaffold, 0)?;
         let scope = g.clone();
         let mut made =
             MonitoredSession { scope, creator, scaffold, hooks, open, step: 0, stop: false, recoveries: 0 };
-        made.created()?;
+        match made.created() {
+            Err(e) if is_preemption(&e) => made.recover(e)?,
+            other => other?,
+        }
         Ok(made)
     }
 
@@ -65,7 +74,10 @@ impl<'h> MonitoredSession<'h> {
                     return Ok(Some(found));
                 }
                 Err(e) if e.code() == Code::OutOfRange => self.stop = true,
-                Err(e) if is_preemption(&e) && self.recoveries < MAX_RECOVERIES => self.recover()?,
+                Err(e) if e.code() == Code::Cancelled && self.open.interrupt.is_cancelled() => {
+                    self.stop = true
+                }
+                Err(e) if is_preemption(&e) => self.recover(e)?,
                 Err(e) => return Err(e),
             }
         }
@@ -76,14 +88,15 @@ impl<'h> MonitoredSession<'h> {
         let asked: Vec<Vec<Output>> = self.hooks.iter_mut().map(|hook| hook.before_run(self.step)).collect();
         let counts: Vec<usize> = asked.iter().map(Vec::len).collect();
         let asked: Vec<Output> = asked.into_iter().flatten().collect();
-        let (found, values) = self.open.session.run(&(fetch, asked), feeds)?;
+        let options = RunOptions { cancel: Some(self.open.interrupt.clone()), ..Default::default() };
+        let ((found, values), _) = self.open.session.run_with(&(fetch, asked), feeds, &options)?;
         self.step = self.open.step()?;
         let mut rest: &[Tensor] = &values;
         for (hook, count) in self.hooks.iter_mut().zip(counts) {
             let (own, others) = rest.split_at_checked(count).unwrap_or((rest, &[]));
-            let (session, step) = (&self.open.session, self.step);
+            let (Open { session, interrupt, .. }, scaffold, step) = (&self.open, &self.scaffold, self.step);
             hook.after_run(
-                &mut RunContext { session, scaffold: &self.scaffold, step, stop: &mut self.stop },
+                &mut RunContext { session, interrupt, scaffold, step, stop: &mut self.stop },
                 own,
             )?;
             rest = others;
@@ -112,11 +125,21 @@ impl<'h> MonitoredSession<'h> {
         self.open.session.close()
     }
 
-    /// A new session in place of one that was lost.
-    fn recover(&mut self) -> Result<()> {
-        self.recoveries += 1;
-        self.open = open(&*self.creator, &self.scope, &self.scaffold)?;
-        self.created()
+    /// A new session in place of one that was lost, as the error says; the new one may be lost too.
+    fn recover(&mut self, mut why: Error) -> Result<()> {
+        while self.recoveries < MAX_RECOVERIES {
+            self.recoveries += 1;
+            self.hooks.iter_mut().for_each(|hook| hook.session_lost(&why));
+            // The task may not know it any more.
+            let _ = self.open.session.close();
+            std::thread::sleep(pause(self.recoveries - 1));
+            self.open = open(&*self.creator, &self.scope, &self.scaffold, self.recoveries)?;
+            match self.created() {
+                Err(e) if is_preemption(&e) => why = e,
+                other => return other,
+            }
+        }
+        Err(why)
     }
 
     fn created(&mut self) -> Result<()> {
@@ -125,18 +148,32 @@ impl<'h> MonitoredSession<'h> {
     }
 
     fn each_hook(&mut self, call: impl Fn(&mut dyn Hook, &mut RunContext<'_>) -> Result<()>) -> Result<()> {
-        let (session, scaffold, step) = (&self.open.session, &self.scaffold, self.step);
+        let (Open { session, interrupt, .. }, scaffold, step) = (&self.open, &self.scaffold, self.step);
         for hook in &mut self.hooks {
-            call(&mut **hook, &mut RunContext { session, scaffold, step, stop: &mut self.stop })?;
+            call(&mut **hook, &mut RunContext { session, interrupt, scaffold, step, stop: &mut self.stop })?;
         }
         Ok(())
     }
 }
 
-fn open(creator: &dyn SessionCreator, g: &Scope, scaffold: &Scaffold) -> Result<Open> {
-    let session = creator.create_session(g, scaffold)?;
+/// A session. Tasks that are lost while it is made are tried again, with the failures so far counted.
+fn open(creator: &dyn SessionCreator, g: &Scope, scaffold: &Scaffold, mut failures: u32) -> Result<Open> {
+    let session = loop {
+        match creator.create_session(g, scaffold) {
+            Err(e) if is_preemption(&e) && failures < MAX_RECOVERIES => {
+                std::thread::sleep(pause(failures));
+                failures += 1;
+            }
+            other => break other?,
+        }
+    };
     let global_step = session.callable(&[], &scaffold.global_step.value)?;
-    Ok(Open { session, global_step })
+    Ok(Open { session: Arc::new(session), global_step, interrupt: Arc::default() })
+}
+
+/// The time before another try: tasks take a while to start again.
+fn pause(failures: u32) -> Duration {
+    Duration::from_millis(10 << failures.min(7))
 }
 
 impl Open {
@@ -147,6 +184,6 @@ impl Open {
 }
 
 /// Whether an error means that another task went away, or was started again.
-fn is_preemption(e: &Error) -> bool {
+pub(super) fn is_preemption(e: &Error) -> bool {
     matches!(e.code(), Code::Unavailable | Code::Aborted)
 }

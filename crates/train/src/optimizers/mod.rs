@@ -8,6 +8,7 @@ mod adadelta;
 mod adagrad;
 mod adagrad_da;
 mod adam;
+mod boxed;
 mod ftrl;
 mod gradient_descent;
 mod locking;

@@ -38,8 +38,10 @@
 //! many batches as it waits for. For the result of one large batch, replicas take their batches from one source.
 
 mod accumulator;
+mod hook;
 mod replica;
 
+pub use hook::SyncReplicasHook;
 pub use replica::Replica;
 
 use crate::QueueRunner;

@@ -1,0 +1,67 @@
+//! `thalweg local`: a whole cluster on one machine, for trying out.
+
+mod chaos;
+mod cluster;
+mod supervisor;
+mod task;
+
+use crate::failure::{Failure, Outcome};
+use std::ffi::OsString;
+use thalweg_core::invalid;
+
+/// Start a whole cluster on this machine, and train on it
+///
+/// Each task is a process with a free port and a TF_CONFIG of its own; worker 0 is the chief. What they print comes with their names in front.
+/// The exit code is the chief's: when it has ended, the others are stopped. Ctrl-C stops all.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example: thalweg local --ps 2 --workers 3 -- train mnist --logdir /tmp/mnist --mode sync"
+)]
+pub struct Args {
+    /// Parameter servers
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    ps: usize,
+    /// Workers, the chief among them
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    workers: usize,
+    /// A task that tests each new checkpoint, too
+    #[arg(long)]
+    evaluator: bool,
+    /// Start tasks again that were killed, or that ended with a code of 128 or above
+    #[arg(long)]
+    restart: bool,
+    /// Kill so many tasks, one by one and picked at random, and start them again
+    #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
+    chaos: u64,
+    /// Seconds between two kills
+    #[arg(long, value_name = "SECS", default_value_t = 3.0, hide = true)]
+    chaos_every: f64,
+    /// Which tasks are picked
+    #[arg(long, value_name = "N", default_value_t = 1, hide = true)]
+    chaos_seed: u64,
+    /// What each task runs: the arguments of thalweg
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+/// More processes than this are a mistake.
+const MAX_TASKS: usize = 256;
+
+pub fn run(args: Args) -> Outcome {
+    let usage = |e| Err(Failure::Usage(e));
+    if args.ps == 0 || args.workers == 0 {
+        return usage(invalid!("a cluster needs --ps and --workers of at least 1"));
+    }
+    if args.ps.saturating_add(args.workers) > MAX_TASKS {
+        return usage(invalid!("{} tasks on one machine; at most {MAX_TASKS}", args.ps + args.workers));
+    }
+    if args.command.first().is_none_or(|c| c != "train") {
+        return usage(invalid!(
+            "what tasks can run is train, as in: thalweg local --ps 1 --workers 2 -- train linear"
+        ));
+    }
+    let tasks = cluster::plan(args.ps, args.workers, args.evaluator)?;
+    let chaos = chaos::Chaos::new(args.chaos, args.chaos_every, args.chaos_seed);
+    let code = supervisor::supervise(tasks, &args.command, args.restart || args.chaos > 0, chaos)?;
+    if code == 0 { Ok(()) } else { Err(Failure::Code(code)) }
+}

@@ -1,0 +1,112 @@
+//! One task: a process, and what it prints.
+
+use super::cluster::Planned;
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use thalweg_core::error::{Error, Result};
+
+pub struct Task {
+    pub plan: Planned,
+    /// The prefix of its lines.
+    prefix: Arc<str>,
+    child: Option<Child>,
+    readers: Vec<JoinHandle<()>>,
+    /// Lines that told of progress.
+    pub progress: Arc<AtomicU64>,
+}
+
+/// Those of terminals that are easy to read on light and dark.
+const COLOURS: [u8; 6] = [36, 33, 32, 35, 34, 31];
+
+impl Task {
+    pub fn new(plan: Planned, number: usize, width: usize, progress: Arc<AtomicU64>) -> Task {
+        let name = format!("{:<width$} │ ", plan.name);
+        let prefix = match std::io::stdout().is_terminal() {
+            true => format!("\x1b[{}m{name}\x1b[0m", COLOURS[number % COLOURS.len()]),
+            false => name,
+        };
+        Task { plan, prefix: prefix.into(), child: None, readers: Vec::new(), progress }
+    }
+
+    pub fn start(&mut self, command: &[OsString]) -> Result<()> {
+        let program = std::env::current_exe().map_err(Error::from)?;
+        let mut child = Command::new(program)
+            .args(command)
+            .env("TF_CONFIG", &self.plan.tf_config)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|e| Error::from(e).context(format!("starting {}", self.plan.name)))?;
+        if let Some(out) = child.stdout.take() {
+            self.relay(out, std::io::stdout());
+        }
+        if let Some(err) = child.stderr.take() {
+            self.relay(err, std::io::stderr());
+        }
+        self.child = Some(child);
+        Ok(())
+    }
+
+    /// Passes on lines, each with the prefix.
+    fn relay(&mut self, from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) {
+        let (prefix, progress) = (self.prefix.clone(), self.progress.clone());
+        let relay = move || {
+            let mut lines = BufReader::new(from);
+            let mut line = Vec::new();
+            while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+                if line.starts_with(b"step ") {
+                    progress.fetch_add(1, Ordering::Relaxed);
+                }
+                let mut whole = prefix.as_bytes().to_vec();
+                whole.append(&mut line);
+                if whole.last() != Some(&b'\n') {
+                    whole.push(b'\n');
+                }
+                // In one piece, so that lines of others do not get into it. If nobody reads any more, the task goes on.
+                let _ = to.write_all(&whole).and_then(|()| to.flush());
+            }
+        };
+        self.readers.push(std::thread::spawn(relay));
+    }
+
+    /// How it ended, if it has since this was last asked.
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        let Some(child) = &mut self.child else { return Ok(None) };
+        let status = child.try_wait().map_err(Error::from)?;
+        if status.is_some() {
+            self.child = None;
+            // What it has printed comes first.
+            for reader in self.readers.drain(..) {
+                let _ = reader.join();
+            }
+        }
+        Ok(status)
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.child.is_some()
+    }
+
+    /// SIGTERM, or another signal that it can hear.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = self.child.as_ref().and_then(|c| rustix::process::Pid::from_raw(c.id() as i32));
+        if let Some(pid) = pid {
+            // It may have ended by itself.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}

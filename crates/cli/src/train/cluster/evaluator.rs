@@ -1,0 +1,67 @@
+//! The evaluator: every new checkpoint of the folder, tested.
+
+use super::super::program::{Program, Trained};
+use super::super::settings::Settings;
+use super::stop::Stop;
+use crate::failure::{Failure, Outcome};
+use crate::output;
+use std::time::Duration;
+use thalweg::prelude::*;
+use thalweg::train::get_or_create_global_step;
+use thalweg::train::saver::{Saver, latest_checkpoint};
+use thalweg::train::summary::FileWriter;
+use thalweg_core::invalid;
+
+/// Between two looks into the folder.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// Evaluates until the checkpoint of the last step has been.
+pub fn evaluate(program: &dyn Program, settings: &Settings) -> Outcome {
+    let no_folder =
+        || Failure::Usage(invalid!("an evaluator needs --logdir, the folder with the checkpoints"));
+    let folder = settings.logdir.as_ref().ok_or_else(no_folder)?;
+    let stop = Stop::listen()?;
+    let g = Scope::new();
+    let model = program.model(&g, settings)?;
+    let global_step = get_or_create_global_step(&g);
+    let saver = Saver::new(&g);
+    let options = SessionOptions { threads: settings.threads, ..Default::default() };
+    let session = Session::with_options(&g, options)?;
+    let mut events = FileWriter::new(folder.join("eval"))?;
+    let mut last = None;
+    loop {
+        if let Some(stopped) = stop.asked() {
+            return Err(stopped);
+        }
+        let newest = latest_checkpoint(folder)?;
+        let Some(newest) = newest.filter(|n| last.as_ref() != Some(n)) else {
+            std::thread::sleep(LOOK_EVERY);
+            continue;
+        };
+        // It may be gone already, when others have come after it.
+        if let Err(e) = saver.restore(&session, &newest) {
+            output::print(&format!("{}: {e}\n", newest.display()))?;
+            last = Some(newest);
+            continue;
+        }
+        last = Some(newest);
+        let step = session.run(&global_step.value, &[])?.to_scalar::<i64>()?;
+        let rows = program.results(&Trained { session: &session, model: &model, settings })?;
+        for [name, value] in &rows {
+            if let Some(number) = number(value) {
+                events.add_scalar(name, number, step)?;
+            }
+        }
+        events.flush()?;
+        let shown: Vec<String> = rows.iter().map(|[name, value]| format!("{name} {value}")).collect();
+        output::print(&format!("step {step}: {}\n", shown.join(", ")))?;
+        if u64::try_from(step).is_ok_and(|s| s >= settings.steps) {
+            return Ok(());
+        }
+    }
+}
+
+/// The number that a result begins with: what else it says is for people.
+fn number(text: &str) -> Option<f32> {
+    text.split_whitespace().next().and_then(|word| word.parse().ok())
+}

@@ -1,0 +1,187 @@
+//! What a task that trains says of itself: one line every so often, and the same in its event file.
+
+use super::super::curve::Curve;
+use super::super::drive::diverged;
+use super::super::program::Model;
+use super::super::progress::rounded;
+use super::super::settings::Settings;
+use crate::output;
+use std::cell::RefCell;
+use std::fmt::Write;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Instant;
+use thalweg::prelude::*;
+use thalweg::train::hooks::{Every, Hook, RunContext};
+use thalweg::train::monitored::Timer;
+use thalweg::train::summary::FileWriter;
+use thalweg_dist::Server;
+use thalweg_dist::cluster::PeerTraffic;
+
+/// The hook. `'a` is the server whose traffic it counts.
+pub struct Report<'a> {
+    server: &'a Server,
+    steps: u64,
+    loss: Output,
+    shown: Option<(&'static str, Output)>,
+    /// Gradients that came too late, where they are counted.
+    stale: Option<Output>,
+    events: Option<FileWriter>,
+    graph: Option<Scope>,
+    curve: Rc<RefCell<Curve>>,
+    timer: Timer,
+    due: bool,
+    /// Steps of this task.
+    own: u64,
+    last: Moment,
+}
+
+/// What the next line is compared with.
+struct Moment {
+    at: Instant,
+    step: i64,
+    own: u64,
+    traffic: Vec<PeerTraffic>,
+}
+
+/// The numbers of a line, with the names they have in the event file.
+type Scalars = Vec<(String, f32)>;
+
+impl<'a> Report<'a> {
+    /// Adds what it asks for to the graph.
+    pub fn new(g: &Scope, server: &'a Server, model: &Model, settings: &Settings, every: f64) -> Report<'a> {
+        Report {
+            server,
+            steps: settings.steps,
+            loss: model.loss.clone(),
+            shown: model.shown.clone(),
+            stale: model.train.sync.as_ref().map(|sync| sync.stale_gradients(g)),
+            events: None,
+            graph: None,
+            curve: Rc::default(),
+            timer: Timer::new(Every::Seconds(every)),
+            due: false,
+            own: 0,
+            last: Moment { at: Instant::now(), step: 0, own: 0, traffic: server.traffic() },
+        }
+    }
+
+    /// Writes an event file to this folder too, with the graph.
+    pub fn to(mut self, folder: &Path, g: &Scope) -> Result<Report<'a>> {
+        self.events = Some(FileWriter::new(folder)?);
+        self.graph = Some(g.clone());
+        Ok(self)
+    }
+
+    /// The losses so far.
+    pub fn curve(&self) -> Rc<RefCell<Curve>> {
+        self.curve.clone()
+    }
+
+    fn line(&mut self, step: i64, values: &[Tensor]) -> Result<()> {
+        let mut numbers = values.iter();
+        let mut scalars = Scalars::new();
+        let mut text = format!("step {step}/{}", self.steps);
+        let names = std::iter::once("loss").chain(self.shown.iter().map(|(name, _)| *name));
+        for (name, value) in names.zip(&mut numbers) {
+            let value = value.to_scalar::<f32>()?;
+            let _ = write!(text, "  {name} {value:.5}");
+            scalars.push((name.into(), value));
+        }
+        self.rates(step, &mut text, &mut scalars);
+        if let (Some(_), Some(stale)) = (&self.stale, numbers.next()) {
+            let stale = stale.to_i64s()?.first().copied().unwrap_or(0);
+            let _ = write!(text, "  late gradients dropped {stale}");
+            scalars.push(("late_gradients_dropped".into(), stale as f32));
+        }
+        // If nobody reads it, that is no reason to stop training.
+        let _ = output::print(&format!("{text}\n"));
+        let Some(events) = &mut self.events else { return Ok(()) };
+        scalars.iter().try_for_each(|(tag, value)| events.add_scalar(tag, *value, step))
+    }
+
+    /// Steps and bytes a second since the last line.
+    fn rates(&mut self, step: i64, text: &mut String, scalars: &mut Scalars) {
+        let now = Moment { at: Instant::now(), step, own: self.own, traffic: self.server.traffic() };
+        let before = std::mem::replace(&mut self.last, now);
+        let seconds = before.at.elapsed().as_secs_f64().max(1e-9);
+        let (all, own) = (step.saturating_sub(before.step).max(0), self.own - before.own);
+        let (all, own) = (all as f64 / seconds, own as f64 / seconds);
+        let _ = write!(text, "  {} steps/s, {} here", rounded(all), rounded(own));
+        scalars.push(("global_step/sec".into(), all as f32));
+        scalars.push(("own_steps/sec".into(), own as f32));
+        for (now, then) in self.last.traffic.iter().zip(&before.traffic) {
+            let (received, sent) = (now.received - then.received, now.sent - then.sent);
+            if received + sent == 0 {
+                continue;
+            }
+            let task = short(&now.task);
+            let rate = |bytes: u64| bytes as f64 / seconds / 1e6;
+            let _ = write!(text, "  {task} in {:.2} out {:.2} MB/s", rate(received), rate(sent));
+            let tag = task.replace(' ', "_");
+            scalars.push((format!("megabytes_per_second/{tag}/in"), rate(received) as f32));
+            scalars.push((format!("megabytes_per_second/{tag}/out"), rate(sent) as f32));
+        }
+    }
+}
+
+/// `/job:ps/replica:0/task:1` as `ps 1`.
+fn short(task: &str) -> String {
+    let part = |key: &str| task.split('/').find_map(|p| p.strip_prefix(key)).unwrap_or_default();
+    format!("{} {}", part("job:"), part("task:"))
+}
+
+impl Hook for Report<'_> {
+    fn after_create_session(&mut self, run: &mut RunContext<'_>) -> Result<()> {
+        if let (Some(events), Some(g)) = (&mut self.events, self.graph.take()) {
+            events.add_graph(&g)?;
+        }
+        self.last =
+            Moment { at: Instant::now(), step: run.step, own: self.own, traffic: self.server.traffic() };
+        // A rate over one step says little.
+        self.timer.done(run.step);
+        let _ = output::print(&format!("session ready at step {}\n", run.step));
+        Ok(())
+    }
+
+    fn before_run(&mut self, step: i64) -> Vec<Output> {
+        self.due = self.timer.is_due(step + 1);
+        let mut asked = vec![self.loss.clone()];
+        if self.due {
+            asked.extend(self.shown.iter().map(|(_, o)| o.clone()));
+            asked.extend(self.stale.clone());
+        }
+        asked
+    }
+
+    fn after_run(&mut self, run: &mut RunContext<'_>, values: &[Tensor]) -> Result<()> {
+        self.own += 1;
+        let loss = values.first().map_or(Ok(f32::NAN), |t| t.to_scalar::<f32>())?;
+        let step = u64::try_from(run.step).unwrap_or(0);
+        if !loss.is_finite() {
+            return Err(diverged(step, loss));
+        }
+        self.curve.borrow_mut().add(step, loss);
+        if self.due {
+            self.timer.done(run.step);
+            self.line(run.step, values)?;
+        }
+        Ok(())
+    }
+
+    fn session_lost(&mut self, why: &Error) {
+        let _ = output::print(&format!("session lost, it is made anew: {why}\n"));
+    }
+
+    fn end(&mut self, _: &mut RunContext<'_>) -> Result<()> {
+        self.events.as_mut().map_or(Ok(()), FileWriter::flush)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn tasks_have_short_names() {
+        assert_eq!(super::short("/job:ps/replica:0/task:1"), "ps 1");
+    }
+}
