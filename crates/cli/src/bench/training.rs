@@ -59,12 +59,12 @@ fn finish(
     clip: Option<f64>,
     feeds: Vec<(Output, Tensor)>,
 ) -> Result<Train> {
-    let train = kind.minimize(g, loss, 0.01, clip)?;
+    let train = kind.minimize(g, loss, 0.01, clip, None)?;
     let init = g.init();
     Ok(Train {
         graph: g.graph()?,
         init: init.name(),
-        target: train.name(),
+        target: train.step.name(),
         feeds: feeds.into_iter().map(|(o, t)| (o.name(), t)).collect(),
     })
 }
