@@ -9,6 +9,8 @@ import sys
 
 from conftest import TARGET
 
+PROGRAM = TARGET / "thalweg"
+
 TF_SERVER = """
 import json, sys
 import tensorflow as tf
@@ -45,7 +47,7 @@ class Cluster:
     def start(self, job, task):
         where = json.dumps(self.addresses)
         if self.kinds[job][task] == "thalweg":
-            command = [TARGET / "thalweg", "server", "--cluster", where, "--job", job, "--task", str(task)]
+            command = [PROGRAM, "server", "--cluster", where, "--job", job, "--task", str(task)]
         else:
             command = [sys.executable, "-c", TF_SERVER, where, job, str(task)]
         quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}

@@ -163,6 +163,12 @@ def partial_run_without_its_feeds(session):
     session.partial_run(handle, c, {a: 1.0})
 
 
+def fetch_from_a_branch_not_taken(session):
+    p = tf1.placeholder(tf.bool, [])
+    no, _ = tf.raw_ops.Switch(data=tf.constant(3.0), pred=p)
+    session.run(tf.identity(no, name="y"), {p: True})
+
+
 MISTAKES = [
     missing_feed,
     matrices_that_do_not_fit,
@@ -187,6 +193,7 @@ MISTAKES = [
     session_closed_on_the_server,
     partial_run_of_what_was_not_set_up,
     partial_run_without_its_feeds,
+    fetch_from_a_branch_not_taken,
 ]
 
 

@@ -63,7 +63,8 @@ impl Gradient {
 }
 
 impl Scope {
-    /// The derivatives of the sum of `ys` with respect to each of `xs`, as nodes of the graph.
+    /// The derivatives of the sum of `ys` with respect to each of `xs`, as nodes of the graph. Calls of functions in between are laid out in
+    /// the graph, under the names they had; so take gradients through calls before a session on another task has the graph.
     #[track_caller]
     pub fn gradients(&self, ys: &[&Output], xs: &[&Output]) -> Vec<Gradient> {
         self.gradients_with(ys, xs, &GradientOptions::default())

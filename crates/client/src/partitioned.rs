@@ -89,7 +89,7 @@ impl PartitionedVariable {
     /// The parts put together to one tensor.
     #[track_caller]
     pub fn value(&self, g: &Scope) -> Output {
-        let g = g.root();
+        let g = g.top_level();
         let parts: Vec<&Output> = self.parts.iter().map(|v| &v.value).collect();
         let whole = match parts.as_slice() {
             [one] => (*one).clone(),

@@ -1,13 +1,15 @@
 //! `Buffer`: 64-byte aligned, reference-counted bytes, the memory behind tensors.
 //!
 //! The count sits in a header before the data, so that a buffer is one allocation and one pointer. Fresh memory is
-//! zeroed, and freed memory of common sizes is kept by the freeing thread and handed out again *as it is*: the bytes of a new
+//! zeroed, and freed memory of common sizes is kept and handed out again *as it is*: the bytes of a new
 //! buffer are always initialised, but arbitrary. This is the only module of the crate that allocates by hand.
 
 use crate::error::{Result, resource_exhausted};
+use crate::resource::lock;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::ptr::NonNull;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 /// Alignment of the data: a cache line, and a full AVX-512 register.
@@ -55,7 +57,7 @@ impl Buffer {
             )));
         }
         let capacity = size_class(len);
-        if let Some(block) = CACHE.try_with(|c| c.borrow_mut().take(capacity)).ok().flatten() {
+        if let Some(block) = take_kept(capacity) {
             // SAFETY: a cached block has a valid header that nobody else refers to.
             unsafe {
                 let header = block.as_ptr();
@@ -149,8 +151,7 @@ impl Drop for Buffer {
         fence(Ordering::Acquire);
         let block = self.0;
         let capacity = self.header().capacity;
-        let kept = CACHE.try_with(|c| c.borrow_mut().keep(capacity, block)).unwrap_or(false);
-        if !kept {
+        if !keep(capacity, block) {
             // SAFETY: the last reference is gone.
             unsafe { free(block) };
         }
@@ -207,17 +208,43 @@ fn size_class(len: usize) -> usize {
     len.checked_next_multiple_of(step).unwrap_or(len)
 }
 
-/// Freed blocks of one thread, by size.
+/// Freed blocks, by size: small ones each thread keeps for itself; large ones, which often end on another thread than they
+/// began, all share. A large block that went back to the system would come again as pages to be cleared.
 struct Cache {
     classes: Vec<(usize, Vec<NonNull<Header>>)>,
     bytes: usize,
+    limit: usize,
 }
 
-const CACHE_BYTES: usize = 64 << 20;
+// SAFETY: cached blocks are owned by the cache; nobody else refers to them.
+unsafe impl Send for Cache {}
+
+/// Blocks from this size on are shared.
+const LARGE: usize = 64 << 10;
+const SMALL_BYTES: usize = 8 << 20;
+const LARGE_BYTES: usize = 128 << 20;
 const CACHE_CLASSES: usize = 64;
 
 thread_local! {
-    static CACHE: RefCell<Cache> = const { RefCell::new(Cache { classes: Vec::new(), bytes: 0 }) };
+    static SMALL: RefCell<Cache> =
+        const { RefCell::new(Cache { classes: Vec::new(), bytes: 0, limit: SMALL_BYTES }) };
+}
+
+static SHARED: Mutex<Cache> = Mutex::new(Cache { classes: Vec::new(), bytes: 0, limit: LARGE_BYTES });
+
+fn take_kept(capacity: usize) -> Option<NonNull<Header>> {
+    match capacity < LARGE {
+        true => SMALL.try_with(|c| c.borrow_mut().take(capacity)).ok().flatten(),
+        false => lock(&SHARED).take(capacity),
+    }
+}
+
+/// Whether the block was kept.
+fn keep(capacity: usize, block: NonNull<Header>) -> bool {
+    match capacity < LARGE {
+        true => SMALL.try_with(|c| c.borrow_mut().keep(capacity, block)).unwrap_or(false),
+        false => lock(&SHARED).keep(capacity, block),
+    }
 }
 
 impl Cache {
@@ -229,7 +256,7 @@ impl Cache {
     }
 
     fn keep(&mut self, capacity: usize, block: NonNull<Header>) -> bool {
-        if self.bytes + capacity > CACHE_BYTES {
+        if self.bytes + capacity > self.limit {
             return false;
         }
         match self.classes.iter().position(|c| c.0 == capacity) {

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 /// Windows and frames large enough that tensors of some megabytes arrive without waiting for more credit.
 const STREAM_WINDOW: u32 = 64 << 20;
 const CONNECTION_WINDOW: u32 = 256 << 20;
-const FRAME: u32 = 4 << 20;
+const FRAME: u32 = 1 << 20;
 
 /// How often a peer that says nothing is asked whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(60);

@@ -14,6 +14,7 @@ mod master;
 pub mod memory;
 mod metadata;
 mod peers;
+mod recent_requests;
 pub mod remote;
 mod server;
 mod server_def;

@@ -1,6 +1,7 @@
 //! Errors as clients expect them: a code, and a text with the node in the form that they look for.
 
-use thalweg_core::error::{Code, Error};
+use thalweg_core::error::{Code, Error, internal};
+use thalweg_runtime::executor::dead_fetch;
 use tonic::Status;
 
 /// The text of an error that a step of this task ended with, with the task before what one of its nodes said.
@@ -36,6 +37,17 @@ pub fn received(task: &str, code: Code, text: &str) -> Error {
 /// An error as the status of a call that another task has made.
 pub fn peer_status(task: &str, e: &Error) -> Status {
     Status::new(tonic::Code::from_i32(e.code() as i32), shortened(peer_message(task, e)))
+}
+
+/// The error of a step: TensorFlow's master gets fetches from its workers as they get tensors from each other, so one without a
+/// value is a failure of theirs, not of an argument.
+pub fn of_step(e: Error, fetches: &[String]) -> Error {
+    match dead_fetch::of(&e).and_then(|i| fetches.get(i)) {
+        Some(fetch) => internal(format!(
+            "Failed to fetch outputs. (Original error message: The tensor returned for {fetch} was not valid.)"
+        )),
+        None => e,
+    }
 }
 
 /// An error as the status of a call. The text goes into a header, so it has a limit.

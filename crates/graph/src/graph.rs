@@ -34,6 +34,8 @@ pub struct Graph {
     pub producer: i32,
     pub(crate) folder: Arc<Folder>,
     devices: DeviceNames,
+    /// Calls with effects that have been laid out in place since they were added.
+    rewritten: Vec<NodeId>,
 }
 
 /// Device strings, kept once each: most nodes share one of a few.
@@ -75,6 +77,7 @@ impl Graph {
             producer: PRODUCER,
             folder: Arc::default(),
             devices: DeviceNames::default(),
+            rewritten: Vec::new(),
         }
     }
 
@@ -101,6 +104,18 @@ impl Graph {
 
     pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
         &mut self.nodes[id.at()]
+    }
+
+    /// Nodes with effects that are no longer what they were when they were added: calls that gradients go through. In order.
+    pub fn rewritten(&self) -> &[NodeId] {
+        &self.rewritten
+    }
+
+    pub(crate) fn rewrite(&mut self, id: NodeId, node: Node) {
+        if self.node(id).op.stateful {
+            self.rewritten.push(id);
+        }
+        self.nodes[id.at()] = node;
     }
 
     pub fn find(&self, name: &str) -> Option<NodeId> {

@@ -11,7 +11,7 @@ mod patches;
 
 pub use average::{average, average_gradient};
 pub use depthwise::{Depthwise, Fused};
-pub use largest::{largest, largest_places, sum_at_places};
+pub use largest::{Place, largest, largest_places, sum_at_places};
 pub use patches::{Patches, add_patches};
 
 use crate::parallel::Parallel;

@@ -121,7 +121,7 @@ fn gradients_of(
     if ys.is_empty() || xs.is_empty() {
         return Ok(Graph::new(registry.clone()));
     }
-    let options = gradients::Options { grad_ys: &seeds, stop: &[] };
+    let options = gradients::Options { grad_ys: &seeds, ..Default::default() };
     let grads = gradients::gradients(&mut graph, &ys, &xs, &options)?;
     let mut wanted = Vec::new();
     for (i, g) in inputs.iter().zip(grads) {

@@ -151,6 +151,38 @@ fn variables_keep_their_values_between_runs() {
     }
 }
 
+/// TensorFlow's read shares the memory of the variable. Workers of its SyncReplicasOptimizer got the step before as their token.
+#[test]
+fn who_waits_for_an_update_sees_it_through_a_read_made_before() {
+    let mut g = graph();
+    let shape = Attr::Shape(thalweg_core::shape::PartialShape::scalar());
+    let v = add(&mut g, "VariableV2", "v", vec![], &[("dtype", DataType::Float.into()), ("shape", shape)]);
+    let one = constant(&mut g, "one", Tensor::scalar(1f32));
+    add(&mut g, "Assign", "init", vec![v.into(), one.into()], &[]);
+    let read = add(&mut g, "Identity", "read", vec![v.into()], &[]);
+    // The read is made before: the update needs it.
+    let inc = add(&mut g, "AssignAdd", "inc", vec![v.into(), read.into()], &[]);
+    let mut after = |op, name, args: Vec<Arg>, before: Output| {
+        g.add_node(NodeRequest { op, name, args, control: &[before.node], ..Default::default() })
+            .unwrap()
+            .output(0)
+    };
+    after("Neg", "token", vec![read.into()], inc);
+    // What it waits for may be behind another input.
+    let zero = after("ZerosLike", "zero", vec![one.into()], inc);
+    add(&mut g, "Sub", "indirect", vec![zero.into(), read.into()], &[]);
+    // Who comes after no update sees the value of the start.
+    add(&mut g, "Neg", "early", vec![read.into()], &[]);
+    for options in both_ways() {
+        let s = Session::of(&g, options).unwrap();
+        s.run(&[], &[], &["init"]).unwrap();
+        for doubled in [2f32, 4.0, 8.0] {
+            let seen = s.run(&[], &["token:0", "indirect:0", "early:0"], &[]).unwrap();
+            assert_eq!(seen.iter().map(f).collect::<Vec<_>>(), [-doubled, -doubled, -doubled / 2.0]);
+        }
+    }
+}
+
 /// while i < n: i += 1, x *= 2, made of the primitives.
 fn loop_graph(parallel: i64) -> Graph {
     let mut g = graph();
@@ -257,4 +289,25 @@ fn a_cond_runs_one_branch_and_devices_exchange_values() {
         f(&s.run(&[("p", Tensor::scalar(true)), ("x", Tensor::scalar(4f32))], &["m:0"], &[]).unwrap()[0]),
         8.0
     );
+}
+
+/// The part of the second device has nothing to wait for, so it failed without a word to the first, which waited for ever.
+#[test]
+fn a_part_that_fails_before_it_has_sent_ends_the_others() {
+    let mut g = graph();
+    let x = placeholder(&mut g, "x");
+    let checked = add(&mut g, "CheckNumerics", "checked", vec![x.into()], &[("message", "x".into())]);
+    let y = add(&mut g, "Neg", "y", vec![checked.into()], &[]);
+    g.node_mut(checked.node).device = "/device:CPU:1".into();
+    g.node_mut(y.node).device = "/device:CPU:0".into();
+    for options in both_ways() {
+        let s = Session::of(&g, SessionOptions { cpu_devices: 2, ..options }).unwrap();
+        assert_eq!(f(&s.run(&[("x", Tensor::scalar(2f32))], &["y:0"], &[]).unwrap()[0]), -2.0);
+        let e = s.run(&[("x", Tensor::scalar(f32::NAN))], &["y:0"], &[]).unwrap_err();
+        assert_eq!(
+            (e.code(), e.node()),
+            (thalweg_core::error::Code::InvalidArgument, Some("checked")),
+            "{e}"
+        );
+    }
 }

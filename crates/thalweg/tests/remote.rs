@@ -47,6 +47,33 @@ fn y_plus_one(g: &Scope, x: &Output) -> Output {
 }
 
 #[test]
+fn gradients_through_a_call_that_the_server_has_are_refused() {
+    let (_server, target) = server();
+    let call = |g: &Scope, x: &Output| {
+        let v = g.variable("counted", &g.constant(0f32));
+        let f = g
+            .function("f", &[(DataType::Float, PartialShape::scalar())], |g, a| {
+                let handle = &v.handle;
+                g.op("AssignAddVariableOp").input(handle).input(&g.constant(1f32)).build();
+                vec![&a[0] * &a[0]]
+            })
+            .unwrap();
+        let op = g.op("StatefulPartitionedCall").inputs(&[x, &f.captured[0]]);
+        op.attr("Tout", Attr::types(&[DataType::Float])).attr("f", f.func).output()
+    };
+    let g = Scope::new();
+    let x = g.placeholder(DataType::Float, &[]);
+    let y = call(&g, &x);
+    let early = Session::connect(&target, &g).unwrap();
+    let d = g.gradients(&[&y], &[&x])[0].dense(&g).unwrap();
+    let e = early.run(&d, &[feed(&x, 3f32)]).unwrap_err();
+    assert_eq!(e.code(), Code::FailedPrecondition, "{e}");
+    let late = Session::connect(&target, &g).unwrap();
+    late.run(&g.init(), &[]).unwrap();
+    assert_eq!(late.run(&d, &[feed(&x, 3f32)]).unwrap().to_scalar::<f32>().unwrap(), 6.0);
+}
+
+#[test]
 fn a_step_that_waits_ends_with_its_time_and_the_session_goes_on() {
     let (_server, target) = server();
     let g = Scope::new();

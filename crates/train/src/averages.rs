@@ -69,7 +69,7 @@ impl ExponentialMovingAverage {
 /// The average starts as the variable's value; where that is not there yet, as what it will start as. So all can be
 /// initialised in one step, and averages can be added to weights that were restored.
 fn shadow(g: &Scope, v: &Variable) -> Variable {
-    let root = g.root();
+    let root = g.root().only_on(&v.handle.op().device());
     let inside = root.name_scope(&format!("{}/{NAME}/Initializer", v.name()));
     let known = inside.op("VarIsInitializedOp").input(&v.handle).output();
     let start = inside.cond(
@@ -83,6 +83,7 @@ fn shadow(g: &Scope, v: &Variable) -> Variable {
 }
 
 fn follow(g: &Scope, average: &Variable, v: &Variable, rest: &Output) -> Operation {
+    let g = &g.only_on(&v.handle.op().device());
     let rest = if rest.dtype() == v.dtype() { rest.clone() } else { g.cast(rest, v.dtype()) };
     let away = g.sub(&average.read(g), &v.read(g));
     g.op("AssignSubVariableOp").input(&average.handle).input(&g.mul(&away, &rest)).build()

@@ -1,11 +1,13 @@
 //! What is measured: names, graphs and how they are run.
 
 use super::{Effort, graphs, timing};
+use crate::output::{self, Align};
+use std::collections::BTreeMap;
 use std::time::Instant;
 use thalweg_core::error::Result;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
-use thalweg_runtime::{Session, SessionOptions};
+use thalweg_runtime::{Callable, RunOptions, Session, SessionOptions};
 
 pub struct Item {
     /// What the table says.
@@ -22,6 +24,18 @@ pub enum Work {
     Steps(Box<Steps>),
     /// A chain of so many nodes, built and run once.
     Build(usize),
+    /// A training step, run over and over.
+    Train(Box<Train>),
+}
+
+pub struct Train {
+    pub graph: Graph,
+    /// Node that sets the variables.
+    pub init: String,
+    /// Node that makes one step.
+    pub target: String,
+    /// Tensors fed in each step.
+    pub feeds: Vec<(String, Tensor)>,
 }
 
 pub struct Steps {
@@ -41,6 +55,7 @@ impl Work {
     pub fn prepare(&self) -> Result<Measure> {
         match self {
             Work::Steps(steps) => steps.prepare(),
+            Work::Train(train) => train.prepare(),
             Work::Build(nodes) => {
                 let nodes = *nodes;
                 Ok(Box::new(move |_| build_and_run(nodes)))
@@ -57,6 +72,41 @@ impl Steps {
             if self.fed { (&["x"], vec![Tensor::scalar(1f32)]) } else { (&[], vec![]) };
         let callable = session.callable_by_name(feeds, self.fetch.as_slice(), self.target.as_slice())?;
         Ok(Box::new(move |seconds| timing::per_run(|| callable.run(values.clone()).map(drop), seconds)))
+    }
+}
+
+impl Train {
+    fn step(&self) -> Result<(Callable, Vec<Tensor>)> {
+        let session = Session::of(&self.graph, SessionOptions::default())?;
+        session.run(&[], &[], &[&self.init])?;
+        let names: Vec<&str> = self.feeds.iter().map(|f| f.0.as_str()).collect();
+        let values: Vec<Tensor> = self.feeds.iter().map(|f| f.1.clone()).collect();
+        Ok((session.callable_by_name(&names, &[], &[&self.target])?, values))
+    }
+
+    fn prepare(&self) -> Result<Measure> {
+        let (callable, values) = self.step()?;
+        Ok(Box::new(move |seconds| timing::per_run(|| callable.run(values.clone()).map(drop), seconds)))
+    }
+
+    /// Where the time of a step goes, op by op.
+    pub fn ops(&self) -> Result<String> {
+        let (callable, values) = self.step()?;
+        callable.run(values.clone())?;
+        let options = RunOptions { trace: true, ..Default::default() };
+        let timings = callable.run_with(values, &options)?.1.timings.nodes;
+        let mut by_op: BTreeMap<String, (usize, u64)> = BTreeMap::new();
+        for node in &timings {
+            let entry = by_op.entry(node.op.to_string()).or_default();
+            *entry = (entry.0 + 1, entry.1 + (node.end_nanos - node.start_nanos));
+        }
+        let mut ops: Vec<_> = by_op.into_iter().collect();
+        ops.sort_by_key(|(_, (_, nanos))| std::cmp::Reverse(*nanos));
+        let mut rows = vec![["op", "nodes", "time"].map(String::from).to_vec()];
+        for (op, (nodes, nanos)) in ops.into_iter().take(20) {
+            rows.push(vec![op, nodes.to_string(), timing::shown(nanos as f64 / 1e9)]);
+        }
+        Ok(output::table(&rows, &[Align::Left, Align::Right, Align::Right], 60))
     }
 }
 
@@ -104,7 +154,7 @@ pub fn exec() -> Result<Vec<Item>> {
 }
 
 /// Products of matrices, with one thread and with two; nothing if there is no such op.
-pub fn matmul(effort: Effort) -> Result<Option<Vec<Item>>> {
+pub fn matmul(effort: &Effort) -> Result<Option<Vec<Item>>> {
     if thalweg_ops::registry().get("MatMul").is_none() {
         return Ok(None);
     }
@@ -135,7 +185,7 @@ pub fn matmul(effort: Effort) -> Result<Option<Vec<Item>>> {
     Ok(Some(items))
 }
 
-pub fn build(effort: Effort) -> Vec<Item> {
+pub fn build(effort: &Effort) -> Vec<Item> {
     let sizes: &[usize] = if effort.quick { &[25_000] } else { &[25_000, 50_000, 100_000] };
     let item = |n: &usize| Item {
         name: format!("chain of {} thousand nodes", n / 1000),

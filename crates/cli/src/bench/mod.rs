@@ -9,6 +9,7 @@ mod items;
 mod peer;
 mod start;
 mod timing;
+mod training;
 
 use crate::failure::Outcome;
 use crate::output::{self, Align};
@@ -30,6 +31,12 @@ pub struct Args {
     /// Fewer and shorter rounds, smaller sizes
     #[arg(long)]
     quick: bool,
+    /// Only what has this in its name
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// For training steps, show in which ops our time goes
+    #[arg(long)]
+    ops: bool,
     /// Rounds of each measurement [default: 7, with --quick 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     rounds: Option<u32>,
@@ -43,13 +50,17 @@ enum Group {
     Matmul,
     /// Building large graphs and running them once
     Build,
+    /// Training steps of whole nets
+    Train,
     /// A new process: time to its first result, memory, size
     Start,
 }
 
 /// How long and how often to measure.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Effort {
+    only: Option<String>,
+    ops: bool,
     quick: bool,
     rounds: usize,
     /// Seconds that a round of a steady measurement lasts, about.
@@ -58,13 +69,15 @@ pub struct Effort {
 
 pub fn run(args: Args) -> Outcome {
     let effort = Effort {
+        only: args.only.clone(),
+        ops: args.ops,
         quick: args.quick,
         rounds: args.rounds.map_or(if args.quick { 3 } else { 7 }, |n| n as usize),
         round: if args.quick { 0.03 } else { 0.15 },
     };
     let wanted = |g: Group| args.groups.is_empty() || args.groups.contains(&g);
     let mut threads = Vec::new();
-    if wanted(Group::Exec) || wanted(Group::Build) {
+    if wanted(Group::Exec) || wanted(Group::Build) || wanted(Group::Train) {
         threads.push(0);
     }
     if wanted(Group::Matmul) {
@@ -72,25 +85,29 @@ pub fn run(args: Args) -> Outcome {
     }
     let mut peers = Peers::start(&args.python, &threads)?;
     if wanted(Group::Exec) {
-        section("Steps", &items::exec()?, &mut peers, effort)?;
+        section("Steps", &items::exec()?, &mut peers, &effort)?;
     }
     if wanted(Group::Matmul) {
-        match items::matmul(effort)? {
-            Some(items) => section("MatMul, float", &items, &mut peers, effort)?,
+        match items::matmul(&effort)? {
+            Some(items) => section("MatMul, float", &items, &mut peers, &effort)?,
             None => output::print("MatMul, float\n  there is no MatMul op in the table yet\n\n")?,
         }
     }
     if wanted(Group::Build) {
-        section("Build and first run", &items::build(effort), &mut peers, effort)?;
+        section("Build and first run", &items::build(&effort), &mut peers, &effort)?;
+    }
+    if wanted(Group::Train) {
+        section("Training step", &training::items()?, &mut peers, &effort)?;
     }
     if wanted(Group::Start) {
-        output::print(&start::measure(&args.python, effort)?)?;
+        output::print(&start::measure(&args.python, &effort)?)?;
     }
     Ok(())
 }
 
 /// Measures the items and prints them as one table.
-fn section(title: &str, items: &[Item], peers: &mut Peers, effort: Effort) -> Outcome {
+fn section(title: &str, items: &[Item], peers: &mut Peers, effort: &Effort) -> Outcome {
+    let wanted = |item: &&Item| effort.only.as_ref().is_none_or(|text| item.name.contains(text.as_str()));
     let columns = peers.columns();
     let mut head = vec![title.to_string(), "thalweg".to_string()];
     head.extend(columns.iter().cloned());
@@ -98,19 +115,29 @@ fn section(title: &str, items: &[Item], peers: &mut Peers, effort: Effort) -> Ou
         head.push("best peer / thalweg".into());
     }
     let mut rows = vec![head];
-    for item in items {
+    for item in items.iter().filter(wanted) {
         rows.push(measure(item, peers, effort)?);
     }
     let align: Vec<Align> =
         std::iter::once(Align::Left).chain(std::iter::repeat_n(Align::Right, rows[0].len() - 1)).collect();
-    output::print(&(output::table(&rows, &align, 60) + "\n"))
+    output::print(&(output::table(&rows, &align, 60) + "\n"))?;
+    for item in items.iter().filter(wanted).filter(|_| effort.ops) {
+        if let Work::Train(train) = &item.work {
+            output::print(&format!("{}\n{}\n", item.name, train.ops()?))?;
+        }
+    }
+    Ok(())
 }
 
-fn measure(item: &Item, peers: &mut Peers, effort: Effort) -> Result<Vec<String>> {
+fn measure(item: &Item, peers: &mut Peers, effort: &Effort) -> Result<Vec<String>> {
     let columns = peers.columns();
     let mut ours = Vec::new();
     let mut theirs = vec![Vec::new(); columns.len()];
     let mut work = item.work.prepare()?;
+    if !matches!(item.work, Work::Build(_)) {
+        // The peers' first run is not counted either.
+        work(0.0)?;
+    }
     let rounds = if matches!(item.work, Work::Build(_)) { effort.rounds.min(3) } else { effort.rounds };
     for _ in 0..rounds {
         ours.push(work(effort.round)?);

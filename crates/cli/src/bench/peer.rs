@@ -3,7 +3,7 @@
 //! One process for each interpreter and number of threads, because none of them can change that number later. A request
 //! is one line of fields between tabs; the answer is a line `variant`, tab, seconds for each that could do it, then `end`.
 
-use super::items::{Item, Work};
+use super::items::{Item, Train, Work};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -63,6 +63,11 @@ impl Peers {
         }
         let request = match &item.work {
             Work::Build(nodes) => format!("build\t{}\t{nodes}", item.id),
+            Work::Train(t) => {
+                let path = self.graph_file(&item.id, &t.graph)?;
+                let feeds = self.feed_files(&item.id, t)?;
+                format!("train\t{}\t{path}\t{}\t{}\t{feeds}\t{seconds}", item.id, t.init, t.target)
+            }
             Work::Steps(s) => {
                 let path = self.graph_file(&item.id, &s.graph)?;
                 let feed = if s.fed { "x:0" } else { "" };
@@ -76,6 +81,19 @@ impl Peers {
             answers.extend(peer.ask(&request)?);
         }
         Ok(answers)
+    }
+
+    /// `x:0=FILE,y:0=FILE`: the tensors that are fed.
+    fn feed_files(&mut self, id: &str, train: &Train) -> Result<String> {
+        let mut listed = Vec::new();
+        for (i, (name, value)) in train.feeds.iter().enumerate() {
+            let path = self.dir.join(format!("{id}.{i}.npy"));
+            if self.written.insert(format!("{id}.{i}")) {
+                std::fs::write(&path, thalweg_io::npy::write(value)?)?;
+            }
+            listed.push(format!("{name}={}", path.display()));
+        }
+        Ok(listed.join(","))
     }
 
     fn graph_file(&mut self, id: &str, graph: &Graph) -> Result<String> {

@@ -16,7 +16,7 @@ struct Figures {
     bytes: f64,
 }
 
-pub fn measure(pythons: &[PathBuf], effort: Effort) -> Result<String> {
+pub fn measure(pythons: &[PathBuf], effort: &Effort) -> Result<String> {
     let graph = std::env::temp_dir().join(format!("thalweg-bench-{}.pb", std::process::id()));
     std::fs::write(&graph, graphs::fan(2)?.to_def(Default::default())?.encode_to_vec())?;
     let result = measure_with(&graph, pythons, effort);
@@ -24,7 +24,7 @@ pub fn measure(pythons: &[PathBuf], effort: Effort) -> Result<String> {
     result
 }
 
-fn measure_with(graph: &Path, pythons: &[PathBuf], effort: Effort) -> Result<String> {
+fn measure_with(graph: &Path, pythons: &[PathBuf], effort: &Effort) -> Result<String> {
     let own = std::env::current_exe()?;
     let mut us =
         Figures { seconds: Vec::new(), peak_kilobytes: 0.0, bytes: std::fs::metadata(&own)?.len() as f64 };

@@ -9,6 +9,7 @@ mod keep;
 mod linear;
 mod mnist;
 mod optimizer;
+pub use optimizer::Kind as OptimizerKind;
 mod program;
 mod progress;
 mod ptb;

@@ -97,3 +97,20 @@ fn single_numbers_look_as_python_prints_them() {
 fn a_tensor_is_small() {
     assert!(std::mem::size_of::<Tensor>() <= 72, "{}", std::mem::size_of::<Tensor>());
 }
+
+#[test]
+fn bytes_become_a_tensor_without_a_copy_where_that_can_be() {
+    let raw: Vec<u8> = (0..80u8).map(|i| i % 2).collect();
+    let bytes = || Tensor::from_slice(shape(&[80]), &raw).unwrap();
+    let floats = bytes();
+    let place = floats.bytes().unwrap().as_ptr();
+    let floats = floats.bytes_as(DataType::Float, shape(&[4, 5])).unwrap();
+    assert_eq!((floats.bytes().unwrap(), floats.bytes().unwrap().as_ptr()), (&raw[..], place));
+    let bools = bytes().bytes_as(DataType::Bool, shape(&[80])).unwrap();
+    assert_eq!(bools.as_slice::<bool>().unwrap()[..4], [false, true, false, true]);
+    // Not as many as the shape has, no bytes at all, and not from the start.
+    assert!(bytes().bytes_as(DataType::Float, shape(&[19])).is_err());
+    assert!(Tensor::scalar(1f32).bytes_as(DataType::String, Shape::scalar()).is_err());
+    let part = bytes().rows(8, 8).unwrap().bytes_as(DataType::Double, shape(&[1])).unwrap();
+    assert_eq!(part.bytes().unwrap(), &raw[8..16]);
+}

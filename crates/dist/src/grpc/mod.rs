@@ -5,6 +5,7 @@
 
 mod arrived;
 pub mod arriving;
+mod deadline;
 pub mod fields;
 mod request;
 mod response;
@@ -33,7 +34,7 @@ pub async fn answer(peer: Peer, request: http::Request<Incoming>) -> Result<Resp
     let (head, body) = request.into_parts();
     let path = head.uri.path();
     let reply = match (path.strip_prefix(SERVICE), path.strip_prefix(WORKER_SERVICE)) {
-        (Some(method), _) => call(&peer, method, body).await,
+        (Some(method), _) => deadline::within(deadline::of(&head.headers), call(&peer, method, body)).await,
         (_, Some(method)) => worker_call(&peer, method, body).await,
         _ => Err(Status::unimplemented(format!("there is no service at {}", head.uri.path()))),
     };

@@ -13,6 +13,7 @@ pub use run_step::{feeds, named};
 use crate::cluster::Links;
 use crate::grpc::Contents;
 use crate::log::Log;
+use crate::recent_requests::RecentRequests;
 use crate::sessions::{Limits, Sessions};
 use crate::task::Task;
 use crate::wire_error::{no_session_any_more, status, step_message};
@@ -30,6 +31,7 @@ pub struct Master {
     /// As in TensorFlow every task is a worker too, and its master uses the worker's steps and links.
     pub worker: Arc<Worker>,
     pub sessions: Arc<Sessions>,
+    recent: Arc<RecentRequests>,
     pub log: Log,
 }
 
@@ -37,9 +39,9 @@ type Answer<T> = std::result::Result<Response<T>, Status>;
 
 impl Master {
     pub fn new(task: Task, links: Links, limits: Limits, log: Log) -> Master {
-        let task = Arc::new(task);
+        let (task, sessions) = (Arc::new(task), Arc::new(Sessions::new(limits)));
         let worker = Arc::new(Worker::new(task.clone(), Arc::new(links), log));
-        Master { task, worker, sessions: Arc::new(Sessions::new(limits)), log }
+        Master { task, worker, sessions, recent: Arc::default(), log }
     }
 
     fn answer<T>(&self, call: &str, handle: &str, result: Result<T>) -> Answer<T> {
@@ -76,16 +78,21 @@ impl MasterService for Master {
 
     async fn partial_run_setup(&self, r: Request<PartialRunSetupRequest>) -> Answer<PartialRunSetupResponse> {
         let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
-        self.answer("PartialRunSetup", &handle, partial_run::setup(self, r).await)
+        let result = match self.recent.note(r.request_id, "PartialRunSetup (Master)") {
+            Err(e) => Err(e),
+            Ok(()) => partial_run::setup(self, r).await,
+        };
+        self.answer("PartialRunSetup", &handle, result)
     }
 
     async fn run_step(&self, r: Request<RunStepRequest>) -> Answer<RunStepResponse> {
         let contents = r.extensions().get::<Contents>().cloned().unwrap_or_default();
         let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
         let errors_in_body = r.store_errors_in_response_body;
-        let result = match r.partial_run_handle.is_empty() {
-            true => run_step::run_step(self, r, contents).await,
-            false => partial_run::run_step(self, r, contents).await,
+        let result = match self.recent.note(r.request_id, "RunStep (Master)") {
+            Err(e) => Err(e),
+            Ok(()) if r.partial_run_handle.is_empty() => run_step::run_step(self, r, contents).await,
+            Ok(()) => partial_run::run_step(self, r, contents).await,
         };
         match result {
             Err(e) if errors_in_body => {

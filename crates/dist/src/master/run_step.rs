@@ -4,6 +4,7 @@ use super::Master;
 use crate::blocking::blocking;
 use crate::grpc::Contents;
 use crate::sessions::MasterSession;
+use crate::wire_error::of_step;
 use crate::{config, metadata, steps};
 use std::sync::Arc;
 use thalweg_core::error::Result;
@@ -34,7 +35,7 @@ pub async fn run_step(
         }
         _ => Vec::new(),
     };
-    let (values, told) = steps::run(callable, feeds, options).await?;
+    let (values, told) = steps::run(callable, feeds, options).await.map_err(|e| of_step(e, &fetch))?;
     let mut metadata = metadata::to_proto(&told, &session.session);
     metadata.partition_graphs = graphs;
     Ok(RunStepResponse { tensor: named(fetch, &values)?, metadata: Some(metadata), ..Default::default() })

@@ -1,7 +1,6 @@
 //! A connection to a task, for callers that wait: unary gRPC calls over one HTTP/2 connection, driven by a thread of its own.
 
 use super::connection::{Sender, open, request, unary};
-use crate::grpc::Arrived;
 use crate::grpc::fields::NOWHERE;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -94,7 +93,7 @@ impl Channel {
             .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.address)))
     }
 
-    fn wait(&self, rx: &mpsc::Receiver<Result<Arrived>>, timeout: Option<Duration>) -> Result<Arrived> {
+    fn wait<T>(&self, rx: &mpsc::Receiver<Result<T>>, timeout: Option<Duration>) -> Result<T> {
         let lost = || Error::new(Code::Unavailable, format!("the connection to {} was lost", self.address));
         match timeout {
             None => rx.recv().map_err(|_| lost())?,

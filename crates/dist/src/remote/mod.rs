@@ -8,7 +8,7 @@ pub use channel::{Channel, Limits};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::error::{Result, internal};
+use thalweg_core::error::{Result, failed_precondition, internal};
 use thalweg_core::resource::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
@@ -29,8 +29,15 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct RemoteSession {
     channel: Channel,
     handle: String,
-    /// Version of the graph there, and how many nodes of ours it has.
-    sent: Mutex<(i64, usize)>,
+    sent: Mutex<Sent>,
+}
+
+/// What the task has of our graph.
+struct Sent {
+    version: i64,
+    nodes: usize,
+    /// How many of the nodes that were rewritten it has in their new form.
+    rewritten: usize,
 }
 
 /// What can be chosen about a run on another task.
@@ -52,25 +59,37 @@ impl RemoteSession {
             target: String::new(),
         };
         let made: CreateSessionResponse = call(&channel, "CreateSession", &request)?;
-        let sent = Mutex::new((made.graph_version, graph.len()));
-        Ok(RemoteSession { channel, handle: made.session_handle, sent })
+        let sent =
+            Sent { version: made.graph_version, nodes: graph.len(), rewritten: graph.rewritten().len() };
+        Ok(RemoteSession { channel, handle: made.session_handle, sent: Mutex::new(sent) })
     }
 
     /// Sends the nodes of `graph` that the session does not have yet.
     pub fn extend(&self, graph: &Graph) -> Result<()> {
         let mut sent = lock(&self.sent);
-        if graph.len() <= sent.1 {
+        if graph.len() <= sent.nodes {
             return Ok(());
         }
+        let rewritten = graph.rewritten().iter().skip(sent.rewritten);
+        if let Some(id) = rewritten.copied().find(|id| id.at() < sent.nodes) {
+            return Err(graph.node(id).blame(failed_precondition(
+                "gradients have been taken through this call since the task got it, and nodes there cannot be changed: \
+                 open the session after taking the gradients",
+            )));
+        }
         let whole = graph.to_def(Default::default())?;
-        let new = GraphDef { node: whole.node.into_iter().skip(sent.1).collect(), ..Default::default() };
+        let new = GraphDef { node: whole.node.into_iter().skip(sent.nodes).collect(), ..Default::default() };
         let request = ExtendSessionRequest {
             session_handle: self.handle.clone(),
             graph_def: Some(GraphDef { versions: whole.versions, library: whole.library, ..new }),
-            current_graph_version: sent.0,
+            current_graph_version: sent.version,
         };
         let answer: ExtendSessionResponse = call(&self.channel, "ExtendSession", &request)?;
-        *sent = (answer.new_graph_version, graph.len());
+        *sent = Sent {
+            version: answer.new_graph_version,
+            nodes: graph.len(),
+            rewritten: graph.rewritten().len(),
+        };
         Ok(())
     }
 

@@ -12,8 +12,8 @@ pub use steps::Steps;
 use crate::cluster::Links;
 use crate::log::Log;
 use crate::master::attributes;
+use crate::recent_requests::RecentRequests;
 use crate::task::Task;
-use recv_tensor::Recent;
 use run_graph::PartialRuns;
 use sessions::WorkerSessions;
 use std::sync::{Arc, Mutex};
@@ -29,7 +29,7 @@ pub struct Worker {
     pub links: Arc<Links>,
     pub steps: Arc<Steps>,
     sessions: WorkerSessions,
-    recent: Recent,
+    recent: RecentRequests,
     partial: Mutex<PartialRuns>,
     log: Log,
 }
@@ -42,7 +42,7 @@ impl Worker {
             links,
             steps,
             sessions: WorkerSessions::default(),
-            recent: Recent::default(),
+            recent: RecentRequests::default(),
             partial: Mutex::default(),
             log,
         }

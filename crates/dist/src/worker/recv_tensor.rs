@@ -1,12 +1,10 @@
 //! RecvTensor: a tensor that was made here, for a task that needs it. Whoever asks early waits.
 
 use super::Worker;
-use std::collections::{HashSet, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use thalweg_core::error::{Result, aborted, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::Parcel;
-use thalweg_core::resource::lock;
 use thalweg_graph::convert::tensor_to_proto;
 use thalweg_proto::{
     RecvTensorRequest, RecvTensorResponse, TensorProto, TensorShapeProto, tensor_shape_proto,
@@ -21,9 +19,8 @@ impl Worker {
 
     async fn received(&self, request: RecvTensorRequest) -> Result<RecvTensorResponse> {
         self.check_sender(&request.rendezvous_key)?;
-        if !self.recent.is_new(request.request_id) {
-            return Err(aborted(format!("the request {} was made before", request.request_id)));
-        }
+        // One that comes again, as over a bad line, would take a tensor that the first still waits for.
+        self.recent.note(request.request_id, "RecvTensor")?;
         let step = self.steps.wanted(request.step_id as u64)?;
         let (tx, rx) = oneshot::channel();
         step.recv_local(&request.rendezvous_key, Box::new(move |parcel| drop(tx.send(parcel))));
@@ -78,46 +75,5 @@ fn nothing() -> TensorProto {
         dtype: thalweg_core::dtype::DataType::Float as i32,
         tensor_shape: Some(TensorShapeProto { dim, ..Default::default() }),
         ..Default::default()
-    }
-}
-
-/// Numbers of the last requests: one that comes again, as when a peer asks twice over a bad line, would take a tensor that the
-/// first still waits for.
-#[derive(Default)]
-pub struct Recent(Mutex<(HashSet<i64>, VecDeque<i64>)>);
-
-const MEMORY: usize = 100_000;
-
-impl Recent {
-    /// Notes a request. 0 is no number.
-    pub fn is_new(&self, id: i64) -> bool {
-        if id == 0 {
-            return true;
-        }
-        let mut state = lock(&self.0);
-        if !state.0.insert(id) {
-            return false;
-        }
-        state.1.push_back(id);
-        if state.1.len() > MEMORY
-            && let Some(oldest) = state.1.pop_front()
-        {
-            state.0.remove(&oldest);
-        }
-        true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_request_is_answered_once() {
-        let recent = Recent::default();
-        assert!(recent.is_new(0) && recent.is_new(0));
-        assert!(recent.is_new(7) && !recent.is_new(7));
-        (100..100 + MEMORY as i64).for_each(|i| assert!(recent.is_new(i)));
-        assert!(recent.is_new(7), "the oldest are forgotten");
     }
 }

@@ -41,7 +41,7 @@ pub fn message(body: &[u8]) -> Vec<u8> {
 }
 
 /// Header fields as literals that are not indexed.
-fn headers(method: &str) -> Vec<u8> {
+fn headers(method: &str, timeout: Option<&str>) -> Vec<u8> {
     let path = format!("/tensorflow.MasterService/{method}");
     let fields = [
         (":method", "POST"),
@@ -52,15 +52,24 @@ fn headers(method: &str) -> Vec<u8> {
         ("te", "trailers"),
     ];
     fields
-        .iter()
-        .flat_map(|(k, v)| [&[0, k.len() as u8][..], k.as_bytes(), &[v.len() as u8], v.as_bytes()].concat())
+        .into_iter()
+        .chain(timeout.map(|t| ("grpc-timeout", t)))
+        .flat_map(|(k, v): (&str, &str)| {
+            [&[0, k.len() as u8][..], k.as_bytes(), &[v.len() as u8], v.as_bytes()].concat()
+        })
         .collect()
 }
 
 /// The frames of a request.
 pub fn request(stream: u32, method: &str, data: &[u8], ends: bool) -> Vec<u8> {
-    let head = frame(HEADERS, END_HEADERS, stream, &headers(method));
+    let head = frame(HEADERS, END_HEADERS, stream, &headers(method, None));
     [head, frame(DATA, if ends { END_STREAM } else { 0 }, stream, data)].concat()
+}
+
+/// The same, to be answered within some time.
+pub fn request_within(timeout: &str, stream: u32, method: &str, data: &[u8]) -> Vec<u8> {
+    let head = frame(HEADERS, END_HEADERS, stream, &headers(method, Some(timeout)));
+    [head, frame(DATA, END_STREAM, stream, data)].concat()
 }
 
 /// A connection with a single call.

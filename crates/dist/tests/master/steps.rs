@@ -1,6 +1,7 @@
 //! Steps over the wire: errors, time limits, cancellation, partial runs, callables.
 
 use crate::common::*;
+use crate::raw;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::convert::tensor_to_proto;
 use thalweg_proto::*;
@@ -99,6 +100,33 @@ async fn a_step_ends_with_its_time_its_session_or_its_queue() {
     // The step may have been about to start.
     let texts = ["Step was cancelled by an explicit call to `Session::Close()`.", "Session has been closed."];
     assert!(texts.iter().any(|t| r.status_error_message.contains(t)), "{}", r.status_error_message);
+}
+
+#[tokio::test]
+async fn a_step_ends_with_the_time_that_its_call_was_given() {
+    let mut b = bench().await;
+    let s = b.create(&format!("{CONSTANT}{QUEUE}")).await;
+    let get = raw::message(&step(&s, &[], &["get:0"], &[]).encode_to_vec());
+    let mut peer = raw::Raw::connect(b.server.address());
+    peer.send(&[raw::PREFACE, &raw::settings(&[]), &raw::request_within("30m", 1, "RunStep", &get)].concat());
+    let frames = tokio::task::spawn_blocking(move || peer.frames_until_end_of(1)).await.unwrap();
+    assert!(!frames.iter().any(|f| f.kind == raw::DATA));
+    b.until_active(0).await;
+    b.run(&s, &[], &[], &["put"]).await;
+    assert_eq!(b.fetch(&s, "size:0").await, 1.0);
+}
+
+#[tokio::test]
+async fn a_request_sent_twice_runs_once() {
+    let mut b = bench().await;
+    let s = b.create(&format!("{CONSTANT}{VARIABLE}")).await;
+    b.run(&s, &[], &[], &["init"]).await;
+    let plus = RunStepRequest { request_id: 77, ..step(&s, &[], &[], &["plus"]) };
+    let mut codes = Vec::new();
+    for request in [plus.clone(), plus.clone(), RunStepRequest { request_id: 78, ..plus }] {
+        codes.push(b.client.run_step(request).await.unwrap().into_inner().status_code);
+    }
+    assert_eq!((codes, b.fetch(&s, "v:0").await), (vec![0, 10, 0], 9.0));
 }
 
 /// `a + c`, then times `d`.

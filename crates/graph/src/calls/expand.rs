@@ -19,29 +19,31 @@ use thalweg_core::op::Class;
 /// Lays out the calls between `xs` and `ys`, and those inside of them.
 pub fn expand_between(graph: &mut Graph, ys: &[Output], xs: &[Output]) -> Result<()> {
     let mut done: HashSet<NodeId> = HashSet::new();
+    let control_flow = graph.nodes().iter().any(|n| n.op.class.is_control_flow());
+    let mut ground = InGraph { graph, control_flow };
     loop {
-        let calls: Vec<NodeId> =
-            calls_between(graph, ys, xs).into_iter().filter(|id| !done.contains(id)).collect();
+        let found = calls_between(ground.graph, ys, xs);
+        let calls: Vec<NodeId> = found.into_iter().filter(|id| !done.contains(id)).collect();
         if calls.is_empty() {
             return Ok(());
         }
         for id in calls {
-            if done.len() > MAX_CALLS || graph.len() > MAX_NODES {
+            if done.len() > MAX_CALLS || ground.graph.len() > MAX_NODES {
                 return Err(resource_exhausted(format!(
                     "the calls that gradients go through make more than {MAX_NODES} nodes"
                 )));
             }
-            expand(graph, id)?;
+            expand(&mut ground, id)?;
             done.insert(id);
         }
     }
 }
 
-fn expand(graph: &mut Graph, id: NodeId) -> Result<()> {
-    let from = graph.len();
-    let call = graph.node(id).clone();
-    let control_flow = graph.nodes().iter().any(|n| n.op.class.is_control_flow());
-    lay_out(&mut InGraph { graph, control_flow }, id).map_err(|e| call.blame(e))?;
+fn expand(ground: &mut InGraph<'_>, id: NodeId) -> Result<()> {
+    let from = ground.graph.len();
+    let call = ground.graph.node(id).clone();
+    lay_out(ground, id).map_err(|e| call.blame(e))?;
+    let graph = &mut *ground.graph;
     for new in topological_order(graph, from)? {
         let shapes = infer::shapes(graph, graph.node(new)).map_err(|e| call.blame(e))?;
         graph.node_mut(new).shapes = shapes;
@@ -187,7 +189,7 @@ impl Ground for InGraph<'_> {
         same.inputs = results.into();
         same.control = end.into_iter().collect();
         let same = self.graph.completed(same)?;
-        *self.graph.node_mut(call) = same;
+        self.graph.rewrite(call, same);
         Ok(())
     }
 }

@@ -22,14 +22,38 @@ pub fn largest<T: Copy + PartialOrd + Send + Sync>(
     });
 }
 
+/// The number of a pixel: as wide as needed, since narrow ones are compared and moved faster.
+pub trait Place: Copy + PartialEq + Send + Sync {
+    /// That there is none.
+    const NONE: Self;
+    /// Pixels of an image must fit.
+    fn of(pixel: usize) -> Self;
+}
+
+impl Place for i32 {
+    const NONE: i32 = -1;
+    #[inline(always)]
+    fn of(pixel: usize) -> i32 {
+        pixel as i32
+    }
+}
+
+impl Place for i64 {
+    const NONE: i64 = -1;
+    #[inline(always)]
+    fn of(pixel: usize) -> i64 {
+        pixel as i64
+    }
+}
+
 /// Where the largest element of each channel under each window is: the pixel, counted within its image. The first of several
 /// that are equal.
-pub fn largest_places<T: Copy + PartialOrd + Send + Sync>(
+pub fn largest_places<T: Copy + PartialOrd + Send + Sync, P: Place>(
     par: &dyn Parallel,
     grid: &Grid,
     depth: usize,
     images: &[T],
-    out: &mut [i64],
+    out: &mut [P],
 ) {
     assert_eq!(images.len(), grid.input_rows() * grid.cols.input * depth);
     assert_eq!(out.len(), grid.output_rows() * grid.cols.output * depth);
@@ -40,11 +64,11 @@ pub fn largest_places<T: Copy + PartialOrd + Send + Sync>(
 }
 
 /// Sums what each window has for the pixel that `places` names: the gradient of [`largest`] by the images.
-pub fn sum_at_places<T: Number>(
+pub fn sum_at_places<T: Number, P: Place>(
     par: &dyn Parallel,
     grid: &Grid,
     depth: usize,
-    places: &[i64],
+    places: &[P],
     gradient: &[T],
     out: &mut [T],
 ) {
@@ -106,15 +130,15 @@ impl<T: Copy + PartialOrd> Lanes<T> for Largest<'_, T> {
     }
 }
 
-struct PlacesRow<'a, T> {
+struct PlacesRow<'a, T, P> {
     grid: &'a Grid,
     depth: usize,
     images: &'a [T],
     row: usize,
-    out: &'a mut [i64],
+    out: &'a mut [P],
 }
 
-impl<T: Copy + PartialOrd> Loop for PlacesRow<'_, T> {
+impl<T: Copy + PartialOrd, P: Place> Loop for PlacesRow<'_, T, P> {
     type Output = ();
 
     #[inline(always)]
@@ -122,7 +146,7 @@ impl<T: Copy + PartialOrd> Loop for PlacesRow<'_, T> {
         let (depth, rows) = (self.depth, &self.grid.rows);
         let (image, place) = (self.row / rows.output, self.row % rows.output);
         let what = Places { grid: self.grid, depth, images: self.images, image, place };
-        for_lanes::<FMA, i64, _>(&what, depth, self.out);
+        for_lanes::<FMA, P, _>(&what, depth, self.out);
     }
 }
 
@@ -135,9 +159,9 @@ struct Places<'a, T> {
     place: usize,
 }
 
-impl<T: Copy + PartialOrd> Lanes<i64> for Places<'_, T> {
+impl<T: Copy + PartialOrd, P: Place> Lanes<P> for Places<'_, T> {
     #[inline(always)]
-    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [i64; N]) {
+    fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [P; N]) {
         let (rows, cols) = (&self.grid.rows, &self.grid.cols);
         let (down, across) = (rows.taps(self.place), cols.taps(col));
         let pixel = |k: usize, l: usize| rows.at(self.place, k) * cols.input + cols.at(col, l);
@@ -147,11 +171,11 @@ impl<T: Copy + PartialOrd> Lanes<i64> for Places<'_, T> {
         };
         if down.is_empty() || across.is_empty() {
             // A window on padding alone: no pixel.
-            *out = [-1; N];
+            *out = [P::NONE; N];
             return;
         }
         let start = pixel(down.start, across.start);
-        let (mut best, mut places) = (under(start), [start as i64; N]);
+        let (mut best, mut places) = (under(start), [P::of(start); N]);
         for k in down {
             for l in across.clone() {
                 let here = pixel(k, l);
@@ -161,7 +185,7 @@ impl<T: Copy + PartialOrd> Lanes<i64> for Places<'_, T> {
                     #[allow(clippy::eq_op)]
                     let larger = x[i] > best[i] || (best[i] != best[i] && x[i] == x[i]);
                     best[i] = if larger { x[i] } else { best[i] };
-                    places[i] = if larger { here as i64 } else { places[i] };
+                    places[i] = if larger { P::of(here) } else { places[i] };
                 }
             }
         }
@@ -169,16 +193,16 @@ impl<T: Copy + PartialOrd> Lanes<i64> for Places<'_, T> {
     }
 }
 
-struct SumRow<'a, T> {
+struct SumRow<'a, T, P> {
     grid: &'a Grid,
     depth: usize,
-    places: &'a [i64],
+    places: &'a [P],
     gradient: &'a [T],
     row: usize,
     out: &'a mut [T],
 }
 
-impl<T: Number> Loop for SumRow<'_, T> {
+impl<T: Number, P: Place> Loop for SumRow<'_, T, P> {
     type Output = ();
 
     #[inline(always)]
@@ -195,26 +219,26 @@ impl<T: Number> Loop for SumRow<'_, T> {
 }
 
 /// What one row of positions gets.
-struct SumAt<'a, T> {
+struct SumAt<'a, T, P> {
     grid: &'a Grid,
     depth: usize,
-    places: &'a [i64],
+    places: &'a [P],
     gradient: &'a [T],
     /// Where the rows of places begin whose windows cover it.
     lines: Vec<usize>,
     position: usize,
 }
 
-impl<T: Number> Lanes<T> for SumAt<'_, T> {
+impl<T: Number, P: Place> Lanes<T> for SumAt<'_, T, P> {
     #[inline(always)]
     fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
         let cols = &self.grid.cols;
-        let pixel = (self.position * cols.input + col) as i64;
+        let pixel = P::of(self.position * cols.input + col);
         let mut sums = [T::ZERO; N];
         for line in &self.lines {
             for (at, _) in cols.covering(col) {
                 let from = (line + at) * self.depth + first;
-                let (places, dy) = (piece::<i64, N>(self.places, from), piece::<T, N>(self.gradient, from));
+                let (places, dy) = (piece::<P, N>(self.places, from), piece::<T, N>(self.gradient, from));
                 for i in 0..N {
                     sums[i] = if places[i] == pixel { sums[i].add(dy[i]) } else { sums[i] };
                 }

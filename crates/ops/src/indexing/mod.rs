@@ -8,6 +8,7 @@ pub mod gather;
 mod gather_nd;
 pub mod keys;
 mod list_diff;
+mod number_hash;
 mod one_hot;
 mod scatter_nd;
 mod slice;

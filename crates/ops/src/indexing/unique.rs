@@ -1,6 +1,7 @@
 //! `Unique`, `UniqueV2`, `UniqueWithCounts`, `UniqueWithCountsV2`: each value once.
 
 use super::keys::keys;
+use super::number_hash::NumberHash;
 use crate::array::shape::int_tensor;
 use crate::indices::room_for;
 use crate::moving::{Gather, apply};
@@ -120,7 +121,7 @@ struct Found {
 }
 
 fn first_places<K: Hash + Eq>(items: impl IntoIterator<Item = K>) -> Found {
-    let mut seen: HashMap<K, usize> = HashMap::new();
+    let mut seen: HashMap<K, usize, NumberHash> = HashMap::with_hasher(NumberHash::new());
     let mut found = Found { places: Vec::new(), counts: Vec::new(), ids: Vec::new() };
     for (i, item) in items.into_iter().enumerate() {
         let id = *seen.entry(item).or_insert(found.places.len());

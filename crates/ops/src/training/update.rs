@@ -80,7 +80,7 @@ impl<const N: usize> Update<N> {
             }
             match places {
                 None => in_chunks(par, slices, deltas, change),
-                Some(places) => in_rows(&places, slices, deltas, change),
+                Some(places) => in_rows(par, &places, slices, deltas, change),
             }
             Ok(())
         })?;
@@ -190,10 +190,12 @@ fn in_chunks<T: Element, const N: usize>(
     });
 }
 
-/// Rows one after another, so that a row that comes twice is changed twice, in order.
+/// Rows one after another, so that a row that comes twice is changed twice, in order. Threads share the rows of the variables among
+/// them, each going through the list for its own: what takes long is waiting for rows from memory.
 fn in_rows<T: Element, const N: usize>(
+    par: &dyn Parallel,
     places: &[usize],
-    mut vars: [&mut [T]; N],
+    vars: [&mut [T]; N],
     grad: &[T],
     change: Change<'_, T, N>,
 ) {
@@ -201,10 +203,29 @@ fn in_rows<T: Element, const N: usize>(
     if width == 0 {
         return;
     }
-    for (place, grad) in places.iter().zip(grad.chunks_exact(width)) {
-        change(vars.each_mut().map(|v| &mut v[place * width..][..width]), grad);
-    }
+    let rows = vars[0].len() / width;
+    let bands = if grad.len() < SPREAD { 1 } else { par.threads().min(rows).max(1) };
+    let height = rows.div_ceil(bands);
+    let mut parts = vars.map(|v| v.chunks_mut(height * width));
+    let parts: Vec<Mutex<[&mut [T]; N]>> = (0..bands)
+        .map(|_| Mutex::new(std::array::from_fn(|k| parts[k].next().unwrap_or_default())))
+        .collect();
+    par.run_ranges(bands, 1, &|range| {
+        for band in range {
+            // Taken by one thread only.
+            let vars = &mut *lock(&parts[band]);
+            for (place, grad) in places.iter().zip(grad.chunks_exact(width)) {
+                if place / height == band {
+                    let row = (place - band * height) * width;
+                    change(vars.each_mut().map(|v| &mut v[row..][..width]), grad);
+                }
+            }
+        }
+    });
 }
+
+/// Elements of a gradient from which on its rows are spread over threads.
+const SPREAD: usize = 16 << 10;
 
 /// Calls `work` with the values of all variables, taken out under their locks, and puts them back.
 fn with_values<const N: usize>(

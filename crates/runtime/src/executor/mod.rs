@@ -5,6 +5,7 @@
 
 mod baton;
 mod call;
+pub mod dead_fetch;
 pub(crate) mod frame_id;
 pub(crate) mod loops;
 pub(crate) mod pass;

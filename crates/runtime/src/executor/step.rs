@@ -2,6 +2,7 @@
 
 use super::RunInput;
 use super::baton::Baton;
+use super::dead_fetch;
 use super::state::{Ready, State};
 use super::straight::settle;
 use crate::plan::{General, GeneralNode, Source};
@@ -12,7 +13,6 @@ use std::sync::Arc;
 use std::time::Instant;
 use thalweg_core::direct::Runnable;
 use thalweg_core::error::{Error, Result, deadline_exceeded, internal};
-use thalweg_core::invalid;
 use thalweg_core::kernel::{AsyncCall, Input, Inputs, OpCall, Outputs, Value};
 use thalweg_core::tensor::Tensor;
 
@@ -41,6 +41,9 @@ struct Completion {
 
 /// Nodes run between two looks at the clock and the cancellation.
 const CHECK_EVERY: u32 = 64;
+
+/// Ready nodes looked at for work that could go on beside this one.
+const LOOK_AHEAD: usize = 16;
 
 impl GeneralRun {
     /// Runs on the calling thread, which waits for the end.
@@ -155,9 +158,11 @@ impl GeneralRun {
             *outputs = self.given(node)?;
             return Ok(true);
         };
-        let others_wait = state.in_flight > 0 || !state.ready.is_empty();
         let step = &self.input.step;
-        let elsewhere = node.expensive && others_wait && !step.serial && step.device.pool_threads() > 1;
+        let elsewhere = node.expensive
+            && !step.serial
+            && step.device.pool_threads() > 1
+            && self.another_is_expensive(state);
         let frame_iter = self.frame_iter(state, ready);
         match &compute.run {
             Runnable::Async(kernel) => {
@@ -188,6 +193,13 @@ impl GeneralRun {
                 Ok(true)
             }
         }
+    }
+
+    /// Whether there is other work worth a thread of its own. A kernel that is alone in that is better run here, with all threads
+    /// for its loops: this one would only wait for it.
+    fn another_is_expensive(&self, state: &State) -> bool {
+        let mut next = state.ready.iter().rev().take(LOOK_AHEAD);
+        next.any(|r| !r.dead && self.plan.nodes[r.node as usize].expensive)
     }
 
     fn frame_iter(&self, state: &mut State, ready: Ready) -> (u64, u64) {
@@ -322,13 +334,11 @@ impl GeneralRun {
         for (i, source) in &self.plan.ready_fetches {
             state.fetched[*i] = Some(Value::Tensor(self.fixed(*source)?.clone()));
         }
-        let dead =
-            |i: usize| invalid!("Retval[{i}] does not have value: the branch that computes it was not taken");
         state
             .fetched
             .iter_mut()
             .enumerate()
-            .map(|(i, v)| v.take().ok_or_else(|| dead(i))?.into_tensor())
+            .map(|(i, v)| v.take().ok_or_else(|| dead_fetch::error(i))?.into_tensor())
             .collect()
     }
 }

@@ -1,18 +1,21 @@
-//! Rewrites of a work graph. Each pass is a function of `Work`; switching any of them off changes no result.
+//! Rewrites of a work graph. Each pass is a function of `Work`; switching any optimisation off changes no result.
 
 pub mod common;
 pub mod fold;
 pub mod fuse;
 pub mod inline;
+pub mod late_reads;
 
 use crate::work::Work;
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::step::StepContext;
 
-/// Inlines calls and turns functional control flow into primitives: not an optimisation, but how such nodes run.
+/// Inlines calls and turns functional control flow into primitives; moves reads of reference variables to where they are seen:
+/// not optimisations, but how such nodes run.
 pub fn expand(work: &mut Work) -> Result<()> {
-    inline::expand_calls(work)
+    inline::expand_calls(work)?;
+    late_reads::read_late(work)
 }
 
 /// Makes the graph smaller; it stays one of ops.

@@ -4,6 +4,7 @@ mod asynchronous;
 mod backups;
 mod devices;
 mod model;
+mod queue_runners;
 mod synchronous;
 #[path = "../../../dist/tests/cluster/common.rs"]
 #[allow(dead_code)]

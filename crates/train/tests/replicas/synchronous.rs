@@ -3,8 +3,8 @@
 use crate::model::*;
 use crate::tasks::Cluster;
 use std::sync::Arc;
-use thalweg_client::{Operation, Scope, Session, feed};
-use thalweg_train::optimizers::{Adam, GradientDescent, Momentum, Optimizer};
+use thalweg_client::{Operation, Output, Scope, Session, feed};
+use thalweg_train::optimizers::{Adam, GradientDescent, Minimize, Momentum, Optimizer};
 use thalweg_train::sync_replicas::SyncReplicas;
 use thalweg_train::{Coordinator, ReplicaDeviceSetter, get_or_create_global_step};
 
@@ -107,4 +107,35 @@ fn workers_on_a_cluster_train_as_one_with_large_batches() {
     }
     let expected = alone(&Adam::new(0.05), STEPS, WORKERS);
     assert_close(&on_a_cluster(|| Adam::new(0.05), 3), &expected, "adam");
+}
+
+/// Rows of an embedding that all replicas look up, in the order of their numbers: the mean of each is over all of them.
+#[test]
+fn rows_are_averaged_over_the_replicas_that_have_them() {
+    let g = Scope::new();
+    let table = g.variable("table", &g.constant(vec![1f32, 1.0, 1.0, 1.0]));
+    let step = get_or_create_global_step(&g);
+    let gradients = |x: &Output, rows: Vec<i32>| {
+        let loss = g.reduce_sum(&g.mul(x, &table.gather(&g, &g.constant(rows))), &[]);
+        GradientDescent::new(0.0).compute_gradients(&g, &loss).unwrap()
+    };
+    let (x, y) = (g.constant(2f32), g.constant(4f32));
+    let sync = SyncReplicas::new(GradientDescent::new(1.0), 2);
+    let sync = sync.apply_gradients(&g, &gradients(&x, vec![0, 1]), &step).unwrap();
+    let other = sync.replica(&g, &gradients(&y, vec![1, 3])).unwrap();
+    let session = Session::new(&g).unwrap();
+    for op in [&g.init(), &sync.chief_init, &other.local_step_init] {
+        session.run(op, &[]).unwrap();
+    }
+    std::thread::scope(|s| {
+        s.spawn(|| session.run(&sync.train, &[]).unwrap());
+        s.spawn(|| session.run(&other.train, &[]).unwrap());
+        session.run(&sync.sync, &[]).unwrap();
+    });
+    let values = session.run(&table.value, &[]).unwrap();
+    assert_eq!(values.as_slice::<f32>().unwrap(), [-1.0, -2.0, 1.0, -3.0]);
+    // A replica whose gradient is of another kind than the first one's is refused.
+    let dense = g.reduce_sum(&g.square(&table.value), &[]);
+    let dense = GradientDescent::new(0.0).compute_gradients(&g, &dense).unwrap();
+    assert!(sync.replica(&g, &dense).err().unwrap().message().contains("must be of one kind"));
 }

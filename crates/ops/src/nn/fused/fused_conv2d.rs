@@ -26,7 +26,11 @@ pub static FUSED_CONV2D: Op = Op {
         "leakyrelu_alpha: float = 0.2",
     ],
     shape: |c| (CONV2D.shape)(c),
-    kernels: cpu!(make prepare: T in f32, f64, f16),
+    kernels: &[
+        cpu_row!([("T", DataType::Float)], Make::Prepared(prepare)),
+        cpu_row!([("T", DataType::Double)], Make::Prepared(prepare)),
+        cpu_row!([("T", DataType::Half)], Make::Prepared(prepare)),
+    ],
     cases: |r| {
         let inputs = vec![r.tensor(&[2, 5, 4, 3]), r.tensor(&[3, 2, 3, 4]), r.tensor(&[4])];
         let names = Attr::List(vec![Attr::str("BiasAdd"), Attr::str("Relu")]);
@@ -37,7 +41,7 @@ pub static FUSED_CONV2D: Op = Op {
     ..Op::PURE
 };
 
-fn prepare<T: Element>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     if node.attrs.str("filter_format")? != "HWIO" || node.attrs.str("data_format")? == "NCHW_VECT_C" {
         return Err(unimplemented("formats of vectors of channels are for other devices"));
     }

@@ -21,7 +21,12 @@ pub static FUSED_DEPTHWISE_CONV2D_NATIVE: Op = Op {
         "leakyrelu_alpha: float = 0.2",
     ],
     shape: |c| (DEPTHWISE_CONV2D_NATIVE.shape)(c),
-    kernels: cpu!(make prepare: T in f32, f64, f16, bf16),
+    kernels: &[
+        cpu_row!([("T", DataType::Float)], Make::Prepared(prepare)),
+        cpu_row!([("T", DataType::Double)], Make::Prepared(prepare)),
+        cpu_row!([("T", DataType::Half)], Make::Prepared(prepare)),
+        cpu_row!([("T", DataType::Bfloat16)], Make::Prepared(prepare)),
+    ],
     cases: |r| {
         let inputs = vec![r.tensor(&[2, 5, 4, 3]), r.tensor(&[3, 2, 3, 2]), r.tensor(&[6])];
         let names = Attr::List(vec![Attr::str("BiasAdd"), Attr::str("Relu6")]);
@@ -32,7 +37,7 @@ pub static FUSED_DEPTHWISE_CONV2D_NATIVE: Op = Op {
     ..Op::PURE
 };
 
-fn prepare<T: Element>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let same = ["strides", "padding", "data_format", "dilations"];
     Stages::new(node, &DEPTHWISE_CONV2D_NATIVE, &same)?.kernel()
 }

@@ -4,7 +4,7 @@ use super::parameters::{Pool, Source, check_shape, window_attrs, with_window};
 use crate::narrow::in_float;
 use crate::prelude::*;
 use thalweg_math::reduce::Number as Summed;
-use thalweg_math::window::{Grid, largest_places, sum_at_places};
+use thalweg_math::window::{Grid, Place, largest_places, sum_at_places};
 
 pub static MAX_POOL_GRAD: Op = Op {
     name: "MaxPoolGrad",
@@ -144,9 +144,9 @@ fn prepare_narrow_grad<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 /// Where the largest element of each window of input 0 is, as [`largest_places`] has it.
-fn places<T: Real>(c: &OpCall<'_>, grid: &Grid, output: &Shape) -> Result<Tensor> {
-    let mut places = Tensor::uninit(DataType::Int64, output.clone())?;
-    largest_places(c.par(), grid, output.dim(3)?, c.slice::<T>(0)?, places.as_mut_slice::<i64>()?);
+fn places<T: Real, P: Element + Place>(c: &OpCall<'_>, grid: &Grid, output: &Shape) -> Result<Tensor> {
+    let mut places = Tensor::uninit(P::DTYPE, output.clone())?;
+    largest_places(c.par(), grid, output.dim(3)?, c.slice::<T>(0)?, places.as_mut_slice::<P>()?);
     Ok(places)
 }
 
@@ -155,14 +155,27 @@ fn run<T: Real + Summed>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
     let (grid, output) = (pool.grid_of_planes(images)?, pool.output(images)?);
     check_shape("orig_output", c.shape(1)?, &output)?;
     check_shape("grad", c.shape(2)?, &output)?;
-    let mut out = Tensor::zeros(T::DTYPE, images.clone())?;
-    if out.elements() > 0 && output.elements() > 0 {
-        let places = places::<T>(c, &grid, &output)?;
-        let (places, dy) = (places.as_slice::<i64>()?, c.slice::<T>(2)?);
-        sum_at_places(c.par(), &grid, output.dim(3)?, places, dy, out.as_mut_slice::<T>()?);
-    }
+    let out = match output.elements() {
+        0 => Tensor::zeros(T::DTYPE, images.clone())?,
+        _ if images.elements() == 0 => Tensor::zeros(T::DTYPE, images.clone())?,
+        _ if images.elements() <= i32::MAX as usize => scattered::<T, i32>(c, &grid, images, &output)?,
+        _ => scattered::<T, i64>(c, &grid, images, &output)?,
+    };
     c.set(0, out);
     Ok(())
+}
+
+fn scattered<T: Real + Summed, P: Element + Place>(
+    c: &OpCall<'_>,
+    grid: &Grid,
+    images: &Shape,
+    output: &Shape,
+) -> Result<Tensor> {
+    let places = places::<T, P>(c, grid, output)?;
+    let mut out = Tensor::uninit(T::DTYPE, images.clone())?;
+    let (places, dy) = (places.as_slice::<P>()?, c.slice::<T>(2)?);
+    sum_at_places(c.par(), grid, output.dim(3)?, places, dy, out.as_mut_slice::<T>()?);
+    Ok(out)
 }
 
 fn run_grad<T: Real>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
@@ -172,7 +185,7 @@ fn run_grad<T: Real>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
     check_shape("grad", c.shape(2)?, images)?;
     let mut out = Tensor::zeros(T::DTYPE, output.clone())?;
     if out.elements() > 0 && images.elements() > 0 {
-        let places = places::<T>(c, &grid, &output)?;
+        let places = places::<T, i64>(c, &grid, &output)?;
         let (dy, depth) = (c.slice::<T>(2)?, output.dim(3)?);
         let (per_output, per_image) = (output.elements() / grid.batch, images.elements() / grid.batch);
         for (i, (out, place)) in

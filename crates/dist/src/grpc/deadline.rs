@@ -1,0 +1,58 @@
+//! The time that a client gives a call.
+
+use http::HeaderMap;
+use std::time::Duration;
+use tonic::Status;
+
+/// What the header `grpc-timeout` says: digits and a unit.
+pub fn of(headers: &HeaderMap) -> Option<Duration> {
+    parse(headers.get("grpc-timeout")?.to_str().ok()?)
+}
+
+fn parse(text: &str) -> Option<Duration> {
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let well_formed = (1..=8).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    let n: u64 = digits.parse().ok().filter(|_| well_formed)?;
+    Some(match unit {
+        "H" => Duration::from_secs(n * 3600),
+        "M" => Duration::from_secs(n * 60),
+        "S" => Duration::from_secs(n),
+        "m" => Duration::from_millis(n),
+        "u" => Duration::from_micros(n),
+        "n" => Duration::from_nanos(n),
+        _ => return None,
+    })
+}
+
+/// The answer to a call, if it comes in time. What is not waited for any longer is dropped, which cancels its step.
+pub async fn within<T>(
+    limit: Option<Duration>,
+    call: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    match limit {
+        None => call.await,
+        Some(limit) => tokio::time::timeout(limit, call).await.unwrap_or_else(|_| {
+            Err(Status::deadline_exceeded("the call did not end within the time it was given"))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn timeouts_are_digits_and_a_unit() {
+        for (text, nanos) in [
+            ("30m", 30_000_000),
+            ("1H", 3_600_000_000_000),
+            ("99999999n", 99_999_999),
+            ("2M", 120_000_000_000),
+        ] {
+            assert_eq!(parse(text), Some(Duration::from_nanos(nanos)), "{text}");
+        }
+        for bad in ["", "m", "30", "-1S", "+1S", "123456789S", "1.5S", "5\u{b5}", "5 S"] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+}

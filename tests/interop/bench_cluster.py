@@ -1,0 +1,163 @@
+"""Steps over a cluster: Thalweg's beside TensorFlow's own, with the same client and graphs, in alternating rounds.
+
+    python bench_cluster.py [--thalweg PROGRAM] [--rounds N] [--torch PYTHON]
+
+Null step: each worker adds one to a number that it reads from the ps. Dense: each worker reads 100 MB of parameters. MLP: two
+workers compute gradients of 784-512-512-10 on 64 examples each, which are averaged and applied on the ps; PyTorch does it with
+DistributedDataParallel over gloo, if a Python that has it is named.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+import tensorflow as tf
+
+import clusters
+
+v1 = tf.compat.v1
+
+
+def null_step(workers):
+    with v1.device("/job:ps/task:0"):
+        v = v1.get_variable("v", [], initializer=v1.zeros_initializer(), use_resource=True)
+    updates = []
+    for i in range(workers):
+        with v1.device(f"/job:worker/task:{i}"):
+            new = v.read_value() * 0 + 1
+        with v1.device("/job:ps/task:0"):
+            updates.append(v.assign_add(new, read_value=False))
+    return {}, tf.group(*updates)
+
+
+def dense(workers):
+    with v1.device("/job:ps/task:0"):
+        initial = v1.zeros_initializer()
+        tables = [v1.get_variable(f"v{i}", [25_000_000 // 5], initializer=initial, use_resource=True) for i in range(5)]
+    firsts = []
+    for i in range(workers):
+        with v1.device(f"/job:worker/task:{i}"):
+            firsts += [tf.group(t.read_value()[:1]) for t in tables]
+    return {}, tf.group(*firsts)
+
+
+def mlp(workers):
+    sizes = [784, 512, 512, 10]
+    layers = []
+    for i, (a, b) in enumerate(zip(sizes, sizes[1:])):
+        with v1.device("/job:ps/task:0"):
+            w = v1.get_variable(f"w{i}", [a, b], initializer=v1.glorot_uniform_initializer(seed=i))
+            layers.append((w, v1.get_variable(f"b{i}", [b], initializer=v1.zeros_initializer())))
+    optimizer, towers, feeds = v1.train.GradientDescentOptimizer(0.01), [], {}
+    for i in range(workers):
+        with v1.device(f"/job:worker/task:{i}"):
+            x, y = v1.placeholder(tf.float32, [64, 784]), v1.placeholder(tf.int64, [64])
+            random = np.random.RandomState(i)
+            feeds[x], feeds[y] = random.rand(64, 784).astype("f"), random.randint(0, 10, 64)
+            h = x
+            for w, b in layers[:-1]:
+                h = tf.nn.relu(tf.matmul(h, w) + b)
+            logits = tf.matmul(h, layers[-1][0]) + layers[-1][1]
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+            towers.append(optimizer.compute_gradients(loss))
+    with v1.device("/job:ps/task:0"):
+        averaged = [(tf.add_n([g for g, _ in of]) / workers, of[0][1]) for of in zip(*towers)]
+        return feeds, optimizer.apply_gradients(averaged)
+
+
+def step(target, make, workers):
+    graph = v1.Graph()
+    with graph.as_default():
+        feeds, train = make(workers)
+        init = v1.global_variables_initializer()
+    session = v1.Session(target, graph=graph)
+    session.run(init)
+    keys, values = list(feeds), list(feeds.values())
+    call = session.make_callable(train, keys)
+    return lambda: call(*values)
+
+
+def timed(f, seconds):
+    f()
+    n, start = 0, time.perf_counter()
+    while time.perf_counter() - start < seconds:
+        f()
+        n += 1
+    return (time.perf_counter() - start) / n
+
+
+DDP = """
+import os, sys, time, torch, torch.distributed as dist, torch.nn as nn
+rank = int(sys.argv[1])
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=sys.argv[2])
+torch.set_num_threads(1)
+dist.init_process_group("gloo", rank=rank, world_size=2)
+net = nn.parallel.DistributedDataParallel(nn.Sequential(nn.Linear(784, 512), nn.ReLU(), nn.Linear(512, 512), nn.ReLU(), nn.Linear(512, 10)))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+x, y = torch.rand(64, 784), torch.randint(0, 10, (64,))
+def step():
+    optimizer.zero_grad()
+    nn.functional.cross_entropy(net(x), y).backward()
+    optimizer.step()
+for _ in range(20):
+    step()
+n = int(sys.argv[3])
+start = time.perf_counter()
+for _ in range(n):
+    step()
+if rank == 0:
+    print((time.perf_counter() - start) / n)
+"""
+
+
+def ddp(python):
+    port = str(clusters.free_ports(1)[0])
+    command = lambda rank: [python, "-c", DDP, str(rank), port, "100"]
+    other = subprocess.Popen(command(1), stderr=subprocess.DEVNULL)
+    seconds = float(subprocess.run(command(0), capture_output=True, text=True, check=True).stdout)
+    other.wait()
+    return seconds
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--thalweg", default=None)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--torch", default=None)
+    args = parser.parse_args()
+    if args.thalweg:
+        clusters.PROGRAM = args.thalweg
+    print(f"{'':34}{'thalweg':>12}{'TensorFlow':>12}{'ratio':>8}")
+    for name, make, workers, seconds in [
+        ("null step, 1 worker", null_step, 1, 0.3),
+        ("null step, 4 workers", null_step, 4, 0.3),
+        ("100 MB dense, 1 worker", dense, 1, 1.0),
+        ("100 MB dense, 4 workers", dense, 4, 2.0),
+        ("MLP, synchronous, 2 workers", mlp, 2, 0.5),
+    ]:
+        made = {kind: clusters.Cluster({"ps": [kind], "worker": [kind] * workers}) for kind in ("thalweg", "tensorflow")}
+        try:
+            steps = {kind: step(c.target("worker", 0), make, workers) for kind, c in made.items()}
+            times = {kind: [] for kind in made}
+            for _ in range(args.rounds):
+                for kind, run in steps.items():
+                    times[kind].append(timed(run, seconds))
+            ours, theirs = (statistics.median(times[k]) for k in ("thalweg", "tensorflow"))
+            print(f"{name:34}{ours * 1e3:9.2f} ms{theirs * 1e3:9.2f} ms{ours / theirs:7.2f}x", flush=True)
+        finally:
+            for c in made.values():
+                c.stop()
+    if args.torch:
+        found = statistics.median(ddp(args.torch) for _ in range(args.rounds))
+        print(f"{'MLP, PyTorch DDP over gloo':34}{'':12}{found * 1e3:9.2f} ms")
+
+
+if __name__ == "__main__":
+    main()
