@@ -86,11 +86,10 @@ fn every_gradient_is_used_once_or_dropped() {
                 let mut dice = Dice::new(seed * 10 + i as u64);
                 workers.push(s.spawn(move || {
                     let run = session.callable(&[x], train).unwrap();
-                    let mut pushed = 0;
+                    let (mut pushed, options) = (0, all.run_options());
                     while number(session, &step.value) < STEPS {
                         dice.dawdle();
-                        let ended =
-                            run.run_with(vec![thalweg_client::Tensor::scalar(1f32)], &all.run_options());
+                        let ended = run.run_with(vec![thalweg_client::Tensor::scalar(1f32)], &options);
                         // At the end some wait for tokens that nobody gives out any more; their gradients are in.
                         pushed += 1;
                         if let Err(e) = ended {
