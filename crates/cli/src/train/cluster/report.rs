@@ -112,7 +112,8 @@ impl<'a> Report<'a> {
         scalars.push(("global_step/sec".into(), all as f32));
         scalars.push(("own_steps/sec".into(), own as f32));
         for (now, then) in self.last.traffic.iter().zip(&before.traffic) {
-            let (received, sent) = (now.received - then.received, now.sent - then.sent);
+            let (received, sent) =
+                (now.received.saturating_sub(then.received), now.sent.saturating_sub(then.sent));
             if received + sent == 0 {
                 continue;
             }
