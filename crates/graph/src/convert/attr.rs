@@ -23,8 +23,8 @@ fn attrs_at(map: &BTreeMap<String, AttrValue>, depth: usize) -> Result<Attrs> {
     for (name, v) in map {
         match attr_at(v, depth) {
             Ok(attr) => attrs.set(name.clone(), attr),
-            // Notes of a program for itself: TensorFlow's optimiser leaves shapes that nobody else can read.
-            Err(_) if name.starts_with('_') => {}
+            // A note of TensorFlow's optimiser for itself, in numbers that nobody else can read.
+            Err(_) if name == "_input_shapes" => {}
             Err(e) => return Err(e.context(format!("attr '{name}'"))),
         }
     }

@@ -1,7 +1,7 @@
 //! `_FusedConv2D`: a convolution, and what is done to it.
 
 use super::stages::Stages;
-use crate::nn::conv::{CONV2D, with_windows};
+use crate::nn::conv::CONV2D;
 use crate::prelude::*;
 
 pub static FUSED_CONV2D: Op = Op {
@@ -31,12 +31,8 @@ pub static FUSED_CONV2D: Op = Op {
         cpu_row!([("T", DataType::Double)], Make::Prepared(prepare)),
         cpu_row!([("T", DataType::Half)], Make::Prepared(prepare)),
     ],
-    cases: |r| {
-        let inputs = vec![r.tensor(&[2, 5, 4, 3]), r.tensor(&[3, 2, 3, 4]), r.tensor(&[4])];
-        let names = Attr::List(vec![Attr::str("BiasAdd"), Attr::str("Relu")]);
-        let case = Case::new(inputs).attr("num_args", 1i64).attr("fused_ops", names);
-        vec![with_windows(case, [1, 1], [1, 1], "SAME")]
-    },
+    // Its inputs are two lists, which no example's flat inputs can be dealt out to.
+    cases: |_| vec![],
     expensive: true,
     ..Op::PURE
 };
