@@ -9,7 +9,8 @@ use thalweg_train::{ReplicaDeviceSetter, get_or_create_global_step};
 const WORKERS: usize = 3;
 const STEPS: usize = 1500;
 const BATCHES: usize = 12;
-const RATE: f32 = 0.2;
+/// Small enough for gradients that are a few steps old.
+const RATE: f32 = 0.05;
 
 fn loss(session: &Session, fed: &Fed) -> f32 {
     let (x, y) = batches(0, BATCHES);
@@ -51,6 +52,5 @@ fn workers_that_do_not_wait_for_each_other_get_there_too() {
     });
     assert_eq!(session.run(&step.value, &[]).unwrap().to_scalar::<i64>().unwrap(), STEPS as i64);
     let after = loss(session, fed);
-    // A quarter of the steps is enough for one worker.
-    assert!(after < before / 5.0, "loss {before} before, {after} after");
+    assert!(after < before / 8.0, "loss {before} before, {after} after");
 }
