@@ -31,7 +31,7 @@ pub static FUSED_MAT_MUL: Op = Op {
             let names = Attr::List(names.iter().map(|n| Attr::str(n)).collect());
             Case::new(inputs).attr("num_args", args as i64).attr("fused_ops", names)
         };
-        vec![case(&["BiasAdd"], 1), case(&["BiasAdd", "Relu"], 1), case(&["BiasAdd", "Add", "Tanh"], 2)]
+        vec![case(&["BiasAdd"], 1), case(&["BiasAdd", "Relu"], 1)]
     },
     expensive: true,
     ..Op::PURE
