@@ -260,7 +260,9 @@ def test_a_server_def_names_the_task(start_server, tmp_path):
     path.write_bytes(def_.SerializeToString())
     server = start_server("--server-def", path, "--port", 0)
     assert server.task == "/job:worker/replica:0/task:1"
-    with tf1.Graph().as_default(), tf1.Session(server.target) as s:
+    # A session waits for all tasks that its filters name, and the other one does not exist.
+    config = tf1.ConfigProto(device_filters=["/job:worker/task:1"])
+    with tf1.Graph().as_default(), tf1.Session(server.target, config=config) as s:
         names = [d.name for d in s.list_devices()]
         assert names == [f"/job:worker/replica:0/task:1/device:CPU:{i}" for i in range(2)]
         with tf.device("/job:worker/task:1/device:CPU:1"):
