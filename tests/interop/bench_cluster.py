@@ -81,7 +81,7 @@ def step(target, make, workers):
     session.run(init)
     keys, values = list(feeds), list(feeds.values())
     call = session.make_callable(train, keys)
-    return lambda: call(*values)
+    return session, lambda: call(*values)
 
 
 def timed(f, seconds):
@@ -142,9 +142,13 @@ def main():
         ("100 MB dense, 4 workers", dense, 4, 2.0),
         ("MLP, synchronous, 2 workers", mlp, 2, 0.5),
     ]:
+        sessions = []
         made = {kind: clusters.Cluster({"ps": [kind], "worker": [kind] * workers}) for kind in ("thalweg", "tensorflow")}
         try:
-            steps = {kind: step(c.target("worker", 0), make, workers) for kind, c in made.items()}
+            steps = {}
+            for kind, c in made.items():
+                session, steps[kind] = step(c.target("worker", 0), make, workers)
+                sessions.append(session)
             times = {kind: [] for kind in made}
             for _ in range(args.rounds):
                 for kind, run in steps.items():
@@ -152,6 +156,9 @@ def main():
             ours, theirs = (statistics.median(times[k]) for k in ("thalweg", "tensorflow"))
             print(f"{name:34}{ours * 1e3:9.2f} ms{theirs * 1e3:9.2f} ms{ours / theirs:7.2f}x", flush=True)
         finally:
+            # A session whose server has gone waits for it.
+            for session in sessions:
+                session.close()
             for c in made.values():
                 c.stop()
     if args.torch:
