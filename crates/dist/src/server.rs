@@ -4,7 +4,7 @@
 //! run (if it is short) and answered without a change of thread.
 
 use crate::answers::Answers;
-use crate::cluster::{ClusterSpec, Links, PeerTraffic};
+use crate::cluster::{ClusterSpec, Links, PeerTraffic, keep_to_lane};
 use crate::connection;
 use crate::log::Log;
 use crate::master::Master;
@@ -22,6 +22,7 @@ use thalweg_core::error::Result;
 use thalweg_core::registry::Registry;
 use thalweg_proto::ConfigProto;
 use thalweg_runtime::SessionOptions;
+use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 
 /// What a server is and may use.
@@ -112,7 +113,12 @@ impl Server {
         let limits = Limits { idle: options.idle_limit, sessions: options.max_sessions.max(1) };
         let address = listener.local_addr()?;
         let others = options.cluster.tasks().into_iter().filter(|t| t.task != task.name).collect();
-        let links = Links::new(others, patience(options.peer_timeout), options.log)?;
+        let mut runtimes = Vec::new();
+        for _ in 0..io_threads(&options.cluster) {
+            runtimes.push(runtime()?);
+        }
+        let handles: Vec<_> = runtimes.iter().map(|r| r.handle().clone()).collect();
+        let links = Links::new(others, &handles, patience(options.peer_timeout), options.log)?;
         let (stop, stopped) = watch::channel(Phase::Serving);
         let mut server = Server {
             address,
@@ -121,11 +127,10 @@ impl Server {
             stop,
             threads: Vec::new(),
         };
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
         let unfinished = Arc::new(Budget::new(options.peers.unfinished));
         let unread = Arc::new(Budget::new(options.peers.unread));
         let mut senders = Vec::new();
-        for i in 0..cores.clamp(1, MAX_IO_THREADS) {
+        for (i, runtime) in runtimes.into_iter().enumerate() {
             let (sender, connections) = mpsc::unbounded_channel();
             senders.push(sender);
             let (master, limits) = (server.master.clone(), options.peers);
@@ -136,12 +141,16 @@ impl Server {
                 unfinished: unfinished.clone(),
                 answers: Arc::new(Answers::new(unread.clone())),
             };
-            server.spawn(format!("thalweg-io-{i}"), serve(peer, connections, stopped.clone()))?;
+            let served = serve(peer, connections, stopped.clone());
+            server.spawn(format!("thalweg-io-{i}"), runtime, async move {
+                keep_to_lane(i);
+                served.await;
+            })?;
         }
         let (log, sessions) = (options.log, server.master.sessions.clone());
         let worker = server.master.worker.clone();
         let connections = Arc::new(Semaphore::new(options.peers.connections.min(Semaphore::MAX_PERMITS)));
-        server.spawn("thalweg-accept".into(), async move {
+        server.spawn("thalweg-accept".into(), runtime()?, async move {
             let collect = async move {
                 loop {
                     tokio::time::sleep(COLLECT_EVERY).await;
@@ -157,12 +166,12 @@ impl Server {
         Ok(server)
     }
 
-    fn spawn(&mut self, name: String, work: impl Future<Output = ()> + Send + 'static) -> Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .max_blocking_threads(BLOCKING_THREADS)
-            .build()?;
+    fn spawn(
+        &mut self,
+        name: String,
+        runtime: Runtime,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<()> {
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             runtime.block_on(work);
             // Work that nobody waits for any more is not waited for here.
@@ -232,6 +241,20 @@ impl Server {
     fn has_ended(&self) -> bool {
         self.threads.iter().all(|t| t.is_finished())
     }
+}
+
+/// How many threads wait for sockets. The tasks of a cluster spend their time with one another, where a step that stays on few
+/// threads waits least; a server of its own has many clients.
+fn io_threads(cluster: &ClusterSpec) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = if cluster.tasks().is_empty() { cores } else { cores / 2 };
+    threads.clamp(1, MAX_IO_THREADS)
+}
+
+/// For one thread.
+fn runtime() -> Result<Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    Ok(builder.enable_io().enable_time().max_blocking_threads(BLOCKING_THREADS).build()?)
 }
 
 /// Silence for as long as this, all in all, is noticed.

@@ -1,9 +1,10 @@
 //! GFLOP/s of f32 matrix products, ours and the `gemm` crate's, on 1 and 2 threads.
 //!
-//!     cargo run --release -p thalweg-math --example gemm_bench [-- ours] [m k n]
+//!     cargo run --release -p thalweg-math --features peers --example gemm_bench [-- ours] [m k n] [ta] [tb]
 //!
 //! The two take turns in short rounds, so that both see the same machine. Prints, for each
-//! size, the median over the rounds of a visit, and the best of those over some visits.
+//! size, the median over the rounds of a visit, and the best of those over some visits. With
+//! `ta` or `tb`, our A or B lies transposed.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -41,22 +42,26 @@ impl Aligned {
 
 struct Case {
     size: [usize; 3],
+    transposed: [bool; 2],
     a: Aligned,
     b: Aligned,
     c: Aligned,
 }
 
 impl Case {
-    fn new(size: [usize; 3]) -> Case {
+    fn new(size: [usize; 3], transposed: [bool; 2]) -> Case {
         let [m, k, n] = size;
         let fill = |len: usize| Aligned::new((0..len).map(|i| (i * 37 % 101) as f32 / 101.0 - 0.5));
-        Case { size, a: fill(m * k), b: fill(k * n), c: fill(m * n) }
+        Case { size, transposed, a: fill(m * k), b: fill(k * n), c: fill(m * n) }
     }
 
     fn ours(&mut self, par: &dyn Parallel) {
         let [m, k, n] = self.size;
-        let a = MatRef::row_major(&self.a.data[self.a.start..], m, k).unwrap();
-        let b = MatRef::row_major(&self.b.data[self.b.start..], k, n).unwrap();
+        let [ta, tb] = self.transposed;
+        let lying = |rows, cols, transposed| if transposed { (cols, rows) } else { (rows, cols) };
+        let ((a_rows, a_cols), (b_rows, b_cols)) = (lying(m, k, ta), lying(k, n, tb));
+        let a = MatRef::row_major(&self.a.data[self.a.start..], a_rows, a_cols).unwrap().t_if(ta);
+        let b = MatRef::row_major(&self.b.data[self.b.start..], b_rows, b_cols).unwrap().t_if(tb);
         let c = MatMut::row_major(&mut self.c.data[self.c.start..], m, n).unwrap();
         gemm(par, a, b, c, Epilogue::default()).unwrap();
     }
@@ -136,10 +141,11 @@ fn main() {
     let only_ours = args.first().is_some_and(|a| a == "ours");
     let numbers: Vec<usize> = args.iter().filter_map(|a| a.parse().ok()).collect();
     let sizes = if numbers.len() == 3 { vec![[numbers[0], numbers[1], numbers[2]]] } else { sizes() };
+    let transposed = ["ta", "tb"].map(|flag| args.iter().any(|a| a == flag));
     let pool: Arc<Pool> = Pool::new(2).unwrap();
     println!("# m k n: GFLOP/s of thalweg 1 thread, gemm crate 1 thread, thalweg 2, gemm crate 2");
     for size in sizes {
-        let mut case = Case::new(size);
+        let mut case = Case::new(size, transposed);
         let flops = 2.0 * size.iter().product::<usize>() as f64 / 1e9;
         let mut best = [0f64; 4];
         let calls: [&dyn Fn(&mut Case); 4] =

@@ -7,7 +7,11 @@ use std::time::Instant;
 use thalweg_core::error::Result;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
+use thalweg_runtime::trace::NodeTiming;
 use thalweg_runtime::{Callable, RunOptions, Session, SessionOptions};
+
+/// Steps before one is looked at: caches, buffers and threads are then as they stay.
+const WARM_STEPS: usize = 5;
 
 pub struct Item {
     /// What the table says.
@@ -89,24 +93,30 @@ impl Train {
         Ok(Box::new(move |seconds| timing::per_run(|| callable.run(values.clone()).map(drop), seconds)))
     }
 
-    /// Where the time of a step goes, op by op.
+    /// Where the time of a step goes: op by op, and the slowest nodes.
     pub fn ops(&self) -> Result<String> {
         let (callable, values) = self.step()?;
-        callable.run(values.clone())?;
+        for _ in 0..WARM_STEPS {
+            callable.run(values.clone())?;
+        }
         let options = RunOptions { trace: true, ..Default::default() };
         let timings = callable.run_with(values, &options)?.1.timings.nodes;
-        let mut by_op: BTreeMap<String, (usize, u64)> = BTreeMap::new();
-        for node in &timings {
-            let entry = by_op.entry(node.op.to_string()).or_default();
-            *entry = (entry.0 + 1, entry.1 + (node.end_nanos - node.start_nanos));
-        }
-        let mut ops: Vec<_> = by_op.into_iter().collect();
-        ops.sort_by_key(|(_, (_, nanos))| std::cmp::Reverse(*nanos));
-        let mut rows = vec![["op", "nodes", "time"].map(String::from).to_vec()];
-        for (op, (nodes, nanos)) in ops.into_iter().take(20) {
-            rows.push(vec![op, nodes.to_string(), timing::shown(nanos as f64 / 1e9)]);
-        }
-        Ok(output::table(&rows, &[Align::Left, Align::Right, Align::Right], 60))
+        let table = |first: &str, of: &dyn Fn(&NodeTiming) -> String| {
+            let mut times: BTreeMap<String, (usize, u64)> = BTreeMap::new();
+            for node in &timings {
+                let entry = times.entry(of(node)).or_default();
+                *entry = (entry.0 + 1, entry.1 + (node.end_nanos - node.start_nanos));
+            }
+            let mut times: Vec<_> = times.into_iter().collect();
+            times.sort_by_key(|(_, (_, nanos))| std::cmp::Reverse(*nanos));
+            let mut rows = vec![[first, "runs", "time"].map(String::from).to_vec()];
+            for (name, (runs, nanos)) in times.into_iter().take(20) {
+                rows.push(vec![name, runs.to_string(), timing::shown(nanos as f64 / 1e9)]);
+            }
+            output::table(&rows, &[Align::Left, Align::Right, Align::Right], 80)
+        };
+        let (ops, nodes) = (table("op", &|n| n.op.to_string()), table("node", &|n| n.node.to_string()));
+        Ok(format!("{ops}\n{nodes}"))
     }
 }
 

@@ -2,11 +2,13 @@
 
 mod feed;
 mod literal;
+mod place;
 mod trace;
 
 use crate::failure::Outcome;
 use crate::{model_file, output};
 use feed::Feed;
+use place::Place;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +17,8 @@ use thalweg_core::invalid;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
 use thalweg_io::npy;
-use thalweg_runtime::{RunMetadata, RunOptions, Session, SessionOptions};
+use thalweg_runtime::RunOptions;
+use thalweg_runtime::trace::StepTimings;
 
 /// Run a graph and print what it computes
 ///
@@ -40,6 +43,15 @@ pub struct Args {
     /// Also write every fetched tensor into this directory, as NAME.npy
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// Run it on the server at this address, not in this process
+    #[arg(long, value_name = "grpc://HOST:PORT", conflicts_with_all = ["threads", "devices", "no_optimise", "trace"])]
+    session: Option<String>,
+    /// On a server: nodes whose device is not there run on one that is
+    #[arg(long, requires = "session")]
+    soft_placement: bool,
+    /// A node to run once before all else, such as the initialiser of the variables
+    #[arg(long, value_name = "NAME")]
+    init: Vec<String>,
     /// Threads for kernels [default: one for each core]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -108,40 +120,40 @@ fn peak_memory() -> Option<u64> {
 }
 
 fn run_graph(graph: &Graph, args: &Args, feeds: &[(&str, Tensor)], fetches: &[&str]) -> Result<Vec<Tensor>> {
-    let options = SessionOptions {
-        cpu_devices: args.devices,
-        threads: args.threads,
-        optimise: !args.no_optimise,
-        ..Default::default()
-    };
-    let session = Session::of(graph, options)?;
+    let place = Place::open(graph, args)?;
+    let options = RunOptions { timeout: args.timeout, trace: args.trace.is_some(), ..Default::default() };
+    if !args.init.is_empty() {
+        let init: Vec<&str> = args.init.iter().map(String::as_str).collect();
+        place.step(&[], &[], &init)?.run(vec![], &options)?;
+    }
     let names: Vec<&str> = feeds.iter().map(|f| f.0).collect();
     let targets: Vec<&str> = args.target.iter().map(String::as_str).collect();
-    let callable = session.callable_by_name(&names, fetches, &targets)?;
-    let options = RunOptions { timeout: args.timeout, trace: args.trace.is_some(), ..Default::default() };
+    let step = place.step(&names, fetches, &targets)?;
     let mut times = Vec::new();
-    let mut last: (Vec<Tensor>, RunMetadata) = Default::default();
+    let mut last: (Vec<Tensor>, StepTimings) = Default::default();
     for _ in 0..args.repeat {
         let values = feeds.iter().map(|f| f.1.clone()).collect();
         let start = Instant::now();
-        last = callable.run_with(values, &options)?;
+        last = step.run(values, &options)?;
         times.push(start.elapsed());
     }
     if let Some(path) = &args.trace {
-        let text = trace::chrome(&last.1.timings).to_string();
+        let text = trace::chrome(&last.1).to_string();
         std::fs::write(path, text)
             .map_err(|e| thalweg_core::error::Error::from(e).context(path.display()))?;
     }
-    if times.len() > 1 {
-        times.sort_unstable();
-        let (least, most) = (times[0], times[times.len() - 1]);
-        eprintln!(
-            "{} runs: median {:?}, least {least:?}, most {most:?}",
-            times.len(),
-            times[times.len() / 2]
-        );
-    }
+    drop(step);
+    place.close()?;
+    report(times);
     Ok(last.0)
+}
+
+/// How long several runs took.
+fn report(mut times: Vec<Duration>) {
+    times.sort_unstable();
+    if let ([least, .., most], Some(median)) = (times.as_slice(), times.get(times.len() / 2)) {
+        eprintln!("{} runs: median {median:?}, least {least:?}, most {most:?}", times.len());
+    }
 }
 
 /// One value stands alone, several have their names before them.

@@ -1,5 +1,7 @@
-//! Links to the other tasks of the cluster. One thread drives them all; a link connects when it is first used, and again when
-//! its connection was lost.
+//! Links to the other tasks of the cluster. A link has a lane, which is a connection, for each thread of the server that waits
+//! for sockets: a call that such a thread makes goes out and is answered on that very thread, for waking another one costs more
+//! than a small step does. Calls of other threads share a lane with a thread of its own. A lane connects when it is first used,
+//! and again when its connection was lost.
 
 use super::spec::TaskAddress;
 use super::traffic::{PeerTraffic, Traffic};
@@ -9,11 +11,14 @@ use crate::log::Log;
 use crate::remote::connection::{self, Patience, Sender};
 use bytes::{Buf, Bytes};
 use hyper::body::Body;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, mpsc};
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_proto::Message;
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
 
 const SERVICE: &str = "/tensorflow.WorkerService/";
 
@@ -21,16 +26,26 @@ const SERVICE: &str = "/tensorflow.WorkerService/";
 pub struct Links {
     links: HashMap<String, Arc<Link>>,
     /// Dropping it ends the thread.
-    _alive: Option<tokio::sync::oneshot::Sender<()>>,
+    _alive: Option<oneshot::Sender<()>>,
+}
+
+thread_local! {
+    /// Which of the server's threads this is, if it is one.
+    static LANE: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// From now on, calls of this thread, the `index`th of those that `Links::new` was told of, take its own lane.
+pub fn keep_to_lane(index: usize) {
+    LANE.set(Some(index));
 }
 
 impl Links {
-    /// Links to these tasks; nothing is connected yet.
-    pub fn new(tasks: Vec<TaskAddress>, patience: Patience, log: Log) -> Result<Links> {
+    /// Links to these tasks, with a lane for each of these threads; nothing is connected yet.
+    pub fn new(tasks: Vec<TaskAddress>, threads: &[Handle], patience: Patience, log: Log) -> Result<Links> {
         if tasks.is_empty() {
             return Ok(Links { links: HashMap::new(), _alive: None });
         }
-        let (alive, ended) = tokio::sync::oneshot::channel::<()>();
+        let (alive, ended) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let handle = runtime.handle().clone();
         std::thread::Builder::new().name("thalweg-links".into()).spawn(move || {
@@ -41,8 +56,8 @@ impl Links {
             let link = Link {
                 task: t.task.clone(),
                 address: t.address,
-                runtime: handle.clone(),
-                connected: tokio::sync::Mutex::new(None),
+                shared: Lane::new(handle.clone()),
+                own: threads.iter().cloned().map(Lane::new).collect(),
                 patience,
                 traffic: Traffic::default(),
                 log,
@@ -82,25 +97,47 @@ pub struct Link {
     /// `/job:ps/replica:0/task:0`.
     pub task: String,
     pub address: String,
-    runtime: Handle,
-    connected: tokio::sync::Mutex<Option<Sender>>,
+    shared: Arc<Lane>,
+    /// Of the server's threads, by their numbers.
+    own: Vec<Arc<Lane>>,
     patience: Patience,
     traffic: Traffic,
     log: Log,
 }
 
+/// One connection to a task, and the thread that drives it.
+struct Lane {
+    runtime: Handle,
+    connected: tokio::sync::Mutex<Option<Sender>>,
+}
+
+impl Lane {
+    fn new(runtime: Handle) -> Arc<Lane> {
+        Arc::new(Lane { runtime, connected: tokio::sync::Mutex::new(None) })
+    }
+
+    /// Lets a connection that was lost go; false if another call over it has done so.
+    async fn forget(&self) -> bool {
+        let mut connected = self.connected.lock().await;
+        connected.take_if(|s| s.is_closed()).is_some()
+    }
+}
+
 /// A call under way; dropping it ends the call, which the task at the other end notices.
-pub struct Call<T>(tokio::task::JoinHandle<Result<T>>);
+pub struct Call<T> {
+    call: AbortHandle,
+    answer: oneshot::Receiver<Result<T>>,
+}
 
 impl<T> Drop for Call<T> {
     fn drop(&mut self) {
-        self.0.abort();
+        self.call.abort();
     }
 }
 
 impl<T> Call<T> {
     pub async fn answer(mut self) -> Result<T> {
-        match (&mut self.0).await {
+        match (&mut self.answer).await {
             Ok(result) => result,
             Err(_) => Err(internal("the call was given up")),
         }
@@ -108,26 +145,29 @@ impl<T> Call<T> {
 }
 
 impl Link {
+    /// The lane of this thread.
+    fn lane(&self) -> &Arc<Lane> {
+        LANE.get().and_then(|index| self.own.get(index)).unwrap_or(&self.shared)
+    }
+
     /// Calls a method of the task's `WorkerService`.
     pub fn call<B: Message + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
     ) -> Call<B> {
-        let request = self.request(method, message);
-        let link = self.clone();
-        Call(
-            self.runtime.spawn(async move { link.decoded(link.send(request?, NOWHERE).await?).map(|a| a.0) }),
-        )
+        let (tx, rx) = oneshot::channel();
+        let call = self.call_then(method, message, move |answer| drop(tx.send(answer)));
+        Call { call, answer: rx }
     }
 
-    /// As `call`; `done` gets the answer, on the links' thread. The call ends early when the handle is told to.
+    /// As `call`; `done` gets the answer, on the thread of the lane. The call ends early when the handle is told to.
     pub fn call_then<B: Message + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
         done: impl FnOnce(Result<B>) + Send + 'static,
-    ) -> tokio::task::AbortHandle {
+    ) -> AbortHandle {
         self.call_for_tensors(method, message, NOWHERE, move |answer| done(answer.map(|a| a.0)))
     }
 
@@ -138,42 +178,54 @@ impl Link {
         message: &impl Message,
         path: Path,
         done: impl FnOnce(Result<(B, Contents)>) + Send + 'static,
-    ) -> tokio::task::AbortHandle {
-        let request = self.request(method, message);
-        let link = self.clone();
-        let call = async move {
-            let answer = match request {
-                Ok(request) => link.send(request, path).await.and_then(|arrived| link.decoded(arrived)),
-                Err(e) => Err(e),
-            };
-            done(answer);
-        };
-        self.runtime.spawn(call).abort_handle()
+    ) -> AbortHandle {
+        self.call_over(self.lane(), method, message, path, done)
     }
 
-    /// As `call`, for callers that wait.
+    /// As `call`, for callers that wait, and must not wait for themselves.
     pub fn call_and_wait<B: Message + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
     ) -> Result<B> {
         let (tx, rx) = mpsc::channel();
-        self.call_then(method, message, move |answer| drop(tx.send(answer)));
+        let done = move |answer: Result<(B, Contents)>| drop(tx.send(answer.map(|a| a.0)));
+        self.call_over(&self.shared, method, message, NOWHERE, done);
         rx.recv().unwrap_or_else(|_| Err(internal("the call was given up")))
+    }
+
+    fn call_over<B: Message + Default + 'static>(
+        self: &Arc<Self>,
+        lane: &Arc<Lane>,
+        method: &str,
+        message: &impl Message,
+        path: Path,
+        done: impl FnOnce(Result<(B, Contents)>) + Send + 'static,
+    ) -> AbortHandle {
+        let request = self.request(method, message);
+        let (link, on) = (self.clone(), lane.clone());
+        let call = async move {
+            let answer = match request {
+                Ok(request) => link.send(&on, request, path).await.and_then(|arrived| link.decoded(arrived)),
+                Err(e) => Err(e),
+            };
+            done(answer);
+        };
+        lane.runtime.spawn(call).abort_handle()
     }
 
     fn request(&self, method: &str, message: &impl Message) -> Result<Request> {
         connection::request(&self.address, &format!("{SERVICE}{method}"), message)
     }
 
-    async fn send(&self, request: Request, path: Path) -> Result<Arrived> {
-        let mut sender = self.sender().await.map_err(|e| self.blame(e))?;
+    async fn send(&self, lane: &Lane, request: Request, path: Path) -> Result<Arrived> {
+        let mut sender = self.sender(lane).await.map_err(|e| self.blame(e))?;
         let length = usize::try_from(request.body().size_hint().lower()).unwrap_or(0);
         let sent = connection::unary(&mut sender, request, &self.address, path).await;
         self.traffic.note(sent.as_ref().map_or(0, Buf::remaining), length);
         if let Err(e) = &sent
             && sender.is_closed()
-            && self.forget().await
+            && lane.forget().await
         {
             self.log.warn("link_lost", &[("task", &self.task), ("address", &self.address), ("error", &e)]);
         }
@@ -182,8 +234,8 @@ impl Link {
     }
 
     /// The connection, made if there is none.
-    async fn sender(&self) -> Result<Sender> {
-        let mut connected = self.connected.lock().await;
+    async fn sender(&self, lane: &Lane) -> Result<Sender> {
+        let mut connected = lane.connected.lock().await;
         if let Some(sender) = connected.as_ref().filter(|s| !s.is_closed()) {
             return Ok(sender.clone());
         }
@@ -191,12 +243,6 @@ impl Link {
         *connected = Some(sender.clone());
         self.log.info("link_made", &[("task", &self.task), ("address", &self.address)]);
         Ok(sender)
-    }
-
-    /// Lets a connection that was lost go; false if another call over it has done so.
-    async fn forget(&self) -> bool {
-        let mut connected = self.connected.lock().await;
-        connected.take_if(|s| s.is_closed()).is_some()
     }
 
     fn decoded<B: Message + Default>(&self, mut arrived: Arrived) -> Result<(B, Contents)> {

@@ -7,7 +7,7 @@ mod spec;
 mod tf_config;
 mod traffic;
 
-pub use link::{Link, Links};
+pub use link::{Link, Links, keep_to_lane};
 pub use register::node_def;
 pub use session::{Opener, open_session};
 pub use spec::{ClusterSpec, TaskAddress, task_name};
