@@ -43,8 +43,9 @@ differential coverage-ops: $(VENV)/ready
 	cargo build -p thalweg-cli
 	cd tests/interop && $(abspath $(VENV))/bin/python -m differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(filter coverage-ops,$@),--table)
 
+# With overflow checks: sizes that wrap silently in a release would otherwise go unnoticed.
 fuzz:
-	THALWEG_FUZZ_CASES=$(CASES) cargo test --profile bench -p thalweg-runtime --test fuzz -- --nocapture
+	CARGO_PROFILE_BENCH_OVERFLOW_CHECKS=true THALWEG_FUZZ_CASES=$(CASES) cargo test --profile bench -p thalweg-runtime --test fuzz -- --nocapture
 
 threads:
 	THALWEG_STRESS_THREADS=64 THALWEG_STRESS_STEPS=20000 cargo test --profile bench -p thalweg-runtime --test threads -- --nocapture

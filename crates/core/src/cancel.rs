@@ -3,8 +3,8 @@
 use crate::error::Error;
 use crate::resource::lock;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 type Callback = Box<dyn FnOnce(&Error) + Send>;
 
@@ -64,6 +64,13 @@ impl Cancellation {
         id
     }
 
+    /// Ends with another, for the same reason; what ends this one alone does not touch the other. The number is for the other's
+    /// `forget`, when this one's step is over.
+    pub fn follow(self: &Arc<Self>, other: &Cancellation) -> u64 {
+        let this = self.clone();
+        other.on_cancel(move |reason| this.cancel(reason.clone()))
+    }
+
     pub fn forget(&self, id: u64) {
         let forgotten = lock(&self.state).waiting.remove(&id);
         drop(forgotten);
@@ -73,7 +80,6 @@ impl Cancellation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
 
     #[test]
@@ -94,5 +100,18 @@ mod tests {
         c.on_cancel(hear(100));
         assert_eq!(heard.load(Ordering::SeqCst), 101);
         assert_eq!(c.reason().unwrap().message(), "first");
+    }
+
+    #[test]
+    fn a_follower_ends_with_the_one_it_follows_and_not_the_other_way_round() {
+        let (caller, steps) = (Cancellation::default(), [Arc::new(Cancellation::default()), Arc::default()]);
+        let ids = steps.each_ref().map(|step| step.follow(&caller));
+        steps[0].cancel(crate::error::internal("a step of its own"));
+        assert!(!caller.is_cancelled() && !steps[1].is_cancelled());
+        caller.forget(ids[0]);
+        assert_eq!(Arc::strong_count(&steps[0]), 1, "nothing is kept of a step that is over");
+        caller.cancel(crate::error::cancelled("all of them"));
+        assert_eq!(steps[1].reason().unwrap().message(), "all of them");
+        assert_eq!(steps[0].reason().unwrap().message(), "a step of its own");
     }
 }

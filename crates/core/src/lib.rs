@@ -9,6 +9,7 @@ pub mod case;
 pub mod direct;
 pub mod dtype;
 pub mod error;
+mod flat;
 pub mod grad;
 pub mod kernel;
 pub mod op;

@@ -27,6 +27,8 @@ pub struct Op {
     pub cases: fn(&mut CaseGen) -> Vec<Case>,
     /// How the executor treats it.
     pub class: Class,
+    /// What others may make of it without running it.
+    pub role: Role,
     /// Has state or effects: never folded, merged with a twin, or dropped for being unused by itself.
     pub stateful: bool,
     /// Swapping the two inputs changes nothing.
@@ -81,6 +83,39 @@ impl Class {
     }
 }
 
+/// What graphs and executors make of an op beside its class. Its own file says so: nobody else goes by names. An op that is written as
+/// another with changes (`..IDENTITY`) has to say it is not the same, if it is not; `every_role_is_played_by_its_ops` tells.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Role {
+    None,
+    /// Gives its only input on as it is.
+    Identity,
+    /// Gives the numbers of its input on in another type.
+    Cast,
+    /// Shape, rank and number of elements of its input.
+    ShapeOf,
+    RankOf,
+    SizeOf,
+    /// Its inputs side by side along a new axis.
+    Pack,
+    /// Its inputs but the last, one after another along the axis that is the last.
+    Concat,
+    /// A part of its first input, which begins at its second.
+    Slice,
+    /// A handle of a variable of the type and shape that its attrs `dtype` and `shape` say.
+    VariableHandle,
+    /// Runs even if what it waits for is dead.
+    ControlTrigger,
+    Stack,
+    StackPush,
+    StackPop,
+    /// Kinds of calls: one function; one of two; one of several; two, again and again.
+    CallOne,
+    CallIf,
+    CallCase,
+    CallWhile,
+}
+
 impl Op {
     /// A function of its inputs.
     pub const PURE: Op = Op {
@@ -94,6 +129,7 @@ impl Op {
         kernels: &[],
         cases: |_| Vec::new(),
         class: Class::Plain,
+        role: Role::None,
         stateful: false,
         commutative: false,
         expensive: false,

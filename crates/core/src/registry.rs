@@ -72,6 +72,15 @@ pub fn find_kernel(op: &'static Op, attrs: &Attrs, device: &str) -> Option<&'sta
     op.kernels.iter().filter(fits).max_by_key(|row| row.priority)
 }
 
+/// `; did you mean 'x'?`, if one of these names is like this one. Comparing with very many is not worth a hint.
+pub fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> String {
+    let best = names.take(10_000).map(|n| (distance(n, name), n)).min();
+    match best {
+        Some((d, near)) if d <= 2.max(name.len() / 4) => format!("; did you mean '{near}'?"),
+        _ => String::new(),
+    }
+}
+
 /// Edits between two names (Levenshtein), for suggestions.
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(100).collect();

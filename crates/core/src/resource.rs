@@ -2,6 +2,7 @@
 
 use crate::dtype::DataType;
 use crate::error::{Error, Result, failed_precondition, not_found};
+use crate::flat::drop_flat;
 use crate::invalid;
 use crate::shape::PartialShape;
 use std::any::Any;
@@ -30,7 +31,24 @@ pub struct ResourceHandle {
     pub type_name: Arc<str>,
     /// Type and shape of what the resource holds, where known (variables).
     pub values: Vec<(DataType, PartialShape)>,
-    pub target: Option<Arc<dyn Resource>>,
+    pub target: Option<Target>,
+}
+
+/// The resource itself, held by a handle.
+#[derive(Clone)]
+pub struct Target(Option<Arc<dyn Resource>>);
+
+impl<R: Resource> From<Arc<R>> for Target {
+    fn from(resource: Arc<R>) -> Target {
+        Target(Some(resource))
+    }
+}
+
+/// What the resource holds may be a handle again.
+impl Drop for Target {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(drop_flat);
+    }
 }
 
 impl fmt::Debug for ResourceHandle {
@@ -125,8 +143,8 @@ impl ResourceStore {
     /// The resource that a handle stands for: its own pointer if it has one, else by name.
     pub fn resolve<R: Resource>(&self, handle: &ResourceHandle) -> Result<Arc<R>> {
         match &handle.target {
-            Some(target) => downcast(target, &handle.name),
-            None => self.get(&handle.container, &handle.name).map_err(|e: Error| match e.code() {
+            Some(Target(Some(target))) => downcast(target, &handle.name),
+            _ => self.get(&handle.container, &handle.name).map_err(|e: Error| match e.code() {
                 crate::error::Code::NotFound => failed_precondition(format!(
                     "could not find resource '{}/{}': it was never made here, or has been deleted",
                     handle.container, handle.name

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use thalweg_core::direct::{self, Runnable};
 use thalweg_core::grad::Output;
 use thalweg_core::kernel::KernelNode;
-use thalweg_core::op::Class;
+use thalweg_core::op::{Class, Role};
 use thalweg_core::resource::ResourceStore;
 use thalweg_core::step::{DeviceContext, StepContext};
 use thalweg_core::tensor::Tensor;
@@ -31,7 +31,7 @@ impl Folder {
         if node.op.class == Class::Constant {
             return node.attrs.tensor("value").ok().cloned();
         }
-        if node.op.name == "Shape" || node.op.name == "Rank" || node.op.name == "Size" {
+        if matches!(node.op.role, Role::ShapeOf | Role::RankOf | Role::SizeOf) {
             return from_shape(graph, node);
         }
         *budget = budget.checked_sub(1)?;
@@ -76,9 +76,9 @@ fn from_shape(graph: &Graph, node: &Node) -> Option<Tensor> {
     let wide = node.attrs.dtype("out_type").is_ok_and(|t| t == thalweg_core::dtype::DataType::Int64);
     let scalar =
         |v: i64| if wide { Some(Tensor::scalar(v)) } else { i32::try_from(v).ok().map(Tensor::scalar) };
-    match node.op.name {
-        "Rank" => scalar(shape.rank()? as i64),
-        "Size" => scalar(shape.elements()?),
+    match node.op.role {
+        Role::RankOf => scalar(shape.rank()? as i64),
+        Role::SizeOf => scalar(shape.elements()?),
         _ if !shape.is_fully_known() => None,
         _ if wide => Tensor::vector(shape.dims()?).ok(),
         _ => {

@@ -15,7 +15,7 @@ use thalweg_core::error::{Result, already_exists, not_found, resource_exhausted}
 use thalweg_core::grad::{Arg, Builder, NodeId, Output};
 use thalweg_core::invalid;
 use thalweg_core::op::Op;
-use thalweg_core::registry::Registry;
+use thalweg_core::registry::{Registry, did_you_mean};
 use thalweg_core::shape::PartialShape;
 use thalweg_core::signature::{Signature, infer_attrs};
 use thalweg_core::tensor::Tensor;
@@ -124,21 +124,10 @@ impl Graph {
 
     /// The node of that name, or an error that offers one like it.
     pub fn get(&self, name: &str) -> Result<NodeId> {
-        self.find(name)
-            .ok_or_else(|| not_found(format!("there is no node '{name}' in the graph{}", self.near(name))))
-    }
-
-    fn near(&self, name: &str) -> String {
-        use thalweg_core::registry::distance;
-        // Comparing with every name of a huge graph is not worth a hint.
-        if self.nodes.len() > 10_000 {
-            return String::new();
-        }
-        let best = self.nodes.iter().map(|n| (distance(&n.name, name), &n.name)).min();
-        match best {
-            Some((d, near)) if d <= 2.max(name.len() / 4) => format!("; did you mean '{near}'?"),
-            _ => String::new(),
-        }
+        self.find(name).ok_or_else(|| {
+            let near = did_you_mean(self.nodes.iter().map(|n| &*n.name), name);
+            not_found(format!("there is no node '{name}' in the graph{near}"))
+        })
     }
 
     /// The output that `node`, `node:k` stands for.

@@ -7,7 +7,7 @@ use thalweg_core::attr::Attr;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::grad::Output;
-use thalweg_core::op::Class;
+use thalweg_core::op::{Class, Role};
 use thalweg_core::shape::PartialShape;
 use thalweg_core::shape_call::{ShapeCall, ShapeSource};
 use thalweg_core::tensor::Tensor;
@@ -51,7 +51,7 @@ impl ShapeSource for Source<'_> {
     }
 
     fn as_shape(&self, i: usize) -> Option<PartialShape> {
-        value_as_shape(self.graph, self.input(i)?, 0)
+        value_as_shape(self.graph, self.input(i)?, 0, &mut NODES.clone())
     }
 
     fn handle(&self, i: usize) -> Option<(DataType, PartialShape)> {
@@ -61,28 +61,31 @@ impl ShapeSource for Source<'_> {
 
 /// How far values are followed back. Programs nest these few deep; deeper ones just stay unknown.
 const DEPTH: usize = 12;
+/// How many nodes are looked at, for what is used twice is looked at twice: more than any shape has sizes.
+const NODES: usize = 512;
 
-/// A vector of sizes, as far as known: through `Shape`, `Pack`, `ConcatV2`, `Cast`, `Identity`.
-fn value_as_shape(graph: &Graph, o: Output, depth: usize) -> Option<PartialShape> {
+/// A vector of sizes, as far as known, from the ops that make such. `budget`: nodes still to be looked at.
+fn value_as_shape(graph: &Graph, o: Output, depth: usize, budget: &mut usize) -> Option<PartialShape> {
     if depth > DEPTH {
         return None;
     }
+    *budget = budget.checked_sub(1)?;
     if let Some(ints) = graph.constant(o).and_then(|t| t.to_i64s().ok()) {
         return PartialShape::new(&ints).ok();
     }
     let node = graph.node(o.node);
-    match node.op.name {
-        "Shape" => Some(graph.shape(*node.inputs.first()?)).filter(|s| s.rank().is_some()),
-        "Identity" | "Cast" => value_as_shape(graph, *node.inputs.first()?, depth + 1),
-        "Pack" => {
-            let size = |i: &Output| scalar_size(graph, *i).unwrap_or(-1);
+    match node.op.role {
+        Role::ShapeOf => Some(graph.shape(*node.inputs.first()?)).filter(|s| s.rank().is_some()),
+        Role::Identity | Role::Cast => value_as_shape(graph, *node.inputs.first()?, depth + 1, budget),
+        Role::Pack => {
+            let size = |i: &Output| scalar_size(graph, *i, budget).unwrap_or(-1);
             Some(node.inputs.iter().map(size).collect())
         }
-        "ConcatV2" => {
+        Role::Concat => {
             let (_, parts) = node.inputs.split_last()?;
             let mut all = PartialShape::scalar();
             for part in parts {
-                all = all.concat(&value_as_shape(graph, *part, depth + 1)?);
+                all = all.concat(&value_as_shape(graph, *part, depth + 1, budget)?);
             }
             Some(all)
         }
@@ -90,16 +93,16 @@ fn value_as_shape(graph: &Graph, o: Output, depth: usize) -> Option<PartialShape
     }
 }
 
-/// A scalar that is a size: a constant, or one element sliced out of a `Shape`.
-fn scalar_size(graph: &Graph, o: Output) -> Option<i64> {
+/// A scalar that is a size: a constant, or one element sliced out of a shape.
+fn scalar_size(graph: &Graph, o: Output, budget: &mut usize) -> Option<i64> {
     if let Some(t) = graph.constant(o) {
         return t.to_i64s().ok()?.first().copied().filter(|d| *d >= -1);
     }
     let node = graph.node(o.node);
-    if node.op.name != "StridedSlice" {
+    if node.op.role != Role::Slice {
         return None;
     }
-    let whole = value_as_shape(graph, *node.inputs.first()?, DEPTH)?;
+    let whole = value_as_shape(graph, *node.inputs.first()?, DEPTH, budget)?;
     let begin = graph.constant(*node.inputs.get(1)?)?.to_i64s().ok()?;
     let shrinks = matches!(node.attrs.get("shrink_axis_mask"), Some(Attr::Int(1)));
     match begin.as_slice() {
@@ -112,14 +115,14 @@ fn scalar_size(graph: &Graph, o: Output) -> Option<i64> {
 fn handle_contents(graph: &Graph, mut o: Output) -> Option<(DataType, PartialShape)> {
     for _ in 0..64 {
         let node = graph.node(o.node);
-        if node.op.name == "VarHandleOp" {
+        if node.op.role == Role::VariableHandle {
             return Some((node.attrs.dtype("dtype").ok()?, node.attrs.shape("shape").ok()?.clone()));
         }
         let passes = matches!(
             node.op.class,
             Class::Switch | Class::Enter | Class::Exit | Class::NextIteration | Class::Merge
         );
-        if !passes && node.op.name != "Identity" {
+        if !passes && node.op.role != Role::Identity {
             return None;
         }
         o = *node.inputs.first()?;

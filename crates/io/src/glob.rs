@@ -1,17 +1,27 @@
 //! Files by pattern: `*` for any characters but `/`, `?` for one, `[a-z]` for one of a set, `\` before a character that stands for itself.
 
 use std::path::{Path, PathBuf};
-use thalweg_core::error::Result;
+use thalweg_core::error::{Result, resource_exhausted};
+
+/// Each `*/..` in a pattern finds all again, once for each.
+const MOST_PATHS: usize = 1 << 20;
 
 /// The paths that exist and match, in order. Wildcards may stand in any part of the pattern.
 pub fn matching(pattern: &str) -> Result<Vec<PathBuf>> {
+    matching_up_to(pattern, MOST_PATHS)
+}
+
+fn matching_up_to(pattern: &str, most: usize) -> Result<Vec<PathBuf>> {
     let (mut found, rest) = match pattern.strip_prefix('/') {
         Some(rest) => (vec![PathBuf::from("/")], rest),
         None => (vec![PathBuf::new()], pattern),
     };
     for part in rest.split('/').filter(|p| !p.is_empty()) {
         let next = found.iter().flat_map(|base| step(base, part));
-        found = next.collect();
+        found = next.take(most + 1).collect();
+        if found.len() > most {
+            return Err(resource_exhausted(format!("more than {most} paths match '{pattern}'")));
+        }
     }
     found.retain(|p| !p.as_os_str().is_empty());
     found.sort();
@@ -120,6 +130,17 @@ mod tests {
         }
         // Exponential for a matcher that tries every way to split the name.
         assert!(!matches(&"*a".repeat(40), &"a".repeat(39)));
+    }
+
+    /// A pattern of fifty characters took all memory.
+    #[test]
+    fn a_pattern_that_finds_everything_again_and_again_is_refused() {
+        let dir = Scratch::new();
+        (0..16).for_each(|i| std::fs::create_dir(dir.path(&format!("d{i}"))).unwrap());
+        let pattern = |times: usize| format!("{}{}", dir.root().display(), "/*/..".repeat(times));
+        assert_eq!(matching_up_to(&pattern(2), 1000).unwrap().len(), 256);
+        let e = matching_up_to(&pattern(12), 1000).unwrap_err();
+        assert_eq!(e.code(), thalweg_core::error::Code::ResourceExhausted);
     }
 
     #[test]

@@ -7,6 +7,7 @@
 //! - [`checkpoint`]: which checkpoints a directory has, and which is the newest whole one.
 //! - [`event`]: the logs that TensorBoard shows.
 //! - [`glob`]: files by pattern.
+//! - [`whole`]: a file read whole.
 //! - [`wire`]: tensors and shapes as messages.
 //!
 //! Whatever a file says, the answer is a value or an error: `DataLoss` where bytes are missing or damaged,
@@ -24,6 +25,7 @@ pub mod npy;
 pub mod record;
 pub mod table;
 pub mod varint;
+pub mod whole;
 pub mod wire;
 
 /// For tests of this crate and of those above it.

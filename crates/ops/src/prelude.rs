@@ -12,7 +12,7 @@ pub use thalweg_core::kernel::{
     AsyncCall, AsyncKernel, Done, Input, Kernel, KernelNode, OpCall, Outputs, Value, outputs,
 };
 pub use thalweg_core::op::Gradient::{Missing, Rule, Stops};
-pub use thalweg_core::op::{Class, KernelRow, Make, Op, Tile};
+pub use thalweg_core::op::{Class, KernelRow, Make, Op, Role, Tile};
 pub use thalweg_core::shape::{PartialShape, Shape, merge_dim};
 pub use thalweg_core::shape_call::{self, ShapeCall, axis_in_range, broadcast, same_as_input};
 pub use thalweg_core::tensor::{Object, Tensor, Variant};

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::cancel::Cancellation;
 use thalweg_core::dtype::DataType;
-use thalweg_core::error::Code;
+use thalweg_core::error::{Code, cancelled};
 use thalweg_core::grad::Output;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::{Arg, Graph, NodeRequest};
-use thalweg_runtime::{Session, SessionOptions};
+use thalweg_runtime::{RunOptions, Session, SessionOptions};
 
 fn graph() -> Graph {
     Graph::new(Arc::new(thalweg_ops::registry()))
@@ -241,10 +242,7 @@ fn a_loop_of_primitives_runs_any_number_of_times() {
 #[test]
 fn a_long_loop_ends_when_its_time_is_up() {
     let s = Session::of(&loop_graph(10), SessionOptions::default()).unwrap();
-    let options = thalweg_runtime::RunOptions {
-        timeout: Some(std::time::Duration::from_millis(50)),
-        ..Default::default()
-    };
+    let options = RunOptions { timeout: Some(std::time::Duration::from_millis(50)), ..Default::default() };
     let feeds = [("n", Tensor::scalar(f32::INFINITY)), ("x0", Tensor::scalar(3f32))];
     assert_eq!(s.run_with(&feeds, &["x:0"], &[], &options).unwrap_err().code(), Code::DeadlineExceeded);
     // The session is as good as before.
@@ -304,10 +302,47 @@ fn a_part_that_fails_before_it_has_sent_ends_the_others() {
         let s = Session::of(&g, SessionOptions { cpu_devices: 2, ..options }).unwrap();
         assert_eq!(f(&s.run(&[("x", Tensor::scalar(2f32))], &["y:0"], &[]).unwrap()[0]), -2.0);
         let e = s.run(&[("x", Tensor::scalar(f32::NAN))], &["y:0"], &[]).unwrap_err();
-        assert_eq!(
-            (e.code(), e.node()),
-            (thalweg_core::error::Code::InvalidArgument, Some("checked")),
-            "{e}"
-        );
+        assert_eq!((e.code(), e.node()), (Code::InvalidArgument, Some("checked")), "{e}");
+    }
+}
+
+/// A run that failed cancelled what its caller had given it, and with that every later run that had the same options.
+#[test]
+fn a_failed_run_leaves_its_options_good_for_others() {
+    let mut g = graph();
+    let x = placeholder(&mut g, "x");
+    let checked = add(&mut g, "CheckNumerics", "checked", vec![x.into()], &[("message", "x".into())]);
+    let types = Attr::types(&[DataType::Float]);
+    let q = add(&mut g, "FIFOQueueV2", "q", vec![], &[("component_types", types.clone())]);
+    add(
+        &mut g,
+        "QueueEnqueueV2",
+        "put",
+        vec![q.into(), vec![checked].into()],
+        &[("Tcomponents", types.clone())],
+    );
+    let taken = add(&mut g, "QueueDequeueV2", "take", vec![q.into()], &[("component_types", types)]);
+    let far = add(&mut g, "Neg", "far", vec![checked.into()], &[]);
+    g.node_mut(far.node).device = "/device:CPU:1".into();
+    for options in both_ways() {
+        let s = Session::of(&g, SessionOptions { cpu_devices: 2, ..options }).unwrap();
+        let cancel: Arc<Cancellation> = Arc::default();
+        let shared = RunOptions { cancel: Some(cancel.clone()), ..Default::default() };
+        let put = |x: f32| s.run_with(&[("x", Tensor::scalar(x))], &[], &["put"], &shared);
+        let far = |x: f32| s.run_with(&[("x", Tensor::scalar(x))], &["far:0"], &[], &shared);
+        assert_eq!(put(f32::NAN).err().map(|e| e.code()), Some(Code::InvalidArgument));
+        assert_eq!(far(f32::NAN).err().map(|e| e.code()), Some(Code::InvalidArgument));
+        assert!(!cancel.is_cancelled());
+        put(2.0).unwrap();
+        assert_eq!(f(&far(2.0).unwrap().0[0]), -2.0);
+        assert_eq!(f(&s.run_with(&[], &["take:0"], &[], &shared).unwrap().0[0]), 2.0);
+        // The caller's word still ends runs, with the caller's reason: those under way and those begun after it.
+        let (waiting, options) = (s.callable(&[], &[taken], &[]).unwrap(), shared.clone());
+        let (tell, told) = std::sync::mpsc::channel();
+        waiting.start(vec![], &options, Box::new(move |r| drop(tell.send(r.map(drop)))));
+        cancel.cancel(cancelled("that was enough"));
+        for e in [told.recv().unwrap().unwrap_err(), waiting.run_with(vec![], &shared).unwrap_err()] {
+            assert_eq!((e.code(), e.message()), (Code::Cancelled, "that was enough"));
+        }
     }
 }

@@ -83,13 +83,9 @@ impl Coordinator {
         }
     }
 
-    /// Options for the runs of one thread, which end when all are to stop. Each thread asks for its own, once: a run that fails
-    /// cancels whatever has the same options.
+    /// Options for runs that end when all are to stop.
     pub fn run_options(&self) -> RunOptions {
-        let own = Arc::new(Cancellation::default());
-        let cancel = own.clone();
-        self.0.cancel.on_cancel(move |e| cancel.cancel(e.clone()));
-        RunOptions { cancel: Some(own), ..Default::default() }
+        RunOptions { cancel: Some(self.0.cancel.clone()), ..Default::default() }
     }
 
     /// Starts a thread. An error of its body, or a panic, makes all stop.

@@ -2,6 +2,7 @@
 
 use super::{Storage, Tensor};
 use crate::dtype::DataType;
+use crate::flat::drop_flat;
 use crate::invalid;
 use crate::resource::ResourceHandle;
 use bytes::Bytes;
@@ -27,6 +28,13 @@ impl Variant {
 
     pub fn get<T: 'static>(&self) -> Option<&T> {
         self.0.as_ref().and_then(|v| v.as_any().downcast_ref())
+    }
+}
+
+/// What the value holds may be variants again.
+impl Drop for Variant {
+    fn drop(&mut self) {
+        self.0.take().into_iter().for_each(drop_flat);
     }
 }
 

@@ -35,11 +35,10 @@ pub fn register(
     options: &GraphOptions,
     graph: TaskGraph,
 ) -> Result<Registered> {
-    let has_control_flow = graph.nodes.iter().any(|n| matches!(n.op.as_str(), "Switch" | "Merge" | "Enter"));
     let request = RegisterGraphRequest {
         session_handle: session.to_string(),
         graph_def: Some(graph_def(&graph)?),
-        has_control_flow,
+        has_control_flow: graph.has_control_flow,
         graph_options: Some(options.clone()),
         create_worker_session_called: true,
         ..Default::default()

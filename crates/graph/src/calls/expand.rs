@@ -133,8 +133,8 @@ impl Ground for InGraph<'_> {
             let node = self.graph.node(call);
             (format!("{}/{suffix}", node.name), node.device.clone(), node.location)
         };
-        let args: Vec<Arg> = match op {
-            "Merge" => vec![Arg::List(inputs.to_vec())],
+        let args: Vec<Arg> = match self.graph.registry.find(op)?.class {
+            Class::Merge => vec![Arg::List(inputs.to_vec())],
             _ => inputs.iter().map(|o| Arg::One(*o)).collect(),
         };
         let request = NodeRequest { op, name: &name, args, attrs, control, device: &device, location };

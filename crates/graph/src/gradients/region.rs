@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal, unimplemented};
 use thalweg_core::grad::{Builder, Grad, GradCall, NodeId, Output};
-use thalweg_core::op::{Class, Gradient};
+use thalweg_core::op::{Class, Gradient, Role};
 
 /// One step of the way back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -182,7 +182,7 @@ fn through_node(b: &mut Backward<'_>, id: NodeId, dy: &[Option<Output>]) -> Resu
             _ => Vec::new(),
         });
     }
-    if node.op.name == "StackPopV2" {
+    if node.op.role == Role::StackPop {
         if let Some(dy) = dy.first().copied().flatten() {
             b.scope_of(&node.name);
             stacks::through_pop(b, id, dy)?;

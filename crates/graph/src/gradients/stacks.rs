@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::{Result, internal, unimplemented};
 use thalweg_core::grad::{Arg, NodeId, Output};
-use thalweg_core::op::Class;
+use thalweg_core::op::{Class, Role};
 
 /// The stacks of a graph: what is pushed where, and popped where.
 #[derive(Default)]
@@ -34,7 +34,7 @@ struct Waiting {
 }
 
 fn is_pop(graph: &Graph, id: NodeId) -> bool {
-    graph.node(id).op.name == "StackPopV2"
+    graph.node(id).op.role == Role::StackPop
 }
 
 impl Stacks {
@@ -73,12 +73,12 @@ impl Pairs {
         for id in order {
             let node = graph.node(*id);
             let stack = node.inputs.first().and_then(|o| pairs.stack_of.get(o)).copied();
-            match (node.op.name, node.op.class, stack) {
-                ("StackV2", ..) => {
+            match (node.op.role, node.op.class, stack) {
+                (Role::Stack, ..) => {
                     pairs.stack_of.insert(id.output(0), *id);
                 }
-                ("StackPushV2", _, Some(stack)) => pairs.pushes.entry(stack).or_default().push(*id),
-                ("Identity", _, Some(stack)) | (_, Class::Enter | Class::Exit, Some(stack)) => {
+                (Role::StackPush, _, Some(stack)) => pairs.pushes.entry(stack).or_default().push(*id),
+                (Role::Identity, _, Some(stack)) | (_, Class::Enter | Class::Exit, Some(stack)) => {
                     pairs.stack_of.insert(id.output(0), stack);
                 }
                 (_, Class::Switch, Some(stack)) => {

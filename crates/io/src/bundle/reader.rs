@@ -4,16 +4,19 @@ use super::strings::{self, crc_differs};
 use super::writer::{Entries, slices_of};
 use super::{VERSION, data_path, index_path, key};
 use crate::crc::Crc;
-use crate::durable;
 use crate::table::Table;
 use crate::wire::shape_from_proto;
+use crate::{durable, whole};
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use thalweg_core::dtype::DataType;
-use thalweg_core::error::{Error, Result, data_loss, internal, not_found, unimplemented};
+use thalweg_core::error::{
+    Code, Error, Result, data_loss, internal, not_found, resource_exhausted, unimplemented,
+};
 use thalweg_core::invalid;
+use thalweg_core::registry::did_you_mean;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::{Object, Tensor};
 use thalweg_proto::bundle_header_proto::Endianness;
@@ -43,12 +46,12 @@ pub struct Entry {
 impl BundleReader {
     pub fn open(prefix: &Path) -> Result<BundleReader> {
         let path = index_path(prefix);
-        let file = std::fs::read(&path).map_err(|e| match e.kind() {
-            ErrorKind::NotFound => not_found(format!(
+        let file = whole::read(&path).map_err(|e| match e.code() {
+            Code::NotFound => not_found(format!(
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
                 prefix.display()
             )),
-            _ => durable::at(&path, e),
+            _ => e,
         })?;
         let table = Table::read(&file.into()).map_err(|e| durable::at(&path, e))?;
         let shards = shards(&table).map_err(|e| durable::at(&path, e))?;
@@ -106,10 +109,18 @@ impl BundleReader {
 
     /// Puts together a region from the slices that hold it.
     fn assemble(&mut self, name: &str, entry: &Entry, wanted: &Ranges, shape: &Shape) -> Result<Tensor> {
+        let parts = self.parts(name, entry)?.into_iter();
+        let parts = parts.filter_map(|(key, at)| region::common(&at, wanted).map(|part| (key, at, part)));
+        let parts: Vec<_> = parts.collect();
+        // Before memory is asked for, for what is said of the whole may be absurd.
+        let filled = parts.iter().fold(0usize, |sum, (.., part)| sum.saturating_add(region::elements(part)));
+        if filled != shape.elements() {
+            return Err(invalid!(
+                "Does not have sufficient slices for partitioned tensor {name} to restore in slice_spec: {shape}"
+            ));
+        }
         let mut out = Tensor::zeros(entry.dtype, shape.clone())?;
-        let mut filled = 0usize;
-        for (key, at) in self.parts(name, entry)? {
-            let Some(part) = region::common(&at, wanted) else { continue };
+        for (key, at, part) in parts {
             let found = self.find_key(&key)?;
             let sizes: Vec<usize> = at.iter().map(|(start, end)| end - start).collect();
             let stored = Entry { dtype: entry.dtype, shape: Shape::new(&sizes)?, slices: vec![], bytes: 0 };
@@ -118,12 +129,6 @@ impl BundleReader {
             }
             let piece = self.data(name, &found, &stored)?;
             copy(&piece, &mut out, &part, &at, wanted)?;
-            filled = filled.saturating_add(region::elements(&part));
-        }
-        if filled != out.elements() {
-            return Err(invalid!(
-                "Does not have sufficient slices for partitioned tensor {name} to restore in slice_spec: {shape}"
-            ));
         }
         Ok(out)
     }
@@ -133,10 +138,14 @@ impl BundleReader {
         if entry.slices.is_empty() {
             return Ok(vec![(name.as_bytes().to_vec(), entry.shape.iter().map(|d| (0, *d)).collect())]);
         }
+        if entry.slices.len() > MOST_SLICES {
+            let e = format!("{} slices are more than the {MOST_SLICES} that are read", entry.slices.len());
+            return Err(self.damaged(name, resource_exhausted(e)));
+        }
         let mut parts: Vec<(Vec<u8>, Ranges)> = Vec::new();
         for slice in &entry.slices {
             let at = slice.ranges(&entry.shape).map_err(|e| self.damaged(name, data_loss(e.message())))?;
-            if parts.iter().any(|(_, other)| region::common(other, &at).is_some()) {
+            if parts.iter().any(|(_, other)| region::overlap(other, &at)) {
                 return Err(self.damaged(name, data_loss("its slices overlap")));
             }
             parts.push((key::of_slice(name, slice), at));
@@ -261,7 +270,9 @@ impl BundleReader {
 
     fn find(&self, name: &str) -> Result<BundleEntryProto> {
         if !self.contains(name) {
-            return Err(not_found(format!("Key {name} not found in checkpoint")));
+            let names: Vec<String> = self.names().collect();
+            let near = did_you_mean(names.iter().map(String::as_str), name);
+            return Err(not_found(format!("Key {name} not found in checkpoint{near}")));
         }
         self.find_key(name.as_bytes())
     }
@@ -314,6 +325,9 @@ fn shards(table: &Table) -> Result<Vec<Option<(File, u64)>>> {
         _ => Err(data_loss(format!("the header says there are {} shards", header.num_shards))),
     }
 }
+
+/// Each is compared with each.
+const MOST_SLICES: usize = 10_000;
 
 /// Tasks of a cluster without variables write shards without tensors.
 const MOST_EMPTY_SHARDS: usize = 100_000;

@@ -7,8 +7,12 @@ pub type Ranges = Vec<(usize, usize)>;
 
 /// What two regions have in common; `None` if that is nothing.
 pub fn common(a: &Ranges, b: &Ranges) -> Option<Ranges> {
-    let both: Ranges = a.iter().zip(b).map(|(x, y)| (x.0.max(y.0), x.1.min(y.1))).collect();
-    both.iter().all(|(start, end)| start < end).then_some(both)
+    overlap(a, b).then(|| a.iter().zip(b).map(|(x, y)| (x.0.max(y.0), x.1.min(y.1))).collect())
+}
+
+/// Whether two regions have anything in common.
+pub fn overlap(a: &Ranges, b: &Ranges) -> bool {
+    a.iter().zip(b).all(|(x, y)| x.0.max(y.0) < x.1.min(y.1))
 }
 
 pub fn elements(region: &Ranges) -> usize {

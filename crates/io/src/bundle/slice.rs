@@ -1,7 +1,7 @@
 //! Slices: which part of a tensor is stored, or wanted.
 
 use std::fmt;
-use thalweg_core::error::{Error, Result, data_loss, internal};
+use thalweg_core::error::{Result, data_loss};
 use thalweg_core::invalid;
 use thalweg_core::shape::Shape;
 use thalweg_proto::TensorSliceProto;
@@ -68,21 +68,18 @@ impl TensorSlice {
     /// Start and end along each dimension of a tensor of this shape.
     pub fn ranges(&self, shape: &Shape) -> Result<Vec<(usize, usize)>> {
         if self.rank() != shape.rank() {
-            return Err(internal(format!(
+            return Err(invalid!(
                 "Mismatching ranks: shape = {shape}, slice = {self} of rank {}",
                 self.rank()
-            )));
+            ));
         }
         self.0
             .iter()
             .zip(shape.iter())
             .enumerate()
             .map(|(i, (e, size))| {
-                let outside = || -> Error {
-                    internal(format!(
-                        "Extent in dimension {i} out of bounds: shape = {shape}, slice = {self}"
-                    ))
-                };
+                let outside =
+                    || invalid!("Extent in dimension {i} out of bounds: shape = {shape}, slice = {self}");
                 let Some(length) = e.length else { return Ok((0, *size)) };
                 let end =
                     e.start.checked_add(length).filter(|end| *end <= *size as i64).ok_or_else(outside)?;

@@ -276,3 +276,59 @@ fn an_index_that_lies_about_sizes_reserves_no_memory() {
         assert_eq!(read_all(&prefix).unwrap_err().code(), Code::DataLoss);
     }
 }
+
+/// Writes an index of one tensor, which is said to be of this shape and stored in these slices.
+fn index_with_slices(prefix: &std::path::Path, dims: &[i64], slices: &[(i64, i64)]) {
+    use thalweg_proto::tensor_slice_proto::{Extent, extent::HasLengthHack};
+    use thalweg_proto::{BundleEntryProto, BundleHeaderProto, Message, TensorSliceProto};
+    let slice = |(start, length): &(i64, i64)| {
+        let extent = Extent { start: *start, has_length_hack: Some(HasLengthHack::Length(*length)) };
+        TensorSliceProto { extent: vec![extent] }
+    };
+    let shape = crate::wire::shape_to_proto(&Shape::from_i64(dims).unwrap());
+    let entry = BundleEntryProto {
+        dtype: DataType::Double.wire(),
+        shape: Some(shape),
+        slices: slices.iter().map(slice).collect(),
+        ..Default::default()
+    };
+    let mut table = crate::table::TableBuilder::new();
+    table.add(b"", &BundleHeaderProto { num_shards: 1, ..Default::default() }.encode_to_vec()).unwrap();
+    table.add(b"t", &entry.encode_to_vec()).unwrap();
+    fs::write(index_path(prefix), table.finish()).unwrap();
+}
+
+/// Memory was asked for before it was known that the slices hold the tensor.
+#[test]
+fn slices_that_are_not_there_reserve_no_memory() {
+    let dir = Scratch::new();
+    let prefix = dir.path("model");
+    for slices in [&[(0, 1)][..], &[(0, 1), (5, 7)]] {
+        index_with_slices(&prefix, &[1 << 50], slices);
+        let e = BundleReader::open(&prefix).unwrap().read("t").unwrap_err();
+        assert!(e.code() == Code::InvalidArgument && e.message().contains("sufficient slices"), "{e}");
+    }
+}
+
+/// Each slice was compared with each, so a file of a few megabytes took hours.
+#[test]
+fn more_slices_than_can_be_compared_are_refused() {
+    let dir = Scratch::new();
+    let prefix = dir.path("model");
+    let slices: Vec<(i64, i64)> = (0..1_000_000).map(|i| (i, 1)).collect();
+    index_with_slices(&prefix, &[1_000_000], &slices);
+    let e = BundleReader::open(&prefix).unwrap().read("t").unwrap_err();
+    assert_eq!(e.code(), Code::ResourceExhausted, "{e}");
+}
+
+#[test]
+fn a_name_that_is_not_there_is_answered_with_one_like_it() {
+    let dir = Scratch::new();
+    let prefix = dir.path("model");
+    let mut writer = BundleWriter::create(&prefix).unwrap();
+    writer.add("layer/weights", &Tensor::scalar(1f32)).unwrap();
+    writer.finish().unwrap();
+    let e = BundleReader::open(&prefix).unwrap().read("layer/weight").unwrap_err();
+    assert_eq!(e.code(), Code::NotFound);
+    assert_eq!(e.message(), "Key layer/weight not found in checkpoint; did you mean 'layer/weights'?");
+}

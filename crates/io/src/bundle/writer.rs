@@ -7,7 +7,7 @@ use crate::wire::shape_to_proto;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use thalweg_core::dtype::DataType;
-use thalweg_core::error::{Result, unimplemented};
+use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
@@ -77,8 +77,7 @@ impl BundleWriter {
                 (bytes.len(), crc)
             }
             DataType::Resource | DataType::Variant => {
-                let e = format!("a {} tensor cannot be saved ('{}')", t.dtype(), key.escape_ascii());
-                return Err(unimplemented(e));
+                return Err(invalid!("a {} tensor cannot be saved ('{}')", t.dtype(), key.escape_ascii()));
             }
             _ => {
                 let bytes = t.bytes()?;

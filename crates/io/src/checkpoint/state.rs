@@ -1,9 +1,9 @@
 use super::STATE_FILE;
 use crate::bundle::index_path;
-use crate::durable;
+use crate::{durable, whole};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use thalweg_core::error::{Result, data_loss};
+use thalweg_core::error::{Code, Result, data_loss};
 use thalweg_core::invalid;
 use thalweg_proto::{CheckpointState, text};
 
@@ -23,10 +23,10 @@ impl State {
     /// Reads a directory's state file; `None` if it has none. Paths that are relative in it are relative to the directory.
     pub fn read(directory: &Path) -> Result<Option<State>> {
         let path = directory.join(STATE_FILE);
-        let text = match std::fs::read(&path) {
+        let text = match whole::read(&path) {
             Ok(bytes) => bytes,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(e) => return Err(durable::at(&path, e)),
+            Err(e) if e.code() == Code::NotFound => return Ok(None),
+            Err(e) => return Err(e),
         };
         let text = String::from_utf8(text).map_err(|_| durable::at(&path, data_loss("not text")))?;
         let state: CheckpointState =

@@ -5,7 +5,8 @@ use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
-use thalweg_core::error::{Error, Result, data_loss};
+use thalweg_core::buffer;
+use thalweg_core::error::{Error, Result, data_loss, resource_exhausted};
 
 /// Reads records in order. After an error there is no next record: where one begins is no longer known.
 pub struct RecordReader<'a> {
@@ -13,6 +14,8 @@ pub struct RecordReader<'a> {
     name: String,
     offset: u64,
     failed: bool,
+    /// Bytes that a record may have: as many as a tensor. A few compressed bytes may stand for very many.
+    pub(super) limit: usize,
 }
 
 impl RecordReader<'static> {
@@ -31,7 +34,7 @@ impl<'a> RecordReader<'a> {
             Compression::Zlib => Box::new(BufReader::new(ZlibDecoder::new(input))),
             Compression::Gzip => Box::new(BufReader::new(MultiGzDecoder::new(input))),
         };
-        RecordReader { input, name: name.into(), offset: 0, failed: false }
+        RecordReader { input, name: name.into(), offset: 0, failed: false, limit: buffer::limit() }
     }
 
     /// Where the next record begins, in bytes before compression.
@@ -55,7 +58,13 @@ impl<'a> RecordReader<'a> {
         let length = usize::try_from(length).ok().filter(|n| n.checked_add(FOOTER).is_some());
         let length = length.ok_or_else(|| self.damaged("corrupted record", "its length cannot be"))?;
         let mut data = Vec::new();
-        self.fill(&mut data, length + FOOTER)?;
+        self.fill(&mut data, (length + FOOTER).min(self.limit.saturating_add(1)))?;
+        if data.len() > self.limit {
+            return Err(resource_exhausted(format!(
+                "{}: the record at {} has {length} bytes, over the limit of {}",
+                self.name, self.offset, self.limit
+            )));
+        }
         if data.len() < length + FOOTER {
             return Err(self.damaged(
                 "truncated record",

@@ -107,6 +107,25 @@ fn a_length_that_lies_reserves_no_memory() {
     }
 }
 
+/// A kilobyte of zipped zeros became a gigabyte of memory.
+#[test]
+fn a_record_over_the_limit_is_not_unzipped() {
+    for compression in ALL {
+        let whole = file(&[vec![0; 1 << 20].into()], compression);
+        let read = |limit: usize| {
+            let mut reader = RecordReader::new(&whole[..], compression, "test");
+            reader.limit = limit;
+            reader.next().unwrap().map(|r| r.len())
+        };
+        assert_eq!(read(2 << 20).unwrap(), 1 << 20);
+        let e = read(1 << 10).unwrap_err();
+        assert!(
+            e.code() == Code::ResourceExhausted && e.message().starts_with("test: the record at 0"),
+            "{e}"
+        );
+    }
+}
+
 #[test]
 fn the_error_is_the_last_item() {
     let whole = file(&some_records(), Compression::None);

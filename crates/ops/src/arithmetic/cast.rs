@@ -22,6 +22,7 @@ pub static CAST: Op = Op {
             Case::new(vec![r.bools(&[3])]).attr("DstT", DataType::Complex64),
         ]
     },
+    role: Role::Cast,
     ..Op::PURE
 };
 

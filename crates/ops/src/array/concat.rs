@@ -29,6 +29,7 @@ pub static CONCAT_V2: Op = Op {
         ]
     },
     host_inputs: &["axis"],
+    role: Role::Concat,
     ..Op::PURE
 };
 
@@ -46,6 +47,7 @@ pub static CONCAT: Op = Op {
     kernels: cpu!(run_v1),
     cases: |r| vec![Case::new(vec![Tensor::scalar(1i32), r.tensor(&[2, 3]), r.tensor(&[2, 1])])],
     host_inputs: &["concat_dim"],
+    role: Role::None,
     ..CONCAT_V2
 };
 

@@ -19,6 +19,7 @@ pub static PACK: Op = Op {
             Case::new(vec![r.tensor(&[])]),
         ]
     },
+    role: Role::Pack,
     ..Op::PURE
 };
 

@@ -17,6 +17,7 @@ pub static SHAPE: Op = Op {
             Case::new(vec![r.tensor(&[])]).attr("out_type", DataType::Int64),
         ]
     },
+    role: Role::ShapeOf,
     ..Op::PURE
 };
 
@@ -28,6 +29,7 @@ pub static SHAPE_N: Op = Op {
     attrs: &["N: int >= 1", "T: type", "out_type: {int32, int64} = DT_INT32"],
     shape: |c| Ok(c.inputs.iter().map(|s| PartialShape::vector(s.rank().map_or(-1, |r| r as i64))).collect()),
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3]), r.tensor(&[])])],
+    role: Role::None,
     ..SHAPE
 };
 

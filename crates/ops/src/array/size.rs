@@ -19,6 +19,7 @@ pub static SIZE: Op = Op {
         ]
     },
     host_outputs: &["output"],
+    role: Role::SizeOf,
     ..Op::PURE
 };
 

@@ -7,6 +7,7 @@ pub static STOP_GRADIENT: Op = Op {
     name: "StopGradient",
     doc: "The input; gradients do not flow back through it.",
     grad: Stops,
+    role: Role::None,
     ..IDENTITY
 };
 
@@ -16,5 +17,6 @@ pub static PREVENT_GRADIENT: Op = Op {
     attrs: &["T: type", "message: string = ''"],
     grad: Rule(|g| Err(invalid!("Gradient explicitly disabled. Reason: {}", g.attrs.str("message")?))),
     cases: |_| Vec::new(),
+    role: Role::None,
     ..IDENTITY
 };

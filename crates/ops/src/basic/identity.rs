@@ -12,6 +12,7 @@ pub static IDENTITY: Op = Op {
     grad: Rule(|g| Ok(vec![g.dy()?.into()])),
     kernels: cpu!(run),
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3])])],
+    role: Role::Identity,
     ..Op::PURE
 };
 

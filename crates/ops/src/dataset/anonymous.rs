@@ -43,7 +43,7 @@ pub fn anonymous<R: Resource>(c: &mut OpCall<'_>, resource: Arc<R>) {
         device: c.step.device.name.clone(),
         name: "anonymous".into(),
         type_name: resource.kind().into(),
-        target: Some(resource),
+        target: Some(resource.into()),
         ..Default::default()
     };
     c.set(0, Tensor::from_object(handle));

@@ -98,7 +98,7 @@ pub fn handle(place: &Place, step: &StepContext, iterator: Arc<Iterator>) -> Ten
         container,
         name: place.name.as_str().into(),
         type_name: "tensorflow::data::IteratorResource".into(),
-        target: Some(iterator),
+        target: Some(iterator.into()),
         ..Default::default()
     })
 }

@@ -60,7 +60,7 @@ fn from_string(c: &mut OpCall<'_>) -> Result<()> {
         container: container.into(),
         name: name.into(),
         type_name: "tensorflow::data::IteratorResource".into(),
-        target: Some(iterator),
+        target: Some(iterator.into()),
         ..Default::default()
     };
     c.set(0, Tensor::from_object(handle));

@@ -20,6 +20,7 @@ pub static IF: Op = Op {
     kernels: cpu!(async prepare_if),
     class: Class::Call,
     stateful: true,
+    role: Role::CallIf,
     ..Op::PURE
 };
 
@@ -38,6 +39,7 @@ pub static CASE: Op = Op {
         "output_shapes: list(shape) = []",
     ],
     kernels: cpu!(async prepare_case),
+    role: Role::CallCase,
     ..IF
 };
 

@@ -17,6 +17,7 @@ pub static PARTITIONED_CALL: Op = Op {
     ],
     kernels: cpu!(async prepare),
     class: Class::Call,
+    role: Role::CallOne,
     ..Op::PURE
 };
 

@@ -19,6 +19,7 @@ pub static WHILE: Op = Op {
     kernels: cpu!(async prepare),
     class: Class::Call,
     stateful: true,
+    role: Role::CallWhile,
     ..Op::PURE
 };
 

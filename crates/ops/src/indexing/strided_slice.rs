@@ -38,6 +38,7 @@ pub static STRIDED_SLICE: Op = Op {
         ]
     },
     host_inputs: &["begin", "end", "strides"],
+    role: Role::Slice,
     ..Op::PURE
 };
 
@@ -67,6 +68,7 @@ pub static STRIDED_SLICE_GRAD: Op = Op {
         ]
     },
     host_inputs: &["shape", "begin", "end", "strides"],
+    role: Role::None,
     ..STRIDED_SLICE
 };
 

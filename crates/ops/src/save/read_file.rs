@@ -2,6 +2,7 @@
 
 use super::path;
 use crate::prelude::*;
+use thalweg_io::whole;
 
 pub static READ_FILE: Op = Op {
     name: "ReadFile",
@@ -19,8 +20,6 @@ pub static READ_FILE: Op = Op {
 };
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let path = path(c, 0)?;
-    let bytes = std::fs::read(&path).map_err(|e| Error::from(e).context(path.display()))?;
-    c.set(0, Tensor::string(bytes));
+    c.set(0, Tensor::string(whole::read(&path(c, 0)?)?));
     Ok(())
 }

@@ -13,6 +13,7 @@ pub static STACK_V2: Op = Op {
     attrs: &["elem_type: type", "stack_name: string = ''"],
     shape: shape_call::scalar,
     kernels: cpu!(make prepare),
+    role: Role::Stack,
     ..Op::STATEFUL
 };
 
@@ -22,6 +23,7 @@ pub static STACK: Op = Op {
     inputs: &[],
     outputs: &["handle: Ref(string)"],
     shape: |_| Ok(vec![PartialShape::vector(2)]),
+    role: Role::None,
     ..STACK_V2
 };
 
@@ -49,7 +51,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             container: CONTAINER.into(),
             name: name.as_str().into(),
             type_name: "Stack".into(),
-            target: Some(stack),
+            target: Some(stack.into()),
             ..Default::default()
         };
         c.set(0, Tensor::from_object(handle));
@@ -81,11 +83,12 @@ pub static STACK_PUSH_V2: Op = Op {
     attrs: &["T: type", "swap_memory: bool = false"],
     shape: |c| Ok(vec![c.input(1)]),
     kernels: cpu!(push),
+    role: Role::StackPush,
     ..Op::STATEFUL
 };
 
 pub static STACK_PUSH: Op =
-    Op { name: "StackPush", inputs: &["handle: Ref(string)", "elem: T"], ..STACK_PUSH_V2 };
+    Op { name: "StackPush", inputs: &["handle: Ref(string)", "elem: T"], role: Role::None, ..STACK_PUSH_V2 };
 
 fn push(c: &mut OpCall<'_>) -> Result<()> {
     let stack = stack_input(c)?.0;
@@ -105,10 +108,12 @@ pub static STACK_POP_V2: Op = Op {
     outputs: &["elem: elem_type"],
     attrs: &["elem_type: type"],
     kernels: cpu!(pop),
+    role: Role::StackPop,
     ..Op::STATEFUL
 };
 
-pub static STACK_POP: Op = Op { name: "StackPop", inputs: &["handle: Ref(string)"], ..STACK_POP_V2 };
+pub static STACK_POP: Op =
+    Op { name: "StackPop", inputs: &["handle: Ref(string)"], role: Role::None, ..STACK_POP_V2 };
 
 fn pop(c: &mut OpCall<'_>) -> Result<()> {
     let stack = stack_input(c)?.0;

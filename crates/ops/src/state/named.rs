@@ -72,7 +72,7 @@ impl<R: Resource> Remembered<R> {
             hash_code: 0,
             type_name: r.kind().into(),
             values,
-            target: Some(r),
+            target: Some(r.into()),
         })
     }
 }

@@ -17,6 +17,7 @@ pub static VAR_HANDLE_OP: Op = Op {
     ],
     shape: shape_call::scalar,
     kernels: cpu!(make prepare),
+    role: Role::VariableHandle,
     ..Op::STATEFUL
 };
 

@@ -209,7 +209,7 @@ impl TensorArray {
 /// The array that input 0 is a handle of.
 pub fn array_input(c: &OpCall<'_>) -> Result<Arc<TensorArray>> {
     let handle = c.handle(0)?;
-    match handle.target {
+    match &handle.target {
         Some(_) => c.resource(0),
         None => c.step.scratch().get(&handle.container, &handle.name),
     }
@@ -221,7 +221,7 @@ pub fn array_handle(c: &OpCall<'_>, container: &str, array: Arc<TensorArray>) ->
         container: container.into(),
         name: array.name.as_str().into(),
         type_name: "TensorArray".into(),
-        target: Some(array),
+        target: Some(array.into()),
         ..Default::default()
     })
 }

@@ -6,7 +6,7 @@ use crate::plan::{General, GeneralNode, Source};
 use thalweg_core::error::{Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::kernel::{Outputs, Value};
-use thalweg_core::op::Class;
+use thalweg_core::op::{Class, Op, Role};
 use thalweg_core::tensor::Tensor;
 
 /// How a node passes its input on.
@@ -21,12 +21,12 @@ pub enum Pass {
 }
 
 impl Pass {
-    pub fn of(class: Class, op: &str) -> Option<Pass> {
-        match class {
+    pub fn of(op: &Op) -> Option<Pass> {
+        match op.class {
             Class::Switch => Some(Pass::Switch),
             Class::Merge => Some(Pass::Merge),
             Class::Enter | Class::Exit | Class::NextIteration | Class::LoopCond => Some(Pass::On),
-            _ if op == "Identity" => Some(Pass::On),
+            _ if op.role == Role::Identity => Some(Pass::On),
             _ => None,
         }
     }

@@ -43,9 +43,8 @@ fn reads_by_variable(work: &Work) -> BTreeMap<(u32, u32), Vec<NodeId>> {
 }
 
 fn variable_read(work: &Work, node: &WorkNode) -> Option<Output> {
-    let passes = matches!(node.kind, Kind::Op)
-        && node.op.class == Class::Plain
-        && Pass::of(node.op.class, node.op.name) == Some(Pass::On);
+    let passes =
+        matches!(node.kind, Kind::Op) && node.op.class == Class::Plain && Pass::of(node.op) == Some(Pass::On);
     let source = *node.inputs.first().filter(|_| passes)?;
     let is_ref = |id: NodeId, index: u32| work.node(id).outputs.get(index as usize).is_some_and(|p| p.is_ref);
     is_ref(source.node, source.index).then_some(source)

@@ -10,7 +10,7 @@ use std::ops::Range;
 use thalweg_core::error::Result;
 use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
-use thalweg_core::op::Class;
+use thalweg_core::op::{Class, Role};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::frames::{FrameNode, Frames};
 
@@ -178,10 +178,10 @@ impl<'a> Builder<'a> {
                 control: 0..0,
                 enter: None,
                 expensive: node.op.expensive,
-                never_dead: node.op.name == "ControlTrigger",
+                never_dead: node.op.role == Role::ControlTrigger,
                 transfers: matches!(node.op.class, Class::Send | Class::Recv),
                 // What is known has nothing to pass on, whatever op it once was.
-                pass: if given.is_some() { None } else { Pass::of(node.op.class, node.op.name) },
+                pass: if given.is_some() { None } else { Pass::of(node.op) },
                 passes_refs: node.outputs.first().is_some_and(|p| p.is_ref),
             });
         }

@@ -16,7 +16,7 @@ use thalweg_core::attr::Attrs;
 use thalweg_core::direct::Runnable;
 use thalweg_core::error::Result;
 use thalweg_core::grad::{NodeId, Output};
-use thalweg_core::op::{Class, Op};
+use thalweg_core::op::{Class, Op, Role};
 use thalweg_graph::frames::{FrameNode, Frames};
 
 /// What a loop that became a program is in the work graph.
@@ -342,12 +342,12 @@ impl Finder<'_> {
 
 /// Runs even if what it waits for is dead.
 fn is_trigger(node: &WorkNode) -> bool {
-    node.op.name == "ControlTrigger"
+    node.op.role == Role::ControlTrigger
 }
 
 /// An Identity is only another name for its input.
 fn only_passes_on(node: &WorkNode) -> bool {
-    matches!(node.kind, Kind::Op) && Pass::of(node.op.class, node.op.name) == Some(Pass::On)
+    matches!(node.kind, Kind::Op) && Pass::of(node.op) == Some(Pass::On)
 }
 
 /// References are read when they are used, which depends on who runs when: such loops run node by node.

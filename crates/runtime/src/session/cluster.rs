@@ -35,6 +35,8 @@ pub struct TaskGraph {
     pub feeds: Vec<String>,
     /// The rendezvous keys under which it gives what is fetched.
     pub fetches: Vec<String>,
+    /// Whether values may be dead.
+    pub has_control_flow: bool,
 }
 
 /// A part of a graph that another task keeps ready. Dropping it lets the task forget it.

@@ -106,7 +106,7 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// Record when each node ran.
     pub trace: bool,
-    /// Lets the caller cancel the run from another thread.
+    /// Lets the caller cancel the run from another thread, and all runs that have the same. A run that fails does not cancel it.
     pub cancel: Option<Arc<Cancellation>>,
     /// Loops inside kernels use one thread: less work in all, for steps that run beside others.
     pub serial: bool,

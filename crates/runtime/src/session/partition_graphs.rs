@@ -50,7 +50,14 @@ pub fn task_graph(
     feeds: &[String],
 ) -> Result<(TaskGraph, Vec<usize>, Vec<usize>)> {
     let library = parts.first().map(|p| p.work.library.clone()).unwrap_or_default();
-    let mut graph = TaskGraph { nodes: Vec::new(), library, feeds: Vec::new(), fetches: Vec::new() };
+    let control_flow = |n: &WorkNode| matches!(n.kind, Kind::Op) && n.op.class.is_control_flow();
+    let mut graph = TaskGraph {
+        nodes: Vec::new(),
+        library,
+        feeds: Vec::new(),
+        fetches: Vec::new(),
+        has_control_flow: parts.iter().any(|p| p.work.nodes.iter().any(control_flow)),
+    };
     let (mut fed, mut fetched) = (Vec::new(), Vec::new());
     let mut taken = HashSet::new();
     for part in parts {

@@ -127,9 +127,10 @@ impl Inner {
             0 | 1 if compiled.tasks.is_empty() => meeting,
             _ => Some(meeting.unwrap_or_else(|| self.meeting(compiled))),
         };
-        let step = Step {
+        let mut step = Step {
             id: meeting.as_ref().map_or_else(|| self.next_step.fetch_add(1, Ordering::Relaxed), |m| m.id),
-            cancel: options.cancel.clone().unwrap_or_default(),
+            cancel: Arc::default(),
+            caller: None,
             deadline,
             trace: options.trace.then(|| Arc::new(Tracer::new())),
             serial: options.serial,
@@ -138,6 +139,7 @@ impl Inner {
         if let Some(waiting) = step.rendezvous.clone() {
             step.cancel.on_cancel(move |e| waiting.abort(e.clone()));
         }
+        step.caller = options.cancel.as_ref().map(|caller| (caller.clone(), step.cancel.follow(caller)));
         lock(&self.running).insert(step.id, step.cancel.clone());
         // Looked at after the step is on the list, so that a close at this moment does not miss it.
         self.check_open().inspect_err(|_| self.end(compiled, &step))?;
@@ -146,6 +148,9 @@ impl Inner {
 
     fn end(&self, compiled: &Compiled, step: &Step) {
         lock(&self.running).remove(&step.id);
+        if let Some((caller, id)) = &step.caller {
+            caller.forget(*id);
+        }
         if let Some(cluster) = self.cluster.as_ref().filter(|_| !compiled.tasks.is_empty()) {
             cluster.end_step(step.id, &compiled.tasks);
         }
@@ -294,7 +299,10 @@ pub struct Meeting {
 #[derive(Clone)]
 struct Step {
     id: u64,
+    /// The step's own: a step that fails cancels what is left of itself, and nothing of other steps with the same options.
     cancel: Arc<Cancellation>,
+    /// What the caller may cancel it by, and the number under which the step follows it.
+    caller: Option<(Arc<Cancellation>, u64)>,
     deadline: Option<Instant>,
     trace: Option<Arc<Tracer>>,
     serial: bool,

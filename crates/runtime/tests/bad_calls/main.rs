@@ -92,6 +92,8 @@ macro_rules! allowed {
     )* };
 }
 
+mod absent;
+mod files;
 mod indexing;
 mod sizes;
 mod state;

@@ -22,7 +22,7 @@ refused! {
 }
 
 /// A node `name` of the graph.
-fn add(
+pub fn add(
     g: &mut Graph,
     op: &str,
     name: &str,

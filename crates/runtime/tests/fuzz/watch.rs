@@ -6,10 +6,12 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Far beyond what any piece of work takes, even on a busy machine.
-const HANGS: Duration = Duration::from_secs(120);
+/// Looks at the same piece of work before it is said to hang: far beyond what any takes, even on a busy machine. Looks, not time, for
+/// the process may be stopped and go on.
+const HANGS: usize = 240;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 /// The largest piece of memory that anything asked for.
 struct Allocator;
@@ -66,25 +68,26 @@ fn quiet_panics() {
 }
 
 pub struct Watch {
-    /// What is being done, and since when.
-    now: Arc<Mutex<Option<(String, Instant)>>>,
+    /// What is being done, and how often it was looked at.
+    now: Arc<Mutex<Option<(String, usize)>>>,
 }
 
 impl Watch {
     pub fn new() -> Watch {
         quiet_panics();
-        let now: Arc<Mutex<Option<(String, Instant)>>> = Arc::default();
+        let now: Arc<Mutex<Option<(String, usize)>>> = Arc::default();
         let seen = Arc::downgrade(&now);
         std::thread::spawn(move || {
             while let Some(now) = seen.upgrade() {
-                if let Some((label, since)) = &*now.lock().unwrap()
-                    && since.elapsed() > HANGS
-                {
-                    eprintln!("hangs: {label}");
-                    std::process::abort();
+                if let Some((label, looks)) = &mut *now.lock().unwrap() {
+                    *looks += 1;
+                    if *looks > HANGS {
+                        eprintln!("hangs: {label}");
+                        std::process::abort();
+                    }
                 }
                 drop(now);
-                std::thread::sleep(Duration::from_millis(500));
+                std::thread::sleep(BETWEEN_LOOKS);
             }
         });
         Watch { now }
@@ -93,7 +96,7 @@ impl Watch {
     /// Does the work; says where it panicked if it did.
     pub fn run<R>(&self, label: impl FnOnce() -> String, work: impl FnOnce() -> R) -> Result<R, String> {
         let label = label();
-        *self.now.lock().unwrap() = Some((label.clone(), Instant::now()));
+        *self.now.lock().unwrap() = Some((label.clone(), 0));
         LARGEST.store(0, Ordering::Relaxed);
         let result = catch_unwind(AssertUnwindSafe(work));
         *self.now.lock().unwrap() = None;

@@ -1,0 +1,89 @@
+//! Dropping what holds what holds what: one after another, not one inside another.
+//!
+//! A list may be an element of a list, a dataset of an optional, an iterator's handle of a dataset. A loop of a graph nests such as deep as
+//! it runs long; the stack is not that deep.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    /// What is to be dropped when the drop under way is done; none if none is.
+    static LATER: RefCell<Option<Vec<Box<dyn Send>>>> = const { RefCell::new(None) };
+}
+
+/// Drops one reference to a value, and then, if it was the last, whatever the value held.
+pub fn drop_flat<T: ?Sized + Send + Sync + 'static>(value: Arc<T>) {
+    // What others hold too is not freed here; if they let go at this very moment, it is, a level deeper.
+    if Arc::strong_count(&value) > 1 {
+        return drop(value);
+    }
+    let mut value = Some(value);
+    let outermost = LATER.try_with(|later| match &mut *later.borrow_mut() {
+        Some(list) => {
+            list.extend(value.take().map(|v| Box::new(v) as Box<dyn Send>));
+            false
+        }
+        none => {
+            *none = Some(Vec::new());
+            true
+        }
+    });
+    // An error: the thread is ending, and its own values with it.
+    if outermost.unwrap_or(false) {
+        let _end = End;
+        drop(value);
+        while let Some(next) = LATER.with(|later| later.borrow_mut().as_mut().and_then(Vec::pop)) {
+            drop(next);
+        }
+    }
+}
+
+/// Ends the drop under way, also if it panics.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let left = LATER.with(|later| later.borrow_mut().take());
+        drop(left);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::tensor::{Tensor, Variant, VariantValue};
+    use std::any::Any;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    struct Nest(#[expect(dead_code)] Option<Tensor>, Arc<AtomicUsize>);
+
+    impl VariantValue for Nest {
+        fn type_name(&self) -> &'static str {
+            "nest"
+        }
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+    }
+
+    impl Drop for Nest {
+        fn drop(&mut self) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Each was dropped inside the one that held it: the stack ended the process.
+    #[test]
+    fn a_million_values_inside_each_other_are_dropped() {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let mut inner = None;
+        for _ in 0..1_000_000 {
+            inner = Some(Tensor::from_object(Variant::new(Nest(inner, dropped.clone()))));
+        }
+        let shared = inner.clone();
+        drop(inner);
+        assert_eq!(dropped.load(Ordering::Relaxed), 0);
+        drop(shared);
+        assert_eq!(dropped.load(Ordering::Relaxed), 1_000_000);
+    }
+}
