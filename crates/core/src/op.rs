@@ -35,6 +35,8 @@ pub struct Op {
     pub commutative: bool,
     /// Worth a thread of its own; cheap ops run on the thread that found them ready.
     pub expensive: bool,
+    /// The op that computes this one and then what its attr `fused_ops` names.
+    pub fused_as: Option<&'static str>,
     /// For elementwise ops: how a fused loop computes a run of elements.
     pub tiles: &'static [Tile],
     /// Inputs and outputs that stay in host memory on devices that have their own.
@@ -102,6 +104,12 @@ pub enum Role {
     Concat,
     /// A part of its first input, which begins at its second.
     Slice,
+    /// A vector added to its first input, along the channels.
+    BiasAdd,
+    /// The sum of its inputs.
+    Add,
+    /// Negative numbers become 0.
+    Relu,
     /// A handle of a variable of the type and shape that its attrs `dtype` and `shape` say.
     VariableHandle,
     /// Runs even if what it waits for is dead.
@@ -133,6 +141,7 @@ impl Op {
         stateful: false,
         commutative: false,
         expensive: false,
+        fused_as: None,
         tiles: &[],
         host_inputs: &[],
         host_outputs: &[],

@@ -33,6 +33,7 @@ mod scratch;
 mod vector;
 
 pub use batch::batch_gemm;
+pub use blocked::adds_up_at_once;
 pub use element::GemmElement;
 pub use matrix::{MatMut, MatRef, ShapeError};
 

@@ -137,6 +137,11 @@ impl Grid {
     }
 }
 
+/// Whether the terms of a sum over `k` are added up at once: what is accumulated is then rounded once more, no more often.
+pub fn adds_up_at_once(k: usize) -> bool {
+    k_parts(k) == 1
+}
+
 /// How many parts `k` is cut into. At least one, even of nothing: it is what writes the zeros.
 fn k_parts(k: usize) -> usize {
     if k <= WHOLE_K { 1 } else { k.div_ceil(MAX_K) }

@@ -26,6 +26,7 @@ pub static ADD_N: Op = Op {
         ]
     },
     commutative: true,
+    role: Role::Add,
     ..Op::PURE
 };
 
@@ -43,6 +44,7 @@ pub static ACCUMULATE_NV2: Op = Op {
                 .attr("shape", PartialShape::unknown_of_rank(2)),
         ]
     },
+    role: Role::None,
     ..ADD_N
 };
 

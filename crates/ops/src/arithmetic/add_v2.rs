@@ -22,6 +22,7 @@ pub static ADD_V2: Op = Op {
         ]
     },
     commutative: true,
+    role: Role::Add,
     tiles: &[Tile::F32Binary(tile::<f32>), Tile::F64Binary(tile::<f64>)],
     ..Op::PURE
 };

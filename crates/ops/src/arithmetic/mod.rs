@@ -93,6 +93,7 @@ mod xlog1py;
 mod xlogy;
 mod zeros_like;
 
+pub use add_n::ADD_N;
 pub use add_v2::ADD_V2;
 pub use sigmoid::SIGMOID;
 pub use tanh::TANH;

@@ -31,6 +31,7 @@ pub static MAT_MUL: Op = Op {
         ]
     },
     expensive: true,
+    fused_as: Some("_FusedMatMul"),
     ..Op::PURE
 };
 

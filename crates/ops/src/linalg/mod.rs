@@ -16,6 +16,6 @@ pub static OPS: &[&Op] = &[
     &mat_mul::MAT_MUL,
 ];
 
-fn wrong_size(e: ShapeError) -> Error {
+pub(crate) fn wrong_size(e: ShapeError) -> Error {
     invalid!("{e}")
 }

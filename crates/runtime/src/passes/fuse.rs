@@ -44,7 +44,7 @@ pub fn fuse_elementwise(work: &mut Work) -> Result<()> {
 }
 
 /// How often each node's value is used; anything but plain data use counts as many.
-fn count_uses(work: &Work, order: &[NodeId]) -> HashMap<NodeId, u32> {
+pub(super) fn count_uses(work: &Work, order: &[NodeId]) -> HashMap<NodeId, u32> {
     let mut uses: HashMap<NodeId, u32> = HashMap::new();
     for id in order {
         let node = work.node(*id);

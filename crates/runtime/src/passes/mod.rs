@@ -1,10 +1,12 @@
 //! Rewrites of a work graph. Each pass is a function of `Work`; switching any optimisation off changes no result.
 
 pub mod common;
+pub mod epilogue;
 pub mod fold;
 pub mod fuse;
 pub mod inline;
 pub mod late_reads;
+pub mod unused;
 
 use crate::work::Work;
 use std::sync::Arc;
@@ -21,11 +23,13 @@ pub fn expand(work: &mut Work) -> Result<()> {
 /// Makes the graph smaller; it stays one of ops.
 pub fn simplify(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
     fold::fold_constants(work, step)?;
-    common::merge_common(work)
+    common::merge_common(work)?;
+    unused::skip_unused(work)
 }
 
 /// Makes the graph of one device cheaper to run: its nodes are then no longer all ops.
 pub fn fuse(work: &mut Work) -> Result<()> {
+    epilogue::take_in_epilogues(work)?;
     if work.has_control_flow { Ok(()) } else { fuse::fuse_elementwise(work) }
 }
 

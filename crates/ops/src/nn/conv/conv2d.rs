@@ -5,6 +5,7 @@ use super::sizes::{Sizes, empty_filter, output_shape};
 use super::{Gradients, kernel, narrow_kernel, with_windows};
 use crate::prelude::*;
 use crate::windows::Sliding;
+use thalweg_math::gemm::Epilogue;
 
 pub static CONV2D: Op = Op {
     name: "Conv2D",
@@ -39,6 +40,7 @@ pub static CONV2D: Op = Op {
         ]
     },
     expensive: true,
+    fused_as: Some("_FusedConv2D"),
     ..Op::PURE
 };
 
@@ -54,17 +56,29 @@ fn prepare_narrow<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 fn run<T: Multiplied>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
+    let out = convolved::<T>(c, sliding, Epilogue::default())?;
+    c.set(0, out);
+    Ok(())
+}
+
+/// The convolution, with what the epilogue adds to it, for each output channel.
+pub fn convolved<T: Multiplied>(
+    c: &OpCall<'_>,
+    sliding: &Sliding,
+    epilogue: Epilogue<'_, T>,
+) -> Result<Tensor> {
     let (images, filter) = (c.shape(0)?, c.shape(1)?);
     if filter.elements() == 0 {
         return Err(empty_filter());
     }
     let sizes = Sizes::new(sliding, images, filter)?;
-    let mut out = Tensor::uninit(T::DTYPE, sizes.output_shape()?)?;
     if images.elements() == 0 {
-        out = Tensor::zeros(T::DTYPE, out.shape().clone())?;
-    } else if out.elements() > 0 {
-        convolve(c.par(), &sizes, c.slice::<T>(0)?, c.slice::<T>(1)?, out.as_mut_slice::<T>()?)?;
+        return Tensor::zeros(T::DTYPE, sizes.output_shape()?);
     }
-    c.set(0, out);
-    Ok(())
+    let mut out = Tensor::uninit(T::DTYPE, sizes.output_shape()?)?;
+    if out.elements() > 0 {
+        let (images, filter) = (c.slice::<T>(0)?, c.slice::<T>(1)?);
+        convolve(c.par(), &sizes, images, filter, out.as_mut_slice::<T>()?, epilogue)?;
+    }
+    Ok(out)
 }

@@ -7,13 +7,13 @@ mod depthwise;
 mod product;
 mod sizes;
 
-pub use conv2d::CONV2D;
+pub use conv2d::{CONV2D, convolved};
 pub use depthwise::DEPTHWISE_CONV2D_NATIVE;
 
 use crate::narrow::in_float;
 use crate::prelude::*;
 use crate::windows::Sliding;
-use sizes::channels_last;
+pub use sizes::channels_last;
 
 pub static OPS: &[&Op] = &[
     &CONV2D,

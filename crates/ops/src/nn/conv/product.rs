@@ -96,6 +96,12 @@ impl Group<'_> {
         MatMut::new(from, rows, self.outputs, self.sizes.outputs).map_err(internal_size)
     }
 
+    /// Of numbers for all outputs, this group's.
+    fn bias<'m, T>(&self, all: &'m [T]) -> Result<&'m [T]> {
+        let start = self.number * self.outputs;
+        all.get(start..start + self.outputs).ok_or_else(|| internal("a bias that is too short"))
+    }
+
     /// The patches of some rows of places: of `buffer`, or the images themselves where they are the patches.
     fn patches<'m, T: Multiplied>(
         &self,
@@ -145,13 +151,14 @@ fn each_chunk<T: Send>(
     failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-/// The convolution of images with a filter.
+/// The convolution of images with a filter. The bias of the epilogue has a number for each output.
 pub fn convolve<T: Multiplied>(
     par: &dyn Parallel,
     sizes: &Sizes,
     images: &[T],
     filter: &[T],
     out: &mut [T],
+    epilogue: Epilogue<'_, T>,
 ) -> Result<()> {
     let some = |par: &dyn Parallel, rows: Range<usize>, step: usize, out: &mut [T]| -> Result<()> {
         let (start, mut memory) = (rows.start, buffer());
@@ -161,7 +168,8 @@ pub fn convolve<T: Multiplied>(
                 let left = group.patches(par, images, &part, &mut memory)?;
                 let right = group.columns(filter, group.patch)?;
                 let into = group.columns_mut(out, left.rows())?;
-                gemm(par, left, right, into, Epilogue::default()).map_err(internal_size)?;
+                let bias = epilogue.bias.map(|all| group.bias(all)).transpose()?;
+                gemm(par, left, right, into, Epilogue { bias, ..epilogue }).map_err(internal_size)?;
             }
         }
         Ok(())

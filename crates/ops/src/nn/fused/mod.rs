@@ -1,6 +1,8 @@
 //! What TensorFlow's optimiser makes of a product and the ops after it: one node with a list of names. A TensorFlow master sends
-//! such nodes to its workers. They run as the ops they were made of, one after the other.
+//! such nodes to its workers, and our own passes make them. A sum or a cut at zero the product does on its way to memory; all else runs
+//! as the ops it was made of, one after the other.
 
+mod after;
 mod fused_conv2d;
 mod fused_depthwise_conv2d;
 mod fused_mat_mul;

@@ -1,6 +1,6 @@
 //! Ops run one after the other, as one kernel.
 
-use crate::arithmetic::{ADD_V2, SIGMOID, TANH};
+use crate::arithmetic::{ADD_N, ADD_V2, SIGMOID, TANH};
 use crate::nn::batch_norm::FUSED_BATCH_NORM_V3;
 use crate::nn::{bias_add::BIAS_ADD, elu::ELU, leaky_relu::LEAKY_RELU, relu::RELU, relu6::RELU6};
 use crate::prelude::*;
@@ -40,6 +40,9 @@ impl Stage {
     }
 }
 
+/// The name that the first op had, if it was not the fused node's: for errors.
+const PRODUCT_NAME: &str = "_product";
+
 /// A first op, and what follows it.
 pub struct Stages(Vec<Stage>);
 
@@ -52,7 +55,11 @@ impl Stages {
                 attrs.push((name, value.clone()));
             }
         }
-        let mut stages = vec![Stage::new(node, first, 2, &attrs)?];
+        let mut product = Stage::new(node, first, 2, &attrs)?;
+        if let (Ok(name), Some(stage)) = (node.attrs.str(PRODUCT_NAME), Arc::get_mut(&mut product.node)) {
+            stage.name = name.into();
+        }
+        let mut stages = vec![product];
         for name in node.attrs.list("fused_ops")? {
             let Attr::Str(name) = name else { return Err(invalid!("fused_ops must be names of ops")) };
             stages.push(named(node, &String::from_utf8_lossy(name))?);
@@ -74,7 +81,8 @@ impl Stages {
                     inputs.push(c.take(next)?);
                     next += 1;
                 }
-                let outputs = direct::run(&stage.run, &stage.node, c.step, inputs)?;
+                let outputs = direct::run(&stage.run, &stage.node, c.step, inputs)
+                    .map_err(|e| e.at_node(&stage.node.name, stage.node.op))?;
                 let first = outputs.into_iter().next().flatten();
                 value = Some(first.ok_or_else(|| internal("a fused op gave nothing"))?.into_tensor()?);
             }
@@ -93,7 +101,8 @@ fn named(node: &KernelNode, name: &str) -> Result<Stage> {
     };
     match name {
         "BiasAdd" => Stage::new(node, &BIAS_ADD, 1, &[t, ("data_format", format)]),
-        "Add" => Stage::new(node, &ADD_V2, 1, &[t]),
+        "Add" | "AddV2" => Stage::new(node, &ADD_V2, 1, &[t]),
+        "AddN" => Stage::new(node, &ADD_N, 1, &[t, ("N", Attr::Int(2))]),
         "Relu" => Stage::new(node, &RELU, 0, &[t]),
         "Relu6" => Stage::new(node, &RELU6, 0, &[t]),
         "Elu" => Stage::new(node, &ELU, 0, &[t]),
