@@ -8,6 +8,10 @@
 pub trait Loop {
     type Output;
 
+    /// Whether it is worth being compiled for each instruction set. Most programs are made of `f32` and `f64`; loops over the dozen other
+    /// types would be most of the program's code.
+    const WIDE: bool = true;
+
     /// Runs the loop. Must be `#[inline(always)]`, as must be everything hot
     /// that it calls, or the vectors stay narrow. `FMA` says whether a fused
     /// multiply-add is one instruction here.
@@ -16,6 +20,9 @@ pub trait Loop {
 
 /// Runs a loop with the widest vectors of this machine.
 pub fn widest<L: Loop>(work: L) -> L::Output {
+    if !L::WIDE {
+        return work.run::<false>();
+    }
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f")

@@ -86,6 +86,7 @@ struct Part<'a, T, R> {
 
 impl<T: Copy, R: Reducer<T>> Loop for Part<'_, T, R> {
     type Output = Vec<R::Acc>;
+    const WIDE: bool = R::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Vec<R::Acc> {

@@ -9,6 +9,9 @@ pub trait Reducer<T>: Sync {
     type Acc: Copy + Send + Sync;
     type Out: Copy + Send + Sync;
 
+    /// Whether its loops are compiled for each instruction set.
+    const WIDE: bool = true;
+
     fn init(&self) -> Self::Acc;
     fn step(&self, acc: Self::Acc, x: T) -> Self::Acc;
     fn combine(&self, a: Self::Acc, b: Self::Acc) -> Self::Acc;
@@ -18,6 +21,9 @@ pub trait Reducer<T>: Sync {
 /// An element type, with the type in which it is accumulated.
 pub trait Element: Copy + Send + Sync {
     type Acc: Copy + Send + Sync;
+
+    /// Whether loops over such elements are compiled for each instruction set.
+    const WIDE: bool = false;
 
     fn widen(self) -> Self::Acc;
     fn narrow(acc: Self::Acc) -> Self;
@@ -33,6 +39,8 @@ pub trait Element: Copy + Send + Sync {
 pub trait Number: Copy + Send + Sync {
     const ZERO: Self;
     const ONE: Self;
+    /// Whether loops over such numbers are compiled for each instruction set.
+    const WIDE: bool = false;
 
     fn add(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -63,6 +71,7 @@ pub struct Mean {
 impl<T: Element<Acc: Number>> Reducer<T> for Sum {
     type Acc = T::Acc;
     type Out = T;
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn init(&self) -> T::Acc {
@@ -88,6 +97,7 @@ impl<T: Element<Acc: Number>> Reducer<T> for Sum {
 impl<T: Element<Acc: Number>> Reducer<T> for Mean {
     type Acc = T::Acc;
     type Out = T;
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn init(&self) -> T::Acc {
@@ -113,6 +123,7 @@ impl<T: Element<Acc: Number>> Reducer<T> for Mean {
 impl<T: Element<Acc: Number>> Reducer<T> for Prod {
     type Acc = T::Acc;
     type Out = T;
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn init(&self) -> T::Acc {
@@ -138,6 +149,7 @@ impl<T: Element<Acc: Number>> Reducer<T> for Prod {
 impl<T: Element<Acc: Ordered>> Reducer<T> for Max {
     type Acc = T::Acc;
     type Out = T;
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn init(&self) -> T::Acc {
@@ -163,6 +175,7 @@ impl<T: Element<Acc: Ordered>> Reducer<T> for Max {
 impl<T: Element<Acc: Ordered>> Reducer<T> for Min {
     type Acc = T::Acc;
     type Out = T;
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn init(&self) -> T::Acc {
@@ -236,9 +249,10 @@ impl Reducer<bool> for Any {
 }
 
 macro_rules! own_acc {
-    ($($t:ty)*) => {$(
+    ($wide:literal: $($t:ty)*) => {$(
         impl Element for $t {
             type Acc = $t;
+            const WIDE: bool = $wide;
 
             #[inline(always)]
             fn widen(self) -> $t {
@@ -258,7 +272,8 @@ macro_rules! own_acc {
     )*};
 }
 
-own_acc!(i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 Complex<f32> Complex<f64>);
+own_acc!(true: f32 f64);
+own_acc!(false: i8 i16 i32 i64 u8 u16 u32 u64 Complex<f32> Complex<f64>);
 
 impl Element for f16 {
     type Acc = f32;
@@ -334,6 +349,7 @@ macro_rules! float {
         impl Number for $t {
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
+            const WIDE: bool = true;
 
             #[inline(always)]
             fn add(self, other: $t) -> $t {

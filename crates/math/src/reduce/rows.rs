@@ -71,6 +71,7 @@ struct Cells<'a, T, R: Reducer<T>> {
 
 impl<T: Copy, R: Reducer<T>> Loop for Cells<'_, T, R> {
     type Output = ();
+    const WIDE: bool = R::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
@@ -102,6 +103,7 @@ struct Chunks<'a, T, R: Reducer<T>> {
 
 impl<T: Copy, R: Reducer<T>> Loop for Chunks<'_, T, R> {
     type Output = ();
+    const WIDE: bool = R::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {

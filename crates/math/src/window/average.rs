@@ -41,6 +41,7 @@ struct AverageRow<'a, T> {
 
 impl<T: Number> Loop for AverageRow<'_, T> {
     type Output = ();
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
@@ -92,6 +93,7 @@ struct GradientRow<'a, T> {
 
 impl<T: Number> Loop for GradientRow<'_, T> {
     type Output = ();
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {

@@ -204,6 +204,7 @@ struct SumRow<'a, T, P> {
 
 impl<T: Number, P: Place> Loop for SumRow<'_, T, P> {
     type Output = ();
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {

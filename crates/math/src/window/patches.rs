@@ -127,6 +127,7 @@ struct AddRow<'a, T> {
 
 impl<T: Number> Loop for AddRow<'_, T> {
     type Output = ();
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {

@@ -51,6 +51,7 @@ struct NarrowMean {
 impl<T: Number + Into<i64>> reduce::Reducer<T> for NarrowMean {
     type Acc = i64;
     type Out = T;
+    const WIDE: bool = false;
 
     #[inline(always)]
     fn init(&self) -> i64 {

@@ -63,6 +63,7 @@ pub struct IntegerNorm;
 impl<T: Real> Reducer<T> for IntegerNorm {
     type Acc = T;
     type Out = T;
+    const WIDE: bool = false;
 
     #[inline(always)]
     fn init(&self) -> T {
