@@ -36,7 +36,7 @@ impl Program for Iris {
     }
 
     fn defaults(&self) -> Defaults {
-        Defaults { steps: 1000, batch: 32, rate: 0.02, optimizer: optimizer::Kind::Adam }
+        Defaults { steps: 1000, batch: 32, rate: 0.02, falls_over: None, optimizer: optimizer::Kind::Adam }
     }
 
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {

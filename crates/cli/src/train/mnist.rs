@@ -89,7 +89,7 @@ impl Program for Mnist {
             Kind::Mlp => (4700, 128),
             Kind::Cnn => (3000, 64),
         };
-        Defaults { steps, batch, rate: 0.001, optimizer: optimizer::Kind::Adam }
+        Defaults { steps, batch, rate: 0.001, falls_over: Some(steps), optimizer: optimizer::Kind::Adam }
     }
 
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
