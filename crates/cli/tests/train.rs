@@ -88,7 +88,8 @@ fn a_run_that_goes_on_ends_as_one_that_was_never_stopped() {
     for program in programs {
         let (whole, parts) = (folder("whole"), folder("parts"));
         let run = |dir: &Path, more: &[&str]| {
-            train(&[program, &["--threads", "1", "--logdir", dir.to_str().unwrap()], more].concat())
+            let known = ["--threads", "1", "--save-every", "100", "--logdir", dir.to_str().unwrap()];
+            train(&[program, &known, more].concat())
         };
         let expected = run(&whole, &["--steps", "12"]);
         run(&parts, &["--steps", "5"]);
@@ -106,7 +107,8 @@ fn a_run_that_is_killed_goes_on_from_a_whole_checkpoint() {
     let data = digits::folder("killed");
     let (whole, parts) = (folder("unkilled"), folder("killed"));
     let args = |dir: &Path| {
-        let known = ["train", "mnist", "--data", data.text(), "--steps", "60", "--batch", "4", "--threads", "1"];
+        let known =
+            ["train", "mnist", "--data", data.text(), "--steps", "60", "--batch", "4", "--threads", "1"];
         let mut args: Vec<String> = known.iter().map(|a| a.to_string()).collect();
         args.extend(["--save-every".into(), "1".into(), "--logdir".into(), dir.to_str().unwrap().into()]);
         args
@@ -114,8 +116,7 @@ fn a_run_that_is_killed_goes_on_from_a_whole_checkpoint() {
     let thalweg = || Command::new(env!("CARGO_BIN_EXE_thalweg"));
     let mut more: &[&str] = &[];
     for kill in 0..4 {
-        let mut running =
-            thalweg().args(args(&parts)).args(more).stdout(Stdio::piped()).spawn().unwrap();
+        let mut running = thalweg().args(args(&parts)).args(more).stdout(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(running.stdout.take().unwrap()).lines().map_while(Result::ok);
         let steps = lines.filter(|l| l.starts_with("step "));
         assert_eq!(steps.take(2).count(), 2, "it ended before kill {kill}");
@@ -124,7 +125,8 @@ fn a_run_that_is_killed_goes_on_from_a_whole_checkpoint() {
         more = &["--resume"];
     }
     let out = |dir: &Path, more: &[&str]| {
-        let all: Vec<String> = args(dir).into_iter().skip(1).chain(more.iter().map(|m| m.to_string())).collect();
+        let all: Vec<String> =
+            args(dir).into_iter().skip(1).chain(more.iter().map(|m| m.to_string())).collect();
         train(&all.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let (found, expected) = (out(&parts, more), out(&whole, &[]));

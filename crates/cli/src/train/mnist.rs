@@ -114,7 +114,8 @@ impl Program for Mnist {
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
         let train = settings.minimize(g, &loss, None)?;
         let digit = g.cast(&g.argmax(&logits, 1), DataType::Int32);
-        let accuracy = g.reduce_mean(&g.cast(&g.equal(&digit, &y), DataType::Float), &[]);
+        let scope = g.name_scope("accuracy");
+        let accuracy = scope.reduce_mean(&scope.cast(&scope.equal(&digit, &y), DataType::Float), &[]);
         Ok(Model {
             train,
             loss,

@@ -3,7 +3,9 @@
 use super::program::Training;
 use super::settings::Replicas;
 use thalweg::prelude::*;
-use thalweg::train::optimizers::{Adagrad, Adam, GradientDescent, GradientOf, Minimize, Momentum, Optimizer, Setting};
+use thalweg::train::optimizers::{
+    Adagrad, Adam, GradientDescent, GradientOf, Minimize, Momentum, Optimizer, Setting,
+};
 use thalweg::train::sync_replicas::SyncReplicas;
 use thalweg::train::{clip, get_or_create_global_step};
 
