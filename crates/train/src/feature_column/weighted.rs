@@ -56,7 +56,7 @@ impl CategoricalColumn for WeightedColumn {
                 )));
             }
             // One for each id, from the place that the id has in its feature: what is missing there is not asked for here.
-            let own = g.op("GatherNd").name("weights").input(&x).input(&ids.indices).output();
+            let own = g.op("GatherNd").name("weights_of_ids").input(&x).input(&ids.indices).output();
             Ok(if t == DataType::Float { own } else { g.cast(&own, DataType::Float) })
         };
         weights().map(Some).map_err(|e| e.at(Some(self.place)))
