@@ -47,15 +47,15 @@ def test_losses_are_tensorflows(ours):
 def test_metrics_are_tensorflows(ours):
     with tf.Graph().as_default(), tf1.Session() as session:
         labels, chances, weights = (tf1.placeholder(t, [None]) for t in (tf.int64, tf.float32, tf.float32))
-        guesses = chances > 0.5
+        guesses, numbers = chances > 0.5, tf.cast(labels, tf.float32)
         theirs = {}
         for suffix, w in [("", None), ("_weighted", weights)]:
             theirs |= {
                 f"metric_mean{suffix}": metrics.mean(chances, w),
                 f"metric_accuracy{suffix}": metrics.accuracy(labels, tf.cast(guesses, tf.int64), w),
-                f"metric_mean_squared_error{suffix}": metrics.mean_squared_error(labels, chances, w),
-                f"metric_root_mean_squared_error{suffix}": metrics.root_mean_squared_error(labels, chances, w),
-                f"metric_mean_absolute_error{suffix}": metrics.mean_absolute_error(labels, chances, w),
+                f"metric_mean_squared_error{suffix}": metrics.mean_squared_error(numbers, chances, w),
+                f"metric_root_mean_squared_error{suffix}": metrics.root_mean_squared_error(numbers, chances, w),
+                f"metric_mean_absolute_error{suffix}": metrics.mean_absolute_error(numbers, chances, w),
                 f"metric_precision{suffix}": metrics.precision(labels, guesses, w),
                 f"metric_recall{suffix}": metrics.recall(labels, guesses, w),
                 f"metric_auc{suffix}": metrics.auc(labels, chances, w, num_thresholds=200),

@@ -1,6 +1,7 @@
 //! Metrics: measures gathered over many batches, in variables of their own.
 
 use crate::initializers::Zeros;
+use crate::losses::shapes::{same, weights_for};
 use thalweg_client::{DataType, Operation, Output, Scope, Variable, VariableOptions, keys};
 
 /// A measure with its state.
@@ -59,7 +60,7 @@ pub fn mean(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
     let (sum, count) = match weights {
         None => (g.reduce_sum(&values, &[]), g.cast(&g.size(&values), DataType::Float)),
         Some(w) => {
-            let w = &g.cast(w, DataType::Float) * &g.ones_like(&values);
+            let w = &weights_for(&g, &g.cast(w, DataType::Float), &values) * &g.ones_like(&values);
             (g.reduce_sum(&(&values * &w), &[]), g.reduce_sum(&w, &[]))
         }
     };
@@ -73,6 +74,7 @@ pub fn mean(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
 #[track_caller]
 pub fn accuracy(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Metric {
     let g = g.default_variable_scope("accuracy");
+    same(&g, "accuracy", labels, predictions);
     let predictions = if predictions.dtype() == labels.dtype() {
         predictions.clone()
     } else {
@@ -115,11 +117,14 @@ pub fn mean_absolute_error(
     weights: Option<&Output>,
 ) -> Metric {
     let g = g.default_variable_scope("mean_absolute_error");
+    same(&g, "mean_absolute_error", labels, predictions);
     let (labels, predictions) = (g.cast(labels, DataType::Float), g.cast(predictions, DataType::Float));
     mean(&g, &g.abs(&(&predictions - &labels)), weights)
 }
 
+#[track_caller]
 fn squared_errors(g: &Scope, labels: &Output, predictions: &Output) -> Output {
+    same(g, "a metric of errors", labels, predictions);
     g.squared_difference(&g.cast(labels, DataType::Float), &g.cast(predictions, DataType::Float))
 }
 
@@ -132,12 +137,14 @@ struct Judged<'a> {
 }
 
 impl<'a> Judged<'a> {
+    #[track_caller]
     fn new(g: &'a Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Self {
+        same(g, "a metric of hits", labels, predictions);
         Judged {
             g,
             labels: g.cast(labels, DataType::Bool),
             predictions: g.cast(predictions, DataType::Bool),
-            weights: weights.map(|w| g.cast(w, DataType::Float)),
+            weights: weights.map(|w| weights_for(g, &g.cast(w, DataType::Float), labels)),
         }
     }
 
