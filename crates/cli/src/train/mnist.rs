@@ -52,7 +52,8 @@ impl Mnist {
 
 /// The folder with the four files: the one given, or one of the usual places.
 fn find(given: Option<&Path>) -> Result<PathBuf> {
-    let mut places: Vec<PathBuf> = given.into_iter().map(Path::to_path_buf).collect();
+    let mut places: Vec<PathBuf> =
+        given.into_iter().flat_map(|p| [p.to_path_buf(), p.join("mnist")]).collect();
     if given.is_none() {
         places.extend(std::env::var_os("THALWEG_DATA").map(|d| PathBuf::from(d).join("mnist")));
         places.extend(std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".cache/thalweg/mnist")));
