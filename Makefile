@@ -4,13 +4,15 @@
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
 # make coverage-ops  the same, with the table: for each op the types, the cases, the largest difference
+# make kills           thalweg train mnist, killed at KILLS random moments (DATA=folder with MNIST's files)
 # make bench-server    thalweg server beside TensorFlow's, with TensorFlow's client
 CASES ?= 10000000
 VENV ?= .venv
 PYTHON ?= python3
 N ?= 100
+KILLS ?= 100
 
-.PHONY: test check rust interop differential coverage-ops shuttle fuzz threads bench bench-server clean-venv
+.PHONY: test check rust interop differential coverage-ops shuttle fuzz threads kills bench bench-server clean-venv
 
 test: check rust shuttle interop
 
@@ -49,6 +51,11 @@ fuzz:
 
 threads:
 	THALWEG_STRESS_THREADS=64 THALWEG_STRESS_STEPS=20000 cargo test --profile bench -p thalweg-runtime --test threads -- --nocapture
+
+kills: $(VENV)/ready
+	cargo build --release -p thalweg-cli
+	$(VENV)/bin/python tests/interop/kill_training.py --kills $(KILLS) $(if $(DATA),--data $(DATA))
+	$(VENV)/bin/python tests/interop/kill_training.py --kills 10 --model cnn --steps 150 $(if $(DATA),--data $(DATA))
 
 bench: $(VENV)/ready
 	cargo run --release -p thalweg-cli -- bench exec --python $(VENV)/bin/python

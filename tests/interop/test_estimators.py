@@ -13,6 +13,7 @@ FEATURES = {
     "age": np.array([i * 7 % 12 for i in range(12)], np.float32),
     "colour": np.array([COLOURS[i * 5 % 4] for i in range(12)], object),
     "code": np.array([i * i % 5 for i in range(12)], np.int64),
+    "weight": np.array([i % 4 / 2 for i in range(12)], np.float32),
 }
 LABELS = np.array([i % 3 for i in range(12)], np.int64)
 
@@ -59,7 +60,9 @@ def test_training_follows_tensorflow(kind, tmp_path, example):
         features = {k: tf1.placeholder(tf.as_dtype(v.dtype) if v.dtype != object else tf.string, [None]) for k, v in FEATURES.items()}
         labels = tf1.placeholder(tf.int64, [None])
         logits, optimizer = {"linear": linear, "dnn": dnn}[kind](features)
-        losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        # The deep net counts its examples by weight.
+        weights = features["weight"] if kind == "dnn" else tf.ones_like(features["weight"])
+        losses = weights * tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
         train = optimizer.minimize(tf.reduce_sum(losses), global_step=step)
         # Restoring needs every name and shape to be the same, those of the slots too.
         saver = tf1.train.Saver()
@@ -76,8 +79,8 @@ def test_training_follows_tensorflow(kind, tmp_path, example):
         assert sorted(newest.get_variable_to_shape_map()) == sorted(v.op.name for v in variables)
         for v in variables:
             np.testing.assert_allclose(newest.get_tensor(v.op.name), session.run(v), rtol=2e-4, atol=2e-6, err_msg=v.op.name)
-        found, each = session.run([logits, losses], feed(slice(None)))
-        assert ours["accuracy"] == pytest.approx((found.argmax(1) == LABELS).mean())
-        assert ours["average_loss"] == pytest.approx(each.mean(), rel=1e-4)
+        found, each, counts = session.run([logits, losses, weights], feed(slice(None)))
+        assert ours["accuracy"] == pytest.approx(np.average(found.argmax(1) == LABELS, weights=counts))
+        assert ours["average_loss"] == pytest.approx(each.sum() / counts.sum(), rel=1e-4)
         # Batches of five, five and two.
         assert ours["loss"] == pytest.approx(each.sum() / 3, rel=1e-4)

@@ -47,6 +47,24 @@ def test_tensorboards_accumulator_reads_our_events(run):
     assert {"w", "b", "loss", "save/restore_all"} <= {n.name for n in events.Graph().node}
 
 
+def test_a_run_that_went_on_shows_each_step_once(thalweg, tmp_path):
+    """Steps that were made after the newest whole checkpoint, and lost, are not shown beside those made in their place."""
+
+    def train(*args):
+        done = thalweg("train", "iris", "--save-every", 25, "--logdir", tmp_path, *args)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    train("--steps", 60)
+    for file in tmp_path.glob("model.ckpt-60.*"):
+        file.unlink()
+    assert "going on after step 50" in train("--steps", 80, "--resume")
+    events = EventAccumulator(str(tmp_path))
+    events.Reload()
+    assert [e.step for e in events.Scalars("loss")] == list(range(1, 81))
+    assert sorted(events.Tags()["histograms"])[0] == "parameters/dense/bias"
+
+
 def get(port, path):
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/data/{path}", timeout=10) as answer:
         return answer.read()

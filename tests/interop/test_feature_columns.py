@@ -14,6 +14,9 @@ FEATURES = {
     "colours": np.array([[b"red", b"green"], [b"", b"blue"], [b"red", b"ultraviolet"]], object),
     "number": np.array([7, -1, 1234567], np.int64),
     "code": np.array([2, 5, 0], np.int32),
+    "counts": np.array([[0.5, 2.0], [0.0, 3.0], [-1.0, 0.25]], np.float32),
+    "share": np.array([4, 5, 0], np.int32),
+    "times": np.array([3, 0, 2], np.float32),
 }
 
 
@@ -36,6 +39,8 @@ def columns(vocabulary):
     identity = fc.categorical_column_with_identity("code", 4, default_value=3)
     hashed = fc.categorical_column_with_hash_bucket("colours", 11)
     code = fc.crossed_column(["colour", "code"], 13)
+
+    weighted = fc.weighted_categorical_column(hashed, "counts")
 
     def embedded(source, dimension, combiner="mean"):
         return fc.embedding_column(source, dimension, combiner=combiner, initializer=counting)
@@ -62,11 +67,24 @@ def columns(vocabulary):
         "embedding_sum": embedded(hashed, 3, "sum"),
         "embedding_sqrtn": embedded(hashed, 3, "sqrtn"),
         "embedding_list": embedded(words("colour"), 2),
+        "weighted_indicator": fc.indicator_column(weighted),
+        "weighted_list": fc.indicator_column(fc.weighted_categorical_column(words("colour"), "share", dtype=tf.int32)),
+        "weighted_mean": embedded(weighted, 3),
+        "weighted_sum": embedded(weighted, 3, "sum"),
+        "weighted_sqrtn": embedded(weighted, 3, "sqrtn"),
+        "linear_weighted": weighted,
         "linear_hashed": hashed,
         "linear_list": words("colours"),
         "linear_bucketized": both,
         "linear_crossed": code,
     }
+
+
+def shared():
+    """Columns of one table, and another beside them."""
+    hashed = [fc.categorical_column_with_hash_bucket(key, 7, dtype=dtype) for key, dtype in [("colours", tf.string), ("colour", tf.string)]]
+    numbers = fc.weighted_categorical_column(fc.categorical_column_with_hash_bucket("number", 7, dtype=tf.int64), "times")
+    return [*fc.shared_embedding_columns([*hashed, numbers], 2, initializer=counting), fc.numeric_column("age")]
 
 
 def theirs(vocabulary):
@@ -81,6 +99,9 @@ def theirs(vocabulary):
                 wanted[f"{name}/linear"] = fc.linear_model(features, [column], units=2)
             if name in ("numeric", "bucketized_shape", "hashed", "embedding_list"):
                 together.append(column)
+        with tf1.variable_scope("shared"):
+            wanted["shared"] = fc.input_layer(features, shared())
+            wanted["shared/linear"] = fc.linear_model(features, shared(), units=2)
         with tf1.variable_scope("all"):
             wanted["all"] = fc.input_layer(features, together)
             wanted["all/linear"] = fc.linear_model(features, together, units=2)

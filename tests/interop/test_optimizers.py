@@ -208,6 +208,9 @@ def test_schedules_equal_tensorflows(ours):
         "polynomial": lambda s: train.polynomial_decay(0.1, s, 9, 0.01, 0.5),
         "cycle": lambda s: train.polynomial_decay(0.1, s, 9, 0.01, 0.5, cycle=True),
         "cosine": lambda s: train.cosine_decay(0.1, s, 20, 0.1),
+        "restarts": lambda s: train.cosine_decay_restarts(0.1, s, 3.5, 1.5, 0.9, 0.05),
+        "restarts_alike": lambda s: train.cosine_decay_restarts(0.1, s, 6.5, 1.0, 0.9, 0.05),
+        "linear_cosine": lambda s: train.linear_cosine_decay(0.1, s, 20, 2.5, 0.1, 0.01),
     }
     lines = [line.split() for line in (ours / "schedules.txt").read_text().splitlines()]
     assert {name for _, name, _ in lines} == set(theirs)

@@ -1,7 +1,10 @@
 //! `thalweg train`, from the command line to the printed result.
 
-use std::path::PathBuf;
-use std::process::Command;
+mod digits;
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 fn train(args: &[&str]) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_thalweg")).arg("train").args(args).output().unwrap();
@@ -50,6 +53,17 @@ fn iris_is_told_apart_and_printed_as_in_the_lecture() {
     }
 }
 
+/// With MNIST's own files, `make lectures` is the long version.
+#[test]
+fn both_models_read_digits() {
+    let data = digits::folder("read");
+    for (model, batch) in [("mlp", "32"), ("cnn", "8")] {
+        let out =
+            train(&["mnist", "--model", model, "--steps", "40", "--batch", batch, "--data", data.text()]);
+        assert!(number(&result(&out, "test accuracy")) >= 95.0, "{out}");
+    }
+}
+
 #[test]
 fn the_language_model_beats_counting_words() {
     let out = train(&["ptb", "--steps", "100", "--batch", "10", "--lr", "0.01"]);
@@ -58,21 +72,67 @@ fn the_language_model_beats_counting_words() {
     assert!(model < 0.6 * counting, "{model} against {counting}");
 }
 
+/// All bytes of a checkpoint's values.
+fn weights(folder: &Path, step: u64) -> Vec<u8> {
+    std::fs::read(folder.join(format!("model.ckpt-{step}.data-00000-of-00001"))).unwrap()
+}
+
 #[test]
 fn a_run_that_goes_on_ends_as_one_that_was_never_stopped() {
-    let (whole, parts) = (folder("whole"), folder("parts"));
-    let run = |dir: &PathBuf, more: &[&str]| {
-        let mut args = vec!["iris", "--threads", "1", "--logdir", dir.to_str().unwrap()];
-        args.extend(more);
-        train(&args)
+    let data = digits::folder("goes-on");
+    let programs: [&[&str]; 3] = [
+        &["iris"],
+        &["mnist", "--data", data.text(), "--batch", "8"],
+        &["mnist", "--data", data.text(), "--batch", "2", "--model", "cnn"],
+    ];
+    for program in programs {
+        let (whole, parts) = (folder("whole"), folder("parts"));
+        let run = |dir: &Path, more: &[&str]| {
+            let known = ["--threads", "1", "--save-every", "100", "--logdir", dir.to_str().unwrap()];
+            train(&[program, &known, more].concat())
+        };
+        let expected = run(&whole, &["--steps", "12"]);
+        run(&parts, &["--steps", "5"]);
+        let found = run(&parts, &["--steps", "12", "--resume"]);
+        assert!(found.contains("going on after step 5"));
+        assert_eq!(result(&found, "last loss"), result(&expected, "last loss"));
+        assert!(weights(&whole, 12) == weights(&parts, 12), "the weights of {program:?} differ");
+        let _ = (std::fs::remove_dir_all(&whole), std::fs::remove_dir_all(&parts));
+    }
+}
+
+/// `make kills` is the long version, at random moments.
+#[test]
+fn a_run_that_is_killed_goes_on_from_a_whole_checkpoint() {
+    let data = digits::folder("killed");
+    let (whole, parts) = (folder("unkilled"), folder("killed"));
+    let args = |dir: &Path| {
+        let known =
+            ["train", "mnist", "--data", data.text(), "--steps", "60", "--batch", "4", "--threads", "1"];
+        let mut args: Vec<String> = known.iter().map(|a| a.to_string()).collect();
+        args.extend(["--save-every".into(), "1".into(), "--logdir".into(), dir.to_str().unwrap().into()]);
+        args
     };
-    let expected = run(&whole, &["--steps", "120"]);
-    run(&parts, &["--steps", "50"]);
-    let found = run(&parts, &["--steps", "120", "--resume"]);
-    assert!(found.contains("going on after step 50"));
-    assert_eq!(result(&found, "last loss"), result(&expected, "last loss"));
-    let weights = |dir: &PathBuf| std::fs::read(dir.join("model.ckpt-120.data-00000-of-00001")).unwrap();
-    assert!(weights(&whole) == weights(&parts), "the weights differ");
+    let thalweg = || Command::new(env!("CARGO_BIN_EXE_thalweg"));
+    let mut more: &[&str] = &[];
+    for kill in 0..4 {
+        let mut running = thalweg().args(args(&parts)).args(more).stdout(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(running.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let steps = lines.filter(|l| l.starts_with("step "));
+        assert_eq!(steps.take(2).count(), 2, "it ended before kill {kill}");
+        running.kill().unwrap();
+        running.wait().unwrap();
+        more = &["--resume"];
+    }
+    let out = |dir: &Path, more: &[&str]| {
+        let all: Vec<String> =
+            args(dir).into_iter().skip(1).chain(more.iter().map(|m| m.to_string())).collect();
+        train(&all.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let (found, expected) = (out(&parts, more), out(&whole, &[]));
+    assert!(found.contains("going on after step "), "{found}");
+    assert_eq!(result(&found, "test accuracy"), result(&expected, "test accuracy"));
+    assert!(weights(&whole, 60) == weights(&parts, 60), "the weights differ");
     let _ = (std::fs::remove_dir_all(&whole), std::fs::remove_dir_all(&parts));
 }
 

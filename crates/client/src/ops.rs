@@ -193,6 +193,12 @@ impl Scope {
         self.reduce("Sum", x, axes, false)
     }
 
+    /// The sum over some axes, which stay as dimensions of size 1.
+    #[track_caller]
+    pub fn reduce_sum_kept(&self, x: &Output, axes: &[i32]) -> Output {
+        self.reduce("Sum", x, axes, true)
+    }
+
     #[track_caller]
     pub fn reduce_mean(&self, x: &Output, axes: &[i32]) -> Output {
         self.reduce("Mean", x, axes, false)

@@ -13,6 +13,12 @@ fn example(name: &str) -> String {
 }
 
 #[test]
+fn the_readme_shows_the_whole_iris_program() {
+    let (_, program) = include_str!("../examples/iris.rs").split_once("\n\n").unwrap();
+    assert!(include_str!("../../../README.md").contains(program), "README.md and examples/iris.rs differ");
+}
+
+#[test]
 fn hello_prints_the_tensor_then_its_value() {
     assert_eq!(example("hello"), "Tensor(\"Add:0\", shape=(), dtype=int32)\n8\n");
 }

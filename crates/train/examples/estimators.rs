@@ -11,8 +11,13 @@ fn examples(g: &Scope) -> Result<Input> {
     let ages: Vec<f32> = (0..12).map(|i| (i * 7 % 12) as f32).collect();
     let colours: Vec<&str> = (0..12).map(|i| COLOURS[i * 5 % 4]).collect();
     let codes: Vec<i64> = (0..12).map(|i| i * i % 5).collect();
-    let features =
-        [("age", ages.into_tensor()?), ("colour", colours.into_tensor()?), ("code", codes.into_tensor()?)];
+    let weights: Vec<f32> = (0..12).map(|i| (i % 4) as f32 / 2.0).collect();
+    let features = [
+        ("age", ages.into_tensor()?),
+        ("colour", colours.into_tensor()?),
+        ("code", codes.into_tensor()?),
+        ("weight", weights.into_tensor()?),
+    ];
     Ok(Input::of(g, features, (0..12).map(|i| i % 3).collect::<Vec<i64>>()))
 }
 
@@ -40,6 +45,7 @@ fn main() -> Result<()> {
             .column(numeric_column("age"))
             .column(embedding_column(colours(), 3))
             .column(indicator_column(codes()))
+            .weight_column("weight")
             .model_dir(dir)
             .seed(7);
         dnn.train(training, steps)?;

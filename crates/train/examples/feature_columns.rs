@@ -30,6 +30,9 @@ fn features(g: &Scope) -> Features {
         .with("colours", &g.reshape(&g.constant(words), &[3, 2]))
         .with("number", &g.constant([7i64, -1, 1234567]))
         .with("code", &g.constant([2i32, 5, 0]))
+        .with("counts", &g.constant([[0.5f32, 2.0], [0.0, 3.0], [-1.0, 0.25]]))
+        .with("share", &g.constant([4i32, 5, 0]))
+        .with("times", &g.constant([3f32, 0.0, 2.0]))
 }
 
 fn columns(vocabulary: &Path) -> Vec<(&'static str, FeatureColumn)> {
@@ -40,6 +43,7 @@ fn columns(vocabulary: &Path) -> Vec<(&'static str, FeatureColumn)> {
     let both = || bucketized_column(numeric_column("size").shape(&[2]), &[2.0, 100.0]);
     let identity = || categorical_column_with_identity("code", 4).default_value(3);
     let hashed = || categorical_column_with_hash_bucket("colours", 11);
+    let weighted = || weighted_categorical_column(hashed(), "counts");
     let embedded = |c: Combiner| embedding_column(hashed(), 3).initializer(Counting).combiner(c);
     vec![
         ("numeric", age().into()),
@@ -77,11 +81,32 @@ fn columns(vocabulary: &Path) -> Vec<(&'static str, FeatureColumn)> {
         ("embedding_sum", embedded(Combiner::Sum).into()),
         ("embedding_sqrtn", embedded(Combiner::SqrtN).into()),
         ("embedding_list", embedding_column(list("colour"), 2).initializer(Counting).into()),
+        ("weighted_indicator", indicator_column(weighted()).into()),
+        ("weighted_list", indicator_column(weighted_categorical_column(list("colour"), "share")).into()),
+        ("weighted_mean", embedding_column(weighted(), 3).initializer(Counting).into()),
+        (
+            "weighted_sum",
+            embedding_column(weighted(), 3).initializer(Counting).combiner(Combiner::Sum).into(),
+        ),
+        (
+            "weighted_sqrtn",
+            embedding_column(weighted(), 3).initializer(Counting).combiner(Combiner::SqrtN).into(),
+        ),
+        ("linear_weighted", weighted().into()),
         ("linear_hashed", hashed().into()),
         ("linear_list", list("colours").into()),
         ("linear_bucketized", both().into()),
         ("linear_crossed", crossed_column(["colour", "code"], 13).into()),
     ]
+}
+
+/// Columns of one table.
+fn shared(combiner: Combiner) -> SharedEmbeddingColumns {
+    let hashed = |key| categorical_column_with_hash_bucket(key, 7);
+    let weighted = weighted_categorical_column(hashed("number"), "times");
+    shared_embedding_columns([hashed("colours").into(), hashed("colour").into(), weighted.into()], 2)
+        .initializer(Counting)
+        .combiner(combiner)
 }
 
 fn print(name: &str, value: &Tensor) -> Result<()> {
@@ -112,6 +137,10 @@ fn main() -> Result<()> {
             all.push(column);
         }
     }
+    let shared: Vec<FeatureColumn> =
+        shared(Combiner::Mean).into_iter().chain([numeric_column("age").into()]).collect();
+    wanted.push(("shared".into(), input_layer(&g.variable_scope("shared"), &features, &shared)?));
+    wanted.push(("shared/linear".into(), linear_model(&g.variable_scope("shared"), &features, &shared, 2)?));
     wanted.push(("all".into(), input_layer(&g.variable_scope("all"), &features, &all)?));
     wanted.push(("all/linear".into(), linear_model(&g.variable_scope("all"), &features, &all, 2)?));
     let fill: Vec<_> = g

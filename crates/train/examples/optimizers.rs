@@ -157,6 +157,8 @@ fn words(t: &Tensor) -> Result<String> {
 fn schedule_values() -> std::result::Result<String, Problem> {
     let g = Scope::new();
     let step = g.placeholder(DataType::Int64, &[]);
+    let restarts = |t_mul| schedules::Restarts { t_mul, m_mul: 0.9, alpha: 0.05 };
+    let swings = schedules::LinearCosine { num_periods: 2.5, alpha: 0.1, beta: 0.01 };
     let falling = |cycle| schedules::Polynomial { end_rate: 0.01, power: 0.5, cycle };
     let all = [
         ("exponential", schedules::exponential_decay(&g, 0.1, &step, 7, 0.5, false)),
@@ -167,6 +169,9 @@ fn schedule_values() -> std::result::Result<String, Problem> {
         ("polynomial", schedules::polynomial_decay(&g, 0.1, &step, 9, falling(false))),
         ("cycle", schedules::polynomial_decay(&g, 0.1, &step, 9, falling(true))),
         ("cosine", schedules::cosine_decay(&g, 0.1, &step, 20, 0.1)),
+        ("restarts", schedules::cosine_decay_restarts(&g, 0.1, &step, 3.5, restarts(1.5))),
+        ("restarts_alike", schedules::cosine_decay_restarts(&g, 0.1, &step, 6.5, restarts(1.0))),
+        ("linear_cosine", schedules::linear_cosine_decay(&g, 0.1, &step, 20, swings)),
     ];
     let session = Session::new(&g)?;
     let mut text = String::new();

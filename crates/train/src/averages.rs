@@ -1,6 +1,7 @@
 //! Moving averages of weights, which often do better in evaluation than the weights of the last step.
 
-use std::collections::HashMap;
+use crate::saver::saved_variables;
+use std::collections::{HashMap, HashSet};
 use thalweg_client::{DataType, Operation, Output, Result, Scope, Variable};
 
 /// Keeps a shadow of each variable, `w/ExponentialMovingAverage`, that follows it: `shadow -= (1 - decay) * (shadow - w)`.
@@ -48,6 +49,19 @@ impl ExponentialMovingAverage {
     /// What the average of `v` is called in checkpoints.
     pub fn average_name(&self, v: &Variable) -> String {
         self.average(v).map_or_else(|| format!("{}/{NAME}", v.saved_name()), Variable::saved_name)
+    }
+
+    /// What a saver restores for evaluation, by the names in the checkpoint: each trainable variable becomes its average, and the others what they were.
+    /// The graph needs no averages of its own: `Saver::of(&g, averages.variables_to_restore(&g))`.
+    pub fn variables_to_restore(&self, g: &Scope) -> Vec<(String, Variable)> {
+        let (averaged, others): (Vec<Variable>, Vec<Variable>) =
+            saved_variables(g).into_iter().partition(|v| v.trainable);
+        let mut named: Vec<(String, Variable)> =
+            averaged.into_iter().map(|v| (self.average_name(&v), v)).collect();
+        let taken: HashSet<String> = named.iter().map(|(name, _)| name.clone()).collect();
+        let others = others.into_iter().map(|v| (v.saved_name(), v));
+        named.extend(others.filter(|(name, _)| !taken.contains(name)));
+        named
     }
 
     /// One less the decay, a float.

@@ -1,6 +1,7 @@
 //! Metrics: measures gathered over many batches, in variables of their own.
 
 use crate::initializers::Zeros;
+use crate::losses::shapes::{same, weights_for};
 use thalweg_client::{DataType, Operation, Output, Scope, Variable, VariableOptions, keys};
 
 /// A measure with its state.
@@ -59,7 +60,7 @@ pub fn mean(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
     let (sum, count) = match weights {
         None => (g.reduce_sum(&values, &[]), g.cast(&g.size(&values), DataType::Float)),
         Some(w) => {
-            let w = &g.cast(w, DataType::Float) * &g.ones_like(&values);
+            let w = &weights_for(&g, &g.cast(w, DataType::Float), &values) * &g.ones_like(&values);
             (g.reduce_sum(&(&values * &w), &[]), g.reduce_sum(&w, &[]))
         }
     };
@@ -73,6 +74,7 @@ pub fn mean(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
 #[track_caller]
 pub fn accuracy(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Metric {
     let g = g.default_variable_scope("accuracy");
+    same(&g, "accuracy", labels, predictions);
     let predictions = if predictions.dtype() == labels.dtype() {
         predictions.clone()
     } else {
@@ -81,41 +83,115 @@ pub fn accuracy(g: &Scope, labels: &Output, predictions: &Output, weights: Optio
     mean(&g, &g.equal(labels, &predictions), weights)
 }
 
-/// Counts where both, for truth values of labels and predictions, are as asked.
-fn matching(g: &Scope, labels: &Output, predictions: &Output, label: bool, prediction: bool) -> Output {
-    let side = |x: &Output, wanted: bool| {
-        let x = g.cast(x, DataType::Bool);
-        if wanted { x } else { g.logical_not(&x) }
-    };
-    let both = g.logical_and(&side(labels, label), &side(predictions, prediction));
-    g.reduce_sum(&g.cast(&both, DataType::Float), &[])
+/// The mean of the squares of all errors seen.
+#[track_caller]
+pub fn mean_squared_error(
+    g: &Scope,
+    labels: &Output,
+    predictions: &Output,
+    weights: Option<&Output>,
+) -> Metric {
+    let g = g.default_variable_scope("mean_squared_error");
+    mean(&g, &squared_errors(&g, labels, predictions), weights)
+}
+
+/// The root of the mean of the squares of all errors seen.
+#[track_caller]
+pub fn root_mean_squared_error(
+    g: &Scope,
+    labels: &Output,
+    predictions: &Output,
+    weights: Option<&Output>,
+) -> Metric {
+    let g = g.default_variable_scope("root_mean_squared_error");
+    let squares = mean(&g, &squared_errors(&g, labels, predictions), weights);
+    Metric { value: g.op("Sqrt").input(&squares.value).output(), ..squares }
+}
+
+/// The mean of the sizes of all errors seen.
+#[track_caller]
+pub fn mean_absolute_error(
+    g: &Scope,
+    labels: &Output,
+    predictions: &Output,
+    weights: Option<&Output>,
+) -> Metric {
+    let g = g.default_variable_scope("mean_absolute_error");
+    same(&g, "mean_absolute_error", labels, predictions);
+    let (labels, predictions) = (g.cast(labels, DataType::Float), g.cast(predictions, DataType::Float));
+    mean(&g, &g.abs(&(&predictions - &labels)), weights)
+}
+
+#[track_caller]
+fn squared_errors(g: &Scope, labels: &Output, predictions: &Output) -> Output {
+    same(g, "a metric of errors", labels, predictions);
+    g.squared_difference(&g.cast(labels, DataType::Float), &g.cast(predictions, DataType::Float))
+}
+
+/// Labels and predictions as truth values, with what each counts.
+struct Judged<'a> {
+    g: &'a Scope,
+    labels: Output,
+    predictions: Output,
+    weights: Option<Output>,
+}
+
+impl<'a> Judged<'a> {
+    #[track_caller]
+    fn new(g: &'a Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Self {
+        same(g, "a metric of hits", labels, predictions);
+        Judged {
+            g,
+            labels: g.cast(labels, DataType::Bool),
+            predictions: g.cast(predictions, DataType::Bool),
+            weights: weights.map(|w| weights_for(g, &g.cast(w, DataType::Float), labels)),
+        }
+    }
+
+    /// Counts where both are as asked.
+    fn count(&self, label: bool, prediction: bool) -> Output {
+        let g = self.g;
+        let side = |x: &Output, wanted: bool| if wanted { x.clone() } else { g.logical_not(x) };
+        let both = g.logical_and(&side(&self.labels, label), &side(&self.predictions, prediction));
+        let mut both = g.cast(&both, DataType::Float);
+        if let Some(weights) = &self.weights {
+            both = &both * weights;
+        }
+        g.reduce_sum(&both, &[])
+    }
 }
 
 /// Of what was predicted to be so, how much is.
 #[track_caller]
-pub fn precision(g: &Scope, labels: &Output, predictions: &Output) -> Metric {
+pub fn precision(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Metric {
     let g = g.default_variable_scope("precision");
-    let mut state = State::new(&g);
-    let hits = state.count("true_positives", &[], &matching(&g, labels, predictions, true, true));
-    let wrong = state.count("false_positives", &[], &matching(&g, labels, predictions, false, true));
+    let (mut state, judged) = (State::new(&g), Judged::new(&g, labels, predictions, weights));
+    let hits = state.count("true_positives", &[], &judged.count(true, true));
+    let wrong = state.count("false_positives", &[], &judged.count(false, true));
     let value = ratio(&g, &hits.value, &(&hits.value + &wrong.value));
     state.metric(value)
 }
 
 /// Of what is so, how much was found.
 #[track_caller]
-pub fn recall(g: &Scope, labels: &Output, predictions: &Output) -> Metric {
+pub fn recall(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Metric {
     let g = g.default_variable_scope("recall");
-    let mut state = State::new(&g);
-    let hits = state.count("true_positives", &[], &matching(&g, labels, predictions, true, true));
-    let missed = state.count("false_negatives", &[], &matching(&g, labels, predictions, true, false));
+    let (mut state, judged) = (State::new(&g), Judged::new(&g, labels, predictions, weights));
+    let hits = state.count("true_positives", &[], &judged.count(true, true));
+    let missed = state.count("false_negatives", &[], &judged.count(true, false));
     let value = ratio(&g, &hits.value, &(&hits.value + &missed.value));
     state.metric(value)
 }
 
 /// The area under the curve of true against false positives, by the trapezoids between this many thresholds.
 #[track_caller]
-pub fn auc(g: &Scope, labels: &Output, predictions: &Output, thresholds: usize) -> Metric {
+pub fn auc(
+    g: &Scope,
+    labels: &Output,
+    predictions: &Output,
+    weights: Option<&Output>,
+    thresholds: usize,
+) -> Metric {
     let g = g.default_variable_scope("auc");
     let steps = thresholds.max(2);
     let inner = (1..steps - 1).map(|i| i as f32 / (steps - 1) as f32);
@@ -124,8 +200,10 @@ pub fn auc(g: &Scope, labels: &Output, predictions: &Output, thresholds: usize) 
     let row = |x: &Output| g.reshape(x, &[1, -1]);
     let above = g.greater(&row(&g.cast(predictions, DataType::Float)), &column);
     let label = row(&g.cast(labels, DataType::Bool));
+    let weights = weights.map(|w| row(&g.cast(w, DataType::Float)));
     let count = |above: &Output, label: &Output| {
-        g.reduce_sum(&g.cast(&g.logical_and(above, label), DataType::Float), &[1])
+        let both = g.cast(&g.logical_and(above, label), DataType::Float);
+        g.reduce_sum(&weights.as_ref().map_or(both.clone(), |w| &both * w), &[1])
     };
     let (below, not) = (g.logical_not(&above), g.logical_not(&label));
     let mut state = State::new(&g);

@@ -119,6 +119,86 @@ pub fn cosine_decay(g: &Scope, rate: f64, step: &Output, decay_steps: impl Into<
     g.mul(&number(&g, rate), &decayed)
 }
 
+/// How [`cosine_decay_restarts`] begins anew.
+#[derive(Clone, Copy, Debug)]
+pub struct Restarts {
+    /// Each span is so many times as long as the one before.
+    pub t_mul: f64,
+    /// Each begins at so much of the rate that the one before began at.
+    pub m_mul: f64,
+    /// The part of the rate that is never gone below.
+    pub alpha: f64,
+}
+
+impl Default for Restarts {
+    fn default() -> Self {
+        Restarts { t_mul: 2.0, m_mul: 1.0, alpha: 0.0 }
+    }
+}
+
+/// Falls as [`cosine_decay`] does, over `first_decay_steps`, then begins anew, over longer and longer spans.
+#[track_caller]
+pub fn cosine_decay_restarts(
+    g: &Scope,
+    rate: f64,
+    step: &Output,
+    first_decay_steps: impl Into<f64>,
+    restarts: Restarts,
+) -> Output {
+    let g = g.name_scope("SGDRDecay");
+    let done = progress(&g, step, first_decay_steps.into(), false);
+    let Restarts { t_mul, m_mul, alpha } = restarts;
+    let (count, done) = if t_mul == 1.0 {
+        let count = g.floor(&done);
+        (count.clone(), g.sub(&done, &count))
+    } else {
+        // After n spans, 1 + t + .. + t^(n-1) = (1 - t^n) / (1 - t) times the first span has gone by.
+        let grown = g.log(&g.sub(&number(&g, 1.0), &g.mul(&done, &number(&g, 1.0 - t_mul))));
+        let count = g.floor(&g.div(&grown, &number(&g, t_mul.ln())));
+        let longer = g.pow(&number(&g, t_mul), &count);
+        let before = g.div(&g.sub(&number(&g, 1.0), &longer), &number(&g, 1.0 - t_mul));
+        (count, g.div(&g.sub(&done, &before), &longer))
+    };
+    let wave = g.cos(&g.mul(&number(&g, std::f64::consts::PI), &done));
+    let height = g.mul(&number(&g, 0.5), &g.pow(&number(&g, m_mul), &count));
+    let falling = g.mul(&height, &g.add(&number(&g, 1.0), &wave));
+    let decayed = g.add(&g.mul(&number(&g, 1.0 - alpha), &falling), &number(&g, alpha));
+    g.mul(&number(&g, rate), &decayed)
+}
+
+/// How [`linear_cosine_decay`] swings on its way down.
+#[derive(Clone, Copy, Debug)]
+pub struct LinearCosine {
+    /// Whole waves of the cosine.
+    pub num_periods: f64,
+    pub alpha: f64,
+    pub beta: f64,
+}
+
+impl Default for LinearCosine {
+    fn default() -> Self {
+        LinearCosine { num_periods: 0.5, alpha: 0.0, beta: 0.001 }
+    }
+}
+
+/// `rate * ((alpha + 1 - done) * (1 + cos(2 pi num_periods done)) / 2 + beta)`, where `done = step / decay_steps`, at most 1.
+#[track_caller]
+pub fn linear_cosine_decay(
+    g: &Scope,
+    rate: f64,
+    step: &Output,
+    decay_steps: impl Into<f64>,
+    by: LinearCosine,
+) -> Output {
+    let g = g.name_scope("LinearCosineDecay");
+    let span = number(&g, decay_steps.into());
+    let done = g.div(&g.minimum(&g.cast(step, DataType::Float), &span), &span);
+    let left = g.add(&number(&g, by.alpha), &g.sub(&number(&g, 1.0), &done));
+    let wave = g.cos(&g.mul(&number(&g, 2.0 * std::f64::consts::PI * by.num_periods), &done));
+    let swinging = g.mul(&number(&g, 0.5), &g.add(&number(&g, 1.0), &wave));
+    g.mul(&number(&g, rate), &g.add(&g.mul(&left, &swinging), &number(&g, by.beta)))
+}
+
 /// How many spans of `decay_steps` have gone by.
 fn progress(g: &Scope, step: &Output, decay_steps: f64, staircase: bool) -> Output {
     let done = g.div(&g.cast(step, DataType::Float), &number(g, decay_steps));

@@ -123,6 +123,36 @@ fn a_feature_of_the_wrong_type_is_told_with_what_to_do() {
 }
 
 #[test]
+fn weights_are_numbers_for_each_id_and_crosses_have_none() {
+    let weighted = |key| weighted_categorical_column(categorical_column_with_identity("code", 9), key);
+    let e = failure(indicator_column(weighted("wieght")));
+    assert!(e.to_string().contains("there is no feature 'wieght'"), "{e}");
+    assert!(e.to_string().contains("tests/feature_columns.rs"), "{e}");
+    let e = failure(indicator_column(weighted("colour")));
+    assert!(e.to_string().contains("name a feature of numbers"), "{e}");
+    let e = failure(indicator_column(crossed_column(["colour"], 5).with(weighted("age"))));
+    assert!(e.to_string().contains("cross the column that it weighs"), "{e}");
+    assert_eq!(ids(indicator_column(weighted("age"))), [vec![(2, 3.0)], vec![(5, 18.0)], vec![(0, 70.5)]]);
+}
+
+#[test]
+fn columns_that_share_a_table_have_the_same_number_of_ids() {
+    let hashed = |key, size| FeatureColumn::from(categorical_column_with_hash_bucket(key, size));
+    let layer = |columns: SharedEmbeddingColumns| {
+        let g = Scope::new();
+        let made = input_layer(&g, &features(&g), &columns.into_iter().collect::<Vec<_>>());
+        made.map(|_| g.trainable_variables().len())
+    };
+    let shared = shared_embedding_columns([hashed("colour", 7), hashed("colours", 7)], 3);
+    assert_eq!(layer(shared).unwrap(), 1);
+    let e = layer(shared_embedding_columns([hashed("colour", 7), hashed("colours", 8)], 3)).unwrap_err();
+    assert!(e.to_string().contains("the same number of ids"), "{e}");
+    assert!(e.to_string().contains("tests/feature_columns.rs"), "{e}");
+    let e = layer(shared_embedding_columns([numeric_column("age").into()], 3)).unwrap_err();
+    assert!(e.to_string().contains("share the embedding of categorical columns"), "{e}");
+}
+
+#[test]
 fn settings_that_cannot_be_are_told() {
     let told = |e: Error, words: &str| assert!(e.message().contains(words) && e.location().is_some(), "{e}");
     told(failure(categorical_column_with_identity("code", 5)), "wrap it in indicator_column");

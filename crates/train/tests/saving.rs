@@ -138,6 +138,41 @@ fn checkpoints_that_do_not_fit_say_what_differs_and_change_nothing() {
 }
 
 #[test]
+fn counts_of_metrics_are_not_saved_with_the_variables() {
+    let (dir, m) = (Scratch::new(), model());
+    let saved = Saver::new(&m.g).save(&opened(&m), &dir.path("model"), None).unwrap();
+    let evaluated = model();
+    thalweg_train::metrics::mean(&evaluated.g, &evaluated.w.value, None);
+    let saver = Saver::new(&evaluated.g);
+    saver.restore(&opened(&evaluated), &saved).unwrap();
+}
+
+#[test]
+fn averages_are_restored_in_place_of_the_weights() {
+    use thalweg_train::averages::ExponentialMovingAverage;
+    let (dir, trained, mut averages) = (Scratch::new(), model(), ExponentialMovingAverage::new(0.5));
+    let g = &trained.g;
+    let grow = trained.w.assign_add(&g.constant([4f32, 8.0]));
+    let follow = averages.apply(&g.control_dependencies(&[&grow]), &[trained.w.clone()]).unwrap();
+    // What is not averaged is restored as it is.
+    g.state_variable("count", &g.constant(7));
+    let (saver, session) = (Saver::new(g), opened(&trained));
+    session.run(&follow, &[]).unwrap();
+    assert_eq!(value(&session, &trained).0, [5.0, 10.0]);
+    let saved = saver.save(&session, &dir.path("model"), None).unwrap();
+
+    let g = Scope::new();
+    let w = g.name_scope("layer").variable("w", &g.constant([0f32, 0.0]));
+    let count = g.state_variable("count", &g.constant(0));
+    let restored = ExponentialMovingAverage::new(0.5).variables_to_restore(&g);
+    let (saver, session) = (Saver::of(&g, restored), Session::new(&g).unwrap());
+    saver.restore(&session, &saved).unwrap();
+    let (w, count) = session.run(&(&w.value, &count.value), &[]).unwrap();
+    assert_eq!(w.as_slice::<f32>().unwrap(), [3.0, 6.0]);
+    assert_eq!(count.to_scalar::<i32>().unwrap(), 7);
+}
+
+#[test]
 fn a_graph_without_variables_has_nothing_to_save() {
     let g = Scope::new();
     let line = line!() + 1;

@@ -14,7 +14,7 @@ use std::time::Instant;
 use thalweg::prelude::*;
 
 /// How often the loss is looked at for the curve, at least: this many points.
-const POINTS: u64 = 400;
+pub const POINTS: u64 = 400;
 
 pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     let stop = stop_signal()?;
@@ -27,7 +27,7 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
         Session::with_options(&g, SessionOptions { threads: settings.threads, ..Default::default() })?;
     output::print(&summary::head(program, settings, &g))?;
     session.run(&init, &[])?;
-    let first = match (&keeper, settings.resume) {
+    let first = match (&mut keeper, settings.resume) {
         (Some(keeper), true) => keeper.resume(&session, &g)?,
         _ => 0,
     };

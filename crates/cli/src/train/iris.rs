@@ -36,7 +36,7 @@ impl Program for Iris {
     }
 
     fn defaults(&self) -> Defaults {
-        Defaults { steps: 1000, batch: 32, rate: 0.02, optimizer: optimizer::Kind::Adam }
+        Defaults { steps: 1000, batch: 32, rate: 0.02, falls_over: None, optimizer: optimizer::Kind::Adam }
     }
 
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
@@ -47,8 +47,9 @@ impl Program for Iris {
         let logits = Dense::new(3).name("logits").apply(g, &hidden);
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
         let train = settings.minimize(g, &loss, None)?;
-        let right = g.equal(&g.cast(&g.argmax(&logits, 1), DataType::Int32), &y);
-        let accuracy = g.reduce_mean(&g.cast(&right, DataType::Float), &[]);
+        let scope = g.name_scope("accuracy");
+        let right = scope.equal(&scope.cast(&scope.argmax(&logits, 1), DataType::Int32), &y);
+        let accuracy = scope.reduce_mean(&scope.cast(&right, DataType::Float), &[]);
         let probabilities = g.softmax(&logits);
         Ok(Model {
             train,

@@ -25,9 +25,7 @@ impl Keeper {
     /// Adds what saves and restores to the graph: before the session is opened.
     pub fn new(g: &Scope, settings: &Settings) -> Result<Option<Keeper>> {
         let Some(folder) = &settings.logdir else { return Ok(None) };
-        for v in g.trainable_variables() {
-            summary::histogram(g, &v.name(), &v.value);
-        }
+        histograms_of_parameters(g);
         let saver = Saver::new(g);
         let mut events = FileWriter::new(folder)?;
         events.add_graph(g)?;
@@ -37,10 +35,11 @@ impl Keeper {
     }
 
     /// Goes on from the newest whole checkpoint; the step it was made after.
-    pub fn resume(&self, session: &Session, g: &Scope) -> Result<u64> {
+    pub fn resume(&mut self, session: &Session, g: &Scope) -> Result<u64> {
         let newest = latest_checkpoint(&self.folder)?.ok_or_else(|| nothing_to_resume(&self.folder))?;
         self.saver.restore(session, &newest)?;
         let step = session.run(&get_or_create_global_step(g).value, &[])?.to_scalar::<i64>()?;
+        self.events.add_start(step)?;
         Ok(u64::try_from(step).unwrap_or(0))
     }
 
@@ -62,6 +61,15 @@ impl Keeper {
             self.events.add_summary(&session.run(histograms, &[])?, step)?;
         }
         self.events.flush()
+    }
+}
+
+/// Summaries of all that is trained.
+pub fn histograms_of_parameters(g: &Scope) {
+    // In a scope of their own: their tags are their names, and the names of the variables are taken.
+    let scope = g.name_scope("parameters");
+    for v in g.trainable_variables() {
+        summary::histogram(&scope, &v.name(), &v.value);
     }
 }
 

@@ -23,7 +23,7 @@ impl Program for Linear {
     }
 
     fn defaults(&self) -> Defaults {
-        Defaults { steps: 200, batch: 100, rate: 0.5, optimizer: optimizer::Kind::Sgd }
+        Defaults { steps: 200, batch: 100, rate: 0.5, falls_over: None, optimizer: optimizer::Kind::Sgd }
     }
 
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {

@@ -52,7 +52,8 @@ impl Mnist {
 
 /// The folder with the four files: the one given, or one of the usual places.
 fn find(given: Option<&Path>) -> Result<PathBuf> {
-    let mut places: Vec<PathBuf> = given.into_iter().map(Path::to_path_buf).collect();
+    let mut places: Vec<PathBuf> =
+        given.into_iter().flat_map(|p| [p.to_path_buf(), p.join("mnist")]).collect();
     if given.is_none() {
         places.extend(std::env::var_os("THALWEG_DATA").map(|d| PathBuf::from(d).join("mnist")));
         places.extend(std::env::var_os("HOME").map(|h| PathBuf::from(h).join(".cache/thalweg/mnist")));
@@ -89,7 +90,7 @@ impl Program for Mnist {
             Kind::Mlp => (4700, 128),
             Kind::Cnn => (3000, 64),
         };
-        Defaults { steps, batch, rate: 0.001, optimizer: optimizer::Kind::Adam }
+        Defaults { steps, batch, rate: 0.001, falls_over: Some(steps), optimizer: optimizer::Kind::Adam }
     }
 
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
@@ -114,7 +115,8 @@ impl Program for Mnist {
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
         let train = settings.minimize(g, &loss, None)?;
         let digit = g.cast(&g.argmax(&logits, 1), DataType::Int32);
-        let accuracy = g.reduce_mean(&g.cast(&g.equal(&digit, &y), DataType::Float), &[]);
+        let scope = g.name_scope("accuracy");
+        let accuracy = scope.reduce_mean(&scope.cast(&scope.equal(&digit, &y), DataType::Float), &[]);
         Ok(Model {
             train,
             loss,

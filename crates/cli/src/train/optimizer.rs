@@ -3,7 +3,9 @@
 use super::program::Training;
 use super::settings::Replicas;
 use thalweg::prelude::*;
-use thalweg::train::optimizers::{Adagrad, Adam, GradientDescent, GradientOf, Minimize, Momentum, Optimizer};
+use thalweg::train::optimizers::{
+    Adagrad, Adam, GradientDescent, GradientOf, Minimize, Momentum, Optimizer, Setting,
+};
 use thalweg::train::sync_replicas::SyncReplicas;
 use thalweg::train::{clip, get_or_create_global_step};
 
@@ -25,7 +27,7 @@ impl Kind {
         }
     }
 
-    fn make(self, rate: f64) -> Box<dyn Optimizer> {
+    fn make(self, rate: Setting) -> Box<dyn Optimizer> {
         match self {
             Kind::Sgd => Box::new(GradientDescent::new(rate)),
             Kind::Momentum => Box::new(Momentum::new(rate, 0.9)),
@@ -40,11 +42,11 @@ impl Kind {
         self,
         g: &Scope,
         loss: &Output,
-        rate: f64,
+        rate: impl Into<Setting>,
         max_norm: Option<f64>,
         replicas: Option<Replicas>,
     ) -> Result<Training> {
-        let optimizer = self.make(rate);
+        let optimizer = self.make(rate.into());
         let step = get_or_create_global_step(g);
         let mut found = optimizer.compute_gradients(g, loss)?;
         if let Some(norm) = max_norm {

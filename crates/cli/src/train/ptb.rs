@@ -92,7 +92,7 @@ impl Program for Ptb {
     }
 
     fn defaults(&self) -> Defaults {
-        Defaults { steps: 600, batch: 20, rate: 0.005, optimizer: optimizer::Kind::Adam }
+        Defaults { steps: 600, batch: 20, rate: 0.005, falls_over: None, optimizer: optimizer::Kind::Adam }
     }
 
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {

@@ -5,6 +5,9 @@ use super::{Args, optimizer};
 use crate::failure::{Failure, Outcome};
 use std::path::PathBuf;
 use thalweg::prelude::*;
+use thalweg::train::get_or_create_global_step;
+use thalweg::train::optimizers::Setting;
+use thalweg::train::schedules::{Polynomial, polynomial_decay};
 use thalweg_core::invalid;
 
 /// What a program goes by unless told otherwise.
@@ -12,8 +15,14 @@ pub struct Defaults {
     pub steps: u64,
     pub batch: usize,
     pub rate: f64,
+    /// The learning rate falls in a straight line to `LAST_RATE` of what it was, over so many steps, and stays there. It is a function of the step
+    /// alone, not of `--steps`: a run that goes on later goes on as it would have.
+    pub falls_over: Option<u64>,
     pub optimizer: optimizer::Kind,
 }
+
+/// The part of the learning rate that is left at the end.
+const LAST_RATE: f64 = 0.01;
 
 /// Replicas that train synchronously: an update is of the first `aggregate` gradients of all replicas.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +35,7 @@ pub struct Settings {
     pub steps: u64,
     pub batch: usize,
     pub rate: f64,
+    pub falls_over: Option<u64>,
     pub optimizer: optimizer::Kind,
     pub seed: i64,
     pub threads: usize,
@@ -42,6 +52,7 @@ impl Settings {
             steps: args.steps.unwrap_or(defaults.steps),
             batch: args.batch.unwrap_or(defaults.batch),
             rate: args.lr.unwrap_or(defaults.rate),
+            falls_over: defaults.falls_over,
             optimizer: args.optimizer.unwrap_or(defaults.optimizer),
             seed: args.seed,
             threads: args.threads,
@@ -66,6 +77,22 @@ impl Settings {
 
     /// One training step on this loss.
     pub fn minimize(&self, g: &Scope, loss: &Output, max_norm: Option<f64>) -> Result<Training> {
-        self.optimizer.minimize(g, loss, self.rate, max_norm, self.replicas)
+        let rate = match self.falls_over {
+            None => self.rate.into(),
+            Some(steps) => {
+                let to = Polynomial { end_rate: self.rate * LAST_RATE, ..Default::default() };
+                let step = get_or_create_global_step(g);
+                Setting::from(&polynomial_decay(g, self.rate, &step.value, steps as f64, to))
+            }
+        };
+        self.optimizer.minimize(g, loss, rate, max_norm, self.replicas)
+    }
+
+    /// The learning rate in words.
+    pub fn rate_text(&self) -> String {
+        match self.falls_over {
+            None => self.rate.to_string(),
+            Some(steps) => format!("{}, falling to {} over {steps} steps", self.rate, self.rate * LAST_RATE),
+        }
     }
 }

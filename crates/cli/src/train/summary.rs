@@ -28,7 +28,7 @@ pub fn head(program: &dyn Program, settings: &Settings, g: &Scope) -> String {
         settings.steps,
         settings.batch,
         settings.optimizer.name(),
-        settings.rate,
+        settings.rate_text(),
         settings.seed,
         table(&rows, &[Align::Left, Align::Left, Align::Right], WIDEST)
     )

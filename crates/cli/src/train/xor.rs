@@ -17,7 +17,7 @@ impl Program for Xor {
     }
 
     fn defaults(&self) -> Defaults {
-        Defaults { steps: 500, batch: 4, rate: 0.1, optimizer: optimizer::Kind::Adam }
+        Defaults { steps: 500, batch: 4, rate: 0.1, falls_over: None, optimizer: optimizer::Kind::Adam }
     }
 
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {

@@ -1,13 +1,14 @@
 //! Deep nets: columns, hidden layers, and a head.
 
 use super::config::Estimator;
-use super::heads::{Classifier, Head, Reduction, Regressor};
+use super::heads::{Batch, Classifier, Head, Reduction, Regressor};
 use super::minimizer::Minimizer;
 use super::spec::{EstimatorSpec, Mode, Model};
 use crate::feature_column::{FeatureColumn, Features, input_layer};
 use crate::layers::{Activation, Dense, dropout};
 use crate::optimizers::{Adagrad, Optimizer};
 use crate::summary;
+use std::panic::Location;
 use thalweg_client::{DataType, Output, Result, Scope};
 
 /// A net of hidden layers over feature columns.
@@ -89,7 +90,14 @@ impl<H: Head> Estimator<Dnn<H>> {
 
     /// Whether the loss of a batch is the sum over its examples, as it is unless told otherwise, or the mean.
     pub fn loss_reduction(mut self, reduction: Reduction) -> Self {
-        self.model.head.set_reduction(reduction);
+        self.model.head.weighing().reduction = reduction;
+        self
+    }
+
+    /// The feature of this name says how much each example counts, in the loss and in the metrics.
+    #[track_caller]
+    pub fn weight_column(mut self, feature: &str) -> Self {
+        self.model.head.weighing().column = Some((feature.to_string(), Location::caller()));
         self
     }
 }
@@ -125,7 +133,7 @@ impl<H: Head> Model for Dnn<H> {
         }
         let logits = Dense::new(self.head.logits()).name("logits").apply(&dnn, &x);
         summarize(&dnn, "logits_summary", &logits, mode);
-        self.head.spec(g, mode, &logits, labels, &|loss| self.minimizer.minimize(g, loss))
+        self.head.spec(g, mode, &logits, Batch { features, labels }, &|loss| self.minimizer.minimize(g, loss))
     }
 }
 

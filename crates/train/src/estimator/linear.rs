@@ -1,11 +1,12 @@
 //! Linear models: weighted sums of columns, and a head.
 
 use super::config::Estimator;
-use super::heads::{Classifier, Head, Reduction, Regressor};
+use super::heads::{Batch, Classifier, Head, Reduction, Regressor};
 use super::minimizer::Minimizer;
 use super::spec::{EstimatorSpec, Mode, Model};
 use crate::feature_column::{FeatureColumn, Features, linear_model};
 use crate::optimizers::{Ftrl, Optimizer};
+use std::panic::Location;
 use thalweg_client::{Output, Result, Scope};
 
 /// A linear model over feature columns.
@@ -72,7 +73,14 @@ impl<H: Head> Estimator<Linear<H>> {
 
     /// Whether the loss of a batch is the sum over its examples, as it is unless told otherwise, or the mean.
     pub fn loss_reduction(mut self, reduction: Reduction) -> Self {
-        self.model.head.set_reduction(reduction);
+        self.model.head.weighing().reduction = reduction;
+        self
+    }
+
+    /// The feature of this name says how much each example counts, in the loss and in the metrics.
+    #[track_caller]
+    pub fn weight_column(mut self, feature: &str) -> Self {
+        self.model.head.weighing().column = Some((feature.to_string(), Location::caller()));
         self
     }
 }
@@ -89,6 +97,6 @@ impl<H: Head> Model for Linear<H> {
         let logits = linear_model(&linear, features, &self.columns, self.head.logits())?;
         let usual = || Minimizer::of(Ftrl::new((1.0 / (self.columns.len() as f64).sqrt()).min(0.2)));
         let minimizer = self.minimizer.clone().unwrap_or_else(usual);
-        self.head.spec(g, mode, &logits, labels, &|loss| minimizer.minimize(g, loss))
+        self.head.spec(g, mode, &logits, Batch { features, labels }, &|loss| minimizer.minimize(g, loss))
     }
 }

@@ -72,7 +72,16 @@ impl CrossedColumn {
         for part in &self.parts {
             match part {
                 Part::Feature(key) => dense.push(whole_feature(g, features, key)?),
-                Part::Ids(column) => sparse.push(column.ids(g, features)?),
+                Part::Ids(column) => {
+                    let ids = column.ids(g, features)?;
+                    if column.weights(g, features, &ids)?.is_some() {
+                        return Err(invalid(format!(
+                            "'{}' has weights, which a cross does not; cross the column that it weighs",
+                            column.name()
+                        )));
+                    }
+                    sparse.push(ids);
+                }
             }
         }
         let column = |of: fn(&SparseTensor) -> &Output| sparse.iter().map(of).collect::<Vec<_>>();

@@ -5,47 +5,38 @@ use super::{CategoricalColumn, Column, DenseColumn, Features, invalid};
 use crate::initializers::TruncatedNormal;
 use std::panic::Location;
 use std::sync::Arc;
-use thalweg_client::{DataType, Initializer, Output, Result, Scope, VariableOptions};
+use thalweg_client::{DataType, Initializer, Output, Result, Scope, Variable, VariableOptions};
 
 #[derive(Clone)]
 pub struct EmbeddingColumn {
     source: Arc<dyn CategoricalColumn>,
-    dimension: usize,
-    combiner: Combiner,
-    initializer: Option<Arc<dyn Initializer + Send + Sync>>,
-    trainable: bool,
+    embedded: Embedded,
     place: &'static Location<'static>,
 }
 
 /// For each example, the mean of the learned rows of its ids: `dimension` numbers; zeros without ids.
 #[track_caller]
 pub fn embedding_column(source: impl CategoricalColumn + 'static, dimension: usize) -> EmbeddingColumn {
-    EmbeddingColumn {
-        source: Arc::new(source),
-        dimension,
-        combiner: Combiner::Mean,
-        initializer: None,
-        trainable: true,
-        place: Location::caller(),
-    }
+    let place = Location::caller();
+    EmbeddingColumn { source: Arc::new(source), embedded: Embedded::new(dimension), place }
 }
 
 impl EmbeddingColumn {
     /// What is made of the rows of several ids.
     pub fn combiner(mut self, combiner: Combiner) -> Self {
-        self.combiner = combiner;
+        self.embedded.combiner = combiner;
         self
     }
 
     /// A normal distribution cut off at two deviations of `1 / sqrt(dimension)`, if none is given.
     pub fn initializer(mut self, initializer: impl Initializer + Send + Sync + 'static) -> Self {
-        self.initializer = Some(Arc::new(initializer));
+        self.embedded.initializer = Some(Arc::new(initializer));
         self
     }
 
     /// Optimizers leave the rows alone.
     pub fn not_trainable(mut self) -> Self {
-        self.trainable = false;
+        self.embedded.trainable = false;
         self
     }
 }
@@ -66,24 +57,62 @@ impl Column for EmbeddingColumn {
 
 impl DenseColumn for EmbeddingColumn {
     fn width(&self) -> Result<usize> {
+        self.embedded.width(&self.name()).map_err(|e| e.at(Some(self.place)))
+    }
+
+    fn tensor(&self, g: &Scope, features: &Features) -> Result<Output> {
+        let table = self.embedded.table(g, self.source.buckets()?, &self.name())?;
+        self.embedded.lookup(g, features, &*self.source, &table, &self.name())
+    }
+}
+
+/// What a table of learned rows is like, and what is made of its rows.
+#[derive(Clone)]
+pub(super) struct Embedded {
+    pub dimension: usize,
+    pub combiner: Combiner,
+    pub initializer: Option<Arc<dyn Initializer + Send + Sync>>,
+    pub trainable: bool,
+}
+
+impl Embedded {
+    pub fn new(dimension: usize) -> Embedded {
+        Embedded { dimension, combiner: Combiner::Mean, initializer: None, trainable: true }
+    }
+
+    /// How many numbers a row has. `column`: whose.
+    pub fn width(&self, column: &str) -> Result<usize> {
         match self.dimension {
-            0 => Err(invalid(format!("the dimension of '{}' must be at least 1", self.name()))
-                .at(Some(self.place))),
+            0 => Err(invalid(format!("the dimension of '{column}' must be at least 1"))),
             n => Ok(n),
         }
     }
 
-    fn tensor(&self, g: &Scope, features: &Features) -> Result<Output> {
-        let (rows, width) = (self.source.buckets()?, self.width()?);
-        let ids = self.source.ids(g, features)?;
+    /// A table for so many ids, in the scope of `g`.
+    pub fn table(&self, g: &Scope, rows: usize, column: &str) -> Result<Variable> {
+        let width = self.width(column)?;
         let usual = TruncatedNormal { mean: 0.0, stddev: 1.0 / (width as f64).sqrt(), seed: None };
         let initializer: &dyn Initializer = match &self.initializer {
             Some(own) => &**own,
             None => &usual,
         };
         let options = VariableOptions { dtype: DataType::Float, trainable: self.trainable };
-        let table = g.get_variable_with("embedding_weights", &[rows, width], initializer, options);
-        let g = g.name_scope(&format!("{}_weights", super::scope_name(&self.name())));
-        Ok(safe_embedding_lookup_sparse(&g, &table, &ids, self.combiner, width))
+        Ok(g.get_variable_with("embedding_weights", &[rows, width], initializer, options))
+    }
+
+    /// For each example, what is made of the rows of its ids.
+    pub fn lookup(
+        &self,
+        g: &Scope,
+        features: &Features,
+        source: &dyn CategoricalColumn,
+        table: &Variable,
+        column: &str,
+    ) -> Result<Output> {
+        let ids = source.ids(g, features)?;
+        let weights = source.weights(g, features, &ids)?;
+        let g = g.name_scope(&format!("{}_weights", super::scope_name(column)));
+        let width = self.width(column)?;
+        Ok(safe_embedding_lookup_sparse(&g, table, &ids, weights.as_ref(), self.combiner, width))
     }
 }

@@ -1,6 +1,6 @@
 //! Indicator columns: a one for each id that is there.
 
-use super::{CategoricalColumn, Column, DenseColumn, Features, invalid};
+use super::{CategoricalColumn, Column, DenseColumn, Features, SparseTensor, invalid};
 use std::panic::Location;
 use std::sync::Arc;
 use thalweg_client::{Output, Result, Scope};
@@ -11,7 +11,7 @@ pub struct IndicatorColumn {
     place: &'static Location<'static>,
 }
 
-/// How often each id is among those of an example: for ids that come once, ones and zeros.
+/// How often each id is among those of an example: for ids that come once, ones and zeros; for weighted ids, the sum of their weights.
 #[track_caller]
 pub fn indicator_column(source: impl CategoricalColumn + 'static) -> IndicatorColumn {
     IndicatorColumn { source: Arc::new(source), place: Location::caller() }
@@ -38,6 +38,9 @@ impl DenseColumn for IndicatorColumn {
 
     fn tensor(&self, g: &Scope, features: &Features) -> Result<Output> {
         let (ids, depth) = (self.source.ids(g, features)?, self.width()?);
+        if let Some(weights) = self.source.weights(g, features, &ids)? {
+            return Ok(sums(g, &ids, &weights, depth));
+        }
         let dense = g
             .op("SparseToDense")
             .input(&ids.indices)
@@ -52,6 +55,23 @@ impl DenseColumn for IndicatorColumn {
         Ok(g.reduce_sum(&ones(g, &dense, depth), &[-2])
             .with_shape(&[-1, i64::from(depth)].into_iter().collect()))
     }
+}
+
+/// The sum of the weights of each id of each example.
+fn sums(g: &Scope, ids: &SparseTensor, weights: &Output, depth: usize) -> Output {
+    let depth = depth as i64;
+    let inside = g.logical_and(
+        &g.greater_equal(&ids.values, &g.constant(0i64)),
+        &g.less(&ids.values, &g.constant(depth)),
+    );
+    let kept = g.reshape(&g.op("Where").input(&inside).output(), &[-1]);
+    let example = g.slice(&g.gather(&ids.indices, &kept, 0), &[0, 0], &[-1, 1]);
+    let id = g.reshape(&g.gather(&ids.values, &kept, 0), &[-1, 1]);
+    let places = g.concat(&[&example, &id], 1);
+    let shape = g.concat(&[&g.slice(&ids.dense_shape, &[0], &[1]), &g.constant([depth])], 0);
+    let weights = g.gather(weights, &kept, 0);
+    let sums = g.op("ScatterNd").input(&places).input(&weights).input(&shape).output();
+    sums.with_shape(&[-1, depth].into_iter().collect())
 }
 
 /// Along a new last dimension, a one at each id, and zeros elsewhere. Ids outside have no one.

@@ -15,7 +15,7 @@ pub fn input_layer(g: &Scope, features: &Features, columns: &[FeatureColumn]) ->
             ))
             .at(Some(column.place()))
         })?;
-        parts.push(dense.tensor(&g.default_variable_scope(&scope_name(&name)), features)?);
+        parts.push(dense.tensor(&g.default_variable_scope(&scope_name(&column.scope())), features)?);
     }
     Ok(match &parts[..] {
         [one] => one.clone(),

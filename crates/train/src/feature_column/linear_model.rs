@@ -15,8 +15,8 @@ pub fn linear_model(
 ) -> Result<Output> {
     let g = g.default_variable_scope("linear_model");
     let mut sums = Vec::with_capacity(columns.len());
-    for (name, column) in in_order(columns)? {
-        let g = g.default_variable_scope(&scope_name(&name));
+    for (_, column) in in_order(columns)? {
+        let g = g.default_variable_scope(&scope_name(&column.scope()));
         sums.push(weighted_sum(&g, features, column, units)?);
     }
     let sum = match &sums[..] {
@@ -30,9 +30,10 @@ pub fn linear_model(
 fn weighted_sum(g: &Scope, features: &Features, column: &FeatureColumn, units: usize) -> Result<Output> {
     if let Some(column) = column.as_categorical() {
         let ids = column.ids(g, features)?;
+        let counts = column.weights(g, features, &ids)?;
         let weights = g.get_variable("weights", &[column.buckets()?, units], &Zeros);
         let g = g.name_scope("weighted_sum");
-        return Ok(safe_embedding_lookup_sparse(&g, &weights, &ids, Combiner::Sum, units));
+        return Ok(safe_embedding_lookup_sparse(&g, &weights, &ids, counts.as_ref(), Combiner::Sum, units));
     }
     let Some(column) = column.as_dense() else {
         return Err(invalid(format!("column '{}' gives neither numbers nor ids", column.name())));

@@ -21,7 +21,7 @@
 //! ```
 //!
 //! A column is dense (numbers for each example: numeric, bucketized, indicator, embedding) or categorical (ids: vocabulary, hash bucket,
-//! identity, crossed; bucketized is both). [`input_layer`] joins dense columns; [`linear_model`] takes any. All of it becomes ordinary nodes,
+//! identity, crossed, weighted; bucketized is both). [`input_layer`] joins dense columns; [`linear_model`] takes any. All of it becomes ordinary nodes,
 //! with TensorFlow's values and names of variables. Where a categorical feature is `""` or -1, it is missing.
 
 mod bucketized;
@@ -35,8 +35,10 @@ mod input_layer;
 mod linear_model;
 mod lookup;
 mod numeric;
+mod shared_embedding;
 mod sparse_tensor;
 mod vocabulary;
+mod weighted;
 
 pub use bucketized::{BucketizedColumn, bucketized_column};
 pub use crossed::{CrossedColumn, Part, crossed_column};
@@ -50,11 +52,13 @@ pub use input_layer::input_layer;
 pub use linear_model::linear_model;
 pub use lookup::Combiner;
 pub use numeric::{NumericColumn, numeric_column, numeric_columns};
+pub use shared_embedding::{SharedEmbeddingColumns, shared_embedding_columns};
 pub use sparse_tensor::SparseTensor;
 pub use vocabulary::{
     Key, VocabularyFileColumn, VocabularyListColumn, categorical_column_with_vocabulary_file,
     categorical_column_with_vocabulary_list,
 };
+pub use weighted::{WeightedColumn, weighted_categorical_column};
 
 use std::panic::Location;
 use std::sync::Arc;
@@ -64,6 +68,11 @@ use thalweg_client::{Code, Error, Output, Result, Scope};
 pub trait Column: Send + Sync {
     /// The name that variables and error texts know it by.
     fn name(&self) -> String;
+
+    /// The scope that its variables are made in.
+    fn scope(&self) -> String {
+        self.name()
+    }
 
     /// Where the program made it.
     fn place(&self) -> &'static Location<'static>;
@@ -94,6 +103,11 @@ pub trait CategoricalColumn: Column {
 
     /// A sparse matrix of ids with a row for each example; ids below 0 are left out by whoever uses them.
     fn ids(&self, g: &Scope, features: &Features) -> Result<SparseTensor>;
+
+    /// How much each of its ids counts, if not one.
+    fn weights(&self, _: &Scope, _: &Features, _ids: &SparseTensor) -> Result<Option<Output>> {
+        Ok(None)
+    }
 
     /// What a cross of this column crosses, if that is more than the column itself.
     fn parts(&self) -> Option<&[Part]> {

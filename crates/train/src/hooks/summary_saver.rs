@@ -32,11 +32,12 @@ impl Hook for SummarySaverHook {
         Ok(())
     }
 
-    fn after_create_session(&mut self, _: &mut RunContext<'_>) -> Result<()> {
-        match self.scope.take() {
-            Some(g) => self.writer.with(|w| w.add_graph(&g)),
-            None => Ok(()),
-        }
+    fn after_create_session(&mut self, run: &mut RunContext<'_>) -> Result<()> {
+        let graph = self.scope.take();
+        self.writer.with(|w| {
+            graph.map_or(Ok(()), |g| w.add_graph(&g))?;
+            w.add_start(run.step)
+        })
     }
 
     fn before_run(&mut self, step: i64) -> Vec<Output> {

@@ -2,6 +2,7 @@
 //! the collection `LOSSES`.
 
 mod sampled;
+pub(crate) mod shapes;
 
 pub use sampled::{Candidates, OutputLayer, nce_loss, sampled_softmax_loss};
 
@@ -21,7 +22,7 @@ pub fn weighted(g: &Scope, losses: &Output, weights: Option<&Output>) -> Output 
     let loss = match weights {
         None => g.reduce_mean(losses, &[]),
         Some(w) => {
-            let w = g.cast(w, losses.dtype());
+            let w = shapes::weights_for(g, &g.cast(w, losses.dtype()), losses);
             let total = g.reduce_sum(&(losses * &w), &[]);
             let zero = g.number(0.0, losses.dtype());
             let there = g.cast(&g.not_equal(&w, &zero), losses.dtype());
@@ -41,6 +42,7 @@ pub fn mean_squared_error(
     weights: Option<&Output>,
 ) -> Output {
     let g = g.name_scope("mean_squared_error");
+    shapes::same(&g, "mean_squared_error", labels, predictions);
     weighted(&g, &g.squared_difference(predictions, labels), weights)
 }
 
@@ -52,6 +54,7 @@ pub fn absolute_difference(
     weights: Option<&Output>,
 ) -> Output {
     let g = g.name_scope("absolute_difference");
+    shapes::same(&g, "absolute_difference", labels, predictions);
     weighted(&g, &g.abs(&(predictions - labels)), weights)
 }
 
@@ -65,6 +68,7 @@ pub fn huber_loss(
     weights: Option<&Output>,
 ) -> Output {
     let g = g.name_scope("huber_loss");
+    shapes::same(&g, "huber_loss", labels, predictions);
     let error = g.abs(&(predictions - labels));
     let limit = g.number(delta, error.dtype());
     let quadratic = g.minimum(&error, &limit);
@@ -78,6 +82,7 @@ pub fn huber_loss(
 #[track_caller]
 pub fn log_loss(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Output {
     let g = g.name_scope("log_loss");
+    shapes::same(&g, "log_loss", labels, predictions);
     let dtype = predictions.dtype();
     let (one, tiny) = (g.number(1.0, dtype), g.number(1e-7, dtype));
     let hit = labels * &g.log(&(predictions + &tiny));
@@ -89,6 +94,7 @@ pub fn log_loss(g: &Scope, labels: &Output, predictions: &Output, weights: Optio
 #[track_caller]
 pub fn hinge_loss(g: &Scope, labels: &Output, logits: &Output, weights: Option<&Output>) -> Output {
     let g = g.name_scope("hinge_loss");
+    shapes::same(&g, "hinge_loss", labels, logits);
     let (one, two) = (g.number(1.0, logits.dtype()), g.number(2.0, logits.dtype()));
     let signs = &(&two * labels) - &one;
     weighted(&g, &g.relu(&(&one - &(&signs * logits))), weights)
@@ -103,6 +109,7 @@ pub fn sigmoid_cross_entropy(
     weights: Option<&Output>,
 ) -> Output {
     let g = g.name_scope("sigmoid_cross_entropy_loss");
+    shapes::same(&g, "sigmoid_cross_entropy", labels, logits);
     weighted(&g, &sigmoid_cross_entropy_with_logits(&g, labels, logits), weights)
 }
 
@@ -150,7 +157,8 @@ pub fn cosine_distance(
     weights: Option<&Output>,
 ) -> Output {
     let g = g.name_scope("cosine_distance_loss");
-    let along = g.reduce_sum(&(predictions * labels), &[axis]);
+    shapes::same(&g, "cosine_distance", labels, predictions);
+    let along = g.reduce_sum_kept(&(predictions * labels), &[axis]);
     weighted(&g, &(&g.number(1.0, along.dtype()) - &along), weights)
 }
 
@@ -168,4 +176,38 @@ pub fn l1_regularization(g: &Scope, weights: &Output, scale: f64) -> Output {
     let loss = &g.reduce_sum(&g.abs(weights), &[]) * &g.number(scale, weights.dtype());
     g.add_to_collection(keys::REGULARIZATION_LOSSES, &loss);
     loss
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_client::Session;
+
+    fn told(build: impl Fn(&Scope) -> Output) -> String {
+        let g = Scope::new();
+        build(&g);
+        g.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_row_of_labels_for_a_column_of_predictions_is_told() {
+        let e = told(|g| mean_squared_error(g, &g.constant([1f32, 2.0]), &g.constant([[1f32], [2.0]]), None));
+        assert!(e.contains("labels have shape [2] but predictions [2,1]"), "{e}");
+        assert!(e.contains("losses/mod.rs"), "{e}");
+    }
+
+    #[test]
+    fn weights_fit_by_a_last_dimension_of_one_or_not_at_all() {
+        let loss = |weights: fn(&Scope) -> Output| {
+            let g = Scope::new();
+            let (x, y) = (g.constant([[1f32, 2.0], [3.0, 4.0]]), g.constant([[0f32, 0.0], [0.0, 0.0]]));
+            let loss = absolute_difference(&g, &x, &y, Some(&weights(&g)));
+            Session::new(&g).and_then(|s| s.run(&loss, &[])).and_then(|t| t.to_scalar::<f32>())
+        };
+        assert_eq!(loss(|g| g.constant([2f32, 0.0])).unwrap(), 3.0);
+        assert_eq!(loss(|g| g.constant([[2f32], [0.0]])).unwrap(), 3.0);
+        assert_eq!(loss(|g| g.constant(2f32)).unwrap(), 5.0);
+        let e = loss(|g| g.constant([1f32, 1.0, 1.0])).unwrap_err().to_string();
+        assert!(e.contains("weights of shape [3] do not fit values of shape [2,2]"), "{e}");
+    }
 }

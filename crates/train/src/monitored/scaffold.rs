@@ -1,8 +1,8 @@
 //! `Scaffold`: the nodes that a monitored session needs beside the model.
 
-use crate::saver::Saver;
+use crate::saver::{Saver, saved_variables};
 use crate::{get_or_create_global_step, tables_initializer};
-use thalweg_client::{Operation, Output, Result, Scope, Session, Variable, keys};
+use thalweg_client::{Operation, Output, Result, Scope, Session, Variable};
 
 /// What initialises, saves and restores a graph.
 pub struct Scaffold {
@@ -22,9 +22,10 @@ impl Scaffold {
     #[track_caller]
     pub fn new(g: &Scope, keep_checkpoints: usize) -> Result<Scaffold> {
         let global_step = get_or_create_global_step(g);
-        let local: Vec<String> = g.collection(keys::LOCAL_VARIABLES).iter().map(|o| o.op().name()).collect();
-        let (own, saved): (Vec<Variable>, Vec<Variable>) =
-            g.global_variables().into_iter().partition(|v| local.contains(&v.name()));
+        let saved = saved_variables(g);
+        let names: Vec<String> = saved.iter().map(Variable::name).collect();
+        let own: Vec<Variable> =
+            g.global_variables().into_iter().filter(|v| !names.contains(&v.name())).collect();
         let root = g.root();
         let all = |variables: &[Variable], more: &[&Operation]| {
             let inits = variables.iter().map(|v| &v.init).chain(more.iter().copied());
@@ -33,9 +34,8 @@ impl Scaffold {
         let init = all(&saved, &[]).op("NoOp").name("init").build();
         let tables = tables_initializer(&root);
         let local_init = all(&own, &[&tables]).op("NoOp").name("local_init").build();
-        let names = saved.iter().map(Variable::name).collect();
         let initialized = initialized(&root, &saved);
-        let saver = Saver::of(g, saved.into_iter().map(|v| (v.name(), v)).collect());
+        let saver = Saver::of(g, saved.into_iter().map(|v| (v.saved_name(), v)).collect());
         g.check()?;
         let saver = saver.max_to_keep(keep_checkpoints);
         Ok(Scaffold { init, local_init, saver, global_step, initialized, names })

@@ -23,9 +23,10 @@ mod meta_graph;
 mod nodes;
 
 use nodes::Nodes;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
-use thalweg_client::{Code, Error, Result, Scope, Session, Variable, feed};
+use thalweg_client::{Code, Error, Result, Scope, Session, Variable, feed, keys};
 use thalweg_io::checkpoint::{self, State};
 use thalweg_io::durable;
 
@@ -44,11 +45,10 @@ pub struct Saver {
 }
 
 impl Saver {
-    /// A saver of all variables made so far.
+    /// A saver of all variables made so far, without the local ones (counts of metrics).
     #[track_caller]
     pub fn new(g: &Scope) -> Saver {
-        let variables = g.global_variables().into_iter().map(|v| (v.saved_name(), v)).collect();
-        Saver::of(g, variables)
+        Saver::of(g, saved_variables(g).into_iter().map(|v| (v.saved_name(), v)).collect())
     }
 
     /// A saver of some variables, each under a name in the checkpoint that may differ from its own. Parts of a partitioned variable share
@@ -122,6 +122,13 @@ impl Saver {
         written?;
         old.iter().try_for_each(|p| checkpoint::remove(p))
     }
+}
+
+/// The variables of a graph that checkpoints hold: those that are not in the collection `LOCAL_VARIABLES`.
+pub(crate) fn saved_variables(g: &Scope) -> Vec<Variable> {
+    let local: HashSet<String> =
+        g.collection(keys::LOCAL_VARIABLES).iter().map(|handle| handle.op().name()).collect();
+    g.global_variables().into_iter().filter(|v| !local.contains(&v.name())).collect()
 }
 
 /// The checkpoints that an earlier run saved to the same path: this saver looks after them too.

@@ -3,7 +3,8 @@ use std::time::{Duration, Instant};
 use thalweg_client::{Code, Error, Result, Scope, Tensor};
 use thalweg_io::event::EventWriter;
 use thalweg_proto::event::What;
-use thalweg_proto::{Message, RunMetadata, Summary, TaggedRunMetadata, decode, summary};
+use thalweg_proto::session_log::SessionStatus;
+use thalweg_proto::{Message, RunMetadata, SessionLog, Summary, TaggedRunMetadata, decode, summary};
 
 /// Writes an event file, which TensorBoard can show while it grows.
 pub struct FileWriter {
@@ -57,6 +58,12 @@ impl FileWriter {
     pub fn add_run_metadata(&mut self, metadata: &RunMetadata, tag: &str, step: i64) -> Result<()> {
         let run_metadata = metadata.encode_to_vec().into();
         self.add(step, What::TaggedRunMetadata(TaggedRunMetadata { tag: tag.to_string(), run_metadata }))
+    }
+
+    /// Training begins, or goes on after this step. What a run that was lost had written of later steps, TensorBoard forgets.
+    pub fn add_start(&mut self, restored_step: i64) -> Result<()> {
+        let log = SessionLog { status: SessionStatus::Start.into(), ..Default::default() };
+        self.add(restored_step.saturating_add(1), What::SessionLog(log))
     }
 
     fn add(&mut self, step: i64, what: What) -> Result<()> {

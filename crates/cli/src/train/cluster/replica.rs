@@ -1,6 +1,6 @@
 //! A task that trains: the chief, or another worker.
 
-use super::super::keep::CHECKPOINTS;
+use super::super::keep::{CHECKPOINTS, histograms_of_parameters};
 use super::super::program::{Model, Program, Trained};
 use super::super::settings::Settings;
 use super::super::summary;
@@ -13,10 +13,11 @@ use crate::output;
 use std::time::Instant;
 use thalweg::prelude::*;
 use thalweg::train::ReplicaDeviceSetter;
-use thalweg::train::hooks::{CheckpointSaverHook, Every, Hook, StopAtStepHook};
+use thalweg::train::hooks::{CheckpointSaverHook, Every, Hook, StopAtStepHook, SummarySaverHook};
 use thalweg::train::monitored::{
     ChiefSessionCreator, MonitoredSession, SessionCreator, WorkerSessionCreator,
 };
+use thalweg::train::summary::SharedWriter;
 use thalweg_dist::Server;
 
 /// Whole attempts, each from the newest checkpoint on, before the cluster counts as lost.
@@ -68,7 +69,11 @@ impl Replica<'_> {
         if is_chief {
             output::print(&summary::head(self.program, settings, &g))?;
         }
-        let report = self.report(&g, &model)?;
+        let events = self.events()?;
+        if is_chief && events.is_some() {
+            histograms_of_parameters(&g);
+        }
+        let report = Report::new(&g, self.server, &model, settings, self.args.report_every, events.clone());
         let curve = report.curve();
         let mut hooks: Vec<Box<dyn Hook + '_>> = Vec::new();
         if let Some(sync) = &model.train.sync {
@@ -76,9 +81,12 @@ impl Replica<'_> {
         }
         hooks.push(Box::new(self.stop.hook()));
         hooks.push(Box::new(report));
+        let every = Every::Steps(settings.save_every.unwrap_or((settings.steps / CHECKPOINTS).max(1)));
+        if let Some(events) = &events {
+            hooks.push(Box::new(SummarySaverHook::new(events, every)));
+        }
         if let (true, Some(folder)) = (is_chief, &settings.logdir) {
-            let every = settings.save_every.unwrap_or((settings.steps / CHECKPOINTS).max(1));
-            hooks.push(Box::new(CheckpointSaverHook::new(folder, Every::Steps(every))));
+            hooks.push(Box::new(CheckpointSaverHook::new(folder, every)));
         }
         hooks.push(Box::new(StopAtStepHook::last_step(settings.steps)));
         let mut session = MonitoredSession::new(&g, self.creator(), hooks)?;
@@ -104,13 +112,13 @@ impl Replica<'_> {
         Ok(())
     }
 
-    fn report(&self, g: &Scope, model: &Model) -> Result<Report<'_>> {
-        let report = Report::new(g, self.server, model, self.settings, self.args.report_every);
-        match (&self.settings.logdir, self.place.part) {
-            (Some(folder), Part::Chief) => report.to(folder, g),
+    /// The event file of this task, if there is a folder for it.
+    fn events(&self) -> Result<Option<SharedWriter>> {
+        let Some(folder) = &self.settings.logdir else { return Ok(None) };
+        match self.place.part {
+            Part::Chief => SharedWriter::new(folder).map(Some),
             // TensorBoard shows it as a run of its own.
-            (Some(folder), _) => report.to(&folder.join(format!("worker-{}", self.place.number())), g),
-            (None, _) => Ok(report),
+            _ => SharedWriter::new(folder.join(format!("worker-{}", self.place.number()))).map(Some),
         }
     }
 

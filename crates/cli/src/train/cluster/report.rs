@@ -1,20 +1,19 @@
 //! What a task that trains says of itself: one line every so often, and the same in its event file.
 
 use super::super::curve::Curve;
-use super::super::drive::diverged;
+use super::super::drive::{POINTS, diverged};
 use super::super::program::Model;
 use super::super::progress::rounded;
 use super::super::settings::Settings;
 use crate::output;
 use std::cell::RefCell;
 use std::fmt::Write;
-use std::path::Path;
 use std::rc::Rc;
 use std::time::Instant;
 use thalweg::prelude::*;
 use thalweg::train::hooks::{Every, Hook, RunContext};
 use thalweg::train::monitored::Timer;
-use thalweg::train::summary::FileWriter;
+use thalweg::train::summary::{FileWriter, SharedWriter};
 use thalweg_dist::Server;
 use thalweg_dist::cluster::PeerTraffic;
 
@@ -26,10 +25,11 @@ pub struct Report<'a> {
     shown: Option<(&'static str, Output)>,
     /// Gradients that came too late, where they are counted.
     stale: Option<Output>,
-    events: Option<FileWriter>,
-    graph: Option<Scope>,
+    events: Option<SharedWriter>,
     curve: Rc<RefCell<Curve>>,
     timer: Timer,
+    /// When the loss is next written to the event file.
+    loss_timer: Timer,
     due: bool,
     /// Steps of this task.
     own: u64,
@@ -48,29 +48,29 @@ struct Moment {
 type Scalars = Vec<(String, f32)>;
 
 impl<'a> Report<'a> {
-    /// Adds what it asks for to the graph.
-    pub fn new(g: &Scope, server: &'a Server, model: &Model, settings: &Settings, every: f64) -> Report<'a> {
+    /// Adds what it asks for to the graph. `every`: seconds from line to line.
+    pub fn new(
+        g: &Scope,
+        server: &'a Server,
+        model: &Model,
+        settings: &Settings,
+        every: f64,
+        events: Option<SharedWriter>,
+    ) -> Report<'a> {
         Report {
             server,
             steps: settings.steps,
             loss: model.loss.clone(),
             shown: model.shown.clone(),
             stale: model.train.sync.as_ref().map(|sync| sync.stale_gradients(g)),
-            events: None,
-            graph: None,
+            events,
             curve: Rc::default(),
             timer: Timer::new(Every::Seconds(every)),
+            loss_timer: Timer::new(Every::Steps(settings.steps / POINTS)),
             due: false,
             own: 0,
             last: Moment { at: Instant::now(), step: 0, own: 0, traffic: server.traffic() },
         }
-    }
-
-    /// Writes an event file to this folder too, with the graph.
-    pub fn to(mut self, folder: &Path, g: &Scope) -> Result<Report<'a>> {
-        self.events = Some(FileWriter::new(folder)?);
-        self.graph = Some(g.clone());
-        Ok(self)
     }
 
     /// The losses so far.
@@ -86,7 +86,10 @@ impl<'a> Report<'a> {
         for (name, value) in names.zip(values) {
             let value = value.to_scalar::<f32>()?;
             let _ = write!(text, "  {name} {value:.5}");
-            scalars.push((name.into(), value));
+            // The loss is written more often than this.
+            if name != "loss" {
+                scalars.push((name.into(), value));
+            }
         }
         self.rates(step, &mut text, &mut scalars);
         // Not with the step, which waits for other replicas while the count is made.
@@ -97,8 +100,12 @@ impl<'a> Report<'a> {
         }
         // If nobody reads it, that is no reason to stop training.
         let _ = output::print(&format!("{text}\n"));
-        let Some(events) = &mut self.events else { return Ok(()) };
-        scalars.iter().try_for_each(|(tag, value)| events.add_scalar(tag, *value, step))
+        self.write(&scalars, step)
+    }
+
+    fn write(&self, scalars: &[(String, f32)], step: i64) -> Result<()> {
+        let Some(events) = &self.events else { return Ok(()) };
+        events.with(|w| scalars.iter().try_for_each(|(tag, value)| w.add_scalar(tag, *value, step)))
     }
 
     /// Steps and bytes a second since the last line.
@@ -135,9 +142,6 @@ fn short(task: &str) -> String {
 
 impl Hook for Report<'_> {
     fn after_create_session(&mut self, run: &mut RunContext<'_>) -> Result<()> {
-        if let (Some(events), Some(g)) = (&mut self.events, self.graph.take()) {
-            events.add_graph(&g)?;
-        }
         self.last =
             Moment { at: Instant::now(), step: run.step, own: self.own, traffic: self.server.traffic() };
         // A rate over one step says little.
@@ -163,6 +167,10 @@ impl Hook for Report<'_> {
             return Err(diverged(step, loss));
         }
         self.curve.borrow_mut().add(step, loss);
+        if self.loss_timer.is_due(run.step) {
+            self.loss_timer.done(run.step);
+            self.write(&[("loss".into(), loss)], run.step)?;
+        }
         if self.due {
             self.timer.done(run.step);
             self.line(run, values)?;
@@ -175,7 +183,7 @@ impl Hook for Report<'_> {
     }
 
     fn end(&mut self, _: &mut RunContext<'_>) -> Result<()> {
-        self.events.as_mut().map_or(Ok(()), FileWriter::flush)
+        self.events.as_ref().map_or(Ok(()), |events| events.with(FileWriter::flush))
     }
 }
 

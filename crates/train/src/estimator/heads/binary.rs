@@ -16,10 +16,16 @@ pub fn losses(g: &Scope, logits: &Output, labels: &Output) -> Output {
 }
 
 /// What is measured of two classes beside what is of any number.
-pub fn metrics(g: &Scope, ids: &Output, logits: &Output, found: &Output) -> Vec<(String, Metric)> {
+pub fn metrics(
+    g: &Scope,
+    ids: &Output,
+    logits: &Output,
+    found: &Output,
+    weights: Option<&Output>,
+) -> Vec<(String, Metric)> {
     let chance = g.sigmoid(logits);
     let labels = g.cast(ids, DataType::Float);
-    let label_mean = metrics::mean(g, &labels, None);
+    let label_mean = metrics::mean(g, &labels, weights);
     // What always guessing the more frequent class would give.
     let rest = &g.number(1.0, DataType::Float) - &label_mean.value;
     let baseline = Metric { value: g.maximum(&label_mean.value, &rest), ..label_mean.clone() };
@@ -27,9 +33,9 @@ pub fn metrics(g: &Scope, ids: &Output, logits: &Output, found: &Output) -> Vec<
     vec![
         named("accuracy_baseline", baseline),
         named("label/mean", Metric { update: g.group(&[]), ..label_mean }),
-        named("prediction/mean", metrics::mean(g, &chance, None)),
-        named("precision", metrics::precision(g, ids, found)),
-        named("recall", metrics::recall(g, ids, found)),
-        named("auc", metrics::auc(g, &labels, &chance, 200)),
+        named("prediction/mean", metrics::mean(g, &chance, weights)),
+        named("precision", metrics::precision(g, ids, found, weights)),
+        named("recall", metrics::recall(g, ids, found, weights)),
+        named("auc", metrics::auc(g, &labels, &chance, weights, 200)),
     ]
 }

@@ -1,6 +1,6 @@
 //! `Classifier`: the head of models that tell classes apart.
 
-use super::{Head, Reduction, binary, labels, multi_class};
+use super::{Batch, Head, Weighing, binary, labels, multi_class};
 use crate::estimator::invalid;
 use crate::estimator::spec::{EstimatorSpec, Mode};
 use thalweg_client::{DataType, Operation, Output, Result, Scope};
@@ -9,12 +9,12 @@ use thalweg_client::{DataType, Operation, Output, Result, Scope};
 pub struct Classifier {
     classes: usize,
     vocabulary: Vec<String>,
-    reduction: Reduction,
+    weighing: Weighing,
 }
 
 impl Classifier {
     pub fn new(classes: usize) -> Classifier {
-        Classifier { classes, vocabulary: Vec::new(), reduction: Reduction::Sum }
+        Classifier { classes, vocabulary: Vec::new(), weighing: Weighing::default() }
     }
 
     /// Labels are these strings; without them, the numbers of the classes.
@@ -67,8 +67,8 @@ impl Head for Classifier {
         if self.classes == 2 { 1 } else { self.classes }
     }
 
-    fn set_reduction(&mut self, reduction: Reduction) {
-        self.reduction = reduction;
+    fn weighing(&mut self) -> &mut Weighing {
+        &mut self.weighing
     }
 
     fn spec(
@@ -76,7 +76,7 @@ impl Head for Classifier {
         g: &Scope,
         mode: Mode,
         logits: &Output,
-        labels: Option<&Output>,
+        batch: Batch<'_>,
         train: &dyn Fn(&Output) -> Result<Operation>,
     ) -> Result<EstimatorSpec> {
         self.check()?;
@@ -85,21 +85,23 @@ impl Head for Classifier {
         if mode == Mode::Predict {
             return Ok(EstimatorSpec { predictions, ..Default::default() });
         }
-        let ids = labels::class_ids(&g, labels::given(labels)?, self.classes, &self.vocabulary)?;
+        let ids = labels::class_ids(&g, labels::given(batch.labels)?, self.classes, &self.vocabulary)?;
         let losses = if self.classes == 2 {
             binary::losses(&g, logits, &g.cast(&ids, DataType::Float))
         } else {
             multi_class::losses(&g, logits, &ids)
         };
-        let loss = self.reduction.of(&g, &losses);
+        let weights = self.weighing.weights(&g, batch.features)?;
+        let weights = weights.as_ref();
+        let loss = self.weighing.loss(&g, &losses, weights);
         let mut spec = EstimatorSpec { predictions, loss: Some(loss.clone()), ..Default::default() };
         if mode == Mode::Train {
             spec.train_op = Some(train(&loss)?);
             return Ok(spec);
         }
-        spec.metrics = multi_class::metrics(&g, &ids, &found, &losses);
+        spec.metrics = multi_class::metrics(&g, &ids, &found, &losses, weights);
         if self.classes == 2 {
-            spec.metrics.extend(binary::metrics(&g, &ids, logits, &found));
+            spec.metrics.extend(binary::metrics(&g, &ids, logits, &found, weights));
         }
         Ok(spec)
     }

@@ -5,11 +5,14 @@ mod classifier;
 mod labels;
 mod multi_class;
 mod regressor;
+mod weighing;
 
 pub use classifier::Classifier;
 pub use regressor::Regressor;
+pub use weighing::Weighing;
 
 use super::spec::{EstimatorSpec, Mode};
+use crate::feature_column::Features;
 use thalweg_client::{Operation, Output, Result, Scope};
 
 /// What a batch's losses become.
@@ -21,13 +24,11 @@ pub enum Reduction {
     Mean,
 }
 
-impl Reduction {
-    fn of(self, g: &Scope, losses: &Output) -> Output {
-        match self {
-            Reduction::Sum => g.reduce_sum(losses, &[]),
-            Reduction::Mean => g.reduce_mean(losses, &[]),
-        }
-    }
+/// The examples that a model is made for.
+#[derive(Clone, Copy)]
+pub struct Batch<'a> {
+    pub features: &'a Features,
+    pub labels: Option<&'a Output>,
 }
 
 /// The end of a model.
@@ -35,7 +36,8 @@ pub trait Head {
     /// How many numbers the model must give for each example.
     fn logits(&self) -> usize;
 
-    fn set_reduction(&mut self, reduction: Reduction);
+    /// How the losses of examples become one.
+    fn weighing(&mut self) -> &mut Weighing;
 
     /// What an estimator runs; `train` makes the op that makes the loss smaller.
     fn spec(
@@ -43,7 +45,7 @@ pub trait Head {
         g: &Scope,
         mode: Mode,
         logits: &Output,
-        labels: Option<&Output>,
+        batch: Batch<'_>,
         train: &dyn Fn(&Output) -> Result<Operation>,
     ) -> Result<EstimatorSpec>;
 }

@@ -3,16 +3,23 @@
 use crate::metrics::{self, Metric};
 use thalweg_client::{Output, Scope};
 
-/// The cross entropy of each example.
+/// The cross entropy of each example, in a column.
 pub fn losses(g: &Scope, logits: &Output, ids: &Output) -> Output {
     let ids = g.reshape(ids, &[-1]);
-    g.op("SparseSoftmaxCrossEntropyWithLogits").input(logits).input(&ids).output()
+    let losses = g.op("SparseSoftmaxCrossEntropyWithLogits").input(logits).input(&ids).output();
+    g.reshape(&losses, &[-1, 1])
 }
 
 /// What is measured of any classifier.
-pub fn metrics(g: &Scope, ids: &Output, found: &Output, losses: &Output) -> Vec<(String, Metric)> {
+pub fn metrics(
+    g: &Scope,
+    ids: &Output,
+    found: &Output,
+    losses: &Output,
+    weights: Option<&Output>,
+) -> Vec<(String, Metric)> {
     vec![
-        ("accuracy".into(), metrics::accuracy(g, ids, found, None)),
-        ("average_loss".into(), metrics::mean(g, losses, None)),
+        ("accuracy".into(), metrics::accuracy(g, ids, found, weights)),
+        ("average_loss".into(), metrics::mean(g, losses, weights)),
     ]
 }

@@ -1,6 +1,6 @@
 //! `Regressor`: the head of models that find numbers.
 
-use super::{Head, Reduction, labels};
+use super::{Batch, Head, Weighing, labels};
 use crate::estimator::invalid;
 use crate::estimator::spec::{EstimatorSpec, Mode};
 use crate::metrics;
@@ -9,13 +9,13 @@ use thalweg_client::{DataType, Operation, Output, Result, Scope};
 /// Numbers, as near to the labels as the squares of the differences say.
 pub struct Regressor {
     dimension: usize,
-    reduction: Reduction,
+    weighing: Weighing,
 }
 
 impl Regressor {
     #[allow(clippy::new_without_default)]
     pub fn new() -> Regressor {
-        Regressor { dimension: 1, reduction: Reduction::Sum }
+        Regressor { dimension: 1, weighing: Weighing::default() }
     }
 
     /// How many numbers the label of an example has.
@@ -30,8 +30,8 @@ impl Head for Regressor {
         self.dimension
     }
 
-    fn set_reduction(&mut self, reduction: Reduction) {
-        self.reduction = reduction;
+    fn weighing(&mut self) -> &mut Weighing {
+        &mut self.weighing
     }
 
     fn spec(
@@ -39,7 +39,7 @@ impl Head for Regressor {
         g: &Scope,
         mode: Mode,
         logits: &Output,
-        labels: Option<&Output>,
+        batch: Batch<'_>,
         train: &dyn Fn(&Output) -> Result<Operation>,
     ) -> Result<EstimatorSpec> {
         let g = g.name_scope("head");
@@ -47,7 +47,7 @@ impl Head for Regressor {
         if mode == Mode::Predict {
             return Ok(EstimatorSpec { predictions, ..Default::default() });
         }
-        let labels = labels::given(labels)?;
+        let labels = labels::given(batch.labels)?;
         let t = labels.dtype();
         if !(t.is_float() || t.is_integer()) {
             return Err(invalid(format!(
@@ -56,13 +56,14 @@ impl Head for Regressor {
         }
         let labels = g.cast(&labels::matrix(&g, labels, self.dimension)?, DataType::Float);
         let losses = g.squared_difference(logits, &labels);
-        let loss = self.reduction.of(&g, &losses);
+        let weights = self.weighing.weights(&g, batch.features)?;
+        let loss = self.weighing.loss(&g, &losses, weights.as_ref());
         let mut spec = EstimatorSpec { predictions, loss: Some(loss.clone()), ..Default::default() };
         if mode == Mode::Train {
             spec.train_op = Some(train(&loss)?);
             return Ok(spec);
         }
-        let mean = |name: &str, of: &Output| (name.to_string(), metrics::mean(&g, of, None));
+        let mean = |name: &str, of: &Output| (name.to_string(), metrics::mean(&g, of, weights.as_ref()));
         spec.metrics =
             vec![mean("average_loss", &losses), mean("label/mean", &labels), mean("prediction/mean", logits)];
         Ok(spec)

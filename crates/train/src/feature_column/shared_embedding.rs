@@ -1,0 +1,154 @@
+//! Shared embedding columns: several columns whose ids mean the same look up one table.
+
+use super::embedding::Embedded;
+use super::lookup::Combiner;
+use super::{CategoricalColumn, Column, DenseColumn, FeatureColumn, Features, invalid};
+use std::panic::Location;
+use std::sync::Arc;
+use thalweg_client::{Initializer, Output, Result, Scope, Variable};
+
+/// Columns that share a table: `.columns(shared_embedding_columns([..], 8))`.
+#[derive(Clone)]
+pub struct SharedEmbeddingColumns {
+    sources: Vec<FeatureColumn>,
+    embedded: Embedded,
+    /// Of the collection that holds the table, and of the scope that the first column makes it in.
+    collection: Option<String>,
+    place: &'static Location<'static>,
+}
+
+/// For each of these categorical columns, the mean of the learned rows of its ids, all from one table of rows of `dimension` numbers: words of a question
+/// and words of an answer. All columns have the same number of ids.
+#[track_caller]
+pub fn shared_embedding_columns(
+    sources: impl IntoIterator<Item = FeatureColumn>,
+    dimension: usize,
+) -> SharedEmbeddingColumns {
+    SharedEmbeddingColumns {
+        sources: sources.into_iter().collect(),
+        embedded: Embedded::new(dimension),
+        collection: None,
+        place: Location::caller(),
+    }
+}
+
+impl SharedEmbeddingColumns {
+    /// What is made of the rows of several ids.
+    pub fn combiner(mut self, combiner: Combiner) -> Self {
+        self.embedded.combiner = combiner;
+        self
+    }
+
+    /// A normal distribution cut off at two deviations of `1 / sqrt(dimension)`, if none is given.
+    pub fn initializer(mut self, initializer: impl Initializer + Send + Sync + 'static) -> Self {
+        self.embedded.initializer = Some(Arc::new(initializer));
+        self
+    }
+
+    /// Optimizers leave the rows alone.
+    pub fn not_trainable(mut self) -> Self {
+        self.embedded.trainable = false;
+        self
+    }
+
+    /// The name that the table is known by; the names of all columns, if none is given.
+    pub fn shared_embedding_collection_name(mut self, name: &str) -> Self {
+        self.collection = Some(name.to_string());
+        self
+    }
+
+    fn collection_name(&self) -> String {
+        self.collection.clone().unwrap_or_else(|| {
+            let mut names: Vec<String> = self.sources.iter().map(|c| c.name()).collect();
+            names.sort();
+            format!("{}_shared_embedding", names.join("_"))
+        })
+    }
+}
+
+impl IntoIterator for SharedEmbeddingColumns {
+    type Item = FeatureColumn;
+    type IntoIter = std::vec::IntoIter<FeatureColumn>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        let collection = self.collection_name();
+        let column = |source: &FeatureColumn| SharedEmbeddingColumn {
+            source: source.clone(),
+            embedded: self.embedded.clone(),
+            collection: collection.clone(),
+            place: self.place,
+        };
+        self.sources.iter().map(|source| column(source).into()).collect::<Vec<_>>().into_iter()
+    }
+}
+
+struct SharedEmbeddingColumn {
+    source: FeatureColumn,
+    embedded: Embedded,
+    collection: String,
+    place: &'static Location<'static>,
+}
+
+impl SharedEmbeddingColumn {
+    fn ids(&self) -> Result<&dyn CategoricalColumn> {
+        self.source.as_categorical().ok_or_else(|| {
+            invalid(format!(
+                "column '{}' gives numbers, but an embedding needs ids; share the embedding of categorical columns",
+                self.source.name()
+            ))
+        })
+    }
+
+    /// The table that another of the columns made in this graph, or a new one.
+    fn table(&self, g: &Scope, rows: usize) -> Result<Variable> {
+        let made = g.collection(&self.collection).first().map(|handle| handle.name());
+        let found = made.and_then(|name| g.global_variables().into_iter().find(|v| v.handle.name() == name));
+        let Some(table) = found else {
+            let table = self.embedded.table(g, rows, &self.name())?;
+            g.add_to_collection(&self.collection, &table.handle);
+            return Ok(table);
+        };
+        let have = table.shape().dims().and_then(|d| d.first().copied()).unwrap_or(-1);
+        if have != rows as i64 {
+            return Err(invalid(format!(
+                "column '{}' has {rows} ids, but '{}', which it shares, is a table of {have} rows; give all of its columns the same number of ids",
+                self.source.name(),
+                table.name()
+            )));
+        }
+        Ok(table)
+    }
+}
+
+impl Column for SharedEmbeddingColumn {
+    fn name(&self) -> String {
+        format!("{}_shared_embedding", self.source.name())
+    }
+
+    fn scope(&self) -> String {
+        self.collection.clone()
+    }
+
+    fn place(&self) -> &'static Location<'static> {
+        self.place
+    }
+
+    fn as_dense(&self) -> Option<&dyn DenseColumn> {
+        Some(self)
+    }
+}
+
+impl DenseColumn for SharedEmbeddingColumn {
+    fn width(&self) -> Result<usize> {
+        self.embedded.width(&self.name()).map_err(|e| e.at(Some(self.place)))
+    }
+
+    fn tensor(&self, g: &Scope, features: &Features) -> Result<Output> {
+        let made = || {
+            let source = self.ids()?;
+            let table = self.table(g, source.buckets()?)?;
+            self.embedded.lookup(g, features, source, &table, &self.name())
+        };
+        made().map_err(|e: thalweg_client::Error| e.at(Some(self.place)))
+    }
+}
