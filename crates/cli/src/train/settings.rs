@@ -20,6 +20,8 @@ pub struct Defaults {
 pub struct Replicas {
     pub aggregate: usize,
     pub total: usize,
+    /// Which of them this one is.
+    pub number: usize,
 }
 
 pub struct Settings {
