@@ -56,17 +56,16 @@ class Watch:
         seen = set()
         while not self.over.wait(0.05):
             for index in self.folder.glob("*.index"):
-                # The same step may come again, after a recovery.
-                key = (index.name, index.stat().st_mtime_ns) if index.exists() else None
-                if key is None or key in seen:
-                    continue
-                seen.add(key)
                 try:
-                    step = check(str(index.with_suffix("")), self.each)
+                    # The same step may come again, after a recovery.
+                    key = index.name, index.stat().st_mtime_ns
+                    step = check(str(index.with_suffix("")), self.each) if key not in seen else None
+                    seen.add(key)
+                    self.steps += [step] if step is not None else []
+                except FileNotFoundError:
+                    pass
                 except AssertionError as e:
                     self.wrong.append(str(e))
-                else:
-                    self.steps += [step] if step is not None else []
 
     def end(self):
         self.over.set()
