@@ -1,11 +1,12 @@
 """Steps over a cluster: Thalweg's beside TensorFlow's own, with the same client and graphs, in alternating rounds.
 
-    python bench_cluster.py [--thalweg PROGRAM] [--rounds N] [--torch PYTHON]
+    python bench_cluster.py [--thalweg PROGRAM] [--rounds N] [--torch PYTHON] [--only TEXT]
 
 Both clusters are driven by TensorFlow's client, and ours also by our own (`thalweg run --session`): a step's time includes its
 client's. Null step: each worker adds one to a number that it reads from the ps. Dense: each worker reads 100 MB of parameters. MLP: two
 workers compute gradients of 784-512-512-10 on 64 examples each, which are averaged and applied on the ps; PyTorch does it with
-DistributedDataParallel over gloo, if a Python that has it is named.
+DistributedDataParallel over gloo, if a Python that has it is named. Rows: a worker looks up 32 rows of a table on the ps, and the ps
+updates them; the two tables' times must be the same.
 """
 
 import argparse
@@ -75,6 +76,22 @@ def mlp(workers):
     with v1.device("/job:ps/task:0"):
         averaged = [(tf.add_n([g for g, _ in of]) / workers, of[0][1]) for of in zip(*towers)]
         return feeds, optimizer.apply_gradients(averaged)
+
+
+def rows(megabytes):
+    """A table of rows of 64 numbers, of which a worker looks up 32, others in each step."""
+    count = megabytes * 1_000_000 // 256
+
+    def make(workers):
+        with v1.device("/job:ps/task:0"):
+            table = v1.get_variable("table", [count, 64], initializer=v1.zeros_initializer(), use_resource=True)
+        with v1.device("/job:worker/task:0"):
+            which = v1.random_uniform([32], 0, count, tf.int32)
+            loss = tf.reduce_sum(tf.square(tf.gather(table, which) - 1))
+            gradients = v1.train.GradientDescentOptimizer(0.01).compute_gradients(loss)
+        return {}, v1.train.GradientDescentOptimizer(0.01).apply_gradients(gradients)
+
+    return make
 
 
 def step(target, make, workers):
@@ -160,6 +177,7 @@ def main():
     parser.add_argument("--thalweg", default=None)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--torch", default=None)
+    parser.add_argument("--only", default="", help="rows of the table whose names have this in them")
     args = parser.parse_args()
     if args.thalweg:
         clusters.PROGRAM = args.thalweg
@@ -170,7 +188,11 @@ def main():
         ("100 MB dense, 1 worker", dense, 1, 1.0),
         ("100 MB dense, 4 workers", dense, 4, 2.0),
         ("MLP, synchronous, 2 workers", mlp, 2, 0.5),
+        ("32 rows of 100 MB", rows(100), 1, 0.3),
+        ("32 rows of 4 GB", rows(4000), 1, 0.3),
     ]:
+        if args.only not in name:
+            continue
         sessions, folder = [], tempfile.TemporaryDirectory()
         made = {kind: clusters.Cluster({"ps": [kind], "worker": [kind] * workers}) for kind in ("thalweg", "tensorflow")}
         try:

@@ -195,3 +195,30 @@ def test_partial_runs_over_tasks(master):
         first = session.partial_run(run, r1, {a: 2})
         assert first == 3
         assert session.partial_run(run, r2, {b: 10}) == 30
+
+
+@pytest.mark.parametrize("kind", [OURS, THEIRS])
+def test_a_traced_step_tells_of_the_tensors_that_came_from_other_tasks(kind):
+    """TensorFlow's master asks workers for their transfers; what ours say is what its own say."""
+    subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
+    cluster = Cluster({"ps": [kind], "worker": [THEIRS]})
+    try:
+        with v1.Graph().as_default() as graph:
+            with v1.device("/job:worker/task:0"):
+                x = v1.placeholder(tf.float32, [100])
+                y = x + 1
+            with v1.device("/job:ps/task:0"):
+                z = tf.reduce_sum(y)
+        with v1.Session(cluster.target("worker", 0), graph=graph, config=CONFIG) as session:
+            for _ in range(2):
+                told = v1.RunMetadata()
+                options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+                session.run(z, {x: np.ones(100)}, options=options, run_metadata=told)
+        nodes = [(d.device, n) for d in told.step_stats.dev_stats for n in d.node_stats if n.node_name == "RecvTensor"]
+        [(device, node)] = [(d, n) for d, n in nodes if "/job:ps" in d]
+        assert device == "/job:ps/replica:0/task:0/device:CPU:0"
+        assert node.output[0].tensor_description.allocation_description.requested_bytes == 400
+        assert node.timeline_label.startswith("[400B] ") and node.timeline_label.endswith(" from /job:worker/replica:0/task:0/device:CPU:0 to " + device)
+        assert node.all_end_rel_micros > 0
+    finally:
+        cluster.stop()

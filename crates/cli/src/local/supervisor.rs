@@ -79,6 +79,7 @@ impl Supervisor<'_> {
             self.tasks.iter().for_each(|t| t.signal(Signal::TERM));
         }
         let stopping = self.told.to_stop();
+        let mut chief_again = false;
         for (i, task) in self.tasks.iter_mut().enumerate() {
             let Some(status) = task.ended()? else { continue };
             let code = code(status);
@@ -93,10 +94,16 @@ impl Supervisor<'_> {
             }
             if self.restart && code >= 128 && !stopping {
                 task.start(self.command)?;
+                chief_again |= i == 0;
             } else if i == 0 || !stopping {
                 // Without it the others would wait for ever.
                 return Ok(Some(code.max(1)));
             }
+        }
+        if chief_again {
+            // It may go back to before the end, and need those that were done.
+            let done = self.tasks.iter_mut().filter(|t| t.plan.ends && !t.is_running());
+            done.map(|t| t.start(self.command)).collect::<Result<()>>()?;
         }
         Ok(None)
     }

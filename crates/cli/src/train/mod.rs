@@ -16,6 +16,7 @@ mod ptb;
 mod settings;
 mod story;
 mod summary;
+mod tally;
 mod xor;
 
 use crate::failure::Outcome;
@@ -89,6 +90,9 @@ enum Name {
     Mnist,
     /// A language model: the next word of a text, by an LSTM
     Ptb,
+    /// Counts gradients, for tests of clusters
+    #[value(hide = true)]
+    Tally,
 }
 
 pub fn run(args: Args) -> Outcome {
@@ -103,6 +107,7 @@ pub fn run(args: Args) -> Outcome {
         Name::Iris => Box::new(iris::Iris::load()),
         Name::Mnist => Box::new(mnist::Mnist::load(args.data.as_deref(), args.model)?),
         Name::Ptb => Box::new(ptb::Ptb::load(args.data.as_deref())?),
+        Name::Tally => Box::new(tally::Tally),
     };
     let settings = Settings::new(&args, program.defaults())?;
     match place {

@@ -61,7 +61,8 @@ impl Kind {
         match replicas {
             None => Ok(Training { step: optimizer.apply_gradients(g, &found, Some(&step))?, sync: None }),
             Some(r) => {
-                let sync = SyncReplicas::new(optimizer, r.aggregate).total_num_replicas(r.total);
+                let sync =
+                    SyncReplicas::new(optimizer, r.aggregate).total_num_replicas(r.total).number(r.number);
                 let sync = sync.apply_gradients(g, &found, &step)?;
                 Ok(Training { step: sync.train.clone(), sync: Some(sync) })
             }

@@ -29,6 +29,8 @@ const LAST_RATE: f64 = 0.01;
 pub struct Replicas {
     pub aggregate: usize,
     pub total: usize,
+    /// Which of them this one is.
+    pub number: usize,
 }
 
 pub struct Settings {

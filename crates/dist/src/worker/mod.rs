@@ -6,6 +6,7 @@ mod rendezvous;
 mod run_graph;
 mod sessions;
 mod steps;
+mod transfer_log;
 
 pub use steps::Steps;
 
@@ -65,9 +66,8 @@ impl Worker {
         CleanupAllResponse {}
     }
 
-    /// Transfers are not recorded: what is asked for is never there.
-    pub fn logging(&self, _: &LoggingRequest) -> LoggingResponse {
-        LoggingResponse::default()
+    pub fn logging(&self, request: &LoggingRequest) -> LoggingResponse {
+        self.steps.transfers.serve(request)
     }
 
     /// Forgets steps that only a peer that has gone asked for.

@@ -1,5 +1,6 @@
 //! Where the tensors of one step meet: those made here are kept until they are asked for, those made elsewhere are asked for.
 
+use super::transfer_log::TransferLog;
 use crate::cluster::Links;
 use crate::grpc::Contents;
 use crate::grpc::fields::RECV_TENSOR;
@@ -18,6 +19,7 @@ pub struct StepRendezvous {
     id: u64,
     task: String,
     links: Arc<Links>,
+    transfers: Arc<TransferLog>,
     local: LocalRendezvous,
     has_run: AtomicBool,
     asked: Arc<Mutex<Asked>>,
@@ -32,11 +34,12 @@ struct Asked {
 }
 
 impl StepRendezvous {
-    pub fn new(id: u64, task: String, links: Arc<Links>) -> Self {
+    pub fn new(id: u64, task: String, links: Arc<Links>, transfers: Arc<TransferLog>) -> Self {
         StepRendezvous {
             id,
             task,
             links,
+            transfers,
             local: LocalRendezvous::default(),
             has_run: AtomicBool::new(false),
             asked: Arc::default(),
@@ -81,11 +84,16 @@ impl StepRendezvous {
             ..Default::default()
         };
         let (asked, task) = (self.asked.clone(), link.task.clone());
+        let record =
+            self.transfers.begin().map(|began| (self.transfers.clone(), self.id, key.to_string(), began));
         let arrived = move |answer| {
             let waiting = lock(&asked).waiting.remove(&number);
-            if let Some((done, _)) = waiting {
-                done(parcel(answer, &task));
+            let Some((done, _)) = waiting else { return };
+            let parcel = parcel(answer, &task);
+            if let (Some((log, step, key, began)), Ok(Parcel { value: Some(value) })) = (record, &parcel) {
+                log.add(step, &key, began, value.byte_len());
             }
+            done(parcel);
         };
         let call = link.call_for_tensors("RecvTensor", &request, RECV_TENSOR, arrived);
         // It may have been answered, or given up, meanwhile.

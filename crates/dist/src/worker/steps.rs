@@ -1,6 +1,7 @@
 //! The steps that this task takes part in, each with the place where its tensors meet their receivers.
 
 use super::rendezvous::StepRendezvous;
+use super::transfer_log::TransferLog;
 use crate::cluster::Links;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -11,6 +12,7 @@ use thalweg_core::resource::lock;
 pub struct Steps {
     task: String,
     links: Arc<Links>,
+    pub transfers: Arc<TransferLog>,
     state: Mutex<State>,
 }
 
@@ -27,7 +29,7 @@ const MEMORY: usize = 4096;
 
 impl Steps {
     pub fn new(task: String, links: Arc<Links>) -> Steps {
-        Steps { task, links, state: Mutex::default() }
+        Steps { task, links, transfers: Arc::default(), state: Mutex::default() }
     }
 
     /// A step that runs here from now on.
@@ -50,7 +52,10 @@ impl Steps {
     }
 
     fn find(&self, state: &mut State, id: u64) -> Arc<StepRendezvous> {
-        let make = || Arc::new(StepRendezvous::new(id, self.task.clone(), self.links.clone()));
+        let make = || {
+            let (links, transfers) = (self.links.clone(), self.transfers.clone());
+            Arc::new(StepRendezvous::new(id, self.task.clone(), links, transfers))
+        };
         state.open.entry(id).or_insert_with(make).clone()
     }
 

@@ -28,6 +28,21 @@ fn a_graph_on_three_tasks_runs_from_any_of_them() {
     }
 }
 
+/// The first step's Send was used again by the second, and went to the task of the first.
+#[test]
+fn a_tensor_goes_to_each_task_that_a_step_needs_it_on_wherever_earlier_steps_sent_it() {
+    let elsewhere = "
+        node { name: 'elsewhere' op: 'Neg' input: 'read' device: '/job:worker/task:1' attr { key: 'T' value { type: DT_FLOAT } } }";
+    let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);
+    for master in 0..3 {
+        let s = cluster.session(master, &graph(&format!("{ACROSS}{elsewhere}")));
+        run(&s, &[], &[], &["init"]).unwrap();
+        let sum = run(&s, &[("x:0", Tensor::scalar(1f32))], &["sum:0"], &[]).unwrap();
+        let other = run(&s, &[], &["elsewhere:0"], &[]).unwrap();
+        assert_eq!((scalar(&sum, 0), scalar(&other, 0)), (4.0, -3.0));
+    }
+}
+
 #[test]
 fn state_on_a_ps_is_shared_by_the_sessions_of_all_masters() {
     let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);

@@ -1,6 +1,6 @@
 //! `AccumulatorApplyGradient`, `ResourceAccumulatorApplyGradient`: adding a gradient to an accumulator.
 
-use super::resource::{Accumulator, check_type};
+use super::resource::{Accumulator, Origin, check_type, replica_of};
 use super::sum::Gradient;
 use crate::prelude::*;
 use crate::state::named::resource_input;
@@ -14,7 +14,7 @@ pub static ACCUMULATOR_APPLY_GRADIENT: Op = Op {
         c.scalar(1)?;
         Ok(vec![])
     },
-    kernels: cpu!(run),
+    kernels: cpu!(make prepare),
     ..Op::STATEFUL
 };
 
@@ -24,11 +24,14 @@ pub static RESOURCE_ACCUMULATOR_APPLY_GRADIENT: Op = Op {
     ..ACCUMULATOR_APPLY_GRADIENT
 };
 
-fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let accumulator = resource_input::<Accumulator>(c)?;
-    let (step, gradient) = (local_step(c)?, c.take(2)?);
-    check_type(&accumulator, gradient.dtype())?;
-    accumulator.apply(step, Gradient::Dense(gradient), c.par())
+fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    let replica = replica_of(node);
+    Ok(Box::new(move |c: &mut OpCall<'_>| {
+        let accumulator = resource_input::<Accumulator>(c)?;
+        let (local_step, gradient) = (local_step(c)?, c.take(2)?);
+        check_type(&accumulator, gradient.dtype())?;
+        accumulator.apply(Origin { local_step, replica }, Gradient::Dense(gradient), c.par())
+    }))
 }
 
 /// Input 1: the step that the gradient was computed at.

@@ -12,6 +12,21 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::resource::{Resource, lock};
 use thalweg_math::parallel::Parallel;
 
+/// Where a gradient comes from.
+#[derive(Clone, Copy)]
+pub struct Origin {
+    /// The step that it was computed at.
+    pub local_step: i64,
+    /// The number of its replica, if the sum is to have no more than one of each.
+    pub replica: Option<i64>,
+}
+
+/// The note on a node that adds gradients: which replica they are of. One that was started again computes a gradient for a step that may
+/// have its first one; TensorFlow's accumulators know nothing of replicas, pass over the note, and take both.
+pub fn replica_of(node: &KernelNode) -> Option<i64> {
+    node.attrs.int("_replica").ok()
+}
+
 /// What an accumulator is made with; a second node of the same shared name must ask for the same.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
@@ -33,7 +48,9 @@ struct State {
     global_step: i64,
     sum: Sum,
     count: u32,
-    /// Gradients dropped because they were computed before the global step.
+    /// The replicas whose gradients are in the sum, of those that have numbers.
+    given: Vec<i64>,
+    /// Gradients dropped because they were computed before the global step, or because the sum has their replica's already.
     stale: u64,
     takers: VecDeque<Taker>,
     next_id: u64,
@@ -57,21 +74,24 @@ impl Accumulator {
     pub fn new(name: &str, spec: Spec, arithmetic: Arithmetic) -> Accumulator {
         let sum = if spec.sparse { Sum::Rows(None) } else { Sum::Dense(None) };
         let takers = VecDeque::new();
-        let state = State { global_step: 0, sum, count: 0, stale: 0, takers, next_id: 0 };
+        let given = Vec::new();
+        let state = State { global_step: 0, sum, count: 0, given, stale: 0, takers, next_id: 0 };
         Accumulator { name: name.to_string(), spec, arithmetic, state: Mutex::new(state) }
     }
 
-    /// Adds a gradient that was computed at `local_step`; one from before the global step is only counted.
-    pub fn apply(&self, local_step: i64, gradient: Gradient, par: &dyn Parallel) -> Result<()> {
+    /// Adds a gradient; one from before the global step is only counted, and so is a second one of the same replica.
+    pub fn apply(&self, from: Origin, gradient: Gradient, par: &dyn Parallel) -> Result<()> {
         let mut due = Due::new();
         {
             let mut state = lock(&self.state);
-            if local_step < state.global_step {
+            let again = from.replica.is_some_and(|r| state.given.contains(&r));
+            if from.local_step < state.global_step || again {
                 state.stale += 1;
                 return Ok(());
             }
             state.sum.add(gradient, &self.spec.shape, &self.arithmetic, par)?;
             state.count = state.count.saturating_add(1);
+            state.given.extend(from.replica);
             self.serve(&mut state, &mut due);
         }
         answer(due);
@@ -134,6 +154,7 @@ impl Accumulator {
             state.global_step = state.global_step.saturating_add(1);
             let taken = state.sum.take(state.count, self.spec.mean, &self.spec.shape, &self.arithmetic);
             state.count = 0;
+            state.given.clear();
             due.push((taker, taken));
         }
     }

@@ -1,7 +1,7 @@
 //! `SparseAccumulatorApplyGradient`: adding the gradient of some rows to an accumulator.
 
 use super::apply_gradient::local_step;
-use super::resource::{Accumulator, check_type};
+use super::resource::{Accumulator, Origin, check_type, replica_of};
 use super::sum::{Gradient, Rows};
 use crate::prelude::*;
 use crate::state::named::resource_input;
@@ -26,12 +26,12 @@ pub static SPARSE_ACCUMULATOR_APPLY_GRADIENT: Op = Op {
 };
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    let known = node.attrs.bool("has_known_shape")?;
+    let (known, replica) = (node.attrs.bool("has_known_shape")?, replica_of(node));
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let accumulator = resource_input::<Accumulator>(c)?;
-        let (step, gradient) = (local_step(c)?, rows(c, known)?);
+        let (local_step, gradient) = (local_step(c)?, rows(c, known)?);
         check_type(&accumulator, gradient.values.dtype())?;
-        accumulator.apply(step, Gradient::Rows(gradient), c.par())
+        accumulator.apply(Origin { local_step, replica }, Gradient::Rows(gradient), c.par())
     }))
 }
 

@@ -1,4 +1,5 @@
-//! Kernels of the nodes of a plan. Those with state belong to the session: every plan that has the node uses the same one.
+//! Kernels of the nodes of a plan. Those with state belong to the session: every plan that has the node uses the same one. A transfer has
+//! none, though its op counts as stateful; plans number theirs each for itself, so that equal names mean nothing.
 
 use super::Compute;
 use crate::work::{Kind, Work, WorkNode};
@@ -7,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use thalweg_core::direct::Runnable;
 use thalweg_core::error::Result;
 use thalweg_core::grad::NodeId;
+use thalweg_core::op::Class;
 use thalweg_core::registry::Registry;
 use thalweg_core::resource::lock;
 
@@ -34,7 +36,7 @@ impl KernelCache {
     }
 
     fn get(&self, registry: &Registry, node: &WorkNode, device: &Arc<str>) -> Result<Compute> {
-        if !node.op.stateful {
+        if !node.op.stateful || matches!(node.op.class, Class::Send | Class::Recv) {
             return make(registry, node, device);
         }
         let key = (node.name.clone(), device.clone());

@@ -2,7 +2,8 @@
 
 use crate::optimizers::GradientOf;
 use thalweg_client::{
-    Code, DataType, Error, Gradient, IndexedSlices, Operation, Output, PartialShape, Result, Scope, Variable,
+    Code, DataType, Error, Gradient, IndexedSlices, OpBuilder, Operation, Output, PartialShape, Result,
+    Scope, Variable,
 };
 
 pub struct Accumulator {
@@ -39,21 +40,32 @@ impl Accumulator {
         Some(Accumulator { handle, variable: variable.clone(), dtype, sparse })
     }
 
-    /// Adds a gradient that was computed at a step.
-    pub fn apply(&self, g: &Scope, step: &Output, gradient: &Gradient) -> Result<Operation> {
+    /// Adds a gradient that was computed at a step, by a replica that may have a number.
+    pub fn apply(
+        &self,
+        g: &Scope,
+        step: &Output,
+        gradient: &Gradient,
+        number: Option<usize>,
+    ) -> Result<Operation> {
+        // A note for our own accumulators: one gradient of each replica.
+        let noted = |add: OpBuilder<'_>| match number {
+            Some(n) => add.attr("_replica", n as i64).build(),
+            None => add.build(),
+        };
         match gradient {
             Gradient::Dense(d) if !self.sparse => {
-                Ok(g.op("AccumulatorApplyGradient").input(&self.handle).input(step).input(d).build())
+                Ok(noted(g.op("AccumulatorApplyGradient").input(&self.handle).input(step).input(d)))
             }
-            Gradient::Slices(s) if self.sparse => Ok(g
-                .op("SparseAccumulatorApplyGradient")
-                .input(&self.handle)
-                .input(step)
-                .input(&g.cast(&s.indices, DataType::Int64))
-                .input(&s.values)
-                .input(&g.cast(&s.dense_shape, DataType::Int64))
-                .attr("has_known_shape", true)
-                .build()),
+            Gradient::Slices(s) if self.sparse => Ok(noted(
+                g.op("SparseAccumulatorApplyGradient")
+                    .input(&self.handle)
+                    .input(step)
+                    .input(&g.cast(&s.indices, DataType::Int64))
+                    .input(&s.values)
+                    .input(&g.cast(&s.dense_shape, DataType::Int64))
+                    .attr("has_known_shape", true),
+            )),
             _ => Err(Error::new(
                 Code::InvalidArgument,
                 format!(
@@ -62,6 +74,23 @@ impl Accumulator {
                 ),
             )),
         }
+    }
+
+    /// Gradients from before this step are dropped from now on.
+    pub fn set_step(&self, g: &Scope, step: &Output) -> Operation {
+        let set = g.op("AccumulatorSetGlobalStep").name("SetGlobalStep");
+        set.input(&self.handle).input(step).build()
+    }
+
+    /// How many gradients there are.
+    pub fn count(&self, g: &Scope) -> Output {
+        g.op("AccumulatorNumAccumulated").input(&self.handle).output()
+    }
+
+    /// Takes all gradients, of which there is one at least.
+    pub fn discard(&self, g: &Scope) -> Operation {
+        let op = if self.sparse { "SparseAccumulatorTakeGradient" } else { "AccumulatorTakeGradient" };
+        g.op(op).input(&self.handle).input(&g.constant(1i32)).attr("dtype", self.dtype).build()
     }
 
     /// The mean of the gradients, once there are enough.

@@ -35,11 +35,26 @@
 //! ```
 //!
 //! A fast replica may take the token of a slow one and compute twice for a step; what counts is that a step has the gradients of as
-//! many batches as it waits for. For the result of one large batch, replicas take their batches from one source.
+//! many batches as it waits for. For the result of one large batch, replicas take their batches from one source. Replicas that have
+//! numbers ([`SyncReplicas::number`]) have a queue of tokens each, and give one gradient to each step.
+//!
+//! # When tasks are lost
+//!
+//! With [`SyncTraining::hook`], replicas that are numbered may be killed and started again at any time, and so may the chief and
+//! parameter servers. Every update is then the mean of the gradients of as many different replicas as it waits for, each computed with
+//! all variables as the update before left them:
+//! - gradients and tokens carry stamps, which only grow, also when the chief goes back to a checkpoint: those of an earlier life are
+//!   dropped (`stamp`). The chief begins with empty accumulators.
+//! - an accumulator takes one gradient of each replica and step, also when the replica was started again in between. This asks for
+//!   Thalweg's own parameter servers; TensorFlow's would take two.
+//! - no variable is updated before the gradients of all have been taken, and none while the chief saves (`gate`).
 
 mod accumulator;
+mod gate;
 mod hook;
 mod replica;
+mod stamp;
+mod tokens;
 
 pub use hook::SyncReplicasHook;
 pub use replica::Replica;
@@ -47,9 +62,10 @@ pub use replica::Replica;
 use crate::QueueRunner;
 use crate::optimizers::{GradientOf, Minimize, Optimizer};
 use accumulator::Accumulator;
-use thalweg_client::{
-    Code, DataType, Error, Gradient, Operation, Output, PartialShape, Result, Scope, Variable,
-};
+use gate::Gate;
+use stamp::Stamps;
+use thalweg_client::{Code, Error, Gradient, IndexedSlices, Operation, Output, Result, Scope, Variable};
+use tokens::Tokens;
 
 /// An optimizer whose updates are the means of the gradients of several replicas.
 #[derive(Clone, Debug)]
@@ -57,18 +73,26 @@ pub struct SyncReplicas<O> {
     optimizer: O,
     replicas_to_aggregate: usize,
     total_num_replicas: usize,
+    number: Option<usize>,
 }
 
 impl<O: Optimizer> SyncReplicas<O> {
     /// Each update waits for so many gradients.
     pub fn new(optimizer: O, replicas_to_aggregate: usize) -> Self {
-        SyncReplicas { optimizer, replicas_to_aggregate, total_num_replicas: replicas_to_aggregate }
+        let total_num_replicas = replicas_to_aggregate;
+        SyncReplicas { optimizer, replicas_to_aggregate, total_num_replicas, number: None }
     }
 
     /// How many replicas there are: more than are waited for, and the others are backups; fewer, and replicas compute several gradients
     /// for each update.
     pub fn total_num_replicas(mut self, total: usize) -> Self {
         self.total_num_replicas = total;
+        self
+    }
+
+    /// Which of the replicas this is, from 0 on; the chief is 0. All replicas have numbers, or none: TensorFlow's have none.
+    pub fn number(mut self, number: usize) -> Self {
+        self.number = Some(number);
         self
     }
 
@@ -90,29 +114,26 @@ impl<O: Optimizer> SyncReplicas<O> {
     ) -> Result<SyncTraining> {
         let required = small(self.replicas_to_aggregate, "replicas_to_aggregate")?;
         let tokens = small(self.replicas_to_aggregate.max(self.total_num_replicas), "total_num_replicas")?;
+        self.check_number()?;
         let scope = g.name_scope("sync_replicas");
-        let accumulators: Vec<Option<Accumulator>> =
-            gradients.iter().map(|x| Accumulator::new(&scope, x)).collect();
         let on_step = g.top_level().device(&global_step.handle.op().device());
-        let queue = on_step
-            .op("FIFOQueueV2")
-            .name(TOKENS)
-            .attr("component_types", thalweg_client::Attr::types(&[global_step.dtype()]))
-            .attr("shapes", thalweg_client::Attr::List(vec![PartialShape::scalar().into()]))
-            .attr("shared_name", TOKENS)
-            .output();
-        let shared = Shared { accumulators, queue, global_step: global_step.clone() };
+        let shared = Shared {
+            accumulators: gradients.iter().map(|x| Accumulator::new(&scope, x)).collect(),
+            tokens: match self.number {
+                None => Tokens::shared(&on_step),
+                Some(own) => Tokens::numbered(&on_step, self.total_num_replicas, own),
+            },
+            stamps: Stamps::new(&on_step, global_step),
+            gate: self.number.map(|_| Gate::new(&on_step)),
+            number: self.number,
+            on_step,
+        };
         let replica = shared.replica(g, &scope, gradients)?;
-
-        let mut means = Vec::with_capacity(gradients.len());
-        for (accumulator, x) in shared.accumulators.iter().zip(gradients) {
-            let gradient = accumulator.as_ref().map_or(Gradient::None, |a| a.take(&scope, required));
-            means.push(GradientOf { gradient, variable: x.variable.clone() });
-        }
-        let update = self.optimizer.apply_gradients(&on_step, &means, Some(global_step))?;
-        let sync = shared.give_tokens(&on_step.control_dependencies(&[&update]), tokens);
+        let means = shared.means(&scope, required, gradients);
+        let update = self.optimizer.apply_gradients(&shared.on_step, &means, Some(global_step))?;
+        let sync = shared.after_update(&update, tokens);
         let chief_init = shared.chief_init(&scope, &replica);
-        let chief_queue_runner = QueueRunner::new(g, &shared.queue, vec![sync.clone()]);
+        let chief_queue_runner = QueueRunner::new(g, shared.tokens.queue(), vec![sync.clone()]);
         g.check()?;
         let missing = self.replicas_to_aggregate.saturating_sub(self.total_num_replicas);
         Ok(SyncTraining {
@@ -127,9 +148,22 @@ impl<O: Optimizer> SyncReplicas<O> {
             missing,
         })
     }
-}
 
-const TOKENS: &str = "sync_token_q";
+    /// Numbered replicas give each step one gradient.
+    fn check_number(&self) -> Result<()> {
+        let (wanted, total) = (self.replicas_to_aggregate, self.total_num_replicas);
+        let wrong = match self.number {
+            Some(n) if n >= total => format!("replica {n} of {total}: numbers go from 0 to {}", total - 1),
+            Some(_) if wanted > total => {
+                format!(
+                    "{wanted} gradients of {total} replicas: each gives one to each step, as they have numbers"
+                )
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::new(Code::InvalidArgument, wrong))
+    }
+}
 
 /// A number of replicas, from 1 on.
 fn small(n: usize, what: &str) -> Result<i32> {
@@ -142,11 +176,12 @@ fn small(n: usize, what: &str) -> Result<i32> {
 pub struct SyncTraining {
     /// One step of this replica: gradients, and the wait for the token of the next step.
     pub train: Operation,
-    /// The global step that this replica's variables are of. Not saved: it belongs to the replica.
+    /// The stamp of the step that this replica's variables are of: a number that grows with the global step, and with each start of the
+    /// chief. Not saved: it belongs to the replica.
     pub local_step: Variable,
-    /// Run once by a replica that is not the chief, after the chief has initialised or restored the variables.
+    /// Run once by a replica that is not the chief, after the chief has run `chief_init`.
     pub local_step_init: Operation,
-    /// Run once by the chief instead, before any replica trains.
+    /// Run once by the chief instead, after it has initialised or restored the variables.
     pub chief_init: Operation,
     /// Runs `sync` over and over, on the chief.
     pub chief_queue_runner: QueueRunner,
@@ -175,18 +210,21 @@ impl SyncTraining {
         }
         let made = match wanted {
             0 => g.op("NoOp").name("no_init_tokens").build(),
-            n => {
-                let on_step = g.top_level().device(&self.shared.global_step.handle.op().device());
-                self.shared.give_tokens(&on_step, small(n, "the number of tokens")?)
-            }
+            n => self.shared.give_tokens(&self.shared.on_step, small(n, "the number of tokens")?),
         };
         g.check()?;
         Ok(made)
     }
 
-    /// Another replica in the same graph, with gradients of its own for the same variables, in the same order.
+    /// Another replica in the same graph, with gradients of its own for the same variables, in the same order. Numbers are for replicas
+    /// that are lost one by one.
     #[track_caller]
     pub fn replica(&self, g: &Scope, gradients: &[GradientOf]) -> Result<Replica> {
+        if self.shared.number.is_some() {
+            let why =
+                "a replica that has a number is alone in its graph: make the others in graphs of their own";
+            return Err(Error::new(Code::InvalidArgument, why));
+        }
         let made = self.shared.replica(g, &g.name_scope("sync_replicas"), gradients)?;
         g.check()?;
         Ok(made)
@@ -207,28 +245,73 @@ impl SyncTraining {
 struct Shared {
     /// One for each variable that has a gradient.
     accumulators: Vec<Option<Accumulator>>,
-    queue: Output,
-    global_step: Variable,
+    tokens: Tokens,
+    stamps: Stamps,
+    gate: Option<Gate>,
+    /// Which replica this graph is of, if they have numbers.
+    number: Option<usize>,
+    /// The scope on the device of the global step.
+    on_step: Scope,
 }
 
 impl Shared {
-    /// Puts so many tokens into the queue, each the global step as it is when the scope's dependencies have run.
+    /// Gives tokens with the stamp as it is when the scope's dependencies have run.
     fn give_tokens(&self, g: &Scope, tokens: i32) -> Operation {
-        let step = self.global_step.read(g);
-        let tokens = g.op("Fill").input(&g.constant(vec![tokens])).input(&step).output();
-        let name = format!("{TOKENS}_EnqueueMany");
-        g.op("QueueEnqueueManyV2").name(&name).input(&self.queue).inputs(&[&tokens]).build()
+        self.tokens.give(g, &self.stamps.now(g), tokens)
     }
 
-    /// Sets the steps of the chief's replica and of the accumulators to the global step.
-    fn chief_init(&self, scope: &Scope, replica: &Replica) -> Operation {
-        let step = scope.cast(&self.global_step.read(scope), DataType::Int64);
-        let set = |a: &Accumulator| {
-            let set = scope.op("AccumulatorSetGlobalStep").name("SetGlobalStep");
-            set.input(&a.handle).input(&step).build()
+    /// The means of so many gradients, for no update to begin before all have been taken. A gradient that an accumulator still takes
+    /// is then one of variables none of which has been updated.
+    fn means(&self, scope: &Scope, required: i32, gradients: &[GradientOf]) -> Vec<GradientOf> {
+        let take = |a: &Option<Accumulator>| a.as_ref().map_or(Gradient::None, |a| a.take(scope, required));
+        let taken: Vec<Gradient> = self.accumulators.iter().map(take).collect();
+        let ops: Vec<Operation> = taken
+            .iter()
+            .filter_map(|x| match x {
+                Gradient::None => None,
+                Gradient::Dense(d) => Some(d.op()),
+                Gradient::Slices(s) => Some(s.values.op()),
+            })
+            .collect();
+        let all = self.on_step.control_dependencies(&ops.iter().collect::<Vec<_>>());
+        let all = match &self.gate {
+            Some(gate) => gate.acquire(&all),
+            None => all.op("NoOp").name("all_taken").build(),
         };
-        let mut all: Vec<Operation> = self.accumulators.iter().flatten().map(set).collect();
-        all.push(replica.local_step_init.clone());
+        let after = scope.control_dependencies(&[&all]);
+        let held = |x: Gradient, variable: &Variable| {
+            let after = after.device(&variable.handle.op().device());
+            let hold = |o: &Output| after.op("Identity").input(o).output();
+            match x {
+                Gradient::None => Gradient::None,
+                Gradient::Dense(d) => Gradient::Dense(hold(&d)),
+                Gradient::Slices(s) => Gradient::Slices(IndexedSlices { values: hold(&s.values), ..s }),
+            }
+        };
+        let pair = |(x, of): (Gradient, &GradientOf)| GradientOf {
+            gradient: held(x, &of.variable),
+            variable: of.variable.clone(),
+        };
+        taken.into_iter().zip(gradients).map(pair).collect()
+    }
+
+    /// What the chief's step ends with.
+    fn after_update(&self, update: &Operation, tokens: i32) -> Operation {
+        let after = self.on_step.control_dependencies(&[update]);
+        let given = self.give_tokens(&after, tokens);
+        match &self.gate {
+            None => given,
+            Some(gate) => self.on_step.group(&[&given, &gate.release(&after)]),
+        }
+    }
+
+    /// Begins a new row of stamps, and sets the chief's replica and the accumulators to its first.
+    fn chief_init(&self, scope: &Scope, replica: &Replica) -> Operation {
+        let after = scope.control_dependencies(&[&self.stamps.begin(&self.on_step)]);
+        let stamp = self.stamps.now(&after);
+        let accumulators = self.accumulators.iter().flatten();
+        let mut all: Vec<Operation> = accumulators.map(|a| a.set_step(scope, &stamp)).collect();
+        all.push(replica.local_step.assign(&stamp));
         scope.group(&all.iter().collect::<Vec<_>>())
     }
 }

@@ -5,6 +5,7 @@ mod backups;
 mod devices;
 mod model;
 mod queue_runners;
+mod restarts;
 mod synchronous;
 #[path = "../../../dist/tests/cluster/common.rs"]
 #[allow(dead_code)]

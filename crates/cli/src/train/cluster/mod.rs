@@ -53,8 +53,9 @@ impl ClusterArgs {
         Duration::from_secs(self.peer_timeout.max(1))
     }
 
-    /// The replicas that train synchronously, of so many.
-    fn replicas(&self, total: usize) -> Outcome<Option<Replicas>> {
+    /// The replicas that train synchronously, of which this is one.
+    fn replicas(&self, place: &Place) -> Outcome<Option<Replicas>> {
+        let (total, number) = (place.replicas(), place.number());
         let aggregate = match self.mode {
             Mode::Async => return Ok(None),
             Mode::Sync => total,
@@ -69,7 +70,7 @@ impl ClusterArgs {
                 }
             },
         };
-        Ok(Some(Replicas { aggregate, total }))
+        Ok(Some(Replicas { aggregate, total, number }))
     }
 }
 
@@ -80,7 +81,7 @@ pub fn take_part(
     mut settings: Settings,
     args: &ClusterArgs,
 ) -> Outcome {
-    settings.replicas = args.replicas(place.replicas())?;
+    settings.replicas = args.replicas(place)?;
     match place.part {
         Part::ParameterServer => serve_parameters(place, settings.threads, args),
         Part::Evaluator => evaluator::evaluate(program, &Settings { replicas: None, ..settings }),

@@ -83,6 +83,11 @@ impl<'a> Report<'a> {
         let mut scalars = Scalars::new();
         let mut text = format!("step {step}/{}", self.steps);
         let names = std::iter::once("loss").chain(self.shown.iter().map(|(name, _)| *name));
+        // Asked for in this order, the count of late gradients last.
+        let (stale, values) = match (&self.stale, values.split_last()) {
+            (Some(_), Some((last, others))) => (Some(last), others),
+            _ => (None, values),
+        };
         for (name, value) in names.zip(values) {
             let value = value.to_scalar::<f32>()?;
             let _ = write!(text, "  {name} {value:.5}");
@@ -92,9 +97,8 @@ impl<'a> Report<'a> {
             }
         }
         self.rates(step, &mut text, &mut scalars);
-        // Not with the step, which waits for other replicas while the count is made.
-        if let Some(stale) = &self.stale {
-            let stale = run.session.run(stale, &[])?.to_i64s()?.first().copied().unwrap_or(0);
+        if let Some(stale) = stale {
+            let stale = stale.to_scalar::<i64>()?;
             let _ = write!(text, "  late gradients dropped {stale}");
             scalars.push(("late_gradients_dropped".into(), stale as f32));
         }
@@ -155,6 +159,7 @@ impl Hook for Report<'_> {
         let mut asked = vec![self.loss.clone()];
         if self.due {
             asked.extend(self.shown.iter().map(|(_, o)| o.clone()));
+            asked.extend(self.stale.clone());
         }
         asked
     }

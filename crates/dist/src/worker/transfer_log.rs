@@ -1,0 +1,154 @@
+//! The record of tensors that came from other tasks, as masters that trace a step ask for it (Logging).
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{SystemTime, UNIX_EPOCH};
+use thalweg_core::resource::lock;
+use thalweg_proto::{
+    AllocationDescription, DeviceStepStats, LabeledStepStats, LoggingRequest, LoggingResponse, NodeExecStats,
+    NodeOutput, StepStats, TensorDescription,
+};
+
+/// Transfers by step. Nothing is kept unless a master has asked for it.
+#[derive(Default)]
+pub struct TransferLog(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// Masters that have asked for it and not taken it back.
+    wanted: usize,
+    steps: BTreeMap<u64, Vec<(String, NodeExecStats)>>,
+    kept: usize,
+}
+
+/// More than this many are the doing of a master that never fetched them, or died: the record then begins again.
+const MAX_KEPT: usize = 10_000;
+
+impl TransferLog {
+    /// When a transfer that is to be recorded begins; `None` if nobody wants to know.
+    pub fn begin(&self) -> Option<i64> {
+        (lock(&self.0).wanted > 0).then(now)
+    }
+
+    /// A tensor of so many bytes has come that was asked for under this key.
+    pub fn add(&self, step: u64, key: &str, began: i64, bytes: usize) {
+        let mut parts = key.split(';');
+        let (sender, receiver) = (parts.next().unwrap_or_default(), parts.nth(1).unwrap_or_default());
+        let tensor = parts.next().unwrap_or_default();
+        let took = now().saturating_sub(began).max(1);
+        let description = AllocationDescription { requested_bytes: bytes as i64, ..Default::default() };
+        let description =
+            TensorDescription { allocation_description: Some(description), ..Default::default() };
+        let stats = NodeExecStats {
+            node_name: "RecvTensor".into(),
+            timeline_label: format!("{} {tensor} from {sender} to {receiver}", amount(bytes, took)),
+            all_start_micros: began,
+            op_end_rel_micros: took,
+            all_end_rel_micros: took,
+            output: vec![NodeOutput { slot: 0, tensor_description: Some(description) }],
+            ..Default::default()
+        };
+        let mut state = lock(&self.0);
+        if state.kept >= MAX_KEPT {
+            state.clear();
+        }
+        state.kept += 1;
+        state.steps.entry(step).or_default().push((receiver.to_string(), stats));
+    }
+
+    /// Starts, reads, empties or ends the record, in TensorFlow's order.
+    pub fn serve(&self, request: &LoggingRequest) -> LoggingResponse {
+        let mut state = lock(&self.0);
+        if request.enable_rpc_logging {
+            state.wanted += 1;
+        }
+        if request.disable_rpc_logging {
+            state.wanted = state.wanted.saturating_sub(1);
+        }
+        let fetched = request.fetch_step_id.iter().filter_map(|id| state.take(*id)).collect();
+        if request.clear {
+            state.clear();
+        }
+        LoggingResponse { step: fetched }
+    }
+}
+
+impl State {
+    fn take(&mut self, id: i64) -> Option<LabeledStepStats> {
+        let found = self.steps.remove(&(id as u64))?;
+        self.kept = self.kept.saturating_sub(found.len());
+        let mut devices: BTreeMap<String, DeviceStepStats> = BTreeMap::new();
+        for (device, stats) in found {
+            let of = devices.entry(device.clone()).or_default();
+            of.device = device;
+            of.node_stats.push(stats);
+        }
+        let stats = StepStats { dev_stats: devices.into_values().collect() };
+        Some(LabeledStepStats { step_id: id, step_stats: Some(stats) })
+    }
+
+    fn clear(&mut self) {
+        self.steps.clear();
+        self.kept = 0;
+    }
+}
+
+/// How much came, and how fast, as timelines show it.
+fn amount(bytes: usize, micros: i64) -> String {
+    let size = match bytes {
+        0..104_858 => format!("[{bytes}B]"),
+        _ => format!("[{:.1}MB]", bytes as f64 / f64::from(1 << 20)),
+    };
+    match 8.0 * bytes as f64 / micros as f64 {
+        rate if rate >= 1000.0 => format!("{size} [{:.1}Gb/s]", rate / 1000.0),
+        rate => format!("{size} [{rate:.1}Mb/s]"),
+    }
+}
+
+/// Microseconds since 1970.
+fn now() -> i64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |t| i64::try_from(t.as_micros()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "/job:ps/replica:0/task:0/device:CPU:0;00000000000000ab;/job:worker/replica:0/task:0/device:CPU:0;edge_1_w;0:0";
+
+    fn fetch(log: &TransferLog, step: i64) -> Vec<LabeledStepStats> {
+        log.serve(&LoggingRequest { fetch_step_id: vec![step], ..Default::default() }).step
+    }
+
+    #[test]
+    fn transfers_are_kept_for_those_who_asked_and_given_once() {
+        let log = TransferLog::default();
+        assert_eq!(log.begin(), None);
+        log.serve(&LoggingRequest { enable_rpc_logging: true, ..Default::default() });
+        log.add(7, KEY, log.begin().unwrap(), 400);
+        log.add(7, KEY, log.begin().unwrap(), 1 << 20);
+        assert!(fetch(&log, 8).is_empty());
+        let [step] = &fetch(&log, 7)[..] else { panic!("one step") };
+        let devices = &step.step_stats.as_ref().unwrap().dev_stats;
+        assert_eq!((step.step_id, devices.len(), devices[0].node_stats.len()), (7, 1, 2));
+        assert_eq!(devices[0].device, "/job:worker/replica:0/task:0/device:CPU:0");
+        let labels: Vec<&str> = devices[0].node_stats.iter().map(|n| n.timeline_label.as_str()).collect();
+        assert!(labels[0].starts_with("[400B]") && labels[1].starts_with("[1.0MB]"), "{labels:?}");
+        assert!(labels[0].ends_with(
+            "edge_1_w from /job:ps/replica:0/task:0/device:CPU:0 to /job:worker/replica:0/task:0/device:CPU:0"
+        ));
+        assert!(fetch(&log, 7).is_empty());
+        log.add(9, KEY, 0, 1);
+        log.serve(&LoggingRequest { clear: true, disable_rpc_logging: true, ..Default::default() });
+        assert!(log.begin().is_none() && fetch(&log, 9).is_empty());
+    }
+
+    #[test]
+    fn what_nobody_fetches_does_not_pile_up() {
+        let log = TransferLog::default();
+        (0..MAX_KEPT as u64 + 5).for_each(|step| log.add(step, KEY, 0, 1));
+        assert_eq!(lock(&log.0).steps.len(), 5);
+    }
+}
