@@ -6,6 +6,7 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Code, cancelled};
 use thalweg_core::grad::Output;
+use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::{Arg, Graph, NodeRequest};
 use thalweg_runtime::{RunOptions, Session, SessionOptions};
@@ -344,5 +345,58 @@ fn a_failed_run_leaves_its_options_good_for_others() {
         for e in [told.recv().unwrap().unwrap_err(), waiting.run_with(vec![], &shared).unwrap_err()] {
             assert_eq!((e.code(), e.message()), (Code::Cancelled, "that was enough"));
         }
+    }
+}
+
+/// The ops that a run of `fetch` with `x` = `value` computed, and what it gave.
+fn traced(g: &Graph, value: Tensor, fetch: &str, optimise: bool) -> (Vec<String>, Tensor) {
+    let options = SessionOptions { optimise, threads: 2, ..Default::default() };
+    let callable = Session::of(g, options).unwrap().callable_by_name(&["x"], &[fetch], &[]).unwrap();
+    let options = RunOptions { trace: true, ..Default::default() };
+    let (mut values, told) = callable.run_with(vec![value], &options).unwrap();
+    (told.timings.nodes.iter().map(|n| n.op.to_string()).collect(), values.remove(0))
+}
+
+/// TensorFlow's gradient functions make such: a gradient that nobody uses, for which the others wait.
+#[test]
+fn what_is_only_waited_for_is_not_computed() {
+    let mut g = graph();
+    let x = placeholder(&mut g, "x");
+    let used = add(&mut g, "Neg", "used", vec![x.into()], &[]);
+    let unused = add(&mut g, "Exp", "unused", vec![used.into()], &[]);
+    let too = add(&mut g, "Sqrt", "unused_too", vec![unused.into()], &[]);
+    let control = vec![too.node, used.node];
+    let group = g
+        .add_node(NodeRequest { op: "NoOp", name: "group", control: &control, ..Default::default() })
+        .unwrap();
+    let (args, control) = (vec![used.into()], vec![group]);
+    g.add_node(NodeRequest { op: "Abs", name: "y", args, control: &control, ..Default::default() }).unwrap();
+    let (ran, y) = traced(&g, Tensor::scalar(3f32), "y", true);
+    assert_eq!(f(&y), 3.0);
+    assert!(!ran.iter().any(|op| op == "Exp" || op == "Sqrt"), "{ran:?}");
+    assert!(traced(&g, Tensor::scalar(3f32), "y", false).0.iter().any(|op| op == "Exp"));
+}
+
+#[test]
+fn a_product_takes_in_its_bias_and_relu_and_names_itself_when_shapes_are_wrong() {
+    let mut g = graph();
+    let x = placeholder(&mut g, "x");
+    let weights: Vec<f32> = (0..12).map(|i| i as f32 - 6.0).collect();
+    let w = constant(&mut g, "w", Tensor::from_slice(Shape::new(&[3, 4]).unwrap(), &weights).unwrap());
+    let b = constant(&mut g, "b", Tensor::vector(&[0.5f32, -1.0, 2.0, 0.25]).unwrap());
+    let product = add(&mut g, "MatMul", "product", vec![x.into(), w.into()], &[]);
+    let sum = add(&mut g, "BiasAdd", "sum", vec![product.into(), b.into()], &[]);
+    add(&mut g, "Relu", "y", vec![sum.into()], &[]);
+    let rows = Tensor::from_slice(Shape::new(&[2, 3]).unwrap(), &[1f32, -2.0, 0.5, 3.0, 1.0, -1.0]).unwrap();
+    let (ran, y) = traced(&g, rows.clone(), "y", true);
+    let (plain, want) = traced(&g, rows, "y", false);
+    assert!(y.same_bits(&want), "{y} {want}");
+    assert!(ran.iter().any(|op| op == "_FusedMatMul") && !ran.iter().any(|op| op == "Relu"), "{ran:?}");
+    assert!(plain.iter().any(|op| op == "MatMul") && plain.iter().any(|op| op == "BiasAdd"), "{plain:?}");
+    for options in both_ways() {
+        let session = Session::of(&g, options).unwrap();
+        let wrong = Tensor::from_slice(Shape::new(&[1, 2]).unwrap(), &[1f32, 2.0]).unwrap();
+        let e = session.run(&[("x", wrong)], &["y"], &[]).unwrap_err();
+        assert!(e.to_string().contains("product"), "{e}");
     }
 }

@@ -102,8 +102,8 @@ impl Supervisor<'_> {
         }
         if chief_again {
             // It may go back to before the end, and need those that were done.
-            let done = self.tasks.iter_mut().filter(|t| t.plan.ends && !t.is_running());
-            done.map(|t| t.start(self.command)).collect::<Result<()>>()?;
+            let mut done = self.tasks.iter_mut().filter(|t| t.plan.ends && !t.is_running());
+            done.try_for_each(|t| t.start(self.command))?;
         }
         Ok(None)
     }

@@ -36,7 +36,7 @@ impl Program for Tally {
     }
 
     fn defaults(&self) -> Defaults {
-        Defaults { steps: 500, batch: 1, rate: 1.0, optimizer: optimizer::Kind::Sgd }
+        Defaults { steps: 500, batch: 1, rate: 1.0, optimizer: optimizer::Kind::Sgd, falls_over: None }
     }
 
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {

@@ -28,6 +28,9 @@ impl BuildHasher for NumberHash {
     }
 }
 
+/// 2^64 divided by the golden ratio, odd: its multiples lie evenly.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
 pub struct State {
     hash: u64,
     factor: u64,
@@ -35,7 +38,9 @@ pub struct State {
 
 impl Hasher for State {
     fn finish(&self) -> u64 {
-        self.hash
+        // A factor may suit a pattern badly and leave the low bits, which tables look at, alike. The others differ: bring them down.
+        let spread = (self.hash ^ self.hash >> 32).wrapping_mul(GOLDEN);
+        spread ^ spread >> 32
     }
 
     fn write_u64(&mut self, n: u64) {
@@ -67,7 +72,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// A factor may suit a pattern badly, and then half of the numbers collide; few do, and none is worse.
+    /// 4096 numbers thrown into 65536 places at random hit about 3970 different ones.
     #[test]
     fn numbers_in_any_pattern_spread_out() {
         let mut r = thalweg_core::case::CaseGen::new(1);
@@ -79,8 +84,7 @@ mod tests {
                 spread.push(seen.len());
             }
         }
-        spread.sort_unstable();
-        assert!(spread[0] > 500 && spread[spread.len() / 20] > 3000, "{spread:?}");
+        assert!(spread.iter().all(|n| *n > 3800), "{spread:?}");
         let hash = NumberHash::new();
         let _ = hash.hash_one(vec![1u128 << 100, 2]);
     }

@@ -23,7 +23,12 @@ pub fn expand(work: &mut Work) -> Result<()> {
 /// Makes the graph smaller; it stays one of ops.
 pub fn simplify(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
     fold::fold_constants(work, step)?;
-    common::merge_common(work)?;
+    common::merge_common(work)
+}
+
+/// As `simplify`, for a graph that has not been cut into parts yet.
+pub fn simplify_whole(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
+    simplify(work, step)?;
     unused::skip_unused(work)
 }
 

@@ -6,6 +6,7 @@ use crate::plan::work_order;
 use crate::work::{Kind, Work, WorkNode};
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
+use thalweg_core::grad::Output;
 use thalweg_core::op::Class;
 
 /// Turns such nodes into `NoOp`s that wait for what they had as inputs.
@@ -20,7 +21,7 @@ pub fn skip_unused(work: &mut Work) -> Result<()> {
     work.targets.iter().for_each(|id| uses[id.at()] += 1);
     // From the results back: what becomes a NoOp may leave others unused.
     for id in order.iter().rev() {
-        if uses[id.at()] > 0 || !can_be_skipped(work.node(*id)) {
+        if uses[id.at()] > 0 || !can_be_skipped(work, work.node(*id)) {
             continue;
         }
         let node = &mut work.nodes[id.at()];
@@ -39,10 +40,17 @@ pub fn skip_unused(work: &mut Work) -> Result<()> {
 /// Many inputs are many edges to look through; few nodes have them, and fewer are left unused.
 const MAX_INPUTS: usize = 64;
 
-fn can_be_skipped(node: &WorkNode) -> bool {
+fn can_be_skipped(work: &Work, node: &WorkNode) -> bool {
+    // Of a switch one output is dead and the other not, and a dead value may be received: who waits for those nodes themselves does not
+    // learn of it. What enters a loop once is there in every round, but waited for in the first.
+    let tells_less = |o: &Output| {
+        let class = work.node(o.node).op.class;
+        class.is_control_flow() || class == Class::Recv
+    };
     matches!(node.kind, Kind::Op)
         && node.op.class == Class::Plain
         && !node.op.stateful
         && (1..=MAX_INPUTS).contains(&node.inputs.len())
+        && !node.inputs.iter().any(tells_less)
         && node.outputs.iter().all(|p| !p.is_ref)
 }

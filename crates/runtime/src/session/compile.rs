@@ -214,7 +214,7 @@ impl Inner {
         passes::fold::read_constants(&mut work);
         if self.options.optimise {
             let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
-            passes::simplify(&mut work, &step)?;
+            passes::simplify_whole(&mut work, &step)?;
         }
         partition(work, &self.devices)
     }
