@@ -101,7 +101,7 @@ fn amount(bytes: usize, micros: i64) -> String {
     };
     match 8.0 * bytes as f64 / micros as f64 {
         rate if rate >= 1000.0 => format!("{size} [{:.1}Gb/s]", rate / 1000.0),
-        rate => format!("{size} [{rate:.1}Mb/s]"),
+        rate => format!("{size} [{rate:.6}Mb/s]"),
     }
 }
 

@@ -31,6 +31,12 @@ impl A {
         call_in(&self.step, "AccumulatorApplyGradient", &inputs, &[])
     }
 
+    /// As `apply`, noted as of a replica.
+    fn apply_of(&self, replica: i64, local_step: i64, values: &[f32]) -> Result<Vec<Tensor>> {
+        let inputs = [self.handle.clone(), Tensor::scalar(local_step), floats(&[values.len()], values)];
+        call_in(&self.step, "AccumulatorApplyGradient", &inputs, &[("_replica", Attr::Int(replica))])
+    }
+
     fn apply_rows(&self, indices: &[i64], values: &[f32]) -> Result<Vec<Tensor>> {
         let columns = values.len() / indices.len();
         let inputs = [
@@ -162,4 +168,19 @@ fn a_shared_name_means_the_same_accumulator() {
     assert_eq!(n.into_tensor().unwrap().to_scalar::<i32>().unwrap(), 1);
     let other = call_values(&a.step, "ConditionalAccumulator", &[], &attrs(&[2])).err().unwrap();
     assert_eq!(other.code(), Code::InvalidArgument);
+}
+
+#[test]
+fn a_replica_with_a_number_is_in_a_sum_once() {
+    let a = accumulator("ConditionalAccumulator", &[1], "MEAN");
+    a.apply_of(0, 0, &[1.]).unwrap();
+    a.apply_of(0, 0, &[100.]).unwrap();
+    assert_eq!((a.number("AccumulatorNumStale"), a.number("AccumulatorNumAccumulated")), (1, 1));
+    // Others, and those without a number, are not held to it.
+    a.apply_of(1, 0, &[3.]).unwrap();
+    (0..2).for_each(|_| drop(a.apply(0, &[4.]).unwrap()));
+    assert_eq!(dense(&a.take(TAKE, 4)), [3.]);
+    // The next sum is another.
+    a.apply_of(0, 1, &[5.]).unwrap();
+    assert_eq!(dense(&a.take(TAKE, 1)), [5.]);
 }

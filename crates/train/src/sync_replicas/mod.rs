@@ -41,8 +41,8 @@
 //! # When tasks are lost
 //!
 //! With [`SyncTraining::hook`], replicas that are numbered may be killed and started again at any time, and so may the chief and
-//! parameter servers. Every update is then the mean of the gradients of as many different replicas as it waits for, each computed with
-//! all variables as the update before left them:
+//! parameter servers. Every update is then the mean of the gradients of as many different replicas as it waits for (of more, if more
+//! were in time), each computed with all variables as the update before left them:
 //! - gradients and tokens carry stamps, which only grow, also when the chief goes back to a checkpoint: those of an earlier life are
 //!   dropped (`stamp`). The chief begins with empty accumulators.
 //! - an accumulator takes one gradient of each replica and step, also when the replica was started again in between. This asks for
