@@ -69,7 +69,9 @@ class Training:
         """Seconds of each step; where several came between two looks, they took the same."""
         times = []
         for (a, before), (b, after) in zip(self.seen, self.seen[1:]):
-            times += [(after - before) / (b - a)] * (b - a)
+            # A chief may tell of the same step twice.
+            if b > a:
+                times += [(after - before) / (b - a)] * (b - a)
         return times
 
     def end(self):
