@@ -33,7 +33,7 @@ fn a_value_of_the_wrong_type_or_shape_is_told_where_it_is_fed() {
     let x = g.placeholder(DataType::Float, &[2]);
     let session = Session::new(&g).unwrap();
     let e = session.run(&x, &[feed(&x, [1f64, 2.0])]).unwrap_err();
-    told(e, line!() - 1, "'Placeholder:0' is float, cannot feed it a double");
+    told(e, line!() - 1, "'Placeholder:0' is float, cannot feed it a double; give it values of float");
     let e = session.run(&x, &[feed(&x, [1f32])]).unwrap_err();
     told(e, line!() - 1, "value of shape [1] for Tensor 'Placeholder:0', which has shape [2]");
 }
@@ -56,7 +56,7 @@ fn a_variable_that_an_optimizer_made_after_the_initializer_is_told_where_it_was_
     let line = line!() - 1;
     let session = Session::new(&g).unwrap();
     session.run(&init, &[]).unwrap();
-    told(session.run(&train, &[]).unwrap_err(), line, "never initialized");
+    told(session.run(&train, &[]).unwrap_err(), line, "never initialized: run the initializer first");
 }
 
 #[test]
