@@ -4,6 +4,7 @@
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
 # make coverage-ops  the same, with the table: for each op the types, the cases, the largest difference
+# make lectures        the lectures' programs with all their steps, held to what they must reach (DATA=folder with MNIST's files)
 # make kills           thalweg train mnist, killed at KILLS random moments (DATA=folder with MNIST's files)
 # make bench-server    thalweg server beside TensorFlow's, with TensorFlow's client
 CASES ?= 10000000
@@ -12,7 +13,7 @@ PYTHON ?= python3
 N ?= 100
 KILLS ?= 100
 
-.PHONY: test check rust interop differential coverage-ops shuttle fuzz threads kills bench bench-server clean-venv
+.PHONY: test check rust interop differential coverage-ops shuttle fuzz threads lectures kills bench bench-server clean-venv
 
 test: check rust shuttle interop
 
@@ -51,6 +52,10 @@ fuzz:
 
 threads:
 	THALWEG_STRESS_THREADS=64 THALWEG_STRESS_STEPS=20000 cargo test --profile bench -p thalweg-runtime --test threads -- --nocapture
+
+lectures:
+	cargo build --release -p thalweg-cli
+	$(PYTHON) tests/interop/full_training.py $(if $(DATA),--data $(DATA))
 
 kills: $(VENV)/ready
 	cargo build --release -p thalweg-cli

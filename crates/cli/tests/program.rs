@@ -140,7 +140,10 @@ fn npy_files_go_in_and_out() {
 
     let ints = &dir.file("i.npy", npy::write(&Tensor::vector(&[1i32, 2]).unwrap()).unwrap());
     let (code, line) = bad(&["run", g, "--feed", &format!("x={ints}"), "--fetch", "y"]);
-    assert_eq!((code, line.as_str()), (1, "error: INVALID_ARGUMENT: 'x:0' is float, cannot feed it a int32"));
+    assert_eq!(
+        (code, line.as_str()),
+        (1, "error: INVALID_ARGUMENT: 'x:0' is float, cannot feed it a int32; give it values of float")
+    );
     let junk = &dir.file("junk.npy", "\u{93}NUMPY nonsense");
     let (code, line) = bad(&["run", g, "--feed", &format!("x={junk}"), "--fetch", "y"]);
     assert!(code == 1 && line.starts_with("error: DATA_LOSS: ") && line.contains("junk.npy"), "{line}");

@@ -2,11 +2,13 @@
 
 use crate::output::{Operation, Output};
 use crate::scope::Scope;
+use std::collections::HashMap;
 use std::panic::Location;
 use thalweg_core::attr::{Attr, Attrs};
-use thalweg_core::error::Result;
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::{Code, Error, Result};
 use thalweg_core::grad::{Arg, NodeId};
-use thalweg_graph::NodeRequest;
+use thalweg_graph::{Graph, NodeRequest};
 
 /// A node about to be made: `g.op("MatMul").input(&a).input(&b).attr("transpose_a", true).output()`.
 pub struct OpBuilder<'a> {
@@ -25,6 +27,7 @@ const DEFAULT_GRAPH_SEED: i64 = 87654321;
 impl Scope {
     #[track_caller]
     pub fn op<'a>(&'a self, op: &'a str) -> OpBuilder<'a> {
+        let caller = Location::caller();
         OpBuilder {
             scope: self,
             op,
@@ -32,7 +35,7 @@ impl Scope {
             as_scope: false,
             args: Ok(Vec::new()),
             attrs: Attrs::new(),
-            location: Location::caller(),
+            location: self.place.location.unwrap_or(caller),
         }
     }
 }
@@ -146,6 +149,39 @@ impl<'a> OpBuilder<'a> {
             device: &device,
             location: Some(self.location),
         };
-        self.scope.lock().graph.add_node(request)
+        let (op, given) = (self.op, request.args.clone());
+        let mut shared = self.scope.lock();
+        shared.graph.add_node(request).map_err(|e| with_inputs(e, op, &given, &shared.graph))
     }
+}
+
+/// Inputs that an error names at most.
+const MOST_TOLD: usize = 6;
+
+/// The error, told with what the inputs are, and with the usual remedy where their types differ.
+fn with_inputs(e: Error, op: &str, args: &[Arg], graph: &Graph) -> Error {
+    let outputs = args.iter().flat_map(|arg| match arg {
+        Arg::One(o) => std::slice::from_ref(o),
+        Arg::List(list) => list,
+    });
+    let told: Vec<String> = outputs
+        .take(MOST_TOLD)
+        .map(|o| format!("'{}' ({} {})", graph.tensor_name(*o), graph.dtype(*o), graph.shape(*o)))
+        .collect();
+    if told.is_empty() || e.code() != Code::InvalidArgument {
+        return e;
+    }
+    let remedy = if types_differ(op, args, graph) { "; cast one of them (Scope::cast)" } else { "" };
+    e.context(format!("{op} of {}{remedy}", told.join(" and ")))
+}
+
+/// Whether two inputs that the op wants of one type are of two.
+fn types_differ(op: &str, args: &[Arg], graph: &Graph) -> bool {
+    let Some(op) = graph.registry.get(op) else { return false };
+    let mut types: HashMap<&str, DataType> = HashMap::new();
+    op.inputs.iter().zip(args).any(|(signature, arg)| {
+        let (Some((_, name)), Arg::One(o)) = (signature.split_once(": "), arg) else { return false };
+        let have = graph.dtype(*o);
+        *types.entry(name).or_insert(have) != have
+    })
 }

@@ -31,6 +31,8 @@ pub(crate) struct Place {
     /// The loop or branch that nodes are in.
     pub context: Option<Arc<Context>>,
     pub variables: VariableScope,
+    /// What nodes and mistakes tell as the place they were made at, instead of the line that makes them.
+    pub location: Option<&'static Location<'static>>,
 }
 
 pub(crate) struct Shared {
@@ -91,13 +93,21 @@ impl Scope {
 
     /// The same graph without any of this scope's names, devices and dependencies.
     pub fn root(&self) -> Scope {
-        Scope { shared: self.shared.clone(), place: Arc::default() }
+        let place = Place { location: self.place.location, ..Place::default() };
+        Scope { shared: self.shared.clone(), place: Arc::new(place) }
     }
 
     /// The same graph without any of this scope's names and dependencies, but on its devices.
     pub fn top_level(&self) -> Scope {
-        let place = Place { devices: self.place.devices.clone(), ..Place::default() };
+        let (devices, location) = (self.place.devices.clone(), self.place.location);
+        let place = Place { devices, location, ..Place::default() };
         Scope { shared: self.shared.clone(), place: Arc::new(place) }
+    }
+
+    /// Nodes made on the scope returned, and mistakes, are told as made there: for a library, at the line of the program that asked for them. What is
+    /// set once stays.
+    pub fn made_at(&self, location: &'static Location<'static>) -> Scope {
+        self.with(|p| p.location = p.location.or(Some(location)))
     }
 
     /// The scope with some of what new nodes get changed.
@@ -173,6 +183,7 @@ impl Scope {
 
     /// Remembers a mistake, if it is the first.
     pub(crate) fn fail(&self, e: Error, location: &'static Location<'static>) {
+        let location = self.place.location.unwrap_or(location);
         let mut shared = self.lock();
         if shared.error.is_none() {
             shared.error = Some(e.at(Some(location)));

@@ -4,6 +4,7 @@ use crate::callable::Callable;
 use crate::output::{Operation, Output};
 use crate::scope::Scope;
 use crate::value::IntoTensor;
+use std::panic::Location;
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::{self, NodeId};
@@ -41,15 +42,25 @@ pub fn feed(output: &Output, value: impl IntoTensor) -> Feed {
 /// What a run can be asked for: an output gives a tensor, an operation nothing; tuples, slices and vectors of them give as many.
 pub trait Fetch {
     type Result;
-    fn ask(&self, wanted: &mut Wanted);
+    fn ask(&self, wanted: &mut Wanted<'_>);
     fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Self::Result>;
 }
 
 /// What the fetches of a run come down to.
-#[derive(Default)]
-pub struct Wanted {
+pub struct Wanted<'s> {
+    scope: &'s Scope,
     outputs: Vec<Option<grad::Output>>,
     targets: Vec<Option<NodeId>>,
+    /// One that is of another graph.
+    stranger: Option<String>,
+}
+
+impl Wanted<'_> {
+    fn is_from(&mut self, scope: &Scope, name: impl FnOnce() -> String) {
+        if !self.scope.is_same_graph(scope) {
+            self.stranger.get_or_insert_with(name);
+        }
+    }
 }
 
 fn next(values: &mut dyn Iterator<Item = Tensor>) -> Result<Tensor> {
@@ -58,7 +69,8 @@ fn next(values: &mut dyn Iterator<Item = Tensor>) -> Result<Tensor> {
 
 impl Fetch for Output {
     type Result = Tensor;
-    fn ask(&self, wanted: &mut Wanted) {
+    fn ask(&self, wanted: &mut Wanted<'_>) {
+        wanted.is_from(&self.scope, || self.name());
         wanted.outputs.push(self.id);
     }
     fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Tensor> {
@@ -68,7 +80,8 @@ impl Fetch for Output {
 
 impl Fetch for Operation {
     type Result = ();
-    fn ask(&self, wanted: &mut Wanted) {
+    fn ask(&self, wanted: &mut Wanted<'_>) {
+        wanted.is_from(&self.scope, || self.name());
         wanted.targets.push(self.id);
     }
     fn answer(&self, _: &mut dyn Iterator<Item = Tensor>) -> Result<()> {
@@ -78,7 +91,7 @@ impl Fetch for Operation {
 
 impl<F: Fetch> Fetch for &F {
     type Result = F::Result;
-    fn ask(&self, wanted: &mut Wanted) {
+    fn ask(&self, wanted: &mut Wanted<'_>) {
         (**self).ask(wanted);
     }
     fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<F::Result> {
@@ -88,7 +101,7 @@ impl<F: Fetch> Fetch for &F {
 
 impl<F: Fetch> Fetch for [F] {
     type Result = Vec<F::Result>;
-    fn ask(&self, wanted: &mut Wanted) {
+    fn ask(&self, wanted: &mut Wanted<'_>) {
         self.iter().for_each(|f| f.ask(wanted));
     }
     fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Vec<F::Result>> {
@@ -98,7 +111,7 @@ impl<F: Fetch> Fetch for [F] {
 
 impl<F: Fetch> Fetch for Vec<F> {
     type Result = Vec<F::Result>;
-    fn ask(&self, wanted: &mut Wanted) {
+    fn ask(&self, wanted: &mut Wanted<'_>) {
         self.as_slice().ask(wanted);
     }
     fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Vec<F::Result>> {
@@ -108,7 +121,7 @@ impl<F: Fetch> Fetch for Vec<F> {
 
 impl<F: Fetch, const N: usize> Fetch for [F; N] {
     type Result = Vec<F::Result>;
-    fn ask(&self, wanted: &mut Wanted) {
+    fn ask(&self, wanted: &mut Wanted<'_>) {
         self.as_slice().ask(wanted);
     }
     fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Vec<F::Result>> {
@@ -120,7 +133,7 @@ macro_rules! tuples {
     ($(($($f:ident $i:tt),+);)*) => { $(
         impl<$($f: Fetch),+> Fetch for ($($f,)+) {
             type Result = ($($f::Result,)+);
-            fn ask(&self, wanted: &mut Wanted) { $(self.$i.ask(wanted);)+ }
+            fn ask(&self, wanted: &mut Wanted<'_>) { $(self.$i.ask(wanted);)+ }
             fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Self::Result> { Ok(($(self.$i.answer(values)?,)+)) }
         }
     )* };
@@ -155,11 +168,24 @@ impl Session {
     }
 
     /// Runs: `session.run(&z, &[feed(&x, 3.0)])` gives a tensor, `session.run((&z, &train), &[])` a pair.
+    #[track_caller]
     pub fn run<F: Fetch + ?Sized>(&self, fetch: &F, feeds: &[Feed]) -> Result<F::Result> {
         self.run_with(fetch, feeds, &RunOptions::default()).map(|r| r.0)
     }
 
+    #[track_caller]
     pub fn run_with<F: Fetch + ?Sized>(
+        &self,
+        fetch: &F,
+        feeds: &[Feed],
+        options: &RunOptions,
+    ) -> Result<(F::Result, RunMetadata)> {
+        // What is wrong with a node is told with its place, what is wrong with the run with this one.
+        let caller = Location::caller();
+        self.run_once(fetch, feeds, options).map_err(|e| e.at(Some(caller)))
+    }
+
+    fn run_once<F: Fetch + ?Sized>(
         &self,
         fetch: &F,
         feeds: &[Feed],
@@ -175,8 +201,15 @@ impl Session {
     /// Prepares a run to be made many times: the cheapest way to run. Values are given in the order of `feeds`.
     pub fn callable<F: Fetch + ?Sized>(&self, feeds: &[&Output], fetch: &F) -> Result<Callable> {
         self.take_new_nodes()?;
-        let mut wanted = Wanted::default();
+        let mut wanted =
+            Wanted { scope: &self.scope, outputs: Vec::new(), targets: Vec::new(), stranger: None };
         fetch.ask(&mut wanted);
+        feeds.iter().for_each(|o| wanted.is_from(&o.scope, || o.name()));
+        if let Some(name) = wanted.stranger {
+            return Err(invalid!(
+                "'{name}' is of another graph than the session; open a session on its scope, or make it on the session's"
+            ));
+        }
         let missing = || -> Error {
             self.scope.check().err().unwrap_or_else(|| invalid!("a fetch or feed could not be made"))
         };

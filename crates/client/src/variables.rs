@@ -248,7 +248,9 @@ impl Scope {
                 let dims_i64: Vec<i64> = dims.iter().map(|d| i64::try_from(*d).unwrap_or(-1)).collect();
                 let device =
                     self.variable_device(options.dtype, PartialShape::new(&dims_i64).unwrap_or_default());
+                let caller = Location::caller();
                 let at = self.only_on(&device).with(|p| {
+                    p.location = p.location.or(Some(caller));
                     p.prefix = format!("{full}/Initializer/");
                     p.control.clear();
                     p.context = None;

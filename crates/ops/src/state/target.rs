@@ -23,7 +23,8 @@ pub fn initialised(c: &OpCall<'_>, i: usize) -> Result<(Arc<Variable>, Tensor)> 
 /// What reading a resource variable without a value says.
 pub fn missing(name: &str) -> Error {
     failed_precondition(format!(
-        "Could not find variable {name}. This could mean that the variable has been deleted, or was never initialized."
+        "Could not find variable {name}. This could mean that the variable has been deleted, or was never initialized: run the \
+         initializer first (Scope::init, tf.global_variables_initializer), made after all variables."
     ))
 }
 

@@ -87,7 +87,8 @@ pub struct FeedInfo {
 impl FeedInfo {
     pub fn check(&self, value: &Tensor) -> Result<()> {
         if value.dtype() != self.dtype {
-            return Err(invalid!("'{}' is {}, cannot feed it a {}", self.tensor, self.dtype, value.dtype()));
+            let (name, want, got) = (&self.tensor, self.dtype, value.dtype());
+            return Err(invalid!("'{name}' is {want}, cannot feed it a {got}; give it values of {want}"));
         }
         if !self.shape.allows(value.shape()) {
             return Err(invalid!(

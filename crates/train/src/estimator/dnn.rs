@@ -19,6 +19,7 @@ pub struct Dnn<H> {
     minimizer: Minimizer,
     activation: Activation,
     dropout: f64,
+    place: &'static Location<'static>,
 }
 
 /// A deep net that tells classes apart.
@@ -29,8 +30,9 @@ pub type DNNRegressor = Estimator<Dnn<Regressor>>;
 
 impl DNNClassifier {
     /// A net with hidden layers of these sizes for so many classes, trained by Adagrad at 0.05 unless told otherwise.
+    #[track_caller]
     pub fn new(hidden_units: &[usize], classes: usize) -> DNNClassifier {
-        Estimator::of(Dnn::new(hidden_units, Classifier::new(classes)))
+        Estimator::of(Dnn::new(hidden_units, Classifier::new(classes), Location::caller()))
     }
 
     /// Labels are these strings instead of numbers.
@@ -42,8 +44,9 @@ impl DNNClassifier {
 
 impl DNNRegressor {
     /// A net with hidden layers of these sizes for one number.
+    #[track_caller]
     pub fn new(hidden_units: &[usize]) -> DNNRegressor {
-        Estimator::of(Dnn::new(hidden_units, Regressor::new()))
+        Estimator::of(Dnn::new(hidden_units, Regressor::new(), Location::caller()))
     }
 
     /// How many numbers the label of an example has.
@@ -103,7 +106,7 @@ impl<H: Head> Estimator<Dnn<H>> {
 }
 
 impl<H> Dnn<H> {
-    fn new(hidden_units: &[usize], head: H) -> Dnn<H> {
+    fn new(hidden_units: &[usize], head: H, place: &'static Location<'static>) -> Dnn<H> {
         Dnn {
             hidden_units: hidden_units.to_vec(),
             head,
@@ -111,6 +114,7 @@ impl<H> Dnn<H> {
             minimizer: Minimizer::of(Adagrad::new(0.05)),
             activation: Activation::Relu,
             dropout: 0.0,
+            place,
         }
     }
 }
@@ -123,6 +127,7 @@ impl<H: Head> Model for Dnn<H> {
         labels: Option<&Output>,
         mode: Mode,
     ) -> Result<EstimatorSpec> {
+        let g = &g.made_at(self.place);
         let dnn = g.variable_scope("dnn");
         let mut x = input_layer(&dnn.variable_scope("input_from_feature_columns"), features, &self.columns)?;
         for (i, units) in self.hidden_units.iter().enumerate() {

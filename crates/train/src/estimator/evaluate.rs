@@ -58,8 +58,9 @@ impl<M: Model> Estimator<M> {
         name: Option<&str>,
     ) -> Result<Evaluation> {
         let g = self.graph();
-        let (features, labels) = input(&g).into_input()?.next_batch(&g)?;
-        let spec = self.build(&g, &features, labels.as_ref(), Mode::Evaluate)?;
+        let input = input(&g).into_input()?;
+        let (features, labels) = input.next_batch(&g)?;
+        let spec = self.build(&g, &features, labels.as_ref(), Mode::Evaluate).map_err(|e| input.blame(e))?;
         let mut metrics = spec.metrics;
         if let Some(loss) = &spec.loss {
             metrics.push(("loss".into(), metrics::mean(&g, loss, None)));

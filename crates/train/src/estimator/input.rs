@@ -102,6 +102,11 @@ impl Input {
         Ok((features, label))
     }
 
+    /// An error that has no place yet is about what this input gives.
+    pub(super) fn blame(&self, e: Error) -> Error {
+        e.at(Some(self.place))
+    }
+
     fn check(&self) -> Result<()> {
         let (count, names) = (self.dataset.elements().len(), self.names.join(", "));
         if count != self.names.len() {

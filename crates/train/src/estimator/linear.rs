@@ -14,6 +14,7 @@ pub struct Linear<H> {
     head: H,
     columns: Vec<FeatureColumn>,
     minimizer: Option<Minimizer>,
+    place: &'static Location<'static>,
 }
 
 /// A linear model that tells classes apart.
@@ -24,8 +25,9 @@ pub type LinearRegressor = Estimator<Linear<Regressor>>;
 
 impl LinearClassifier {
     /// For so many classes, trained by Ftrl at the smaller of 0.2 and `1 / sqrt(columns)` unless told otherwise.
+    #[track_caller]
     pub fn new(classes: usize) -> LinearClassifier {
-        Estimator::of(Linear { head: Classifier::new(classes), columns: Vec::new(), minimizer: None })
+        Estimator::of(Linear::new(Classifier::new(classes), Location::caller()))
     }
 
     /// Labels are these strings instead of numbers.
@@ -37,8 +39,9 @@ impl LinearClassifier {
 
 impl LinearRegressor {
     #[allow(clippy::new_without_default)]
+    #[track_caller]
     pub fn new() -> LinearRegressor {
-        Estimator::of(Linear { head: Regressor::new(), columns: Vec::new(), minimizer: None })
+        Estimator::of(Linear::new(Regressor::new(), Location::caller()))
     }
 
     /// How many numbers the label of an example has.
@@ -85,6 +88,12 @@ impl<H: Head> Estimator<Linear<H>> {
     }
 }
 
+impl<H> Linear<H> {
+    fn new(head: H, place: &'static Location<'static>) -> Linear<H> {
+        Linear { head, columns: Vec::new(), minimizer: None, place }
+    }
+}
+
 impl<H: Head> Model for Linear<H> {
     fn build(
         &self,
@@ -93,6 +102,7 @@ impl<H: Head> Model for Linear<H> {
         labels: Option<&Output>,
         mode: Mode,
     ) -> Result<EstimatorSpec> {
+        let g = &g.made_at(self.place);
         let linear = g.variable_scope("linear");
         let logits = linear_model(&linear, features, &self.columns, self.head.logits())?;
         let usual = || Minimizer::of(Ftrl::new((1.0 / (self.columns.len() as f64).sqrt()).min(0.2)));

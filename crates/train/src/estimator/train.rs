@@ -51,8 +51,9 @@ impl<M: Model> Estimator<M> {
     ) -> Result<Trained> {
         let g = self.graph();
         get_or_create_global_step(&g);
-        let (features, labels) = input(&g).into_input()?.next_batch(&g)?;
-        let mut spec = self.build(&g, &features, labels.as_ref(), Mode::Train)?;
+        let input = input(&g).into_input()?;
+        let (features, labels) = input.next_batch(&g)?;
+        let mut spec = self.build(&g, &features, labels.as_ref(), Mode::Train).map_err(|e| input.blame(e))?;
         let (Some(loss), Some(train_op)) = (spec.loss.take(), spec.train_op.take()) else {
             return Err(super::invalid("training needs a loss and a train_op"));
         };

@@ -55,6 +55,14 @@ pub fn flatten(g: &Scope, x: &Output) -> Output {
 /// The size of the last dimension, which a layer's variables depend on.
 #[track_caller]
 fn last_dim(g: &Scope, layer: &str, x: &Output) -> usize {
+    if !x.dtype().is_float() {
+        let text = format!(
+            "{layer}: '{}' is {}, but a layer needs floats; cast it (Scope::cast), or look it up in an Embedding",
+            x.name(),
+            x.dtype()
+        );
+        g.mistake(thalweg_client::Error::new(thalweg_client::Code::InvalidArgument, text));
+    }
     let last = x.shape().dims().and_then(|d| d.last().copied());
     match last.and_then(|n| usize::try_from(n).ok()) {
         Some(n) => n,

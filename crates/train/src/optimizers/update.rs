@@ -2,6 +2,7 @@
 
 use super::{GradientOf, Optimizer, Power, Slot, nothing_to_train};
 use crate::initializers::Constant;
+use std::panic::Location;
 use thalweg_client::{
     DataType, Gradient, IndexedSlices, OpBuilder, Operation, Output, Result, Scope, Variable, VariableOptions,
 };
@@ -90,12 +91,14 @@ pub fn apply(
     gradients: &[GradientOf],
     global_step: Option<&Variable>,
 ) -> Result<Operation> {
+    let caller = Location::caller();
+    let g = &g.made_at(caller);
     let given: Vec<&GradientOf> =
         gradients.iter().filter(|x| !matches!(x.gradient, Gradient::None)).collect();
     if given.is_empty() {
-        return Err(nothing_to_train(optimizer.name()));
+        return Err(nothing_to_train(optimizer.name()).at(Some(caller)));
     }
-    optimizer.check().map_err(|e| e.context(optimizer.name()))?;
+    optimizer.check().map_err(|e| e.context(optimizer.name()).at(Some(caller)))?;
     let powers = make_powers(optimizer, g, &given);
     let slots: Vec<Vec<Variable>> = given.iter().map(|x| make_slots(optimizer, g, &x.variable)).collect();
     let scope = g.name_scope(optimizer.name());

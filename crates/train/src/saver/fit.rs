@@ -6,7 +6,11 @@ use thalweg_io::bundle::BundleReader;
 
 /// An error that names what is missing, or the first variable whose type or shape differs.
 pub fn check(prefix: &Path, variables: &[(String, Variable)]) -> Result<()> {
-    let reader = BundleReader::open(prefix)?;
+    let reader = BundleReader::open(prefix).map_err(|e| {
+        let hint =
+            "is this a checkpoint, without .index? latest_checkpoint(folder) finds the newest of a folder";
+        if e.code() == Code::NotFound { e.context(hint) } else { e }
+    })?;
     let missing: Vec<&str> =
         variables.iter().map(|(name, _)| name.as_str()).filter(|n| !reader.contains(n)).collect();
     if !missing.is_empty() {

@@ -24,6 +24,7 @@ mod nodes;
 
 use nodes::Nodes;
 use std::collections::HashSet;
+use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use thalweg_client::{Code, Error, Result, Scope, Session, Variable, feed, keys};
@@ -105,8 +106,10 @@ impl Saver {
     }
 
     /// Sets the variables to what a checkpoint holds. Nothing is changed unless all of them are in it.
+    #[track_caller]
     pub fn restore(&self, session: &Session, prefix: &Path) -> Result<()> {
-        fit::check(prefix, &self.variables)?;
+        let caller = Location::caller();
+        fit::check(prefix, &self.variables).map_err(|e| e.at(Some(caller)))?;
         session.run(&self.nodes.restore, &[feed(&self.nodes.filename, text(prefix)?)])
     }
 

@@ -1,0 +1,103 @@
+//! Mistakes are told with the line of the program that makes them, and with a way out.
+
+use std::panic::Location;
+use thalweg::data::Dataset;
+use thalweg::prelude::*;
+use thalweg::train::estimator::{DNNClassifier, Input};
+use thalweg::train::feature_column::numeric_column;
+use thalweg::train::layers::Dense;
+use thalweg::train::optimizers::{Adam, GradientDescent, Minimize};
+use thalweg::train::saver::Saver;
+
+/// The error is told at `line` of this file, in these words.
+fn told(e: Error, line: u32, words: &str) {
+    let place = e.location().map(|l: &Location<'_>| (l.file().to_string(), l.line()));
+    assert_eq!(place, Some((file!().to_string(), line)), "{e}");
+    assert!(e.to_string().contains(words), "{e}");
+}
+
+#[test]
+fn types_that_differ_are_told_with_both_inputs_and_the_cast() {
+    let g = Scope::new();
+    let _ = &g.constant(1) + &g.constant(2f32);
+    let words = "'Const:0' (int32 []) and 'Const_1:0' (float []); cast one of them";
+    told(g.check().unwrap_err(), line!() - 2, words);
+    let g = Scope::new();
+    let _ = Dense::new(1).apply(&g, &g.placeholder(DataType::Int32, &[-1, 4]));
+    told(g.check().unwrap_err(), line!() - 1, "a layer needs floats; cast it");
+}
+
+#[test]
+fn a_value_of_the_wrong_type_or_shape_is_told_where_it_is_fed() {
+    let g = Scope::new();
+    let x = g.placeholder(DataType::Float, &[2]);
+    let session = Session::new(&g).unwrap();
+    let e = session.run(&x, &[feed(&x, [1f64, 2.0])]).unwrap_err();
+    told(e, line!() - 1, "'Placeholder:0' is float, cannot feed it a double; give it values of float");
+    let e = session.run(&x, &[feed(&x, [1f32])]).unwrap_err();
+    told(e, line!() - 1, "value of shape [1] for Tensor 'Placeholder:0', which has shape [2]");
+}
+
+#[test]
+fn shapes_that_do_not_go_together_are_told_with_the_inputs() {
+    let g = Scope::new();
+    let _ = g.matmul(&g.constant([[1f32, 2.0, 3.0]]), &g.constant([[1f32, 2.0]]));
+    let line = line!() - 1;
+    let words = "MatMul of 'Const:0' (float [1,3]) and 'Const_1:0' (float [1,2])";
+    told(g.check().unwrap_err(), line, words);
+}
+
+#[test]
+fn a_variable_that_an_optimizer_made_after_the_initializer_is_told_where_it_was_asked_for() {
+    let g = Scope::new();
+    let w = g.variable("w", &g.constant(1f32));
+    let init = g.init();
+    let train = Adam::new(0.1).minimize(&g, &g.square(&w.value), None).unwrap();
+    let line = line!() - 1;
+    let session = Session::new(&g).unwrap();
+    session.run(&init, &[]).unwrap();
+    told(session.run(&train, &[]).unwrap_err(), line, "never initialized: run the initializer first");
+}
+
+#[test]
+fn a_loss_without_variables_and_labels_that_are_no_classes_are_told_at_the_programs_line() {
+    let g = Scope::new();
+    let e =
+        GradientDescent::new(0.1).minimize(&g, &g.square(&g.constant(1f32)), None).map(|_| ()).unwrap_err();
+    told(e, line!() - 1, "does the loss depend on any trainable variable?");
+    let train = |labels: Tensor| {
+        let net = DNNClassifier::new(&[2], 3).column(numeric_column("x"));
+        let line = line!() - 1;
+        let input = |g: &Scope| Input::of(g, [("x", vec![1f32, 2.0])], labels.clone()).with(|d| d.batch(2));
+        (net.train(input, 1).map(|_| ()).unwrap_err(), line)
+    };
+    let (e, line) = train(Tensor::vector(&[0f32, 1.0]).unwrap());
+    told(e, line + 2, "a classifier needs integers from 0 to 2; cast them");
+    let (e, line) = train(Tensor::vector(&[0, 3]).unwrap());
+    told(e, line, "labels must be in 0 ..= 2");
+}
+
+#[test]
+fn what_is_of_another_graph_is_told_and_not_taken_for_one_of_this() {
+    let (g, other) = (Scope::new(), Scope::new());
+    let (own, strange) = (g.constant(1), other.constant(2));
+    let session = Session::new(&g).unwrap();
+    let e = session.run(&strange, &[]).unwrap_err();
+    told(e, line!() - 1, "'Const:0' is of another graph than the session");
+    let e = session.run(&own, &[feed(&strange, 3)]).unwrap_err();
+    told(e, line!() - 1, "'Const:0' is of another graph than the session");
+}
+
+#[test]
+fn missing_files_are_named() {
+    let g = Scope::new();
+    let lines = Dataset::text_lines(&g, &["nowhere.txt"]).one_shot_iterator(&g).get_next();
+    let line = line!() - 1;
+    let e = Session::new(&g).unwrap().run(&lines[0], &[]).unwrap_err();
+    told(e, line, "nowhere.txt: No such file");
+    let g = Scope::new();
+    g.variable("w", &g.constant(1f32));
+    let (saver, session) = (Saver::new(&g), Session::new(&g).unwrap());
+    let e = saver.restore(&session, std::path::Path::new("nowhere/model.ckpt-1")).unwrap_err();
+    told(e, line!() - 1, "latest_checkpoint(folder) finds the newest");
+}
