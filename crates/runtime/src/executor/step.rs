@@ -5,7 +5,7 @@ use super::baton::Baton;
 use super::dead_fetch;
 use super::state::{Ready, State};
 use super::straight::settle;
-use crate::plan::{General, GeneralNode, Source};
+use crate::plan::{General, GeneralNode, LOOP_WEIGHT, Source};
 use crate::sync::{Condvar, Mutex, lock};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -123,7 +123,7 @@ impl GeneralRun {
     fn run_ready(self: &Arc<Self>, state: &mut State) {
         let mut countdown = 0;
         let mut outputs = Outputs::new();
-        while let Some(ready) = state.ready.pop() {
+        while let Some(ready) = self.next_ready(state) {
             if state.error.is_some() {
                 state.ready.clear();
                 return;
@@ -162,7 +162,7 @@ impl GeneralRun {
         let elsewhere = node.expensive
             && !step.serial
             && step.device.pool_threads() > 1
-            && self.another_is_expensive(state);
+            && self.better_beside_others(state, node);
         let frame_iter = self.frame_iter(state, ready);
         match &compute.run {
             Runnable::Async(kernel) => {
@@ -196,10 +196,31 @@ impl GeneralRun {
     }
 
     /// Whether there is other work worth a thread of its own. A kernel that is alone in that is better run here, with all threads
-    /// for its loops: this one would only wait for it.
-    fn another_is_expensive(&self, state: &State) -> bool {
-        let mut next = state.ready.iter().rev().take(LOOK_AHEAD);
-        next.any(|r| !r.dead && self.plan.nodes[r.node as usize].expensive)
+    /// for its loops: this one would only wait for it. So is one that a loop waits for and the others do not: they can go
+    /// on beside the loop.
+    fn better_beside_others(&self, state: &State, node: &GeneralNode) -> bool {
+        let next = state.ready.iter().rev().take(LOOK_AHEAD).filter(|r| !r.dead);
+        let others = next.map(|r| &self.plan.nodes[r.node as usize]).filter(|n| n.expensive);
+        others.map(|n| n.urgency).max().is_some_and(|other| node.urgency < other + LOOP_WEIGHT)
+    }
+
+    /// The next node to run: of those worth a thread of their own, the one that most work waits for.
+    fn next_ready(&self, state: &mut State) -> Option<Ready> {
+        let ready = state.ready.pop()?;
+        let node = &self.plan.nodes[ready.node as usize];
+        if !node.expensive || self.input.step.serial {
+            return Some(ready);
+        }
+        let next = state.ready.iter_mut().rev().take(LOOK_AHEAD);
+        let urgency = |r: &Ready| {
+            let n = &self.plan.nodes[r.node as usize];
+            if n.expensive && !r.dead { n.urgency } else { 0 }
+        };
+        let most = next.max_by_key(|r| urgency(r));
+        match most {
+            Some(other) if urgency(other) > node.urgency => Some(std::mem::replace(other, ready)),
+            _ => Some(ready),
+        }
     }
 
     fn frame_iter(&self, state: &mut State, ready: Ready) -> (u64, u64) {

@@ -2,6 +2,7 @@
 //! that say where each output goes, by loop frame.
 
 use super::Compute;
+use super::urgency::urgencies;
 use crate::executor::frame_id;
 use crate::executor::pass::Pass;
 use crate::work::{Kind, Work};
@@ -41,6 +42,8 @@ pub struct GeneralNode {
     pub control: Range<u32>,
     pub enter: Option<EnterInfo>,
     pub expensive: bool,
+    /// Weight of what waits for it, see `urgency`.
+    pub urgency: u32,
     /// Runs even when its inputs are dead.
     pub never_dead: bool,
     pub transfers: bool,
@@ -138,6 +141,7 @@ impl<'a> Builder<'a> {
     /// Decides which nodes run, and which are constants and feeds read in place. A Merge must be told of its inputs, so
     /// what feeds one runs as a node; so does what others wait for.
     fn place_nodes(&mut self, order: &[NodeId], mut computes: Vec<Option<Compute>>) {
+        let urgencies = urgencies(self.work, order);
         let mut must_run = vec![false; self.work.nodes.len()];
         for id in order {
             let node = self.work.node(*id);
@@ -178,6 +182,7 @@ impl<'a> Builder<'a> {
                 control: 0..0,
                 enter: None,
                 expensive: node.op.expensive,
+                urgency: urgencies[id.at()],
                 never_dead: node.op.role == Role::ControlTrigger,
                 transfers: matches!(node.op.class, Class::Send | Class::Recv),
                 // What is known has nothing to pass on, whatever op it once was.

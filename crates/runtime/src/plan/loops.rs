@@ -22,6 +22,11 @@ use thalweg_graph::frames::{FrameNode, Frames};
 /// What a loop that became a program is in the work graph.
 static LOOP: Op = Op { name: "_Loop", doc: "A while loop run as a program.", expensive: true, ..Op::PURE };
 
+/// Whether this is a loop that became a program.
+pub fn is_loop(op: &'static Op) -> bool {
+    std::ptr::eq(op, &LOOP)
+}
+
 /// A loop that can be a program, by its parts.
 pub struct Shape {
     pub condition: Output,

@@ -6,12 +6,14 @@ mod loop_program;
 mod loops;
 mod order;
 mod straight;
+mod urgency;
 
 pub use general::{CONTROL, Edge, EnterInfo, FETCH, General, GeneralNode, Source, StaticFrame};
 pub use kernels::KernelCache;
 pub use loop_program::LoopProgram;
 pub use order::work_order;
 pub use straight::{Operand, Straight, StraightNode};
+pub use urgency::LOOP_WEIGHT;
 
 use crate::work::Work;
 use std::sync::Arc;
