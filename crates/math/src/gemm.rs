@@ -14,7 +14,7 @@
 //! ```
 //!
 //! `f32` and `f64` have kernels of their own, for each instruction set (`kernel`, driven by
-//! `blocked`; `vector` when a side is a vector). `f16` and `bf16` are computed in `f32` and
+//! `blocked`; `vector` when a side is a vector; `windowed` for what slides over images). `f16` and `bf16` are computed in `f32` and
 //! rounded once (`narrow`). Integers, which wrap, and complex numbers take a simpler loop
 //! (`plain`). On one machine, a result does not depend on the number of threads.
 
@@ -31,11 +31,13 @@ mod pack;
 mod plain;
 mod scratch;
 mod vector;
+mod windowed;
 
 pub use batch::batch_gemm;
 pub use blocked::adds_up_at_once;
 pub use element::GemmElement;
 pub use matrix::{MatMut, MatRef, ShapeError};
+pub use windowed::{Side, Windowed, windowed_gemm};
 
 use crate::parallel::Parallel;
 
@@ -67,7 +69,7 @@ pub fn gemm<T: GemmElement>(
     c: MatMut<'_, T>,
     epilogue: Epilogue<'_, T>,
 ) -> Result<(), ShapeError> {
-    check(&a, &b, c.rows(), c.cols(), &epilogue)?;
+    check([a.rows(), a.cols()], &b, [c.rows(), c.cols()], &epilogue)?;
     if c.rows() > 0 && c.cols() > 0 {
         T::product(par, a, b, c, epilogue);
     }
@@ -75,17 +77,14 @@ pub fn gemm<T: GemmElement>(
 }
 
 fn check<T: GemmElement>(
-    a: &MatRef<'_, T>,
+    [a_rows, a_cols]: [usize; 2],
     b: &MatRef<'_, T>,
-    rows: usize,
-    cols: usize,
+    [rows, cols]: [usize; 2],
     epilogue: &Epilogue<'_, T>,
 ) -> Result<(), ShapeError> {
-    if a.cols() != b.rows() || a.rows() != rows || b.cols() != cols {
+    if a_cols != b.rows() || a_rows != rows || b.cols() != cols {
         return Err(ShapeError(format!(
-            "{}x{} times {}x{} is not {rows}x{cols}",
-            a.rows(),
-            a.cols(),
+            "{a_rows}x{a_cols} times {}x{} is not {rows}x{cols}",
             b.rows(),
             b.cols()
         )));

@@ -20,14 +20,44 @@ pub trait Float: Number + Ordered {
     fn exp<const FMA: bool>(self) -> Self;
 }
 
+/// What the softmax of a row was made with.
+#[derive(Clone, Copy)]
+pub struct RowScale<A> {
+    max: A,
+    log_sum: A,
+}
+
+impl<A: Float> RowScale<A> {
+    /// To be written by `softmax_with_scales`.
+    pub const UNKNOWN: Self = RowScale { max: A::ZERO, log_sum: A::ZERO };
+
+    /// The logarithm of the softmax of an element of the row.
+    #[inline]
+    pub fn log<T: Element<Acc = A>>(&self, x: T) -> T {
+        T::narrow(x.widen().sub(self.max).sub(self.log_sum))
+    }
+}
+
 /// exp(x) / sum(exp(x)) of each row of `width` elements.
 pub fn softmax<T: Element<Acc: Float>>(parallel: &dyn Parallel, width: usize, x: &[T], out: &mut [T]) {
-    rows::<T, false>(parallel, width, x, out);
+    rows::<T, false>(parallel, width, x, out, &mut []);
+}
+
+/// The same, with what makes a logarithm of one of them cheap: a scale for each row.
+pub fn softmax_with_scales<T: Element<Acc: Float>>(
+    parallel: &dyn Parallel,
+    width: usize,
+    x: &[T],
+    out: &mut [T],
+    scales: &mut [RowScale<T::Acc>],
+) {
+    assert_eq!(scales.len() * width, x.len());
+    rows::<T, false>(parallel, width, x, out, scales);
 }
 
 /// x - log(sum(exp(x))) of each row of `width` elements.
 pub fn log_softmax<T: Element<Acc: Float>>(parallel: &dyn Parallel, width: usize, x: &[T], out: &mut [T]) {
-    rows::<T, true>(parallel, width, x, out);
+    rows::<T, true>(parallel, width, x, out, &mut []);
 }
 
 /// Elements done together, which stay in the cache from one pass to the next.
@@ -36,30 +66,35 @@ const BLOCK: usize = 2048;
 /// Sums and maxima are made in this many lanes.
 const LANES: usize = 32;
 
+/// `scales`: none, or one for each row.
 fn rows<T: Element<Acc: Float>, const LOG: bool>(
     parallel: &dyn Parallel,
     width: usize,
     x: &[T],
     out: &mut [T],
+    scales: &mut [RowScale<T::Acc>],
 ) {
     assert_eq!(x.len(), out.len());
     if x.is_empty() {
         return;
     }
     assert!(x.len().is_multiple_of(width));
-    let shared = SharedMut::new(out);
-    parallel.run_ranges(x.len() / width, (2 * BLOCK).div_ceil(width), &|range: Range<usize>| {
-        let range = range.start * width..range.end * width;
+    let with_scales = !scales.is_empty();
+    let (shared, scales) = (SharedMut::new(out), SharedMut::new(scales));
+    parallel.run_ranges(x.len() / width, (2 * BLOCK).div_ceil(width), &|rows: Range<usize>| {
+        let range = rows.start * width..rows.end * width;
+        let scaled = if with_scales { rows } else { 0..0 };
         // SAFETY: ranges of rows do not overlap.
-        let out = unsafe { shared.range(range.clone()) };
-        widest(Rows::<T, LOG> { width, x: &x[range], out });
+        let (out, scales) = unsafe { (shared.range(range.clone()), scales.range(scaled)) };
+        widest(Rows::<T, LOG> { width, x: &x[range], out, scales });
     });
 }
 
-struct Rows<'a, T, const LOG: bool> {
+struct Rows<'a, T: Element, const LOG: bool> {
     width: usize,
     x: &'a [T],
     out: &'a mut [T],
+    scales: &'a mut [RowScale<T::Acc>],
 }
 
 impl<T: Element<Acc: Float>, const LOG: bool> Loop for Rows<'_, T, LOG> {
@@ -69,14 +104,18 @@ impl<T: Element<Acc: Float>, const LOG: bool> Loop for Rows<'_, T, LOG> {
     fn run<const FMA: bool>(self) {
         let width = self.width;
         if width < WIDE {
-            return narrow_rows::<T, LOG, FMA>(width, self.x, self.out);
+            return narrow_rows::<T, LOG, FMA>(width, self.x, self.out, self.scales);
         }
         let mut powers = Vec::new();
+        let mut scales = self.scales.iter_mut();
         for (x, out) in self.x.chunks_exact(width).zip(self.out.chunks_exact_mut(width)) {
             if LOG {
                 log_row::<T, FMA>(x, out);
-            } else {
-                row::<T, FMA>(x, out, &mut powers);
+                continue;
+            }
+            let (max, sum) = row::<T, FMA>(x, out, &mut powers);
+            if let Some(scale) = scales.next() {
+                *scale = RowScale { max, log_sum: sum.ln() };
             }
         }
     }
@@ -85,19 +124,27 @@ impl<T: Element<Acc: Float>, const LOG: bool> Loop for Rows<'_, T, LOG> {
 /// From this width on, rows are done one at a time.
 const WIDE: usize = 2 * LANES;
 
+/// Returns the largest element, and the sum of the exponentials of what the others are below it.
 #[inline(always)]
-fn row<T: Element<Acc: Float>, const FMA: bool>(x: &[T], out: &mut [T], powers: &mut Vec<T::Acc>) {
+fn row<T: Element<Acc: Float>, const FMA: bool>(
+    x: &[T],
+    out: &mut [T],
+    powers: &mut Vec<T::Acc>,
+) -> (T::Acc, T::Acc) {
     let max = fold(x, T::Acc::LOWEST, T::widen, Ordered::max);
     if let Some(out) = T::as_acc(out) {
-        let inverse = exponentials::<T, FMA>(x, max, out).recip();
+        let sum = exponentials::<T, FMA>(x, max, out);
+        let inverse = sum.recip();
         for power in out {
             *power = power.mul(inverse);
         }
-        return;
+        return (max, sum);
     }
     powers.resize(x.len(), T::Acc::ZERO);
-    let inverse = exponentials::<T, FMA>(x, max, powers).recip();
+    let sum = exponentials::<T, FMA>(x, max, powers);
+    let inverse = sum.recip();
     write(powers, out, |power| power.mul(inverse));
+    (max, sum)
 }
 
 /// Stores exp(x - max), and returns the sum.
@@ -139,21 +186,30 @@ fn narrow_rows<T: Element<Acc: Float>, const LOG: bool, const FMA: bool>(
     width: usize,
     x: &[T],
     out: &mut [T],
+    scales: &mut [RowScale<T::Acc>],
 ) {
     let block = BLOCK / width * width;
     let mut shifted = vec![T::Acc::ZERO; block.min(x.len())];
     let mut powers = shifted.clone();
+    let mut scaled = scales.chunks_mut(block / width);
     for (x, out) in x.chunks(block).zip(out.chunks_mut(block)) {
         let (shifted, powers) = (&mut shifted[..x.len()], &mut powers[..x.len()]);
-        for (x, shifted) in x.chunks_exact(width).zip(shifted.chunks_exact_mut(width)) {
-            shift(x, shifted);
+        let scales = scaled.next().unwrap_or_default();
+        for (row, (x, shifted)) in x.chunks_exact(width).zip(shifted.chunks_exact_mut(width)).enumerate() {
+            let max = shift(x, shifted);
+            if let Some(scale) = scales.get_mut(row) {
+                scale.max = max;
+            }
         }
         for (power, &x) in powers.iter_mut().zip(shifted.iter()) {
             *power = x.exp::<FMA>();
         }
-        for (row, out) in out.chunks_exact_mut(width).enumerate() {
-            let row = row * width..(row + 1) * width;
+        for (at, out) in out.chunks_exact_mut(width).enumerate() {
+            let row = at * width..(at + 1) * width;
             let sum = fold(&powers[row.clone()], T::Acc::ZERO, |x| x, Number::add);
+            if let Some(scale) = scales.get_mut(at) {
+                scale.log_sum = sum.ln();
+            }
             if LOG {
                 let log = sum.ln();
                 write(&shifted[row], out, |x| x.sub(log));
@@ -165,13 +221,14 @@ fn narrow_rows<T: Element<Acc: Float>, const LOG: bool, const FMA: bool>(
     }
 }
 
-/// Subtracts the largest element.
+/// Subtracts the largest element, and returns it.
 #[inline(always)]
-fn shift<T: Element<Acc: Float>>(x: &[T], shifted: &mut [T::Acc]) {
+fn shift<T: Element<Acc: Float>>(x: &[T], shifted: &mut [T::Acc]) -> T::Acc {
     let max = fold(x, T::Acc::LOWEST, T::widen, Ordered::max);
     for (shifted, &x) in shifted.iter_mut().zip(x) {
         *shifted = x.widen().sub(max);
     }
+    max
 }
 
 #[inline(always)]

@@ -7,6 +7,7 @@
 mod average;
 mod depthwise;
 mod largest;
+mod padded;
 mod patches;
 
 pub use average::{average, average_gradient};

@@ -27,7 +27,7 @@ pub fn batch_gemm<T: GemmElement>(
     };
     let (m, k, n) = (first_a.rows(), first_a.cols(), first_b.cols());
     for (a, b) in a.iter().zip(b) {
-        check(a, b, m, n, &epilogue)?;
+        check([a.rows(), a.cols()], b, [m, n], &epilogue)?;
     }
     let size = m.checked_mul(n);
     if size.and_then(|size| size.checked_mul(a.len())) != Some(c.len()) {

@@ -25,6 +25,8 @@ pub(super) struct Product<T> {
     pub a: *const T,
     pub a_row_stride: usize,
     pub a_col_stride: usize,
+    pub a_row_runs: Runs,
+    pub a_col_runs: Runs,
     pub b: *const T,
     pub b_row_stride: usize,
     pub b_col_stride: usize,
@@ -33,6 +35,28 @@ pub(super) struct Product<T> {
     pub accumulate: bool,
     pub bias: *const T,
     pub relu: bool,
+}
+
+/// Along one side of A: after every `length` steps, a jump of so many elements more.
+#[derive(Clone, Copy)]
+pub(super) struct Runs {
+    pub length: usize,
+    pub jump: isize,
+}
+
+impl Runs {
+    /// No jumps at all.
+    pub const ONE: Runs = Runs { length: usize::MAX, jump: 0 };
+
+    /// The jumps before a place.
+    fn before(self, at: usize) -> isize {
+        (at / self.length) as isize * self.jump
+    }
+
+    /// Steps from a place to the next jump.
+    fn left(self, at: usize) -> usize {
+        self.length - at % self.length
+    }
 }
 
 // SAFETY: whoever makes a `Product` vouches that `a`, `b` and `bias` are readable and `c`
@@ -171,7 +195,8 @@ impl<T: HasKernels> Task<'_, T> {
         let k_parts = k_parts(p.k);
         let k_max = p.k.div_ceil(k_parts);
         let row_parts = (self.rows.len() * k_max * size_of::<T>()).div_ceil(A_BLOCK_BYTES).max(1);
-        let pack_a = self.cols.len() >= PACK_A_COLS && self.rows.len() > self.kernels.max_rows();
+        let in_runs = p.a_row_runs.jump != 0 || p.a_col_runs.jump != 0;
+        let pack_a = self.cols.len() >= PACK_A_COLS && self.rows.len() > self.kernels.max_rows() && !in_runs;
         let group = if !pack_a && k_max >= LONE_K { 1 } else { GROUP };
         let panel_room = 2 * group * k_max * self.kernels.width(p.m);
         let a_room = if pack_a { pack::block_room(self.rows.len().div_ceil(row_parts), k_max) } else { 0 };
@@ -181,8 +206,10 @@ impl<T: HasKernels> Task<'_, T> {
                 let rows = self.rows.start + rows.start..self.rows.start + rows.end;
                 for q in 0..k_parts {
                     let ks = part(p.k, k_parts, q);
+                    let jumps = p.a_row_runs.before(rows.start) + p.a_col_runs.before(ks.start);
+                    let start = rows.start * p.a_row_stride + ks.start * p.a_col_stride;
                     let mut a = Block {
-                        at: p.a.wrapping_add(rows.start * p.a_row_stride + ks.start * p.a_col_stride),
+                        at: p.a.wrapping_add(start).wrapping_offset(jumps),
                         row_stride: p.a_row_stride,
                         col_stride: p.a_col_stride,
                     };
@@ -272,13 +299,33 @@ impl<T: HasKernels> Task<'_, T> {
 
     /// All rows of a block by a group of panels.
     unsafe fn group(&self, panels: &mut [Option<Panel<T>>; GROUP], a: Block<T>, rows: &Range<usize>) {
-        let parts = rows.len().div_ceil(self.kernels.max_rows());
+        let runs = self.product.a_row_runs;
+        let mut start = rows.start;
+        while start < rows.end {
+            let end = start + runs.left(start).min(rows.end - start);
+            let jumps = runs.before(start) - runs.before(rows.start);
+            let at = a.at.wrapping_add((start - rows.start) * a.row_stride).wrapping_offset(jumps);
+            // SAFETY: passed on; no jump is among these rows.
+            unsafe { self.even_rows(panels, at, a.row_stride, end - start) };
+            start = end;
+        }
+    }
+
+    /// Some rows, evenly far apart, by a group of panels.
+    unsafe fn even_rows(
+        &self,
+        panels: &mut [Option<Panel<T>>; GROUP],
+        a: *const T,
+        row_stride: usize,
+        rows: usize,
+    ) {
+        let parts = rows.div_ceil(self.kernels.max_rows());
         for i in 0..parts {
-            let here = part(rows.len(), parts, i);
+            let here = part(rows, parts, i);
             for panel in panels.iter_mut().flatten() {
                 let kernel = self.kernels.get(here.len(), panel.tile.cols);
                 // SAFETY: rows of the block, and the kernel for as many.
-                unsafe { panel.step(kernel, here.len(), a.at.add(here.start * a.row_stride)) };
+                unsafe { panel.step(kernel, here.len(), a.add(here.start * row_stride)) };
             }
         }
     }
@@ -292,6 +339,9 @@ impl<T: HasKernels> Task<'_, T> {
             a: a.at,
             a_row_stride: a.row_stride,
             a_col_stride: a.col_stride,
+            a_run_left: p.a_col_runs.left(ks.start),
+            a_run: p.a_col_runs.length,
+            a_jump: p.a_col_runs.jump,
             b: p.b.wrapping_add(ks.start * p.b_row_stride + cols.start * p.b_col_stride),
             b_row_stride: p.b_row_stride,
             b_full: cols.len().is_multiple_of(self.kernels.lanes),

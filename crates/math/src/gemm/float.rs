@@ -1,9 +1,9 @@
 //! Products of `f32` and of `f64`: which of the ways to compute one is taken.
 
-use super::blocked::{self, Product};
+use super::blocked::{self, Product, Runs};
 use super::kernel::{HasKernels, Kernels};
-use super::vector;
-use super::{Epilogue, MatMut, MatRef};
+use super::{Epilogue, MatMut, MatRef, Windowed};
+use super::{vector, windowed};
 use crate::parallel::Parallel;
 
 pub(super) fn product<T: HasKernels>(
@@ -16,24 +16,29 @@ pub(super) fn product<T: HasKernels>(
     product_with(T::best(), par, a, b, c, epilogue)
 }
 
-/// The product by a chosen set of kernels, so that tests can try them all.
-pub(super) fn product_with<T: HasKernels>(
-    kernels: &Kernels<T>,
+pub(super) fn windowed_product<T: HasKernels>(
     par: &dyn Parallel,
-    a: MatRef<'_, T>,
+    a: Windowed<'_, T>,
     b: MatRef<'_, T>,
-    mut c: MatMut<'_, T>,
+    c: MatMut<'_, T>,
     epilogue: Epilogue<'_, T>,
 ) {
+    windowed::product_with(T::best(), par, a, b, c, epilogue)
+}
+
+/// What of a product is not A: of that, nothing is set yet.
+pub(super) fn product_of<T>(b: MatRef<'_, T>, mut c: MatMut<'_, T>, epilogue: Epilogue<'_, T>) -> Product<T> {
     // Without terms there is nothing to step over, and strides may be anything.
-    let stride = |stride| if a.cols() == 0 { 0 } else { stride };
-    let product = Product {
-        m: a.rows(),
+    let stride = |stride| if b.rows() == 0 { 0 } else { stride };
+    Product {
+        m: 0,
         n: b.cols(),
-        k: a.cols(),
-        a: a.data().as_ptr(),
-        a_row_stride: stride(a.row_stride()),
-        a_col_stride: stride(a.col_stride()),
+        k: 0,
+        a: std::ptr::null(),
+        a_row_stride: 0,
+        a_col_stride: 0,
+        a_row_runs: Runs::ONE,
+        a_col_runs: Runs::ONE,
         b: b.data().as_ptr(),
         b_row_stride: stride(b.row_stride()),
         b_col_stride: stride(b.col_stride()),
@@ -42,6 +47,27 @@ pub(super) fn product_with<T: HasKernels>(
         accumulate: epilogue.accumulate,
         bias: epilogue.bias.map_or(std::ptr::null(), <[T]>::as_ptr),
         relu: epilogue.relu,
+    }
+}
+
+/// The product by a chosen set of kernels, so that tests can try them all.
+pub(super) fn product_with<T: HasKernels>(
+    kernels: &Kernels<T>,
+    par: &dyn Parallel,
+    a: MatRef<'_, T>,
+    b: MatRef<'_, T>,
+    c: MatMut<'_, T>,
+    epilogue: Epilogue<'_, T>,
+) {
+    // Without terms there is nothing to step over, and strides may be anything.
+    let stride = |stride| if a.cols() == 0 { 0 } else { stride };
+    let product = Product {
+        m: a.rows(),
+        k: a.cols(),
+        a: a.data().as_ptr(),
+        a_row_stride: stride(a.row_stride()),
+        a_col_stride: stride(a.col_stride()),
+        ..product_of(b, c, epilogue)
     };
     // SAFETY: the views hold slices that cover their extents, which `gemm` has checked to
     // fit together; C is borrowed mutably, so it is apart from the others; and the kernels

@@ -19,6 +19,10 @@ pub(super) struct Tile<T> {
     pub a: *const T,
     pub a_row_stride: usize,
     pub a_col_stride: usize,
+    /// After so many steps along `k`, and then after every `a_run`, A goes on `a_jump` elements further.
+    pub a_run_left: usize,
+    pub a_run: usize,
+    pub a_jump: isize,
     /// Rows of B: `cols` elements each, or a full width of readable ones if `b_full`.
     pub b: *const T,
     pub b_row_stride: usize,
@@ -47,6 +51,7 @@ pub(super) type Kernel<T> = unsafe fn(&Tile<T>);
 pub(super) type Dot<T> = unsafe fn(k: usize, x: *const T, y: *const T) -> T;
 
 /// The kernels of one element type on one instruction set.
+#[derive(Clone, Copy)]
 pub(super) struct Kernels<T: 'static> {
     /// Elements in a vector.
     pub lanes: usize,
@@ -128,7 +133,7 @@ unsafe fn sum_full<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>, 
         let (mut a, mut b) = (t.a, t.b);
         let (mut ahead, mut ahead_to, mut ahead_rows) = (t.ahead, t.ahead_to, t.ahead_rows);
         let mut c = t.c as *const V::Elem;
-        let mut left = t.k;
+        let (mut left, mut run_left) = (t.k, t.a_run_left);
         while left > 0 {
             if left <= R * STEPS {
                 // Soon done: have the rows of C near, one by one.
@@ -147,8 +152,9 @@ unsafe fn sum_full<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>, 
                 ahead_to = ahead_to.wrapping_add(N * V::LEN);
                 ahead_rows -= 1;
             }
-            let steps = left.min(STEPS);
+            let steps = left.min(STEPS).min(run_left);
             left -= steps;
+            run_left -= steps;
             for _ in 0..steps {
                 let mut row = [V::zero(); N];
                 for v in 0..N {
@@ -157,6 +163,10 @@ unsafe fn sum_full<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>, 
                 add_products(a, t.a_row_stride, &row, sums);
                 a = a.wrapping_add(t.a_col_stride);
                 b = b.wrapping_add(t.b_row_stride);
+            }
+            if run_left == 0 {
+                a = a.wrapping_offset(t.a_jump);
+                run_left = t.a_run;
             }
         }
     }
@@ -171,6 +181,7 @@ unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize>(
     // SAFETY: as in `multiply`.
     unsafe {
         let (mut a, mut b, mut packed) = (t.a, t.b, t.packed);
+        let mut run_left = t.a_run_left;
         for _ in 0..t.k {
             for v in 0..N {
                 prefetch(b.wrapping_add(16 * t.b_row_stride + v * V::LEN));
@@ -189,6 +200,11 @@ unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize>(
             add_products(a, t.a_row_stride, &row, sums);
             a = a.wrapping_add(t.a_col_stride);
             b = b.wrapping_add(t.b_row_stride);
+            run_left -= 1;
+            if run_left == 0 {
+                a = a.wrapping_offset(t.a_jump);
+                run_left = t.a_run;
+            }
         }
     }
 }

@@ -67,6 +67,55 @@ samples! {
     u64: |x: f64| (x.abs() * 99.0) as u64, |x| x as f64, 0.0;
 }
 
+/// Every row and column in runs, of every form, by every set of kernels, against the definition.
+#[test]
+fn products_of_what_slides_over_images() {
+    fn check<T: Sample + HasKernels>() {
+        let mut numbers = Numbers(7);
+        let pool = Pool::new(3).unwrap();
+        for round in 0..150 {
+            let mut side = |most: usize| {
+                let (count, length) = (1 + numbers.below(most), 1 + numbers.below(most));
+                Side { count, length, step: 1 + numbers.below(3), run_step: numbers.below(50) }
+            };
+            let (rows, cols) =
+                (side(if round % 5 == 0 { 30 } else { 9 }), side(if round % 7 == 0 { 30 } else { 6 }));
+            let n = 1 + numbers.below(70);
+            let a: Vec<T> = data(&mut numbers, 30 * 50 * 2 + 30 * 3 * 2);
+            let a = Windowed::new(&a, rows, cols).unwrap();
+            let b: Vec<T> = data(&mut numbers, a.cols() * n);
+            let b = MatRef::row_major(&b, a.cols(), n).unwrap();
+            let before: Vec<T> = data(&mut numbers, a.rows() * n);
+            let epilogue = Epilogue { accumulate: round % 2 == 0, ..Epilogue::default() };
+            for kernels in T::sets() {
+                let mut c = before.clone();
+                let view = MatMut::row_major(&mut c, a.rows(), n).unwrap();
+                windowed::product_with(kernels, &*pool, a, b, view, epilogue);
+                for (at, (got, before)) in c.iter().zip(&before).enumerate() {
+                    let (i, j) = (at / n, at % n);
+                    let sum: f64 = (0..a.cols()).map(|p| a.get(i, p).value() * b.get(p, j).value()).sum();
+                    let want = if epilogue.accumulate { sum + before.value() } else { sum };
+                    let off = (got.value() - want).abs();
+                    assert!(off <= T::tolerance(a.cols()), "{rows:?} by {cols:?} by {n}: {off} at {i} {j}");
+                }
+            }
+        }
+    }
+    check::<f32>();
+    check::<f64>();
+}
+
+#[test]
+fn what_slides_past_the_end_is_refused() {
+    let side = |count, length, step, run_step| Side { count, length, step, run_step };
+    let fits = |rows, cols| Windowed::new(&[0f32; 21], rows, cols).is_ok();
+    assert!(fits(side(3, 2, 1, 6), side(2, 2, 1, 6)));
+    assert!(!fits(side(3, 2, 1, 6), side(2, 3, 1, 6)));
+    assert!(!fits(side(0, 2, 1, 6), side(1, 1, 1, 1)));
+    assert!(!fits(side(2, 2, usize::MAX, 6), side(1, 1, 1, 1)));
+    assert!(!fits(side(usize::MAX, 3, 0, 0), side(1, 1, 1, 1)));
+}
+
 fn data<T: Sample>(numbers: &mut Numbers, len: usize) -> Vec<T> {
     (0..len).map(|_| T::from_unit(numbers.unit())).collect()
 }

@@ -1,6 +1,8 @@
 //! What the two cross entropies of logits share.
 
 use crate::prelude::*;
+use std::borrow::Cow;
+use thalweg_math::softmax::RowScale;
 use thalweg_math::{reduce, softmax};
 
 /// A type in which the softmax of rows can be computed.
@@ -8,33 +10,36 @@ pub trait RowFloat: Float + reduce::Element<Acc: softmax::Float> {}
 
 impl<T: Float + reduce::Element<Acc: softmax::Float>> RowFloat for T {}
 
-/// The softmax of input 0, and its logarithm.
-pub struct Logits {
-    pub log: Tensor,
+/// The softmax of input 0, and what its logarithm needs.
+pub struct Logits<'a, T: RowFloat> {
+    x: Cow<'a, [T]>,
+    scales: Vec<RowScale<T::Acc>>,
     pub softmax: Tensor,
 }
 
-impl Logits {
+impl<'a, T: RowFloat> Logits<'a, T> {
     /// For a result of this size; a single row or column of logits serves for all.
-    pub fn of<T: RowFloat>(c: &OpCall<'_>, rows: usize, classes: usize) -> Result<Logits> {
+    pub fn of(c: &'a OpCall<'_>, rows: usize, classes: usize) -> Result<Self> {
         let shape = Shape::new(&[rows, classes])?;
         let given = c.input(0)?;
-        let repeated: Vec<T>;
-        let mut x = given.as_slice::<T>()?;
+        let mut x = Cow::Borrowed(given.as_slice::<T>()?);
         if *given.shape() != shape {
             let (r, k) = as_matrix(given.shape())
                 .ok_or_else(|| invalid!("logits must be a matrix, got shape {}", given.shape()))?;
             let at = |i: usize| {
                 (if r == 1 { 0 } else { i / classes * k }) + (if k == 1 { 0 } else { i % classes })
             };
-            repeated = (0..shape.elements()).map(|i| x[at(i)]).collect();
-            x = &repeated;
+            x = (0..shape.elements()).map(|i| x[at(i)]).collect();
         }
-        let mut log = Tensor::uninit(T::DTYPE, shape.clone())?;
-        let mut soft = Tensor::uninit(T::DTYPE, shape)?;
-        softmax::log_softmax(c.par(), classes, x, log.as_mut_slice::<T>()?);
-        softmax::softmax(c.par(), classes, x, soft.as_mut_slice::<T>()?);
-        Ok(Logits { log, softmax: soft })
+        let mut softmax = Tensor::uninit(T::DTYPE, shape)?;
+        let mut scales = vec![RowScale::UNKNOWN; rows];
+        softmax::softmax_with_scales(c.par(), classes, &x, softmax.as_mut_slice::<T>()?, &mut scales);
+        Ok(Logits { x, scales, softmax })
+    }
+
+    /// The logarithm of the softmax at a place.
+    pub fn log(&self, row: usize, at: usize) -> T {
+        self.scales[row].log(self.x[at])
     }
 }
 

@@ -63,20 +63,16 @@ fn run<T: RowFloat>(c: &mut OpCall<'_>) -> Result<()> {
     };
     let (row_step, step) = (if label_rows == 1 { 0 } else { label_classes }, (label_classes != 1) as usize);
     let labels = c.slice::<T>(1)?;
-    let Logits { log, mut softmax } = Logits::of::<T>(c, *rows, *classes)?;
+    let logits = Logits::<T>::of(c, *rows, *classes)?;
     let mut loss = Tensor::zeros(T::DTYPE, Shape::vector(*rows))?;
-    let (losses, back, log) = (loss.as_mut_slice::<T>()?, softmax.as_mut_slice::<T>()?, log.as_slice::<T>()?);
-    if *classes > 0 {
-        let each = back.chunks_exact_mut(*classes).zip(log.chunks_exact(*classes)).zip(losses).enumerate();
-        for (i, ((back, log), loss)) in each {
-            let mut sum = 0.0;
-            for (j, (back, log)) in back.iter_mut().zip(log).enumerate() {
-                let label = labels[i * row_step + j * step];
-                sum -= label.to_f64() * log.to_f64();
-                *back = back.sub(label);
-            }
-            *loss = T::from_f64(sum);
-        }
+    let label = |i: usize, j: usize| labels[i * row_step + j * step];
+    for (i, loss) in loss.as_mut_slice::<T>()?.iter_mut().enumerate() {
+        let terms = (0..*classes).map(|j| label(i, j).to_f64() * logits.log(i, i * classes + j).to_f64());
+        *loss = T::from_f64(-terms.sum::<f64>());
+    }
+    let mut softmax = logits.softmax;
+    for (i, row) in softmax.as_mut_slice::<T>()?.chunks_exact_mut((*classes).max(1)).enumerate() {
+        row.iter_mut().enumerate().for_each(|(j, back)| *back = back.sub(label(i, j)));
     }
     c.set(0, loss);
     c.set(1, softmax);

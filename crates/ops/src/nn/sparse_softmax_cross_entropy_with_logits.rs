@@ -43,13 +43,15 @@ fn run<T: RowFloat>(c: &mut OpCall<'_>) -> Result<()> {
             "Received a label value of {label} which is outside the valid range of [0, {classes})"
         ));
     }
-    let Logits { log, mut softmax } = Logits::of::<T>(c, rows, classes)?;
+    let logits = Logits::<T>::of(c, rows, classes)?;
     let mut loss = Tensor::uninit(T::DTYPE, Shape::vector(rows))?;
-    let (back, log) = (softmax.as_mut_slice::<T>()?, log.as_slice::<T>()?);
     for (i, (label, loss)) in labels.iter().zip(loss.as_mut_slice::<T>()?).enumerate() {
-        let at = i * classes + *label as usize;
-        *loss = log[at].neg();
-        back[at] = back[at].sub(T::ONE);
+        *loss = logits.log(i, i * classes + *label as usize).neg();
+    }
+    let mut softmax = logits.softmax;
+    let back = softmax.as_mut_slice::<T>()?;
+    for (row, label) in back.chunks_exact_mut(classes).zip(&labels) {
+        row[*label as usize] = row[*label as usize].sub(T::ONE);
     }
     c.set(0, loss);
     c.set(1, softmax);

@@ -4,6 +4,7 @@ mod conv2d;
 mod conv2d_backprop_filter;
 mod conv2d_backprop_input;
 mod depthwise;
+mod direct;
 mod product;
 mod sizes;
 

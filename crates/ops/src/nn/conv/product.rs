@@ -3,6 +3,7 @@
 //! Places are taken some rows at a time, so that their patches are still in the cache when they are multiplied. Where there are
 //! many such parts each is one thread's, else the threads share the work within a part. All of this the shapes alone decide.
 
+use super::direct::{Direct, turned_filter, turned_round};
 use super::sizes::Sizes;
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
@@ -22,7 +23,7 @@ const SHARED_BYTES: usize = 4 << 20;
 const PLACES: usize = 512;
 
 /// With this many parts each is left to one thread.
-const ENOUGH_PARTS: usize = 8;
+pub(super) const ENOUGH_PARTS: usize = 8;
 
 /// Filters up to this many elements are summed in so many copies, one for each of as many parts.
 const SMALL_FILTER: usize = 1 << 18;
@@ -30,7 +31,7 @@ const SMALL_FILTER: usize = 1 << 18;
 pub trait Multiplied: Element + GemmElement + Summed {}
 impl<T: Element + GemmElement + Summed> Multiplied for T {}
 
-fn internal_size(e: ShapeError) -> Error {
+pub(super) fn internal_size(e: ShapeError) -> Error {
     internal(e.to_string())
 }
 
@@ -122,7 +123,7 @@ impl Group<'_> {
 }
 
 /// That many elements of the buffer, which is made larger if it is too small.
-fn sized<T: Element>(buffer: &mut Tensor, elements: usize) -> Result<&mut [T]> {
+pub(super) fn sized<T: Element>(buffer: &mut Tensor, elements: usize) -> Result<&mut [T]> {
     if buffer.dtype() != T::DTYPE || buffer.elements() < elements {
         *buffer = Tensor::uninit(T::DTYPE, Shape::vector(elements))?;
     }
@@ -130,12 +131,12 @@ fn sized<T: Element>(buffer: &mut Tensor, elements: usize) -> Result<&mut [T]> {
 }
 
 /// No memory yet.
-fn buffer() -> Tensor {
+pub(super) fn buffer() -> Tensor {
     Tensor::scalar(0u8)
 }
 
 /// Runs `body` for chunks of `out` on several threads, and gives the error of one that failed.
-fn each_chunk<T: Send>(
+pub(super) fn each_chunk<T: Send>(
     par: &dyn Parallel,
     out: &mut [T],
     item: usize,
@@ -160,6 +161,9 @@ pub fn convolve<T: Multiplied>(
     out: &mut [T],
     epilogue: Epilogue<'_, T>,
 ) -> Result<()> {
+    if let Some(direct) = Direct::of(sizes) {
+        return direct.convolve(par, images, filter, out, epilogue);
+    }
     let some = |par: &dyn Parallel, rows: Range<usize>, step: usize, out: &mut [T]| -> Result<()> {
         let (start, mut memory) = (rows.start, buffer());
         for part in split(rows, step) {
@@ -188,6 +192,15 @@ pub fn add_by_filter<T: Multiplied>(
     gradient: &[T],
     out: &mut [T],
 ) -> Result<()> {
+    let batch = sizes.grid.batch;
+    if let Some(direct) = Direct::of(sizes) {
+        if batch < ENOUGH_PARTS || out.len() > SMALL_FILTER {
+            return direct.add_by_filter(par, 0..batch, images, gradient, out);
+        }
+        return sum_of_parts(par, batch, 1, out, &|numbers, out| {
+            direct.add_by_filter(&Serial, numbers, images, gradient, out)
+        });
+    }
     let some = |par: &dyn Parallel, rows: Range<usize>, step: usize, out: &mut [T]| -> Result<()> {
         let mut memory = buffer();
         for part in split(rows, step) {
@@ -206,11 +219,22 @@ pub fn add_by_filter<T: Multiplied>(
     let Some(step) = sizes.own_parts(size_of::<T>()).filter(|_| out.len() <= SMALL_FILTER) else {
         return some(par, 0..rows, sizes.shared_part(size_of::<T>()), out);
     };
+    sum_of_parts(par, rows, step, out, &|rows, out| some(&Serial, rows, step, out))
+}
+
+/// Adds to `out` what `add` makes of each of a few parts of `0..n`, each in memory of its own. Parts are multiples of `step`.
+fn sum_of_parts<T: Multiplied>(
+    par: &dyn Parallel,
+    n: usize,
+    step: usize,
+    out: &mut [T],
+    add: &(dyn Fn(Range<usize>, &mut [T]) -> Result<()> + Sync),
+) -> Result<()> {
     let mut copies = Tensor::zeros(T::DTYPE, Shape::new(&[ENOUGH_PARTS, out.len()])?)?;
-    let each = rows.div_ceil(step).div_ceil(ENOUGH_PARTS) * step;
+    let each = n.div_ceil(step).div_ceil(ENOUGH_PARTS) * step;
     each_chunk(par, copies.as_mut_slice::<T>()?, out.len(), 1, &|copies, sums| {
         for (copy, sums) in copies.zip(sums.chunks_exact_mut(out.len())) {
-            some(&Serial, rows.min(copy * each)..rows.min((copy + 1) * each), step, sums)?;
+            add(n.min(copy * each)..n.min((copy + 1) * each), sums)?;
         }
         Ok(())
     })?;
@@ -220,7 +244,7 @@ pub fn add_by_filter<T: Multiplied>(
     Ok(())
 }
 
-/// The gradient of the convolution by the images, added to `out`.
+/// The gradient of the convolution by the images, added to `out`, which is zero.
 pub fn add_by_images<T: Multiplied>(
     par: &dyn Parallel,
     sizes: &Sizes,
@@ -228,6 +252,12 @@ pub fn add_by_images<T: Multiplied>(
     gradient: &[T],
     out: &mut [T],
 ) -> Result<()> {
+    if let Some(turned) = turned_round(sizes)
+        && let Some(direct) = Direct::of(&turned)
+    {
+        let filter = turned_filter(sizes, filter)?;
+        return direct.convolve(par, gradient, filter.as_slice::<T>()?, out, Epilogue::default());
+    }
     // `images` are those from `first` on, of the sizes given.
     let some =
         |par: &dyn Parallel, sizes: &Sizes, first: usize, step: usize, images: &mut [T]| -> Result<()> {
@@ -274,6 +304,7 @@ pub fn add_by_images<T: Multiplied>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::direct::Direct;
     use super::super::sizes::Sizes;
     use crate::prelude::*;
     use crate::testing::step;
@@ -296,19 +327,26 @@ mod tests {
         let registry = crate::registry();
         let sizes =
             |dims: &[usize]| Tensor::vector(&dims.iter().map(|d| *d as i32).collect::<Vec<_>>()).unwrap();
-        for (images, filter, stride) in [
-            ([8, 40, 40, 16], [3, 3, 16, 2], 1),
-            ([2, 110, 110, 16], [3, 3, 8, 4], 1),
-            ([8, 80, 80, 8], [4, 3, 8, 3], 2),
+        for (images, filter, stride, padding, is_direct) in [
+            ([8, 40, 40, 16], [3, 3, 16, 2], 1, "SAME", false),
+            ([2, 110, 110, 16], [3, 3, 8, 4], 1, "SAME", false),
+            ([8, 80, 80, 8], [4, 3, 8, 3], 2, "SAME", false),
+            ([9, 15, 14, 4], [5, 4, 4, 9], 1, "SAME", true),
+            ([9, 15, 17, 1], [5, 4, 1, 33], 1, "VALID", true),
+            ([2, 31, 27, 3], [3, 3, 3, 8], 2, "SAME", true),
+            ([8, 31, 27, 9], [2, 1, 9, 17], 2, "VALID", true),
+            ([1, 40, 5, 8], [3, 7, 8, 8], 1, "SAME", true),
         ] {
-            let attrs: Attrs = [("strides", Attr::ints(&[1, stride, stride, 1])), ("padding", "SAME".into())]
-                .into_iter()
-                .collect();
+            let attrs: Attrs =
+                [("strides", Attr::ints(&[1, stride, stride, 1])), ("padding", padding.into())]
+                    .into_iter()
+                    .collect();
             let mut complete = attrs.clone();
             complete.set("dilations", Attr::ints(&[1; 4]));
             complete.set("data_format", "NHWC");
-            let parts = Sizes::new(&Sliding::of(&complete).unwrap(), &images, &filter).unwrap().own_parts(8);
-            assert!(parts.is_some(), "not large enough");
+            let parts = Sizes::new(&Sliding::of(&complete).unwrap(), &images, &filter).unwrap();
+            assert!(is_direct || parts.own_parts(8).is_some(), "not large enough");
+            assert_eq!(Direct::of(&parts).is_some(), is_direct);
             let run = |threads: usize, op: &str, inputs: [&Tensor; 2], more: Option<&Tensor>| {
                 let inputs = inputs.into_iter().chain(more).cloned().collect();
                 direct::call(&registry, &step(threads), op, inputs, attrs.clone()).unwrap().remove(0)
