@@ -98,6 +98,10 @@ pub enum Role {
     ShapeOf,
     RankOf,
     SizeOf,
+    /// One number, in the shape and type of its input.
+    Filled,
+    /// If its result has the shape of its first input, it is that input.
+    SameIfSameShape,
     /// Its inputs side by side along a new axis.
     Pack,
     /// Its inputs but the last, one after another along the axis that is the last.

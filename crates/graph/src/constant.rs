@@ -3,11 +3,13 @@
 use crate::graph::Graph;
 use crate::node::Node;
 use std::sync::{Arc, OnceLock};
+use thalweg_core::attr::Attrs;
 use thalweg_core::direct::{self, Runnable};
 use thalweg_core::grad::Output;
 use thalweg_core::kernel::KernelNode;
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::{Class, Op, Role};
 use thalweg_core::resource::ResourceStore;
+use thalweg_core::shape::PartialShape;
 use thalweg_core::step::{DeviceContext, StepContext};
 use thalweg_core::tensor::Tensor;
 use thalweg_math::pool::Pool;
@@ -32,7 +34,7 @@ impl Folder {
             return node.attrs.tensor("value").ok().cloned();
         }
         if matches!(node.op.role, Role::ShapeOf | Role::RankOf | Role::SizeOf) {
-            return from_shape(graph, node);
+            return from_shape(node.op, &node.attrs, &graph.shape(*node.inputs.first()?));
         }
         *budget = budget.checked_sub(1)?;
         let foldable = node.op.class == Class::Plain
@@ -71,12 +73,12 @@ impl Folder {
     }
 }
 
-fn from_shape(graph: &Graph, node: &Node) -> Option<Tensor> {
-    let shape = graph.shape(*node.inputs.first()?);
-    let wide = node.attrs.dtype("out_type").is_ok_and(|t| t == thalweg_core::dtype::DataType::Int64);
+/// What an op that asks for the shape of its input gives for this shape.
+pub fn from_shape(op: &Op, attrs: &Attrs, shape: &PartialShape) -> Option<Tensor> {
+    let wide = attrs.dtype("out_type").is_ok_and(|t| t == thalweg_core::dtype::DataType::Int64);
     let scalar =
         |v: i64| if wide { Some(Tensor::scalar(v)) } else { i32::try_from(v).ok().map(Tensor::scalar) };
-    match node.op.role {
+    match op.role {
         Role::RankOf => scalar(shape.rank()? as i64),
         Role::SizeOf => scalar(shape.elements()?),
         _ if !shape.is_fully_known() => None,

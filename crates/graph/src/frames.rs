@@ -5,11 +5,12 @@ use thalweg_core::attr::Attrs;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
-use thalweg_core::op::Class;
+use thalweg_core::op::{Class, Role};
 
 /// What must be known of a node to tell its loop.
 pub trait FrameNode {
     fn class(&self) -> Class;
+    fn role(&self) -> Role;
     fn attrs(&self) -> &Attrs;
     fn inputs(&self) -> &[Output];
     fn control(&self) -> &[NodeId];

@@ -1,5 +1,6 @@
 //! Shape inference: asking a node's shape rule, with what the graph knows of its inputs.
 
+use crate::frames::FrameNode;
 use crate::graph::Graph;
 use crate::node::Node;
 use smallvec::SmallVec;
@@ -55,7 +56,7 @@ impl ShapeSource for Source<'_> {
     }
 
     fn handle(&self, i: usize) -> Option<(DataType, PartialShape)> {
-        handle_contents(self.graph, self.input(i)?)
+        handle_contents(self.graph.nodes(), self.input(i)?)
     }
 }
 
@@ -112,20 +113,20 @@ fn scalar_size(graph: &Graph, o: Output, budget: &mut usize) -> Option<i64> {
 }
 
 /// Type and shape of what a resource handle stands for, followed back to the node that made it.
-fn handle_contents(graph: &Graph, mut o: Output) -> Option<(DataType, PartialShape)> {
+pub fn handle_contents<N: FrameNode>(nodes: &[N], mut o: Output) -> Option<(DataType, PartialShape)> {
     for _ in 0..64 {
-        let node = graph.node(o.node);
-        if node.op.role == Role::VariableHandle {
-            return Some((node.attrs.dtype("dtype").ok()?, node.attrs.shape("shape").ok()?.clone()));
+        let node = nodes.get(o.node.at())?;
+        if node.role() == Role::VariableHandle {
+            return Some((node.attrs().dtype("dtype").ok()?, node.attrs().shape("shape").ok()?.clone()));
         }
         let passes = matches!(
-            node.op.class,
+            node.class(),
             Class::Switch | Class::Enter | Class::Exit | Class::NextIteration | Class::Merge
         );
-        if !passes && node.op.role != Role::Identity {
+        if !passes && node.role() != Role::Identity {
             return None;
         }
-        o = *node.inputs.first()?;
+        o = *node.inputs().first()?;
     }
     None
 }

@@ -4,7 +4,7 @@
 
 mod body;
 pub mod calls;
-mod constant;
+pub mod constant;
 pub mod convert;
 mod export;
 pub mod frames;
@@ -12,7 +12,7 @@ pub mod function;
 pub mod gradients;
 mod graph;
 mod import;
-mod infer;
+pub mod infer;
 pub mod names;
 mod node;
 mod order;

@@ -8,7 +8,7 @@ use thalweg_core::attr::Attrs;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::KernelNode;
-use thalweg_core::op::{Class, Op};
+use thalweg_core::op::{Class, Op, Role};
 use thalweg_core::registry::Registry;
 use thalweg_core::signature::Port;
 use thalweg_core::tensor::Tensor;
@@ -95,6 +95,9 @@ impl WorkNode {
 impl FrameNode for WorkNode {
     fn class(&self) -> Class {
         self.op.class
+    }
+    fn role(&self) -> Role {
+        self.op.role
     }
     fn attrs(&self) -> &Attrs {
         &self.attrs

@@ -26,6 +26,7 @@ pub static BROADCAST_TO: Op = Op {
         ]
     },
     host_inputs: &["shape"],
+    role: Role::SameIfSameShape,
     ..Op::PURE
 };
 

@@ -19,6 +19,7 @@ pub static RESHAPE: Op = Op {
         ]
     },
     host_inputs: &["shape"],
+    role: Role::SameIfSameShape,
     ..Op::PURE
 };
 

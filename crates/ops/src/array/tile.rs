@@ -20,6 +20,7 @@ pub static TILE: Op = Op {
         ]
     },
     host_inputs: &["multiples"],
+    role: Role::SameIfSameShape,
     ..Op::PURE
 };
 

@@ -80,7 +80,7 @@ fn table(node: &KernelNode, value_shape: Shape, fixed: bool) -> Result<Box<dyn K
         if t.fixed != fixed || t.value_shape != value_shape {
             return Err(invalid!("table {} is of another kind than this node asks for", t.name));
         }
-        c.set(0, remembered.handle(c, t, vec![]));
+        c.set(0, remembered.handle(c, t, &[]));
         Ok(())
     }))
 }

@@ -34,7 +34,14 @@ impl Place {
 /// A resource remembered until its container is cleared.
 pub struct Remembered<R> {
     place: Place,
-    found: Mutex<Option<(u64, Arc<R>)>>,
+    found: Mutex<Option<Found<R>>>,
+}
+
+struct Found<R> {
+    generation: u64,
+    resource: Arc<R>,
+    /// What was last given out for it, and on which device.
+    handle: Option<(Arc<str>, Tensor)>,
 }
 
 impl<R: Resource> Remembered<R> {
@@ -47,18 +54,34 @@ impl<R: Resource> Remembered<R> {
         // Read before looking up: a clear in between then shows as an old generation.
         let generation = store.generation();
         match found.as_ref() {
-            Some((seen, r)) if *seen == generation => Ok(r.clone()),
+            Some(f) if f.generation == generation => Ok(f.resource.clone()),
             _ => {
-                let r = store
+                let resource = store
                     .get_or_create(&self.place.container, &self.place.name, || make(&self.place.name))?;
-                *found = Some((generation, r.clone()));
-                Ok(r)
+                *found = Some(Found { generation, resource: resource.clone(), handle: None });
+                Ok(resource)
             }
         }
     }
 
-    /// A handle to the resource, as a scalar tensor.
-    pub fn handle(&self, c: &OpCall<'_>, r: Arc<R>, values: Vec<(DataType, PartialShape)>) -> Tensor {
+    /// A handle to the resource, as a scalar tensor; the same one each time, for it is many words.
+    pub fn handle(&self, c: &OpCall<'_>, r: Arc<R>, values: &[(DataType, PartialShape)]) -> Tensor {
+        let device = &c.step.device.name;
+        let mut found = lock(&self.found);
+        let same = found.as_mut().filter(|f| Arc::ptr_eq(&f.resource, &r));
+        if let Some(Found { handle: Some((on, handle)), .. }) = &same
+            && Arc::ptr_eq(on, device)
+        {
+            return handle.clone();
+        }
+        let made = self.new_handle(c, r, values.to_vec());
+        if let Some(f) = same {
+            f.handle = Some((device.clone(), made.clone()));
+        }
+        made
+    }
+
+    fn new_handle(&self, c: &OpCall<'_>, r: Arc<R>, values: Vec<(DataType, PartialShape)>) -> Tensor {
         let store = &c.step.device.resources;
         let container = if self.place.container.is_empty() {
             store.default_container().clone()
@@ -98,7 +121,7 @@ impl<R: Resource> Owner<R> {
     /// Sets output 0.
     pub fn give(&self, c: &mut OpCall<'_>, r: Arc<R>) {
         if !self.by_reference {
-            c.set(0, self.resource.handle(c, r, vec![]));
+            c.set(0, self.resource.handle(c, r, &[]));
             return;
         }
         let Place { container, name } = &self.resource.place;

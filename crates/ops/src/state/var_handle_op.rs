@@ -23,11 +23,11 @@ pub static VAR_HANDLE_OP: Op = Op {
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let variable = Remembered::new(Place::of(node)?);
-    let (dtype, shape) = (node.attrs.dtype("dtype")?, node.attrs.shape("shape")?.clone());
+    let holds = (node.attrs.dtype("dtype")?, node.attrs.shape("shape")?.clone());
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let v =
-            variable.get(&c.step.device.resources, |name| Ok(Variable::new(name, dtype, shape.clone())))?;
-        let handle = variable.handle(c, v, vec![(dtype, shape.clone())]);
+        let make = |name: &str| Ok(Variable::new(name, holds.0, holds.1.clone()));
+        let v = variable.get(&c.step.device.resources, make)?;
+        let handle = variable.handle(c, v, std::slice::from_ref(&holds));
         c.set(0, handle);
         Ok(())
     }))

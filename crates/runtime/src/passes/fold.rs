@@ -1,5 +1,8 @@
-//! Constant folding: nodes whose inputs are all known are computed once, when the plan is made.
+//! Constant folding: nodes whose inputs are all known are computed once, when the plan is made. So are those that only ask for
+//! the shape of an input, where that is known; and what would give its input on unchanged is left out.
 
+use super::fuse;
+use super::shapes::{Given, Shapes};
 use crate::plan::work_order;
 use crate::work::{Kind, Work, WorkNode};
 use std::collections::HashMap;
@@ -9,9 +12,11 @@ use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::Value;
-use thalweg_core::op::Class;
+use thalweg_core::op::{Class, Role};
+use thalweg_core::shape::Shape;
 use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
+use thalweg_graph::constant::from_shape;
 
 /// Larger results are computed each time rather than kept in every plan.
 const MAX_BYTES: usize = 10 << 20;
@@ -28,13 +33,26 @@ pub fn read_constants(work: &mut Work) {
     }
 }
 
-pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
-    // Outputs of folded nodes that have several, and the value nodes that stand for them. Uses are changed once, at the end.
+/// Larger values that only a shape decides are made each time, which is as quick as to read them.
+const MAX_FILLED_BYTES: usize = 16 << 10;
+
+pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -> Result<()> {
+    let mut shapes = Shapes::new(work, given);
+    // Outputs of folded nodes that have several, and the value nodes that stand for them; and outputs that are another's. Uses are
+    // changed once, at the end.
     let mut moved: HashMap<Output, Output> = HashMap::new();
     for id in work_order(work)? {
-        let Some(inputs) = constant_inputs(work, id, &moved) else { continue };
-        let Some(results) = compute(work, work.node(id), step, inputs) else { continue };
-        replace(work, id, results, &mut moved);
+        let known = known_inputs(work, id, &moved, &shapes);
+        if let Some(results) = known.and_then(|inputs| compute(work, work.node(id), step, inputs)) {
+            replace(work, id, results, &mut moved);
+        } else if let Some(value) = value_of_shape(work.node(id), &shapes) {
+            replace(work, id, vec![value], &mut moved);
+        }
+        shapes.visit(work, id, &moved);
+        one_number_for_all(work, id, &shapes);
+        if let Some(same) = same_as_input(work.node(id), id, &shapes) {
+            moved.insert(id.output(0), moved.get(&same).copied().unwrap_or(same));
+        }
     }
     if !moved.is_empty() {
         redirect(work, |o| moved.get(&o).copied().unwrap_or(o));
@@ -42,17 +60,70 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
     Ok(())
 }
 
-/// The values of a foldable node's inputs.
-fn constant_inputs(work: &Work, id: NodeId, moved: &HashMap<Output, Output>) -> Option<Vec<Tensor>> {
-    let node = work.node(id);
-    let foldable = matches!(node.kind, Kind::Op) && node.op.class == Class::Plain && !node.op.stateful;
-    // A node with control inputs runs when they say, or not at all.
-    if !foldable
-        || node.inputs.is_empty()
-        || !node.control.is_empty()
-        || node.outputs.iter().any(|p| p.is_ref)
-    {
+/// A node with control inputs runs when they say, or not at all.
+fn is_foldable(node: &WorkNode) -> bool {
+    let plain = matches!(node.kind, Kind::Op) && node.op.class == Class::Plain && !node.op.stateful;
+    plain && !node.inputs.is_empty() && node.control.is_empty() && node.outputs.iter().all(|p| !p.is_ref)
+}
+
+/// What a node computes that asks its input only for the shape.
+fn value_of_shape(node: &WorkNode, shapes: &Shapes<'_>) -> Option<Tensor> {
+    if !is_foldable(node) || !matches!(node.op.role, Role::ShapeOf | Role::RankOf | Role::SizeOf) {
         return None;
+    }
+    from_shape(node.op, &node.attrs, &(&shapes.shape(*node.inputs.first()?)?).into())
+}
+
+/// The input that a node gives on as it is.
+fn same_as_input(node: &WorkNode, id: NodeId, shapes: &Shapes<'_>) -> Option<Output> {
+    let input = *node.inputs.first()?;
+    let same = is_foldable(node) && node.op.role == Role::SameIfSameShape;
+    (same && shapes.shape(input)? == shapes.shape(id.output(0))?).then_some(input)
+}
+
+/// A constant operand of an elementwise op that is one number all over, as the gradient of a mean is, becomes that number.
+fn one_number_for_all(work: &mut Work, id: NodeId, shapes: &Shapes<'_>) {
+    let node = work.node(id);
+    let [a, b] = *node.inputs.as_slice() else { return };
+    if fuse::fusible(node).is_none() || !is_foldable(node) {
+        return;
+    }
+    let Some(shape) = shapes.shape(id.output(0)) else { return };
+    for (at, operand, other) in [(0, a, b), (1, b, a)] {
+        let same = shapes.shape(other).is_some_and(|s| s == shape);
+        let Kind::Value(t) = &work.node(operand.node).kind else { continue };
+        if let Some(one) = only_number(t).filter(|_| same) {
+            let value = WorkNode { kind: Kind::Value(one), ..work.node(operand.node).clone() };
+            let value = work.push(value).output(0);
+            work.nodes[id.at()].inputs[at] = value;
+        }
+    }
+}
+
+fn only_number(t: &Tensor) -> Option<Tensor> {
+    if t.elements() < 2 || t.byte_len() > MAX_FILLED_BYTES {
+        return None;
+    }
+    let (one, rest) = t.bytes().ok()?.split_at_checked(t.dtype().size())?;
+    let same = rest.chunks_exact(one.len()).all(|x| x == one);
+    Tensor::from_bytes(t.dtype(), Shape::scalar(), one).ok().filter(|_| same)
+}
+
+/// The values of a foldable node's inputs, or such as do as well.
+fn known_inputs(
+    work: &Work,
+    id: NodeId,
+    moved: &HashMap<Output, Output>,
+    shapes: &Shapes<'_>,
+) -> Option<Vec<Tensor>> {
+    let node = work.node(id);
+    if !is_foldable(node) {
+        return None;
+    }
+    if node.op.role == Role::Filled {
+        let (shape, dtype) = (shapes.shape(*node.inputs.first()?)?, node.outputs.first()?.dtype);
+        let small = shape.elements() <= MAX_FILLED_BYTES / dtype.size().max(1);
+        return Tensor::zeros(dtype, shape).ok().filter(|_| small).map(|t| vec![t]);
     }
     node.inputs
         .iter()

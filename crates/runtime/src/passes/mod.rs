@@ -6,9 +6,11 @@ pub mod fold;
 pub mod fuse;
 pub mod inline;
 pub mod late_reads;
+pub mod shapes;
 pub mod unused;
 
 use crate::work::Work;
+use shapes::Given;
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::step::StepContext;
@@ -21,14 +23,14 @@ pub fn expand(work: &mut Work) -> Result<()> {
 }
 
 /// Makes the graph smaller; it stays one of ops.
-pub fn simplify(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
-    fold::fold_constants(work, step)?;
+pub fn simplify(work: &mut Work, step: &Arc<StepContext>, given: &Given) -> Result<()> {
+    fold::fold_constants(work, step, given)?;
     common::merge_common(work)
 }
 
 /// As `simplify`, for a graph that has not been cut into parts yet.
-pub fn simplify_whole(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
-    simplify(work, step)?;
+pub fn simplify_whole(work: &mut Work, step: &Arc<StepContext>, given: &Given) -> Result<()> {
+    simplify(work, step, given)?;
     unused::skip_unused(work)
 }
 
@@ -40,6 +42,6 @@ pub fn fuse(work: &mut Work) -> Result<()> {
 
 /// Both, for a graph that runs on one device.
 pub fn optimise(work: &mut Work, step: &Arc<StepContext>) -> Result<()> {
-    simplify(work, step)?;
+    simplify(work, step, &Given::default())?;
     fuse(work)
 }

@@ -2,9 +2,10 @@
 
 use super::cluster::RegisteredPart;
 use super::partition_graphs::task_graph;
+use super::special::Special;
 use super::{Inner, Placed, partial};
 use crate::partition::{Part, partition};
-use crate::passes;
+use crate::passes::{self, shapes::Given};
 use crate::plan::Plan;
 use crate::start_time::StartTime;
 use crate::work::Work;
@@ -16,7 +17,7 @@ use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
 use thalweg_core::op::Class;
 use thalweg_core::resource::lock;
-use thalweg_core::shape::PartialShape;
+use thalweg_core::shape::{PartialShape, Shape};
 use thalweg_core::step::{FunctionRunner, StepContext};
 use thalweg_core::tensor::Tensor;
 
@@ -40,6 +41,8 @@ pub struct Compiled {
     pub tasks: Vec<usize>,
     pub functions: Arc<dyn FunctionRunner>,
     pub start_time: StartTime,
+    /// For signatures whose feeds may come in several shapes.
+    pub special: Option<Special>,
 }
 
 /// What one device, or one other task, does in a step.
@@ -135,16 +138,17 @@ impl Inner {
         if let Some(found) = lock(&self.plans).get(signature) {
             return Ok(found);
         }
-        let compiled = Arc::new(self.compile(signature)?);
+        let compiled = Arc::new(self.compile(signature, None)?);
         lock(&self.plans).insert(signature.clone(), compiled.clone());
         Ok(compiled)
     }
 
-    fn compile(&self, signature: &Signature) -> Result<Compiled> {
+    /// `shapes`: of the values that the feeds will have, if they are known to have no others.
+    pub fn compile(&self, signature: &Signature, shapes: Option<&[Shape]>) -> Result<Compiled> {
         let (parts, feeds, functions) = {
             let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             let feeds: Vec<_> = signature.feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect();
-            (self.parts(&placed, signature)?, feeds, placed.functions.clone())
+            (self.parts(&placed, signature, shapes)?, feeds, placed.functions.clone())
         };
         let names: Vec<String> = feeds.iter().map(|f| f.tensor.clone()).collect();
         let mut compiled = Vec::new();
@@ -161,6 +165,9 @@ impl Inner {
         // What passes through the rendezvous is neither given before nor taken after.
         let (feeds, fetches) =
             if signature.partial { (Vec::new(), 0) } else { (feeds, signature.fetches.len()) };
+        let is_local = compiled.iter().all(CompiledPart::is_here);
+        let is_open = feeds.iter().any(|f| !f.shape.is_fully_known());
+        let special = self.options.optimise && shapes.is_none() && is_local && is_open;
         Ok(Compiled {
             signature: signature.clone(),
             tasks: compiled.iter().filter_map(|p| p.task()).collect(),
@@ -169,6 +176,7 @@ impl Inner {
             fetches,
             functions,
             start_time: StartTime::default(),
+            special: special.then(Special::default),
         })
     }
 
@@ -195,7 +203,12 @@ impl Inner {
     }
 
     /// The graph of a signature, pruned, rewritten and cut by device.
-    pub fn parts(&self, placed: &Placed, signature: &Signature) -> Result<Vec<Part>> {
+    pub fn parts(
+        &self,
+        placed: &Placed,
+        signature: &Signature,
+        shapes: Option<&[Shape]>,
+    ) -> Result<Vec<Part>> {
         let graph = &placed.graph;
         for (i, f) in signature.feeds.iter().enumerate() {
             if signature.feeds[..i].contains(f) {
@@ -215,7 +228,7 @@ impl Inner {
         passes::fold::read_constants(&mut work);
         if self.options.optimise {
             let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
-            passes::simplify_whole(&mut work, &step)?;
+            passes::simplify_whole(&mut work, &step, &given_shapes(graph, signature, shapes))?;
         }
         partition(work, &self.devices)
     }
@@ -227,6 +240,19 @@ pub fn feed_info(graph: &thalweg_graph::Graph, o: Output) -> FeedInfo {
     let declared = node.op.class == Class::Placeholder;
     let shape = if declared { graph.shape(o) } else { PartialShape::unknown() };
     FeedInfo { tensor: graph.tensor_name(o), dtype: graph.dtype(o), shape }
+}
+
+/// The shapes that feeds are known to have, or that every step checks them to have. What a partial run is fed comes when it likes.
+fn given_shapes(graph: &thalweg_graph::Graph, signature: &Signature, shapes: Option<&[Shape]>) -> Given {
+    let declared = if signature.partial { &[] } else { signature.feeds.as_slice() };
+    let feeds = match shapes {
+        Some(shapes) => shapes.iter().map(PartialShape::from).collect(),
+        None => declared.iter().map(|o| feed_info(graph, *o).shape).collect(),
+    };
+    let reshapes = |node: &thalweg_graph::Node| {
+        node.outputs.first().is_some_and(|p| p.is_ref) && node.attrs.bool("validate_shape").is_ok_and(|v| !v)
+    };
+    Given { feeds, references: !graph.nodes().iter().any(reshapes) }
 }
 
 /// A placeholder left in the graph was not fed. Behind control flow it may never be reached, so that is left to the run.

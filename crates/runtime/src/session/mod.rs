@@ -7,6 +7,7 @@ mod options;
 mod partial;
 mod partition_graphs;
 mod run;
+mod special;
 
 pub use callable::Callable;
 pub use options::{RunMetadata, RunOptions, SessionOptions};

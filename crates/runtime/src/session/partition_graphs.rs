@@ -22,7 +22,7 @@ pub struct PartitionGraph {
 impl Callable {
     pub fn partition_graphs(&self) -> Result<Vec<PartitionGraph>> {
         let placed = self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let parts = self.inner.parts(&placed, &self.compiled.signature)?;
+        let parts = self.inner.parts(&placed, &self.compiled.signature, None)?;
         let device = |p: &Part| self.inner.devices[p.device as usize].name().to_string();
         let graph = |p: Part| {
             let named = Named::new(&p.work, &mut HashSet::new())?;

@@ -45,10 +45,11 @@ impl Inner {
     /// Runs a step and waits for its end.
     pub fn run(
         &self,
-        compiled: &Compiled,
+        compiled: &Arc<Compiled>,
         feeds: Vec<Tensor>,
         options: &RunOptions,
     ) -> Result<(Vec<Tensor>, RunMetadata)> {
+        let compiled = &self.fitting(compiled, &feeds);
         let step = self.begin(compiled, &feeds, options, None)?;
         let results = match compiled.parts.as_slice() {
             [CompiledPart { place: Place::Here { device, plan }, .. }] => {
@@ -70,6 +71,7 @@ impl Inner {
         meeting: Option<Meeting>,
         done: OnDone,
     ) {
+        let compiled = &self.fitting(compiled, &feeds);
         let step = match self.begin(compiled, &feeds, options, meeting) {
             Ok(step) => step,
             Err(e) => return done(Err(e)),

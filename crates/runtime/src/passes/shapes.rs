@@ -1,0 +1,128 @@
+//! What shapes values will have, found while a plan is made: from the shapes of feeds and variables, node by node.
+//!
+//! A placeholder's declared shape is checked in every run, and a variable's is what everything was built for, unless the graph
+//! assigns without validating shapes. What comes out of control flow, or is fed in place of something else, may have any shape.
+
+use crate::work::{Kind, Work, WorkNode};
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use thalweg_core::dtype::DataType;
+use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::op::Class;
+use thalweg_core::shape::{PartialShape, Shape};
+use thalweg_core::shape_call::{ShapeCall, ShapeSource};
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::infer::handle_contents;
+
+/// What can be relied on from the start. By default, nothing.
+#[derive(Default)]
+pub struct Given {
+    /// Shapes that values for the feeds have.
+    pub feeds: Vec<PartialShape>,
+    /// Whether variables that are read by reference keep the shape they declare.
+    pub references: bool,
+}
+
+pub struct Shapes<'g> {
+    given: &'g Given,
+    /// By node; empty where nothing is known.
+    of: Vec<SmallVec<[PartialShape; 1]>>,
+    /// Nodes whose values may be dead in a run: what they compute must not be replaced by what never is.
+    may_be_dead: Vec<bool>,
+}
+
+impl<'g> Shapes<'g> {
+    pub fn new(work: &Work, given: &'g Given) -> Self {
+        let nodes = work.nodes.len();
+        Shapes { given, of: vec![SmallVec::new(); nodes], may_be_dead: vec![false; nodes] }
+    }
+
+    /// Looks at the next node of an order in which inputs come first. `moved`: outputs that others stand for.
+    pub fn visit(&mut self, work: &Work, id: NodeId, moved: &HashMap<Output, Output>) {
+        let node = work.node(id);
+        let comes_late = node.op.class.is_control_flow() || node.op.class == Class::Recv;
+        let before = node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied());
+        self.may_be_dead[id.at()] = comes_late || before.into_iter().any(|n| self.dead(n));
+        self.of[id.at()] = self.infer(work, node, id, moved);
+    }
+
+    fn infer(
+        &self,
+        work: &Work,
+        node: &WorkNode,
+        id: NodeId,
+        moved: &HashMap<Output, Output>,
+    ) -> SmallVec<[PartialShape; 1]> {
+        match &node.kind {
+            Kind::Value(t) => smallvec::smallvec![t.shape().into()],
+            Kind::Feed(i) => self.given.feeds.get(*i).cloned().into_iter().collect(),
+            Kind::Op if !self.given.references && node.outputs.iter().any(|p| p.is_ref) => SmallVec::new(),
+            Kind::Op if !self.may_be_dead[id.at()] => {
+                self.by_rule(Source { work, node, moved }).unwrap_or_default()
+            }
+            _ => SmallVec::new(),
+        }
+    }
+
+    fn by_rule(&self, source: Source<'_>) -> Option<SmallVec<[PartialShape; 1]>> {
+        let node = source.node;
+        let shape = |(i, o): (usize, &Output)| match source.value(i) {
+            Some(t) => t.shape().into(),
+            None => self.partial(*o),
+        };
+        let inputs: SmallVec<[PartialShape; 4]> = node.inputs.iter().enumerate().map(shape).collect();
+        let args = source.work.registry.signature(node.op).ok()?.input_ranges(&node.attrs).ok()?;
+        let call = ShapeCall {
+            inputs: &inputs,
+            attrs: &node.attrs,
+            args: &args,
+            outputs: node.outputs.len(),
+            source: &source,
+        };
+        Some((node.op.shape)(&call).ok()?.into())
+    }
+
+    fn partial(&self, o: Output) -> PartialShape {
+        self.of.get(o.node.at()).and_then(|s| s.get(o.index as usize)).cloned().unwrap_or_default()
+    }
+
+    fn dead(&self, id: NodeId) -> bool {
+        self.may_be_dead.get(id.at()).copied().unwrap_or(true)
+    }
+
+    /// The shape of a value that is there in every run, if it is always the same.
+    pub fn shape(&self, o: Output) -> Option<Shape> {
+        if self.dead(o.node) { None } else { self.partial(o).to_shape() }
+    }
+}
+
+struct Source<'a> {
+    work: &'a Work,
+    node: &'a WorkNode,
+    moved: &'a HashMap<Output, Output>,
+}
+
+impl<'a> Source<'a> {
+    /// The value of an input that is one.
+    fn value(&self, i: usize) -> Option<&'a Tensor> {
+        let input = self.node.inputs.get(i)?;
+        match &self.work.node(self.moved.get(input).unwrap_or(input).node).kind {
+            Kind::Value(t) => Some(t),
+            _ => None,
+        }
+    }
+}
+
+impl ShapeSource for Source<'_> {
+    fn constant(&self, i: usize) -> Option<Tensor> {
+        self.value(i).cloned()
+    }
+
+    fn as_shape(&self, _: usize) -> Option<PartialShape> {
+        None
+    }
+
+    fn handle(&self, i: usize) -> Option<(DataType, PartialShape)> {
+        handle_contents(&self.work.nodes, *self.node.inputs.get(i)?)
+    }
+}
