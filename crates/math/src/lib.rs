@@ -11,6 +11,7 @@ pub mod normalise;
 pub mod parallel;
 /// Worker threads.
 pub mod pool;
+pub mod prefetch;
 /// Random numbers as TensorFlow draws them.
 pub mod random;
 /// Sums, maxima and the like over axes; argmax; running sums.

@@ -8,6 +8,7 @@ use crate::prelude::*;
 use smallvec::SmallVec;
 use thalweg_core::resource::ResourceHandle;
 use thalweg_math::parallel::Parallel;
+use thalweg_math::prefetch;
 
 /// A way of moving elements, written once for elements of all kinds.
 pub trait Motion {
@@ -252,7 +253,11 @@ impl Motion for Gather<'_> {
         for_chunks_of(self.par, to, run, GRAIN / run, &|range, to| {
             let (mut group, mut m) = (range.start / per_batch, range.start % per_batch);
             for to in to.chunks_exact_mut(run) {
-                let pick = self.picks[group / self.outer * per_batch + m];
+                let at = group / self.outer * per_batch + m;
+                if let Some(later) = self.picks.get(at + prefetch::AHEAD) {
+                    prefetch::row(from, (group * self.size).wrapping_add(*later).wrapping_mul(run), run);
+                }
+                let pick = self.picks[at];
                 if pick < self.size {
                     let at = (group * self.size + pick) * run;
                     match to {

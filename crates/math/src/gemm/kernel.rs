@@ -11,6 +11,7 @@
 
 use super::lanes::{Lanes, Portable};
 use super::pack::{self, Pack};
+use crate::prefetch::line as prefetch;
 
 /// One call of a kernel: `c = [c +] a * b`, then what the epilogue asks for.
 #[derive(Clone, Copy)]
@@ -105,19 +106,6 @@ unsafe fn multiply<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) 
         }
         finish(t, &mut sums, mask);
     }
-}
-
-/// Asks for the cache line at an address, which need not be valid.
-#[inline(always)]
-fn prefetch<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: part of every x86-64 CPU, and allowed at any address.
-    unsafe {
-        use std::arch::x86_64::*;
-        _mm_prefetch::<_MM_HINT_T0>(at.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
 }
 
 /// How many rows before it is copied a row of B is asked for.

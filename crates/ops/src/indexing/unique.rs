@@ -89,7 +89,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     room_for(size)?;
     let numbers = keys(&[x])?.pop().unwrap_or_default();
     let found = if outer * inner == 1 {
-        first_places(numbers)
+        first_places(numbers.into_iter())
     } else {
         let slice = |i: usize| -> Vec<u128> {
             let starts = (0..outer).map(|o| (o * size + i) * inner);
@@ -120,10 +120,14 @@ struct Found {
     ids: Vec<i64>,
 }
 
-fn first_places<K: Hash + Eq>(items: impl IntoIterator<Item = K>) -> Found {
-    let mut seen: HashMap<K, usize, NumberHash> = HashMap::with_hasher(NumberHash::new());
-    let mut found = Found { places: Vec::new(), counts: Vec::new(), ids: Vec::new() };
-    for (i, item) in items.into_iter().enumerate() {
+/// A table for up to so many items is made at once; beyond, it grows as different ones come.
+const TABLE: usize = 1 << 14;
+
+fn first_places<K: Hash + Eq>(items: impl ExactSizeIterator<Item = K>) -> Found {
+    let (count, hash) = (items.len(), NumberHash::new());
+    let mut seen: HashMap<K, usize, NumberHash> = HashMap::with_capacity_and_hasher(count.min(TABLE), hash);
+    let mut found = Found { places: Vec::new(), counts: Vec::new(), ids: Vec::with_capacity(count) };
+    for (i, item) in items.enumerate() {
         let id = *seen.entry(item).or_insert(found.places.len());
         if id == found.places.len() {
             found.places.push(i);

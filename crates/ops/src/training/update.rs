@@ -8,6 +8,7 @@ use crate::state::target::{give_back, initialised, variable_shape};
 use std::sync::Mutex;
 use thalweg_core::resource::lock;
 use thalweg_math::parallel::Parallel;
+use thalweg_math::prefetch;
 use thalweg_math::simd::{Loop, widest};
 
 /// Inputs of an update of `N` variables, the trained one and its slots: these come first; the gradient is input `grad`, in
@@ -214,7 +215,10 @@ fn in_rows<T: Element, const N: usize>(
         for band in range {
             // Taken by one thread only.
             let vars = &mut *lock(&parts[band]);
-            for (place, grad) in places.iter().zip(grad.chunks_exact(width)) {
+            for (i, (place, grad)) in places.iter().zip(grad.chunks_exact(width)).enumerate() {
+                if let Some(later) = places.get(i + prefetch::AHEAD).filter(|p| **p / height == band) {
+                    vars.iter().for_each(|v| prefetch::row(v, (later - band * height) * width, width));
+                }
                 if place / height == band {
                     let row = (place - band * height) * width;
                     change(vars.each_mut().map(|v| &mut v[row..][..width]), grad);
