@@ -107,7 +107,17 @@ pub trait Minimize: Optimizer {
     /// The gradients of `loss` with respect to every trainable variable.
     #[track_caller]
     fn compute_gradients(&self, g: &Scope, loss: &Output) -> Result<Vec<GradientOf>> {
-        let variables = g.trainable_variables();
+        self.compute_gradients_of(g, loss, g.trainable_variables())
+    }
+
+    /// The gradients of `loss` with respect to these variables.
+    #[track_caller]
+    fn compute_gradients_of(
+        &self,
+        g: &Scope,
+        loss: &Output,
+        variables: Vec<Variable>,
+    ) -> Result<Vec<GradientOf>> {
         let handles: Vec<&Output> = variables.iter().map(|v| &v.handle).collect();
         let found = g.gradients(&[loss], &handles);
         g.check()?;
