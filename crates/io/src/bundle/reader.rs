@@ -6,7 +6,7 @@ use super::{VERSION, data_path, index_path, key};
 use crate::crc::Crc;
 use crate::table::Table;
 use crate::wire::shape_from_proto;
-use crate::{durable, whole};
+use crate::{durable, missing, whole};
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -50,7 +50,8 @@ impl BundleReader {
             Code::NotFound => not_found(format!(
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
                 prefix.display()
-            )),
+            ))
+            .hint(missing::hint(&path)),
             _ => e,
         })?;
         let table = Table::read(&file.into()).map_err(|e| durable::at(&path, e))?;
