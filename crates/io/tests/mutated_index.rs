@@ -182,14 +182,15 @@ fn entries_that_lie_are_errors_that_name_file_and_tensor() {
                 continue;
             }
         };
-        let mut wrong = 0;
+        let (mut wrong, mut errors) = (0, Vec::new());
         for (name, good) in NAMES.iter().zip(&good) {
             match reader.read(name) {
                 // Another type or shape of the same size cannot be told from the right one, other bytes can.
                 Ok(got) => assert!(same_bytes(&got, good), "{case}: {name} is {got:?}"),
                 Err(e) => {
-                    // A shard of a checkpoint need not have all slices.
-                    wrong += usize::from(e.code() != Code::InvalidArgument);
+                    // A shard of a checkpoint need not have all slices, and may have types that only TensorFlow reads.
+                    wrong += usize::from(!matches!(e.code(), Code::InvalidArgument | Code::Unimplemented));
+                    errors.push(e.to_string());
                     let told = match e.code() {
                         Code::DataLoss | Code::Unimplemented => true,
                         Code::InvalidArgument => e.message().contains("sufficient slices"),
@@ -201,10 +202,10 @@ fn entries_that_lie_are_errors_that_name_file_and_tensor() {
                 }
             }
         }
-        failed += usize::from(wrong > 0);
+        failed += usize::from(!errors.is_empty());
         // What cannot be read is not taken for a whole checkpoint.
         let there = NAMES.iter().all(|n| reader.contains(n));
-        assert!(wrong == 0 || !there || reader.verify().is_err(), "{case}: verified");
+        assert!(wrong == 0 || !there || reader.verify().is_err(), "{case}: verified, but {errors:?}");
         let largest = LARGEST.load(Ordering::Relaxed);
         assert!(largest <= MOST, "{case}: {largest} bytes were asked for");
     }
