@@ -201,7 +201,8 @@ async fn a_partial_run_that_its_first_call_traces_tells_its_nodes_with_its_last(
             let answer = b.client.run_step(request).await.unwrap().into_inner();
             let stats = answer.metadata.map(|m| m.step_stats.unwrap_or_default());
             let nodes = |s: StepStats| s.dev_stats.into_iter().flat_map(|d| d.node_stats);
-            let nodes = stats.map(|s| nodes(s).map(|n| n.node_name).filter(|n| n == "y" || n == "z").collect());
+            let nodes =
+                stats.map(|s| nodes(s).map(|n| n.node_name).filter(|n| n == "y" || n == "z").collect());
             told.push(nodes.map(|mut all: Vec<String>| {
                 all.sort();
                 all

@@ -12,6 +12,7 @@ mod boxed;
 mod ftrl;
 mod gradient_descent;
 mod locking;
+mod moments;
 mod momentum;
 mod proximal_adagrad;
 mod proximal_gradient_descent;
