@@ -7,10 +7,16 @@ use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use thalweg_core::error::{Code, Error, Result};
 
-/// The same error, saying which file; and if it is not there, what is.
+/// The same error, saying which file; and if it is not there, or is none, what is.
 pub fn at(path: &Path, e: impl Into<Error>) -> Error {
     let e = e.into().context(path.display());
-    if e.code() == Code::NotFound { e.hint(missing::hint(path)) } else { e }
+    match e.code() {
+        Code::NotFound | Code::FailedPrecondition => match missing::hint(path) {
+            Some(hint) => e.hint(hint),
+            None => e,
+        },
+        _ => e,
+    }
 }
 
 /// What the name of a file under construction has after that of the file it will be, as TensorFlow has it too.

@@ -7,18 +7,28 @@ use thalweg_core::registry::did_you_mean;
 const LOOKED_AT: usize = 1000;
 const NAMED: usize = 4;
 
-/// How to put a path right that leads to nothing.
-pub fn hint(path: &Path) -> String {
+/// How to put a path right that leads to nothing, or to a folder where a file is needed; nothing if it leads to a file.
+pub fn hint(path: &Path) -> Option<String> {
     if path.as_os_str().is_empty() {
-        return "the path is empty; name a file".to_string();
+        return Some("the path is empty; name a file".to_string());
+    }
+    if path.exists() {
+        return path.is_dir().then(|| "it is a folder; name a file in it".to_string());
+    }
+    if path.is_symlink() {
+        return Some("it is a link to something that is not there".to_string());
     }
     // What a relative path is relative to is often the mistake.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let above: Vec<&Path> = path.ancestors().skip(1).collect();
-    match above.iter().rposition(|folder| !folder.exists()) {
-        Some(i) => format!("there is no folder {}; make it, or correct the path", above[i].display()),
-        None => beside(&path),
-    }
+    let there = above.iter().position(|folder| folder.exists()).unwrap_or(above.len());
+    Some(match (above.get(there), there.checked_sub(1).and_then(|i| above.get(i))) {
+        (Some(file), _) if !file.is_dir() => {
+            format!("{} is a file, not a folder; correct the path", file.display())
+        }
+        (_, Some(none)) => format!("there is no folder {}; make it, or correct the path", none.display()),
+        _ => beside(&path),
+    })
 }
 
 /// The folder is there: what it has instead.
@@ -27,6 +37,7 @@ fn beside(path: &Path) -> String {
         return "correct the path".to_string();
     };
     let mut names: Vec<String> = names_in(folder);
+    names.retain(|name| !name.starts_with('.'));
     names.sort();
     let near = did_you_mean(names.iter().map(String::as_str), &name.to_string_lossy());
     let folder = folder.display();
@@ -53,10 +64,15 @@ mod tests {
     use super::*;
     use crate::scratch::Scratch;
 
+    fn hint(path: &Path) -> String {
+        super::hint(path).unwrap_or_default()
+    }
+
     #[test]
     fn the_part_that_is_missing_is_named_and_what_is_there_instead() {
         let dir = Scratch::new();
         let root = dir.root().display();
+        std::fs::write(dir.path(".hidden"), "").unwrap();
         assert_eq!(hint(&dir.path("x")), format!("the folder {root} is empty; correct the path"));
         let none = dir.path("none");
         let said = format!("there is no folder {}; make it, or correct the path", none.display());
@@ -67,6 +83,10 @@ mod tests {
         assert_eq!(hint(&dir.path("trian.csv")), format!("it is not in {root}; did you mean 'train.csv'?"));
         let said = format!("the folder {root} has a, b, c, test.csv, ..; correct the path");
         assert_eq!(hint(&dir.path("something else")), said);
+        let said = format!("{} is a file, not a folder; correct the path", dir.path("a").display());
+        assert_eq!(hint(&dir.path("a/b/c")), said);
+        assert_eq!(hint(dir.root()), "it is a folder; name a file in it");
+        assert_eq!(hint(&dir.path("a")), "");
         let here = std::env::current_dir().unwrap();
         assert!(hint(Path::new("no-such-file-here")).contains(&*here.to_string_lossy()));
         assert_eq!(hint(Path::new("")), "the path is empty; name a file");

@@ -52,7 +52,7 @@ impl BundleReader {
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
                 prefix.display()
             ))
-            .hint(missing::hint(&path)),
+            .hint(missing::hint(&path).unwrap_or_default()),
             _ => e,
         })?;
         let table = Table::read(&file.into()).map_err(|e| durable::at(&path, e))?;
