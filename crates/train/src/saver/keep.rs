@@ -61,7 +61,7 @@ impl Kept {
         let directory = durable::directory(path);
         let mut state = match self.of.take() {
             Some((of, state)) if of == path => state,
-            _ => self.from_before(path, &directory),
+            _ => self.left_by_earlier_runs(path, &directory),
         };
         let old = state.push(prefix, keep.newest);
         self.saved_at.insert(prefix.to_path_buf(), clock());
@@ -87,7 +87,7 @@ impl Kept {
     }
 
     /// The checkpoints that an earlier run saved to the same path: this saver looks after them too.
-    fn from_before(&mut self, path: &Path, directory: &Path) -> State {
+    fn left_by_earlier_runs(&mut self, path: &Path, directory: &Path) -> State {
         let mut state = State::read(directory).ok().flatten().unwrap_or_default();
         let base = durable::with_suffix(path, "-");
         state.all.retain(|p| {
