@@ -1,6 +1,7 @@
 """Checkpoints: what TensorFlow writes Thalweg reads, and the other way round."""
 
 import re
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -167,6 +168,25 @@ def test_training_goes_on_in_tensorflow_and_back(example, tmp_path):
     own = variables_of(example("thalweg-train", "line", "show", tmp_path / "own" / "model-30"))
     for name, want in after.items():
         assert np.allclose(own[name], want, rtol=1e-5, atol=1e-7), name
+
+
+@pytest.mark.parametrize("newest, hours", [(2, 1), (1, 0.5), (3, 10000), (0, 1)])
+def test_the_same_checkpoints_stay(example, tmp_path, newest, hours):
+    """Saved about every quarter of an hour, with one long gap, by clocks that are told the time."""
+    times = [100, 1000, 1900, 2800, 3700, 4600, 5500, 6400, 7300, 20000, 20900, 21800, 22700, 23600, 24500]
+    example("thalweg-train", "keeping", tmp_path / "ours", newest, hours, *times)
+    with tf1.Graph().as_default(), tf1.Session() as session, mock.patch("time.time") as clock:
+        clock.return_value = 0
+        tf1.get_variable("v", initializer=1.0, use_resource=True)
+        saver = tf1.train.Saver(max_to_keep=newest, keep_checkpoint_every_n_hours=hours)
+        session.run(tf1.global_variables_initializer())
+        for i, clock.return_value in enumerate(times):
+            saver.save(session, str(tmp_path / "theirs" / "model"), global_step=i)
+    theirs = sorted(p.name for p in (tmp_path / "theirs").iterdir())
+    assert sorted(p.name for p in (tmp_path / "ours").iterdir()) == theirs
+    if newest:
+        listed = [tf.train.get_checkpoint_state(str(tmp_path / of)).all_model_checkpoint_paths for of in ("ours", "theirs")]
+        assert [p.split("/")[-1] for p in listed[0]] == [p.split("/")[-1] for p in listed[1]]
 
 
 @pytest.mark.parametrize("ours", ["", "GZIP", "ZLIB"])

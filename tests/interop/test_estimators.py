@@ -18,15 +18,21 @@ FEATURES = {
 LABELS = np.array([i % 3 for i in range(12)], np.int64)
 
 
-def linear(features):
-    columns = [
+def wide_columns():
+    return [fc.categorical_column_with_hash_bucket("colour", 20), fc.crossed_column(["colour", "code"], 30)]
+
+
+def deep_columns():
+    return [
         fc.numeric_column("age"),
-        fc.categorical_column_with_hash_bucket("colour", 20),
-        fc.crossed_column(["colour", "code"], 30),
+        fc.embedding_column(fc.categorical_column_with_hash_bucket("colour", 20), 3),
+        fc.indicator_column(fc.categorical_column_with_identity("code", 5)),
     ]
+
+
+def linear_logits(features, columns, units):
     with tf1.variable_scope("linear"):
-        logits = fc.linear_model(features, columns, units=3)
-    return logits, tf1.train.FtrlOptimizer(min(0.2, 1 / np.sqrt(len(columns))))
+        return fc.linear_model(features, columns, units=units)
 
 
 def dense(name, x, units, activation=tf.identity):
@@ -35,22 +41,44 @@ def dense(name, x, units, activation=tf.identity):
         return activation(tf.matmul(x, kernel) + tf1.get_variable("bias", [units]))
 
 
-def dnn(features):
-    columns = [
-        fc.numeric_column("age"),
-        fc.embedding_column(fc.categorical_column_with_hash_bucket("colour", 20), 3),
-        fc.indicator_column(fc.categorical_column_with_identity("code", 5)),
-    ]
+def dnn_logits(features, columns, hidden_units, units):
     with tf1.variable_scope("dnn"):
         with tf1.variable_scope("input_from_feature_columns"):
             x = fc.input_layer(features, columns)
-        x = dense("hiddenlayer_0", x, 8, tf.nn.relu)
-        x = dense("hiddenlayer_1", x, 5, tf.nn.relu)
-        logits = dense("logits", x, 3)
-    return logits, tf1.train.AdagradOptimizer(0.05)
+        for i, size in enumerate(hidden_units):
+            x = dense(f"hiddenlayer_{i}", x, size, tf.nn.relu)
+        return dense("logits", x, units)
 
 
-@pytest.mark.parametrize("kind", ["linear", "dnn"])
+def ftrl(rate, columns):
+    return tf1.train.FtrlOptimizer(min(rate, 1 / np.sqrt(len(columns))))
+
+
+def build(kind, features):
+    """Logits, and an optimizer for the variables of each scope; rates are those of TensorFlow's estimators."""
+    if kind == "linear":
+        columns = [fc.numeric_column("age"), *wide_columns()]
+        return linear_logits(features, columns, 3), {"linear": ftrl(0.2, columns)}
+    if kind == "dnn":
+        return dnn_logits(features, deep_columns(), [8, 5], 3), {"dnn": tf1.train.AdagradOptimizer(0.05)}
+    if kind == "wide_and_deep":
+        logits = dnn_logits(features, deep_columns(), [8, 5], 3) + linear_logits(features, wide_columns(), 3)
+        return logits, {"dnn": tf1.train.AdagradOptimizer(0.001), "linear": ftrl(0.005, wide_columns())}
+    logits = dnn_logits(features, deep_columns(), [6], 1) + linear_logits(features, wide_columns(), 1)
+    return logits, {"dnn": tf1.train.AdamOptimizer(0.01), "linear": tf1.train.MomentumOptimizer(0.002, 0.9)}
+
+
+def minimize(loss, optimizers, step):
+    """As DNNLinearCombined of TensorFlow: each optimizer the variables of its part, then the step counts."""
+    trained = [
+        optimizer.minimize(loss, var_list=tf1.get_collection(tf1.GraphKeys.TRAINABLE_VARIABLES, scope=scope + "/"))
+        for scope, optimizer in optimizers.items()
+    ]
+    with tf.control_dependencies(trained):
+        return step.assign_add(1)
+
+
+@pytest.mark.parametrize("kind", ["linear", "dnn", "wide_and_deep", "wide_and_deep_numbers"])
 def test_training_follows_tensorflow(kind, tmp_path, example):
     printed = example("thalweg-train", "estimators", kind, tmp_path, STEPS)
     ours = {line.split()[0]: float(line.split()[1]) for line in printed.splitlines()}
@@ -59,11 +87,14 @@ def test_training_follows_tensorflow(kind, tmp_path, example):
         step = tf1.train.get_or_create_global_step()
         features = {k: tf1.placeholder(tf.as_dtype(v.dtype) if v.dtype != object else tf.string, [None]) for k, v in FEATURES.items()}
         labels = tf1.placeholder(tf.int64, [None])
-        logits, optimizer = {"linear": linear, "dnn": dnn}[kind](features)
+        logits, optimizers = build(kind, features)
         # The deep net counts its examples by weight.
         weights = features["weight"] if kind == "dnn" else tf.ones_like(features["weight"])
-        losses = weights * tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
-        train = optimizer.minimize(tf.reduce_sum(losses), global_step=step)
+        if kind == "wide_and_deep_numbers":
+            losses = tf.math.squared_difference(logits[:, 0], tf.cast(labels, tf.float32))
+        else:
+            losses = weights * tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+        train = minimize(tf.reduce_sum(losses), optimizers, step)
         # Restoring needs every name and shape to be the same, those of the slots too.
         saver = tf1.train.Saver()
         session.run(tf1.tables_initializer())
@@ -80,7 +111,8 @@ def test_training_follows_tensorflow(kind, tmp_path, example):
         for v in variables:
             np.testing.assert_allclose(newest.get_tensor(v.op.name), session.run(v), rtol=2e-4, atol=2e-6, err_msg=v.op.name)
         found, each, counts = session.run([logits, losses, weights], feed(slice(None)))
-        assert ours["accuracy"] == pytest.approx(np.average(found.argmax(1) == LABELS, weights=counts))
+        if kind != "wide_and_deep_numbers":
+            assert ours["accuracy"] == pytest.approx(np.average(found.argmax(1) == LABELS, weights=counts))
         assert ours["average_loss"] == pytest.approx(each.sum() / counts.sum(), rel=1e-4)
         # Batches of five, five and two.
         assert ours["loss"] == pytest.approx(each.sum() / 3, rel=1e-4)

@@ -1,4 +1,4 @@
-"""Our losses and metrics against TensorFlow's, on the numbers of crates/train/examples/measures.rs."""
+"""Our losses, metrics and clipping against TensorFlow's, on the numbers of crates/train/examples/measures.rs."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_losses_are_tensorflows(ours):
             "sparse_softmax_plain": losses.sparse_softmax_cross_entropy(CLASSES, LOGITS),
         }
         expected = session.run(theirs)
-    found = {name: value for name, value in ours.items() if not name.startswith("metric_")}
+    found = {name: value for name, value in ours.items() if not name.startswith(("metric_", "clip_"))}
     assert found == pytest.approx(expected, rel=1e-6)
 
 
@@ -65,4 +65,21 @@ def test_metrics_are_tensorflows(ours):
             session.run([update for _, update in theirs.values()], {labels: LABELS[rows], chances: CHANCES[rows], weights: WEIGHTS[rows]})
         expected = session.run({name: value for name, (value, _) in theirs.items()})
     found = {name: value for name, value in ours.items() if name.startswith("metric_")}
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
+def test_clipping_is_tensorflows(ours):
+    x = np.array([[0.2, -0.7, 0.1], [2.5, 0.3, -3.0], [0.25, 0.5, 0.25], [0.9, 0.05, 1.5]], np.float32)
+    expected = {}
+    with tf.Graph().as_default(), tf1.Session() as session:
+        for limit in (0.2, 40):
+            theirs = {
+                "clip_by_value": tf.clip_by_value(x, -limit, limit),
+                "clip_by_norm": tf.clip_by_norm(x, limit),
+                "clip_by_average_norm": tf1.clip_by_average_norm(x, limit),
+                "clip_by_global_norm": tf.clip_by_global_norm([x, None], limit)[0][0],
+            }
+            for name, values in session.run(theirs).items():
+                expected |= {f"{name}_{limit}/{i}": value for i, value in enumerate(values.flatten())}
+    found = {name: value for name, value in ours.items() if name.startswith("clip_")}
     assert found == pytest.approx(expected, rel=1e-6)

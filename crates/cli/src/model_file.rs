@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use thalweg_core::error::{Error, Result, data_loss, not_found};
 use thalweg_core::invalid;
+use thalweg_io::durable;
 use thalweg_proto::{Bytes, GraphDef, MetaGraphDef, SavedModel, decode, text};
 
 /// No protocol message is larger than this.
@@ -11,12 +12,15 @@ const MAX_BYTES: u64 = 1 << 31;
 
 /// Reads the graph of a file, or of a SavedModel's directory.
 pub fn read(path: &Path) -> Result<GraphDef> {
-    let at = |e: Error| e.context(path.display());
+    let at = |e: Error| durable::at(path, e);
     if path.is_dir() {
         let inside = ["saved_model.pb", "saved_model.pbtxt"].map(|name| path.join(name));
         return match inside.iter().find(|p| p.exists()) {
             Some(file) => read(file),
-            None => Err(at(not_found("a directory without a saved_model.pb in it"))),
+            None => {
+                let e = not_found("a directory without a saved_model.pb in it").context(path.display());
+                Err(e.hint("name the graph's file, or the directory of a SavedModel"))
+            }
         };
     }
     let mut bytes = Vec::new();

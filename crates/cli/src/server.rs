@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::buffer;
-use thalweg_core::error::{Error, Result};
+use thalweg_core::error::Result;
 use thalweg_dist::cluster::{ClusterSpec, TfConfig};
 use thalweg_dist::log::{Level, Log};
 use thalweg_dist::{Server, ServerOptions, TaskSpec, memory, wait_for_stop};
+use thalweg_io::durable;
 
 /// Serve sessions to TensorFlow clients
 ///
@@ -141,6 +142,6 @@ fn task_spec(args: &Args) -> Result<Option<TaskSpec>> {
 }
 
 fn read_server_def(path: &std::path::Path) -> Result<TaskSpec> {
-    let bytes = std::fs::read(path).map_err(|e| Error::from(e).context(path.display()))?;
+    let bytes = std::fs::read(path).map_err(|e| durable::at(path, e))?;
     TaskSpec::read(bytes).map_err(|e| e.context(path.display()))
 }

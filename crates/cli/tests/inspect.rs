@@ -106,4 +106,6 @@ fn what_is_none_of_these_is_an_error() {
         let (exit, out, err) = inspect(&dir.path(path));
         assert!(exit == 1 && out.is_empty() && err.starts_with(&format!("error: {code}")), "{path}: {err}");
     }
+    let (_, _, err) = inspect(&dir.path("junc"));
+    assert!(err.contains("did you mean 'junk'?"), "{err}");
 }

@@ -192,6 +192,25 @@ fn files_that_are_no_graphs_are_errors() {
     }
     let (code, line) = bad(&["run", "/nonexistent.pb", "--fetch", "y"]);
     assert!(code == 1 && line.starts_with("error: NOT_FOUND: /nonexistent.pb"), "{line}");
+    let folder = dir.path("");
+    dir.file("model.pb", &whole);
+    let (_, line) = bad(&["run", &dir.path("modle.pb"), "--fetch", "y"]);
+    assert!(
+        line.ends_with(&format!("it is not in {}; did you mean 'model.pb'?", folder.trim_end_matches('/'))),
+        "{line}"
+    );
+    let (_, line) = bad(&["run", &dir.path("models/model.pb"), "--fetch", "y"]);
+    assert!(
+        line.ends_with(&format!("there is no folder {}; make it, or correct the path", dir.path("models"))),
+        "{line}"
+    );
+    let (_, line) = bad(&["run", &folder, "--fetch", "y"]);
+    assert!(line.ends_with("name the graph's file, or the directory of a SavedModel"), "{line}");
+    let (_, line) =
+        bad(&["run", &dir.path("model.pb"), "--fetch", "y", "--feed", &format!("x={}", dir.path("x.npy"))]);
+    assert!(line.contains("x.npy: No such file") && line.ends_with("correct the path"), "{line}");
+    let (_, line) = bad(&["server", "--server-def", &dir.path("def.pb")]);
+    assert!(line.contains("def.pb: No such file") && line.ends_with("correct the path"), "{line}");
     let unknown = &dir.file("op.pbtxt", "node { name: 'n' op: 'AddV3' }");
     let (code, out, err) = thalweg(&["run", unknown, "--target", "n"]);
     assert_eq!((code, out.as_str()), (1, ""));

@@ -144,6 +144,12 @@ fn mistakes_name_the_way_out() {
         String::from_utf8_lossy(&done.stderr).into_owned()
     };
     assert!(fails(&["mnist", "--data", "nowhere"]).contains("say where with --data"));
+    let e = fails(&["ptb", "--data", "nowhere/text"]);
+    assert!(e.contains("nowhere/text: No such file") && e.contains("there is no folder"), "{e}");
+    assert!(e.contains("without it, the built-in story is read"), "{e}");
+    assert!(fails(&["ptb", "--data", "src"]).contains("it is a folder; name a file in it"));
+    assert!(fails(&["iris", "--logdir", "src/main.rs/x"]).contains("main.rs is a file, not a folder"));
+    assert!(fails(&["iris", "--resume"]).contains("--logdir <DIR>"));
     assert!(fails(&["iris", "--batch", "0"]).contains("--batch must be at least 1"));
     let empty = folder("empty");
     let e = fails(&["iris", "--logdir", empty.to_str().unwrap(), "--resume"]);

@@ -124,6 +124,12 @@ impl Error {
         self
     }
 
+    /// Puts what to do after the message: `message; hint`.
+    pub fn hint(mut self, hint: impl fmt::Display) -> Self {
+        self.0.message = format!("{}; {hint}", self.0.message);
+        self
+    }
+
     /// The message with the node in the form that TensorFlow's clients look for.
     pub fn wire_message(&self) -> String {
         match &self.0.node {

@@ -90,7 +90,9 @@ impl ResourceStore {
 
     /// The view of a session that shares `device` with others.
     pub fn of_session(device: &Arc<ResourceStore>) -> Self {
-        ResourceStore { shared: Some(device.clone()), ..ResourceStore::new(&device.default_container) }
+        let mut own = ResourceStore::new(&device.default_container);
+        own.shared = Some(device.clone());
+        own
     }
 
     pub fn generation(&self) -> u64 {
@@ -205,6 +207,13 @@ impl ResourceStore {
 
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+}
+
+/// Handles are strong, and a resource may hold its own: what is not let go of here would hold itself for ever.
+impl Drop for ResourceStore {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

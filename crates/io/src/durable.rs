@@ -1,14 +1,22 @@
 //! Files that are there whole or not at all, also when the machine stops in between: written under another name, forced to
 //! disk, then renamed.
 
+use crate::missing;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use thalweg_core::error::{Error, Result};
+use thalweg_core::error::{Code, Error, Result};
 
-/// The same error, saying which file.
+/// The same error, saying which file; and if it is not there, or is none, what is.
 pub fn at(path: &Path, e: impl Into<Error>) -> Error {
-    e.into().context(path.display())
+    let e = e.into().context(path.display());
+    match e.code() {
+        Code::NotFound | Code::FailedPrecondition => match missing::hint(path) {
+            Some(hint) => e.hint(hint),
+            None => e,
+        },
+        _ => e,
+    }
 }
 
 /// What the name of a file under construction has after that of the file it will be, as TensorFlow has it too.

@@ -1,8 +1,9 @@
 //! idx files, the format of MNIST: sizes, then bytes; gzipped or not.
 
+use crate::durable;
 use std::io::Read;
 use std::path::Path;
-use thalweg_core::error::{Error, Result, data_loss};
+use thalweg_core::error::{Result, data_loss};
 
 /// An array of bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,9 +16,8 @@ pub struct Idx {
 const MAX_BYTES: usize = 1 << 31;
 
 pub fn read(path: &Path) -> Result<Idx> {
-    let named = |e: Error| e.context(path.display().to_string());
-    let file = std::fs::read(path).map_err(|e| named(Error::from(e)))?;
-    parse(&file).map_err(named)
+    let file = std::fs::read(path).map_err(|e| durable::at(path, e))?;
+    parse(&file).map_err(|e| durable::at(path, e))
 }
 
 /// The array in a file's bytes.

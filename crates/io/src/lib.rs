@@ -7,7 +7,7 @@
 //! - [`checkpoint`]: which checkpoints a directory has, and which is the newest whole one.
 //! - [`event`]: the logs that TensorBoard shows.
 //! - [`glob`]: files by pattern.
-//! - [`whole`]: a file read whole.
+//! - [`whole`]: a file read whole; [`missing`]: what is said of one that is not there.
 //! - [`wire`]: tensors and shapes as messages.
 //!
 //! Whatever a file says, the answer is a value or an error: `DataLoss` where bytes are missing or damaged,
@@ -21,6 +21,7 @@ pub mod durable;
 pub mod event;
 pub mod glob;
 pub mod idx;
+pub mod missing;
 pub mod npy;
 pub mod record;
 pub mod table;

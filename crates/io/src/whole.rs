@@ -1,5 +1,6 @@
 //! A file read whole.
 
+use crate::durable;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -10,7 +11,7 @@ use thalweg_core::invalid;
 /// All bytes of a file, which must be one: a device has no end, a pipe makes whoever reads it wait. No more than a tensor may have.
 /// Errors name the file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    read_nameless(path).map_err(|e| e.context(path.display()))
+    read_nameless(path).map_err(|e| durable::at(path, e))
 }
 
 fn read_nameless(path: &Path) -> Result<Vec<u8>> {

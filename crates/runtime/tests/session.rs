@@ -1,11 +1,13 @@
 //! Sessions: feeds, fetches, pruning, extension, state, control flow.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Code, cancelled};
 use thalweg_core::grad::Output;
+use thalweg_core::resource::{Resource, ResourceHandle};
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::{Arg, Graph, NodeRequest};
@@ -398,5 +400,85 @@ fn a_product_takes_in_its_bias_and_relu_and_names_itself_when_shapes_are_wrong()
         let wrong = Tensor::from_slice(Shape::new(&[1, 2]).unwrap(), &[1f32, 2.0]).unwrap();
         let e = session.run(&[("x", wrong)], &["y"], &[]).unwrap_err();
         assert!(e.to_string().contains("product"), "{e}");
+    }
+}
+
+/// Counts itself while it is there.
+struct Counted(Arc<AtomicUsize>);
+
+impl Resource for Counted {
+    fn kind(&self) -> &'static str {
+        "Counted"
+    }
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// A stack that held its own handle was never freed, with all that was on it.
+#[test]
+fn what_holds_its_own_handle_goes_with_its_step_or_session() {
+    let resource = ("dtype", Attr::Type(DataType::Resource));
+    let mut g = graph();
+    let fed = add(&mut g, "Placeholder", "fed", vec![], &[resource.clone()]);
+    let (zero, one) =
+        (constant(&mut g, "zero", Tensor::scalar(0i32)), constant(&mut g, "one", Tensor::scalar(1i32)));
+    let many = constant(&mut g, "many", Tensor::scalar(9i32));
+    let stack =
+        add(&mut g, "StackV2", "stack", vec![many.into()], &[("elem_type", Attr::Type(DataType::Resource))]);
+    add(&mut g, "StackPushV2", "push_itself", vec![stack.into(), stack.into()], &[]);
+    add(&mut g, "StackPushV2", "push_fed", vec![stack.into(), fed.into()], &[]);
+    let array = add(&mut g, "TensorArrayV3", "array", vec![many.into()], &[resource.clone()]);
+    let flow = Output { index: 1, ..array };
+    add(
+        &mut g,
+        "TensorArrayWriteV3",
+        "write_itself",
+        vec![array.into(), zero.into(), array.into(), flow.into()],
+        &[],
+    );
+    add(
+        &mut g,
+        "TensorArrayWriteV3",
+        "write_fed",
+        vec![array.into(), one.into(), fed.into(), flow.into()],
+        &[],
+    );
+    let queue = add(
+        &mut g,
+        "FIFOQueueV2",
+        "queue",
+        vec![],
+        &[("component_types", Attr::types(&[DataType::Resource]))],
+    );
+    add(&mut g, "QueueEnqueueV2", "enqueue_itself", vec![queue.into(), vec![queue].into()], &[]);
+    add(&mut g, "QueueEnqueueV2", "enqueue_fed", vec![queue.into(), vec![fed].into()], &[]);
+    let steps = [
+        ("push_itself", "push_fed", false),
+        ("write_itself", "write_fed", false),
+        ("enqueue_itself", "enqueue_fed", true),
+    ];
+    for (itself, given, stays) in steps {
+        let live = Arc::new(AtomicUsize::new(0));
+        let s = Session::of(&g, SessionOptions { threads: 1, ..Default::default() }).unwrap();
+        for _ in 0..3 {
+            live.fetch_add(1, Ordering::SeqCst);
+            let handle =
+                ResourceHandle { target: Some(Arc::new(Counted(live.clone())).into()), ..Default::default() };
+            s.run(&[("fed:0", Tensor::from_object(handle))], &[], &[itself, given]).unwrap();
+        }
+        assert_eq!(
+            live.load(Ordering::SeqCst),
+            if stays { 3 } else { 0 },
+            "{itself}, while the session is there"
+        );
+        drop(s);
+        assert_eq!(live.load(Ordering::SeqCst), 0, "{itself}, after the session");
     }
 }

@@ -1,13 +1,16 @@
 //! Mistakes are told with the line of the program that makes them, and with a way out.
 
 use std::panic::Location;
-use thalweg::data::Dataset;
+use thalweg::data::{Column, CsvOptions, Dataset};
 use thalweg::prelude::*;
 use thalweg::train::estimator::{DNNClassifier, Input};
-use thalweg::train::feature_column::numeric_column;
+use thalweg::train::feature_column::{
+    categorical_column_with_vocabulary_file, indicator_column, numeric_column,
+};
 use thalweg::train::layers::Dense;
 use thalweg::train::optimizers::{Adam, GradientDescent, Minimize};
 use thalweg::train::saver::Saver;
+use thalweg_io::scratch::Scratch;
 
 /// The error is told at `line` of this file, in these words.
 fn told(e: Error, line: u32, words: &str) {
@@ -89,15 +92,63 @@ fn what_is_of_another_graph_is_told_and_not_taken_for_one_of_this() {
 }
 
 #[test]
-fn missing_files_are_named() {
+fn missing_files_are_named_with_what_is_there_instead() {
     let g = Scope::new();
     let lines = Dataset::text_lines(&g, &["nowhere.txt"]).one_shot_iterator(&g).get_next();
     let line = line!() - 1;
     let e = Session::new(&g).unwrap().run(&lines[0], &[]).unwrap_err();
-    told(e, line, "nowhere.txt: No such file");
+    assert!(
+        e.message().starts_with("nowhere.txt: No such file") && e.message().contains("correct the path"),
+        "{e}"
+    );
+    told(e, line, &format!("the folder {} has ", std::env::current_dir().unwrap().display()));
+    let g = Scope::new();
+    Dataset::idx(&g, "tests/mistake.rs", "labels");
+    told(g.check().unwrap_err(), line!() - 1, "did you mean 'mistakes.rs'?");
     let g = Scope::new();
     g.variable("w", &g.constant(1f32));
     let (saver, session) = (Saver::new(&g), Session::new(&g).unwrap());
     let e = saver.restore(&session, std::path::Path::new("nowhere/model.ckpt-1")).unwrap_err();
-    told(e, line!() - 1, "latest_checkpoint(folder) finds the newest");
+    assert!(e.message().contains("nowhere; make it, or correct the path"), "{e}");
+    told(e, line!() - 2, "latest_checkpoint(folder) finds the newest");
+    let column = categorical_column_with_vocabulary_file("colour", "nowhere/colours.txt");
+    let line = line!() - 1;
+    let net = DNNClassifier::new(&[2], 2).column(indicator_column(column));
+    let input = |g: &Scope| Input::of(g, [("colour", vec!["red"])], vec![0]).with(|d| d.batch(1));
+    let e = net.train(input, 1).map(|_| ()).unwrap_err();
+    told(e, line, "vocabulary file of column 'colour': nowhere/colours.txt: No such file");
+}
+
+#[test]
+fn a_table_with_a_header_or_a_bad_cell_is_told_with_file_and_line() {
+    let dir = Scratch::new();
+    let table = |text: &str, header: bool| {
+        std::fs::write(dir.path("flowers.csv"), text).unwrap();
+        let g = Scope::new();
+        let columns = vec![Column::required(DataType::Float), Column::or(0i32)];
+        let options = CsvOptions { header, ..Default::default() };
+        let rows = Dataset::csv(&g, &[dir.path("flowers.csv")], columns, options);
+        let next = rows.one_shot_iterator(&g).get_next();
+        let session = Session::new(&g).unwrap();
+        loop {
+            match session.run(&next, &[]) {
+                Ok(_) => {}
+                Err(e) => return e.message().to_string(),
+            }
+        }
+    };
+    let path = dir.path("flowers.csv").display().to_string();
+    assert_eq!(
+        table("length,kind\n1.5,2\n", false),
+        format!(
+            "{path}, line 1: Field 0 in record is not a valid float: length; if the first line names the columns, set `header`"
+        )
+    );
+    let correct = "; correct the line, or the types and defaults of the columns";
+    let bad_cell = table("length,kind\n1.5,2\n\n1.5,two\n", true);
+    assert_eq!(bad_cell, format!("{path}, line 4: Field 1 in record is not a valid int32: two{correct}"));
+    let too_many = table("length,kind\n1.5,2,3\n", true);
+    assert_eq!(too_many, format!("{path}, line 2: Expect 2 fields but have 3 in record{correct}"));
+    let none = table("1.5,2\n,2\n", false);
+    assert_eq!(none, format!("{path}, line 2: Field 0 is required but missing in record!{correct}"));
 }

@@ -1,9 +1,12 @@
-//! `estimators linear|dnn DIR STEPS`: a classifier of twelve examples with several kinds of features, trained as it is by default, for
+//! `estimators linear|dnn|wide_and_deep|wide_and_deep_numbers DIR STEPS`: a classifier of twelve examples with several kinds of features, trained as it is by default, for
 //! TensorFlow to do the same from the same checkpoint.
 
 use thalweg_client::{Code, Error, IntoTensor, Result, Scope};
-use thalweg_train::estimator::{DNNClassifier, Input, LinearClassifier};
+use thalweg_train::estimator::{
+    DNNClassifier, DNNLinearCombinedClassifier, DNNLinearCombinedRegressor, Input, LinearClassifier,
+};
 use thalweg_train::feature_column::*;
+use thalweg_train::optimizers::{Adam, Momentum};
 
 const COLOURS: [&str; 4] = ["red", "green", "blue", "black"];
 
@@ -24,7 +27,7 @@ fn examples(g: &Scope) -> Result<Input> {
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let [kind, dir, steps] = &args[..] else {
-        println!("usage: estimators linear|dnn DIR STEPS");
+        println!("usage: estimators linear|dnn|wide_and_deep|wide_and_deep_numbers DIR STEPS");
         return Ok(());
     };
     let steps = steps.parse().map_err(|e| Error::new(Code::InvalidArgument, format!("{steps}: {e}")))?;
@@ -32,24 +35,49 @@ fn main() -> Result<()> {
     let all = |g: &_| -> Result<Input> { Ok(examples(g)?.with(|d| d.batch(5))) };
     let codes = || categorical_column_with_identity("code", 5);
     let colours = || categorical_column_with_hash_bucket("colour", 20);
-    let found = if kind == "linear" {
-        let linear = LinearClassifier::new(3)
-            .column(numeric_column("age"))
-            .column(colours())
-            .column(crossed_column(["colour", "code"], 30))
-            .model_dir(dir);
-        linear.train(training, steps)?;
-        linear.evaluate(all)?
-    } else {
-        let dnn = DNNClassifier::new(&[8, 5], 3)
-            .column(numeric_column("age"))
-            .column(embedding_column(colours(), 3))
-            .column(indicator_column(codes()))
-            .weight_column("weight")
-            .model_dir(dir)
-            .seed(7);
-        dnn.train(training, steps)?;
-        dnn.evaluate(all)?
+    let wide = || [FeatureColumn::from(colours()), crossed_column(["colour", "code"], 30).into()];
+    let deep = || {
+        [
+            FeatureColumn::from(numeric_column("age")),
+            embedding_column(colours(), 3).into(),
+            indicator_column(codes()).into(),
+        ]
+    };
+    let found = match kind.as_str() {
+        "linear" => {
+            let linear =
+                LinearClassifier::new(3).column(numeric_column("age")).columns(wide()).model_dir(dir);
+            linear.train(training, steps)?;
+            linear.evaluate(all)?
+        }
+        "dnn" => {
+            let dnn =
+                DNNClassifier::new(&[8, 5], 3).columns(deep()).weight_column("weight").model_dir(dir).seed(7);
+            dnn.train(training, steps)?;
+            dnn.evaluate(all)?
+        }
+        "wide_and_deep" => {
+            let both = DNNLinearCombinedClassifier::new(3)
+                .linear_columns(wide())
+                .dnn_columns(deep())
+                .dnn_hidden_units(&[8, 5])
+                .model_dir(dir)
+                .seed(7);
+            both.train(training, steps)?;
+            both.evaluate(all)?
+        }
+        _ => {
+            let both = DNNLinearCombinedRegressor::new()
+                .linear_columns(wide())
+                .linear_optimizer(Momentum::new(0.002, 0.9))
+                .dnn_columns(deep())
+                .dnn_hidden_units(&[6])
+                .dnn_optimizer(Adam::new(0.01))
+                .model_dir(dir)
+                .seed(7);
+            both.train(training, steps)?;
+            both.evaluate(all)?
+        }
     };
     for (name, value) in &found.metrics {
         println!("{name} {value:?}");

@@ -1,8 +1,8 @@
-//! Every loss, and every metric after two batches: `measures` prints them, for TensorFlow to make its own of.
+//! Every loss, every metric after two batches, and gradients clipped: `measures` prints them, for TensorFlow to make its own of.
 
-use thalweg_client::{Output, Result, Scope, Session};
+use thalweg_client::{Gradient, Output, Result, Scope, Session};
 use thalweg_train::metrics::Metric;
-use thalweg_train::{losses, metrics};
+use thalweg_train::{clip, losses, metrics};
 
 /// A matrix of four rows.
 fn matrix(g: &Scope, values: [f32; 12]) -> Output {
@@ -51,6 +51,21 @@ fn all_metrics(g: &Scope, labels: &Output, chances: &Output, weights: &Output) -
     all
 }
 
+/// Each by a limit that it is within and by one that it is not.
+fn all_clipped(g: &Scope) -> Vec<(String, Output)> {
+    let x = matrix(g, [0.2, -0.7, 0.1, 2.5, 0.3, -3.0, 0.25, 0.5, 0.25, 0.9, 0.05, 1.5]);
+    let mut all = Vec::new();
+    for limit in [0.2, 40.0] {
+        all.push((format!("clip_by_value_{limit}"), clip::clip_by_value(g, &x, -limit, limit)));
+        all.push((format!("clip_by_norm_{limit}"), clip::clip_by_norm(g, &x, limit)));
+        all.push((format!("clip_by_average_norm_{limit}"), clip::clip_by_average_norm(g, &x, limit)));
+        let (both, _) = clip::clip_by_global_norm(g, &[Gradient::Dense(x.clone()), Gradient::None], limit);
+        let global = both.first().and_then(|d| d.dense(g));
+        all.push((format!("clip_by_global_norm_{limit}"), global.unwrap_or_else(|| x.clone())));
+    }
+    all
+}
+
 fn main() -> Result<()> {
     let g = Scope::new();
     let losses = all_losses(&g);
@@ -64,8 +79,14 @@ fn main() -> Result<()> {
     let chances = part(&g.constant(vec![0.9f32, 0.4, 0.3, 0.8, 0.6, 0.1, 0.55, 0.7, 0.45, 0.2]));
     let weights = part(&g.constant(vec![1f32, 2.0, 0.5, 0.0, 3.0, 1.0, 1.0, 0.25, 2.0, 1.5]));
     let metrics = all_metrics(&g, &labels, &chances, &weights);
+    let clipped = all_clipped(&g);
     let session = Session::new(&g)?;
     session.run(&g.init(), &[])?;
+    for (name, x) in &clipped {
+        for (i, value) in session.run(x, &[])?.as_slice::<f32>()?.iter().enumerate() {
+            println!("{name}/{i} {value:?}");
+        }
+    }
     for (name, loss) in &losses {
         println!("{name} {:?}", session.run(loss, &[])?.to_scalar::<f32>()?);
     }

@@ -19,6 +19,17 @@ pub fn clip_by_norm(g: &Scope, x: &Output, norm: f64) -> Output {
     &(x * &limit) / &larger
 }
 
+/// The tensor scaled down so that its 2-norm divided by the number of its elements is at most `norm`.
+#[track_caller]
+pub fn clip_by_average_norm(g: &Scope, x: &Output, norm: f64) -> Output {
+    let g = g.name_scope("clip_by_average_norm");
+    let (limit, one) = (g.number(norm, x.dtype()), g.number(1.0, x.dtype()));
+    let count = g.cast(&g.op("Size").input(x).output(), x.dtype());
+    let inverse = g.op("Rsqrt").input(&g.reduce_sum(&(x * x), &[])).output();
+    let smaller = g.op("Minimum").input(&(&inverse * &count)).input(&(&one / &limit)).output();
+    &(x * &limit) * &smaller
+}
+
 /// The 2-norm of all gradients taken as one vector.
 #[track_caller]
 pub fn global_norm(g: &Scope, gradients: &[Gradient]) -> Output {

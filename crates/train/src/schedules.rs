@@ -111,12 +111,9 @@ pub fn polynomial_decay(
 #[track_caller]
 pub fn cosine_decay(g: &Scope, rate: f64, step: &Output, decay_steps: impl Into<f64>, alpha: f64) -> Output {
     let g = g.name_scope("CosineDecay");
-    let span = number(&g, decay_steps.into());
-    let done = g.div(&g.minimum(&g.cast(step, DataType::Float), &span), &span);
-    let wave = g.cos(&g.mul(&number(&g, std::f64::consts::PI), &done));
-    let falling = g.mul(&number(&g, 0.5), &g.add(&number(&g, 1.0), &wave));
-    let decayed = g.add(&g.mul(&number(&g, 1.0 - alpha), &falling), &number(&g, alpha));
-    g.mul(&number(&g, rate), &decayed)
+    let done = share_done(&g, step, decay_steps.into());
+    let falling = wave(&g, &number(&g, 0.5), std::f64::consts::PI, &done);
+    at_least(&g, rate, alpha, &falling)
 }
 
 /// How [`cosine_decay_restarts`] begins anew.
@@ -159,11 +156,9 @@ pub fn cosine_decay_restarts(
         let before = g.div(&g.sub(&number(&g, 1.0), &longer), &number(&g, 1.0 - t_mul));
         (count, g.div(&g.sub(&done, &before), &longer))
     };
-    let wave = g.cos(&g.mul(&number(&g, std::f64::consts::PI), &done));
     let height = g.mul(&number(&g, 0.5), &g.pow(&number(&g, m_mul), &count));
-    let falling = g.mul(&height, &g.add(&number(&g, 1.0), &wave));
-    let decayed = g.add(&g.mul(&number(&g, 1.0 - alpha), &falling), &number(&g, alpha));
-    g.mul(&number(&g, rate), &decayed)
+    let falling = wave(&g, &height, std::f64::consts::PI, &done);
+    at_least(&g, rate, alpha, &falling)
 }
 
 /// How [`linear_cosine_decay`] swings on its way down.
@@ -191,12 +186,28 @@ pub fn linear_cosine_decay(
     by: LinearCosine,
 ) -> Output {
     let g = g.name_scope("LinearCosineDecay");
-    let span = number(&g, decay_steps.into());
-    let done = g.div(&g.minimum(&g.cast(step, DataType::Float), &span), &span);
+    let done = share_done(&g, step, decay_steps.into());
     let left = g.add(&number(&g, by.alpha), &g.sub(&number(&g, 1.0), &done));
-    let wave = g.cos(&g.mul(&number(&g, 2.0 * std::f64::consts::PI * by.num_periods), &done));
-    let swinging = g.mul(&number(&g, 0.5), &g.add(&number(&g, 1.0), &wave));
+    let swinging = wave(&g, &number(&g, 0.5), 2.0 * std::f64::consts::PI * by.num_periods, &done);
     g.mul(&number(&g, rate), &g.add(&g.mul(&left, &swinging), &number(&g, by.beta)))
+}
+
+/// The part of `decay_steps` that has gone by, at most 1.
+fn share_done(g: &Scope, step: &Output, decay_steps: f64) -> Output {
+    let span = number(g, decay_steps);
+    g.div(&g.minimum(&g.cast(step, DataType::Float), &span), &span)
+}
+
+/// `height * (1 + cos(angle * done))`.
+fn wave(g: &Scope, height: &Output, angle: f64, done: &Output) -> Output {
+    let wave = g.cos(&g.mul(&number(g, angle), done));
+    g.mul(height, &g.add(&number(g, 1.0), &wave))
+}
+
+/// What falls from 1 to 0 as a rate that falls to `alpha * rate`.
+fn at_least(g: &Scope, rate: f64, alpha: f64, falling: &Output) -> Output {
+    let decayed = g.add(&g.mul(&number(g, 1.0 - alpha), falling), &number(g, alpha));
+    g.mul(&number(g, rate), &decayed)
 }
 
 /// How many spans of `decay_steps` have gone by.

@@ -340,3 +340,31 @@ fn a_train_op_that_does_not_count_steps_is_told() {
     let e = model.train(forever, 10).unwrap_err();
     assert!(e.message().contains("global step is still 0") && e.message().contains("minimize"), "{e}");
 }
+
+#[test]
+fn a_wide_and_deep_model_learns_and_says_what_it_lacks() {
+    let model = || DNNLinearCombinedClassifier::new(2).seed(3);
+    let both = model()
+        .linear_columns(numeric_columns(["x"]))
+        .linear_optimizer(GradientDescent::new(0.01))
+        .dnn_columns(numeric_columns(["x", "y"]))
+        .dnn_hidden_units(&[8])
+        .dnn_optimizer(Adam::new(0.02));
+    assert_eq!(both.train(forever, 200).unwrap().global_step, 200);
+    assert!(both.evaluate(once).unwrap()["accuracy"] > 0.95);
+    // Either part may be missing.
+    let wide = model().linear_columns(numeric_columns(["x", "y"]));
+    assert_eq!(wide.train(forever, 3).unwrap().global_step, 3);
+    let deep = model().dnn_columns(numeric_columns(["x", "y"])).dnn_hidden_units(&[4]);
+    assert_eq!(deep.train(forever, 3).unwrap().global_step, 3);
+    let told = |e: Error, what: &str| {
+        assert!(e.message().contains(what) && e.location().is_some_and(|l| l.file() == file!()), "{e}");
+    };
+    told(model().train(forever, 1).unwrap_err(), ".linear_columns(..), .dnn_columns(..) or both");
+    let shallow = model().dnn_columns(numeric_columns(["x"]));
+    told(shallow.train(forever, 1).unwrap_err(), ".dnn_hidden_units(&[..])");
+    told(
+        model().dnn_hidden_units(&[3]).linear_columns(numeric_columns(["x"])).train(forever, 1).unwrap_err(),
+        ".dnn_columns(..)",
+    );
+}

@@ -109,6 +109,26 @@ fn the_newest_are_kept_also_across_savers() {
 }
 
 #[test]
+fn one_checkpoint_stays_for_every_so_many_hours() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    let (dir, m, now) = (Scratch::new(), model(), Arc::new(AtomicU32::new(0)));
+    let session = opened(&m);
+    let clock = now.clone();
+    let clock = Arc::new(move || f64::from(clock.load(Ordering::SeqCst)));
+    let saver = Saver::new(&m.g).max_to_keep(1).keep_checkpoint_every_n_hours(1.0).clock(clock);
+    // Every half of an hour.
+    for i in 0..8 {
+        now.store(1800 * i, Ordering::SeqCst);
+        saver.save(&session, &dir.path("model"), Some(i64::from(i))).unwrap();
+    }
+    let there: Vec<i32> = (0..8).filter(|i| dir.path(&format!("model-{i}.index")).exists()).collect();
+    // The first after an hour, then the first after each hour more, and the newest.
+    assert_eq!(there, [3, 5, 7]);
+    assert_eq!(State::read(dir.root()).unwrap().unwrap().all, [dir.path("model-7")]);
+}
+
+#[test]
 fn checkpoints_that_do_not_fit_say_what_differs_and_change_nothing() {
     let (dir, m) = (Scratch::new(), model());
     let saved = Saver::new(&m.g).save(&opened(&m), &dir.path("model"), None).unwrap();

@@ -59,7 +59,7 @@ fn checkpoint_prefix(path: &Path) -> Option<PathBuf> {
 /// The first and the last few bytes of a file.
 fn ends(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     if !path.exists() {
-        return Err(not_found(format!("{}: no such file, directory or checkpoint", path.display())));
+        return Err(durable::at(path, not_found("no such file, directory or checkpoint")));
     }
     let read = || {
         let mut file = File::open(path)?;

@@ -11,6 +11,7 @@ use thalweg::train::layers::{Dense, Embedding};
 use thalweg::train::rnn::{Cell, Lstm, Sequence, Stacked, dynamic_rnn};
 use thalweg::train::{initializers, losses};
 use thalweg_core::invalid;
+use thalweg_io::durable;
 
 pub struct Ptb {
     train: Vec<i32>,
@@ -32,7 +33,10 @@ impl Ptb {
             None => (story::text(20_000), "the built-in story".to_string()),
             Some(path) => {
                 let name = path.display().to_string();
-                let bytes = std::fs::read(path).map_err(|e| Error::from(e).context(name.clone()))?;
+                let bytes = std::fs::read(path).map_err(|e| {
+                    let hint = "--data names a text file; without it, the built-in story is read";
+                    durable::at(path, e).hint(hint)
+                })?;
                 (String::from_utf8_lossy(&bytes).into_owned(), name)
             }
         };

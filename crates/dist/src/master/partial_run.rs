@@ -44,12 +44,13 @@ pub async fn run_step(
     let run = lock(&session.partial_runs).held.get(&handle).cloned();
     let run = run.ok_or_else(|| invalid!("Must run PartialRunSetup before performing partial runs"))?;
     let options = config::run_options(request.options.as_ref());
+    let trace = options.trace;
     let (names, values) = feeds(request.feed, contents)?;
     let (fetch, fed) = (request.fetch, names.into_iter().zip(values).collect());
     let (sender, receiver) = oneshot::channel();
     let asked = (run.clone(), fetch.clone());
     // A call that makes no sense is refused; the run goes on.
-    blocking(move || asked.0.step(fed, &asked.1, Box::new(move |r| drop(sender.send(r))))).await?;
+    blocking(move || asked.0.step(fed, &asked.1, trace, Box::new(move |r| drop(sender.send(r))))).await?;
     let timeout = options.timeout.or(session.operation_timeout);
     let giving_up = GivingUp(Some(run.clone()));
     let result = steps::within(timeout, run.cancellation(), steps::ended(receiver)).await;

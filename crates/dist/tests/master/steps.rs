@@ -179,6 +179,41 @@ async fn a_partial_run_takes_its_feeds_when_they_come() {
 }
 
 #[tokio::test]
+async fn a_partial_run_that_its_first_call_traces_tells_its_nodes_with_its_last() {
+    let mut b = bench().await;
+    let s = b.create(&format!("{CONSTANT}{SUM}{PRODUCT}")).await;
+    for levels in [[0, 0], [3, 0], [0, 3]] {
+        let setup = PartialRunSetupRequest {
+            session_handle: s.clone(),
+            feed: names(&["x:0", "d:0"]),
+            fetch: names(&["y:0", "z:0"]),
+            ..Default::default()
+        };
+        let handle = b.client.partial_run_setup(setup).await.unwrap().into_inner().partial_run_handle;
+        let mut told = Vec::new();
+        for (level, (feed, fetch)) in levels.into_iter().zip([("x:0", "y:0"), ("d:0", "z:0")]) {
+            let options = RunOptions { trace_level: level, ..Default::default() };
+            let request = RunStepRequest {
+                partial_run_handle: handle.clone(),
+                options: Some(options),
+                ..step(&s, &[float(feed, 4.0)], &[fetch], &[])
+            };
+            let answer = b.client.run_step(request).await.unwrap().into_inner();
+            let stats = answer.metadata.map(|m| m.step_stats.unwrap_or_default());
+            let nodes = |s: StepStats| s.dev_stats.into_iter().flat_map(|d| d.node_stats);
+            let nodes =
+                stats.map(|s| nodes(s).map(|n| n.node_name).filter(|n| n == "y" || n == "z").collect());
+            told.push(nodes.map(|mut all: Vec<String>| {
+                all.sort();
+                all
+            }));
+        }
+        let all = if levels[0] == 3 { vec!["y".to_string(), "z".to_string()] } else { vec![] };
+        assert_eq!(told, [None, Some(all)], "{levels:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_callable_runs_until_it_is_released() {
     let mut b = bench().await;
     let s = b.create(&format!("{CONSTANT}{SUM}")).await;

@@ -6,11 +6,12 @@ use super::{VERSION, data_path, index_path, key};
 use crate::crc::Crc;
 use crate::table::Table;
 use crate::wire::shape_from_proto;
-use crate::{durable, whole};
+use crate::{durable, missing, whole};
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use thalweg_core::buffer;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{
     Code, Error, Result, data_loss, internal, not_found, resource_exhausted, unimplemented,
@@ -50,7 +51,8 @@ impl BundleReader {
             Code::NotFound => not_found(format!(
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
                 prefix.display()
-            )),
+            ))
+            .hint(missing::hint(&path).unwrap_or_default()),
             _ => e,
         })?;
         let table = Table::read(&file.into()).map_err(|e| durable::at(&path, e))?;
@@ -75,11 +77,7 @@ impl BundleReader {
 
     pub fn entry(&self, name: &str) -> Result<Entry> {
         let found = self.find(name)?;
-        let dtype = DataType::from_wire(found.dtype).ok_or_else(|| {
-            unimplemented(format!("tensor_name = {name}; has data type number {}", found.dtype))
-        })?;
-        let shape = shape_from_proto(found.shape.as_ref())?;
-        Ok(Entry { dtype, shape, slices: slices_of(&found)?, bytes: found.size.max(0) as u64 })
+        described(&found).map_err(|e| self.damaged(name, e))
     }
 
     /// The tensor of that name.
@@ -115,22 +113,38 @@ impl BundleReader {
         // Before memory is asked for, for what is said of the whole may be absurd.
         let filled = parts.iter().fold(0usize, |sum, (.., part)| sum.saturating_add(region::elements(part)));
         if filled != shape.elements() {
-            return Err(invalid!(
+            let e = invalid!(
                 "Does not have sufficient slices for partitioned tensor {name} to restore in slice_spec: {shape}"
-            ));
+            );
+            return Err(e.context(self.prefix.display()));
         }
-        let mut out = Tensor::zeros(entry.dtype, shape.clone())?;
-        for (key, at, part) in parts {
-            let found = self.find_key(&key)?;
-            let sizes: Vec<usize> = at.iter().map(|(start, end)| end - start).collect();
-            let stored = Entry { dtype: entry.dtype, shape: Shape::new(&sizes)?, slices: vec![], bytes: 0 };
-            if found.dtype != entry.dtype.wire() || shape_from_proto(found.shape.as_ref())? != stored.shape {
-                return Err(self.damaged(name, data_loss("a slice differs from what its tensor says of it")));
-            }
-            let piece = self.data(name, &found, &stored)?;
-            copy(&piece, &mut out, &part, &at, wanted)?;
+        let stored: Vec<_> =
+            parts.iter().map(|(key, at, _)| self.stored(name, entry, key, at)).collect::<Result<_>>()?;
+        let mut out = Tensor::zeros(entry.dtype, shape.clone()).map_err(|e| self.damaged(name, e))?;
+        for ((_, at, part), (found, own)) in parts.iter().zip(&stored) {
+            let piece = self.data(name, found, own)?;
+            copy(&piece, &mut out, part, at, wanted)?;
         }
         Ok(out)
+    }
+
+    /// What is stored under a key: all of it must be there, and be what the tensor it is a part of says of it.
+    fn stored(
+        &mut self,
+        name: &str,
+        entry: &Entry,
+        key: &[u8],
+        at: &Ranges,
+    ) -> Result<(BundleEntryProto, Entry)> {
+        let found = self.find_key(key)?;
+        let own = described(&found).map_err(|e| self.damaged(name, e))?;
+        let nested = !entry.slices.is_empty() && !own.slices.is_empty();
+        let sizes = at.iter().map(|(start, end)| end - start);
+        if nested || own.dtype != entry.dtype || !own.shape.iter().copied().eq(sizes) {
+            return Err(self.damaged(name, data_loss("a slice differs from what its tensor says of it")));
+        }
+        self.locate(&found, &own).map_err(|e| self.damaged(name, e))?;
+        Ok((found, own))
     }
 
     /// Keys and regions of the stored parts: the tensor itself, or its slices, no two of which may overlap.
@@ -157,28 +171,25 @@ impl BundleReader {
     pub fn verify(&mut self) -> Result<()> {
         let entries = self.entries()?;
         for (key, found) in &entries {
-            let name = key.escape_ascii().to_string();
-            if found.slices.is_empty() {
-                self.verify_data(&name, found)?;
+            let name = String::from_utf8_lossy(key);
+            let entry = described(found).map_err(|e| self.damaged(&name, e))?;
+            if entry.slices.is_empty() {
+                self.verify_data(found, &entry).map_err(|e| self.damaged(&name, e))?;
             } else {
-                let entry = self.entry(&String::from_utf8_lossy(key))?;
-                for (part, _) in self.parts(&String::from_utf8_lossy(key), &entry)? {
-                    self.find_key(&part)?;
+                for (part, at) in self.parts(&name, &entry)? {
+                    self.stored(&name, &entry, &part, &at)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn verify_data(&mut self, name: &str, found: &BundleEntryProto) -> Result<()> {
-        match DataType::from_wire(found.dtype) {
-            Some(DataType::Variant | DataType::Resource) => self.locate(found).map(|_| ()),
-            Some(dtype) if !dtype.is_plain() => {
-                let shape = shape_from_proto(found.shape.as_ref())?;
-                self.data(name, found, &Entry { dtype, shape, slices: vec![], bytes: 0 }).map(|_| ())
-            }
+    fn verify_data(&mut self, found: &BundleEntryProto, entry: &Entry) -> Result<()> {
+        match entry.dtype {
+            DataType::Variant | DataType::Resource => self.locate(found, entry).map(|_| ()),
+            DataType::String => self.load(found, entry).map(|_| ()),
             _ => {
-                let mut left = self.locate(found)?;
+                let mut left = self.locate(found, entry)?;
                 let mut chunk = vec![0; CHUNK.min(left)];
                 let mut crc = Crc::default();
                 while left > 0 {
@@ -190,7 +201,6 @@ impl BundleReader {
                 compare(found, crc)
             }
         }
-        .map_err(|e| self.damaged(name, e))
     }
 
     /// The tensor that an entry says where to find.
@@ -200,9 +210,15 @@ impl BundleReader {
 
     fn load(&mut self, found: &BundleEntryProto, entry: &Entry) -> Result<Tensor> {
         let (dtype, shape) = (entry.dtype, entry.shape.clone());
-        let size = self.locate(found)?;
+        let size = self.locate(found, entry)?;
         match dtype {
             DataType::String => {
+                let limit = buffer::limit();
+                if size > limit {
+                    return Err(resource_exhausted(format!(
+                        "{size} bytes of strings are over the limit of {limit}"
+                    )));
+                }
                 let mut bytes = vec![0; size];
                 self.read_exact(found, &mut bytes)?;
                 let items = strings::decode(&Bytes::from(bytes), shape.elements(), found.crc32c)?;
@@ -212,10 +228,6 @@ impl BundleReader {
                 Err(unimplemented(format!("{dtype} tensors cannot be read from checkpoints")))
             }
             _ => {
-                if shape.elements().checked_mul(dtype.size()) != Some(size) {
-                    let e = format!("{size} bytes are stored for a {dtype} tensor of shape {shape}");
-                    return Err(data_loss(e));
-                }
                 let mut t = Tensor::uninit(dtype, shape)?;
                 let mut crc = Crc::default();
                 for chunk in t.bytes_mut()?.chunks_mut(CHUNK) {
@@ -231,8 +243,8 @@ impl BundleReader {
         }
     }
 
-    /// Goes to an entry's data, and gives its size, once it is known to be there.
-    fn locate(&mut self, found: &BundleEntryProto) -> Result<usize> {
+    /// Goes to an entry's data, and gives its size, once it is known to be there, and to be as much as such a tensor has.
+    fn locate(&mut self, found: &BundleEntryProto, entry: &Entry) -> Result<usize> {
         let wrong = || data_loss(format!("stored at {} with size {}", found.offset, found.size));
         let (offset, size) = (u64::try_from(found.offset), u64::try_from(found.size));
         let (Ok(offset), Ok(size)) = (offset, size) else { return Err(wrong()) };
@@ -242,7 +254,18 @@ impl BundleReader {
             return Err(data_loss(e));
         }
         file.seek(SeekFrom::Start(offset))?;
-        usize::try_from(size).map_err(|_| wrong())
+        let size = usize::try_from(size).map_err(|_| wrong())?;
+        let (dtype, shape) = (entry.dtype, &entry.shape);
+        let fits = match dtype {
+            // A length of one byte at least for each, and a checksum of the lengths.
+            DataType::String => shape.elements().saturating_add(4) <= size,
+            DataType::Variant | DataType::Resource => true,
+            _ => shape.elements().checked_mul(dtype.size()) == Some(size),
+        };
+        if !fits {
+            return Err(data_loss(format!("{size} bytes are stored for a {dtype} tensor of shape {shape}")));
+        }
+        Ok(size)
     }
 
     fn read_exact(&mut self, found: &BundleEntryProto, out: &mut [u8]) -> Result<()> {
@@ -281,18 +304,38 @@ impl BundleReader {
         let value = self.table.get(key).ok_or_else(|| {
             data_loss(format!("{}: slice '{}' is missing", self.prefix.display(), key.escape_ascii()))
         })?;
-        parse(value).map_err(|e| durable::at(&index_path(&self.prefix), e))
+        parse(value).map_err(|e| self.damaged(&key.escape_ascii().to_string(), e))
     }
 
     /// Every entry of the index but the header.
     pub(super) fn entries(&self) -> Result<Entries> {
         let entries = self.table.iter().filter(|(key, _)| !key.is_empty());
-        entries.map(|(key, value)| Ok((key.to_vec(), parse(value)?))).collect()
+        let entry = |(key, value): (&[u8], &Bytes)| {
+            let parsed = parse(value).map_err(|e| self.damaged(&String::from_utf8_lossy(key), e))?;
+            Ok((key.to_vec(), parsed))
+        };
+        entries.map(entry).collect()
     }
 
     fn damaged(&self, name: &str, e: Error) -> Error {
         e.context(format!("{}: tensor '{name}'", self.prefix.display()))
     }
+}
+
+/// Numbers of types that TensorFlow has or may have soon; others are damage.
+const TYPE_NUMBERS: std::ops::Range<i32> = 1..64;
+
+/// What an entry says, if it makes sense.
+fn described(found: &BundleEntryProto) -> Result<Entry> {
+    let number = found.dtype;
+    let dtype = DataType::from_wire(number).ok_or_else(|| {
+        let e = format!("has data type number {number}");
+        if TYPE_NUMBERS.contains(&number) { unimplemented(e) } else { data_loss(e) }
+    })?;
+    let sense = |e: Error| data_loss(e.message());
+    let shape = shape_from_proto(found.shape.as_ref()).map_err(sense)?;
+    let slices = slices_of(found).map_err(sense)?;
+    Ok(Entry { dtype, shape, slices, bytes: found.size.max(0) as u64 })
 }
 
 fn compare(found: &BundleEntryProto, crc: Crc) -> Result<()> {

@@ -18,12 +18,13 @@ mod header;
 #[cfg(test)]
 mod tests;
 
+use crate::durable;
 use bytes::Bytes;
 use descr::{Descr, Kind};
 use header::Header;
 use std::path::Path;
 use thalweg_core::dtype::DataType;
-use thalweg_core::error::{Error, Result, data_loss, resource_exhausted};
+use thalweg_core::error::{Result, data_loss, resource_exhausted};
 use thalweg_core::invalid;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
@@ -68,17 +69,13 @@ pub fn write(t: &Tensor) -> Result<Vec<u8>> {
 }
 
 pub fn read_file(path: &Path) -> Result<Tensor> {
-    let bytes = std::fs::read(path).map_err(|e| at(path, e.into()))?;
-    read(&bytes).map_err(|e| at(path, e))
+    let bytes = std::fs::read(path).map_err(|e| durable::at(path, e))?;
+    read(&bytes).map_err(|e| durable::at(path, e))
 }
 
 pub fn write_file(path: &Path, t: &Tensor) -> Result<()> {
-    let bytes = write(t).map_err(|e| at(path, e))?;
-    std::fs::write(path, bytes).map_err(|e| at(path, e.into()))
-}
-
-fn at(path: &Path, e: Error) -> Error {
-    e.context(path.display())
+    let bytes = write(t).map_err(|e| durable::at(path, e))?;
+    std::fs::write(path, bytes).map_err(|e| durable::at(path, e))
 }
 
 fn plain(dtype: DataType, shape: Shape, data: &[u8], descr: &Descr) -> Result<Tensor> {

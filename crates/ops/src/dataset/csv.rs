@@ -114,7 +114,7 @@ struct Csv {
 
 impl Dataset for Csv {
     fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
-        Ok(Box::new(CsvIter { csv: self.clone(), at: 0, open: None }))
+        Ok(Box::new(CsvIter { csv: self.clone(), at: 0, open: None, lines: 0 }))
     }
 }
 
@@ -122,6 +122,8 @@ struct CsvIter {
     csv: Csv,
     at: usize,
     open: Option<Stream>,
+    /// Read of the file that is open.
+    lines: usize,
 }
 
 impl Iter for CsvIter {
@@ -133,13 +135,15 @@ impl Iter for CsvIter {
 impl CsvIter {
     fn record(&mut self) -> Result<Option<Tuple>> {
         loop {
+            let format = &self.csv.format;
             let stream = match &mut self.open {
                 Some(stream) => stream,
                 none => match self.csv.files.open(self.at)? {
                     Some(stream) => {
                         let stream = none.insert(stream);
-                        if self.csv.format.header {
-                            let skipped = self.csv.format.read_record(stream);
+                        self.lines = 0;
+                        if format.header {
+                            let skipped = format.read_record(stream, &mut self.lines);
                             skipped.map_err(|e| self.csv.files.error(self.at, e))?;
                         }
                         stream
@@ -147,9 +151,12 @@ impl CsvIter {
                     None => return Ok(None),
                 },
             };
-            match self.csv.format.read_record(stream) {
-                Ok(Some(line)) if line.is_empty() => continue,
-                Ok(Some(line)) => return self.csv.format.parse(&line).map(Some),
+            let first = self.lines + 1;
+            match format.read_record(stream, &mut self.lines) {
+                Ok(Some(record)) if record.is_empty() => continue,
+                Ok(Some(record)) => {
+                    return format.parse(&record).map(Some).map_err(|e| self.wrong(first, e));
+                }
                 Ok(None) => {}
                 Err(e) => {
                     let e = self.csv.files.error(self.at, e);
@@ -162,15 +169,26 @@ impl CsvIter {
             self.at += 1;
         }
     }
+
+    /// What is wrong with the record that begins in this line, and the likely mistake.
+    fn wrong(&self, line: usize, e: Error) -> Error {
+        let path = self.csv.files.path(self.at).unwrap_or_default();
+        let e = e.context(format!("{}, line {line}", path.display()));
+        match line {
+            1 if !self.csv.format.header => e.hint("if the first line names the columns, set `header`"),
+            _ => e.hint("correct the line, or the types and defaults of the columns"),
+        }
+    }
 }
 
 impl Format {
-    /// One record: a line, or more where a quoted field has line ends in it.
-    fn read_record(&self, stream: &mut Stream) -> std::io::Result<Option<Vec<u8>>> {
+    /// One record: a line, or more where a quoted field has line ends in it; counts them.
+    fn read_record(&self, stream: &mut Stream, lines: &mut usize) -> std::io::Result<Option<Vec<u8>>> {
         let mut record = Vec::new();
         if !read_until(stream, b'\n', &mut record)? {
             return Ok(None);
         }
+        *lines += 1;
         let mut odd = self.quotes && odd_quotes(&record);
         while odd {
             let seen = record.len();
@@ -178,6 +196,7 @@ impl Format {
             if !read_until(stream, b'\n', &mut record)? {
                 break;
             }
+            *lines += 1;
             odd ^= odd_quotes(&record[seen..]);
             if record.len() > thalweg_core::buffer::limit() {
                 return Err(std::io::Error::new(

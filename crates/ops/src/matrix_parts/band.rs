@@ -56,6 +56,19 @@ impl Band {
         (rows + self.high.min(0)).min(cols - self.low.max(0))
     }
 
+    /// The shape of the diagonals of matrices of these dimensions, packed.
+    pub fn packed_shape(self, dims: &[i64]) -> Result<PartialShape> {
+        let (batch, size) = dims.split_at(dims.len().saturating_sub(2));
+        let longest = match *size {
+            [rows, cols] if rows >= 0 && cols >= 0 => {
+                self.check(rows, cols)?;
+                self.longest(rows, cols)
+            }
+            _ => -1,
+        };
+        Ok(batch.iter().copied().chain(self.packed_dims(longest)).collect())
+    }
+
     /// Checks that all the diagonals are in a matrix of this size. Of an empty one the main diagonal is.
     pub fn check(self, rows: i64, cols: i64) -> Result<()> {
         for (name, d) in [("lower", self.low), ("upper", self.high)] {

@@ -50,15 +50,7 @@ pub static MATRIX_DIAG_PART_V3: Op = Op {
 fn shape(c: &ShapeCall<'_>, band: Option<Band>) -> Result<Vec<PartialShape>> {
     let x = c.rank_at_least(0, 2)?;
     let (Some(dims), Some(band)) = (x.dims(), band) else { return Ok(vec![PartialShape::unknown()]) };
-    let (batch, size) = dims.split_at(dims.len() - 2);
-    let longest = match *size {
-        [rows, cols] if rows >= 0 && cols >= 0 => {
-            band.check(rows, cols)?;
-            band.longest(rows, cols)
-        }
-        _ => -1,
-    };
-    Ok(vec![batch.iter().copied().chain(band.packed_dims(longest)).collect()])
+    Ok(vec![band.packed_shape(dims)?])
 }
 
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {

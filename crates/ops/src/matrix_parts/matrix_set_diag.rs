@@ -42,15 +42,7 @@ pub static MATRIX_SET_DIAG_V3: Op = Op {
 fn shape(c: &ShapeCall<'_>, band: Option<Band>) -> Result<Vec<PartialShape>> {
     let x = c.rank_at_least(0, 2)?;
     let Some((dims, band)) = x.dims().zip(band) else { return Ok(vec![x]) };
-    let (batch, size) = dims.split_at(dims.len() - 2);
-    let longest = match *size {
-        [rows, cols] if rows >= 0 && cols >= 0 => {
-            band.check(rows, cols)?;
-            band.longest(rows, cols)
-        }
-        _ => -1,
-    };
-    let packed: PartialShape = batch.iter().copied().chain(band.packed_dims(longest)).collect();
+    let packed = band.packed_shape(dims)?;
     packed.merge(&c.input(1)).map_err(|e| e.context("diagonal"))?;
     Ok(vec![x])
 }

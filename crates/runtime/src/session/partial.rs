@@ -1,13 +1,13 @@
 //! Partial runs: one step whose feeds come, and whose fetches go, while it runs.
 //!
 //! Every feed is a `_Recv` and every fetch a `_Send` of the step's rendezvous, with the client at the other end. So the step is
-//! an ordinary one: it starts at once, and waits where it needs what has not been fed.
+//! an ordinary one: it starts with the first call, and waits where it needs what has not been fed.
 
-use super::compile::{FeedInfo, Signature, feed_info};
+use super::compile::{Compiled, FeedInfo, Signature, feed_info};
 use super::{RunMetadata, RunOptions, Session};
 use crate::work::{Kind, Work};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use thalweg_core::attr::Attrs;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Error, Result, cancelled, internal};
@@ -65,7 +65,9 @@ pub type OnFetched = Box<dyn FnOnce(Result<(Vec<Tensor>, Option<RunMetadata>)>) 
 /// A step under way. Dropping it cancels the step.
 pub struct PartialRun {
     session: Session,
-    rendezvous: Arc<dyn Rendezvous>,
+    compiled: Arc<Compiled>,
+    /// Where the client meets the step, once it has begun.
+    rendezvous: OnceLock<Arc<dyn Rendezvous>>,
     cancel: Arc<Cancellation>,
     feeds: HashMap<String, (Output, FeedInfo)>,
     fetches: HashMap<String, Output>,
@@ -82,21 +84,49 @@ struct Progress {
 }
 
 impl Session {
-    /// Starts a step with these feeds to come, and these fetches to be asked for.
+    /// A step with these feeds to come, and these fetches to be asked for.
     pub fn partial_run(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<PartialRun> {
         self.inner.check_open()?;
         let signature = Signature { partial: true, ..self.signature(feeds, fetches, targets)? };
         let compiled = self.inner.compiled(&signature)?;
-        let meeting = self.inner.meeting(&compiled);
-        let run = self.with_graph(|g| PartialRun {
+        Ok(self.with_graph(|g| PartialRun {
             session: self.clone(),
-            rendezvous: meeting.rendezvous.clone(),
+            compiled,
+            rendezvous: OnceLock::new(),
             cancel: Arc::default(),
             feeds: signature.feeds.iter().map(|o| (g.tensor_name(*o), (*o, feed_info(g, *o)))).collect(),
             fetches: signature.fetches.iter().map(|o| (g.tensor_name(*o), *o)).collect(),
             progress: Arc::default(),
-        });
-        let progress = run.progress.clone();
+        }))
+    }
+}
+
+impl PartialRun {
+    /// Gives these feeds, and calls back when these fetches are there. A call that makes no sense is an error here and now, and
+    /// changes nothing. The first call says whether the step is traced; the last one gets what was recorded.
+    pub fn step(
+        &self,
+        feeds: Vec<(String, Tensor)>,
+        fetches: &[String],
+        trace: bool,
+        done: OnFetched,
+    ) -> Result<()> {
+        let last = self.claim(&feeds, fetches)?;
+        let rendezvous = self.rendezvous.get_or_init(|| self.begin(trace));
+        for (name, value) in feeds {
+            // The step may have failed: its fetches tell.
+            let _ = rendezvous.send(&key(&name), Parcel::live(value));
+        }
+        self.receive(rendezvous, fetches, last, done);
+        Ok(())
+    }
+
+    /// Starts the step, which waits for what will be sent to the rendezvous.
+    fn begin(&self, trace: bool) -> Arc<dyn Rendezvous> {
+        let inner = &self.session.inner;
+        let meeting = inner.meeting(&self.compiled);
+        let (rendezvous, progress) = (meeting.rendezvous.clone(), self.progress.clone());
+        let met = rendezvous.clone();
         let done = Box::new(move |r: Result<(Vec<Tensor>, RunMetadata)>| {
             let ended = r.map(|(_, metadata)| metadata);
             let waiting = {
@@ -105,24 +135,14 @@ impl Session {
                 std::mem::take(&mut p.at_end)
             };
             waiting.into_iter().for_each(|w| w(ended.clone()));
+            // A step that failed before it began would leave the client waiting.
+            if let Err(e) = ended {
+                met.abort(e);
+            }
         });
-        let options = RunOptions { cancel: Some(run.cancel.clone()), ..Default::default() };
-        self.inner.start(&compiled, Vec::new(), &options, Some(meeting), done);
-        Ok(run)
-    }
-}
-
-impl PartialRun {
-    /// Gives these feeds, and calls back when these fetches are there. A call that makes no sense is an error here and now, and
-    /// changes nothing.
-    pub fn step(&self, feeds: Vec<(String, Tensor)>, fetches: &[String], done: OnFetched) -> Result<()> {
-        let last = self.claim(&feeds, fetches)?;
-        for (name, value) in feeds {
-            // The step may have failed: its fetches tell.
-            let _ = self.rendezvous.send(&key(&name), Parcel::live(value));
-        }
-        self.receive(fetches, last, done);
-        Ok(())
+        let options = RunOptions { trace, cancel: Some(self.cancel.clone()), ..Default::default() };
+        inner.start(&self.compiled, Vec::new(), &options, Some(meeting), done);
+        rendezvous
     }
 
     /// Ends the step, whatever it waits for.
@@ -183,7 +203,7 @@ impl PartialRun {
         })
     }
 
-    fn receive(&self, fetches: &[String], last: bool, done: OnFetched) {
+    fn receive(&self, rendezvous: &Arc<dyn Rendezvous>, fetches: &[String], last: bool, done: OnFetched) {
         let progress = self.progress.clone();
         let arrived = move |values: Result<Vec<Option<Tensor>>>| {
             let values = match values {
@@ -221,7 +241,7 @@ impl PartialRun {
                 let Some(arrived) = arrived else { return };
                 arrived(failed.map_or(Ok(values), Err));
             };
-            self.rendezvous.recv(&key(name), Box::new(received));
+            rendezvous.recv(&key(name), Box::new(received));
         }
     }
 }

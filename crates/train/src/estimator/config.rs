@@ -4,6 +4,7 @@ use super::spec::{EstimatorSpec, Mode, Model};
 use crate::feature_column::Features;
 use crate::hooks::Every;
 use crate::monitored::ChiefSessionCreator;
+use crate::saver::Keep;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use thalweg_client::{Output, Result, Scope, SessionOptions};
@@ -14,7 +15,7 @@ pub struct Estimator<M> {
     pub(super) model: M,
     pub(super) seed: Option<i64>,
     pub(super) save_checkpoints: Every,
-    pub(super) keep_checkpoint_max: usize,
+    pub(super) keep: Keep,
     pub(super) save_summary_steps: u64,
     pub(super) log_every: Option<Every>,
     model_dir: Option<PathBuf>,
@@ -31,7 +32,7 @@ impl<M> Estimator<M> {
             model,
             seed: None,
             save_checkpoints: Every::Seconds(600.0),
-            keep_checkpoint_max: 5,
+            keep: Keep::default(),
             save_summary_steps: 100,
             log_every: None,
             model_dir: None,
@@ -74,7 +75,13 @@ impl<M> Estimator<M> {
 
     /// How many of the newest checkpoints stay: 5 unless told otherwise, 0 for all.
     pub fn keep_checkpoint_max(mut self, count: usize) -> Self {
-        self.keep_checkpoint_max = count;
+        self.keep.newest = count;
+        self
+    }
+
+    /// Of the checkpoints that are no longer among the newest, one stays for so many hours of training: 10,000 unless told otherwise.
+    pub fn keep_checkpoint_every_n_hours(mut self, hours: f64) -> Self {
+        self.keep.every_n_hours = hours;
         self
     }
 

@@ -65,7 +65,7 @@ impl<M: Model> Estimator<M> {
         if let Some(loss) = &spec.loss {
             metrics.push(("loss".into(), metrics::mean(&g, loss, None)));
         }
-        let scaffold = Scaffold::new(&g, 0)?;
+        let scaffold = Scaffold::new(&g, self.keep)?;
         let session = self.creator().must_restore().create_session(&g, &scaffold)?;
         let updates: Vec<Operation> = metrics.iter().map(|(_, m)| m.update.clone()).collect();
         let step = session.callable(&[], &updates)?;

@@ -1,11 +1,12 @@
 //! Linear models: weighted sums of columns, and a head.
 
+use super::canned::{Headed, OnePart};
 use super::config::Estimator;
-use super::heads::{Batch, Classifier, Head, Reduction, Regressor};
+use super::heads::{Batch, Classifier, Head, Regressor};
 use super::minimizer::Minimizer;
 use super::spec::{EstimatorSpec, Mode, Model};
 use crate::feature_column::{FeatureColumn, Features, linear_model};
-use crate::optimizers::{Ftrl, Optimizer};
+use crate::optimizers::Ftrl;
 use std::panic::Location;
 use thalweg_client::{Output, Result, Scope};
 
@@ -29,12 +30,6 @@ impl LinearClassifier {
     pub fn new(classes: usize) -> LinearClassifier {
         Estimator::of(Linear::new(Classifier::new(classes), Location::caller()))
     }
-
-    /// Labels are these strings instead of numbers.
-    pub fn label_vocabulary<'a>(mut self, labels: impl IntoIterator<Item = &'a str>) -> Self {
-        self.model.head = self.model.head.label_vocabulary(labels);
-        self
-    }
 }
 
 impl LinearRegressor {
@@ -43,55 +38,45 @@ impl LinearRegressor {
     pub fn new() -> LinearRegressor {
         Estimator::of(Linear::new(Regressor::new(), Location::caller()))
     }
-
-    /// How many numbers the label of an example has.
-    pub fn label_dimension(mut self, dimension: usize) -> Self {
-        self.model.head = self.model.head.label_dimension(dimension);
-        self
-    }
-}
-
-impl<H: Head> Estimator<Linear<H>> {
-    /// The columns that the model sees; one more with [`Estimator::column`].
-    pub fn columns(mut self, columns: impl IntoIterator<Item = FeatureColumn>) -> Self {
-        self.model.columns.extend(columns);
-        self
-    }
-
-    pub fn column(mut self, column: impl Into<FeatureColumn>) -> Self {
-        self.model.columns.push(column.into());
-        self
-    }
-
-    pub fn optimizer(mut self, optimizer: impl Optimizer + 'static) -> Self {
-        self.model.minimizer = Some(Minimizer::of(optimizer));
-        self
-    }
-
-    /// The optimizer is made on the graph that is trained: for learning rates that are nodes.
-    pub fn optimizer_fn<O: Optimizer + 'static>(mut self, make: impl Fn(&Scope) -> O + 'static) -> Self {
-        self.model.minimizer = Some(Minimizer::made_by(make));
-        self
-    }
-
-    /// Whether the loss of a batch is the sum over its examples, as it is unless told otherwise, or the mean.
-    pub fn loss_reduction(mut self, reduction: Reduction) -> Self {
-        self.model.head.weighing().reduction = reduction;
-        self
-    }
-
-    /// The feature of this name says how much each example counts, in the loss and in the metrics.
-    #[track_caller]
-    pub fn weight_column(mut self, feature: &str) -> Self {
-        self.model.head.weighing().column = Some((feature.to_string(), Location::caller()));
-        self
-    }
 }
 
 impl<H> Linear<H> {
     fn new(head: H, place: &'static Location<'static>) -> Linear<H> {
         Linear { head, columns: Vec::new(), minimizer: None, place }
     }
+}
+
+impl<H: Head> Headed for Linear<H> {
+    type Head = H;
+
+    fn head(&mut self) -> &mut H {
+        &mut self.head
+    }
+}
+
+impl<H> OnePart for Linear<H> {
+    fn columns(&mut self) -> &mut Vec<FeatureColumn> {
+        &mut self.columns
+    }
+
+    fn minimizer(&mut self) -> &mut Option<Minimizer> {
+        &mut self.minimizer
+    }
+}
+
+/// Ftrl at the rate given, or a smaller one if there are many columns.
+pub(super) fn usual_minimizer(rate: f64, columns: &[FeatureColumn]) -> Minimizer {
+    Minimizer::of(Ftrl::new((1.0 / (columns.len() as f64).sqrt()).min(rate)))
+}
+
+/// So many weighted sums for each example.
+pub(super) fn logits(
+    g: &Scope,
+    features: &Features,
+    columns: &[FeatureColumn],
+    count: usize,
+) -> Result<Output> {
+    linear_model(&g.variable_scope("linear"), features, columns, count)
 }
 
 impl<H: Head> Model for Linear<H> {
@@ -103,10 +88,8 @@ impl<H: Head> Model for Linear<H> {
         mode: Mode,
     ) -> Result<EstimatorSpec> {
         let g = &g.made_at(self.place);
-        let linear = g.variable_scope("linear");
-        let logits = linear_model(&linear, features, &self.columns, self.head.logits())?;
-        let usual = || Minimizer::of(Ftrl::new((1.0 / (self.columns.len() as f64).sqrt()).min(0.2)));
-        let minimizer = self.minimizer.clone().unwrap_or_else(usual);
+        let logits = logits(g, features, &self.columns, self.head.logits())?;
+        let minimizer = self.minimizer.clone().unwrap_or_else(|| usual_minimizer(0.2, &self.columns));
         self.head.spec(g, mode, &logits, Batch { features, labels }, &|loss| minimizer.minimize(g, loss))
     }
 }

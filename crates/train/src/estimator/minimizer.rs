@@ -24,4 +24,12 @@ impl Minimizer {
         let step = get_or_create_global_step(g);
         self.0(g).minimize(g, loss, Some(&step))
     }
+
+    /// The op that makes the loss smaller by the variables of one scope, and counts nothing.
+    pub(super) fn minimize_part(&self, g: &Scope, loss: &Output, scope: &str) -> Result<Operation> {
+        let inside = |name: String| name.strip_prefix(scope).is_some_and(|rest| rest.starts_with('/'));
+        let variables = g.trainable_variables().into_iter().filter(|v| inside(v.name())).collect();
+        let optimizer = self.0(g);
+        optimizer.apply_gradients(g, &optimizer.compute_gradients_of(g, loss, variables)?, None)
+    }
 }

@@ -17,16 +17,19 @@
 //! # Ok::<(), thalweg_client::Error>(())
 //! ```
 //!
-//! [`DNNClassifier`], [`DNNRegressor`], [`LinearClassifier`] and [`LinearRegressor`] take their input through feature columns
-//! ([`crate::feature_column`]). A model of your own is a function that builds an [`EstimatorSpec`], see [`Estimator::with_model_fn`].
+//! [`DNNClassifier`], [`DNNRegressor`], [`LinearClassifier`], [`LinearRegressor`] and both at once ([`DNNLinearCombinedClassifier`],
+//! [`DNNLinearCombinedRegressor`]) take their input through feature columns ([`crate::feature_column`]). A model of your own is a function that builds an [`EstimatorSpec`], see [`Estimator::with_model_fn`].
 //!
 //! Input is described by a function of the graph that it becomes part of: training, evaluation and prediction each make a graph of their own.
 //! Training goes on from the newest whole checkpoint in the folder, if there is one.
 
+mod canned;
 mod config;
 mod dnn;
+mod dnn_linear_combined;
 mod evaluate;
 mod heads;
+mod hidden_layers;
 mod input;
 mod linear;
 mod minimizer;
@@ -35,8 +38,10 @@ mod spec;
 mod train;
 mod train_and_evaluate;
 
+pub use canned::{Headed, OnePart};
 pub use config::Estimator;
 pub use dnn::{DNNClassifier, DNNRegressor, Dnn};
+pub use dnn_linear_combined::{DNNLinearCombinedClassifier, DNNLinearCombinedRegressor, DnnLinearCombined};
 pub use evaluate::Evaluation;
 pub use heads::{Classifier, Head, Reduction, Regressor};
 pub use input::{Input, IntoInput};

@@ -63,7 +63,7 @@ impl<M: Model> Estimator<M> {
         let g = self.graph();
         let (features, _) = input(&g).into_input()?.next_batch(&g)?;
         let spec = self.build(&g, &features, None, Mode::Predict)?;
-        let scaffold = Scaffold::new(&g, 0)?;
+        let scaffold = Scaffold::new(&g, self.keep)?;
         let session = self.creator().must_restore().create_session(&g, &scaffold)?;
         let (names, outputs): (Vec<String>, Vec<Output>) = spec.predictions.into_iter().unzip();
         let batch = session.callable(&[], &outputs)?;

@@ -62,7 +62,7 @@ impl<M: Model> Estimator<M> {
         all.extend(hooks);
         all.extend(spec.hooks.into_iter().map(|hook| hook as Box<dyn Hook + 'h>));
         all.extend(self.usual_hooks(&loss)?);
-        let mut session = MonitoredSession::keeping(&g, self.creator(), all, self.keep_checkpoint_max)?;
+        let mut session = MonitoredSession::keeping(&g, self.creator(), all, self.keep)?;
         let (mut last, mut idle) = (None, 0);
         let mut before = session.global_step();
         while let Some((loss, ())) = session.run(&(&loss, &train_op), &[])? {

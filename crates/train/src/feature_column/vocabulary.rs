@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use thalweg_client::{DataType, Error, IntoTensor, Result, Scope, Tensor};
+use thalweg_io::durable;
 
 /// What the two kinds have in common.
 #[derive(Clone)]
@@ -132,17 +133,17 @@ impl VocabularyFileColumn {
 
     fn lines(&self) -> Result<usize> {
         let counted = || -> Result<usize> {
-            let file = BufReader::new(std::fs::File::open(&self.file)?);
+            let file = std::fs::File::open(&self.file).map_err(|e| durable::at(&self.file, e))?;
+            let file = BufReader::new(file);
             let mut lines = 0;
             for line in file.split(b'\n') {
-                line?;
+                line.map_err(|e| durable::at(&self.file, e))?;
                 lines += 1;
             }
             Ok(lines)
         };
         let lines = counted().map_err(|e| {
-            e.context(format!("vocabulary file {} of column '{}'", self.file.display(), self.lookup.key))
-                .at(Some(self.lookup.place))
+            e.context(format!("vocabulary file of column '{}'", self.lookup.key)).at(Some(self.lookup.place))
         })?;
         let size = self.size.unwrap_or(lines);
         if size == 0 {

@@ -1,6 +1,6 @@
 //! `Scaffold`: the nodes that a monitored session needs beside the model.
 
-use crate::saver::{Saver, saved_variables};
+use crate::saver::{Keep, Saver, saved_variables};
 use crate::{get_or_create_global_step, tables_initializer};
 use thalweg_client::{Operation, Output, Result, Scope, Session, Variable};
 
@@ -20,7 +20,7 @@ pub struct Scaffold {
 impl Scaffold {
     /// The graph must be complete. Variables in the collection `LOCAL_VARIABLES` are not saved.
     #[track_caller]
-    pub fn new(g: &Scope, keep_checkpoints: usize) -> Result<Scaffold> {
+    pub fn new(g: &Scope, keep: Keep) -> Result<Scaffold> {
         let global_step = get_or_create_global_step(g);
         let saved = saved_variables(g);
         let names: Vec<String> = saved.iter().map(Variable::name).collect();
@@ -37,7 +37,7 @@ impl Scaffold {
         let initialized = initialized(&root, &saved);
         let saver = Saver::of(g, saved.into_iter().map(|v| (v.saved_name(), v)).collect());
         g.check()?;
-        let saver = saver.max_to_keep(keep_checkpoints);
+        let saver = saver.keep(keep);
         Ok(Scaffold { init, local_init, saver, global_step, initialized, names })
     }
 

@@ -1,6 +1,7 @@
 //! `MonitoredSession`: runs with hooks around them, and a new session after a failure of another task.
 
 use super::{Hook, RunContext, Scaffold, SessionCreator};
+use crate::saver::Keep;
 use std::sync::Arc;
 use std::time::Duration;
 use thalweg_client::{
@@ -39,19 +40,19 @@ impl<'h> MonitoredSession<'h> {
         creator: impl SessionCreator + 'h,
         hooks: Vec<Box<dyn Hook + 'h>>,
     ) -> Result<MonitoredSession<'h>> {
-        MonitoredSession::keeping(g, creator, hooks, 5)
+        MonitoredSession::keeping(g, creator, hooks, Keep::default())
     }
 
-    /// As `new`, with the number of newest checkpoints that are kept.
+    /// As `new`, with the checkpoints that are kept.
     #[track_caller]
     pub fn keeping(
         g: &Scope,
         creator: impl SessionCreator + 'h,
         mut hooks: Vec<Box<dyn Hook + 'h>>,
-        checkpoints: usize,
+        keep: Keep,
     ) -> Result<MonitoredSession<'h>> {
         hooks.iter_mut().try_for_each(|hook| hook.begin(g))?;
-        let scaffold = Scaffold::new(g, checkpoints)?;
+        let scaffold = Scaffold::new(g, keep)?;
         let creator: Box<dyn SessionCreator + 'h> = Box::new(creator);
         let open = open(&*creator, g, &scaffold, 0)?;
         let scope = g.clone();

@@ -1,33 +1,24 @@
 //! AdaMax: Adam with the largest gradient, slowly forgotten, in place of the mean square.
 
+use super::moments::{BETA1, BETA2, EPSILON, Moments, RATE};
 use super::{Optimizer, Power, Setting, Slot, Update};
 use thalweg_client::{IndexedSlices, Operation, Output, Variable};
 
-pub struct AdaMax {
-    rate: Setting,
-    beta1: f64,
-    beta2: f64,
-    epsilon: f64,
-}
+pub struct AdaMax(Moments);
 
 impl AdaMax {
     pub fn new(rate: impl Into<Setting>) -> Self {
-        AdaMax { rate: rate.into(), beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+        AdaMax(Moments::new(rate.into()))
     }
 
     pub fn betas(self, beta1: f64, beta2: f64) -> Self {
-        AdaMax { beta1, beta2, ..self }
+        AdaMax(Moments { beta1, beta2, ..self.0 })
     }
 
     pub fn epsilon(self, epsilon: f64) -> Self {
-        AdaMax { epsilon, ..self }
+        AdaMax(Moments { epsilon, ..self.0 })
     }
 }
-
-const RATE: usize = 0;
-const BETA1: usize = 1;
-const BETA2: usize = 2;
-const EPSILON: usize = 3;
 
 impl Optimizer for AdaMax {
     fn name(&self) -> &'static str {
@@ -35,20 +26,15 @@ impl Optimizer for AdaMax {
     }
 
     fn settings(&self) -> Vec<(&'static str, Setting)> {
-        vec![
-            ("learning_rate", self.rate.clone()),
-            ("beta1", self.beta1.into()),
-            ("beta2", self.beta2.into()),
-            ("epsilon", self.epsilon.into()),
-        ]
+        self.0.settings()
     }
 
     fn slots(&self) -> Vec<Slot> {
-        vec![Slot { initial: 0.0 }, Slot { initial: 0.0 }]
+        Moments::slots()
     }
 
     fn powers(&self) -> Vec<Power> {
-        vec![Power { name: "beta1_power", initial: self.beta1, factor: BETA1 }]
+        vec![self.0.beta1_power()]
     }
 
     fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation {

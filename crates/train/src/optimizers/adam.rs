@@ -1,33 +1,24 @@
 //! Adam: momentum, with steps scaled by a running mean of squared gradients.
 
+use super::moments::{BETA1, BETA2, EPSILON, Moments, RATE};
 use super::{Optimizer, Power, Setting, Slot, Update};
 use thalweg_client::{IndexedSlices, Operation, Output, Scope, Variable};
 
-pub struct Adam {
-    rate: Setting,
-    beta1: f64,
-    beta2: f64,
-    epsilon: f64,
-}
+pub struct Adam(Moments);
 
 impl Adam {
     pub fn new(rate: impl Into<Setting>) -> Self {
-        Adam { rate: rate.into(), beta1: 0.9, beta2: 0.999, epsilon: 1e-8 }
+        Adam(Moments::new(rate.into()))
     }
 
     pub fn betas(self, beta1: f64, beta2: f64) -> Self {
-        Adam { beta1, beta2, ..self }
+        Adam(Moments { beta1, beta2, ..self.0 })
     }
 
     pub fn epsilon(self, epsilon: f64) -> Self {
-        Adam { epsilon, ..self }
+        Adam(Moments { epsilon, ..self.0 })
     }
 }
-
-const RATE: usize = 0;
-const BETA1: usize = 1;
-const BETA2: usize = 2;
-const EPSILON: usize = 3;
 
 impl Optimizer for Adam {
     fn name(&self) -> &'static str {
@@ -35,23 +26,15 @@ impl Optimizer for Adam {
     }
 
     fn settings(&self) -> Vec<(&'static str, Setting)> {
-        vec![
-            ("learning_rate", self.rate.clone()),
-            ("beta1", self.beta1.into()),
-            ("beta2", self.beta2.into()),
-            ("epsilon", self.epsilon.into()),
-        ]
+        self.0.settings()
     }
 
     fn slots(&self) -> Vec<Slot> {
-        vec![Slot { initial: 0.0 }, Slot { initial: 0.0 }]
+        Moments::slots()
     }
 
     fn powers(&self) -> Vec<Power> {
-        vec![
-            Power { name: "beta1_power", initial: self.beta1, factor: BETA1 },
-            Power { name: "beta2_power", initial: self.beta2, factor: BETA2 },
-        ]
+        vec![self.0.beta1_power(), self.0.beta2_power()]
     }
 
     fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation {

@@ -12,6 +12,7 @@ mod boxed;
 mod ftrl;
 mod gradient_descent;
 mod locking;
+mod moments;
 mod momentum;
 mod proximal_adagrad;
 mod proximal_gradient_descent;
@@ -107,7 +108,17 @@ pub trait Minimize: Optimizer {
     /// The gradients of `loss` with respect to every trainable variable.
     #[track_caller]
     fn compute_gradients(&self, g: &Scope, loss: &Output) -> Result<Vec<GradientOf>> {
-        let variables = g.trainable_variables();
+        self.compute_gradients_of(g, loss, g.trainable_variables())
+    }
+
+    /// The gradients of `loss` with respect to these variables.
+    #[track_caller]
+    fn compute_gradients_of(
+        &self,
+        g: &Scope,
+        loss: &Output,
+        variables: Vec<Variable>,
+    ) -> Result<Vec<GradientOf>> {
         let handles: Vec<&Output> = variables.iter().map(|v| &v.handle).collect();
         let found = g.gradients(&[loss], &handles);
         g.check()?;

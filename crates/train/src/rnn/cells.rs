@@ -21,7 +21,7 @@ impl Rnn {
     }
 }
 
-/// Long short-term memory. The state is the cell's memory and its output.
+/// Long short-term memory, TensorFlow's basic one; [`super::LstmCell`] can do more. The state is the cell's memory and its output.
 pub struct Lstm {
     units: usize,
     forget_bias: f64,
@@ -49,7 +49,7 @@ impl Gru {
 }
 
 /// `[parts] w + b` for variables `kernel` and `bias` of the scope.
-fn linear(g: &Scope, parts: &[&Output], units: usize, bias: &dyn Initializer) -> Output {
+pub(super) fn linear(g: &Scope, parts: &[&Output], units: usize, bias: &dyn Initializer) -> Output {
     let width = |x: &&Output| x.shape().dims().and_then(|d| d.last().copied()).filter(|n| *n > 0);
     let widths: Option<Vec<i64>> = parts.iter().map(width).collect();
     let Some(widths) = widths else {
@@ -66,7 +66,7 @@ fn linear(g: &Scope, parts: &[&Output], units: usize, bias: &dyn Initializer) ->
     g.bias_add(&g.matmul(&joined, &kernel.value), &bias.value)
 }
 
-fn split(g: &Scope, x: &Output, parts: i64) -> Vec<Output> {
+pub(super) fn split(g: &Scope, x: &Output, parts: i64) -> Vec<Output> {
     let axis = g.constant(1i32);
     g.op("Split").name("split").input(&axis).input(x).attr("num_split", parts).outputs()
 }

@@ -3,12 +3,14 @@
 mod bidirectional;
 mod cells;
 mod dynamic;
+mod lstm_cell;
 mod unrolled;
 mod wrappers;
 
 pub use bidirectional::bidirectional_dynamic_rnn;
 pub use cells::{Gru, Lstm, Rnn};
 pub use dynamic::{Sequence, dynamic_rnn};
+pub use lstm_cell::LstmCell;
 pub use unrolled::static_rnn;
 pub use wrappers::{Dropout, Stacked};
 

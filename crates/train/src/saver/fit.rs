@@ -8,8 +8,8 @@ use thalweg_io::bundle::BundleReader;
 pub fn check(prefix: &Path, variables: &[(String, Variable)]) -> Result<()> {
     let reader = BundleReader::open(prefix).map_err(|e| {
         let hint =
-            "is this a checkpoint, without .index? latest_checkpoint(folder) finds the newest of a folder";
-        if e.code() == Code::NotFound { e.context(hint) } else { e }
+            "a checkpoint is named without .index; latest_checkpoint(folder) finds the newest of a folder";
+        if e.code() == Code::NotFound { e.hint(hint) } else { e }
     })?;
     let missing: Vec<&str> =
         variables.iter().map(|(name, _)| name.as_str()).filter(|n| !reader.contains(n)).collect();

@@ -1,5 +1,6 @@
 //! The graph beside a checkpoint: what `tf.train.import_meta_graph` reads.
 
+use super::keep::Keep;
 use super::nodes::Nodes;
 use std::collections::{BTreeMap, HashMap};
 use thalweg_client::{Result, Scope, Slice, Variable};
@@ -11,7 +12,7 @@ use thalweg_proto::{
 };
 
 /// The bytes of a MetaGraphDef with the graph, its variables and this saver.
-pub(super) fn of(g: &Scope, nodes: &Nodes, max_to_keep: usize) -> Result<Vec<u8>> {
+pub(super) fn of(g: &Scope, nodes: &Nodes, keep: Keep) -> Result<Vec<u8>> {
     let graph = g.to_graph_def()?;
     let variables = g.global_variables();
     let collection_def = BTreeMap::from([
@@ -22,8 +23,8 @@ pub(super) fn of(g: &Scope, nodes: &Nodes, max_to_keep: usize) -> Result<Vec<u8>
         filename_tensor_name: nodes.filename.name(),
         save_tensor_name: nodes.save.name(),
         restore_op_name: nodes.restore.name(),
-        max_to_keep: i32::try_from(max_to_keep).unwrap_or(i32::MAX),
-        keep_checkpoint_every_n_hours: 10000.0,
+        max_to_keep: i32::try_from(keep.newest).unwrap_or(i32::MAX),
+        keep_checkpoint_every_n_hours: keep.every_n_hours as f32,
         version: CheckpointFormatVersion::V2.into(),
         ..Default::default()
     };

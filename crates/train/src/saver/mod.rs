@@ -19,18 +19,21 @@
 //! ```
 
 mod fit;
+mod keep;
 mod meta_graph;
 mod nodes;
 
+use keep::{Kept, system_clock};
 use nodes::Nodes;
 use std::collections::HashSet;
 use std::panic::Location;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use thalweg_client::{Code, Error, Result, Scope, Session, Variable, feed, keys};
-use thalweg_io::checkpoint::{self, State};
+use thalweg_io::checkpoint;
 use thalweg_io::durable;
 
+pub use keep::{Clock, Keep};
 pub use thalweg_io::checkpoint::latest_checkpoint;
 
 /// Saves and restores variables. Checkpoints are TensorFlow's (version 2).
@@ -39,10 +42,10 @@ pub struct Saver {
     /// By the name in the checkpoint, in order.
     variables: Vec<(String, Variable)>,
     nodes: Nodes,
-    max_to_keep: usize,
+    keep: Keep,
+    clock: Clock,
     write_meta_graph: bool,
-    /// The checkpoints that this saver looks after, by the path they were saved to.
-    kept: Mutex<Option<(PathBuf, State)>>,
+    kept: Mutex<Kept>,
 }
 
 impl Saver {
@@ -61,20 +64,33 @@ impl Saver {
             g.mistake(Error::new(Code::InvalidArgument, "no variables to save"));
         }
         let nodes = Nodes::new(g, &variables);
-        Saver {
-            scope: g.root(),
-            variables,
-            nodes,
-            max_to_keep: 5,
-            write_meta_graph: true,
-            kept: Mutex::default(),
-        }
+        let (keep, clock) = (Keep::default(), system_clock());
+        let kept = Mutex::new(Kept::starting(keep, &clock));
+        Saver { scope: g.root(), variables, nodes, keep, clock, write_meta_graph: true, kept }
     }
 
     /// How many of the newest checkpoints are kept: 5 unless told otherwise, 0 for all.
-    pub fn max_to_keep(mut self, count: usize) -> Saver {
-        self.max_to_keep = count;
-        self
+    pub fn max_to_keep(self, count: usize) -> Saver {
+        let keep = Keep { newest: count, ..self.keep };
+        self.keep(keep)
+    }
+
+    /// Of the checkpoints that are no longer among the newest, one stays for so many hours of training: 10,000 unless told otherwise.
+    pub fn keep_checkpoint_every_n_hours(self, hours: f64) -> Saver {
+        let keep = Keep { every_n_hours: hours, ..self.keep };
+        self.keep(keep)
+    }
+
+    /// Both at once.
+    pub fn keep(mut self, keep: Keep) -> Saver {
+        self.kept = Mutex::new(Kept::starting(keep, &self.clock));
+        Saver { keep, ..self }
+    }
+
+    /// Another clock than the system's: for tests.
+    pub fn clock(mut self, clock: Clock) -> Saver {
+        self.kept = Mutex::new(Kept::starting(self.keep, &clock));
+        Saver { clock, ..self }
     }
 
     /// Whether each checkpoint has the graph beside it, in a file `.meta`: yes unless told otherwise.
@@ -92,16 +108,17 @@ impl Saver {
         };
         let directory = durable::directory(path);
         std::fs::create_dir_all(&directory).map_err(|e| durable::at(&directory, e))?;
-        if self.kept.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.is_new() {
             durable::remove_drafts(path)?;
             durable::remove_drafts(&directory.join(checkpoint::STATE_FILE))?;
         }
         session.run(&self.nodes.save, &[feed(&self.nodes.filename, text(&prefix)?)])?;
         if self.write_meta_graph {
-            let meta = meta_graph::of(&self.scope, &self.nodes, self.max_to_keep)?;
+            let meta = meta_graph::of(&self.scope, &self.nodes, self.keep)?;
             durable::write(&durable::with_suffix(&prefix, ".meta"), &meta)?;
         }
-        self.remember(path, &prefix, &directory)?;
+        kept.add(path, &prefix, self.keep, &self.clock)?;
         Ok(prefix)
     }
 
@@ -112,19 +129,6 @@ impl Saver {
         fit::check(prefix, &self.variables).map_err(|e| e.at(Some(caller)))?;
         session.run(&self.nodes.restore, &[feed(&self.nodes.filename, text(prefix)?)])
     }
-
-    fn remember(&self, path: &Path, prefix: &Path, directory: &Path) -> Result<()> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut state = match kept.take() {
-            Some((of, state)) if of == path => state,
-            _ => before(path, directory),
-        };
-        let old = state.push(prefix, self.max_to_keep);
-        let written = state.write(directory);
-        *kept = Some((path.to_path_buf(), state));
-        written?;
-        old.iter().try_for_each(|p| checkpoint::remove(p))
-    }
 }
 
 /// The variables of a graph that checkpoints hold: those that are not in the collection `LOCAL_VARIABLES`.
@@ -132,17 +136,6 @@ pub(crate) fn saved_variables(g: &Scope) -> Vec<Variable> {
     let local: HashSet<String> =
         g.collection(keys::LOCAL_VARIABLES).iter().map(|handle| handle.op().name()).collect();
     g.global_variables().into_iter().filter(|v| !local.contains(&v.name())).collect()
-}
-
-/// The checkpoints that an earlier run saved to the same path: this saver looks after them too.
-fn before(path: &Path, directory: &Path) -> State {
-    let mut state = State::read(directory).ok().flatten().unwrap_or_default();
-    let base = durable::with_suffix(path, "-");
-    state.all.retain(|p| {
-        let step = p.as_os_str().as_encoded_bytes().strip_prefix(base.as_os_str().as_encoded_bytes());
-        step.is_some_and(|s| !s.is_empty() && s.iter().all(u8::is_ascii_digit))
-    });
-    state
 }
 
 fn text(path: &Path) -> Result<&str> {

@@ -132,6 +132,8 @@ fn columns_are_typed_quoted_missing_and_chosen() {
     assert_eq!(row().unwrap(), (1, 2.5, "x, \"y\"\nz".to_string()));
     assert_eq!(row().unwrap(), (2, 7.5, "default".to_string()));
     let e: Error = row().unwrap_err();
-    assert!(e.message().contains("Field 1 in record is not a valid float: x"), "{e}");
+    let told =
+        format!("{}, line 6: Field 1 in record is not a valid float: x; correct the line", file.display());
+    assert!(e.message().starts_with(&told), "{e}");
     assert_eq!(row().unwrap_err().code(), Code::OutOfRange);
 }

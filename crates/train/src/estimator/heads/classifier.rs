@@ -8,7 +8,7 @@ use thalweg_client::{DataType, Operation, Output, Result, Scope};
 /// Two classes by one number, more by one for each.
 pub struct Classifier {
     classes: usize,
-    vocabulary: Vec<String>,
+    pub(in crate::estimator) vocabulary: Vec<String>,
     weighing: Weighing,
 }
 

@@ -8,7 +8,7 @@ use thalweg_client::{DataType, Operation, Output, Result, Scope};
 
 /// Numbers, as near to the labels as the squares of the differences say.
 pub struct Regressor {
-    dimension: usize,
+    pub(in crate::estimator) dimension: usize,
     weighing: Weighing,
 }
 

@@ -1,0 +1,79 @@
+//! What the usual models have in common, and how their estimators are told of it.
+
+use super::config::Estimator;
+use super::heads::{Classifier, Head, Reduction, Regressor};
+use super::minimizer::Minimizer;
+use crate::feature_column::FeatureColumn;
+use crate::optimizers::Optimizer;
+use std::panic::Location;
+use thalweg_client::Scope;
+
+/// A model that ends in a head.
+pub trait Headed {
+    type Head: Head;
+
+    fn head(&mut self) -> &mut Self::Head;
+}
+
+/// A model of one part: one set of columns, one optimizer.
+pub trait OnePart {
+    fn columns(&mut self) -> &mut Vec<FeatureColumn>;
+
+    /// None is the usual one.
+    fn minimizer(&mut self) -> &mut Option<Minimizer>;
+}
+
+impl<M: Headed> Estimator<M> {
+    /// Whether the loss of a batch is the sum over its examples, as it is unless told otherwise, or the mean.
+    pub fn loss_reduction(mut self, reduction: Reduction) -> Self {
+        self.model.head().weighing().reduction = reduction;
+        self
+    }
+
+    /// The feature of this name says how much each example counts, in the loss and in the metrics.
+    #[track_caller]
+    pub fn weight_column(mut self, feature: &str) -> Self {
+        self.model.head().weighing().column = Some((feature.to_string(), Location::caller()));
+        self
+    }
+}
+
+impl<M: Headed<Head = Classifier>> Estimator<M> {
+    /// Labels are these strings instead of numbers.
+    pub fn label_vocabulary<'a>(mut self, labels: impl IntoIterator<Item = &'a str>) -> Self {
+        self.model.head().vocabulary = labels.into_iter().map(str::to_string).collect();
+        self
+    }
+}
+
+impl<M: Headed<Head = Regressor>> Estimator<M> {
+    /// How many numbers the label of an example has.
+    pub fn label_dimension(mut self, dimension: usize) -> Self {
+        self.model.head().dimension = dimension;
+        self
+    }
+}
+
+impl<M: OnePart> Estimator<M> {
+    /// The columns that the model sees; one more with [`Estimator::column`].
+    pub fn columns(mut self, columns: impl IntoIterator<Item = FeatureColumn>) -> Self {
+        self.model.columns().extend(columns);
+        self
+    }
+
+    pub fn column(mut self, column: impl Into<FeatureColumn>) -> Self {
+        self.model.columns().push(column.into());
+        self
+    }
+
+    pub fn optimizer(mut self, optimizer: impl Optimizer + 'static) -> Self {
+        *self.model.minimizer() = Some(Minimizer::of(optimizer));
+        self
+    }
+
+    /// The optimizer is made on the graph that is trained: for learning rates that are nodes.
+    pub fn optimizer_fn<O: Optimizer + 'static>(mut self, make: impl Fn(&Scope) -> O + 'static) -> Self {
+        *self.model.minimizer() = Some(Minimizer::made_by(make));
+        self
+    }
+}
