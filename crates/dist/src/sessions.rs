@@ -12,6 +12,8 @@ use thalweg_runtime::{Callable, PartialRun, RunOptions, Session};
 /// A session and what its client has made in it.
 pub struct MasterSession {
     pub handle: String,
+    /// What this task is called in it.
+    pub task: String,
     pub session: Session,
     /// How many times the graph has been extended; held while it is.
     pub version: Mutex<i64>,
@@ -38,9 +40,10 @@ pub struct PartialRuns {
 }
 
 impl MasterSession {
-    pub fn new(handle: String, session: Session, operation_timeout: Option<Duration>) -> Self {
+    pub fn new(handle: String, task: String, session: Session, operation_timeout: Option<Duration>) -> Self {
         MasterSession {
             handle,
+            task,
             session,
             version: Mutex::new(0),
             operation_timeout,

@@ -10,7 +10,7 @@ mod transfer_log;
 
 pub use steps::Steps;
 
-use crate::cluster::Links;
+use crate::cluster::{Connector, Membership};
 use crate::log::Log;
 use crate::master::attributes;
 use crate::recent_requests::RecentRequests;
@@ -27,7 +27,9 @@ use thalweg_proto::{
 
 pub struct Worker {
     pub task: Arc<Task>,
-    pub links: Arc<Links>,
+    pub connector: Connector,
+    /// Its place in the cluster that the server was started in.
+    pub home: Arc<Membership>,
     pub steps: Arc<Steps>,
     sessions: WorkerSessions,
     recent: RecentRequests,
@@ -36,11 +38,13 @@ pub struct Worker {
 }
 
 impl Worker {
-    pub fn new(task: Arc<Task>, links: Arc<Links>, log: Log) -> Worker {
-        let steps = Arc::new(Steps::new(task.name.clone(), links.clone()));
+    pub fn new(task: Arc<Task>, connector: Connector, home: Membership, log: Log) -> Worker {
+        let home = Arc::new(home);
+        let steps = Arc::new(Steps::new(home.clone()));
         Worker {
             task,
-            links,
+            connector,
+            home,
             steps,
             sessions: WorkerSessions::default(),
             recent: RecentRequests::default(),

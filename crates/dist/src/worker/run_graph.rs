@@ -24,11 +24,15 @@ impl Worker {
         contents: Contents,
     ) -> Result<RunGraphResponse> {
         let errors_in_body = request.store_errors_in_response_body;
+        let (handle, created) = (request.session_handle.clone(), request.create_worker_session_called);
         let result = self.run(request, contents).await;
         match self.told("RunGraph", result) {
             Err(e) if errors_in_body => Ok(RunGraphResponse {
                 status_code: e.code() as i32,
-                status_error_message: peer_message(&self.task.name, &e),
+                status_error_message: match self.session(&handle, created) {
+                    Ok(session) => peer_message(&session.us.task, &e),
+                    Err(_) => peer_message(&self.task.name, &e),
+                },
                 ..Default::default()
             }),
             other => other,
@@ -43,7 +47,7 @@ impl Worker {
         let id = request.step_id as u64;
         let (names, values) = master::feeds(request.send, contents)?;
         let fed: usize = values.iter().map(Tensor::byte_len).sum();
-        let step = self.steps.begin(id);
+        let step = self.steps.begin(id, &session.us);
         for (key, value) in names.iter().zip(values) {
             step.send(key, Parcel::live(value))?;
         }
@@ -64,7 +68,7 @@ impl Worker {
         // The plans tell why; a fetch that was cut off only that it was.
         let timings = ended(running).await?;
         let sent = values.iter().flatten().map(Tensor::byte_len).sum();
-        self.links.note(session.master_task(), fed, sent);
+        session.us.links.note(session.master_task(), fed, sent);
         // Others may still fetch what this part has made: the end of the call is not the end of the step.
         cancel.release();
         let stats = trace.then(|| metadata::step_stats(&timings, &metadata::short_label));

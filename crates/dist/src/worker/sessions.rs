@@ -1,6 +1,7 @@
 //! Sessions that masters have opened on this task, and the graphs they have registered.
 
 use super::Worker;
+use crate::cluster::Membership;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::{Result, aborted};
@@ -21,6 +22,8 @@ pub struct WorkerSessions {
 }
 
 pub struct WorkerSession {
+    /// What this task is in the session's cluster.
+    pub us: Arc<Membership>,
     pub devices: Vec<Device>,
     pub kernels: Arc<KernelCache>,
     pub graphs: Mutex<Graphs>,
@@ -46,8 +49,9 @@ impl Worker {
         &self,
         request: CreateWorkerSessionRequest,
     ) -> Result<CreateWorkerSessionResponse> {
-        let made =
-            self.open(request.isolate_session_state, (request.master_task, request.master_incarnation));
+        let master = (request.master_task, request.master_incarnation);
+        let made = Membership::of_worker(&self.connector, &request.server_def.unwrap_or_default())
+            .and_then(|us| self.open(us, request.isolate_session_state, master));
         let session = Arc::new(self.told("CreateWorkerSession", made)?);
         let mut open = lock(&self.sessions.open);
         // A master that has started anew does not know the sessions of its earlier life.
@@ -81,16 +85,22 @@ impl Worker {
         }
         let mut default = lock(&self.sessions.default);
         if default.is_none() {
-            *default = Some(Arc::new(self.open(false, Default::default())?));
+            *default = Some(Arc::new(self.open(None, false, Default::default())?));
         }
         default.clone().ok_or_else(|| thalweg_core::error::internal("there is no default session"))
     }
 
-    fn open(&self, isolated: bool, master: (String, i64)) -> Result<WorkerSession> {
+    fn open(
+        &self,
+        us: Option<Membership>,
+        isolated: bool,
+        master: (String, i64),
+    ) -> Result<WorkerSession> {
+        let us = us.map_or_else(|| self.home.clone(), Arc::new);
         let mut options = self.task.options.clone();
         options.cpu_devices = options.cpu_devices.max(self.task.devices().len());
-        let devices = self.task.session_devices(&options, isolated)?;
-        Ok(WorkerSession { devices, kernels: Arc::default(), graphs: Mutex::default(), master })
+        let devices = self.task.session_devices(&us.task, &options, isolated)?;
+        Ok(WorkerSession { us, devices, kernels: Arc::default(), graphs: Mutex::default(), master })
     }
 }
 

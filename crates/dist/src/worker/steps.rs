@@ -2,7 +2,7 @@
 
 use super::rendezvous::StepRendezvous;
 use super::transfer_log::TransferLog;
-use crate::cluster::Links;
+use crate::cluster::Membership;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::{Error, aborted};
@@ -10,8 +10,8 @@ use thalweg_core::rendezvous::Rendezvous;
 use thalweg_core::resource::lock;
 
 pub struct Steps {
-    task: String,
-    links: Arc<Links>,
+    /// What this task is, unless the step's session says otherwise.
+    home: Arc<Membership>,
     pub transfers: Arc<TransferLog>,
     state: Mutex<State>,
 }
@@ -28,17 +28,17 @@ struct State {
 const MEMORY: usize = 4096;
 
 impl Steps {
-    pub fn new(task: String, links: Arc<Links>) -> Steps {
-        Steps { task, links, transfers: Arc::default(), state: Mutex::default() }
+    pub fn new(home: Arc<Membership>) -> Steps {
+        Steps { home, transfers: Arc::default(), state: Mutex::default() }
     }
 
-    /// A step that runs here from now on.
-    pub fn begin(&self, id: u64) -> Arc<StepRendezvous> {
+    /// A step that runs here from now on, in the session's cluster.
+    pub fn begin(&self, id: u64, us: &Arc<Membership>) -> Arc<StepRendezvous> {
         let mut state = lock(&self.state);
         // Some masters number their steps from the start each time they are started.
         state.ended.remove(&id);
         let step = self.find(&mut state, id);
-        step.note_run();
+        step.note_run(us);
         step
     }
 
@@ -46,15 +46,14 @@ impl Steps {
     pub fn wanted(&self, id: u64) -> Result<Arc<StepRendezvous>, Error> {
         let mut state = lock(&self.state);
         if state.ended.contains(&id) {
-            return Err(aborted(format!("step {id} has ended on {}", self.task)));
+            return Err(aborted(format!("step {id} has ended on {}", self.home.task)));
         }
         Ok(self.find(&mut state, id))
     }
 
     fn find(&self, state: &mut State, id: u64) -> Arc<StepRendezvous> {
         let make = || {
-            let (links, transfers) = (self.links.clone(), self.transfers.clone());
-            Arc::new(StepRendezvous::new(id, self.task.clone(), links, transfers))
+            Arc::new(StepRendezvous::new(id, self.home.clone(), self.transfers.clone()))
         };
         state.open.entry(id).or_insert_with(make).clone()
     }

@@ -72,6 +72,12 @@ impl Cluster {
     }
 }
 
+/// A server without a cluster.
+pub fn alone() -> Server {
+    let options = ServerOptions { threads: 2, drain: Duration::ZERO, ..Default::default() };
+    Server::start(Arc::new(thalweg_ops::registry()), options).unwrap()
+}
+
 pub fn graph(pbtxt: &str) -> Graph {
     let def = text::parse_graph_def(pbtxt).unwrap();
     Graph::from_def(Arc::new(thalweg_ops::registry()), &def).unwrap()

@@ -111,3 +111,15 @@ fn a_large_tensor_arrives_whole() {
     let r = run(&s, &[("x:0", Tensor::vector(&values).unwrap())], &["pos:0"], &[]).unwrap();
     assert_eq!(r[0].as_slice::<f32>().unwrap(), &values[..]);
 }
+
+#[test]
+fn a_reset_drops_the_state_of_all_tasks() {
+    let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);
+    let g = graph(ACROSS);
+    let s = cluster.session(1, &g);
+    run(&s, &[], &[], &["init"]).unwrap();
+    thalweg_dist::RemoteSession::reset(&cluster.target(1), &[]).unwrap();
+    assert_eq!(run(&s, &[], &["read:0"], &[]).unwrap_err().code(), Code::Aborted);
+    let again = cluster.session(1, &g);
+    assert_eq!(run(&again, &[], &["read:0"], &[]).unwrap_err().code(), Code::FailedPrecondition);
+}
