@@ -140,6 +140,7 @@ impl Server {
                 limits,
                 unfinished: unfinished.clone(),
                 answers: Arc::new(Answers::new(unread.clone())),
+                line: Arc::default(),
             };
             let served = serve(peer, connections, stopped.clone());
             server.spawn(format!("thalweg-io-{i}"), runtime, async move {
@@ -154,7 +155,7 @@ impl Server {
             let collect = async move {
                 loop {
                     tokio::time::sleep(COLLECT_EVERY).await;
-                    worker.collect();
+                    worker.collect(Instant::now());
                     for handle in sessions.collect() {
                         log.info("session_dropped", &[("session", &handle), ("why", &"idle")]);
                     }
@@ -204,6 +205,11 @@ impl Server {
     /// Sessions of other tasks' masters that this task takes part in.
     pub fn guests(&self) -> usize {
         self.master.worker.guests()
+    }
+
+    /// Steps of other tasks' masters that this task takes part in, with those that they have not cleaned up after.
+    pub fn guest_steps(&self) -> usize {
+        self.master.worker.steps.len()
     }
 
     /// Bytes to and from the other tasks of the cluster, by task.

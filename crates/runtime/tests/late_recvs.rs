@@ -14,7 +14,14 @@ const LAYERS: usize = 12;
 const WIDTH: i64 = 2048;
 const LAYER: u64 = (WIDTH * WIDTH * 4) as u64;
 
-fn add(g: &mut Graph, op: &str, name: &str, device: &str, args: Vec<Arg>, attrs: &[(&'static str, Attr)]) -> Output {
+fn add(
+    g: &mut Graph,
+    op: &str,
+    name: &str,
+    device: &str,
+    args: Vec<Arg>,
+    attrs: &[(&'static str, Attr)],
+) -> Output {
     let attrs = attrs.iter().cloned().collect();
     let id = g.add_node(NodeRequest { op, name, args, attrs, ..Default::default() }).unwrap();
     g.node_mut(id).device = device.into();
@@ -49,7 +56,8 @@ fn worker_part(g: &Graph, fetch: &str, receive_ahead: u64) -> BTreeMap<String, N
     let options = SessionOptions { cpu_devices: 2, receive_ahead, ..Default::default() };
     let session = Session::of(g, options).unwrap();
     let callable = session.callable_by_name(&["x:0"], &[fetch], &[]).unwrap();
-    let part = callable.partition_graphs().unwrap().into_iter().find(|p| p.device.ends_with("CPU:1")).unwrap();
+    let part =
+        callable.partition_graphs().unwrap().into_iter().find(|p| p.device.ends_with("CPU:1")).unwrap();
     part.nodes.into_iter().map(|n| (n.name.clone(), n)).collect()
 }
 

@@ -93,7 +93,6 @@ impl Connector {
 }
 
 impl Links {
-
     /// The link to the task that a device belongs to.
     pub fn to_device(&self, device: &str) -> Option<&Arc<Link>> {
         self.links.get(device.split_once("/device:").map_or(device, |d| d.0))

@@ -2,6 +2,7 @@
 
 mod link;
 mod membership;
+mod recording;
 mod register;
 mod session;
 mod spec;
@@ -10,8 +11,9 @@ mod traffic;
 
 pub use link::{Connector, Link, Links, keep_to_lane};
 pub use membership::Membership;
+pub use recording::Recording;
 pub use register::node_def;
-pub use session::{Opener, chosen, open_session};
+pub use session::{Opener, SessionCluster, chosen, open_session};
 pub use spec::{ClusterSpec, TaskAddress, task_name};
 pub use tf_config::TfConfig;
 pub use traffic::PeerTraffic;

@@ -4,7 +4,7 @@ use super::link::{Link, Links};
 use super::membership::Membership;
 use super::register::register;
 use crate::task::renamed;
-use crate::worker::Steps;
+use crate::worker::{Steps, TransferLog};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -154,6 +154,17 @@ fn stand_in(attributes: &DeviceAttributes, ours: &Device) -> Result<Device> {
     }))
 }
 
+impl SessionCluster {
+    pub fn links_to(&self, tasks: &[usize]) -> Vec<Arc<Link>> {
+        tasks.iter().filter_map(|t| self.links.get(*t)).cloned().collect()
+    }
+
+    /// Where this task records what comes to it from others.
+    pub fn transfers(&self) -> &TransferLog {
+        &self.steps.transfers
+    }
+}
+
 impl Cluster for SessionCluster {
     fn task_of(&self, device: &Device) -> Option<usize> {
         self.tasks.get(device.name()).copied()
@@ -170,13 +181,13 @@ impl Cluster for SessionCluster {
     fn begin_step(&self) -> (u64, Arc<dyn Rendezvous>) {
         // TensorFlow keeps step numbers below 2^56, and steps of different masters must differ.
         let id = (self.entropy)() & ((1 << 56) - 1);
-        (id, self.steps.begin(id, &self.us))
+        (id, self.steps.begin(id, &self.us, 0))
     }
 
     fn end_step(&self, id: u64, tasks: &[usize]) {
         self.steps.end(id);
         let request = CleanupGraphRequest { step_id: id as i64 };
-        for link in tasks.iter().filter_map(|t| self.links.get(*t)) {
+        for link in self.links_to(tasks) {
             link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});
         }
     }

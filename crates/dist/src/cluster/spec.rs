@@ -52,7 +52,9 @@ impl ClusterSpec {
             DeviceSpec::parse(&task)?;
             let (host, port) = address.rsplit_once(':').unwrap_or((&address, ""));
             if host.is_empty() || host.contains('/') || port.parse::<u16>().is_err() {
-                return Err(invalid!("Could not interpret \"{address}\" as a host-port pair: the address of {task}"));
+                return Err(invalid!(
+                    "Could not interpret \"{address}\" as a host-port pair: the address of {task}"
+                ));
             }
         }
         Ok(())

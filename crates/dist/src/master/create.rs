@@ -27,13 +27,14 @@ pub async fn create_session(master: &Master, request: CreateSessionRequest) -> R
     let others = open_session(opener, &handle, &config).await?;
     let cluster = others.map(|(theirs, cluster)| {
         devices.extend(theirs);
-        cluster as Arc<dyn Cluster>
+        cluster
     });
     let (registry, timeout) = (master.task.registry.clone(), options.operation_timeout);
     let session = blocking(move || {
-        let session = Session::in_cluster(registry, options, devices, cluster)?;
+        let others = cluster.clone().map(|c| c as Arc<dyn Cluster>);
+        let session = Session::in_cluster(registry, options, devices, others)?;
         session.extend_with(|g| request.graph_def.as_ref().map_or(Ok(()), |def| g.import(def)))?;
-        Ok(MasterSession::new(handle, us.task.clone(), session, timeout))
+        Ok(MasterSession::new(handle, us.task.clone(), session, cluster, timeout))
     })
     .await?;
     let handle = session.handle.clone();

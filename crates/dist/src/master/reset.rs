@@ -6,8 +6,8 @@ use crate::cluster::chosen;
 use crate::wire_error::no_session_any_more;
 use thalweg_core::error::{Code, Result};
 use thalweg_proto::{
-    CleanupAllRequest, CleanupAllResponse, DeviceAttributes, DeviceLocality, ListDevicesResponse, ResetRequest,
-    ResetResponse,
+    CleanupAllRequest, CleanupAllResponse, DeviceAttributes, DeviceLocality, ListDevicesResponse,
+    ResetRequest, ResetResponse,
 };
 use thalweg_runtime::device::Device;
 

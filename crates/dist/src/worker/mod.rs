@@ -6,9 +6,12 @@ mod rendezvous;
 mod run_graph;
 mod sessions;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod transfer_log;
 
 pub use steps::Steps;
+pub use transfer_log::TransferLog;
 
 use crate::cluster::{Connector, Membership};
 use crate::log::Log;
@@ -18,8 +21,8 @@ use crate::task::Task;
 use run_graph::PartialRuns;
 use sessions::WorkerSessions;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use thalweg_core::error::Result;
-use thalweg_core::resource::lock;
 use thalweg_proto::{
     CleanupAllRequest, CleanupAllResponse, CleanupGraphRequest, CleanupGraphResponse, GetStatusResponse,
     LoggingRequest, LoggingResponse,
@@ -58,10 +61,7 @@ impl Worker {
     }
 
     pub fn cleanup_graph(&self, request: &CleanupGraphRequest) -> CleanupGraphResponse {
-        self.steps.end(request.step_id as u64);
-        // Dropping a partial run that still goes on cancels it.
-        let ended = lock(&self.partial).remove(&(request.step_id as u64));
-        drop(ended);
+        self.end_step(request.step_id as u64);
         CleanupGraphResponse {}
     }
 
@@ -74,9 +74,10 @@ impl Worker {
         self.steps.transfers.serve(request)
     }
 
-    /// Forgets steps that only a peer that has gone asked for.
-    pub fn collect(&self) {
+    /// Forgets what only peers that have gone would come back to.
+    pub fn collect(&self, now: Instant) {
         self.steps.collect();
+        self.collect_sessions(now);
     }
 
     fn told<T>(&self, call: &str, result: Result<T>) -> Result<T> {

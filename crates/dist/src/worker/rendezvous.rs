@@ -5,9 +5,11 @@ use crate::cluster::Membership;
 use crate::grpc::Contents;
 use crate::grpc::fields::RECV_TENSOR;
 use crate::wire_error::received;
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, OnParcel, Parcel, Rendezvous};
@@ -20,6 +22,10 @@ pub struct StepRendezvous {
     home: Arc<Membership>,
     /// What this task is in the cluster of the step's session; known once it runs.
     us: OnceLock<Arc<Membership>>,
+    /// The number of the session that runs it here; 0 if that is one of our own master.
+    session: AtomicU64,
+    /// Its parts here that are under way.
+    parts: Mutex<SmallVec<[Weak<Cancellation>; 1]>>,
     transfers: Arc<TransferLog>,
     local: LocalRendezvous,
     asked: Arc<Mutex<Asked>>,
@@ -39,15 +45,41 @@ impl StepRendezvous {
             id,
             home,
             us: OnceLock::new(),
+            session: AtomicU64::new(0),
+            parts: Mutex::default(),
             transfers,
             local: LocalRendezvous::default(),
             asked: Arc::default(),
         }
     }
 
-    pub fn note_run(&self, us: &Arc<Membership>) {
+    pub fn note_run(&self, us: &Arc<Membership>, session: u64) {
         // The parts of one step are all of one session.
         let _ = self.us.set(us.clone());
+        self.session.store(session, Ordering::Relaxed);
+    }
+
+    pub fn session(&self) -> u64 {
+        self.session.load(Ordering::Relaxed)
+    }
+
+    /// A part has begun: it ends with the step.
+    pub fn note_part(&self, part: &Arc<Cancellation>) {
+        let ended = {
+            let asked = lock(&self.asked);
+            lock(&self.parts).push(Arc::downgrade(part));
+            asked.aborted.clone()
+        };
+        if let Some(e) = ended {
+            part.cancel(e.derived());
+        }
+    }
+
+    /// Ends it, and what is under way of it.
+    pub fn end(&self, reason: Error) {
+        self.abort(reason.clone());
+        let parts = std::mem::take(&mut *lock(&self.parts));
+        parts.iter().filter_map(Weak::upgrade).for_each(|part| part.cancel(reason.clone()));
     }
 
     pub fn has_run(&self) -> bool {

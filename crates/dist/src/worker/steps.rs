@@ -5,8 +5,7 @@ use super::transfer_log::TransferLog;
 use crate::cluster::Membership;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
-use thalweg_core::error::{Error, aborted};
-use thalweg_core::rendezvous::Rendezvous;
+use thalweg_core::error::{Error, aborted, resource_exhausted};
 use thalweg_core::resource::lock;
 
 pub struct Steps {
@@ -24,6 +23,8 @@ struct State {
     order: VecDeque<u64>,
 }
 
+/// Steps at a time; each of them may hold tensors.
+const MAX_OPEN: usize = 100_000;
 /// Ended steps remembered.
 const MEMORY: usize = 4096;
 
@@ -33,13 +34,34 @@ impl Steps {
     }
 
     /// A step that runs here from now on, in the session's cluster.
-    pub fn begin(&self, id: u64, us: &Arc<Membership>) -> Arc<StepRendezvous> {
+    pub fn begin(&self, id: u64, us: &Arc<Membership>, session: u64) -> Arc<StepRendezvous> {
         let mut state = lock(&self.state);
         // Some masters number their steps from the start each time they are started.
         state.ended.remove(&id);
         let step = self.find(&mut state, id);
-        step.note_run(us);
+        step.note_run(us, session);
         step
+    }
+
+    /// As `begin`, for another task's master, which may leave any number of them behind.
+    pub fn begin_of_guest(
+        &self,
+        id: u64,
+        us: &Arc<Membership>,
+        session: u64,
+    ) -> Result<Arc<StepRendezvous>, Error> {
+        self.check_room(&lock(&self.state), id)?;
+        Ok(self.begin(id, us, session))
+    }
+
+    fn check_room(&self, state: &State, id: u64) -> Result<(), Error> {
+        if state.open.len() >= MAX_OPEN && !state.open.contains_key(&id) {
+            return Err(resource_exhausted(format!(
+                "{MAX_OPEN} steps are under way on {}, or were left behind without CleanupGraph; no more are begun",
+                self.home.task
+            )));
+        }
+        Ok(())
     }
 
     /// A step that somebody wants a tensor of; it may begin later.
@@ -48,13 +70,12 @@ impl Steps {
         if state.ended.contains(&id) {
             return Err(aborted(format!("step {id} has ended on {}", self.home.task)));
         }
+        self.check_room(&state, id)?;
         Ok(self.find(&mut state, id))
     }
 
     fn find(&self, state: &mut State, id: u64) -> Arc<StepRendezvous> {
-        let make = || {
-            Arc::new(StepRendezvous::new(id, self.home.clone(), self.transfers.clone()))
-        };
+        let make = || Arc::new(StepRendezvous::new(id, self.home.clone(), self.transfers.clone()));
         state.open.entry(id).or_insert_with(make).clone()
     }
 
@@ -73,8 +94,19 @@ impl Steps {
             state.open.remove(&id)
         };
         if let Some(step) = step {
-            step.abort(aborted(format!("step {id} has ended")).derived());
+            step.end(aborted(format!("step {id} has ended")).derived());
         }
+    }
+
+    /// Whether this is the step of that number, and has not ended.
+    pub fn has(&self, id: u64, step: &Arc<StepRendezvous>) -> bool {
+        lock(&self.state).open.get(&id).is_some_and(|open| Arc::ptr_eq(open, step))
+    }
+
+    /// The steps that a session has begun here.
+    pub fn of_session(&self, session: u64) -> Vec<u64> {
+        let state = lock(&self.state);
+        state.open.iter().filter(|(_, step)| step.session() == session).map(|(id, _)| *id).collect()
     }
 
     /// Forgets steps that never began here and that nobody waits for.
@@ -83,7 +115,7 @@ impl Steps {
         lock(&self.state).open.retain(|_, step| step.has_run() || Arc::strong_count(step) > 1);
     }
 
-    #[cfg(test)]
+    /// Steps under way, or not cleaned up after.
     pub fn len(&self) -> usize {
         lock(&self.state).open.len()
     }

@@ -60,10 +60,19 @@ fn clusters_that_make_no_sense_are_refused() {
         assert_eq!(e.code(), Code::InvalidArgument, "{e}");
         assert!(e.message().contains(why), "{e}");
     };
-    refused(cluster(&[("worker", &[&b])]), "The master (current machine) is not included in the provided cluster_def");
+    refused(
+        cluster(&[("worker", &[&b])]),
+        "The master (current machine) is not included in the provided cluster_def",
+    );
     refused(cluster(&[("ps", &[&a]), ("worker", &[&a])]), "Found multiple matching tasks");
-    refused(cluster(&[("worker", &[&a]), ("worker", &[&b])]), "Duplicate job ID in cluster specification: worker");
-    refused(cluster(&[("worker", &[&a]), ("no/job", &[&b])]), "'/job:no/job/replica:0/task:0' is not a device name");
+    refused(
+        cluster(&[("worker", &[&a]), ("worker", &[&b])]),
+        "Duplicate job ID in cluster specification: worker",
+    );
+    refused(
+        cluster(&[("worker", &[&a]), ("no/job", &[&b])]),
+        "'/job:no/job/replica:0/task:0' is not a device name",
+    );
     for address in ["nonsense", "host:", ":1", "host:99999", "a/b:1"] {
         let mut def = cluster(&[("worker", &[&a])]);
         def.job[0].tasks.insert(1, address.into());
@@ -74,5 +83,8 @@ fn clusters_that_make_no_sense_are_refused() {
     refused(def, "a task of number -1");
     // An empty one is as good as none: the session is in the server's own.
     let e = open(&a, ClusterDef::default()).err().unwrap();
-    assert!(e.message().contains("available devices are [ /job:localhost/replica:0/task:0/device:CPU:0 ]"), "{e}");
+    assert!(
+        e.message().contains("available devices are [ /job:localhost/replica:0/task:0/device:CPU:0 ]"),
+        "{e}"
+    );
 }

@@ -169,7 +169,8 @@ impl Chain {
             let mut there = self.before(*other)?;
             while there != common {
                 // The way up from the later one.
-                let later = if facts.level[there.at()] > facts.level[common.at()] { &mut there } else { &mut common };
+                let later =
+                    if facts.level[there.at()] > facts.level[common.at()] { &mut there } else { &mut common };
                 *later = self.before(*later)?;
             }
         }

@@ -229,7 +229,9 @@ impl Inner {
 /// How many bytes an output has at least: what is not known of its shape counts as little.
 fn static_bytes(graph: &Graph, node: &WorkNode, index: u32) -> u64 {
     let Some(id) = graph.find(&node.name) else { return 0 };
-    let (Some(port), true) = (node.outputs.get(index as usize), (index as usize) < graph.node(id).outputs.len()) else {
+    let (Some(port), true) =
+        (node.outputs.get(index as usize), (index as usize) < graph.node(id).outputs.len())
+    else {
         return 0;
     };
     let shape = graph.shape(id.output(index));

@@ -119,6 +119,8 @@ pub struct RunOptions {
 /// What a run tells about itself.
 #[derive(Clone, Debug, Default)]
 pub struct RunMetadata {
+    /// The number of the step.
+    pub step: u64,
     pub timings: StepTimings,
     /// How many nodes the plan has on each device.
     pub planned_nodes: Vec<(String, usize)>,
