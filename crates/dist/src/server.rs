@@ -207,11 +207,6 @@ impl Server {
         self.master.worker.guests()
     }
 
-    /// Steps of other tasks' masters that this task takes part in, with those that they have not cleaned up after.
-    pub fn guest_steps(&self) -> usize {
-        self.master.worker.steps.len()
-    }
-
     /// Bytes to and from the other tasks of the cluster, by task.
     pub fn traffic(&self) -> Vec<PeerTraffic> {
         self.master.worker.home.links.traffic()

@@ -181,7 +181,7 @@ impl Cluster for SessionCluster {
     fn begin_step(&self) -> (u64, Arc<dyn Rendezvous>) {
         // TensorFlow keeps step numbers below 2^56, and steps of different masters must differ.
         let id = (self.entropy)() & ((1 << 56) - 1);
-        (id, self.steps.begin(id, &self.us, 0))
+        (id, self.steps.begin(id, &self.us))
     }
 
     fn end_step(&self, id: u64, tasks: &[usize]) {

@@ -33,25 +33,35 @@ impl Steps {
         Steps { home, transfers: Arc::default(), state: Mutex::default() }
     }
 
-    /// A step that runs here from now on, in the session's cluster.
-    pub fn begin(&self, id: u64, us: &Arc<Membership>, session: u64) -> Arc<StepRendezvous> {
-        let mut state = lock(&self.state);
-        // Some masters number their steps from the start each time they are started.
-        state.ended.remove(&id);
-        let step = self.find(&mut state, id);
-        step.note_run(us, session);
-        step
+    /// A step of our own master, in a session in which this task is `us`.
+    pub fn begin(&self, id: u64, us: &Arc<Membership>) -> Arc<StepRendezvous> {
+        self.begin_in(&mut lock(&self.state), id, us, 0)
     }
 
-    /// As `begin`, for another task's master, which may leave any number of them behind.
+    /// A step of another task's master, which may leave any number of them behind.
     pub fn begin_of_guest(
         &self,
         id: u64,
         us: &Arc<Membership>,
         session: u64,
     ) -> Result<Arc<StepRendezvous>, Error> {
-        self.check_room(&lock(&self.state), id)?;
-        Ok(self.begin(id, us, session))
+        let mut state = lock(&self.state);
+        self.check_room(&state, id)?;
+        Ok(self.begin_in(&mut state, id, us, session))
+    }
+
+    fn begin_in(
+        &self,
+        state: &mut State,
+        id: u64,
+        us: &Arc<Membership>,
+        session: u64,
+    ) -> Arc<StepRendezvous> {
+        // Some masters number their steps from the start each time they are started.
+        state.ended.remove(&id);
+        let step = self.find(state, id);
+        step.note_run(us, session);
+        step
     }
 
     fn check_room(&self, state: &State, id: u64) -> Result<(), Error> {
@@ -115,7 +125,7 @@ impl Steps {
         lock(&self.state).open.retain(|_, step| step.has_run() || Arc::strong_count(step) > 1);
     }
 
-    /// Steps under way, or not cleaned up after.
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         lock(&self.state).open.len()
     }
