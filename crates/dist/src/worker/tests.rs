@@ -261,3 +261,20 @@ fn sessions_have_an_upper_bound_and_those_of_masters_that_have_gone_go_first() {
     assert_eq!(b.worker.guests(), 4096);
     assert!(b.worker.session("17", true).is_err() && b.worker.session("18", true).is_ok());
 }
+
+#[test]
+fn steps_have_an_upper_bound_except_for_our_own_masters() {
+    let b = Bench::new();
+    let (steps, us) = (&b.worker.steps, &b.worker.home);
+    for id in 0..100_000 {
+        steps.begin_of_guest(id, us, 1).unwrap();
+    }
+    let e = steps.begin_of_guest(100_000, us, 1).err().unwrap();
+    assert_eq!(e.code(), Code::ResourceExhausted, "{e}");
+    assert!(steps.wanted(100_000).is_err(), "asking for a tensor is no way around it");
+    // Those that are there go on, and our own are not held up by what others leave behind.
+    assert!(steps.begin_of_guest(7, us, 1).is_ok() && steps.wanted(7).is_ok());
+    steps.begin(100_000, us);
+    steps.of_session(1).into_iter().for_each(|id| steps.end(id));
+    assert_eq!(steps.len(), 1);
+}
