@@ -198,10 +198,11 @@ def test_partial_runs_over_tasks(master):
         assert session.partial_run(run, r2, {b: 10}) == 30
 
 
-def test_a_traced_step_tells_of_the_tensors_that_came_from_other_tasks():
-    """TensorFlow's master asks workers for their transfers; what ours say looks as what it says itself."""
+@pytest.mark.parametrize("ps, worker", [(OURS, THEIRS), (THEIRS, OURS), (OURS, OURS)])
+def test_a_traced_step_tells_of_the_tensors_that_came_from_other_tasks(ps, worker):
+    """Masters ask workers for their transfers; what ours say looks as what TensorFlow's say."""
     subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
-    cluster = Cluster({"ps": [OURS], "worker": [THEIRS]})
+    cluster = Cluster({"ps": [ps], "worker": [worker]})
     try:
         with v1.Graph().as_default() as graph:
             with v1.device("/job:worker/task:0"):
@@ -209,10 +210,12 @@ def test_a_traced_step_tells_of_the_tensors_that_came_from_other_tasks():
                 y = x + 1
             with v1.device("/job:ps/task:0"):
                 z = tf.reduce_sum(y)
+            with v1.device("/job:worker/task:0"):
+                total = z + 1
         with v1.Session(cluster.target("worker", 0), graph=graph, config=CONFIG) as session:
             told = v1.RunMetadata()
             options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
-            session.run(z, {x: np.ones(100)}, options=options, run_metadata=told)
+            session.run(total, {x: np.ones(100)}, options=options, run_metadata=told)
         found = {d.device: n for d in told.step_stats.dev_stats for n in d.node_stats if n.node_name == "RecvTensor"}
         ps, worker = (f"/job:{job}/replica:0/task:0/device:CPU:0" for job in ("ps", "worker"))
         for to, source, size in [(ps, worker, 400), (worker, ps, 4)]:

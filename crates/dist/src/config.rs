@@ -1,7 +1,7 @@
 //! ConfigProto and RunOptions: what clients may choose, as our sessions take it.
 
 use std::time::Duration;
-use thalweg_core::error::{Result, unimplemented};
+use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_proto::optimizer_options::Level;
 use thalweg_proto::rewriter_config::Toggle;
@@ -13,9 +13,6 @@ use thalweg_runtime::{RunOptions, SessionOptions};
 pub fn session_options(base: &SessionOptions, config: &ConfigProto) -> Result<SessionOptions> {
     if !config.session_inter_op_thread_pool.is_empty() {
         return Err(invalid!("Distributed session does not support session thread pool options."));
-    }
-    if config.cluster_def.as_ref().is_some_and(|c| !c.job.is_empty()) {
-        return Err(unimplemented("a session cannot bring its own cluster (ConfigProto.cluster_def) yet"));
     }
     let mut options = base.clone();
     if let Some(n) = config.device_count.get("CPU").and_then(|n| usize::try_from(*n).ok()) {
@@ -55,7 +52,7 @@ fn millis(n: i64) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_proto::{ClusterDef, JobDef, OptimizerOptions, RewriterConfig, ThreadPoolOptionProto};
+    use thalweg_proto::{OptimizerOptions, RewriterConfig, ThreadPoolOptionProto};
 
     fn options(config: ConfigProto) -> Result<SessionOptions> {
         session_options(&SessionOptions::default(), &config)
@@ -96,7 +93,5 @@ mod tests {
         let pools = vec![ThreadPoolOptionProto::default()];
         let config = ConfigProto { session_inter_op_thread_pool: pools, ..Default::default() };
         assert!(options(config).err().unwrap().message().contains("thread pool options"));
-        let cluster = ClusterDef { job: vec![JobDef::default()] };
-        assert!(options(ConfigProto { cluster_def: Some(cluster), ..Default::default() }).is_err());
     }
 }

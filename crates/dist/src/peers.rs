@@ -45,7 +45,13 @@ pub struct Peer {
     /// Memory of all messages of the server that have not arrived as a whole.
     pub unfinished: Arc<Budget>,
     pub answers: Arc<Answers>,
+    /// There as long as the connection is.
+    pub line: Arc<Line>,
 }
+
+/// A connection, for those who want to know whether it is still there.
+#[derive(Default)]
+pub struct Line;
 
 /// Bytes that all peers of a server share.
 pub struct Budget {

@@ -4,7 +4,7 @@
 //! run (if it is short) and answered without a change of thread.
 
 use crate::answers::Answers;
-use crate::cluster::{ClusterSpec, Links, PeerTraffic, keep_to_lane};
+use crate::cluster::{ClusterSpec, Connector, Membership, PeerTraffic, keep_to_lane};
 use crate::connection;
 use crate::log::Log;
 use crate::master::Master;
@@ -112,17 +112,17 @@ impl Server {
         let task = Task::new(registry, crate::config::session_options(&base, &options.config)?)?;
         let limits = Limits { idle: options.idle_limit, sessions: options.max_sessions.max(1) };
         let address = listener.local_addr()?;
-        let others = options.cluster.tasks().into_iter().filter(|t| t.task != task.name).collect();
         let mut runtimes = Vec::new();
         for _ in 0..io_threads(&options.cluster) {
             runtimes.push(runtime()?);
         }
-        let handles: Vec<_> = runtimes.iter().map(|r| r.handle().clone()).collect();
-        let links = Links::new(others, &handles, patience(options.peer_timeout), options.log)?;
+        let handles = runtimes.iter().map(|r| r.handle().clone()).collect();
+        let connector = Connector::new(handles, patience(options.peer_timeout), options.log);
+        let home = Membership::of(&connector, task.name.clone(), &options.cluster)?;
         let (stop, stopped) = watch::channel(Phase::Serving);
         let mut server = Server {
             address,
-            master: Master::new(task, links, limits, options.log),
+            master: Master::new(task, connector, home, limits, options.log),
             drain: options.drain,
             stop,
             threads: Vec::new(),
@@ -140,6 +140,7 @@ impl Server {
                 limits,
                 unfinished: unfinished.clone(),
                 answers: Arc::new(Answers::new(unread.clone())),
+                line: Arc::default(),
             };
             let served = serve(peer, connections, stopped.clone());
             server.spawn(format!("thalweg-io-{i}"), runtime, async move {
@@ -154,7 +155,7 @@ impl Server {
             let collect = async move {
                 loop {
                     tokio::time::sleep(COLLECT_EVERY).await;
-                    worker.collect();
+                    worker.collect(Instant::now());
                     for handle in sessions.collect() {
                         log.info("session_dropped", &[("session", &handle), ("why", &"idle")]);
                     }
@@ -208,7 +209,7 @@ impl Server {
 
     /// Bytes to and from the other tasks of the cluster, by task.
     pub fn traffic(&self) -> Vec<PeerTraffic> {
-        self.master.worker.links.traffic()
+        self.master.worker.home.links.traffic()
     }
 
     /// Stops: no new connections, running requests get some time to end, what then still runs is cancelled.

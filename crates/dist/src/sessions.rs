@@ -1,5 +1,6 @@
 //! The sessions that clients have open here, by handle.
 
+use crate::cluster::SessionCluster;
 use crate::wire_error::no_session;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,11 @@ use thalweg_runtime::{Callable, PartialRun, RunOptions, Session};
 /// A session and what its client has made in it.
 pub struct MasterSession {
     pub handle: String,
+    /// What this task is called in it.
+    pub task: String,
     pub session: Session,
+    /// The other tasks in it, if there are any.
+    pub cluster: Option<Arc<SessionCluster>>,
     /// How many times the graph has been extended; held while it is.
     pub version: Mutex<i64>,
     pub operation_timeout: Option<Duration>,
@@ -38,10 +43,18 @@ pub struct PartialRuns {
 }
 
 impl MasterSession {
-    pub fn new(handle: String, session: Session, operation_timeout: Option<Duration>) -> Self {
+    pub fn new(
+        handle: String,
+        task: String,
+        session: Session,
+        cluster: Option<Arc<SessionCluster>>,
+        operation_timeout: Option<Duration>,
+    ) -> Self {
         MasterSession {
             handle,
+            task,
             session,
+            cluster,
             version: Mutex::new(0),
             operation_timeout,
             callables: Mutex::default(),

@@ -25,14 +25,20 @@ impl Task {
         Ok(Task { name, registry, options, devices })
     }
 
-    /// The devices for a session; with `isolated`, their state is its own.
-    pub fn session_devices(&self, options: &SessionOptions, isolated: bool) -> Result<Vec<Device>> {
+    /// The devices for a session that knows this task as `name`; with `isolated`, their state is its own.
+    pub fn session_devices(
+        &self,
+        name: &str,
+        options: &SessionOptions,
+        isolated: bool,
+    ) -> Result<Vec<Device>> {
         options.check_devices()?;
         let mut devices = lock(&self.devices);
         while devices.len() < options.cpu_devices {
-            let name = format!("{}/device:CPU:{}", self.name, devices.len());
+            let new = format!("{}/device:CPU:{}", self.name, devices.len());
             let Some(first) = devices.first() else { break };
-            let next = with_state(first, name.into(), ResourceStore::new(&self.options.job))?;
+            let life = (first.context.entropy)() | 1;
+            let next = like(first, new.into(), life, ResourceStore::new(&self.options.job))?;
             devices.push(next);
         }
         let shared = devices.iter().take(options.cpu_devices);
@@ -40,7 +46,7 @@ impl Task {
             true => ResourceStore::new(&self.options.job),
             false => ResourceStore::of_session(&d.context.resources),
         };
-        shared.map(|d| with_state(d, d.context.name.clone(), state(d))).collect()
+        shared.map(|d| like(d, renamed(d.name(), name).into(), d.context.incarnation, state(d))).collect()
     }
 
     /// Drops the state in these containers; in the default one if none is named.
@@ -54,11 +60,19 @@ impl Task {
     }
 }
 
+/// The name of a device in a cluster where its task goes by this name.
+pub fn renamed(device: &str, task: &str) -> String {
+    match device.split_once("/device:") {
+        Some((_, local)) => format!("{task}/device:{local}"),
+        None => device.to_string(),
+    }
+}
+
 /// A device like another, under this name and with this state.
-fn with_state(device: &Device, name: Arc<str>, resources: ResourceStore) -> Result<Device> {
+fn like(device: &Device, name: Arc<str>, incarnation: u64, resources: ResourceStore) -> Result<Device> {
     let like = &device.context;
     Device::new(Arc::new(DeviceContext {
-        incarnation: if name == like.name { like.incarnation } else { (like.entropy)() | 1 },
+        incarnation,
         name,
         pool: like.pool.clone(),
         resources: Arc::new(resources),

@@ -13,8 +13,9 @@ use bytes::{Buf, Bytes};
 use hyper::body::Body;
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use thalweg_core::error::{Code, Error, Result, internal};
+use thalweg_core::resource::lock;
 use thalweg_proto::Message;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
@@ -23,10 +24,19 @@ use tokio::task::AbortHandle;
 const SERVICE: &str = "/tensorflow.WorkerService/";
 
 /// The links of a task, by the names of the tasks they lead to.
+#[derive(Default)]
 pub struct Links {
     links: HashMap<String, Arc<Link>>,
-    /// Dropping it ends the thread.
-    _alive: Option<oneshot::Sender<()>>,
+}
+
+/// What makes links: the threads that drive them, and how long they wait for an answer.
+pub struct Connector {
+    /// The server's threads that wait for sockets.
+    threads: Vec<Handle>,
+    /// The thread for the calls of all others, made with the first link. Dropping the sender ends it.
+    shared: Mutex<Option<(Handle, oneshot::Sender<()>)>>,
+    patience: Patience,
+    log: Log,
 }
 
 thread_local! {
@@ -34,16 +44,41 @@ thread_local! {
     static LANE: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// From now on, calls of this thread, the `index`th of those that `Links::new` was told of, take its own lane.
+/// From now on, calls of this thread, the `index`th of those that the `Connector` was told of, take its own lane.
 pub fn keep_to_lane(index: usize) {
     LANE.set(Some(index));
 }
 
-impl Links {
-    /// Links to these tasks, with a lane for each of these threads; nothing is connected yet.
-    pub fn new(tasks: Vec<TaskAddress>, threads: &[Handle], patience: Patience, log: Log) -> Result<Links> {
+impl Connector {
+    pub fn new(threads: Vec<Handle>, patience: Patience, log: Log) -> Connector {
+        Connector { threads, shared: Mutex::default(), patience, log }
+    }
+
+    /// Links to these tasks, with a lane for each of the threads; nothing is connected yet.
+    pub fn links(&self, tasks: Vec<TaskAddress>) -> Result<Links> {
         if tasks.is_empty() {
-            return Ok(Links { links: HashMap::new(), _alive: None });
+            return Ok(Links::default());
+        }
+        let shared = self.shared()?;
+        let link = |t: TaskAddress| {
+            let link = Link {
+                task: t.task.clone(),
+                address: t.address,
+                shared: Lane::new(shared.clone()),
+                own: self.threads.iter().cloned().map(Lane::new).collect(),
+                patience: self.patience,
+                traffic: Traffic::default(),
+                log: self.log,
+            };
+            (t.task, Arc::new(link))
+        };
+        Ok(Links { links: tasks.into_iter().map(link).collect() })
+    }
+
+    fn shared(&self) -> Result<Handle> {
+        let mut shared = lock(&self.shared);
+        if let Some((handle, _)) = &*shared {
+            return Ok(handle.clone());
         }
         let (alive, ended) = oneshot::channel::<()>();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
@@ -52,21 +87,12 @@ impl Links {
             let _ = runtime.block_on(ended);
             runtime.shutdown_background();
         })?;
-        let link = |t: TaskAddress| {
-            let link = Link {
-                task: t.task.clone(),
-                address: t.address,
-                shared: Lane::new(handle.clone()),
-                own: threads.iter().cloned().map(Lane::new).collect(),
-                patience,
-                traffic: Traffic::default(),
-                log,
-            };
-            (t.task, Arc::new(link))
-        };
-        Ok(Links { links: tasks.into_iter().map(link).collect(), _alive: Some(alive) })
+        *shared = Some((handle.clone(), alive));
+        Ok(handle)
     }
+}
 
+impl Links {
     /// The link to the task that a device belongs to.
     pub fn to_device(&self, device: &str) -> Option<&Arc<Link>> {
         self.links.get(device.split_once("/device:").map_or(device, |d| d.0))

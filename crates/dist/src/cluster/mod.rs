@@ -1,15 +1,19 @@
 //! The cluster that a task is in: which tasks there are and where, the links to them, and sessions that span them.
 
 mod link;
+mod membership;
+mod recording;
 mod register;
 mod session;
 mod spec;
 mod tf_config;
 mod traffic;
 
-pub use link::{Link, Links, keep_to_lane};
+pub use link::{Connector, Link, Links, keep_to_lane};
+pub use membership::Membership;
+pub use recording::Recording;
 pub use register::node_def;
-pub use session::{Opener, open_session};
+pub use session::{Opener, SessionCluster, chosen, open_session};
 pub use spec::{ClusterSpec, TaskAddress, task_name};
 pub use tf_config::TfConfig;
 pub use traffic::PeerTraffic;

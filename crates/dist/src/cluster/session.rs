@@ -1,8 +1,10 @@
 //! Sessions that span the cluster: who takes part, and how their graphs get there and run.
 
 use super::link::{Link, Links};
+use super::membership::Membership;
 use super::register::register;
-use crate::worker::Steps;
+use crate::task::renamed;
+use crate::worker::{Steps, TransferLog};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,6 +23,7 @@ use thalweg_runtime::session::cluster::{Cluster, RegisteredPart, TaskGraph};
 /// The other tasks of one session.
 pub struct SessionCluster {
     handle: String,
+    us: Arc<Membership>,
     links: Vec<Arc<Link>>,
     /// Tasks by the names of their devices.
     tasks: HashMap<String, usize>,
@@ -31,7 +34,7 @@ pub struct SessionCluster {
 
 /// The master that opens a session: its name and what tells its lives apart.
 pub struct Opener<'a> {
-    pub task: &'a str,
+    pub us: &'a Arc<Membership>,
     /// Our own first device: what it lends its kernels is lent to the stand-ins of other tasks' devices too.
     pub device: &'a Device,
     pub steps: &'a Arc<Steps>,
@@ -41,17 +44,17 @@ pub struct Opener<'a> {
 /// Waits until all tasks that the session may use are there, and makes them ready for it. Gives their devices, and the way to
 /// them; `None` if there is nobody else.
 pub async fn open_session(
-    links: &Links,
     opener: Opener<'_>,
     handle: &str,
     config: &ConfigProto,
 ) -> Result<Option<(Vec<Device>, Arc<SessionCluster>)>> {
-    let wanted = chosen(links, &config.device_filters)?;
+    let wanted = chosen(&opener.us.links, &config.device_filters)?;
     if wanted.is_empty() {
         return Ok(None);
     }
     let mut cluster = SessionCluster {
         handle: handle.to_string(),
+        us: opener.us.clone(),
         links: Vec::new(),
         tasks: HashMap::new(),
         steps: opener.steps.clone(),
@@ -66,9 +69,9 @@ pub async fn open_session(
         }
         let request = CreateWorkerSessionRequest {
             session_handle: handle.to_string(),
-            server_def: Some(server_def(&link.task)?),
+            server_def: Some(server_def(&link.task, opener.us)?),
             isolate_session_state: config.isolate_session_state,
-            master_task: opener.task.to_string(),
+            master_task: opener.us.task.clone(),
             master_incarnation: opener.device.context.incarnation as i64,
             ..Default::default()
         };
@@ -80,7 +83,7 @@ pub async fn open_session(
 }
 
 /// The tasks that pass the filters, which are partial device names; all, if there are none.
-fn chosen(links: &Links, filters: &[String]) -> Result<Vec<Arc<Link>>> {
+pub fn chosen(links: &Links, filters: &[String]) -> Result<Vec<Arc<Link>>> {
     let filters = filters.iter().map(|f| DeviceSpec::parse(f)).collect::<Result<Vec<_>>>()?;
     let mut chosen = links.all();
     let mut specs = HashMap::new();
@@ -107,7 +110,12 @@ async fn status(link: &Arc<Link>, opener: &Opener<'_>) -> Result<Vec<DeviceAttri
     loop {
         let answer: Result<GetStatusResponse> = link.call("GetStatus", &GetStatusRequest {}).answer().await;
         match answer {
-            Ok(answer) => return Ok(answer.device_attributes),
+            Ok(answer) => {
+                // In a cluster that the session brought, a task may not know itself by its name there.
+                let mut devices = answer.device_attributes;
+                devices.iter_mut().for_each(|d| d.name = renamed(&d.name, &link.task));
+                return Ok(devices);
+            }
             Err(e) if e.code() == Code::Unavailable => {
                 let pairs: [(&str, &dyn std::fmt::Display); 3] =
                     [("task", &link.task), ("address", &link.address), ("error", &e.message())];
@@ -123,12 +131,13 @@ async fn status(link: &Arc<Link>, opener: &Opener<'_>) -> Result<Vec<DeviceAttri
     }
 }
 
-fn server_def(task: &str) -> Result<ServerDef> {
+fn server_def(task: &str, us: &Membership) -> Result<ServerDef> {
     let spec = DeviceSpec::parse(task)?;
     Ok(ServerDef {
         job_name: spec.job.unwrap_or_default(),
         task_index: spec.task.unwrap_or(0) as i32,
         protocol: "grpc".into(),
+        cluster: us.brought.as_ref().map(|c| c.to_proto()),
         ..Default::default()
     })
 }
@@ -143,6 +152,17 @@ fn stand_in(attributes: &DeviceAttributes, ours: &Device) -> Result<Device> {
         entropy: ours.context.entropy.clone(),
         print: ours.context.print.clone(),
     }))
+}
+
+impl SessionCluster {
+    pub fn links_to(&self, tasks: &[usize]) -> Vec<Arc<Link>> {
+        tasks.iter().filter_map(|t| self.links.get(*t)).cloned().collect()
+    }
+
+    /// Where this task records what comes to it from others.
+    pub fn transfers(&self) -> &TransferLog {
+        &self.steps.transfers
+    }
 }
 
 impl Cluster for SessionCluster {
@@ -161,13 +181,13 @@ impl Cluster for SessionCluster {
     fn begin_step(&self) -> (u64, Arc<dyn Rendezvous>) {
         // TensorFlow keeps step numbers below 2^56, and steps of different masters must differ.
         let id = (self.entropy)() & ((1 << 56) - 1);
-        (id, self.steps.begin(id))
+        (id, self.steps.begin(id, &self.us))
     }
 
     fn end_step(&self, id: u64, tasks: &[usize]) {
         self.steps.end(id);
         let request = CleanupGraphRequest { step_id: id as i64 };
-        for link in tasks.iter().filter_map(|t| self.links.get(*t)) {
+        for link in self.links_to(tasks) {
             link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});
         }
     }

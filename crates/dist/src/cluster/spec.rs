@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_proto::{ClusterDef, JobDef};
+use thalweg_runtime::device::DeviceSpec;
 
 /// The tasks of a cluster by job and number.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,6 +25,9 @@ impl ClusterSpec {
     pub fn from_proto(def: &ClusterDef) -> Result<ClusterSpec> {
         let mut cluster = ClusterSpec::default();
         for job in &def.job {
+            if cluster.jobs.contains_key(&job.name) {
+                return Err(invalid!("Duplicate job ID in cluster specification: {}", job.name));
+            }
             let tasks = cluster.jobs.entry(job.name.clone()).or_default();
             for (index, address) in &job.tasks {
                 let index = u32::try_from(*index)
@@ -40,6 +44,20 @@ impl ClusterSpec {
             tasks: tasks.iter().map(|(i, a)| (*i as i32, a.clone())).collect(),
         };
         ClusterDef { job: self.jobs.iter().map(job).collect() }
+    }
+
+    /// Whether tasks have names that devices can have, and addresses that one can connect to.
+    pub fn check(&self) -> Result<()> {
+        for TaskAddress { task, address } in self.tasks() {
+            DeviceSpec::parse(&task)?;
+            let (host, port) = address.rsplit_once(':').unwrap_or((&address, ""));
+            if host.is_empty() || host.contains('/') || port.parse::<u16>().is_err() {
+                return Err(invalid!(
+                    "Could not interpret \"{address}\" as a host-port pair: the address of {task}"
+                ));
+            }
+        }
+        Ok(())
     }
 
     pub fn address(&self, job: &str, task: u32) -> Option<&str> {

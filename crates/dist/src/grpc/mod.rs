@@ -75,14 +75,14 @@ async fn worker_call(peer: &Peer, method: &str, body: Incoming) -> Result<Reply,
         "RunGraph" => {
             let request: Request<RunGraphRequest> = read(body, RUN_GRAPH, peer).await?;
             let (_, mut extensions, request) = request.into_parts();
-            let answer = w.run_graph(request, extensions.remove().unwrap_or_default()).await;
+            let answer = w.run_graph(request, extensions.remove().unwrap_or_default(), &peer.line).await;
             Reply::of_graph(answer.map_err(failed)?, peer)
         }
         "CleanupGraph" => whole(Ok(w.cleanup_graph(&take(body, peer).await?)), peer),
-        "RegisterGraph" => whole(w.register_graph(take(body, peer).await?).await, peer),
+        "RegisterGraph" => whole(w.register_graph(take(body, peer).await?, &peer.line).await, peer),
         "DeregisterGraph" => whole(w.deregister_graph(&take(body, peer).await?), peer),
         "GetStatus" => whole(Ok(w.get_status()), peer),
-        "CreateWorkerSession" => whole(w.create_worker_session(take(body, peer).await?), peer),
+        "CreateWorkerSession" => whole(w.create_worker_session(take(body, peer).await?, &peer.line), peer),
         "DeleteWorkerSession" => whole(Ok(w.delete_worker_session(&take(body, peer).await?)), peer),
         "CleanupAll" => whole(Ok(w.cleanup_all(&take(body, peer).await?)), peer),
         "Logging" => whole(Ok(w.logging(&take(body, peer).await?)), peer),

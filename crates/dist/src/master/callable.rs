@@ -1,11 +1,11 @@
 //! MakeCallable, RunCallable, ReleaseCallable.
 
-use super::Master;
 use super::run_step::strs;
+use super::{Master, run_step};
 use crate::blocking::blocking;
+use crate::config;
 use crate::grpc::Contents;
 use crate::sessions::MAX_HELD;
-use crate::{config, metadata, steps};
 use std::sync::Arc;
 use thalweg_core::error::{Result, resource_exhausted, unimplemented};
 use thalweg_core::invalid;
@@ -58,10 +58,10 @@ pub async fn run(
     // Feeds that only the step holds can be worked on in place.
     drop((request, contents));
     let options = RunOptions { serial: master.sessions.take_turns(&session), ..made.1.clone() };
-    let (values, told) = steps::run(made.0.clone(), feeds, options).await?;
+    let (values, metadata) = run_step::run(&session, made.0.clone(), feeds, options).await?;
     Ok(RunCallableResponse {
         fetch: values.iter().map(tensor_to_proto).collect::<Result<_>>()?,
-        metadata: Some(metadata::to_proto(&told, &session.session)),
+        metadata: Some(metadata),
     })
 }
 

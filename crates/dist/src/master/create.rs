@@ -2,7 +2,7 @@
 
 use super::Master;
 use crate::blocking::blocking;
-use crate::cluster::{Opener, open_session};
+use crate::cluster::{Membership, Opener, open_session};
 use crate::config::session_options;
 use crate::sessions::MasterSession;
 use std::sync::Arc;
@@ -14,22 +14,27 @@ use thalweg_runtime::session::cluster::Cluster;
 pub async fn create_session(master: &Master, request: CreateSessionRequest) -> Result<CreateSessionResponse> {
     let config = request.config.unwrap_or_default();
     let options = session_options(&master.task.options, &config)?;
-    let mut devices = master.task.session_devices(&options, config.isolate_session_state)?;
+    let worker = &master.worker;
+    let us = match config.cluster_def.as_ref().filter(|c| !c.job.is_empty()) {
+        Some(brought) => Arc::new(Membership::of_master(&worker.connector, brought, &request.target)?),
+        None => worker.home.clone(),
+    };
+    let mut devices = master.task.session_devices(&us.task, &options, config.isolate_session_state)?;
     let first = devices.first().ok_or_else(|| internal("a task without devices"))?;
     // Differs from session to session and process to process, so that a handle from before a restart finds nothing.
     let handle = format!("{:016x}", (first.context.entropy)());
-    let worker = &master.worker;
-    let opener = Opener { task: &master.task.name, device: first, steps: &worker.steps, log: master.log };
-    let others = open_session(&worker.links, opener, &handle, &config).await?;
+    let opener = Opener { us: &us, device: first, steps: &worker.steps, log: master.log };
+    let others = open_session(opener, &handle, &config).await?;
     let cluster = others.map(|(theirs, cluster)| {
         devices.extend(theirs);
-        cluster as Arc<dyn Cluster>
+        cluster
     });
     let (registry, timeout) = (master.task.registry.clone(), options.operation_timeout);
     let session = blocking(move || {
-        let session = Session::in_cluster(registry, options, devices, cluster)?;
+        let others = cluster.clone().map(|c| c as Arc<dyn Cluster>);
+        let session = Session::in_cluster(registry, options, devices, others)?;
         session.extend_with(|g| request.graph_def.as_ref().map_or(Ok(()), |def| g.import(def)))?;
-        Ok(MasterSession::new(handle, session, timeout))
+        Ok(MasterSession::new(handle, us.task.clone(), session, cluster, timeout))
     })
     .await?;
     let handle = session.handle.clone();

@@ -10,7 +10,7 @@ mod run_step;
 pub use reset::attributes;
 pub use run_step::{feeds, named};
 
-use crate::cluster::Links;
+use crate::cluster::{Connector, Membership};
 use crate::grpc::Contents;
 use crate::log::Log;
 use crate::recent_requests::RecentRequests;
@@ -38,9 +38,9 @@ pub struct Master {
 type Answer<T> = std::result::Result<Response<T>, Status>;
 
 impl Master {
-    pub fn new(task: Task, links: Links, limits: Limits, log: Log) -> Master {
+    pub fn new(task: Task, connector: Connector, home: Membership, limits: Limits, log: Log) -> Master {
         let (task, sessions) = (Arc::new(task), Arc::new(Sessions::new(limits)));
-        let worker = Arc::new(Worker::new(task.clone(), Arc::new(links), log));
+        let worker = Arc::new(Worker::new(task.clone(), connector, home, log));
         Master { task, worker, sessions, recent: Arc::default(), log }
     }
 
@@ -52,9 +52,14 @@ impl Master {
             }
             Err(e) => {
                 self.log_error(call, handle, &e);
-                Err(status(&self.task.name, &e))
+                Err(status(&self.name_in(handle), &e))
             }
         }
+    }
+
+    /// What this task is called in a session.
+    fn name_in(&self, handle: &str) -> String {
+        self.sessions.find(handle).map_or_else(|_| self.task.name.clone(), |s| s.task.clone())
     }
 
     fn log_error(&self, call: &str, handle: &str, e: &Error) {
@@ -99,7 +104,7 @@ impl MasterService for Master {
                 self.log_error("RunStep", &handle, &e);
                 Ok(Response::new(RunStepResponse {
                     status_code: e.code() as i32,
-                    status_error_message: step_message(&self.task.name, &e),
+                    status_error_message: step_message(&self.name_in(&handle), &e),
                     ..Default::default()
                 }))
             }

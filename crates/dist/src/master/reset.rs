@@ -2,34 +2,47 @@
 
 use super::Master;
 use crate::blocking::blocking;
+use crate::cluster::chosen;
 use crate::wire_error::no_session_any_more;
 use thalweg_core::error::{Code, Result};
-use thalweg_proto::{DeviceAttributes, DeviceLocality, ListDevicesResponse, ResetRequest, ResetResponse};
+use thalweg_proto::{
+    CleanupAllRequest, CleanupAllResponse, DeviceAttributes, DeviceLocality, ListDevicesResponse,
+    ResetRequest, ResetResponse,
+};
 use thalweg_runtime::device::Device;
 
-/// Closes all sessions, whatever containers are named, as TensorFlow's master does.
+/// Closes all sessions, whatever containers are named, and drops the state in these containers on all tasks, as TensorFlow's master does.
 pub async fn reset(master: &Master, request: ResetRequest) -> Result<ResetResponse> {
+    let links = chosen(&master.worker.home.links, &request.device_filters)?;
     let (sessions, task) = (master.sessions.clone(), master.task.clone());
+    let all = CleanupAllRequest { container: request.container.clone() };
     let closed = blocking(move || {
         let closed = sessions.close_all();
         task.clear(&request.container);
         Ok(closed)
     })
     .await?;
+    let calls: Vec<_> = links.iter().map(|link| link.call("CleanupAll", &all)).collect();
+    let mut failed = Ok(());
+    for call in calls {
+        let cleaned: Result<CleanupAllResponse> = call.answer().await;
+        failed = failed.and(cleaned.map(drop));
+    }
+    failed?;
     master.log.info("reset", &[("sessions_closed", &closed)]);
     Ok(ResetResponse {})
 }
 
 /// All devices of a session, or of the task if no session is named.
 pub fn list_devices(master: &Master, handle: &str) -> Result<ListDevicesResponse> {
-    let devices = if handle.is_empty() {
-        master.task.devices()
+    let (task, devices) = if handle.is_empty() {
+        (master.task.name.clone(), master.task.devices())
     } else {
         let session =
             master.sessions.find(handle).map_err(|_| no_session_any_more(Code::InvalidArgument, handle))?;
-        session.session.devices().to_vec()
+        (session.task.clone(), session.session.devices().to_vec())
     };
-    let ours = format!("{}/device:", master.task.name);
+    let ours = format!("{task}/device:");
     let (local, remote): (Vec<_>, Vec<_>) = devices.iter().partition(|d| d.name().starts_with(&ours));
     Ok(ListDevicesResponse {
         local_device: local.into_iter().map(attributes).collect(),

@@ -2,6 +2,7 @@
 
 use super::Master;
 use crate::blocking::blocking;
+use crate::cluster::Recording;
 use crate::grpc::Contents;
 use crate::sessions::MasterSession;
 use crate::wire_error::of_step;
@@ -11,8 +12,8 @@ use std::time::Duration;
 use thalweg_core::error::Result;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::convert::tensor_to_proto;
-use thalweg_proto::{NamedTensorProto, RunStepRequest, RunStepResponse};
-use thalweg_runtime::Callable;
+use thalweg_proto::{NamedTensorProto, RunMetadata, RunStepRequest, RunStepResponse};
+use thalweg_runtime::{Callable, RunOptions};
 
 pub async fn run_step(
     master: &Master,
@@ -36,10 +37,32 @@ pub async fn run_step(
         }
         _ => Vec::new(),
     };
-    let (values, told) = steps::run(callable, feeds, options).await.map_err(|e| of_step(e, &fetch))?;
-    let mut metadata = metadata::to_proto(&told, &session.session);
+    let (values, mut metadata) =
+        run(&session, callable, feeds, options).await.map_err(|e| of_step(e, &fetch))?;
     metadata.partition_graphs = graphs;
     Ok(RunStepResponse { tensor: named(fetch, &values)?, metadata: Some(metadata), ..Default::default() })
+}
+
+/// Runs a step, and tells of it what its options ask for.
+pub async fn run(
+    session: &MasterSession,
+    callable: Callable,
+    feeds: Vec<Tensor>,
+    options: RunOptions,
+) -> Result<(Vec<Tensor>, RunMetadata)> {
+    let recording = match &session.cluster {
+        Some(cluster) if options.trace && !callable.tasks().is_empty() => {
+            Some(Recording::begin(cluster, callable.tasks()).await)
+        }
+        _ => None,
+    };
+    let (values, told) = steps::run(callable, feeds, options).await?;
+    let mut metadata = metadata::to_proto(&told, &session.session);
+    if let Some(recording) = recording {
+        let transfers = recording.of_step(told.step).await;
+        metadata.step_stats.get_or_insert_default().dev_stats.extend(transfers);
+    }
+    Ok((values, metadata))
 }
 
 /// The time limit of a step whose client gives up when the limit is over: the answer, which says what was waited for, takes a while too.

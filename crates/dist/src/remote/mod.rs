@@ -56,7 +56,7 @@ impl RemoteSession {
         let request = CreateSessionRequest {
             graph_def: Some(graph.to_def(Default::default())?),
             config: Some(config),
-            target: String::new(),
+            target: target.to_string(),
         };
         let made: CreateSessionResponse = call(&channel, "CreateSession", &request)?;
         let sent =

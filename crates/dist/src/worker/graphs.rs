@@ -3,6 +3,7 @@
 use super::Worker;
 use crate::blocking::blocking;
 use crate::config::optimises;
+use crate::peers::Line;
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
@@ -20,14 +21,16 @@ impl Worker {
     pub async fn register_graph(
         self: &Arc<Self>,
         request: RegisterGraphRequest,
+        line: &Arc<Line>,
     ) -> Result<RegisterGraphResponse> {
-        let worker = self.clone();
-        let result = blocking(move || worker.register(request)).await;
+        let (worker, line) = (self.clone(), line.clone());
+        let result = blocking(move || worker.register(request, &line)).await;
         self.told("RegisterGraph", result)
     }
 
-    fn register(&self, request: RegisterGraphRequest) -> Result<RegisterGraphResponse> {
-        let session = self.session(&request.session_handle, request.create_worker_session_called)?;
+    fn register(&self, request: RegisterGraphRequest, line: &Arc<Line>) -> Result<RegisterGraphResponse> {
+        let created = request.create_worker_session_called;
+        let session = self.session_used(&request.session_handle, created, line)?;
         let def = request.graph_def.unwrap_or_default();
         let graph = Graph::from_def(self.task.registry.clone(), &def)?;
         let optimise = self.task.options.optimise && request.graph_options.as_ref().is_none_or(optimises);

@@ -6,11 +6,14 @@ mod rendezvous;
 mod run_graph;
 mod sessions;
 mod steps;
+#[cfg(test)]
+mod tests;
 mod transfer_log;
 
 pub use steps::Steps;
+pub use transfer_log::TransferLog;
 
-use crate::cluster::Links;
+use crate::cluster::{Connector, Membership};
 use crate::log::Log;
 use crate::master::attributes;
 use crate::recent_requests::RecentRequests;
@@ -18,8 +21,8 @@ use crate::task::Task;
 use run_graph::PartialRuns;
 use sessions::WorkerSessions;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use thalweg_core::error::Result;
-use thalweg_core::resource::lock;
 use thalweg_proto::{
     CleanupAllRequest, CleanupAllResponse, CleanupGraphRequest, CleanupGraphResponse, GetStatusResponse,
     LoggingRequest, LoggingResponse,
@@ -27,7 +30,9 @@ use thalweg_proto::{
 
 pub struct Worker {
     pub task: Arc<Task>,
-    pub links: Arc<Links>,
+    pub connector: Connector,
+    /// Its place in the cluster that the server was started in.
+    pub home: Arc<Membership>,
     pub steps: Arc<Steps>,
     sessions: WorkerSessions,
     recent: RecentRequests,
@@ -36,11 +41,13 @@ pub struct Worker {
 }
 
 impl Worker {
-    pub fn new(task: Arc<Task>, links: Arc<Links>, log: Log) -> Worker {
-        let steps = Arc::new(Steps::new(task.name.clone(), links.clone()));
+    pub fn new(task: Arc<Task>, connector: Connector, home: Membership, log: Log) -> Worker {
+        let home = Arc::new(home);
+        let steps = Arc::new(Steps::new(home.clone()));
         Worker {
             task,
-            links,
+            connector,
+            home,
             steps,
             sessions: WorkerSessions::default(),
             recent: RecentRequests::default(),
@@ -54,10 +61,7 @@ impl Worker {
     }
 
     pub fn cleanup_graph(&self, request: &CleanupGraphRequest) -> CleanupGraphResponse {
-        self.steps.end(request.step_id as u64);
-        // Dropping a partial run that still goes on cancels it.
-        let ended = lock(&self.partial).remove(&(request.step_id as u64));
-        drop(ended);
+        self.end_step(request.step_id as u64);
         CleanupGraphResponse {}
     }
 
@@ -70,9 +74,10 @@ impl Worker {
         self.steps.transfers.serve(request)
     }
 
-    /// Forgets steps that only a peer that has gone asked for.
-    pub fn collect(&self) {
+    /// Forgets what only peers that have gone would come back to.
+    pub fn collect(&self, now: Instant) {
         self.steps.collect();
+        self.collect_sessions(now);
     }
 
     fn told<T>(&self, call: &str, result: Result<T>) -> Result<T> {

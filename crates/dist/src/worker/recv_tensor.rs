@@ -26,11 +26,12 @@ impl Worker {
         step.recv_local(&request.rendezvous_key, Box::new(move |parcel| drop(tx.send(parcel))));
         let parcel = rx.await.map_err(|_| internal("the step was dropped"))??;
         let receiver = request.rendezvous_key.split(';').nth(2).unwrap_or_default();
-        self.links.note(receiver, 0, parcel.value.as_ref().map_or(0, |t| t.byte_len()));
+        step.us().links.note(receiver, 0, parcel.value.as_ref().map_or(0, |t| t.byte_len()));
         response(parcel)
     }
 
-    /// Whether the device that a key names as the sender is ours, in this life of ours.
+    /// Whether the device that a key names as the sender is ours, in this life of ours. The task may be named as in a session's own
+    /// cluster: what tells it from all others is the incarnation.
     fn check_sender(&self, key: &str) -> Result<()> {
         let bad = || invalid!("'{key}' is not the key of a tensor");
         let mut parts = key.split(';');
@@ -39,7 +40,7 @@ impl Worker {
         };
         let incarnation = u64::from_str_radix(incarnation, 16).map_err(|_| bad())?;
         let devices = self.task.devices();
-        let ours = devices.iter().find(|d| d.name() == device);
+        let ours = local(device).and_then(|wanted| devices.iter().find(|d| local(d.name()) == Some(wanted)));
         let ours = ours
             .ok_or_else(|| invalid!("{device} is not a device of {}: cannot send from it", self.task.name))?;
         if ours.context.incarnation != incarnation {
@@ -51,6 +52,11 @@ impl Worker {
         }
         Ok(())
     }
+}
+
+/// `CPU:0`, of a full name.
+fn local(device: &str) -> Option<&str> {
+    device.split_once("/device:").map(|d| d.1)
 }
 
 fn response(parcel: Parcel) -> Result<RecvTensorResponse> {

@@ -1,13 +1,15 @@
 //! Where the tensors of one step meet: those made here are kept until they are asked for, those made elsewhere are asked for.
 
 use super::transfer_log::TransferLog;
-use crate::cluster::Links;
+use crate::cluster::Membership;
 use crate::grpc::Contents;
 use crate::grpc::fields::RECV_TENSOR;
 use crate::wire_error::received;
+use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, OnParcel, Parcel, Rendezvous};
@@ -17,11 +19,15 @@ use tokio::task::AbortHandle;
 
 pub struct StepRendezvous {
     id: u64,
-    task: String,
-    links: Arc<Links>,
+    home: Arc<Membership>,
+    /// What this task is in the cluster of the step's session; known once it runs.
+    us: OnceLock<Arc<Membership>>,
+    /// The number of the session that runs it here; 0 if that is one of our own master.
+    session: AtomicU64,
+    /// Its parts here that are under way.
+    parts: Mutex<SmallVec<[Weak<Cancellation>; 1]>>,
     transfers: Arc<TransferLog>,
     local: LocalRendezvous,
-    has_run: AtomicBool,
     asked: Arc<Mutex<Asked>>,
 }
 
@@ -34,24 +40,54 @@ struct Asked {
 }
 
 impl StepRendezvous {
-    pub fn new(id: u64, task: String, links: Arc<Links>, transfers: Arc<TransferLog>) -> Self {
+    pub fn new(id: u64, home: Arc<Membership>, transfers: Arc<TransferLog>) -> Self {
         StepRendezvous {
             id,
-            task,
-            links,
+            home,
+            us: OnceLock::new(),
+            session: AtomicU64::new(0),
+            parts: Mutex::default(),
             transfers,
             local: LocalRendezvous::default(),
-            has_run: AtomicBool::new(false),
             asked: Arc::default(),
         }
     }
 
-    pub fn note_run(&self) {
-        self.has_run.store(true, Ordering::Relaxed);
+    pub fn note_run(&self, us: &Arc<Membership>, session: u64) {
+        // The parts of one step are all of one session.
+        let _ = self.us.set(us.clone());
+        self.session.store(session, Ordering::Relaxed);
+    }
+
+    pub fn session(&self) -> u64 {
+        self.session.load(Ordering::Relaxed)
+    }
+
+    /// A part has begun: it ends with the step.
+    pub fn note_part(&self, part: &Arc<Cancellation>) {
+        let ended = {
+            let asked = lock(&self.asked);
+            lock(&self.parts).push(Arc::downgrade(part));
+            asked.aborted.clone()
+        };
+        if let Some(e) = ended {
+            part.cancel(e.derived());
+        }
+    }
+
+    /// Ends it, and what is under way of it.
+    pub fn end(&self, reason: Error) {
+        self.abort(reason.clone());
+        let parts = std::mem::take(&mut *lock(&self.parts));
+        parts.iter().filter_map(Weak::upgrade).for_each(|part| part.cancel(reason.clone()));
     }
 
     pub fn has_run(&self) -> bool {
-        self.has_run.load(Ordering::Relaxed)
+        self.us.get().is_some()
+    }
+
+    pub fn us(&self) -> &Membership {
+        self.us.get().unwrap_or(&self.home)
     }
 
     /// As `recv`, for tensors made on this task.
@@ -60,10 +96,10 @@ impl StepRendezvous {
     }
 
     fn ask(&self, key: &str, done: OnParcel) {
-        let Some(link) = self.links.to_device(key) else {
+        let Some(link) = self.us().links.to_device(key) else {
             return done(Err(invalid!(
                 "'{key}' comes from a task that is not in the cluster of {}",
-                self.task
+                self.us().task
             )));
         };
         let number = {
@@ -137,7 +173,7 @@ impl Rendezvous for StepRendezvous {
     }
 
     fn recv(&self, key: &str, done: OnParcel) {
-        match is_from(key, &self.task) {
+        match is_from(key, &self.us().task) {
             true => self.local.recv(key, done),
             false => self.ask(key, done),
         }

@@ -1,14 +1,17 @@
 //! RunGraph: one step of a registered graph.
 
 use super::Worker;
+use super::rendezvous::StepRendezvous;
 use crate::blocking::blocking;
 use crate::grpc::Contents;
+use crate::peers::Line;
+use crate::sessions::MAX_HELD;
 use crate::steps::{CancelOnDrop, QUICK, ended};
 use crate::wire_error::peer_message;
 use crate::{master, metadata};
 use std::collections::HashMap;
 use std::sync::Arc;
-use thalweg_core::error::{Error, Result, aborted, internal};
+use thalweg_core::error::{Error, Result, aborted, internal, resource_exhausted};
 use thalweg_core::rendezvous::{Parcel, Rendezvous};
 use thalweg_core::resource::lock;
 use thalweg_core::tensor::Tensor;
@@ -22,28 +25,44 @@ impl Worker {
         self: &Arc<Self>,
         request: RunGraphRequest,
         contents: Contents,
+        line: &Arc<Line>,
     ) -> Result<RunGraphResponse> {
         let errors_in_body = request.store_errors_in_response_body;
-        let result = self.run(request, contents).await;
+        let (handle, created) = (request.session_handle.clone(), request.create_worker_session_called);
+        let result = self.run(request, contents, line).await;
         match self.told("RunGraph", result) {
             Err(e) if errors_in_body => Ok(RunGraphResponse {
                 status_code: e.code() as i32,
-                status_error_message: peer_message(&self.task.name, &e),
+                status_error_message: match self.session(&handle, created) {
+                    Ok(session) => peer_message(&session.us.task, &e),
+                    Err(_) => peer_message(&self.task.name, &e),
+                },
                 ..Default::default()
             }),
             other => other,
         }
     }
 
-    async fn run(&self, request: RunGraphRequest, contents: Contents) -> Result<RunGraphResponse> {
-        let session = self.session(&request.session_handle, request.create_worker_session_called)?;
+    async fn run(
+        &self,
+        request: RunGraphRequest,
+        contents: Contents,
+        line: &Arc<Line>,
+    ) -> Result<RunGraphResponse> {
+        let created = request.create_worker_session_called;
+        let session = self.session_used(&request.session_handle, created, line)?;
         let plans = lock(&session.graphs).held.get(&request.graph_handle).cloned();
         let plans =
             plans.ok_or_else(|| aborted(format!("Graph handle is not found: {}", request.graph_handle)))?;
         let id = request.step_id as u64;
         let (names, values) = master::feeds(request.send, contents)?;
         let fed: usize = values.iter().map(Tensor::byte_len).sum();
-        let step = self.steps.begin(id);
+        let step = self.steps.begin_of_guest(id, &session.us, session.number)?;
+        // Looked at after the step is on the list, so that an end of the session at this moment does not miss it.
+        if session.is_over() {
+            self.steps.end(id);
+            return Err(self.no_such_session(&request.session_handle));
+        }
         for (key, value) in names.iter().zip(values) {
             step.send(key, Parcel::live(value))?;
         }
@@ -64,7 +83,7 @@ impl Worker {
         // The plans tell why; a fetch that was cut off only that it was.
         let timings = ended(running).await?;
         let sent = values.iter().flatten().map(Tensor::byte_len).sum();
-        self.links.note(session.master_task(), fed, sent);
+        session.us.links.note(session.master_task(), fed, sent);
         // Others may still fetch what this part has made: the end of the call is not the end of the step.
         cancel.release();
         let stats = trace.then(|| metadata::step_stats(&timings, &metadata::short_label));
@@ -80,15 +99,36 @@ impl Worker {
         &self,
         plans: &Arc<TaskPlans>,
         id: u64,
-        step: Arc<dyn Rendezvous>,
+        step: Arc<StepRendezvous>,
         trace: bool,
     ) -> Result<()> {
-        if lock(&self.partial).contains_key(&id) {
-            return Ok(());
+        {
+            let partial = lock(&self.partial);
+            if partial.contains_key(&id) {
+                return Ok(());
+            }
+            if partial.len() >= MAX_HELD {
+                return Err(resource_exhausted(format!(
+                    "{MAX_HELD} partial runs on {} have not ended; no more are begun",
+                    self.task.name
+                )));
+            }
         }
-        let running = started(plans.clone(), id, step, trace).await?;
+        let running = started(plans.clone(), id, step.clone(), trace).await?;
         lock(&self.partial).insert(id, running);
+        // It may have been ended while it was started; then nobody comes to take it away.
+        if !self.steps.has(id, &step) {
+            drop(lock(&self.partial).remove(&id));
+        }
         Ok(())
+    }
+
+    /// The step is over: what is under way of it ends.
+    pub fn end_step(&self, id: u64) {
+        self.steps.end(id);
+        // Dropping a partial run that still goes on cancels it.
+        let ended = lock(&self.partial).remove(&id);
+        drop(ended);
     }
 }
 
@@ -104,10 +144,11 @@ pub type PartialRuns = HashMap<u64, Running>;
 async fn started(
     plans: Arc<TaskPlans>,
     id: u64,
-    rendezvous: Arc<dyn Rendezvous>,
+    rendezvous: Arc<StepRendezvous>,
     trace: bool,
 ) -> Result<Running> {
     let cancel = CancelOnDrop(Arc::default());
+    rendezvous.note_part(&cancel.0);
     let waiting = rendezvous.clone();
     cancel.0.on_cancel(move |e: &Error| waiting.abort(e.clone()));
     let (tx, rx) = oneshot::channel();

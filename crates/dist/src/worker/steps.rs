@@ -2,16 +2,15 @@
 
 use super::rendezvous::StepRendezvous;
 use super::transfer_log::TransferLog;
-use crate::cluster::Links;
+use crate::cluster::Membership;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
-use thalweg_core::error::{Error, aborted};
-use thalweg_core::rendezvous::Rendezvous;
+use thalweg_core::error::{Error, aborted, resource_exhausted};
 use thalweg_core::resource::lock;
 
 pub struct Steps {
-    task: String,
-    links: Arc<Links>,
+    /// What this task is, unless the step's session says otherwise.
+    home: Arc<Membership>,
     pub transfers: Arc<TransferLog>,
     state: Mutex<State>,
 }
@@ -24,38 +23,69 @@ struct State {
     order: VecDeque<u64>,
 }
 
+/// Steps at a time; each of them may hold tensors.
+const MAX_OPEN: usize = 100_000;
 /// Ended steps remembered.
 const MEMORY: usize = 4096;
 
 impl Steps {
-    pub fn new(task: String, links: Arc<Links>) -> Steps {
-        Steps { task, links, transfers: Arc::default(), state: Mutex::default() }
+    pub fn new(home: Arc<Membership>) -> Steps {
+        Steps { home, transfers: Arc::default(), state: Mutex::default() }
     }
 
-    /// A step that runs here from now on.
-    pub fn begin(&self, id: u64) -> Arc<StepRendezvous> {
+    /// A step of our own master, in a session in which this task is `us`.
+    pub fn begin(&self, id: u64, us: &Arc<Membership>) -> Arc<StepRendezvous> {
+        self.begin_in(&mut lock(&self.state), id, us, 0)
+    }
+
+    /// A step of another task's master, which may leave any number of them behind.
+    pub fn begin_of_guest(
+        &self,
+        id: u64,
+        us: &Arc<Membership>,
+        session: u64,
+    ) -> Result<Arc<StepRendezvous>, Error> {
         let mut state = lock(&self.state);
+        self.check_room(&state, id)?;
+        Ok(self.begin_in(&mut state, id, us, session))
+    }
+
+    fn begin_in(
+        &self,
+        state: &mut State,
+        id: u64,
+        us: &Arc<Membership>,
+        session: u64,
+    ) -> Arc<StepRendezvous> {
         // Some masters number their steps from the start each time they are started.
         state.ended.remove(&id);
-        let step = self.find(&mut state, id);
-        step.note_run();
+        let step = self.find(state, id);
+        step.note_run(us, session);
         step
+    }
+
+    fn check_room(&self, state: &State, id: u64) -> Result<(), Error> {
+        if state.open.len() >= MAX_OPEN && !state.open.contains_key(&id) {
+            return Err(resource_exhausted(format!(
+                "{MAX_OPEN} steps are under way on {}, or were left behind without CleanupGraph; no more are begun",
+                self.home.task
+            )));
+        }
+        Ok(())
     }
 
     /// A step that somebody wants a tensor of; it may begin later.
     pub fn wanted(&self, id: u64) -> Result<Arc<StepRendezvous>, Error> {
         let mut state = lock(&self.state);
         if state.ended.contains(&id) {
-            return Err(aborted(format!("step {id} has ended on {}", self.task)));
+            return Err(aborted(format!("step {id} has ended on {}", self.home.task)));
         }
+        self.check_room(&state, id)?;
         Ok(self.find(&mut state, id))
     }
 
     fn find(&self, state: &mut State, id: u64) -> Arc<StepRendezvous> {
-        let make = || {
-            let (links, transfers) = (self.links.clone(), self.transfers.clone());
-            Arc::new(StepRendezvous::new(id, self.task.clone(), links, transfers))
-        };
+        let make = || Arc::new(StepRendezvous::new(id, self.home.clone(), self.transfers.clone()));
         state.open.entry(id).or_insert_with(make).clone()
     }
 
@@ -74,8 +104,19 @@ impl Steps {
             state.open.remove(&id)
         };
         if let Some(step) = step {
-            step.abort(aborted(format!("step {id} has ended")).derived());
+            step.end(aborted(format!("step {id} has ended")).derived());
         }
+    }
+
+    /// Whether this is the step of that number, and has not ended.
+    pub fn has(&self, id: u64, step: &Arc<StepRendezvous>) -> bool {
+        lock(&self.state).open.get(&id).is_some_and(|open| Arc::ptr_eq(open, step))
+    }
+
+    /// The steps that a session has begun here.
+    pub fn of_session(&self, session: u64) -> Vec<u64> {
+        let state = lock(&self.state);
+        state.open.iter().filter(|(_, step)| step.session() == session).map(|(id, _)| *id).collect()
     }
 
     /// Forgets steps that never began here and that nobody waits for.

@@ -19,12 +19,17 @@ pub struct Cluster {
 impl Cluster {
     /// So many tasks of each job.
     pub fn of(jobs: &[(&str, u32)]) -> Cluster {
+        Cluster::known_by(jobs, |_, _, address| address)
+    }
+
+    /// As `of`; `known` says at which address others find a task, given its own.
+    pub fn known_by(jobs: &[(&str, u32)], known: impl Fn(&str, u32, String) -> String) -> Cluster {
         let mut spec = ClusterSpec::default();
         let mut listeners = Vec::new();
         for (job, tasks) in jobs {
             for task in 0..*tasks {
                 let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-                let address = listener.local_addr().unwrap().to_string();
+                let address = known(job, task, listener.local_addr().unwrap().to_string());
                 spec.jobs.entry(job.to_string()).or_default().insert(task, address);
                 listeners.push((job.to_string(), task, listener));
             }
@@ -37,7 +42,7 @@ impl Cluster {
         cluster
     }
 
-    fn serve(&self, listener: TcpListener, job: &str, task: u32) -> Server {
+    pub fn serve(&self, listener: TcpListener, job: &str, task: u32) -> Server {
         let options = ServerOptions {
             job: job.into(),
             task,
@@ -70,6 +75,12 @@ impl Cluster {
     pub fn session(&self, task: usize, graph: &Graph) -> RemoteSession {
         RemoteSession::connect(&self.target(task), graph, ConfigProto::default()).unwrap()
     }
+}
+
+/// A server without a cluster.
+pub fn alone() -> Server {
+    let options = ServerOptions { threads: 2, drain: Duration::ZERO, ..Default::default() };
+    Server::start(Arc::new(thalweg_ops::registry()), options).unwrap()
 }
 
 pub fn graph(pbtxt: &str) -> Graph {

@@ -1,5 +1,6 @@
 //! Clusters of tasks in this process, driven as a client drives them.
 
+mod brought;
 mod common;
 mod failures;
 #[path = "../../../runtime/tests/loops/maker.rs"]

@@ -91,12 +91,27 @@ fn a_traced_step_tells_of_all_tasks() {
     let options =
         RemoteRunOptions { timeout: Some(Duration::from_secs(60)), trace: true, ..Default::default() };
     let feeds = [("x:0".to_string(), Tensor::scalar(1f32))];
-    let (_, told) = s.run(&feeds, &["twice:0".into()], &[], &options).unwrap();
-    let stats = told.step_stats.unwrap();
-    let devices: Vec<_> = stats.dev_stats.iter().map(|d| d.device.as_str()).collect();
-    assert_eq!(devices.len(), 3, "{devices:?}");
-    let ran = |node: &str| stats.dev_stats.iter().flat_map(|d| &d.node_stats).any(|n| n.node_name == node);
-    assert!(ran("read") && ran("sum") && ran("twice"));
+    for _ in 0..2 {
+        let (_, told) = s.run(&feeds, &["twice:0".into()], &[], &options).unwrap();
+        let stats = told.step_stats.unwrap();
+        let on = |node: &str| -> Vec<&str> {
+            let there = stats.dev_stats.iter().filter(|d| d.node_stats.iter().any(|n| n.node_name == node));
+            there.map(|d| d.device.as_str()).collect()
+        };
+        let devices =
+            ["/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0", "/job:worker/replica:0/task:1"]
+                .map(|task| format!("{task}/device:CPU:0"));
+        for (node, device) in ["read", "sum", "twice"].iter().zip(&devices) {
+            assert_eq!(on(node), [device], "{node}");
+        }
+        // The variable came to one worker and the sum to the other, each once.
+        assert_eq!(on("RecvTensor"), devices[1..]);
+        let transfers =
+            stats.dev_stats.iter().flat_map(|d| &d.node_stats).filter(|n| n.node_name == "RecvTensor");
+        assert_eq!(transfers.filter(|n| n.timeline_label.starts_with("[4B]")).count(), 2);
+    }
+    let (_, told) = s.run(&feeds, &["twice:0".into()], &[], &RemoteRunOptions::default()).unwrap();
+    assert!(told.step_stats.is_none());
 }
 
 #[test]
@@ -110,4 +125,16 @@ fn a_large_tensor_arrives_whole() {
     let values: Vec<f32> = (0..3_000_000).map(|i| i as f32).collect();
     let r = run(&s, &[("x:0", Tensor::vector(&values).unwrap())], &["pos:0"], &[]).unwrap();
     assert_eq!(r[0].as_slice::<f32>().unwrap(), &values[..]);
+}
+
+#[test]
+fn a_reset_drops_the_state_of_all_tasks() {
+    let cluster = Cluster::of(&[("ps", 1), ("worker", 2)]);
+    let g = graph(ACROSS);
+    let s = cluster.session(1, &g);
+    run(&s, &[], &[], &["init"]).unwrap();
+    thalweg_dist::RemoteSession::reset(&cluster.target(1), &[]).unwrap();
+    assert_eq!(run(&s, &[], &["read:0"], &[]).unwrap_err().code(), Code::Aborted);
+    let again = cluster.session(1, &g);
+    assert_eq!(run(&again, &[], &["read:0"], &[]).unwrap_err().code(), Code::FailedPrecondition);
 }

@@ -1,11 +1,14 @@
 //! Partitioning: the work graph cut by device, with a Send and a Recv wherever a value or an order crosses.
 
 mod control_loops;
+mod late_recvs;
 
 use crate::device::Device;
 use crate::plan::work_order;
 use crate::work::{Kind, Work};
 use control_loops::{Loops, add_control_loops};
+pub use late_recvs::Ahead;
+use late_recvs::Holds;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::attr::{Attr, Attrs};
@@ -23,7 +26,7 @@ pub struct Part {
 }
 
 /// Splits a work graph by device. One device: one part, nothing added.
-pub fn partition(mut work: Work, devices: &[Device]) -> Result<Vec<Part>> {
+pub fn partition(mut work: Work, devices: &[Device], ahead: Ahead<'_>) -> Result<Vec<Part>> {
     let order = work_order(&work)?;
     let first = order.first().map_or(0, |id| work.node(*id).device);
     if order.iter().all(|id| {
@@ -39,6 +42,7 @@ pub fn partition(mut work: Work, devices: &[Device]) -> Result<Vec<Part>> {
         (Loops::default(), order)
     };
     let mut cut = Cut::new(&work, devices, &loops);
+    cut.holds = ahead.hold_back(&work, &order);
     for id in &order {
         cut.copy(*id)?;
     }
@@ -54,7 +58,9 @@ struct Cut<'a> {
     /// Receives by what they receive and where: one for each tensor and destination.
     received: HashMap<(Output, u16), Output>,
     received_control: HashMap<(NodeId, u16), NodeId>,
-    /// Receives inside loops, by device, and what they wait for; set when all nodes are there.
+    /// Receives outside of loops that are not to begin at once.
+    holds: Holds,
+    /// Receives, by device, and what they wait for: the start of their loop, or what they are held back for. Set when all nodes are there.
     waiting: Vec<(u16, NodeId, NodeId)>,
     edges: usize,
 }
@@ -69,6 +75,7 @@ impl<'a> Cut<'a> {
             moved: vec![None; work.nodes.len()],
             received: HashMap::new(),
             received_control: HashMap::new(),
+            holds: Holds::new(),
             waiting: Vec::new(),
             edges: 0,
         }
@@ -121,6 +128,9 @@ impl<'a> Cut<'a> {
         }
         let dtype = from.outputs[o.index as usize].dtype;
         let received = self.transfer(here.output(o.index), dtype, o.node, device)?.output(0);
+        if let Some(node) = self.holds.get(&(o, device)) {
+            self.waiting.push((device, received.node, *node));
+        }
         self.received.insert((o, device), received);
         Ok(received)
     }

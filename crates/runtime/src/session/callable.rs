@@ -78,6 +78,11 @@ impl Callable {
         self.compiled.start_time.within(limit)
     }
 
+    /// The other tasks that take part, by number.
+    pub fn tasks(&self) -> &[usize] {
+        &self.compiled.tasks
+    }
+
     /// Nodes in the plan, after pruning and optimisation.
     pub fn planned_nodes(&self) -> usize {
         self.compiled.parts.iter().map(|p| p.planned_nodes()).sum()

@@ -4,11 +4,11 @@ use super::cluster::RegisteredPart;
 use super::partition_graphs::task_graph;
 use super::special::Special;
 use super::{Inner, Placed, partial};
-use crate::partition::{Part, partition};
+use crate::partition::{Ahead, Part, partition};
 use crate::passes::{self, shapes::Given};
 use crate::plan::Plan;
 use crate::start_time::StartTime;
-use crate::work::Work;
+use crate::work::{Work, WorkNode};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use thalweg_core::dtype::DataType;
@@ -20,6 +20,7 @@ use thalweg_core::resource::lock;
 use thalweg_core::shape::{PartialShape, Shape};
 use thalweg_core::step::{FunctionRunner, StepContext};
 use thalweg_core::tensor::Tensor;
+use thalweg_graph::Graph;
 
 /// What is fed, fetched and run: the key of a plan.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -230,11 +231,28 @@ impl Inner {
             let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
             passes::simplify_whole(&mut work, &step, &given_shapes(graph, signature, shapes))?;
         }
-        partition(work, &self.devices)
+        let ahead = Ahead {
+            limit: self.options.receive_ahead,
+            bytes: &|node, index| static_bytes(graph, node, index),
+        };
+        partition(work, &self.devices, ahead)
     }
 }
 
-pub fn feed_info(graph: &thalweg_graph::Graph, o: Output) -> FeedInfo {
+/// How many bytes an output has at least: what is not known of its shape counts as little.
+fn static_bytes(graph: &Graph, node: &WorkNode, index: u32) -> u64 {
+    let Some(id) = graph.find(&node.name) else { return 0 };
+    let (Some(port), true) =
+        (node.outputs.get(index as usize), (index as usize) < graph.node(id).outputs.len())
+    else {
+        return 0;
+    };
+    let shape = graph.shape(id.output(index));
+    let elements = shape.dims().unwrap_or_default().iter().map(|d| u64::try_from(*d).unwrap_or(1));
+    elements.fold(port.dtype.size() as u64, u64::saturating_mul)
+}
+
+pub fn feed_info(graph: &Graph, o: Output) -> FeedInfo {
     let node = graph.node(o.node);
     // What a placeholder declares is a promise to the rest of the graph; other tensors may be replaced by anything of their type.
     let declared = node.op.class == Class::Placeholder;

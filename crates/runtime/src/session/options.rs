@@ -29,6 +29,8 @@ pub struct SessionOptions {
     /// The job and task that devices are named after.
     pub job: String,
     pub task: u32,
+    /// Bytes that a device receives from others before it uses them; what lies further ahead is asked for later.
+    pub receive_ahead: u64,
 }
 
 impl Default for SessionOptions {
@@ -43,6 +45,8 @@ impl Default for SessionOptions {
             print: None,
             job: "localhost".into(),
             task: 0,
+            // Far more than a connection holds: transfers do not get slower for it.
+            receive_ahead: 128 << 20,
         }
     }
 }
@@ -115,6 +119,8 @@ pub struct RunOptions {
 /// What a run tells about itself.
 #[derive(Clone, Debug, Default)]
 pub struct RunMetadata {
+    /// The number of the step.
+    pub step: u64,
     pub timings: StepTimings,
     /// How many nodes the plan has on each device.
     pub planned_nodes: Vec<(String, usize)>,

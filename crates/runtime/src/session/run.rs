@@ -159,7 +159,7 @@ impl Inner {
     }
 
     fn metadata(&self, compiled: &Compiled, step: &Step) -> RunMetadata {
-        let mut metadata = RunMetadata::default();
+        let mut metadata = RunMetadata { step: step.id, ..Default::default() };
         if let Some(trace) = &step.trace {
             metadata.timings = trace.timings();
             let planned = |p: &CompiledPart| match &p.place {

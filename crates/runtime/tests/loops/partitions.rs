@@ -79,11 +79,13 @@ fn random_graphs_placed_at_random_give_the_same_as_on_one_device() {
         let names: Vec<String> = values.iter().map(|o| m.g.tensor_name(*o)).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let fed = m.g.tensor_name(fed);
-        for optimise in [true, false] {
+        let far_ahead = SessionOptions::default().receive_ahead;
+        for (optimise, receive_ahead) in [(true, far_ahead), (false, far_ahead), (true, 0)] {
             let options = SessionOptions {
                 cpu_devices: DEVICES,
                 threads: 2,
                 optimise,
+                receive_ahead,
                 operation_timeout: Some(std::time::Duration::from_secs(20)),
                 ..Default::default()
             };
@@ -95,4 +97,37 @@ fn random_graphs_placed_at_random_give_the_same_as_on_one_device() {
             }
         }
     }
+}
+
+/// Without loops nearly every receive may be held back.
+#[test]
+fn random_graphs_whose_receives_wait_as_long_as_they_can() {
+    let mut held = 0;
+    for seed in 0..200 {
+        let mut m = Maker::new(seed);
+        let shape = Attr::Shape(PartialShape::scalar());
+        let fed = m.add("Placeholder", vec![], &[("dtype", DataType::Int32.into()), ("shape", shape)]);
+        let mut values = vec![fed, m.constant(3)];
+        m.compute(&mut values, 40);
+        let whole = Session::of(&m.g, SessionOptions { threads: 2, ..Default::default() }).unwrap();
+        scatter(&mut m);
+        let names: Vec<String> = values[1..].iter().map(|o| m.g.tensor_name(*o)).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let fed = m.g.tensor_name(fed);
+        let options = SessionOptions {
+            cpu_devices: DEVICES,
+            threads: 2,
+            optimise: seed % 2 == 0,
+            operation_timeout: Some(std::time::Duration::from_secs(20)),
+            receive_ahead: 0,
+            ..Default::default()
+        };
+        let cut = Session::of(&m.g, options).unwrap();
+        let parts = cut.callable_by_name(&[&fed], &names, &[]).unwrap().partition_graphs().unwrap();
+        let waits = |n: &&thalweg_graph::NodeSpec| n.op == "_Recv" && !n.inputs.is_empty();
+        held += parts.iter().flat_map(|p| &p.nodes).filter(waits).count();
+        let run = |s: &Session| s.run(&[(&fed, Tensor::scalar(7))], &names, &[]).map(numbers);
+        assert_eq!(run(&cut).unwrap(), run(&whole).unwrap(), "seed {seed}");
+    }
+    assert!(held > 200, "{held} receives were held back");
 }

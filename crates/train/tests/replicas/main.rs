@@ -4,6 +4,7 @@ mod asynchronous;
 mod backups;
 mod devices;
 mod model;
+mod partitioned;
 mod queue_runners;
 mod restarts;
 mod synchronous;

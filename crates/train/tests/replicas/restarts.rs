@@ -2,12 +2,15 @@
 //! life that the update belongs to.
 
 use crate::tasks::Cluster;
-use std::sync::Arc;
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use thalweg_client::{
     Cancellation, ClusterSpec, Code, DataType, Error, Output, Result, RunOptions, Scope, Session, Variable,
     feed,
 };
+use thalweg_dist::Server;
 use thalweg_proto::ConfigProto;
 use thalweg_train::hooks::StopAtStepHook;
 use thalweg_train::monitored::{
@@ -65,14 +68,22 @@ struct Worker {
 
 impl Worker {
     fn start(cluster: &Cluster, number: usize, aggregate: usize) -> Worker {
+        let server = cluster.tasks[FIRST + number].as_ref().unwrap();
+        Worker::start_on(server, cluster, number, aggregate)
+    }
+
+    fn start_on(server: &Server, cluster: &Cluster, number: usize, aggregate: usize) -> Worker {
         let p = program(&cluster.spec, number, aggregate);
-        let session = Session::connect_with(&cluster.target(FIRST + number), &p.g, config(number)).unwrap();
+        let target = format!("grpc://{}", server.address());
+        let session = Session::connect_with(&target, &p.g, config(number)).unwrap();
         session.run(&p.sync.local_step_init, &[]).unwrap();
         Worker { p, session }
     }
 
     fn train(&self, x: f32) {
-        self.session.run(&self.p.sync.train, &[feed(&self.p.x, x)]).unwrap();
+        // A limit that only a test that hangs gets to.
+        let options = RunOptions { timeout: Some(Duration::from_secs(60)), ..Default::default() };
+        self.session.run_with(&self.p.sync.train, &[feed(&self.p.x, x)], &options).map(drop).unwrap();
     }
 }
 
@@ -168,6 +179,73 @@ fn a_replica_that_starts_again_in_a_step_gives_it_one_gradient() {
     }
     all_run(&mut chief, &p, &[&one, &two], 1);
     assert_eq!(state(&p, chief.session()).unwrap(), after(3));
+}
+
+/// An address whose connections lead to one server, and then to another.
+struct Proxy {
+    address: String,
+    target: Arc<Mutex<String>>,
+    open: Arc<Mutex<Vec<TcpStream>>>,
+}
+
+impl Proxy {
+    fn new() -> Proxy {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let (target, open): (Arc<Mutex<String>>, Arc<Mutex<Vec<TcpStream>>>) = Default::default();
+        let (to, kept) = (target.clone(), open.clone());
+        std::thread::spawn(move || {
+            for near in listener.incoming().flatten() {
+                let Ok(far) = TcpStream::connect(to.lock().unwrap().as_str()) else { continue };
+                let clone = |stream: &TcpStream| stream.try_clone().unwrap();
+                for (mut from, mut into) in [(clone(&near), clone(&far)), (clone(&far), clone(&near))] {
+                    std::thread::spawn(move || std::io::copy(&mut from, &mut into));
+                }
+                kept.lock().unwrap().extend([near, far]);
+            }
+        });
+        Proxy { address, target, open }
+    }
+
+    /// From now on connections lead there; those that are open end.
+    fn lead_to(&self, target: String) {
+        *self.target.lock().unwrap() = target;
+        let open = std::mem::take(&mut *self.open.lock().unwrap());
+        open.iter().for_each(|stream| drop(stream.shutdown(Shutdown::Both)));
+    }
+}
+
+/// The machine of a replica is lost without a word: what it waits for on a parameter server waits on when its next life begins. The token of
+/// the step is the new one's.
+#[test]
+fn a_replica_whose_loss_nobody_has_noticed_takes_no_token_of_its_successor() {
+    let proxy = Proxy::new();
+    let cluster = Cluster::known_by(&[("ps", 2), ("worker", REPLICAS as u32)], |job, task, address| {
+        if (job, task) != ("worker", 1) {
+            return address;
+        }
+        proxy.lead_to(address);
+        proxy.address.clone()
+    });
+    let p = program(&cluster.spec, 0, REPLICAS);
+    let mut chief = chief(&cluster, &p);
+    let [lost, two] = [1, 2].map(|i| Worker::start(&cluster, i, REPLICAS));
+    all_run(&mut chief, &p, &[&lost, &two], 3);
+    std::thread::scope(|s| {
+        let waiting = s.spawn(|| lost.session.run(&lost.p.sync.train, &[feed(&lost.p.x, 4f32)]));
+        wait_for_gradients(&two.p, &two.session, 1);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        proxy.lead_to(listener.local_addr().unwrap().to_string());
+        let server = cluster.serve(listener, "worker", 1);
+        let next = Worker::start_on(&server, &cluster, 1, REPLICAS);
+        // All tokens of the third step are given out, and none is lost.
+        for step in 3..5 {
+            all_run(&mut chief, &p, &[&next, &two], 1);
+            assert_eq!(state(&p, chief.session()).unwrap(), after(step));
+        }
+        let e = waiting.join().unwrap().unwrap_err();
+        assert!(matches!(e.code(), Code::Aborted | Code::Cancelled), "{e}");
+    });
 }
 
 /// A replica with all that it needs to come back by itself.

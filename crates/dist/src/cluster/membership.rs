@@ -1,0 +1,79 @@
+//! Which task of a cluster this one is.
+//!
+//! A server has a place in its own cluster, and may have others: the client of a session may bring the session's own cluster
+//! (`ConfigProto.cluster_def`), in which tasks go by other names.
+
+use super::link::{Connector, Links};
+use super::spec::{ClusterSpec, task_name};
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
+use thalweg_proto::{ClusterDef, ServerDef};
+
+/// What a task is called in a cluster, and its links to the others there.
+pub struct Membership {
+    /// `/job:worker/replica:0/task:0`.
+    pub task: String,
+    pub links: Links,
+    /// The cluster, if it is that of one session alone.
+    pub brought: Option<ClusterSpec>,
+}
+
+impl Membership {
+    /// The place of the task that goes by this name.
+    pub fn of(connector: &Connector, task: String, cluster: &ClusterSpec) -> Result<Membership> {
+        let others = cluster.tasks().into_iter().filter(|t| t.task != task).collect();
+        Ok(Membership { task, links: connector.links(others)?, brought: None })
+    }
+
+    /// The place of a master in the cluster that its client brought: the task at the address that the client called.
+    pub fn of_master(connector: &Connector, def: &ClusterDef, target: &str) -> Result<Membership> {
+        let cluster = ClusterSpec::from_proto(def)?;
+        let address = target.strip_prefix("grpc://").unwrap_or(target);
+        let mut ours: Vec<_> = cluster.tasks().into_iter().filter(|t| t.address == address).collect();
+        match (ours.pop(), ours.pop()) {
+            (Some(us), None) => Membership::in_brought(connector, us.task, cluster),
+            (Some(one), Some(other)) => Err(invalid!(
+                "Found multiple matching tasks that correspond to the master. Master target: '{target}'. In the cluster_def both {} \
+                 and {} have this address",
+                other.task,
+                one.task
+            )),
+            (None, _) => Err(invalid!(
+                "The master (current machine) is not included in the provided cluster_def: the session was opened at '{target}', \
+                 and no task has that address. It has {}",
+                listed(&cluster)
+            )),
+        }
+    }
+
+    /// The place of a worker in the cluster of a session, as its master says; `None` if that is the worker's own.
+    pub fn of_worker(connector: &Connector, def: &ServerDef) -> Result<Option<Membership>> {
+        let Some(cluster) = def.cluster.as_ref().filter(|c| !c.job.is_empty()) else { return Ok(None) };
+        let cluster = ClusterSpec::from_proto(cluster)?;
+        let index = u32::try_from(def.task_index).ok();
+        let Some(index) = index.filter(|i| cluster.address(&def.job_name, *i).is_some()) else {
+            return Err(invalid!(
+                "the server_def names task {} of job '{}', which its cluster does not have. It has {}",
+                def.task_index,
+                def.job_name,
+                listed(&cluster)
+            ));
+        };
+        Membership::in_brought(connector, task_name(&def.job_name, index), cluster).map(Some)
+    }
+
+    fn in_brought(connector: &Connector, task: String, cluster: ClusterSpec) -> Result<Membership> {
+        cluster.check()?;
+        Ok(Membership { brought: Some(cluster.clone()), ..Membership::of(connector, task, &cluster)? })
+    }
+}
+
+/// The first tasks of a cluster and where they are.
+fn listed(cluster: &ClusterSpec) -> String {
+    const SHOWN: usize = 10;
+    let tasks = cluster.tasks();
+    let shown = tasks.iter().take(SHOWN).map(|t| format!("{} at '{}'", t.task, t.address));
+    let more = tasks.len().saturating_sub(SHOWN);
+    let more = (more > 0).then(|| format!("{more} more"));
+    shown.chain(more).collect::<Vec<_>>().join(", ")
+}

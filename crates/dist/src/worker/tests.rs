@@ -1,0 +1,280 @@
+//! What masters leave behind: driven call by call, with a clock that the tests set.
+
+use super::Worker;
+use crate::cluster::{ClusterSpec, Connector, Membership};
+use crate::grpc::Contents;
+use crate::log::Log;
+use crate::peers::Line;
+use crate::remote::connection::Patience;
+use crate::task::Task;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use thalweg_core::error::{Code, Error, Result};
+use thalweg_proto::{
+    CleanupGraphRequest, CreateWorkerSessionRequest, DeleteWorkerSessionRequest, RegisterGraphRequest,
+    RunGraphRequest, RunGraphResponse, text,
+};
+use thalweg_runtime::SessionOptions;
+
+/// A queue of this task, and what adds to it, takes from it and tells its size. Ends are as masters make them.
+const QUEUE: &str = "
+    node { name: 'q' op: 'FIFOQueueV2' device: 'DEVICE' attr { key: 'component_types' value { list { type: DT_FLOAT } } }
+           attr { key: 'shapes' value { list { shape {} } } } attr { key: 'shared_name' value { s: 'tokens' } } }";
+const TAKE: &str = "
+    node { name: 'take' op: 'QueueDequeueV2' device: 'DEVICE' input: 'q' attr { key: 'component_types' value { list { type: DT_FLOAT } } } }";
+const PUT: &str = "
+    node { name: 'c' op: 'Const' device: 'DEVICE' attr { key: 'dtype' value { type: DT_FLOAT } }
+           attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 3 } } } }
+    node { name: 'put' op: 'QueueEnqueueV2' device: 'DEVICE' input: 'q' input: 'c' attr { key: 'Tcomponents' value { list { type: DT_FLOAT } } } }";
+const SIZE: &str = "
+    node { name: 'size' op: 'QueueSizeV2' device: 'DEVICE' input: 'q' }
+    node { name: 'told' op: '_Send' device: 'DEVICE' input: 'size' attr { key: 'T' value { type: DT_INT32 } }
+           attr { key: 'tensor_name' value { s: 'size:0' } } attr { key: 'client_terminated' value { b: true } }
+           attr { key: 'send_device' value { s: 'DEVICE' } } attr { key: 'recv_device' value { s: 'DEVICE' } }
+           attr { key: 'send_device_incarnation' value { i: 1 } } }";
+
+const DEVICE: &str = "/job:ps/replica:0/task:0/device:CPU:0";
+
+struct Bench {
+    worker: Arc<Worker>,
+    next_step: i64,
+}
+
+/// A master, in one of its lives, with a session and its connection.
+struct Master {
+    handle: String,
+    line: Arc<Line>,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let options = SessionOptions { job: "ps".into(), threads: 1, ..Default::default() };
+        let task = Arc::new(Task::new(Arc::new(thalweg_ops::registry()), options).unwrap());
+        let patience = Patience { ask_every: Duration::from_secs(1), answer_within: Duration::from_secs(1) };
+        let connector = Connector::new(Vec::new(), patience, Log::default());
+        let home = Membership::of(&connector, task.name.clone(), &ClusterSpec::default()).unwrap();
+        Bench { worker: Arc::new(Worker::new(task, connector, home, Log::default())), next_step: 0 }
+    }
+
+    fn open(&self, handle: &str, master: &str, life: i64) -> Master {
+        let made = Master { handle: handle.into(), line: Arc::default() };
+        let request = CreateWorkerSessionRequest {
+            session_handle: handle.into(),
+            master_task: master.into(),
+            master_incarnation: life,
+            ..Default::default()
+        };
+        self.worker.create_worker_session(request, &made.line).unwrap();
+        made
+    }
+
+    async fn register(&self, m: &Master, nodes: &[&str]) -> String {
+        let text = nodes.concat().replace("DEVICE", DEVICE);
+        let request = RegisterGraphRequest {
+            session_handle: m.handle.clone(),
+            graph_def: Some(text::parse_graph_def(&text).unwrap()),
+            create_worker_session_called: true,
+            ..Default::default()
+        };
+        self.worker.register_graph(request, &m.line).await.unwrap().graph_handle
+    }
+
+    async fn run_as(&self, m: &Master, step: i64, graph: &str, partial: bool) -> Result<RunGraphResponse> {
+        let request = RunGraphRequest {
+            session_handle: m.handle.clone(),
+            create_worker_session_called: true,
+            graph_handle: graph.into(),
+            step_id: step,
+            is_partial: partial,
+            ..Default::default()
+        };
+        self.worker.run_graph(request, Contents::default(), &m.line).await
+    }
+
+    /// A step that waits for an element: it does when this returns, for it is a partial run whose first call asks for nothing.
+    async fn wait_for_element(&mut self, m: &Master) -> i64 {
+        let graph = self.register(m, &[QUEUE, TAKE]).await;
+        self.next_step += 1;
+        self.run_as(m, self.next_step, &graph, true).await.unwrap();
+        self.next_step
+    }
+
+    async fn put(&mut self, m: &Master) {
+        let graph = self.register(m, &[QUEUE, PUT]).await;
+        self.step(m, &graph).await.unwrap();
+    }
+
+    async fn step(&mut self, m: &Master, graph: &str) -> Result<RunGraphResponse> {
+        self.next_step += 1;
+        let answer = self.run_as(m, self.next_step, graph, false).await;
+        self.worker.cleanup_graph(&CleanupGraphRequest { step_id: self.next_step });
+        answer
+    }
+
+    /// Elements in the queue.
+    async fn size(&mut self, m: &Master) -> i32 {
+        let graph = self.register(m, &[QUEUE, SIZE]).await;
+        let key = format!("{DEVICE};0000000000000001;{DEVICE};size:0;0:0");
+        self.next_step += 1;
+        let request = RunGraphRequest {
+            session_handle: m.handle.clone(),
+            create_worker_session_called: true,
+            graph_handle: graph,
+            step_id: self.next_step,
+            recv_key: vec![key],
+            ..Default::default()
+        };
+        let answer = self.worker.run_graph(request, Contents::default(), &m.line).await.unwrap();
+        self.worker.cleanup_graph(&CleanupGraphRequest { step_id: self.next_step });
+        let tensor = answer.recv[0].tensor.clone().unwrap();
+        Contents::default().tensor(&tensor).unwrap().to_scalar().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_master_that_started_anew_takes_no_elements_with_the_steps_of_its_earlier_life() {
+    let mut b = Bench::new();
+    let other = b.open("other", "/job:worker/replica:0/task:0", 7);
+    let old = b.open("old", "/job:worker/replica:0/task:1", 1);
+    b.wait_for_element(&old).await;
+    // Its connection is still there: nobody has noticed that it died.
+    let new = b.open("new", "/job:worker/replica:0/task:1", 2);
+    b.put(&other).await;
+    assert_eq!(b.size(&new).await, 1);
+    assert_eq!((b.worker.guests(), b.worker.steps.len()), (2, 0));
+    // What comes late of the earlier life is told so.
+    let late = b.run_as(&old, 99, "0000000000000001", false).await.unwrap_err();
+    assert_eq!(late.code(), Code::Aborted, "{late}");
+}
+
+#[tokio::test]
+async fn steps_end_with_their_session_and_with_the_word_that_they_have_ended() {
+    let mut b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let leaving = b.open("leaving", "/job:worker/replica:0/task:1", 1);
+    b.wait_for_element(&leaving).await;
+    b.worker.delete_worker_session(&DeleteWorkerSessionRequest { session_handle: "leaving".into() });
+    let step = b.wait_for_element(&m).await;
+    b.worker.cleanup_graph(&CleanupGraphRequest { step_id: step });
+    b.put(&m).await;
+    assert_eq!(b.size(&m).await, 1);
+}
+
+/// Some masters do not take back the call that still waits when they say that the step has ended.
+#[tokio::test]
+async fn a_call_that_waits_ends_when_its_step_does() {
+    let mut b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let graph = b.register(&m, &[QUEUE, TAKE]).await;
+    let (worker, line) = (b.worker.clone(), m.line.clone());
+    let request = RunGraphRequest {
+        session_handle: "m".into(),
+        create_worker_session_called: true,
+        graph_handle: graph,
+        step_id: 50,
+        ..Default::default()
+    };
+    let waiting = tokio::spawn(async move { worker.run_graph(request, Contents::default(), &line).await });
+    while b.worker.steps.len() == 0 {
+        tokio::task::yield_now().await;
+    }
+    b.worker.cleanup_graph(&CleanupGraphRequest { step_id: 50 });
+    let e: Error = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(e.code(), Code::Aborted | Code::Cancelled), "{e}");
+    b.put(&m).await;
+    assert_eq!(b.size(&m).await, 1);
+}
+
+#[tokio::test]
+async fn what_a_master_leaves_behind_that_has_gone_is_freed() {
+    let mut b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let gone = b.open("gone", "/job:worker/replica:0/task:1", 1);
+    b.wait_for_element(&gone).await;
+    let left = b.register(&gone, &[QUEUE, SIZE]).await;
+    // A step that has ended here, and that its master does not come to clean up after.
+    b.run_as(&gone, 1000, &left, false).await.unwrap();
+    assert_eq!(b.worker.steps.len(), 2);
+    let start = Instant::now();
+    let after = |seconds: u64| start + Duration::from_secs(seconds);
+    b.worker.collect(after(0));
+    b.worker.collect(after(100_000));
+    assert_eq!((b.worker.steps.len(), b.worker.guests()), (2, 2), "a master that is there may take its time");
+    drop(gone.line);
+    b.worker.collect(after(100_001));
+    b.worker.collect(after(100_060));
+    assert_eq!(b.worker.steps.len(), 2, "it may connect again");
+    b.worker.collect(after(100_062));
+    assert_eq!((b.worker.steps.len(), b.worker.guests()), (0, 2));
+    b.put(&m).await;
+    assert_eq!(b.size(&m).await, 1);
+    b.worker.collect(after(100_002 + 24 * 3600));
+    assert_eq!(b.worker.guests(), 1);
+}
+
+#[tokio::test]
+async fn a_master_that_connects_again_keeps_its_session() {
+    let mut b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let graph = b.register(&m, &[QUEUE, PUT]).await;
+    let start = Instant::now();
+    let Master { handle, line } = m;
+    drop(line);
+    b.worker.collect(start);
+    let again = Master { handle, line: Arc::default() };
+    b.step(&again, &graph).await.unwrap();
+    b.worker.collect(start + Duration::from_secs(48 * 3600));
+    assert_eq!((b.worker.guests(), b.size(&again).await), (1, 1));
+}
+
+#[tokio::test]
+async fn partial_runs_have_an_upper_bound() {
+    let b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let graph = b.register(&m, &[QUEUE, TAKE]).await;
+    let most = crate::sessions::MAX_HELD as i64;
+    for step in 1..=most {
+        b.run_as(&m, step, &graph, true).await.unwrap();
+    }
+    let e = b.run_as(&m, most + 1, &graph, true).await.unwrap_err();
+    assert_eq!(e.code(), Code::ResourceExhausted, "{e}");
+    b.worker.cleanup_graph(&CleanupGraphRequest { step_id: 1 });
+    b.run_as(&m, most + 2, &graph, true).await.unwrap();
+    b.worker.delete_worker_session(&DeleteWorkerSessionRequest { session_handle: "m".into() });
+    assert_eq!(b.worker.steps.len(), 0);
+}
+
+#[test]
+fn sessions_have_an_upper_bound_and_those_of_masters_that_have_gone_go_first() {
+    let b = Bench::new();
+    let mut masters: Vec<Master> =
+        (0..4096).map(|i| b.open(&i.to_string(), &format!("/job:worker/replica:0/task:{i}"), 1)).collect();
+    let request =
+        |handle: &str| CreateWorkerSessionRequest { session_handle: handle.into(), ..Default::default() };
+    let line = Arc::default();
+    let e = b.worker.create_worker_session(request("more"), &line).unwrap_err();
+    assert_eq!(e.code(), Code::ResourceExhausted, "{e}");
+    let gone = masters.remove(17);
+    drop(gone.line);
+    b.worker.collect(Instant::now());
+    b.worker.create_worker_session(request("more"), &line).unwrap();
+    assert_eq!(b.worker.guests(), 4096);
+    assert!(b.worker.session("17", true).is_err() && b.worker.session("18", true).is_ok());
+}
+
+#[test]
+fn steps_have_an_upper_bound_except_for_our_own_masters() {
+    let b = Bench::new();
+    let (steps, us) = (&b.worker.steps, &b.worker.home);
+    for id in 0..100_000 {
+        steps.begin_of_guest(id, us, 1).unwrap();
+    }
+    let e = steps.begin_of_guest(100_000, us, 1).err().unwrap();
+    assert_eq!(e.code(), Code::ResourceExhausted, "{e}");
+    assert!(steps.wanted(100_000).is_err(), "asking for a tensor is no way around it");
+    // Those that are there go on, and our own are not held up by what others leave behind.
+    assert!(steps.begin_of_guest(7, us, 1).is_ok() && steps.wanted(7).is_ok());
+    steps.begin(100_000, us);
+    steps.of_session(1).into_iter().for_each(|id| steps.end(id));
+    assert_eq!(steps.len(), 1);
+}
