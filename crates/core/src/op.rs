@@ -112,10 +112,14 @@ pub enum Role {
     BiasAdd,
     /// The sum of its inputs.
     Add,
+    /// The product of two matrices, either transposed if attr `transpose_a` or `transpose_b` says so.
+    Product,
     /// Negative numbers become 0.
     Relu,
     /// A handle of a variable of the type and shape that its attrs `dtype` and `shape` say.
     VariableHandle,
+    /// The value of the variable that its input is a handle of.
+    VariableRead,
     /// Runs even if what it waits for is dead.
     ControlTrigger,
     Stack,

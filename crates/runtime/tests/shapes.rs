@@ -127,3 +127,39 @@ fn the_shape_of_what_is_not_computed_is_not_known() {
         }
     }
 }
+
+/// A count of batches adds the size of a batch, which is known; but where there is no batch there is nothing to count.
+#[test]
+fn what_counts_batches_does_not_count_the_end() {
+    let mut g = graph();
+    let types = || Attr::List(vec![Attr::Type(DataType::Float)]);
+    let shapes = || Attr::List(vec![Attr::Shape(PartialShape::new(&[2]).unwrap())]);
+    let queue =
+        add(&mut g, "FIFOQueueV2", "queue", &[], &[("component_types", types()), ("shapes", shapes())]);
+    let batch = {
+        let attrs: Attrs = [("component_types", types())].into_iter().collect();
+        let args = vec![queue.into()];
+        let request = NodeRequest { op: "QueueDequeueV2", name: "batch", args, attrs, ..Default::default() };
+        g.add_node(request).unwrap().output(0)
+    };
+    let close =
+        NodeRequest { op: "QueueCloseV2", name: "close", args: vec![queue.into()], ..Default::default() };
+    g.add_node(close).unwrap();
+    let scalar = Attr::Shape(PartialShape::scalar());
+    let handle =
+        add(&mut g, "VarHandleOp", "count", &[], &[("dtype", DataType::Int32.into()), ("shape", scalar)]);
+    let zero = constant(&mut g, "zero", Tensor::scalar(0i32));
+    let size = add(&mut g, "Size", "size", &[batch], &[]);
+    for (op, name, value) in [("AssignVariableOp", "init", zero), ("AssignAddVariableOp", "add", size)] {
+        let args = vec![handle.into(), value.into()];
+        g.add_node(NodeRequest { op, name, args, ..Default::default() }).unwrap();
+    }
+    add(&mut g, "ReadVariableOp", "read", &[handle], &[("dtype", DataType::Int32.into())]);
+    for optimise in [true, false] {
+        let s = session(&g, optimise);
+        s.run(&[], &[], &["init"]).unwrap();
+        s.run(&[], &[], &["close"]).unwrap();
+        assert!(s.run(&[], &[], &["add"]).is_err());
+        assert_eq!(s.run(&[], &["read:0"], &[]).unwrap()[0].to_scalar::<i32>().unwrap(), 0);
+    }
+}

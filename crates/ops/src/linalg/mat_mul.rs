@@ -32,6 +32,7 @@ pub static MAT_MUL: Op = Op {
     },
     expensive: true,
     fused_as: Some("_FusedMatMul"),
+    role: Role::Product,
     ..Op::PURE
 };
 

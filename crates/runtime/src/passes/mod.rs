@@ -4,6 +4,7 @@ pub mod common;
 pub mod epilogue;
 pub mod fold;
 pub mod fuse;
+pub mod hoist;
 pub mod inline;
 pub mod late_reads;
 pub mod shapes;
@@ -36,6 +37,7 @@ pub fn simplify_whole(work: &mut Work, step: &Arc<StepContext>, given: &Given) -
 
 /// Makes the graph of one device cheaper to run: its nodes are then no longer all ops.
 pub fn fuse(work: &mut Work) -> Result<()> {
+    hoist::hoist_transposes(work)?;
     epilogue::take_in_epilogues(work)?;
     if work.has_control_flow { Ok(()) } else { fuse::fuse_elementwise(work) }
 }

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::dtype::DataType;
 use thalweg_core::grad::{NodeId, Output};
-use thalweg_core::op::Class;
+use thalweg_core::op::{Class, Role};
 use thalweg_core::shape::{PartialShape, Shape};
 use thalweg_core::shape_call::{ShapeCall, ShapeSource};
 use thalweg_core::tensor::Tensor;
@@ -27,22 +27,22 @@ pub struct Shapes<'g> {
     given: &'g Given,
     /// By node; empty where nothing is known.
     of: Vec<SmallVec<[PartialShape; 1]>>,
-    /// Nodes whose values may be dead in a run: what they compute must not be replaced by what never is.
-    may_be_dead: Vec<bool>,
+    /// Nodes whose values may not come, because they are dead or what they are taken from has ended: what waits for them must not go
+    /// on without them.
+    may_not_come: Vec<bool>,
 }
 
 impl<'g> Shapes<'g> {
     pub fn new(work: &Work, given: &'g Given) -> Self {
         let nodes = work.nodes.len();
-        Shapes { given, of: vec![SmallVec::new(); nodes], may_be_dead: vec![false; nodes] }
+        Shapes { given, of: vec![SmallVec::new(); nodes], may_not_come: vec![false; nodes] }
     }
 
     /// Looks at the next node of an order in which inputs come first. `moved`: outputs that others stand for.
     pub fn visit(&mut self, work: &Work, id: NodeId, moved: &HashMap<Output, Output>) {
         let node = work.node(id);
-        let comes_late = node.op.class.is_control_flow() || node.op.class == Class::Recv;
         let before = node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied());
-        self.may_be_dead[id.at()] = comes_late || before.into_iter().any(|n| self.dead(n));
+        self.may_not_come[id.at()] = may_not_come(node) || before.into_iter().any(|n| self.uncertain(n));
         self.of[id.at()] = self.infer(work, node, id, moved);
     }
 
@@ -57,7 +57,7 @@ impl<'g> Shapes<'g> {
             Kind::Value(t) => smallvec::smallvec![t.shape().into()],
             Kind::Feed(i) => self.given.feeds.get(*i).cloned().into_iter().collect(),
             Kind::Op if !self.given.references && node.outputs.iter().any(|p| p.is_ref) => SmallVec::new(),
-            Kind::Op if !self.may_be_dead[id.at()] => {
+            Kind::Op if !self.may_not_come[id.at()] => {
                 self.by_rule(Source { work, node, moved }).unwrap_or_default()
             }
             _ => SmallVec::new(),
@@ -86,14 +86,22 @@ impl<'g> Shapes<'g> {
         self.of.get(o.node.at()).and_then(|s| s.get(o.index as usize)).cloned().unwrap_or_default()
     }
 
-    fn dead(&self, id: NodeId) -> bool {
-        self.may_be_dead.get(id.at()).copied().unwrap_or(true)
+    fn uncertain(&self, id: NodeId) -> bool {
+        self.may_not_come.get(id.at()).copied().unwrap_or(true)
     }
 
     /// The shape of a value that is there in every run, if it is always the same.
     pub fn shape(&self, o: Output) -> Option<Shape> {
-        if self.dead(o.node) { None } else { self.partial(o).to_shape() }
+        if self.uncertain(o.node) { None } else { self.partial(o).to_shape() }
     }
+}
+
+/// Whether what the node gives may be dead, or end: as all that has state may, but variables.
+fn may_not_come(node: &WorkNode) -> bool {
+    let variable = matches!(node.op.role, Role::VariableHandle | Role::VariableRead)
+        || (node.inputs.is_empty() && node.outputs.iter().all(|p| p.is_ref));
+    let class = node.op.class;
+    class.is_control_flow() || class == Class::Recv || (node.is_stateful() && !variable)
 }
 
 struct Source<'a> {

@@ -115,3 +115,52 @@ fn a_value_inside_a_loop_cannot_be_fetched() {
         assert!(e.message().contains("is inside a loop"), "{e}");
     }
 }
+
+/// `while i < n: x = x * transpose(w)`: the matrix is turned round once.
+#[test]
+fn a_matrix_that_stays_is_turned_round_before_the_loop() {
+    let mut m = Maker::new(1);
+    let matrix = |rows: usize, cols: usize| {
+        let shape = thalweg_core::shape::Shape::new(&[rows, cols]).unwrap();
+        Tensor::build(shape, |out: &mut [f32]| {
+            out.iter_mut().enumerate().for_each(|(i, v)| *v = (i * 7 % 11) as f32 / 4.0 - 1.0)
+        })
+        .unwrap()
+    };
+    let value = |m: &mut Maker, t: Tensor| {
+        m.add("Const", vec![], &[("dtype", t.dtype().into()), ("value", Attr::Tensor(t))])
+    };
+    let n = m.add("Placeholder", vec![], &[("dtype", DataType::Int32.into())]);
+    let (zero, w, x) = (m.constant(0), value(&mut m, matrix(3, 3)), value(&mut m, matrix(2, 3)));
+    let (i, x, w) = (m.enter("f", zero, false), m.enter("f", x, false), m.enter("f", w, true));
+    let n_in = m.enter("f", n, true);
+    let (i, x) = (m.add("Merge", vec![vec![i, i].into()], &[]), m.add("Merge", vec![vec![x, x].into()], &[]));
+    let less = m.add("Less", vec![i.into(), n_in.into()], &[]);
+    let condition = m.add("LoopCond", vec![less.into()], &[]);
+    let (i_out, x_out) = (
+        m.add("Switch", vec![i.into(), condition.into()], &[]),
+        m.add("Switch", vec![x.into(), condition.into()], &[]),
+    );
+    let one = m.constant(1);
+    let one = m.enter("f", one, true);
+    let i_next = m.add("AddV2", vec![i_out.node.output(1).into(), one.into()], &[]);
+    let product = [x_out.node.output(1).into(), w.into()].to_vec();
+    let x_next = m.add("MatMul", product, &[("transpose_b", true.into())]);
+    for (merge, next) in [(i, i_next), (x, x_next)] {
+        let next = m.add("NextIteration", vec![next.into()], &[]);
+        m.g.set_input(merge.node, 1, next).unwrap();
+    }
+    let exit = m.add("Exit", vec![x_out.into()], &[]);
+    let (exit, n) = (m.g.tensor_name(exit), m.g.tensor_name(n));
+    let options = RunOptions { trace: true, ..Default::default() };
+    let run = |optimise: bool, rounds: i32| {
+        let feeds = [(n.as_str(), Tensor::scalar(rounds))];
+        let (y, told) = session(&m.g, optimise).run_with(&feeds, &[&exit], &[], &options).unwrap();
+        (y, told.timings.nodes.iter().filter(|n| n.op == "Transpose").count())
+    };
+    for rounds in [0, 1, 4] {
+        let ((fast, turned), (plain, never)) = (run(true, rounds), run(false, rounds));
+        assert!(fast[0].same_bits(&plain[0]), "{rounds} rounds");
+        assert_eq!((turned, never), (1, 0));
+    }
+}

@@ -1,0 +1,80 @@
+//! What every round of a loop would do again: a product with a transposed matrix that stays the same turns it round each time. It is
+//! turned round once, before the loop.
+
+use super::shapes::{Given, Shapes};
+use crate::plan::work_order;
+use crate::work::{Kind, Work, WorkNode};
+use std::collections::HashMap;
+use thalweg_core::attr::Attrs;
+use thalweg_core::error::Result;
+use thalweg_core::grad::NodeId;
+use thalweg_core::op::{Class, Role};
+use thalweg_core::tensor::Tensor;
+
+/// The attr by which a product takes its second matrix transposed.
+const TRANSPOSED: &str = "transpose_b";
+
+pub fn hoist_transposes(work: &mut Work) -> Result<()> {
+    if !work.has_control_flow || !work.nodes.iter().any(|n| is_transposing(n)) {
+        return Ok(());
+    }
+    let order = work_order(work)?;
+    let given = Given { feeds: Vec::new(), references: true };
+    let (mut shapes, unmoved) = (Shapes::new(work, &given), HashMap::new());
+    order.iter().for_each(|id| shapes.visit(work, *id, &unmoved));
+    let mut turned: HashMap<NodeId, NodeId> = HashMap::new();
+    for id in order {
+        let Some(enter) = entering_matrix(work, work.node(id), &shapes) else { continue };
+        let other = match turned.get(&enter) {
+            Some(other) => *other,
+            None => *turned.entry(enter).or_insert(enter_turned(work, enter)?),
+        };
+        let product = &mut work.nodes[id.at()];
+        product.inputs[1] = other.output(0);
+        product.attrs.set(TRANSPOSED, false);
+    }
+    Ok(())
+}
+
+fn is_transposing(node: &WorkNode) -> bool {
+    matches!(node.kind, Kind::Op)
+        && node.op.role == Role::Product
+        && node.attrs.bool(TRANSPOSED).is_ok_and(|t| t)
+}
+
+/// The node through which a product's transposed matrix comes into its loop, the same in all rounds. It is known to be a matrix, so
+/// that turning it round cannot fail.
+fn entering_matrix(work: &Work, node: &WorkNode, shapes: &Shapes<'_>) -> Option<NodeId> {
+    if !is_transposing(node) {
+        return None;
+    }
+    let id = node.inputs.get(1)?.node;
+    let enter = work.node(id);
+    let stays = enter.op.class == Class::Enter && enter.attrs.bool("is_constant").is_ok_and(|c| c);
+    let outside = *enter.inputs.first()?;
+    let is_ref = work.node(outside.node).outputs.get(outside.index as usize)?.is_ref;
+    (stays && !is_ref && shapes.shape(outside)?.rank() == 2).then_some(id)
+}
+
+/// What comes in through `enter`, turned round.
+fn enter_turned(work: &mut Work, enter: NodeId) -> Result<NodeId> {
+    let outside = work.node(enter).inputs[0];
+    let swapped = Tensor::vector(&[1i32, 0])?;
+    let mut attrs = Attrs::new();
+    attrs.set("T", work.node(outside.node).outputs[outside.index as usize].dtype);
+    let turn = work.add(enter, "turned", "Transpose", &[outside], &[], attrs)?;
+    let perm = WorkNode {
+        name: format!("{}/perm", work.node(turn).name).into(),
+        kind: Kind::Value(swapped.clone()),
+        inputs: Default::default(),
+        control: Default::default(),
+        outputs: smallvec::smallvec![thalweg_core::signature::Port { dtype: swapped.dtype(), is_ref: false }],
+        ..work.node(turn).clone()
+    };
+    let perm = work.push(perm);
+    work.nodes[turn.at()].inputs.push(perm.output(0));
+    let mut other = work.node(enter).clone();
+    other.name = format!("{}/enter", work.node(turn).name).into();
+    other.inputs[0] = turn.output(0);
+    Ok(work.push(other))
+}
