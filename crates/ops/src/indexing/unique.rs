@@ -87,10 +87,14 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     };
     let (outer, size, inner) = x.shape().around(axis)?;
     room_for(size)?;
-    let numbers = keys(&[x])?.pop().unwrap_or_default();
-    let found = if outer * inner == 1 {
-        first_places(numbers.into_iter())
+    // Most often ids of rows, which are numbers as they are.
+    let is_number = matches!(x.dtype(), DataType::Int32 | DataType::Int64);
+    let found = if outer * inner == 1 && is_number {
+        first_places(x.to_i64s()?.into_iter())
+    } else if outer * inner == 1 {
+        first_places(keys(&[x])?.pop().unwrap_or_default().into_iter())
     } else {
+        let numbers = keys(&[x])?.pop().unwrap_or_default();
         let slice = |i: usize| -> Vec<u128> {
             let starts = (0..outer).map(|o| (o * size + i) * inner);
             starts.flat_map(|s| numbers[s..s + inner].iter().copied()).collect()

@@ -42,8 +42,8 @@ fn prepare<T: Element + reduce::Element<Acc: reduce::Number>>(node: &KernelNode)
             return Err(invalid!("Input tensor must be at least 2D: {shape}"));
         }
         let axis = channel_axis(&attrs, shape.rank());
-        let over: Vec<bool> = (0..shape.rank()).map(|i| i != axis).collect();
-        let plan = reduce::Plan::new(shape, &over);
+        let (before, _, after) = shape.around(axis)?;
+        let plan = reduce::Plan::new(&[before, shape[axis], after], &[true, false, true]);
         let mut out = Tensor::uninit(T::DTYPE, Shape::vector(shape[axis]))?;
         reduce::reduce(c.par(), &plan, &reduce::Sum, c.slice::<T>(0)?, out.as_mut_slice::<T>()?);
         c.set(0, out);
