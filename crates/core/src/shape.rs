@@ -175,8 +175,9 @@ impl PartialShape {
         PartialShape(Some(SmallVec::from_slice(&[n.max(-1)])))
     }
 
+    /// Of a rank that no tensor can have, nothing is known.
     pub fn unknown_of_rank(rank: usize) -> Self {
-        PartialShape(Some(SmallVec::from_elem(-1, rank)))
+        PartialShape((rank <= MAX_RANK).then(|| SmallVec::from_elem(-1, rank)))
     }
 
     /// From sizes where -1 is unknown; less than that is refused.

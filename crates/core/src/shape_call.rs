@@ -4,7 +4,7 @@ use crate::attr::Attrs;
 use crate::dtype::DataType;
 use crate::error::Result;
 use crate::invalid;
-use crate::shape::PartialShape;
+use crate::shape::{MAX_RANK, PartialShape};
 use crate::tensor::Tensor;
 use std::ops::Range;
 
@@ -53,6 +53,9 @@ impl ShapeCall<'_> {
     pub fn rank(&self, i: usize, rank: usize) -> Result<PartialShape> {
         let s = self.input(i);
         match s.rank() {
+            None if rank > MAX_RANK => Err(invalid!(
+                "input {i} must have rank {rank}, but a tensor has at most {MAX_RANK} dimensions"
+            )),
             None => Ok(PartialShape::unknown_of_rank(rank)),
             Some(r) if r == rank => Ok(s),
             Some(r) => Err(invalid!("input {i} must have rank {rank}, got shape {s} of rank {r}")),

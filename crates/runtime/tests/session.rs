@@ -8,7 +8,7 @@ use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Code, cancelled};
 use thalweg_core::grad::Output;
 use thalweg_core::resource::{Resource, ResourceHandle};
-use thalweg_core::shape::Shape;
+use thalweg_core::shape::{PartialShape, Shape};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::{Arg, Graph, NodeRequest};
 use thalweg_runtime::{RunOptions, Session, SessionOptions};
@@ -481,4 +481,18 @@ fn what_holds_its_own_handle_goes_with_its_step_or_session() {
         drop(s);
         assert_eq!(live.load(Ordering::SeqCst), 0, "{itself}, after the session");
     }
+}
+
+/// As many dimensions as `dims` has elements were listed one by one: for a vector said to have a million millions, for ever.
+#[test]
+fn a_rank_that_no_tensor_has_is_refused_before_it_is_written_down() {
+    let mut g = graph();
+    let x = placeholder(&mut g, "x");
+    let many = Attr::Shape(PartialShape::vector(1 << 40));
+    let dims =
+        add(&mut g, "Placeholder", "dims", vec![], &[("dtype", DataType::Bool.into()), ("shape", many)]);
+    let request = NodeRequest { op: "Reverse", args: vec![x.into(), dims.into()], ..Default::default() };
+    let e = g.add_node(request).unwrap_err();
+    assert!(e.code() == Code::InvalidArgument && e.message().contains("at most 254 dimensions"), "{e}");
+    assert_eq!(PartialShape::unknown_of_rank(1 << 40), PartialShape::unknown());
 }

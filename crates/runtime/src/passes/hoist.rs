@@ -15,7 +15,7 @@ use thalweg_core::tensor::Tensor;
 const TRANSPOSED: &str = "transpose_b";
 
 pub fn hoist_transposes(work: &mut Work) -> Result<()> {
-    if !work.has_control_flow || !work.nodes.iter().any(|n| is_transposing(n)) {
+    if !work.has_control_flow || !work.nodes.iter().any(is_transposing) {
         return Ok(());
     }
     let order = work_order(work)?;

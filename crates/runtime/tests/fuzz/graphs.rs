@@ -4,10 +4,11 @@ use crate::calls::LIMIT;
 use crate::common::{self, Example, assert_none, examples, from_env, options, registry};
 use crate::mutate::{any_tensor, break_graph, broken_bytes};
 use crate::watch::Watch;
+use std::collections::HashSet;
 use std::time::Duration;
 use thalweg_core::case::CaseGen;
 use thalweg_core::dtype::DataType;
-use thalweg_core::error::{Code, Result};
+use thalweg_core::error::{Code, Error, Result};
 use thalweg_core::op::{Class, Role};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::{ExportOptions, Graph, NodeRequest, Output};
@@ -99,28 +100,6 @@ fn stateless(def: &GraphDef) -> bool {
     def.node.iter().all(|n| plain(&n.op)) && def.library.as_ref().is_none_or(|l| l.function.is_empty())
 }
 
-/// Whether a node is asked, directly or through others, for the shape of what it computes. Where that is known, nobody computes it:
-/// then nobody sees it fail either.
-fn is_asked_for_its_shape(def: &GraphDef, node: &str) -> bool {
-    let asks = |op: &str| {
-        let role = registry().find(op).map_or(Role::None, |op| op.role);
-        matches!(role, Role::ShapeOf | Role::RankOf | Role::SizeOf | Role::Filled)
-    };
-    let mut behind = vec![node];
-    let mut at = 0;
-    while at < behind.len() {
-        let name = behind[at];
-        for n in &def.node {
-            if n.input.iter().any(|i| i.split(':').next() == Some(name)) && !behind.contains(&n.name.as_str())
-            {
-                behind.push(&n.name);
-            }
-        }
-        at += 1;
-    }
-    def.node.iter().any(|n| asks(&n.op) && behind[1..].contains(&n.name.as_str()))
-}
-
 /// Whether the optimiser may be told apart: only by time, and by what it need not compute.
 fn agree(def: &GraphDef, on: &Result<Vec<Tensor>>, off: &Result<Vec<Tensor>>) -> bool {
     let late = |r: &Result<Vec<Tensor>>| r.as_ref().is_err_and(|e| e.code() == Code::DeadlineExceeded);
@@ -130,9 +109,32 @@ fn agree(def: &GraphDef, on: &Result<Vec<Tensor>>, off: &Result<Vec<Tensor>>) ->
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same_bits(b) || !a.dtype().is_plain())
         }
         (Err(_), Err(_)) => true,
-        (Ok(_), Err(e)) => e.node().is_some_and(|name| is_asked_for_its_shape(def, name)),
+        (Ok(_), Err(e)) => may_be_left_out(def, e),
         _ => false,
     }
+}
+
+/// Whether the node that failed, or what is made of it, is only waited for, or asked for nothing but its shape: the optimiser leaves out
+/// what nobody uses, as TensorFlow's does, and its error with it.
+fn may_be_left_out(def: &GraphDef, e: &Error) -> bool {
+    let asks_for_shape = |op: &str| {
+        let role = registry().find(op).map_or(Role::None, |op| op.role);
+        matches!(role, Role::ShapeOf | Role::RankOf | Role::SizeOf | Role::Filled)
+    };
+    let (mut next, mut seen) = (vec![e.node().unwrap_or_default()], HashSet::new());
+    while let Some(name) = next.pop() {
+        for node in &def.node {
+            let takes = node.input.iter().any(|input| input.split(':').next() == Some(name));
+            let waits = node.input.iter().any(|input| input.strip_prefix('^') == Some(name));
+            if waits || (takes && asks_for_shape(&node.op)) {
+                return true;
+            }
+            if takes && seen.insert(&node.name) {
+                next.push(&node.name);
+            }
+        }
+    }
+    false
 }
 
 #[test]

@@ -6,6 +6,8 @@ use crate::prelude::*;
 pub struct After {
     /// What is added may be a vector, for each row.
     pub broadcasts: bool,
+    /// It may be as large as the product: a bias may not.
+    pub whole: bool,
     pub relu: bool,
 }
 
@@ -16,7 +18,8 @@ impl After {
         let names: Vec<&[u8]> =
             names.iter().map(|n| if let Attr::Str(n) = n { &n[..] } else { b"" }).collect();
         let is_sum = |name: &[u8]| matches!(name, b"BiasAdd" | b"Add" | b"AddV2" | b"AddN");
-        let after = |sum: &[u8], relu| Some(After { broadcasts: sum != b"AddN", relu });
+        let after =
+            |sum: &[u8], relu| Some(After { broadcasts: sum != b"AddN", whole: sum != b"BiasAdd", relu });
         Ok(match names[..] {
             _ if node.attrs.dtype("T")? != DataType::Float => None,
             [b"Relu"] => after(b"", true),

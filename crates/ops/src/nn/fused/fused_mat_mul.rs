@@ -65,7 +65,7 @@ fn in_one_pass(c: &mut OpCall<'_>, ta: bool, tb: bool, after: &After) -> Result<
     if c.inputs.len() > 2 {
         match c.shape(2)?.dims() {
             [len] if *len == n && after.broadcasts => bias = true,
-            _ if adds_up_at_once(k) => match c.reuse(2, DataType::Float, &whole) {
+            _ if after.whole && adds_up_at_once(k) => match c.reuse(2, DataType::Float, &whole) {
                 Some(sum) => (out, accumulate) = (Some(sum), true),
                 None => return Ok(None),
             },
@@ -91,12 +91,25 @@ fn in_one_pass(c: &mut OpCall<'_>, ta: bool, tb: bool, after: &After) -> Result<
 mod tests {
     use crate::testing::*;
     use thalweg_core::attr::Attr;
+    use thalweg_core::direct;
     use thalweg_core::tensor::Tensor;
 
     fn fused(names: &[&str], inputs: &[Tensor]) -> Vec<f32> {
         let names = Attr::List(names.iter().map(|n| Attr::str(n)).collect());
         let attrs = [("num_args", Attr::Int(inputs.len() as i64 - 2)), ("fused_ops", names)];
         call("_FusedMatMul", inputs, &attrs).unwrap()[0].as_slice::<f32>().unwrap().to_vec()
+    }
+
+    /// Where its memory could be had, a bias of the product's shape was added as it is.
+    #[test]
+    fn a_bias_is_a_vector() {
+        let inputs =
+            vec![floats(&[2, 1], &[1.0, 2.0]), floats(&[1, 2], &[1.0, 2.0]), floats(&[2, 2], &[1.0; 4])];
+        let names = Attr::List(vec![Attr::str("BiasAdd")]);
+        let attrs = [("num_args", Attr::Int(1)), ("fused_ops", names)].into_iter().collect();
+        // The kernel gets the sole references.
+        let e = direct::call(&crate::registry(), &step(1), "_FusedMatMul", inputs, attrs).unwrap_err();
+        assert!(e.message().contains("Biases must be 1D"), "{e}");
     }
 
     #[test]
