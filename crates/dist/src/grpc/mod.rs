@@ -14,7 +14,7 @@ pub use arrived::{Arrived, Contents};
 
 use crate::peers::Peer;
 use crate::wire_error::peer_status;
-use crate::worker::Worker;
+use crate::worker::{Worker, sender};
 use fields::{NOWHERE, Path, RUN_CALLABLE, RUN_GRAPH, RUN_STEP};
 use http::{HeaderValue, Response, header};
 use hyper::body::Incoming;
@@ -22,7 +22,7 @@ use response::Reply;
 use std::convert::Infallible;
 use std::sync::Arc;
 use thalweg_proto::master_service_server::MasterService;
-use thalweg_proto::{Message, RunGraphRequest, RunStepRequest, RunStepResponse};
+use thalweg_proto::{Message, RecvTensorRequest, RunGraphRequest, RunStepRequest, RunStepResponse};
 use tonic::{Request, Status};
 
 const SERVICE: &str = "/tensorflow.MasterService/";
@@ -69,8 +69,11 @@ async fn worker_call(peer: &Peer, method: &str, body: Incoming) -> Result<Reply,
     let failed = |e| peer_status(&w.task.name, &e);
     match method {
         "RecvTensor" => {
-            let answer = w.recv_tensor(take(body, peer).await?).await;
-            Reply::of_tensor(answer.map_err(failed)?, peer)
+            let request: RecvTensorRequest = take(body, peer).await?;
+            // Who asks knows us by the name in the key, which may be that of a session's own cluster.
+            let us = sender(&request.rendezvous_key).unwrap_or(&w.task.name).to_string();
+            let answer = w.recv_tensor(request).await;
+            Reply::of_tensor(answer.map_err(|e| peer_status(&us, &e))?, peer)
         }
         "RunGraph" => {
             let request: Request<RunGraphRequest> = read(body, RUN_GRAPH, peer).await?;

@@ -10,6 +10,7 @@ mod steps;
 mod tests;
 mod transfer_log;
 
+pub use recv_tensor::sender;
 pub use steps::Steps;
 pub use transfer_log::TransferLog;
 

@@ -11,6 +11,11 @@ use thalweg_proto::{
 };
 use tokio::sync::oneshot;
 
+/// The task that a tensor's key says it comes from.
+pub fn sender(key: &str) -> Option<&str> {
+    key.starts_with("/job:").then(|| key.split("/device:").next())?
+}
+
 impl Worker {
     pub async fn recv_tensor(self: &Arc<Self>, request: RecvTensorRequest) -> Result<RecvTensorResponse> {
         let result = self.received(request).await;
