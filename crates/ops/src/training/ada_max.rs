@@ -46,7 +46,7 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     let names = ["beta1_power", "lr", "beta1", "beta2", "epsilon"];
     let [power1, lr, beta1, beta2, epsilon] = update.scalars::<T, 5>(c, names)?;
     let (rest1, rate) = (T::ONE.sub(beta1), lr.div(T::ONE.sub(power1)));
-    update.apply(c, |[var, m, v], grad: T| {
+    update.apply(c, move |[var, m, v], grad: T| {
         let m = m.add(grad.sub(m).mul(rest1));
         let v = beta2.mul(v).larger(grad.absolute());
         [var.sub(rate.mul(m.div(v.add(epsilon)))), m, v]

@@ -77,7 +77,7 @@ fn run<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
     let [lr, rho, epsilon] = update.scalars::<T, 3>(c, ["lr", "rho", "epsilon"])?;
     let rest = T::ONE.sub(rho);
     let follow = |mean: T, x: T| mean.mul(rho).add(x.mul(x).mul(rest));
-    update.apply(c, |[var, accum, accum_update], grad: T| {
+    update.apply(c, move |[var, accum, accum_update], grad: T| {
         let accum = follow(accum, grad);
         let step = accum_update.add(epsilon).root().div(accum.add(epsilon).root()).mul(grad);
         [var.sub(step.mul(lr)), accum, follow(accum_update, step)]

@@ -96,7 +96,7 @@ fn run_v2<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
 
 fn adagrad<T: Root>(c: &mut OpCall<'_>, update: Update<2>, lr: T, epsilon: T) -> Result<()> {
     let accumulate = c.attrs().bool("update_slots")?;
-    update.apply(c, |[var, accum], grad: T| {
+    update.apply(c, move |[var, accum], grad: T| {
         let accum = if accumulate { accum.add(grad.mul(grad)) } else { accum };
         [var.sub(grad.mul(lr).div(accum.root().add(epsilon))), accum]
     })

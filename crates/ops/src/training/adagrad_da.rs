@@ -81,7 +81,7 @@ fn run<T: Real + Root>(c: &mut OpCall<'_>) -> Result<()> {
     let [lr, l1, l2] = update.scalars::<T, 3>(c, ["lr", "l1", "l2"])?;
     // The last input, an integer.
     let step = T::from_i64(c.scalar::<i64>(c.inputs.len().saturating_sub(1))?);
-    update.apply(c, |[_, sum, squares], grad: T| {
+    update.apply(c, move |[_, sum, squares], grad: T| {
         let (sum, squares) = (sum.add(grad), squares.add(grad.mul(grad)));
         let left =
             if l1 > T::ZERO { sign(sum).mul(sum.absolute().sub(step.mul(l1)).larger(T::ZERO)) } else { sum };

@@ -51,7 +51,7 @@ fn run<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
     let nesterov = c.attrs().bool("use_nesterov")?;
     let (rest1, rest2) = (T::ONE.sub(beta1), T::ONE.sub(beta2));
     let alpha = lr.mul(T::ONE.sub(power2).root()).div(T::ONE.sub(power1));
-    update.apply(c, |[var, m, v], grad: T| {
+    update.apply(c, move |[var, m, v], grad: T| {
         let m = m.add(grad.sub(m).mul(rest1));
         let v = v.add(grad.mul(grad).sub(v).mul(rest2));
         let ahead = if nesterov { grad.mul(rest1).add(beta1.mul(m)) } else { m };

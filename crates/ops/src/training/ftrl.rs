@@ -207,7 +207,7 @@ fn ftrl<T: Float + Root>(c: &mut OpCall<'_>, update: Update<3>, s: Settings<T>) 
     let (bound, damping, shrinkage) = (s.l1.mul(scale), two.mul(s.l2).mul(scale), two.mul(s.l2_shrinkage));
     let by_root = s.lr_power == T::from_f64(-0.5);
     let power = |x: T| if by_root { x.root() } else { x.via2(s.lr_power.neg(), f32::powf, f64::powf) };
-    update.apply(c, |[var, accum, linear], grad: T| {
+    update.apply(c, move |[var, accum, linear], grad: T| {
         let seen = accum.add(grad.mul(grad));
         let new_power = power(seen);
         let sigma = new_power.sub(power(accum)).div(over);

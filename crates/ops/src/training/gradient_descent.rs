@@ -24,5 +24,5 @@ pub static RESOURCE_APPLY_GRADIENT_DESCENT: Op = Op {
 fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     let update = Update::<1>::new(c, 2);
     let [alpha] = update.scalars::<T, 1>(c, ["alpha"])?;
-    update.apply(c, |[var], delta: T| [var.sub(delta.mul(alpha))])
+    update.apply(c, move |[var], delta: T| [var.sub(delta.mul(alpha))])
 }

@@ -71,7 +71,7 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     let update = Update::<2>::new(c, 3);
     let [lr, momentum] = update.scalars::<T, 2>(c, ["lr", "momentum"])?;
     let nesterov = c.attrs().bool("use_nesterov")?;
-    update.apply(c, |[var, accum], grad: T| {
+    update.apply(c, move |[var, accum], grad: T| {
         let accum = accum.mul(momentum).add(grad);
         let step = if nesterov { grad.mul(lr).add(accum.mul(momentum).mul(lr)) } else { accum.mul(lr) };
         [var.sub(step), accum]
@@ -82,7 +82,7 @@ fn keras<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     let update = Update::<2>::new(c, 3);
     let [lr, momentum] = update.scalars::<T, 2>(c, ["lr", "momentum"])?;
     let nesterov = c.attrs().bool("use_nesterov")?;
-    update.apply(c, |[var, accum], grad: T| {
+    update.apply(c, move |[var, accum], grad: T| {
         let accum = accum.mul(momentum).sub(grad.mul(lr));
         let step = if nesterov { accum.mul(momentum).sub(grad.mul(lr)) } else { accum };
         [var.add(step), accum]

@@ -44,7 +44,7 @@ fn run<T: Real + Root>(c: &mut OpCall<'_>) -> Result<()> {
     positive("lr", lr)?;
     not_negative("l1 regularization strength", l1)?;
     not_negative("l2 regularization strength", l2)?;
-    update.apply(c, |[var, accum], grad: T| {
+    update.apply(c, move |[var, accum], grad: T| {
         let accum = accum.add(grad.mul(grad));
         let rate = lr.div(accum.root());
         [shrunk(var.sub(grad.mul(rate)), rate, l1, l2), accum]

@@ -41,5 +41,5 @@ pub static RESOURCE_SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT: Op = Op {
 fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     let update = Update::<1>::new(c, 4);
     let [alpha, l1, l2] = update.scalars::<T, 3>(c, ["alpha", "l1", "l2"])?;
-    update.apply(c, |[var], delta: T| [shrunk(var.sub(delta.mul(alpha)), alpha, l1, l2)])
+    update.apply(c, move |[var], delta: T| [shrunk(var.sub(delta.mul(alpha)), alpha, l1, l2)])
 }

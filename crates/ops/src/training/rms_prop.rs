@@ -158,7 +158,7 @@ fn run<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
     let update = Update::<3>::new(c, 7);
     let [lr, rho, momentum, epsilon] = update.scalars::<T, 4>(c, SCALARS)?;
     let rest = T::ONE.sub(rho);
-    update.apply(c, |[var, ms, mom], grad: T| {
+    update.apply(c, move |[var, ms, mom], grad: T| {
         let ms = ms.add(grad.mul(grad).sub(ms).mul(rest));
         let mom = mom.mul(momentum).add(grad.mul(lr).div(ms.add(epsilon).root()));
         [var.sub(mom), ms, mom]
@@ -169,7 +169,7 @@ fn centered<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
     let update = Update::<4>::new(c, 8);
     let [lr, rho, momentum, epsilon] = update.scalars::<T, 4>(c, SCALARS)?;
     let rest = T::ONE.sub(rho);
-    update.apply(c, |[var, mg, ms, mom], grad: T| {
+    update.apply(c, move |[var, mg, ms, mom], grad: T| {
         let ms = ms.add(grad.mul(grad).sub(ms).mul(rest));
         let mg = mg.add(grad.sub(mg).mul(rest));
         let variance = ms.sub(mg.mul(mg));

@@ -43,7 +43,7 @@ pub static RESOURCE_APPLY_POWER_SIGN: Op = Op {
 fn add_sign<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
     let update = Update::<2>::new(c, 6);
     let [lr, alpha, decay, beta] = update.scalars::<T, 4>(c, ["lr", "alpha", "sign_decay", "beta"])?;
-    update.apply(c, |[var, m], grad: T| {
+    update.apply(c, move |[var, m], grad: T| {
         let m = follow(m, grad, beta);
         let scale = alpha.add(decay.mul(sign(grad).mul(sign(m))));
         [var.sub(lr.mul(scale).mul(grad)), m]
@@ -53,7 +53,7 @@ fn add_sign<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
 fn power_sign<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
     let update = Update::<2>::new(c, 6);
     let [lr, logbase, decay, beta] = update.scalars::<T, 4>(c, ["lr", "logbase", "sign_decay", "beta"])?;
-    update.apply(c, |[var, m], grad: T| {
+    update.apply(c, move |[var, m], grad: T| {
         let m = follow(m, grad, beta);
         let scale = logbase.mul(decay).mul(sign(grad).mul(sign(m))).via(f32::exp, f64::exp);
         [var.sub(lr.mul(scale).mul(grad)), m]

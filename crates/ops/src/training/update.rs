@@ -47,10 +47,10 @@ impl<const N: usize> Update<N> {
     pub fn apply<T: Element>(
         self,
         c: &mut OpCall<'_>,
-        rule: impl Fn([T; N], T) -> [T; N] + Sync,
+        rule: impl Fn([T; N], T) -> [T; N] + Sync + Copy,
     ) -> Result<()> {
         self.apply_change(c, &|vars, grad| {
-            let each = Each { vars, grad, rule: &rule };
+            let each = Each { vars, grad, rule };
             match T::DTYPE {
                 DataType::Float | DataType::Double => widest(each),
                 _ => each.run::<false>(),
@@ -145,11 +145,16 @@ fn rows_of(var: &Shape, grad: &Shape, rows: &Tensor) -> Result<Vec<usize>> {
     positions(rows, *height)
 }
 
-/// The loop over elements. One pass over memory, vectorised.
+/// Elements changed together: those of all variables are read, then all are written, so that the compiler need not ask whether one
+/// variable's memory is another's. One element at a time it did not use vectors.
+const LANES: usize = 16;
+
+/// The loop over elements. One pass over memory, vectorised. The rule is here with its numbers, not a reference to them: those
+/// might be what is written.
 struct Each<'a, T, F, const N: usize> {
     vars: [&'a mut [T]; N],
     grad: &'a [T],
-    rule: &'a F,
+    rule: F,
 }
 
 impl<T: Copy, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T, F, N> {
@@ -157,12 +162,26 @@ impl<T: Copy, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T, F
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let n = self.grad.len();
-        let vars = self.vars.map(|v| &mut v[..n]);
-        for (i, g) in self.grad.iter().enumerate() {
-            let new = (self.rule)(std::array::from_fn(|k| vars[k][i]), *g);
+        let (rule, n) = (self.rule, self.grad.len());
+        let (blocks, tail) = self.grad.as_chunks::<LANES>();
+        let vars = self.vars.map(|v| v[..n].as_chunks_mut::<LANES>());
+        for (b, grad) in blocks.iter().enumerate() {
+            let old: [[T; LANES]; N] = std::array::from_fn(|k| vars[k].0[b]);
+            let mut new = old;
+            for lane in 0..LANES {
+                let changed = rule(std::array::from_fn(|k| old[k][lane]), grad[lane]);
+                for k in 0..N {
+                    new[k][lane] = changed[k];
+                }
+            }
             for k in 0..N {
-                vars[k][i] = new[k];
+                vars[k].0[b] = new[k];
+            }
+        }
+        for (i, grad) in tail.iter().enumerate() {
+            let changed = rule(std::array::from_fn(|k| vars[k].1[i]), *grad);
+            for k in 0..N {
+                vars[k].1[i] = changed[k];
             }
         }
     }
