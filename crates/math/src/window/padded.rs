@@ -3,11 +3,14 @@
 use super::{Grid, Span};
 
 impl Span {
-    /// Positions from the first that a window touches to the last, padding included.
+    /// Positions from the first that a window touches to the last, padding included; more than there can be if a `usize` cannot say.
     pub fn reach(&self) -> usize {
         match self.output {
             0 => 0,
-            places => (places - 1) * self.stride + (self.size.max(1) - 1) * self.dilation + 1,
+            places => {
+                let last = (places - 1).saturating_mul(self.stride);
+                last.saturating_add((self.size.max(1) - 1).saturating_mul(self.dilation)).saturating_add(1)
+            }
         }
     }
 }

@@ -22,6 +22,8 @@ impl<'a, T: RowFloat> Logits<'a, T> {
     pub fn of(c: &'a OpCall<'_>, rows: usize, classes: usize) -> Result<Self> {
         let shape = Shape::new(&[rows, classes])?;
         let given = c.input(0)?;
+        // Before anything is made of this size: rows and columns that broadcast may be more than memory holds.
+        let mut softmax = Tensor::uninit(T::DTYPE, shape.clone())?;
         let mut x = Cow::Borrowed(given.as_slice::<T>()?);
         if *given.shape() != shape {
             let (r, k) = as_matrix(given.shape())
@@ -31,8 +33,8 @@ impl<'a, T: RowFloat> Logits<'a, T> {
             };
             x = (0..shape.elements()).map(|i| x[at(i)]).collect();
         }
-        let mut softmax = Tensor::uninit(T::DTYPE, shape)?;
-        let mut scales = vec![RowScale::UNKNOWN; rows];
+        // Rows of nothing take no memory, however many they are, and are never asked for.
+        let mut scales = vec![RowScale::UNKNOWN; if classes == 0 { 0 } else { rows }];
         softmax::softmax_with_scales(c.par(), classes, &x, softmax.as_mut_slice::<T>()?, &mut scales);
         Ok(Logits { x, scales, softmax })
     }

@@ -96,6 +96,12 @@ mod tests {
                 assert!((v + 2.0 / 3.0).abs() < 1e-6);
             }
         }
+        let nothing = |rows: usize| floats(&[rows, 0], &[]);
+        let many = call("SoftmaxCrossEntropyWithLogits", &[nothing(1 << 50), nothing(1 << 50)], &[]);
+        assert_eq!(code(many), Code::ResourceExhausted);
+        let side = vec![0.0; 1 << 22];
+        let sides = [floats(&[1 << 22, 1], &side), floats(&[1, 1 << 22], &side)];
+        assert_eq!(code(call("SoftmaxCrossEntropyWithLogits", &sides, &[])), Code::ResourceExhausted);
         let bad = call("SoftmaxCrossEntropyWithLogits", &[x, floats(&[3, 3], &[1.0; 9])], &[]);
         assert_eq!(code(bad), Code::InvalidArgument);
         let vector = floats(&[3], &[1.0; 3]);

@@ -201,7 +201,7 @@ impl GeneralRun {
     fn better_beside_others(&self, state: &State, node: &GeneralNode) -> bool {
         let next = state.ready.iter().rev().take(LOOK_AHEAD).filter(|r| !r.dead);
         let others = next.map(|r| &self.plan.nodes[r.node as usize]).filter(|n| n.expensive);
-        others.map(|n| n.urgency).max().is_some_and(|other| node.urgency < other + LOOP_WEIGHT)
+        others.map(|n| n.urgency).max().is_some_and(|other| node.urgency < other.saturating_add(LOOP_WEIGHT))
     }
 
     /// The next node to run: of those worth a thread of their own, the one that most work waits for.

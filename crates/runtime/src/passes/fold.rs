@@ -123,7 +123,7 @@ fn known_inputs(
     if node.op.role == Role::Filled {
         let (shape, dtype) = (shapes.shape(*node.inputs.first()?)?, node.outputs.first()?.dtype);
         let small = shape.elements() <= MAX_FILLED_BYTES / dtype.size().max(1);
-        return Tensor::zeros(dtype, shape).ok().filter(|_| small).map(|t| vec![t]);
+        return if small { Tensor::zeros(dtype, shape).ok().map(|t| vec![t]) } else { None };
     }
     node.inputs
         .iter()

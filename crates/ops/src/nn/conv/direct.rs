@@ -37,7 +37,7 @@ impl<'a> Direct<'a> {
             && sizes.outputs >= OUTPUTS
             && places >= PLACES;
         let padded = rows.reach().checked_mul(cols.reach())?.checked_mul(sizes.depth)?;
-        fits.then_some(Direct {
+        fits.then(|| Direct {
             sizes,
             image: rows.input * cols.input * sizes.depth,
             padded,
