@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use thalweg_math::gemm::{Epilogue, MatMut, MatRef, Side, Windowed, windowed_gemm};
+use thalweg_math::gemm::{Epilogue, MatMut, MatRef, Side, Windowed, gemm};
 use thalweg_math::parallel::Serial;
 
 const IMAGES: usize = 16;
@@ -40,7 +40,7 @@ fn main() {
             let a = Windowed::new(image, places, under).expect("fits");
             let b = MatRef::row_major(&filter, patch, outputs).expect("fits");
             let c = MatMut::row_major(out, side * side, outputs).expect("fits");
-            windowed_gemm(&Serial, a, b, c, Epilogue::default()).expect("fits");
+            gemm(&Serial, a, b, c, Epilogue::default()).expect("fits");
         }
         black_box(&out);
     });
@@ -51,7 +51,7 @@ fn main() {
             let b = MatRef::row_major(&gradient, side * side, outputs).expect("fits");
             let c = MatMut::row_major(&mut sums, patch, outputs).expect("fits");
             let add = Epilogue { accumulate: true, ..Epilogue::default() };
-            windowed_gemm(&Serial, a, b, c, add).expect("fits");
+            gemm(&Serial, a, b, c, add).expect("fits");
         }
         black_box(&sums);
     });

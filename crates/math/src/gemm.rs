@@ -37,7 +37,7 @@ pub use batch::batch_gemm;
 pub use blocked::adds_up_at_once;
 pub use element::GemmElement;
 pub use matrix::{MatMut, MatRef, ShapeError};
-pub use windowed::{Side, Windowed, windowed_gemm};
+pub use windowed::{Left, Side, Windowed};
 
 use crate::parallel::Parallel;
 
@@ -58,17 +58,18 @@ impl<T> Default for Epilogue<'_, T> {
     }
 }
 
-/// `c = a * b`, and what `epilogue` adds to that.
+/// `c = a * b`, and what `epilogue` adds to that. A is a [`MatRef`] or [`Windowed`].
 ///
 /// Sizes may be 0; a product over no terms is zero. It is an error if the sizes do not fit
 /// together, or for `relu` of complex numbers, which have no order.
-pub fn gemm<T: GemmElement>(
+pub fn gemm<'a, T: GemmElement>(
     par: &dyn Parallel,
-    a: MatRef<'_, T>,
+    a: impl Into<Left<'a, T>>,
     b: MatRef<'_, T>,
     c: MatMut<'_, T>,
     epilogue: Epilogue<'_, T>,
 ) -> Result<(), ShapeError> {
+    let a = a.into();
     check([a.rows(), a.cols()], &b, [c.rows(), c.cols()], &epilogue)?;
     if c.rows() > 0 && c.cols() > 0 {
         T::product(par, a, b, c, epilogue);

@@ -41,7 +41,7 @@ pub fn batch_gemm<T: GemmElement>(
         each_on_one_thread(par, (GRAIN / work).max(1), a, b, c, epilogue);
     } else {
         for ((&a, &b), c) in a.iter().zip(b).zip(c.chunks_exact_mut(m * n)) {
-            T::product(par, a, b, MatMut::row_major(c, m, n)?, epilogue);
+            T::product(par, a.into(), b, MatMut::row_major(c, m, n)?, epilogue);
         }
     }
     Ok(())
@@ -65,7 +65,7 @@ fn each_on_one_thread<T: GemmElement>(
             let c =
                 unsafe { std::slice::from_raw_parts_mut(c.load(Ordering::Relaxed).add(i * m * n), m * n) };
             let c = MatMut::row_major(c, m, n).expect("a slice of that very size");
-            T::product(&Serial, a[i], b[i], c, epilogue);
+            T::product(&Serial, a[i].into(), b[i], c, epilogue);
         }
     });
 }

@@ -3,7 +3,7 @@
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::{Epilogue, MatMut, MatRef, Windowed, float, narrow, plain, windowed};
+use super::{Epilogue, Left, MatMut, MatRef, float, narrow, plain};
 use crate::parallel::Parallel;
 
 mod sealed {
@@ -19,17 +19,7 @@ pub trait GemmElement: Copy + Send + Sync + 'static + sealed::Sealed {
     #[doc(hidden)]
     fn product(
         par: &dyn Parallel,
-        a: MatRef<'_, Self>,
-        b: MatRef<'_, Self>,
-        c: MatMut<'_, Self>,
-        epilogue: Epilogue<'_, Self>,
-    );
-
-    /// The same of what slides over images.
-    #[doc(hidden)]
-    fn windowed_product(
-        par: &dyn Parallel,
-        a: Windowed<'_, Self>,
+        a: Left<'_, Self>,
         b: MatRef<'_, Self>,
         c: MatMut<'_, Self>,
         epilogue: Epilogue<'_, Self>,
@@ -37,35 +27,25 @@ pub trait GemmElement: Copy + Send + Sync + 'static + sealed::Sealed {
 }
 
 macro_rules! elements {
-    ($module:ident, $windowed:path, $ordered:literal: $($elem:ty),*) => {$(
+    ($module:ident, $ordered:literal: $($elem:ty),*) => {$(
         impl sealed::Sealed for $elem {}
         impl GemmElement for $elem {
             const ORDERED: bool = $ordered;
 
             fn product(
                 par: &dyn Parallel,
-                a: MatRef<'_, Self>,
+                a: Left<'_, Self>,
                 b: MatRef<'_, Self>,
                 c: MatMut<'_, Self>,
                 epilogue: Epilogue<'_, Self>,
             ) {
                 $module::product(par, a, b, c, epilogue)
             }
-
-            fn windowed_product(
-                par: &dyn Parallel,
-                a: Windowed<'_, Self>,
-                b: MatRef<'_, Self>,
-                c: MatMut<'_, Self>,
-                epilogue: Epilogue<'_, Self>,
-            ) {
-                $windowed(par, a, b, c, epilogue)
-            }
         }
     )*};
 }
 
-elements!(float, float::windowed_product, true: f32, f64);
-elements!(narrow, windowed::copied, true: f16, bf16);
-elements!(plain, windowed::copied, true: i8, i16, i32, i64, u8, u16, u32, u64);
-elements!(plain, windowed::copied, false: Complex<f32>, Complex<f64>);
+elements!(float, true: f32, f64);
+elements!(narrow, true: f16, bf16);
+elements!(plain, true: i8, i16, i32, i64, u8, u16, u32, u64);
+elements!(plain, false: Complex<f32>, Complex<f64>);

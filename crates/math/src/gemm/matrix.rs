@@ -32,6 +32,12 @@ impl<'a, T> MatRef<'a, T> {
         Self::new(data, rows, cols, cols, 1)
     }
 
+    /// All of a slice, as rows of so many columns.
+    pub(super) fn packed(data: &'a [T], cols: usize) -> Self {
+        let rows = data.len().checked_div(cols).unwrap_or(0);
+        MatRef { data, rows, cols, row_stride: cols, col_stride: 1 }
+    }
+
     /// The transpose, of the same elements.
     pub fn t(self) -> Self {
         MatRef {

@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::{Epilogue, MatMut, MatRef, float};
+use super::{Epilogue, Left, MatMut, MatRef, float};
 use crate::parallel::Parallel;
 
 pub(super) trait Half: Copy + Send + Sync + 'static {
@@ -53,6 +53,16 @@ impl Half for f16 {
 
 pub(super) fn product<T: Half>(
     par: &dyn Parallel,
+    a: Left<'_, T>,
+    b: MatRef<'_, T>,
+    c: MatMut<'_, T>,
+    epilogue: Epilogue<'_, T>,
+) {
+    a.plainly(|a| multiply(par, a, b, c, epilogue))
+}
+
+fn multiply<T: Half>(
+    par: &dyn Parallel,
     a: MatRef<'_, T>,
     b: MatRef<'_, T>,
     mut c: MatMut<'_, T>,
@@ -69,7 +79,7 @@ pub(super) fn product<T: Half>(
     let bias: Option<Vec<f32>> = epilogue.bias.map(|bias| bias.iter().map(|x| x.widen()).collect());
     let epilogue = Epilogue { bias: bias.as_deref(), accumulate: epilogue.accumulate, relu: epilogue.relu };
     let view = MatMut::row_major(&mut wide_c, m, n).expect("a vector of that very size");
-    float::product(par, wide_a.view(), wide_b.view(), view, epilogue);
+    float::product(par, wide_a.view().into(), wide_b.view(), view, epilogue);
     for (i, row) in wide_c.chunks_exact(n).enumerate() {
         T::round_all(row, c.row(i));
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use num_complex::Complex;
 
-use super::{Epilogue, MatMut, MatRef};
+use super::{Epilogue, Left, MatMut, MatRef};
 use crate::parallel::Parallel;
 
 /// Multiply-adds that are worth a thread's attention at a time.
@@ -71,6 +71,16 @@ macro_rules! complex {
 complex!(f32, f64);
 
 pub(super) fn product<T: Plain>(
+    par: &dyn Parallel,
+    a: Left<'_, T>,
+    b: MatRef<'_, T>,
+    c: MatMut<'_, T>,
+    epilogue: Epilogue<'_, T>,
+) {
+    a.plainly(|a| multiply(par, a, b, c, epilogue))
+}
+
+fn multiply<T: Plain>(
     par: &dyn Parallel,
     a: MatRef<'_, T>,
     b: MatRef<'_, T>,

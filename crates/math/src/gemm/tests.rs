@@ -90,7 +90,7 @@ fn products_of_what_slides_over_images() {
             for kernels in T::sets() {
                 let mut c = before.clone();
                 let view = MatMut::row_major(&mut c, a.rows(), n).unwrap();
-                windowed::product_with(kernels, &*pool, a, b, view, epilogue);
+                float::product_with(kernels, &*pool, a.into(), b, view, epilogue);
                 for (at, (got, before)) in c.iter().zip(&before).enumerate() {
                     let (i, j) = (at / n, at % n);
                     let sum: f64 = (0..a.cols()).map(|p| a.get(i, p).value() * b.get(p, j).value()).sum();
@@ -281,7 +281,7 @@ fn every_set_of_kernels_is_right() {
             for kernels in T::sets() {
                 let mut c = case.c.clone();
                 let view = MatMut::new(&mut c, case.m, case.n, case.c_stride).unwrap();
-                float::product_with(kernels, &Serial, case.a(), case.b(), view, case.epilogue());
+                float::product_with(kernels, &Serial, case.a().into(), case.b(), view, case.epilogue());
                 case.check(&c);
             }
         }

@@ -1,11 +1,8 @@
 //! Products with a matrix whose rows and columns lie in runs: what slides over an image is one, so that a convolution is
 //! a product without a copy of the patches.
 
-use super::blocked::{self, Product, Runs};
-use super::float;
-use super::kernel::{HasKernels, Kernels};
-use super::{Epilogue, GemmElement, MatMut, MatRef, ShapeError, check};
-use crate::parallel::Parallel;
+use super::blocked::Runs;
+use super::{MatRef, ShapeError};
 
 /// Where the elements along one side of a matrix lie: in `count` runs of `length`.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +30,7 @@ impl Side {
         runs.checked_add(self.length.checked_sub(1)?.checked_mul(self.step)?)
     }
 
-    fn runs(&self) -> Runs {
+    pub(super) fn runs(&self) -> Runs {
         match self.count {
             1 => Runs::ONE,
             _ => Runs {
@@ -47,9 +44,9 @@ impl Side {
 /// A view of a slice as a matrix with both sides in runs. Every element is inside the slice, and elements may be met more than once.
 #[derive(Clone, Copy, Debug)]
 pub struct Windowed<'a, T> {
-    data: &'a [T],
-    rows: Side,
-    cols: Side,
+    pub(super) data: &'a [T],
+    pub(super) rows: Side,
+    pub(super) cols: Side,
 }
 
 impl<'a, T: Copy> Windowed<'a, T> {
@@ -81,55 +78,49 @@ impl<'a, T: Copy> Windowed<'a, T> {
     }
 }
 
-/// `c = a * b`, and what `epilogue` adds to that, as [`gemm`](super::gemm).
-pub fn windowed_gemm<T: GemmElement>(
-    par: &dyn Parallel,
-    a: Windowed<'_, T>,
-    b: MatRef<'_, T>,
-    c: MatMut<'_, T>,
-    epilogue: Epilogue<'_, T>,
-) -> Result<(), ShapeError> {
-    check([a.rows(), a.cols()], &b, [c.rows(), c.cols()], &epilogue)?;
-    if c.rows() > 0 && c.cols() > 0 {
-        T::windowed_product(par, a, b, c, epilogue);
+/// The left side of a product.
+#[derive(Clone, Copy, Debug)]
+pub enum Left<'a, T> {
+    Plain(MatRef<'a, T>),
+    Windowed(Windowed<'a, T>),
+}
+
+impl<'a, T> From<MatRef<'a, T>> for Left<'a, T> {
+    fn from(matrix: MatRef<'a, T>) -> Self {
+        Left::Plain(matrix)
     }
-    Ok(())
 }
 
-/// For types whose kernels know no runs.
-pub(super) fn copied<T: GemmElement>(
-    par: &dyn Parallel,
-    a: Windowed<'_, T>,
-    b: MatRef<'_, T>,
-    c: MatMut<'_, T>,
-    epilogue: Epilogue<'_, T>,
-) {
-    let (rows, cols) = (a.rows(), a.cols());
-    let copy: Vec<T> = (0..rows).flat_map(|i| (0..cols).map(move |j| a.get(i, j))).collect();
-    let a = MatRef::row_major(&copy, rows, cols).expect("a vector of that very size");
-    T::product(par, a, b, c, epilogue)
+impl<'a, T> From<Windowed<'a, T>> for Left<'a, T> {
+    fn from(windows: Windowed<'a, T>) -> Self {
+        Left::Windowed(windows)
+    }
 }
 
-pub(super) fn product_with<T: HasKernels>(
-    kernels: &Kernels<T>,
-    par: &dyn Parallel,
-    a: Windowed<'_, T>,
-    b: MatRef<'_, T>,
-    c: MatMut<'_, T>,
-    epilogue: Epilogue<'_, T>,
-) {
-    let product = Product {
-        m: a.rows(),
-        k: a.cols(),
-        a: a.data.as_ptr(),
-        a_row_stride: a.rows.step,
-        a_col_stride: a.cols.step,
-        a_row_runs: a.rows.runs(),
-        a_col_runs: a.cols.runs(),
-        ..float::product_of(b, c, epilogue)
-    };
-    // The wide kernels are for matrices of few rows; of these, few rows may be all that lie evenly.
-    let kernels = Kernels { wide: &[], ..*kernels };
-    // SAFETY: as in `float`; all of the windowed matrix is inside its slice, which `new` has checked.
-    unsafe { blocked::multiply(par, &product, &kernels) }
+impl<T: Copy> Left<'_, T> {
+    pub fn rows(&self) -> usize {
+        match self {
+            Left::Plain(a) => a.rows(),
+            Left::Windowed(a) => a.rows(),
+        }
+    }
+
+    pub fn cols(&self) -> usize {
+        match self {
+            Left::Plain(a) => a.cols(),
+            Left::Windowed(a) => a.cols(),
+        }
+    }
+
+    /// Calls `body` with a plain matrix, which is a copy if this one lies in runs: for types whose kernels know none.
+    pub(super) fn plainly(self, body: impl FnOnce(MatRef<'_, T>)) {
+        match self {
+            Left::Plain(a) => body(a),
+            Left::Windowed(a) => {
+                let (rows, cols) = (a.rows(), a.cols());
+                let copy: Vec<T> = (0..rows).flat_map(|i| (0..cols).map(move |j| a.get(i, j))).collect();
+                body(MatRef::packed(&copy, cols))
+            }
+        }
+    }
 }

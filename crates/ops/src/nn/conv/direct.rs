@@ -5,7 +5,7 @@
 use super::product::{ENOUGH_PARTS, Multiplied, buffer, each_chunk, internal_size, sized};
 use super::sizes::Sizes;
 use crate::prelude::*;
-use thalweg_math::gemm::{Epilogue, MatMut, MatRef, Side, Windowed, windowed_gemm};
+use thalweg_math::gemm::{Epilogue, MatMut, MatRef, Side, Windowed, gemm};
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::window::{Grid, Span};
 
@@ -88,7 +88,7 @@ impl<'a> Direct<'a> {
             let left = self.windows(self.image(images, number), memory)?;
             let right = MatRef::row_major(filter, left.cols(), self.sizes.outputs).map_err(internal_size)?;
             let into = MatMut::row_major(out, left.rows(), self.sizes.outputs).map_err(internal_size)?;
-            windowed_gemm(par, left, right, into, epilogue).map_err(internal_size)
+            gemm(par, left, right, into, epilogue).map_err(internal_size)
         };
         let some = |par: &dyn Parallel, first: usize, out: &mut [T]| -> Result<()> {
             let (mut memory, results) = (buffer(), out.chunks_exact_mut(self.result));
@@ -118,7 +118,7 @@ impl<'a> Direct<'a> {
             let into =
                 MatMut::row_major(&mut *out, left.rows(), self.sizes.outputs).map_err(internal_size)?;
             let add = Epilogue { accumulate: true, ..Epilogue::default() };
-            windowed_gemm(par, left, right, into, add).map_err(internal_size)?;
+            gemm(par, left, right, into, add).map_err(internal_size)?;
         }
         Ok(())
     }
