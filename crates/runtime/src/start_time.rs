@@ -3,6 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+/// What part of the difference is forgotten with each shorter one.
+const FORGET: u64 = 32;
+
 /// Nanoseconds; 0 before the first start.
 #[derive(Default)]
 pub struct StartTime(AtomicU64);
@@ -10,6 +13,13 @@ pub struct StartTime(AtomicU64);
 impl StartTime {
     pub fn note(&self, t: Duration) {
         self.0.store((t.as_nanos() as u64).max(1), Ordering::Relaxed);
+    }
+
+    /// As `note`, where long and short ones alternate: the longest counts, and is forgotten slowly.
+    pub fn note_longest(&self, t: Duration) {
+        let (new, old) = ((t.as_nanos() as u64).max(1), self.0.load(Ordering::Relaxed));
+        let kept = old.saturating_sub(old.saturating_sub(new).div_ceil(FORGET));
+        self.0.store(new.max(kept), Ordering::Relaxed);
     }
 
     /// Whether the last start took no longer; false before the first.

@@ -15,6 +15,7 @@ use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, OnParcel, Parcel, Rendezvous};
 use thalweg_core::resource::lock;
 use thalweg_proto::{RecvTensorRequest, RecvTensorResponse};
+use thalweg_runtime::executor::pass_on_answer;
 use tokio::task::AbortHandle;
 
 pub struct StepRendezvous {
@@ -129,7 +130,7 @@ impl StepRendezvous {
             if let (Some((log, step, key, began)), Ok(Parcel { value: Some(value) })) = (record, &parcel) {
                 log.add(step, &key, began, value.byte_len());
             }
-            done(parcel);
+            pass_on_answer(|| done(parcel));
         };
         let call = link.call_for_tensors("RecvTensor", &request, RECV_TENSOR, arrived);
         // It may have been answered, or given up, meanwhile.

@@ -1,8 +1,9 @@
 //! Executors: what runs a plan.
 //!
 //! `straight` walks a list. The others are the general executor: `state` holds frames and iterations, `propagate` moves values
-//! along edges, `step` runs kernels and decides who works on the state (see `baton`).
+//! along edges, `step` runs kernels and decides who works on the state (see `baton`; after a wait, `answering`).
 
+mod answering;
 mod baton;
 mod call;
 pub mod dead_fetch;
@@ -14,6 +15,7 @@ mod state;
 mod step;
 mod straight;
 
+pub use answering::pass_on_answer;
 pub use call::Run;
 pub use step::GeneralRun;
 

@@ -1,6 +1,7 @@
 //! One run of a general plan: who runs which kernel where, and when it is over.
 
 use super::RunInput;
+use super::answering;
 use super::baton::Baton;
 use super::dead_fetch;
 use super::state::{Ready, State};
@@ -320,11 +321,23 @@ impl GeneralRun {
         self.baton.post(Completion { ready, result });
         match &self.caller {
             Some(_) => self.wake_caller(),
-            None => {
-                let run = self.clone();
-                self.input.step.device.pool.spawn(Box::new(move || run.drive()));
-            }
+            None => self.go_on(),
         }
+    }
+
+    /// Sees to it that the run goes on, here or on the pool.
+    fn go_on(self: &Arc<Self>) {
+        let here = self.plan.goes_on_for.within(answering::SHORT) && answering::go_on(|| self.drive_timed());
+        if !here {
+            let run = self.clone();
+            self.input.step.device.pool.spawn(Box::new(move || run.drive_timed()));
+        }
+    }
+
+    fn drive_timed(self: &Arc<Self>) {
+        let began = Instant::now();
+        self.drive();
+        self.plan.goes_on_for.note_longest(began.elapsed());
     }
 
     fn wake_caller(&self) {

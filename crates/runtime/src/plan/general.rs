@@ -5,6 +5,7 @@ use super::Compute;
 use super::urgency::urgencies;
 use crate::executor::frame_id;
 use crate::executor::pass::Pass;
+use crate::start_time::StartTime;
 use crate::work::{Kind, Work};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -25,6 +26,8 @@ pub struct General {
     pub fetches: usize,
     /// Fetches that no node computes.
     pub ready_fetches: Vec<(usize, Source)>,
+    /// How long a run keeps a thread that goes on with it after a wait.
+    pub goes_on_for: StartTime,
 }
 
 pub struct GeneralNode {
@@ -134,6 +137,7 @@ impl<'a> Builder<'a> {
             roots: Vec::new(),
             fetches: work.fetches.len(),
             ready_fetches: Vec::new(),
+            goes_on_for: StartTime::default(),
         };
         Builder { work, frames, plan, at: vec![None; work.nodes.len()], free: vec![None; work.nodes.len()] }
     }

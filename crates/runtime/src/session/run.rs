@@ -219,7 +219,7 @@ impl Inner {
         }
     }
 
-    /// As `run_parts`, with all parts elsewhere or on the pool.
+    /// As `run_parts`, without waiting for any.
     fn start_parts(
         &self,
         step: &Step,
@@ -229,8 +229,10 @@ impl Inner {
     ) {
         let gathered = Arc::new(Mutex::new(Some((Gathered::new(compiled), finish))));
         // Those far away first: their way takes longest.
-        let (near, far): (Vec<_>, Vec<_>) = compiled.parts.iter().partition(|p| p.is_here());
-        for part in far.into_iter().chain(near) {
+        let (mut near, far): (Vec<_>, Vec<_>) = compiled.parts.iter().partition(|p| p.is_here());
+        // Of those here, one needs no thread beside this one.
+        let last = near.pop();
+        for part in far.into_iter().chain(near).chain(last) {
             let (gathered, fetches) = (gathered.clone(), part.fetches.clone());
             let cancel = step.cancel.clone();
             let part_done = Box::new(move |r: Result<Vec<Tensor>>| {
@@ -251,7 +253,12 @@ impl Inner {
                     finish(all.results());
                 }
             });
-            self.start_part(step, compiled, part, &feeds, part_done);
+            match &part.place {
+                Place::Here { device, plan } if last.is_some_and(|last| std::ptr::eq(part, last)) => {
+                    Run::start_here(plan, step.input(self, compiled, *device, feeds.clone()), part_done)
+                }
+                _ => self.start_part(step, compiled, part, &feeds, part_done),
+            }
         }
     }
 
