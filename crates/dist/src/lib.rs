@@ -9,6 +9,7 @@ pub mod cluster;
 mod config;
 mod connection;
 mod grpc;
+mod http2;
 pub mod log;
 mod master;
 pub mod memory;

@@ -8,9 +8,8 @@ use super::traffic::{PeerTraffic, Traffic};
 use crate::grpc::fields::{NOWHERE, Path};
 use crate::grpc::{Arrived, Contents};
 use crate::log::Log;
-use crate::remote::connection::{self, Patience, Sender};
-use bytes::{Buf, Bytes};
-use hyper::body::Body;
+use crate::remote::connection::{self, Asking, Patience, Request, Sender};
+use bytes::Buf;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, mpsc};
@@ -142,22 +141,44 @@ impl Lane {
         Arc::new(Lane { runtime, connected: tokio::sync::Mutex::new(None) })
     }
 
-    /// Lets a connection that was lost go; false if another call over it has done so.
-    async fn forget(&self) -> bool {
-        let mut connected = self.connected.lock().await;
-        connected.take_if(|s| s.is_closed()).is_some()
+    /// The connection, if there is one that can be used.
+    fn ready(&self) -> Option<Sender> {
+        self.connected.try_lock().ok()?.as_ref().filter(|s| !s.is_closed()).cloned()
+    }
+
+    /// Lets a connection that was lost go; false if another call over it has done so, or is making a new one.
+    fn forget(&self) -> bool {
+        let connected = self.connected.try_lock();
+        connected.is_ok_and(|mut c| c.take_if(|s| s.is_closed()).is_some())
     }
 }
 
-/// A call under way; dropping it ends the call, which the task at the other end notices.
+/// A call that was begun.
+pub enum Begun {
+    /// Its connection has to be made first.
+    Connecting(AbortHandle),
+    Asked(Asking),
+}
+
+impl Begun {
+    /// Ends the call, which the task at the other end notices.
+    pub fn give_up(&self) {
+        match self {
+            Begun::Connecting(call) => call.abort(),
+            Begun::Asked(asking) => asking.give_up(),
+        }
+    }
+}
+
+/// A call under way; dropping it ends the call.
 pub struct Call<T> {
-    call: AbortHandle,
+    call: Begun,
     answer: oneshot::Receiver<Result<T>>,
 }
 
 impl<T> Drop for Call<T> {
     fn drop(&mut self) {
-        self.call.abort();
+        self.call.give_up();
     }
 }
 
@@ -193,7 +214,7 @@ impl Link {
         method: &str,
         message: &impl Message,
         done: impl FnOnce(Result<B>) + Send + 'static,
-    ) -> AbortHandle {
+    ) -> Begun {
         self.call_for_tensors(method, message, NOWHERE, move |answer| done(answer.map(|a| a.0)))
     }
 
@@ -204,7 +225,7 @@ impl Link {
         message: &impl Message,
         path: Path,
         done: impl FnOnce(Result<(B, Contents)>) + Send + 'static,
-    ) -> AbortHandle {
+    ) -> Begun {
         self.call_over(self.lane(), method, message, path, done)
     }
 
@@ -227,36 +248,45 @@ impl Link {
         message: &impl Message,
         path: Path,
         done: impl FnOnce(Result<(B, Contents)>) + Send + 'static,
-    ) -> AbortHandle {
-        let request = self.request(method, message);
-        let (link, on) = (self.clone(), lane.clone());
-        let call = async move {
-            let answer = match request {
-                Ok(request) => link.send(&on, request, path).await.and_then(|arrived| link.decoded(arrived)),
-                Err(e) => Err(e),
-            };
-            done(answer);
+    ) -> Begun {
+        let request = match Request::new(format!("{SERVICE}{method}"), message) {
+            Ok(request) => request,
+            Err(e) => {
+                done(Err(e));
+                return Begun::Connecting(lane.runtime.spawn(async {}).abort_handle());
+            }
         };
-        lane.runtime.spawn(call).abort_handle()
+        let (link, on, length) = (self.clone(), lane.clone(), request.len());
+        if let Some(sender) = lane.ready() {
+            let through = sender.clone();
+            let answered = move |sent| {
+                let sent = link.heard(&on, &through, length, sent);
+                done(sent.and_then(|arrived| link.decoded(arrived)));
+            };
+            return Begun::Asked(sender.ask(request, path, Box::new(answered)));
+        }
+        let call = async move {
+            let sent = match link.sender(&on).await {
+                Ok(sender) => link.heard(&on, &sender, length, sender.unary(request, path).await),
+                Err(e) => Err(link.blame(e)),
+            };
+            done(sent.and_then(|arrived| link.decoded(arrived)));
+        };
+        Begun::Connecting(lane.runtime.spawn(call).abort_handle())
     }
 
-    fn request(&self, method: &str, message: &impl Message) -> Result<Request> {
-        connection::request(&self.address, &format!("{SERVICE}{method}"), message)
-    }
-
-    async fn send(&self, lane: &Lane, request: Request, path: Path) -> Result<Arrived> {
-        let mut sender = self.sender(lane).await.map_err(|e| self.blame(e))?;
-        let length = usize::try_from(request.body().size_hint().lower()).unwrap_or(0);
-        let sent = connection::unary(&mut sender, request, &self.address, path).await;
+    /// What was heard of a call.
+    fn heard(&self, lane: &Lane, sender: &Sender, length: usize, sent: Result<Arrived>) -> Result<Arrived> {
         self.traffic.note(sent.as_ref().map_or(0, Buf::remaining), length);
-        if let Err(e) = &sent
-            && sender.is_closed()
-            && lane.forget().await
-        {
+        let Err(e) = sent else { return sent };
+        if !sender.is_closed() {
+            // What the task itself said is passed on as it is.
+            return Err(e);
+        }
+        if lane.forget() {
             self.log.warn("link_lost", &[("task", &self.task), ("address", &self.address), ("error", &e)]);
         }
-        // What the task itself said is passed on as it is.
-        sent.map_err(|e| if sender.is_closed() { self.blame(e) } else { e })
+        Err(self.blame(e))
     }
 
     /// The connection, made if there is none.
@@ -281,5 +311,3 @@ impl Link {
         Error::new(Code::Unavailable, format!("{} at {}: {}", self.task, self.address, e.message()))
     }
 }
-
-type Request = http::Request<http_body_util::Full<Bytes>>;

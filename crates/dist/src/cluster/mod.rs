@@ -9,7 +9,7 @@ mod spec;
 mod tf_config;
 mod traffic;
 
-pub use link::{Connector, Link, Links, keep_to_lane};
+pub use link::{Begun, Connector, Link, Links, keep_to_lane};
 pub use membership::Membership;
 pub use recording::Recording;
 pub use register::node_def;

@@ -123,7 +123,7 @@ impl RegisteredPart for Registered {
         let link = self.link.clone();
         let id = step.cancel.on_cancel(move |reason| {
             let Some(done) = lock(&done).take() else { return };
-            call.abort();
+            call.give_up();
             // Some tasks do not notice that nobody waits any more.
             let request = CleanupGraphRequest { step_id: step.id as i64 };
             link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});

@@ -68,6 +68,20 @@ impl Arriving {
         Ok(true)
     }
 
+    /// Where the next bytes go as they are, if they are of a large content; then how many have come.
+    pub fn room(&mut self) -> Option<&mut [u8]> {
+        let filling = self.filling.as_mut()?;
+        filling.tensor.bytes_mut().ok()?.get_mut(filling.filled..)
+    }
+
+    pub fn filled(&mut self, bytes: usize) {
+        let Some(filling) = &mut self.filling else { return };
+        filling.filled += bytes;
+        self.held += bytes.min(filling.filled.saturating_sub(TRUSTED));
+        self.missing = self.missing.saturating_sub(bytes);
+        self.end_filled();
+    }
+
     fn begin(&mut self, length: usize) -> Result<()> {
         self.arrived.push(self.rest.split().freeze());
         let tensor = Tensor::uninit(DataType::Uint8, Shape::new(&[length])?)?;

@@ -1,12 +1,11 @@
 //! The time that a client gives a call.
 
-use http::HeaderMap;
 use std::time::Duration;
 use tonic::Status;
 
 /// What the header `grpc-timeout` says: digits and a unit.
-pub fn of(headers: &HeaderMap) -> Option<Duration> {
-    parse(headers.get("grpc-timeout")?.to_str().ok()?)
+pub fn timeout(header: &[u8]) -> Option<Duration> {
+    parse(std::str::from_utf8(header).ok()?)
 }
 
 fn parse(text: &str) -> Option<Duration> {

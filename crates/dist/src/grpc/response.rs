@@ -1,25 +1,17 @@
 //! The one message of a response, as pieces that are sent one after the other.
 
-use crate::answers::Sending;
 use crate::peers::Peer;
 use bytes::{BufMut, Bytes, BytesMut};
-use http::{HeaderMap, HeaderValue};
-use hyper::body::{Body, Frame};
 use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll};
 use thalweg_proto::{
     Message, NamedTensorProto, RecvTensorResponse, RunGraphResponse, RunStepResponse, TensorProto,
 };
 use tonic::Status;
 
-/// A response body: data, then the status. Without data, the status is in the headers.
+/// The message of a response.
 #[derive(Default)]
 pub struct Reply {
-    pieces: VecDeque<Bytes>,
-    status: Option<HeaderMap>,
+    pub pieces: VecDeque<Bytes>,
 }
 
 impl Reply {
@@ -53,25 +45,8 @@ impl Reply {
         Ok(reply)
     }
 
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.pieces.iter().map(Bytes::len).sum()
-    }
-
-    /// The same, noted with the connection until the last piece is gone: hyper holds pieces for as long as the peer does not take them.
-    pub fn watched(self, peer: &Peer) -> Result<Reply, Status> {
-        struct Watched {
-            piece: Bytes,
-            /// Until this is dropped.
-            _sending: Arc<Sending>,
-        }
-        impl AsRef<[u8]> for Watched {
-            fn as_ref(&self) -> &[u8] {
-                &self.piece
-            }
-        }
-        let sending = Arc::new(peer.answers.sending(self.len(), &peer.limits)?);
-        let watched = |piece| Bytes::from_owner(Watched { piece, _sending: sending.clone() });
-        Ok(Reply { pieces: self.pieces.into_iter().map(watched).collect(), status: self.status })
     }
 }
 
@@ -82,26 +57,6 @@ fn check_length(length: usize, peer: &Peer) -> Result<(), Status> {
             "the answer has {length} bytes, and a message can have {}: fetch less at a time",
             peer.limits.message
         ))),
-    }
-}
-
-impl Body for Reply {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let next = match self.pieces.pop_front() {
-            Some(piece) => Some(Frame::data(piece)),
-            None => self.status.take().map(Frame::trailers),
-        };
-        Poll::Ready(next.map(Ok))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.pieces.is_empty() && self.status.is_none()
     }
 }
 
@@ -207,9 +162,7 @@ impl Pieces {
             prefix.extend_from_slice(&first);
         }
         self.done.push_front(prefix.freeze());
-        let mut status = HeaderMap::with_capacity(1);
-        status.insert("grpc-status", HeaderValue::from_static("0"));
-        Reply { pieces: self.done, status: Some(status) }
+        Reply { pieces: self.done }
     }
 }
 

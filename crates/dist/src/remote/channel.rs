@@ -1,6 +1,6 @@
 //! A connection to a task, for callers that wait: unary gRPC calls over one HTTP/2 connection, driven by a thread of its own.
 
-use super::connection::{Sender, open, request, unary};
+use super::connection::{Request, Sender, open};
 use crate::grpc::fields::NOWHERE;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
 use thalweg_core::invalid;
 use thalweg_proto::Message;
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::Builder;
 
 /// How long a call may take, and who may end it sooner.
 #[derive(Clone, Default)]
@@ -18,7 +18,6 @@ pub struct Limits {
 }
 
 pub struct Channel {
-    runtime: Handle,
     /// Dropping it ends the thread.
     _alive: tokio::sync::oneshot::Sender<()>,
     sender: Sender,
@@ -44,14 +43,13 @@ impl Channel {
                     Err(e) => return drop(tx.send(Err(Error::from(e)))),
                 };
                 let made = runtime.block_on(open(&to, None));
-                let handle = runtime.handle().clone();
-                drop(tx.send(made.map(|sender| (handle, sender))));
+                drop(tx.send(made));
                 // Until the channel is dropped.
                 let _ = runtime.block_on(ended);
             })
             .map_err(Error::from)?;
-        let (runtime, sender) = rx.recv().map_err(|_| internal("the connection's thread ended"))??;
-        Ok(Channel { runtime, _alive: alive, sender, address })
+        let sender = rx.recv().map_err(|_| internal("the connection's thread ended"))??;
+        Ok(Channel { _alive: alive, sender, address })
     }
 
     pub fn address(&self) -> &str {
@@ -65,19 +63,14 @@ impl Channel {
         message: &A,
         limits: &Limits,
     ) -> Result<B> {
-        let request = request(&self.address, path, message)?;
+        let request = Request::new(path.to_string(), message)?;
         let (tx, rx) = mpsc::channel();
-        let mut sender = self.sender.clone();
-        let address = self.address.clone();
         let answered = tx.clone();
-        let task = self
-            .runtime
-            .spawn(async move { drop(answered.send(unary(&mut sender, request, &address, NOWHERE).await)) });
-        // When the stream ends, the task sees it, and cancels what it was doing.
-        let abort = task.abort_handle();
+        let asking = Arc::new(self.sender.ask(request, NOWHERE, Box::new(move |a| drop(answered.send(a)))));
         let heard = limits.cancel.as_ref().map(|cancel| {
+            let asking = asking.clone();
             let stop = move |e: &Error| {
-                abort.abort();
+                asking.give_up();
                 drop(tx.send(Err(e.clone())));
             };
             (cancel, cancel.on_cancel(stop))
@@ -87,7 +80,7 @@ impl Channel {
             cancel.forget(token);
         }
         if answer.is_err() {
-            task.abort();
+            asking.give_up();
         }
         B::decode(&mut answer?)
             .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.address)))

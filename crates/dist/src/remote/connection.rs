@@ -1,28 +1,23 @@
-//! A connection to a task: unary gRPC calls over HTTP/2.
+//! A connection to a task: unary gRPC calls over HTTP/2. One task drives it; calls are put to it from any thread.
 
-use crate::grpc::Arrived;
-use crate::grpc::arriving::Arriving;
 use crate::grpc::fields::Path;
-use bytes::{Buf, BufMut, Bytes, BytesMut};
-use http::{Request, header};
-use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http2::SendRequest;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use crate::grpc::{Arrived, Collecting, percent_decoded};
+use crate::http2::frame;
+use crate::http2::{Alive, Ending, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire};
+use bytes::{BufMut, Bytes, BytesMut};
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::invalid;
 use thalweg_proto::Message;
 use tokio::net::TcpStream;
+use tokio::sync::{mpsc, oneshot};
 
 /// How long a task may take to accept a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// What may be under way at once: tensors of some megabytes arrive without waiting for more credit.
-const STREAM_WINDOW: u32 = 64 << 20;
-const CONNECTION_WINDOW: u32 = 256 << 20;
-/// Large frames are cheaper; not so large that a small tensor waits long for one.
-const FRAME: u32 = 1 << 20;
-
-pub type Sender = SendRequest<Full<Bytes>>;
 
 /// How a peer that has gone silent is found out.
 #[derive(Clone, Copy, Debug)]
@@ -31,21 +26,114 @@ pub struct Patience {
     pub answer_within: Duration,
 }
 
-/// A call's request: `path` is `/package.Service/Method`.
-pub fn request(address: &str, path: &str, message: &impl Message) -> Result<Request<Full<Bytes>>> {
-    let size = message.encoded_len();
-    let length = u32::try_from(size).ok().filter(|n| *n <= i32::MAX as u32);
-    let length = length.ok_or_else(|| invalid!("a message of {size} bytes: at most 2 GiB can be sent"))?;
-    let mut body = BytesMut::with_capacity(size + 5);
-    body.put_u8(0);
-    body.put_u32(length);
-    message.encode(&mut body).map_err(|e| internal(format!("encoding a message: {e}")))?;
-    Request::post(format!("http://{}{path}", address))
-        .header(header::CONTENT_TYPE, "application/grpc")
-        .header(header::TE, "trailers")
-        .header(header::USER_AGENT, "thalweg")
-        .body(Full::new(body.freeze()))
-        .map_err(|e| invalid!("{}: {e}", address))
+/// A call to be made.
+pub struct Request {
+    /// `/package.Service/Method`.
+    method: String,
+    /// With what stands before it.
+    message: Bytes,
+}
+
+impl Request {
+    pub fn new(method: String, message: &impl Message) -> Result<Request> {
+        let size = message.encoded_len();
+        let length = u32::try_from(size).ok().filter(|n| *n <= i32::MAX as u32);
+        let length = length.ok_or_else(|| invalid!("a message of {size} bytes: at most 2 GiB can be sent"))?;
+        let mut body = BytesMut::with_capacity(size + 5);
+        body.put_u8(0);
+        body.put_u32(length);
+        message.encode(&mut body).map_err(|e| internal(format!("encoding a message: {e}")))?;
+        Ok(Request { method, message: body.freeze() })
+    }
+
+    /// Bytes that it takes.
+    pub fn len(&self) -> usize {
+        self.message.len()
+    }
+}
+
+/// Puts calls to a connection.
+#[derive(Clone)]
+pub struct Sender {
+    address: Arc<str>,
+    asks: mpsc::UnboundedSender<Said>,
+    /// It takes no more calls, though some may still be answered.
+    retired: Arc<AtomicBool>,
+}
+
+enum Said {
+    Ask(Ask),
+    GiveUp(Arc<Ticket>),
+}
+
+struct Ask {
+    request: Request,
+    /// Where large contents of the answer lie.
+    path: Path,
+    done: OnAnswer,
+    ticket: Arc<Ticket>,
+}
+
+type OnAnswer = Box<dyn FnOnce(Result<Arrived>) + Send>;
+
+/// The number of a call's stream; 0 before it has one.
+#[derive(Default)]
+struct Ticket {
+    stream: AtomicU32,
+    given_up: AtomicBool,
+}
+
+/// A call under way.
+pub struct Asking {
+    ticket: Arc<Ticket>,
+    asks: mpsc::UnboundedSender<Said>,
+}
+
+impl Asking {
+    /// Nobody wants the answer any more, which the task at the other end notices.
+    pub fn give_up(&self) {
+        if !self.ticket.given_up.swap(true, Ordering::Relaxed) {
+            // A connection that has ended has no calls.
+            let _ = self.asks.send(Said::GiveUp(self.ticket.clone()));
+        }
+    }
+}
+
+impl Sender {
+    /// Makes a call; `done` gets the answer, on the thread of the connection, unless the call is given up.
+    pub fn ask(&self, request: Request, path: Path, done: OnAnswer) -> Asking {
+        let ticket = Arc::<Ticket>::default();
+        let asking = Asking { ticket: ticket.clone(), asks: self.asks.clone() };
+        if let Err(mpsc::error::SendError(Said::Ask(ask))) =
+            self.asks.send(Said::Ask(Ask { request, path, done, ticket }))
+        {
+            (ask.done)(Err(lost(&self.address, "the connection has ended")));
+        }
+        asking
+    }
+
+    /// As `ask`, awaited; dropping the future gives the call up.
+    pub async fn unary(&self, request: Request, path: Path) -> Result<Arrived> {
+        struct GiveUp(Option<Asking>);
+        impl Drop for GiveUp {
+            fn drop(&mut self) {
+                self.0.iter().for_each(Asking::give_up);
+            }
+        }
+        let (tx, rx) = oneshot::channel();
+        let mut asking = GiveUp(Some(self.ask(request, path, Box::new(move |a| drop(tx.send(a))))));
+        let answer = rx.await;
+        asking.0 = None;
+        answer.unwrap_or_else(|_| Err(lost(&self.address, "the connection has ended")))
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.asks.is_closed() || self.retired.load(Ordering::Relaxed)
+    }
+}
+
+fn lost(address: &str, why: &str) -> Error {
+    Error::new(Code::Unavailable, format!("{address}: {why}"))
 }
 
 /// Connects to `host:port`.
@@ -58,126 +146,253 @@ pub async fn open(address: &str, patience: Option<Patience>) -> Result<Sender> {
         .map_err(|_| unavailable(&format!("no answer within {CONNECT_TIME:?}")))?
         .map_err(|e| unavailable(&e))?;
     stream.set_nodelay(true).map_err(Error::from)?;
-    let mut builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
-    builder
-        .timer(TokioTimer::new())
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_frame_size(FRAME);
-    if let Some(patience) = patience {
-        builder.keep_alive_interval(patience.ask_every).keep_alive_timeout(patience.answer_within);
-    }
-    let (sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(|e| unavailable(&e))?;
-    tokio::spawn(async move { drop(connection.await) });
+    let alive = patience.map(|p| Alive::new(p.ask_every, p.answer_within));
+    let (tx, asks) = mpsc::unbounded_channel();
+    let sender = Sender { address: address.into(), asks: tx, retired: Arc::default() };
+    let calls = Calls {
+        address: sender.address.clone(),
+        under_way: HashMap::new(),
+        waiting: VecDeque::new(),
+        next: 1,
+        retired: sender.retired.clone(),
+    };
+    let driver = Driver { wire: Wire::new(stream, Role::Client, alive), calls, asks };
+    tokio::spawn(driver.drive());
     Ok(sender)
 }
 
-/// One call: the message of the answer, whose large contents lie at `path`.
-pub async fn unary(
-    sender: &mut Sender,
-    request: Request<Full<Bytes>>,
-    address: &str,
-    path: Path,
-) -> Result<Arrived> {
-    let lost = |e: hyper::Error| Error::new(Code::Unavailable, format!("{address}: {e}"));
-    sender.ready().await.map_err(lost)?;
-    let response = sender.send_request(request).await.map_err(lost)?;
-    let (head, mut body) = response.into_parts();
-    let mut answer = Answer { path, address, prefix: BytesMut::new(), arriving: None };
-    let mut trailers = None;
-    while let Some(frame) = body.frame().await {
-        match frame.map_err(lost)?.into_data() {
-            Ok(data) => answer.push(data)?,
-            Err(other) => trailers = other.into_trailers().ok(),
-        }
-    }
-    // An error without a message may come with the headers alone.
-    let said = trailers.filter(|t| t.contains_key("grpc-status"));
-    check(said.as_ref().unwrap_or(&head.headers), head.status)?;
-    answer.finish()
+/// What runs a connection.
+struct Driver {
+    wire: Wire,
+    calls: Calls,
+    asks: mpsc::UnboundedReceiver<Said>,
 }
 
-/// A message of an answer, as it arrives.
-struct Answer<'a> {
-    path: Path,
-    address: &'a str,
-    /// What has come of the five bytes before the message.
-    prefix: BytesMut,
-    arriving: Option<Arriving>,
-}
-
-/// A byte that says whether the message is compressed, and its length.
-const PREFIX: usize = 5;
-
-impl Answer<'_> {
-    fn push(&mut self, mut data: Bytes) -> Result<()> {
-        if self.arriving.is_none() {
-            let n = data.len().min(PREFIX - self.prefix.len());
-            self.prefix.extend_from_slice(&data.split_to(n));
-            if self.prefix.len() < PREFIX {
-                return Ok(());
+impl Driver {
+    /// Until the peer goes, or nobody can ask for anything any more.
+    async fn drive(mut self) {
+        let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
+        let why = match ended {
+            Ok(()) => "the connection was closed by its other end".to_string(),
+            Err(fault) => fault.why,
+        };
+        // From now on it counts as closed; those who are told below may ask.
+        self.asks.close();
+        self.calls.fail_all(&why);
+        while let Ok(said) = self.asks.try_recv() {
+            if let Said::Ask(ask) = said {
+                (ask.done)(Err(lost(&self.calls.address, &why)));
             }
-            let (compressed, length) = (self.prefix.get_u8() != 0, self.prefix.get_u32() as usize);
-            if compressed || length > i32::MAX as usize {
-                return Err(self.nonsense());
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context) -> Poll<Handled> {
+        loop {
+            let unwanted = self.poll_asks(cx);
+            if unwanted && self.calls.is_idle() {
+                return Poll::Ready(Ok(()));
             }
-            self.arriving = Some(Arriving::new(length, self.path));
-        }
-        match self.arriving.as_mut().map(|a| a.push(&data)) {
-            Some(Ok(true)) => Ok(()),
-            Some(Err(e)) => Err(e),
-            _ => Err(self.nonsense()),
-        }
-    }
-
-    fn finish(self) -> Result<Arrived> {
-        match self.arriving {
-            Some(arriving) if arriving.is_whole() => Ok(arriving.finish()),
-            _ => Err(self.nonsense()),
+            let waits = !self.calls.is_idle();
+            if let Poll::Ready(ended) = self.wire.poll(cx, &mut self.calls, waits) {
+                return Poll::Ready(ended);
+            }
+            self.calls.start_waiting(&mut self.wire.sending);
+            // An answer may have led to the next call.
+            if self.asks.is_empty() && self.wire.sending.is_blocked() {
+                return Poll::Pending;
+            }
         }
     }
 
-    fn nonsense(&self) -> Error {
-        internal(format!("{} answered with something that is not a gRPC message", self.address))
+    /// Takes what is asked; whether nobody can ask any more.
+    fn poll_asks(&mut self, cx: &mut Context) -> bool {
+        loop {
+            match self.asks.poll_recv(cx) {
+                Poll::Ready(Some(Said::Ask(ask))) => self.calls.begin(&mut self.wire.sending, ask),
+                Poll::Ready(Some(Said::GiveUp(ticket))) => {
+                    let stream = ticket.stream.load(Ordering::Relaxed);
+                    if self.calls.under_way.remove(&stream).is_some() {
+                        self.wire.sending.reset(stream, frame::CANCEL);
+                    }
+                }
+                Poll::Ready(None) => return true,
+                Poll::Pending => return false,
+            }
+        }
     }
 }
 
-fn check(said: &http::HeaderMap, status: http::StatusCode) -> Result<()> {
-    let number = said.get("grpc-status").and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<i32>().ok());
-    let message = said.get("grpc-message").map(|v| percent_decoded(v.as_bytes())).unwrap_or_default();
-    match number {
+/// The calls of a connection.
+struct Calls {
+    address: Arc<str>,
+    under_way: HashMap<u32, Call>,
+    /// Those for which the peer has no stream yet.
+    waiting: VecDeque<Ask>,
+    /// The number of the next stream.
+    next: u32,
+    retired: Arc<AtomicBool>,
+}
+
+/// A call that waits for its answer.
+struct Call {
+    message: Collecting,
+    head: Head,
+    taken: u32,
+    done: OnAnswer,
+}
+
+/// Numbers of streams end here; a little before, another connection is to be made.
+const LAST_STREAM: u32 = u32::MAX >> 1;
+const RETIRE: u32 = LAST_STREAM - (1 << 20);
+
+impl Calls {
+    fn is_idle(&self) -> bool {
+        self.under_way.is_empty() && self.waiting.is_empty()
+    }
+
+    fn begin(&mut self, sending: &mut Sending, ask: Ask) {
+        if self.under_way.len() >= sending.max_streams() {
+            return self.waiting.push_back(ask);
+        }
+        self.start(sending, ask);
+    }
+
+    /// Starts calls that had to wait.
+    fn start_waiting(&mut self, sending: &mut Sending) {
+        while self.under_way.len() < sending.max_streams()
+            && let Some(ask) = self.waiting.pop_front()
+        {
+            self.start(sending, ask);
+        }
+    }
+
+    fn start(&mut self, sending: &mut Sending, ask: Ask) {
+        if ask.ticket.given_up.load(Ordering::Relaxed) {
+            return;
+        }
+        let stream = self.next;
+        if stream > RETIRE {
+            self.retired.store(true, Ordering::Relaxed);
+        }
+        let Some(next) = stream.checked_add(2).filter(|n| *n <= LAST_STREAM) else {
+            return (ask.done)(Err(lost(&self.address, "the connection has had all its calls")));
+        };
+        self.next = next;
+        ask.ticket.stream.store(stream, Ordering::Relaxed);
+        let (request, address) = (ask.request, &self.address);
+        sending.headers(stream, false, |encoder, out| {
+            encoder.field(out, ":method", b"POST");
+            encoder.field(out, ":scheme", b"http");
+            encoder.field(out, ":path", request.method.as_bytes());
+            encoder.field(out, ":authority", address.as_bytes());
+            encoder.field(out, "content-type", b"application/grpc");
+            encoder.field(out, "te", b"trailers");
+            encoder.field(out, "user-agent", b"thalweg");
+        });
+        sending.open(stream);
+        sending.message(stream, [request.message].into(), Ending::Nothing, None);
+        let message = Collecting::new(ask.path, i32::MAX as usize);
+        self.under_way.insert(stream, Call { message, head: Head::default(), taken: 0, done: ask.done });
+    }
+
+    fn fail_all(&mut self, why: &str) {
+        for (_, call) in std::mem::take(&mut self.under_way) {
+            (call.done)(Err(lost(&self.address, why)));
+        }
+        for ask in std::mem::take(&mut self.waiting) {
+            (ask.done)(Err(lost(&self.address, why)));
+        }
+    }
+
+    fn took(&mut self, sending: &mut Sending, stream: u32, bytes: usize) {
+        let Some(call) = self.under_way.get_mut(&stream) else { return };
+        call.taken += bytes as u32;
+        if call.taken >= STREAM_WINDOW / 2 {
+            sending.give_credit(stream, std::mem::take(&mut call.taken));
+        }
+    }
+}
+
+impl Handler for Calls {
+    fn head(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) -> Handled {
+        if let Some(call) = self.under_way.get_mut(&stream) {
+            // What comes after the message adds to what came before it.
+            let old = std::mem::take(&mut call.head);
+            call.head = Head {
+                http_status: head.http_status.or(old.http_status),
+                grpc_status: head.grpc_status.or(old.grpc_status),
+                grpc_message: head.grpc_message.or(old.grpc_message),
+                ..Head::default()
+            };
+        }
+        if end {
+            self.end(sending, stream);
+        }
+        Ok(())
+    }
+
+    fn data(&mut self, sending: &mut Sending, stream: u32, bytes: &[u8]) {
+        let Some(call) = self.under_way.get_mut(&stream) else { return };
+        match call.message.push(bytes) {
+            Ok(()) => self.took(sending, stream, bytes.len()),
+            Err(_) => {
+                let Some(call) = self.under_way.remove(&stream) else { return };
+                sending.reset(stream, frame::CANCEL);
+                (call.done)(Err(nonsense(&self.address)));
+            }
+        }
+    }
+
+    fn room(&mut self, stream: u32) -> Option<&mut [u8]> {
+        self.under_way.get_mut(&stream)?.message.room()
+    }
+
+    fn filled(&mut self, sending: &mut Sending, stream: u32, bytes: usize) {
+        if let Some(call) = self.under_way.get_mut(&stream) {
+            call.message.filled(bytes);
+        }
+        self.took(sending, stream, bytes);
+    }
+
+    fn end(&mut self, sending: &mut Sending, stream: u32) {
+        let Some(call) = self.under_way.remove(&stream) else { return };
+        // An answer may come before all of the request has gone out.
+        sending.cut_off(stream);
+        let answer = check(&call.head)
+            .and_then(|()| call.message.finish().ok_or_else(|| nonsense(&self.address)));
+        (call.done)(answer);
+    }
+
+    fn reset(&mut self, stream: u32, code: u32) {
+        if let Some(call) = self.under_way.remove(&stream) {
+            (call.done)(Err(lost(&self.address, &format!("the call was reset (HTTP/2 error {code})"))));
+        }
+    }
+
+    fn goaway(&mut self, last: u32) {
+        self.retired.store(true, Ordering::Relaxed);
+        let refused: Vec<u32> = self.under_way.keys().filter(|s| **s > last).copied().collect();
+        for stream in refused {
+            self.reset(stream, frame::REFUSED_STREAM);
+        }
+    }
+}
+
+/// Whether the call went well.
+fn check(said: &Head) -> Result<()> {
+    let text = |value: &Option<Bytes>| value.as_deref().map(percent_decoded);
+    match text(&said.grpc_status).and_then(|code| code.parse::<i32>().ok()) {
         Some(0) => Ok(()),
-        Some(code) => Err(Error::new(Code::from_wire(code), message)),
-        None => Err(Error::new(Code::Unavailable, format!("not a gRPC server: HTTP status {status}"))),
-    }
-}
-
-fn percent_decoded(text: &[u8]) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((first, after)) = rest.split_first() {
-        let coded = after.get(..2).and_then(|h| std::str::from_utf8(h).ok());
-        match coded.and_then(|h| u8::from_str_radix(h, 16).ok()) {
-            Some(byte) if *first == b'%' => {
-                bytes.push(byte);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(*first);
-                rest = after;
-            }
+        Some(code) => {
+            Err(Error::new(Code::from_wire(code), text(&said.grpc_message).unwrap_or_default()))
+        }
+        None => {
+            let status = text(&said.http_status).unwrap_or_else(|| "none".into());
+            Err(Error::new(Code::Unavailable, format!("not a gRPC server: HTTP status {status}")))
         }
     }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_are_decoded() {
-        assert_eq!(percent_decoded(b"a%20b%0Ac%"), "a b\nc%");
-        assert_eq!(percent_decoded(b"100%zz"), "100%zz");
-    }
+fn nonsense(address: &str) -> Error {
+    internal(format!("{address} answered with something that is not a gRPC message"))
 }

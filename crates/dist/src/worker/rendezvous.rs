@@ -1,7 +1,7 @@
 //! Where the tensors of one step meet: those made here are kept until they are asked for, those made elsewhere are asked for.
 
 use super::transfer_log::TransferLog;
-use crate::cluster::Membership;
+use crate::cluster::{Begun, Membership};
 use crate::grpc::Contents;
 use crate::grpc::fields::RECV_TENSOR;
 use crate::wire_error::received;
@@ -16,7 +16,6 @@ use thalweg_core::rendezvous::{LocalRendezvous, OnParcel, Parcel, Rendezvous};
 use thalweg_core::resource::lock;
 use thalweg_proto::{RecvTensorRequest, RecvTensorResponse};
 use thalweg_runtime::executor::pass_on_answer;
-use tokio::task::AbortHandle;
 
 pub struct StepRendezvous {
     id: u64,
@@ -36,7 +35,7 @@ pub struct StepRendezvous {
 #[derive(Default)]
 struct Asked {
     next: u64,
-    waiting: HashMap<u64, (OnParcel, Option<AbortHandle>)>,
+    waiting: HashMap<u64, (OnParcel, Option<Begun>)>,
     aborted: Option<Error>,
 }
 
@@ -136,7 +135,7 @@ impl StepRendezvous {
         // It may have been answered, or given up, meanwhile.
         match lock(&self.asked).waiting.get_mut(&number) {
             Some(entry) => entry.1 = Some(call),
-            None => call.abort(),
+            None => call.give_up(),
         }
     }
 }
@@ -187,7 +186,7 @@ impl Rendezvous for StepRendezvous {
             std::mem::take(&mut asked.waiting)
         };
         for (_, (done, call)) in waiting {
-            call.inspect(AbortHandle::abort);
+            call.inspect(Begun::give_up);
             done(Err(reason.clone().derived()));
         }
         self.local.abort(reason);

@@ -1,0 +1,150 @@
+//! The one message of a call, as its bytes come.
+
+use super::arrived::Arrived;
+use super::arriving::{Arriving, at_once};
+use super::fields::Path;
+use bytes::Bytes;
+use thalweg_core::error::Error;
+
+/// Before each message: a byte that says whether it is compressed, and its length.
+const PREFIX: usize = 5;
+
+/// Memory grows with what arrives, not with what is announced.
+pub struct Collecting {
+    path: Path,
+    limit: usize,
+    prefix: [u8; PREFIX],
+    /// Bytes of it that have come.
+    begun: usize,
+    body: Option<Body>,
+}
+
+enum Body {
+    /// It came in one piece.
+    Whole(Bytes),
+    Arriving(Arriving),
+}
+
+/// Why a message is not taken.
+#[derive(Debug)]
+pub enum Refusal {
+    Compressed,
+    /// So many bytes.
+    TooLong(usize),
+    /// There is something after it.
+    TooMuch,
+    Failed(Error),
+}
+
+impl Collecting {
+    /// Of at most `limit` bytes, with large contents at this path.
+    pub fn new(path: Path, limit: usize) -> Collecting {
+        Collecting { path, limit, prefix: [0; PREFIX], begun: 0, body: None }
+    }
+
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), Refusal> {
+        if self.body.is_none() {
+            let n = bytes.len().min(PREFIX - self.begun);
+            let (now, rest) = bytes.split_at(n);
+            self.prefix[self.begun..self.begun + n].copy_from_slice(now);
+            (self.begun, bytes) = (self.begun + n, rest);
+            if self.begun < PREFIX {
+                return Ok(());
+            }
+            let [compressed, length @ ..] = self.prefix;
+            let length = u32::from_be_bytes(length) as usize;
+            if compressed != 0 {
+                return Err(Refusal::Compressed);
+            }
+            if length > self.limit {
+                return Err(Refusal::TooLong(length));
+            }
+            self.body = Some(match bytes.len() == length {
+                true => Body::Whole(Bytes::copy_from_slice(std::mem::take(&mut bytes))),
+                false => Body::Arriving(Arriving::new(length, self.path)),
+            });
+        }
+        match &mut self.body {
+            Some(Body::Arriving(arriving)) => match arriving.push(bytes) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(Refusal::TooMuch),
+                Err(e) => Err(Refusal::Failed(e)),
+            },
+            _ if bytes.is_empty() => Ok(()),
+            _ => Err(Refusal::TooMuch),
+        }
+    }
+
+    /// Where the next bytes go as they are, if that is known; then how many have come.
+    pub fn room(&mut self) -> Option<&mut [u8]> {
+        match &mut self.body {
+            Some(Body::Arriving(arriving)) => arriving.room(),
+            _ => None,
+        }
+    }
+
+    pub fn filled(&mut self, bytes: usize) {
+        if let Some(Body::Arriving(arriving)) = &mut self.body {
+            arriving.filled(bytes);
+        }
+    }
+
+    /// Bytes of memory that it takes while it is not whole.
+    pub fn held(&self) -> usize {
+        match &self.body {
+            Some(Body::Arriving(arriving)) => arriving.held(),
+            _ => 0,
+        }
+    }
+
+    /// The message, if it has come as a whole.
+    pub fn finish(self) -> Option<Arrived> {
+        match self.body? {
+            Body::Whole(bytes) => Some(at_once(bytes)),
+            Body::Arriving(arriving) => arriving.is_whole().then(|| arriving.finish()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grpc::fields::NOWHERE;
+    use bytes::Buf;
+
+    fn framed(message: &[u8]) -> Vec<u8> {
+        [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
+    }
+
+    #[test]
+    fn a_message_in_any_pieces_is_whole_at_its_end_and_not_before() {
+        let wire = framed(b"some bytes");
+        for size in 1..=wire.len() {
+            let mut message = Collecting::new(NOWHERE, 100);
+            for piece in wire[..wire.len() - 1].chunks(size) {
+                message.push(piece).unwrap();
+            }
+            message.push(&wire[wire.len() - 1..]).unwrap();
+            message.push(&[]).unwrap();
+            let mut arrived = message.finish().unwrap();
+            assert_eq!(&arrived.copy_to_bytes(10)[..], b"some bytes");
+            let mut cut = Collecting::new(NOWHERE, 100);
+            cut.push(&wire[..size - 1]).unwrap();
+            assert!(cut.finish().is_none());
+        }
+        let mut empty = Collecting::new(NOWHERE, 100);
+        empty.push(&framed(b"")).unwrap();
+        assert!(!empty.finish().unwrap().has_remaining());
+    }
+
+    #[test]
+    fn what_is_not_one_message_is_refused() {
+        let push = |bytes: &[u8]| Collecting::new(NOWHERE, 100).push(bytes);
+        assert!(matches!(push(&[1, 0, 0, 0, 0]), Err(Refusal::Compressed)));
+        assert!(matches!(push(&[0, 0, 0, 0, 101]), Err(Refusal::TooLong(101))));
+        assert!(matches!(push(&[0, 0, 0, 0, 1, 7, 7]), Err(Refusal::TooMuch)));
+        let mut twice = Collecting::new(NOWHERE, 100);
+        twice.push(&framed(b"one")).unwrap();
+        assert!(matches!(twice.push(&framed(b"two")), Err(Refusal::TooMuch)));
+    }
+}

@@ -1,0 +1,60 @@
+//! Whether the peer of a connection is still there: one that says nothing is asked.
+
+use super::{Fault, Handled};
+use super::frame::{NO_ERROR, put_ping};
+use super::Sending;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+use tokio::time::Sleep;
+
+pub struct Alive {
+    /// Silence before it is asked, and after.
+    every: Duration,
+    within: Duration,
+    heard: Instant,
+    asked: Option<Instant>,
+    timer: Pin<Box<Sleep>>,
+}
+
+impl Alive {
+    pub fn new(every: Duration, within: Duration) -> Alive {
+        Alive {
+            every,
+            within,
+            heard: Instant::now(),
+            asked: None,
+            timer: Box::pin(tokio::time::sleep(every)),
+        }
+    }
+
+    /// The peer has said something.
+    pub fn heard(&mut self) {
+        self.heard = Instant::now();
+        self.asked = None;
+    }
+
+    /// Asks, when it is time and something is waited for; an error when the peer has not answered.
+    pub fn poll(&mut self, cx: &mut Context, waits: bool, sending: &mut Sending) -> Handled {
+        while let Poll::Ready(()) = self.timer.as_mut().poll(cx) {
+            let now = Instant::now();
+            let next = match self.asked {
+                Some(asked) if now >= asked + self.within => {
+                    let silent = (now - self.heard).as_secs_f32();
+                    let why = format!("nothing has been heard for {silent:.1} s: keep-alive timed out");
+                    return Err(Fault { code: NO_ERROR, why });
+                }
+                Some(asked) => asked + self.within,
+                None if !waits => now + self.every,
+                None if now < self.heard + self.every => self.heard + self.every,
+                None => {
+                    put_ping(&mut sending.out.small, 0, b"thalweg?");
+                    self.asked = Some(now);
+                    now + self.within
+                }
+            };
+            self.timer.as_mut().reset(next.into());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! The code that header texts may be written in.
+
+/// Bits of each byte's code. Codes are given out in the order of their lengths, and of the bytes among equals.
+const LENGTHS: [u8; 256] = [
+    13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28,
+    28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6,
+    6, 6, 7, 8, 15, 6, 12, 10, 13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 8, 7,
+    8, 13, 19, 13, 14, 6, 15, 5, 6, 5, 6, 5, 6, 6, 6, 5, 7, 7, 6, 6, 6, 5, 6, 7, 6, 5, 5, 6, 7, 7, 7, 7, 7,
+    15, 11, 14, 13, 28, 20, 22, 20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23, 24, 24, 22, 23, 24,
+    23, 23, 23, 23, 21, 22, 23, 22, 23, 23, 24, 22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23,
+    23, 21, 21, 22, 21, 23, 22, 23, 23, 20, 22, 22, 22, 23, 22, 22, 23, 26, 26, 20, 19, 22, 23, 22, 25, 26,
+    26, 26, 27, 27, 26, 24, 25, 19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27, 20, 24, 20,
+    21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27,
+    27, 27, 26,
+];
+
+const LONGEST: usize = 30;
+
+/// For each length: the first code of it, how many there are, and where their bytes begin in `bytes`.
+struct Codes {
+    first: [u32; LONGEST + 1],
+    count: [u32; LONGEST + 1],
+    start: [usize; LONGEST + 1],
+    bytes: [u8; 256],
+}
+
+static CODES: Codes = codes();
+
+const fn codes() -> Codes {
+    let mut c =
+        Codes { first: [0; LONGEST + 1], count: [0; LONGEST + 1], start: [0; LONGEST + 1], bytes: [0; 256] };
+    let (mut length, mut code, mut placed) = (1, 0, 0);
+    while length <= LONGEST {
+        code <<= 1;
+        (c.first[length], c.start[length]) = (code, placed);
+        let mut byte = 0;
+        while byte < 256 {
+            if LENGTHS[byte] as usize == length {
+                c.bytes[placed] = byte as u8;
+                placed += 1;
+                c.count[length] += 1;
+                code += 1;
+            }
+            byte += 1;
+        }
+        length += 1;
+    }
+    c
+}
+
+/// The text that was written so; `None` if nothing is written so.
+pub fn decode(coded: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let (mut code, mut length) = (0u32, 0usize);
+    for byte in coded {
+        for bit in (0..8).rev() {
+            code = code << 1 | u32::from(byte >> bit & 1);
+            length += 1;
+            if length > LONGEST {
+                return None;
+            }
+            let place = code.wrapping_sub(CODES.first[length]);
+            if place < CODES.count[length] {
+                out.push(CODES.bytes[CODES.start[length] + place as usize]);
+                (code, length) = (0, 0);
+            }
+        }
+    }
+    // The last byte is filled up with ones.
+    (length < 8 && code == (1 << length) - 1).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the standard's examples have it.
+    #[test]
+    fn the_examples_of_the_standard() {
+        let cases: [(&[u8], &str); 4] = [
+            (&[0xf1, 0xe3, 0xc2, 0xe5, 0xf2, 0x3a, 0x6b, 0xa0, 0xab, 0x90, 0xf4, 0xff], "www.example.com"),
+            (&[0xa8, 0xeb, 0x10, 0x64, 0x9c, 0xbf], "no-cache"),
+            (&[0x64, 0x02], "302"),
+            (&[0x25, 0xa8, 0x49, 0xe9, 0x5b, 0xb8, 0xe8, 0xb4, 0xbf], "custom-value"),
+        ];
+        for (coded, text) in cases {
+            let mut out = Vec::new();
+            assert!(decode(coded, &mut out).is_some(), "{text}");
+            assert_eq!(out, text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn what_is_no_code_is_refused() {
+        // The sign for the end, a filling of zeros, and one of a whole byte.
+        for bad in [&[0xff, 0xff, 0xff, 0xff][..], &[0x00], &[0x64, 0x02, 0xff]] {
+            assert!(decode(bad, &mut Vec::new()).is_none(), "{bad:?}");
+        }
+    }
+}
