@@ -11,6 +11,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -130,16 +131,22 @@ def many_clients():
 
     def round_(target):
         command = [sys.executable, __file__, "--client", target]
-        pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        clients = [subprocess.Popen(command, **pipes) for _ in range(CLIENTS)]
-        for c in clients:
-            assert c.stdout.readline() == "ready\n"
+        pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        said = [tempfile.TemporaryFile("w+") for _ in range(CLIENTS)]
+        clients = [subprocess.Popen(command, stderr=file, **pipes) for file in said]
+
+        def expect(word):
+            for c, file in zip(clients, said):
+                if c.stdout.readline() != word + "\n":
+                    file.seek(0)
+                    raise RuntimeError(f"a client of {target} ended with {c.wait()}:\n{file.read()}")
+
+        expect("ready")
         began = time.perf_counter()
         for c in clients:
             c.stdin.write("go\n")
             c.stdin.flush()
-        for c in clients:
-            assert c.stdout.readline() == "done\n"
+        expect("done")
         took = time.perf_counter() - began
         for c in clients:
             c.communicate("bye\n")

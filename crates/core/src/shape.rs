@@ -139,6 +139,11 @@ fn write_dims<D: fmt::Display>(
     f.write_str(close)
 }
 
+/// The product of sizes; `None` if one is not known, or they are too large together.
+pub fn product<'a>(dims: impl IntoIterator<Item = &'a i64>) -> Option<i64> {
+    dims.into_iter().try_fold(1i64, |all, d| all.checked_mul(*d).filter(|_| *d >= 0))
+}
+
 /// The rule for all shapes: few enough dimensions, none negative, and a product that fits even when a zero hides it.
 fn check(rank: usize, dims: impl Iterator<Item = Option<i64>>, show: impl Fn() -> String) -> Result<()> {
     if rank > MAX_RANK {
@@ -213,9 +218,9 @@ impl PartialShape {
         self.0.as_ref().and_then(|d| Shape::from_i64(d).ok())
     }
 
-    /// Number of elements, if all sizes are known.
+    /// Number of elements, if all sizes are known and some tensor can have so many.
     pub fn elements(&self) -> Option<i64> {
-        self.0.as_ref().filter(|d| d.iter().all(|d| *d >= 0)).map(|d| d.iter().product())
+        product(self.0.as_ref()?)
     }
 
     /// Whether a tensor of this shape may exist under this partial shape.
@@ -322,6 +327,16 @@ mod tests {
         assert!(Shape::new(&[1; 254]).is_ok());
         assert!(PartialShape::new(&[-2]).is_err());
         assert!(PartialShape::new(&[-1, 1 << 40, 1 << 40]).is_err());
+    }
+
+    #[test]
+    fn the_elements_of_shapes_that_rules_put_together_do_not_overflow() {
+        let large: PartialShape = [1i64 << 40, 1 << 40].into_iter().collect();
+        assert_eq!(large.elements(), None);
+        let hidden: PartialShape = [1i64 << 40, 1 << 40, 0].into_iter().collect();
+        assert_eq!(hidden.elements(), None);
+        assert_eq!(product(&[3, -1]), None);
+        assert_eq!(product(&[3, 0, 4]), Some(0));
     }
 
     #[test]

@@ -232,7 +232,8 @@ impl Calls {
         };
         drop(request.share);
         let mut call = Box::pin(grpc::answer(self.peer.clone(), request.path, request.timeout, message));
-        let first = catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
+        let first =
+            catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
         match first {
             Ok(Poll::Ready(answer)) => self.answer(sending, stream, answer),
             Ok(Poll::Pending) => {

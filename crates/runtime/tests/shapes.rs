@@ -163,3 +163,20 @@ fn what_counts_batches_does_not_count_the_end() {
         assert_eq!(s.run(&[], &["read:0"], &[]).unwrap()[0].to_scalar::<i32>().unwrap(), 0);
     }
 }
+
+/// A number stays a number whatever is summed over, but it has no axis 0.
+#[test]
+fn a_sum_over_an_axis_that_is_only_known_in_the_run_is_not_left_out() {
+    let mut g = graph();
+    let x = placeholder(&mut g, &[]);
+    let one = PartialShape::new(&[1]).unwrap();
+    let fed = [("dtype", DataType::Int32.into()), ("shape", Attr::Shape(one))];
+    let axes = add(&mut g, "Placeholder", "axes", &[], &fed);
+    add(&mut g, "Sum", "sum", &[x, axes], &[]);
+    for optimise in [false, true] {
+        let feeds =
+            [("x:0", Tensor::scalar(2f32)), ("axes:0", Tensor::from_slice(Shape::vector(1), &[0]).unwrap())];
+        let e = session(&g, optimise).run(&feeds, &["sum:0"], &[]).err().unwrap();
+        assert!(e.to_string().contains("Invalid reduction dimension"), "optimise {optimise}: {e}");
+    }
+}

@@ -1,8 +1,8 @@
 //! Whether the peer of a connection is still there: one that says nothing is asked.
 
-use super::{Fault, Handled};
-use super::frame::{NO_ERROR, put_ping};
 use super::Sending;
+use super::frame::{NO_ERROR, put_ping};
+use super::{Fault, Handled};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};

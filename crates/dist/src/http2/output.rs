@@ -71,7 +71,8 @@ impl Output {
             } else {
                 let mut slices = [IoSlice::new(&[]); PIECES];
                 let pieces = self.queue.iter().map(|p| &p[..]).chain([&self.small[..]]);
-                let n = slices.iter_mut().zip(pieces).map(|(slice, piece)| *slice = IoSlice::new(piece)).count();
+                let n =
+                    slices.iter_mut().zip(pieces).map(|(slice, piece)| *slice = IoSlice::new(piece)).count();
                 ready!(Pin::new(&mut *socket).poll_write_vectored(cx, &slices[..n]))?
             };
             if written == 0 {

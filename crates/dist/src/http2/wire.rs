@@ -52,12 +52,7 @@ impl Wire {
 
     /// Reads and writes until there is nothing to do but wait; ready when the peer has gone, or must go. `waits`: something is
     /// expected of the peer.
-    pub fn poll(
-        &mut self,
-        cx: &mut Context,
-        handler: &mut impl Handler,
-        waits: bool,
-    ) -> Poll<Handled> {
+    pub fn poll(&mut self, cx: &mut Context, handler: &mut impl Handler, waits: bool) -> Poll<Handled> {
         let ended = ready!(self.poll_to_end(cx, handler, waits));
         if let Err(fault) = &ended
             && fault.code != frame::NO_ERROR
@@ -69,12 +64,7 @@ impl Wire {
         Poll::Ready(ended)
     }
 
-    fn poll_to_end(
-        &mut self,
-        cx: &mut Context,
-        handler: &mut impl Handler,
-        waits: bool,
-    ) -> Poll<Handled> {
+    fn poll_to_end(&mut self, cx: &mut Context, handler: &mut impl Handler, waits: bool) -> Poll<Handled> {
         if let Some(alive) = &mut self.alive {
             alive.poll(cx, waits, &mut self.sending)?;
         }

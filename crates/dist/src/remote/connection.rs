@@ -38,7 +38,8 @@ impl Request {
     pub fn new(method: String, message: &impl Message) -> Result<Request> {
         let size = message.encoded_len();
         let length = u32::try_from(size).ok().filter(|n| *n <= i32::MAX as u32);
-        let length = length.ok_or_else(|| invalid!("a message of {size} bytes: at most 2 GiB can be sent"))?;
+        let length =
+            length.ok_or_else(|| invalid!("a message of {size} bytes: at most 2 GiB can be sent"))?;
         let mut body = BytesMut::with_capacity(size + 5);
         body.put_u8(0);
         body.put_u32(length);
@@ -358,8 +359,8 @@ impl Handler for Calls {
         let Some(call) = self.under_way.remove(&stream) else { return };
         // An answer may come before all of the request has gone out.
         sending.cut_off(stream);
-        let answer = check(&call.head)
-            .and_then(|()| call.message.finish().ok_or_else(|| nonsense(&self.address)));
+        let answer =
+            check(&call.head).and_then(|()| call.message.finish().ok_or_else(|| nonsense(&self.address)));
         (call.done)(answer);
     }
 
@@ -383,9 +384,7 @@ fn check(said: &Head) -> Result<()> {
     let text = |value: &Option<Bytes>| value.as_deref().map(percent_decoded);
     match text(&said.grpc_status).and_then(|code| code.parse::<i32>().ok()) {
         Some(0) => Ok(()),
-        Some(code) => {
-            Err(Error::new(Code::from_wire(code), text(&said.grpc_message).unwrap_or_default()))
-        }
+        Some(code) => Err(Error::new(Code::from_wire(code), text(&said.grpc_message).unwrap_or_default())),
         None => {
             let status = text(&said.http_status).unwrap_or_else(|| "none".into());
             Err(Error::new(Code::Unavailable, format!("not a gRPC server: HTTP status {status}")))

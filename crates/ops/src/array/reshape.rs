@@ -1,7 +1,7 @@
 //! `Reshape`: the same elements under another shape.
 
 use crate::prelude::*;
-use thalweg_core::shape::MAX_RANK;
+use thalweg_core::shape::{MAX_RANK, product};
 
 pub static RESHAPE: Op = Op {
     name: "Reshape",
@@ -34,7 +34,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     match c.ints(1) {
         Some(ints) => Ok(vec![target_shape(&ints, total as usize)?.as_slice().iter().copied().collect()]),
         None if dims.iter().filter(|d| **d < 0).count() == 1 => {
-            let known: i64 = dims.iter().filter(|d| **d >= 0).product();
+            let known = product(dims.iter().filter(|d| **d >= 0)).unwrap_or(0);
             if known == 0 || total % known != 0 {
                 return Ok(vec![wanted]);
             }

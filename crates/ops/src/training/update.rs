@@ -163,6 +163,15 @@ impl<T: Copy, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T, F
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let (rule, n) = (self.rule, self.grad.len());
+        if N == 1 {
+            // One variable cannot be another's memory, and in blocks the compiler takes it apart.
+            for var in self.vars {
+                for (value, grad) in var.iter_mut().zip(self.grad) {
+                    *value = rule([*value; N], *grad)[0];
+                }
+            }
+            return;
+        }
         let (blocks, tail) = self.grad.as_chunks::<LANES>();
         let vars = self.vars.map(|v| v[..n].as_chunks_mut::<LANES>());
         for (b, grad) in blocks.iter().enumerate() {

@@ -50,7 +50,7 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -
         }
         shapes.visit(work, id, &moved);
         one_number_for_all(work, id, &shapes);
-        if let Some(same) = same_as_input(work.node(id), id, &shapes) {
+        if let Some(same) = same_as_input(work, id, &moved, &shapes) {
             moved.insert(id.output(0), moved.get(&same).copied().unwrap_or(same));
         }
     }
@@ -74,10 +74,18 @@ fn value_of_shape(node: &WorkNode, shapes: &Shapes<'_>) -> Option<Tensor> {
     from_shape(node.op, &node.attrs, &(&shapes.shape(*node.inputs.first()?)?).into())
 }
 
-/// The input that a node gives on as it is.
-fn same_as_input(node: &WorkNode, id: NodeId, shapes: &Shapes<'_>) -> Option<Output> {
-    let input = *node.inputs.first()?;
-    let same = is_foldable(node) && node.op.role == Role::SameIfSameShape;
+/// The input that a node gives on as it is. What it is told to do with it must be known: it may be something that cannot be done.
+fn same_as_input(
+    work: &Work,
+    id: NodeId,
+    moved: &HashMap<Output, Output>,
+    shapes: &Shapes<'_>,
+) -> Option<Output> {
+    let node = work.node(id);
+    let [input, told] = *node.inputs.as_slice() else { return None };
+    let told = moved.get(&told).copied().unwrap_or(told);
+    let known = matches!(work.node(told.node).kind, Kind::Value(_));
+    let same = known && is_foldable(node) && node.op.role == Role::SameIfSameShape;
     (same && shapes.shape(input)? == shapes.shape(id.output(0))?).then_some(input)
 }
 

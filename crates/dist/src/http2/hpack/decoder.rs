@@ -159,8 +159,11 @@ mod tests {
             assert_eq!(decoder.decode(block).unwrap().path.as_deref(), Some(path));
         }
         let names: Vec<_> = decoder.table.iter().map(|(n, v)| (&n[..], &v[..])).collect();
-        let want: [(&[u8], &[u8]); 3] =
-            [(b"custom-key", b"custom-value"), (b"cache-control", b"no-cache"), (b":authority", b"www.example.com")];
+        let want: [(&[u8], &[u8]); 3] = [
+            (b"custom-key", b"custom-value"),
+            (b"cache-control", b"no-cache"),
+            (b":authority", b"www.example.com"),
+        ];
         assert_eq!(names, want);
         assert_eq!(decoder.size, 164);
     }
