@@ -58,6 +58,8 @@ enum Next {
 /// A frame that is handled as a whole, and a block of headers, can be no longer.
 const WHOLE: usize = 64 << 10;
 const BUFFER: usize = 2 * WHOLE;
+/// Settings in one frame; each may concern all streams.
+const MAX_SETTINGS: usize = 64;
 /// From this many bytes on, reading to where they stay is worth a call of its own.
 const DIRECT: usize = 32 << 10;
 
@@ -261,7 +263,7 @@ impl Reading {
             frame::SETTINGS if head.has(frame::ACK) => {}
             frame::SETTINGS => {
                 let settings = payload.chunks_exact(6);
-                if !settings.remainder().is_empty() {
+                if !settings.remainder().is_empty() || settings.len() > MAX_SETTINGS {
                     return Err(too_long(head));
                 }
                 for s in settings {

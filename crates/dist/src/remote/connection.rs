@@ -6,6 +6,7 @@ use crate::http2::frame;
 use crate::http2::{Alive, Ending, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire};
 use bytes::{BufMut, Bytes, BytesMut};
 use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll};
@@ -108,7 +109,7 @@ impl Sender {
         if let Err(mpsc::error::SendError(Said::Ask(ask))) =
             self.asks.send(Said::Ask(Ask { request, path, done, ticket }))
         {
-            (ask.done)(Err(lost(&self.address, "the connection has ended")));
+            answer(ask.done, Err(lost(&self.address, "the connection has ended")));
         }
         asking
     }
@@ -131,6 +132,11 @@ impl Sender {
     pub fn is_closed(&self) -> bool {
         self.asks.is_closed() || self.retired.load(Ordering::Relaxed)
     }
+}
+
+/// Passes an answer on. What comes of it is nothing to the other calls, not even if it is a panic, which has been reported.
+fn answer(done: OnAnswer, answer: Result<Arrived>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| done(answer)));
 }
 
 fn lost(address: &str, why: &str) -> Error {
@@ -182,7 +188,7 @@ impl Driver {
         self.calls.fail_all(&why);
         while let Ok(said) = self.asks.try_recv() {
             if let Said::Ask(ask) = said {
-                (ask.done)(Err(lost(&self.calls.address, &why)));
+                answer(ask.done, Err(lost(&self.calls.address, &why)));
             }
         }
     }
@@ -276,7 +282,7 @@ impl Calls {
             self.retired.store(true, Ordering::Relaxed);
         }
         let Some(next) = stream.checked_add(2).filter(|n| *n <= LAST_STREAM) else {
-            return (ask.done)(Err(lost(&self.address, "the connection has had all its calls")));
+            return answer(ask.done, Err(lost(&self.address, "the connection has had all its calls")));
         };
         self.next = next;
         ask.ticket.stream.store(stream, Ordering::Relaxed);
@@ -298,10 +304,10 @@ impl Calls {
 
     fn fail_all(&mut self, why: &str) {
         for (_, call) in std::mem::take(&mut self.under_way) {
-            (call.done)(Err(lost(&self.address, why)));
+            answer(call.done, Err(lost(&self.address, why)));
         }
         for ask in std::mem::take(&mut self.waiting) {
-            (ask.done)(Err(lost(&self.address, why)));
+            answer(ask.done, Err(lost(&self.address, why)));
         }
     }
 
@@ -339,7 +345,7 @@ impl Handler for Calls {
             Err(_) => {
                 let Some(call) = self.under_way.remove(&stream) else { return };
                 sending.reset(stream, frame::CANCEL);
-                (call.done)(Err(nonsense(&self.address)));
+                answer(call.done, Err(nonsense(&self.address)));
             }
         }
     }
@@ -359,14 +365,14 @@ impl Handler for Calls {
         let Some(call) = self.under_way.remove(&stream) else { return };
         // An answer may come before all of the request has gone out.
         sending.cut_off(stream);
-        let answer =
+        let said =
             check(&call.head).and_then(|()| call.message.finish().ok_or_else(|| nonsense(&self.address)));
-        (call.done)(answer);
+        answer(call.done, said);
     }
 
     fn reset(&mut self, stream: u32, code: u32) {
         if let Some(call) = self.under_way.remove(&stream) {
-            (call.done)(Err(lost(&self.address, &format!("the call was reset (HTTP/2 error {code})"))));
+            answer(call.done, Err(lost(&self.address, &format!("the call was reset (HTTP/2 error {code})"))));
         }
     }
 

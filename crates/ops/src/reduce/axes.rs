@@ -35,14 +35,35 @@ fn marked(axes: &[i64], rank: usize) -> Result<Vec<bool>> {
     Ok(over)
 }
 
-/// The kernel of a reduction; `reducer` may look at the plan.
+/// The kernel of a reduction; `reducer` may look at the plan. Of one element each nothing is computed, as in TensorFlow: -0 stays -0.
 pub fn reduction<T: Element, R: Reducer<T, Out = T>>(
     node: &KernelNode,
+    reducer: impl Fn(&Plan) -> R + Send + Sync + 'static,
+) -> Result<Box<dyn Kernel>> {
+    kernel(node, true, reducer)
+}
+
+/// As `reduction`, for results that one element alone is not.
+pub fn reduction_of_any<T: Element, R: Reducer<T, Out = T>>(
+    node: &KernelNode,
+    reducer: impl Fn(&Plan) -> R + Send + Sync + 'static,
+) -> Result<Box<dyn Kernel>> {
+    kernel(node, false, reducer)
+}
+
+fn kernel<T: Element, R: Reducer<T, Out = T>>(
+    node: &KernelNode,
+    one_is_itself: bool,
     reducer: impl Fn(&Plan) -> R + Send + Sync + 'static,
 ) -> Result<Box<dyn Kernel>> {
     let keep = node.attrs.bool("keep_dims")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let (plan, shape) = plan(c, keep)?;
+        if one_is_itself && plan.reduced_len() == 1 {
+            let same = c.take(0)?.reshape(shape)?;
+            c.set(0, same);
+            return Ok(());
+        }
         let mut out = Tensor::uninit(T::DTYPE, shape)?;
         reduce(c.par(), &plan, &reducer(&plan), c.slice::<T>(0)?, out.as_mut_slice::<T>()?);
         c.set(0, out);

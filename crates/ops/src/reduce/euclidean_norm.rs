@@ -1,6 +1,6 @@
 //! `EuclideanNorm` over axes.
 
-use super::axes::{cases, reduced, reduction, with_kept_dims};
+use super::axes::{cases, reduced, reduction_of_any, with_kept_dims};
 use super::squares::{IntegerNorm, Squared, Squares};
 use crate::prelude::*;
 
@@ -26,9 +26,9 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn prepare<T: Squared>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    reduction::<T, _>(node, |_| Squares(f64::sqrt))
+    reduction_of_any::<T, _>(node, |_| Squares(f64::sqrt))
 }
 
 fn prepare_integer<T: Integer>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    reduction::<T, _>(node, |_| IntegerNorm)
+    reduction_of_any::<T, _>(node, |_| IntegerNorm)
 }
