@@ -68,8 +68,9 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
         return Ok(());
     }
     let par = c.par();
-    // The first input whose memory is free becomes the sum; else a copy of the first.
-    let free = (0..c.inputs.len()).find_map(|i| c.reuse(i, T::DTYPE, &shape).map(|t| (i, t)));
+    // One of the first two whose memory is free becomes the sum, else a copy of the first: with a later one the order of the additions, and
+    // with it the last bits, would depend on what is free.
+    let free = (0..c.inputs.len().min(2)).find_map(|i| c.reuse(i, T::DTYPE, &shape).map(|t| (i, t)));
     let (into, mut sum) = match free {
         Some(found) => found,
         None => (0, Tensor::from_slice(shape, c.slice::<T>(0)?)?),
@@ -100,6 +101,7 @@ fn lists(c: &mut OpCall<'_>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use crate::testing::*;
+    use thalweg_core::direct;
     use thalweg_core::error::Code;
 
     #[test]
@@ -123,6 +125,18 @@ mod tests {
         assert_eq!(get(&zeros, 0), 0.0);
         let shorter = list(vec![item(1.0)]);
         assert_eq!(code(call("AddN", &[a, shorter], &[])), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn the_order_of_the_additions_does_not_depend_on_whose_memory_is_free() {
+        let kept = [floats(&[1], &[1.0]), floats(&[1], &[1e-8]), floats(&[1], &[-1.0])];
+        for free in 0..3 {
+            let mut given = kept.to_vec();
+            // The only one that nobody else holds.
+            given[free] = floats(&[1], kept[free].as_slice().unwrap());
+            let sum = direct::call(&crate::registry(), &step(1), "AddN", given, Default::default());
+            assert_eq!(sum.unwrap()[0].as_slice::<f32>().unwrap(), [0.0], "the memory of input {free}");
+        }
     }
 
     #[test]
