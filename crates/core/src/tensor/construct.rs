@@ -8,13 +8,19 @@ use crate::invalid;
 use crate::shape::Shape;
 use std::sync::Arc;
 
+/// A value as it lies in a tensor that holds it inline.
+#[inline]
+pub(super) fn words_of<T: Element>(value: T) -> [u64; 2] {
+    let mut words = [0u64; 2];
+    let bytes = elements::untyped(std::slice::from_ref(&value));
+    bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    words
+}
+
 impl Tensor {
     #[inline]
     pub fn scalar<T: Element>(value: T) -> Tensor {
-        let mut words = [0u64; 2];
-        let bytes = elements::untyped(std::slice::from_ref(&value));
-        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        Tensor { storage: Storage::Inline(words), shape: Shape::scalar(), dtype: T::DTYPE }
+        Tensor { storage: Storage::Inline(words_of(value)), shape: Shape::scalar(), dtype: T::DTYPE }
     }
 
     /// A plain tensor whose elements are initialised but arbitrary, for a kernel that writes all of them.

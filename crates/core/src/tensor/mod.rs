@@ -228,6 +228,18 @@ impl Tensor {
         }
     }
 
+    /// Makes a scalar of this type another one; whether it is one.
+    #[inline]
+    pub fn set_scalar<T: Element>(&mut self, value: T) -> bool {
+        match &mut self.storage {
+            Storage::Inline(words) if self.dtype == T::DTYPE && self.shape.is_scalar() => {
+                *words = construct::words_of(value);
+                true
+            }
+            _ => false,
+        }
+    }
+
     pub fn strings(&self) -> Result<&[Bytes]> {
         match &self.storage {
             Storage::Strings(a, at) => Ok(&a[*at..*at + self.elements()]),

@@ -1,6 +1,6 @@
 //! Executors: what runs a plan.
 //!
-//! `straight` walks a list. The others are the general executor: `state` holds frames and iterations, `propagate` moves values
+//! `straight` walks a list, past the kernels where single numbers are all there is (`numbers`). The others are the general executor: `state` holds frames and iterations, `propagate` moves values
 //! along edges, `step` runs kernels and decides who works on the state (see `baton`; after a wait, `answering`).
 
 mod answering;
@@ -9,6 +9,7 @@ mod call;
 pub mod dead_fetch;
 pub(crate) mod frame_id;
 pub(crate) mod loops;
+mod numbers;
 pub(crate) mod pass;
 mod propagate;
 mod state;

@@ -1,6 +1,6 @@
 //! Running a straight plan: one node after the other on the calling thread. Kernels may use the pool inside.
 
-use super::RunInput;
+use super::{RunInput, numbers};
 use crate::plan::{Operand, Straight, StraightNode};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -69,6 +69,11 @@ fn run_node(
     slots: &mut [Option<Value>],
     step: &Arc<StepContext>,
 ) -> Result<()> {
+    if let Some(tile) = node.on_numbers
+        && numbers::run(tile, node, constants, slots)
+    {
+        return Ok(());
+    }
     let compute = &node.compute;
     // Made anew for each node: emptying the lists of one for all measured slower.
     let mut call = OpCall::new(&compute.node, step, SmallVec::new());

@@ -3,7 +3,7 @@
 
 use super::Compute;
 use super::loops::Shape;
-use super::straight::{NOWHERE, Operand, Slots, StraightNode};
+use super::straight::{NOWHERE, Operand, Slots, StraightNode, on_numbers};
 use crate::executor::loops::{LoopKernel, SlicedLoop};
 use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
@@ -167,7 +167,8 @@ impl<'a> Builder<'a> {
             let inputs = node.inputs.iter().map(|o| self.operand(*o, when)).collect();
             let outputs: SmallVec<[u32; 2]> =
                 (0..node.outputs.len() as u32).map(|i| self.output(id.output(i), when)).collect();
-            nodes.push(StraightNode { compute, inputs, outputs, has_references: false });
+            let on_numbers = on_numbers(node);
+            nodes.push(StraightNode { compute, inputs, outputs, has_references: false, on_numbers });
         }
         nodes
     }

@@ -1,11 +1,13 @@
 //! The plan of a graph without control flow: nodes in order, values in numbered slots that are reused after their last use.
 
 use super::Compute;
-use crate::work::{Kind, Work};
+use crate::passes::fuse::tile_of;
+use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::Value;
+use thalweg_core::op::Tile;
 
 pub struct Straight {
     pub nodes: Vec<StraightNode>,
@@ -23,6 +25,8 @@ pub struct StraightNode {
     pub outputs: SmallVec<[u32; 2]>,
     /// Some input is, or asks for, a reference variable.
     pub has_references: bool,
+    /// What it does to single numbers, if it is an elementwise op that says so.
+    pub on_numbers: Option<Tile>,
 }
 
 pub const NOWHERE: u32 = u32::MAX;
@@ -96,13 +100,20 @@ impl Straight {
             let from_ref = |o: &Output| work.node(o.node).outputs[o.index as usize].is_ref;
             let has_references =
                 node.inputs.iter().any(from_ref) || compute.node.inputs.iter().any(|p| p.is_ref);
-            plan.nodes.push(StraightNode { compute, inputs, outputs, has_references });
+            let on_numbers = on_numbers(node).filter(|_| !has_references);
+            plan.nodes.push(StraightNode { compute, inputs, outputs, has_references, on_numbers });
         }
         plan.fetches =
             work.fetches.iter().map(|o| operand(*o, &places, &mut uses, &mut SmallVec::new())).collect();
         plan.slots = slots.count as usize;
         plan
     }
+}
+
+/// The tile of a node that is one op, which takes any number of elements: one, too.
+pub fn on_numbers(node: &WorkNode) -> Option<Tile> {
+    let [output] = node.outputs.as_slice() else { return None };
+    tile_of(node, output.dtype).filter(|_| matches!(node.kind, Kind::Op))
 }
 
 #[derive(Clone, Copy)]
