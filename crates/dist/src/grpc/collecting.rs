@@ -22,7 +22,7 @@ pub struct Collecting {
 enum Body {
     /// It came in one piece.
     Whole(Bytes),
-    Arriving(Arriving),
+    Arriving(Box<Arriving>),
 }
 
 /// Why a message is not taken.
@@ -61,7 +61,7 @@ impl Collecting {
             }
             self.body = Some(match bytes.len() == length {
                 true => Body::Whole(Bytes::copy_from_slice(std::mem::take(&mut bytes))),
-                false => Body::Arriving(Arriving::new(length, self.path)),
+                false => Body::Arriving(Box::new(Arriving::new(length, self.path))),
             });
         }
         match &mut self.body {

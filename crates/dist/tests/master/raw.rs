@@ -9,14 +9,20 @@ pub const DATA: u8 = 0;
 pub const HEADERS: u8 = 1;
 pub const RESET: u8 = 3;
 const SETTINGS: u8 = 4;
+pub const PING: u8 = 6;
+pub const WINDOW_UPDATE: u8 = 8;
+pub const CONTINUATION: u8 = 9;
+pub const ACK: u8 = 1;
 pub const END_STREAM: u8 = 1;
-const END_HEADERS: u8 = 4;
+pub const END_HEADERS: u8 = 4;
+pub const PADDED: u8 = 8;
 pub const INITIAL_WINDOW: u16 = 4;
 
 pub struct Frame {
     pub kind: u8,
     pub flags: u8,
     pub stream: u32,
+    pub payload: Vec<u8>,
 }
 
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -41,7 +47,7 @@ pub fn message(body: &[u8]) -> Vec<u8> {
 }
 
 /// Header fields as literals that are not indexed.
-fn headers(method: &str, timeout: Option<&str>) -> Vec<u8> {
+pub fn headers(method: &str, timeout: Option<&str>) -> Vec<u8> {
     let path = format!("/tensorflow.MasterService/{method}");
     let fields = [
         (":method", "POST"),
@@ -94,9 +100,10 @@ impl Raw {
         let mut head = [0; 9];
         self.0.read_exact(&mut head).ok()?;
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
-        self.0.read_exact(&mut vec![0; length]).ok()?;
+        let mut payload = vec![0; length];
+        self.0.read_exact(&mut payload).ok()?;
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-        Some(Frame { kind: head[3], flags: head[4], stream })
+        Some(Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
     /// The next headers of a stream.

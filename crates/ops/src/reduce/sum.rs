@@ -25,7 +25,6 @@ fn prepare<T: Element + reduce::Element<Acc: reduce::Number>>(node: &KernelNode)
 
 #[cfg(test)]
 mod tests {
-    use crate::prelude::*;
     use crate::testing::{call, floats, ints};
 
     /// As TensorFlow does it; and a plan that leaves such a sum out gives the same.
