@@ -80,7 +80,9 @@ fn shape_v2(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 
 /// Rows and columns of the matrix; -1 is worked out from the longest diagonal.
 fn matrix_size(band: Band, longest: i64, rows: i64, cols: i64) -> Result<(i64, i64)> {
-    let (least_rows, least_cols) = (longest - band.high.min(0), longest + band.low.max(0));
+    // Of a diagonal that is only said to be so long.
+    let least_rows = longest.saturating_sub(band.high.min(0));
+    let least_cols = longest.saturating_add(band.low.max(0));
     let (rows, cols) = match (rows, cols) {
         (-1, -1) => (least_rows.max(least_cols), least_rows.max(least_cols)),
         (-1, cols) => (least_rows, cols),
@@ -162,8 +164,16 @@ fn matrices(
 
 #[cfg(test)]
 mod tests {
+    use super::{Band, matrix_size};
     use crate::prelude::*;
     use crate::testing::{call, code, floats, ints};
+
+    #[test]
+    fn a_diagonal_that_is_said_to_be_endless_is_no_overflow() {
+        let band = Band { low: 7, high: 9 };
+        assert_eq!(matrix_size(band, i64::MAX, -1, -1).unwrap(), (i64::MAX, i64::MAX));
+        assert!(matrix_size(band, i64::MAX, 4, 4).is_err());
+    }
 
     #[test]
     fn sizes_that_do_not_fit_the_diagonals_are_refused() {

@@ -25,7 +25,7 @@ pub static SPARSE_TENSOR_DENSE_MAT_MUL: Op = Op {
         Ok(vec![[a.dim(ta), b.dim(1 - tb)].into_iter().collect()])
     },
     grad: Rule(grad),
-    kernels: cpu!(make prepare: T in f32, f64, i32, bf16; prepare_complex: T in Complex32, ComplexDouble),
+    kernels: cpu!(make prepare: T in f32, f64, i32, f16, bf16; prepare_complex: T in Complex32, ComplexDouble),
     cases: |r| {
         let mut case = |b: &[usize], ta: bool, tb: bool| {
             let sparse = example(&[0, 1, 1, 0, 1, 2], r.tensor(&[3]), &[2, 3]);

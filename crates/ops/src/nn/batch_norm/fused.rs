@@ -142,6 +142,12 @@ fn prepare_narrow<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let depth = norm.channels.count(c.shape(0)?)?;
     let (scale, offset) = (by_channel(c, 1, "scale", depth)?, by_channel(c, 2, "offset", depth)?);
+    // Also where they are not used.
+    for (i, name) in [(3, "estimated_mean"), (4, "estimated_variance")] {
+        if c.shape(i)?.rank() != 1 {
+            return Err(invalid!("{name} must be 1-dimensional{}", c.shape(i)?));
+        }
+    }
     let given = if !norm.training || norm.factor != 1.0 {
         Some((by_channel(c, 3, "mean", depth)?, by_channel(c, 4, "variance", depth)?))
     } else {
