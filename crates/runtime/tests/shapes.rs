@@ -180,3 +180,15 @@ fn a_sum_over_an_axis_that_is_only_known_in_the_run_is_not_left_out() {
         assert!(e.to_string().contains("Invalid reduction dimension"), "optimise {optimise}: {e}");
     }
 }
+
+#[test]
+fn a_sum_that_names_an_axis_twice_is_not_left_out() {
+    let mut g = graph();
+    let x = placeholder(&mut g, &[1]);
+    let axes = constant(&mut g, "axes", Tensor::from_slice(Shape::vector(2), &[0, -1]).unwrap());
+    add(&mut g, "Sum", "sum", &[x, axes], &[("keep_dims", true.into())]);
+    for optimise in [false, true] {
+        let e = session(&g, optimise).run(&[("x:0", numbers(&[1]))], &["sum:0"], &[]).err().unwrap();
+        assert!(e.to_string().contains("duplicate dimension"), "optimise {optimise}: {e}");
+    }
+}

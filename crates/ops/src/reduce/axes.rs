@@ -15,12 +15,20 @@ pub fn reduced(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
         }]);
     };
     let over = marked(&axes, dims.len())?;
+    // An axis named twice is an error of the run; no shape follows from it.
+    if keep && named_twice(&axes, &over) {
+        return Ok(vec![PartialShape::unknown_of_rank(dims.len())]);
+    }
     let dims = dims.iter().zip(&over);
     Ok(vec![if keep {
         dims.map(|(d, over)| if *over { 1 } else { *d }).collect()
     } else {
         dims.filter(|(_, over)| !**over).map(|(d, _)| *d).collect()
     }])
+}
+
+fn named_twice(axes: &[i64], over: &[bool]) -> bool {
+    axes.len() != over.iter().filter(|o| **o).count()
 }
 
 /// Which axes of a tensor of this rank are named.
@@ -74,7 +82,7 @@ fn kernel<T: Element, R: Reducer<T, Out = T>>(
 fn plan(c: &OpCall<'_>, keep: bool) -> Result<(Plan, Shape)> {
     let (shape, axes) = (c.shape(0)?, c.input(1)?.to_i64s()?);
     let over = marked(&axes, shape.rank())?;
-    if axes.len() != over.iter().filter(|o| **o).count() {
+    if named_twice(&axes, &over) {
         return Err(invalid!("Invalid reduction arguments: Axes contains duplicate dimension: {axes:?}"));
     }
     let dims = shape.iter().zip(&over);
