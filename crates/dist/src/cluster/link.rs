@@ -155,6 +155,8 @@ impl Lane {
 
 /// A call that was begun.
 pub enum Begun {
+    /// It has failed at once.
+    Failed,
     /// Its connection has to be made first.
     Connecting(AbortHandle),
     Asked(Asking),
@@ -164,6 +166,7 @@ impl Begun {
     /// Ends the call, which the task at the other end notices.
     pub fn give_up(&self) {
         match self {
+            Begun::Failed => {}
             Begun::Connecting(call) => call.abort(),
             Begun::Asked(asking) => asking.give_up(),
         }
@@ -253,7 +256,7 @@ impl Link {
             Ok(request) => request,
             Err(e) => {
                 done(Err(e));
-                return Begun::Connecting(lane.runtime.spawn(async {}).abort_handle());
+                return Begun::Failed;
             }
         };
         let (link, on, length) = (self.clone(), lane.clone(), request.len());

@@ -17,8 +17,12 @@ pub struct Alive {
     timer: Pin<Box<Sleep>>,
 }
 
+/// Whoever wants to wait for longer does not want to ask; and times that far ahead can be told.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
+
 impl Alive {
     pub fn new(every: Duration, within: Duration) -> Alive {
+        let (every, within) = (every.min(LONGEST), within.min(LONGEST));
         Alive {
             every,
             within,
@@ -56,5 +60,21 @@ impl Alive {
             self.timer.as_mut().reset(next.into());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_patience_without_end_is_no_overflow() {
+        let mut alive = Alive::new(Duration::MAX, Duration::MAX);
+        alive.timer.as_mut().reset(tokio::time::Instant::now());
+        alive.heard();
+        let mut sending = Sending::default();
+        let polled = std::future::poll_fn(|cx| Poll::Ready(alive.poll(cx, true, &mut sending)));
+        assert!(polled.await.is_ok());
+        assert!(alive.heard + alive.every + alive.within > Instant::now());
     }
 }

@@ -111,15 +111,15 @@ impl Sending {
     }
 
     pub fn headers(&mut self, stream: u32, ends: bool, fill: impl FnOnce(&mut Encoder, &mut BytesMut)) {
-        let at = self.out.small.len();
-        put_head(&mut self.out.small, 0, frame::HEADERS, 0, stream);
-        self.encoder.begin(&mut self.out.small);
-        fill(&mut self.encoder, &mut self.out.small);
-        let length = self.out.small.len() - at - frame::HEAD;
+        let out = &mut self.out.small;
+        let at = out.len();
         let flags = frame::END_HEADERS | if ends { frame::END_STREAM } else { 0 };
-        let mut head = BytesMut::with_capacity(frame::HEAD);
-        put_head(&mut head, length, frame::HEADERS, flags, stream);
-        self.out.small[at..at + frame::HEAD].copy_from_slice(&head);
+        put_head(out, 0, frame::HEADERS, flags, stream);
+        self.encoder.begin(out);
+        fill(&mut self.encoder, out);
+        // Known only now; three bytes of it are sent.
+        let length = out.len() - at - frame::HEAD;
+        out[at..at + 3].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
     }
 
     /// Sends a message; what is `held` is dropped when the socket has taken it.
