@@ -162,8 +162,4 @@ fn softmaxes(bench: &Bench, parallel: &dyn Parallel) {
     }
     let (x, mut y) = (vec![1f64; 1 << 22], vec![0f64; 1 << 22]);
     bench.run("softmax f64", x.len(), || softmax(parallel, 1024, &x, &mut y));
-    let (x, mut y) = (vec![half::bf16::ONE; 1 << 22], vec![half::bf16::ONE; 1 << 22]);
-    bench.run("softmax bf16", x.len(), || softmax(parallel, 1024, &x, &mut y));
-    let (x, mut y) = (vec![half::f16::ONE; 1 << 22], vec![half::f16::ONE; 1 << 22]);
-    bench.run("softmax f16", x.len(), || softmax(parallel, 1024, &x, &mut y));
 }

@@ -19,6 +19,7 @@ pub trait Loop {
 }
 
 /// Runs a loop with the widest vectors of this machine.
+#[inline(never)] // Into each caller, a loop would be compiled as often as it is called.
 pub fn widest<L: Loop>(work: L) -> L::Output {
     if !L::WIDE {
         return work.run::<false>();

@@ -1,13 +1,12 @@
 //! Softmax and its logarithm, over the rows of a matrix.
 //!
-//! f16 and bf16 are computed in f32. The largest element of a row is subtracted
-//! first, so that nothing overflows.
+//! The largest element of a row is subtracted first, so that nothing overflows.
 
 use std::ops::Range;
 
 use crate::elementary::scalar;
 use crate::parallel::Parallel;
-use crate::reduce::{Element, Number, Ordered};
+use crate::reduce::{Number, Ordered};
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
@@ -33,30 +32,30 @@ impl<A: Float> RowScale<A> {
 
     /// The logarithm of the softmax of an element of the row.
     #[inline]
-    pub fn log<T: Element<Acc = A>>(&self, x: T) -> T {
-        T::narrow(x.widen().sub(self.max).sub(self.log_sum))
+    pub fn log(&self, x: A) -> A {
+        x.sub(self.max).sub(self.log_sum)
     }
 }
 
 /// exp(x) / sum(exp(x)) of each row of `width` elements.
-pub fn softmax<T: Element<Acc: Float>>(parallel: &dyn Parallel, width: usize, x: &[T], out: &mut [T]) {
+pub fn softmax<T: Float>(parallel: &dyn Parallel, width: usize, x: &[T], out: &mut [T]) {
     rows::<T, false>(parallel, width, x, out, &mut []);
 }
 
 /// The same, with what makes a logarithm of one of them cheap: a scale for each row.
-pub fn softmax_with_scales<T: Element<Acc: Float>>(
+pub fn softmax_with_scales<T: Float>(
     parallel: &dyn Parallel,
     width: usize,
     x: &[T],
     out: &mut [T],
-    scales: &mut [RowScale<T::Acc>],
+    scales: &mut [RowScale<T>],
 ) {
     assert_eq!(scales.len() * width, x.len());
     rows::<T, false>(parallel, width, x, out, scales);
 }
 
 /// x - log(sum(exp(x))) of each row of `width` elements.
-pub fn log_softmax<T: Element<Acc: Float>>(parallel: &dyn Parallel, width: usize, x: &[T], out: &mut [T]) {
+pub fn log_softmax<T: Float>(parallel: &dyn Parallel, width: usize, x: &[T], out: &mut [T]) {
     rows::<T, true>(parallel, width, x, out, &mut []);
 }
 
@@ -67,12 +66,12 @@ const BLOCK: usize = 2048;
 const LANES: usize = 32;
 
 /// `scales`: none, or one for each row.
-fn rows<T: Element<Acc: Float>, const LOG: bool>(
+fn rows<T: Float, const LOG: bool>(
     parallel: &dyn Parallel,
     width: usize,
     x: &[T],
     out: &mut [T],
-    scales: &mut [RowScale<T::Acc>],
+    scales: &mut [RowScale<T>],
 ) {
     assert_eq!(x.len(), out.len());
     if x.is_empty() {
@@ -90,14 +89,14 @@ fn rows<T: Element<Acc: Float>, const LOG: bool>(
     });
 }
 
-struct Rows<'a, T: Element, const LOG: bool> {
+struct Rows<'a, T, const LOG: bool> {
     width: usize,
     x: &'a [T],
     out: &'a mut [T],
-    scales: &'a mut [RowScale<T::Acc>],
+    scales: &'a mut [RowScale<T>],
 }
 
-impl<T: Element<Acc: Float>, const LOG: bool> Loop for Rows<'_, T, LOG> {
+impl<T: Float, const LOG: bool> Loop for Rows<'_, T, LOG> {
     type Output = ();
 
     #[inline(always)]
@@ -106,14 +105,13 @@ impl<T: Element<Acc: Float>, const LOG: bool> Loop for Rows<'_, T, LOG> {
         if width < WIDE {
             return narrow_rows::<T, LOG, FMA>(width, self.x, self.out, self.scales);
         }
-        let mut powers = Vec::new();
         let mut scales = self.scales.iter_mut();
         for (x, out) in self.x.chunks_exact(width).zip(self.out.chunks_exact_mut(width)) {
             if LOG {
                 log_row::<T, FMA>(x, out);
                 continue;
             }
-            let (max, sum) = row::<T, FMA>(x, out, &mut powers);
+            let (max, sum) = row::<T, FMA>(x, out);
             if let Some(scale) = scales.next() {
                 *scale = RowScale { max, log_sum: sum.ln() };
             }
@@ -126,70 +124,55 @@ const WIDE: usize = 2 * LANES;
 
 /// Returns the largest element, and the sum of the exponentials of what the others are below it.
 #[inline(always)]
-fn row<T: Element<Acc: Float>, const FMA: bool>(
-    x: &[T],
-    out: &mut [T],
-    powers: &mut Vec<T::Acc>,
-) -> (T::Acc, T::Acc) {
-    let max = fold(x, T::Acc::LOWEST, T::widen, Ordered::max);
-    if let Some(out) = T::as_acc(out) {
-        let sum = exponentials::<T, FMA>(x, max, out);
-        let inverse = sum.recip();
-        for power in out {
-            *power = power.mul(inverse);
-        }
-        return (max, sum);
-    }
-    powers.resize(x.len(), T::Acc::ZERO);
-    let sum = exponentials::<T, FMA>(x, max, powers);
+fn row<T: Float, const FMA: bool>(x: &[T], out: &mut [T]) -> (T, T) {
+    let max = fold(x, T::LOWEST, |x| x, Ordered::max);
+    let sum = exponentials::<T, FMA>(x, max, out);
     let inverse = sum.recip();
-    write(powers, out, |power| power.mul(inverse));
+    for power in out {
+        *power = power.mul(inverse);
+    }
     (max, sum)
 }
 
 /// Stores exp(x - max), and returns the sum.
 #[inline(always)]
-fn exponentials<T: Element<Acc: Float>, const FMA: bool>(
-    x: &[T],
-    max: T::Acc,
-    powers: &mut [T::Acc],
-) -> T::Acc {
-    let mut sums = [T::Acc::ZERO; LANES];
+fn exponentials<T: Float, const FMA: bool>(x: &[T], max: T, powers: &mut [T]) -> T {
+    let mut sums = [T::ZERO; LANES];
     let ((x, x_tail), (powers, powers_tail)) = (x.as_chunks::<LANES>(), powers.as_chunks_mut::<LANES>());
     for (x, powers) in x.iter().zip(powers) {
         for lane in 0..LANES {
-            powers[lane] = x[lane].widen().sub(max).exp::<FMA>();
+            powers[lane] = x[lane].sub(max).exp::<FMA>();
             sums[lane] = sums[lane].add(powers[lane]);
         }
     }
     for ((power, x), sum) in powers_tail.iter_mut().zip(x_tail).zip(&mut sums) {
-        *power = x.widen().sub(max).exp::<FMA>();
+        *power = x.sub(max).exp::<FMA>();
         *sum = sum.add(*power);
     }
     join(sums, Number::add)
 }
 
 #[inline(always)]
-fn log_row<T: Element<Acc: Float>, const FMA: bool>(x: &[T], out: &mut [T]) {
-    let max = fold(x, T::Acc::LOWEST, T::widen, Ordered::max);
-    let sum = fold(x, T::Acc::ZERO, |x| x.widen().sub(max).exp::<FMA>(), Number::add);
+fn log_row<T: Float, const FMA: bool>(x: &[T], out: &mut [T]) {
+    let max = fold(x, T::LOWEST, |x| x, Ordered::max);
+    let sum = fold(x, T::ZERO, |x| x.sub(max).exp::<FMA>(), Number::add);
     let log = sum.ln();
     for (out, x) in out.iter_mut().zip(x) {
-        *out = T::narrow(x.widen().sub(max).sub(log));
+        *out = x.sub(max).sub(log);
     }
 }
 
 /// Short rows, a block of them at a time. Only the exponentials cost, and they
 /// know no rows.
 #[inline(always)]
-fn narrow_rows<T: Element<Acc: Float>, const LOG: bool, const FMA: bool>(
+fn narrow_rows<T: Float, const LOG: bool, const FMA: bool>(
     width: usize,
     x: &[T],
     out: &mut [T],
-    scales: &mut [RowScale<T::Acc>],
+    scales: &mut [RowScale<T>],
 ) {
     let block = BLOCK / width * width;
-    let mut shifted = vec![T::Acc::ZERO; block.min(x.len())];
+    let mut shifted = vec![T::ZERO; block.min(x.len())];
     let mut powers = shifted.clone();
     let mut scaled = scales.chunks_mut(block / width);
     for (x, out) in x.chunks(block).zip(out.chunks_mut(block)) {
@@ -206,7 +189,7 @@ fn narrow_rows<T: Element<Acc: Float>, const LOG: bool, const FMA: bool>(
         }
         for (at, out) in out.chunks_exact_mut(width).enumerate() {
             let row = at * width..(at + 1) * width;
-            let sum = fold(&powers[row.clone()], T::Acc::ZERO, |x| x, Number::add);
+            let sum = fold(&powers[row.clone()], T::ZERO, |x| x, Number::add);
             if let Some(scale) = scales.get_mut(at) {
                 scale.log_sum = sum.ln();
             }
@@ -223,18 +206,18 @@ fn narrow_rows<T: Element<Acc: Float>, const LOG: bool, const FMA: bool>(
 
 /// Subtracts the largest element, and returns it.
 #[inline(always)]
-fn shift<T: Element<Acc: Float>>(x: &[T], shifted: &mut [T::Acc]) -> T::Acc {
-    let max = fold(x, T::Acc::LOWEST, T::widen, Ordered::max);
+fn shift<T: Float>(x: &[T], shifted: &mut [T]) -> T {
+    let max = fold(x, T::LOWEST, |x| x, Ordered::max);
     for (shifted, &x) in shifted.iter_mut().zip(x) {
-        *shifted = x.widen().sub(max);
+        *shifted = x.sub(max);
     }
     max
 }
 
 #[inline(always)]
-fn write<T: Element>(x: &[T::Acc], out: &mut [T], function: impl Fn(T::Acc) -> T::Acc) {
+fn write<T: Float>(x: &[T], out: &mut [T], function: impl Fn(T) -> T) {
     for (out, &x) in out.iter_mut().zip(x) {
-        *out = T::narrow(function(x));
+        *out = function(x);
     }
 }
 

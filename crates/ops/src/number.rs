@@ -19,7 +19,7 @@ pub trait Number: Element {
 }
 
 /// What also has an order.
-pub trait Real: Number + PartialOrd {
+pub trait Real: Number + PartialOrd + thalweg_math::reduce::Element {
     const IS_INTEGER: bool;
     fn to_f64(self) -> f64;
     /// As `max` in TensorFlow: NaN wins.
@@ -33,11 +33,25 @@ pub trait Real: Number + PartialOrd {
     /// Remainder with the sign of the dividend.
     fn truncate_mod(self, o: Self) -> Self;
     fn is_nan(self) -> bool;
+    /// A number that is smaller, equal or larger as the value is; for NaN the largest of all. What sorts need not be compiled for
+    /// each type.
+    fn rank(self) -> u64;
     fn lowest() -> Self;
     fn highest() -> Self;
     /// The ends of the range without infinities.
     fn least_finite() -> Self;
     fn greatest_finite() -> Self;
+}
+
+/// The bits of a double rise with its value; those of negative ones fall.
+fn rank_of_double(v: f64) -> u64 {
+    // Both zeros are equal.
+    let bits = (v + 0.0).to_bits();
+    match bits >> 63 {
+        _ if v.is_nan() => u64::MAX,
+        0 => bits | 1 << 63,
+        _ => !bits,
+    }
 }
 
 /// Integers as rows of bits.
@@ -101,6 +115,8 @@ macro_rules! integers {
             }
             #[inline] fn truncate_mod(self, o: Self) -> Self { if o == 0 { 0 } else { self.wrapping_rem(o) } }
             #[inline] fn is_nan(self) -> bool { false }
+            // From the least of 64 bits on: that of u64, or that of i64.
+            #[inline] fn rank(self) -> u64 { (self as u64).wrapping_sub(if <$t>::MIN == 0 { 0 } else { i64::MIN as u64 }) }
             fn lowest() -> Self { <$t>::MIN }
             fn highest() -> Self { <$t>::MAX }
             fn least_finite() -> Self { <$t>::MIN }
@@ -143,6 +159,7 @@ macro_rules! floats {
             }
             #[inline] fn truncate_mod(self, o: Self) -> Self { $down($up(self) % $up(o)) }
             #[inline] fn is_nan(self) -> bool { <$t>::is_nan(self) }
+            #[inline] fn rank(self) -> u64 { rank_of_double(self.to_f64()) }
             fn lowest() -> Self { <$t>::NEG_INFINITY }
             fn highest() -> Self { <$t>::INFINITY }
             fn least_finite() -> Self { <$t>::MIN }
@@ -229,6 +246,19 @@ complexes! { Complex32, f32; ComplexDouble, f64; }
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranks_rise_with_values() {
+        fn check<T: Real>(values: &[T]) {
+            assert!(values.windows(2).all(|w| w[0].rank() < w[1].rank()), "{values:?}");
+        }
+        check(&[i8::MIN, -1, 0, 1, i8::MAX]);
+        check(&[i64::MIN, -1, 0, 1, i64::MAX]);
+        check(&[0, 1, u64::MAX]);
+        check(&[f64::NEG_INFINITY, f64::MIN, -5e-324, 0.0, 5e-324, f64::MAX, f64::INFINITY, -f64::NAN]);
+        check(&[f32::NEG_INFINITY, -1.0, 0.0, 1e-45, 1.0, f32::INFINITY, f32::NAN]);
+        assert_eq!((-0f32).rank(), 0f32.rank());
+    }
 
     #[test]
     fn division_rounds_as_python_does() {

@@ -18,9 +18,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod pieces;
 pub mod text;
 
 pub use bytes::Bytes;
+pub use pieces::Pieces;
 pub use prost::{DecodeError, Message};
 pub use tensorflow::*;
 
@@ -52,5 +54,13 @@ pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "
 /// Input may be hostile: nesting deeper than 100 is an error, and no length is believed before the bytes
 /// are there.
 pub fn decode<M: Message + Default>(bytes: impl Into<Bytes>) -> Result<M, DecodeError> {
-    M::decode(bytes.into())
+    M::decode(Pieces::from(bytes.into()))
+}
+
+/// The encoding of a message. As [`Message::encode_to_vec`], but written as messages to peers are: one kind of code for both.
+pub fn encode(message: &impl Message) -> Vec<u8> {
+    let mut bytes = bytes::BytesMut::with_capacity(message.encoded_len());
+    // Writing fails for want of room only, and here is room for all.
+    let _ = message.encode(&mut bytes);
+    bytes.into()
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use thalweg_core::error::{Error, Result, internal, not_found};
 use thalweg_graph::Graph;
-use thalweg_proto::Message;
+use thalweg_proto::encode;
 
 pub const SCRIPT: &str = include_str!("peers.py");
 
@@ -99,7 +99,7 @@ impl Peers {
     fn graph_file(&mut self, id: &str, graph: &Graph) -> Result<String> {
         let path = self.dir.join(format!("{id}.pb"));
         if self.written.insert(id.to_string()) {
-            std::fs::write(&path, graph.to_def(Default::default())?.encode_to_vec())?;
+            std::fs::write(&path, encode(&graph.to_def(Default::default())?))?;
         }
         Ok(path.display().to_string())
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 use thalweg_core::error::{Error, Result, internal};
-use thalweg_proto::Message;
+use thalweg_proto::encode;
 
 /// Three figures of one contender.
 struct Figures {
@@ -18,7 +18,7 @@ struct Figures {
 
 pub fn measure(pythons: &[PathBuf], effort: &Effort) -> Result<String> {
     let graph = std::env::temp_dir().join(format!("thalweg-bench-{}.pb", std::process::id()));
-    std::fs::write(&graph, graphs::fan(2)?.to_def(Default::default())?.encode_to_vec())?;
+    std::fs::write(&graph, encode(&graphs::fan(2)?.to_def(Default::default())?))?;
     let result = measure_with(&graph, pythons, effort);
     let _ = std::fs::remove_file(&graph);
     result

@@ -9,7 +9,6 @@ use crate::grpc::fields::{NOWHERE, Path};
 use crate::grpc::{Arrived, Contents};
 use crate::log::Log;
 use crate::remote::connection::{self, Asking, Patience, Request, Sender};
-use bytes::Buf;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, mpsc};
@@ -280,7 +279,7 @@ impl Link {
 
     /// What was heard of a call.
     fn heard(&self, lane: &Lane, sender: &Sender, length: usize, sent: Result<Arrived>) -> Result<Arrived> {
-        self.traffic.note(sent.as_ref().map_or(0, Buf::remaining), length);
+        self.traffic.note(sent.as_ref().map_or(0, Arrived::len), length);
         let Err(e) = sent else { return sent };
         if !sender.is_closed() {
             // What the task itself said is passed on as it is.
@@ -304,10 +303,8 @@ impl Link {
         Ok(sender)
     }
 
-    fn decoded<B: Message + Default>(&self, mut arrived: Arrived) -> Result<(B, Contents)> {
-        let message = B::decode(&mut arrived)
-            .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.task)))?;
-        Ok((message, arrived.contents))
+    fn decoded<B: Message + Default>(&self, arrived: Arrived) -> Result<(B, Contents)> {
+        arrived.decode().map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.task)))
     }
 
     fn blame(&self, e: Error) -> Error {

@@ -1,70 +1,37 @@
 //! A message that has arrived, as it is decoded.
 
 use bytes::{Buf, Bytes};
-use std::collections::VecDeque;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::convert::{shape_from_proto, tensor_from_proto};
-use thalweg_proto::TensorProto;
+use thalweg_proto::{DecodeError, Message, Pieces, TensorProto};
 
 /// The bytes of a message. Large contents of tensors are pieces of their own, in memory that a tensor owns.
 #[derive(Default)]
 pub struct Arrived {
-    pieces: VecDeque<Bytes>,
-    remaining: usize,
-    pub contents: Contents,
+    pub(super) pieces: Pieces,
+    contents: Contents,
 }
 
 impl Arrived {
     pub fn push(&mut self, piece: Bytes) {
-        if !piece.is_empty() {
-            self.remaining += piece.len();
-            self.pieces.push_back(piece);
-        }
+        self.pieces.push(piece);
     }
 
     pub fn push_content(&mut self, tensor: Tensor) {
         self.contents.0.push(tensor.clone());
         self.push(Bytes::from_owner(Owned(tensor)));
     }
-}
 
-impl Buf for Arrived {
-    fn remaining(&self) -> usize {
-        self.remaining
+    /// Bytes of the message.
+    pub fn len(&self) -> usize {
+        self.pieces.remaining()
     }
 
-    fn chunk(&self) -> &[u8] {
-        self.pieces.front().map_or(&[], |piece| piece)
-    }
-
-    fn advance(&mut self, mut count: usize) {
-        while let Some(front) = self.pieces.front_mut().filter(|_| count > 0) {
-            let n = count.min(front.len());
-            front.advance(n);
-            (self.remaining, count) = (self.remaining - n, count - n);
-            if front.is_empty() {
-                self.pieces.pop_front();
-            }
-        }
-    }
-
-    /// What lies in one piece is not copied.
-    fn copy_to_bytes(&mut self, len: usize) -> Bytes {
-        let len = len.min(self.remaining);
-        if len <= self.chunk().len() {
-            let taken = self.pieces.front().map(|front| front.slice(..len)).unwrap_or_default();
-            self.advance(len);
-            return taken;
-        }
-        let mut all = Vec::with_capacity(len);
-        while all.len() < len {
-            let n = (len - all.len()).min(self.chunk().len());
-            all.extend_from_slice(self.chunk().get(..n).unwrap_or_default());
-            self.advance(n);
-        }
-        all.into()
+    /// The message, with its large contents.
+    pub fn decode<M: Message + Default>(self) -> std::result::Result<(M, Contents), DecodeError> {
+        Ok((M::decode(self.pieces)?, self.contents))
     }
 }
 

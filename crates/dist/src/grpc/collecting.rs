@@ -127,14 +127,14 @@ mod tests {
             message.push(&wire[wire.len() - 1..]).unwrap();
             message.push(&[]).unwrap();
             let mut arrived = message.finish().unwrap();
-            assert_eq!(&arrived.copy_to_bytes(10)[..], b"some bytes");
+            assert_eq!(&arrived.pieces.copy_to_bytes(10)[..], b"some bytes");
             let mut cut = Collecting::new(NOWHERE, 100);
             cut.push(&wire[..size - 1]).unwrap();
             assert!(cut.finish().is_none());
         }
         let mut empty = Collecting::new(NOWHERE, 100);
         empty.push(&framed(b"")).unwrap();
-        assert!(!empty.finish().unwrap().has_remaining());
+        assert_eq!(empty.finish().unwrap().len(), 0);
     }
 
     #[test]

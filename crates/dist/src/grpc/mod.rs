@@ -111,12 +111,12 @@ fn take<M: Message + Default>(message: Arrived) -> Result<M, Status> {
 }
 
 /// The message of a call, with its large contents beside it.
-fn read<M: Message + Default>(mut arrived: Arrived) -> Result<Request<M>, Status> {
-    let message =
-        M::decode(&mut arrived).map_err(|e| Status::invalid_argument(format!("not a valid message: {e}")))?;
+fn read<M: Message + Default>(arrived: Arrived) -> Result<Request<M>, Status> {
+    let (message, contents) =
+        arrived.decode().map_err(|e| Status::invalid_argument(format!("not a valid message: {e}")))?;
     let mut request = Request::new(message);
-    if !arrived.contents.is_empty() {
-        request.extensions_mut().insert(arrived.contents);
+    if !contents.is_empty() {
+        request.extensions_mut().insert(contents);
     }
     Ok(request)
 }

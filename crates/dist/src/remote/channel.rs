@@ -82,8 +82,10 @@ impl Channel {
         if answer.is_err() {
             asking.give_up();
         }
-        B::decode(&mut answer?)
-            .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.address)))
+        let (message, _) = answer?
+            .decode()
+            .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.address)))?;
+        Ok(message)
     }
 
     fn wait<T>(&self, rx: &mpsc::Receiver<Result<T>>, timeout: Option<Duration>) -> Result<T> {

@@ -11,7 +11,7 @@ use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
-use thalweg_proto::{BundleEntryProto, BundleHeaderProto, Message, VersionDef};
+use thalweg_proto::{BundleEntryProto, BundleHeaderProto, VersionDef, encode};
 
 pub(super) type Entries = BTreeMap<Vec<u8>, BundleEntryProto>;
 
@@ -127,9 +127,9 @@ pub(super) fn publish_index(prefix: &Path, shards: usize, entries: &Entries) -> 
         ..Default::default()
     };
     let mut table = TableBuilder::new();
-    table.add(b"", &header.encode_to_vec())?;
+    table.add(b"", &encode(&header))?;
     for (key, entry) in entries {
-        table.add(key, &entry.encode_to_vec())?;
+        table.add(key, &encode(entry))?;
     }
     durable::write(&index_path(prefix), &table.finish())
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 use thalweg_core::error::Result;
 use thalweg_proto::event::What;
-use thalweg_proto::{Event, Message, SourceMetadata};
+use thalweg_proto::{Event, SourceMetadata, encode};
 
 /// Writes one event file.
 pub struct EventWriter {
@@ -45,7 +45,7 @@ impl EventWriter {
     }
 
     pub fn write(&mut self, event: &Event) -> Result<()> {
-        self.out.write(&event.encode_to_vec()).map_err(|e| durable::at(&self.path, e))
+        self.out.write(&encode(event)).map_err(|e| durable::at(&self.path, e))
     }
 
     /// Hands all events so far to the system: readers see them.

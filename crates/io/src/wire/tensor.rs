@@ -10,7 +10,7 @@ use thalweg_core::resource::ResourceHandle;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 use thalweg_proto::resource_handle_proto::DtypeAndShape;
-use thalweg_proto::{Message, ResourceHandleProto, TensorProto};
+use thalweg_proto::{ResourceHandleProto, TensorProto, decode, encode};
 
 pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
     let dtype = DataType::from_wire(p.dtype).ok_or_else(|| {
@@ -103,8 +103,8 @@ fn from_content(dtype: DataType, shape: Shape, content: &Bytes) -> Result<Tensor
             let handles: Result<Vec<_>> = parts
                 .into_iter()
                 .map(|b| {
-                    let p =
-                        ResourceHandleProto::decode(b).map_err(|e| invalid!("not a resource handle: {e}"))?;
+                    let p = decode::<ResourceHandleProto>(b)
+                        .map_err(|e| invalid!("not a resource handle: {e}"))?;
                     handle_from_proto(&p)
                 })
                 .collect();
@@ -185,7 +185,7 @@ pub fn tensor_to_proto(t: &Tensor) -> Result<TensorProto> {
     match t.dtype() {
         DataType::String => p.string_val = t.strings()?.to_vec(),
         DataType::Resource => {
-            let handles = t.resources()?.iter().map(|h| Bytes::from(handle_to_proto(h).encode_to_vec()));
+            let handles = t.resources()?.iter().map(|h| Bytes::from(encode(&handle_to_proto(h))));
             p.tensor_content = join_content(handles);
         }
         DataType::Variant => return Err(unimplemented("variant tensors cannot be put into messages")),

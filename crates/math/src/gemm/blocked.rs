@@ -5,14 +5,15 @@
 //! blocks; in each through panels of B as wide as a kernel; and in each through the rows,
 //! a kernel's height at a time. The first kernel call on a panel reads B where it lies
 //! and leaves a packed copy in the L1 cache for the calls after it: packing costs next to
-//! nothing, so tasks share nothing and need no barrier.
+//! nothing, so tasks share nothing and need no barrier. Where many columns share the cost,
+//! blocks of A are copied into strips first.
 //!
 //! How `k` is cut depends on `k` alone, so results do not depend on the number of threads.
 
 use std::ops::Range;
 
-use super::kernel::{HasKernels, Kernel, Kernels, STEPS, Tile};
-use super::pack::{self, Block};
+use super::kernel::{HasKernels, Kernel, Kernels, STEPS, Tile, strip_width};
+use super::pack::Block;
 use super::scratch;
 use crate::parallel::Parallel;
 
@@ -202,15 +203,20 @@ impl<T: HasKernels> Task<'_, T> {
         let in_runs = p.a_row_runs.jump != 0 || p.a_col_runs.jump != 0;
         let k_parts = k_parts(p.k, in_runs);
         let k_max = p.k.div_ceil(k_parts);
+        let max_rows = self.kernels.max_rows();
+        let pack_a = self.cols.len() >= PACK_A_COLS && self.rows.len() > max_rows && !in_runs;
+        // Rows are cut between strips.
+        let (height, width) = if pack_a { (max_rows, strip_width(max_rows)) } else { (1, 1) };
+        let strips = self.rows.len().div_ceil(height);
         let row_parts = (self.rows.len() * k_max * size_of::<T>()).div_ceil(A_BLOCK_BYTES).max(1);
-        let pack_a = self.cols.len() >= PACK_A_COLS && self.rows.len() > self.kernels.max_rows() && !in_runs;
         let group = if !pack_a && k_max >= LONE_K { 1 } else { GROUP };
         let panel_room = 2 * group * k_max * self.kernels.width(p.m);
-        let a_room = if pack_a { pack::block_room(self.rows.len().div_ceil(row_parts), k_max) } else { 0 };
+        let a_room = if pack_a { strips.div_ceil(row_parts) * width * k_max } else { 0 };
         scratch::with(panel_room + a_room, |room: *mut T| {
             for r in 0..row_parts {
-                let rows = part(self.rows.len(), row_parts, r);
-                let rows = self.rows.start + rows.start..self.rows.start + rows.end;
+                let strips = part(strips, row_parts, r);
+                let row = |strip: usize| self.rows.end.min(self.rows.start + strip * height);
+                let rows = row(strips.start)..row(strips.end);
                 for q in 0..k_parts {
                     let ks = part(p.k, k_parts, q);
                     let jumps = p.a_row_runs.before(rows.start) + p.a_col_runs.before(ks.start);
@@ -219,18 +225,34 @@ impl<T: HasKernels> Task<'_, T> {
                         at: p.a.wrapping_add(start).wrapping_offset(jumps),
                         row_stride: p.a_row_stride,
                         col_stride: p.a_col_stride,
+                        strip: None,
                     };
                     // SAFETY: the block lies inside A, and the scratch memory has room for a
                     // panel of B and after it for a block of A.
                     unsafe {
                         if pack_a {
-                            a = pack::block(rows.len(), ks.len(), a, room.add(panel_room));
+                            a = self.strips(rows.len(), ks.len(), a, room.add(panel_room));
                         }
                         self.block(a, rows.clone(), ks, group, room);
                     }
                 }
             }
         });
+    }
+
+    /// Copies a block of A into strips as high as a kernel: a kernel then reads A as one stream, not as one from each row.
+    unsafe fn strips(&self, rows: usize, k: usize, from: Block<T>, packed: *mut T) -> Block<T> {
+        let height = self.kernels.max_rows();
+        let width = strip_width(height);
+        for (i, start) in (0..rows).step_by(height).enumerate() {
+            let (rows, at) = (height.min(rows - start), from.at.wrapping_add(start * from.row_stride));
+            // SAFETY: the rows are inside the block, and there is room for all strips.
+            unsafe {
+                let to = packed.add(i * k * width);
+                (self.kernels.pack)(k, rows, at, from.col_stride, from.row_stride, to, width);
+            }
+        }
+        Block { at: packed, row_stride: 1, col_stride: width, strip: Some(k * width) }
     }
 
     /// All columns of the task, for a block of A, a group of panels at a time. `room` has
@@ -313,26 +335,32 @@ impl<T: HasKernels> Task<'_, T> {
             let jumps = runs.before(start) - runs.before(rows.start);
             let at = a.at.wrapping_add((start - rows.start) * a.row_stride).wrapping_offset(jumps);
             // SAFETY: passed on; no jump is among these rows.
-            unsafe { self.even_rows(panels, at, a.row_stride, end - start) };
+            unsafe { self.even_rows(panels, Block { at, ..a }, end - start) };
             start = end;
         }
     }
 
     /// Some rows, evenly far apart, by a group of panels.
-    unsafe fn even_rows(
-        &self,
-        panels: &mut [Option<Panel<T>>; GROUP],
-        a: *const T,
-        row_stride: usize,
-        rows: usize,
-    ) {
-        let parts = rows.div_ceil(self.kernels.max_rows());
+    unsafe fn even_rows(&self, panels: &mut [Option<Panel<T>>; GROUP], a: Block<T>, rows: usize) {
+        let max_rows = self.kernels.max_rows();
+        let parts = rows.div_ceil(max_rows);
         for i in 0..parts {
-            let here = part(rows, parts, i);
+            let (here, at) = match a.strip {
+                Some(strip) => (max_rows.min(rows - i * max_rows), i * strip),
+                None => {
+                    let here = part(rows, parts, i);
+                    (here.len(), here.start * a.row_stride)
+                }
+            };
             for panel in panels.iter_mut().flatten() {
-                let kernel = self.kernels.get(here.len(), panel.tile.cols);
+                let kernel = match a.strip {
+                    Some(_) if here == max_rows && panel.width == self.kernels.most_cols() => {
+                        self.kernels.strip
+                    }
+                    _ => self.kernels.get(here, panel.tile.cols),
+                };
                 // SAFETY: rows of the block, and the kernel for as many.
-                unsafe { panel.step(kernel, here.len(), a.add(here.start * row_stride)) };
+                unsafe { panel.step(kernel, here, a.at.wrapping_add(at)) };
             }
         }
     }

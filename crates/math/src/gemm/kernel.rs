@@ -58,15 +58,27 @@ pub(super) struct Kernels<T: 'static> {
     pub lanes: usize,
     /// `forms[v - 1][r - 1]` computes `r` rows by `v` vectors.
     pub forms: &'static [&'static [Kernel<T>]],
+    /// Computes `max_rows` rows by the most vectors of `forms`, of a strip of A.
+    pub strip: Kernel<T>,
     /// For matrices of few rows: `wide[r - 1]` computes `r` rows by this many vectors.
     pub wide: &'static [(usize, Kernel<T>)],
     pub dot: Dot<T>,
     pub pack: Pack<T>,
 }
 
+/// Elements from one step of `k` to the next in a strip of A: so many rows, one beside the other, in whole cache lines.
+pub(super) const fn strip_width(rows: usize) -> usize {
+    rows.next_power_of_two()
+}
+
 impl<T> Kernels<T> {
     pub fn max_rows(&self) -> usize {
         self.forms[0].len()
+    }
+
+    /// Columns of the widest of `forms`.
+    pub fn most_cols(&self) -> usize {
+        self.forms.len() * self.lanes
     }
 
     /// The width of the kernels that the rows of a product of `m` rows are given to.
@@ -94,15 +106,15 @@ impl<T> Kernels<T> {
 /// The CPU has the instructions of `V`, and the pointers of the tile are valid for the
 /// extents it states, `c` and `packed` for writing and apart from all else.
 #[inline(always)]
-unsafe fn multiply<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+unsafe fn multiply<V: Lanes, const R: usize, const N: usize, const STRIP: bool>(t: &Tile<V::Elem>) {
     // SAFETY: all accesses are inside the extents the caller vouches for.
     unsafe {
         let mask = V::mask(t.cols - (N - 1) * V::LEN);
         let mut sums = [[V::zero(); N]; R];
-        if t.packed.is_null() && t.b_full {
-            sum_full(t, &mut sums);
-        } else {
-            sum_and_pack(t, &mut sums, mask);
+        match (t.packed.is_null(), t.b_full) {
+            (true, true) => sum_full::<V, R, N, STRIP>(t, &mut sums),
+            (true, false) => sum_and_pack::<V, R, N, false>(t, &mut sums, mask),
+            (false, _) => sum_and_pack::<V, R, N, true>(t, &mut sums, mask),
         }
         finish(t, &mut sums, mask);
     }
@@ -115,9 +127,15 @@ const FETCH: usize = 4;
 pub(super) const STEPS: usize = 8;
 
 #[inline(always)]
-unsafe fn sum_full<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>, sums: &mut [[V; N]; R]) {
+unsafe fn sum_full<V: Lanes, const R: usize, const N: usize, const STRIP: bool>(
+    t: &Tile<V::Elem>,
+    sums: &mut [[V; N]; R],
+) {
     // SAFETY: as in `multiply`.
     unsafe {
+        // Of a strip the compiler is to know where its rows are.
+        let (row_stride, col_stride) =
+            if STRIP { (1, strip_width(R)) } else { (t.a_row_stride, t.a_col_stride) };
         let (mut a, mut b) = (t.a, t.b);
         let (mut ahead, mut ahead_to, mut ahead_rows) = (t.ahead, t.ahead_to, t.ahead_rows);
         let mut c = t.c as *const V::Elem;
@@ -148,8 +166,8 @@ unsafe fn sum_full<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>, 
                 for v in 0..N {
                     row[v] = V::load(b.add(v * V::LEN));
                 }
-                add_products(a, t.a_row_stride, &row, sums);
-                a = a.wrapping_add(t.a_col_stride);
+                add_products(a, row_stride, &row, sums);
+                a = a.wrapping_add(col_stride);
                 b = b.wrapping_add(t.b_row_stride);
             }
             if run_left == 0 {
@@ -161,7 +179,7 @@ unsafe fn sum_full<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>, 
 }
 
 #[inline(always)]
-unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize>(
+unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize, const PACK: bool>(
     t: &Tile<V::Elem>,
     sums: &mut [[V; N]; R],
     mask: V::Mask,
@@ -169,26 +187,27 @@ unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize>(
     // SAFETY: as in `multiply`.
     unsafe {
         let (mut a, mut b, mut packed) = (t.a, t.b, t.packed);
-        let mut run_left = t.a_run_left;
-        for _ in 0..t.k {
-            for v in 0..N {
-                prefetch(b.wrapping_add(16 * t.b_row_stride + v * V::LEN));
-            }
-            let mut row = [V::zero(); N];
-            for v in 0..N - 1 {
-                row[v] = V::load(b.add(v * V::LEN));
-            }
-            row[N - 1] = V::load_masked(b.add((N - 1) * V::LEN), mask);
-            if !packed.is_null() {
+        let (mut left, mut run_left) = (t.k, t.a_run_left);
+        // One loop in another, and no choice in the inner one: with any, the compiler keeps the elements of A in memory.
+        while left > 0 {
+            let steps = left.min(run_left);
+            left -= steps;
+            run_left -= steps;
+            for _ in 0..steps {
+                let mut row = [V::zero(); N];
                 for v in 0..N {
-                    row[v].store(packed.add(v * V::LEN));
+                    prefetch(b.wrapping_add(16 * t.b_row_stride + v * V::LEN));
+                    let at = b.add(v * V::LEN);
+                    row[v] = if v == N - 1 { V::load_masked(at, mask) } else { V::load(at) };
+                    if PACK {
+                        row[v].store(packed.add(v * V::LEN));
+                    }
                 }
+                add_products(a, t.a_row_stride, &row, sums);
+                a = a.wrapping_add(t.a_col_stride);
+                b = b.wrapping_add(t.b_row_stride);
                 packed = packed.wrapping_add(N * V::LEN);
             }
-            add_products(a, t.a_row_stride, &row, sums);
-            a = a.wrapping_add(t.a_col_stride);
-            b = b.wrapping_add(t.b_row_stride);
-            run_left -= 1;
             if run_left == 0 {
                 a = a.wrapping_offset(t.a_jump);
                 run_left = t.a_run;
@@ -223,15 +242,24 @@ unsafe fn finish<V: Lanes, const R: usize, const N: usize>(
 ) {
     // SAFETY: as in `multiply`.
     unsafe {
+        // All of C is read before any of it is written: where rows lie a multiple of 4 KiB apart, a read would seem to be of what was
+        // just written, and wait for it.
+        if t.add_to_c {
+            for r in 0..R {
+                let c = t.c.add(r * t.c_row_stride);
+                for v in 0..N {
+                    let (at, last) = (v * V::LEN, v == N - 1);
+                    let old = if last { V::load_masked(c.add(at), mask) } else { V::load(c.add(at)) };
+                    sums[r][v] = sums[r][v].add(old);
+                }
+            }
+        }
         for r in 0..R {
             let c = t.c.add(r * t.c_row_stride);
             for v in 0..N {
                 let (at, last) = (v * V::LEN, v == N - 1);
                 let get = |from| if last { V::load_masked(from, mask) } else { V::load(from) };
                 let mut x = sums[r][v];
-                if t.add_to_c {
-                    x = x.add(get(c.add(at)));
-                }
                 if !t.bias.is_null() {
                     x = x.add(get(t.bias.add(at)));
                 }
@@ -296,7 +324,13 @@ mod x86 {
     #[target_feature(enable = "avx512f")]
     unsafe fn avx512<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
         // SAFETY: passed on to the caller.
-        unsafe { multiply::<V, R, N>(t) }
+        unsafe { multiply::<V, R, N, false>(t) }
+    }
+
+    #[target_feature(enable = "avx512f")]
+    unsafe fn avx512_strip<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+        // SAFETY: passed on to the caller.
+        unsafe { multiply::<V, R, N, true>(t) }
     }
 
     #[target_feature(enable = "avx512f")]
@@ -312,7 +346,13 @@ mod x86 {
     #[target_feature(enable = "avx2,fma")]
     unsafe fn avx2<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
         // SAFETY: passed on to the caller.
-        unsafe { multiply::<V, R, N>(t) }
+        unsafe { multiply::<V, R, N, false>(t) }
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    unsafe fn avx2_strip<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+        // SAFETY: passed on to the caller.
+        unsafe { multiply::<V, R, N, true>(t) }
     }
 
     #[target_feature(enable = "avx2,fma")]
@@ -329,6 +369,7 @@ mod x86 {
     pub(super) static F32_AVX512: Kernels<f32> = Kernels {
         lanes: 16,
         forms: forms!(avx512, __m512, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        strip: avx512_strip::<__m512, 14, 2>,
         wide: wide!(avx512, __m512, [1 x 8, 2 x 8, 3 x 4, 4 x 4, 5 x 4, 6 x 4]),
         dot: dot_avx512::<__m512>,
         pack: pack::avx512::f32,
@@ -336,6 +377,7 @@ mod x86 {
     pub(super) static F64_AVX512: Kernels<f64> = Kernels {
         lanes: 8,
         forms: forms!(avx512, __m512d, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        strip: avx512_strip::<__m512d, 14, 2>,
         wide: wide!(avx512, __m512d, [1 x 8, 2 x 8, 3 x 4, 4 x 4, 5 x 4, 6 x 4]),
         dot: dot_avx512::<__m512d>,
         pack: pack::transposed::<f64>,
@@ -344,6 +386,7 @@ mod x86 {
     pub(super) static F32_AVX2: Kernels<f32> = Kernels {
         lanes: 8,
         forms: forms!(avx2, __m256, [1, 2], [1, 2, 3, 4, 5, 6]),
+        strip: avx2_strip::<__m256, 6, 2>,
         wide: wide!(avx2, __m256, [1 x 8, 2 x 4]),
         dot: dot_avx2::<__m256>,
         pack: pack::transposed::<f32>,
@@ -351,6 +394,7 @@ mod x86 {
     pub(super) static F64_AVX2: Kernels<f64> = Kernels {
         lanes: 4,
         forms: forms!(avx2, __m256d, [1, 2], [1, 2, 3, 4, 5, 6]),
+        strip: avx2_strip::<__m256d, 6, 2>,
         wide: wide!(avx2, __m256d, [1 x 8, 2 x 4]),
         dot: dot_avx2::<__m256d>,
         pack: pack::transposed::<f64>,
@@ -359,12 +403,13 @@ mod x86 {
 
 unsafe fn plain<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
     // SAFETY: passed on to the caller.
-    unsafe { multiply::<V, R, N>(t) }
+    unsafe { multiply::<V, R, N, false>(t) }
 }
 
 static F32_PORTABLE: Kernels<f32> = Kernels {
     lanes: 4,
     forms: forms!(plain, Portable<f32, 4>, [1, 2], [1, 2, 3, 4]),
+    strip: plain::<Portable<f32, 4>, 4, 2>,
     wide: wide!(plain, Portable<f32, 4>, [1 x 8]),
     dot: dot::<Portable<f32, 4>>,
     pack: pack::transposed::<f32>,
@@ -372,6 +417,7 @@ static F32_PORTABLE: Kernels<f32> = Kernels {
 static F64_PORTABLE: Kernels<f64> = Kernels {
     lanes: 2,
     forms: forms!(plain, Portable<f64, 2>, [1, 2], [1, 2, 3, 4]),
+    strip: plain::<Portable<f64, 2>, 4, 2>,
     wide: wide!(plain, Portable<f64, 2>, [1 x 8]),
     dot: dot::<Portable<f64, 2>>,
     pack: pack::transposed::<f64>,

@@ -45,49 +45,8 @@ pub(super) struct Block<T> {
     pub at: *const T,
     pub row_stride: usize,
     pub col_stride: usize,
-}
-
-/// The strides of packed rows are odd multiples of this many elements, or nearly: rows a
-/// power of two apart would compete for the same few places in the L1 cache.
-const PAD: usize = 16;
-
-/// Room for a packed block of A.
-pub(super) fn block_room(rows: usize, k: usize) -> usize {
-    (rows * padded(k)).max(k * padded(rows))
-}
-
-fn padded(n: usize) -> usize {
-    n.next_multiple_of(PAD) + PAD
-}
-
-/// Copies a block of A, in the order it lies in.
-///
-/// # Safety
-///
-/// The block is readable for `rows` by `k`, and `packed` writable for [`block_room`].
-pub(super) unsafe fn block<T: Copy>(rows: usize, k: usize, from: Block<T>, packed: *mut T) -> Block<T> {
-    // SAFETY: as above.
-    unsafe {
-        if from.row_stride == 1 {
-            let stride = padded(rows);
-            for p in 0..k {
-                std::ptr::copy_nonoverlapping(from.at.add(p * from.col_stride), packed.add(p * stride), rows);
-            }
-            return Block { at: packed, row_stride: 1, col_stride: stride };
-        }
-        let stride = padded(k);
-        for r in 0..rows {
-            let (from_row, to) = (from.at.add(r * from.row_stride), packed.add(r * stride));
-            if from.col_stride == 1 {
-                std::ptr::copy_nonoverlapping(from_row, to, k);
-            } else {
-                for p in 0..k {
-                    *to.add(p) = *from_row.add(p * from.col_stride);
-                }
-            }
-        }
-        Block { at: packed, row_stride: stride, col_stride: 1 }
-    }
+    /// Elements from one strip to the next, if it has been packed into strips.
+    pub strip: Option<usize>,
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -196,23 +155,6 @@ mod tests {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx512f") {
             check(avx512::f32);
-        }
-    }
-
-    #[test]
-    fn blocks_keep_their_elements() {
-        let (rows, k) = (5, 7);
-        for (row_stride, col_stride) in [(k, 1), (1, rows), (2 * k, 2)] {
-            let a: Vec<i32> = (0..100).collect();
-            let mut room = vec![0; block_room(rows, k)];
-            let from = Block { at: a.as_ptr(), row_stride, col_stride };
-            // SAFETY: the vectors cover the extents.
-            let to = unsafe { block(rows, k, from, room.as_mut_ptr()) };
-            for (r, p) in (0..rows).flat_map(|r| (0..k).map(move |p| (r, p))) {
-                // SAFETY: as above.
-                let x = unsafe { *to.at.add(r * to.row_stride + p * to.col_stride) };
-                assert_eq!(x, a[r * row_stride + p * col_stride]);
-            }
         }
     }
 }

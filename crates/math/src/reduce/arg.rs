@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::reducers::Element;
 use crate::parallel::Parallel;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
@@ -15,7 +16,7 @@ const LANES: usize = 64;
 /// For an array of shape `[outer, len, inner]`, the index of the largest element
 /// along the middle axis: the first of equals, and never that of a NaN unless
 /// nothing else is there.
-pub fn arg_max<T: Copy + PartialOrd + Sync>(
+pub fn arg_max<T: Element + PartialOrd>(
     parallel: &dyn Parallel,
     [outer, len, inner]: [usize; 3],
     input: &[T],
@@ -25,7 +26,7 @@ pub fn arg_max<T: Copy + PartialOrd + Sync>(
 }
 
 /// As [`arg_max`], of the smallest element.
-pub fn arg_min<T: Copy + PartialOrd + Sync>(
+pub fn arg_min<T: Element + PartialOrd>(
     parallel: &dyn Parallel,
     [outer, len, inner]: [usize; 3],
     input: &[T],
@@ -34,7 +35,7 @@ pub fn arg_min<T: Copy + PartialOrd + Sync>(
     arg(parallel, [outer, len, inner], input, out, |x, best| x < best);
 }
 
-fn arg<T: Copy + PartialOrd + Sync>(
+fn arg<T: Element + PartialOrd>(
     parallel: &dyn Parallel,
     [outer, len, inner]: [usize; 3],
     input: &[T],
@@ -61,8 +62,9 @@ struct Search<'a, T, F> {
     better: &'a F,
 }
 
-impl<T: Copy + PartialOrd, F: Fn(T, T) -> bool> Loop for Search<'_, T, F> {
+impl<T: Element + PartialOrd, F: Fn(T, T) -> bool> Loop for Search<'_, T, F> {
     type Output = ();
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {

@@ -22,8 +22,13 @@ const NARROW: usize = 64;
 /// How the rows of one tile of outputs are divided.
 struct Columns<'a, T, R> {
     plan: &'a Plan,
+    split: Split,
     reducer: &'a R,
     input: &'a [T],
+}
+
+/// What of that depends on the shape alone.
+struct Split {
     rows: usize,
     width: usize,
     /// Tiles across the width.
@@ -38,74 +43,15 @@ struct Columns<'a, T, R> {
     chunks: usize,
 }
 
-pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
-    parallel: &dyn Parallel,
-    plan: &Plan,
-    reducer: &R,
-    input: &[T],
-    out: &mut [R::Out],
-) {
-    let columns = Columns::new(plan, reducer, input);
-    let cells = columns.tiles * plan.kept.count();
-    let shared = SharedMut::new(out);
-    if cells >= ENOUGH_TASKS || columns.chunks == 1 {
-        let grain = (CHUNK / 2 / (plan.reduced_len() * TILE.min(columns.width))).max(1);
-        parallel.run_ranges(cells, grain, &|range| {
-            for cell in range {
-                // SAFETY: tiles do not overlap, and no two ranges hold the same one.
-                let out = unsafe { shared.range(columns.outputs(cell)) };
-                columns.finish(widest(Part { columns: &columns, cell, chunks: 0..columns.chunks }), out);
-            }
-        });
-        return;
-    }
-    let mut parts = vec![Vec::new(); cells * columns.chunks];
-    let shared_parts = SharedMut::new(&mut parts);
-    parallel.run_ranges(cells * columns.chunks, 1, &|range| {
-        // SAFETY: the ranges do not overlap.
-        let parts = unsafe { shared_parts.range(range.clone()) };
-        for (task, part) in range.zip(parts) {
-            let (cell, chunk) = (task / columns.chunks, task % columns.chunks);
-            *part = widest(Part { columns: &columns, cell, chunks: chunk..chunk + 1 });
-        }
-    });
-    let mut parts = parts.into_iter();
-    for cell in 0..cells {
-        let whole = columns.combine(parts.by_ref().take(columns.chunks));
-        // SAFETY: nothing else borrows the outputs here.
-        columns.finish(whole, unsafe { shared.range(columns.outputs(cell)) });
-    }
-}
-
-/// Some chunks of a tile, combined.
-struct Part<'a, T, R> {
-    columns: &'a Columns<'a, T, R>,
-    cell: usize,
-    chunks: Range<usize>,
-}
-
-impl<T: Copy, R: Reducer<T>> Loop for Part<'_, T, R> {
-    type Output = Vec<R::Acc>;
-    const WIDE: bool = R::WIDE;
-
-    #[inline(always)]
-    fn run<const FMA: bool>(self) -> Vec<R::Acc> {
-        self.columns.combine(self.chunks.map(|chunk| self.columns.chunk(self.cell, chunk)))
-    }
-}
-
-impl<'a, T: Copy, R: Reducer<T>> Columns<'a, T, R> {
-    fn new(plan: &'a Plan, reducer: &'a R, input: &'a [T]) -> Self {
+impl Split {
+    fn new(plan: &Plan) -> Split {
         let Inner::Kept { rows, width } = plan.inner else { unreachable!("chosen by the caller") };
         let rows_per_unit = DEPTH * (NARROW / width).max(1);
         let (units_per_block, blocks_per_unit) = (rows.div_ceil(rows_per_unit), (DEPTH / rows).max(1));
         let units = units_per_block * plan.reduced.count().div_ceil(blocks_per_unit);
         let unit_len = TILE.min(width) * rows_per_unit.min(rows * blocks_per_unit);
         let units_per_chunk = (CHUNK / unit_len).max(1);
-        Self {
-            plan,
-            reducer,
-            input,
+        Split {
             rows,
             width,
             tiles: width.div_ceil(TILE),
@@ -129,66 +75,130 @@ impl<'a, T: Copy, R: Reducer<T>> Columns<'a, T, R> {
         let start = cell % self.tiles * TILE;
         start..self.width.min(start + TILE)
     }
+}
 
-    fn finish(&self, whole: Vec<R::Acc>, out: &mut [R::Out]) {
-        for (out, acc) in out.iter_mut().zip(whole) {
+pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
+    parallel: &dyn Parallel,
+    plan: &Plan,
+    reducer: &R,
+    input: &[T],
+    out: &mut [R::Out],
+) {
+    let columns = Columns { plan, split: Split::new(plan), reducer, input };
+    let split = &columns.split;
+    let cells = split.tiles * plan.kept.count();
+    let shared = SharedMut::new(out);
+    if cells >= ENOUGH_TASKS || split.chunks == 1 {
+        let grain = (CHUNK / 2 / (plan.reduced_len() * TILE.min(split.width))).max(1);
+        parallel.run_ranges(cells, grain, &|range| {
+            for cell in range {
+                let mut chunks = (0..split.chunks).map(|chunk| columns.chunk(cell, chunk));
+                // SAFETY: tiles do not overlap, and no two ranges hold the same one.
+                columns.finish(&mut chunks, unsafe { shared.range(split.outputs(cell)) });
+            }
+        });
+        return;
+    }
+    let mut parts = vec![Vec::new(); cells * split.chunks];
+    let shared_parts = SharedMut::new(&mut parts);
+    parallel.run_ranges(cells * split.chunks, 1, &|range| {
+        // SAFETY: the ranges do not overlap.
+        let parts = unsafe { shared_parts.range(range.clone()) };
+        for (task, part) in range.zip(parts) {
+            *part = columns.chunk(task / split.chunks, task % split.chunks);
+        }
+    });
+    let mut parts = parts.into_iter();
+    for cell in 0..cells {
+        // SAFETY: nothing else borrows the outputs here.
+        let out = unsafe { shared.range(split.outputs(cell)) };
+        columns.finish(&mut parts.by_ref().take(split.chunks), out);
+    }
+}
+
+impl<T: Copy, R: Reducer<T>> Columns<'_, T, R> {
+    fn finish(&self, chunks: &mut dyn Iterator<Item = Vec<R::Acc>>, out: &mut [R::Out]) {
+        for (out, acc) in out.iter_mut().zip(self.combine(chunks)) {
             *out = self.reducer.finish(acc);
         }
     }
 
-    #[inline(always)]
-    fn combine(&self, parts: impl Iterator<Item = Vec<R::Acc>>) -> Vec<R::Acc> {
-        let combine = |mut a: Vec<R::Acc>, b: Vec<R::Acc>| {
-            for (a, b) in a.iter_mut().zip(b) {
-                *a = self.reducer.combine(*a, b);
-            }
-            a
-        };
+    /// One for all: next to adding up rows, what it does is little.
+    fn combine(&self, parts: &mut dyn Iterator<Item = Vec<R::Acc>>) -> Vec<R::Acc> {
+        let combine = |a: Vec<R::Acc>, b: Vec<R::Acc>| self.combine_two(a, &b);
         let mut tree = Pairwise::new();
         for part in parts {
             tree.push(part, combine);
         }
-        tree.finish(combine).expect("at least one part")
+        tree.finish(combine).unwrap_or_default()
     }
 
-    #[inline(always)]
-    fn chunk(&self, cell: usize, chunk: usize) -> Vec<R::Acc> {
-        let base = self.plan.kept.offset(cell / self.tiles);
-        let start = chunk * self.units_per_chunk;
-        let end = self.units.min(start + self.units_per_chunk);
-        self.combine((start..end).map(|unit| self.unit(base, self.tile(cell), unit)))
-    }
-
-    #[inline(always)]
-    fn unit(&self, base: usize, tile: Range<usize>, unit: usize) -> Vec<R::Acc> {
-        let mut acc = vec![self.reducer.init(); tile.len()];
-        if self.units_per_block > 1 {
-            let (block, piece) = (unit / self.units_per_block, unit % self.units_per_block);
-            let first = piece * self.rows_per_unit;
-            let rows = self.rows_per_unit.min(self.rows - first);
-            let start = base + self.plan.reduced.offset(block) + first * self.width;
-            self.accumulate(&mut acc, start, tile, rows);
-            return acc;
+    #[inline(never)]
+    fn combine_two(&self, mut a: Vec<R::Acc>, b: &[R::Acc]) -> Vec<R::Acc> {
+        for (a, &b) in a.iter_mut().zip(b) {
+            *a = self.reducer.combine(*a, b);
         }
-        let first = unit * self.blocks_per_unit;
-        let last = self.plan.reduced.count().min(first + self.blocks_per_unit);
+        a
+    }
+
+    fn chunk(&self, cell: usize, chunk: usize) -> Vec<R::Acc> {
+        let base = self.plan.kept.offset(cell / self.split.tiles);
+        let start = chunk * self.split.units_per_chunk;
+        let end = self.split.units.min(start + self.split.units_per_chunk);
+        let unit = |unit| widest(Unit { columns: self, base, tile: self.split.tile(cell), unit });
+        self.combine(&mut (start..end).map(unit))
+    }
+}
+
+/// One unit of a tile.
+struct Unit<'a, T, R> {
+    columns: &'a Columns<'a, T, R>,
+    base: usize,
+    tile: Range<usize>,
+    unit: usize,
+}
+
+impl<T: Copy, R: Reducer<T>> Loop for Unit<'_, T, R> {
+    type Output = Vec<R::Acc>;
+    const WIDE: bool = R::WIDE;
+
+    /// A piece of one block, or some blocks.
+    #[inline(always)]
+    fn run<const FMA: bool>(self) -> Vec<R::Acc> {
+        let (columns, split) = (self.columns, &self.columns.split);
+        let mut acc = vec![columns.reducer.init(); self.tile.len()];
+        let (first, last, skipped) = if split.units_per_block > 1 {
+            let block = self.unit / split.units_per_block;
+            (block, block + 1, self.unit % split.units_per_block * split.rows_per_unit)
+        } else {
+            let first = self.unit * split.blocks_per_unit;
+            (first, columns.plan.reduced.count().min(first + split.blocks_per_unit), 0)
+        };
+        let rows = split.rows_per_unit.min(split.rows - skipped);
         for block in first..last {
-            self.accumulate(&mut acc, base + self.plan.reduced.offset(block), tile.clone(), self.rows);
+            let start = self.base + columns.plan.reduced.offset(block) + skipped * split.width;
+            let block = &columns.input[start..][..rows * split.width];
+            accumulate(columns.reducer, &mut acc, block, split.width, &self.tile);
         }
         acc
     }
+}
 
-    /// Adds successive rows, of which the first begins at `start`.
-    #[inline(always)]
-    fn accumulate(&self, acc: &mut [R::Acc], start: usize, tile: Range<usize>, rows: usize) {
-        let block = &self.input[start..][..rows * self.width];
-        if self.width < NARROW && rows > 1 {
-            return narrow(self.reducer, acc, block, self.width);
-        }
-        for row in block.chunks_exact(self.width) {
-            for (acc, &x) in acc.iter_mut().zip(&row[tile.clone()]) {
-                *acc = self.reducer.step(*acc, x);
-            }
+/// Adds successive rows.
+#[inline(always)]
+fn accumulate<T: Copy, R: Reducer<T>>(
+    reducer: &R,
+    acc: &mut [R::Acc],
+    block: &[T],
+    width: usize,
+    tile: &Range<usize>,
+) {
+    if width < NARROW && block.len() > width {
+        return narrow(reducer, acc, block, width);
+    }
+    for row in block.chunks_exact(width) {
+        for (acc, &x) in acc.iter_mut().zip(&row[tile.clone()]) {
+            *acc = reducer.step(*acc, x);
         }
     }
 }

@@ -273,7 +273,7 @@ macro_rules! own_acc {
 }
 
 own_acc!(true: f32 f64);
-own_acc!(false: i8 i16 i32 i64 u8 u16 u32 u64 Complex<f32> Complex<f64>);
+own_acc!(false: bool i8 i16 i32 i64 u8 u16 u32 u64 Complex<f32> Complex<f64>);
 
 impl Element for f16 {
     type Acc = f32;

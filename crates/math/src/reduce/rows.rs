@@ -1,7 +1,5 @@
 //! Reductions whose innermost axis is reduced: runs of neighbours become one.
 
-use std::ops::Range;
-
 use super::pairwise::Pairwise;
 use super::plan::{Inner, Plan};
 use super::reducers::Reducer;
@@ -13,14 +11,22 @@ use crate::simd::{Loop, widest};
 /// Accumulators side by side: enough to hide the latency of wide additions.
 const LANES: usize = 64;
 
+/// The same where vectors are narrow: more would have no registers.
+const FEW_LANES: usize = 8;
+
 /// Elements summed by the lanes before the lanes are combined.
 const UNIT: usize = 64 * LANES;
 
 /// How the elements of one output are divided.
 struct Rows<'a, T, R> {
     plan: &'a Plan,
+    split: Split,
     reducer: &'a R,
     input: &'a [T],
+}
+
+/// What of that depends on the shape alone.
+struct Split {
     /// Length of a run.
     len: usize,
     /// A long run is several units; of short runs, several make one.
@@ -29,6 +35,20 @@ struct Rows<'a, T, R> {
     units: usize,
     units_per_chunk: usize,
     chunks: usize,
+    /// Whether each output is one short run, and the next output's is beside it.
+    short_side_by_side: bool,
+}
+
+impl Split {
+    fn new(plan: &Plan) -> Split {
+        let Inner::Reduced { len } = plan.inner else { unreachable!("chosen by the caller") };
+        let (units_per_run, runs_per_unit) = (len.div_ceil(UNIT), (4 * LANES / len).max(1));
+        let units = units_per_run * plan.reduced.count().div_ceil(runs_per_unit);
+        let units_per_chunk = CHUNK / UNIT.min(len * runs_per_unit);
+        let chunks = units.div_ceil(units_per_chunk);
+        let short_side_by_side = plan.input_len() == len * plan.output_len() && len < LANES;
+        Split { len, units_per_run, runs_per_unit, units, units_per_chunk, chunks, short_side_by_side }
+    }
 }
 
 pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
@@ -38,126 +58,132 @@ pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
     input: &[T],
     out: &mut [R::Out],
 ) {
-    let rows = Rows::new(plan, reducer, input);
-    let cells = out.len();
-    if cells >= ENOUGH_TASKS || rows.chunks == 1 {
+    let rows = Rows { plan, split: Split::new(plan), reducer, input };
+    let (cells, chunks) = (out.len(), rows.split.chunks);
+    if cells >= ENOUGH_TASKS || chunks == 1 {
         let out = SharedMut::new(out);
         let grain = (CHUNK / 2 / plan.reduced_len()).max(1);
         parallel.run_ranges(cells, grain, &|range| {
             // SAFETY: the ranges do not overlap.
-            let out = unsafe { out.range(range.clone()) };
-            widest(Cells { rows: &rows, range, out });
+            rows.whole(range.start, unsafe { out.range(range) });
         });
         return;
     }
-    let mut parts = vec![reducer.init(); cells * rows.chunks];
+    let mut parts = vec![reducer.init(); cells * chunks];
     let shared = SharedMut::new(&mut parts);
-    parallel.run_ranges(cells * rows.chunks, 1, &|range| {
+    parallel.run_ranges(cells * chunks, 1, &|range| {
         // SAFETY: the ranges do not overlap.
         let parts = unsafe { shared.range(range.clone()) };
-        widest(Chunks { rows: &rows, range, parts });
+        widest(Parts { rows: &rows, first: range.start, parts });
     });
-    for (out, parts) in out.iter_mut().zip(parts.chunks(rows.chunks)) {
-        *out = reducer.finish(rows.combine(parts.iter().copied()));
-    }
+    rows.finish(&parts, out);
 }
 
-/// Whole outputs.
-struct Cells<'a, T, R: Reducer<T>> {
+/// Parts of outputs: as many chunks as there is room for, from the `first` of all on.
+struct Parts<'a, T, R: Reducer<T>> {
     rows: &'a Rows<'a, T, R>,
-    range: Range<usize>,
-    out: &'a mut [R::Out],
-}
-
-impl<T: Copy, R: Reducer<T>> Loop for Cells<'_, T, R> {
-    type Output = ();
-    const WIDE: bool = R::WIDE;
-
-    #[inline(always)]
-    fn run<const FMA: bool>(self) {
-        let rows = self.rows;
-        if rows.input.len() == rows.len * rows.plan.output_len() && rows.len < LANES {
-            // Short runs side by side: finding each would take longer than reducing it.
-            let runs = rows.input[self.range.start * rows.len..].chunks_exact(rows.len);
-            for (run, out) in runs.zip(self.out) {
-                *out = rows.reducer.finish(lanes(rows.reducer, run));
-            }
-            return;
-        }
-        for (cell, out) in self.range.zip(self.out) {
-            let whole = match rows.chunks {
-                1 => rows.chunk(cell, 0),
-                chunks => rows.combine((0..chunks).map(|chunk| rows.chunk(cell, chunk))),
-            };
-            *out = rows.reducer.finish(whole);
-        }
-    }
-}
-
-/// Parts of outputs.
-struct Chunks<'a, T, R: Reducer<T>> {
-    rows: &'a Rows<'a, T, R>,
-    range: Range<usize>,
+    first: usize,
     parts: &'a mut [R::Acc],
 }
 
-impl<T: Copy, R: Reducer<T>> Loop for Chunks<'_, T, R> {
+impl<T: Copy, R: Reducer<T>> Loop for Parts<'_, T, R> {
     type Output = ();
     const WIDE: bool = R::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let chunks = self.rows.chunks;
-        for (task, part) in self.range.zip(self.parts) {
-            *part = self.rows.chunk(task / chunks, task % chunks);
+        let (rows, split) = (self.rows, &self.rows.split);
+        if split.short_side_by_side {
+            // Finding each would take longer than reducing it.
+            let runs = rows.input[self.first * split.len..].chunks_exact(split.len);
+            for (run, part) in runs.zip(self.parts) {
+                *part = one_by_one(rows.reducer, run);
+            }
+            return;
+        }
+        for (task, part) in (self.first..).zip(self.parts) {
+            *part = rows.chunk(task / split.chunks, task % split.chunks);
         }
     }
 }
 
-impl<'a, T: Copy, R: Reducer<T>> Rows<'a, T, R> {
-    fn new(plan: &'a Plan, reducer: &'a R, input: &'a [T]) -> Self {
-        let Inner::Reduced { len } = plan.inner else { unreachable!("chosen by the caller") };
-        let (units_per_run, runs_per_unit) = (len.div_ceil(UNIT), (4 * LANES / len).max(1));
-        let units = units_per_run * plan.reduced.count().div_ceil(runs_per_unit);
-        let units_per_chunk = CHUNK / UNIT.min(len * runs_per_unit);
-        let chunks = units.div_ceil(units_per_chunk);
-        Self { plan, reducer, input, len, units_per_run, runs_per_unit, units, units_per_chunk, chunks }
+/// Chunks whose room is taken from the stack.
+const FEW: usize = 64;
+
+// Everything inlined here is so at one place only: it is compiled for every type, reducer and instruction set.
+impl<T: Copy, R: Reducer<T>> Rows<'_, T, R> {
+    /// Whole outputs, from the `first` on.
+    fn whole(&self, first: usize, out: &mut [R::Out]) {
+        let chunks = self.split.chunks;
+        let (mut few, mut many) = ([self.reducer.init(); FEW], Vec::new());
+        let room = if chunks <= FEW {
+            &mut few[..]
+        } else {
+            many.resize(chunks, self.reducer.init());
+            &mut many
+        };
+        let at_once = room.len() / chunks;
+        for (i, out) in out.chunks_mut(at_once).enumerate() {
+            let parts = &mut room[..out.len() * chunks];
+            widest(Parts { rows: self, first: (first + i * at_once) * chunks, parts });
+            self.finish(parts, out);
+        }
     }
 
-    #[inline(always)]
-    fn combine(&self, parts: impl Iterator<Item = R::Acc>) -> R::Acc {
-        let combine = |a, b| self.reducer.combine(a, b);
-        let mut tree = Pairwise::new();
-        for part in parts {
-            tree.push(part, combine);
+    /// Makes each output of its chunks.
+    fn finish(&self, parts: &[R::Acc], out: &mut [R::Out]) {
+        if self.split.chunks == 1 {
+            for (out, &part) in out.iter_mut().zip(parts) {
+                *out = self.reducer.finish(part);
+            }
+            return;
         }
-        tree.finish(combine).unwrap_or_else(|| self.reducer.init())
+        for (out, parts) in out.iter_mut().zip(parts.chunks(self.split.chunks)) {
+            let mut tree = Pairwise::new();
+            for &part in parts {
+                tree.push(part, |a, b| self.reducer.combine(a, b));
+            }
+            let whole = tree.finish(|a, b| self.reducer.combine(a, b));
+            *out = self.reducer.finish(whole.unwrap_or_else(|| self.reducer.init()));
+        }
     }
 
     #[inline(always)]
     fn chunk(&self, cell: usize, chunk: usize) -> R::Acc {
         let base = self.plan.kept.offset(cell);
-        let start = chunk * self.units_per_chunk;
-        let end = self.units.min(start + self.units_per_chunk);
-        if end - start == 1 {
-            return self.unit(base, start);
+        let start = chunk * self.split.units_per_chunk;
+        let end = self.split.units.min(start + self.split.units_per_chunk);
+        let mut tree = Pairwise::new();
+        for unit in start..end {
+            let part = self.unit(base, unit);
+            if end - start == 1 {
+                return part;
+            }
+            tree.push(part, |a, b| self.reducer.combine(a, b));
         }
-        self.combine((start..end).map(|unit| self.unit(base, unit)))
+        tree.finish(|a, b| self.reducer.combine(a, b)).unwrap_or_else(|| self.reducer.init())
     }
 
+    /// A piece of one run, or some runs.
     #[inline(always)]
     fn unit(&self, base: usize, unit: usize) -> R::Acc {
-        if self.units_per_run > 1 {
-            let (run, piece) = (unit / self.units_per_run, unit % self.units_per_run);
-            let start = base + self.plan.reduced.offset(run) + piece * UNIT;
-            return lanes(self.reducer, &self.input[start..][..UNIT.min(self.len - piece * UNIT)]);
-        }
-        let first = unit * self.runs_per_unit;
-        let last = self.plan.reduced.count().min(first + self.runs_per_unit);
+        let split = &self.split;
+        let (first, last, skipped) = if split.units_per_run > 1 {
+            let run = unit / split.units_per_run;
+            (run, run + 1, unit % split.units_per_run * UNIT)
+        } else {
+            let first = unit * split.runs_per_unit;
+            (first, self.plan.reduced.count().min(first + split.runs_per_unit), 0)
+        };
+        let len = UNIT.min(split.len - skipped);
         let mut acc = self.reducer.init();
         for run in first..last {
-            let start = base + self.plan.reduced.offset(run);
-            let part = lanes(self.reducer, &self.input[start..][..self.len]);
+            let start = base + self.plan.reduced.offset(run) + skipped;
+            let elements = &self.input[start..][..len];
+            let part = match R::WIDE {
+                true => lanes::<T, R, LANES>(self.reducer, elements),
+                false => lanes::<T, R, FEW_LANES>(self.reducer, elements),
+            };
             acc = if run == first { part } else { self.reducer.combine(acc, part) };
         }
         acc
@@ -165,12 +191,17 @@ impl<'a, T: Copy, R: Reducer<T>> Rows<'a, T, R> {
 }
 
 #[inline(always)]
-fn lanes<T: Copy, R: Reducer<T>>(reducer: &R, run: &[T]) -> R::Acc {
-    if run.len() < LANES {
-        return run.iter().fold(reducer.init(), |acc, &x| reducer.step(acc, x));
+fn one_by_one<T: Copy, R: Reducer<T>>(reducer: &R, run: &[T]) -> R::Acc {
+    run.iter().fold(reducer.init(), |acc, &x| reducer.step(acc, x))
+}
+
+#[inline(always)]
+fn lanes<T: Copy, R: Reducer<T>, const N: usize>(reducer: &R, run: &[T]) -> R::Acc {
+    if run.len() < N {
+        return one_by_one(reducer, run);
     }
-    let mut lanes = [reducer.init(); LANES];
-    let (blocks, tail) = run.as_chunks::<LANES>();
+    let mut lanes = [reducer.init(); N];
+    let (blocks, tail) = run.as_chunks::<N>();
     for block in blocks {
         for (lane, &x) in lanes.iter_mut().zip(block) {
             *lane = reducer.step(*lane, x);
@@ -179,7 +210,7 @@ fn lanes<T: Copy, R: Reducer<T>>(reducer: &R, run: &[T]) -> R::Acc {
     for (lane, &x) in lanes.iter_mut().zip(tail) {
         *lane = reducer.step(*lane, x);
     }
-    let mut half = LANES / 2;
+    let mut half = N / 2;
     while half > 0 {
         for lane in 0..half {
             lanes[lane] = reducer.combine(lanes[lane], lanes[lane + half]);

@@ -2,11 +2,11 @@
 
 use super::{Grid, Lanes, for_lanes, for_rows, piece};
 use crate::parallel::Parallel;
-use crate::reduce::Number;
+use crate::reduce::{Element, Number};
 use crate::simd::{Loop, widest};
 
 /// The largest element of each channel under each window; `lowest` where there is none.
-pub fn largest<T: Copy + PartialOrd + Send + Sync>(
+pub fn largest<T: Element + PartialOrd>(
     par: &dyn Parallel,
     grid: &Grid,
     depth: usize,
@@ -26,12 +26,15 @@ pub fn largest<T: Copy + PartialOrd + Send + Sync>(
 pub trait Place: Copy + PartialEq + Send + Sync {
     /// That there is none.
     const NONE: Self;
+    /// Whether loops with such places are compiled for each instruction set.
+    const WIDE: bool;
     /// Pixels of an image must fit.
     fn of(pixel: usize) -> Self;
 }
 
 impl Place for i32 {
     const NONE: i32 = -1;
+    const WIDE: bool = true;
     #[inline(always)]
     fn of(pixel: usize) -> i32 {
         pixel as i32
@@ -40,6 +43,7 @@ impl Place for i32 {
 
 impl Place for i64 {
     const NONE: i64 = -1;
+    const WIDE: bool = false;
     #[inline(always)]
     fn of(pixel: usize) -> i64 {
         pixel as i64
@@ -48,7 +52,7 @@ impl Place for i64 {
 
 /// Where the largest element of each channel under each window is: the pixel, counted within its image. The first of several
 /// that are equal.
-pub fn largest_places<T: Copy + PartialOrd + Send + Sync, P: Place>(
+pub fn largest_places<T: Element + PartialOrd, P: Place>(
     par: &dyn Parallel,
     grid: &Grid,
     depth: usize,
@@ -90,8 +94,9 @@ struct LargestRow<'a, T> {
     out: &'a mut [T],
 }
 
-impl<T: Copy + PartialOrd> Loop for LargestRow<'_, T> {
+impl<T: Element + PartialOrd> Loop for LargestRow<'_, T> {
     type Output = ();
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
@@ -138,8 +143,9 @@ struct PlacesRow<'a, T, P> {
     out: &'a mut [P],
 }
 
-impl<T: Copy + PartialOrd, P: Place> Loop for PlacesRow<'_, T, P> {
+impl<T: Element + PartialOrd, P: Place> Loop for PlacesRow<'_, T, P> {
     type Output = ();
+    const WIDE: bool = T::WIDE && P::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
@@ -204,7 +210,7 @@ struct SumRow<'a, T, P> {
 
 impl<T: Number, P: Place> Loop for SumRow<'_, T, P> {
     type Output = ();
-    const WIDE: bool = T::WIDE;
+    const WIDE: bool = T::WIDE && P::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {

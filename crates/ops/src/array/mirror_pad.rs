@@ -130,6 +130,12 @@ fn mirrored(
 }
 
 fn fold<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    fold_with(node, folded::<T>)
+}
+
+type Folded = fn(&Tensor, usize, usize, usize, usize) -> Result<Tensor>;
+
+fn fold_with(node: &KernelNode, folded: Folded) -> Result<Box<dyn Kernel>> {
     let offset = offset(&node.attrs)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let mut out = c.input(0)?.clone();
@@ -137,7 +143,7 @@ fn fold<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             let n = inner_size(out.shape()[axis], before, after)?;
             check(before, after, n, offset)?;
             if (before, after) != (0, 0) {
-                out = folded::<T>(&out, axis, before, n, offset)?;
+                out = folded(&out, axis, before, n, offset)?;
             }
         }
         c.set(0, out);

@@ -5,7 +5,8 @@ use crate::arithmetic::convert::converted;
 use crate::broadcast::{BroadcastPlan, broadcast_shape};
 use crate::prelude::*;
 use thalweg_core::shape_call::broadcast_shapes;
-use thalweg_math::gemm::{Epilogue, GemmElement, MatMut, MatRef, batch_gemm, gemm};
+use thalweg_math::gemm::{Epilogue, GemmElement, MatMut, MatRef, ShapeError, batch_gemm, gemm};
+use thalweg_math::parallel::Parallel;
 
 pub static BATCH_MAT_MUL_V2: Op = Op {
     name: "BatchMatMulV2",
@@ -205,13 +206,23 @@ fn prepare_mixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-fn run<T: Element + GemmElement>(c: &mut OpCall<'_>, adjoint: Adjoint) -> Result<()> {
+/// What is multiplied, of any type.
+struct Products {
+    adjoint: Adjoint,
+    /// The matrices as they lie.
+    x: [usize; 2],
+    y: [usize; 2],
+    /// Which matrices meet. `None`: all on the left, one below the other, meet the one on the right.
+    pairs: Option<Vec<(usize, usize)>>,
+}
+
+/// The products, and memory for them.
+fn products(c: &OpCall<'_>, adjoint: Adjoint) -> Result<(Products, Tensor)> {
     let (x, y) = (c.shape(0)?, c.shape(1)?);
-    if x.rank() < 2 || y.rank() < 2 {
+    let (Some((batch_x, mx)), Some((batch_y, my))) = (x.split_last_chunk::<2>(), y.split_last_chunk::<2>())
+    else {
         return Err(invalid!("In[0] and In[1] ndims must be >= 2: {x} and {y}"));
-    }
-    let (batch_x, mx) = x.split_at(x.rank() - 2);
-    let (batch_y, my) = y.split_at(y.rank() - 2);
+    };
     let (m, k) = if adjoint.x { (mx[1], mx[0]) } else { (mx[0], mx[1]) };
     let (l, n) = if adjoint.y { (my[1], my[0]) } else { (my[0], my[1]) };
     if k != l {
@@ -228,26 +239,45 @@ fn run<T: Element + GemmElement>(c: &mut OpCall<'_>, adjoint: Adjoint) -> Result
     let batch = broadcast_shape(&batch_x, &batch_y)
         .map_err(|_| invalid!("In[0] and In[1] must have compatible batch dimensions: {x} vs. {y}"))?;
     let dims: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
-    let mut out = Tensor::uninit(T::DTYPE, Shape::new(&dims)?)?;
-    let (left, right, into) = (c.slice::<T>(0)?, c.slice::<T>(1)?, out.as_mut_slice::<T>()?);
-    if batch_y.elements() == 1 && !adjoint.x {
-        // One matrix for all on the right: the left ones are the rows of one tall matrix.
-        let rows = batch.elements() * m;
-        let a = MatRef::row_major(left, rows, k).map_err(super::wrong_size)?;
-        let b = MatRef::row_major(right, my[0], my[1]).map_err(super::wrong_size)?.t_if(adjoint.y);
-        let into = MatMut::row_major(into, rows, n).map_err(super::wrong_size)?;
-        gemm(c.par(), a, b, into, Epilogue::default()).map_err(super::wrong_size)?;
-    } else {
-        let (mut a, mut b) = (Vec::new(), Vec::new());
-        for (i, j) in pairs(&batch_x, &batch_y)? {
-            let (x, y) = (&left[i * m * k..][..m * k], &right[j * k * n..][..k * n]);
-            a.push(MatRef::row_major(x, mx[0], mx[1]).map_err(super::wrong_size)?.t_if(adjoint.x));
-            b.push(MatRef::row_major(y, my[0], my[1]).map_err(super::wrong_size)?.t_if(adjoint.y));
-        }
-        batch_gemm(c.par(), &a, &b, into, Epilogue::default()).map_err(super::wrong_size)?;
-    }
+    // Before the list of pairs: batches that broadcast may be more than memory holds.
+    let out = Tensor::uninit(c.input(0)?.dtype(), Shape::new(&dims)?)?;
+    let pairs = match out.elements() {
+        0 => Some(Vec::new()),
+        _ if batch_y.elements() == 1 && !adjoint.x => None,
+        _ => Some(pairs(&batch_x, &batch_y)?),
+    };
+    Ok((Products { adjoint, x: *mx, y: *my, pairs }, out))
+}
+
+fn run<T: Element + GemmElement>(c: &mut OpCall<'_>, adjoint: Adjoint) -> Result<()> {
+    let (products, mut out) = products(c, adjoint)?;
+    multiply(c.par(), &products, c.slice::<T>(0)?, c.slice::<T>(1)?, out.as_mut_slice::<T>()?)
+        .map_err(super::wrong_size)?;
     c.set(0, out);
     Ok(())
+}
+
+fn multiply<T: GemmElement>(
+    par: &dyn Parallel,
+    p: &Products,
+    left: &[T],
+    right: &[T],
+    into: &mut [T],
+) -> std::result::Result<(), ShapeError> {
+    let ([x0, x1], [y0, y1], adjoint) = (p.x, p.y, p.adjoint);
+    let Some(pairs) = &p.pairs else {
+        let n = if adjoint.y { y0 } else { y1 };
+        let rows = into.len() / n.max(1);
+        let a = MatRef::row_major(left, rows, x1)?;
+        let b = MatRef::row_major(right, y0, y1)?.t_if(adjoint.y);
+        return gemm(par, a, b, MatMut::row_major(into, rows, n)?, Epilogue::default());
+    };
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for (i, j) in pairs {
+        a.push(MatRef::row_major(&left[i * x0 * x1..][..x0 * x1], x0, x1)?.t_if(adjoint.x));
+        b.push(MatRef::row_major(&right[j * y0 * y1..][..y0 * y1], y0, y1)?.t_if(adjoint.y));
+    }
+    batch_gemm(par, &a, &b, into, Epilogue::default())
 }
 
 /// Which matrix of each batch goes into each product.
@@ -277,6 +307,9 @@ mod tests {
         bad("BatchMatMulV2", &[2, 2, 3], &[3, 3, 3]);
         bad("BatchMatMulV2", &[2, 2, 3], &[2, 4, 3]);
         bad("BatchMatMulV2", &[3], &[3]);
+        // A batch of 2^60 products of nothing.
+        let (x, y) = (of(&[1 << 30, 1, 0, 3]), of(&[1, 1 << 30, 3, 0]));
+        assert!(call("BatchMatMulV2", &[x, y], &[]).is_ok_and(|z| z[0].elements() == 0));
     }
 
     #[test]

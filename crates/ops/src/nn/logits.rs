@@ -2,18 +2,17 @@
 
 use crate::prelude::*;
 use std::borrow::Cow;
-use thalweg_math::softmax::RowScale;
-use thalweg_math::{reduce, softmax};
+use thalweg_math::softmax::{self, RowScale};
 
 /// A type in which the softmax of rows can be computed.
-pub trait RowFloat: Float + reduce::Element<Acc: softmax::Float> {}
+pub trait RowFloat: Float + softmax::Float {}
 
-impl<T: Float + reduce::Element<Acc: softmax::Float>> RowFloat for T {}
+impl<T: Float + softmax::Float> RowFloat for T {}
 
 /// The softmax of input 0, and what its logarithm needs.
 pub struct Logits<'a, T: RowFloat> {
     x: Cow<'a, [T]>,
-    scales: Vec<RowScale<T::Acc>>,
+    scales: Vec<RowScale<T>>,
     pub softmax: Tensor,
 }
 

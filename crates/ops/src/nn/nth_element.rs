@@ -3,7 +3,6 @@
 use crate::elementwise::for_chunks_of;
 use crate::gradients::cast;
 use crate::prelude::*;
-use std::cmp::Ordering;
 
 pub static NTH_ELEMENT: Op = Op {
     name: "NthElement",
@@ -69,18 +68,18 @@ fn run<T: Real>(c: &mut OpCall<'_>, reverse: bool) -> Result<()> {
     let x = c.slice::<T>(0)?;
     for_chunks_of(c.par(), out.as_mut_slice::<T>()?, 1, (1 << 14) / width + 1, &|rows, out| {
         for (row, out) in rows.zip(out) {
-            let mut values = x[row * width..][..*width].to_vec();
+            let values = &x[row * width..][..*width];
             let at = if reverse { width - 1 - n } else { n };
-            *out = *values.select_nth_unstable_by(at, order).1;
+            *out = values[place_of_nth(values.iter().map(|x| x.rank()).zip(0..).collect(), at)];
         }
     });
     c.set(0, out);
     Ok(())
 }
 
-/// Ascending, NaN last.
-fn order<T: Real>(a: &T, b: &T) -> Ordering {
-    a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+/// Where the element is that would be at `n` if all were sorted, NaN last.
+fn place_of_nth(mut ranked: Vec<(u64, usize)>, n: usize) -> usize {
+    ranked.select_nth_unstable(n).1.1
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! `Softmax` and `LogSoftmax` along the last dimension.
 
+use super::logits::RowFloat;
+use crate::narrow::in_float;
 use crate::prelude::*;
 use thalweg_math::parallel::Parallel;
-use thalweg_math::{reduce, softmax};
+use thalweg_math::softmax;
 
 pub static SOFTMAX: Op = Op {
     name: "Softmax",
@@ -12,7 +14,7 @@ pub static SOFTMAX: Op = Op {
     attrs: &["T: {half, bfloat16, float, double}"],
     shape: |c| Ok(vec![c.rank_at_least(0, 1)?]),
     grad: Rule(grad),
-    kernels: cpu!(run: T in f32, f64, f16, bf16),
+    kernels: cpu!(run: T in f32, f64; run_narrow: T in f16, bf16),
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 5])]), Case::new(vec![r.tensor(&[2, 2, 3])])],
     expensive: true,
     ..Op::PURE
@@ -23,7 +25,7 @@ pub static LOG_SOFTMAX: Op = Op {
     doc: "logits - log(sum(exp(logits))) along the last dimension.",
     outputs: &["logsoftmax: T"],
     grad: Rule(log_grad),
-    kernels: cpu!(run_log: T in f32, f64, f16, bf16),
+    kernels: cpu!(run_log: T in f32, f64; run_narrow_log: T in f16, bf16),
     ..SOFTMAX
 };
 
@@ -48,12 +50,20 @@ fn sum_along_last(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
     g.op("Sum", [x.into(), last.into()], &[("keep_dims", Attr::Bool(true))])
 }
 
-fn run<T: Element + reduce::Element<Acc: softmax::Float>>(c: &mut OpCall<'_>) -> Result<()> {
+fn run<T: RowFloat>(c: &mut OpCall<'_>) -> Result<()> {
     rows(c, softmax::softmax::<T>)
 }
 
-fn run_log<T: Element + reduce::Element<Acc: softmax::Float>>(c: &mut OpCall<'_>) -> Result<()> {
+fn run_log<T: RowFloat>(c: &mut OpCall<'_>) -> Result<()> {
     rows(c, softmax::log_softmax::<T>)
+}
+
+fn run_narrow<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+    in_float::<T>(c, &run::<f32>)
+}
+
+fn run_narrow_log<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+    in_float::<T>(c, &run_log::<f32>)
 }
 
 fn rows<T: Element>(c: &mut OpCall<'_>, compute: fn(&dyn Parallel, usize, &[T], &mut [T])) -> Result<()> {

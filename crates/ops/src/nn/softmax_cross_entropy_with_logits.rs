@@ -3,6 +3,7 @@
 use super::logits::{Logits, RowFloat, as_matrix, loss_gradient, shape_of_loss};
 use crate::broadcast::broadcast_shape;
 use crate::gradients::broadcast_pair;
+use crate::narrow::in_float;
 use crate::prelude::*;
 use thalweg_core::shape_call::broadcast_shapes;
 
@@ -17,7 +18,7 @@ pub static SOFTMAX_CROSS_ENTROPY_WITH_LOGITS: Op = Op {
         shape_of_loss(both)
     },
     grad: Rule(grad),
-    kernels: cpu!(run: T in f32, f64, f16, bf16),
+    kernels: cpu!(run: T in f32, f64; run_narrow: T in f16, bf16),
     cases: |r| {
         vec![
             Case::new(vec![r.tensor(&[3, 4]), distributions(r, 3, 4)]),
@@ -72,11 +73,15 @@ fn run<T: RowFloat>(c: &mut OpCall<'_>) -> Result<()> {
     }
     let mut softmax = logits.softmax;
     for (i, row) in softmax.as_mut_slice::<T>()?.chunks_exact_mut((*classes).max(1)).enumerate() {
-        row.iter_mut().enumerate().for_each(|(j, back)| *back = back.sub(label(i, j)));
+        row.iter_mut().enumerate().for_each(|(j, back)| *back = Number::sub(*back, label(i, j)));
     }
     c.set(0, loss);
     c.set(1, softmax);
     Ok(())
+}
+
+fn run_narrow<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+    in_float::<T>(c, &run::<f32>)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! `SparseSoftmaxCrossEntropyWithLogits`: the loss of a softmax against the number of one class, with its gradient.
 
 use super::logits::{Logits, RowFloat, loss_gradient, shape_of_loss};
+use crate::narrow::in_float;
 use crate::prelude::*;
 
 pub static SPARSE_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS: Op = Op {
@@ -15,7 +16,7 @@ pub static SPARSE_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS: Op = Op {
         shape_of_loss([rows, features.dim(1)].into_iter().collect())
     },
     grad: Rule(|g| Ok(vec![loss_gradient(g)?.into(), Grad::None])),
-    kernels: cpu!(run: T in f32, f64, f16, bf16),
+    kernels: cpu!(run: T in f32, f64; run_narrow: T in f16, bf16),
     cases: |r| vec![Case::new(vec![r.tensor(&[3, 4]), int_vector(&[1, 0, 3])]).without_difference(&[1])],
     expensive: true,
     ..Op::PURE
@@ -51,11 +52,15 @@ fn run<T: RowFloat>(c: &mut OpCall<'_>) -> Result<()> {
     let mut softmax = logits.softmax;
     let back = softmax.as_mut_slice::<T>()?;
     for (row, label) in back.chunks_exact_mut(classes).zip(&labels) {
-        row[*label as usize] = row[*label as usize].sub(T::ONE);
+        row[*label as usize] = Number::sub(row[*label as usize], <T as Number>::ONE);
     }
     c.set(0, loss);
     c.set(1, softmax);
     Ok(())
+}
+
+fn run_narrow<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
+    in_float::<T>(c, &run::<f32>)
 }
 
 #[cfg(test)]

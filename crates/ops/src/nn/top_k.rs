@@ -3,7 +3,6 @@
 use crate::arithmetic::convert::converted;
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
-use std::cmp::Ordering;
 
 pub static TOP_K: Op = Op {
     name: "TopK",
@@ -143,29 +142,24 @@ fn run<T: Real>(c: &mut OpCall<'_>, k: i64) -> Result<()> {
 
 /// Where the largest elements of a row are, the largest first, of equals the first; NaN counts as the least.
 fn largest<T: Real>(row: &[T], places: &mut [i64]) {
-    let before = |a: &i64, b: &i64| {
-        let (x, y) = (row[*a as usize], row[*b as usize]);
-        match y.partial_cmp(&x) {
-            Some(order) => order,
-            None => x.is_nan().cmp(&y.is_nan()),
-        }
-        .then(a.cmp(b))
-    };
-    let k = places.len();
-    let mut all: Vec<i64> = (0..row.len() as i64).collect();
-    if k == 1 {
-        if let Some(best) = all.iter().min_by(|a, b| before(a, b)) {
-            places[0] = *best;
-        }
-        return;
+    let ranked = row.iter().map(|x| if x.is_nan() { u64::MAX } else { !x.rank() }).zip(0..);
+    match places {
+        [] => {}
+        [best] => *best = ranked.min().map_or(0, |(_, at)| at),
+        _ => first_places(ranked.collect(), places),
     }
-    if k < all.len() {
-        all.select_nth_unstable_by(k, before);
+}
+
+/// The places of the first in order.
+fn first_places(mut ranked: Vec<(u64, i64)>, places: &mut [i64]) {
+    if places.len() < ranked.len() {
+        ranked.select_nth_unstable(places.len());
+        ranked.truncate(places.len());
     }
-    all.truncate(k);
-    all.sort_unstable_by(before);
-    debug_assert!(all.windows(2).all(|w| before(&w[0], &w[1]) != Ordering::Greater));
-    places.copy_from_slice(&all);
+    ranked.sort_unstable();
+    for (place, (_, at)) in places.iter_mut().zip(ranked) {
+        *place = at;
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +172,9 @@ mod tests {
         let x = floats(&[5], &[3.0, 1.0, 3.0, f32::NAN, 2.0]);
         let y = call("TopKV2", &[x, Tensor::scalar(5i32)], &[]).unwrap();
         assert_eq!(y[1].as_slice::<i32>().unwrap(), &[0, 2, 4, 1, 3]);
+        let ends = Tensor::vector(&[0, u64::MAX, 7]).unwrap();
+        let y = call("TopKV2", &[ends, Tensor::scalar(3i32)], &[]).unwrap();
+        assert_eq!(y[1].as_slice::<i32>().unwrap(), &[1, 2, 0]);
     }
 
     #[test]

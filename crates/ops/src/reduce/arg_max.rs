@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use thalweg_math::parallel::Parallel;
-use thalweg_math::reduce::{arg_max, arg_min};
+use thalweg_math::reduce::{self, arg_max, arg_min};
 
 pub static ARG_MAX: Op = Op {
     name: "ArgMax",
@@ -53,11 +53,11 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![dims.iter().enumerate().filter(|(i, _)| *i != axis).map(|(_, d)| *d).collect()])
 }
 
-fn run_max<T: Element + PartialOrd>(c: &mut OpCall<'_>) -> Result<()> {
+fn run_max<T: Element + reduce::Element + PartialOrd>(c: &mut OpCall<'_>) -> Result<()> {
     run(c, arg_max::<T>)
 }
 
-fn run_min<T: Element + PartialOrd>(c: &mut OpCall<'_>) -> Result<()> {
+fn run_min<T: Element + reduce::Element + PartialOrd>(c: &mut OpCall<'_>) -> Result<()> {
     run(c, arg_min::<T>)
 }
 

@@ -1,7 +1,7 @@
 //! `SegmentSum`, `SegmentMean`, `SegmentProd`, `SegmentMax`, `SegmentMin`: by segment, for sorted ids.
 
 use super::segment_gradients::{extremum_gradient, product_gradient};
-use super::segments::{Segments, segmented, segmented_shape, sorted_segments};
+use super::segments::{Combine, Segments, by_element, segmented, segmented_shape, sorted_segments};
 use crate::prelude::*;
 
 pub static SEGMENT_SUM: Op = Op {
@@ -77,12 +77,12 @@ fn mean_grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![gather(g, share)?.into(), Grad::None])
 }
 
-/// Combines the rows of each segment, and calls `finish` with the number of rows on each result.
+/// Combines the rows of each segment, and calls `finish` on each result with the number of its rows.
 fn run<T: Number>(
     c: &mut OpCall<'_>,
     start: T,
-    combine: impl Fn(T, T) -> T + Sync,
-    finish: impl Fn(T, u32) -> T,
+    combine: Combine<'_, T>,
+    finish: &dyn Fn(&mut [T], u32),
 ) -> Result<()> {
     let (data, ids) = (c.shape(0)?, c.input(1)?);
     if ids.rank() != 1 {
@@ -102,7 +102,7 @@ fn run<T: Number>(
     segments.combine(c.par(), c.slice::<T>(0)?, values, start, combine);
     if segments.width > 0 {
         for (row, count) in values.chunks_exact_mut(segments.width).zip(segments.counts(rows)) {
-            row.iter_mut().for_each(|v| *v = finish(*v, count));
+            finish(row, count);
         }
     }
     c.set(0, out);
@@ -110,23 +110,33 @@ fn run<T: Number>(
 }
 
 fn sum<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, T::ZERO, T::add, |v, _| v)
+    run(c, T::ZERO, &by_element(T::add), &|_, _| {})
 }
 
 fn mean<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, T::ZERO, T::add, |v, n| if n > 1 { v.div(T::from_i64(n as i64)) } else { v })
+    run(c, T::ZERO, &by_element(T::add), &|row, n| {
+        if n > 1 {
+            row.iter_mut().for_each(|v| *v = v.div(T::from_i64(n as i64)));
+        }
+    })
 }
 
 fn product<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, T::ONE, T::mul, |v, _| v)
+    run(c, T::ONE, &by_element(T::mul), &|_, _| {})
 }
 
 fn largest<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, T::lowest(), T::larger, |v, n| if n == 0 { T::ZERO } else { v })
+    run(c, T::lowest(), &by_element(T::larger), &zero_if_none)
 }
 
 fn smallest<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, T::highest(), T::smaller, |v, n| if n == 0 { T::ZERO } else { v })
+    run(c, T::highest(), &by_element(T::smaller), &zero_if_none)
+}
+
+fn zero_if_none<T: Number>(row: &mut [T], rows: u32) {
+    if rows == 0 {
+        row.fill(T::ZERO);
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,18 @@ pub struct Segments<'a> {
     pub width: usize,
 }
 
+/// What a row of the data does to a row of the result.
+pub type Combine<'a, T> = &'a (dyn Fn(&mut [T], &[T]) + Sync);
+
+/// The same for each element of the two.
+pub fn by_element<T: Copy>(combine: impl Fn(T, T) -> T + Sync) -> impl Fn(&mut [T], &[T]) + Sync {
+    move |out, row| {
+        for (out, x) in out.iter_mut().zip(row) {
+            *out = combine(*out, *x);
+        }
+    }
+}
+
 impl Segments<'_> {
     /// Fills `out` with `start` and combines into it all rows, in order. All ids and rows have been checked.
     pub fn combine<T: Element>(
@@ -22,7 +34,7 @@ impl Segments<'_> {
         data: &[T],
         out: &mut [T],
         start: T,
-        combine: impl Fn(T, T) -> T + Sync,
+        combine: Combine<'_, T>,
     ) {
         out.fill(start);
         let width = self.width;
@@ -40,9 +52,7 @@ impl Segments<'_> {
                 }
                 let row = self.rows.map_or(i, |rows| rows[i] as usize);
                 let from = &data[row * width..][..width];
-                for (out, x) in out[(id - own.start) * width..][..width].iter_mut().zip(from) {
-                    *out = combine(*out, *x);
-                }
+                combine(&mut out[(id - own.start) * width..][..width], from);
             }
         });
     }

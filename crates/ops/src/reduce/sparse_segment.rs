@@ -1,6 +1,6 @@
 //! `SparseSegmentSum`, `SparseSegmentMean`, `SparseSegmentSqrtN`, each also with the number of segments given: chosen rows by segment.
 
-use super::segments::{Segments, segmented, segmented_shape, sorted_segments};
+use super::segments::{Segments, by_element, segmented, segmented_shape, sorted_segments};
 use crate::prelude::*;
 
 pub static SPARSE_SEGMENT_SUM: Op = Op {
@@ -147,7 +147,7 @@ fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     let segments = Segments { ids: &ids, rows: Some(&indices), width: data[1..].iter().product() };
     let values = out.as_mut_slice::<T>()?;
-    segments.combine(c.par(), c.slice::<T>(0)?, values, T::ZERO, T::add);
+    segments.combine(c.par(), c.slice::<T>(0)?, values, T::ZERO, &by_element(T::add));
     if segments.width > 0 {
         for (row, count) in values.chunks_exact_mut(segments.width).zip(segments.counts(rows)) {
             if count > 1 && scale(count as f64) != 1.0 {

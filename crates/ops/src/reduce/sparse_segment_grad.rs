@@ -1,6 +1,6 @@
 //! `SparseSegmentSumGrad`, `SparseSegmentMeanGrad`, `SparseSegmentSqrtNGrad`: the gradients of the sparse reductions by segment.
 
-use super::segments::{Segments, segmented, segmented_shape};
+use super::segments::{Segments, by_element, segmented, segmented_shape};
 use crate::prelude::*;
 
 pub static SPARSE_SEGMENT_SUM_GRAD: Op = Op {
@@ -79,7 +79,7 @@ fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
     // The other way round: rows of the gradient by segment go to the rows of the data.
     let mut out = Tensor::uninit(T::DTYPE, out_shape)?;
     let back = Segments { ids: &indices, rows: Some(&ids), width };
-    back.combine(c.par(), dy.as_slice::<T>()?, out.as_mut_slice::<T>()?, T::ZERO, T::add);
+    back.combine(c.par(), dy.as_slice::<T>()?, out.as_mut_slice::<T>()?, T::ZERO, &by_element(T::add));
     c.set(0, out);
     Ok(())
 }

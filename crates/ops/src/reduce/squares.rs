@@ -8,15 +8,20 @@ pub struct Squares(pub fn(f64) -> f64);
 
 /// A number with a square that is real.
 pub trait Squared: Number {
+    /// Whether loops over such numbers are compiled for each instruction set.
+    const WIDE: bool = false;
+
     fn square(self) -> f64;
 }
 
 macro_rules! real {
-    ($($t:ty),*) => { $( impl Squared for $t {
+    ($($t:ty: $wide:literal),*) => { $( impl Squared for $t {
+        const WIDE: bool = $wide;
+
         #[inline] fn square(self) -> f64 { self.to_f64() * self.to_f64() }
     } )* };
 }
-real!(f32, f64, f16, bf16);
+real!(f32: true, f64: true, f16: false, bf16: false);
 
 impl Squared for Complex32 {
     #[inline]
@@ -35,6 +40,7 @@ impl Squared for ComplexDouble {
 impl<T: Squared> Reducer<T> for Squares {
     type Acc = f64;
     type Out = T;
+    const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn init(&self) -> f64 {

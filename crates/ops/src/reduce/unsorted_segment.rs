@@ -1,7 +1,7 @@
 //! `UnsortedSegmentSum`, `UnsortedSegmentProd`, `UnsortedSegmentMax`, `UnsortedSegmentMin`: by segment, in any order.
 
 use super::segment_gradients::{extremum_gradient, gather_or_zero, product_gradient};
-use super::segments::Segments;
+use super::segments::{Combine, Segments, by_element};
 use crate::prelude::*;
 
 pub static UNSORTED_SEGMENT_SUM: Op = Op {
@@ -74,7 +74,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![[segments].into_iter().chain(dims[prefix.len()..].iter().copied()).collect()])
 }
 
-fn run<T: Element>(c: &mut OpCall<'_>, start: T, combine: impl Fn(T, T) -> T + Sync) -> Result<()> {
+fn run<T: Element>(c: &mut OpCall<'_>, start: T, combine: Combine<'_, T>) -> Result<()> {
     let (data, ids, segments) = (c.shape(0)?, c.input(1)?, c.scalar_int(2)?);
     let Ok(count) = usize::try_from(segments) else {
         return Err(invalid!("Input num_segments == {segments} must not be negative."));
@@ -96,19 +96,19 @@ fn run<T: Element>(c: &mut OpCall<'_>, start: T, combine: impl Fn(T, T) -> T + S
 }
 
 fn sum<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, T::ZERO, T::add)
+    run(c, T::ZERO, &by_element(T::add))
 }
 
 fn product<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, T::ONE, T::mul)
+    run(c, T::ONE, &by_element(T::mul))
 }
 
 fn largest<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, T::least_finite(), T::larger)
+    run(c, T::least_finite(), &by_element(T::larger))
 }
 
 fn smallest<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    run(c, T::greatest_finite(), T::smaller)
+    run(c, T::greatest_finite(), &by_element(T::smaller))
 }
 
 #[cfg(test)]

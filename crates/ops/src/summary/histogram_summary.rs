@@ -3,7 +3,7 @@
 use super::tag;
 use crate::prelude::*;
 use thalweg_io::event::Histogram;
-use thalweg_proto::{Message, Summary, summary};
+use thalweg_proto::{Summary, encode, summary};
 
 pub static HISTOGRAM_SUMMARY: Op = Op {
     name: "HistogramSummary",
@@ -40,6 +40,6 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     }
     let value = Some(summary::value::Value::Histo(histogram.to_proto()));
     let summary = Summary { value: vec![summary::Value { tag, value, ..Default::default() }] };
-    c.set(0, Tensor::string(summary.encode_to_vec()));
+    c.set(0, Tensor::string(encode(&summary)));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use std::collections::HashSet;
-use thalweg_proto::{Message, Summary, decode};
+use thalweg_proto::{Summary, decode, encode};
 
 pub static MERGE_SUMMARY: Op = Op {
     name: "MergeSummary",
@@ -35,6 +35,6 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
             }
         }
     }
-    c.set(0, Tensor::string(merged.encode_to_vec()));
+    c.set(0, Tensor::string(encode(&merged)));
     Ok(())
 }

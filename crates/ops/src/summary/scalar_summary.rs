@@ -3,7 +3,7 @@
 use super::as_tag;
 use crate::prelude::*;
 use bytes::Bytes;
-use thalweg_proto::{Message, Summary, summary};
+use thalweg_proto::{Summary, encode, summary};
 
 pub static SCALAR_SUMMARY: Op = Op {
     name: "ScalarSummary",
@@ -42,6 +42,6 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
         let value = Some(summary::value::Value::SimpleValue(value.to_f64() as f32));
         summary.value.push(summary::Value { tag: as_tag(tag)?, value, ..Default::default() });
     }
-    c.set(0, Tensor::string(summary.encode_to_vec()));
+    c.set(0, Tensor::string(encode(&summary)));
     Ok(())
 }

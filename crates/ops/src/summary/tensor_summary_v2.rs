@@ -3,7 +3,7 @@
 use super::{scalar_bytes, tag};
 use crate::prelude::*;
 use thalweg_io::wire::tensor_to_proto;
-use thalweg_proto::{Message, Summary, SummaryMetadata, decode, summary};
+use thalweg_proto::{Summary, SummaryMetadata, decode, encode, summary};
 
 pub static TENSOR_SUMMARY_V2: Op = Op {
     name: "TensorSummaryV2",
@@ -36,6 +36,6 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         metadata: Some(metadata),
         ..Default::default()
     };
-    c.set(0, Tensor::string(Summary { value: vec![value] }.encode_to_vec()));
+    c.set(0, Tensor::string(encode(&Summary { value: vec![value] })));
     Ok(())
 }

@@ -30,15 +30,8 @@ impl<const N: usize> Update<N> {
     /// The first `K` scalars, in the order of the inputs; the names are for error texts.
     pub fn scalars<T: Element, const K: usize>(&self, c: &OpCall<'_>, names: [&str; K]) -> Result<[T; K]> {
         let mut values = [T::default(); K];
-        for ((i, name), value) in
-            scalar_inputs(c.inputs.len(), N, self.grad, self.sparse).zip(names).zip(&mut values)
-        {
-            let t = c.input(i)?;
-            if !t.shape().is_scalar() {
-                return Err(invalid!("{name} is not a scalar: {}", t.shape()));
-            }
-            *value = t.to_scalar()?;
-        }
+        let inputs = scalar_inputs(c.inputs.len(), N, self.grad, self.sparse);
+        read_scalars(c, &mut inputs.zip(names), &mut values)?;
         Ok(values)
     }
 
@@ -49,13 +42,7 @@ impl<const N: usize> Update<N> {
         c: &mut OpCall<'_>,
         rule: impl Fn([T; N], T) -> [T; N] + Sync + Copy,
     ) -> Result<()> {
-        self.apply_change(c, &|vars, grad| {
-            let each = Each { vars, grad, rule };
-            match T::DTYPE {
-                DataType::Float | DataType::Double => widest(each),
-                _ => each.run::<false>(),
-            }
-        })
+        self.apply_change(c, &|vars, grad| widest(Each { vars, grad, rule }))
     }
 
     fn apply_change<T: Element>(self, c: &mut OpCall<'_>, change: Change<'_, T, N>) -> Result<()> {
@@ -97,6 +84,21 @@ fn is_sparse(attrs: &Attrs) -> bool {
 /// Which of the inputs are scalars.
 fn scalar_inputs(inputs: usize, slots: usize, grad: usize, sparse: bool) -> impl Iterator<Item = usize> {
     (slots..inputs).filter(move |i| *i != grad && !(sparse && *i == grad + 1))
+}
+
+fn read_scalars<T: Element>(
+    c: &OpCall<'_>,
+    inputs: &mut dyn Iterator<Item = (usize, &str)>,
+    values: &mut [T],
+) -> Result<()> {
+    for ((i, name), value) in inputs.zip(values) {
+        let t = c.input(i)?;
+        if !t.shape().is_scalar() {
+            return Err(invalid!("{name} is not a scalar: {}", t.shape()));
+        }
+        *value = t.to_scalar()?;
+    }
+    Ok(())
 }
 
 fn same_shapes<T: Element>(vars: &[Arc<Variable>], values: &[Tensor]) -> Result<()> {
@@ -157,12 +159,22 @@ struct Each<'a, T, F, const N: usize> {
     rule: F,
 }
 
-impl<T: Copy, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T, F, N> {
+impl<T: Element, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T, F, N> {
     type Output = ();
+    const WIDE: bool = matches!(T::DTYPE, DataType::Float | DataType::Double);
 
     #[inline(always)]
-    fn run<const FMA: bool>(self) {
+    fn run<const FMA: bool>(mut self) {
         let (rule, n) = (self.rule, self.grad.len());
+        if !Self::WIDE {
+            for (i, grad) in self.grad.iter().enumerate() {
+                let changed = rule(self.vars.each_ref().map(|v| v[i]), *grad);
+                for (var, changed) in self.vars.iter_mut().zip(changed) {
+                    var[i] = changed;
+                }
+            }
+            return;
+        }
         if N == 1 {
             // One variable cannot be another's memory, and in blocks the compiler takes it apart.
             for var in self.vars {

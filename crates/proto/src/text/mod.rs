@@ -47,7 +47,7 @@ impl std::error::Error for TextError {}
 /// If `M` belongs to another crate.
 pub fn parse<M: Message + Name + Default>(text: &str) -> Result<M, TextError> {
     let wire = parse::parse(schema_of::<M>(), text)?;
-    M::decode(bytes::Bytes::from(wire)).map_err(|e| lex::error(text, text.len(), e.to_string()))
+    crate::decode(wire).map_err(|e| lex::error(text, text.len(), e.to_string()))
 }
 
 /// Prints a message of this crate.
@@ -56,7 +56,7 @@ pub fn parse<M: Message + Name + Default>(text: &str) -> Result<M, TextError> {
 ///
 /// If `M` belongs to another crate.
 pub fn print<M: Message + Name>(message: &M) -> String {
-    print::print(schema_of::<M>(), &message.encode_to_vec())
+    print::print(schema_of::<M>(), &crate::encode(message))
 }
 
 /// Parses a graph.

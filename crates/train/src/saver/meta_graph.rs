@@ -7,9 +7,7 @@ use thalweg_client::{Result, Scope, Slice, Variable};
 use thalweg_proto::collection_def::{BytesList, Kind};
 use thalweg_proto::meta_graph_def::MetaInfoDef;
 use thalweg_proto::saver_def::CheckpointFormatVersion;
-use thalweg_proto::{
-    CollectionDef, GraphDef, Message, MetaGraphDef, SaveSliceInfoDef, SaverDef, VariableDef,
-};
+use thalweg_proto::{CollectionDef, GraphDef, MetaGraphDef, SaveSliceInfoDef, SaverDef, VariableDef, encode};
 
 /// The bytes of a MetaGraphDef with the graph, its variables and this saver.
 pub(super) fn of(g: &Scope, nodes: &Nodes, keep: Keep) -> Result<Vec<u8>> {
@@ -35,7 +33,7 @@ pub(super) fn of(g: &Scope, nodes: &Nodes, keep: Keep) -> Result<Vec<u8>> {
         collection_def,
         ..Default::default()
     };
-    Ok(meta.encode_to_vec())
+    Ok(encode(&meta))
 }
 
 fn collection<'a>(graph: &GraphDef, variables: impl Iterator<Item = &'a Variable>) -> CollectionDef {
@@ -56,7 +54,7 @@ fn collection<'a>(graph: &GraphDef, variables: impl Iterator<Item = &'a Variable
             ..Default::default()
         }
     };
-    let value = variables.map(|v| def(v).encode_to_vec().into()).collect();
+    let value = variables.map(|v| encode(&def(v)).into()).collect();
     CollectionDef { kind: Some(Kind::BytesList(BytesList { value })) }
 }
 

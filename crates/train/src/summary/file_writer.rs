@@ -4,7 +4,7 @@ use thalweg_client::{Code, Error, Result, Scope, Tensor};
 use thalweg_io::event::EventWriter;
 use thalweg_proto::event::What;
 use thalweg_proto::session_log::SessionStatus;
-use thalweg_proto::{Message, RunMetadata, SessionLog, Summary, TaggedRunMetadata, decode, summary};
+use thalweg_proto::{RunMetadata, SessionLog, Summary, TaggedRunMetadata, decode, encode, summary};
 
 /// Writes an event file, which TensorBoard can show while it grows.
 pub struct FileWriter {
@@ -50,13 +50,13 @@ impl FileWriter {
 
     /// The graph, as it is now.
     pub fn add_graph(&mut self, g: &Scope) -> Result<()> {
-        let graph = g.to_graph_def_with_shapes()?.encode_to_vec();
+        let graph = encode(&g.to_graph_def_with_shapes()?);
         self.add(0, What::GraphDef(graph.into()))
     }
 
     /// What a step told about itself, under a tag that was not used before.
     pub fn add_run_metadata(&mut self, metadata: &RunMetadata, tag: &str, step: i64) -> Result<()> {
-        let run_metadata = metadata.encode_to_vec().into();
+        let run_metadata = encode(metadata).into();
         self.add(step, What::TaggedRunMetadata(TaggedRunMetadata { tag: tag.to_string(), run_metadata }))
     }
 

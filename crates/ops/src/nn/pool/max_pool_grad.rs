@@ -1,6 +1,7 @@
 //! The gradients of `MaxPool`: `MaxPoolGrad` gives to the pixel that was largest, `MaxPoolGradGrad` takes from it.
 
 use super::parameters::{Pool, Source, check_shape, window_attrs, with_window};
+use crate::arithmetic::convert::converted;
 use crate::narrow::in_float;
 use crate::prelude::*;
 use thalweg_math::reduce::Number as Summed;
@@ -150,6 +151,14 @@ fn places<T: Real, P: Element + Place>(c: &OpCall<'_>, grid: &Grid, output: &Sha
     Ok(places)
 }
 
+/// The same as 64 bits, found as 32 where they suffice.
+pub fn long_places<T: Real>(c: &OpCall<'_>, grid: &Grid, images: &Shape, output: &Shape) -> Result<Tensor> {
+    match images.elements() <= i32::MAX as usize {
+        true => converted(&places::<T, i32>(c, grid, output)?, DataType::Int64),
+        false => places::<T, i64>(c, grid, output),
+    }
+}
+
 fn run<T: Real + Summed>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
     let images = c.shape(0)?;
     let (grid, output) = (pool.grid_of_planes(images)?, pool.output(images)?);
@@ -185,7 +194,7 @@ fn run_grad<T: Real>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
     check_shape("grad", c.shape(2)?, images)?;
     let mut out = Tensor::zeros(T::DTYPE, output.clone())?;
     if out.elements() > 0 && images.elements() > 0 {
-        let places = places::<T, i64>(c, &grid, &output)?;
+        let places = long_places::<T>(c, &grid, images, &output)?;
         let (dy, depth) = (c.slice::<T>(2)?, output.dim(3)?);
         let (per_output, per_image) = (output.elements() / grid.batch, images.elements() / grid.batch);
         for (i, (out, place)) in

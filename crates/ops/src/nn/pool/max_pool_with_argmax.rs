@@ -1,9 +1,9 @@
 //! `MaxPoolWithArgmax`: the largest under a window, and where it is; and the gradient that uses this.
 
+use super::max_pool_grad::long_places;
 use super::parameters::{Pool, check_shape, window_attrs, with_window};
 use crate::array::shape::int_tensor;
 use crate::prelude::*;
-use thalweg_math::window::largest_places;
 
 pub static MAX_POOL_WITH_ARGMAX: Op = Op {
     name: "MaxPoolWithArgmax",
@@ -70,13 +70,15 @@ fn prepare<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let images = c.shape(0)?;
         let (grid, shape) = (pool.grid_of_planes(images)?, pool.output(images)?);
-        let (mut out, mut places) =
-            (Tensor::zeros(T::DTYPE, shape.clone())?, Tensor::zeros(DataType::Int64, shape)?);
-        if out.elements() > 0 && images.elements() > 0 {
+        let mut out = Tensor::zeros(T::DTYPE, shape.clone())?;
+        let mut places;
+        if out.elements() == 0 || images.elements() == 0 {
+            places = Tensor::zeros(DataType::Int64, shape)?;
+        } else {
+            places = long_places::<T>(c, &grid, images, &shape)?;
             let (x, depth) = (c.slice::<T>(0)?, images.dim(3)?);
             let (per_image, per_output) = (x.len() / grid.batch, out.elements() / grid.batch);
             let at = places.as_mut_slice::<i64>()?;
-            largest_places(c.par(), &grid, depth, x, at);
             for (i, (out, at)) in out.as_mut_slice::<T>()?.iter_mut().zip(at).enumerate() {
                 let (image, inside) = (i / per_output * per_image, *at as usize * depth + i % depth);
                 *out = x[image + inside];

@@ -1,0 +1,90 @@
+//! The bytes of a message, in pieces.
+
+use bytes::{Buf, Bytes};
+use std::collections::VecDeque;
+
+/// What every message is decoded from, whether its bytes are one piece or many: one kind of source, or all the code of decoding would
+/// be compiled for each.
+#[derive(Default)]
+pub struct Pieces {
+    front: Bytes,
+    rest: VecDeque<Bytes>,
+    remaining: usize,
+}
+
+impl Pieces {
+    pub fn push(&mut self, piece: Bytes) {
+        if piece.is_empty() {
+            return;
+        }
+        self.remaining += piece.len();
+        if self.front.is_empty() {
+            self.front = piece;
+        } else {
+            self.rest.push_back(piece);
+        }
+    }
+}
+
+impl From<Bytes> for Pieces {
+    fn from(bytes: Bytes) -> Self {
+        Pieces { remaining: bytes.len(), front: bytes, rest: VecDeque::new() }
+    }
+}
+
+impl Buf for Pieces {
+    fn remaining(&self) -> usize {
+        self.remaining
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.front
+    }
+
+    fn advance(&mut self, mut count: usize) {
+        while count > 0 && !self.front.is_empty() {
+            let n = count.min(self.front.len());
+            self.front.advance(n);
+            (self.remaining, count) = (self.remaining - n, count - n);
+            if self.front.is_empty() {
+                self.front = self.rest.pop_front().unwrap_or_default();
+            }
+        }
+    }
+
+    /// What lies in one piece is not copied.
+    fn copy_to_bytes(&mut self, len: usize) -> Bytes {
+        let len = len.min(self.remaining);
+        if len <= self.front.len() {
+            let taken = self.front.slice(..len);
+            self.advance(len);
+            return taken;
+        }
+        let mut all = Vec::with_capacity(len);
+        while all.len() < len {
+            let n = (len - all.len()).min(self.front.len());
+            all.extend_from_slice(self.front.get(..n).unwrap_or_default());
+            self.advance(n);
+        }
+        all.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_read_as_one() {
+        let mut pieces = Pieces::default();
+        for piece in [&b"ab"[..], b"", b"cde", b"f"] {
+            pieces.push(Bytes::from_static(piece));
+        }
+        assert_eq!((pieces.remaining(), pieces.chunk()), (6, &b"ab"[..]));
+        pieces.advance(1);
+        assert_eq!(&pieces.copy_to_bytes(3)[..], b"bcd");
+        assert_eq!(&pieces.copy_to_bytes(1)[..], b"e");
+        assert_eq!(&pieces.copy_to_bytes(9)[..], b"f");
+        assert_eq!((pieces.remaining(), pieces.chunk()), (0, &b""[..]));
+    }
+}
