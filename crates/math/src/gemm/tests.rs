@@ -218,6 +218,8 @@ fn sizes(numbers: &mut Numbers, count: usize) -> Vec<[usize; 3]> {
     let mut sizes: Vec<[usize; 3]> =
         (0..count).map(|_| std::array::from_fn(|_| few[numbers.below(few.len())])).collect();
     sizes.extend([[1, 300, 200], [200, 300, 1], [1, 1000, 1], [2, 77, 300], [5, 40, 333], [70, 600, 40]]);
+    // A in strips, with rows and columns left over.
+    sizes.extend([[30, 40, 900], [31, 520, 930]]);
     sizes
 }
 
@@ -261,7 +263,7 @@ fn products_of_integers_are_right() {
 #[test]
 fn large_products_are_right() {
     let mut numbers = Numbers(11);
-    for size in [[50, 1100, 530], [400, 513, 40], [14, 513, 1030], [530, 64, 70], [3, 900, 600]] {
+    for size in [[50, 1100, 530], [400, 513, 40], [14, 513, 1030], [530, 64, 70], [300, 450, 990], [3, 900, 600]] {
         for _ in 0..3 {
             let case = Case::<f32>::new(&mut numbers, size);
             case.check(&case.run(&Serial));
