@@ -121,7 +121,7 @@ unsafe fn multiply<V: Lanes, const R: usize, const N: usize, const STRIP: bool>(
 }
 
 /// How many rows before it is copied a row of B is asked for.
-const FETCH: usize = 4;
+const FETCH: usize = 8;
 
 /// Steps of `k` between two looks ahead.
 pub(super) const STEPS: usize = 8;
