@@ -263,7 +263,9 @@ fn products_of_integers_are_right() {
 #[test]
 fn large_products_are_right() {
     let mut numbers = Numbers(11);
-    for size in [[50, 1100, 530], [400, 513, 40], [14, 513, 1030], [530, 64, 70], [300, 450, 990], [3, 900, 600]] {
+    for size in
+        [[50, 1100, 530], [400, 513, 40], [14, 513, 1030], [530, 64, 70], [300, 450, 990], [3, 900, 600]]
+    {
         for _ in 0..3 {
             let case = Case::<f32>::new(&mut numbers, size);
             case.check(&case.run(&Serial));
