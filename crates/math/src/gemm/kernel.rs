@@ -242,24 +242,15 @@ unsafe fn finish<V: Lanes, const R: usize, const N: usize>(
 ) {
     // SAFETY: as in `multiply`.
     unsafe {
-        // All of C is read before any of it is written: where rows lie a multiple of 4 KiB apart, a read would seem to be of what was
-        // just written, and wait for it.
-        if t.add_to_c {
-            for r in 0..R {
-                let c = t.c.add(r * t.c_row_stride);
-                for v in 0..N {
-                    let (at, last) = (v * V::LEN, v == N - 1);
-                    let old = if last { V::load_masked(c.add(at), mask) } else { V::load(c.add(at)) };
-                    sums[r][v] = sums[r][v].add(old);
-                }
-            }
-        }
         for r in 0..R {
             let c = t.c.add(r * t.c_row_stride);
             for v in 0..N {
                 let (at, last) = (v * V::LEN, v == N - 1);
                 let get = |from| if last { V::load_masked(from, mask) } else { V::load(from) };
                 let mut x = sums[r][v];
+                if t.add_to_c {
+                    x = x.add(get(c.add(at)));
+                }
                 if !t.bias.is_null() {
                     x = x.add(get(t.bias.add(at)));
                 }
