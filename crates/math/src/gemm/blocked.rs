@@ -379,7 +379,7 @@ impl<T: HasKernels> Task<'_, T> {
             a_jump: p.a_col_runs.jump,
             b: p.b.wrapping_add(ks.start * p.b_row_stride + cols.start * p.b_col_stride),
             b_row_stride: p.b_row_stride,
-            b_full: cols.len().is_multiple_of(self.kernels.lanes),
+            b_packed: false,
             packed: std::ptr::null_mut(),
             ahead_rows: 0,
             ahead: std::ptr::null(),
@@ -407,7 +407,7 @@ struct Panel<T> {
 
 impl<T> Panel<T> {
     fn use_packed(&mut self) {
-        (self.tile.b, self.tile.b_row_stride, self.tile.b_full) = (self.packed, self.width, true);
+        (self.tile.b, self.tile.b_packed) = (self.packed, true);
         self.tile.packed = std::ptr::null_mut();
     }
 

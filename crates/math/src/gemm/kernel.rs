@@ -24,10 +24,10 @@ pub(super) struct Tile<T> {
     pub a_run_left: usize,
     pub a_run: usize,
     pub a_jump: isize,
-    /// Rows of B: `cols` elements each, or a full width of readable ones if `b_full`.
+    /// Rows of B: `cols` elements each, so far apart; or, if `b_packed`, full ones without gaps.
     pub b: *const T,
     pub b_row_stride: usize,
-    pub b_full: bool,
+    pub b_packed: bool,
     /// Where to leave a copy of B as full rows without gaps, zeros after `cols`; or null.
     pub packed: *mut T,
     /// Rows of B, full ones, to copy meanwhile, one every [`STEPS`] steps of `k`: how many,
@@ -56,9 +56,11 @@ pub(super) type Dot<T> = unsafe fn(k: usize, x: *const T, y: *const T) -> T;
 pub(super) struct Kernels<T: 'static> {
     /// Elements in a vector.
     pub lanes: usize,
-    /// `forms[v - 1][r - 1]` computes `r` rows by `v` vectors.
-    pub forms: &'static [&'static [Kernel<T>]],
-    /// Computes `max_rows` rows by the most vectors of `forms`, of a strip of A.
+    /// `whole[v - 1][r - 1]` computes `r` rows by `v` vectors.
+    pub whole: &'static [&'static [Kernel<T>]],
+    /// The same where the last vector is not a whole one.
+    pub partial: &'static [&'static [Kernel<T>]],
+    /// Computes `max_rows` rows by the most vectors of `whole`, of a strip of A.
     pub strip: Kernel<T>,
     /// For matrices of few rows: `wide[r - 1]` computes `r` rows by this many vectors.
     pub wide: &'static [(usize, Kernel<T>)],
@@ -73,32 +75,48 @@ pub(super) const fn strip_width(rows: usize) -> usize {
 
 impl<T> Kernels<T> {
     pub fn max_rows(&self) -> usize {
-        self.forms[0].len()
+        self.whole[0].len()
     }
 
-    /// Columns of the widest of `forms`.
+    /// Columns of the widest of `whole`.
     pub fn most_cols(&self) -> usize {
-        self.forms.len() * self.lanes
+        self.whole.len() * self.lanes
     }
 
     /// The width of the kernels that the rows of a product of `m` rows are given to.
     pub fn width(&self, m: usize) -> usize {
-        self.wide.get(m - 1).map_or(self.forms.len(), |wide| wide.0) * self.lanes
+        self.wide.get(m - 1).map_or(self.whole.len(), |wide| wide.0) * self.lanes
     }
 
     /// How many of `cols` columns to take next, and the kernel for them.
     pub fn cols(&self, rows: usize, cols: usize) -> usize {
         let wide = self.width(rows);
-        if cols >= wide { wide } else { cols.min(self.forms.len() * self.lanes) }
+        if cols >= wide { wide } else { cols.min(self.whole.len() * self.lanes) }
     }
 
     /// The kernel for `rows` rows and as many columns as `cols` said.
     pub fn get(&self, rows: usize, cols: usize) -> Kernel<T> {
         match self.wide.get(rows - 1) {
             Some(&(vectors, kernel)) if vectors * self.lanes == cols => kernel,
-            _ => self.forms[cols.div_ceil(self.lanes) - 1][rows - 1],
+            _ => {
+                let forms = if cols.is_multiple_of(self.lanes) { self.whole } else { self.partial };
+                forms[cols.div_ceil(self.lanes) - 1][rows - 1]
+            }
         }
     }
+}
+
+/// What a kernel may take for granted: each form is a function of its own, because one with more loops than three
+/// keeps its sums in memory (the compiler runs out of registers where there are enough).
+struct Form;
+
+impl Form {
+    /// All columns of all vectors are there.
+    const WHOLE: u8 = 0;
+    /// The same, and A is a strip.
+    const STRIP: u8 = 1;
+    /// Of the last vector only some.
+    const PARTIAL: u8 = 2;
 }
 
 /// # Safety
@@ -106,36 +124,45 @@ impl<T> Kernels<T> {
 /// The CPU has the instructions of `V`, and the pointers of the tile are valid for the
 /// extents it states, `c` and `packed` for writing and apart from all else.
 #[inline(always)]
-unsafe fn multiply<V: Lanes, const R: usize, const N: usize, const STRIP: bool>(t: &Tile<V::Elem>) {
+unsafe fn multiply<V: Lanes, const R: usize, const N: usize, const FORM: u8>(t: &Tile<V::Elem>) {
     // SAFETY: all accesses are inside the extents the caller vouches for.
     unsafe {
         let mask = V::mask(t.cols - (N - 1) * V::LEN);
         let mut sums = [[V::zero(); N]; R];
-        match (t.packed.is_null(), t.b_full) {
-            (true, true) => sum_full::<V, R, N, STRIP>(t, &mut sums),
-            (true, false) => sum_and_pack::<V, R, N, false>(t, &mut sums, mask),
-            (false, _) => sum_and_pack::<V, R, N, true>(t, &mut sums, mask),
+        if t.b_packed {
+            sum_packed::<V, R, N, FORM>(t, &mut sums);
+        } else if t.packed.is_null() {
+            sum_in_place::<V, R, N, FORM, false>(t, &mut sums, mask);
+        } else {
+            sum_in_place::<V, R, N, FORM, true>(t, &mut sums, mask);
         }
-        finish(t, &mut sums, mask);
+        finish::<V, R, N, FORM>(t, &mut sums, mask);
     }
+}
+
+/// Strides of A. Of a strip the compiler is to know where its rows are.
+#[inline(always)]
+fn strides<T, const R: usize, const FORM: u8>(t: &Tile<T>) -> (usize, usize) {
+    if FORM == Form::STRIP { (1, strip_width(R)) } else { (t.a_row_stride, t.a_col_stride) }
 }
 
 /// How many rows before it is copied a row of B is asked for.
 const FETCH: usize = 8;
 
+/// The same where B is read in place, at each step.
+const FETCH_IN_PLACE: usize = 16;
+
 /// Steps of `k` between two looks ahead.
 pub(super) const STEPS: usize = 8;
 
 #[inline(always)]
-unsafe fn sum_full<V: Lanes, const R: usize, const N: usize, const STRIP: bool>(
+unsafe fn sum_packed<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
     t: &Tile<V::Elem>,
     sums: &mut [[V; N]; R],
 ) {
     // SAFETY: as in `multiply`.
     unsafe {
-        // Of a strip the compiler is to know where its rows are.
-        let (row_stride, col_stride) =
-            if STRIP { (1, strip_width(R)) } else { (t.a_row_stride, t.a_col_stride) };
+        let (row_stride, col_stride) = strides::<_, R, FORM>(t);
         let (mut a, mut b) = (t.a, t.b);
         let (mut ahead, mut ahead_to, mut ahead_rows) = (t.ahead, t.ahead_to, t.ahead_rows);
         let mut c = t.c as *const V::Elem;
@@ -143,15 +170,12 @@ unsafe fn sum_full<V: Lanes, const R: usize, const N: usize, const STRIP: bool>(
         while left > 0 {
             if left <= R * STEPS {
                 // Soon done: have the rows of C near, one by one.
-                for v in 0..N {
-                    prefetch(c.wrapping_add(v * V::LEN));
-                }
-                prefetch(c.wrapping_add(t.cols - 1));
+                prefetch_row::<V, N>(c, t.cols);
                 c = c.wrapping_add(t.c_row_stride);
             }
             if ahead_rows > 0 {
+                prefetch_row::<V, N>(ahead.wrapping_add(FETCH * t.ahead_stride), N * V::LEN);
                 for v in 0..N {
-                    prefetch(ahead.wrapping_add(FETCH * t.ahead_stride + v * V::LEN));
                     V::load(ahead.add(v * V::LEN)).store(ahead_to.add(v * V::LEN));
                 }
                 ahead = ahead.wrapping_add(t.ahead_stride);
@@ -168,7 +192,7 @@ unsafe fn sum_full<V: Lanes, const R: usize, const N: usize, const STRIP: bool>(
                 }
                 add_products(a, row_stride, &row, sums);
                 a = a.wrapping_add(col_stride);
-                b = b.wrapping_add(t.b_row_stride);
+                b = b.wrapping_add(N * V::LEN);
             }
             if run_left == 0 {
                 a = a.wrapping_offset(t.a_jump);
@@ -179,13 +203,14 @@ unsafe fn sum_full<V: Lanes, const R: usize, const N: usize, const STRIP: bool>(
 }
 
 #[inline(always)]
-unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize, const PACK: bool>(
+unsafe fn sum_in_place<V: Lanes, const R: usize, const N: usize, const FORM: u8, const PACK: bool>(
     t: &Tile<V::Elem>,
     sums: &mut [[V; N]; R],
     mask: V::Mask,
 ) {
     // SAFETY: as in `multiply`.
     unsafe {
+        let (row_stride, col_stride) = strides::<_, R, FORM>(t);
         let (mut a, mut b, mut packed) = (t.a, t.b, t.packed);
         let (mut left, mut run_left) = (t.k, t.a_run_left);
         // One loop in another, and no choice in the inner one: with any, the compiler keeps the elements of A in memory.
@@ -194,17 +219,16 @@ unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize, const PACK: boo
             left -= steps;
             run_left -= steps;
             for _ in 0..steps {
+                prefetch_row::<V, N>(b.wrapping_add(FETCH_IN_PLACE * t.b_row_stride), t.cols);
                 let mut row = [V::zero(); N];
                 for v in 0..N {
-                    prefetch(b.wrapping_add(16 * t.b_row_stride + v * V::LEN));
-                    let at = b.add(v * V::LEN);
-                    row[v] = if v == N - 1 { V::load_masked(at, mask) } else { V::load(at) };
+                    row[v] = load::<V, N, FORM>(b, v, mask);
                     if PACK {
                         row[v].store(packed.add(v * V::LEN));
                     }
                 }
-                add_products(a, t.a_row_stride, &row, sums);
-                a = a.wrapping_add(t.a_col_stride);
+                add_products(a, row_stride, &row, sums);
+                a = a.wrapping_add(col_stride);
                 b = b.wrapping_add(t.b_row_stride);
                 packed = packed.wrapping_add(N * V::LEN);
             }
@@ -213,6 +237,25 @@ unsafe fn sum_and_pack<V: Lanes, const R: usize, const N: usize, const PACK: boo
                 run_left = t.a_run;
             }
         }
+    }
+}
+
+/// Asks for all cache lines of a row: one more than vectors if it does not begin on one.
+#[inline(always)]
+fn prefetch_row<V: Lanes, const N: usize>(row: *const V::Elem, cols: usize) {
+    for v in 0..N {
+        prefetch(row.wrapping_add(v * V::LEN));
+    }
+    prefetch(row.wrapping_add(cols - 1));
+}
+
+/// The `v`th vector of a row. A mask takes one of the slots that products need: with ten rows 5 % of them.
+#[inline(always)]
+unsafe fn load<V: Lanes, const N: usize, const FORM: u8>(row: *const V::Elem, v: usize, mask: V::Mask) -> V {
+    // SAFETY: as in `multiply`.
+    unsafe {
+        let at = row.add(v * V::LEN);
+        if FORM == Form::PARTIAL && v == N - 1 { V::load_masked(at, mask) } else { V::load(at) }
     }
 }
 
@@ -234,30 +277,45 @@ unsafe fn add_products<V: Lanes, const R: usize, const N: usize>(
     }
 }
 
+/// What is asked for besides the sums, one thing after another: all in one loop would be compiled once for each set of wishes.
 #[inline(always)]
-unsafe fn finish<V: Lanes, const R: usize, const N: usize>(
+unsafe fn finish<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
     t: &Tile<V::Elem>,
     sums: &mut [[V; N]; R],
     mask: V::Mask,
 ) {
     // SAFETY: as in `multiply`.
     unsafe {
-        for r in 0..R {
-            let c = t.c.add(r * t.c_row_stride);
+        let c = |r: usize| t.c.add(r * t.c_row_stride);
+        if t.add_to_c {
+            for r in 0..R {
+                for v in 0..N {
+                    sums[r][v] = sums[r][v].add(load::<V, N, FORM>(c(r), v, mask));
+                }
+            }
+        }
+        if !t.bias.is_null() {
             for v in 0..N {
-                let (at, last) = (v * V::LEN, v == N - 1);
-                let get = |from| if last { V::load_masked(from, mask) } else { V::load(from) };
-                let mut x = sums[r][v];
-                if t.add_to_c {
-                    x = x.add(get(c.add(at)));
+                let bias = load::<V, N, FORM>(t.bias, v, mask);
+                for r in 0..R {
+                    sums[r][v] = sums[r][v].add(bias);
                 }
-                if !t.bias.is_null() {
-                    x = x.add(get(t.bias.add(at)));
+            }
+        }
+        if t.relu {
+            for r in 0..R {
+                for v in 0..N {
+                    sums[r][v] = sums[r][v].relu();
                 }
-                if t.relu {
-                    x = x.relu();
+            }
+        }
+        for r in 0..R {
+            for v in 0..N {
+                let to = c(r).add(v * V::LEN);
+                match FORM == Form::PARTIAL && v == N - 1 {
+                    true => sums[r][v].store_masked(to, mask),
+                    false => sums[r][v].store(to),
                 }
-                if last { x.store_masked(c.add(at), mask) } else { x.store(c.add(at)) }
             }
         }
     }
@@ -290,20 +348,20 @@ where
     }
 }
 
-/// Lists the compiled forms: `forms!(wrapper, Vector, [vectors], [rows])`.
+/// Lists the compiled forms: `forms!(wrapper, Vector, FORM, [vectors], [rows])`.
 macro_rules! forms {
-    ($wrap:ident, $vector:ty, [$($n:literal),*], $rows:tt) => {
-        &[$(forms!(@rows $wrap, $vector, $n, $rows)),*]
+    ($wrap:ident, $vector:ty, $form:ident, [$($n:literal),*], $rows:tt) => {
+        &[$(forms!(@rows $wrap, $vector, $form, $n, $rows)),*]
     };
-    (@rows $wrap:ident, $vector:ty, $n:literal, [$($r:literal),*]) => {
-        &[$($wrap::<$vector, $r, $n>),*]
+    (@rows $wrap:ident, $vector:ty, $form:ident, $n:literal, [$($r:literal),*]) => {
+        &[$($wrap::<$vector, $r, $n, { Form::$form }>),*]
     };
 }
 
 /// Lists the wide forms: `wide!(wrapper, Vector, [rows x vectors])`.
 macro_rules! wide {
     ($wrap:ident, $vector:ty, [$($r:literal x $n:literal),*]) => {
-        &[$(($n, $wrap::<$vector, $r, $n> as Kernel<<$vector as Lanes>::Elem>)),*]
+        &[$(($n, $wrap::<$vector, $r, $n, { Form::WHOLE }> as Kernel<<$vector as Lanes>::Elem>)),*]
     };
 }
 
@@ -313,15 +371,9 @@ mod x86 {
     use std::arch::x86_64::*;
 
     #[target_feature(enable = "avx512f")]
-    unsafe fn avx512<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+    unsafe fn avx512<V: Lanes, const R: usize, const N: usize, const FORM: u8>(t: &Tile<V::Elem>) {
         // SAFETY: passed on to the caller.
-        unsafe { multiply::<V, R, N, false>(t) }
-    }
-
-    #[target_feature(enable = "avx512f")]
-    unsafe fn avx512_strip<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
-        // SAFETY: passed on to the caller.
-        unsafe { multiply::<V, R, N, true>(t) }
+        unsafe { multiply::<V, R, N, FORM>(t) }
     }
 
     #[target_feature(enable = "avx512f")]
@@ -335,15 +387,9 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,fma")]
-    unsafe fn avx2<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+    unsafe fn avx2<V: Lanes, const R: usize, const N: usize, const FORM: u8>(t: &Tile<V::Elem>) {
         // SAFETY: passed on to the caller.
-        unsafe { multiply::<V, R, N, false>(t) }
-    }
-
-    #[target_feature(enable = "avx2,fma")]
-    unsafe fn avx2_strip<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
-        // SAFETY: passed on to the caller.
-        unsafe { multiply::<V, R, N, true>(t) }
+        unsafe { multiply::<V, R, N, FORM>(t) }
     }
 
     #[target_feature(enable = "avx2,fma")]
@@ -359,16 +405,18 @@ mod x86 {
     // 28 sums, two vectors of B and one element of A fill 31 of 32 registers.
     pub(super) static F32_AVX512: Kernels<f32> = Kernels {
         lanes: 16,
-        forms: forms!(avx512, __m512, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
-        strip: avx512_strip::<__m512, 14, 2>,
+        whole: forms!(avx512, __m512, WHOLE, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        partial: forms!(avx512, __m512, PARTIAL, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        strip: avx512::<__m512, 14, 2, { Form::STRIP }>,
         wide: wide!(avx512, __m512, [1 x 8, 2 x 8, 3 x 4, 4 x 4, 5 x 4, 6 x 4]),
         dot: dot_avx512::<__m512>,
         pack: pack::avx512::f32,
     };
     pub(super) static F64_AVX512: Kernels<f64> = Kernels {
         lanes: 8,
-        forms: forms!(avx512, __m512d, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
-        strip: avx512_strip::<__m512d, 14, 2>,
+        whole: forms!(avx512, __m512d, WHOLE, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        partial: forms!(avx512, __m512d, PARTIAL, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        strip: avx512::<__m512d, 14, 2, { Form::STRIP }>,
         wide: wide!(avx512, __m512d, [1 x 8, 2 x 8, 3 x 4, 4 x 4, 5 x 4, 6 x 4]),
         dot: dot_avx512::<__m512d>,
         pack: pack::transposed::<f64>,
@@ -376,39 +424,43 @@ mod x86 {
     // 12 sums, two vectors and one element: 15 of 16 registers.
     pub(super) static F32_AVX2: Kernels<f32> = Kernels {
         lanes: 8,
-        forms: forms!(avx2, __m256, [1, 2], [1, 2, 3, 4, 5, 6]),
-        strip: avx2_strip::<__m256, 6, 2>,
+        whole: forms!(avx2, __m256, WHOLE, [1, 2], [1, 2, 3, 4, 5, 6]),
+        partial: forms!(avx2, __m256, PARTIAL, [1, 2], [1, 2, 3, 4, 5, 6]),
+        strip: avx2::<__m256, 6, 2, { Form::STRIP }>,
         wide: wide!(avx2, __m256, [1 x 8, 2 x 4]),
         dot: dot_avx2::<__m256>,
         pack: pack::transposed::<f32>,
     };
     pub(super) static F64_AVX2: Kernels<f64> = Kernels {
         lanes: 4,
-        forms: forms!(avx2, __m256d, [1, 2], [1, 2, 3, 4, 5, 6]),
-        strip: avx2_strip::<__m256d, 6, 2>,
+        whole: forms!(avx2, __m256d, WHOLE, [1, 2], [1, 2, 3, 4, 5, 6]),
+        partial: forms!(avx2, __m256d, PARTIAL, [1, 2], [1, 2, 3, 4, 5, 6]),
+        strip: avx2::<__m256d, 6, 2, { Form::STRIP }>,
         wide: wide!(avx2, __m256d, [1 x 8, 2 x 4]),
         dot: dot_avx2::<__m256d>,
         pack: pack::transposed::<f64>,
     };
 }
 
-unsafe fn plain<V: Lanes, const R: usize, const N: usize>(t: &Tile<V::Elem>) {
+unsafe fn plain<V: Lanes, const R: usize, const N: usize, const FORM: u8>(t: &Tile<V::Elem>) {
     // SAFETY: passed on to the caller.
-    unsafe { multiply::<V, R, N, false>(t) }
+    unsafe { multiply::<V, R, N, FORM>(t) }
 }
 
 static F32_PORTABLE: Kernels<f32> = Kernels {
     lanes: 4,
-    forms: forms!(plain, Portable<f32, 4>, [1, 2], [1, 2, 3, 4]),
-    strip: plain::<Portable<f32, 4>, 4, 2>,
+    whole: forms!(plain, Portable<f32, 4>, WHOLE, [1, 2], [1, 2, 3, 4]),
+    partial: forms!(plain, Portable<f32, 4>, PARTIAL, [1, 2], [1, 2, 3, 4]),
+    strip: plain::<Portable<f32, 4>, 4, 2, { Form::STRIP }>,
     wide: wide!(plain, Portable<f32, 4>, [1 x 8]),
     dot: dot::<Portable<f32, 4>>,
     pack: pack::transposed::<f32>,
 };
 static F64_PORTABLE: Kernels<f64> = Kernels {
     lanes: 2,
-    forms: forms!(plain, Portable<f64, 2>, [1, 2], [1, 2, 3, 4]),
-    strip: plain::<Portable<f64, 2>, 4, 2>,
+    whole: forms!(plain, Portable<f64, 2>, WHOLE, [1, 2], [1, 2, 3, 4]),
+    partial: forms!(plain, Portable<f64, 2>, PARTIAL, [1, 2], [1, 2, 3, 4]),
+    strip: plain::<Portable<f64, 2>, 4, 2, { Form::STRIP }>,
     wide: wide!(plain, Portable<f64, 2>, [1 x 8]),
     dot: dot::<Portable<f64, 2>>,
     pack: pack::transposed::<f64>,
