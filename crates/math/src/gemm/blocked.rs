@@ -320,7 +320,7 @@ impl<T: HasKernels> Task<'_, T> {
                 (self.kernels.pack)(ks.len(), cols.len(), b, p.b_row_stride, p.b_col_stride, packed, width);
             }
             panel.use_packed();
-        } else if rows.len() > self.kernels.max_rows() {
+        } else if rows.len() > 2 * self.kernels.max_rows() {
             panel.tile.packed = packed;
         }
         panel
@@ -354,7 +354,7 @@ impl<T: HasKernels> Task<'_, T> {
             };
             for panel in panels.iter_mut().flatten() {
                 let kernel = match a.strip {
-                    Some(_) if here == max_rows && panel.width == self.kernels.most_cols() => {
+                    Some(_) if here == max_rows && panel.tile.cols == self.kernels.most_cols() => {
                         self.kernels.strip
                     }
                     _ => self.kernels.get(here, panel.tile.cols),
