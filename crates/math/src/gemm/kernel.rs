@@ -166,38 +166,39 @@ unsafe fn sum_packed<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
         let (mut a, mut b) = (t.a, t.b);
         let (mut ahead, mut ahead_to, mut ahead_rows) = (t.ahead, t.ahead_to, t.ahead_rows);
         let mut c = t.c as *const V::Elem;
-        let (mut left, mut run_left) = (t.k, t.a_run_left);
+        let mut left = t.k;
+        let mut run = t.k.min(t.a_run_left);
         while left > 0 {
-            if left <= R * STEPS {
-                // Soon done: have the rows of C near, one by one.
-                prefetch_row::<V, N>(c, t.cols);
-                c = c.wrapping_add(t.c_row_stride);
-            }
-            if ahead_rows > 0 {
-                prefetch_row::<V, N>(ahead.wrapping_add(FETCH * t.ahead_stride), N * V::LEN);
-                for v in 0..N {
-                    V::load(ahead.add(v * V::LEN)).store(ahead_to.add(v * V::LEN));
+            left -= run;
+            while run > 0 {
+                if left + run <= R * STEPS {
+                    // Soon done: have the rows of C near, one by one.
+                    prefetch_row::<V, N>(c, t.cols);
+                    c = c.wrapping_add(t.c_row_stride);
                 }
-                ahead = ahead.wrapping_add(t.ahead_stride);
-                ahead_to = ahead_to.wrapping_add(N * V::LEN);
-                ahead_rows -= 1;
-            }
-            let steps = left.min(STEPS).min(run_left);
-            left -= steps;
-            run_left -= steps;
-            for _ in 0..steps {
-                let mut row = [V::zero(); N];
-                for v in 0..N {
-                    row[v] = V::load(b.add(v * V::LEN));
+                if ahead_rows > 0 {
+                    prefetch_row::<V, N>(ahead.wrapping_add(FETCH * t.ahead_stride), N * V::LEN);
+                    for v in 0..N {
+                        V::load(ahead.add(v * V::LEN)).store(ahead_to.add(v * V::LEN));
+                    }
+                    ahead = ahead.wrapping_add(t.ahead_stride);
+                    ahead_to = ahead_to.wrapping_add(N * V::LEN);
+                    ahead_rows -= 1;
                 }
-                add_products(a, row_stride, &row, sums);
-                a = a.wrapping_add(col_stride);
-                b = b.wrapping_add(N * V::LEN);
+                let steps = run.min(STEPS);
+                run -= steps;
+                for _ in 0..steps {
+                    let mut row = [V::zero(); N];
+                    for v in 0..N {
+                        row[v] = V::load(b.add(v * V::LEN));
+                    }
+                    add_products(a, row_stride, &row, sums);
+                    a = a.wrapping_add(col_stride);
+                    b = b.wrapping_add(N * V::LEN);
+                }
             }
-            if run_left == 0 {
-                a = a.wrapping_offset(t.a_jump);
-                run_left = t.a_run;
-            }
+            a = a.wrapping_offset(t.a_jump);
+            run = left.min(t.a_run);
         }
     }
 }
