@@ -163,6 +163,7 @@ unsafe fn sum_packed<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
     // SAFETY: as in `multiply`.
     unsafe {
         let (row_stride, col_stride) = strides::<_, R, FORM>(t);
+        let width = N * V::LEN;
         let (mut a, mut b) = (t.a, t.b);
         let (mut ahead, mut ahead_to, mut ahead_rows) = (t.ahead, t.ahead_to, t.ahead_rows);
         let mut c = t.c as *const V::Elem;
@@ -177,29 +178,63 @@ unsafe fn sum_packed<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
                     c = c.wrapping_add(t.c_row_stride);
                 }
                 if ahead_rows > 0 {
-                    prefetch_row::<V, N>(ahead.wrapping_add(FETCH * t.ahead_stride), N * V::LEN);
+                    prefetch_row::<V, N>(ahead.wrapping_add(FETCH * t.ahead_stride), width);
                     for v in 0..N {
                         V::load(ahead.add(v * V::LEN)).store(ahead_to.add(v * V::LEN));
                     }
                     ahead = ahead.wrapping_add(t.ahead_stride);
-                    ahead_to = ahead_to.wrapping_add(N * V::LEN);
+                    ahead_to = ahead_to.wrapping_add(width);
                     ahead_rows -= 1;
                 }
                 let steps = run.min(STEPS);
                 run -= steps;
-                for _ in 0..steps {
-                    let mut row = [V::zero(); N];
-                    for v in 0..N {
-                        row[v] = V::load(b.add(v * V::LEN));
+                if FORM == Form::STRIP && steps == STEPS {
+                    // Four steps without a jump, and with places the compiler knows: 1 to 3 %.
+                    for _ in 0..STEPS / 4 {
+                        add_packed_row(a, b, row_stride, sums);
+                        add_packed_row(a.wrapping_add(col_stride), b.wrapping_add(width), row_stride, sums);
+                        add_packed_row(
+                            a.wrapping_add(2 * col_stride),
+                            b.wrapping_add(2 * width),
+                            row_stride,
+                            sums,
+                        );
+                        add_packed_row(
+                            a.wrapping_add(3 * col_stride),
+                            b.wrapping_add(3 * width),
+                            row_stride,
+                            sums,
+                        );
+                        (a, b) = (a.wrapping_add(4 * col_stride), b.wrapping_add(4 * width));
                     }
-                    add_products(a, row_stride, &row, sums);
-                    a = a.wrapping_add(col_stride);
-                    b = b.wrapping_add(N * V::LEN);
+                } else {
+                    for _ in 0..steps {
+                        add_packed_row(a, b, row_stride, sums);
+                        (a, b) = (a.wrapping_add(col_stride), b.wrapping_add(width));
+                    }
                 }
             }
             a = a.wrapping_offset(t.a_jump);
             run = left.min(t.a_run);
         }
+    }
+}
+
+/// One step of `k`, by a row of B of whole vectors.
+#[inline(always)]
+unsafe fn add_packed_row<V: Lanes, const R: usize, const N: usize>(
+    a: *const V::Elem,
+    b: *const V::Elem,
+    row_stride: usize,
+    sums: &mut [[V; N]; R],
+) {
+    // SAFETY: as in `multiply`.
+    unsafe {
+        let mut row = [V::zero(); N];
+        for v in 0..N {
+            row[v] = V::load(b.add(v * V::LEN));
+        }
+        add_products(a, row_stride, &row, sums);
     }
 }
 
