@@ -93,7 +93,7 @@ const GROUP: usize = 2;
 const LONE_K: usize = 256;
 
 /// The most tasks made for each thread.
-const TASKS_PER_THREAD: usize = 4;
+const TASKS_PER_THREAD: usize = 2;
 
 /// # Safety
 ///
