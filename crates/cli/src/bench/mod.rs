@@ -11,12 +11,12 @@ mod start;
 mod timing;
 mod training;
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output::{self, Align};
 use items::{Item, Work};
 use peer::Peers;
 use std::path::PathBuf;
-use thalweg_core::error::Result;
+use thalweg_core::error::{Result, not_found};
 use timing::{median, shown};
 
 /// Measure, and compare with TensorFlow, PyTorch and JAX
@@ -84,29 +84,36 @@ pub fn run(args: Args) -> Outcome {
         threads.extend([1, 2]);
     }
     let mut peers = Peers::start(&args.python, &threads)?;
+    let mut measured = 0;
     if wanted(Group::Exec) {
-        section("Steps", &items::exec()?, &mut peers, &effort)?;
+        measured += section("Steps", &items::exec()?, &mut peers, &effort)?;
     }
     if wanted(Group::Matmul) {
         match items::matmul(&effort)? {
-            Some(items) => section("MatMul, float", &items, &mut peers, &effort)?,
+            Some(items) => measured += section("MatMul, float", &items, &mut peers, &effort)?,
             None => output::print("MatMul, float\n  there is no MatMul op in the table yet\n\n")?,
         }
     }
     if wanted(Group::Build) {
-        section("Build and first run", &items::build(&effort), &mut peers, &effort)?;
+        measured += section("Build and first run", &items::build(&effort), &mut peers, &effort)?;
     }
     if wanted(Group::Train) {
-        section("Training step", &training::items()?, &mut peers, &effort)?;
+        measured += section("Training step", &training::items()?, &mut peers, &effort)?;
     }
     if wanted(Group::Start) {
         output::print(&start::measure(&args.python, &effort)?)?;
+        measured += 1;
     }
-    Ok(())
+    match args.only {
+        Some(text) if measured == 0 => Err(Failure::Usage(not_found(format!(
+            "no measurement has '{text}' in its name; without --only all are made, each with its name"
+        )))),
+        _ => Ok(()),
+    }
 }
 
-/// Measures the items and prints them as one table.
-fn section(title: &str, items: &[Item], peers: &mut Peers, effort: &Effort) -> Outcome {
+/// Measures the items that are wanted, prints them as one table, and returns how many they were.
+fn section(title: &str, items: &[Item], peers: &mut Peers, effort: &Effort) -> Outcome<usize> {
     let wanted = |item: &&Item| effort.only.as_ref().is_none_or(|text| item.name.contains(text.as_str()));
     let columns = peers.columns();
     let mut head = vec![title.to_string(), "thalweg".to_string()];
@@ -118,6 +125,9 @@ fn section(title: &str, items: &[Item], peers: &mut Peers, effort: &Effort) -> O
     for item in items.iter().filter(wanted) {
         rows.push(measure(item, peers, effort)?);
     }
+    if rows.len() == 1 {
+        return Ok(0);
+    }
     let align: Vec<Align> =
         std::iter::once(Align::Left).chain(std::iter::repeat_n(Align::Right, rows[0].len() - 1)).collect();
     output::print(&(output::table(&rows, &align, 60) + "\n"))?;
@@ -126,7 +136,7 @@ fn section(title: &str, items: &[Item], peers: &mut Peers, effort: &Effort) -> O
             output::print(&format!("{}\n{}\n", item.name, train.ops()?))?;
         }
     }
-    Ok(())
+    Ok(rows.len() - 1)
 }
 
 fn measure(item: &Item, peers: &mut Peers, effort: &Effort) -> Result<Vec<String>> {

@@ -27,6 +27,7 @@ def once(path):
 
 
 def per_run(f, seconds):
+    f()
     n = 1
     while True:
         start = time.perf_counter()

@@ -3,8 +3,10 @@
 use std::time::Instant;
 use thalweg_core::error::Result;
 
-/// Runs `f` over and over for about so many seconds; seconds of one run.
+/// Runs `f` over and over for about so many seconds; seconds of one run. The first run does not count, here as with the
+/// peers: it finds the caches, the threads and the clock as the program before it left them.
 pub fn per_run(mut f: impl FnMut() -> Result<()>, seconds: f64) -> Result<f64> {
+    f()?;
     let mut n = 1u64;
     loop {
         let start = Instant::now();

@@ -19,11 +19,12 @@ mod summary;
 mod tally;
 mod xor;
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use cluster::{Part, Place};
 use program::Program;
 use settings::Settings;
 use std::path::PathBuf;
+use thalweg_core::error::invalid_argument;
 
 /// Train one of the built-in models
 ///
@@ -100,6 +101,11 @@ pub fn run(args: Args) -> Outcome {
     // It needs no data.
     if let Some(place) = place.as_ref().filter(|p| p.part == Part::ParameterServer) {
         return cluster::serve_parameters(place, args.threads, &args.cluster);
+    }
+    if args.data.is_some() && !matches!(args.program, Name::Mnist | Name::Ptb) {
+        return Err(Failure::Usage(invalid_argument(
+            "--data is for mnist and ptb; this program's data is built in",
+        )));
     }
     let program: Box<dyn Program> = match args.program {
         Name::Linear => Box::new(linear::Linear::new()),
