@@ -295,6 +295,22 @@ fn wrong_names_and_values_are_told() {
 }
 
 #[test]
+fn what_would_be_taken_no_notice_of_is_refused() {
+    for (args, line) in [
+        (
+            &["bench", "exec", "--only", "no such thing"],
+            "NOT_FOUND: no measurement has 'no such thing' in its name; without --only all are made, each with its name",
+        ),
+        (
+            &["train", "iris", "--data", "/nowhere"],
+            "INVALID_ARGUMENT: --data is for mnist and ptb; this program's data is built in",
+        ),
+    ] {
+        assert_eq!(bad(args), (2, format!("error: {line}")));
+    }
+}
+
+#[test]
 fn the_op_table_is_complete() {
     let out = good(&["ops"]);
     let registry = thalweg_ops::registry();
