@@ -3,6 +3,7 @@
 //! This crate does no I/O and starts no thread. It knows nothing of graphs as a whole, sessions or any particular op.
 
 pub mod attr;
+pub mod budget;
 pub mod buffer;
 pub mod cancel;
 pub mod case;
