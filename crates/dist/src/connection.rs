@@ -2,7 +2,9 @@
 
 use crate::grpc::{self, Answer, Collecting, Refusal};
 use crate::http2::frame::{self, put_goaway};
-use crate::http2::{Alive, Ending, Fault, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire};
+use crate::http2::{
+    Alive, Ending, Fault, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire, budget_is_spent,
+};
 use crate::peers::{Peer, Share};
 use crate::server::Phase;
 use crate::wire_error::status;
@@ -66,7 +68,7 @@ pub async fn serve(stream: TcpStream, peer: Peer, stopped: watch::Receiver<Phase
             if calls.draining && calls.streams.is_empty() && wire.sending.is_idle() {
                 return Poll::Ready(Ok(()));
             }
-            if answered.is_empty() {
+            if answered.is_empty() || budget_is_spent(cx) {
                 return Poll::Pending;
             }
         }

@@ -19,7 +19,7 @@ pub use alive::Alive;
 pub use hpack::Head;
 pub use reading::Handler;
 pub use sending::{Ending, Sending};
-pub use wire::{Role, Wire};
+pub use wire::{Role, Wire, budget_is_spent};
 
 /// What a peer may send before it hears from us again: tensors of some megabytes arrive without waiting.
 pub const STREAM_WINDOW: u32 = 64 << 20;

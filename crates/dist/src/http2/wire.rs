@@ -28,6 +28,16 @@ const DEFAULT_WINDOW: u32 = 65_535;
 /// Bytes of the header fields of one message.
 const MAX_HEADERS: u32 = 16 << 10;
 
+/// Whether this poll of a task has done its share: then the task is woken to go on later, and must return. Sockets, channels and
+/// timers answer Pending from here on, whatever they have, so that a loop that waits for them to be empty would never end.
+pub fn budget_is_spent(cx: &mut Context) -> bool {
+    let spent = !tokio::task::coop::has_budget_remaining();
+    if spent {
+        cx.waker().wake_by_ref();
+    }
+    spent
+}
+
 impl Wire {
     pub fn new(socket: TcpStream, role: Role, alive: Option<Alive>) -> Wire {
         let mut sending = Sending::default();

@@ -3,7 +3,9 @@
 use crate::grpc::fields::Path;
 use crate::grpc::{Arrived, Collecting, percent_decoded};
 use crate::http2::frame;
-use crate::http2::{Alive, Ending, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire};
+use crate::http2::{
+    Alive, Ending, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire, budget_is_spent,
+};
 use bytes::{BufMut, Bytes, BytesMut};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -206,6 +208,9 @@ impl Driver {
             self.calls.start_waiting(&mut self.wire.sending);
             // An answer may have led to the next call.
             if self.asks.is_empty() && self.wire.sending.is_blocked() {
+                return Poll::Pending;
+            }
+            if budget_is_spent(cx) {
                 return Poll::Pending;
             }
         }

@@ -6,5 +6,6 @@ mod failures;
 #[path = "../../../runtime/tests/loops/maker.rs"]
 #[allow(dead_code)]
 mod maker;
+mod many;
 mod partitions;
 mod steps;
