@@ -49,6 +49,10 @@ impl Account {
         self.held.load(Ordering::Relaxed)
     }
 
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
+    }
+
     /// Takes so many bytes; an error says how much there is.
     pub fn charge(self: &Arc<Account>, bytes: usize) -> Result<Charge> {
         let mut charge = Charge { account: self.clone(), bytes: 0 };

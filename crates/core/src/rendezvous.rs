@@ -1,9 +1,9 @@
 //! `Rendezvous`: where a sender's tensor and a receiver's wish for it meet, by key.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, internal};
 use crate::resource::lock;
 use crate::tensor::Tensor;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 /// A tensor under way. Dead ones tell the receiver that the branch was not taken.
@@ -39,12 +39,64 @@ pub struct LocalRendezvous(Mutex<State>);
 #[derive(Default)]
 struct State {
     slots: HashMap<Arc<str>, Slot>,
+    /// Wishes so far.
+    next: u64,
     aborted: Option<Error>,
 }
 
 enum Slot {
-    Sent(Vec<Parcel>),
-    Wanted(Vec<OnParcel>),
+    Sent(VecDeque<Parcel>),
+    Wanted(VecDeque<(u64, OnParcel)>),
+}
+
+impl LocalRendezvous {
+    /// As `recv`. The number takes the wish back with `withdraw`; 0 if it was met at once.
+    pub fn want(&self, key: &str, done: OnParcel) -> u64 {
+        let mut state = lock(&self.0);
+        if let Some(e) = state.aborted.clone() {
+            drop(state);
+            done(Err(e.derived()));
+            return 0;
+        }
+        if let Some(Slot::Sent(parcels)) = state.slots.get_mut(key) {
+            let first = parcels.pop_front().ok_or_else(|| internal("a slot with nothing in it"));
+            if parcels.is_empty() {
+                state.slots.remove(key);
+            }
+            drop(state);
+            done(first);
+            return 0;
+        }
+        state.next += 1;
+        let number = state.next;
+        if let Slot::Wanted(waiting) =
+            state.slots.entry(key.into()).or_insert_with(|| Slot::Wanted(VecDeque::new()))
+        {
+            waiting.push_back((number, done));
+        }
+        number
+    }
+
+    /// Nobody waits for it any more: nothing is kept of the wish, nor of its key.
+    pub fn withdraw(&self, key: &str, number: u64) {
+        let mut state = lock(&self.0);
+        let Some(Slot::Wanted(waiting)) = state.slots.get_mut(key) else { return };
+        let withdrawn = waiting.iter().position(|w| w.0 == number).and_then(|at| waiting.remove(at));
+        if waiting.is_empty() {
+            state.slots.remove(key);
+        }
+        drop(state);
+        drop(withdrawn);
+    }
+
+    /// Keys under which something was sent, or is waited for.
+    pub fn len(&self) -> usize {
+        lock(&self.0).slots.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 impl Rendezvous for LocalRendezvous {
@@ -56,15 +108,15 @@ impl Rendezvous for LocalRendezvous {
             }
             match state.slots.get_mut(key) {
                 None => {
-                    state.slots.insert(key.into(), Slot::Sent(vec![parcel]));
+                    state.slots.insert(key.into(), Slot::Sent([parcel].into()));
                     return Ok(());
                 }
                 Some(Slot::Sent(parcels)) => {
-                    parcels.push(parcel);
+                    parcels.push_back(parcel);
                     return Ok(());
                 }
                 Some(Slot::Wanted(waiting)) => {
-                    let first = waiting.remove(0);
+                    let first = waiting.pop_front();
                     if waiting.is_empty() {
                         state.slots.remove(key);
                     }
@@ -72,36 +124,15 @@ impl Rendezvous for LocalRendezvous {
                 }
             }
         };
-        receiver(Ok(parcel));
+        // Who waits is there as long as the slot is.
+        if let Some((_, receiver)) = receiver {
+            receiver(Ok(parcel));
+        }
         Ok(())
     }
 
     fn recv(&self, key: &str, done: OnParcel) {
-        let parcel = {
-            let mut state = lock(&self.0);
-            if let Some(e) = state.aborted.clone() {
-                drop(state);
-                return done(Err(e.derived()));
-            }
-            match state.slots.get_mut(key) {
-                None => {
-                    state.slots.insert(key.into(), Slot::Wanted(vec![done]));
-                    return;
-                }
-                Some(Slot::Wanted(waiting)) => {
-                    waiting.push(done);
-                    return;
-                }
-                Some(Slot::Sent(parcels)) => {
-                    let first = parcels.remove(0);
-                    if parcels.is_empty() {
-                        state.slots.remove(key);
-                    }
-                    first
-                }
-            }
-        };
-        done(Ok(parcel));
+        self.want(key, done);
     }
 
     fn abort(&self, reason: Error) {
@@ -115,7 +146,7 @@ impl Rendezvous for LocalRendezvous {
         };
         for (_, slot) in slots {
             if let Slot::Wanted(waiting) = slot {
-                waiting.into_iter().for_each(|done| done(Err(reason.clone().derived())));
+                waiting.into_iter().for_each(|(_, done)| done(Err(reason.clone().derived())));
             }
         }
     }
@@ -154,5 +185,28 @@ mod tests {
         r.abort(crate::error::aborted("gone"));
         assert!(rx.recv().unwrap().err().unwrap().is_derived());
         assert!(r.send("d", Parcel::dead()).is_err());
+    }
+
+    #[test]
+    fn a_wish_that_is_withdrawn_leaves_nothing_behind_and_takes_nothing() {
+        let r = LocalRendezvous::default();
+        let (tx, rx) = mpsc::channel();
+        let want = |name: &'static str| {
+            let tx = tx.clone();
+            r.want("a", Box::new(move |p| tx.send((name, p.is_ok())).unwrap()))
+        };
+        let (first, second) = (want("first"), want("second"));
+        r.withdraw("a", first);
+        r.withdraw("b", first);
+        r.send("a", Parcel::dead()).unwrap();
+        assert_eq!(rx.recv().unwrap(), ("second", true));
+        r.withdraw("a", second);
+        assert!(r.is_empty());
+        let third = want("third");
+        r.withdraw("a", third);
+        assert!(r.is_empty());
+        r.send("a", Parcel::dead()).unwrap();
+        assert_eq!(want("fourth"), 0);
+        assert_eq!(rx.recv().unwrap(), ("fourth", true));
     }
 }

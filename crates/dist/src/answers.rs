@@ -1,27 +1,33 @@
 //! Answers of a connection that the peer has not taken yet.
 
-use crate::peers::{Budget, PeerLimits, Share};
+use crate::peers::{Patience, PeerLimits};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
+use thalweg_core::budget::{Account, Charge, Pool};
 use thalweg_core::resource::lock;
 use tonic::Status;
 
-/// When each of them must have been taken.
 pub struct Answers {
-    due: Mutex<HashMap<u64, Instant>>,
+    /// Since when each of them waits, and its bytes.
+    waiting: Mutex<HashMap<u64, (Instant, usize)>>,
     next: AtomicU64,
     asked: AtomicBool,
-    unread: Arc<Budget>,
+    pool: Arc<Pool>,
+    unread: Arc<Account>,
 }
 
-/// Bytes in a second below which a peer counts as one that does not read.
-const SLOWEST: usize = 64 << 10;
-
 impl Answers {
-    pub fn new(unread: Arc<Budget>) -> Answers {
-        Answers { due: Mutex::default(), next: AtomicU64::new(0), asked: AtomicBool::new(false), unread }
+    /// Of one connection; the pool is that of all.
+    pub fn new(pool: &Arc<Pool>) -> Answers {
+        Answers {
+            waiting: Mutex::default(),
+            next: AtomicU64::new(0),
+            asked: AtomicBool::new(false),
+            pool: pool.clone(),
+            unread: pool.account(),
+        }
     }
 
     /// Notes that the peer has asked for something.
@@ -33,45 +39,44 @@ impl Answers {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// An answer of so many bytes is on its way until the result is dropped. Who takes its answers always gets the next one;
-    /// who does not, only as long as there is room for answers that nobody takes.
-    pub fn sending(self: &Arc<Answers>, bytes: usize, limits: &PeerLimits) -> Result<Sending, Status> {
-        let mut share = Share::of(&self.unread);
-        let fits = share.hold(bytes);
-        let mut due = lock(&self.due);
-        if !fits && !due.is_empty() {
-            return Err(Status::resource_exhausted(format!(
-                "{} answers on this connection have not been read, and the server holds no more of them",
-                due.len()
-            )));
-        }
+    /// An answer of so many bytes is on its way until the result is dropped.
+    pub fn sending(self: &Arc<Answers>, bytes: usize) -> Result<Sending, Status> {
+        let charge = self.unread.charge(bytes).map_err(|e| {
+            let unread = lock(&self.waiting).len();
+            Status::resource_exhausted(format!(
+                "an answer of {bytes} bytes, with {unread} on this connection that have not been read: {}",
+                e.message()
+            ))
+        })?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        due.insert(number, Instant::now() + limits.patience + Duration::from_secs((bytes / SLOWEST) as u64));
-        Ok(Sending { answers: self.clone(), number, _share: share })
+        lock(&self.waiting).insert(number, (Instant::now(), bytes));
+        Ok(Sending { answers: self.clone(), number, _charge: charge })
     }
 
     /// Whether an answer should have been taken before now.
-    pub fn overdue(&self) -> bool {
-        let now = Instant::now();
-        lock(&self.due).values().any(|due| *due < now)
+    pub fn overdue(&self, limits: &PeerLimits) -> bool {
+        let patience = Patience { tight: true, ..Patience::with(&self.pool, limits.patience) };
+        let waiting = lock(&self.waiting);
+        waiting.values().any(|(since, bytes)| patience.is_over(since.elapsed(), Duration::ZERO, *bytes))
     }
 }
 
 pub struct Sending {
     answers: Arc<Answers>,
     number: u64,
-    _share: Share,
+    _charge: Charge,
 }
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        lock(&self.answers.due).remove(&self.number);
+        lock(&self.answers.waiting).remove(&self.number);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::peers::SLOWEST;
 
     fn patience(patience: Duration) -> PeerLimits {
         PeerLimits { patience, ..Default::default() }
@@ -79,31 +84,31 @@ mod tests {
 
     #[test]
     fn an_answer_is_overdue_until_it_is_taken() {
-        let answers = Arc::new(Answers::new(Arc::new(Budget::new(usize::MAX))));
-        let quick = answers.sending(10, &patience(Duration::from_secs(60))).ok();
-        assert!(!answers.overdue());
-        let late = answers.sending(10, &patience(Duration::ZERO)).ok();
-        while !answers.overdue() {}
-        drop(late);
-        assert!(!answers.overdue());
-        let large = answers.sending(100 * SLOWEST, &patience(Duration::ZERO)).ok();
-        assert!(!answers.overdue());
-        drop((quick, large));
-        assert!(lock(&answers.due).is_empty());
+        let answers = Arc::new(Answers::new(&Pool::new(1 << 40)));
+        let small = answers.sending(10).ok();
+        assert!(!answers.overdue(&patience(Duration::from_secs(60))));
+        while !answers.overdue(&patience(Duration::ZERO)) {}
+        drop(small);
+        assert!(!answers.overdue(&patience(Duration::ZERO)));
+        let large = answers.sending(100 * SLOWEST).ok();
+        assert!(!answers.overdue(&patience(Duration::ZERO)));
+        drop(large);
+        assert!(lock(&answers.waiting).is_empty());
     }
 
+    /// Each connection was given one answer whatever was held: fourteen of them pinned gigabytes past the limit.
     #[test]
-    fn who_leaves_answers_gets_no_more_when_there_is_no_room() {
-        let unread = Arc::new(Budget::new(100));
-        let (bad, good) = (Arc::new(Answers::new(unread.clone())), Arc::new(Answers::new(unread)));
-        let limits = PeerLimits::default();
-        let held = [bad.sending(60, &limits).ok(), bad.sending(40, &limits).ok()];
-        assert!(held.iter().all(Option::is_some));
-        assert!(bad.sending(1, &limits).is_err());
-        for _ in 0..3 {
-            assert!(good.sending(1000, &limits).is_ok());
+    fn unread_answers_of_many_connections_stay_within_the_limit() {
+        let pool = Pool::new(9_000);
+        let mut held = Vec::new();
+        for _ in 0..20 {
+            held.extend(Arc::new(Answers::new(&pool)).sending(4_000).ok());
         }
+        assert_eq!((held.len(), pool.held()), (2, 8_000));
+        // Who comes new, and wants less, finds room.
+        let good = Arc::new(Answers::new(&pool));
+        assert!(good.sending(800).is_ok());
         drop(held);
-        assert!(bad.sending(100, &limits).is_ok());
+        assert_eq!(pool.held(), 0);
     }
 }

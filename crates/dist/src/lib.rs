@@ -5,6 +5,7 @@
 
 mod answers;
 mod blocking;
+mod calls;
 pub mod cluster;
 mod config;
 mod connection;
@@ -14,8 +15,11 @@ pub mod log;
 mod master;
 pub mod memory;
 mod metadata;
+mod open_files;
 mod peers;
+mod places;
 mod recent_requests;
+mod recent_streams;
 pub mod remote;
 mod server;
 mod server_def;

@@ -3,30 +3,31 @@
 use crate::answers::Answers;
 use crate::master::Master;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use thalweg_core::budget::{Account, Pool};
 
 /// Limits on peers, well-meaning or not.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerLimits {
-    /// Connections at a time; more are closed at once.
+    /// Connections at a time. Those of one address leave some to others; idle ones make room.
     pub connections: usize,
     /// Calls at a time on one connection. Steps may wait for each other, so this must not be small.
     pub calls: u32,
     /// Bytes of one message, in or out.
     pub message: usize,
-    /// Bytes held at a time for messages that have not arrived as a whole.
+    /// Bytes held at a time for messages that have not arrived as a whole, and for calls under way.
     pub unfinished: usize,
-    /// Bytes of answers that wait to be taken; peers that have left answers get no more beyond it.
+    /// Bytes of answers that wait to be taken.
     pub unread: usize,
-    /// How long a peer may keep silent in the middle of a request, or leave an answer unread. Large answers get more time.
+    /// How long a peer may keep silent in the middle of a request, or leave an answer unread. Large answers get more time, and
+    /// all get less when memory is tight.
     pub patience: Duration,
 }
 
 impl Default for PeerLimits {
     fn default() -> Self {
         PeerLimits {
-            connections: 1000,
+            connections: 16_384,
             calls: 10_000,
             // Protocol buffers can be no larger.
             message: i32::MAX as usize,
@@ -42,8 +43,8 @@ impl Default for PeerLimits {
 pub struct Peer {
     pub master: Master,
     pub limits: PeerLimits,
-    /// Memory of all messages of the server that have not arrived as a whole.
-    pub unfinished: Arc<Budget>,
+    /// Memory of its messages that have not arrived as a whole, and of its calls under way.
+    pub incoming: Arc<Account>,
     pub answers: Arc<Answers>,
     /// There as long as the connection is.
     pub line: Arc<Line>,
@@ -53,42 +54,28 @@ pub struct Peer {
 #[derive(Default)]
 pub struct Line;
 
-/// Bytes that all peers of a server share.
-pub struct Budget {
-    held: AtomicUsize,
-    limit: usize,
+/// Bytes in a second below which a peer counts as one that does not send or read, where it matters.
+pub const SLOWEST: usize = 64 << 10;
+
+/// How long peers may take over what they hold of a pool.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Patience {
+    pub silence: Duration,
+    /// Memory is tight: what hardly moves must go.
+    pub tight: bool,
 }
 
-impl Budget {
-    pub fn new(limit: usize) -> Budget {
-        Budget { held: AtomicUsize::new(0), limit }
-    }
-}
-
-/// A part of it, given back at the end.
-pub struct Share {
-    of: Arc<Budget>,
-    bytes: usize,
-}
-
-impl Share {
-    pub fn of(of: &Arc<Budget>) -> Share {
-        Share { of: of.clone(), bytes: 0 }
+impl Patience {
+    /// All of it while half of the pool is free; then less and less.
+    pub fn with(pool: &Pool, patience: Duration) -> Patience {
+        let free = 1.0 - pool.held() as f64 / pool.limit().max(1) as f64;
+        Patience { silence: patience.mul_f64((2.0 * free).clamp(0.01, 1.0)), tight: free < 0.5 }
     }
 
-    /// Makes it so many bytes (it never shrinks); whether all shares together are still within the limit.
-    #[must_use]
-    pub fn hold(&mut self, bytes: usize) -> bool {
-        let more = bytes.saturating_sub(self.bytes);
-        self.bytes += more;
-        let before = self.of.held.fetch_add(more, Ordering::Relaxed);
-        before.saturating_add(more) <= self.of.limit
-    }
-}
-
-impl Drop for Share {
-    fn drop(&mut self) {
-        self.of.held.fetch_sub(self.bytes, Ordering::Relaxed);
+    /// Whether something that began so long ago, and was last heard of so long ago, has taken too long for so many bytes.
+    pub fn is_over(&self, age: Duration, silent: Duration, bytes: usize) -> bool {
+        let fair = self.silence + Duration::from_secs((bytes / SLOWEST) as u64);
+        silent > self.silence || self.tight && age > fair
     }
 }
 
@@ -97,15 +84,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_given_back_whether_granted_or_not() {
-        let all = Arc::new(Budget::new(100));
-        let mut one = Share::of(&all);
-        assert!(one.hold(60));
-        let mut two = Share::of(&all);
-        assert!(!two.hold(50));
-        drop(two);
-        assert!(one.hold(100));
-        drop(one);
-        assert_eq!(all.held.load(Ordering::Relaxed), 0);
+    fn patience_shrinks_with_the_memory_that_is_left() {
+        let pool = Pool::new(1000);
+        let account = pool.account();
+        let minute = Duration::from_secs(60);
+        let slow = |p: Patience| p.is_over(Duration::from_secs(100), Duration::ZERO, SLOWEST);
+        let all = Patience::with(&pool, minute);
+        assert_eq!(all, Patience { silence: minute, tight: false });
+        assert!(!slow(all) && all.is_over(minute, minute + Duration::from_nanos(1), usize::MAX));
+        let _held = account.charge(800).unwrap();
+        let less = Patience::with(&pool, minute);
+        assert!(less.tight && less.silence < minute / 2 && less.silence > minute / 3, "{less:?}");
+        assert!(slow(less) && !less.is_over(Duration::from_secs(100), Duration::ZERO, 100 * SLOWEST));
     }
 }

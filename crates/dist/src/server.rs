@@ -8,7 +8,9 @@ use crate::cluster::{ClusterSpec, Connector, Membership, PeerTraffic, keep_to_la
 use crate::connection;
 use crate::log::Log;
 use crate::master::Master;
-use crate::peers::{Budget, Peer, PeerLimits};
+use crate::open_files;
+use crate::peers::{Peer, PeerLimits};
+use crate::places::{Place, Places};
 use crate::remote::connection::Patience;
 use crate::sessions::Limits;
 use crate::task::Task;
@@ -18,12 +20,13 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use thalweg_core::budget::Pool;
 use thalweg_core::error::Result;
 use thalweg_core::registry::Registry;
 use thalweg_proto::ConfigProto;
 use thalweg_runtime::SessionOptions;
 use tokio::runtime::Runtime;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 
 /// What a server is and may use.
 #[derive(Clone, Debug)]
@@ -127,19 +130,18 @@ impl Server {
             stop,
             threads: Vec::new(),
         };
-        let unfinished = Arc::new(Budget::new(options.peers.unfinished));
-        let unread = Arc::new(Budget::new(options.peers.unread));
+        let (incoming, unread) = (Pool::new(options.peers.unfinished), Pool::new(options.peers.unread));
         let mut senders = Vec::new();
         for (i, runtime) in runtimes.into_iter().enumerate() {
             let (sender, connections) = mpsc::unbounded_channel();
             senders.push(sender);
             let (master, limits) = (server.master.clone(), options.peers);
-            let (unfinished, unread) = (unfinished.clone(), unread.clone());
+            let (incoming, unread) = (incoming.clone(), unread.clone());
             let peer = move || Peer {
                 master: master.clone(),
                 limits,
-                unfinished: unfinished.clone(),
-                answers: Arc::new(Answers::new(unread.clone())),
+                incoming: incoming.account(),
+                answers: Arc::new(Answers::new(&unread)),
                 line: Arc::default(),
             };
             let served = serve(peer, connections, stopped.clone());
@@ -150,7 +152,7 @@ impl Server {
         }
         let (log, sessions) = (options.log, server.master.sessions.clone());
         let worker = server.master.worker.clone();
-        let connections = Arc::new(Semaphore::new(options.peers.connections.min(Semaphore::MAX_PERMITS)));
+        let places = Places::new(options.peers.connections.min(open_files::for_connections()));
         server.spawn("thalweg-accept".into(), runtime()?, async move {
             let collect = async move {
                 loop {
@@ -162,7 +164,7 @@ impl Server {
                 }
             };
             tokio::spawn(collect);
-            accept(listener, senders, connections, stopped, log).await;
+            accept(listener, senders, places, stopped, log).await;
         })?;
         Ok(server)
     }
@@ -233,9 +235,19 @@ impl Server {
             }
         }
         let _ = self.stop.send(Phase::Closing);
+        let closed = Instant::now();
+        while !self.has_ended() && closed.elapsed() < LAST_WAIT {
+            std::thread::sleep(POLL);
+        }
         for thread in self.threads.drain(..) {
-            // A thread that panicked has reported it.
-            let _ = thread.join();
+            match thread.is_finished() {
+                // A thread that panicked has reported it.
+                true => drop(thread.join()),
+                false => self
+                    .master
+                    .log
+                    .warn("thread_abandoned", &[("thread", &thread.thread().name().unwrap_or("?"))]),
+            }
         }
     }
 
@@ -266,6 +278,8 @@ fn patience(limit: Duration) -> Patience {
 /// How long clients get to take their last answers and say goodbye.
 const FAREWELL: Duration = Duration::from_millis(200);
 const POLL: Duration = Duration::from_millis(2);
+/// How long threads get to end when nothing is left for them to do; a server that is told to stop must stop.
+const LAST_WAIT: Duration = Duration::from_secs(5);
 
 impl Drop for Server {
     fn drop(&mut self) {
@@ -277,13 +291,13 @@ impl Drop for Server {
 const COLLECT_EVERY: Duration = Duration::from_secs(1);
 
 /// A connection, and its place among those that there may be.
-type Accepted = (TcpStream, OwnedSemaphorePermit);
+type Accepted = (TcpStream, Place);
 
 /// Hands each connection to the next thread.
 async fn accept(
     listener: TcpListener,
     threads: Vec<mpsc::UnboundedSender<Accepted>>,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
     mut stopped: watch::Receiver<Phase>,
     log: Log,
 ) {
@@ -302,9 +316,9 @@ async fn accept(
         });
         match accepted.await {
             None => return,
-            Some(Ok((stream, address))) => match (stream.into_std(), places.clone().try_acquire_owned()) {
-                (Ok(stream), Ok(place)) => drop(thread.send((stream, place))),
-                (Ok(_), Err(_)) => {
+            Some(Ok((stream, address))) => match (stream.into_std(), places.take(address.ip())) {
+                (Ok(stream), Some(place)) => drop(thread.send((stream, place))),
+                (Ok(_), None) => {
                     log.info("connection_refused", &[("peer", &address), ("why", &"too many connections")])
                 }
                 (Err(e), _) => log.info("accept_failed", &[("error", &e)]),
@@ -330,11 +344,7 @@ async fn serve(
         let peer = peer();
         match tokio::net::TcpStream::from_std(stream) {
             Ok(stream) => {
-                let served = connection::serve(stream, peer, stopped.clone());
-                open.spawn(async move {
-                    served.await;
-                    drop(place);
-                });
+                open.spawn(connection::serve(stream, peer, place, stopped.clone()));
             }
             Err(e) => peer.master.log.info("connection_failed", &[("error", &e)]),
         }

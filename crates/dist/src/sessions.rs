@@ -1,5 +1,6 @@
 //! The sessions that clients have open here, by handle.
 
+use crate::blocking::SessionTurns;
 use crate::cluster::SessionCluster;
 use crate::wire_error::no_session;
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ pub struct MasterSession {
     pub operation_timeout: Option<Duration>,
     pub callables: Mutex<Callables>,
     pub partial_runs: Mutex<PartialRuns>,
+    pub turns: SessionTurns,
     busy: AtomicUsize,
     last_used: Mutex<Instant>,
 }
@@ -59,6 +61,7 @@ impl MasterSession {
             operation_timeout,
             callables: Mutex::default(),
             partial_runs: Mutex::default(),
+            turns: SessionTurns::default(),
             busy: AtomicUsize::new(0),
             last_used: Mutex::new(Instant::now()),
         }

@@ -1,6 +1,7 @@
 //! Steps, awaited.
 
-use crate::blocking::blocking;
+use crate::sessions::MasterSession;
+use crate::task::Task;
 use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
@@ -15,6 +16,8 @@ pub const QUICK: Duration = Duration::from_millis(1);
 
 /// Runs a step to its end. It holds no thread while it waits, and dropping the future cancels it.
 pub async fn run(
+    task: &Task,
+    session: &MasterSession,
     callable: Callable,
     feeds: Vec<Tensor>,
     options: RunOptions,
@@ -30,10 +33,7 @@ pub async fn run(
     if quick {
         callable.start(feeds, &options, done);
     } else {
-        let start = blocking(move || {
-            callable.start(feeds, &options, done);
-            Ok(())
-        });
+        let start = task.steps.run_in_turn(&session.turns, move || callable.start(feeds, &options, done));
         within(timeout, &cancel.0, start).await?;
     }
     within(timeout, &cancel.0, ended(receiver)).await

@@ -16,6 +16,7 @@ pub use collecting::{Collecting, Refusal};
 pub use deadline::timeout;
 pub use percent::{percent_coded, percent_decoded};
 
+use crate::http2::Head;
 use crate::peers::Peer;
 use crate::wire_error::peer_status;
 use crate::worker::{Worker, sender};
@@ -41,6 +42,52 @@ pub fn contents_of(path: &[u8]) -> Path {
         Some(b"RunCallable") => RUN_CALLABLE,
         Some(b"RunGraph") => RUN_GRAPH,
         _ => NOWHERE,
+    }
+}
+
+/// The methods of the services here, so that the path of a call is known without being kept.
+const METHODS: [&str; 20] = [
+    "/tensorflow.MasterService/CloseSession",
+    "/tensorflow.MasterService/CreateSession",
+    "/tensorflow.MasterService/ExtendSession",
+    "/tensorflow.MasterService/ListDevices",
+    "/tensorflow.MasterService/MakeCallable",
+    "/tensorflow.MasterService/PartialRunSetup",
+    "/tensorflow.MasterService/ReleaseCallable",
+    "/tensorflow.MasterService/Reset",
+    "/tensorflow.MasterService/RunCallable",
+    "/tensorflow.MasterService/RunStep",
+    "/tensorflow.WorkerService/CleanupAll",
+    "/tensorflow.WorkerService/CleanupGraph",
+    "/tensorflow.WorkerService/CreateWorkerSession",
+    "/tensorflow.WorkerService/DeleteWorkerSession",
+    "/tensorflow.WorkerService/DeregisterGraph",
+    "/tensorflow.WorkerService/GetStatus",
+    "/tensorflow.WorkerService/Logging",
+    "/tensorflow.WorkerService/RecvTensor",
+    "/tensorflow.WorkerService/RegisterGraph",
+    "/tensorflow.WorkerService/RunGraph",
+];
+
+/// How much of a path that leads nowhere is kept, to be told.
+const TOLD: usize = 120;
+
+/// The path of a call: a peer may send thousands of long ones, of which none is held.
+pub fn known_path(path: Bytes) -> Bytes {
+    match METHODS.iter().find(|known| known.as_bytes() == path) {
+        Some(known) => Bytes::from_static(known.as_bytes()),
+        None => Bytes::copy_from_slice(&path[..path.len().min(TOLD)]),
+    }
+}
+
+/// The HTTP status for what is no gRPC call, as gRPC over HTTP/2 asks for.
+pub fn http_refusal(head: &Head) -> Option<&'static str> {
+    if head.method.as_deref() != Some(b"POST") {
+        return Some("405");
+    }
+    match &head.content_type {
+        Some(kind) if kind.starts_with(b"application/grpc") => None,
+        _ => Some("415"),
     }
 }
 

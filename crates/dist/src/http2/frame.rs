@@ -28,6 +28,7 @@ pub const WITH_PRIORITY: u8 = 0x20;
 pub const NO_ERROR: u32 = 0;
 pub const PROTOCOL_ERROR: u32 = 1;
 pub const FLOW_CONTROL_ERROR: u32 = 3;
+pub const STREAM_CLOSED: u32 = 5;
 pub const FRAME_SIZE_ERROR: u32 = 6;
 pub const REFUSED_STREAM: u32 = 7;
 pub const CANCEL: u32 = 8;

@@ -4,6 +4,7 @@ use super::frame::{self, FrameHead, HEAD, PREFACE, put_head, put_ping};
 use super::hpack::{Decoder, Head};
 use super::{CONNECTION_WINDOW, Fault, Handled, MAX_FRAME, Sending};
 use std::io::Result as IoResult;
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
@@ -11,8 +12,14 @@ use tokio::net::TcpStream;
 
 /// Whose streams they are. What it has to say it says by way of `Sending`.
 pub trait Handler {
+    /// Whether nothing has begun the stream yet.
+    fn is_idle(&self, stream: u32) -> bool;
+    /// The last stream that the peer has begun, for a farewell.
+    fn last_stream(&self) -> u32;
     /// Headers; `end`: nothing comes after them.
     fn head(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) -> Handled;
+    /// A frame of data has begun, of so many bytes with its padding; whether its stream takes data. Never of an idle stream.
+    fn begin_data(&mut self, sending: &mut Sending, stream: u32, length: usize) -> bool;
     /// Bytes of a message.
     fn data(&mut self, sending: &mut Sending, stream: u32, bytes: &[u8]);
     /// Where the next bytes of the stream's message go as they are, if that is known; then how many have come.
@@ -36,6 +43,8 @@ pub struct Reading {
     block: Option<(u32, bool, Vec<u8>)>,
     /// Bytes of messages that the peer has not got credit for again.
     taken: u32,
+    /// What is in the buffer has not been handled as far as it could be.
+    unhandled: bool,
 }
 
 /// What comes next.
@@ -58,10 +67,14 @@ enum Next {
 /// A frame that is handled as a whole, and a block of headers, can be no longer.
 const WHOLE: usize = 64 << 10;
 const BUFFER: usize = 2 * WHOLE;
-/// Settings in one frame; each may concern all streams.
+/// Settings in one frame.
 const MAX_SETTINGS: usize = 64;
 /// From this many bytes on, reading to where they stay is worth a call of its own.
 const DIRECT: usize = 32 << 10;
+/// Frames handled between two looks at the clock: each may run a short step.
+const FRAMES: usize = 16;
+/// Bits of a number on the wire that count.
+const NUMBER: u32 = u32::MAX >> 1;
 
 impl Reading {
     pub fn new(expects_preface: bool) -> Reading {
@@ -74,17 +87,23 @@ impl Reading {
             decoder: Decoder::default(),
             block: None,
             taken: 0,
+            unhandled: false,
         }
     }
 
-    /// Reads what the socket has, as much as there is room for, and handles it; 0 bytes are its end.
+    /// Handles some of what has been read, or reads what the socket has, as much as there is room for, and begins to handle it.
+    /// False at the socket's end.
     pub fn poll(
         &mut self,
         socket: &mut TcpStream,
         cx: &mut Context,
         handler: &mut impl Handler,
         sending: &mut Sending,
-    ) -> Poll<Result<usize, Fault>> {
+    ) -> Poll<Result<bool, Fault>> {
+        if self.unhandled {
+            self.handle(handler, sending)?;
+            return Poll::Ready(Ok(true));
+        }
         if let Next::Data { stream, left, .. } = &mut self.next
             && self.start == self.end
             && *left >= DIRECT
@@ -97,7 +116,7 @@ impl Reading {
             let stream = *stream;
             handler.filled(sending, stream, n);
             self.handle(handler, sending)?;
-            return Poll::Ready(Ok(n));
+            return Poll::Ready(Ok(n > 0));
         }
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
@@ -108,11 +127,13 @@ impl Reading {
         let n = ready!(poll_read(socket, cx, &mut self.buffer[self.end..]))?;
         self.end += n;
         self.handle(handler, sending)?;
-        Poll::Ready(Ok(n))
+        Poll::Ready(Ok(n > 0))
     }
 
-    /// Handles what has been read, up to what has not come as a whole.
+    /// Handles what has been read, up to what has not come as a whole, or for some frames.
     fn handle(&mut self, handler: &mut impl Handler, sending: &mut Sending) -> Handled {
+        let mut frames = 0;
+        self.unhandled = false;
         loop {
             let have = self.end - self.start;
             match self.next {
@@ -127,26 +148,30 @@ impl Reading {
                     }
                     self.next = Next::Head;
                 }
+                Next::Head if frames == FRAMES => {
+                    self.unhandled = true;
+                    return Ok(());
+                }
                 Next::Head => {
                     let Some(bytes) = self.buffer[self.start..self.end].first_chunk::<HEAD>() else {
                         return Ok(());
                     };
                     let head = FrameHead::parse(bytes);
                     self.start += HEAD;
-                    self.next = self.after(head)?;
+                    frames += 1;
+                    self.next = self.after(head, handler, sending)?;
                 }
                 Next::Padding(head) => {
                     let Some(at) = self.take(1) else { return Ok(()) };
                     let padding = usize::from(self.buffer[at.start]);
                     let left = (head.length - 1).checked_sub(padding).ok_or_else(overfilled)?;
-                    self.next = data(head, left, padding);
+                    self.next = data(head, left, padding, handler, sending);
                 }
                 Next::Data { stream, left: 0, padding, ends } => {
                     self.next = if padding > 0 { Next::Skip(padding) } else { Next::Head };
                     if ends {
                         handler.end(sending, stream);
                     }
-                    self.credit(sending);
                 }
                 Next::Data { .. } if have == 0 => return Ok(()),
                 Next::Data { stream, ref mut left, .. } => {
@@ -172,7 +197,7 @@ impl Reading {
     }
 
     /// The place of the next `n` bytes, if they are there.
-    fn take(&mut self, n: usize) -> Option<std::ops::Range<usize>> {
+    fn take(&mut self, n: usize) -> Option<Range<usize>> {
         let place = self.start..self.start + n;
         (place.end <= self.end).then(|| {
             self.start = place.end;
@@ -180,51 +205,52 @@ impl Reading {
         })
     }
 
-    fn after(&mut self, head: FrameHead) -> Result<Next, Fault> {
+    fn after(
+        &mut self,
+        head: FrameHead,
+        handler: &mut impl Handler,
+        sending: &mut Sending,
+    ) -> Result<Next, Fault> {
         if head.length > MAX_FRAME as usize {
             return Err(too_long(head));
         }
         if self.block.as_ref().is_some_and(|b| head.kind != frame::CONTINUATION || head.stream != b.0) {
             return Err(Fault::protocol("headers that do not go on"));
         }
-        let of_stream =
-            matches!(head.kind, frame::DATA | frame::HEADERS | frame::RST_STREAM | frame::CONTINUATION);
-        let of_all = matches!(head.kind, frame::SETTINGS | frame::PING | frame::GOAWAY);
-        if of_stream && head.stream == 0 || of_all && head.stream != 0 {
-            return Err(Fault::protocol(format!("a frame of kind {} on stream {}", head.kind, head.stream)));
-        }
+        check_stream(head, handler)?;
         match head.kind {
             frame::DATA => {
-                self.taken += head.length as u32;
+                self.credit(sending, head.length);
                 match head.has(frame::PADDED) {
                     true if head.length == 0 => Err(overfilled()),
                     true => Ok(Next::Padding(head)),
-                    false => Ok(data(head, head.length, 0)),
+                    false => Ok(data(head, head.length, 0, handler, sending)),
                 }
             }
             frame::HEADERS..=frame::CONTINUATION if head.length > WHOLE => Err(too_long(head)),
-            frame::PRIORITY => Ok(Next::Skip(head.length)),
             frame::PUSH_PROMISE => Err(Fault::protocol("a promise that nobody asked for")),
             frame::HEADERS..=frame::CONTINUATION => Ok(Next::Payload(head)),
             _ => Ok(Next::Skip(head.length)),
         }
     }
 
-    /// Lets the peer send more, when it has sent much.
-    fn credit(&mut self, sending: &mut Sending) {
+    /// Lets the peer send more, when it has sent much. What lies here is not what holds it back: contents go where they stay.
+    fn credit(&mut self, sending: &mut Sending, bytes: usize) {
+        self.taken += bytes as u32;
         if self.taken >= CONNECTION_WINDOW / 2 {
             sending.give_credit(0, std::mem::take(&mut self.taken));
         }
     }
 
+    /// A frame that has come as a whole.
     fn frame(
         &mut self,
         head: FrameHead,
-        place: std::ops::Range<usize>,
+        place: Range<usize>,
         handler: &mut impl Handler,
         sending: &mut Sending,
     ) -> Handled {
-        let payload = &self.buffer[place.clone()];
+        let payload = &self.buffer[place];
         match head.kind {
             frame::HEADERS => {
                 let fields = fields(head, payload)?;
@@ -234,7 +260,7 @@ impl Reading {
                     return Ok(());
                 }
                 let decoded = self.decoder.decode(fields).map_err(bad_headers)?;
-                handler.head(sending, head.stream, decoded, ends)?;
+                handler.head(sending, head.stream, decoded, ends)
             }
             frame::CONTINUATION => {
                 let Some((stream, ends, mut all)) = self.block.take() else {
@@ -249,47 +275,104 @@ impl Reading {
                     return Ok(());
                 }
                 let decoded = self.decoder.decode(&all).map_err(bad_headers)?;
-                handler.head(sending, stream, decoded, ends)?;
+                handler.head(sending, stream, decoded, ends)
             }
-            frame::RST_STREAM => {
-                let code = number(payload).ok_or_else(|| too_long(head))?;
-                sending.close(head.stream);
-                handler.reset(head.stream, code);
-            }
-            frame::WINDOW_UPDATE => {
-                let bytes = number(payload).ok_or_else(|| too_long(head))? & (u32::MAX >> 1);
-                sending.window_grew(head.stream, bytes)?;
-            }
-            frame::SETTINGS if head.has(frame::ACK) => {}
-            frame::SETTINGS => {
-                let settings = payload.chunks_exact(6);
-                if !settings.remainder().is_empty() || settings.len() > MAX_SETTINGS {
-                    return Err(too_long(head));
-                }
-                for s in settings {
-                    let value = u32::from_be_bytes([s[2], s[3], s[4], s[5]]);
-                    sending.peer_setting(u16::from_be_bytes([s[0], s[1]]), value)?;
-                }
-                put_head(&mut sending.out.small, 0, frame::SETTINGS, frame::ACK, 0);
-            }
-            frame::PING => {
-                let said: &[u8; 8] = payload.try_into().map_err(|_| too_long(head))?;
-                if !head.has(frame::ACK) {
-                    put_ping(&mut sending.out.small, frame::ACK, said);
-                }
-            }
-            _ => {
-                // GOAWAY is the last that is handled as a whole.
-                let last = payload.first_chunk::<8>().ok_or_else(|| too_long(head))?;
-                handler.goaway(u32::from_be_bytes([last[0], last[1], last[2], last[3]]) & (u32::MAX >> 1));
-            }
+            _ => small_frame(head, payload, handler, sending),
         }
-        Ok(())
     }
 }
 
-fn data(head: FrameHead, left: usize, padding: usize) -> Next {
-    Next::Data { stream: head.stream, left, padding, ends: head.has(frame::END_STREAM) }
+/// Whether the frame may stand on its stream: RFC 9113, 5.1 and section 6.
+fn check_stream(head: FrameHead, handler: &impl Handler) -> Handled {
+    let wrong = |what: &str| Err(Fault::protocol(format!("a frame of kind {} on {what}", head.kind)));
+    match head.kind {
+        frame::SETTINGS | frame::PING | frame::GOAWAY if head.stream != 0 => wrong("a stream"),
+        frame::DATA | frame::HEADERS | frame::PRIORITY | frame::RST_STREAM | frame::CONTINUATION
+            if head.stream == 0 =>
+        {
+            wrong("stream 0")
+        }
+        frame::DATA | frame::RST_STREAM | frame::WINDOW_UPDATE
+            if head.stream != 0 && handler.is_idle(head.stream) =>
+        {
+            wrong("an idle stream")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A frame without header fields or data.
+fn small_frame(
+    head: FrameHead,
+    payload: &[u8],
+    handler: &mut impl Handler,
+    sending: &mut Sending,
+) -> Handled {
+    match head.kind {
+        frame::RST_STREAM => {
+            let code = number(payload).ok_or_else(|| too_long(head))?;
+            sending.close(head.stream);
+            handler.reset(head.stream, code);
+        }
+        frame::PRIORITY => match payload.first_chunk::<4>() {
+            _ if payload.len() != 5 => reset(sending, handler, head.stream, frame::FRAME_SIZE_ERROR),
+            Some(on) if u32::from_be_bytes(*on) & NUMBER == head.stream => {
+                reset(sending, handler, head.stream, frame::PROTOCOL_ERROR)
+            }
+            _ => {}
+        },
+        frame::WINDOW_UPDATE => {
+            let bytes = number(payload).ok_or_else(|| too_long(head))? & NUMBER;
+            match sending.window_grew(head.stream, bytes) {
+                Err(fault) if head.stream != 0 => reset(sending, handler, head.stream, fault.code),
+                grown => return grown,
+            }
+        }
+        frame::SETTINGS if head.has(frame::ACK) && payload.is_empty() => {}
+        frame::SETTINGS => {
+            let settings = payload.chunks_exact(6);
+            if head.has(frame::ACK) || !settings.remainder().is_empty() || settings.len() > MAX_SETTINGS {
+                return Err(too_long(head));
+            }
+            for s in settings {
+                let value = u32::from_be_bytes([s[2], s[3], s[4], s[5]]);
+                sending.peer_setting(u16::from_be_bytes([s[0], s[1]]), value)?;
+            }
+            put_head(&mut sending.out.small, 0, frame::SETTINGS, frame::ACK, 0);
+        }
+        frame::PING => {
+            let said: &[u8; 8] = payload.try_into().map_err(|_| too_long(head))?;
+            if !head.has(frame::ACK) {
+                put_ping(&mut sending.out.small, frame::ACK, said);
+            }
+        }
+        _ => {
+            // GOAWAY is the last that is handled as a whole.
+            let last = payload.first_chunk::<4>().filter(|_| payload.len() >= 8);
+            handler.goaway(u32::from_be_bytes(*last.ok_or_else(|| too_long(head))?) & NUMBER);
+        }
+    }
+    Ok(())
+}
+
+/// Ends a stream for what its peer has done on it.
+fn reset(sending: &mut Sending, handler: &mut impl Handler, stream: u32, code: u32) {
+    sending.reset(stream, code);
+    handler.reset(stream, code);
+}
+
+/// What follows the head of a frame of data.
+fn data(
+    head: FrameHead,
+    left: usize,
+    padding: usize,
+    handler: &mut impl Handler,
+    sending: &mut Sending,
+) -> Next {
+    match handler.begin_data(sending, head.stream, head.length) {
+        true => Next::Data { stream: head.stream, left, padding, ends: head.has(frame::END_STREAM) },
+        false => Next::Skip(left + padding),
+    }
 }
 
 /// The fields of a frame of headers, without what may stand around them.
@@ -301,7 +384,12 @@ fn fields(head: FrameHead, payload: &[u8]) -> Result<&[u8], Fault> {
         (padding, rest) = (usize::from(*first), after);
     }
     if head.has(frame::WITH_PRIORITY) {
-        rest = rest.get(5..).ok_or_else(|| too_long(head))?;
+        let (priority, after) = rest.split_first_chunk::<5>().ok_or_else(|| too_long(head))?;
+        let [a, b, c, d, _] = *priority;
+        if u32::from_be_bytes([a, b, c, d]) & NUMBER == head.stream {
+            return Err(Fault::protocol("a stream that depends on itself"));
+        }
+        rest = after;
     }
     let end = rest.len().checked_sub(padding).ok_or_else(overfilled)?;
     Ok(&rest[..end])

@@ -19,6 +19,9 @@ pub struct Sending {
     streams: HashMap<u32, Stream>,
     /// Those that have something to send and a window for it.
     turn: VecDeque<u32>,
+    /// The windows of all streams have changed since it was last looked who may send. A peer may change them thousands of times
+    /// between two looks.
+    windows_changed: bool,
 }
 
 #[derive(Default)]
@@ -63,6 +66,7 @@ impl Default for Sending {
             max_streams: usize::MAX,
             streams: HashMap::new(),
             turn: VecDeque::new(),
+            windows_changed: false,
         }
     }
 }
@@ -95,7 +99,7 @@ impl Sending {
 
     /// Whether nothing can be written before the peer or the socket takes more.
     pub fn is_blocked(&self) -> bool {
-        self.turn.is_empty() || self.window <= 0 || self.out.len() > 0
+        !self.windows_changed && self.turn.is_empty() || self.window <= 0 || self.out.len() > 0
     }
 
     /// Ends a stream of which the peer wants no more, if it has not ended.
@@ -119,7 +123,24 @@ impl Sending {
         fill(&mut self.encoder, out);
         // Known only now; three bytes of it are sent.
         let length = out.len() - at - frame::HEAD;
+        if length > self.max_frame {
+            return self.continued(stream, ends, at);
+        }
         out[at..at + 3].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
+    }
+
+    /// Headers longer than a frame of the peer's: those that begin at `at` are written again, in several.
+    fn continued(&mut self, stream: u32, ends: bool, at: usize) {
+        let out = &mut self.out.small;
+        let block = out.split_off(at).split_off(frame::HEAD);
+        let frames = block.len().div_ceil(self.max_frame);
+        for (i, part) in block.chunks(self.max_frame).enumerate() {
+            let kind = if i == 0 { frame::HEADERS } else { frame::CONTINUATION };
+            let last = if i + 1 == frames { frame::END_HEADERS } else { 0 };
+            let end = if i == 0 && ends { frame::END_STREAM } else { 0 };
+            put_head(out, part.len(), kind, last | end, stream);
+            out.extend_from_slice(part);
+        }
     }
 
     /// Sends a message; what is `held` is dropped when the socket has taken it.
@@ -132,6 +153,10 @@ impl Sending {
 
     /// Makes frames, as far as windows and the socket allow.
     pub fn pump(&mut self) {
+        if std::mem::take(&mut self.windows_changed) {
+            let woken = |(id, s): (&u32, &mut Stream)| std::mem::take(&mut s.waits).then_some(*id);
+            self.turn.extend(self.streams.iter_mut().filter_map(woken));
+        }
         while self.out.len() < BACKLOG
             && let Some(id) = self.turn.pop_front()
         {
@@ -168,9 +193,12 @@ impl Sending {
         self.out.hold(s.held);
     }
 
-    /// The peer takes more: on this stream, or, if it is 0, on all together.
+    /// The peer takes more: on this stream, or, if it is 0, on all together. An error is the stream's, or the connection's.
     pub fn window_grew(&mut self, stream: u32, bytes: u32) -> Handled {
         let overflow = || Fault { code: frame::FLOW_CONTROL_ERROR, why: "a window that is too large".into() };
+        if bytes == 0 {
+            return Err(Fault::protocol("a window that grows by nothing"));
+        }
         let bytes = i64::from(bytes);
         if stream == 0 {
             self.window += bytes;
@@ -199,11 +227,10 @@ impl Sending {
                     return Err(Fault { code: frame::FLOW_CONTROL_ERROR, why });
                 }
                 self.initial_window = i64::from(value);
-                for (id, s) in &mut self.streams {
-                    if std::mem::take(&mut s.waits) {
-                        self.turn.push_back(*id);
-                    }
-                }
+                self.windows_changed = true;
+            }
+            frame::SET_ENABLE_PUSH if value > 1 => {
+                return Err(Fault::protocol(format!("push is on or off, not {value}")));
             }
             frame::SET_MAX_FRAME => {
                 if !(DEFAULT_FRAME..1 << 24).contains(&(value as usize)) {
@@ -275,5 +302,69 @@ mod tests {
         assert_eq!(frames(&mut s), []);
         assert!(s.window_grew(1, u32::MAX >> 1).is_ok());
         assert!(s.window_grew(0, u32::MAX >> 1).is_err());
+    }
+
+    #[test]
+    fn a_thousand_settings_of_the_window_cost_one_look_at_the_streams() {
+        let mut s = Sending::default();
+        s.window_grew(0, 1 << 20).unwrap();
+        s.peer_setting(frame::SET_INITIAL_WINDOW, 0).unwrap();
+        for id in [1, 3] {
+            s.open(id);
+            s.message(id, message(10), Ending::Nothing, None);
+        }
+        assert_eq!(frames(&mut s), []);
+        for window in 0..1000 {
+            s.peer_setting(frame::SET_INITIAL_WINDOW, window % 10).unwrap();
+        }
+        // Nobody has been looked at yet; all that waited are, when something can be sent.
+        assert!(s.turn.is_empty() && !s.is_blocked());
+        let mut sent = frames(&mut s);
+        sent.sort_by_key(|f| f.2);
+        assert_eq!(sent.iter().map(|f| (f.2, f.3)).collect::<Vec<_>>(), [(1, 9), (3, 9)]);
+        assert!(s.is_blocked());
+    }
+
+    /// RFC 9113, 4.2: the peer's largest frame holds for headers too.
+    #[test]
+    fn headers_longer_than_a_frame_are_continued() {
+        let long = vec![b'x'; 40_000];
+        let mut s = Sending::default();
+        s.headers(7, true, |encoder, out| encoder.passing(out, "grpc-message", &long));
+        let all = s.out.drained();
+        let (mut block, mut rest, mut seen) = (Vec::new(), &all[..], Vec::new());
+        while !rest.is_empty() {
+            let head = FrameHead::parse(rest[..9].try_into().unwrap());
+            seen.push((head.kind, head.flags, head.stream));
+            assert!(head.length <= 16_384);
+            block.extend_from_slice(&rest[9..9 + head.length]);
+            rest = &rest[9 + head.length..];
+        }
+        let want = [
+            (frame::HEADERS, frame::END_STREAM, 7),
+            (frame::CONTINUATION, 0, 7),
+            (frame::CONTINUATION, frame::END_HEADERS, 7),
+        ];
+        assert_eq!(seen, want);
+        assert_eq!(block.iter().filter(|b| **b == b'x').count(), 40_000);
+        // Without them it is one frame.
+        s.headers(9, false, |encoder, out| encoder.passing(out, "a", b"b"));
+        assert_eq!(
+            frames(&mut s).iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(),
+            [(frame::HEADERS, frame::END_HEADERS)]
+        );
+    }
+
+    #[test]
+    fn a_window_grows_by_something_and_not_too_far() {
+        let mut s = Sending::default();
+        s.open(1);
+        for stream in [0, 1] {
+            assert_eq!(s.window_grew(stream, 0).unwrap_err().code, frame::PROTOCOL_ERROR);
+            s.window_grew(stream, (u32::MAX >> 1) - 65_535).unwrap();
+            assert_eq!(s.window_grew(stream, 1).unwrap_err().code, frame::FLOW_CONTROL_ERROR);
+        }
+        assert!(s.peer_setting(frame::SET_ENABLE_PUSH, 2).is_err());
+        assert!(s.peer_setting(frame::SET_ENABLE_PUSH, 1).is_ok());
     }
 }

@@ -58,7 +58,7 @@ pub async fn run(
     // Feeds that only the step holds can be worked on in place.
     drop((request, contents));
     let options = RunOptions { serial: master.sessions.take_turns(&session), ..made.1.clone() };
-    let (values, metadata) = run_step::run(&session, made.0.clone(), feeds, options).await?;
+    let (values, metadata) = run_step::run(master, &session, made.0.clone(), feeds, options).await?;
     Ok(RunCallableResponse {
         fetch: values.iter().map(tensor_to_proto).collect::<Result<_>>()?,
         metadata: Some(metadata),

@@ -38,13 +38,14 @@ pub async fn run_step(
         _ => Vec::new(),
     };
     let (values, mut metadata) =
-        run(&session, callable, feeds, options).await.map_err(|e| of_step(e, &fetch))?;
+        run(master, &session, callable, feeds, options).await.map_err(|e| of_step(e, &fetch))?;
     metadata.partition_graphs = graphs;
     Ok(RunStepResponse { tensor: named(fetch, &values)?, metadata: Some(metadata), ..Default::default() })
 }
 
 /// Runs a step, and tells of it what its options ask for.
 pub async fn run(
+    master: &Master,
     session: &MasterSession,
     callable: Callable,
     feeds: Vec<Tensor>,
@@ -56,7 +57,7 @@ pub async fn run(
         }
         _ => None,
     };
-    let (values, told) = steps::run(callable, feeds, options).await?;
+    let (values, told) = steps::run(&master.task, session, callable, feeds, options).await?;
     let mut metadata = metadata::to_proto(&told, &session.session);
     if let Some(recording) = recording {
         let transfers = recording.of_step(told.step).await;

@@ -315,27 +315,31 @@ impl Calls {
             answer(ask.done, Err(lost(&self.address, why)));
         }
     }
-
-    fn took(&mut self, sending: &mut Sending, stream: u32, bytes: usize) {
-        let Some(call) = self.under_way.get_mut(&stream) else { return };
-        call.taken += bytes as u32;
-        if call.taken >= STREAM_WINDOW / 2 {
-            sending.give_credit(stream, std::mem::take(&mut call.taken));
-        }
-    }
 }
 
 impl Handler for Calls {
+    fn is_idle(&self, stream: u32) -> bool {
+        stream >= self.next || stream.is_multiple_of(2)
+    }
+
+    fn last_stream(&self) -> u32 {
+        // A server begins none: pushing is switched off.
+        0
+    }
+
+    fn begin_data(&mut self, sending: &mut Sending, stream: u32, length: usize) -> bool {
+        // The answer to a call that was given up is passed over.
+        let Some(call) = self.under_way.get_mut(&stream) else { return false };
+        call.taken += length as u32;
+        if call.taken >= STREAM_WINDOW / 2 {
+            sending.give_credit(stream, std::mem::take(&mut call.taken));
+        }
+        true
+    }
+
     fn head(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) -> Handled {
         if let Some(call) = self.under_way.get_mut(&stream) {
-            // What comes after the message adds to what came before it.
-            let old = std::mem::take(&mut call.head);
-            call.head = Head {
-                http_status: head.http_status.or(old.http_status),
-                grpc_status: head.grpc_status.or(old.grpc_status),
-                grpc_message: head.grpc_message.or(old.grpc_message),
-                ..Head::default()
-            };
+            call.head.add(head);
         }
         if end {
             self.end(sending, stream);
@@ -345,13 +349,11 @@ impl Handler for Calls {
 
     fn data(&mut self, sending: &mut Sending, stream: u32, bytes: &[u8]) {
         let Some(call) = self.under_way.get_mut(&stream) else { return };
-        match call.message.push(bytes) {
-            Ok(()) => self.took(sending, stream, bytes.len()),
-            Err(_) => {
-                let Some(call) = self.under_way.remove(&stream) else { return };
-                sending.reset(stream, frame::CANCEL);
-                answer(call.done, Err(nonsense(&self.address)));
-            }
+        if call.message.push(bytes).is_err()
+            && let Some(call) = self.under_way.remove(&stream)
+        {
+            sending.reset(stream, frame::CANCEL);
+            answer(call.done, Err(nonsense(&self.address)));
         }
     }
 
@@ -359,11 +361,10 @@ impl Handler for Calls {
         self.under_way.get_mut(&stream)?.message.room()
     }
 
-    fn filled(&mut self, sending: &mut Sending, stream: u32, bytes: usize) {
+    fn filled(&mut self, _: &mut Sending, stream: u32, bytes: usize) {
         if let Some(call) = self.under_way.get_mut(&stream) {
             call.message.filled(bytes);
         }
-        self.took(sending, stream, bytes);
     }
 
     fn end(&mut self, sending: &mut Sending, stream: u32) {

@@ -28,7 +28,8 @@ impl Worker {
         self.recent.note(request.request_id, "RecvTensor")?;
         let step = self.steps.wanted(request.step_id as u64)?;
         let (tx, rx) = oneshot::channel();
-        step.recv_local(&request.rendezvous_key, Box::new(move |parcel| drop(tx.send(parcel))));
+        // A call that is given up leaves neither its key nor itself on the step.
+        let _wish = step.want_local(&request.rendezvous_key, Box::new(move |parcel| drop(tx.send(parcel))));
         let parcel = rx.await.map_err(|_| internal("the step was dropped"))??;
         let receiver = request.rendezvous_key.split(';').nth(2).unwrap_or_default();
         step.us().links.note(receiver, 0, parcel.value.as_ref().map_or(0, |t| t.byte_len()));

@@ -90,9 +90,16 @@ impl StepRendezvous {
         self.us.get().unwrap_or(&self.home)
     }
 
-    /// As `recv`, for tensors made on this task.
-    pub fn recv_local(&self, key: &str, done: OnParcel) {
-        self.local.recv(key, done);
+    /// As `recv`, for tensors made on this task; dropping the result takes the wish back.
+    pub fn want_local(self: &Arc<Self>, key: &str, done: OnParcel) -> Wish {
+        let number = self.local.want(key, done);
+        Wish { step: self.clone(), key: key.to_string(), number }
+    }
+
+    /// Keys under which tensors made here lie, or are waited for.
+    #[cfg(test)]
+    pub fn keys(&self) -> usize {
+        self.local.len()
     }
 
     fn ask(&self, key: &str, done: OnParcel) {
@@ -136,6 +143,21 @@ impl StepRendezvous {
         match lock(&self.asked).waiting.get_mut(&number) {
             Some(entry) => entry.1 = Some(call),
             None => call.give_up(),
+        }
+    }
+}
+
+/// That somebody waits for a tensor.
+pub struct Wish {
+    step: Arc<StepRendezvous>,
+    key: String,
+    number: u64,
+}
+
+impl Drop for Wish {
+    fn drop(&mut self) {
+        if self.number != 0 {
+            self.step.local.withdraw(&self.key, self.number);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Worker;
 use super::rendezvous::StepRendezvous;
-use crate::blocking::blocking;
+use crate::blocking::StepThreads;
 use crate::grpc::Contents;
 use crate::peers::Line;
 use crate::sessions::MAX_HELD;
@@ -77,7 +77,7 @@ impl Worker {
         let partial = request.is_partial.then(|| lock(&self.partial).remove(&id)).flatten();
         let Running { answer: running, cancel } = match partial {
             Some(running) => running,
-            None => started(plans, id, step.clone(), trace).await?,
+            None => started(&self.task.steps, plans, id, step.clone(), trace).await?,
         };
         let values = fetched(&*step, &request.recv_key).await;
         // The plans tell why; a fetch that was cut off only that it was.
@@ -114,7 +114,7 @@ impl Worker {
                 )));
             }
         }
-        let running = started(plans.clone(), id, step.clone(), trace).await?;
+        let running = started(&self.task.steps, plans.clone(), id, step.clone(), trace).await?;
         lock(&self.partial).insert(id, running);
         // It may have been ended while it was started; then nobody comes to take it away.
         if !self.steps.has(id, &step) {
@@ -142,6 +142,7 @@ pub struct Running {
 pub type PartialRuns = HashMap<u64, Running>;
 
 async fn started(
+    threads: &StepThreads,
     plans: Arc<TaskPlans>,
     id: u64,
     rendezvous: Arc<StepRendezvous>,
@@ -157,11 +158,7 @@ async fn started(
     if plans.starts_within(QUICK) {
         plans.start(step, done);
     } else {
-        blocking(move || {
-            plans.start(step, done);
-            Ok(())
-        })
-        .await?;
+        threads.run(move || plans.start(step, done)).await?;
     }
     Ok(Running { answer: rx, cancel })
 }

@@ -135,7 +135,7 @@ async fn a_request_whose_end_comes_late_is_answered_then_and_not_reset() {
 
 #[tokio::test]
 async fn who_leaves_answers_unread_gets_no_more_of_them() {
-    let mut b = bench_with(limited(PeerLimits { unread: 40_000, ..Default::default() })).await;
+    let mut b = bench_with(limited(PeerLimits { unread: 42_000, ..Default::default() })).await;
     let s = b.create(&format!("{CONSTANT}{SUM}")).await;
     let feed = fed("x:0", &floats(3_000));
     let request = raw::message(&step(&s, &[feed.clone()], &["y:0"], &[]).encode_to_vec());
@@ -155,7 +155,7 @@ async fn who_leaves_answers_unread_gets_no_more_of_them() {
 
 #[tokio::test]
 async fn connections_over_the_limit_are_closed_and_places_are_given_back() {
-    let mut b = bench_with(limited(PeerLimits { connections: 2, ..Default::default() })).await;
+    let mut b = bench_with(limited(PeerLimits { connections: 3, ..Default::default() })).await;
     let mut second = Raw::connect(b.server.address());
     second.send(&[raw::PREFACE, &raw::settings(&[])].concat());
     second.frame().unwrap();

@@ -1,8 +1,10 @@
 //! The master's service, called as a client calls it.
 
 mod common;
+mod crowds;
 mod frames;
 mod hostile;
+mod http2;
 mod raw;
 mod sessions;
 mod steps;

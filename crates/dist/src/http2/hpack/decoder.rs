@@ -28,24 +28,24 @@ impl Decoder {
     pub fn decode(&mut self, block: &[u8]) -> Result<Head, &'static str> {
         let mut head = Head::default();
         let mut rest = block;
-        for _ in 0..MAX_FIELDS {
+        for field in 0..MAX_FIELDS {
             let Some(first) = rest.first().copied() else { return Ok(head) };
             match first {
                 0x80.. => {
                     let number = integer(&mut rest, 7)?;
                     let (name, value) = self.entry(number)?;
-                    if let Some(place) = head.place(&name) {
-                        *place = Some(value);
-                    }
+                    head.take(&name, &value);
                 }
                 0x40.. => {
                     let (name, value) = self.literal(&mut rest, 6)?;
-                    if let Some(place) = head.place(&name) {
-                        *place = Some(value.clone());
-                    }
+                    head.take(&name, &value);
                     self.insert(name, value);
                 }
                 0x20.. => {
+                    // RFC 7541, 4.2: at the start of a block, and no more than a smallest and a last size.
+                    if field >= 2 || head != Head::default() {
+                        return Err("a table size in the middle of header fields");
+                    }
                     let limit = integer(&mut rest, 5)?;
                     if limit > TABLE {
                         return Err("a table of headers larger than agreed");
@@ -55,9 +55,7 @@ impl Decoder {
                 }
                 _ => {
                     let (name, value) = self.literal(&mut rest, 4)?;
-                    if let Some(place) = head.place(&name) {
-                        *place = Some(value);
-                    }
+                    head.take(&name, &value);
                 }
             }
         }

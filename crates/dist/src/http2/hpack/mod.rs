@@ -2,39 +2,13 @@
 
 mod decoder;
 mod encoder;
+mod head;
 mod huffman;
 mod static_table;
 
 pub use decoder::Decoder;
 pub use encoder::Encoder;
-
-use bytes::Bytes;
-
-/// What a call's headers say, as far as it matters here.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Head {
-    /// Of a request.
-    pub path: Option<Bytes>,
-    pub timeout: Option<Bytes>,
-    /// Of a response, the second and third often after its message.
-    pub http_status: Option<Bytes>,
-    pub grpc_status: Option<Bytes>,
-    pub grpc_message: Option<Bytes>,
-}
-
-impl Head {
-    /// Where the value of this field is kept, if it is.
-    fn place(&mut self, name: &[u8]) -> Option<&mut Option<Bytes>> {
-        match name {
-            b":path" => Some(&mut self.path),
-            b":status" => Some(&mut self.http_status),
-            b"grpc-timeout" => Some(&mut self.timeout),
-            b"grpc-status" => Some(&mut self.grpc_status),
-            b"grpc-message" => Some(&mut self.grpc_message),
-            _ => None,
-        }
-    }
-}
+pub use head::{Head, MAX_HEADERS};
 
 /// Bytes of fields that an end remembers for the other, unless it says otherwise.
 pub const TABLE: usize = 4096;

@@ -1,0 +1,196 @@
+//! What the header fields of a call say, as far as it matters here, and whether they may stand there.
+
+use bytes::Bytes;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// Of a request.
+    pub path: Option<Bytes>,
+    pub method: Option<Bytes>,
+    pub timeout: Option<Bytes>,
+    pub content_type: Option<Bytes>,
+    pub content_length: Option<u64>,
+    /// Of a response, the second and third often after its message.
+    pub http_status: Option<Bytes>,
+    pub grpc_status: Option<Bytes>,
+    pub grpc_message: Option<Bytes>,
+    /// Pseudo-header fields that have come, and whether any other field has.
+    pseudo: u8,
+    regular: bool,
+    size: usize,
+    malformed: Option<&'static str>,
+}
+
+const METHOD: u8 = 1;
+const SCHEME: u8 = 2;
+const PATH: u8 = 4;
+const AUTHORITY: u8 = 8;
+const STATUS: u8 = 16;
+
+/// Bytes of the fields of one message, by the count of SETTINGS_MAX_HEADER_LIST_SIZE: 32 for each field beside its texts.
+pub const MAX_HEADERS: usize = 16 << 10;
+
+impl Head {
+    /// Takes a field in. What is wrong with it is remembered: the block must be read to its end, for the table's sake.
+    pub(super) fn take(&mut self, name: &Bytes, value: &Bytes) {
+        self.size = self.size.saturating_add(name.len() + value.len() + super::ENTRY);
+        if self.size > MAX_HEADERS {
+            return self.refuse("more than 16 KiB of header fields");
+        }
+        match name.first() {
+            Some(b':') => self.take_pseudo(name, value),
+            _ => self.take_regular(name, value),
+        }
+    }
+
+    fn take_pseudo(&mut self, name: &Bytes, value: &Bytes) {
+        let (bit, place) = match &name[..] {
+            b":method" => (METHOD, Some(&mut self.method)),
+            b":scheme" => (SCHEME, None),
+            b":path" => (PATH, Some(&mut self.path)),
+            b":authority" => (AUTHORITY, None),
+            b":status" => (STATUS, Some(&mut self.http_status)),
+            _ => return self.refuse("a pseudo-header field that there is not"),
+        };
+        if let Some(place) = place {
+            *place = Some(value.clone());
+        }
+        if self.regular {
+            return self.refuse("a pseudo-header field after other fields");
+        }
+        if self.pseudo & bit != 0 {
+            return self.refuse("a pseudo-header field that comes twice");
+        }
+        if bit == PATH && value.is_empty() {
+            self.refuse("an empty :path");
+        }
+        self.pseudo |= bit;
+    }
+
+    fn take_regular(&mut self, name: &Bytes, value: &Bytes) {
+        self.regular = true;
+        match &name[..] {
+            b"grpc-timeout" => self.timeout = Some(value.clone()),
+            b"content-type" => self.content_type = Some(value.clone()),
+            b"grpc-status" => self.grpc_status = Some(value.clone()),
+            b"grpc-message" => self.grpc_message = Some(value.clone()),
+            b"content-length" => match std::str::from_utf8(value).ok().and_then(|v| v.parse().ok()) {
+                Some(length) if self.content_length.is_none_or(|l| l == length) => {
+                    self.content_length = Some(length);
+                }
+                _ => self.refuse("a content-length that is no number, or another"),
+            },
+            b"te" if value != "trailers" => self.refuse("a field TE other than trailers"),
+            b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
+                self.refuse("a field that is about the connection")
+            }
+            other if !other.iter().all(|b| is_name(*b)) || other.is_empty() => {
+                self.refuse("a field name with signs that it may not have")
+            }
+            _ => {}
+        }
+        if value.iter().any(|b| matches!(b, 0 | b'\r' | b'\n')) {
+            self.refuse("a field value with a line end in it");
+        }
+    }
+
+    fn refuse(&mut self, why: &'static str) {
+        self.malformed.get_or_insert(why);
+    }
+
+    /// What comes after the message of a response adds to what came before it.
+    pub fn add(&mut self, later: Head) {
+        self.http_status = later.http_status.or(self.http_status.take());
+        self.grpc_status = later.grpc_status.or(self.grpc_status.take());
+        self.grpc_message = later.grpc_message.or(self.grpc_message.take());
+    }
+
+    /// What is wrong with it as the head of a request.
+    pub fn request_fault(&self) -> Option<&'static str> {
+        match self.pseudo {
+            _ if self.malformed.is_some() => self.malformed,
+            p if p & STATUS != 0 => Some("a request with a :status"),
+            p if p & (METHOD | SCHEME | PATH) != METHOD | SCHEME | PATH => {
+                Some("a request without :method, :scheme or :path")
+            }
+            _ => None,
+        }
+    }
+
+    /// What is wrong with it after a message.
+    pub fn trailers_fault(&self) -> Option<&'static str> {
+        match self.pseudo {
+            0 => self.malformed,
+            _ => Some("pseudo-header fields in trailers"),
+        }
+    }
+}
+
+/// Signs of field names: those of RFC 9110's tokens, in lower case.
+fn is_name(b: u8) -> bool {
+    matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(fields: &[(&'static str, &'static str)]) -> Head {
+        let mut head = Head::default();
+        for (name, value) in fields {
+            head.take(&Bytes::from_static(name.as_bytes()), &Bytes::from_static(value.as_bytes()));
+        }
+        head
+    }
+
+    const GOOD: [(&str, &str); 3] = [(":method", "POST"), (":scheme", "http"), (":path", "/a/B")];
+
+    /// RFC 9113, 8.2 and 8.3.
+    #[test]
+    fn what_may_not_stand_in_a_request_is_found() {
+        assert_eq!(head(&GOOD).request_fault(), None);
+        let more = [(":authority", "x"), ("te", "trailers"), ("content-length", "7"), ("x-y_z", "A b")];
+        let good = head(&[&GOOD[..], &more].concat());
+        assert_eq!((good.request_fault(), good.content_length), (None, Some(7)));
+        for missing in 0..3 {
+            let rest: Vec<_> = GOOD.iter().enumerate().filter(|f| f.0 != missing).map(|f| *f.1).collect();
+            assert!(head(&rest).request_fault().is_some(), "without {}", GOOD[missing].0);
+        }
+        for bad in [
+            (":method", "POST"),
+            (":scheme", "http"),
+            (":path", "/a"),
+            (":status", "200"),
+            (":other", "1"),
+            ("Upper", "1"),
+            ("a b", "1"),
+            ("", "1"),
+            ("a", "1\r\nb: 2"),
+            ("te", "gzip"),
+            ("connection", "close"),
+            ("transfer-encoding", "chunked"),
+            ("content-length", "-1"),
+        ] {
+            assert!(head(&[&GOOD[..], &[bad]].concat()).request_fault().is_some(), "{bad:?}");
+        }
+        assert!(head(&[&GOOD[..2], &[("a", "b"), (":path", "/a")]].concat()).request_fault().is_some());
+        assert!(head(&[&GOOD[..2], &[(":path", "")]].concat()).request_fault().is_some());
+        let lengths = [("content-length", "7"), ("content-length", "8")];
+        assert!(head(&[&GOOD[..], &lengths].concat()).request_fault().is_some());
+    }
+
+    #[test]
+    fn trailers_have_no_pseudo_fields() {
+        assert_eq!(head(&[("grpc-status", "0")]).trailers_fault(), None);
+        assert!(head(&[(":path", "/")]).trailers_fault().is_some());
+        assert!(head(&[("A", "0")]).trailers_fault().is_some());
+    }
+
+    #[test]
+    fn fields_are_counted_as_the_setting_counts_them() {
+        let long: &'static str = "x".repeat(MAX_HEADERS).leak();
+        assert!(head(&[&GOOD[..], &[("a", long)]].concat()).request_fault().is_some());
+        let fits: &'static str = &long[..MAX_HEADERS - 3 * 32 - 33 - 7 - 4 - 7 - 4 - 5 - 4];
+        assert_eq!(head(&[&GOOD[..], &[("a", fits)]].concat()).request_fault(), None);
+    }
+}

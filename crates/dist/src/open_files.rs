@@ -1,0 +1,29 @@
+//! How many files, and so connections, the process may have open.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Files that are not connections from clients: those to other tasks, what graphs read and write, the program's own.
+const OTHERS: u64 = 256;
+
+/// Raises the soft limit to the hard one, as the soft one is low for the sake of programs that use `select`; how many
+/// connections that leaves room for.
+pub fn for_connections() -> usize {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    let files = if raised.is_ok() { maximum } else { current };
+    // Without a limit there is one all the same.
+    let files = files.unwrap_or(1 << 20);
+    usize::try_from(files.saturating_sub(OTHERS).max(files / 2)).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_room_for_connections_and_the_soft_limit_is_the_hard_one() {
+        assert!(for_connections() > 100);
+        let limit = getrlimit(Resource::Nofile);
+        assert_eq!(limit.current, limit.maximum);
+    }
+}

@@ -1,0 +1,191 @@
+//! Places for connections: those of one address leave some to others, and who has none takes that of the longest idle.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, Instant};
+use thalweg_core::budget::{Account, Charge, Pool};
+use thalweg_core::resource::lock;
+use tokio::sync::Notify;
+
+pub struct Places {
+    pool: Arc<Pool>,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Default)]
+struct Taken {
+    next: u64,
+    seats: HashMap<u64, Seat>,
+    addresses: HashMap<IpAddr, Weak<Account>>,
+}
+
+struct Seat {
+    address: IpAddr,
+    /// Since when it has no calls.
+    idle: Option<Instant>,
+    leave: Arc<Notify>,
+    _charge: Charge,
+}
+
+/// A connection idle for less is not asked to leave: it may be about to say something.
+const IDLE: Duration = Duration::from_secs(1);
+
+impl Places {
+    pub fn new(limit: usize) -> Arc<Places> {
+        Arc::new(Places { pool: Pool::new(limit), taken: Mutex::default() })
+    }
+
+    /// A place for a connection from this address; none if all are taken by connections that are busy.
+    pub fn take(self: &Arc<Places>, address: IpAddr) -> Option<Place> {
+        self.take_at(address, Instant::now())
+    }
+
+    fn take_at(self: &Arc<Places>, address: IpAddr, now: Instant) -> Option<Place> {
+        let mut taken = lock(&self.taken);
+        let account = taken.account(&self.pool, address);
+        let charge = match account.charge(1) {
+            Ok(charge) => charge,
+            Err(_) => {
+                // One of the same address, if it is that address that has too many.
+                let own = account.held() > 0;
+                taken.dismiss_idle(own.then_some(address), now);
+                account.charge(1).ok()?
+            }
+        };
+        taken.next += 1;
+        let (number, leave) = (taken.next, Arc::<Notify>::default());
+        taken.seats.insert(number, Seat { address, idle: Some(now), leave: leave.clone(), _charge: charge });
+        Some(Place { places: self.clone(), number, leave, was_idle: AtomicBool::new(true) })
+    }
+
+    #[cfg(test)]
+    fn held(&self) -> usize {
+        self.pool.held()
+    }
+}
+
+impl Taken {
+    fn account(&mut self, pool: &Arc<Pool>, address: IpAddr) -> Arc<Account> {
+        if let Some(known) = self.addresses.get(&address).and_then(Weak::upgrade) {
+            return known;
+        }
+        // Addresses come and go: those without connections are forgotten now and then.
+        if self.addresses.len() > 2 * self.seats.len() + 16 {
+            self.addresses.retain(|_, account| account.strong_count() > 0);
+        }
+        let account = pool.account();
+        self.addresses.insert(address, Arc::downgrade(&account));
+        account
+    }
+
+    /// Asks the longest idle to leave; its place is free at once.
+    fn dismiss_idle(&mut self, of: Option<IpAddr>, now: Instant) {
+        let among = self.seats.iter().filter(|(_, seat)| of.is_none_or(|a| a == seat.address));
+        let idle = among.filter_map(|(number, seat)| Some((seat.idle?, *number)));
+        if let Some((since, number)) = idle.min()
+            && now.saturating_duration_since(since) >= IDLE
+            && let Some(seat) = self.seats.remove(&number)
+        {
+            seat.leave.notify_one();
+        }
+    }
+}
+
+/// The place of one connection.
+pub struct Place {
+    places: Arc<Places>,
+    number: u64,
+    leave: Arc<Notify>,
+    /// What was noted last: only changes are worth a lock.
+    was_idle: AtomicBool,
+}
+
+impl Place {
+    /// Notes whether the connection has no calls under way.
+    pub fn note(&self, idle: bool) {
+        // A connection with calls one after the other is busy in between, for all that matters.
+        if self.was_idle.swap(idle, Ordering::Relaxed) == idle {
+            return;
+        }
+        if let Some(seat) = lock(&self.places.taken).seats.get_mut(&self.number) {
+            seat.idle = idle.then(Instant::now);
+        }
+    }
+
+    /// When another connection has got the place.
+    pub fn unwanted(&self) -> impl Future<Output = ()> + 'static {
+        let leave = self.leave.clone();
+        async move { leave.notified().await }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let seat = lock(&self.places.taken).seats.remove(&self.number);
+        drop(seat);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(n: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, n])
+    }
+
+    /// A thousand idle connections that answered pings locked everybody out.
+    #[test]
+    fn idle_connections_make_room_for_new_ones_the_longest_idle_first() {
+        let places = Places::new(9);
+        let begin = Instant::now();
+        let mut held: Vec<Place> = (0..8).filter_map(|_| places.take_at(address(1), begin)).collect();
+        assert_eq!(held.len(), 8);
+        // None has been idle for long enough.
+        assert!(places.take_at(address(1), begin).is_none());
+        held[0].note(false);
+        let later = begin + 2 * IDLE;
+        held.extend(places.take_at(address(1), later));
+        assert_eq!((held.len(), places.held()), (9, 8));
+        let asked: Vec<bool> =
+            held.iter().map(|p| !lock(&places.taken).seats.contains_key(&p.number)).collect();
+        assert_eq!(asked, [false, true, false, false, false, false, false, false, false]);
+        drop(held);
+        assert_eq!(places.held(), 0);
+    }
+
+    #[test]
+    fn connections_of_one_address_leave_places_to_others() {
+        let places = Places::new(90);
+        let now = Instant::now();
+        let hog: Vec<Place> = (0..200).filter_map(|_| places.take_at(address(1), now)).collect();
+        hog.iter().for_each(|p| p.note(false));
+        assert_eq!(hog.len(), 80);
+        assert!(places.take_at(address(1), now + 2 * IDLE).is_none());
+        let other: Vec<Place> = (0..5).filter_map(|_| places.take_at(address(2), now)).collect();
+        assert_eq!(other.len(), 5);
+    }
+
+    #[test]
+    fn addresses_without_connections_are_forgotten() {
+        let places = Places::new(100);
+        for n in 0..=255 {
+            assert!(places.take(address(n)).is_some());
+        }
+        assert!(lock(&places.taken).addresses.len() < 20);
+    }
+
+    #[tokio::test]
+    async fn who_is_asked_to_leave_hears_of_it() {
+        let places = Places::new(1);
+        let begin = Instant::now();
+        assert!(places.take_at(address(1), begin).is_none(), "one address never has all");
+        let places = Places::new(2);
+        let first = places.take_at(address(1), begin).unwrap();
+        let second = places.take_at(address(1), begin + 2 * IDLE);
+        assert!(second.is_some());
+        first.unwanted().await;
+    }
+}

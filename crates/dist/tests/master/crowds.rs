@@ -1,0 +1,191 @@
+//! Thousands of calls, cancels, resets and timeouts on a connection, with another that asks for something all the while.
+
+use crate::common::*;
+use crate::raw::{self, Raw};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use thalweg_proto::*;
+
+/// A server with a queue that nobody fills.
+async fn with_queue() -> (Bench, String) {
+    let mut b = bench().await;
+    let s = b.create(&format!("{CONSTANT}{QUEUE}")).await;
+    (b, s)
+}
+
+fn get(session: &str) -> Vec<u8> {
+    raw::message(&step(session, &[], &["get:0"], &[]).encode_to_vec())
+}
+
+/// A client that asks for a constant again and again; each answer must come within a second, or it panics.
+struct Probe {
+    stop: Arc<AtomicBool>,
+    answered: Arc<AtomicUsize>,
+    asking: tokio::task::JoinHandle<()>,
+}
+
+impl Probe {
+    async fn start(b: &Bench) -> Probe {
+        let endpoint =
+            tonic::transport::Endpoint::from_shared(format!("http://{}", b.server.address())).unwrap();
+        let client = master_service_client::MasterServiceClient::new(endpoint.connect().await.unwrap());
+        let (stop, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
+        let (stopped, count) = (stop.clone(), answered.clone());
+        let asking = tokio::spawn(async move {
+            let mut client = client;
+            let create = CreateSessionRequest { graph_def: Some(graph(CONSTANT)), ..Default::default() };
+            let session = client.create_session(create).await.unwrap().into_inner().session_handle;
+            while !stopped.load(Ordering::Relaxed) {
+                let asked = client.run_step(step(&session, &[], &["c:0"], &[]));
+                let said = tokio::time::timeout(Duration::from_secs(20), asked).await;
+                assert_eq!(said.expect("the server is silent").unwrap().into_inner().status_code, 0);
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        Probe { stop, answered, asking }
+    }
+
+    /// Waits for some more answers: the server goes on serving.
+    async fn more(&self) {
+        let wanted = self.answered.load(Ordering::Relaxed) + 3;
+        while self.answered.load(Ordering::Relaxed) < wanted {
+            assert!(!self.asking.is_finished(), "the probe has failed");
+            tokio::task::yield_now().await;
+        }
+    }
+
+    async fn end(self) {
+        self.more().await;
+        self.stop.store(true, Ordering::Relaxed);
+        self.asking.await.unwrap();
+    }
+}
+
+/// The server's side of the same loop that hung steps of 128 tensors.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_cancelled_at_once_leave_the_server_serving() {
+    let (b, s) = with_queue().await;
+    let probe = Probe::start(&b).await;
+    // On as many connections as there are threads for them, and more.
+    let mut peers: Vec<Raw> = (0..6).map(|_| Raw::connect(b.server.address())).collect();
+    for count in [129, 300, 3_000] {
+        for peer in &mut peers {
+            if count == 129 {
+                peer.send(&[raw::PREFACE, &raw::settings(&[])].concat());
+            }
+            let streams = |i: u32| count * 10 + 2 * i + 1;
+            let calls = (0..count).flat_map(|i| raw::request(streams(i), "RunStep", &get(&s), true));
+            peer.send(&calls.collect::<Vec<_>>());
+        }
+        b.until_active(6 * count as usize).await;
+        for peer in &mut peers {
+            let streams = |i: u32| count * 10 + 2 * i + 1;
+            let resets = (0..count).flat_map(|i| raw::frame(raw::RESET, 0, streams(i), &8u32.to_be_bytes()));
+            peer.send(&resets.collect::<Vec<_>>());
+        }
+        while b.server.active_requests() > 1 {
+            tokio::task::yield_now().await;
+        }
+        probe.more().await;
+    }
+    drop(peers);
+    probe.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_calls_whose_time_is_up_together_are_all_answered() {
+    let (b, s) = with_queue().await;
+    let probe = Probe::start(&b).await;
+    let mut peer = Raw::connect(b.server.address());
+    let calls = (0..1_000).flat_map(|i| raw::request_within("300m", 2 * i + 1, "RunStep", &get(&s)));
+    peer.send(&[raw::PREFACE, &raw::settings(&[]), &calls.collect::<Vec<_>>()].concat());
+    let ended = tokio::task::spawn_blocking(move || {
+        let ends = std::iter::from_fn(|| peer.frame())
+            .filter(|f| f.kind == raw::HEADERS && f.flags & raw::END_STREAM != 0);
+        ends.take(1_000).count()
+    });
+    assert_eq!(ended.await.unwrap(), 1_000);
+    probe.end().await;
+}
+
+/// Each setting of the window was told to each of the streams.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn settings_on_a_connection_with_thousands_of_streams_do_not_silence_the_server() {
+    let (b, s) = with_queue().await;
+    let probe = Probe::start(&b).await;
+    let mut peer = Raw::connect(b.server.address());
+    peer.send(&[raw::PREFACE, &raw::settings(&[(raw::INITIAL_WINDOW, 0)])].concat());
+    let fetch = raw::message(&step(&s, &[], &["c:0"], &[]).encode_to_vec());
+    for i in 0..5_000 {
+        peer.send(&raw::request(4 * i + 1, "RunStep", &fetch, true));
+        peer.send(&raw::request(4 * i + 3, "RunStep", &get(&s), true));
+    }
+    let many: Vec<(u16, u32)> = (0..64).map(|i| (raw::INITIAL_WINDOW, i % 2)).collect();
+    for _ in 0..2_600 {
+        peer.send(&raw::settings(&many));
+    }
+    probe.more().await;
+    drop(peer);
+    probe.end().await;
+}
+
+/// Calls that begin and are given up at once, again and again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rapid_resets_do_not_silence_the_server() {
+    let (b, s) = with_queue().await;
+    let probe = Probe::start(&b).await;
+    let address = b.server.address();
+    let attacks: Vec<_> = (0..4)
+        .map(|_| {
+            let get = get(&s);
+            tokio::task::spawn_blocking(move || {
+                let mut peer = Raw::connect(address);
+                peer.send(&[raw::PREFACE, &raw::settings(&[])].concat());
+                for i in 0..5_000 {
+                    let stream = 2 * i + 1;
+                    peer.send(&raw::request(stream, "RunStep", &get, true));
+                    peer.send(&raw::frame(raw::RESET, 0, stream, &8u32.to_be_bytes()));
+                }
+            })
+        })
+        .collect();
+    for attack in attacks {
+        attack.await.unwrap();
+    }
+    probe.end().await;
+}
+
+/// Steps without end took all threads on which sessions are made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn steps_without_end_do_not_keep_others_from_making_sessions() {
+    const LOOP: &str = "
+        node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_BOOL } } }
+        node { name: 'enter' op: 'Enter' input: 'x' attr { key: 'T' value { type: DT_BOOL } }
+               attr { key: 'frame_name' value { s: 'f' } } }
+        node { name: 'merge' op: 'Merge' input: 'enter' input: 'next' attr { key: 'T' value { type: DT_BOOL } }
+               attr { key: 'N' value { i: 2 } } }
+        node { name: 'go' op: 'LoopCond' input: 'merge' }
+        node { name: 'switch' op: 'Switch' input: 'merge' input: 'go' attr { key: 'T' value { type: DT_BOOL } } }
+        node { name: 'next' op: 'NextIteration' input: 'switch:1' attr { key: 'T' value { type: DT_BOOL } } }
+        node { name: 'exit' op: 'Exit' input: 'switch' attr { key: 'T' value { type: DT_BOOL } } }";
+    let mut b = bench().await;
+    let s = b.create(LOOP).await;
+    let always = thalweg_core::tensor::Tensor::scalar(true);
+    let feed = NamedTensorProto {
+        name: "x:0".into(),
+        tensor: Some(thalweg_graph::convert::tensor_to_proto(&always).unwrap()),
+    };
+    let mut endless = tokio::task::JoinSet::new();
+    for _ in 0..40 {
+        let (mut client, request) = (b.client.clone(), step(&s, &[feed.clone()], &["exit:0"], &[]));
+        endless.spawn(async move { client.run_step(request).await.unwrap().into_inner() });
+    }
+    b.until_active(40).await;
+    let other = b.create(CONSTANT).await;
+    assert_eq!(b.fetch(&other, "c:0").await, 3.0);
+    b.client.close_session(CloseSessionRequest { session_handle: s }).await.unwrap();
+    while let Some(ended) = endless.join_next().await {
+        assert_ne!(ended.unwrap().status_code, 0);
+    }
+}
