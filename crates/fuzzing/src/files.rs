@@ -1,0 +1,94 @@
+//! File formats.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use thalweg_core::error::Result;
+use thalweg_core::shape::Shape;
+use thalweg_core::tensor::Tensor;
+use thalweg_io::bundle::{BundleReader, BundleWriter, index_path};
+use thalweg_io::record::{Compression, RecordReader};
+use thalweg_proto::Bytes;
+
+/// A folder of this process, with a checkpoint `good` in it. Fuzzers that run side by side are processes of their own.
+fn folder() -> &'static PathBuf {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = std::env::temp_dir().join(format!("thalweg-fuzzing-{}", std::process::id()));
+        // What cannot be made is missed at once.
+        let _ = std::fs::create_dir_all(&folder);
+        let _ = good(&folder.join("good"));
+        folder
+    })
+}
+
+fn good(prefix: &std::path::Path) -> Result<()> {
+    let mut writer = BundleWriter::create(prefix)?;
+    writer.add("weights", &Tensor::from_slice(Shape::new(&[3, 4])?, &[0.5f32; 12])?)?;
+    writer.add("count", &Tensor::scalar(7i64))?;
+    let words = vec![Bytes::from("some"), Bytes::from("words")];
+    writer.add("text", &Tensor::from_strings(Shape::new(&[2])?, words)?)?;
+    writer.finish()
+}
+
+fn read_all(prefix: &std::path::Path) {
+    let Ok(mut reader) = BundleReader::open(prefix) else { return };
+    let names: Vec<String> = reader.names().take(100).collect();
+    for name in names {
+        let _ = reader.read(&name);
+    }
+    let _ = reader.verify();
+}
+
+fn data_path(prefix: &std::path::Path) -> PathBuf {
+    prefix.with_extension("data-00000-of-00001")
+}
+
+/// The index of a checkpoint whose data is good.
+pub fn checkpoint_index(bytes: &[u8]) {
+    let (good, bad) = (folder().join("good"), folder().join("index"));
+    if !data_path(&bad).exists() {
+        let _ = std::fs::copy(data_path(&good), data_path(&bad));
+    }
+    let _ = std::fs::write(index_path(&bad), bytes);
+    read_all(&bad);
+}
+
+/// The data of a checkpoint whose index is good.
+pub fn checkpoint_data(bytes: &[u8]) {
+    let (good, bad) = (folder().join("good"), folder().join("data"));
+    if !index_path(&bad).exists() {
+        let _ = std::fs::copy(index_path(&good), index_path(&bad));
+    }
+    let _ = std::fs::write(data_path(&bad), bytes);
+    read_all(&bad);
+}
+
+/// Records, plain and compressed: the first byte says which.
+pub fn tfrecord(bytes: &[u8]) {
+    let Some((kind, rest)) = bytes.split_first() else { return };
+    let compression = [Compression::None, Compression::Gzip, Compression::Zlib][usize::from(*kind) % 3];
+    let reader = RecordReader::new(rest, compression, "fuzzed");
+    reader.take(1000).take_while(Result::is_ok).for_each(drop);
+}
+
+/// An event file.
+pub fn event(bytes: &[u8]) {
+    let path = folder().join("events");
+    let _ = std::fs::write(&path, bytes);
+    if let Ok(events) = thalweg_io::event::EventReader::open(&path) {
+        events.take(1000).take_while(Result::is_ok).for_each(drop);
+    }
+}
+
+pub fn npy(bytes: &[u8]) {
+    if let Ok(read) = thalweg_io::npy::read(bytes)
+        && let Ok(written) = thalweg_io::npy::write(&read)
+    {
+        let again = thalweg_io::npy::read(&written);
+        assert!(again.is_ok_and(|t| t.same_bits(&read)), "what was read is not written as it was");
+    }
+}
+
+pub fn idx(bytes: &[u8]) {
+    let _ = thalweg_io::idx::parse(bytes);
+}
