@@ -2,7 +2,9 @@
 
 use crate::grpc::{self, Answer, Collecting, Refusal};
 use crate::http2::frame::{self, put_goaway};
-use crate::http2::{Alive, Ending, Fault, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire};
+use crate::http2::{
+    Alive, Ending, Fault, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Socket, Wire,
+};
 use crate::peers::{Peer, Share};
 use crate::server::Phase;
 use crate::wire_error::status;
@@ -13,7 +15,6 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::AbortHandle;
 use tonic::Status;
@@ -22,10 +23,10 @@ use tonic::Status;
 const PING_EVERY: Duration = Duration::from_secs(60);
 
 /// Serves until the peer goes, the server stops, or the peer has kept us waiting for too long.
-pub async fn serve(stream: TcpStream, peer: Peer, stopped: watch::Receiver<Phase>) {
+pub async fn serve(stream: Socket, peer: Peer, stopped: watch::Receiver<Phase>) {
     let (log, answers, limits) = (peer.master.log, peer.answers.clone(), peer.limits);
-    // Small messages both ways: never wait for more to send. Without it the connection is slow, not wrong.
-    let _ = stream.set_nodelay(true);
+    // Without it the connection is slow, not wrong.
+    let _ = stream.set_nodelay();
     let patience = limits.patience;
     let mut wire =
         Wire::new(stream, Role::Server { streams: limits.calls }, Some(Alive::new(PING_EVERY, patience)));
@@ -63,7 +64,7 @@ pub async fn serve(stream: TcpStream, peer: Peer, stopped: watch::Receiver<Phase
             if let Poll::Ready(ended) = wire.poll(cx, &mut calls, true) {
                 return Poll::Ready(ended);
             }
-            if calls.draining && calls.streams.is_empty() && wire.sending.is_idle() {
+            if calls.draining && calls.streams.is_empty() && wire.is_idle() {
                 return Poll::Ready(Ok(()));
             }
             if answered.is_empty() {

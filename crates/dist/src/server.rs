@@ -330,7 +330,7 @@ async fn serve(
         let peer = peer();
         match tokio::net::TcpStream::from_std(stream) {
             Ok(stream) => {
-                let served = connection::serve(stream, peer, stopped.clone());
+                let served = connection::serve(stream.into(), peer, stopped.clone());
                 open.spawn(async move {
                     served.await;
                     drop(place);

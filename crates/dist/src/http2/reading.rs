@@ -2,12 +2,11 @@
 
 use super::frame::{self, FrameHead, HEAD, PREFACE, put_head, put_ping};
 use super::hpack::{Decoder, Head};
-use super::{CONNECTION_WINDOW, Fault, Handled, MAX_FRAME, Sending};
+use super::{CONNECTION_WINDOW, Fault, Handled, MAX_FRAME, Sending, Socket};
 use std::io::Result as IoResult;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
 
 /// Whose streams they are. What it has to say it says by way of `Sending`.
 pub trait Handler {
@@ -80,7 +79,7 @@ impl Reading {
     /// Reads what the socket has, as much as there is room for, and handles it; 0 bytes are its end.
     pub fn poll(
         &mut self,
-        socket: &mut TcpStream,
+        socket: &mut Socket,
         cx: &mut Context,
         handler: &mut impl Handler,
         sending: &mut Sending,
@@ -311,7 +310,7 @@ fn number(payload: &[u8]) -> Option<u32> {
     payload.try_into().ok().map(u32::from_be_bytes)
 }
 
-fn poll_read(socket: &mut TcpStream, cx: &mut Context, place: &mut [u8]) -> Poll<IoResult<usize>> {
+fn poll_read(socket: &mut Socket, cx: &mut Context, place: &mut [u8]) -> Poll<IoResult<usize>> {
     let mut place = ReadBuf::new(place);
     ready!(Pin::new(socket).poll_read(cx, &mut place))?;
     Poll::Ready(Ok(place.filled().len()))

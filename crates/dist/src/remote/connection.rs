@@ -3,7 +3,7 @@
 use crate::grpc::fields::Path;
 use crate::grpc::{Arrived, Collecting, percent_decoded};
 use crate::http2::frame;
-use crate::http2::{Alive, Ending, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire};
+use crate::http2::{Alive, Ending, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Socket, Wire};
 use bytes::{BufMut, Bytes, BytesMut};
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -152,7 +152,8 @@ pub async fn open(address: &str, patience: Option<Patience>) -> Result<Sender> {
         .await
         .map_err(|_| unavailable(&format!("no answer within {CONNECT_TIME:?}")))?
         .map_err(|e| unavailable(&e))?;
-    stream.set_nodelay(true).map_err(Error::from)?;
+    let stream = Socket::from(stream);
+    stream.set_nodelay().map_err(Error::from)?;
     let alive = patience.map(|p| Alive::new(p.ask_every, p.answer_within));
     let (tx, asks) = mpsc::unbounded_channel();
     let sender = Sender { address: address.into(), asks: tx, retired: Arc::default() };
