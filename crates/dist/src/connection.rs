@@ -1,5 +1,6 @@
 //! One connection, from its first byte to its end.
 
+use crate::auth::Caller;
 use crate::grpc::{self, Answer, Collecting, Refusal};
 use crate::http2::frame::{self, put_goaway};
 use crate::http2::{
@@ -98,6 +99,7 @@ enum Call {
 /// A request that has not come as a whole.
 struct Request {
     path: Bytes,
+    caller: Caller,
     timeout: Option<Duration>,
     message: Collecting,
     share: Share,
@@ -126,12 +128,22 @@ impl Handler for Calls {
             sending.reset(stream, frame::REFUSED_STREAM);
             return Ok(());
         }
+        let caller = match self.peer.admit(&head) {
+            Ok(caller) => caller,
+            Err(refused) => {
+                sending.open(stream);
+                self.answer(sending, stream, Err(refused));
+                sending.reset(stream, frame::NO_ERROR);
+                return Ok(());
+            }
+        };
         self.peer.answers.expected();
         let path = head.path.unwrap_or_default();
         let request = Request {
             timeout: head.timeout.as_deref().and_then(grpc::timeout),
             message: Collecting::new(grpc::contents_of(&path), self.peer.limits.message),
             path,
+            caller,
             share: Share::of(&self.peer.unfinished),
             taken: 0,
             last_bytes: Instant::now(),
@@ -232,7 +244,8 @@ impl Calls {
             return self.answer(sending, stream, Err(cut_short));
         };
         drop(request.share);
-        let mut call = Box::pin(grpc::answer(self.peer.clone(), request.path, request.timeout, message));
+        let mut call =
+            Box::pin(grpc::answer(self.peer.clone(), request.caller, request.path, request.timeout, message));
         let first =
             catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
         match first {

@@ -4,10 +4,12 @@
 //! entry, never kept.
 
 mod answers;
+mod auth;
 mod blocking;
 pub mod cluster;
 mod config;
 mod connection;
+mod credentials;
 mod grpc;
 mod http2;
 pub mod log;
@@ -15,19 +17,26 @@ mod master;
 pub mod memory;
 mod metadata;
 mod peers;
+mod proxy;
 mod recent_requests;
 pub mod remote;
+mod security;
 mod server;
 mod server_def;
 mod sessions;
 mod signals;
 mod steps;
 mod task;
+mod tls;
 mod wire_error;
 mod worker;
 
+pub use credentials::Credentials;
 pub use peers::PeerLimits;
+pub use proxy::Proxy;
 pub use remote::{RemoteRunOptions, RemoteSession};
+pub use security::Security;
 pub use server::{Server, ServerOptions};
 pub use server_def::TaskSpec;
 pub use signals::wait_for_stop;
+pub use tls::TlsFiles;

@@ -16,6 +16,7 @@ pub struct Head {
     /// Of a request.
     pub path: Option<Bytes>,
     pub timeout: Option<Bytes>,
+    pub authorization: Option<Bytes>,
     /// Of a response, the second and third often after its message.
     pub http_status: Option<Bytes>,
     pub grpc_status: Option<Bytes>,
@@ -29,6 +30,7 @@ impl Head {
             b":path" => Some(&mut self.path),
             b":status" => Some(&mut self.http_status),
             b"grpc-timeout" => Some(&mut self.timeout),
+            b"authorization" => Some(&mut self.authorization),
             b"grpc-status" => Some(&mut self.grpc_status),
             b"grpc-message" => Some(&mut self.grpc_message),
             _ => None,
