@@ -86,7 +86,7 @@ pub fn take_part(
 ) -> Outcome {
     settings.replicas = args.replicas(place)?;
     match place.part {
-        Part::ParameterServer => serve_parameters(place, &settings, args),
+        Part::ParameterServer => serve_parameters(place, settings.threads, settings.logdir.as_deref(), args),
         Part::Evaluator => evaluator::evaluate(program, &Settings { replicas: None, ..settings }),
         Part::Chief | Part::Worker => replica::train(place, program, &settings, args),
     }

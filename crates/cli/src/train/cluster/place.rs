@@ -1,10 +1,10 @@
 //! Which task of which cluster this process is, as TF_CONFIG says.
 
-use super::super::settings::Settings;
 use super::ClusterArgs;
 use crate::failure::{Failure, Outcome};
 use crate::security;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::Path;
 use std::sync::Arc;
 use thalweg::prelude::*;
 use thalweg_core::invalid;
@@ -102,7 +102,7 @@ impl Place {
     }
 
     /// Starts the server of this task where the cluster says it listens, or on another address of this machine at the same port.
-    pub fn serve(&self, settings: &Settings, args: &ClusterArgs) -> Result<Server> {
+    pub fn serve(&self, threads: usize, logdir: Option<&Path>, args: &ClusterArgs) -> Result<Server> {
         let spec = self.config.task_spec()?;
         let named = self.address().unwrap_or_default().to_string();
         let listener = match args.bind {
@@ -114,12 +114,12 @@ impl Place {
                 .context(format!("{} cannot listen on {named}; --bind says where else", self.device()))
         })?;
         let address = listener.local_addr()?.ip();
-        let security = security::of_task(&args.credentials, address, settings.logdir.as_deref())?;
+        let security = security::of_task(&args.credentials, address, logdir)?;
         security::warn(&security, address);
         let options = ServerOptions {
             job: spec.job,
             task: spec.index,
-            threads: settings.threads,
+            threads,
             cluster: spec.cluster,
             peer_timeout: args.peer_timeout(),
             security,

@@ -25,7 +25,7 @@ const ATTEMPTS: u32 = 20;
 
 pub fn train(place: &Place, program: &dyn Program, settings: &Settings, args: &ClusterArgs) -> Outcome {
     let stop = Stop::listen()?;
-    let server = place.serve(settings, args)?;
+    let server = place.serve(settings.threads, settings.logdir.as_deref(), args)?;
     let replica = Replica { place, program, settings, args, server: &server, stop: &stop };
     let mut attempt = 1;
     let outcome = loop {
