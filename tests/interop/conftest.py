@@ -51,7 +51,7 @@ class Server:
         command = [TARGET / "thalweg", "server", *map(str, args or ("--port", 0))]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self.ready = self.process.stdout.readline()
-        found = re.fullmatch(r"thalweg server: listening on (grpc://\S+), task (\S+)\n", self.ready)
+        found = re.fullmatch(r"thalweg server: listening on (grpcs?://\S+), task (\S+)\n", self.ready)
         if not found:
             self.process.kill()
             raise RuntimeError(f"the server did not start: {self.ready!r}")

@@ -11,7 +11,9 @@ mod local;
 mod model_file;
 mod ops;
 mod output;
+mod proxy;
 mod run;
+mod security;
 mod server;
 mod train;
 
@@ -32,6 +34,7 @@ enum Command {
     Train(train::Args),
     Run(run::Args),
     Server(server::Args),
+    Proxy(proxy::Args),
     Local(local::Args),
     Inspect(inspect::Args),
     Ops(ops::Args),
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(args),
         Command::Run(args) => run::run(args),
         Command::Server(args) => server::run(args),
+        Command::Proxy(args) => proxy::run(args),
         Command::Local(args) => local::run(args),
         Command::Inspect(args) => inspect::run(args),
         Command::Ops(args) => ops::run(args),

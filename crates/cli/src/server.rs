@@ -2,6 +2,7 @@
 
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use crate::security::{self, SecurityArgs};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,6 +21,9 @@ use thalweg_io::durable;
 ///
 ///     thalweg server: listening on grpc://ADDRESS:PORT, task /job:JOB/replica:0/task:N
 ///
+/// With --tls-cert and --tls-key it is at grpcs://; --tls-ca asks clients for certificates, --token-file for tokens (thalweg proxy shows them
+/// for TensorFlow's clients, which have no way to). Who was refused what is told on standard error.
+///
 /// A task of a cluster is told so by --server-def, by --cluster, --job and --task, or by the environment variable TF_CONFIG.
 /// Sessions on it then see the devices of all tasks, and nodes run on the task that their device names.
 ///
@@ -30,7 +34,7 @@ pub struct Args {
     /// Port to listen on; 0 picks a free one [default: 2222, or as the ServerDef says]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// Address to listen on. There is no authentication: whoever can connect can run anything
+    /// Address to listen on. Without --token-file or --tls-ca whoever can connect can run anything
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
     bind: IpAddr,
     /// Be the task that this serialized tensorflow.ServerDef describes
@@ -60,9 +64,12 @@ pub struct Args {
     /// Seconds that running steps get to end when the server is stopped
     #[arg(long, value_name = "SECS", default_value_t = 5)]
     drain: u64,
-    /// What to write to standard error: one line of key=value pairs for each event
-    #[arg(long, value_name = "LEVEL", default_value = "off")]
-    log: LogLevel,
+    /// What to write to standard error: one line of key=value pairs for each event [default: off; warn, which tells of calls that were
+    /// refused, if others can connect or anything under Security is given]
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<LogLevel>,
+    #[command(flatten)]
+    security: SecurityArgs,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -79,16 +86,19 @@ pub fn run(args: Args) -> Outcome {
     let spec = task_spec(&args).map_err(Failure::Usage)?;
     let log = Log {
         level: match args.log {
-            LogLevel::Off => Level::Off,
-            LogLevel::Warn => Level::Warn,
-            LogLevel::Info => Level::Info,
-            LogLevel::Debug => Level::Debug,
+            None if args.security.refuses(args.bind) => Level::Warn,
+            None | Some(LogLevel::Off) => Level::Off,
+            Some(LogLevel::Warn) => Level::Warn,
+            Some(LogLevel::Info) => Level::Info,
+            Some(LogLevel::Debug) => Level::Debug,
         },
     };
     limit_tensors();
+    security::warn(&args.security.security(), args.bind);
     let server = Server::start(Arc::new(thalweg_ops::registry()), options(&args, spec, log))?;
     output::print(&format!(
-        "thalweg server: listening on grpc://{}, task {}\n",
+        "thalweg server: listening on {}://{}, task {}\n",
+        args.security.credentials.scheme(),
         server.address(),
         server.task()
     ))?;
@@ -116,6 +126,7 @@ fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
         max_sessions: args.max_sessions,
         drain: Duration::from_secs(args.drain),
         peer_timeout: Duration::from_secs(args.peer_timeout.max(1)),
+        security: args.security.security(),
         log,
         ..Default::default()
     };

@@ -10,7 +10,7 @@ use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::{self, NodeId};
 use thalweg_core::invalid;
 use thalweg_core::tensor::Tensor;
-use thalweg_dist::RemoteSession;
+use thalweg_dist::{Credentials, RemoteSession};
 use thalweg_proto::ConfigProto;
 use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
 
@@ -152,14 +152,25 @@ impl Session {
         Ok(Session::over(scope, Place::Here(inner), graph.len()))
     }
 
-    /// Opens a session on the task at `grpc://host:port`: a Thalweg or a TensorFlow server.
+    /// Opens a session on the task at `grpc://host:port`: a Thalweg or a TensorFlow server. One with TLS is at `grpcs://host:port`, and
+    /// is shown what THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE name.
     pub fn connect(target: &str, scope: &Scope) -> Result<Session> {
         Session::connect_with(target, scope, ConfigProto::default())
     }
 
     pub fn connect_with(target: &str, scope: &Scope, config: ConfigProto) -> Result<Session> {
+        Session::connect_as(&Credentials::from_env(), target, scope, config)
+    }
+
+    /// With credentials that the program chooses.
+    pub fn connect_as(
+        credentials: &Credentials,
+        target: &str,
+        scope: &Scope,
+        config: ConfigProto,
+    ) -> Result<Session> {
         let graph = scope.graph()?;
-        let remote = RemoteSession::connect(target, &graph, config)?;
+        let remote = RemoteSession::connect_as(credentials, target, &graph, config)?;
         Ok(Session::over(scope, Place::There(Arc::new(remote)), graph.len()))
     }
 

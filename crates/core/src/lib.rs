@@ -2,6 +2,7 @@
 //!
 //! This crate does no I/O and starts no thread. It knows nothing of graphs as a whole, sessions or any particular op.
 
+pub mod access;
 pub mod attr;
 pub mod budget;
 pub mod buffer;

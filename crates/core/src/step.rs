@@ -1,5 +1,6 @@
 //! `DeviceContext`: what a device lends its kernels; `StepContext`: what one step on it adds.
 
+use crate::access::Access;
 use crate::attr::Func;
 use crate::cancel::Cancellation;
 use crate::error::{Error, Result, deadline_exceeded, unimplemented};
@@ -22,6 +23,8 @@ pub struct DeviceContext {
     pub entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Where Print and its kin write.
     pub print: Arc<dyn Fn(&str) + Send + Sync>,
+    /// Which files kernels may touch.
+    pub access: Arc<Access>,
 }
 
 /// Runs functions of the graph's library from inside kernels (a dataset's map function, a call that was not inlined).

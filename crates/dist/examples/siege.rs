@@ -19,7 +19,9 @@ use std::time::{Duration, Instant};
 use thalweg_core::error::Result;
 use thalweg_dist::{RemoteRunOptions, RemoteSession};
 use thalweg_graph::Graph;
-use thalweg_proto::{ConfigProto, CreateSessionRequest, CreateSessionResponse, Message, RunStepRequest, text};
+use thalweg_proto::{
+    ConfigProto, CreateSessionRequest, CreateSessionResponse, Message, RunStepRequest, text,
+};
 
 const GRAPH: &str = "
     node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
@@ -91,7 +93,9 @@ impl Probe {
         self.stop.store(true, Ordering::Relaxed);
         let Ok((mut took, failed)) = self.asking.join() else { return };
         took.sort();
-        let at = |share: f64| took.get((took.len() as f64 * share) as usize).map_or(0.0, |t| t.as_secs_f64() * 1e3);
+        let at = |share: f64| {
+            took.get((took.len() as f64 * share) as usize).map_or(0.0, |t| t.as_secs_f64() * 1e3)
+        };
         let late = took.iter().filter(|t| t.as_secs() >= 1).count();
         println!(
             "probe ({name}): {} calls, p50 {:.2} ms, p99 {:.2} ms, max {:.1} ms, {late} over 1 s, {failed} failed",
@@ -114,7 +118,8 @@ fn session(peer: &mut Raw) -> String {
     let create = CreateSessionRequest { graph_def: text::parse_graph_def(GRAPH).ok(), ..Default::default() };
     peer.send(&raw::request(1, "CreateSession", &raw::message(&create.encode_to_vec()), true));
     let frames = peer.frames_until_end_of(1);
-    let body: Vec<u8> = frames.iter().filter(|f| f.kind == raw::DATA).flat_map(|f| f.payload.clone()).collect();
+    let body: Vec<u8> =
+        frames.iter().filter(|f| f.kind == raw::DATA).flat_map(|f| f.payload.clone()).collect();
     CreateSessionResponse::decode(&body[5..]).map(|r| r.session_handle).unwrap_or_default()
 }
 
@@ -205,7 +210,10 @@ fn mixed(address: SocketAddr, time: Duration) {
 fn announce(address: SocketAddr) {
     let mut peer = hello(address, 65_535);
     // A feed with a large content: fields 2, 2 and 4, each with its length.
-    let start = [0, 0x40, 0, 0, 0, 0x12, 0xf0, 0xff, 0xff, 0xff, 3, 0x12, 0xe0, 0xff, 0xff, 0xff, 3, 0x22, 0xd0, 0xff, 0xff, 0xff, 3];
+    let start = [
+        0, 0x40, 0, 0, 0, 0x12, 0xf0, 0xff, 0xff, 0xff, 3, 0x12, 0xe0, 0xff, 0xff, 0xff, 3, 0x22, 0xd0, 0xff,
+        0xff, 0xff, 3,
+    ];
     for i in 0..100 {
         peer.send(&raw::request(2 * i + 1, "RunStep", &[&start[..], &[7; 100]].concat(), false));
     }

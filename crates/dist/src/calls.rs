@@ -1,5 +1,6 @@
 //! The calls of a connection to this server: requests that arrive, run and are answered.
 
+use crate::auth::Caller;
 use crate::grpc::{self, Answer, Collecting, Refusal};
 use crate::http2::{Ending, Fault, Handled, Handler, Head, STREAM_WINDOW, Sending, frame};
 use crate::peers::{Patience, Peer};
@@ -38,6 +39,7 @@ enum Call {
 /// A request that has not come as a whole.
 struct Request {
     path: Bytes,
+    caller: Caller,
     timeout: Option<Duration>,
     message: Collecting,
     charge: Charge,
@@ -190,8 +192,8 @@ impl Calls {
 
     /// A call has begun.
     fn begin(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) {
-        let charge = match self.admit(&head) {
-            Ok(charge) => charge,
+        let (caller, charge) = match self.admit(&head) {
+            Ok(admitted) => admitted,
             Err(refused) => return self.turn_away(sending, stream, refused, end),
         };
         self.peer.answers.expected();
@@ -201,6 +203,7 @@ impl Calls {
             timeout: head.timeout.as_deref().and_then(grpc::timeout),
             message: Collecting::new(grpc::contents_of(&path), self.peer.limits.message),
             path,
+            caller,
             charge,
             taken: 0,
             content_length: head.content_length,
@@ -215,8 +218,8 @@ impl Calls {
         }
     }
 
-    /// What a new call costs, if it is taken.
-    fn admit(&self, head: &Head) -> Result<Charge, Refused> {
+    /// Who makes a new call and what it costs, if it is taken.
+    fn admit(&self, head: &Head) -> Result<(Caller, Charge), Refused> {
         if head.request_fault().is_some() {
             return Err(Refused::Reset(frame::PROTOCOL_ERROR));
         }
@@ -226,8 +229,11 @@ impl Calls {
         if let Some(status) = grpc::http_refusal(head) {
             return Err(Refused::Http(status));
         }
-        let charged = self.peer.incoming.charge(CALL);
-        charged.map_err(|e| Refused::Call(Status::resource_exhausted(e.message())))
+        let caller = self.peer.admit(head).map_err(Refused::Call)?;
+        match self.peer.incoming.charge(CALL) {
+            Ok(charge) => Ok((caller, charge)),
+            Err(e) => Err(Refused::Call(Status::resource_exhausted(e.message()))),
+        }
     }
 
     fn turn_away(&mut self, sending: &mut Sending, stream: u32, refused: Refused, end: bool) {
@@ -296,7 +302,8 @@ impl Calls {
         if let Err(e) = charge.resize(CALL + message.len()) {
             return self.answer(sending, stream, Err(Status::resource_exhausted(e.message())));
         }
-        let mut call = Box::pin(grpc::answer(self.peer.clone(), request.path, request.timeout, message));
+        let mut call =
+            Box::pin(grpc::answer(self.peer.clone(), request.caller, request.path, request.timeout, message));
         let first =
             catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
         match first {

@@ -2,14 +2,13 @@
 
 use crate::calls::Calls;
 use crate::http2::frame::{self, put_goaway};
-use crate::http2::{Alive, Role, Wire, budget_is_spent};
+use crate::http2::{Alive, Role, Socket, Wire, budget_is_spent};
 use crate::peers::Peer;
 use crate::places::Place;
 use crate::server::Phase;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::{Duration, Instant};
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 
 /// How often a peer that says nothing is asked whether it is still there.
@@ -18,10 +17,10 @@ const PING_EVERY: Duration = Duration::from_secs(60);
 const MIN_PATIENCE: Duration = Duration::from_millis(40);
 
 /// Serves until the peer goes, the server stops, the peer has kept us waiting for too long, or its place is wanted by another.
-pub async fn serve(stream: TcpStream, peer: Peer, place: Place, stopped: watch::Receiver<Phase>) {
+pub async fn serve(stream: Socket, peer: Peer, place: Place, stopped: watch::Receiver<Phase>) {
     let (log, answers, limits) = (peer.master.log, peer.answers.clone(), peer.limits);
-    // Small messages both ways: never wait for more to send. Without it the connection is slow, not wrong.
-    let _ = stream.set_nodelay(true);
+    // Without it the connection is slow, not wrong.
+    let _ = stream.set_nodelay();
     let patience = limits.patience;
     let mut wire =
         Wire::new(stream, Role::Server { streams: limits.calls }, Some(Alive::new(PING_EVERY, patience)));
@@ -60,7 +59,7 @@ pub async fn serve(stream: TcpStream, peer: Peer, place: Place, stopped: watch::
                 return Poll::Ready(ended);
             }
             place.note(calls.is_idle());
-            if calls.draining && calls.is_idle() && wire.sending.is_idle() {
+            if calls.draining && calls.is_idle() && wire.is_idle() {
                 return Poll::Ready(Ok(()));
             }
             if answered.is_empty() || budget_is_spent(cx) {

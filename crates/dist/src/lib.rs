@@ -4,11 +4,15 @@
 //! entry, never kept.
 
 mod answers;
+mod auth;
 mod blocking;
 mod calls;
 pub mod cluster;
 mod config;
 mod connection;
+mod credentials;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod grpc;
 mod http2;
 pub mod log;
@@ -18,20 +22,27 @@ mod metadata;
 mod open_files;
 mod peers;
 mod places;
+mod proxy;
 mod recent_requests;
 mod recent_streams;
 pub mod remote;
+mod security;
 mod server;
 mod server_def;
 mod sessions;
 mod signals;
 mod steps;
 mod task;
+mod tls;
 mod wire_error;
 mod worker;
 
+pub use credentials::Credentials;
 pub use peers::PeerLimits;
+pub use proxy::Proxy;
 pub use remote::{RemoteRunOptions, RemoteSession};
+pub use security::Security;
 pub use server::{Server, ServerOptions};
 pub use server_def::TaskSpec;
 pub use signals::wait_for_stop;
+pub use tls::TlsFiles;

@@ -1,10 +1,13 @@
 //! What the other ends of connections may cost.
 
 use crate::answers::Answers;
+use crate::auth::{Caller, Origin};
+use crate::http2::Head;
 use crate::master::Master;
 use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::budget::{Account, Pool};
+use tonic::Status;
 
 /// Limits on peers, well-meaning or not.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +51,15 @@ pub struct Peer {
     pub answers: Arc<Answers>,
     /// There as long as the connection is.
     pub line: Arc<Line>,
+    pub origin: Origin,
+}
+
+impl Peer {
+    /// Who makes the call that these headers begin, if it may.
+    pub fn admit(&self, head: &Head) -> Result<Caller, Status> {
+        let path = head.path.as_deref().unwrap_or_default();
+        self.master.gate.admit(&self.origin, head.authorization.as_deref(), path)
+    }
 }
 
 /// A connection, for those who want to know whether it is still there.

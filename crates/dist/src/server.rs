@@ -4,16 +4,20 @@
 //! run (if it is short) and answered without a change of thread.
 
 use crate::answers::Answers;
+use crate::auth::Origin;
 use crate::cluster::{ClusterSpec, Connector, Membership, PeerTraffic, keep_to_lane};
 use crate::connection;
+use crate::http2::Socket;
 use crate::log::Log;
 use crate::master::Master;
 use crate::open_files;
 use crate::peers::{Peer, PeerLimits};
 use crate::places::{Place, Places};
 use crate::remote::connection::Patience;
+use crate::security::Security;
 use crate::sessions::Limits;
 use crate::task::Task;
+use crate::tls;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
@@ -27,6 +31,8 @@ use thalweg_proto::ConfigProto;
 use thalweg_runtime::SessionOptions;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
+use tokio_rustls::TlsAcceptor;
+use tonic::Status;
 
 /// What a server is and may use.
 #[derive(Clone, Debug)]
@@ -48,6 +54,7 @@ pub struct ServerOptions {
     pub cluster: ClusterSpec,
     /// How long another task may be silent while something is asked of it, before it counts as gone.
     pub peer_timeout: Duration,
+    pub security: Security,
     pub log: Log,
 }
 
@@ -65,6 +72,7 @@ impl Default for ServerOptions {
             config: ConfigProto::default(),
             cluster: ClusterSpec::default(),
             peer_timeout: Duration::from_secs(10),
+            security: Security::default(),
             log: Log::default(),
         }
     }
@@ -106,26 +114,31 @@ impl Server {
         registry: Arc<Registry>,
         options: ServerOptions,
     ) -> Result<Server> {
+        let address = listener.local_addr()?;
+        let guard = options.security.load(address.ip(), &options.cluster, options.log)?;
         let base = SessionOptions {
             job: options.job.clone(),
             task: options.task,
             threads: options.threads,
+            access: guard.access,
             ..Default::default()
         };
         let task = Task::new(registry, crate::config::session_options(&base, &options.config)?)?;
-        let limits = Limits { idle: options.idle_limit, sessions: options.max_sessions.max(1) };
-        let address = listener.local_addr()?;
+        let sessions = options.max_sessions.max(1);
+        let share = guard.gate.share(sessions, guard.certificates);
+        let limits = Limits { idle: options.idle_limit, sessions, share };
         let mut runtimes = Vec::new();
         for _ in 0..io_threads(&options.cluster) {
             runtimes.push(runtime()?);
         }
         let handles = runtimes.iter().map(|r| r.handle().clone()).collect();
-        let connector = Connector::new(handles, patience(options.peer_timeout), options.log);
+        let connector =
+            Connector::new(handles, patience(options.peer_timeout), guard.outgoing, guard.reach, options.log);
         let home = Membership::of(&connector, task.name.clone(), &options.cluster)?;
         let (stop, stopped) = watch::channel(Phase::Serving);
         let mut server = Server {
             address,
-            master: Master::new(task, connector, home, limits, options.log),
+            master: Master::new(task, connector, home, limits, guard.gate, options.log),
             drain: options.drain,
             stop,
             threads: Vec::new(),
@@ -137,14 +150,15 @@ impl Server {
             senders.push(sender);
             let (master, limits) = (server.master.clone(), options.peers);
             let (incoming, unread) = (incoming.clone(), unread.clone());
-            let peer = move || Peer {
+            let peer = move |origin| Peer {
                 master: master.clone(),
                 limits,
                 incoming: incoming.account(),
                 answers: Arc::new(Answers::new(&unread)),
                 line: Arc::default(),
+                origin,
             };
-            let served = serve(peer, connections, stopped.clone());
+            let served = serve(peer, guard.acceptor.clone(), limits.patience, connections, stopped.clone());
             server.spawn(format!("thalweg-io-{i}"), runtime, async move {
                 keep_to_lane(i);
                 served.await;
@@ -192,6 +206,11 @@ impl Server {
     /// `/job:localhost/replica:0/task:0`.
     pub fn task(&self) -> &str {
         &self.master.task.name
+    }
+
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn master(&self) -> &Master {
+        &self.master
     }
 
     /// Sessions open at the moment.
@@ -290,8 +309,8 @@ impl Drop for Server {
 /// How often idle sessions are looked for.
 const COLLECT_EVERY: Duration = Duration::from_secs(1);
 
-/// A connection, and its place among those that there may be.
-type Accepted = (TcpStream, Place);
+/// A connection, where from, and its place among those that there may be.
+type Accepted = (TcpStream, SocketAddr, Place);
 
 /// Hands each connection to the next thread.
 async fn accept(
@@ -317,7 +336,7 @@ async fn accept(
         match accepted.await {
             None => return,
             Some(Ok((stream, address))) => match (stream.into_std(), places.take(address.ip())) {
-                (Ok(stream), Some(place)) => drop(thread.send((stream, place))),
+                (Ok(stream), Some(place)) => drop(thread.send((stream, address, place))),
                 (Ok(_), None) => {
                     log.info("connection_refused", &[("peer", &address), ("why", &"too many connections")])
                 }
@@ -334,21 +353,54 @@ async fn accept(
 
 /// The life of a thread for connections.
 async fn serve(
-    peer: impl Fn() -> Peer,
+    peer: impl Fn(Origin) -> Peer + Clone + Send + 'static,
+    acceptor: Option<TlsAcceptor>,
+    patience: Duration,
     mut connections: mpsc::UnboundedReceiver<Accepted>,
     stopped: watch::Receiver<Phase>,
 ) {
     let mut open = tokio::task::JoinSet::new();
     // Ends when the acceptor does.
-    while let Some((stream, place)) = connections.recv().await {
-        let peer = peer();
-        match tokio::net::TcpStream::from_std(stream) {
-            Ok(stream) => {
-                open.spawn(connection::serve(stream, peer, place, stopped.clone()));
+    while let Some((stream, address, place)) = connections.recv().await {
+        let (peer, acceptor, stopped) = (peer.clone(), acceptor.clone(), stopped.clone());
+        open.spawn(async move {
+            let secured = secured(acceptor, stream, patience, stopped.clone()).await;
+            let origin = |certificate| Origin { address, certificate };
+            match secured {
+                Ok((socket, certificate)) => {
+                    connection::serve(socket, peer(origin(certificate)), place, stopped).await
+                }
+                Err(e) => {
+                    let refused = Status::unauthenticated(format!("no connection: {e}"));
+                    let origin = origin(None);
+                    peer(origin.clone()).master.gate.refusals.note(&origin, "unknown", b"", &refused);
+                }
             }
-            Err(e) => peer.master.log.info("connection_failed", &[("error", &e)]),
-        }
+        });
         while open.try_join_next().is_some() {}
     }
     while open.join_next().await.is_some() {}
+}
+
+/// A connection that calls may come over, and who is at its other end, as far as a certificate says. With TLS that takes the peer's
+/// part too, so it has a time limit, and ends when the server stops.
+async fn secured(
+    acceptor: Option<TlsAcceptor>,
+    stream: TcpStream,
+    patience: Duration,
+    mut stopped: watch::Receiver<Phase>,
+) -> std::io::Result<(Socket, Option<Arc<str>>)> {
+    let stream = tokio::net::TcpStream::from_std(stream)?;
+    let Some(acceptor) = acceptor else { return Ok((stream.into(), None)) };
+    let (mut stop, mut accepted) = (
+        pin!(stopped.wait_for(|phase| *phase > Phase::Serving)),
+        pin!(tls::accept(&acceptor, stream, patience)),
+    );
+    std::future::poll_fn(|cx| {
+        if stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(std::io::ErrorKind::ConnectionAborted.into()));
+        }
+        accepted.as_mut().poll(cx)
+    })
+    .await
 }

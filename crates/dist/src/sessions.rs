@@ -1,5 +1,6 @@
 //! The sessions that clients have open here, by handle.
 
+use crate::auth::{Caller, Role};
 use crate::blocking::SessionTurns;
 use crate::cluster::SessionCluster;
 use crate::wire_error::no_session;
@@ -7,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use thalweg_core::error::{Result, cancelled};
+use thalweg_core::error::{Code, Error, Result, cancelled, resource_exhausted};
 use thalweg_core::resource::lock;
 use thalweg_runtime::{Callable, PartialRun, RunOptions, Session};
 
@@ -16,6 +17,8 @@ pub struct MasterSession {
     pub handle: String,
     /// What this task is called in it.
     pub task: String,
+    /// Whose it is.
+    owner: Arc<str>,
     pub session: Session,
     /// The other tasks in it, if there are any.
     pub cluster: Option<Arc<SessionCluster>>,
@@ -48,6 +51,7 @@ impl MasterSession {
     pub fn new(
         handle: String,
         task: String,
+        owner: Arc<str>,
         session: Session,
         cluster: Option<Arc<SessionCluster>>,
         operation_timeout: Option<Duration>,
@@ -55,6 +59,7 @@ impl MasterSession {
         MasterSession {
             handle,
             task,
+            owner,
             session,
             cluster,
             version: Mutex::new(0),
@@ -76,12 +81,21 @@ impl MasterSession {
         lock(&self.callables).held.clear();
     }
 
-    /// How long nothing has been asked of it.
-    fn idle(&self) -> Duration {
-        match self.busy.load(Ordering::Acquire) {
-            0 => lock(&self.last_used).elapsed(),
-            _ => Duration::ZERO,
+    /// Whether this caller may use it.
+    fn check(&self, caller: &Caller) -> Result<()> {
+        if self.owner == caller.identity || caller.role == Role::Admin {
+            return Ok(());
         }
+        let why = format!(
+            "Session {} was opened by another client: only that one, or a client with the role admin, may use it",
+            self.handle
+        );
+        Err(Error::new(Code::PermissionDenied, why))
+    }
+
+    /// How long nothing has been asked of it; none if something is being worked on.
+    fn idle(&self) -> Option<Duration> {
+        (self.busy.load(Ordering::Acquire) == 0).then(|| lock(&self.last_used).elapsed())
     }
 }
 
@@ -108,8 +122,10 @@ impl Drop for InUse {
 pub struct Limits {
     /// Sessions idle for longer are closed; never if not set.
     pub idle: Option<Duration>,
-    /// Sessions kept; one more closes the one that has been idle longest.
+    /// Sessions kept, of all clients together.
     pub sessions: usize,
+    /// And of one client; one more closes the one of its own that has been idle longest.
+    pub share: usize,
 }
 
 pub struct Sessions {
@@ -132,30 +148,69 @@ impl Sessions {
         self.last.load(Ordering::Relaxed) != this && self.last.swap(this, Ordering::Relaxed) != 0
     }
 
-    /// Adds a session, and gives back the handle of one closed for it.
-    pub fn add(&self, session: MasterSession) -> Option<String> {
-        let mut open = lock(&self.open);
-        let crowded = open.len() >= self.limits.sessions;
-        let oldest = crowded.then(|| open.values().max_by_key(|s| s.idle()).cloned()).flatten();
-        let dropped = oldest.filter(|s| !s.idle().is_zero()).and_then(|s| open.remove(&s.handle));
-        open.insert(session.handle.clone(), Arc::new(session));
-        drop(open);
-        dropped.map(|s| {
-            s.close();
-            s.handle.clone()
-        })
+    /// Whether there is room for one more session of this caller, or can be made: known before work is put into it.
+    pub fn check_room(&self, caller: &Caller) -> Result<()> {
+        self.in_the_way(&lock(&self.open), &caller.identity).map(drop)
     }
 
-    pub fn find(&self, handle: &str) -> Result<InUse> {
+    /// The session that has to go for one more of this owner: its own that has been idle longest. Those of others stay.
+    fn in_the_way(
+        &self,
+        open: &HashMap<String, Arc<MasterSession>>,
+        owner: &Arc<str>,
+    ) -> Result<Option<Arc<MasterSession>>> {
+        let own = || open.values().filter(|s| s.owner == *owner);
+        if open.len() < self.limits.sessions && own().count() < self.limits.share {
+            return Ok(None);
+        }
+        let oldest = own().filter_map(|s| Some((s.idle()?, s))).max_by_key(|s| s.0);
+        let full = || {
+            resource_exhausted(format!(
+                "{} sessions are open, {} of them this client's, and none of those is idle; the limits are {} and {}: close some",
+                open.len(),
+                own().count(),
+                self.limits.sessions,
+                self.limits.share
+            ))
+        };
+        oldest.map(|s| Some(s.1.clone())).ok_or_else(full)
+    }
+
+    /// Adds a session, and gives back the handle of one closed for it.
+    pub fn add(&self, session: MasterSession) -> Result<Option<String>> {
+        let mut open = lock(&self.open);
+        let dropped = self.in_the_way(&open, &session.owner)?;
+        dropped.iter().for_each(|s| drop(open.remove(&s.handle)));
+        open.insert(session.handle.clone(), Arc::new(session));
+        drop(open);
+        Ok(dropped.map(|s| {
+            s.close();
+            s.handle.clone()
+        }))
+    }
+
+    pub fn find(&self, handle: &str, caller: &Caller) -> Result<InUse> {
         let open = lock(&self.open);
         let found = open.get(handle).ok_or_else(|| no_session(handle))?;
+        found.check(caller)?;
         found.busy.fetch_add(1, Ordering::AcqRel);
         Ok(InUse(found.clone()))
     }
 
-    pub fn close(&self, handle: &str) -> bool {
-        let closed = lock(&self.open).remove(handle);
-        closed.as_ref().inspect(|s| s.close()).is_some()
+    /// What this task is called in a session.
+    pub fn task_of(&self, handle: &str) -> Option<String> {
+        lock(&self.open).get(handle).map(|s| s.task.clone())
+    }
+
+    /// False if there is none to close.
+    pub fn close(&self, handle: &str, caller: &Caller) -> Result<bool> {
+        let mut open = lock(&self.open);
+        let Some(found) = open.get(handle) else { return Ok(false) };
+        found.check(caller)?;
+        let closed = open.remove(handle);
+        drop(open);
+        closed.iter().for_each(|s| s.close());
+        Ok(true)
     }
 
     pub fn close_all(&self) -> usize {
@@ -169,8 +224,11 @@ impl Sessions {
         let Some(limit) = self.limits.idle else { return Vec::new() };
         let idle: Vec<_> = {
             let mut open = lock(&self.open);
-            let handles: Vec<_> =
-                open.values().filter(|s| s.idle() > limit).map(|s| s.handle.clone()).collect();
+            let handles: Vec<_> = open
+                .values()
+                .filter(|s| s.idle().is_some_and(|i| i > limit))
+                .map(|s| s.handle.clone())
+                .collect();
             handles.iter().filter_map(|h| open.remove(h)).collect()
         };
         idle.iter().for_each(|s| s.close());

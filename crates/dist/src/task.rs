@@ -80,5 +80,6 @@ fn like(device: &Device, name: Arc<str>, incarnation: u64, resources: ResourceSt
         resources: Arc::new(resources),
         entropy: like.entropy.clone(),
         print: like.print.clone(),
+        access: like.access.clone(),
     }))
 }

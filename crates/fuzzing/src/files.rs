@@ -1,27 +1,27 @@
 //! File formats.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use thalweg_core::error::Result;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 use thalweg_io::bundle::{BundleReader, BundleWriter, index_path};
 use thalweg_io::record::{Compression, RecordReader};
+use thalweg_io::scratch::Scratch;
 use thalweg_proto::Bytes;
 
 /// A folder of this process, with a checkpoint `good` in it. Fuzzers that run side by side are processes of their own.
-fn folder() -> &'static PathBuf {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
-        let folder = std::env::temp_dir().join(format!("thalweg-fuzzing-{}", std::process::id()));
-        // What cannot be made is missed at once.
-        let _ = std::fs::create_dir_all(&folder);
-        let _ = good(&folder.join("good"));
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<Scratch> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| {
+        let folder = Scratch::new();
+        good(&folder.path("good")).expect("a checkpoint is written");
         folder
-    })
+    });
+    folder.root()
 }
 
-fn good(prefix: &std::path::Path) -> Result<()> {
+fn good(prefix: &Path) -> Result<()> {
     let mut writer = BundleWriter::create(prefix)?;
     writer.add("weights", &Tensor::from_slice(Shape::new(&[3, 4])?, &[0.5f32; 12])?)?;
     writer.add("count", &Tensor::scalar(7i64))?;
@@ -30,7 +30,7 @@ fn good(prefix: &std::path::Path) -> Result<()> {
     writer.finish()
 }
 
-fn read_all(prefix: &std::path::Path) {
+fn read_all(prefix: &Path) {
     let Ok(mut reader) = BundleReader::open(prefix) else { return };
     let names: Vec<String> = reader.names().take(100).collect();
     for name in names {
@@ -39,7 +39,7 @@ fn read_all(prefix: &std::path::Path) {
     let _ = reader.verify();
 }
 
-fn data_path(prefix: &std::path::Path) -> PathBuf {
+fn data_path(prefix: &Path) -> PathBuf {
     prefix.with_extension("data-00000-of-00001")
 }
 

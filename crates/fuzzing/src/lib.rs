@@ -14,32 +14,26 @@ pub struct Target {
     pub run: fn(&[u8]),
 }
 
-macro_rules! targets {
-    ($($module:ident :: $name:ident),* $(,)?) => {
-        &[$(Target { name: stringify!($name), run: $module::$name }),*]
-    };
-}
-
-pub const TARGETS: &[Target] = targets![
-    wire::http2,
-    wire::hpack,
-    wire::run_step,
-    wire::create_session,
-    wire::register_graph,
-    wire::server_def,
-    wire::tf_config,
-    graphs::graph_def,
-    graphs::graph_text,
-    graphs::saved_model,
-    files::checkpoint_index,
-    files::checkpoint_data,
-    files::tfrecord,
-    files::event,
-    files::npy,
-    files::idx,
-    ops::example,
-    ops::csv,
-    ops::png,
+pub const TARGETS: &[Target] = &[
+    Target { name: "http2", run: wire::http2 },
+    Target { name: "hpack", run: wire::hpack },
+    Target { name: "run_step", run: wire::run_step },
+    Target { name: "create_session", run: wire::create_session },
+    Target { name: "register_graph", run: wire::register_graph },
+    Target { name: "server_def", run: wire::server_def },
+    Target { name: "tf_config", run: wire::tf_config },
+    Target { name: "graph_def", run: graphs::graph_def },
+    Target { name: "graph_text", run: graphs::graph_text },
+    Target { name: "saved_model", run: graphs::saved_model },
+    Target { name: "checkpoint_index", run: files::checkpoint_index },
+    Target { name: "checkpoint_data", run: files::checkpoint_data },
+    Target { name: "tfrecord", run: files::tfrecord },
+    Target { name: "event", run: files::event },
+    Target { name: "npy", run: files::npy },
+    Target { name: "idx", run: files::idx },
+    Target { name: "example", run: ops::example },
+    Target { name: "csv", run: ops::csv },
+    Target { name: "png", run: ops::png },
 ];
 
 pub fn target(name: &str) -> Option<&'static Target> {

@@ -32,7 +32,12 @@ fn what_was_found_before_and_its_neighbours_are_handled() {
         for (path, bytes) in &found {
             let run = |bytes: &[u8]| {
                 let handled = std::panic::catch_unwind(|| (target.run)(bytes));
-                assert!(handled.is_ok(), "{}: {} or a change of it: {bytes:02x?}", target.name, path.display());
+                assert!(
+                    handled.is_ok(),
+                    "{}: {} or a change of it: {bytes:02x?}",
+                    target.name,
+                    path.display()
+                );
             };
             run(bytes);
             for _ in 0..8 {

@@ -3,6 +3,7 @@
 use crate::graph::Graph;
 use crate::node::Node;
 use std::sync::{Arc, OnceLock};
+use thalweg_core::access::Access;
 use thalweg_core::attr::Attrs;
 use thalweg_core::direct::{self, Runnable};
 use thalweg_core::grad::Output;
@@ -66,6 +67,7 @@ impl Folder {
                     resources: Arc::new(ResourceStore::new("")),
                     entropy: Arc::new(|| 0),
                     print: Arc::new(|_| {}),
+                    access: Arc::new(Access::nothing()),
                 };
                 Some(Arc::new(StepContext::new(0, Arc::new(device))))
             })

@@ -1,5 +1,6 @@
 //! Files: what is read from them becomes tensors, and the other way round.
 //!
+//! - [`access`]: paths that graphs may use.
 //! - [`npy`], [`idx`]: numpy's arrays, and MNIST's.
 //! - [`record`]: TFRecord files, plain or compressed.
 //! - [`table`]: sorted tables of keys and values, the index of a checkpoint.
@@ -14,6 +15,7 @@
 //! `InvalidArgument` where they are whole but cannot be a tensor. No number in a file is believed before the bytes
 //! it promises are there.
 
+pub mod access;
 pub mod bundle;
 pub mod checkpoint;
 pub mod crc;

@@ -43,7 +43,8 @@ pub struct Args {
     /// Also write every fetched tensor into this directory, as NAME.npy
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Run it on the server at this address, not in this process
+    /// Run it on the server at this address, not in this process. For grpcs://HOST:PORT, THALWEG_TLS_CA names the file of authorities;
+    /// THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE what to show
     #[arg(long, value_name = "grpc://HOST:PORT", conflicts_with_all = ["threads", "devices", "no_optimise", "trace"])]
     session: Option<String>,
     /// On a server: nodes whose device is not there run on one that is

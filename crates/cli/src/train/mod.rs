@@ -100,7 +100,7 @@ pub fn run(args: Args) -> Outcome {
     let place = Place::from_environment()?;
     // It needs no data.
     if let Some(place) = place.as_ref().filter(|p| p.part == Part::ParameterServer) {
-        return cluster::serve_parameters(place, args.threads, &args.cluster);
+        return cluster::serve_parameters(place, args.threads, args.logdir.as_deref(), &args.cluster);
     }
     if args.data.is_some() && !matches!(args.program, Name::Mnist | Name::Ptb) {
         return Err(Failure::Usage(invalid_argument(

@@ -3,8 +3,10 @@
 //! than a small step does. Calls of other threads share a lane with a thread of its own. A lane connects when it is first used,
 //! and again when its connection was lost.
 
+use super::reach::Reach;
 use super::spec::TaskAddress;
 use super::traffic::{PeerTraffic, Traffic};
+use crate::credentials::Outgoing;
 use crate::grpc::fields::{NOWHERE, Path};
 use crate::grpc::{Arrived, Contents};
 use crate::log::Log;
@@ -34,6 +36,10 @@ pub struct Connector {
     /// The thread for the calls of all others, made with the first link. Dropping the sender ends it.
     shared: Mutex<Option<(Handle, oneshot::Sender<()>)>>,
     patience: Patience,
+    /// What tasks show each other.
+    outgoing: Outgoing,
+    /// Where the clusters that clients bring may lead.
+    pub reach: Reach,
     log: Log,
 }
 
@@ -48,8 +54,14 @@ pub fn keep_to_lane(index: usize) {
 }
 
 impl Connector {
-    pub fn new(threads: Vec<Handle>, patience: Patience, log: Log) -> Connector {
-        Connector { threads, shared: Mutex::default(), patience, log }
+    pub fn new(
+        threads: Vec<Handle>,
+        patience: Patience,
+        outgoing: Outgoing,
+        reach: Reach,
+        log: Log,
+    ) -> Connector {
+        Connector { threads, shared: Mutex::default(), patience, outgoing, reach, log }
     }
 
     /// Links to these tasks, with a lane for each of the threads; nothing is connected yet.
@@ -65,6 +77,7 @@ impl Connector {
                 shared: Lane::new(shared.clone()),
                 own: self.threads.iter().cloned().map(Lane::new).collect(),
                 patience: self.patience,
+                outgoing: self.outgoing.clone(),
                 traffic: Traffic::default(),
                 log: self.log,
             };
@@ -125,6 +138,7 @@ pub struct Link {
     /// Of the server's threads, by their numbers.
     own: Vec<Arc<Lane>>,
     patience: Patience,
+    outgoing: Outgoing,
     traffic: Traffic,
     log: Log,
 }
@@ -270,6 +284,8 @@ impl Link {
         let call = async move {
             let sent = match link.sender(&on).await {
                 Ok(sender) => link.heard(&on, &sender, length, sender.unary(request, path).await),
+                // What is wrong on our side stays wrong, however long one waits.
+                Err(e) if e.code() == Code::InvalidArgument => Err(e.context(&link.task)),
                 Err(e) => Err(link.blame(e)),
             };
             done(sent.and_then(|arrived| link.decoded(arrived)));
@@ -297,7 +313,7 @@ impl Link {
         if let Some(sender) = connected.as_ref().filter(|s| !s.is_closed()) {
             return Ok(sender.clone());
         }
-        let sender = connection::open(&self.address, Some(self.patience)).await?;
+        let sender = connection::open(&self.address, Some(self.patience), &self.outgoing).await?;
         *connected = Some(sender.clone());
         self.log.info("link_made", &[("task", &self.task), ("address", &self.address)]);
         Ok(sender)

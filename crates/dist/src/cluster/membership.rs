@@ -28,7 +28,7 @@ impl Membership {
     /// The place of a master in the cluster that its client brought: the task at the address that the client called.
     pub fn of_master(connector: &Connector, def: &ClusterDef, target: &str) -> Result<Membership> {
         let cluster = ClusterSpec::from_proto(def)?;
-        let address = target.strip_prefix("grpc://").unwrap_or(target);
+        let address = ["grpc://", "grpcs://"].iter().find_map(|s| target.strip_prefix(s)).unwrap_or(target);
         let mut ours: Vec<_> = cluster.tasks().into_iter().filter(|t| t.address == address).collect();
         match (ours.pop(), ours.pop()) {
             (Some(us), None) => Membership::in_brought(connector, us.task, cluster),
@@ -64,6 +64,8 @@ impl Membership {
 
     fn in_brought(connector: &Connector, task: String, cluster: ClusterSpec) -> Result<Membership> {
         cluster.check()?;
+        let mut others = cluster.tasks().into_iter().filter(|t| t.task != task);
+        others.try_for_each(|other| connector.reach.check(&other))?;
         Ok(Membership { brought: Some(cluster.clone()), ..Membership::of(connector, task, &cluster)? })
     }
 }

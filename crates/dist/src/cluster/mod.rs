@@ -2,6 +2,7 @@
 
 mod link;
 mod membership;
+mod reach;
 mod recording;
 mod register;
 mod session;
@@ -11,6 +12,7 @@ mod traffic;
 
 pub use link::{Begun, Connector, Link, Links, keep_to_lane};
 pub use membership::Membership;
+pub(crate) use reach::Reach;
 pub use recording::Recording;
 pub use register::node_def;
 pub use session::{Opener, SessionCluster, chosen, open_session};

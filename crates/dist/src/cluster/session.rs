@@ -151,6 +151,7 @@ fn stand_in(attributes: &DeviceAttributes, ours: &Device) -> Result<Device> {
         resources: Arc::new(ResourceStore::new("elsewhere")),
         entropy: ours.context.entropy.clone(),
         print: ours.context.print.clone(),
+        access: ours.context.access.clone(),
     }))
 }
 

@@ -16,6 +16,7 @@ pub use collecting::{Collecting, Refusal};
 pub use deadline::timeout;
 pub use percent::{percent_coded, percent_decoded};
 
+use crate::auth::Caller;
 use crate::http2::Head;
 use crate::peers::Peer;
 use crate::wire_error::peer_status;
@@ -25,6 +26,7 @@ use fields::{NOWHERE, Path, RUN_CALLABLE, RUN_GRAPH, RUN_STEP};
 use response::Reply;
 use std::sync::Arc;
 use std::time::Duration;
+use thalweg_core::error::Code;
 use thalweg_proto::master_service_server::MasterService;
 use thalweg_proto::{Message, RecvTensorRequest, RunGraphRequest, RunStepRequest, RunStepResponse};
 use tonic::{Request, Status};
@@ -92,28 +94,45 @@ pub fn http_refusal(head: &Head) -> Option<&'static str> {
 }
 
 /// Answers one call.
-pub async fn answer(peer: Arc<Peer>, path: Bytes, timeout: Option<Duration>, message: Arrived) -> Answer {
+pub async fn answer(
+    peer: Arc<Peer>,
+    caller: Caller,
+    path: Bytes,
+    timeout: Option<Duration>,
+    message: Arrived,
+) -> Answer {
     let path = std::str::from_utf8(&path).unwrap_or_default();
-    match (path.strip_prefix(SERVICE), path.strip_prefix(WORKER_SERVICE)) {
-        (Some(method), _) => deadline::within(timeout, call(&peer, method, message)).await,
+    let answer = match (path.strip_prefix(SERVICE), path.strip_prefix(WORKER_SERVICE)) {
+        (Some(method), _) => deadline::within(timeout, call(&peer, &caller, method, message)).await,
         (_, Some(method)) => worker_call(&peer, method, message).await,
         _ => Err(Status::unimplemented(format!("there is no service at {path}"))),
+    };
+    if let Err(status) = &answer {
+        note_refusal(&peer, &caller, path, status);
+    }
+    answer
+}
+
+/// Whatever a caller may not do, a session of another or a file, comes by here.
+fn note_refusal(peer: &Peer, caller: &Caller, path: &str, status: &Status) {
+    if status.code() == tonic::Code::PermissionDenied {
+        peer.master.gate.refusals.note(&peer.origin, &caller.identity, path.as_bytes(), status);
     }
 }
 
-async fn call(peer: &Peer, method: &str, message: Arrived) -> Result<Reply, Status> {
+async fn call(peer: &Peer, caller: &Caller, method: &str, message: Arrived) -> Result<Reply, Status> {
     let m = &peer.master;
     match method {
-        "RunStep" => run_step(peer, message).await,
-        "RunCallable" => Reply::of(m.run_callable(read(message)?).await?, peer),
-        "CreateSession" => Reply::of(m.create_session(read(message)?).await?, peer),
-        "ExtendSession" => Reply::of(m.extend_session(read(message)?).await?, peer),
-        "PartialRunSetup" => Reply::of(m.partial_run_setup(read(message)?).await?, peer),
-        "CloseSession" => Reply::of(m.close_session(read(message)?).await?, peer),
-        "ListDevices" => Reply::of(m.list_devices(read(message)?).await?, peer),
-        "Reset" => Reply::of(m.reset(read(message)?).await?, peer),
-        "MakeCallable" => Reply::of(m.make_callable(read(message)?).await?, peer),
-        "ReleaseCallable" => Reply::of(m.release_callable(read(message)?).await?, peer),
+        "RunStep" => run_step(peer, caller, message).await,
+        "RunCallable" => Reply::of(m.run_callable(of(caller, message)?).await?, peer),
+        "CreateSession" => Reply::of(m.create_session(of(caller, message)?).await?, peer),
+        "ExtendSession" => Reply::of(m.extend_session(of(caller, message)?).await?, peer),
+        "PartialRunSetup" => Reply::of(m.partial_run_setup(of(caller, message)?).await?, peer),
+        "CloseSession" => Reply::of(m.close_session(of(caller, message)?).await?, peer),
+        "ListDevices" => Reply::of(m.list_devices(of(caller, message)?).await?, peer),
+        "Reset" => Reply::of(m.reset(of(caller, message)?).await?, peer),
+        "MakeCallable" => Reply::of(m.make_callable(of(caller, message)?).await?, peer),
+        "ReleaseCallable" => Reply::of(m.release_callable(of(caller, message)?).await?, peer),
         _ => Err(Status::unimplemented(format!("{SERVICE}{method} does not exist"))),
     }
 }
@@ -168,11 +187,22 @@ fn read<M: Message + Default>(arrived: Arrived) -> Result<Request<M>, Status> {
     Ok(request)
 }
 
+/// The message of a call, with who makes it.
+fn of<M: Message + Default>(caller: &Caller, arrived: Arrived) -> Result<Request<M>, Status> {
+    let mut request = read(arrived)?;
+    request.extensions_mut().insert(caller.clone());
+    Ok(request)
+}
+
 /// A step's results are not copied on their way out, and may be too large for an answer.
-async fn run_step(peer: &Peer, message: Arrived) -> Result<Reply, Status> {
-    let request: Request<RunStepRequest> = read(message)?;
+async fn run_step(peer: &Peer, caller: &Caller, message: Arrived) -> Result<Reply, Status> {
+    let request: Request<RunStepRequest> = of(caller, message)?;
     let errors_in_body = request.get_ref().store_errors_in_response_body;
     let response = peer.master.run_step(request).await?.into_inner();
+    if response.status_code == Code::PermissionDenied as i32 {
+        let told = Status::permission_denied(response.status_error_message.as_str());
+        note_refusal(peer, caller, "/tensorflow.MasterService/RunStep", &told);
+    }
     match Reply::of_step(response, peer) {
         Err(status) if errors_in_body => {
             let told = RunStepResponse {

@@ -5,7 +5,7 @@
 //! read from the socket to where they stay.
 //!
 //! `frame` has the numbers, `hpack` the headers, `reading` takes frames apart for a `Handler`, `sending` puts messages together as
-//! far as the peer's windows allow, `output` holds what the socket has not taken, `wire` is all of it on one socket.
+//! far as the peer's windows allow, `output` holds what the socket has not taken, `wire` is all of it on one `socket`, which is TCP or TLS.
 
 mod alive;
 pub mod frame;
@@ -13,12 +13,16 @@ pub mod hpack;
 mod output;
 mod reading;
 mod sending;
+mod socket;
 mod wire;
 
 pub use alive::Alive;
 pub use hpack::Head;
 pub use reading::Handler;
+#[cfg(feature = "fuzzing")]
+pub use reading::Reading;
 pub use sending::{Ending, Sending};
+pub use socket::Socket;
 pub use wire::{Role, Wire, budget_is_spent};
 
 /// What a peer may send before it hears from us again: tensors of some megabytes arrive without waiting.

@@ -1,12 +1,12 @@
 //! What is to be written, and has not been taken by the socket yet.
 
+use super::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
 use std::collections::VecDeque;
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
-use tokio::net::TcpStream;
 
 #[derive(Default)]
 pub struct Output {
@@ -64,7 +64,7 @@ impl Output {
     }
 
     /// Writes until nothing is left, or the socket takes no more.
-    pub fn poll_flush(&mut self, socket: &mut TcpStream, cx: &mut Context) -> Poll<Result<()>> {
+    pub fn poll_flush(&mut self, socket: &mut Socket, cx: &mut Context) -> Poll<Result<()>> {
         while self.len() > 0 {
             let written = if self.queue.is_empty() {
                 ready!(Pin::new(&mut *socket).poll_write(cx, &self.small))?
@@ -101,7 +101,7 @@ impl Output {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, feature = "fuzzing"))]
 impl Output {
     /// All of it, as if it had been written.
     pub fn drained(&mut self) -> Vec<u8> {

@@ -2,13 +2,12 @@
 
 use super::frame::{self, FrameHead, HEAD, PREFACE, put_head, put_ping};
 use super::hpack::{Decoder, Head};
-use super::{CONNECTION_WINDOW, Fault, Handled, MAX_FRAME, Sending};
+use super::{CONNECTION_WINDOW, Fault, Handled, MAX_FRAME, Sending, Socket};
 use std::io::Result as IoResult;
 use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
 
 /// Whose streams they are. What it has to say it says by way of `Sending`.
 pub trait Handler {
@@ -95,7 +94,7 @@ impl Reading {
     /// False at the socket's end.
     pub fn poll(
         &mut self,
-        socket: &mut TcpStream,
+        socket: &mut Socket,
         cx: &mut Context,
         handler: &mut impl Handler,
         sending: &mut Sending,
@@ -128,6 +127,22 @@ impl Reading {
         self.end += n;
         self.handle(handler, sending)?;
         Poll::Ready(Ok(n > 0))
+    }
+
+    /// Handles bytes as if they had been read.
+    #[cfg(feature = "fuzzing")]
+    pub fn feed(&mut self, mut bytes: &[u8], handler: &mut impl Handler, sending: &mut Sending) -> Handled {
+        while self.unhandled || !bytes.is_empty() {
+            if !self.unhandled {
+                self.buffer.copy_within(self.start..self.end, 0);
+                (self.start, self.end) = (0, self.end - self.start);
+                let (now, later) = bytes.split_at(bytes.len().min(BUFFER - self.end));
+                self.buffer[self.end..self.end + now.len()].copy_from_slice(now);
+                (self.end, bytes) = (self.end + now.len(), later);
+            }
+            self.handle(handler, sending)?;
+        }
+        Ok(())
     }
 
     /// Handles what has been read, up to what has not come as a whole, or for some frames.
@@ -399,7 +414,7 @@ fn number(payload: &[u8]) -> Option<u32> {
     payload.try_into().ok().map(u32::from_be_bytes)
 }
 
-fn poll_read(socket: &mut TcpStream, cx: &mut Context, place: &mut [u8]) -> Poll<IoResult<usize>> {
+fn poll_read(socket: &mut Socket, cx: &mut Context, place: &mut [u8]) -> Poll<IoResult<usize>> {
     let mut place = ReadBuf::new(place);
     ready!(Pin::new(socket).poll_read(cx, &mut place))?;
     Poll::Ready(Ok(place.filled().len()))

@@ -4,14 +4,15 @@ use super::frame::{self, PREFACE, put_goaway, put_settings};
 use super::hpack::MAX_HEADERS;
 use super::reading::{Handler, Reading};
 use super::sending::{BACKLOG, Sending};
-use super::{Alive, CONNECTION_WINDOW, Handled, MAX_FRAME, STREAM_WINDOW};
+use super::socket::Socket;
+use super::{Alive, CONNECTION_WINDOW, Fault, Handled, MAX_FRAME, STREAM_WINDOW};
+use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 pub struct Wire {
-    socket: TcpStream,
+    socket: Socket,
     reading: Reading,
     pub sending: Sending,
     alive: Option<Alive>,
@@ -46,7 +47,7 @@ const LINGER: Duration = Duration::from_millis(200);
 const LINGER_READS: usize = 64;
 
 impl Wire {
-    pub fn new(socket: TcpStream, role: Role, alive: Option<Alive>) -> Wire {
+    pub fn new(socket: Socket, role: Role, alive: Option<Alive>) -> Wire {
         let mut sending = Sending::default();
         let out = &mut sending.out.small;
         let of_role = match role {
@@ -128,9 +129,14 @@ impl Wire {
         loop {
             self.sending.pump();
             if self.sending.out.len() == 0 {
-                return Poll::Ready(Ok(()));
+                return Pin::new(&mut self.socket).poll_flush(cx).map_err(Fault::from);
             }
             ready!(self.sending.out.poll_flush(&mut self.socket, cx))?;
         }
+    }
+
+    /// Whether all has been written.
+    pub fn is_idle(&self) -> bool {
+        self.sending.is_idle() && self.socket.is_flushed()
     }
 }

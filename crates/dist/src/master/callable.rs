@@ -2,6 +2,7 @@
 
 use super::run_step::strs;
 use super::{Master, run_step};
+use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::config;
 use crate::grpc::Contents;
@@ -17,8 +18,12 @@ use thalweg_proto::{
 };
 use thalweg_runtime::RunOptions;
 
-pub async fn make(master: &Master, request: MakeCallableRequest) -> Result<MakeCallableResponse> {
-    let session = master.sessions.find(&request.session_handle)?;
+pub async fn make(
+    master: &Master,
+    caller: &Caller,
+    request: MakeCallableRequest,
+) -> Result<MakeCallableResponse> {
+    let session = master.sessions.find(&request.session_handle, caller)?;
     let options = request.options.unwrap_or_default();
     if !options.tensor_connection.is_empty() {
         return Err(unimplemented("callables with tensor connections are not supported"));
@@ -42,10 +47,11 @@ pub async fn make(master: &Master, request: MakeCallableRequest) -> Result<MakeC
 
 pub async fn run(
     master: &Master,
+    caller: &Caller,
     request: RunCallableRequest,
     contents: Contents,
 ) -> Result<RunCallableResponse> {
-    let session = master.sessions.find(&request.session_handle)?;
+    let session = master.sessions.find(&request.session_handle, caller)?;
     let (made, next) = {
         let callables = lock(&session.callables);
         (callables.held.get(&request.handle).cloned(), callables.next)
@@ -65,8 +71,12 @@ pub async fn run(
     })
 }
 
-pub fn release(master: &Master, request: &ReleaseCallableRequest) -> Result<ReleaseCallableResponse> {
-    let session = master.sessions.find(&request.session_handle)?;
+pub fn release(
+    master: &Master,
+    caller: &Caller,
+    request: &ReleaseCallableRequest,
+) -> Result<ReleaseCallableResponse> {
+    let session = master.sessions.find(&request.session_handle, caller)?;
     lock(&session.callables).held.remove(&request.handle);
     Ok(ReleaseCallableResponse {})
 }

@@ -1,6 +1,7 @@
 //! CreateSession.
 
 use super::Master;
+use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::cluster::{Membership, Opener, open_session};
 use crate::config::session_options;
@@ -11,9 +12,14 @@ use thalweg_proto::{CreateSessionRequest, CreateSessionResponse};
 use thalweg_runtime::Session;
 use thalweg_runtime::session::cluster::Cluster;
 
-pub async fn create_session(master: &Master, request: CreateSessionRequest) -> Result<CreateSessionResponse> {
+pub async fn create_session(
+    master: &Master,
+    caller: Caller,
+    request: CreateSessionRequest,
+) -> Result<CreateSessionResponse> {
     let config = request.config.unwrap_or_default();
     let options = session_options(&master.task.options, &config)?;
+    master.sessions.check_room(&caller)?;
     let worker = &master.worker;
     let us = match config.cluster_def.as_ref().filter(|c| !c.job.is_empty()) {
         Some(brought) => Arc::new(Membership::of_master(&worker.connector, brought, &request.target)?),
@@ -34,11 +40,11 @@ pub async fn create_session(master: &Master, request: CreateSessionRequest) -> R
         let others = cluster.clone().map(|c| c as Arc<dyn Cluster>);
         let session = Session::in_cluster(registry, options, devices, others)?;
         session.extend_with(|g| request.graph_def.as_ref().map_or(Ok(()), |def| g.import(def)))?;
-        Ok(MasterSession::new(handle, us.task.clone(), session, cluster, timeout))
+        Ok(MasterSession::new(handle, us.task.clone(), caller.identity, session, cluster, timeout))
     })
     .await?;
     let handle = session.handle.clone();
-    if let Some(old) = master.sessions.add(session) {
+    if let Some(old) = master.sessions.add(session)? {
         master.log.info("session_dropped", &[("session", &old), ("why", &"too many sessions")]);
     }
     master.log.info("session_created", &[("session", &handle), ("open", &master.sessions.len())]);

@@ -1,13 +1,18 @@
 //! ExtendSession.
 
 use super::Master;
+use crate::auth::Caller;
 use crate::blocking::blocking;
 use thalweg_core::error::{Result, aborted};
 use thalweg_core::resource::lock;
 use thalweg_proto::{ExtendSessionRequest, ExtendSessionResponse};
 
-pub async fn extend_session(master: &Master, request: ExtendSessionRequest) -> Result<ExtendSessionResponse> {
-    let session = master.sessions.find(&request.session_handle)?;
+pub async fn extend_session(
+    master: &Master,
+    caller: &Caller,
+    request: ExtendSessionRequest,
+) -> Result<ExtendSessionResponse> {
+    let session = master.sessions.find(&request.session_handle, caller)?;
     blocking(move || {
         let mut version = lock(&session.version);
         let expected = request.current_graph_version;

@@ -10,6 +10,7 @@ mod run_step;
 pub use reset::attributes;
 pub use run_step::{feeds, named};
 
+use crate::auth::{Caller, Gate};
 use crate::cluster::{Connector, Membership};
 use crate::grpc::Contents;
 use crate::log::Log;
@@ -32,16 +33,25 @@ pub struct Master {
     pub worker: Arc<Worker>,
     pub sessions: Arc<Sessions>,
     recent: Arc<RecentRequests>,
+    /// What all calls have passed.
+    pub gate: Arc<Gate>,
     pub log: Log,
 }
 
 type Answer<T> = std::result::Result<Response<T>, Status>;
 
 impl Master {
-    pub fn new(task: Task, connector: Connector, home: Membership, limits: Limits, log: Log) -> Master {
+    pub fn new(
+        task: Task,
+        connector: Connector,
+        home: Membership,
+        limits: Limits,
+        gate: Arc<Gate>,
+        log: Log,
+    ) -> Master {
         let (task, sessions) = (Arc::new(task), Arc::new(Sessions::new(limits)));
         let worker = Arc::new(Worker::new(task.clone(), connector, home, log));
-        Master { task, worker, sessions, recent: Arc::default(), log }
+        Master { task, worker, sessions, recent: Arc::default(), gate, log }
     }
 
     fn answer<T>(&self, call: &str, handle: &str, result: Result<T>) -> Answer<T> {
@@ -59,7 +69,7 @@ impl Master {
 
     /// What this task is called in a session.
     fn name_in(&self, handle: &str) -> String {
-        self.sessions.find(handle).map_or_else(|_| self.task.name.clone(), |s| s.task.clone())
+        self.sessions.task_of(handle).unwrap_or_else(|| self.task.name.clone())
     }
 
     fn log_error(&self, call: &str, handle: &str, e: &Error) {
@@ -68,36 +78,41 @@ impl Master {
     }
 }
 
+/// Who makes a call.
+fn caller<T>(request: &Request<T>) -> Caller {
+    request.extensions().get().cloned().unwrap_or_default()
+}
+
 #[async_trait]
 impl MasterService for Master {
     async fn create_session(&self, r: Request<CreateSessionRequest>) -> Answer<CreateSessionResponse> {
-        let result = create::create_session(self, r.into_inner()).await;
+        let result = create::create_session(self, caller(&r), r.into_inner()).await;
         let handle = result.as_ref().map_or(String::new(), |r| r.session_handle.clone());
         self.answer("CreateSession", &handle, result)
     }
 
     async fn extend_session(&self, r: Request<ExtendSessionRequest>) -> Answer<ExtendSessionResponse> {
-        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
-        self.answer("ExtendSession", &handle, extend::extend_session(self, r).await)
+        let (caller, handle, r) = (caller(&r), r.get_ref().session_handle.clone(), r.into_inner());
+        self.answer("ExtendSession", &handle, extend::extend_session(self, &caller, r).await)
     }
 
     async fn partial_run_setup(&self, r: Request<PartialRunSetupRequest>) -> Answer<PartialRunSetupResponse> {
-        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
+        let (caller, handle, r) = (caller(&r), r.get_ref().session_handle.clone(), r.into_inner());
         let result = match self.recent.note(r.request_id, "PartialRunSetup (Master)") {
             Err(e) => Err(e),
-            Ok(()) => partial_run::setup(self, r).await,
+            Ok(()) => partial_run::setup(self, &caller, r).await,
         };
         self.answer("PartialRunSetup", &handle, result)
     }
 
     async fn run_step(&self, r: Request<RunStepRequest>) -> Answer<RunStepResponse> {
         let contents = r.extensions().get::<Contents>().cloned().unwrap_or_default();
-        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
+        let (caller, handle, r) = (caller(&r), r.get_ref().session_handle.clone(), r.into_inner());
         let errors_in_body = r.store_errors_in_response_body;
         let result = match self.recent.note(r.request_id, "RunStep (Master)") {
             Err(e) => Err(e),
-            Ok(()) if r.partial_run_handle.is_empty() => run_step::run_step(self, r, contents).await,
-            Ok(()) => partial_run::run_step(self, r, contents).await,
+            Ok(()) if r.partial_run_handle.is_empty() => run_step::run_step(self, &caller, r, contents).await,
+            Ok(()) => partial_run::run_step(self, &caller, r, contents).await,
         };
         match result {
             Err(e) if errors_in_body => {
@@ -113,18 +128,19 @@ impl MasterService for Master {
     }
 
     async fn close_session(&self, r: Request<CloseSessionRequest>) -> Answer<CloseSessionResponse> {
-        let handle = r.into_inner().session_handle;
-        let result = match self.sessions.close(&handle) {
-            true => Ok(CloseSessionResponse {}),
-            false => Err(no_session_any_more(Code::Aborted, &handle)),
+        let (caller, handle) = (caller(&r), r.into_inner().session_handle);
+        let result = match self.sessions.close(&handle, &caller) {
+            Ok(true) => Ok(CloseSessionResponse {}),
+            Ok(false) => Err(no_session_any_more(Code::Aborted, &handle)),
+            Err(e) => Err(e),
         };
         self.log.info("session_closed", &[("session", &handle), ("open", &self.sessions.len())]);
         self.answer("CloseSession", &handle, result)
     }
 
     async fn list_devices(&self, r: Request<ListDevicesRequest>) -> Answer<ListDevicesResponse> {
-        let handle = r.into_inner().session_handle;
-        self.answer("ListDevices", &handle, reset::list_devices(self, &handle))
+        let (caller, handle) = (caller(&r), r.into_inner().session_handle);
+        self.answer("ListDevices", &handle, reset::list_devices(self, &caller, &handle))
     }
 
     async fn reset(&self, r: Request<ResetRequest>) -> Answer<ResetResponse> {
@@ -133,18 +149,18 @@ impl MasterService for Master {
     }
 
     async fn make_callable(&self, r: Request<MakeCallableRequest>) -> Answer<MakeCallableResponse> {
-        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
-        self.answer("MakeCallable", &handle, callable::make(self, r).await)
+        let (caller, handle, r) = (caller(&r), r.get_ref().session_handle.clone(), r.into_inner());
+        self.answer("MakeCallable", &handle, callable::make(self, &caller, r).await)
     }
 
     async fn run_callable(&self, r: Request<RunCallableRequest>) -> Answer<RunCallableResponse> {
         let contents = r.extensions().get::<Contents>().cloned().unwrap_or_default();
-        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
-        self.answer("RunCallable", &handle, callable::run(self, r, contents).await)
+        let (caller, handle, r) = (caller(&r), r.get_ref().session_handle.clone(), r.into_inner());
+        self.answer("RunCallable", &handle, callable::run(self, &caller, r, contents).await)
     }
 
     async fn release_callable(&self, r: Request<ReleaseCallableRequest>) -> Answer<ReleaseCallableResponse> {
-        let (handle, r) = (r.get_ref().session_handle.clone(), r.into_inner());
-        self.answer("ReleaseCallable", &handle, callable::release(self, &r))
+        let (caller, handle, r) = (caller(&r), r.get_ref().session_handle.clone(), r.into_inner());
+        self.answer("ReleaseCallable", &handle, callable::release(self, &caller, &r))
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Master;
 use super::run_step::{feeds, named, strs};
+use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::grpc::Contents;
 use crate::sessions::MAX_HELD;
@@ -15,8 +16,12 @@ use thalweg_proto::{PartialRunSetupRequest, PartialRunSetupResponse, RunStepRequ
 use thalweg_runtime::PartialRun;
 use tokio::sync::oneshot;
 
-pub async fn setup(master: &Master, request: PartialRunSetupRequest) -> Result<PartialRunSetupResponse> {
-    let session = master.sessions.find(&request.session_handle)?;
+pub async fn setup(
+    master: &Master,
+    caller: &Caller,
+    request: PartialRunSetupRequest,
+) -> Result<PartialRunSetupResponse> {
+    let session = master.sessions.find(&request.session_handle, caller)?;
     blocking(move || {
         let (feeds, fetches, targets) = (&request.feed, &request.fetch, &request.target);
         let run = session.session.partial_run(&strs(feeds), &strs(fetches), &strs(targets))?;
@@ -36,10 +41,11 @@ pub async fn setup(master: &Master, request: PartialRunSetupRequest) -> Result<P
 
 pub async fn run_step(
     master: &Master,
+    caller: &Caller,
     request: RunStepRequest,
     contents: Contents,
 ) -> Result<RunStepResponse> {
-    let session = master.sessions.find(&request.session_handle)?;
+    let session = master.sessions.find(&request.session_handle, caller)?;
     let handle = request.partial_run_handle;
     let run = lock(&session.partial_runs).held.get(&handle).cloned();
     let run = run.ok_or_else(|| invalid!("Must run PartialRunSetup before performing partial runs"))?;

@@ -1,6 +1,7 @@
 //! Reset, and the devices it resets.
 
 use super::Master;
+use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::cluster::chosen;
 use crate::wire_error::no_session_any_more;
@@ -34,12 +35,14 @@ pub async fn reset(master: &Master, request: ResetRequest) -> Result<ResetRespon
 }
 
 /// All devices of a session, or of the task if no session is named.
-pub fn list_devices(master: &Master, handle: &str) -> Result<ListDevicesResponse> {
+pub fn list_devices(master: &Master, caller: &Caller, handle: &str) -> Result<ListDevicesResponse> {
     let (task, devices) = if handle.is_empty() {
         (master.task.name.clone(), master.task.devices())
     } else {
-        let session =
-            master.sessions.find(handle).map_err(|_| no_session_any_more(Code::InvalidArgument, handle))?;
+        let session = master.sessions.find(handle, caller).map_err(|e| match e.code() {
+            Code::Aborted => no_session_any_more(Code::InvalidArgument, handle),
+            _ => e,
+        })?;
         (session.task.clone(), session.session.devices().to_vec())
     };
     let ours = format!("{task}/device:");

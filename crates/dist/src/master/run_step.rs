@@ -1,6 +1,7 @@
 //! RunStep, for whole steps.
 
 use super::Master;
+use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::cluster::Recording;
 use crate::grpc::Contents;
@@ -17,10 +18,11 @@ use thalweg_runtime::{Callable, RunOptions};
 
 pub async fn run_step(
     master: &Master,
+    caller: &Caller,
     request: RunStepRequest,
     contents: Contents,
 ) -> Result<RunStepResponse> {
-    let session = master.sessions.find(&request.session_handle)?;
+    let session = master.sessions.find(&request.session_handle, caller)?;
     let mut options = config::run_options(request.options.as_ref());
     options.timeout = options.timeout.or(session.operation_timeout).map(in_time);
     options.serial = master.sessions.take_turns(&session);

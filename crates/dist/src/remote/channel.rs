@@ -1,12 +1,12 @@
 //! A connection to a task, for callers that wait: unary gRPC calls over one HTTP/2 connection, driven by a thread of its own.
 
 use super::connection::{Request, Sender, open};
+use crate::credentials::Credentials;
 use crate::grpc::fields::NOWHERE;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
-use thalweg_core::invalid;
 use thalweg_proto::Message;
 use tokio::runtime::Builder;
 
@@ -25,13 +25,9 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Connects to `grpc://host:port`.
-    pub fn connect(target: &str) -> Result<Channel> {
-        let address = target
-            .strip_prefix("grpc://")
-            .filter(|a| a.contains(':'))
-            .ok_or_else(|| invalid!("'{target}' is not an address: it must look like grpc://host:port"))?
-            .to_string();
+    /// Connects to `grpc://host:port`, or with TLS to `grpcs://host:port`.
+    pub fn connect(target: &str, credentials: &Credentials) -> Result<Channel> {
+        let (address, outgoing) = credentials.resolve(target)?;
         let (alive, ended) = tokio::sync::oneshot::channel::<()>();
         let (tx, rx) = mpsc::channel();
         let to = address.clone();
@@ -42,7 +38,7 @@ impl Channel {
                     Ok(r) => r,
                     Err(e) => return drop(tx.send(Err(Error::from(e)))),
                 };
-                let made = runtime.block_on(open(&to, None));
+                let made = runtime.block_on(open(&to, None, &outgoing));
                 drop(tx.send(made));
                 // Until the channel is dropped.
                 let _ = runtime.block_on(ended);
@@ -108,9 +104,9 @@ mod tests {
 
     #[test]
     fn addresses_are_checked_and_nobody_there_is_unavailable() {
-        let e = Channel::connect("localhost:1").err().unwrap();
+        let e = Channel::connect("localhost:1", &Credentials::default()).err().unwrap();
         assert_eq!(e.code(), Code::InvalidArgument);
-        let e = Channel::connect("grpc://127.0.0.1:1").err().unwrap();
+        let e = Channel::connect("grpc://127.0.0.1:1", &Credentials::default()).err().unwrap();
         assert_eq!(e.code(), Code::Unavailable);
     }
 }

@@ -1,5 +1,6 @@
 //! A connection to a task: unary gRPC calls over HTTP/2. One task drives it; calls are put to it from any thread.
 
+use crate::credentials::Outgoing;
 use crate::grpc::fields::Path;
 use crate::grpc::{Arrived, Collecting, percent_decoded};
 use crate::http2::frame;
@@ -16,11 +17,7 @@ use std::time::Duration;
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::invalid;
 use thalweg_proto::Message;
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, oneshot};
-
-/// How long a task may take to accept a connection.
-const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// How a peer that has gone silent is found out.
 #[derive(Clone, Copy, Debug)]
@@ -146,15 +143,8 @@ fn lost(address: &str, why: &str) -> Error {
 }
 
 /// Connects to `host:port`.
-pub async fn open(address: &str, patience: Option<Patience>) -> Result<Sender> {
-    let unavailable = |e: &dyn std::fmt::Display| {
-        Error::new(Code::Unavailable, format!("cannot reach grpc://{address}: {e}"))
-    };
-    let stream = tokio::time::timeout(CONNECT_TIME, TcpStream::connect(address))
-        .await
-        .map_err(|_| unavailable(&format!("no answer within {CONNECT_TIME:?}")))?
-        .map_err(|e| unavailable(&e))?;
-    stream.set_nodelay(true).map_err(Error::from)?;
+pub async fn open(address: &str, patience: Option<Patience>, outgoing: &Outgoing) -> Result<Sender> {
+    let stream = outgoing.dial(address).await?;
     let alive = patience.map(|p| Alive::new(p.ask_every, p.answer_within));
     let (tx, asks) = mpsc::unbounded_channel();
     let sender = Sender { address: address.into(), asks: tx, retired: Arc::default() };
@@ -163,6 +153,8 @@ pub async fn open(address: &str, patience: Option<Patience>) -> Result<Sender> {
         under_way: HashMap::new(),
         waiting: VecDeque::new(),
         next: 1,
+        scheme: if outgoing.is_secure() { b"https" } else { b"http" },
+        authorization: outgoing.authorization.clone(),
         retired: sender.retired.clone(),
     };
     let driver = Driver { wire: Wire::new(stream, Role::Client, alive), calls, asks };
@@ -242,6 +234,9 @@ struct Calls {
     waiting: VecDeque<Ask>,
     /// The number of the next stream.
     next: u32,
+    scheme: &'static [u8],
+    /// Goes with each call.
+    authorization: Option<Arc<str>>,
     retired: Arc<AtomicBool>,
 }
 
@@ -294,12 +289,15 @@ impl Calls {
         let (request, address) = (ask.request, &self.address);
         sending.headers(stream, false, |encoder, out| {
             encoder.field(out, ":method", b"POST");
-            encoder.field(out, ":scheme", b"http");
+            encoder.field(out, ":scheme", self.scheme);
             encoder.field(out, ":path", request.method.as_bytes());
             encoder.field(out, ":authority", address.as_bytes());
             encoder.field(out, "content-type", b"application/grpc");
             encoder.field(out, "te", b"trailers");
             encoder.field(out, "user-agent", b"thalweg");
+            if let Some(shown) = &self.authorization {
+                encoder.field(out, "authorization", shown.as_bytes());
+            }
         });
         sending.open(stream);
         sending.message(stream, [request.message].into(), Ending::Nothing, None);

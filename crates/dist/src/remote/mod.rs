@@ -5,6 +5,7 @@ pub(crate) mod connection;
 
 pub use channel::{Channel, Limits};
 
+use crate::credentials::Credentials;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
@@ -50,9 +51,19 @@ pub struct RemoteRunOptions {
 }
 
 impl RemoteSession {
-    /// Opens a session on the task at `grpc://host:port` with this graph.
+    /// Opens a session on the task at `grpc://host:port`, or `grpcs://host:port`, with this graph; credentials are those that the
+    /// environment names.
     pub fn connect(target: &str, graph: &Graph, config: ConfigProto) -> Result<RemoteSession> {
-        let channel = Channel::connect(target)?;
+        RemoteSession::connect_as(&Credentials::from_env(), target, graph, config)
+    }
+
+    pub fn connect_as(
+        credentials: &Credentials,
+        target: &str,
+        graph: &Graph,
+        config: ConfigProto,
+    ) -> Result<RemoteSession> {
+        let channel = Channel::connect(target, credentials)?;
         let request = CreateSessionRequest {
             graph_def: Some(graph.to_def(Default::default())?),
             config: Some(config),
@@ -148,8 +159,12 @@ impl RemoteSession {
 
     /// Drops the state of the task at `target` in these containers, and closes its sessions.
     pub fn reset(target: &str, containers: &[String]) -> Result<()> {
+        RemoteSession::reset_as(&Credentials::from_env(), target, containers)
+    }
+
+    pub fn reset_as(credentials: &Credentials, target: &str, containers: &[String]) -> Result<()> {
         let request = ResetRequest { container: containers.to_vec(), ..Default::default() };
-        let _: ResetResponse = call(&Channel::connect(target)?, "Reset", &request)?;
+        let _: ResetResponse = call(&Channel::connect(target, credentials)?, "Reset", &request)?;
         Ok(())
     }
 }

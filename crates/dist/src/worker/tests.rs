@@ -51,7 +51,8 @@ impl Bench {
         let options = SessionOptions { job: "ps".into(), threads: 1, ..Default::default() };
         let task = Arc::new(Task::new(Arc::new(thalweg_ops::registry()), options).unwrap());
         let patience = Patience { ask_every: Duration::from_secs(1), answer_within: Duration::from_secs(1) };
-        let connector = Connector::new(Vec::new(), patience, Log::default());
+        let connector =
+            Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
         let home = Membership::of(&connector, task.name.clone(), &ClusterSpec::default()).unwrap();
         Bench { worker: Arc::new(Worker::new(task, connector, home, Log::default())), next_step: 0 }
     }

@@ -1,11 +1,13 @@
 //! Files one after another, plain or compressed, as a stream each: what the readers of lines and records share.
 
+use crate::files;
 use crate::prelude::*;
 use bytes::Bytes;
 use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use thalweg_core::access::Access;
 use thalweg_io::durable::at as at_path;
 use thalweg_io::record::Compression;
 
@@ -16,6 +18,8 @@ pub type Stream = Box<dyn BufRead + Send>;
 pub struct Files {
     pub names: Arc<[Bytes]>,
     pub compression: Compression,
+    /// Of the device that the dataset was made on.
+    access: Arc<Access>,
 }
 
 const BUFFER: usize = 1 << 16;
@@ -33,7 +37,11 @@ impl Files {
         if names.rank() > 1 {
             return Err(invalid!("`filenames` must be a scalar or a vector, got shape {}", names.shape()));
         }
-        Ok(Files { names: names.strings()?.into(), compression: Compression::None })
+        Ok(Files {
+            names: names.strings()?.into(),
+            compression: Compression::None,
+            access: c.step.device.access.clone(),
+        })
     }
 
     pub fn path(&self, i: usize) -> Option<PathBuf> {
@@ -43,12 +51,23 @@ impl Files {
     /// File number `i` from its beginning; `None` after the last.
     pub fn open(&self, i: usize) -> Result<Option<Stream>> {
         let Some(path) = self.path(i) else { return Ok(None) };
-        let plain = BufReader::with_capacity(BUFFER, File::open(&path).map_err(|e| at(&path, e))?);
+        let plain = BufReader::with_capacity(BUFFER, self.file(&path)?);
         Ok(Some(match self.compression {
             Compression::None => Box::new(plain),
             Compression::Zlib => Box::new(BufReader::with_capacity(BUFFER, ZlibDecoder::new(plain))),
             Compression::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(plain))),
         }))
+    }
+
+    /// A file of the dataset, as it is.
+    pub fn file(&self, path: &Path) -> Result<File> {
+        files::open(&self.access, path)?.map_err(|e| at(path, e))
+    }
+
+    /// The length of file number `i`.
+    pub fn size(&self, i: usize) -> Result<u64> {
+        let path = self.path(i).unwrap_or_default();
+        files::size(&self.access, &path)?.map_err(|e| at(&path, e))
     }
 
     /// An error of reading file number `i`.

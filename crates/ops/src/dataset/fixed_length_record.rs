@@ -136,10 +136,10 @@ impl<R: Read> ReadInto for R {
 impl Records {
     /// A plain file's length tells at once whether it is one of these.
     fn check_size(&self, i: usize) -> Result<()> {
-        let Some(path) = self.files.path(i).filter(|_| self.files.compression == Compression::None) else {
+        if self.files.path(i).is_none() || self.files.compression != Compression::None {
             return Ok(());
-        };
-        let size = std::fs::metadata(&path).map_err(|e| self.files.error(i, e))?.len();
+        }
+        let size = self.files.size(i)?;
         let body = size.checked_sub(self.header.saturating_add(self.footer));
         match body {
             Some(body) if body % self.record == 0 => Ok(()),

@@ -5,7 +5,6 @@ use super::files::Files;
 use super::sequence::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
 use crate::prelude::*;
 use bytes::Bytes;
-use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use thalweg_io::durable::at;
 use thalweg_io::record::{Compression, RecordReader};
@@ -99,7 +98,7 @@ impl RecordsIter {
 impl Records {
     fn open(&self, i: usize) -> Result<Option<RecordReader<'static>>> {
         let Some(path) = self.files.path(i) else { return Ok(None) };
-        let mut file = File::open(&path).map_err(|e| at(&path, e))?;
+        let mut file = self.files.file(&path)?;
         if let Some(offset) = self.offsets.get(i).filter(|n| **n > 0) {
             file.seek(SeekFrom::Start(*offset)).map_err(|e| at(&path, e))?;
         }

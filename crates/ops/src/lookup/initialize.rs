@@ -81,7 +81,7 @@ fn from_file(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         if table.is_initialized() {
             return Ok(());
         }
-        let text = thalweg_io::whole::read(path.as_ref())?;
+        let text = crate::files::read(&c.step.device.access, path.as_ref())?;
         let (keys, values) = lines.entries(&path, &text, table.key, table.value)?;
         table.initialize(&keys, &values)
     }))

@@ -1,10 +1,10 @@
 //! `MatchingFiles`: files by pattern.
 
 use super::as_text;
+use crate::files;
 use crate::prelude::*;
 use bytes::Bytes;
 use std::collections::BTreeSet;
-use thalweg_io::glob;
 
 pub static MATCHING_FILES: Op = Op {
     name: "MatchingFiles",
@@ -30,7 +30,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     }
     let mut found = BTreeSet::new();
     for pattern in patterns.strings()? {
-        found.extend(glob::matching(&as_text(pattern)?)?);
+        found.extend(files::matching(&c.step.device.access, &as_text(pattern)?)?);
     }
     let names = found.into_iter().map(|p| Bytes::from(p.into_os_string().into_encoded_bytes()));
     let names: Vec<Bytes> = names.collect();

@@ -1,9 +1,10 @@
 //! `MergeV2Checkpoints`: the parts that tasks wrote become one checkpoint.
 
 use super::{as_text, path};
+use crate::files;
 use crate::prelude::*;
 use std::path::PathBuf;
-use thalweg_io::bundle::{Merge, merge};
+use thalweg_io::bundle::Merge;
 
 pub static MERGE_V2_CHECKPOINTS: Op = Op {
     name: "MergeV2Checkpoints",
@@ -27,6 +28,6 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     };
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let parts = c.input(0)?.strings()?.iter().map(|p| as_text(p).map(PathBuf::from));
-        merge(&parts.collect::<Result<Vec<_>>>()?, &path(c, 1)?, &options)
+        files::merge_checkpoints(&c.step.device.access, parts.collect::<Result<_>>()?, &path(c, 1)?, &options)
     }))
 }

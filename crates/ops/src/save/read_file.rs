@@ -1,8 +1,8 @@
 //! `ReadFile`: all of a file.
 
 use super::path;
+use crate::files;
 use crate::prelude::*;
-use thalweg_io::whole;
 
 pub static READ_FILE: Op = Op {
     name: "ReadFile",
@@ -20,6 +20,6 @@ pub static READ_FILE: Op = Op {
 };
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    c.set(0, Tensor::string(whole::read(&path(c, 0)?)?));
+    c.set(0, Tensor::string(files::read(&c.step.device.access, &path(c, 0)?)?));
     Ok(())
 }

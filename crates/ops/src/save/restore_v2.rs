@@ -1,8 +1,9 @@
 //! `RestoreV2`: tensors from a checkpoint.
 
 use super::{check_names, path, texts};
+use crate::files;
 use crate::prelude::*;
-use thalweg_io::bundle::{BundleReader, ShapeAndSlice};
+use thalweg_io::bundle::ShapeAndSlice;
 
 pub static RESTORE_V2: Op = Op {
     name: "RestoreV2",
@@ -29,7 +30,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let count = c.node.outputs.len();
     let (names, slices) = (texts(c, 1, count)?, texts(c, 2, count)?);
-    let mut reader = BundleReader::open(&path(c, 0)?)?;
+    let mut reader = files::read_checkpoint(&c.step.device.access, &path(c, 0)?)?;
     for (i, (name, slice)) in names.iter().zip(&slices).enumerate() {
         let (want, stored) = (c.output_type(i)?, reader.entry(name)?.dtype);
         if want != stored {

@@ -1,8 +1,9 @@
 //! `SaveV2`: tensors into a checkpoint.
 
 use super::{check_names, path, texts};
+use crate::files;
 use crate::prelude::*;
-use thalweg_io::bundle::{BundleWriter, ShapeAndSlice};
+use thalweg_io::bundle::ShapeAndSlice;
 
 pub static SAVE_V2: Op = Op {
     name: "SaveV2",
@@ -21,7 +22,7 @@ pub static SAVE_V2: Op = Op {
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let tensors = c.arg(3);
     let (names, slices) = (texts(c, 1, tensors.len())?, texts(c, 2, tensors.len())?);
-    let mut writer = BundleWriter::create(&path(c, 0)?)?;
+    let mut writer = files::write_checkpoint(&c.step.device.access, &path(c, 0)?)?;
     for ((name, slice), i) in names.iter().zip(&slices).zip(tensors) {
         let t = c.input(i)?;
         if slice.is_empty() {

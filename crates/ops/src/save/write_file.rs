@@ -1,6 +1,7 @@
 //! `WriteFile`: a string becomes a file.
 
 use super::path;
+use crate::files;
 use crate::prelude::*;
 
 pub static WRITE_FILE: Op = Op {
@@ -23,6 +24,5 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         [one] if c.shape(1)?.is_scalar() => one,
         _ => return Err(invalid!("{} must be a scalar, got shape {}", c.input_name(1), c.shape(1)?)),
     };
-    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::write(&path, contents)).map_err(|e| Error::from(e).context(path.display()))
+    files::write(&c.step.device.access, &path, contents)
 }

@@ -4,6 +4,7 @@ use crate::device::Device;
 use crate::trace::StepTimings;
 use std::sync::Arc;
 use std::time::Duration;
+use thalweg_core::access::Access;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
@@ -26,6 +27,8 @@ pub struct SessionOptions {
     pub operation_timeout: Option<Duration>,
     /// Where Print and its kin write; standard error if not set.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    /// Which files graphs may touch.
+    pub access: Arc<Access>,
     /// The job and task that devices are named after.
     pub job: String,
     pub task: u32,
@@ -43,6 +46,7 @@ impl Default for SessionOptions {
             log_device_placement: false,
             operation_timeout: None,
             print: None,
+            access: Arc::default(),
             job: "localhost".into(),
             task: 0,
             // Far more than a connection holds: transfers do not get slower for it.
@@ -88,6 +92,7 @@ impl SessionOptions {
                     resources: Arc::new(ResourceStore::new(&self.job)),
                     entropy: Arc::new(entropy),
                     print: print.clone(),
+                    access: self.access.clone(),
                 }))
             })
             .collect()

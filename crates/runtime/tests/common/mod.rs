@@ -39,6 +39,7 @@ pub fn step(threads: usize) -> Arc<StepContext> {
         resources: Arc::new(ResourceStore::new("localhost")),
         entropy: Arc::new(|| 42),
         print: Arc::new(|_| {}),
+        access: Arc::default(),
     };
     Arc::new(StepContext::new(1, Arc::new(device)))
 }

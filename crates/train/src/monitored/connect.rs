@@ -1,14 +1,21 @@
 //! A session on a server that may not be there yet.
 
 use std::time::{Duration, Instant};
-use thalweg_client::{Code, Result, Scope, Session};
+use thalweg_client::{Code, Credentials, Result, Scope, Session};
 use thalweg_proto::ConfigProto;
 
 /// Opens a session; a server that cannot be reached is tried again until the patience is at its end.
-pub(super) fn connect(target: &str, g: &Scope, config: &ConfigProto, patience: Duration) -> Result<Session> {
+pub(super) fn connect(
+    target: &str,
+    g: &Scope,
+    config: &ConfigProto,
+    credentials: &Option<Credentials>,
+    patience: Duration,
+) -> Result<Session> {
+    let credentials = credentials.clone().unwrap_or_else(Credentials::from_env);
     let mut waits = Waits::new(patience);
     loop {
-        match Session::connect_with(target, g, config.clone()) {
+        match Session::connect_as(&credentials, target, g, config.clone()) {
             Err(e) if e.code() == Code::Unavailable => {
                 if !waits.wait() {
                     let waited = waits.began.elapsed();

@@ -5,7 +5,7 @@ use super::connect::connect;
 use crate::saver::latest_checkpoint;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use thalweg_client::{Code, Error, Result, Scope, Session, SessionOptions};
+use thalweg_client::{Code, Credentials, Error, Result, Scope, Session, SessionOptions};
 use thalweg_proto::ConfigProto;
 
 /// Opens sessions whose variables are set: at the start, and again after a failure of another task.
@@ -24,6 +24,7 @@ impl<C: SessionCreator + ?Sized> SessionCreator for Box<C> {
 pub struct ChiefSessionCreator {
     target: Option<String>,
     config: ConfigProto,
+    credentials: Option<Credentials>,
     options: SessionOptions,
     checkpoint_dir: Option<PathBuf>,
     must_restore: bool,
@@ -48,6 +49,12 @@ impl ChiefSessionCreator {
     /// What sessions on a server are opened with: device filters, for instance.
     pub fn config(mut self, config: ConfigProto) -> Self {
         self.config = config;
+        self
+    }
+
+    /// What the server is shown, if not what the environment names.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(credentials);
         self
     }
 
@@ -77,7 +84,9 @@ impl ChiefSessionCreator {
     fn open(&self, g: &Scope) -> Result<Session> {
         match &self.target {
             None => Session::with_options(g, self.options.clone()),
-            Some(target) => connect(target, g, &self.config, self.patience.unwrap_or(PATIENCE)),
+            Some(target) => {
+                connect(target, g, &self.config, &self.credentials, self.patience.unwrap_or(PATIENCE))
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::connect::{Waits, connect};
 use super::session::is_preemption;
 use super::{Scaffold, SessionCreator};
 use std::time::{Duration, Instant};
-use thalweg_client::{Code, Error, Result, Scope, Session};
+use thalweg_client::{Code, Credentials, Error, Result, Scope, Session};
 use thalweg_proto::ConfigProto;
 
 /// The creator of a worker that is not the chief: waits until the chief has initialised or restored the variables.
@@ -14,6 +14,7 @@ use thalweg_proto::ConfigProto;
 pub struct WorkerSessionCreator {
     target: String,
     config: ConfigProto,
+    credentials: Option<Credentials>,
     patience: Duration,
     tell: Box<dyn Fn(&str)>,
 }
@@ -31,6 +32,7 @@ impl WorkerSessionCreator {
         WorkerSessionCreator {
             target: target.to_string(),
             config: ConfigProto::default(),
+            credentials: None,
             patience: PATIENCE,
             tell: Box::new(|line| eprintln!("{line}")),
         }
@@ -39,6 +41,12 @@ impl WorkerSessionCreator {
     /// What sessions are opened with: device filters, for instance.
     pub fn config(mut self, config: ConfigProto) -> Self {
         self.config = config;
+        self
+    }
+
+    /// What the server is shown, if not what the environment names.
+    pub fn credentials(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(credentials);
         self
     }
 
@@ -59,7 +67,7 @@ impl SessionCreator for WorkerSessionCreator {
     fn create_session(&self, g: &Scope, scaffold: &Scaffold) -> Result<Session> {
         let mut waits = Waits::new(self.patience);
         let mut told = None::<Instant>;
-        let mut session = connect(&self.target, g, &self.config, self.patience)?;
+        let mut session = connect(&self.target, g, &self.config, &self.credentials, self.patience)?;
         loop {
             let missing = match scaffold.uninitialized(&session) {
                 Ok(missing) if missing.is_empty() => {
@@ -69,7 +77,7 @@ impl SessionCreator for WorkerSessionCreator {
                 Ok(missing) => not_ready(&missing),
                 // A parameter server was lost meanwhile.
                 Err(e) if is_preemption(&e) => {
-                    session = connect(&self.target, g, &self.config, self.patience)?;
+                    session = connect(&self.target, g, &self.config, &self.credentials, self.patience)?;
                     e.to_string()
                 }
                 Err(e) => return Err(e),

@@ -13,6 +13,7 @@ pub use place::{Part, Place};
 use super::program::Program;
 use super::settings::{Replicas, Settings};
 use crate::failure::{Failure, Outcome};
+use crate::security::CredentialArgs;
 use std::net::IpAddr;
 use std::time::Duration;
 use thalweg_core::invalid;
@@ -33,6 +34,8 @@ pub struct ClusterArgs {
     /// Address to listen on, if not the one that the cluster names
     #[arg(long, value_name = "ADDR")]
     bind: Option<IpAddr>,
+    #[command(flatten)]
+    credentials: CredentialArgs,
     /// Seconds between a task's lines about its progress
     #[arg(long, value_name = "SECS", default_value_t = 2.0)]
     report_every: f64,
@@ -83,7 +86,7 @@ pub fn take_part(
 ) -> Outcome {
     settings.replicas = args.replicas(place)?;
     match place.part {
-        Part::ParameterServer => serve_parameters(place, settings.threads, args),
+        Part::ParameterServer => serve_parameters(place, settings.threads, settings.logdir.as_deref(), args),
         Part::Evaluator => evaluator::evaluate(program, &Settings { replicas: None, ..settings }),
         Part::Chief | Part::Worker => replica::train(place, program, &settings, args),
     }

@@ -3,6 +3,7 @@
 use super::{ClusterArgs, Place};
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use std::path::Path;
 use std::time::{Duration, Instant};
 use thalweg_dist::Server;
 
@@ -13,9 +14,10 @@ const QUIET: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Serves until told to stop.
-pub fn serve_parameters(place: &Place, threads: usize, args: &ClusterArgs) -> Outcome {
-    let server = place.serve(args.bind, threads, args.peer_timeout())?;
-    output::print(&format!("serving on grpc://{}, task {}\n", server.address(), server.task()))?;
+pub fn serve_parameters(place: &Place, threads: usize, logdir: Option<&Path>, args: &ClusterArgs) -> Outcome {
+    let server = place.serve(threads, logdir, args)?;
+    let scheme = args.credentials.scheme();
+    output::print(&format!("serving on {scheme}://{}, task {}\n", server.address(), server.task()))?;
     let signal = thalweg_dist::wait_for_stop()?;
     wait_for_guests(&server);
     server.stop();

@@ -1,9 +1,11 @@
 //! Which task of which cluster this process is, as TF_CONFIG says.
 
+use super::ClusterArgs;
 use crate::failure::{Failure, Outcome};
-use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs};
+use crate::security;
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use thalweg::prelude::*;
 use thalweg_core::invalid;
 use thalweg_dist::cluster::TfConfig;
@@ -89,16 +91,21 @@ impl Place {
         &self.config.cluster
     }
 
+    /// Where the others find this task.
+    pub fn address(&self) -> Option<&str> {
+        self.config.cluster.address(&self.config.job, self.config.task)
+    }
+
     /// Sessions see the parameter servers and their own task: other workers may come and go.
     pub fn session_config(&self) -> ConfigProto {
         ConfigProto { device_filters: vec!["/job:ps".into(), self.device()], ..Default::default() }
     }
 
     /// Starts the server of this task where the cluster says it listens, or on another address of this machine at the same port.
-    pub fn serve(&self, bind: Option<IpAddr>, threads: usize, peer_timeout: Duration) -> Result<Server> {
+    pub fn serve(&self, threads: usize, logdir: Option<&Path>, args: &ClusterArgs) -> Result<Server> {
         let spec = self.config.task_spec()?;
-        let named = spec.cluster.address(&spec.job, spec.index).unwrap_or_default().to_string();
-        let listener = match bind {
+        let named = self.address().unwrap_or_default().to_string();
+        let listener = match args.bind {
             Some(ip) => TcpListener::bind(SocketAddr::new(ip, spec.port.unwrap_or(0))),
             None => named.to_socket_addrs().and_then(|all| TcpListener::bind(&*all.collect::<Vec<_>>())),
         };
@@ -106,12 +113,16 @@ impl Place {
             Error::from(e)
                 .context(format!("{} cannot listen on {named}; --bind says where else", self.device()))
         })?;
+        let address = listener.local_addr()?.ip();
+        let security = security::of_task(&args.credentials, address, logdir)?;
+        security::warn(&security, address);
         let options = ServerOptions {
             job: spec.job,
             task: spec.index,
             threads,
             cluster: spec.cluster,
-            peer_timeout,
+            peer_timeout: args.peer_timeout(),
+            security,
             log: Log { level: Level::Warn },
             ..Default::default()
         };

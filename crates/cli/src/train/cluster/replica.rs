@@ -25,7 +25,7 @@ const ATTEMPTS: u32 = 20;
 
 pub fn train(place: &Place, program: &dyn Program, settings: &Settings, args: &ClusterArgs) -> Outcome {
     let stop = Stop::listen()?;
-    let server = place.serve(args.bind, settings.threads, args.peer_timeout())?;
+    let server = place.serve(settings.threads, settings.logdir.as_deref(), args)?;
     let replica = Replica { place, program, settings, args, server: &server, stop: &stop };
     let mut attempt = 1;
     let outcome = loop {
@@ -122,13 +122,24 @@ impl Replica<'_> {
         }
     }
 
+    /// Our own server. Where there is a certificate, it has the name that the cluster knows this task by.
+    fn target(&self) -> String {
+        match (self.args.credentials.scheme(), self.place.address()) {
+            ("grpcs", Some(address)) => format!("grpcs://{address}"),
+            (scheme, _) => format!("{scheme}://{}", self.server.address()),
+        }
+    }
+
     fn creator(&self) -> Box<dyn SessionCreator> {
-        let (target, config) = (format!("grpc://{}", self.server.address()), self.place.session_config());
+        let (target, config) = (self.target(), self.place.session_config());
+        let credentials = self.args.credentials.credentials();
         if self.place.part == Part::Worker {
             let tell = |line: &str| drop(output::print(&format!("{line}\n")));
-            return Box::new(WorkerSessionCreator::new(&target).config(config).tell(tell));
+            return Box::new(
+                WorkerSessionCreator::new(&target).config(config).credentials(credentials).tell(tell),
+            );
         }
-        let chief = ChiefSessionCreator::new().target(&target).config(config);
+        let chief = ChiefSessionCreator::new().target(&target).config(config).credentials(credentials);
         Box::new(match &self.settings.logdir {
             Some(folder) => chief.checkpoint_dir(folder),
             None => chief,

@@ -8,6 +8,7 @@ pub struct Head {
     pub path: Option<Bytes>,
     pub method: Option<Bytes>,
     pub timeout: Option<Bytes>,
+    pub authorization: Option<Bytes>,
     pub content_type: Option<Bytes>,
     pub content_length: Option<u64>,
     /// Of a response, the second and third often after its message.
@@ -70,6 +71,7 @@ impl Head {
     fn take_regular(&mut self, name: &Bytes, value: &Bytes) {
         self.regular = true;
         match &name[..] {
+            b"authorization" => self.authorization = Some(value.clone()),
             b"grpc-timeout" => self.timeout = Some(value.clone()),
             b"content-type" => self.content_type = Some(value.clone()),
             b"grpc-status" => self.grpc_status = Some(value.clone()),

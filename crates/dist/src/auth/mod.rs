@@ -1,0 +1,187 @@
+//! Who may call a server: tokens and certificates, roles, and the log of what was refused.
+//!
+//! A caller is known by its token, else by its client certificate, else not at all. Without tokens and client certificates all
+//! callers are one, who may do everything, as in TensorFlow.
+
+mod refusals;
+mod tokens;
+
+pub use refusals::Refusals;
+pub use tokens::Tokens;
+
+use crate::log::Log;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use tonic::Status;
+
+/// What a caller may do; each may do what those before it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Open sessions, and use its own.
+    Run,
+    /// What tasks of a cluster ask of each other (`WorkerService`).
+    Cluster,
+    /// Reset, CleanupAll, and the sessions of others.
+    Admin,
+}
+
+impl Role {
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Run => "run",
+            Role::Cluster => "cluster",
+            Role::Admin => "admin",
+        }
+    }
+
+    /// What a method asks for.
+    fn for_method(path: &[u8]) -> Role {
+        match path {
+            b"/tensorflow.MasterService/Reset" | b"/tensorflow.WorkerService/CleanupAll" => Role::Admin,
+            path if path.starts_with(b"/tensorflow.WorkerService/") => Role::Cluster,
+            _ => Role::Run,
+        }
+    }
+}
+
+/// Who makes a call.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// What tells callers apart: sessions belong to it.
+    pub identity: Arc<str>,
+    pub role: Role,
+}
+
+impl Default for Caller {
+    /// Somebody who has not been through the gate, and owns nothing.
+    fn default() -> Caller {
+        Caller { identity: "nobody".into(), role: Role::Run }
+    }
+}
+
+/// The other end of a connection, as far as the connection itself tells.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    pub address: SocketAddr,
+    /// The fingerprint of its certificate, which has been verified.
+    pub certificate: Option<Arc<str>>,
+}
+
+/// What all calls of a server pass.
+pub struct Gate {
+    tokens: Option<Tokens>,
+    /// Callers without a token or a certificate: one identity.
+    anonymous: Arc<str>,
+    pub refusals: Refusals,
+}
+
+/// Certificates cannot be counted beforehand: each holds at most this part of the sessions.
+const CERTIFICATE_SHARES: usize = 8;
+
+impl Gate {
+    pub fn new(tokens: Option<Tokens>, log: Log) -> Gate {
+        Gate { tokens, anonymous: "anonymous".into(), refusals: Refusals::new(log) }
+    }
+
+    /// Who calls, if it may call this method. Asked when the headers of a call have come, before its message is taken.
+    pub fn admit(
+        &self,
+        origin: &Origin,
+        authorization: Option<&[u8]>,
+        path: &[u8],
+    ) -> Result<Caller, Status> {
+        let admitted = self.identify(origin, authorization).and_then(|caller| {
+            let needed = Role::for_method(path);
+            if caller.role >= needed {
+                return Ok(caller);
+            }
+            let (method, has, needs) = (path.escape_ascii(), caller.role.name(), needed.name());
+            let why = format!("{method} needs the role {needs}, and this caller has the role {has}");
+            Err((caller.identity, Status::permission_denied(why)))
+        });
+        admitted.map_err(|(identity, status)| {
+            self.refusals.note(origin, &identity, path, &status);
+            status
+        })
+    }
+
+    fn identify(&self, origin: &Origin, authorization: Option<&[u8]>) -> Result<Caller, (Arc<str>, Status)> {
+        match (&self.tokens, &origin.certificate) {
+            (Some(tokens), _) => tokens
+                .caller(authorization)
+                .map_err(|why| (self.anonymous.clone(), Status::unauthenticated(why))),
+            // Tasks of a cluster are known by their certificates alone.
+            (None, Some(fingerprint)) => Ok(Caller { identity: fingerprint.clone(), role: Role::Cluster }),
+            (None, None) => Ok(Caller { identity: self.anonymous.clone(), role: Role::Admin }),
+        }
+    }
+
+    /// How many of a server's sessions one caller may have open.
+    pub fn share(&self, sessions: usize, certificates: bool) -> usize {
+        let shares = match &self.tokens {
+            Some(tokens) => tokens.len(),
+            None if certificates => CERTIFICATE_SHARES,
+            None => 1,
+        };
+        sessions.div_ceil(shares.max(1)).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tonic::Code;
+
+    fn origin(certificate: Option<&str>) -> Origin {
+        Origin { address: SocketAddr::from(([127, 0, 0, 1], 9)), certificate: certificate.map(Arc::from) }
+    }
+
+    fn gate(file: Option<&str>) -> Gate {
+        Gate::new(file.map(|text| Tokens::parse(text).unwrap()), Log::default())
+    }
+
+    const RUN: &[u8] = b"/tensorflow.MasterService/RunStep";
+    const RESET: &[u8] = b"/tensorflow.MasterService/Reset";
+    const WORK: &[u8] = b"/tensorflow.WorkerService/RunGraph";
+    const CLEAN: &[u8] = b"/tensorflow.WorkerService/CleanupAll";
+
+    #[test]
+    fn each_role_may_do_what_is_its_own_and_no_more() {
+        let gate = gate(Some("run:r-token-of-enough\ncluster:c-token-of-enough\nadmin:a-token-of-enough\n"));
+        let code = |token: &str, path| {
+            let said = format!("Bearer {token}");
+            gate.admit(&origin(None), Some(said.as_bytes()), path).map_or_else(|e| e.code(), |_| Code::Ok)
+        };
+        for (token, allowed) in [
+            ("r-token-of-enough", [true, false, false, false]),
+            ("c-token-of-enough", [true, false, true, false]),
+            ("a-token-of-enough", [true, true, true, true]),
+        ] {
+            for (path, allowed) in [RUN, RESET, WORK, CLEAN].into_iter().zip(allowed) {
+                let want = if allowed { Code::Ok } else { Code::PermissionDenied };
+                assert_eq!(code(token, path), want, "{token} {}", path.escape_ascii());
+            }
+        }
+        assert_eq!(code("another", RUN), Code::Unauthenticated);
+    }
+
+    #[test]
+    fn a_certificate_does_not_stand_in_for_a_token() {
+        let with_tokens = gate(Some("run:r-token-of-enough"));
+        let refused = with_tokens.admit(&origin(Some("sha256:aa")), None, RUN).unwrap_err();
+        assert_eq!(refused.code(), Code::Unauthenticated);
+        let without = gate(None);
+        let caller = without.admit(&origin(Some("sha256:aa")), None, WORK).unwrap();
+        assert_eq!(&*caller.identity, "sha256:aa");
+        assert!(without.admit(&origin(Some("sha256:aa")), None, RESET).is_err());
+    }
+
+    #[test]
+    fn without_tokens_and_certificates_all_is_as_in_tensorflow() {
+        let gate = gate(None);
+        for path in [RUN, RESET, WORK, CLEAN] {
+            assert_eq!(gate.admit(&origin(None), None, path).unwrap().role, Role::Admin);
+        }
+        assert_eq!(gate.share(4096, false), 4096);
+    }
+}

@@ -1,0 +1,107 @@
+//! The audit log: a line for each call that was refused, as long as its peer does not cause too many.
+
+use super::Origin;
+use crate::log::Log;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+use thalweg_core::resource::lock;
+use tonic::Status;
+
+pub struct Refusals {
+    log: Log,
+    peers: Mutex<HashMap<IpAddr, Recent>>,
+}
+
+/// What a peer has been refused of late.
+struct Recent {
+    since: Instant,
+    lines: u32,
+    /// Refusals that have no line.
+    untold: u64,
+}
+
+/// Lines for one peer in a while; further ones are counted.
+const LINES: u32 = 10;
+const WHILE: Duration = Duration::from_secs(60);
+/// Peers that are kept apart; further ones share the lines of one.
+const PEERS: usize = 1024;
+const OTHERS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
+
+impl Refusals {
+    pub fn new(log: Log) -> Refusals {
+        Refusals { log, peers: Mutex::default() }
+    }
+
+    pub fn note(&self, origin: &Origin, identity: &str, call: &[u8], why: &Status) {
+        let Some(untold) = self.line_for(origin.address.ip(), Instant::now()) else { return };
+        let (call, code) = (call.get(..MAX_CALL).unwrap_or(call).escape_ascii(), format!("{:?}", why.code()));
+        self.log.warn(
+            "refused",
+            &[
+                ("peer", &origin.address),
+                ("identity", &identity),
+                ("call", &call),
+                ("code", &code),
+                ("why", &why.message()),
+                ("untold", &untold),
+            ],
+        );
+    }
+
+    /// Whether there is a line for a refusal of this peer, and how many before it had none.
+    fn line_for(&self, peer: IpAddr, now: Instant) -> Option<u64> {
+        let mut peers = lock(&self.peers);
+        let fresh = |r: &Recent| now.saturating_duration_since(r.since) < WHILE;
+        if peers.len() >= PEERS && !peers.contains_key(&peer) {
+            peers.retain(|_, recent| fresh(recent));
+        }
+        let known = peers.len() < PEERS || peers.contains_key(&peer);
+        let recent = peers.entry(if known { peer } else { OTHERS }).or_insert(Recent {
+            since: now,
+            lines: 0,
+            untold: 0,
+        });
+        if !fresh(recent) {
+            (recent.since, recent.lines) = (now, 0);
+        }
+        if recent.lines == LINES {
+            recent.untold = recent.untold.saturating_add(1);
+            return None;
+        }
+        recent.lines += 1;
+        Some(std::mem::take(&mut recent.untold))
+    }
+}
+
+/// A method's name is no longer.
+const MAX_CALL: usize = 200;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ip(n: u32) -> IpAddr {
+        IpAddr::V4(std::net::Ipv4Addr::from_bits(n))
+    }
+
+    #[test]
+    fn a_peer_that_is_refused_all_the_time_does_not_fill_the_log() {
+        let (refusals, now) = (Refusals::new(Log::default()), Instant::now());
+        let told = |peer, now| (0..1000).filter(|_| refusals.line_for(ip(peer), now).is_some()).count();
+        assert_eq!(told(1, now), LINES as usize);
+        assert_eq!(told(2, now), LINES as usize);
+        // The next line after a while says how many had none.
+        assert_eq!(refusals.line_for(ip(1), now + WHILE), Some(1000 - u64::from(LINES)));
+    }
+
+    #[test]
+    fn peers_from_everywhere_fill_neither_the_log_nor_the_memory() {
+        let (refusals, now) = (Refusals::new(Log::default()), Instant::now());
+        let told = (1..100_000).filter(|n| refusals.line_for(ip(*n), now).is_some()).count();
+        assert!(told <= PEERS + LINES as usize, "{told}");
+        assert!(lock(&refusals.peers).len() <= PEERS + 1);
+        assert_eq!(refusals.line_for(ip(7_000_000), now + WHILE), Some(0));
+    }
+}

@@ -1,0 +1,150 @@
+//! A server's ways in without sockets, for fuzzers: bytes of a connection, header blocks, messages of calls.
+
+use crate::answers::Answers;
+use crate::auth::Origin;
+use crate::calls::Calls;
+use crate::grpc::{self, Collecting};
+use crate::http2::frame::{self, FrameHead};
+use crate::http2::hpack::Decoder;
+use crate::http2::{Reading, Sending};
+use crate::peers::{Peer, PeerLimits};
+use crate::security::Security;
+use crate::server::{Server, ServerOptions};
+use bytes::Bytes;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use thalweg_core::budget::Pool;
+use thalweg_core::error::{Result, internal};
+use thalweg_core::registry::Registry;
+use thalweg_core::resource::lock;
+use thalweg_proto::{
+    CreateSessionRequest, CreateSessionResponse, Message, RegisterGraphRequest, RegisterGraphResponse,
+    RunGraphRequest, RunStepRequest, decode,
+};
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc;
+
+/// A task to throw bytes at. Its graphs touch no files and connect to nobody.
+pub struct Bench {
+    server: Server,
+    runtime: Mutex<Runtime>,
+    session: String,
+}
+
+/// How long a call may take here: less than fuzzers wait before they say that something hangs.
+const LIMIT: Duration = Duration::from_millis(100);
+
+impl Bench {
+    /// With a session of this graph.
+    pub fn new(registry: Arc<Registry>, session: CreateSessionRequest) -> Result<Bench> {
+        let security =
+            Security { files: Some(Default::default()), connect: Some(Vec::new()), ..Default::default() };
+        let options = ServerOptions { security, max_sessions: 8, threads: 1, ..Default::default() };
+        let runtime = Builder::new_current_thread().enable_time().build()?;
+        let server = Server::start(registry, options)?;
+        let mut bench = Bench { server, runtime: Mutex::new(runtime), session: String::new() };
+        let made = bench.call("/tensorflow.MasterService/CreateSession", session.encode_to_vec());
+        let made: Option<CreateSessionResponse> = made.and_then(|bytes| decode(bytes).ok());
+        bench.session = made.ok_or_else(|| internal("no session was made"))?.session_handle;
+        Ok(bench)
+    }
+
+    fn peer(&self) -> Peer {
+        let (incoming, unread) = (Pool::new(64 << 20), Pool::new(64 << 20));
+        Peer {
+            master: self.server.master().clone(),
+            limits: PeerLimits { message: 16 << 20, calls: 100, ..Default::default() },
+            incoming: incoming.account(),
+            answers: Arc::new(Answers::new(&unread)),
+            line: Arc::default(),
+            origin: Origin { address: SocketAddr::from(([127, 0, 0, 1], 1)), certificate: None },
+        }
+    }
+
+    /// What a client sends on a connection. The first byte says in what pieces the rest comes.
+    pub fn connection(&self, bytes: &[u8]) {
+        let Some((size, rest)) = bytes.split_first() else { return };
+        lock(&self.runtime).block_on(async {
+            let (finished, mut answered) = mpsc::unbounded_channel();
+            let mut calls = Calls::new(self.peer(), finished);
+            let (mut reading, mut sending) = (Reading::new(true), Sending::default());
+            for piece in rest.chunks(usize::from(*size).pow(2) + 1) {
+                let read = reading.feed(piece, &mut calls, &mut sending);
+                tokio::task::yield_now().await;
+                while let Ok((stream, answer)) = answered.try_recv() {
+                    calls.respond(&mut sending, stream, answer);
+                }
+                sending.pump();
+                check_frames(&sending.out.drained());
+                if read.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+
+    /// A call with this message; the message of its answer if it went well.
+    fn call(&self, path: &'static str, message: Vec<u8>) -> Option<Vec<u8>> {
+        let path = Bytes::from_static(path.as_bytes());
+        let mut collecting = Collecting::new(grpc::contents_of(&path), 16 << 20);
+        let framed = [&[0][..], &(message.len() as u32).to_be_bytes(), &message].concat();
+        for piece in framed.chunks(70_001) {
+            collecting.push(piece).ok()?;
+        }
+        let (peer, arrived) = (Arc::new(self.peer()), collecting.finish()?);
+        let caller = peer.admit(&Default::default()).ok()?;
+        let answer = grpc::answer(peer, caller, path, Some(LIMIT), arrived);
+        let answered = lock(&self.runtime).block_on(async { tokio::time::timeout(2 * LIMIT, answer).await });
+        let reply = answered.ok()?.ok()?;
+        Some(reply.pieces.iter().flatten().skip(5).copied().collect())
+    }
+
+    pub fn run_step(&self, bytes: &[u8]) {
+        let Ok(mut request) = decode::<RunStepRequest>(bytes.to_vec()) else { return };
+        request.session_handle = self.session.clone();
+        request.request_id = 0;
+        request.options.get_or_insert_default().timeout_in_ms = LIMIT.as_millis() as i64;
+        self.call("/tensorflow.MasterService/RunStep", request.encode_to_vec());
+    }
+
+    pub fn create_session(&self, bytes: &[u8]) {
+        if decode::<CreateSessionRequest>(bytes.to_vec()).is_ok() {
+            self.call("/tensorflow.MasterService/CreateSession", bytes.to_vec());
+        }
+    }
+
+    /// Registers a graph, and runs it.
+    pub fn register_graph(&self, bytes: &[u8]) {
+        let Ok(mut request) = decode::<RegisterGraphRequest>(bytes.to_vec()) else { return };
+        (request.session_handle, request.create_worker_session_called) = (String::new(), false);
+        let made = self.call("/tensorflow.WorkerService/RegisterGraph", request.encode_to_vec());
+        let made: Option<RegisterGraphResponse> = made.and_then(|bytes| decode(bytes).ok());
+        let Some(made) = made else { return };
+        let run = RunGraphRequest { graph_handle: made.graph_handle, step_id: 1, ..Default::default() };
+        self.call("/tensorflow.WorkerService/RunGraph", run.encode_to_vec());
+    }
+}
+
+/// Header blocks of one connection, each with its length before it.
+pub fn header_blocks(mut bytes: &[u8]) {
+    let mut decoder = Decoder::default();
+    while let Some((length, rest)) = bytes.split_first() {
+        let (block, after) = rest.split_at(rest.len().min(usize::from(*length)));
+        if decoder.decode(block).is_err() {
+            return;
+        }
+        bytes = after;
+    }
+}
+
+/// What we send is frames, whole ones, of kinds that a server may send.
+fn check_frames(mut bytes: &[u8]) {
+    while let Some(head) = bytes.first_chunk::<{ frame::HEAD }>() {
+        let head = FrameHead::parse(head);
+        assert!(head.kind <= frame::CONTINUATION && head.kind != frame::PUSH_PROMISE, "{head:?}");
+        assert!(head.length <= 16_384 || head.kind == frame::DATA, "{head:?}");
+        bytes = bytes.get(frame::HEAD + head.length..).expect("a frame was cut short");
+    }
+    assert!(bytes.is_empty(), "half a frame");
+}

@@ -1,0 +1,238 @@
+//! Paths that an `Access` allows: the one place where it is asked.
+//!
+//! What is compared is where a path really leads, with `..` and symbolic links resolved; parts that are not there yet are what they say.
+//! Graphs can make no links, so what was allowed when asked stays so until it is opened.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+use thalweg_core::access::Access;
+use thalweg_core::error::{Code, Error, Result};
+use thalweg_core::invalid;
+
+/// A path that may be used; it cannot be made in any other way.
+#[derive(Debug)]
+pub struct Allowed(PathBuf);
+
+impl std::ops::Deref for Allowed {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+/// Links on the way to one file; more go round in a circle.
+const MAX_LINKS: usize = 40;
+
+/// A path to read from.
+pub fn to_read(access: &Access, path: &Path) -> Result<Allowed> {
+    let Access::Only(only) = access else { return Ok(Allowed(path.into())) };
+    allowed(path, only.read.iter().chain(&only.write), "read", "--allow-read")
+}
+
+/// A path to write to, or to move or remove what is there.
+pub fn to_write(access: &Access, path: &Path) -> Result<Allowed> {
+    let Access::Only(only) = access else { return Ok(Allowed(path.into())) };
+    allowed(path, only.write.iter(), "written", "--allow-write")
+}
+
+/// A prefix of files to read, `PREFIX.index` and its like. Those that are there must all lead to where they may be read.
+pub fn prefix_to_read(access: &Access, prefix: &Path) -> Result<Allowed> {
+    let allowed = prefix_in(access, prefix, to_read)?;
+    if let (Access::Only(_), Some(directory), Some(name)) = (access, allowed.parent(), allowed.file_name()) {
+        let mut start = name.to_os_string();
+        start.push(".");
+        for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(start.as_encoded_bytes()) {
+                to_read(access, &entry.path())?;
+            }
+        }
+    }
+    Ok(allowed)
+}
+
+/// A prefix of files to write. They are moved to their places, so that a link that is there is replaced and not followed.
+pub fn prefix_to_write(access: &Access, prefix: &Path) -> Result<Allowed> {
+    prefix_in(access, prefix, to_write)
+}
+
+/// The files of a prefix lie beside it: what counts is its directory.
+fn prefix_in(
+    access: &Access,
+    prefix: &Path,
+    ask: impl Fn(&Access, &Path) -> Result<Allowed>,
+) -> Result<Allowed> {
+    match (access, prefix.parent(), prefix.file_name()) {
+        (Access::Everything, ..) => Ok(Allowed(prefix.into())),
+        (_, Some(directory), Some(name)) => Ok(Allowed(ask(access, directory)?.join(name))),
+        _ => {
+            Err(invalid!("'{}' is not the prefix of a checkpoint: it must end with a name", prefix.display()))
+        }
+    }
+}
+
+fn allowed<'a>(
+    path: &Path,
+    mut directories: impl Iterator<Item = &'a PathBuf>,
+    done: &str,
+    flag: &str,
+) -> Result<Allowed> {
+    let real = resolve(path).map_err(|e| Error::from(e).context(path.display()))?;
+    if directories.any(|d| real.starts_with(d)) {
+        return Ok(Allowed(real));
+    }
+    Err(Error::new(
+        Code::PermissionDenied,
+        format!(
+            "{} may not be {done} by graphs of this server: it is in no directory that the server was started with {flag} for",
+            path.display()
+        ),
+    ))
+}
+
+/// Where a path leads.
+fn resolve(path: &Path) -> std::io::Result<PathBuf> {
+    let mut left = VecDeque::new();
+    let mut real = PathBuf::from("/");
+    // The directory of a name alone is the empty path.
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    prepend(&mut left, &std::path::absolute(path)?);
+    let mut links = 0;
+    while let Some(part) = left.pop_front() {
+        if part == ".." {
+            real.pop();
+            continue;
+        }
+        real.push(part);
+        let target = match real.symlink_metadata() {
+            Ok(found) if found.is_symlink() => real.read_link()?,
+            Ok(_) => continue,
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => continue,
+            Err(e) => return Err(e),
+        };
+        links += 1;
+        if links > MAX_LINKS {
+            return Err(std::io::Error::other("too many symbolic links"));
+        }
+        real.pop();
+        if target.is_absolute() {
+            real = PathBuf::from("/");
+        }
+        prepend(&mut left, &target);
+    }
+    Ok(real)
+}
+
+/// The parts of a path, to be gone through next.
+fn prepend(left: &mut VecDeque<OsString>, path: &Path) {
+    let parts = path.components().filter(|c| matches!(c, Component::Normal(_) | Component::ParentDir));
+    for part in parts.rev() {
+        left.push_front(part.as_os_str().into());
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use thalweg_core::access::Directories;
+
+    struct Place {
+        /// Holds `inside`, which may be used, and `outside`, which may not.
+        scratch: Scratch,
+        access: Access,
+    }
+
+    fn place() -> Place {
+        let scratch = Scratch::new();
+        for directory in ["inside", "outside", "data"] {
+            fs::create_dir(scratch.path(directory)).unwrap();
+            fs::write(scratch.path(directory).join("file"), "text").unwrap();
+        }
+        let real = |name: &str| scratch.path(name).canonicalize().unwrap();
+        let access = Access::Only(Directories { read: vec![real("data")], write: vec![real("inside")] });
+        Place { scratch, access }
+    }
+
+    impl Place {
+        fn code(&self, path: &str, write: bool) -> Option<Code> {
+            let path = self.scratch.path(path);
+            let asked = if write { to_write(&self.access, &path) } else { to_read(&self.access, &path) };
+            asked.err().map(|e| e.code())
+        }
+
+        /// Whether it may be read, and whether it may be written.
+        fn both(&self, path: &str) -> (bool, bool) {
+            (self.code(path, false).is_none(), self.code(path, true).is_none())
+        }
+    }
+
+    #[test]
+    fn what_lies_in_the_directories_may_be_used_and_nothing_else() {
+        let p = place();
+        for path in
+            ["inside", "inside/file", "inside/new/deep/file", "inside/./file", "outside/../inside/file"]
+        {
+            assert_eq!(p.both(path), (true, true), "{path}");
+        }
+        assert_eq!(p.both("data/file"), (true, false));
+        for path in [
+            "outside/file",
+            "inside/../outside/file",
+            "inside/new/../../outside/file",
+            "insider",
+            "inside/..",
+        ] {
+            assert_eq!(p.both(path), (false, false), "{path}");
+            assert_eq!(p.code(path, false), Some(Code::PermissionDenied));
+        }
+        let e = to_read(&p.access, Path::new("/etc/passwd")).unwrap_err();
+        assert!(e.message().contains("/etc/passwd") && e.message().contains("--allow-read"), "{e}");
+    }
+
+    #[test]
+    fn a_symbolic_link_is_where_it_leads_to() {
+        let p = place();
+        let (inside, outside) = (p.scratch.path("inside"), p.scratch.path("outside"));
+        symlink(outside.join("file"), inside.join("to_file")).unwrap();
+        symlink(&outside, inside.join("to_directory")).unwrap();
+        symlink("../outside/new", inside.join("to_nothing_yet")).unwrap();
+        symlink("to_directory", inside.join("twice")).unwrap();
+        symlink("circle", inside.join("circle")).unwrap();
+        symlink(&inside, outside.join("back")).unwrap();
+        for path in ["to_file", "to_directory/file", "to_directory/new", "to_nothing_yet", "twice/file"] {
+            assert_eq!(p.both(&format!("inside/{path}")), (false, false), "{path}");
+        }
+        assert!(p.code("inside/circle", false).is_some());
+        // `..` of a link is the parent of what it leads to.
+        assert_eq!(p.both("inside/to_directory/../inside/file"), (true, true));
+        assert_eq!(p.both("inside/to_directory/../outside/file"), (false, false));
+        assert_eq!(p.both("outside/back/file"), (true, true));
+    }
+
+    #[test]
+    fn every_file_of_a_checkpoint_must_lie_where_it_may_be_read() {
+        let p = place();
+        let prefix = p.scratch.path("inside/model");
+        fs::write(p.scratch.path("inside/model.index"), "").unwrap();
+        assert!(prefix_to_read(&p.access, &prefix).is_ok());
+        symlink(p.scratch.path("outside/file"), p.scratch.path("inside/model.data-00000-of-00001")).unwrap();
+        assert_eq!(prefix_to_read(&p.access, &prefix).unwrap_err().code(), Code::PermissionDenied);
+        assert!(prefix_to_read(&p.access, &p.scratch.path("inside/mod")).is_ok());
+        // The files of this one would lie beside the directory: inside.index.
+        assert!(prefix_to_write(&p.access, &p.scratch.path("inside")).is_err());
+        assert!(prefix_to_write(&p.access, &p.scratch.path("inside/")).is_err());
+        assert!(prefix_to_write(&p.access, &p.scratch.path("inside/..")).is_err());
+        assert!(prefix_to_write(&p.access, &p.scratch.path("inside/new/model")).is_ok());
+    }
+
+    #[test]
+    fn graphs_of_the_process_itself_may_use_everything() {
+        assert_eq!(&*to_write(&Access::Everything, Path::new("a/../b")).unwrap(), Path::new("a/../b"));
+        assert!(to_read(&Access::nothing(), Path::new("/")).is_err());
+    }
+}

@@ -1,0 +1,86 @@
+//! Files, as the `Access` of the device allows: the only module of this crate that opens any. `clippy.toml` forbids it to the others.
+
+#![allow(clippy::disallowed_methods)]
+
+use crate::prelude::*;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use thalweg_core::access::Access;
+use thalweg_io::access::{Allowed, prefix_to_read, prefix_to_write, to_read, to_write};
+use thalweg_io::bundle::{BundleReader, BundleWriter, Merge, merge};
+use thalweg_io::durable::at;
+use thalweg_io::{glob, whole};
+
+/// All bytes of a file.
+pub fn read(access: &Access, path: &Path) -> Result<Vec<u8>> {
+    whole::read(&to_read(access, path)?)
+}
+
+/// A file, to be read from its beginning.
+pub fn open(access: &Access, path: &Path) -> Result<std::io::Result<File>> {
+    Ok(File::open(&*to_read(access, path)?))
+}
+
+/// The length of a file.
+pub fn size(access: &Access, path: &Path) -> Result<std::io::Result<u64>> {
+    Ok(std::fs::metadata(&*to_read(access, path)?).map(|m| m.len()))
+}
+
+/// Writes a file in place of one that is there; directories are made as needed.
+pub fn write(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
+    let path = to_write(access, path)?;
+    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::write(&*path, contents)).map_err(|e| at(&path, e))
+}
+
+/// The files that match, of those that may be read.
+pub fn matching(access: &Access, pattern: &str) -> Result<Vec<PathBuf>> {
+    to_read(access, fixed_part(pattern))?;
+    let mut found = glob::matching(pattern)?;
+    found.retain(|path| to_read(access, path).is_ok());
+    Ok(found)
+}
+
+/// Up to the last directory before the first wildcard.
+fn fixed_part(pattern: &str) -> &Path {
+    let end = pattern.find(['*', '?', '[', '\\']).unwrap_or(pattern.len());
+    let before = pattern.get(..end).unwrap_or_default();
+    Path::new(if end < pattern.len() { before.rfind('/').map_or("", |i| &before[..=i]) } else { before })
+}
+
+pub fn read_checkpoint(access: &Access, prefix: &Path) -> Result<BundleReader> {
+    BundleReader::open(&prefix_to_read(access, prefix)?)
+}
+
+pub fn write_checkpoint(access: &Access, prefix: &Path) -> Result<BundleWriter> {
+    BundleWriter::create(&prefix_to_write(access, prefix)?)
+}
+
+/// Parts are read, and then moved.
+pub fn merge_checkpoints(
+    access: &Access,
+    parts: Vec<PathBuf>,
+    destination: &Path,
+    options: &Merge,
+) -> Result<()> {
+    let part = |path: PathBuf| -> Result<PathBuf> {
+        let allowed: Allowed = prefix_to_write(access, &path)?;
+        prefix_to_read(access, &path)?;
+        Ok(allowed.to_path_buf())
+    };
+    let parts = parts.into_iter().map(part).collect::<Result<Vec<_>>>()?;
+    merge(&parts, &prefix_to_write(access, destination)?, options)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fixed_part_of_a_pattern_is_a_directory_or_all_of_it() {
+        let parts = [("/a/b/*.txt", "/a/b/"), ("/*", "/"), ("*", ""), ("/a/b", "/a/b"), ("a/b?/../c", "a/")];
+        for (pattern, fixed) in parts {
+            assert_eq!(fixed_part(pattern), Path::new(fixed), "{pattern}");
+        }
+    }
+}
