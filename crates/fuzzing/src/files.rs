@@ -26,7 +26,7 @@ fn good(prefix: &Path) -> Result<()> {
     writer.add("weights", &Tensor::from_slice(Shape::new(&[3, 4])?, &[0.5f32; 12])?)?;
     writer.add("count", &Tensor::scalar(7i64))?;
     let words = vec![Bytes::from("some"), Bytes::from("words")];
-    writer.add("text", &Tensor::from_strings(Shape::new(&[2])?, words)?)?;
+    writer.add("text", &Tensor::from_objects(Shape::new(&[2])?, words)?)?;
     writer.finish()
 }
 
