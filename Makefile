@@ -1,5 +1,6 @@
 # make test     everything CI checks: formatting, lints, tests, and the tests with real TensorFlow
 # make check    the quick part: formatting and lints
+# make isa      the tests of kernels with each instruction set that is less than this machine's best
 # make fuzz     the long property runs (CASES=10000000)
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
@@ -13,9 +14,9 @@ PYTHON ?= python3
 N ?= 100
 KILLS ?= 100
 
-.PHONY: test check rust interop differential coverage-ops shuttle fuzz threads lectures kills bench bench-server clean-venv
+.PHONY: test check rust isa interop differential coverage-ops shuttle fuzz threads lectures kills bench bench-server clean-venv
 
-test: check rust shuttle interop
+test: check rust isa shuttle interop
 
 check:
 	cargo fmt --all --check
@@ -23,6 +24,13 @@ check:
 
 rust:
 	cargo test --workspace
+
+# A machine runs the kernels of its best instruction set: here those of the lesser ones. With --workspace, so that nothing is built anew.
+isa:
+	for isa in avx2 baseline; do \
+		THALWEG_MAX_ISA=$$isa cargo test --workspace --lib -- gemm:: random:: window:: || exit 1; \
+		THALWEG_MAX_ISA=$$isa cargo test --workspace --test isa --test elementary --test random --test reduce --test softmax --test every_op || exit 1; \
+	done
 
 # The scheduling core under shuttle's random interleavings.
 shuttle:
@@ -41,6 +49,8 @@ interop: $(VENV)/ready
 	cargo build -p thalweg-client --example differentiate
 	cargo build -p thalweg-train --example line --example partitioned --example models
 	$(VENV)/bin/python -m pytest -q tests/interop
+	# As on a CPU for which TensorFlow does not choose oneDNN's kernels.
+	TF_ENABLE_ONEDNN_OPTS=0 $(VENV)/bin/python -m pytest -q tests/interop/test_cases.py
 
 differential coverage-ops: $(VENV)/ready
 	cargo build -p thalweg-cli

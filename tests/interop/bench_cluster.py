@@ -18,7 +18,9 @@ import sys
 import tempfile
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import judge
+
+judge.quiet()
 
 import numpy as np
 import tensorflow as tf

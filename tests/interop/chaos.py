@@ -8,7 +8,6 @@ never silent for longer than the time limit.
 """
 
 import argparse
-import os
 import pathlib
 import re
 import subprocess
@@ -16,7 +15,9 @@ import tempfile
 import threading
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import judge
+
+judge.quiet()
 
 import tensorflow as tf
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -50,8 +49,7 @@ class Cluster:
             command = [PROGRAM, "server", "--cluster", where, "--job", job, "--task", str(task)]
         else:
             command = [sys.executable, "-c", TF_SERVER, where, job, str(task)]
-        quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=quiet)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.processes[job, task] = process
         return process
 

@@ -5,12 +5,17 @@ import pathlib
 import re
 import subprocess
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-
 import pytest
+
+import judge
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "debug"
+
+
+def pytest_configure():
+    """Before any test file loads TensorFlow."""
+    judge.prepare()
 
 
 @pytest.fixture(scope="session")
@@ -24,11 +29,13 @@ def thalweg():
 
 
 @pytest.fixture(scope="session")
-def case_dump(tmp_path_factory):
-    """All cases of all ops with our results, written by the example `dump_cases`."""
-    path = tmp_path_factory.mktemp("cases") / "cases.bin"
-    subprocess.run(["cargo", "run", "--quiet", "-p", "thalweg-runtime", "--example", "dump_cases", "--", str(path)], cwd=ROOT, check=True)
-    return path
+def case_dumps(tmp_path_factory):
+    """All cases of all ops with our results, by the instruction set that computed them; written by the example `dump_cases`."""
+    paths = {isa: tmp_path_factory.mktemp("cases") / isa for isa in ("avx512", "avx2", "baseline")}
+    for isa, path in paths.items():
+        command = ["cargo", "run", "--quiet", "-p", "thalweg-runtime", "--example", "dump_cases", "--", str(path)]
+        subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"THALWEG_MAX_ISA": isa})
+    return paths
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,9 @@ import subprocess
 import tempfile
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import judge
+
+judge.quiet()
 
 import tensorflow as tf
 

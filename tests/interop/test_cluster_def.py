@@ -1,6 +1,5 @@
 """Sessions whose client brings the cluster (`ConfigProto.cluster_def`): servers of ours and of TensorFlow's that were started alone."""
 
-import os
 import subprocess
 import sys
 
@@ -26,8 +25,7 @@ class Theirs:
     """A server of TensorFlow's own."""
 
     def __init__(self):
-        quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-        self.process = subprocess.Popen([sys.executable, "-c", TF_SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=quiet)
+        self.process = subprocess.Popen([sys.executable, "-c", TF_SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.target = self.process.stdout.readline().strip()
         assert self.target, "a server did not start"
 

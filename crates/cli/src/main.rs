@@ -18,12 +18,16 @@ mod server;
 mod train;
 
 use clap::{Parser, Subcommand};
-use failure::Outcome;
+use failure::{Failure, Outcome};
 use std::process::ExitCode;
+use thalweg_math::isa;
+
+const ENVIRONMENT: &str = "Environment:
+  THALWEG_MAX_ISA  the most that kernels may use of the CPU: avx512, avx2 or baseline (default: all that it has)";
 
 /// Dataflow graphs, run.
 #[derive(Parser)]
-#[command(name = "thalweg", version, about, max_term_width = 110)]
+#[command(name = "thalweg", version, about, max_term_width = 110, after_help = ENVIRONMENT)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -42,7 +46,15 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome: Outcome = match Cli::parse().command {
+    match run(Cli::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn run(command: Command) -> Outcome {
+    isa::limit().map_err(|e| Failure::Usage(e.into()))?;
+    match command {
         Command::Train(args) => train::run(args),
         Command::Run(args) => run::run(args),
         Command::Server(args) => server::run(args),
@@ -51,9 +63,5 @@ fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Bench(args) => bench::run(args),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => failure.report(),
     }
 }

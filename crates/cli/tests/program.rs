@@ -311,6 +311,21 @@ fn what_would_be_taken_no_notice_of_is_refused() {
 }
 
 #[test]
+fn an_unknown_instruction_set_is_refused() {
+    let limited = |value| {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_thalweg"));
+        program.arg("ops").env("THALWEG_MAX_ISA", value).output().unwrap()
+    };
+    let refused = limited("avx1024");
+    assert_eq!((refused.status.code(), refused.stdout.len()), (Some(2), 0));
+    let line = "error: INVALID_ARGUMENT: THALWEG_MAX_ISA is \"avx1024\"; it must be avx512, avx2 or baseline, or not be set\n";
+    assert_eq!(String::from_utf8(refused.stderr).unwrap(), line);
+    for value in ["avx512", "avx2", "baseline", ""] {
+        assert_eq!(limited(value).status.code(), Some(0), "{value:?}");
+    }
+}
+
+#[test]
 fn the_op_table_is_complete() {
     let out = good(&["ops"]);
     let registry = thalweg_ops::registry();

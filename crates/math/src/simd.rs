@@ -1,8 +1,11 @@
-//! Choice of instruction set, made when the program runs.
+//! Loops with the widest vectors there are.
 //!
 //! Loops are plain Rust that the compiler vectorises. [`widest`] compiles such
-//! a loop once per instruction set and runs it with the widest vectors that
-//! this machine has.
+//! a loop once per instruction set and runs it with the one of this process
+//! (`isa`).
+
+#[cfg(target_arch = "x86_64")]
+use crate::isa::{self, Isa};
 
 /// A loop and the slices it works on.
 pub trait Loop {
@@ -18,27 +21,19 @@ pub trait Loop {
     fn run<const FMA: bool>(self) -> Self::Output;
 }
 
-/// Runs a loop with the widest vectors of this machine.
+/// Runs a loop with the widest vectors of this process.
 #[inline(never)] // Into each caller, a loop would be compiled as often as it is called.
 pub fn widest<L: Loop>(work: L) -> L::Output {
     if !L::WIDE {
         return work.run::<false>();
     }
     #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512bw")
-        {
-            // SAFETY: the features were just detected.
-            return unsafe { with_avx512(work) };
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-            // SAFETY: the features were just detected.
-            return unsafe { with_avx2(work) };
-        }
-        work.run::<false>()
+    match isa::current() {
+        // SAFETY: the CPU has what is current.
+        Isa::Avx512 => unsafe { with_avx512(work) },
+        // SAFETY: as above.
+        Isa::Avx2 => unsafe { with_avx2(work) },
+        Isa::Baseline => work.run::<false>(),
     }
     #[cfg(not(target_arch = "x86_64"))]
     work.run::<{ cfg!(target_arch = "aarch64") }>()

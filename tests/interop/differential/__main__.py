@@ -9,9 +9,9 @@ import subprocess
 import sys
 import time
 
-os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# TensorFlow's own kernels are the judge; oneDNN's stop the process on processors without some instructions.
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+import judge
+
+judge.prepare_without_onednn()
 BATCH = 150
 
 

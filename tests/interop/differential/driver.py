@@ -6,6 +6,8 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import op_def_library, op_def_registry
 
+from judge import has_no_kernel, said
+
 from . import compare, deviations, values
 
 tf1 = tf.compat.v1
@@ -113,13 +115,6 @@ class Side:
             self.session = None
 
 
-def said(e):
-    """The kernel's own words in an exception: the line that names the node, or the first."""
-    lines = [line.strip() for line in str(e).splitlines() if line.strip()]
-    at = next((i for i, line in enumerate(lines) if "[[{{node" in line), len(lines))
-    return lines[max(at - 1, 0)][:300] if lines else ""
-
-
 @dataclasses.dataclass
 class Built:
     index: int
@@ -197,7 +192,7 @@ def weigh(case, ours, theirs):
         return Verdict.of(case, "different" if what else "same", what or "", worst)
     if theirs.error == ours.error:
         return Verdict.of(case, "same", theirs.error)
-    if theirs.error in ("UnimplementedError", "NotFoundError"):
+    if theirs.error and has_no_kernel(theirs.error, theirs.message):
         return Verdict.of(case, "refused", f"TensorFlow: {theirs.error} {theirs.message}")
     sides = [f"{who} {side.error + ': ' + side.message if side.error else 'gives ' + brief(side.values)}" for who, side in (("ours", ours), ("TensorFlow", theirs))]
     return Verdict.of(case, "different", "\n      ".join(sides))

@@ -11,6 +11,7 @@
 
 use super::lanes::{Lanes, Portable};
 use super::pack::{self, Pack};
+use crate::isa::{self, Isa};
 use crate::prefetch::line as prefetch;
 
 /// One call of a kernel: `c = [c +] a * b`, then what the epilogue asks for.
@@ -506,44 +507,32 @@ static F64_PORTABLE: Kernels<f64> = Kernels {
 pub(super) trait HasKernels:
     Copy + Default + PartialOrd + std::ops::Add<Output = Self> + Send + Sync + 'static
 {
-    /// All sets this CPU can run, the best first; for tests.
-    #[cfg(test)]
-    fn sets() -> Vec<&'static Kernels<Self>>;
+    /// The set for one of [`isa::available`].
+    fn set(isa: Isa) -> &'static Kernels<Self>;
 
-    /// The best set this CPU can run.
-    fn best() -> &'static Kernels<Self>;
+    /// The best set this process may run.
+    fn best() -> &'static Kernels<Self> {
+        Self::set(isa::current())
+    }
+
+    /// All sets this process may run, the best first; for tests.
+    #[cfg(test)]
+    fn sets() -> Vec<&'static Kernels<Self>> {
+        isa::available().map(Self::set).collect()
+    }
 }
 
 macro_rules! has_kernels {
     ($elem:ty, $avx512:ident, $avx2:ident, $portable:ident) => {
         impl HasKernels for $elem {
-            #[cfg(test)]
-            fn sets() -> Vec<&'static Kernels<Self>> {
-                let mut sets = Vec::new();
-                #[cfg(target_arch = "x86_64")]
-                {
-                    if is_x86_feature_detected!("avx512f") {
-                        sets.push(&x86::$avx512);
-                    }
-                    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                        sets.push(&x86::$avx2);
-                    }
+            fn set(isa: Isa) -> &'static Kernels<Self> {
+                match isa {
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx512 => &x86::$avx512,
+                    #[cfg(target_arch = "x86_64")]
+                    Isa::Avx2 => &x86::$avx2,
+                    _ => &$portable,
                 }
-                sets.push(&$portable);
-                sets
-            }
-
-            fn best() -> &'static Kernels<Self> {
-                #[cfg(target_arch = "x86_64")]
-                {
-                    if is_x86_feature_detected!("avx512f") {
-                        return &x86::$avx512;
-                    }
-                    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-                        return &x86::$avx2;
-                    }
-                }
-                &$portable
             }
         }
     };

@@ -129,6 +129,8 @@ pub(super) mod avx512 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(target_arch = "x86_64")]
+    use crate::isa::{self, Isa};
 
     fn check(pack: Pack<f32>) {
         for (k, cols, width) in [(1, 1, 16), (16, 16, 16), (37, 32, 32), (50, 19, 32), (64, 5, 16)] {
@@ -153,7 +155,7 @@ mod tests {
     fn panels_are_transposed() {
         check(transposed::<f32>);
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx512f") {
+        if isa::current() == Isa::Avx512 {
             check(avx512::f32);
         }
     }

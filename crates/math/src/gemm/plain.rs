@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use num_complex::Complex;
 
 use super::{Epilogue, Left, MatMut, MatRef};
+#[cfg(target_arch = "x86_64")]
+use crate::isa::{self, Isa};
 use crate::parallel::Parallel;
 
 /// Multiply-adds that are worth a thread's attention at a time.
@@ -140,8 +142,8 @@ fn row<T: Plain>(a: &MatRef<'_, T>, i: usize, b: &MatRef<'_, T>, c: &mut [T], ep
 
 fn add_four<T: Plain>(c: &mut [T], x: [T; 4], rows: [&[T]; 4]) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
-        // SAFETY: the CPU has been asked.
+    if isa::current() >= Isa::Avx2 {
+        // SAFETY: the CPU has what is current, and AVX2 with all that is better.
         return unsafe { add_four_avx2(c, x, rows) };
     }
     add_four_here(c, x, rows)

@@ -10,6 +10,7 @@ use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::resource::ResourceStore;
 use thalweg_core::step::DeviceContext;
+use thalweg_math::isa;
 use thalweg_math::pool::Pool;
 
 #[derive(Clone)]
@@ -60,8 +61,9 @@ const MAX_DEVICES: usize = 256;
 const MAX_THREADS: usize = 1024;
 
 impl SessionOptions {
-    /// Whether there can be as many devices and threads as asked for.
+    /// Whether there can be as many devices and threads as asked for, and whether it is known what kernels may use.
     pub fn check_devices(&self) -> Result<()> {
+        isa::limit()?;
         if self.cpu_devices == 0 || self.cpu_devices > MAX_DEVICES {
             return Err(invalid!(
                 "a session has 1 to {MAX_DEVICES} CPU devices, asked for {}",
