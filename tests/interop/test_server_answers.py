@@ -25,17 +25,29 @@ def reference(name, initial):
     return tf1.get_variable(name, initializer=tf.constant(initial), use_resource=False)
 
 
+def after(before, make):
+    """What `make` makes, run after `before`: reads of one round are then not those of the next, in TensorFlow too."""
+    with tf1.control_dependencies([before]):
+        return make()
+
+
 def counted(body, rounds=4):
     """A loop of some rounds whose body runs `body(i)` before it counts."""
 
-    def step(i):
-        with tf1.control_dependencies([body(i)]):
-            return i + 1
-
-    return tf1.while_loop(lambda i: i < rounds, step, [0])
+    return tf1.while_loop(lambda i: i < rounds, lambda i: after(body(i), lambda: i + 1), [0])
 
 
 # Reference variables in loops and branches.
+
+
+@pytest.fixture
+def v1_control_flow():
+    """Loops and branches of the primitives, which alone can hold references."""
+    was_enabled = tf1.control_flow_v2_enabled()
+    tf1.disable_control_flow_v2()
+    yield
+    if was_enabled:
+        tf1.enable_control_flow_v2()
 
 
 def doubled_in_a_loop():
@@ -45,11 +57,7 @@ def doubled_in_a_loop():
 
 def condition_on_a_variable():
     v = reference("v", 1.0)
-
-    def body(i):
-        with tf1.control_dependencies([tf1.assign_add(v, 1.0)]):
-            return i + 1
-
+    body = lambda i: after(tf1.assign_add(v, 1.0), lambda: i + 1)
     return tf1.while_loop(lambda i: v < 10.0, body, [0]), v
 
 
@@ -57,8 +65,8 @@ def read_after_the_update_of_its_round():
     v = reference("v", 1.0)
 
     def body(i, seen):
-        with tf1.control_dependencies([tf1.assign_add(v, 1.0)]):
-            return i + 1, seen + v * 10.0
+        total = after(tf1.assign_add(v, 1.0), lambda: seen + v * 10.0)
+        return after(total, lambda: i + 1), total
 
     return tf1.while_loop(lambda i, s: i < 3, body, [0, 0.0]), v
 
@@ -80,8 +88,8 @@ def updated_by_an_inner_loop():
     inner = lambda: counted(lambda j: tf1.assign(v, v + 1.0), 3)
 
     def body(i, seen):
-        with tf1.control_dependencies([inner()]):
-            return i + 1, seen + v
+        total = after(inner(), lambda: seen + v)
+        return after(total, lambda: i + 1), total
 
     return tf1.while_loop(lambda i, s: i < 3, body, [0, 0.0]), v
 
@@ -90,19 +98,16 @@ def read_by_an_inner_loop():
     v = reference("v", 1.0)
 
     def body(i, seen):
-        with tf1.control_dependencies([tf1.assign(v, v * 3.0)]):
-            i = tf.identity(i)
+        i = after(tf1.assign(v, v * 3.0), lambda: tf.identity(i))
         total = tf1.while_loop(lambda j, t: j < i + 2, lambda j, t: (j + 1, t + v), [i, 0.0])[1]
-        with tf1.control_dependencies([total]):
-            return i + 1, seen + total
+        return after(total, lambda: i + 1), seen + total
 
     return tf1.while_loop(lambda i, s: i < 3, body, [0, 0.0]), v
 
 
 def a_branch_taken_after_an_update():
     v = reference("v", 1.0)
-    with tf1.control_dependencies([tf1.assign_add(v, 4.0)]):
-        p = tf.constant(3.0) > 2.0
+    p = after(tf1.assign_add(v, 4.0), lambda: tf.constant(3.0) > 2.0)
     return tf1.cond(p, lambda: v * 2.0, lambda: v * 3.0), v
 
 
@@ -126,7 +131,7 @@ LOOPS = [
 
 
 @pytest.mark.parametrize("make", LOOPS, ids=lambda f: f.__name__)
-def test_reference_variables_were_read_once_before_the_loop(server, make):
+def test_reference_variables_were_read_once_before_the_loop(server, v1_control_flow, make):
     def program(session):
         result, v = make()
         session.run(tf1.global_variables_initializer())
@@ -248,3 +253,94 @@ def test_a_reset_ends_a_shared_iterator(own_server):
         tf1.Session.reset(own_server.target)
         with tf1.Session(own_server.target) as second, pytest.raises(errors.FailedPreconditionError):
             second.run(following, options=STEP)
+
+
+# What a step does not need.
+
+
+def unneeded(kind, make, words):
+    return pytest.param(kind, make, words, id=make.__name__)
+
+
+def segment_sum():
+    return tf.raw_ops.SegmentSum(data=tf.ones([3, 2]), segment_ids=tf.constant([0, 1]))
+
+
+def sparse_to_dense():
+    return tf.raw_ops.SparseToDense(sparse_indices=[0, 2], output_shape=[4], sparse_values=[7, 8], default_value=[0, 0])
+
+
+def sparse_sparse_maximum_of_other_width():
+    none = tf.zeros([0, 0], tf.int64)
+    return tf.raw_ops.SparseSparseMaximum(a_indices=none, a_values=[], a_shape=tf.constant([1], tf.int64), b_indices=none, b_values=[], b_shape=tf.constant([1], tf.int64))
+
+
+def sparse_sparse_minimum_of_other_ranks():
+    a, b = tf.zeros([1, 1], tf.int64), tf.zeros([1, 2], tf.int64)
+    shapes = tf.constant([1], tf.int64), tf.constant([1, 1], tf.int64)
+    return tf.raw_ops.SparseSparseMinimum(a_indices=a, a_values=[1.0], a_shape=shapes[0], b_indices=b, b_values=[1.0], b_shape=shapes[1])
+
+
+def sparse_split():
+    zero = tf.zeros([1, 2], tf.int64)
+    return tf.raw_ops.SparseSplit(split_dim=tf.constant([0, 1], tf.int64), indices=zero, values=[1.0], shape=tf.constant([1, 1], tf.int64), num_split=1)
+
+
+INVALID = errors.InvalidArgumentError
+REFUSED = [
+    unneeded(INVALID, segment_sum, "segment_ids should be the same size as dimension 0 of input"),
+    unneeded(INVALID, sparse_to_dense, "default_value should be a scalar"),
+    unneeded(INVALID, sparse_sparse_maximum_of_other_width, r"rank \(0\) and shape rank \(1\) do not match"),
+    unneeded(INVALID, sparse_sparse_minimum_of_other_ranks, "Operands do not have the same ranks; got shapes: 1 and 1 1"),
+    unneeded(INVALID, sparse_split, r"axis should be a scalar but received shape \[2\]"),
+]
+
+
+@pytest.mark.parametrize("kind, make, words", REFUSED)
+def test_a_shape_that_a_rule_refuses_refused_steps_that_do_not_need_it(server, kind, make, words):
+    def program(session):
+        x = tf1.placeholder(tf.float32, [])
+        bad = make()
+        sum_ = session.run(tf.constant(1.0) + x, {x: 2.0})
+        with pytest.raises(kind, match=words):
+            session.run(bad)
+        return sum_
+
+    assert on_both(server, program) == [3.0, 3.0]
+
+
+def next_after():
+    return tf.raw_ops.NextAfter(x1=1.0, x2=2.0)
+
+
+def anonymous_hash_table():
+    return tf.raw_ops.AnonymousHashTable(key_dtype=tf.int64, value_dtype=tf.int64)
+
+
+def in_a_function():
+    @tf.function
+    def f(x):
+        return tf.raw_ops.NextAfter(x1=x, x2=2.0)
+
+    return f(tf.constant(1.0))
+
+
+@pytest.mark.parametrize("make", [next_after, anonymous_hash_table, in_a_function], ids=lambda f: f.__name__)
+def test_an_op_that_is_not_there_refused_steps_that_do_not_need_it(server, make):
+    with tf1.Graph().as_default(), tf1.Session(server.target) as session:
+        x = tf1.placeholder(tf.float32, [])
+        bad = make()
+        after = tf1.summary.histogram("after", bad) if bad.dtype == tf.float32 else tf.identity(bad)
+        assert session.run(tf.constant(1.0) + x, {x: 2.0}) == 3.0
+        for wanted in (bad.op, after.op):
+            with pytest.raises(errors.NotFoundError, match=r"Op type not registered '(NextAfter|AnonymousHashTable)'"):
+                session.run(wanted)
+
+
+def test_a_data_type_that_is_not_known_refused_steps_that_do_not_need_it(server):
+    with tf1.Graph().as_default(), tf1.Session(server.target) as session:
+        x = tf1.placeholder(tf.float32, [])
+        bad = tf.cast(tf.cast([1.0], tf.float8_e5m2), tf.float32)
+        assert session.run(tf.constant(1.0) + x, {x: 2.0}) == 3.0
+        with pytest.raises(errors.InvalidArgumentError, match="unknown data type number 24"):
+            session.run(bad)

@@ -2,6 +2,7 @@
 
 use crate::context::{Context, Kind};
 use crate::output::{Operation, Output};
+use crate::outputs::Outputs;
 use crate::scope::Scope;
 use std::panic::Location;
 use thalweg_core::error::Error;
@@ -17,11 +18,11 @@ impl Scope {
         inputs: &[&Output],
         then: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
         otherwise: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
-    ) -> Vec<Output> {
+    ) -> Outputs {
         let scope = self.name_scope("cond");
         let pivot = scope.op("Switch").input(pred).input(pred).build();
         let pred = scope.op("Identity").name("pred_id").input(pred).output();
-        let Some(pred_id) = pred.id else { return Vec::new() };
+        let Some(pred_id) = pred.id else { return Outputs::new(self, Vec::new()) };
         let branch = |side: u32, name: &str| {
             let start = scope.op("Identity").name(name).input(&pivot.output(side)).build();
             let context = Context::inside(&scope, Kind::Branch { pred: pred_id, side }, start.id);
@@ -45,7 +46,7 @@ impl Scope {
         }
         let merge =
             |(f, t): (&Output, &Output)| scope.op("Merge").inputs(&[&scope.own(f), &scope.own(t)]).output();
-        not_taken.iter().zip(&taken).map(merge).collect()
+        Outputs::new(self, not_taken.iter().zip(&taken).map(merge).collect())
     }
 
     /// The output inside this scope's branch, whatever branch it comes from.
@@ -69,7 +70,7 @@ impl Scope {
         parallel_iterations: i64,
         cond: impl FnOnce(&Scope, &[Output]) -> Output,
         body: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
-    ) -> Vec<Output> {
+    ) -> Outputs {
         let outside = self.name_scope("while").with(|p| p.control.clear());
         let frame = format!("{}while_context", outside.place.prefix);
         let kind = Kind::Loop { frame: frame.clone(), parallel_iterations };
@@ -93,7 +94,7 @@ impl Scope {
         let merges: Vec<Output> = initial.iter().map(merge).collect();
         let Some(first) = merges.first() else {
             self.fail(invalid!("a loop needs at least one loop variable"), Location::caller());
-            return Vec::new();
+            return Outputs::new(self, Vec::new());
         };
         let at = round(first);
         let pred = cond(&at, &merges.iter().map(|m| at.own(m)).collect::<Vec<_>>());
@@ -102,7 +103,7 @@ impl Scope {
             merges.iter().map(|m| inside.op("Switch").input(m).input(&pred).build()).collect();
         let args: Vec<Output> =
             switches.iter().map(|s| inside.op("Identity").input(&s.output(1)).output()).collect();
-        let Some(pivot) = args.first() else { return Vec::new() };
+        let Some(pivot) = args.first() else { return Outputs::new(self, Vec::new()) };
         let at = round(pivot);
         let results = body(&at, &args.iter().map(|a| at.own(a)).collect::<Vec<_>>());
         if results.len() != merges.len() {
@@ -117,7 +118,8 @@ impl Scope {
                 }
             }
         }
-        switches.iter().map(|s| outside.own(&inside.op("Exit").input(&s.output(0)).output())).collect()
+        let exit = |s: &Operation| outside.own(&inside.op("Exit").input(&s.output(0)).output());
+        Outputs::new(self, switches.iter().map(exit).collect())
     }
 }
 

@@ -180,9 +180,8 @@ impl FunctionArg {
             FunctionType::Attr(p.type_attr.clone())
         } else {
             let base = if p.r#type > 100 { p.r#type - 100 } else { p.r#type };
-            FunctionType::Fixed(
-                DataType::from_wire(base).ok_or_else(|| invalid!("argument '{}' has no type", p.name))?,
-            )
+            let unknown = || invalid!("argument '{}': unknown data type number {}", p.name, p.r#type);
+            FunctionType::Fixed(DataType::from_wire(base).ok_or_else(unknown)?)
         };
         Ok(FunctionArg {
             name: p.name.clone(),
@@ -249,6 +248,10 @@ impl Function {
         };
         if sig.name.is_empty() {
             return Err(invalid!("a function without a name"));
+        }
+        let typed = |a: &&ArgDef| a.r#type != 0 || !a.type_attr.is_empty() || !a.type_list_attr.is_empty();
+        if let Some(untyped) = sig.input_arg.iter().chain(&sig.output_arg).find(|a| !typed(a)) {
+            return Err(in_function(invalid!("argument '{}' has no type", untyped.name)));
         }
         let f = match read().map_err(in_function) {
             Ok(f) => f,

@@ -17,7 +17,7 @@ use thalweg_core::op::{Class, Role};
 use thalweg_core::shape::Shape;
 use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
-use thalweg_graph::constant::from_shape;
+use thalweg_graph::constant::{constant_value, from_shape};
 
 /// Larger results are computed each time rather than kept in every plan.
 const MAX_BYTES: usize = 10 << 20;
@@ -27,7 +27,7 @@ pub fn read_constants(work: &mut Work) {
     for node in &mut work.nodes {
         if node.op.class == Class::Constant
             && matches!(node.kind, Kind::Op)
-            && let Ok(t) = node.attrs.tensor("value")
+            && let Some(t) = constant_value(&node.attrs, &node.outputs)
         {
             node.kind = Kind::Value(t.clone());
         }
