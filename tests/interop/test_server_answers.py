@@ -340,7 +340,7 @@ def test_an_op_that_is_not_there_refused_steps_that_do_not_need_it(server, make)
 def test_a_data_type_that_is_not_known_refused_steps_that_do_not_need_it(server):
     with tf1.Graph().as_default(), tf1.Session(server.target) as session:
         x = tf1.placeholder(tf.float32, [])
-        bad = tf.cast(tf.cast([1.0], tf.float8_e5m2), tf.float32)
+        bad = tf.cast(tf.cast([1.0], tf.dtypes.experimental.float8_e5m2), tf.float32)
         assert session.run(tf.constant(1.0) + x, {x: 2.0}) == 3.0
         with pytest.raises(errors.InvalidArgumentError, match="unknown data type number 24"):
             session.run(bad)

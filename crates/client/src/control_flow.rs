@@ -12,12 +12,12 @@ impl Scope {
     /// The results of `then` if `pred` is true, else those of `otherwise`. Each branch gets a scope whose nodes run only if
     /// the branch is taken; it may use any outer value. The `inputs` are handed to both branches.
     #[track_caller]
-    pub fn cond(
+    pub fn cond<T: Into<Vec<Output>>, F: Into<Vec<Output>>>(
         &self,
         pred: &Output,
         inputs: &[&Output],
-        then: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
-        otherwise: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
+        then: impl FnOnce(&Scope, &[Output]) -> T,
+        otherwise: impl FnOnce(&Scope, &[Output]) -> F,
     ) -> Outputs {
         let scope = self.name_scope("cond");
         let pivot = scope.op("Switch").input(pred).input(pred).build();
@@ -38,9 +38,10 @@ impl Scope {
             results.iter().map(|r| branch.identity_of(r)).collect::<Vec<_>>()
         };
         let (mut then, mut otherwise) = (Some(then), Some(otherwise));
-        let taken = run(&branch(1, "switch_t"), &mut |g, v| then.take().map_or(Vec::new(), |f| f(g, v)));
+        let taken =
+            run(&branch(1, "switch_t"), &mut |g, v| then.take().map_or(Vec::new(), |f| f(g, v).into()));
         let not_taken =
-            run(&branch(0, "switch_f"), &mut |g, v| otherwise.take().map_or(Vec::new(), |f| f(g, v)));
+            run(&branch(0, "switch_f"), &mut |g, v| otherwise.take().map_or(Vec::new(), |f| f(g, v).into()));
         if taken.len() != not_taken.len() {
             self.fail(different("branches of a cond", not_taken.len(), taken.len()), Location::caller());
         }
@@ -64,12 +65,12 @@ impl Scope {
     /// `parallel_iterations` rounds are under way at once. Both closures get a scope whose nodes run once in every round, and
     /// may use any outer value.
     #[track_caller]
-    pub fn while_loop(
+    pub fn while_loop<R: Into<Vec<Output>>>(
         &self,
         initial: &[&Output],
         parallel_iterations: i64,
         cond: impl FnOnce(&Scope, &[Output]) -> Output,
-        body: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
+        body: impl FnOnce(&Scope, &[Output]) -> R,
     ) -> Outputs {
         let outside = self.name_scope("while").with(|p| p.control.clear());
         let frame = format!("{}while_context", outside.place.prefix);
@@ -105,7 +106,7 @@ impl Scope {
             switches.iter().map(|s| inside.op("Identity").input(&s.output(1)).output()).collect();
         let Some(pivot) = args.first() else { return Outputs::new(self, Vec::new()) };
         let at = round(pivot);
-        let results = body(&at, &args.iter().map(|a| at.own(a)).collect::<Vec<_>>());
+        let results: Vec<Output> = body(&at, &args.iter().map(|a| at.own(a)).collect::<Vec<_>>()).into();
         if results.len() != merges.len() {
             self.fail(different("loop variables", merges.len(), results.len()), Location::caller());
         }
