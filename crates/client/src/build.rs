@@ -1,6 +1,7 @@
 //! `OpBuilder`: any op of the table, by name.
 
 use crate::output::{Operation, Output};
+use crate::outputs::Outputs;
 use crate::scope::Scope;
 use std::collections::HashMap;
 use std::panic::Location;
@@ -120,10 +121,10 @@ impl<'a> OpBuilder<'a> {
     }
 
     /// Makes the node and gives its outputs.
-    pub fn outputs(self) -> Vec<Output> {
+    pub fn outputs(self) -> Outputs {
         let op = self.build();
         let count = op.id.map_or(0, |id| op.scope.lock().graph.node(id).outputs.len() as u32);
-        (0..count).map(|i| op.output(i)).collect()
+        Outputs::new(&op.scope, (0..count).map(|i| op.output(i)).collect())
     }
 
     fn try_build(self) -> Result<NodeId> {

@@ -2,6 +2,7 @@
 
 use crate::context::{Context, Kind};
 use crate::output::{Operation, Output};
+use crate::outputs::Outputs;
 use crate::scope::Scope;
 use std::panic::Location;
 use thalweg_core::error::Error;
@@ -11,17 +12,17 @@ impl Scope {
     /// The results of `then` if `pred` is true, else those of `otherwise`. Each branch gets a scope whose nodes run only if
     /// the branch is taken; it may use any outer value. The `inputs` are handed to both branches.
     #[track_caller]
-    pub fn cond(
+    pub fn cond<T: Into<Vec<Output>>, F: Into<Vec<Output>>>(
         &self,
         pred: &Output,
         inputs: &[&Output],
-        then: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
-        otherwise: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
-    ) -> Vec<Output> {
+        then: impl FnOnce(&Scope, &[Output]) -> T,
+        otherwise: impl FnOnce(&Scope, &[Output]) -> F,
+    ) -> Outputs {
         let scope = self.name_scope("cond");
         let pivot = scope.op("Switch").input(pred).input(pred).build();
         let pred = scope.op("Identity").name("pred_id").input(pred).output();
-        let Some(pred_id) = pred.id else { return Vec::new() };
+        let Some(pred_id) = pred.id else { return Outputs::new(self, Vec::new()) };
         let branch = |side: u32, name: &str| {
             let start = scope.op("Identity").name(name).input(&pivot.output(side)).build();
             let context = Context::inside(&scope, Kind::Branch { pred: pred_id, side }, start.id);
@@ -37,15 +38,16 @@ impl Scope {
             results.iter().map(|r| branch.identity_of(r)).collect::<Vec<_>>()
         };
         let (mut then, mut otherwise) = (Some(then), Some(otherwise));
-        let taken = run(&branch(1, "switch_t"), &mut |g, v| then.take().map_or(Vec::new(), |f| f(g, v)));
+        let taken =
+            run(&branch(1, "switch_t"), &mut |g, v| then.take().map_or(Vec::new(), |f| f(g, v).into()));
         let not_taken =
-            run(&branch(0, "switch_f"), &mut |g, v| otherwise.take().map_or(Vec::new(), |f| f(g, v)));
+            run(&branch(0, "switch_f"), &mut |g, v| otherwise.take().map_or(Vec::new(), |f| f(g, v).into()));
         if taken.len() != not_taken.len() {
             self.fail(different("branches of a cond", not_taken.len(), taken.len()), Location::caller());
         }
         let merge =
             |(f, t): (&Output, &Output)| scope.op("Merge").inputs(&[&scope.own(f), &scope.own(t)]).output();
-        not_taken.iter().zip(&taken).map(merge).collect()
+        Outputs::new(self, not_taken.iter().zip(&taken).map(merge).collect())
     }
 
     /// The output inside this scope's branch, whatever branch it comes from.
@@ -63,13 +65,13 @@ impl Scope {
     /// `parallel_iterations` rounds are under way at once. Both closures get a scope whose nodes run once in every round, and
     /// may use any outer value.
     #[track_caller]
-    pub fn while_loop(
+    pub fn while_loop<R: Into<Vec<Output>>>(
         &self,
         initial: &[&Output],
         parallel_iterations: i64,
         cond: impl FnOnce(&Scope, &[Output]) -> Output,
-        body: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
-    ) -> Vec<Output> {
+        body: impl FnOnce(&Scope, &[Output]) -> R,
+    ) -> Outputs {
         let outside = self.name_scope("while").with(|p| p.control.clear());
         let frame = format!("{}while_context", outside.place.prefix);
         let kind = Kind::Loop { frame: frame.clone(), parallel_iterations };
@@ -93,7 +95,7 @@ impl Scope {
         let merges: Vec<Output> = initial.iter().map(merge).collect();
         let Some(first) = merges.first() else {
             self.fail(invalid!("a loop needs at least one loop variable"), Location::caller());
-            return Vec::new();
+            return Outputs::new(self, Vec::new());
         };
         let at = round(first);
         let pred = cond(&at, &merges.iter().map(|m| at.own(m)).collect::<Vec<_>>());
@@ -102,9 +104,9 @@ impl Scope {
             merges.iter().map(|m| inside.op("Switch").input(m).input(&pred).build()).collect();
         let args: Vec<Output> =
             switches.iter().map(|s| inside.op("Identity").input(&s.output(1)).output()).collect();
-        let Some(pivot) = args.first() else { return Vec::new() };
+        let Some(pivot) = args.first() else { return Outputs::new(self, Vec::new()) };
         let at = round(pivot);
-        let results = body(&at, &args.iter().map(|a| at.own(a)).collect::<Vec<_>>());
+        let results: Vec<Output> = body(&at, &args.iter().map(|a| at.own(a)).collect::<Vec<_>>()).into();
         if results.len() != merges.len() {
             self.fail(different("loop variables", merges.len(), results.len()), Location::caller());
         }
@@ -117,7 +119,8 @@ impl Scope {
                 }
             }
         }
-        switches.iter().map(|s| outside.own(&inside.op("Exit").input(&s.output(0)).output())).collect()
+        let exit = |s: &Operation| outside.own(&inside.op("Exit").input(&s.output(0)).output());
+        Outputs::new(self, switches.iter().map(exit).collect())
     }
 }
 

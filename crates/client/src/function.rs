@@ -37,18 +37,18 @@ impl Scope {
     /// Traces a closure into a function of these arguments: `g.function("double", &[(Float, shape)], |g, x| vec![&x[0] + &x[0]])`.
     /// Outer values that it uses become further arguments. The function is named `name`, or with a number if that is taken.
     #[track_caller]
-    pub fn function(
+    pub fn function<R: Into<Vec<Output>>>(
         &self,
         name: &str,
         args: &[(DataType, PartialShape)],
-        build: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
+        build: impl FnOnce(&Scope, &[Output]) -> R,
     ) -> Result<TracedFunction> {
         let location = Location::caller();
         self.check()?;
         let inner = self.inside();
         let given: Vec<Output> =
             args.iter().map(|(dtype, shape)| inner.argument("arg", *dtype, shape)).collect::<Result<_>>()?;
-        let results = build(&inner, &given);
+        let results: Vec<Output> = build(&inner, &given).into();
         inner.check()?;
         let results: Vec<grad::Output> = results.iter().map(|o| inner.capture(o)).collect::<Result<_>>()?;
         self.keep(name, &inner, &results).map_err(|e| e.at(Some(location)))

@@ -2,6 +2,7 @@
 
 use crate::callable::Callable;
 use crate::output::{Operation, Output};
+use crate::outputs::Outputs;
 use crate::scope::Scope;
 use crate::value::IntoTensor;
 use std::panic::Location;
@@ -115,6 +116,16 @@ impl<F: Fetch> Fetch for Vec<F> {
         self.as_slice().ask(wanted);
     }
     fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Vec<F::Result>> {
+        self.as_slice().answer(values)
+    }
+}
+
+impl Fetch for Outputs {
+    type Result = Vec<Tensor>;
+    fn ask(&self, wanted: &mut Wanted<'_>) {
+        self.as_slice().ask(wanted);
+    }
+    fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Vec<Tensor>> {
         self.as_slice().answer(values)
     }
 }

@@ -108,6 +108,11 @@ impl ResourceStore {
         }
     }
 
+    /// Whether what is in this container outlives the session that this is the view of.
+    pub fn outlives_session(&self, container: &str) -> bool {
+        self.shared.is_some() && container != PRIVATE
+    }
+
     pub fn default_container(&self) -> &Arc<str> {
         &self.default_container
     }

@@ -9,7 +9,7 @@ impl Dataset {
     /// A function of each element: `.map(|g, x| vec![g.cast(&x[0], DataType::Float)])`. The closure is called once, to describe
     /// the function; it may use values of the graph around it, unless the iterator is a one-shot one.
     #[track_caller]
-    pub fn map(&self, f: impl FnOnce(&Scope, &[Output]) -> Vec<Output>) -> Dataset {
+    pub fn map<R: Into<Vec<Output>>>(&self, f: impl FnOnce(&Scope, &[Output]) -> R) -> Dataset {
         self.mapped("map", Location::caller(), f, |g, input, f| {
             let captured: Vec<&Output> = f.captured.iter().collect();
             let op = g.op("MapDataset").input(input).inputs(&captured).attr("f", f.func.clone());
@@ -19,7 +19,11 @@ impl Dataset {
 
     /// As `map`, with up to `calls` elements in the making at once; they stay in order. -1 leaves the number to the device.
     #[track_caller]
-    pub fn parallel_map(&self, calls: i64, f: impl FnOnce(&Scope, &[Output]) -> Vec<Output>) -> Dataset {
+    pub fn parallel_map<R: Into<Vec<Output>>>(
+        &self,
+        calls: i64,
+        f: impl FnOnce(&Scope, &[Output]) -> R,
+    ) -> Dataset {
         self.mapped("map", Location::caller(), f, move |g, input, f| {
             let captured: Vec<&Output> = f.captured.iter().collect();
             let calls = g.constant(calls);
@@ -28,11 +32,11 @@ impl Dataset {
         })
     }
 
-    fn mapped(
+    fn mapped<R: Into<Vec<Output>>>(
         &self,
         name: &str,
         location: &'static Location<'static>,
-        f: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
+        f: impl FnOnce(&Scope, &[Output]) -> R,
         make: impl for<'a> Fn(&'a Scope, &Output, &TracedFunction) -> OpBuilder<'a> + Send + Sync + 'static,
     ) -> Dataset {
         let Some(f) = self.traced(name, location, f) else { return Dataset::broken(&self.scope) };
@@ -99,11 +103,11 @@ impl Dataset {
         self.then(elements, move |g, input| declare(make(g, input, &f), &declared).output())
     }
 
-    fn traced(
+    fn traced<R: Into<Vec<Output>>>(
         &self,
         name: &str,
         location: &'static Location<'static>,
-        f: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
+        f: impl FnOnce(&Scope, &[Output]) -> R,
     ) -> Option<TracedFunction> {
         let traced: Result<TracedFunction> =
             self.scope.function(&format!("Dataset_{name}"), &self.elements, f);

@@ -1,7 +1,7 @@
 //! `Iterator`: what gives a dataset's elements to a graph.
 
 use crate::dataset::{Dataset, declare};
-use thalweg_client::{Code, DataType, Error, Operation, Output, PartialShape, Scope};
+use thalweg_client::{Code, DataType, Error, Operation, Output, Outputs, PartialShape, Scope};
 
 /// An iterator of a graph. Every run that needs one of its elements takes the next; after the last, runs fail with `OutOfRange`.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl Dataset {
 impl Iterator {
     /// The components of the next element. One call serves all that need the same element of a run.
     #[track_caller]
-    pub fn get_next(&self) -> Vec<Output> {
+    pub fn get_next(&self) -> Outputs {
         declare(self.scope.op("IteratorGetNext").input(&self.handle), &self.elements).outputs()
     }
 

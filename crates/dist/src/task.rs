@@ -62,6 +62,13 @@ impl Task {
     }
 }
 
+/// What outlives sessions may hold devices that lead back here: it is let go of.
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.devices().iter().for_each(|d| d.context.resources.end());
+    }
+}
+
 /// The name of a device in a cluster where its task goes by this name.
 pub fn renamed(device: &str, task: &str) -> String {
     match device.split_once("/device:") {

@@ -11,6 +11,7 @@ use thalweg_core::kernel::KernelNode;
 use thalweg_core::op::{Class, Op, Role};
 use thalweg_core::resource::ResourceStore;
 use thalweg_core::shape::PartialShape;
+use thalweg_core::signature::Port;
 use thalweg_core::step::{DeviceContext, StepContext};
 use thalweg_core::tensor::Tensor;
 use thalweg_math::pool::Pool;
@@ -32,7 +33,7 @@ impl Folder {
     fn evaluate(&self, graph: &Graph, o: Output, depth: usize, budget: &mut usize) -> Option<Tensor> {
         let node = graph.node(o.node);
         if node.op.class == Class::Constant {
-            return node.attrs.tensor("value").ok().cloned();
+            return constant_value(&node.attrs, &node.outputs).cloned();
         }
         if matches!(node.op.role, Role::ShapeOf | Role::RankOf | Role::SizeOf) {
             return from_shape(node.op, &node.attrs, &graph.shape(*node.inputs.first()?));
@@ -73,6 +74,12 @@ impl Folder {
             })
             .as_ref()
     }
+}
+
+/// The tensor of a `Const`, if it is of the type that the node promises: else running the node is an error.
+pub fn constant_value<'a>(attrs: &'a Attrs, outputs: &[Port]) -> Option<&'a Tensor> {
+    let value = attrs.tensor("value").ok()?;
+    outputs.first().filter(|p| p.dtype == value.dtype()).map(|_| value)
 }
 
 /// What an op that asks for the shape of its input gives for this shape.

@@ -17,13 +17,26 @@ pub struct ExportOptions {
 
 impl Graph {
     pub fn to_def(&self, options: ExportOptions) -> Result<GraphDef> {
-        let node: Result<Vec<NodeDef>> = self.ids().map(|id| self.node_def(id, options)).collect();
         Ok(GraphDef {
-            node: node?,
+            node: self.node_defs(options)?,
             versions: Some(VersionDef { producer: self.producer, ..Default::default() }),
             library: Some(FunctionDefLibrary { function: self.library.to_proto()?, ..Default::default() }),
             ..Default::default()
         })
+    }
+
+    /// All nodes, those that were never read where they were.
+    fn node_defs(&self, options: ExportOptions) -> Result<Vec<NodeDef>> {
+        let mut defs = Vec::with_capacity(self.len());
+        let mut unread = self.unread.iter().peekable();
+        for id in self.ids() {
+            while let Some(n) = unread.next_if(|n| n.after <= id.at()) {
+                defs.push((*n.def).clone());
+            }
+            defs.push(self.node_def(id, options)?);
+        }
+        defs.extend(unread.map(|n| (*n.def).clone()));
+        Ok(defs)
     }
 
     fn node_def(&self, id: NodeId, options: ExportOptions) -> Result<NodeDef> {

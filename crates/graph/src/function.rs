@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs, Func};
 use thalweg_core::dtype::DataType;
-use thalweg_core::error::{Result, not_found};
+use thalweg_core::error::{Error, Result, not_found};
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
 use thalweg_core::registry::Registry;
@@ -51,6 +51,8 @@ pub struct Function {
     /// Nodes that must run for their effects.
     pub control_returns: BTreeMap<String, String>,
     pub attrs: Attrs,
+    /// For a function that cannot be read, as it came, and why.
+    pub unread: Option<Arc<(FunctionDef, Error)>>,
 }
 
 /// A function body as a graph, with its ends.
@@ -178,9 +180,8 @@ impl FunctionArg {
             FunctionType::Attr(p.type_attr.clone())
         } else {
             let base = if p.r#type > 100 { p.r#type - 100 } else { p.r#type };
-            FunctionType::Fixed(
-                DataType::from_wire(base).ok_or_else(|| invalid!("argument '{}' has no type", p.name))?,
-            )
+            let unknown = || invalid!("argument '{}': unknown data type number {}", p.name, p.r#type);
+            FunctionType::Fixed(DataType::from_wire(base).ok_or_else(unknown)?)
         };
         Ok(FunctionArg {
             name: p.name.clone(),
@@ -230,7 +231,7 @@ impl FunctionArg {
 impl Function {
     pub fn from_proto(p: &FunctionDef) -> Result<Function> {
         let sig = p.signature.as_ref().ok_or_else(|| invalid!("a function without a signature"))?;
-        let in_function = |e: thalweg_core::error::Error| e.context(format!("function '{}'", sig.name));
+        let in_function = |e: Error| e.context(format!("function '{}'", sig.name));
         let read = || -> Result<Function> {
             Ok(Function {
                 name: sig.name.clone(),
@@ -242,12 +243,24 @@ impl Function {
                 returns: p.ret.clone(),
                 control_returns: p.control_ret.clone(),
                 attrs: attrs_from_proto(&p.attr)?,
+                unread: None,
             })
         };
-        let f = read().map_err(in_function)?;
-        if f.name.is_empty() {
+        if sig.name.is_empty() {
             return Err(invalid!("a function without a name"));
         }
+        let typed = |a: &&ArgDef| a.r#type != 0 || !a.type_attr.is_empty() || !a.type_list_attr.is_empty();
+        if let Some(untyped) = sig.input_arg.iter().chain(&sig.output_arg).find(|a| !typed(a)) {
+            return Err(in_function(invalid!("argument '{}' has no type", untyped.name)));
+        }
+        let f = match read().map_err(in_function) {
+            Ok(f) => f,
+            // Who calls it hears of it; others may not need it.
+            Err(e) => {
+                let unread = Some(Arc::new((p.clone(), e)));
+                return Ok(Function { name: sig.name.clone(), unread, ..Default::default() });
+            }
+        };
         f.check_names().map_err(in_function)?;
         for out in &f.outputs {
             if !f.returns.contains_key(&out.name) {
@@ -273,7 +286,15 @@ impl Function {
         Ok(())
     }
 
+    /// An error for a function that was kept as it came.
+    pub fn check_read(&self) -> Result<()> {
+        self.unread.as_ref().map_or(Ok(()), |u| Err(u.1.clone()))
+    }
+
     pub fn to_proto(&self) -> Result<FunctionDef> {
+        if let Some(unread) = &self.unread {
+            return Ok(unread.0.clone());
+        }
         let node_def: Result<Vec<NodeDef>> = self
             .nodes
             .iter()
@@ -312,6 +333,7 @@ impl Function {
 
     /// Types of the arguments and results, for these attrs.
     pub fn types(&self, attrs: &Attrs) -> Result<(Vec<DataType>, Vec<DataType>)> {
+        self.check_read()?;
         let flat = |args: &[FunctionArg]| -> Result<Vec<DataType>> {
             let lists: Result<Vec<Vec<DataType>>> = args.iter().map(|a| a.types(attrs)).collect();
             Ok(lists?.concat())
@@ -320,6 +342,7 @@ impl Function {
     }
 
     fn instantiate(&self, registry: &Arc<Registry>, library: &Library, attrs: &Attrs) -> Result<Body> {
+        self.check_read()?;
         let mut tensors = TensorNames::default();
         let mut specs = Vec::with_capacity(self.nodes.len() + self.inputs.len());
         let mut arg_names = Vec::new();
@@ -435,9 +458,12 @@ impl TensorNames {
                 add(arg.name, range.len());
             }
         } else if let Some(f) = library.get(&spec.op) {
+            f.check_read()?;
             for out in &f.outputs {
                 add(&out.name, out.types(&spec.attrs)?.len());
             }
+        } else {
+            registry.find(&spec.op).map_err(|e| e.at_node(&spec.name, &spec.op))?;
         }
         Ok(())
     }

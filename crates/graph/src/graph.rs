@@ -5,6 +5,7 @@ use crate::function::Library;
 use crate::infer;
 use crate::names::{self, Names};
 use crate::node::Node;
+use crate::unread::UnreadNodes;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::panic::Location;
@@ -36,6 +37,8 @@ pub struct Graph {
     devices: DeviceNames,
     /// Calls with effects that have been laid out in place since they were added.
     rewritten: Vec<NodeId>,
+    /// What came with imports and is not understood here.
+    pub unread: UnreadNodes,
 }
 
 /// Device strings, kept once each: most nodes share one of a few.
@@ -78,6 +81,7 @@ impl Graph {
             folder: Arc::default(),
             devices: DeviceNames::default(),
             rewritten: Vec::new(),
+            unread: UnreadNodes::default(),
         }
     }
 
@@ -122,9 +126,12 @@ impl Graph {
         self.by_name.get(name).copied()
     }
 
-    /// The node of that name, or an error that offers one like it.
+    /// The node of that name, or an error that offers one like it; for one that could not be read, why not.
     pub fn get(&self, name: &str) -> Result<NodeId> {
         self.find(name).ok_or_else(|| {
+            if let Some(why) = self.unread.error(name) {
+                return why.clone();
+            }
             let near = did_you_mean(self.nodes.iter().map(|n| &*n.name), name);
             not_found(format!("there is no node '{name}' in the graph{near}"))
         })

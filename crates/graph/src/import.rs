@@ -1,4 +1,7 @@
 //! GraphDef to graph: names resolved, types checked, cycles found, shapes inferred. A failed import changes nothing.
+//!
+//! What comes from elsewhere is held against nobody who does not need it: nodes that cannot be read are kept as they are (`unread`), and
+//! where a shape rule fails nothing is known of the shapes. The step that runs such a node gets the error, from the kernel.
 
 use crate::convert::attrs_from_proto;
 use crate::function::Function;
@@ -7,6 +10,7 @@ use crate::infer;
 use crate::names::{self, Input};
 use crate::node::Node;
 use crate::order::topological_order;
+use crate::unread::UnreadNode;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs, Func};
@@ -64,9 +68,54 @@ impl Graph {
             }
         }
         library.check_recursion()?;
-        let specs: Vec<NodeSpec> = def.node.iter().map(NodeSpec::from_proto).collect::<Result<_>>()?;
         let before = std::mem::replace(&mut self.library, library);
-        self.add_specs(specs, true).inspect_err(|_| self.library = before)
+        self.import_nodes(&def.node).inspect_err(|_| self.library = before)
+    }
+
+    fn import_nodes(&mut self, defs: &[NodeDef]) -> Result<()> {
+        let read: Vec<Result<NodeSpec>> = defs.iter().map(|def| self.read_node(def)).collect();
+        let errors = self.unread.spread(defs, &read);
+        let from = self.len();
+        let (mut specs, mut unread) = (Vec::with_capacity(defs.len()), Vec::new());
+        for ((def, spec), error) in defs.iter().zip(read).zip(errors) {
+            match (spec, error) {
+                (Ok(spec), None) => specs.push(spec),
+                (Err(error), None) | (_, Some(error)) => {
+                    unread.push(UnreadNode { def: def.clone().into(), error, after: from + specs.len() });
+                }
+            }
+        }
+        self.add_specs(specs, true)?;
+        self.keep_unread(unread).inspect_err(|_| self.truncate(from))
+    }
+
+    fn read_node(&self, def: &NodeDef) -> Result<NodeSpec> {
+        let spec = NodeSpec::from_proto(def)?;
+        let known = match (self.registry.get(&def.op), self.library.get(&def.op)) {
+            (Some(_), _) => Ok(()),
+            (None, Some(f)) => f.check_read(),
+            (None, None) => self.registry.find(&def.op).map(|_| ()),
+        };
+        known.map_err(|e| e.at_node(&def.name, &def.op))?;
+        Ok(spec)
+    }
+
+    fn keep_unread(&mut self, nodes: Vec<UnreadNode>) -> Result<()> {
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let mut all = self.unread.clone();
+        for node in nodes {
+            let (name, op) = (node.def.name.clone(), node.def.op.clone());
+            self.check_new_name(&name, true).map_err(|e| e.at_node(&name, &op))?;
+            if all.error(&name).is_some() {
+                return Err(invalid!("two nodes are named '{name}'").at_node(&name, &op));
+            }
+            all.push(node);
+        }
+        all.iter().for_each(|n| self.mark_name(&n.def.name));
+        self.unread = all;
+        Ok(())
     }
 
     /// Adds nodes written down by name.
@@ -93,7 +142,8 @@ impl Graph {
         }
         for id in topological_order(self, from)? {
             let node = self.node(id);
-            let shapes = infer::shapes(self, node).map_err(|e| node.blame(e))?;
+            let unknown = || SmallVec::from_elem(Default::default(), node.outputs.len());
+            let shapes = infer::shapes(self, node).unwrap_or_else(|_| unknown());
             self.node_mut(id).shapes = shapes;
         }
         for at in from..self.len() {
@@ -105,13 +155,7 @@ impl Graph {
 
     /// A node with its attrs and output types, its inputs still to come: they may be further on.
     fn add_unconnected(&mut self, spec: NodeSpec, checked_names: bool) -> Result<()> {
-        let valid = if checked_names { names::is_valid_internal(&spec.name) } else { !spec.name.is_empty() };
-        if !valid {
-            return Err(invalid!("'{}' is not a valid node name", spec.name));
-        }
-        if self.find(&spec.name).is_some() {
-            return Err(invalid!("two nodes are named '{}'", spec.name));
-        }
+        self.check_new_name(&spec.name, checked_names)?;
         let (op, attrs) = match self.registry.get(&spec.op) {
             Some(op) => (op, spec.attrs),
             None => self.call_of(&spec)?,
@@ -132,6 +176,17 @@ impl Graph {
         self.check_functions(&node)?;
         node.shapes = SmallVec::from_elem(Default::default(), node.outputs.len());
         self.push(node)?;
+        Ok(())
+    }
+
+    fn check_new_name(&self, name: &str, checked: bool) -> Result<()> {
+        let valid = if checked { names::is_valid_internal(name) } else { !name.is_empty() };
+        if !valid {
+            return Err(invalid!("'{name}' is not a valid node name"));
+        }
+        if self.find(name).is_some() || self.unread.error(name).is_some() {
+            return Err(invalid!("two nodes are named '{name}'"));
+        }
         Ok(())
     }
 

@@ -16,6 +16,7 @@ pub mod infer;
 pub mod names;
 mod node;
 mod order;
+mod unread;
 
 pub use export::ExportOptions;
 pub use graph::{Graph, NodeRequest};
@@ -23,3 +24,4 @@ pub use import::NodeSpec;
 pub use node::Node;
 pub use order::topological_order;
 pub use thalweg_core::grad::{Arg, NodeId, Output};
+pub use unread::{UnreadNode, UnreadNodes};

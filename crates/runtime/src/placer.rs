@@ -120,6 +120,7 @@ impl Groups {
                 // A node may name itself as its own group.
                 match graph.find(name) {
                     Some(other) => groups.join(at, other.at(), from, placed),
+                    None if graph.unread.error(name).is_some() => {}
                     None => {
                         return Err(
                             node.blame(invalid!("is to be colocated with '{name}', which does not exist"))

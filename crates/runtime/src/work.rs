@@ -171,6 +171,26 @@ impl Work {
         Ok(self.push(node))
     }
 
+    /// Whether this output is a reference to a variable, not a value.
+    pub fn is_ref(&self, o: Output) -> bool {
+        self.node(o.node).outputs.get(o.index as usize).is_some_and(|p| p.is_ref)
+    }
+
+    /// Adds a read of a reference variable.
+    pub fn add_read(
+        &mut self,
+        like: NodeId,
+        suffix: &str,
+        variable: Output,
+        control: &[NodeId],
+    ) -> Result<NodeId> {
+        let mut attrs = Attrs::new();
+        if let Some(port) = self.node(variable.node).outputs.get(variable.index as usize) {
+            attrs.set("T", port.dtype);
+        }
+        self.add(like, suffix, "Identity", &[variable], control, attrs)
+    }
+
     /// The part of `graph` that these fetches and targets need, cut at the feeds.
     pub fn prune(
         graph: &Graph,

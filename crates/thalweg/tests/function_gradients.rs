@@ -11,7 +11,7 @@ fn call(g: &Scope, op: &str, f: &TracedFunction, args: &[&Output]) -> Vec<Output
     let mut all = args.to_vec();
     all.extend(&f.captured);
     let results: Vec<DataType> = f.results.iter().map(|r| r.0).collect();
-    g.op(op).inputs(&all).attr("Tout", Attr::types(&results)).attr("f", f.func.clone()).outputs()
+    g.op(op).inputs(&all).attr("Tout", Attr::types(&results)).attr("f", f.func.clone()).outputs().into()
 }
 
 fn double() -> (DataType, PartialShape) {
@@ -139,7 +139,12 @@ fn functional_while(
     cond: &TracedFunction,
     body: &TracedFunction,
 ) -> Vec<Output> {
-    g.op("While").inputs(values).attr("cond", cond.func.clone()).attr("body", body.func.clone()).outputs()
+    g.op("While")
+        .inputs(values)
+        .attr("cond", cond.func.clone())
+        .attr("body", body.func.clone())
+        .outputs()
+        .into()
 }
 
 #[test]

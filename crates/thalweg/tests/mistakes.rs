@@ -119,6 +119,36 @@ fn missing_files_are_named_with_what_is_there_instead() {
     told(e, line, "vocabulary file of column 'colour': nowhere/colours.txt: No such file");
 }
 
+/// A program that goes on after a mistake, as `mnist_cnn` with a folder that is not there does, ended in "index out of bounds".
+#[test]
+fn outputs_that_a_mistake_left_unmade_are_told_as_the_mistake() {
+    let g = Scope::new();
+    let next = Dataset::idx(&g, "nowhere/images", "nowhere/labels").batch(2).one_shot_iterator(&g).get_next();
+    let line = line!() - 1;
+    let x = g.cast(&next[0], DataType::Float);
+    let loss = g.reduce_mean(&Dense::new(1).apply(&g, &x), &[]);
+    let e = Adam::new(0.1).minimize(&g, &loss, None).map(|_| ()).unwrap_err();
+    told(e, line, "nowhere/images: No such file");
+    told(Session::new(&g).map(|_| ()).unwrap_err(), line, "nowhere/images: No such file");
+    let g = Scope::new();
+    let pred = &g.constant(1) + &g.constant(2f32);
+    let line = line!() - 1;
+    let chosen = g.cond(&pred, &[], |b, _| vec![b.constant(1f32)], |b, _| vec![b.constant(2f32)]);
+    let left = g.while_loop(&[&pred], 1, |_, v| v[0].clone(), |_, v| vec![v[0].clone()]);
+    let parts = g.op("Split").input(&g.constant(0)).input(&pred).attr("num_split", 2i64).outputs();
+    let _ = &chosen[0] + &(&left[0] + &parts[1]);
+    told(g.check().unwrap_err(), line, "cast one of them");
+}
+
+#[test]
+fn an_output_that_a_node_does_not_have_is_told_where_it_is_asked_for() {
+    let g = Scope::new();
+    let parts =
+        g.op("Split").input(&g.constant(0)).input(&g.constant([1f32, 2.0])).attr("num_split", 2i64).outputs();
+    let _ = &parts[1] + &parts[2];
+    told(g.check().unwrap_err(), line!() - 1, "there is no output 2: there are 2");
+}
+
 #[test]
 fn a_table_with_a_header_or_a_bad_cell_is_told_with_file_and_line() {
     let dir = Scratch::new();

@@ -23,7 +23,7 @@ fn a_loop_over_time_gives_what_the_unrolled_net_gives_with_its_gradients() {
         g.set_random_seed(5);
         let x = g.constant((values(2 * 5 * 3), [2, 5, 3]));
         let (y, state) = dynamic_rnn(&g, &*cell, &Sequence::new(&x));
-        let steps: Vec<Output> = g.op("Unpack").input(&x).attr("num", 5i64).attr("axis", 1i64).outputs();
+        let steps = g.op("Unpack").input(&x).attr("num", 5i64).attr("axis", 1i64).outputs();
         let (ys, states) = static_rnn(&g, &*cell, &steps, None);
         let unrolled = g.stack(&ys.iter().collect::<Vec<_>>(), 1);
         let loss = |y: &Output, s: &[Output]| &g.reduce_sum(&g.square(y), &[]) + &g.reduce_sum(&s[0], &[]);

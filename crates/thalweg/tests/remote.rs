@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::time::Duration;
+use thalweg::data::Dataset;
 use thalweg::prelude::*;
 use thalweg_dist::{Server, ServerOptions};
 
@@ -44,6 +45,27 @@ fn a_session_on_a_server_does_what_one_here_does() {
 
 fn y_plus_one(g: &Scope, x: &Output) -> Output {
     g.add(x, &g.constant(1f32))
+}
+
+/// What has a name belongs to the server: elements were Cancelled, or waited for without end where some were made ahead.
+#[test]
+fn an_iterator_ended_with_the_session_that_initialised_it() {
+    let (_server, target) = server();
+    let g = Scope::new();
+    let doubled = Dataset::range(&g, 0, 5, 1).map(|_, x| vec![&x[0] * &x[0]]);
+    let (plain, ahead) = (doubled.initializable_iterator(&g), doubled.prefetch(1).initializable_iterator(&g));
+    let next = (plain.get_next()[0].clone(), ahead.get_next()[0].clone());
+    let first = Session::connect(&target, &g).unwrap();
+    for iterator in [&plain, &ahead] {
+        first.run(iterator.initializer().unwrap(), &[]).unwrap();
+    }
+    for session in [first, Session::connect(&target, &g).unwrap(), Session::connect(&target, &g).unwrap()] {
+        let (a, b) = session.run(&next, &[]).unwrap();
+        assert_eq!(a.to_scalar::<i64>().unwrap(), b.to_scalar::<i64>().unwrap());
+        session.close().unwrap();
+    }
+    let last = Session::connect(&target, &g).unwrap();
+    assert_eq!(last.run(&next, &[]).unwrap().1.to_scalar::<i64>().unwrap(), 9);
 }
 
 #[test]

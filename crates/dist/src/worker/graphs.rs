@@ -33,6 +33,10 @@ impl Worker {
         let session = self.session_used(&request.session_handle, created, line)?;
         let def = request.graph_def.unwrap_or_default();
         let graph = Graph::from_def(self.task.registry.clone(), &def)?;
+        // All of a registered graph runs.
+        if let Some(unread) = graph.unread.iter().next() {
+            return Err(unread.error.clone());
+        }
         let optimise = self.task.options.optimise && request.graph_options.as_ref().is_none_or(optimises);
         let plans = TaskPlans::compile(
             &graph,

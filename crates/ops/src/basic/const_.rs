@@ -19,16 +19,19 @@ pub static CONST: Op = Op {
 };
 
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
-    let value = c.attrs.tensor("value")?;
-    let dtype = c.attrs.dtype("dtype")?;
+    Ok(vec![value_of(c.attrs)?.shape().into()])
+}
+
+fn value_of(attrs: &Attrs) -> Result<&Tensor> {
+    let (value, dtype) = (attrs.tensor("value")?, attrs.dtype("dtype")?);
     if value.dtype() != dtype {
         return Err(invalid!("attr 'value' is a {} tensor, but attr 'dtype' says {dtype}", value.dtype()));
     }
-    Ok(vec![value.shape().into()])
+    Ok(value)
 }
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    let value = node.attrs.tensor("value")?.clone();
+    let value = value_of(&node.attrs)?.clone();
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         c.set(0, value.clone());
         Ok(())

@@ -12,7 +12,7 @@ use std::task::{self, Poll, Waker};
 use std::time::Instant;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::resource::lock;
-use thalweg_core::step::{DeviceContext, FunctionRunner, StepContext};
+use thalweg_core::step::{DeviceContext, FunctionRunner, OnResults, StepContext};
 
 #[derive(Clone)]
 pub struct Context {
@@ -24,21 +24,33 @@ pub struct Context {
     depth: usize,
 }
 
-/// Where an iterator lives, from step to step. The device holds the iterator, so the iterator does not hold the device.
+/// Where an iterator lives, from step to step.
 struct Home {
-    device: Weak<DeviceContext>,
+    device: Device,
     functions: Option<Arc<dyn FunctionRunner>>,
     calls: AtomicU64,
+}
+
+enum Device {
+    /// The device holds the iterator, so the iterator does not hold the device.
+    Seen(Weak<DeviceContext>),
+    /// The iterator is held elsewhere, and outlives the session whose device this is.
+    Held(Arc<DeviceContext>),
 }
 
 impl Context {
     /// For iterators made in this step, and all that is done with them.
     pub fn of(step: &StepContext) -> Context {
-        let home = Home {
-            device: Arc::downgrade(&step.device),
-            functions: step.functions.clone(),
-            calls: AtomicU64::new(0),
-        };
+        Context::at(Device::Seen(Arc::downgrade(&step.device)), step)
+    }
+
+    /// The same, for iterators that others go on with when the step's session has ended.
+    pub fn lasting(step: &StepContext) -> Context {
+        Context::at(Device::Held(step.device.clone()), step)
+    }
+
+    fn at(device: Device, step: &StepContext) -> Context {
+        let home = Home { device, functions: step.functions.clone(), calls: AtomicU64::new(0) };
         Context { home: Arc::new(home), stops: SmallVec::new(), deadline: None, depth: 0 }
     }
 
@@ -81,7 +93,12 @@ impl Context {
     }
 
     pub fn device(&self) -> Result<Arc<DeviceContext>> {
-        self.home.device.upgrade().ok_or_else(|| cancelled("the session that made this iterator has ended"))
+        match &self.home.device {
+            Device::Held(device) => Ok(device.clone()),
+            Device::Seen(device) => {
+                device.upgrade().ok_or_else(|| cancelled("the session that made this iterator has ended"))
+            }
+        }
     }
 
     /// Begins a call of a function. `elsewhere`: on another thread, for calls that run side by side.
@@ -89,14 +106,8 @@ impl Context {
         let slot = Arc::new(Mutex::new(Slot::default()));
         let cancel = Arc::new(Cancellation::default());
         let call = Call { slot: slot.clone(), cancel: cancel.clone(), ended: false };
-        let done = Box::new(move |r| {
-            let waker = {
-                let mut slot = lock(&slot);
-                slot.result = Some(r);
-                slot.waker.take()
-            };
-            waker.into_iter().for_each(Waker::wake);
-        });
+        let result = ResultOf(Some(slot));
+        let done: OnResults = Box::new(move |r| result.give(r));
         let device = match self.device() {
             Ok(device) => device,
             Err(e) => {
@@ -125,6 +136,31 @@ pub struct Call {
     slot: Arc<Mutex<Slot>>,
     cancel: Arc<Cancellation>,
     ended: bool,
+}
+
+/// Answers once, and at the latest when it is dropped: who waits for a call never waits for nothing.
+struct ResultOf(Option<Arc<Mutex<Slot>>>);
+
+impl ResultOf {
+    fn give(mut self, result: Result<Vec<Tensor>>) {
+        self.fill(result);
+    }
+
+    fn fill(&mut self, result: Result<Vec<Tensor>>) {
+        let Some(slot) = self.0.take() else { return };
+        let waker = {
+            let mut slot = lock(&slot);
+            slot.result = Some(result);
+            slot.waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Drop for ResultOf {
+    fn drop(&mut self) {
+        self.fill(Err(cancelled("the call was given up")));
+    }
 }
 
 #[derive(Default)]

@@ -15,6 +15,8 @@ use thalweg_core::step::StepContext;
 pub struct Iterator {
     pub types: Vec<DataType>,
     pub shapes: Vec<PartialShape>,
+    /// Whether it outlives the session that made it, as what has a shared name does on a server.
+    lasting: bool,
     pass: Mutex<Option<Arc<Pass>>>,
 }
 
@@ -64,14 +66,19 @@ impl Drop for Answer {
 
 impl Iterator {
     pub fn new(types: Vec<DataType>, shapes: Vec<PartialShape>) -> Iterator {
-        Iterator { types, shapes, pass: Mutex::default() }
+        Iterator { types, shapes, lasting: false, pass: Mutex::default() }
+    }
+
+    /// The same, for a place where it outlives the session that makes it, or not.
+    pub fn lasting(self, lasting: bool) -> Iterator {
+        Iterator { lasting, ..self }
     }
 
     /// Begins a pass over a dataset. Who still waits for an element of an earlier pass gets it from there.
     pub fn begin(&self, dataset: &DatasetRef, step: &StepContext) -> Result<()> {
         same_elements(&dataset.types, &dataset.shapes, &self.types, &self.shapes)?;
         let end = Arc::new(Cancellation::default());
-        let context = Context::of(step).until(&end);
+        let context = if self.lasting { Context::lasting(step) } else { Context::of(step) }.until(&end);
         let iterator = Some(dataset.iterator(&context)?);
         let line = Mutex::new(Line { iterator, waiting: VecDeque::new(), next_id: 0 });
         let old = lock(&self.pass).replace(Arc::new(Pass { context, line, end }));

@@ -75,7 +75,9 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 
 pub fn find_or_make(place: &Place, node: &KernelNode, step: &StepContext) -> Result<Arc<Iterator>> {
     let store = &step.device.resources;
-    let found = store.get_or_create(&place.container, &place.name, || described(&node.attrs))?;
+    let lasting = store.outlives_session(&place.container);
+    let make = || Ok(described(&node.attrs)?.lasting(lasting));
+    let found = store.get_or_create(&place.container, &place.name, make)?;
     let want = node.attrs.types("output_types")?;
     if found.types == want {
         return Ok(found);

@@ -77,6 +77,8 @@ struct Buffer {
     elements: Weighed,
     /// An error, or the end, behind the elements.
     last: Option<Result<()>>,
+    /// Nobody makes elements any more.
+    abandoned: bool,
     producer: Option<Waker>,
     consumer: Option<Waker>,
 }
@@ -86,7 +88,7 @@ impl Iter for PrefetchIter {
         later(async move {
             if let Some(input) = self.input.take() {
                 let context = c.unhurried().until(&self.shared.end);
-                Task::spawn(&c.device()?, produce(input, self.shared.clone(), context));
+                Task::spawn(&c.device()?, produce(input, Producer(self.shared.clone()), context));
             }
             let shared = &self.shared;
             poll_fn(move |cx| {
@@ -110,12 +112,14 @@ impl Buffer {
         if let Some(tuple) = self.elements.pop() {
             return Some(Ok(Some(tuple)));
         }
-        match self.last.take()? {
-            Err(e) => Some(Err(e)),
-            Ok(()) => {
+        match self.last.take() {
+            Some(Err(e)) => Some(Err(e)),
+            Some(Ok(())) => {
                 self.last = Some(Ok(()));
                 Some(Ok(None))
             }
+            None if self.abandoned => Some(Err(cancelled("the elements ahead are no longer made"))),
+            None => None,
         }
     }
 
@@ -143,8 +147,23 @@ impl Buffer {
     }
 }
 
+/// Tells the consumer when the producer is gone, however it went: nobody waits for an element that nobody makes.
+struct Producer(Arc<Shared>);
+
+impl Drop for Producer {
+    fn drop(&mut self) {
+        let consumer = {
+            let mut buffer = lock(&self.0.buffer);
+            buffer.abandoned = true;
+            buffer.consumer.take()
+        };
+        consumer.into_iter().for_each(Waker::wake);
+    }
+}
+
 /// Fills the buffer until the input or the consumer ends.
-async fn produce(mut input: Box<dyn Iter>, shared: Arc<Shared>, c: Context) {
+async fn produce(mut input: Box<dyn Iter>, producer: Producer, c: Context) {
+    let shared = &producer.0;
     loop {
         let room = poll_fn(|cx| {
             let mut buffer = lock(&shared.buffer);

@@ -1,12 +1,14 @@
-//! `Task`: a future that runs on a device's pool whenever it can go on.
+//! `Task`: a future that runs on a device's pool whenever it can go on, also when the session that began it has ended: it may be at work for
+//! others by then.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use thalweg_core::resource::lock;
 use thalweg_core::step::DeviceContext;
+use thalweg_math::pool::Pool;
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -14,8 +16,7 @@ pub struct Task {
     /// `None` once it has ended.
     work: Mutex<Option<Work>>,
     state: AtomicU8,
-    /// Weak: the work may belong to something that the device holds.
-    device: Weak<DeviceContext>,
+    pool: Arc<Pool>,
 }
 
 const IDLE: u8 = 0;
@@ -41,7 +42,7 @@ impl Task {
         Arc::new(Task {
             work: Mutex::new(Some(Box::pin(work))),
             state: AtomicU8::new(QUEUED),
-            device: Arc::downgrade(device),
+            pool: device.pool.clone(),
         })
     }
 
@@ -73,16 +74,9 @@ impl Wake for Task {
             RUNNING => Some(WOKEN),
             _ => None,
         });
-        if woken != Ok(IDLE) {
-            return;
-        }
-        match self.device.upgrade() {
-            Some(device) => device.pool.spawn(Box::new(move || self.run())),
-            // The device has gone, and with it all that the work was for.
-            None => {
-                let gone = lock(&self.work).take();
-                drop(gone);
-            }
+        if woken == Ok(IDLE) {
+            let pool = self.pool.clone();
+            pool.spawn(Box::new(move || self.run()));
         }
     }
 }

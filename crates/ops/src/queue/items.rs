@@ -35,6 +35,11 @@ impl Items {
         }
     }
 
+    /// Whether what comes later may have to go first, so that several are to be taken together.
+    pub fn first_of_all(&self) -> bool {
+        matches!(self, Items::ByPriority { .. })
+    }
+
     pub fn put(&mut self, tuple: Tuple) {
         match self {
             Items::Fifo(held) => held.push_back(tuple),

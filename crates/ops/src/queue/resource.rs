@@ -2,7 +2,8 @@
 //!
 //! Nobody blocks. A request joins the end of its line (one for producers, one for consumers); whenever something
 //! changes, both lines are served from the front until neither moves. A producer of many adds elements as there is room,
-//! a consumer of many collects them as they come, and no later request overtakes it. Answers are given after the lock is
+//! a consumer of many collects them as they come (of a priority queue it takes them when all are there, for they are to be the first of
+//! all), and no later request overtakes it. Answers are given after the lock is
 //! let go, so that whatever they start may use the queue again.
 
 use super::items::{Items, Taken, Tuple};
@@ -232,6 +233,9 @@ impl Queue {
             }
             let spare = if state.closed { held } else { held.saturating_sub(self.spec.min_after_dequeue) };
             if short.is_none() {
+                if spare < want.missing && state.items.first_of_all() {
+                    return moved;
+                }
                 for _ in 0..spare.min(want.missing) {
                     let Some(taken) = state.items.take() else { break };
                     want.taken.push(taken);

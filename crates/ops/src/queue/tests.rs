@@ -220,6 +220,27 @@ fn the_least_priority_comes_first() {
     assert_eq!(got[1].as_slice::<i32>().unwrap(), [10, 11, 30, 50]);
 }
 
+/// Elements were taken as they came: sorted only within what happened to come together.
+#[test]
+fn many_of_a_priority_queue_that_had_to_wait_are_sorted() {
+    let q = queue("PriorityQueueV2", &[DataType::Int32], &[&[]], &[]);
+    let many = q.dequeue_n("QueueDequeueManyV2", 4);
+    for keys in [[5i64, 9], [1, 7]] {
+        let add = [Tensor::vector(&keys).unwrap(), ints(&[2], &[0, 0])];
+        q.begin("QueueEnqueueManyV2", &add, &[]).recv().unwrap().unwrap();
+    }
+    let got = many.recv().unwrap().unwrap();
+    assert_eq!(got[0].as_slice::<i64>().unwrap(), [1, 5, 7, 9]);
+    // A closed queue gives what is left, to who is content with fewer.
+    let up_to = q.dequeue_n("QueueDequeueUpToV2", 4);
+    q.begin("QueueEnqueueManyV2", &[Tensor::vector(&[3i64, 2]).unwrap(), ints(&[2], &[0, 0])], &[])
+        .recv()
+        .unwrap()
+        .unwrap();
+    q.begin("QueueCloseV2", &[], &[]).recv().unwrap().unwrap();
+    assert_eq!(up_to.recv().unwrap().unwrap()[0].as_slice::<i64>().unwrap(), [2, 3]);
+}
+
 #[test]
 fn bad_requests_are_refused() {
     let q = fifo(3);

@@ -14,6 +14,15 @@ impl Coordinates {
     /// From input `i` (a matrix) and input `shape` (a vector); `values` is how many elements there are.
     pub fn of(c: &OpCall<'_>, i: usize, shape: usize, values: usize) -> Result<Coordinates> {
         let (indices, dims) = (c.input(i)?, c.int_vector(shape)?);
+        if let [_, rank] = *indices.shape().dims()
+            && rank != dims.len()
+        {
+            return Err(invalid!(
+                "Index rank ({rank}) and shape rank ({}) do not match: {} needs a column for each dimension",
+                dims.len(),
+                c.input_name(i)
+            ));
+        }
         if indices.shape().dims() != [values, dims.len()] {
             return Err(invalid!(
                 "{} must be a matrix with a row of {} coordinates for each of {values} values, got shape {}",

@@ -48,6 +48,24 @@ fn min<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     run::<T>(c, T::smaller)
 }
 
+fn same_shape(a: &Shape, b: &Shape) -> Result<()> {
+    if a.rank() != b.rank() {
+        let sizes = |s: &Shape| s.iter().map(usize::to_string).collect::<Vec<_>>().join(" ");
+        return Err(invalid!(
+            "Operands do not have the same ranks; got shapes: {} and {}",
+            sizes(a),
+            sizes(b)
+        ));
+    }
+    if a != b {
+        return Err(invalid!("Operands' shapes do not match: {a} and {b}"));
+    }
+    if a.rank() == 0 {
+        return Err(invalid!("the sparse tensors must have at least one dimension"));
+    }
+    Ok(())
+}
+
 fn run<T: Real>(c: &mut OpCall<'_>, choose: fn(T, T) -> T) -> Result<()> {
     for i in [1, 4] {
         if c.shape(i)?.rank() != 1 {
@@ -55,17 +73,8 @@ fn run<T: Real>(c: &mut OpCall<'_>, choose: fn(T, T) -> T) -> Result<()> {
         }
     }
     let (a_values, b_values) = (c.slice::<T>(1)?, c.slice::<T>(4)?);
-    if c.int_vector(2)? != c.int_vector(5)? {
-        return Err(invalid!(
-            "Operands' shapes do not match: {:?} and {:?}",
-            c.int_vector(2)?,
-            c.int_vector(5)?
-        ));
-    }
-    if c.shape(2)?.elements() == 0 {
-        return Err(invalid!("the sparse tensors must have at least one dimension"));
-    }
     let (a, b) = (Coordinates::of(c, 0, 2, a_values.len())?, Coordinates::of(c, 3, 5, b_values.len())?);
+    same_shape(&a.shape, &b.shape)?;
     let (mut i, mut j) = (0, 0);
     let (mut at, mut values) = (Vec::new(), Vec::new());
     while i < a.count || j < b.count {

@@ -62,6 +62,9 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 fn run(c: &mut OpCall<'_>, parts: i64) -> Result<()> {
+    if !c.shape(0)?.is_scalar() {
+        return Err(invalid!("Input axis should be a scalar but received shape {}", c.shape(0)?));
+    }
     let dim = c.scalar::<i64>(0)?;
     let values = c.input(2)?;
     if values.rank() != 1 {

@@ -1,6 +1,7 @@
 //! Constant folding: nodes whose inputs are all known are computed once, when the plan is made. So are those that only ask for
 //! the shape of an input, where that is known; and what would give its input on unchanged is left out.
 
+use super::dropped_reads::DroppedReads;
 use super::fuse;
 use super::shapes::{Given, Shapes};
 use crate::plan::work_order;
@@ -16,7 +17,7 @@ use thalweg_core::op::{Class, Role};
 use thalweg_core::shape::Shape;
 use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
-use thalweg_graph::constant::from_shape;
+use thalweg_graph::constant::{constant_value, from_shape};
 
 /// Larger results are computed each time rather than kept in every plan.
 const MAX_BYTES: usize = 10 << 20;
@@ -26,7 +27,7 @@ pub fn read_constants(work: &mut Work) {
     for node in &mut work.nodes {
         if node.op.class == Class::Constant
             && matches!(node.kind, Kind::Op)
-            && let Ok(t) = node.attrs.tensor("value")
+            && let Some(t) = constant_value(&node.attrs, &node.outputs)
         {
             node.kind = Kind::Value(t.clone());
         }
@@ -41,11 +42,14 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -
     // Outputs of folded nodes that have several, and the value nodes that stand for them; and outputs that are another's. Uses are
     // changed once, at the end.
     let mut moved: HashMap<Output, Output> = HashMap::new();
+    let mut dropped = DroppedReads::default();
     for id in work_order(work)? {
         let known = known_inputs(work, id, &moved, &shapes);
         if let Some(results) = known.and_then(|inputs| compute(work, work.node(id), step, inputs)) {
+            dropped.look(work, id);
             replace(work, id, results, &mut moved);
         } else if let Some(value) = value_of_shape(work.node(id), &shapes) {
+            dropped.look(work, id);
             replace(work, id, vec![value], &mut moved);
         }
         shapes.visit(work, id, &moved);
@@ -57,7 +61,7 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -
     if !moved.is_empty() {
         redirect(work, |o| moved.get(&o).copied().unwrap_or(o));
     }
-    Ok(())
+    dropped.make(work)
 }
 
 /// A node with control inputs runs when they say, or not at all.

@@ -1,29 +1,40 @@
 //! Reads of reference variables, made as late as TensorFlow's are seen.
 //!
-//! There the result of a read (`Identity`) shares the variable's memory: who comes after an update sees the update, and programs rely on it
-//! (the tokens of SyncReplicasOptimizer hold the step that was just counted). Here a value does not change once it is read. So a node that
-//! is after an update of the variable gets a read of its own, which is after the update too.
+//! There the result of a read (`Identity`) shares the variable's memory, also behind an `Enter` or a `Switch`: who comes after an update
+//! sees the update, and programs rely on it (the tokens of SyncReplicasOptimizer hold the step that was just counted; a loop reads what its
+//! last round assigned). Here a value does not change once it is read. So a node that is after an update of the variable gets a read of its
+//! own, which is after the update too, in the loop and on the branch that the node is in.
 
 use crate::executor::pass::Pass;
+use crate::plan::work_order;
 use crate::work::{Kind, Work, WorkNode};
-use std::collections::{BTreeMap, HashSet};
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use thalweg_core::error::Result;
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::op::Class;
 
 pub fn read_late(work: &mut Work) -> Result<()> {
-    let reads = reads_by_variable(work);
-    if reads.is_empty() {
+    if !work.nodes.iter().any(|n| n.outputs.iter().any(|p| p.is_ref)) {
         return Ok(());
     }
+    let variables = Variables::find(work)?;
     let users = users(work);
-    for (variable, reads) in reads {
-        let variable = NodeId(variable.0).output(variable.1);
-        let after = after_updates(work, &users, variable)?;
+    let mut references = HashMap::new();
+    for (variable, reads) in &variables.reads {
+        let after = after_updates(work, &users, &variables, *variable)?;
+        let mut behind: HashSet<NodeId> = HashSet::new();
         for read in reads {
-            for user in &users[read.at()] {
-                if after.contains(user) {
-                    read_again(work, read, *user, &after);
+            // A branch that is taken after an update, and what it gives on, is seen after it.
+            let waits = !waits_for(work, *read, &variables, *variable, &after).is_empty();
+            let from = work.node(*read).inputs.first().map(|o| o.node);
+            if from.is_some_and(|f| variables.is_read(f, *variable) && (waits || behind.contains(&f))) {
+                behind.insert(*read);
+            }
+            for user in users[read.at()].iter().filter(|u| after.contains(u)) {
+                let waits = waits_for(work, *user, &variables, *variable, &after);
+                if behind.contains(read) || !waits.is_empty() {
+                    read_again(work, *read, *user, waits, &mut references)?;
                 }
             }
         }
@@ -31,44 +42,101 @@ pub fn read_late(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-/// Nodes that pass on the value of a reference variable, by the variable.
-fn reads_by_variable(work: &Work) -> BTreeMap<(u32, u32), Vec<NodeId>> {
-    let mut found: BTreeMap<(u32, u32), Vec<NodeId>> = BTreeMap::new();
-    for (at, node) in work.nodes.iter().enumerate() {
-        if let Some(variable) = variable_read(work, node) {
-            found.entry((variable.node.0, variable.index)).or_default().push(NodeId(at as u32));
-        }
-    }
-    found
+/// Which reference variables the graph has, and what stands for them.
+#[derive(Default)]
+struct Variables {
+    /// The variable that a reference is of, as references are passed on, entered into loops and given back by updates.
+    of: HashMap<Output, Output>,
+    /// The variable whose value a node gives on.
+    read: HashMap<NodeId, Output>,
+    /// The references to each variable.
+    references: HashMap<Output, Vec<Output>>,
+    /// The nodes of `read` by variable, inputs first.
+    reads: BTreeMap<Variable, Vec<NodeId>>,
 }
 
-fn variable_read(work: &Work, node: &WorkNode) -> Option<Output> {
-    let passes =
-        matches!(node.kind, Kind::Op) && node.op.class == Class::Plain && Pass::of(node.op) == Some(Pass::On);
-    let source = *node.inputs.first().filter(|_| passes)?;
-    let is_ref = |id: NodeId, index: u32| work.node(id).outputs.get(index as usize).is_some_and(|p| p.is_ref);
-    is_ref(source.node, source.index).then_some(source)
+/// The node and output of a variable, in an order that does not change from run to run.
+type Variable = (u32, u32);
+
+fn key(o: Output) -> Variable {
+    (o.node.0, o.index)
+}
+
+impl Variables {
+    fn find(work: &Work) -> Result<Variables> {
+        let mut found = Variables::default();
+        for id in work_order(work)? {
+            found.note(work, id);
+        }
+        Ok(found)
+    }
+
+    fn note(&mut self, work: &Work, id: NodeId) {
+        let node = work.node(id);
+        let taken: SmallVec<[Output; 2]> =
+            node.inputs.iter().filter_map(|o| self.of.get(o).copied()).collect();
+        for (i, _) in node.outputs.iter().enumerate().filter(|(_, p)| p.is_ref) {
+            let output = id.output(i as u32);
+            // Of several it is one or the other: a variable of its own.
+            let variable = if let [one] = taken.as_slice() { *one } else { output };
+            self.of.insert(output, variable);
+            self.references.entry(variable).or_default().push(output);
+        }
+        let Some(input) = node.inputs.first().filter(|_| gives_on(node)) else { return };
+        if let Some(variable) = self.of.get(input).or(self.read.get(&input.node)).copied() {
+            self.read.insert(id, variable);
+            self.reads.entry(key(variable)).or_default().push(id);
+        }
+    }
+
+    fn is_read(&self, id: NodeId, variable: Variable) -> bool {
+        self.read.get(&id).is_some_and(|v| key(*v) == variable)
+    }
+}
+
+/// Whether the node gives its first input on as a value.
+fn gives_on(node: &WorkNode) -> bool {
+    let passes = match node.op.class {
+        Class::Plain => Pass::of(node.op) == Some(Pass::On),
+        class => matches!(class, Class::Enter | Class::Switch),
+    };
+    passes && matches!(node.kind, Kind::Op) && node.outputs.iter().all(|p| !p.is_ref)
 }
 
 /// For each node, those that use its outputs or wait for it.
 fn users(work: &Work) -> Vec<Vec<NodeId>> {
     let mut users = vec![Vec::new(); work.nodes.len()];
     for (at, node) in work.nodes.iter().enumerate() {
-        for before in node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied()) {
+        for before in before(node) {
             users[before.at()].push(NodeId(at as u32));
         }
     }
     users
 }
 
-/// The nodes that take the variable to change it, and all that come after one of them.
-fn after_updates(work: &Work, users: &[Vec<NodeId>], variable: Output) -> Result<HashSet<NodeId>> {
+fn before(node: &WorkNode) -> impl Iterator<Item = NodeId> + '_ {
+    node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied())
+}
+
+/// The nodes that take the variable to change it, and all that come after one of them, in later rounds of a loop too.
+fn after_updates(
+    work: &Work,
+    users: &[Vec<NodeId>],
+    variables: &Variables,
+    variable: Variable,
+) -> Result<HashSet<NodeId>> {
     let mut next = Vec::new();
-    for user in &users[variable.node.at()] {
-        let node = work.node(*user);
-        let signature = work.registry.signature(node.op)?;
-        if node.inputs.contains(&variable) && signature.inputs.iter().any(|a| a.is_ref) {
-            next.push(*user);
+    let variable = NodeId(variable.0).output(variable.1);
+    for reference in variables.references.get(&variable).into_iter().flatten() {
+        for user in &users[reference.node.at()] {
+            let node = work.node(*user);
+            let signature = work.registry.signature(node.op)?;
+            let takes = node.inputs.contains(reference) && signature.inputs.iter().any(|a| a.is_ref);
+            let passes_on =
+                Pass::of(node.op).is_some() && variables.of.get(&user.output(0)) == Some(&variable);
+            if takes && !passes_on {
+                next.push(*user);
+            }
         }
     }
     let mut after: HashSet<NodeId> = next.iter().copied().collect();
@@ -78,25 +146,101 @@ fn after_updates(work: &Work, users: &[Vec<NodeId>], variable: Output) -> Result
     Ok(after)
 }
 
-/// Gives a user of a read one that waits for what the user waits for.
-fn read_again(work: &mut Work, read: NodeId, user: NodeId, after: &HashSet<NodeId>) {
-    let node = work.node(user);
-    let same_place = node.device == work.node(read).device && node.op.class == Class::Plain;
-    let before = node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied());
-    let mut waits: Vec<NodeId> = before.filter(|id| *id != read && after.contains(id)).collect();
+/// What a node waits for that comes after an update, the values read aside.
+fn waits_for(
+    work: &Work,
+    id: NodeId,
+    variables: &Variables,
+    variable: Variable,
+    after: &HashSet<NodeId>,
+) -> Vec<NodeId> {
+    let counts = |id: &NodeId| after.contains(id) && !variables.is_read(*id, variable);
+    let mut waits: Vec<NodeId> = before(work.node(id)).filter(counts).collect();
     waits.sort_unstable();
     waits.dedup();
-    if !same_place || waits.is_empty() {
-        return;
+    waits
+}
+
+/// Gives a user of a value read one that waits for what the user waits for.
+fn read_again(
+    work: &mut Work,
+    read: NodeId,
+    user: NodeId,
+    waits: Vec<NodeId>,
+    references: &mut HashMap<Output, Output>,
+) -> Result<()> {
+    let node = work.node(user);
+    if node.op.class != Class::Plain || !matches!(node.kind, Kind::Op) {
+        return Ok(());
     }
-    let mut late = work.node(read).clone();
-    late.name = format!("{}/late/{}", node.name, late.name).into();
-    waits.retain(|id| !late.control.contains(id));
-    late.control.extend(waits);
-    let late = work.push(late);
-    for input in &mut work.nodes[user.at()].inputs {
-        if input.node == read {
-            *input = late.output(input.index);
+    let device = node.device;
+    let inputs: SmallVec<[(usize, Output); 2]> =
+        node.inputs.iter().copied().enumerate().filter(|(_, o)| o.node == read).collect();
+    for (i, stale) in inputs {
+        let Some((reference, mut control)) = reference_like(work, stale, device, references)? else {
+            return Ok(());
+        };
+        control.extend(&waits);
+        control.sort_unstable();
+        control.dedup();
+        let suffix = format!("late/{}", work.node(read).name);
+        let late = work.add_read(user, &suffix, reference, &control)?;
+        work.nodes[user.at()].inputs[i] = late.output(0);
+    }
+    Ok(())
+}
+
+/// How many nodes a value may have been passed on by. Longer ways are no program's, and would be walked for every user.
+const MAX_WAY: usize = 64;
+
+/// A reference to the variable in the loop and on the branch where this value of it is, and what else reading it there waits for.
+/// None if they are on different devices: there values are copies in TensorFlow too.
+fn reference_like(
+    work: &mut Work,
+    value: Output,
+    device: u16,
+    references: &mut HashMap<Output, Output>,
+) -> Result<Option<(Output, Vec<NodeId>)>> {
+    let mut way = Vec::new();
+    let mut at = value;
+    let mut reference = loop {
+        if work.is_ref(at) {
+            break at;
+        }
+        if let Some(made) = references.get(&at) {
+            break *made;
+        }
+        if work.node(at.node).device != device || way.len() == MAX_WAY {
+            return Ok(None);
+        }
+        way.push(at);
+        let Some(from) = work.node(at.node).inputs.first() else { return Ok(None) };
+        at = *from;
+    };
+    let mut waits = Vec::new();
+    while let Some(at) = way.pop() {
+        waits.extend(work.node(at.node).control.iter().copied());
+        if let Some(made) = follow(work, at, reference, &waits)? {
+            waits.clear();
+            references.insert(at, made);
+            reference = made;
         }
     }
+    Ok(Some((reference, waits)))
+}
+
+/// The reference goes where the value goes: into the loop, or onto the branch, and nowhere when the value is dead.
+fn follow(work: &mut Work, value: Output, reference: Output, waits: &[NodeId]) -> Result<Option<Output>> {
+    let node = work.node(value.node);
+    let op = match node.op.class {
+        Class::Enter => "RefEnter",
+        Class::Switch => "RefSwitch",
+        _ => return Ok(None),
+    };
+    let (mut inputs, attrs) = (node.inputs.to_vec(), node.attrs.clone());
+    if let Some(first) = inputs.first_mut() {
+        *first = reference;
+    }
+    let made = work.add(value.node, "late", op, &inputs, waits, attrs)?;
+    Ok(Some(made.output(value.index)))
 }

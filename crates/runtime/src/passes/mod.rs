@@ -1,6 +1,7 @@
 //! Rewrites of a work graph. Each pass is a function of `Work`; switching any optimisation off changes no result.
 
 pub mod common;
+mod dropped_reads;
 pub mod epilogue;
 pub mod fold;
 pub mod fuse;

@@ -5,6 +5,7 @@
 mod common;
 
 mod depth;
+mod unneeded;
 
 use common::{options, registry};
 use std::time::Duration;

@@ -38,11 +38,11 @@ pub fn vector(g: &Scope, n: i64) -> Output {
 }
 
 /// `while i < n: values = step(values)`.
-pub fn repeat(
+pub fn repeat<R: Into<Vec<Output>>>(
     g: &Scope,
     times: i32,
     values: &[&Output],
-    step: impl FnOnce(&Scope, &[Output]) -> Vec<Output>,
+    step: impl FnOnce(&Scope, &[Output]) -> R,
 ) -> Vec<Output> {
     let zero = g.constant(0);
     let mut all = vec![&zero];
@@ -53,7 +53,7 @@ pub fn repeat(
         |l, v| l.op("Less").input(&v[0]).input(&l.constant(times)).output(),
         |l, v| {
             let mut next = vec![&v[0] + &l.constant(1)];
-            next.extend(step(l, &v[1..]));
+            next.extend(step(l, &v[1..]).into());
             next
         },
     );

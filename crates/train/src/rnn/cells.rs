@@ -3,7 +3,7 @@
 use super::Cell;
 use crate::initializers::{Constant, Zeros, glorot_uniform};
 use crate::layers::Activation;
-use thalweg_client::{Code, Error, Initializer, Output, Scope, VariableOptions};
+use thalweg_client::{Code, Error, Initializer, Output, Outputs, Scope, VariableOptions};
 
 /// `activation([x, h] w + b)`.
 pub struct Rnn {
@@ -66,7 +66,7 @@ pub(super) fn linear(g: &Scope, parts: &[&Output], units: usize, bias: &dyn Init
     g.bias_add(&g.matmul(&joined, &kernel.value), &bias.value)
 }
 
-pub(super) fn split(g: &Scope, x: &Output, parts: i64) -> Vec<Output> {
+pub(super) fn split(g: &Scope, x: &Output, parts: i64) -> Outputs {
     let axis = g.constant(1i32);
     g.op("Split").name("split").input(&axis).input(x).attr("num_split", parts).outputs()
 }

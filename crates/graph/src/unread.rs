@@ -1,0 +1,79 @@
+//! Nodes that are kept as they are written: of ops that the registry does not have, with attrs that cannot be read (data types that are
+//! unknown here), and all that take something from such a node. They go out as they came in; a step that needs one gets its error, and
+//! others do not notice.
+
+use crate::names::{self, Input};
+use std::collections::HashMap;
+use std::sync::Arc;
+use thalweg_core::error::{Error, Result};
+use thalweg_proto::NodeDef;
+
+#[derive(Clone)]
+pub struct UnreadNode {
+    pub def: Arc<NodeDef>,
+    /// Why it cannot run.
+    pub error: Error,
+    /// How many of the graph's own nodes were there before it.
+    pub after: usize,
+}
+
+#[derive(Clone, Default)]
+pub struct UnreadNodes {
+    nodes: Vec<UnreadNode>,
+    by_name: HashMap<String, usize>,
+}
+
+impl UnreadNodes {
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// In the order of their import.
+    pub fn iter(&self) -> impl Iterator<Item = &UnreadNode> {
+        self.nodes.iter()
+    }
+
+    /// Why the node of this name cannot run, if it is one of these.
+    pub fn error(&self, name: &str) -> Option<&Error> {
+        self.by_name.get(name).and_then(|at| self.nodes.get(*at)).map(|n| &n.error)
+    }
+
+    pub fn push(&mut self, node: UnreadNode) {
+        self.by_name.insert(node.def.name.clone(), self.nodes.len());
+        self.nodes.push(node);
+    }
+
+    /// Which of these nodes cannot run, and why, given which cannot be read: the errors go on to all that take something from them.
+    pub fn spread<T>(&self, defs: &[NodeDef], read: &[Result<T>]) -> Vec<Option<Error>> {
+        let mut found: Vec<Option<Error>> = read.iter().map(|r| r.as_ref().err().cloned()).collect();
+        if self.is_empty() && found.iter().all(Option::is_none) {
+            return found;
+        }
+        let mut users: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, def) in defs.iter().enumerate() {
+            for name in def.input.iter().filter_map(|text| source(text)) {
+                if found[at].is_none() {
+                    found[at] = self.error(name).cloned();
+                }
+                users.entry(name).or_default().push(at);
+            }
+        }
+        let mut next: Vec<usize> = (0..found.len()).filter(|at| found[*at].is_some()).collect();
+        while let Some(at) = next.pop() {
+            for user in users.remove(defs[at].name.as_str()).into_iter().flatten() {
+                if found[user].is_none() {
+                    found[user] = found[at].clone();
+                    next.push(user);
+                }
+            }
+        }
+        found
+    }
+}
+
+/// The node that an input names.
+fn source(input: &str) -> Option<&str> {
+    match names::parse_input(input).ok()? {
+        Input::Data(name, _) | Input::Control(name) => Some(name),
+    }
+}

@@ -1,0 +1,143 @@
+//! Reference variables: when they are read, in loops too, and what is known of those that were never initialised.
+
+mod common;
+
+use common::{options, registry};
+use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::Code;
+use thalweg_core::shape::PartialShape;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::{Arg, Graph, NodeId, NodeRequest, Output};
+use thalweg_runtime::Session;
+
+/// A graph of a float variable `v`, its read, and nodes added by hand.
+struct Program {
+    g: Graph,
+    v: Output,
+    read: Output,
+}
+
+impl Program {
+    fn new(shape: &[i64]) -> Program {
+        let mut g = Graph::new(registry().clone());
+        let shape = PartialShape::new(shape).unwrap();
+        let attrs = attrs(&[("dtype", DataType::Float.into()), ("shape", Attr::Shape(shape))]);
+        let v = g.add_node(NodeRequest { op: "VariableV2", name: "v", attrs, ..Default::default() }).unwrap();
+        let mut p = Program { g, v: v.output(0), read: v.output(0) };
+        p.read = p.add("Identity", "read", &[p.v], &[], &[]);
+        p
+    }
+
+    fn add(
+        &mut self,
+        op: &str,
+        name: &str,
+        inputs: &[Output],
+        control: &[NodeId],
+        given: &[(&'static str, Attr)],
+    ) -> Output {
+        let args = match op {
+            "Merge" => vec![Arg::List(inputs.to_vec())],
+            _ => inputs.iter().copied().map(Arg::One).collect(),
+        };
+        let request = NodeRequest { op, name, args, attrs: attrs(given), control, ..Default::default() };
+        self.g.add_node(request).unwrap().output(0)
+    }
+
+    fn constant(&mut self, t: Tensor, control: &[NodeId]) -> Output {
+        let given = [("dtype", t.dtype().into()), ("value", Attr::Tensor(t))];
+        self.add("Const", "", &[], control, &given)
+    }
+
+    fn enter(&mut self, op: &str, o: Output) -> Output {
+        let given = [
+            ("frame_name", "loop".into()),
+            ("is_constant", true.into()),
+            ("parallel_iterations", 10i64.into()),
+        ];
+        self.add(op, "", &[o], &[], &given)
+    }
+
+    /// `for i in 0..rounds: v = v * 2`, with the read made outside of the loop, as TensorFlow's client makes it.
+    fn doubled_in_a_loop(&mut self, rounds: i32) {
+        let zero = self.constant(Tensor::scalar(0i32), &[]);
+        let first = self.add("Enter", "", &[zero], &[], &[("frame_name", "loop".into())]);
+        let merge = self.add("Merge", "", &[first, first], &[], &[]);
+        let end = self.constant(Tensor::scalar(rounds), &[merge.node]);
+        let less = self.add("Less", "", &[merge, end], &[], &[]);
+        let go_on = self.add("LoopCond", "", &[less], &[], &[]);
+        let switch = self.add("Switch", "", &[merge, go_on], &[], &[]);
+        let i = self.add("Identity", "", &[switch.node.output(1)], &[], &[]);
+        let (read, v) = (self.enter("Enter", self.read), self.enter("RefEnter", self.v));
+        let two = self.constant(Tensor::scalar(2f32), &[i.node]);
+        let twice = self.add("Mul", "", &[read, two], &[], &[]);
+        let assigned = self.add("Assign", "", &[v, twice], &[], &[]);
+        let one = self.constant(Tensor::scalar(1i32), &[i.node]);
+        let next = self.add("AddV2", "", &[i, one], &[assigned.node], &[]);
+        let back = self.add("NextIteration", "", &[next], &[], &[]);
+        self.g.set_input(merge.node, 1, back).unwrap();
+        self.add("Exit", "done", &[switch], &[], &[]);
+    }
+
+    fn initialised(&mut self, t: Tensor) {
+        let value = self.constant(t, &[]);
+        self.add("Assign", "init", &[self.v, value], &[], &[]);
+    }
+}
+
+fn attrs(given: &[(&'static str, Attr)]) -> Attrs {
+    given.iter().cloned().collect()
+}
+
+/// TensorFlow's loops enter the result of one read, which there shares the variable's memory: 32, not 4.
+#[test]
+fn a_variable_read_in_a_loop_was_read_once_before_it() {
+    for optimise in [true, false] {
+        let mut p = Program::new(&[]);
+        p.initialised(Tensor::scalar(2f32));
+        p.doubled_in_a_loop(4);
+        let s = Session::of(&p.g, options(optimise, 2)).unwrap();
+        s.run(&[], &[], &["init"]).unwrap();
+        let done = s.run(&[], &["done:0"], &[]).unwrap();
+        assert_eq!(done[0].to_scalar::<i32>().unwrap(), 4);
+        assert_eq!(s.run(&[], &["read:0"], &[]).unwrap()[0].to_scalar::<f32>().unwrap(), 32.0);
+    }
+}
+
+/// A shape is known without the variable, but asking for it is how programs find out whether variables are initialised.
+#[test]
+fn shapes_of_uninitialised_variables_were_given() {
+    for optimise in [true, false] {
+        let mut p = Program::new(&[2]);
+        p.initialised(Tensor::vector(&[1f32, 2.0]).unwrap());
+        let product = p.add("Mul", "", &[p.read, p.read], &[], &[]);
+        let shape = p.add("Shape", "shape", &[product], &[], &[]);
+        p.add("Shape", "shape_of_shape", &[shape], &[], &[]);
+        for op in ["Rank", "Size", "ZerosLike"] {
+            p.add(op, op, &[p.v], &[], &[]);
+        }
+        let s = Session::of(&p.g, options(optimise, 2)).unwrap();
+        let all = ["shape:0", "shape_of_shape:0", "Rank:0", "Size:0", "ZerosLike:0"];
+        for asked in all {
+            let e = s.run(&[], &[asked], &[]).unwrap_err();
+            assert_eq!(e.code(), Code::FailedPrecondition, "{asked}: {e}");
+        }
+        s.run(&[], &[], &["init"]).unwrap();
+        for asked in all {
+            s.run(&[], &[asked], &[]).unwrap();
+        }
+    }
+}
+
+/// The read that stays is the one that waits for the initializer, not an earlier one.
+#[test]
+fn a_shape_asked_for_after_the_initializer_of_the_same_step_is_given() {
+    let mut p = Program::new(&[2]);
+    p.initialised(Tensor::vector(&[1f32, 2.0]).unwrap());
+    let init = p.g.get("init").unwrap();
+    let late = p.add("Identity", "late", &[p.v], &[init], &[]);
+    p.add("Shape", "shape", &[late], &[], &[]);
+    let s = Session::of(&p.g, options(true, 2)).unwrap();
+    assert_eq!(s.run(&[], &["shape:0"], &[]).unwrap()[0].as_slice::<i32>().unwrap(), [2]);
+}
