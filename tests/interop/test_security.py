@@ -8,7 +8,6 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf import master_pb2
 
 from conftest import TARGET
 
@@ -96,27 +95,26 @@ def channel(secured, secrets, token=None, certificate="client", authority="ca.pe
     return grpc.secure_channel(secured.target.removeprefix("grpcs://"), credentials)
 
 
-def call(channel, method, request):
-    return channel.unary_unary(f"/tensorflow.MasterService/{method}")(request.SerializeToString(), timeout=30)
+def call(channel, method):
+    """Calls a method with an empty message; gives the bytes of the answer."""
+    return channel.unary_unary(f"/tensorflow.MasterService/{method}")(b"", timeout=30)
 
 
 def test_grpcs_own_client_is_asked_for_both(secured, secrets):
-    list_devices = master_pb2.ListDevicesRequest()
     with channel(secured, secrets, RUN) as c:
-        answer = master_pb2.ListDevicesResponse.FromString(call(c, "ListDevices", list_devices))
-        assert answer.local_device[0].name.endswith("CPU:0")
+        assert b"/job:localhost/replica:0/task:0/device:CPU:0" in call(c, "ListDevices")
         with pytest.raises(grpc.RpcError) as refused:
-            call(c, "Reset", master_pb2.ResetRequest())
+            call(c, "Reset")
         assert refused.value.code() == grpc.StatusCode.PERMISSION_DENIED
     with channel(secured, secrets, ADMIN) as c:
-        call(c, "Reset", master_pb2.ResetRequest())
+        call(c, "Reset")
     for token, certificate, code in [
         (None, "client", grpc.StatusCode.UNAUTHENTICATED),
         ("wrong-token-0123456789", "client", grpc.StatusCode.UNAUTHENTICATED),
         (RUN, None, grpc.StatusCode.UNAVAILABLE),
     ]:
         with channel(secured, secrets, token, certificate) as c, pytest.raises(grpc.RpcError) as refused:
-            call(c, "ListDevices", list_devices)
+            call(c, "ListDevices")
         assert refused.value.code() == code
 
 
@@ -135,7 +133,7 @@ def test_refusals_are_logged_but_not_without_end(secrets, start_server):
         with grpc.insecure_channel(target) as c:
             for _ in range(50):
                 with pytest.raises(grpc.RpcError) as refused:
-                    call(c, "ListDevices", master_pb2.ListDevicesRequest())
+                    call(c, "ListDevices")
                 assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
     finally:
         server.terminate()

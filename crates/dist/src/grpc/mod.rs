@@ -104,7 +104,7 @@ pub async fn answer(
     let path = std::str::from_utf8(&path).unwrap_or_default();
     let answer = match (path.strip_prefix(SERVICE), path.strip_prefix(WORKER_SERVICE)) {
         (Some(method), _) => deadline::within(timeout, call(&peer, &caller, method, message)).await,
-        (_, Some(method)) => worker_call(&peer, method, message).await,
+        (_, Some(method)) => worker_call(&peer, &caller, method, message).await,
         _ => Err(Status::unimplemented(format!("there is no service at {path}"))),
     };
     if let Err(status) = &answer {
@@ -117,6 +117,13 @@ pub async fn answer(
 fn note_refusal(peer: &Peer, caller: &Caller, path: &str, status: &Status) {
     if status.code() == tonic::Code::PermissionDenied {
         peer.master.gate.refusals.note(&peer.origin, &caller.identity, path.as_bytes(), status);
+    }
+}
+
+/// As `note_refusal`, for steps whose errors are a part of the answer.
+fn note_in_body(peer: &Peer, caller: &Caller, method: &str, code: i32, message: &str) {
+    if code == Code::PermissionDenied as i32 {
+        note_refusal(peer, caller, method, &Status::permission_denied(message));
     }
 }
 
@@ -137,7 +144,7 @@ async fn call(peer: &Peer, caller: &Caller, method: &str, message: Arrived) -> R
     }
 }
 
-async fn worker_call(peer: &Peer, method: &str, message: Arrived) -> Result<Reply, Status> {
+async fn worker_call(peer: &Peer, caller: &Caller, method: &str, message: Arrived) -> Result<Reply, Status> {
     let w: &Arc<Worker> = &peer.master.worker;
     let failed = |e| peer_status(&w.task.name, &e);
     match method {
@@ -152,7 +159,9 @@ async fn worker_call(peer: &Peer, method: &str, message: Arrived) -> Result<Repl
             let request: Request<RunGraphRequest> = read(message)?;
             let (_, mut extensions, request) = request.into_parts();
             let answer = w.run_graph(request, extensions.remove().unwrap_or_default(), &peer.line).await;
-            Reply::of_graph(answer.map_err(failed)?, peer)
+            let answer = answer.map_err(failed)?;
+            note_in_body(peer, caller, "RunGraph", answer.status_code, &answer.status_error_message);
+            Reply::of_graph(answer, peer)
         }
         "CleanupGraph" => whole(Ok(w.cleanup_graph(&take(message)?)), peer),
         "RegisterGraph" => whole(w.register_graph(take(message)?, &peer.line).await, peer),
@@ -199,10 +208,7 @@ async fn run_step(peer: &Peer, caller: &Caller, message: Arrived) -> Result<Repl
     let request: Request<RunStepRequest> = of(caller, message)?;
     let errors_in_body = request.get_ref().store_errors_in_response_body;
     let response = peer.master.run_step(request).await?.into_inner();
-    if response.status_code == Code::PermissionDenied as i32 {
-        let told = Status::permission_denied(response.status_error_message.as_str());
-        note_refusal(peer, caller, "/tensorflow.MasterService/RunStep", &told);
-    }
+    note_in_body(peer, caller, "RunStep", response.status_code, &response.status_error_message);
     match Reply::of_step(response, peer) {
         Err(status) if errors_in_body => {
             let told = RunStepResponse {
