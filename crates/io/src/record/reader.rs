@@ -7,6 +7,7 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 use thalweg_core::buffer;
 use thalweg_core::error::{Error, Result, data_loss, resource_exhausted};
+use thalweg_core::reserve;
 
 /// Reads records in order. After an error there is no next record: where one begins is no longer known.
 pub struct RecordReader<'a> {
@@ -81,7 +82,7 @@ impl<'a> RecordReader<'a> {
 
     /// Up to `count` bytes. Memory grows with the bytes that are there, not with what is asked for.
     fn fill(&mut self, out: &mut Vec<u8>, count: usize) -> Result<()> {
-        out.reserve(count.min(1 << 16));
+        reserve::room(out, count.min(1 << 16))?;
         self.input.by_ref().take(count as u64).read_to_end(out).map(|_| ()).map_err(|e| match e.kind() {
             // What decoders say of bytes that are not theirs.
             ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {

@@ -46,7 +46,7 @@ fn texts(c: &OpCall<'_>, i: usize, count: usize) -> Result<Vec<String>> {
             t.shape()
         ));
     }
-    t.strings()?.iter().map(|s| as_text(s)).collect()
+    reserve::try_collect(t.strings()?.iter().map(|s| as_text(s)))
 }
 
 fn as_text(bytes: &[u8]) -> Result<String> {

@@ -33,7 +33,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     };
     let old = Coordinates::of(c, 0, 1, count)?;
     let new = completed(&old.shape, &c.int_vector(2)?)?;
-    let mut at = Vec::with_capacity(count * new.rank());
+    let mut at = reserve::with_capacity(count.saturating_mul(new.rank()))?;
     for mut position in old.positions() {
         let start = at.len();
         for n in new.iter().rev() {

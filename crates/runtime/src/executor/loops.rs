@@ -1,6 +1,5 @@
 //! Running a loop that has become a program: round after round on one thread.
 
-use super::step::panicked;
 use super::straight::run_nodes;
 use crate::plan::{LoopProgram, Operand};
 use smallvec::SmallVec;
@@ -9,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_core::error::{Result, internal};
 use thalweg_core::invalid;
-use thalweg_core::kernel::{AsyncCall, AsyncKernel, Done, Input, Kernel, OpCall, Outputs, Value};
+use thalweg_core::kernel::{AsyncCall, AsyncKernel, Done, Input, Kernel, OpCall, Outputs, Value, caught};
 use thalweg_core::step::StepContext;
 
 /// Nodes run between two looks at the clock and the cancellation.
@@ -54,7 +53,7 @@ impl AsyncKernel for SlicedLoop {
 fn slice(mut rounds: Rounds, done: Done) {
     let until = Instant::now().checked_add(SLICE);
     let ran = catch_unwind(AssertUnwindSafe(|| rounds.run(until)));
-    match ran.unwrap_or_else(|panic| Err(panicked(&*panic))) {
+    match ran.unwrap_or_else(|panic| Err(caught(&*panic))) {
         Ok(true) => done(rounds.results()),
         Ok(false) => {
             let pool = rounds.step.device.pool.clone();
