@@ -119,13 +119,18 @@ pub struct Written(pub Vec<u8>);
 
 impl std::io::Write for Written {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        extend(&mut self.0, bytes).map_err(|e| std::io::Error::new(ErrorKind::OutOfMemory, e))?;
+        extend(&mut self.0, bytes).map_err(as_io)?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+/// The same error, for those who read and write: it becomes ResourceExhausted again.
+pub fn as_io(e: Error) -> std::io::Error {
+    std::io::Error::new(ErrorKind::OutOfMemory, e)
 }
 
 /// `format!`, of values whose text may be long: `reserve::text(format_args!("{x}"))`.

@@ -52,9 +52,11 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
         }
     }
     let rows = rows.unwrap_or(1);
-    let mut splits = vec![0i64];
+    let sizes = sizes::<T>(c, rows)?;
+    let mut splits = reserve::with_capacity(rows + 1)?;
+    splits.push(0i64);
     let mut total = 0i64;
-    for n in sizes::<T>(c, rows)? {
+    for n in sizes {
         total = total.checked_add(n).ok_or_else(|| invalid!("the ranges have more than 2^63 elements"))?;
         splits.push(total);
     }

@@ -49,8 +49,8 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
 
 /// The new shape with the size that is to be found.
 fn completed(old: &Shape, asked: &[i64]) -> Result<Shape> {
-    let unknown: Vec<usize> = (0..asked.len()).filter(|i| asked[*i] == -1).collect();
-    let mut dims = asked.to_vec();
+    let unknown = reserve::collect((0..asked.len()).filter(|i| asked[*i] == -1))?;
+    let mut dims = reserve::copied(asked)?;
     match unknown[..] {
         [] => {}
         [one] => {
