@@ -306,7 +306,7 @@ impl BundleReader {
         let entries = self.table.iter().filter(|(key, _)| !key.is_empty());
         let entry = |(key, value): (&[u8], &Bytes)| {
             let parsed = parse(value).map_err(|e| self.damaged(&String::from_utf8_lossy(key), e))?;
-            Ok((key.to_vec(), parsed))
+            Ok((reserve::copied(key)?, parsed))
         };
         entries.map(entry).collect()
     }

@@ -88,8 +88,9 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     // Elements by row, in their order; the default stands after the last element.
     let missing =
         empty.as_slice::<bool>()?.iter().enumerate().filter(|(_, e)| **e).map(|(row, _)| (row, all.count));
-    let mut items =
-        reserve::collect(all.rows().enumerate().map(|(i, row)| (row[0] as usize, i)).chain(missing))?;
+    let filled = empty.as_slice::<bool>()?.iter().filter(|e| **e).count();
+    let mut items = reserve::with_capacity(all.count.saturating_add(filled))?;
+    items.extend(all.rows().enumerate().map(|(i, row)| (row[0] as usize, i)).chain(missing));
     items.sort_unstable();
     let mut at = reserve::with_capacity(items.len().saturating_mul(rank))?;
     let mut map = reserve::filled(all.count, 0i64)?;

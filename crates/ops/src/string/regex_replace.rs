@@ -56,25 +56,29 @@ fn fixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 struct Rewrite(Vec<Part>);
 
 enum Part {
-    Text(u8),
+    Text(Vec<u8>),
     Group(usize),
 }
 
 impl Rewrite {
     /// As RE2 does, stops at a backslash that is followed by neither a digit nor a backslash.
     fn parse(text: &[u8]) -> Result<Rewrite> {
-        let mut parts = reserve::with_capacity(text.len())?;
+        let (mut parts, mut run) = (Vec::new(), Vec::new());
         let mut bytes = text.iter();
         while let Some(b) = bytes.next() {
-            parts.push(match b {
+            match b {
                 b'\\' => match bytes.next() {
-                    Some(d @ b'0'..=b'9') => Part::Group((d - b'0') as usize),
-                    Some(b'\\') => Part::Text(b'\\'),
+                    Some(d @ b'0'..=b'9') => {
+                        reserve::push(&mut parts, Part::Text(std::mem::take(&mut run)))?;
+                        reserve::push(&mut parts, Part::Group((d - b'0') as usize))?;
+                    }
+                    Some(b'\\') => reserve::push(&mut run, b'\\')?,
                     _ => break,
                 },
-                other => Part::Text(*other),
-            });
+                other => reserve::push(&mut run, *other)?,
+            }
         }
+        reserve::push(&mut parts, Part::Text(run))?;
         Ok(Rewrite(parts))
     }
 
@@ -103,7 +107,7 @@ impl Rewrite {
 
     fn write(&self, m: &Captures<'_>, out: &mut Vec<u8>) -> Result<()> {
         self.0.iter().try_for_each(|part| match part {
-            Part::Text(b) => reserve::push(out, *b),
+            Part::Text(run) => reserve::extend(out, run),
             Part::Group(g) => reserve::extend(out, m.get(*g).map_or(&[], |m| m.as_bytes())),
         })
     }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use thalweg_core::error::{Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::kernel::{AsyncCall, AsyncKernel, Done, Input, Kernel, OpCall, Outputs, Value, caught};
+use thalweg_core::reserve;
 use thalweg_core::step::StepContext;
 
 /// Nodes run between two looks at the clock and the cancellation.
@@ -22,7 +23,7 @@ pub struct LoopKernel(pub Arc<LoopProgram>);
 
 impl Kernel for LoopKernel {
     fn compute(&self, c: &mut OpCall<'_>) -> Result<()> {
-        let mut slots = Vec::with_capacity(self.0.slots);
+        let mut slots = reserve::with_capacity(self.0.slots)?;
         for input in c.inputs.drain(..) {
             slots.push(Some(Value::Tensor(match input {
                 Input::Owned(t) => t,

@@ -6,16 +6,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 /// Allocations from this size on are counted and can fail. What programs keep books with (names, nodes, ports, errors) is
 /// smaller and cannot fail in Rust without ending the process; what input sizes is larger once the input is.
-pub const THRESHOLD: usize = 4096;
+pub const BOOKS: usize = 4 << 10;
+
+/// As `BOOKS`, for readers of files: their buffers, and the windows of decoders, are of one size, and smaller.
+pub const READERS: usize = 128 << 10;
 
 pub struct Failing;
 
 static ARMED: AtomicBool = AtomicBool::new(false);
+static THRESHOLD: AtomicUsize = AtomicUsize::new(0);
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 static FAILS: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// Runs `body` while the `n`-th large allocation of the process fails, counted from 1. Whether there was one so far on.
-pub fn fail_nth<R>(n: usize, body: impl FnOnce() -> R) -> (R, bool) {
+/// Runs `body` while the `n`-th allocation of that size or more fails, counted from 1. Whether there were so many.
+pub fn fail_nth<R>(n: usize, threshold: usize, body: impl FnOnce() -> R) -> (R, bool) {
+    THRESHOLD.store(threshold, SeqCst);
     SEEN.store(0, SeqCst);
     FAILS.store(n, SeqCst);
     ARMED.store(true, SeqCst);
@@ -25,7 +30,8 @@ pub fn fail_nth<R>(n: usize, body: impl FnOnce() -> R) -> (R, bool) {
 }
 
 fn fails(size: usize) -> bool {
-    size >= THRESHOLD && ARMED.load(SeqCst) && SEEN.fetch_add(1, SeqCst) + 1 == FAILS.load(SeqCst)
+    let counts = ARMED.load(SeqCst) && size >= THRESHOLD.load(SeqCst);
+    counts && SEEN.fetch_add(1, SeqCst) + 1 == FAILS.load(SeqCst)
 }
 
 // SAFETY: what is not refused is done by the system's allocator; refusing is allowed, and nothing here allocates.

@@ -2,7 +2,7 @@
 
 use crate::child;
 use crate::common::assert_none;
-use crate::failing::{fail_nth, fill_caches};
+use crate::failing::{READERS, fail_nth, fill_caches};
 use std::io::Write;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Code, Result};
@@ -30,7 +30,7 @@ fn no_file_ends_the_process_when_an_allocation_fails() {
         let without = read().unwrap_or_else(|e| panic!("{name}: {e}"));
         for n in 1.. {
             child::at(piece, &format!("{name}, allocation {n}"));
-            let (result, did_fail) = fail_nth(n, read);
+            let (result, did_fail) = fail_nth(n, READERS, read);
             match result {
                 Ok(found) if found == without => {}
                 Err(e) if did_fail && e.code() == Code::ResourceExhausted => {}
@@ -63,19 +63,18 @@ fn formats(folder: &Scratch) -> Vec<(&'static str, Read)> {
 }
 
 fn tensors() -> Vec<(&'static str, Tensor)> {
-    let floats = Tensor::full(Shape::new(&[100, 50]).unwrap(), 1.5f32).unwrap();
-    let items = (0..3000).map(|i| Bytes::from(format!("string {i}"))).collect();
-    let strings = Tensor::from_objects(Shape::new(&[3000]).unwrap(), items).unwrap();
+    let floats = Tensor::full(Shape::new(&[100, 500]).unwrap(), 1.5f32).unwrap();
+    let items = (0..30_000).map(|i| Bytes::from(format!("string {i}"))).collect();
+    let strings = Tensor::from_objects(Shape::new(&[30_000]).unwrap(), items).unwrap();
     vec![("tensor of floats", floats), ("tensor of strings", strings)]
 }
 
 fn records(compression: Compression) -> Read {
     let mut writer = RecordWriter::new(Vec::new(), compression);
     for i in 0..4u8 {
-        writer.write(&vec![i; 50_000]).unwrap();
+        writer.write(&vec![i; 300_000]).unwrap();
     }
     let file = writer.finish().unwrap();
-    // The reader's own buffers, which are of one size, are made before it reads.
     Box::new(move || {
         let reader = RecordReader::new(&file[..], compression, "records");
         reader.map(|r| r.map(|r| r.len())).sum()
@@ -83,8 +82,8 @@ fn records(compression: Compression) -> Read {
 }
 
 fn idx(zipped: bool) -> Read {
-    let mut file = vec![0, 0, 8, 2, 0, 0, 0, 200, 0, 0, 0, 100];
-    file.extend((0..20_000).map(|i| (i * 7 % 251) as u8));
+    let mut file = vec![0, 0, 8, 2, 0, 0, 2, 0, 0, 0, 2, 0];
+    file.extend((0..512 * 512).map(|i| (i * 7 % 251) as u8));
     if zipped {
         let mut zip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
         zip.write_all(&file).unwrap();
@@ -97,22 +96,22 @@ fn checkpoint(folder: &Scratch) -> Read {
     let prefix = folder.path("model");
     let mut writer = BundleWriter::create(&prefix).unwrap();
     for (i, (_, t)) in tensors().iter().enumerate() {
-        writer.add(&format!("{}{i}", "variable/".repeat(600)), t).unwrap();
+        writer.add(&format!("{}{i}", "variable/".repeat(20_000)), t).unwrap();
     }
-    for i in 0..500 {
+    for i in 0..5000 {
         writer.add(&format!("w/{i}"), &Tensor::zeros(DataType::Float, Shape::vector(2)).unwrap()).unwrap();
     }
     writer.finish().unwrap();
     Box::new(move || {
         let mut reader = BundleReader::open(&prefix)?;
         reader.verify()?;
-        let mut read = |i| reader.read(&format!("{}{i}", "variable/".repeat(600))).map(|t| t.byte_len());
+        let mut read = |i| reader.read(&format!("{}{i}", "variable/".repeat(20_000))).map(|t| t.byte_len());
         Ok(read(0)? + read(1)?)
     })
 }
 
 fn a_file(folder: &Scratch) -> Read {
     let path = folder.path("file");
-    std::fs::write(&path, vec![7; 100_000]).unwrap();
+    std::fs::write(&path, vec![7; 500_000]).unwrap();
     Box::new(move || whole::read(&path).map(|b| b.len()))
 }
