@@ -304,11 +304,13 @@ impl BundleReader {
     /// Every entry of the index but the header.
     pub(super) fn entries(&self) -> Result<Entries> {
         let entries = self.table.iter().filter(|(key, _)| !key.is_empty());
-        let entry = |(key, value): (&[u8], &Bytes)| {
+        // One by one: `collect` would first put all of them into a list.
+        let mut all = Entries::new();
+        for (key, value) in entries {
             let parsed = parse(value).map_err(|e| self.damaged(&String::from_utf8_lossy(key), e))?;
-            Ok((reserve::copied(key)?, parsed))
-        };
-        entries.map(entry).collect()
+            all.insert(reserve::copied(key)?, parsed);
+        }
+        Ok(all)
     }
 
     fn damaged(&self, name: &str, e: Error) -> Error {

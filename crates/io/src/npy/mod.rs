@@ -18,7 +18,7 @@ mod header;
 #[cfg(test)]
 mod tests;
 
-use crate::durable;
+use crate::{durable, whole};
 use bytes::Bytes;
 use descr::{Descr, Kind};
 use header::Header;
@@ -74,7 +74,7 @@ pub fn write(t: &Tensor) -> Result<Vec<u8>> {
 }
 
 pub fn read_file(path: &Path) -> Result<Tensor> {
-    let bytes = std::fs::read(path).map_err(|e| durable::at(path, e))?;
+    let bytes = whole::read(path)?;
     read(&bytes).map_err(|e| durable::at(path, e))
 }
 

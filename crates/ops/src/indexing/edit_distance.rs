@@ -48,7 +48,7 @@ fn groups(hypothesis: &[i64], truth: &[i64]) -> Result<Vec<i64>> {
             "Expected truth and hypothesis to have matching ranks, but their shapes are: {truth:?} and {hypothesis:?}"
         ));
     }
-    Ok(hypothesis[..truth.len() - 1].iter().zip(truth).map(|(h, t)| *h.max(t)).collect())
+    reserve::collect(hypothesis[..truth.len() - 1].iter().zip(truth).map(|(h, t)| *h.max(t)))
 }
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
