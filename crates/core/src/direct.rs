@@ -3,7 +3,7 @@
 use crate::attr::Attrs;
 use crate::error::{Result, internal, unimplemented};
 use crate::invalid;
-use crate::kernel::{AsyncCall, AsyncKernel, Input, Kernel, KernelNode, OpCall, Outputs, Value};
+use crate::kernel::{AsyncCall, AsyncKernel, Input, Kernel, KernelNode, OpCall, Outputs, Value, caught};
 use crate::op::{Make, Op};
 use crate::registry::{Registry, find_kernel};
 use crate::signature::infer_attrs;
@@ -132,7 +132,7 @@ pub fn run(
         Runnable::Prepared(k) => k.compute(&mut call),
         Runnable::Async(_) => Ok(()),
     }));
-    ran.unwrap_or_else(|_| Err(internal("the kernel panicked"))).map_err(blame)?;
+    ran.unwrap_or_else(|panic| Err(caught(&*panic))).map_err(blame)?;
     Ok(call.outputs)
 }
 

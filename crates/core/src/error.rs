@@ -219,7 +219,45 @@ pub fn data_loss(message: impl Into<String>) -> Error {
 /// `invalid!("got {x}, need {y}")`: an InvalidArgument error.
 #[macro_export]
 macro_rules! invalid {
-    ($($arg:tt)*) => { $crate::error::invalid_argument(format!($($arg)*)) };
+    ($($arg:tt)*) => { $crate::error::invalid_argument($crate::error::message(format_args!($($arg)*))) };
+}
+
+/// Messages quote what was given; of more than this nobody reads the end.
+const LONGEST_MESSAGE: usize = 1 << 20;
+
+/// A message as long as it may be and as memory allows, and `...` where that cuts it.
+pub fn message(args: fmt::Arguments<'_>) -> String {
+    let mut cut = Cut(String::new());
+    if fmt::write(&mut cut, args).is_err() && cut.0.try_reserve(3).is_ok() {
+        cut.0.push_str("...");
+    }
+    cut.0
+}
+
+struct Cut(String);
+
+impl fmt::Write for Cut {
+    fn write_str(&mut self, s: &str) -> fmt::Result {
+        let fits = s.floor_char_boundary(LONGEST_MESSAGE.saturating_sub(self.0.len()));
+        self.0.try_reserve(fits).map_err(|_| fmt::Error)?;
+        self.0.push_str(&s[..fits]);
+        if fits < s.len() { Err(fmt::Error) } else { Ok(()) }
+    }
+}
+
+/// Bytes shown as text, without a copy: what is not UTF-8 is shown as U+FFFD.
+pub struct Lossy<'a>(pub &'a [u8]);
+
+impl fmt::Display for Lossy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            f.write_str(chunk.valid())?;
+            if !chunk.invalid().is_empty() {
+                f.write_str("\u{fffd}")?;
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -233,6 +271,13 @@ mod tests {
         assert_eq!(e.code() as i32, 3);
         assert_eq!(Code::from_wire(11), Code::OutOfRange);
         assert_eq!(Code::from_wire(99), Code::Unknown);
+    }
+
+    #[test]
+    fn what_a_message_quotes_does_not_make_it_endless() {
+        let e = invalid!("bad text {}", "\u{e9}".repeat(LONGEST_MESSAGE));
+        assert!(e.message().len() <= LONGEST_MESSAGE + 3 && e.message().ends_with("\u{e9}..."));
+        assert_eq!(invalid!("b'{}'", Lossy(b"a\xffb")).message(), "b'a\u{fffd}b'");
     }
 
     #[test]

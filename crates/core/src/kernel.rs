@@ -4,6 +4,7 @@ use crate::attr::Attrs;
 use crate::dtype::{DataType, Element};
 use crate::error::{Error, Result, internal};
 use crate::invalid;
+use crate::reserve;
 use crate::resource::{Resource, ResourceHandle};
 use crate::shape::Shape;
 use crate::signature::Port;
@@ -11,10 +12,12 @@ use crate::step::StepContext;
 use crate::tensor::Tensor;
 use crate::variable::Variable;
 use smallvec::SmallVec;
+use std::any::Any;
 use std::ops::Range;
 use std::panic::Location;
 use std::sync::Arc;
 use thalweg_math::parallel::{Parallel, Serial};
+use thalweg_math::scratch::NoMemory;
 
 /// What flows along an edge of the graph.
 #[derive(Clone)]
@@ -263,6 +266,18 @@ impl<'a> OpCall<'a> {
     pub fn blame(&self, e: Error) -> Error {
         e.at_node(&self.node.name, self.node.op).at(self.node.location)
     }
+}
+
+/// What a panic caught around a kernel becomes: loops unwind with `NoMemory` where there is no scratch memory, the rest are mistakes.
+pub fn caught(payload: &(dyn Any + Send)) -> Error {
+    if let Some(none) = payload.downcast_ref::<NoMemory>() {
+        return reserve::no_memory(none.bytes);
+    }
+    let text = payload
+        .downcast_ref::<&str>()
+        .map(|s| s.to_string())
+        .or_else(|| payload.downcast_ref::<String>().cloned());
+    internal(format!("the kernel panicked: {}", text.unwrap_or_else(|| "no message".into())))
 }
 
 fn resolve<R: Resource>(t: &Tensor, step: &StepContext) -> Result<Arc<R>> {

@@ -17,6 +17,7 @@ pub mod kernel;
 pub mod op;
 pub mod registry;
 pub mod rendezvous;
+pub mod reserve;
 pub mod resource;
 pub mod shape;
 pub mod shape_call;

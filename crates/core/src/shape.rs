@@ -2,7 +2,7 @@
 //!
 //! Both refuse what no tensor can have: more than 254 dimensions, negative sizes, products past `i64`.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, message};
 use crate::invalid;
 use smallvec::SmallVec;
 use std::fmt;
@@ -29,13 +29,13 @@ impl Shape {
     }
 
     pub fn new(dims: &[usize]) -> Result<Self> {
-        check(dims.len(), dims.iter().map(|d| i64::try_from(*d).ok()), || format!("{dims:?}"))?;
+        check(dims.len(), dims.iter().map(|d| i64::try_from(*d).ok()), || message(format_args!("{dims:?}")))?;
         Ok(Shape(SmallVec::from_slice(dims)))
     }
 
     /// From sizes as they come in graphs, feeds and files.
     pub fn from_i64(dims: &[i64]) -> Result<Self> {
-        check(dims.len(), dims.iter().map(|d| Some(*d)), || format!("{dims:?}"))?;
+        check(dims.len(), dims.iter().map(|d| Some(*d)), || message(format_args!("{dims:?}")))?;
         Ok(Shape(dims.iter().map(|d| *d as usize).collect()))
     }
 
@@ -192,7 +192,7 @@ impl PartialShape {
                 "shape {dims:?} has the dimension {d}; only sizes from 0, or -1 for unknown"
             ));
         }
-        check(dims.len(), dims.iter().map(|d| Some((*d).max(0))), || format!("{dims:?}"))?;
+        check(dims.len(), dims.iter().map(|d| Some((*d).max(0))), || message(format_args!("{dims:?}")))?;
         Ok(PartialShape(Some(SmallVec::from_slice(dims))))
     }
 

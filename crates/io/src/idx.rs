@@ -1,9 +1,10 @@
 //! idx files, the format of MNIST: sizes, then bytes; gzipped or not.
 
-use crate::durable;
-use std::io::Read;
+use crate::{durable, whole};
+use std::io::ErrorKind;
 use std::path::Path;
-use thalweg_core::error::{Result, data_loss};
+use thalweg_core::error::{Error, Result, data_loss};
+use thalweg_core::reserve;
 
 /// An array of bytes.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct Idx {
 const MAX_BYTES: usize = 1 << 31;
 
 pub fn read(path: &Path) -> Result<Idx> {
-    let file = std::fs::read(path).map_err(|e| durable::at(path, e))?;
+    let file = whole::read(path)?;
     parse(&file).map_err(|e| durable::at(path, e))
 }
 
@@ -25,11 +26,11 @@ pub fn parse(file: &[u8]) -> Result<Idx> {
     let mut plain = Vec::new();
     let data = match file {
         [0x1f, 0x8b, ..] => {
-            let limit = MAX_BYTES as u64 + 1;
-            flate2::read::GzDecoder::new(file)
-                .take(limit)
-                .read_to_end(&mut plain)
-                .map_err(|e| data_loss(format!("cannot be unzipped: {e}")))?;
+            let mut unzipped = flate2::read::GzDecoder::new(file);
+            whole::read_up_to(&mut unzipped, MAX_BYTES + 1, &mut plain).map_err(|e| match e.kind() {
+                ErrorKind::OutOfMemory => Error::from(e),
+                _ => data_loss(format!("cannot be unzipped: {e}")),
+            })?;
             plain.as_slice()
         }
         _ => file,
@@ -50,7 +51,7 @@ pub fn parse(file: &[u8]) -> Result<Idx> {
     }
     let count = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).filter(|n| *n <= MAX_BYTES);
     match count {
-        Some(n) if n == rest.len() => Ok(Idx { dims, bytes: rest.to_vec() }),
+        Some(n) if n == rest.len() => Ok(Idx { dims, bytes: reserve::copied(rest)? }),
         _ => Err(data_loss(format!("sizes {dims:?} do not fit the {} bytes that follow", rest.len()))),
     }
 }

@@ -1,5 +1,8 @@
 //! Numbers in as many bytes as they need, seven bits each, the lowest first.
 
+/// Bytes that a number takes at most.
+pub const MOST: usize = 10;
+
 /// Appends a number.
 pub fn put(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {

@@ -7,6 +7,7 @@ use std::path::Path;
 use thalweg_core::buffer;
 use thalweg_core::error::{Error, Result, resource_exhausted};
 use thalweg_core::invalid;
+use thalweg_core::reserve;
 
 /// All bytes of a file, which must be one: a device has no end, a pipe makes whoever reads it wait. No more than a tensor may have.
 /// Errors name the file.
@@ -23,12 +24,30 @@ fn read_nameless(path: &Path) -> Result<Vec<u8>> {
     let limit = buffer::limit();
     let mut bytes = Vec::new();
     // Files may grow, and those of the system say that they are empty.
-    File::open(path)?.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
+    read_up_to(&mut File::open(path)?, limit.saturating_add(1), &mut bytes)?;
     if bytes.len() > limit {
         return Err(resource_exhausted(format!("is over the limit of {limit} bytes")));
     }
     Ok(bytes)
 }
+
+/// Up to `count` bytes more. Memory grows with the bytes that are there, not with what is asked for, and is asked for before:
+/// `read_to_end` alone ends the process where memory ends.
+pub fn read_up_to(input: &mut impl Read, mut count: usize, out: &mut Vec<u8>) -> std::io::Result<()> {
+    while count > 0 {
+        let room = count.min(out.len().max(FIRST));
+        reserve::room(out, room).map_err(reserve::as_io)?;
+        let read = input.by_ref().take(room as u64).read_to_end(out)?;
+        if read < room {
+            break;
+        }
+        count -= read;
+    }
+    Ok(())
+}
+
+/// Bytes read at first.
+const FIRST: usize = 64 << 10;
 
 #[cfg(all(test, unix))]
 mod tests {

@@ -17,6 +17,8 @@ pub mod prefetch;
 pub mod random;
 /// Sums, maxima and the like over axes; argmax; running sums.
 pub mod reduce;
+/// Scratch memory of loops, and what they do when there is none.
+pub mod scratch;
 mod shared;
 pub mod simd;
 /// Softmax of the rows of a matrix.

@@ -3,6 +3,7 @@
 //! Sums are made in double precision, in parts that the shape alone decides.
 
 use crate::parallel::Parallel;
+use crate::scratch;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
@@ -16,7 +17,7 @@ pub fn moments(par: &dyn Parallel, width: usize, x: &[f32]) -> (Vec<f64>, Vec<f6
         sums.iter_mut().for_each(|s| *s /= rows as f64);
         sums
     };
-    let zeros = vec![0.0; width];
+    let zeros = scratch::filled(width, 0.0);
     let mean = share(column_sums(par, width, x, x, &zeros, Term::First).0);
     let variance = share(column_sums(par, width, x, x, &mean, Term::Square).0);
     (mean, variance)
@@ -111,7 +112,7 @@ fn column_sums(
     let rows = a.len().checked_div(width).unwrap_or(0);
     let each = (PART / width.max(1)).max(1);
     let parts = rows.div_ceil(each);
-    let mut sums = vec![0.0; parts * 2 * width];
+    let mut sums = scratch::filled(parts * 2 * width, 0.0);
     let shared = SharedMut::new(&mut sums);
     par.run_ranges(parts, 1, &|range| {
         for part in range {
@@ -121,7 +122,7 @@ fn column_sums(
             widest(Part { a: &a[rows.clone()], b: &b[rows], mean, term, sums });
         }
     });
-    let (mut first, mut second) = (vec![0.0; width], vec![0.0; width]);
+    let (mut first, mut second) = (scratch::filled(width, 0.0), scratch::filled(width, 0.0));
     for part in sums.chunks_exact((2 * width).max(1)) {
         first.iter_mut().zip(&part[..width]).for_each(|(all, part)| *all += part);
         second.iter_mut().zip(&part[width..]).for_each(|(all, part)| *all += part);

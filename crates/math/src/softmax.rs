@@ -7,6 +7,7 @@ use std::ops::Range;
 use crate::elementary::scalar;
 use crate::parallel::Parallel;
 use crate::reduce::{Number, Ordered};
+use crate::scratch;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
@@ -172,8 +173,8 @@ fn narrow_rows<T: Float, const LOG: bool, const FMA: bool>(
     scales: &mut [RowScale<T>],
 ) {
     let block = BLOCK / width * width;
-    let mut shifted = vec![T::ZERO; block.min(x.len())];
-    let mut powers = shifted.clone();
+    let mut shifted = scratch::filled(block.min(x.len()), T::ZERO);
+    let mut powers = scratch::filled(shifted.len(), T::ZERO);
     let mut scaled = scales.chunks_mut(block / width);
     for (x, out) in x.chunks(block).zip(out.chunks_mut(block)) {
         let (shifted, powers) = (&mut shifted[..x.len()], &mut powers[..x.len()]);

@@ -96,15 +96,17 @@ pub fn if_any<T: Number + PartialEq>(dy: T, product: T) -> T {
 }
 
 /// `f` of the strings of inputs 0 and 1, broadcast together.
-pub fn binary_strings<O>(c: &OpCall<'_>, f: impl Fn(&Bytes, &Bytes) -> O) -> Result<(Shape, Vec<O>)> {
+pub fn binary_strings<O>(c: &OpCall<'_>, f: impl Fn(&Bytes, &Bytes) -> Result<O>) -> Result<(Shape, Vec<O>)> {
     let plan = BroadcastPlan::new(c.shape(0)?, c.shape(1)?)?;
     let (a, b) = (c.input(0)?.strings()?, c.input(1)?.strings()?);
     let (row, steps) = (plan.row(), plan.row_steps());
     let mut walk = plan.walk();
-    let mut out = Vec::new();
+    let mut out = reserve::with_capacity(plan.shape().elements())?;
     while out.len() < plan.shape().elements() {
         let (i, j) = walk.next_offsets();
-        out.extend((0..row).map(|k| f(&a[i + k * steps.0], &b[j + k * steps.1])));
+        for k in 0..row {
+            out.push(f(&a[i + k * steps.0], &b[j + k * steps.1])?);
+        }
     }
     Ok((plan.shape().clone(), out))
 }
@@ -248,7 +250,7 @@ pub fn for_chunks_of<O: Send>(
         return;
     }
     // Each chunk is taken by the one range that covers it; the locks are never contended.
-    let chunks: Vec<Mutex<&mut [O]>> = out.chunks_mut(grain * item).map(Mutex::new).collect();
+    let chunks = scratch::collect(out.chunks_mut(grain * item).map(Mutex::new));
     par.run_ranges(chunks.len(), 1, &|range| {
         for i in range {
             let mut chunk = thalweg_core::resource::lock(&chunks[i]);

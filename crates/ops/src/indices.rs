@@ -9,7 +9,7 @@ pub const NOWHERE: usize = usize::MAX;
 pub fn positions(indices: &Tensor, limit: usize) -> Result<Vec<usize>> {
     let values = indices.to_i64s()?;
     match values.iter().position(|v| *v < 0 || *v as usize >= limit) {
-        None => Ok(values.iter().map(|v| *v as usize).collect()),
+        None => reserve::collect(values.iter().map(|v| *v as usize)),
         Some(i) => Err(invalid!(
             "indices{} = {} is not in [0, {limit})",
             coordinates_text(i, indices.shape()),
@@ -31,15 +31,6 @@ pub fn coordinates_text(mut i: usize, shape: &[usize]) -> String {
         .collect();
     at.reverse();
     if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) }
-}
-
-/// Refuses lists that no tensor could hold: a shape with a zero in it may promise any number of rows.
-pub fn room_for(entries: usize) -> Result<()> {
-    let limit = thalweg_core::buffer::limit() / size_of::<usize>();
-    if entries > limit {
-        return Err(resource_exhausted(format!("a list of {entries} indices is over the limit of {limit}")));
-    }
-    Ok(())
 }
 
 /// What becomes of an index that points outside.
@@ -96,9 +87,9 @@ impl NdIndices {
         }
         let (addressed, rest) = shape.split_at(depth);
         let outer = Shape::new(outer)?;
-        room_for(outer.elements())?;
         let values = indices.to_i64s()?;
-        let mut places = Vec::with_capacity(outer.elements());
+        // A shape with a zero in it may promise any number of indices.
+        let mut places = reserve::with_capacity(outer.elements())?;
         for i in 0..outer.elements() {
             let index = &values[i * depth..(i + 1) * depth];
             let inside = index.iter().zip(addressed).all(|(v, n)| *v >= 0 && (*v as usize) < *n);
@@ -142,16 +133,27 @@ impl NdIndices {
 
     /// Changes the elements addressed by the updates, in order.
     pub fn update<T: Clone>(&self, target: &mut [T], updates: &[T], change: impl Fn(&mut T, &T)) {
+        let _ = self.try_update(target, updates, |t, u| Ok(change(t, u)));
+    }
+
+    /// As `update`, as long as no change fails.
+    pub fn try_update<T: Clone>(
+        &self,
+        target: &mut [T],
+        updates: &[T],
+        change: impl Fn(&mut T, &T) -> Result<()>,
+    ) -> Result<()> {
         if self.run == 0 {
-            return;
+            return Ok(());
         }
         for (place, updates) in self.places.iter().zip(updates.chunks_exact(self.run)) {
             if *place != NOWHERE {
                 for (t, u) in target[place * self.run..].iter_mut().zip(updates) {
-                    change(t, u);
+                    change(t, u)?;
                 }
             }
         }
+        Ok(())
     }
 }
 

@@ -17,4 +17,5 @@ pub use thalweg_core::shape::{PartialShape, Shape, merge_dim};
 pub use thalweg_core::shape_call::{self, ShapeCall, axis_in_range, broadcast, same_as_input};
 pub use thalweg_core::tensor::{Object, Tensor, Variant};
 pub use thalweg_core::variable::Variable;
-pub use thalweg_core::{cpu, cpu_row, invalid};
+pub use thalweg_core::{cpu, cpu_row, invalid, reserve};
+pub use thalweg_math::scratch;

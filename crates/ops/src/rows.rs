@@ -37,7 +37,7 @@ pub fn row(t: &Tensor, i: usize) -> Result<Tensor> {
 
 /// All rows.
 pub fn unstack(t: &Tensor) -> Result<Vec<Tensor>> {
-    (0..t.shape().dim(0)?).map(|i| row(t, i)).collect()
+    reserve::try_collect((0..t.shape().dim(0)?).map(|i| row(t, i)))
 }
 
 /// The runs of `run` elements of `t` at `picks`, one after another under `shape`. The picks are inside `t`.

@@ -3,7 +3,7 @@
 
 use crate::attr::Attr;
 use crate::dtype::DataType;
-use crate::error::Result;
+use crate::error::{Lossy, Result};
 use crate::invalid;
 use crate::shape::PartialShape;
 
@@ -132,7 +132,7 @@ impl AttrSpec {
             if let (Some(strings), Attr::Str(s)) = (&self.strings, item)
                 && !strings.iter().any(|allowed| allowed.as_bytes() == s.as_ref())
             {
-                return Err(wrong(&format!("'{}'", String::from_utf8_lossy(s))));
+                return Err(wrong(&format!("'{}'", Lossy(s))));
             }
         }
         if let Some(minimum) = self.minimum {

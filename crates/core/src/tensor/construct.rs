@@ -5,6 +5,7 @@ use crate::buffer::Buffer;
 use crate::dtype::{DataType, Element};
 use crate::error::Result;
 use crate::invalid;
+use crate::reserve;
 use crate::shape::Shape;
 use std::sync::Arc;
 
@@ -108,6 +109,12 @@ impl Tensor {
         Tensor { storage: O::store(Arc::new(vec![item])), shape: Shape::scalar(), dtype: O::DTYPE }
     }
 
+    /// A tensor of strings, resource handles or variants, each made from its place.
+    pub fn build_objects<O: Object>(shape: Shape, item: impl FnMut(usize) -> Result<O>) -> Result<Tensor> {
+        let items = reserve::try_collect((0..shape.elements()).map(item))?;
+        Tensor::from_objects(shape, items)
+    }
+
     pub fn string(text: impl Into<Vec<u8>>) -> Tensor {
         Tensor::from_object(bytes::Bytes::from(text.into()))
     }
@@ -115,17 +122,8 @@ impl Tensor {
 
 /// Default objects, as many as asked for if memory allows.
 fn objects<O: Object>(n: usize) -> Result<Vec<O>> {
-    let bytes = n.saturating_mul(std::mem::size_of::<O>());
-    if bytes > crate::buffer::limit() {
-        return Err(crate::error::resource_exhausted(format!(
-            "{n} elements of {} are over the limit",
-            O::DTYPE
-        )));
-    }
-    let mut items = Vec::new();
-    items
-        .try_reserve_exact(n)
-        .map_err(|_| crate::error::resource_exhausted(format!("no memory for {n} elements")))?;
+    let mut items =
+        reserve::with_capacity(n).map_err(|e| e.context(format!("{n} elements of {}", O::DTYPE)))?;
     items.resize_with(n, O::default);
     Ok(items)
 }

@@ -14,6 +14,7 @@ use crate::buffer::Buffer;
 use crate::dtype::{DataType, Element};
 use crate::error::{Result, internal};
 use crate::invalid;
+use crate::reserve;
 use crate::resource::ResourceHandle;
 use crate::shape::Shape;
 use bytes::Bytes;
@@ -266,24 +267,24 @@ impl Tensor {
         let elements = self.elements();
         match self.storage {
             Storage::Variants(a, 0) if a.len() == elements => {
-                Ok(Arc::try_unwrap(a).unwrap_or_else(|shared| shared.to_vec()))
+                Arc::try_unwrap(a).or_else(|shared| reserve::copied(&shared))
             }
-            _ => self.variants().map(<[Variant]>::to_vec),
+            _ => reserve::copied(self.variants()?),
         }
     }
 
     /// Elements as `i64`, for tensors of indices, axes and shapes that may be int32 or int64 (or narrower).
     pub fn to_i64s(&self) -> Result<Vec<i64>> {
-        Ok(match self.dtype {
-            DataType::Int32 => self.as_slice::<i32>()?.iter().map(|v| *v as i64).collect(),
-            DataType::Int64 => self.as_slice::<i64>()?.to_vec(),
-            DataType::Int16 => self.as_slice::<i16>()?.iter().map(|v| *v as i64).collect(),
-            DataType::Int8 => self.as_slice::<i8>()?.iter().map(|v| *v as i64).collect(),
-            DataType::Uint8 => self.as_slice::<u8>()?.iter().map(|v| *v as i64).collect(),
-            DataType::Uint16 => self.as_slice::<u16>()?.iter().map(|v| *v as i64).collect(),
-            DataType::Uint32 => self.as_slice::<u32>()?.iter().map(|v| *v as i64).collect(),
-            other => return Err(invalid!("needs integers, got {other}")),
-        })
+        match self.dtype {
+            DataType::Int32 => reserve::collect(self.as_slice::<i32>()?.iter().map(|v| *v as i64)),
+            DataType::Int64 => reserve::copied(self.as_slice::<i64>()?),
+            DataType::Int16 => reserve::collect(self.as_slice::<i16>()?.iter().map(|v| *v as i64)),
+            DataType::Int8 => reserve::collect(self.as_slice::<i8>()?.iter().map(|v| *v as i64)),
+            DataType::Uint8 => reserve::collect(self.as_slice::<u8>()?.iter().map(|v| *v as i64)),
+            DataType::Uint16 => reserve::collect(self.as_slice::<u16>()?.iter().map(|v| *v as i64)),
+            DataType::Uint32 => reserve::collect(self.as_slice::<u32>()?.iter().map(|v| *v as i64)),
+            other => Err(invalid!("needs integers, got {other}")),
+        }
     }
 
     /// Bitwise equality of plain tensors, elementwise equality of strings.

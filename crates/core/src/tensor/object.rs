@@ -2,8 +2,10 @@
 
 use super::{Storage, Tensor};
 use crate::dtype::DataType;
+use crate::error::{Result, internal};
 use crate::flat::drop_flat;
 use crate::invalid;
+use crate::reserve;
 use crate::resource::ResourceHandle;
 use bytes::Bytes;
 use std::any::Any;
@@ -51,18 +53,19 @@ pub trait Object: Clone + Default + Send + Sync + 'static {
     #[allow(private_interfaces)]
     fn store(items: Arc<Vec<Self>>) -> Storage;
     /// The elements of a tensor of this type.
-    fn of(t: &Tensor) -> crate::error::Result<&[Self]>;
+    fn of(t: &Tensor) -> Result<&[Self]>;
     /// The elements for writing; copies them first if they are shared.
-    fn of_mut(t: &mut Tensor) -> crate::error::Result<&mut [Self]>;
+    fn of_mut(t: &mut Tensor) -> Result<&mut [Self]>;
 }
 
 /// `len` items from `start`, made ours alone.
-fn unshare<'a, O: Object>(items: &'a mut Arc<Vec<O>>, start: &mut usize, len: usize) -> &'a mut [O] {
+fn unshare<'a, O: Object>(items: &'a mut Arc<Vec<O>>, start: &mut usize, len: usize) -> Result<&'a mut [O]> {
     if Arc::get_mut(items).is_none() {
-        *items = Arc::new(items[*start..*start + len].to_vec());
+        *items = Arc::new(reserve::copied(&items[*start..*start + len])?);
         *start = 0;
     }
-    &mut Arc::make_mut(items)[*start..*start + len]
+    let held = Arc::get_mut(items).ok_or_else(|| internal("elements became shared"))?;
+    Ok(&mut held[*start..*start + len])
 }
 
 impl Object for Bytes {
@@ -71,13 +74,13 @@ impl Object for Bytes {
     fn store(items: Arc<Vec<Self>>) -> Storage {
         Storage::Strings(items, 0)
     }
-    fn of(t: &Tensor) -> crate::error::Result<&[Self]> {
+    fn of(t: &Tensor) -> Result<&[Self]> {
         t.strings()
     }
-    fn of_mut(t: &mut Tensor) -> crate::error::Result<&mut [Self]> {
+    fn of_mut(t: &mut Tensor) -> Result<&mut [Self]> {
         let len = t.elements();
         match &mut t.storage {
-            Storage::Strings(items, start) => Ok(unshare(items, start, len)),
+            Storage::Strings(items, start) => unshare(items, start, len),
             _ => Err(invalid!("needs a {} tensor, got {}", Self::DTYPE, t.dtype)),
         }
     }
@@ -89,13 +92,13 @@ impl Object for ResourceHandle {
     fn store(items: Arc<Vec<Self>>) -> Storage {
         Storage::Resources(items, 0)
     }
-    fn of(t: &Tensor) -> crate::error::Result<&[Self]> {
+    fn of(t: &Tensor) -> Result<&[Self]> {
         t.resources()
     }
-    fn of_mut(t: &mut Tensor) -> crate::error::Result<&mut [Self]> {
+    fn of_mut(t: &mut Tensor) -> Result<&mut [Self]> {
         let len = t.elements();
         match &mut t.storage {
-            Storage::Resources(items, start) => Ok(unshare(items, start, len)),
+            Storage::Resources(items, start) => unshare(items, start, len),
             _ => Err(invalid!("needs a {} tensor, got {}", Self::DTYPE, t.dtype)),
         }
     }
@@ -107,13 +110,13 @@ impl Object for Variant {
     fn store(items: Arc<Vec<Self>>) -> Storage {
         Storage::Variants(items, 0)
     }
-    fn of(t: &Tensor) -> crate::error::Result<&[Self]> {
+    fn of(t: &Tensor) -> Result<&[Self]> {
         t.variants()
     }
-    fn of_mut(t: &mut Tensor) -> crate::error::Result<&mut [Self]> {
+    fn of_mut(t: &mut Tensor) -> Result<&mut [Self]> {
         let len = t.elements();
         match &mut t.storage {
-            Storage::Variants(items, start) => Ok(unshare(items, start, len)),
+            Storage::Variants(items, start) => unshare(items, start, len),
             _ => Err(invalid!("needs a {} tensor, got {}", Self::DTYPE, t.dtype)),
         }
     }

@@ -11,13 +11,13 @@ use bytes::Bytes;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use thalweg_core::buffer;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{
     Code, Error, Result, data_loss, internal, not_found, resource_exhausted, unimplemented,
 };
 use thalweg_core::invalid;
 use thalweg_core::registry::did_you_mean;
+use thalweg_core::reserve;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::{Object, Tensor};
 use thalweg_proto::bundle_header_proto::Endianness;
@@ -190,7 +190,7 @@ impl BundleReader {
             DataType::String => self.load(found, entry).map(|_| ()),
             _ => {
                 let mut left = self.locate(found, entry)?;
-                let mut chunk = vec![0; CHUNK.min(left)];
+                let mut chunk = reserve::filled(CHUNK.min(left), 0)?;
                 let mut crc = Crc::default();
                 while left > 0 {
                     let next = left.min(chunk.len());
@@ -213,13 +213,7 @@ impl BundleReader {
         let size = self.locate(found, entry)?;
         match dtype {
             DataType::String => {
-                let limit = buffer::limit();
-                if size > limit {
-                    return Err(resource_exhausted(format!(
-                        "{size} bytes of strings are over the limit of {limit}"
-                    )));
-                }
-                let mut bytes = vec![0; size];
+                let mut bytes = reserve::filled(size, 0)?;
                 self.read_exact(found, &mut bytes)?;
                 let items = strings::decode(&Bytes::from(bytes), shape.elements(), found.crc32c)?;
                 Tensor::from_objects(shape, items)
@@ -310,11 +304,13 @@ impl BundleReader {
     /// Every entry of the index but the header.
     pub(super) fn entries(&self) -> Result<Entries> {
         let entries = self.table.iter().filter(|(key, _)| !key.is_empty());
-        let entry = |(key, value): (&[u8], &Bytes)| {
+        // One by one: `collect` would first put all of them into a list.
+        let mut all = Entries::new();
+        for (key, value) in entries {
             let parsed = parse(value).map_err(|e| self.damaged(&String::from_utf8_lossy(key), e))?;
-            Ok((key.to_vec(), parsed))
-        };
-        entries.map(entry).collect()
+            all.insert(reserve::copied(key)?, parsed);
+        }
+        Ok(all)
     }
 
     fn damaged(&self, name: &str, e: Error) -> Error {

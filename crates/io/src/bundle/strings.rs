@@ -4,10 +4,12 @@ use crate::crc::Crc;
 use crate::varint;
 use bytes::Bytes;
 use thalweg_core::error::{Result, data_loss};
+use thalweg_core::reserve;
 
 /// Bytes to write, and the checksum for the index.
-pub fn encode(items: &[Bytes]) -> (Vec<u8>, u32) {
-    let mut out = Vec::new();
+pub fn encode(items: &[Bytes]) -> Result<(Vec<u8>, u32)> {
+    let bytes = items.iter().fold(4usize, |n, s| n.saturating_add(s.len() + varint::MOST));
+    let mut out = reserve::with_capacity(bytes)?;
     items.iter().for_each(|s| varint::put(&mut out, s.len() as u64));
     let mut checksum = Checksum::default();
     items.iter().for_each(|s| checksum.length(s.len()));
@@ -16,7 +18,7 @@ pub fn encode(items: &[Bytes]) -> (Vec<u8>, u32) {
         out.extend_from_slice(s);
         checksum.0.add(s);
     }
-    (out, checksum.0.masked())
+    Ok((out, checksum.0.masked()))
 }
 
 /// The strings in these bytes, which they share; all of the bytes must belong to them.
@@ -25,7 +27,7 @@ pub fn decode(data: &Bytes, count: usize, want: u32) -> Result<Vec<Bytes>> {
     let mut rest = &data[..];
     let mut checksum = Checksum::default();
     // Each length takes a byte at least.
-    let mut lengths = Vec::with_capacity(count.min(data.len()));
+    let mut lengths = reserve::with_capacity(count.min(data.len()))?;
     for _ in 0..count {
         let length = varint::take_size(&mut rest).ok_or_else(short)?;
         checksum.length(length);
@@ -40,7 +42,7 @@ pub fn decode(data: &Bytes, count: usize, want: u32) -> Result<Vec<Bytes>> {
         return Err(crc_differs(want, checksum.0.masked()));
     }
     let mut at = data.len() - rest.len();
-    let mut items = Vec::with_capacity(lengths.len());
+    let mut items = reserve::with_capacity(lengths.len())?;
     for length in lengths {
         let end = at.checked_add(length).filter(|end| *end <= data.len()).ok_or_else(short)?;
         items.push(data.slice(at..end));
@@ -84,7 +86,7 @@ mod tests {
     #[test]
     fn strings_are_stored_as_tensorflow_stores_them() {
         let items = ["a", "bc"].map(|s| Bytes::from_static(s.as_bytes()));
-        let (bytes, checksum) = encode(&items);
+        let (bytes, checksum) = encode(&items).unwrap();
         assert_eq!(bytes, b"\x01\x02\xbf\xdf\xdb\x7aabc");
         // From the index of the same tensor.
         assert_eq!(checksum.to_le_bytes(), [0xe9, 0xe4, 0x36, 0x85]);
@@ -92,6 +94,7 @@ mod tests {
         assert_eq!(decode(&data, 2, checksum).unwrap(), items);
         assert!(decode(&data, 3, checksum).is_err() && decode(&data, 1, checksum).is_err());
         assert!(decode(&data, usize::MAX, checksum).is_err());
-        assert_eq!(crate::crc::masked(b""), encode(&[]).0.try_into().map(u32::from_le_bytes).unwrap());
+        let nothing = encode(&[]).unwrap().0;
+        assert_eq!(crate::crc::masked(b""), nothing.try_into().map(u32::from_le_bytes).unwrap());
     }
 }

@@ -72,7 +72,7 @@ impl BundleWriter {
         }
         let (size, crc32c) = match t.dtype() {
             DataType::String => {
-                let (bytes, crc) = strings::encode(t.strings()?);
+                let (bytes, crc) = strings::encode(t.strings()?)?;
                 self.data.write(&bytes)?;
                 (bytes.len(), crc)
             }

@@ -18,14 +18,15 @@ mod header;
 #[cfg(test)]
 mod tests;
 
-use crate::durable;
+use crate::{durable, whole};
 use bytes::Bytes;
 use descr::{Descr, Kind};
 use header::Header;
 use std::path::Path;
 use thalweg_core::dtype::DataType;
-use thalweg_core::error::{Result, data_loss, resource_exhausted};
+use thalweg_core::error::{Result, data_loss};
 use thalweg_core::invalid;
+use thalweg_core::reserve;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 
@@ -52,24 +53,28 @@ pub fn read(bytes: &[u8]) -> Result<Tensor> {
     };
     match descr.kind {
         Kind::Plain(dtype) => plain(dtype, shape, data, &descr),
-        Kind::Bytes => strings(shape, data, &descr, |item| Ok(trim_zeros(item).to_vec())),
+        Kind::Bytes => strings(shape, data, &descr, |item| reserve::copied(trim_zeros(item))),
         Kind::Text => strings(shape, data, &descr, |item| text(item, descr.swapped)),
     }
 }
 
 /// The bytes of a file that holds the tensor, in version 1 of the format where it fits.
 pub fn write(t: &Tensor) -> Result<Vec<u8>> {
+    let strings;
     let (descr, data) = match t.dtype() {
-        DataType::String => fixed_strings(t)?,
-        _ => (descr::of(t.dtype())?, t.bytes()?.to_vec()),
+        DataType::String => {
+            strings = fixed_strings(t)?;
+            (strings.0, &strings.1[..])
+        }
+        _ => (descr::of(t.dtype())?, t.bytes()?),
     };
     let mut out = header::make(&descr, t.shape());
-    out.extend_from_slice(&data);
+    reserve::extend(&mut out, data)?;
     Ok(out)
 }
 
 pub fn read_file(path: &Path) -> Result<Tensor> {
-    let bytes = std::fs::read(path).map_err(|e| durable::at(path, e))?;
+    let bytes = whole::read(path)?;
     read(&bytes).map_err(|e| durable::at(path, e))
 }
 
@@ -84,7 +89,7 @@ fn plain(dtype: DataType, shape: Shape, data: &[u8], descr: &Descr) -> Result<Te
     }
     // The parts of a complex number are swapped one by one.
     let word = if dtype.is_complex() { descr.size / 2 } else { descr.size };
-    let mut data = data.to_vec();
+    let mut data = reserve::copied(data)?;
     data.chunks_exact_mut(word).for_each(<[u8]>::reverse);
     Tensor::from_bytes(dtype, shape, &data)
 }
@@ -95,9 +100,8 @@ fn strings(
     descr: &Descr,
     item: impl Fn(&[u8]) -> Result<Vec<u8>>,
 ) -> Result<Tensor> {
-    let items =
-        data.chunks_exact(descr.size).map(|c| item(c).map(Bytes::from)).collect::<Result<Vec<_>>>()?;
-    Tensor::from_objects(shape, items)
+    let items = data.chunks_exact(descr.size).map(|c| item(c).map(Bytes::from));
+    Tensor::from_objects(shape, reserve::try_collect(items)?)
 }
 
 fn trim_zeros(item: &[u8]) -> &[u8] {
@@ -110,16 +114,21 @@ fn text(item: &[u8], swapped: bool) -> Result<Vec<u8>> {
         let code = u32::from_ne_bytes(*b);
         if swapped { code.swap_bytes() } else { code }
     });
-    let text: Option<String> = codes.map(char::from_u32).collect();
-    let text = text.ok_or_else(|| data_loss("a text holds a number that is no character"))?;
-    Ok(text.trim_end_matches('\0').as_bytes().to_vec())
+    let mut text = reserve::with_capacity(item.len())?;
+    for code in codes {
+        let c =
+            char::from_u32(code).ok_or_else(|| data_loss("a text holds a number that is no character"))?;
+        text.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+    text.truncate(trim_zeros(&text).len());
+    Ok(text)
 }
 
 /// Strings side by side, each padded with zeros to the longest.
 fn fixed_strings(t: &Tensor) -> Result<(String, Vec<u8>)> {
     let items = t.strings()?;
     let size = items.iter().map(|s| s.len()).max().unwrap_or(0).max(1);
-    let mut data = vec![0; items.len() * size];
+    let mut data = reserve::filled(items.len().saturating_mul(size), 0)?;
     for (slot, item) in data.chunks_exact_mut(size).zip(items) {
         if item.last() == Some(&0) {
             return Err(invalid!("a string that ends in a zero byte cannot be kept in an .npy file"));
@@ -131,8 +140,7 @@ fn fixed_strings(t: &Tensor) -> Result<(String, Vec<u8>)> {
 
 /// Elements whose first index runs fastest, put in row-major order.
 fn from_fortran(data: &[u8], shape: &Shape, size: usize) -> Result<Vec<u8>> {
-    let mut out = Vec::new();
-    out.try_reserve_exact(data.len()).map_err(|_| resource_exhausted("no memory to transpose the array"))?;
+    let mut out = reserve::with_capacity(data.len())?;
     let mut strides = Vec::with_capacity(shape.rank());
     let mut step = size;
     for d in shape.iter() {

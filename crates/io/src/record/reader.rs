@@ -1,5 +1,5 @@
 use super::{Compression, FOOTER, HEADER};
-use crate::{crc, durable};
+use crate::{crc, durable, whole};
 use bytes::Bytes;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use std::fs::File;
@@ -79,10 +79,9 @@ impl<'a> RecordReader<'a> {
         Ok(Some(data.into()))
     }
 
-    /// Up to `count` bytes. Memory grows with the bytes that are there, not with what is asked for.
+    /// Up to `count` bytes.
     fn fill(&mut self, out: &mut Vec<u8>, count: usize) -> Result<()> {
-        out.reserve(count.min(1 << 16));
-        self.input.by_ref().take(count as u64).read_to_end(out).map(|_| ()).map_err(|e| match e.kind() {
+        whole::read_up_to(&mut self.input, count, out).map_err(|e| match e.kind() {
             // What decoders say of bytes that are not theirs.
             ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
                 self.damaged("corrupted record", &format!("the compressed data is damaged ({e})"))

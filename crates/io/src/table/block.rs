@@ -2,6 +2,7 @@
 
 use crate::varint;
 use thalweg_core::error::{Result, data_loss};
+use thalweg_core::reserve;
 
 /// Makes a block, entry by entry.
 pub struct BlockBuilder {
@@ -82,7 +83,7 @@ pub fn entries(
             return Err(short());
         }
         key.truncate(shared);
-        key.extend_from_slice(&rest[..unshared]);
+        reserve::extend(&mut key, &rest[..unshared])?;
         let start = end - rest.len() + unshared;
         each(&key, start..start + value)?;
         rest = &rest[need..];

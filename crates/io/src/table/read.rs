@@ -3,6 +3,7 @@ use super::{FOOTER, Handle, MAGIC, TRAILER};
 use crate::crc::Crc;
 use bytes::Bytes;
 use thalweg_core::error::{Error, Result, data_loss, unimplemented};
+use thalweg_core::reserve;
 
 /// All entries of a table, checked when it is read.
 #[derive(Debug)]
@@ -45,8 +46,7 @@ impl Table {
             }
             let cost = key.len() + std::mem::size_of::<(Vec<u8>, Bytes)>();
             *room = room.checked_sub(cost).ok_or_else(|| data_loss("the table's keys are absurdly large"))?;
-            self.entries.push((key.to_vec(), block.slice(at)));
-            Ok(())
+            reserve::push(&mut self.entries, (reserve::copied(key)?, block.slice(at)))
         })
     }
 

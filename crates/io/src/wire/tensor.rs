@@ -6,6 +6,7 @@ use bytes::Bytes;
 use thalweg_core::dtype::{Complex32, ComplexDouble, DataType, Element, bf16, f16};
 use thalweg_core::error::{Result, unimplemented};
 use thalweg_core::invalid;
+use thalweg_core::reserve;
 use thalweg_core::resource::ResourceHandle;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
@@ -43,8 +44,8 @@ pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
         DataType::Qint32 => fill(shape, &p.int_val, |v| *v)?.bitcast_same_size(dtype),
         DataType::String => fill_strings(shape, &p.string_val),
         DataType::Resource => {
-            let handles: Result<Vec<_>> = p.resource_handle_val.iter().map(handle_from_proto).collect();
-            Tensor::from_objects(shape, handles?)
+            let handles = reserve::try_collect(p.resource_handle_val.iter().map(handle_from_proto))?;
+            Tensor::from_objects(shape, handles)
         }
         DataType::Variant if shape.elements() == 0 => Tensor::uninit(dtype, shape),
         DataType::Variant => Err(unimplemented("variant tensors cannot be read from messages")),
@@ -79,18 +80,14 @@ fn pairs<T: Copy>(flat: &[T]) -> Result<Vec<(T, T)>> {
     if !flat.len().is_multiple_of(2) {
         return Err(invalid!("complex values come in pairs, got {} numbers", flat.len()));
     }
-    Ok(flat.chunks_exact(2).map(|c| (c[0], c[1])).collect())
+    reserve::collect(flat.chunks_exact(2).map(|c| (c[0], c[1])))
 }
 
 fn fill_strings(shape: Shape, values: &[Bytes]) -> Result<Tensor> {
     let values = fitting(values, &shape)?;
-    if values.len() == shape.elements() {
-        return Tensor::from_objects(shape, values.to_vec());
-    }
-    // Checks the size before making as many strings as the shape says.
-    Tensor::uninit(DataType::String, shape.clone())?;
     let last = values.last().cloned().unwrap_or_default();
-    let mut all = values.to_vec();
+    let mut all = reserve::with_capacity(shape.elements())?;
+    all.extend_from_slice(values);
     all.resize(shape.elements(), last);
     Tensor::from_objects(shape, all)
 }
@@ -100,15 +97,12 @@ fn from_content(dtype: DataType, shape: Shape, content: &Bytes) -> Result<Tensor
         DataType::String => Tensor::from_objects(shape.clone(), split_content(&shape, content)?),
         DataType::Resource => {
             let parts = split_content(&shape, content)?;
-            let handles: Result<Vec<_>> = parts
-                .into_iter()
-                .map(|b| {
-                    let p = decode::<ResourceHandleProto>(b)
-                        .map_err(|e| invalid!("not a resource handle: {e}"))?;
-                    handle_from_proto(&p)
-                })
-                .collect();
-            Tensor::from_objects(shape, handles?)
+            let handle = |b: Bytes| {
+                let p =
+                    decode::<ResourceHandleProto>(b).map_err(|e| invalid!("not a resource handle: {e}"))?;
+                handle_from_proto(&p)
+            };
+            Tensor::from_objects(shape, reserve::try_collect(parts.into_iter().map(handle))?)
         }
         DataType::Variant => Err(unimplemented("variant tensors cannot be read from messages")),
         _ => Tensor::from_bytes(dtype, shape, content).map_err(|e| e.context("tensor_content")),
@@ -121,12 +115,12 @@ fn split_content(shape: &Shape, content: &Bytes) -> Result<Vec<Bytes>> {
         invalid!("tensor_content of {} bytes is too short for {} strings", content.len(), shape.elements())
     };
     let mut rest = &content[..];
-    let mut lengths = Vec::with_capacity(shape.elements().min(content.len()));
+    let mut lengths = reserve::with_capacity(shape.elements().min(content.len()))?;
     for _ in 0..shape.elements() {
         lengths.push(varint::take_size(&mut rest).ok_or_else(short)?);
     }
     let mut at = content.len() - rest.len();
-    let mut items = Vec::with_capacity(lengths.len());
+    let mut items = reserve::with_capacity(lengths.len())?;
     for length in lengths {
         let end = at.checked_add(length).filter(|e| *e <= content.len()).ok_or_else(short)?;
         items.push(content.slice(at..end));
@@ -183,10 +177,10 @@ pub fn tensor_to_proto(t: &Tensor) -> Result<TensorProto> {
         ..Default::default()
     };
     match t.dtype() {
-        DataType::String => p.string_val = t.strings()?.to_vec(),
+        DataType::String => p.string_val = reserve::copied(t.strings()?)?,
         DataType::Resource => {
-            let handles = t.resources()?.iter().map(|h| Bytes::from(encode(&handle_to_proto(h))));
-            p.tensor_content = join_content(handles);
+            let handles = reserve::collect(t.resources()?.iter().map(|h| encode(&handle_to_proto(h))))?;
+            p.tensor_content = join_content(&handles)?;
         }
         DataType::Variant => return Err(unimplemented("variant tensors cannot be put into messages")),
         _ => p.tensor_content = content(t)?,
@@ -207,11 +201,12 @@ fn content(t: &Tensor) -> Result<Bytes> {
     Ok(if bytes.len() <= 1024 { Bytes::copy_from_slice(bytes) } else { Bytes::from_owner(Shared(t.clone())) })
 }
 
-fn join_content(items: impl Iterator<Item = Bytes> + Clone) -> Bytes {
-    let mut out = Vec::new();
-    items.clone().for_each(|item| varint::put(&mut out, item.len() as u64));
-    items.for_each(|item| out.extend_from_slice(&item));
-    out.into()
+fn join_content(items: &[Vec<u8>]) -> Result<Bytes> {
+    let bytes: usize = items.iter().map(|item| item.len() + varint::MOST).sum();
+    let mut out = reserve::with_capacity(bytes)?;
+    items.iter().for_each(|item| varint::put(&mut out, item.len() as u64));
+    items.iter().for_each(|item| out.extend_from_slice(item));
+    Ok(out.into())
 }
 
 #[cfg(test)]

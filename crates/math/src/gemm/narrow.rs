@@ -4,6 +4,7 @@ use half::{bf16, f16};
 
 use super::{Epilogue, Left, MatMut, MatRef, float};
 use crate::parallel::Parallel;
+use crate::scratch;
 
 pub(super) trait Half: Copy + Send + Sync + 'static {
     fn widen(self) -> f32;
@@ -70,13 +71,13 @@ fn multiply<T: Half>(
 ) {
     let (m, n) = (c.rows(), c.cols());
     let (wide_a, wide_b) = (Wide::of(&a), Wide::of(&b));
-    let mut wide_c = vec![0.0; m * n];
+    let mut wide_c = scratch::filled(m * n, 0.0);
     if epilogue.accumulate {
         for (i, row) in wide_c.chunks_exact_mut(n).enumerate() {
             T::widen_all(c.row(i), row);
         }
     }
-    let bias: Option<Vec<f32>> = epilogue.bias.map(|bias| bias.iter().map(|x| x.widen()).collect());
+    let bias: Option<Vec<f32>> = epilogue.bias.map(|bias| scratch::collect(bias.iter().map(|x| x.widen())));
     let epilogue = Epilogue { bias: bias.as_deref(), accumulate: epilogue.accumulate, relu: epilogue.relu };
     let view = MatMut::row_major(&mut wide_c, m, n).expect("a vector of that very size");
     float::product(par, wide_a.view().into(), wide_b.view(), view, epilogue);
@@ -97,7 +98,7 @@ impl Wide {
     fn of<T: Half>(from: &MatRef<'_, T>) -> Wide {
         let transposed = from.col_stride() != 1 && from.row_stride() == 1;
         let rows = from.t_if(transposed);
-        let mut data = vec![0.0; rows.rows() * rows.cols()];
+        let mut data = scratch::filled(rows.rows() * rows.cols(), 0.0);
         if !data.is_empty() {
             for (i, to) in data.chunks_exact_mut(rows.cols()).enumerate() {
                 widen_row(&rows, i, to);

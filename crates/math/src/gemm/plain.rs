@@ -9,6 +9,7 @@ use super::{Epilogue, Left, MatMut, MatRef};
 #[cfg(target_arch = "x86_64")]
 use crate::isa::{self, Isa};
 use crate::parallel::Parallel;
+use crate::scratch;
 
 /// Multiply-adds that are worth a thread's attention at a time.
 const GRAIN: usize = 1 << 15;
@@ -89,11 +90,12 @@ fn multiply<T: Plain>(
     mut c: MatMut<'_, T>,
     epilogue: Epilogue<'_, T>,
 ) {
-    let copy: Vec<T>;
+    let mut copy: Vec<T>;
     let b = if b.col_stride() == 1 {
         b
     } else {
-        copy = (0..b.rows()).flat_map(|p| (0..b.cols()).map(move |j| b.get(p, j))).collect();
+        copy = scratch::room(b.rows() * b.cols());
+        copy.extend((0..b.rows()).flat_map(|p| (0..b.cols()).map(move |j| b.get(p, j))));
         MatRef::row_major(&copy, b.rows(), b.cols()).expect("a vector of that very size")
     };
     let (rows, cols, stride) = (c.rows(), c.cols(), c.row_stride());

@@ -1,5 +1,6 @@
 //! Memory for packed blocks, kept by each thread between products.
 
+use crate::scratch;
 use std::cell::Cell;
 
 /// A cache line, so that packed vectors do not straddle two.
@@ -21,7 +22,7 @@ pub(super) fn with<T: Copy + 'static, R>(len: usize, body: impl FnOnce(*mut T) -
     // Taken, not borrowed: a product inside `body` gets memory of its own.
     let mut memory = KEPT.take();
     if memory.len() < lines {
-        memory = vec![Line([0; 64]); lines];
+        memory = scratch::filled(lines, Line([0; 64]));
     }
     let result = body(memory.as_mut_ptr().cast());
     if memory.len() * size_of::<Line>() <= KEEP_BYTES {

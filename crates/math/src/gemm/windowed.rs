@@ -3,6 +3,7 @@
 
 use super::blocked::Runs;
 use super::{MatRef, ShapeError};
+use crate::scratch;
 
 /// Where the elements along one side of a matrix lie: in `count` runs of `length`.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +119,8 @@ impl<T: Copy> Left<'_, T> {
             Left::Plain(a) => body(a),
             Left::Windowed(a) => {
                 let (rows, cols) = (a.rows(), a.cols());
-                let copy: Vec<T> = (0..rows).flat_map(|i| (0..cols).map(move |j| a.get(i, j))).collect();
+                let mut copy: Vec<T> = scratch::room(rows * cols);
+                copy.extend((0..rows).flat_map(|i| (0..cols).map(move |j| a.get(i, j))));
                 body(MatRef::packed(&copy, cols))
             }
         }

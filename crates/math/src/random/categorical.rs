@@ -4,6 +4,7 @@ use super::philox::{BLOCK, Philox, Words};
 use super::real::unit_f64;
 use super::state::BLOCKS_PER_OUTPUT;
 use crate::parallel::Parallel;
+use crate::scratch;
 use crate::shared::SharedMut;
 
 /// Words that one draw uses.
@@ -33,7 +34,7 @@ pub fn categorical<T: Copy + Sync + Into<f64>>(
     let out = SharedMut::new(out);
     let grain = (1 << 14) / (classes + 4 * samples) + 1;
     parallel.run_ranges(rows, grain, &|range| {
-        let mut cumulative = Vec::with_capacity(classes);
+        let mut cumulative = scratch::room(classes);
         let mut words = words_from(stream, range.start * samples * WORDS);
         for row in range {
             accumulate(&logits[row * classes..][..classes], &mut cumulative);

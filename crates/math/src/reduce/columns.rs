@@ -7,6 +7,7 @@ use super::plan::{Inner, Plan};
 use super::reducers::Reducer;
 use super::{CHUNK, ENOUGH_TASKS};
 use crate::parallel::Parallel;
+use crate::scratch;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
@@ -99,7 +100,7 @@ pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
         });
         return;
     }
-    let mut parts = vec![Vec::new(); cells * split.chunks];
+    let mut parts = scratch::filled(cells * split.chunks, Vec::new());
     let shared_parts = SharedMut::new(&mut parts);
     parallel.run_ranges(cells * split.chunks, 1, &|range| {
         // SAFETY: the ranges do not overlap.
@@ -166,7 +167,7 @@ impl<T: Copy, R: Reducer<T>> Loop for Unit<'_, T, R> {
     #[inline(always)]
     fn run<const FMA: bool>(self) -> Vec<R::Acc> {
         let (columns, split) = (self.columns, &self.columns.split);
-        let mut acc = vec![columns.reducer.init(); self.tile.len()];
+        let mut acc = scratch::filled(self.tile.len(), columns.reducer.init());
         let (first, last, skipped) = if split.units_per_block > 1 {
             let block = self.unit / split.units_per_block;
             (block, block + 1, self.unit % split.units_per_block * split.rows_per_unit)

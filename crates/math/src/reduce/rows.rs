@@ -5,6 +5,7 @@ use super::plan::{Inner, Plan};
 use super::reducers::Reducer;
 use super::{CHUNK, ENOUGH_TASKS};
 use crate::parallel::Parallel;
+use crate::scratch;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
@@ -69,7 +70,7 @@ pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
         });
         return;
     }
-    let mut parts = vec![reducer.init(); cells * chunks];
+    let mut parts = scratch::filled(cells * chunks, reducer.init());
     let shared = SharedMut::new(&mut parts);
     parallel.run_ranges(cells * chunks, 1, &|range| {
         // SAFETY: the ranges do not overlap.
@@ -115,11 +116,12 @@ impl<T: Copy, R: Reducer<T>> Rows<'_, T, R> {
     /// Whole outputs, from the `first` on.
     fn whole(&self, first: usize, out: &mut [R::Out]) {
         let chunks = self.split.chunks;
-        let (mut few, mut many) = ([self.reducer.init(); FEW], Vec::new());
+        let mut few = [self.reducer.init(); FEW];
+        let mut many: Vec<R::Acc>;
         let room = if chunks <= FEW {
             &mut few[..]
         } else {
-            many.resize(chunks, self.reducer.init());
+            many = scratch::filled(chunks, self.reducer.init());
             &mut many
         };
         let at_once = room.len() / chunks;

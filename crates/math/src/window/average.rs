@@ -3,6 +3,7 @@
 use super::{Grid, Lanes, for_lanes, for_rows, piece};
 use crate::parallel::Parallel;
 use crate::reduce::Number;
+use crate::scratch;
 use crate::simd::{Loop, widest};
 
 /// The average of each channel under each window.
@@ -101,7 +102,8 @@ impl<T: Number> Loop for GradientRow<'_, T> {
         let (image, position) = (self.row / rows.input, self.row % rows.input);
         let places =
             rows.covering(position).map(|(place, _)| (image * rows.output + place, rows.taps(place).len()));
-        let what = Gradient { grid: self.grid, depth, gradient: self.gradient, places: places.collect() };
+        let what =
+            Gradient { grid: self.grid, depth, gradient: self.gradient, places: scratch::collect(places) };
         for_lanes::<FMA, T, _>(&what, depth, self.out);
     }
 }

@@ -3,6 +3,7 @@
 use super::{Grid, Lanes, for_lanes, for_rows, piece};
 use crate::parallel::Parallel;
 use crate::reduce::Number;
+use crate::scratch;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, mul_add, mul_add_f64, widest};
 use std::ops::Range;
@@ -86,7 +87,7 @@ impl Depthwise {
         }
         let each = rows.div_ceil(PARTS.min(PARTS_LEN / out.len()).max(1));
         let parts = rows.div_ceil(each);
-        let mut sums = vec![T::ZERO; parts * out.len()];
+        let mut sums = scratch::filled(parts * out.len(), T::ZERO);
         let shared = SharedMut::new(&mut sums);
         par.run_ranges(parts, 1, &|range| {
             for part in range {
@@ -176,7 +177,8 @@ impl<T: Fused> Loop for BackwardRow<'_, T> {
     fn run<const FMA: bool>(self) {
         let rows = &self.what.grid.rows;
         let (image, position) = (self.row / rows.input, self.row % rows.input);
-        let places = rows.covering(position).map(|(place, k)| (image * rows.output + place, k)).collect();
+        let places =
+            scratch::collect(rows.covering(position).map(|(place, k)| (image * rows.output + place, k)));
         let row = Backward { what: self.what, gradient: self.gradient, filter: self.filter, places };
         for_lanes::<FMA, T, _>(&row, self.what.channels, self.out);
     }

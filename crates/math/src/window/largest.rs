@@ -3,6 +3,7 @@
 use super::{Grid, Lanes, for_lanes, for_rows, piece};
 use crate::parallel::Parallel;
 use crate::reduce::{Element, Number};
+use crate::scratch;
 use crate::simd::{Loop, widest};
 
 /// The largest element of each channel under each window; `lowest` where there is none.
@@ -218,7 +219,7 @@ impl<T: Number, P: Place> Loop for SumRow<'_, T, P> {
         let (image, position) = (self.row / rows.input, self.row % rows.input);
         let lines =
             rows.covering(position).map(|(place, _)| (image * rows.output + place) * self.grid.cols.output);
-        let lines: Vec<usize> = lines.collect();
+        let lines = scratch::collect(lines);
         let (places, gradient) = (self.places, self.gradient);
         let what = SumAt { grid: self.grid, depth, places, gradient, lines, position };
         for_lanes::<FMA, T, _>(&what, depth, self.out);

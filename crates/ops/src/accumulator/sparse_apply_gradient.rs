@@ -40,8 +40,8 @@ fn rows(c: &mut OpCall<'_>, known: bool) -> Result<Rows> {
     if indices.rank() != 1 {
         return Err(invalid!("Input indices should be vector but received shape: {}", indices.shape()));
     }
-    let indices = indices.as_slice::<i64>()?.to_vec();
-    let shape = if known { Some(c.slice::<i64>(4)?.to_vec()) } else { None };
+    let indices = reserve::copied(indices.as_slice::<i64>()?)?;
+    let shape = if known { Some(reserve::copied(c.slice::<i64>(4)?)?) } else { None };
     let values = c.take(3)?;
     match values.shape().first() {
         None => Err(invalid!("Values cannot be 0-dimensional.")),

@@ -72,7 +72,10 @@ impl Sum {
             (Sum::Rows(sum), Gradient::Rows(g)) => {
                 check_rows(sum.as_ref(), shape, &g)?;
                 *sum = Some(match sum.take() {
-                    None => RowSum { counts: vec![1; g.indices.len()], indices: g.indices, values: g.values },
+                    None => {
+                        let counts = reserve::filled(g.indices.len(), 1)?;
+                        RowSum { counts, indices: g.indices, values: g.values }
+                    }
                     Some(old) => match merged(&old, &g, by) {
                         Ok(new) => new,
                         Err(e) => {
@@ -184,8 +187,8 @@ fn check_rows(sum: Option<&RowSum>, shape: &PartialShape, g: &Rows) -> Result<()
 /// The rows of both, as two lists in order are merged: as TensorFlow, it relies on each gradient's rows being in order.
 fn merged(sum: &RowSum, g: &Rows, by: &Arithmetic) -> Result<RowSum> {
     let most = sum.indices.len() + g.indices.len();
-    let (mut sources, mut indices, mut counts) =
-        (Vec::with_capacity(most), Vec::with_capacity(most), Vec::with_capacity(most));
+    let mut sources = reserve::with_capacity(most)?;
+    let (mut indices, mut counts) = (reserve::with_capacity(most)?, reserve::with_capacity(most)?);
     let (mut i, mut j) = (0, 0);
     loop {
         let (source, index, count) = match (sum.indices.get(i), g.indices.get(j)) {

@@ -3,6 +3,7 @@
 use super::add_v2::ADD_V2;
 use crate::elementwise::binary_strings;
 use crate::prelude::*;
+use bytes::Bytes;
 
 pub static ADD: Op = Op {
     name: "Add",
@@ -31,7 +32,9 @@ pub static ADD: Op = Op {
 use super::add_v2::run;
 
 fn join(c: &mut OpCall<'_>) -> Result<()> {
-    let (shape, joined) = binary_strings(c, |x, y| bytes::Bytes::from([x.as_ref(), y.as_ref()].concat()))?;
+    let both =
+        |x: &Bytes, y: &Bytes| Ok(Bytes::from(reserve::join([x.as_ref(), y.as_ref()].into_iter(), b"")?));
+    let (shape, joined) = binary_strings(c, both)?;
     c.set(0, Tensor::from_objects(shape, joined)?);
     Ok(())
 }

@@ -48,7 +48,7 @@ impl Retyped for Tensor {
 }
 
 fn objects<O: Object>(walk: &Walk, condition: &[bool], t: &[O], e: &[O]) -> Result<Tensor> {
-    let mut out = Vec::new();
+    let mut out = reserve::with_capacity(walk.shape.elements())?;
     for row in 0..walk.rows() {
         let [i, j, k] = walk.offsets(row);
         let [c, x, y] = walk.steps;

@@ -68,7 +68,7 @@ fn prepare<T: Element>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 fn prepare_strings(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let wanted = node.op == "Equal";
     comparison(node, move |c| {
-        let (shape, equal) = binary_strings(c, |x, y| (x == y) == wanted)?;
+        let (shape, equal) = binary_strings(c, |x, y| Ok((x == y) == wanted))?;
         c.set(0, Tensor::from_slice(shape, &equal)?);
         Ok(())
     })

@@ -31,7 +31,7 @@ pub static CONCAT_OFFSET: Op = Op {
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let first = c.int_vector(1)?;
     let axis = axis_in_range(c.scalar_int(0)?, first.len())?;
-    let mut start = vec![0i64; first.len()];
+    let mut start = reserve::filled(first.len(), 0i64)?;
     for i in 1..c.inputs.len() {
         let sizes = c.int_vector(i)?;
         let differs = |d: &usize| *d != axis && sizes.get(*d) != first.get(*d);

@@ -20,7 +20,7 @@ pub static INVERT_PERMUTATION: Op = Op {
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let x = c.int_vector(0)?;
-    let mut y = vec![-1i64; x.len()];
+    let mut y = reserve::filled(x.len(), -1i64)?;
     for (i, p) in x.iter().enumerate() {
         let slot = usize::try_from(*p).ok().and_then(|p| y.get_mut(p));
         match slot {

@@ -52,9 +52,11 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
         }
     }
     let rows = rows.unwrap_or(1);
-    let mut splits = vec![0i64];
+    let sizes = sizes::<T>(c, rows)?;
+    let mut splits = reserve::with_capacity(rows + 1)?;
+    splits.push(0i64);
     let mut total = 0i64;
-    for n in sizes::<T>(c, rows)? {
+    for n in sizes {
         total = total.checked_add(n).ok_or_else(|| invalid!("the ranges have more than 2^63 elements"))?;
         splits.push(total);
     }
@@ -84,38 +86,34 @@ fn sizes<T: Real>(c: &OpCall<'_>, rows: usize) -> Result<Vec<i64>> {
     if T::IS_INTEGER {
         let [starts, limits, deltas] =
             [c.input(0)?.to_i64s()?, c.input(1)?.to_i64s()?, c.input(2)?.to_i64s()?];
-        return (0..rows)
-            .map(|i| {
-                let [start, limit, delta] = [&starts, &limits, &deltas].map(|v| of_row(v, i) as i128);
-                if delta == 0 {
-                    return Err(invalid!("Requires delta != 0"));
-                }
-                let steps = if (delta > 0) == (limit > start) {
-                    (limit - start).unsigned_abs().div_ceil(delta.unsigned_abs())
-                } else {
-                    0
-                };
-                i64::try_from(steps).map_err(|_| invalid!("a range has more than 2^63 elements"))
-            })
-            .collect();
-    }
-    let [starts, limits, deltas] = [c.slice::<T>(0)?, c.slice::<T>(1)?, c.slice::<T>(2)?];
-    (0..rows)
-        .map(|i| {
-            let [start, limit, delta] = [starts, limits, deltas].map(|v| of_row(v, i).to_f64());
-            if delta == 0.0 {
+        let size = |i| {
+            let [start, limit, delta] = [&starts, &limits, &deltas].map(|v| of_row(v, i) as i128);
+            if delta == 0 {
                 return Err(invalid!("Requires delta != 0"));
             }
-            let steps = ((limit - start) / delta).ceil().max(0.0);
-            if steps < i64::MAX as f64 && !delta.is_nan() && !(limit - start).is_nan() {
-                Ok(steps as i64)
+            let steps = if (delta > 0) == (limit > start) {
+                (limit - start).unsigned_abs().div_ceil(delta.unsigned_abs())
             } else {
-                Err(invalid!(
-                    "Requires ((limit - start) / delta) <= 2^63 - 1, got {start}, {limit} and {delta}"
-                ))
-            }
-        })
-        .collect()
+                0
+            };
+            i64::try_from(steps).map_err(|_| invalid!("a range has more than 2^63 elements"))
+        };
+        return reserve::try_collect((0..rows).map(size));
+    }
+    let [starts, limits, deltas] = [c.slice::<T>(0)?, c.slice::<T>(1)?, c.slice::<T>(2)?];
+    let size = |i| {
+        let [start, limit, delta] = [starts, limits, deltas].map(|v| of_row(v, i).to_f64());
+        if delta == 0.0 {
+            return Err(invalid!("Requires delta != 0"));
+        }
+        let steps = ((limit - start) / delta).ceil().max(0.0);
+        if steps < i64::MAX as f64 && !delta.is_nan() && !(limit - start).is_nan() {
+            Ok(steps as i64)
+        } else {
+            Err(invalid!("Requires ((limit - start) / delta) <= 2^63 - 1, got {start}, {limit} and {delta}"))
+        }
+    };
+    reserve::try_collect((0..rows).map(size))
 }
 
 #[cfg(test)]

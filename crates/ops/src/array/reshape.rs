@@ -66,7 +66,7 @@ fn target_shape(wanted: &[i64], total: usize) -> Result<Vec<i64>> {
             }
         }
     }
-    let mut dims = wanted.to_vec();
+    let mut dims = reserve::copied(wanted)?;
     if let Some(i) = unknown {
         if known == 0 || !total.is_multiple_of(known) {
             return Err(invalid!(

@@ -47,11 +47,10 @@ pub fn int_tensor(dtype: DataType, values: &[i64]) -> Result<Tensor> {
     if dtype == DataType::Int64 {
         return Tensor::vector(values);
     }
-    let narrow: Result<Vec<i32>> = values
-        .iter()
-        .map(|v| {
-            i32::try_from(*v).map_err(|_| invalid!("size {v} does not fit int32; ask for out_type int64"))
-        })
-        .collect();
-    Tensor::vector(&narrow?)
+    let mut narrow = Tensor::uninit(DataType::Int32, Shape::vector(values.len()))?;
+    for (narrow, v) in narrow.as_mut_slice::<i32>()?.iter_mut().zip(values) {
+        *narrow =
+            i32::try_from(*v).map_err(|_| invalid!("size {v} does not fit int32; ask for out_type int64"))?;
+    }
+    Ok(narrow)
 }

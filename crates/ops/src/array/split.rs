@@ -94,7 +94,7 @@ fn part_sizes(sizes: &[i64], whole: i64) -> Result<Vec<i64>> {
             s => sum = sum.checked_add(s).ok_or_else(|| invalid!("the sizes {sizes:?} add up past 2^63"))?,
         }
     }
-    let mut sizes = sizes.to_vec();
+    let mut sizes = reserve::copied(sizes)?;
     match open {
         Some(i) if sum <= whole => sizes[i] = whole - sum,
         None if sum == whole => {}
@@ -122,7 +122,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let shape = c.shape(1)?;
         let axis = axis_in_range(c.scalar_int(0)?, shape.rank())?;
         let size = even_part(shape[axis] as i64, n, axis)?;
-        cut(c, 1, axis, &vec![size; n as usize])
+        cut(c, 1, axis, &reserve::filled(n as usize, size)?)
     }))
 }
 

@@ -99,9 +99,9 @@ fn prepare_map(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let map = places(&dst, &src)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let x = c.input(0)?;
-        let mapped: Result<Vec<i64>> =
-            x.to_i64s()?.into_iter().map(|axis| Ok(map[axis_in_range(axis, map.len())?] as i64)).collect();
-        let out = int_tensor(x.dtype(), &mapped?)?.reshape(x.shape().clone())?;
+        let place = |axis| Ok(map[axis_in_range(axis, map.len())?] as i64);
+        let mapped = reserve::try_collect(x.to_i64s()?.into_iter().map(place))?;
+        let out = int_tensor(x.dtype(), &mapped)?.reshape(x.shape().clone())?;
         c.set(0, out);
         Ok(())
     }))

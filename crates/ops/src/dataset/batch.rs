@@ -109,7 +109,7 @@ fn stacked(batch: Vec<Tuple>) -> Result<Tuple> {
 }
 
 fn component(batch: &[Tuple], i: usize) -> Result<Tensor> {
-    let rows: Vec<Tensor> = batch.iter().filter_map(|t| t.get(i).cloned()).collect();
+    let rows = reserve::collect(batch.iter().filter_map(|t| t.get(i).cloned()))?;
     let (Some(first), true) = (rows.first(), rows.len() == batch.len()) else {
         return Err(internal("elements of a batch have different numbers of components"));
     };

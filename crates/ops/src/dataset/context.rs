@@ -11,6 +11,7 @@ use std::sync::{Mutex, Weak};
 use std::task::{self, Poll, Waker};
 use std::time::Instant;
 use thalweg_core::cancel::Cancellation;
+use thalweg_core::kernel::caught;
 use thalweg_core::resource::lock;
 use thalweg_core::step::{DeviceContext, FunctionRunner, OnResults, StepContext};
 
@@ -212,7 +213,7 @@ impl Future for OrStopped<'_> {
         }
         let element = Pin::new(&mut self.element);
         let polled = catch_unwind(AssertUnwindSafe(|| element.poll(cx)))
-            .unwrap_or_else(|_| Poll::Ready(Err(internal("a dataset's iterator panicked"))));
+            .unwrap_or_else(|panic| Poll::Ready(Err(caught(&*panic).context("a dataset's iterator"))));
         if polled.is_pending() && self.heard.is_empty() {
             for stop in &self.context.stops {
                 let waker = cx.waker().clone();

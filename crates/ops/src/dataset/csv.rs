@@ -192,7 +192,7 @@ impl Format {
         let mut odd = self.quotes && odd_quotes(&record);
         while odd {
             let seen = record.len();
-            record.push(b'\n');
+            reserve::push(&mut record, b'\n').map_err(reserve::as_io)?;
             if !read_until(stream, b'\n', &mut record)? {
                 break;
             }
@@ -213,11 +213,11 @@ impl Format {
 
     fn parse(&self, record: &[u8]) -> Result<Tuple> {
         let fields = self.fields(record)?;
-        let chosen: Vec<&Vec<u8>> = if self.select.is_empty() {
+        let chosen = if self.select.is_empty() {
             let excluded = |i: usize| self.exclude.binary_search(&(i as i64)).is_ok();
-            fields.iter().enumerate().filter(|(i, _)| !excluded(*i)).map(|(_, f)| f).collect()
+            reserve::collect(fields.iter().enumerate().filter(|(i, _)| !excluded(*i)).map(|(_, f)| f))?
         } else {
-            self.select.iter().filter_map(|i| fields.get(*i as usize)).collect()
+            reserve::collect(self.select.iter().filter_map(|i| fields.get(*i as usize)))?
         };
         if chosen.len() != self.defaults.len() {
             return Err(invalid!(
@@ -241,10 +241,10 @@ impl Format {
                     if self.quotes && field.contains(&b'"') {
                         return Err(invalid!("Unquoted fields cannot have quotes inside"));
                     }
-                    (field.to_vec(), after)
+                    (reserve::copied(field)?, after)
                 }
             };
-            fields.push(field);
+            reserve::push(&mut fields, field)?;
             match after {
                 [] => return Ok(fields),
                 [d, next @ ..] if *d == self.delimiter => rest = next,
@@ -260,11 +260,10 @@ impl Format {
                 _ => Err(invalid!("Field {i} is required but missing in record!")),
             };
         }
-        let text = String::from_utf8_lossy(field);
-        let number = text.trim();
-        let wrong = || invalid!("Field {i} in record is not a valid {}: {text}", default.dtype());
+        let number = std::str::from_utf8(field).unwrap_or_default().trim();
+        let wrong = || invalid!("Field {i} in record is not a valid {}: {}", default.dtype(), Lossy(field));
         Ok(match default.dtype() {
-            DataType::String => Tensor::string(field),
+            DataType::String => Tensor::string(reserve::copied(field)?),
             DataType::Int32 => Tensor::scalar(number.parse::<i32>().map_err(|_| wrong())?),
             DataType::Int64 => Tensor::scalar(number.parse::<i64>().map_err(|_| wrong())?),
             DataType::Float => Tensor::scalar(number.parse::<f32>().map_err(|_| wrong())?),
@@ -281,10 +280,10 @@ fn quoted(mut rest: &[u8]) -> Result<(Vec<u8>, &[u8])> {
         let Some(end) = rest.iter().position(|b| *b == b'"') else {
             return Err(invalid!("Quoted field has to end with quote followed by delim, CRLF, or EOF"));
         };
-        field.extend_from_slice(&rest[..end]);
+        reserve::extend(&mut field, &rest[..end])?;
         match &rest[end + 1..] {
             [b'"', after @ ..] => {
-                field.push(b'"');
+                reserve::push(&mut field, b'"')?;
                 rest = after;
             }
             after => return Ok((field, after)),

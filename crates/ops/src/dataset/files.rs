@@ -103,19 +103,24 @@ fn path_of(name: &Bytes) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(name).into_owned())
 }
 
+/// Bytes that most lines have at most.
+const LINE: usize = 128;
+
 /// Reads from a stream up to and without `end`, at most as much as a tensor may hold. False at the end of the stream.
 pub fn read_until(stream: &mut Stream, end: u8, out: &mut Vec<u8>) -> std::io::Result<bool> {
-    use std::io::{ErrorKind, Read};
-    let limit = thalweg_core::buffer::limit() as u64;
-    let read = stream.take(limit).read_until(end, out)?;
-    if read as u64 == limit {
-        return Err(std::io::Error::new(
-            ErrorKind::OutOfMemory,
-            format!("a line of more than {limit} bytes"),
-        ));
+    use std::io::Read;
+    let start = out.len();
+    loop {
+        // As much at a time as there is room for: `read_until` ends the process where memory ends.
+        let room = (out.len() - start).max(LINE);
+        reserve::room(out, room).map_err(reserve::as_io)?;
+        let read = stream.by_ref().take(room as u64).read_until(end, out)?;
+        if out.len() > start && out.last() == Some(&end) {
+            out.pop();
+            return Ok(true);
+        }
+        if read < room {
+            return Ok(out.len() > start);
+        }
     }
-    if out.last() == Some(&end) {
-        out.pop();
-    }
-    Ok(read > 0)
 }

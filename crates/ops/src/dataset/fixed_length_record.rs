@@ -105,12 +105,9 @@ impl RecordsIter {
             if want > thalweg_core::buffer::limit() as u64 {
                 return Err(resource_exhausted(format!("records of {want} bytes are over the limit")));
             }
-            (&mut open.stream)
-                .take(missing)
-                .read_to_end_into(&mut open.ahead)
-                .map_err(|e| files.error(at, e))?;
+            read_into(&mut open.stream, missing, &mut open.ahead).map_err(|e| files.error(at, e))?;
             if open.ahead.len() as u64 == want {
-                return Ok(Some(open.ahead.drain(..self.records.record as usize).collect()));
+                return reserve::collect(open.ahead.drain(..self.records.record as usize)).map(Some);
             }
             let left = open.ahead.len() as u64;
             self.open = None;
@@ -122,15 +119,18 @@ impl RecordsIter {
     }
 }
 
-/// `read_to_end` for a queue of bytes.
-trait ReadInto {
-    fn read_to_end_into(self, out: &mut VecDeque<u8>) -> std::io::Result<()>;
-}
-
-impl<R: Read> ReadInto for R {
-    fn read_to_end_into(mut self, out: &mut VecDeque<u8>) -> std::io::Result<()> {
-        std::io::copy(&mut self, out).map(|_| ())
+/// Up to `count` bytes more. Memory grows with the bytes that are there, not with what is asked for.
+fn read_into(stream: &mut impl Read, mut count: u64, out: &mut VecDeque<u8>) -> std::io::Result<()> {
+    while count > 0 {
+        let next = count.min(out.len().max(4096) as u64);
+        reserve::room(out, next as usize).map_err(reserve::as_io)?;
+        let read = std::io::copy(&mut stream.take(next), out)?;
+        if read < next {
+            break;
+        }
+        count -= read;
     }
+    Ok(())
 }
 
 impl Records {

@@ -107,7 +107,7 @@ impl Dataset for PaddedBatch {
 
 impl Pad {
     fn stack(&self, batch: &[Tuple], i: usize) -> Result<Tensor> {
-        let rows: Vec<&Tensor> = batch.iter().filter_map(|t| t.get(i)).collect();
+        let rows = reserve::collect(batch.iter().filter_map(|t| t.get(i)))?;
         if rows.len() != batch.len() {
             return Err(invalid!("an element has no component {i} to pad"));
         }

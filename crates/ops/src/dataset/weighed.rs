@@ -31,6 +31,7 @@ impl Weighed {
                 buffer::limit()
             )));
         }
+        reserve::room(&mut self.items, 1)?;
         self.bytes = bytes;
         self.items.push_back(tuple);
         Ok(())

@@ -21,9 +21,10 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         return Ok(());
     }
     let most = c.attrs().int("summarize")?;
-    let data: Result<Vec<String>> =
-        (1..c.inputs.len()).map(|i| Ok(format!("[{}]", first_elements(c.input(i)?, most)))).collect();
-    Err(invalid!("assertion failed: {}", data?.join(" ")))
+    let shown = |i| reserve::text(format_args!("[{}]", first_elements(c.input(i)?, most)?));
+    let data = reserve::try_collect((1..c.inputs.len()).map(shown))?;
+    let data = reserve::join(data.iter().map(|d| d.as_bytes()), b" ")?;
+    Err(invalid!("assertion failed: {}", Lossy(&data)))
 }
 
 #[cfg(test)]

@@ -32,9 +32,11 @@ fn print(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let printed = AtomicI64::new(0);
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         if first_n < 0 || printed.fetch_add(1, Ordering::Relaxed) < first_n {
-            let mut text = message.clone();
+            let mut text = reserve::text(format_args!("{message}"))?;
             for i in 1..c.inputs.len() {
-                text.push_str(&format!("[{}]", first_elements(c.input(i)?, summarize)));
+                let part = first_elements(c.input(i)?, summarize)?;
+                reserve::room(&mut text, part.len() + 3)?;
+                text.extend(["[", &part, "]"]);
             }
             text.push('\n');
             (c.step.device.print)(&text);
@@ -73,7 +75,7 @@ fn print_v2(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let end = String::from_utf8_lossy(node.attrs.bytes("end")?).into_owned();
     Ok(Box::new(move |c: &mut OpCall<'_>| match c.input(0)?.strings()? {
         [text] if c.shape(0)?.is_scalar() => {
-            (c.step.device.print)(&(String::from_utf8_lossy(text) + &*end));
+            (c.step.device.print)(&reserve::text(format_args!("{}{end}", Lossy(text)))?);
             Ok(())
         }
         _ => Err(invalid!("Input is expected to be scalar, but got {}", c.shape(0)?)),

@@ -50,9 +50,9 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let mut text = Vec::new();
         for (i, piece) in pieces.iter().enumerate() {
-            text.extend(piece.as_bytes());
+            reserve::extend(&mut text, piece.as_bytes())?;
             if i + 1 < pieces.len() {
-                text.extend(both_ends(c.input(i)?, summarize));
+                both_ends(c.input(i)?, summarize, &mut text)?;
             }
         }
         c.set(0, Tensor::string(text));

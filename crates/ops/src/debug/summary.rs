@@ -2,96 +2,98 @@
 
 use crate::prelude::*;
 use crate::printf::{shortest_f32, shortest_f64};
+use thalweg_core::reserve::{extend, push};
 
 /// The first `most` elements (all if negative), with brackets around each row: `1 2 3...`, `[1.5 2][3...]...`.
-pub fn first_elements(t: &Tensor, most: i64) -> String {
+pub fn first_elements(t: &Tensor, most: i64) -> Result<String> {
     let limit = usize::try_from(most).unwrap_or(usize::MAX).min(t.elements());
-    let mut out = String::new();
+    let mut out = Vec::new();
     if t.rank() == 0 {
-        (0..limit).for_each(|i| out.push_str(&String::from_utf8_lossy(&element(t, i, false))));
+        (0..limit).try_for_each(|i| element(t, i, false, &mut out))?;
     } else {
-        rows(t, 0, limit, &mut 0, &mut out);
+        rows(t, 0, limit, &mut 0, &mut out)?;
     }
     if limit < t.elements() {
-        out.push_str("...");
+        extend(&mut out, b"...")?;
     }
-    out
+    String::from_utf8(out).map_err(|_| internal("elements are written in ASCII"))
 }
 
-fn rows(t: &Tensor, dim: usize, limit: usize, at: &mut usize, out: &mut String) {
+fn rows(t: &Tensor, dim: usize, limit: usize, at: &mut usize, out: &mut Vec<u8>) -> Result<()> {
     if *at >= limit {
-        return;
+        return Ok(());
     }
     let (size, innermost) = (t.shape()[dim], dim + 1 == t.rank());
     for i in 0..size {
         if innermost {
             if *at >= limit {
                 if dim != 0 {
-                    out.push_str("...");
+                    extend(out, b"...")?;
                 }
-                return;
+                return Ok(());
             }
             if i > 0 {
-                out.push(' ');
+                push(out, b' ')?;
             }
-            out.push_str(&String::from_utf8_lossy(&element(t, *at, false)));
+            element(t, *at, false, out)?;
             *at += 1;
         } else if *at < limit {
-            out.push('[');
-            rows(t, dim + 1, limit, at, out);
-            out.push(']');
+            push(out, b'[')?;
+            rows(t, dim + 1, limit, at, out)?;
+            push(out, b']')?;
         } else {
-            return;
+            return Ok(());
         }
     }
+    Ok(())
 }
 
 /// Up to `ends` elements (all if negative) at both ends of each dimension, laid out in lines; strings in quotes.
 /// Bytes and not text: those past ASCII stay as they are.
-pub fn both_ends(t: &Tensor, ends: i64) -> Vec<u8> {
+pub fn both_ends(t: &Tensor, ends: i64, out: &mut Vec<u8>) -> Result<()> {
     // Nothing is shown of a tensor without elements, but that there is more.
     let ends = usize::try_from(ends).unwrap_or(usize::MAX).min(t.elements());
-    let mut out = Vec::new();
     // Of no booleans TensorFlow shows not even the brackets.
     if t.dtype() == DataType::Bool && t.elements() == 0 {
-        return out;
+        return Ok(());
     }
-    block(t, 0, ends, 0, &mut out);
-    out
+    block(t, 0, ends, 0, out)
 }
 
-fn block(t: &Tensor, dim: usize, ends: usize, at: usize, out: &mut Vec<u8>) {
+fn block(t: &Tensor, dim: usize, ends: usize, at: usize, out: &mut Vec<u8>) -> Result<()> {
     if dim == t.rank() {
-        return out.extend(element(t, at, true));
+        return element(t, at, true, out);
     }
     let (size, step) = (t.shape()[dim], t.shape()[dim + 1..].iter().product::<usize>());
-    out.push(b'[');
+    push(out, b'[')?;
     for i in 0..size.min(ends) {
         if i > 0 {
-            space(t, dim, out);
+            space(t, dim, out)?;
         }
-        block(t, dim + 1, ends, at + i * step, out);
+        block(t, dim + 1, ends, at + i * step, out)?;
     }
     if size > ends.saturating_mul(2) {
-        space(t, dim, out);
-        out.extend(b"...");
+        space(t, dim, out)?;
+        extend(out, b"...")?;
     }
     for i in ends.max(size.saturating_sub(ends))..size {
-        space(t, dim, out);
-        block(t, dim + 1, ends, at + i * step, out);
+        space(t, dim, out)?;
+        block(t, dim + 1, ends, at + i * step, out)?;
     }
-    out.push(b']');
+    push(out, b']')
 }
 
-fn space(t: &Tensor, dim: usize, out: &mut Vec<u8>) {
+fn space(t: &Tensor, dim: usize, out: &mut Vec<u8>) -> Result<()> {
     if dim + 1 == t.rank() {
-        return out.push(b' ');
+        return push(out, b' ');
     }
+    reserve::room(out, t.rank())?;
     out.extend(std::iter::repeat_n(b'\n', t.rank() - dim - 1));
     out.extend(std::iter::repeat_n(b' ', dim + 1));
+    Ok(())
 }
 
-fn element(t: &Tensor, i: usize, quoted: bool) -> Vec<u8> {
+fn element(t: &Tensor, i: usize, quoted: bool, out: &mut Vec<u8>) -> Result<()> {
     fn at<T: Element>(t: &Tensor, i: usize) -> Option<T> {
         t.as_slice::<T>().ok().and_then(|s| s.get(i)).copied()
     }
@@ -102,29 +104,26 @@ fn element(t: &Tensor, i: usize, quoted: bool) -> Vec<u8> {
         DataType::Bfloat16 => at(t, i).map(|v: bf16| shortest_f32(v.to_f32())),
         DataType::Bool => at(t, i).map(|v: bool| (v as u8).to_string()),
         DataType::String => {
-            let text =
-                t.strings().ok().and_then(|s| s.get(i)).map(|s| escaped(s, !quoted)).unwrap_or_default();
-            return if quoted { [b"\"", &text[..], b"\""].concat() } else { text };
+            let quote: &[u8] = if quoted { b"\"" } else { b"" };
+            extend(out, quote)?;
+            escape(t.strings()?.get(i).map_or(&[], |s| s), !quoted, out)?;
+            return extend(out, quote);
         }
         other if other.is_integer() => Some(t.element_text(i)),
         _ => None,
     };
-    text.unwrap_or_else(|| "?".into()).into_bytes()
+    extend(out, text.unwrap_or_else(|| "?".into()).as_bytes())
 }
 
 /// Text with C's escapes; bytes past ASCII too where `all` says so.
-fn escaped(bytes: &[u8], all: bool) -> Vec<u8> {
-    let mut out = Vec::with_capacity(bytes.len());
-    for b in bytes {
-        match *b {
-            b'\n' => out.extend(b"\\n"),
-            b'\r' => out.extend(b"\\r"),
-            b'\t' => out.extend(b"\\t"),
-            b @ (b'"' | b'\'' | b'\\') => out.extend([b'\\', b]),
-            b @ 0x20..=0x7e => out.push(b),
-            b if b >= 0x80 && !all => out.push(b),
-            b => out.extend(format!("\\{b:03o}").into_bytes()),
-        }
-    }
-    out
+fn escape(bytes: &[u8], all: bool, out: &mut Vec<u8>) -> Result<()> {
+    bytes.iter().try_for_each(|b| match *b {
+        b'\n' => extend(out, b"\\n"),
+        b'\r' => extend(out, b"\\r"),
+        b'\t' => extend(out, b"\\t"),
+        b @ (b'"' | b'\'' | b'\\') => extend(out, &[b'\\', b]),
+        b @ 0x20..=0x7e => push(out, b),
+        b if b >= 0x80 && !all => push(out, b),
+        b => extend(out, format!("\\{b:03o}").as_bytes()),
+    })
 }

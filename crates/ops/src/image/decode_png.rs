@@ -53,6 +53,9 @@ impl Channels {
 /// A byte of a compressed file stands for at most this many: what deflate can do.
 const MOST_COMPRESSED: usize = 1100;
 
+/// What the decoder takes for itself, whatever it decodes.
+const DECODER: usize = 1 << 20;
+
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let channels = Channels::of(&node.attrs)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
@@ -118,6 +121,8 @@ impl Pixels {
             reader.output_buffer_size().ok_or_else(|| resource_exhausted("the PNG image is too large"))?;
         let (color, depth) = reader.output_color_type();
         let mut samples = Tensor::uninit(DataType::Uint8, Shape::vector(size))?;
+        // The decoder holds some rows, and a window of what it has unpacked.
+        reserve::probe(size.checked_div(rows).unwrap_or(0).saturating_mul(8).saturating_add(DECODER))?;
         reader.next_frame(samples.as_mut_slice::<u8>()?).map_err(|e| wrong(contents, e))?;
         let own_channels = if own == ColorType::Indexed { color.samples() } else { own.samples() };
         Ok(Pixels {

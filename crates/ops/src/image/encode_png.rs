@@ -51,15 +51,18 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         }
         let (bytes, depth) = match x.dtype() {
             DataType::Uint16 => {
-                let samples = x.as_slice::<u16>()?.iter().flat_map(|v| v.to_be_bytes()).collect();
+                let mut samples = reserve::with_capacity(x.byte_len())?;
+                samples.extend(x.as_slice::<u16>()?.iter().flat_map(|v| v.to_be_bytes()));
                 (std::borrow::Cow::Owned(samples), BitDepth::Sixteen)
             }
             _ => (std::borrow::Cow::Borrowed(x.bytes()?), BitDepth::Eight),
         };
         let outer = Shape::new(outer)?;
-        let mut files = Vec::with_capacity(outer.elements());
+        let mut files = reserve::with_capacity(outer.elements())?;
         for image in bytes.chunks_exact((bytes.len() / outer.elements().max(1)).max(1)) {
-            let mut file = Vec::new();
+            // The encoder holds the rows as it filters them, and what it has packed.
+            reserve::probe(image.len().saturating_mul(2))?;
+            let mut file = reserve::Written::default();
             let mut encoder = Encoder::new(&mut file, width, height);
             encoder.set_color(color);
             encoder.set_depth(depth);
@@ -67,7 +70,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             let written =
                 encoder.write_header().and_then(|mut w| w.write_image_data(image).and_then(|()| w.finish()));
             written.map_err(|e| invalid!("cannot write a PNG file of shape {}: {e}", x.shape()))?;
-            files.push(Bytes::from(file));
+            files.push(Bytes::from(file.0));
         }
         let out = Tensor::from_objects(outer, files)?;
         c.set(0, out);

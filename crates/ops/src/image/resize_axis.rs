@@ -1,6 +1,5 @@
 //! Where the pixels of a resized image come from.
 
-use crate::indices::room_for;
 use crate::prelude::*;
 
 /// How positions in the new image are found in the old.
@@ -30,7 +29,6 @@ impl Mapping {
 
     /// For each new position, the old ones on either side, and how far it is towards the second.
     pub fn linear(&self, old: usize, new: usize) -> Result<Vec<(usize, usize, f32)>> {
-        room_for(new)?;
         let scale = self.scale(old, new);
         let at = |i: usize| match self.half_pixel_centers {
             true => (i as f32 + 0.5) * scale - 0.5,
@@ -41,19 +39,18 @@ impl Mapping {
             let low = x.floor();
             ((low.max(0.0) as usize).min(last), (x.ceil().max(0.0) as usize).min(last), x - low)
         };
-        Ok((0..new).map(tap).collect())
+        reserve::collect((0..new).map(tap))
     }
 
     /// For each new position, the old one that is nearest.
     pub fn nearest(&self, old: usize, new: usize) -> Result<Vec<usize>> {
-        room_for(new)?;
         let scale = self.scale(old, new);
         let at = |i: usize| {
             let x = if self.half_pixel_centers { (i as f32 + 0.5) * scale } else { i as f32 * scale };
             let x = if self.align_corners { x.round() } else { x.floor() };
             (x.max(0.0) as usize).min(old - 1)
         };
-        Ok((0..new).map(at).collect())
+        reserve::collect((0..new).map(at))
     }
 }
 

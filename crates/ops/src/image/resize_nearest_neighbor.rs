@@ -4,7 +4,6 @@ use super::resize_axis::{
     Mapping, four, mapping_attrs, not_empty, resized_shape, size_input, size_of, with_each_mapping,
 };
 use crate::elementwise::for_chunks_of;
-use crate::indices::room_for;
 use crate::prelude::*;
 use crate::rows::pick;
 
@@ -59,10 +58,8 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let shape = Shape::new(&[batch, rows, cols, depth])?;
         let (down, across) = (mapping.nearest(height, rows)?, mapping.nearest(width, cols)?);
         let pixels = Shape::new(&[batch, rows, cols])?.elements();
-        room_for(pixels)?;
-        let picks: Vec<usize> = (0..pixels)
-            .map(|i| (i / (rows * cols) * height + down[i / cols % rows]) * width + across[i % cols])
-            .collect();
+        let from = |i: usize| (i / (rows * cols) * height + down[i / cols % rows]) * width + across[i % cols];
+        let picks = reserve::collect((0..pixels).map(from))?;
         let out = pick(c, c.input(0)?, depth, &picks, shape)?;
         c.set(0, out);
         Ok(())

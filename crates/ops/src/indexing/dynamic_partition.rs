@@ -64,26 +64,24 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
                 partitions.shape()
             ));
         }
-        let mut picks: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut picks: Vec<Vec<usize>> = reserve::filled(count, Vec::new())?;
         for (i, p) in partitions.as_slice::<i32>()?.iter().enumerate() {
             let Some(picks) = usize::try_from(*p).ok().and_then(|p| picks.get_mut(p)) else {
                 let at = coordinates_text(i, partitions.shape());
                 return Err(invalid!("partitions{at} = {p} is not in [0, {count})"));
             };
-            picks.push(i);
+            reserve::push(picks, i)?;
         }
         let rest = &data.shape()[depth..];
         let run = rest.iter().product();
-        let outputs: Result<Vec<Tensor>> = picks
-            .iter()
-            .map(|picks| {
-                let dims: Vec<usize> = std::iter::once(picks.len()).chain(rest.iter().copied()).collect();
-                let mut out = Tensor::uninit(data.dtype(), Shape::new(&dims)?)?;
-                apply(&Gather::rows(partitions.elements(), run, picks, c.par()), data, &mut out)?;
-                Ok(out)
-            })
-            .collect();
-        outputs?.into_iter().enumerate().for_each(|(i, out)| c.set(i, out));
+        let part = |picks: &Vec<usize>| {
+            let dims: Vec<usize> = std::iter::once(picks.len()).chain(rest.iter().copied()).collect();
+            let mut out = Tensor::uninit(data.dtype(), Shape::new(&dims)?)?;
+            apply(&Gather::rows(partitions.elements(), run, picks, c.par()), data, &mut out)?;
+            Ok(out)
+        };
+        let outputs = reserve::try_collect(picks.iter().map(part))?;
+        outputs.into_iter().enumerate().for_each(|(i, out)| c.set(i, out));
         Ok(())
     }))
 }

@@ -52,7 +52,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let n = c.inputs.len() / 2;
     let first = (c.shape(0)?, c.shape(n)?);
     let mut rows = 0;
-    let mut places: Vec<Vec<usize>> = Vec::with_capacity(n);
+    let mut places: Vec<Vec<usize>> = reserve::with_capacity(n)?;
     for i in 0..n {
         let (indices, data) = (c.input(i)?, c.input(n + i)?);
         if !data.shape().starts_with(indices.shape()) {
@@ -71,7 +71,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
                 data.shape()
             ));
         }
-        let mut at = Vec::with_capacity(indices.elements());
+        let mut at = reserve::with_capacity(indices.elements())?;
         for (j, v) in indices.as_slice::<i32>()?.iter().enumerate() {
             let v = usize::try_from(*v).map_err(|_| invalid!("indices[{i}][{j}] = {v} is out of range"))?;
             rows = rows.max(v + 1);

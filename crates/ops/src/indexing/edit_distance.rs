@@ -48,7 +48,7 @@ fn groups(hypothesis: &[i64], truth: &[i64]) -> Result<Vec<i64>> {
             "Expected truth and hypothesis to have matching ranks, but their shapes are: {truth:?} and {hypothesis:?}"
         ));
     }
-    Ok(hypothesis[..truth.len() - 1].iter().zip(truth).map(|(h, t)| *h.max(t)).collect())
+    reserve::collect(hypothesis[..truth.len() - 1].iter().zip(truth).map(|(h, t)| *h.max(t)))
 }
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
@@ -63,7 +63,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let distances = out.as_mut_slice::<f32>()?;
         for group in hypothesis.keys().chain(truth.keys()) {
             let [h, t] = [&hypothesis, &truth].map(|s| s.get(group).map_or(&[][..], Vec::as_slice));
-            let distance = levenshtein(h, t) as f32;
+            let distance = levenshtein(h, t)? as f32;
             distances[*group] = match (normalize, t.len()) {
                 (false, _) => distance,
                 (true, 0) => f32::INFINITY,
@@ -96,14 +96,15 @@ fn sequences(c: &OpCall<'_>, i: usize, values: &[u128], shape: &Shape) -> Result
             }
             group = group * n + *at as usize;
         }
-        found.entry(group).or_default().push(*value);
+        reserve::room(&mut found, 1)?;
+        reserve::push(found.entry(group).or_default(), *value)?;
     }
     Ok(found)
 }
 
 /// The fewest edits from one sequence to the other.
-fn levenshtein(a: &[u128], b: &[u128]) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+fn levenshtein(a: &[u128], b: &[u128]) -> Result<usize> {
+    let mut row = reserve::collect(0..=b.len())?;
     for (i, x) in a.iter().enumerate() {
         let mut before = row[0];
         row[0] = i + 1;
@@ -113,7 +114,7 @@ fn levenshtein(a: &[u128], b: &[u128]) -> usize {
             row[j + 1] = substitute.min(before + 1).min(row[j] + 1);
         }
     }
-    row[b.len()]
+    Ok(row[b.len()])
 }
 
 #[cfg(test)]

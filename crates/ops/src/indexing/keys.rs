@@ -19,7 +19,7 @@ pub fn keys(tensors: &[&Tensor]) -> Result<Vec<Vec<u128>>> {
         }
         plain => {
             let key = |b: &[u8]| b.iter().rev().fold(0u128, |k, b| k << 8 | *b as u128);
-            tensors.iter().map(|t| Ok(t.bytes()?.chunks_exact(plain.size()).map(key).collect())).collect()
+            tensors.iter().map(|t| reserve::collect(t.bytes()?.chunks_exact(plain.size()).map(key))).collect()
         }
     }
 }
@@ -34,7 +34,7 @@ fn float_keys<T: Float>(tensors: &[&Tensor]) -> Result<Vec<Vec<u128>>> {
         // Widening keeps different numbers apart, and adding zero makes the sign of zero positive.
         (v.to_f64() + 0.0).to_bits() as u128
     };
-    tensors.iter().map(|t| Ok(t.as_slice::<T>()?.iter().map(&mut key).collect())).collect()
+    tensors.iter().map(|t| reserve::collect(t.as_slice::<T>()?.iter().map(&mut key))).collect()
 }
 
 fn complex_keys<T: ComplexNumber<Part: Float>>(tensors: &[&Tensor]) -> Result<Vec<Vec<u128>>> {
@@ -43,20 +43,22 @@ fn complex_keys<T: ComplexNumber<Part: Float>>(tensors: &[&Tensor]) -> Result<Ve
         let (re, im) = (v.re(), v.im());
         next += 1;
         if re.is_nan() || im.is_nan() {
-            return next;
+            return Ok(next);
         }
         let bits = |part: f64| (part + 0.0).to_bits();
-        *seen.entry((bits(re.to_f64()), bits(im.to_f64()))).or_insert(next)
+        reserve::room(&mut seen, 1)?;
+        Ok(*seen.entry((bits(re.to_f64()), bits(im.to_f64()))).or_insert(next))
     };
-    tensors.iter().map(|t| Ok(t.as_slice::<T>()?.iter().map(&mut key).collect())).collect()
+    tensors.iter().map(|t| reserve::try_collect(t.as_slice::<T>()?.iter().map(&mut key))).collect()
 }
 
 fn string_keys(tensors: &[&Tensor]) -> Result<Vec<Vec<u128>>> {
     let mut seen = HashMap::new();
     let mut all = Vec::new();
     for t in tensors {
-        let mut keys = Vec::with_capacity(t.elements());
+        let mut keys = reserve::with_capacity(t.elements())?;
         for s in t.strings()? {
+            reserve::room(&mut seen, 1)?;
             let next = seen.len() as u128;
             keys.push(*seen.entry(s.as_ref()).or_insert(next));
         }

@@ -29,12 +29,14 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     }
     let [in_x, in_y] =
         keys(&[x, y])?.try_into().map_err(|_| internal("two tensors have two lists of keys"))?;
-    let in_y: HashSet<u128> = in_y.into_iter().collect();
-    let kept = in_x.iter().enumerate().filter(|(_, k)| !in_y.contains(k)).map(|(i, _)| i);
-    let places: Vec<usize> = kept.collect();
+    let mut of_y = HashSet::new();
+    reserve::room(&mut of_y, in_y.len())?;
+    of_y.extend(in_y);
+    let kept = in_x.iter().enumerate().filter(|(_, k)| !of_y.contains(k)).map(|(i, _)| i);
+    let places = reserve::collect(kept)?;
     let mut out = Tensor::uninit(x.dtype(), Shape::vector(places.len()))?;
     apply(&Gather::rows(x.elements(), 1, &places, c.par()), x, &mut out)?;
-    let idx = int_tensor(c.output_type(1)?, &places.iter().map(|p| *p as i64).collect::<Vec<_>>())?;
+    let idx = int_tensor(c.output_type(1)?, &reserve::collect(places.iter().map(|p| *p as i64))?)?;
     c.set(0, out);
     c.set(1, idx);
     Ok(())

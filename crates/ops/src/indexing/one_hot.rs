@@ -73,7 +73,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             Ok(index) if index < depth => (i / suffix * depth + index) * suffix + i % suffix,
             _ => NOWHERE,
         };
-        let places: Vec<usize> = c.input(0)?.to_i64s()?.iter().enumerate().map(place).collect();
+        let places = reserve::collect(c.input(0)?.to_i64s()?.iter().enumerate().map(place))?;
         apply(&Scatter { run: 1, places: &places, one_for_all: true }, on, &mut out)?;
         c.set(0, out);
         Ok(())

@@ -75,8 +75,11 @@ fn run_bool(c: &mut OpCall<'_>) -> Result<()> {
 /// Strings for one place are joined.
 fn run_string(c: &mut OpCall<'_>) -> Result<()> {
     let (out, at) = target(c)?;
-    let mut items = vec![bytes::Bytes::new(); out.elements()];
-    at.update(&mut items, c.input(1)?.strings()?, |t, u| *t = [t.as_ref(), u.as_ref()].concat().into());
+    let mut items = reserve::filled(out.elements(), bytes::Bytes::new())?;
+    at.try_update(&mut items, c.input(1)?.strings()?, |t, u| {
+        *t = reserve::join([t.as_ref(), u.as_ref()].into_iter(), b"")?.into();
+        Ok(())
+    })?;
     c.set(0, Tensor::from_objects(out.shape().clone(), items)?);
     Ok(())
 }

@@ -3,7 +3,6 @@
 use super::keys::keys;
 use super::number_hash::NumberHash;
 use crate::array::shape::int_tensor;
-use crate::indices::room_for;
 use crate::moving::{Gather, apply};
 use crate::prelude::*;
 use std::collections::HashMap;
@@ -86,20 +85,21 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         _ => return Err(invalid!("axis does not support input tensors larger than 1 elements")),
     };
     let (outer, size, inner) = x.shape().around(axis)?;
-    room_for(size)?;
     // Most often ids of rows, which are numbers as they are.
     let is_number = matches!(x.dtype(), DataType::Int32 | DataType::Int64);
     let found = if outer * inner == 1 && is_number {
-        first_places(x.to_i64s()?.into_iter())
+        first_places(x.to_i64s()?.into_iter().map(Ok))?
     } else if outer * inner == 1 {
-        first_places(keys(&[x])?.pop().unwrap_or_default().into_iter())
+        first_places(keys(&[x])?.pop().unwrap_or_default().into_iter().map(Ok))?
     } else {
         let numbers = keys(&[x])?.pop().unwrap_or_default();
-        let slice = |i: usize| -> Vec<u128> {
+        let slice = |i: usize| {
+            let mut slice = reserve::with_capacity(outer.saturating_mul(inner))?;
             let starts = (0..outer).map(|o| (o * size + i) * inner);
-            starts.flat_map(|s| numbers[s..s + inner].iter().copied()).collect()
+            starts.for_each(|s| slice.extend_from_slice(&numbers[s..s + inner]));
+            Ok(slice)
         };
-        first_places((0..size).map(slice))
+        first_places((0..size).map(slice))?
     };
     let mut y = Tensor::uninit(x.dtype(), x.shape().with(axis, found.places.len())?)?;
     let pick = Gather { batches: 1, outer, size, run: inner, picks: &found.places, par: c.par() };
@@ -127,20 +127,22 @@ struct Found {
 /// A table for up to so many items is made at once; beyond, it grows as different ones come.
 const TABLE: usize = 1 << 14;
 
-fn first_places<K: Hash + Eq>(items: impl ExactSizeIterator<Item = K>) -> Found {
-    let (count, hash) = (items.len(), NumberHash::new());
-    let mut seen: HashMap<K, usize, NumberHash> = HashMap::with_capacity_and_hasher(count.min(TABLE), hash);
-    let mut found = Found { places: Vec::new(), counts: Vec::new(), ids: Vec::with_capacity(count) };
+fn first_places<K: Hash + Eq>(items: impl ExactSizeIterator<Item = Result<K>>) -> Result<Found> {
+    let count = items.len();
+    let mut seen: HashMap<K, usize, NumberHash> = HashMap::with_hasher(NumberHash::new());
+    reserve::room(&mut seen, count.min(TABLE))?;
+    let mut found = Found { places: Vec::new(), counts: Vec::new(), ids: reserve::with_capacity(count)? };
     for (i, item) in items.enumerate() {
-        let id = *seen.entry(item).or_insert(found.places.len());
+        reserve::room(&mut seen, 1)?;
+        let id = *seen.entry(item?).or_insert(found.places.len());
         if id == found.places.len() {
-            found.places.push(i);
-            found.counts.push(0);
+            reserve::push(&mut found.places, i)?;
+            reserve::push(&mut found.counts, 0)?;
         }
         found.counts[id] += 1;
         found.ids.push(id as i64);
     }
-    found
+    Ok(found)
 }
 
 #[cfg(test)]

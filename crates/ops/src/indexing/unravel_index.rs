@@ -52,7 +52,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     if let Some(v) = values.iter().find(|v| **v >= total) {
         return Err(invalid!("index is out of bound as with dims: {v} is not less than {total}"));
     }
-    let mut out = Vec::with_capacity(dims.len() * values.len());
+    let mut out = reserve::with_capacity(dims.len().saturating_mul(values.len()))?;
     for (stride, n) in shape.strides().iter().zip(&dims) {
         // The product of all sizes fits, so this one does.
         let (stride, span) = (*stride as i64, *stride as i64 * n);

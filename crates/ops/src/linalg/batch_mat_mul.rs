@@ -272,7 +272,7 @@ fn multiply<T: GemmElement>(
         let b = MatRef::row_major(right, y0, y1)?.t_if(adjoint.y);
         return gemm(par, a, b, MatMut::row_major(into, rows, n)?, Epilogue::default());
     };
-    let (mut a, mut b) = (Vec::new(), Vec::new());
+    let (mut a, mut b) = (scratch::room(pairs.len()), scratch::room(pairs.len()));
     for (i, j) in pairs {
         a.push(MatRef::row_major(&left[i * x0 * x1..][..x0 * x1], x0, x1)?.t_if(adjoint.x));
         b.push(MatRef::row_major(&right[j * y0 * y1..][..y0 * y1], y0, y1)?.t_if(adjoint.y));
@@ -284,7 +284,7 @@ fn multiply<T: GemmElement>(
 fn pairs(x: &Shape, y: &Shape) -> Result<Vec<(usize, usize)>> {
     let plan = BroadcastPlan::new(x, y)?;
     let (row, (dx, dy)) = (plan.row(), plan.row_steps());
-    let (mut walk, mut pairs) = (plan.walk(), Vec::new());
+    let (mut walk, mut pairs) = (plan.walk(), reserve::with_capacity(plan.shape().elements())?);
     while pairs.len() < plan.shape().elements() {
         let (i, j) = walk.next_offsets();
         pairs.extend((0..row).map(|k| (i + k * dx, j + k * dy)));

@@ -3,6 +3,7 @@
 use super::table::Table;
 use crate::prelude::*;
 use bytes::Bytes;
+use thalweg_core::reserve::push;
 
 pub static INITIALIZE_TABLE_V2: Op = Op {
     name: "InitializeTableV2",
@@ -131,13 +132,18 @@ impl Lines {
                 column.map(Field::Text).ok_or_else(|| {
                     invalid!(
                         "Invalid number of columns in line {number} ({}): expected at least {}",
-                        String::from_utf8_lossy(line),
+                        Lossy(line),
                         i + 1
                     )
                 })
             }
         }
     }
+}
+
+/// A number as text, with space around it or not.
+fn number<N: std::str::FromStr>(text: &[u8]) -> Option<N> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
 enum Field<'a> {
@@ -162,22 +168,21 @@ impl Column {
     }
 
     fn add(&mut self, field: Field<'_>, line: usize) -> Result<()> {
-        let parse = |dtype: DataType, text: &[u8]| {
-            let text = String::from_utf8_lossy(text).into_owned();
-            (text.trim().to_string(), invalid!("Field {text} in line {line} is not a valid {dtype}."))
+        let wrong = |dtype: DataType, text: &[u8]| {
+            invalid!("Field {} in line {line} is not a valid {dtype}.", Lossy(text))
         };
         match (self, field) {
-            (Column::Strings(v), Field::Text(t)) => v.push(Bytes::copy_from_slice(t)),
-            (Column::Strings(v), Field::Number(n)) => v.push(Bytes::from(n.to_string())),
-            (Column::Ints(v, _), Field::Number(n)) => v.push(n),
-            (Column::Floats(v, _), Field::Number(n)) => v.push(n as f64),
+            (Column::Strings(v), Field::Text(t)) => push(v, Bytes::from(reserve::copied(t)?))?,
+            (Column::Strings(v), Field::Number(n)) => push(v, Bytes::from(n.to_string()))?,
+            (Column::Ints(v, _), Field::Number(n)) => push(v, n)?,
+            (Column::Floats(v, _), Field::Number(n)) => push(v, n as f64)?,
             (Column::Ints(v, dtype), Field::Text(t)) => {
-                let (text, wrong) = parse(*dtype, t);
-                v.push(text.parse().map_err(|_| wrong)?);
+                let value = number(t).ok_or_else(|| wrong(*dtype, t))?;
+                push(v, value)?;
             }
             (Column::Floats(v, dtype), Field::Text(t)) => {
-                let (text, wrong) = parse(*dtype, t);
-                v.push(text.parse().map_err(|_| wrong)?);
+                let value = number(t).ok_or_else(|| wrong(*dtype, t))?;
+                push(v, value)?;
             }
         }
         Ok(())
@@ -189,7 +194,7 @@ impl Column {
             Column::Ints(v, DataType::Int64) => Tensor::vector(&v),
             Column::Ints(v, DataType::Int32) => crate::array::shape::int_tensor(DataType::Int32, &v),
             Column::Floats(v, DataType::Double) => Tensor::vector(&v),
-            Column::Floats(v, _) => Tensor::vector(&v.iter().map(|x| *x as f32).collect::<Vec<_>>()),
+            Column::Floats(v, _) => Tensor::vector(&reserve::collect(v.iter().map(|x| *x as f32))?),
             Column::Ints(_, other) => Err(unimplemented(format!("text files for tables of {other}"))),
         }
     }

@@ -75,16 +75,13 @@ impl Table {
         let defaults = if one { default.clone() } else { self.by_key(default, keys)? };
         let entries = lock(&self.entries);
         let entries = entries.as_ref().ok_or_else(|| failed_precondition("Table not initialized."))?;
-        let found: Result<Vec<Tensor>> = keys_of(keys)?
-            .iter()
-            .enumerate()
-            .map(|(i, key)| match entries.get(key) {
-                Some(value) => Ok(value.clone()),
-                None if one => Ok(default.clone()),
-                None => row(&defaults, i),
-            })
-            .collect();
-        join(self.value, shape, &found?)
+        let find = |(i, key): (usize, &Bytes)| match entries.get(key) {
+            Some(value) => Ok(value.clone()),
+            None if one => Ok(default.clone()),
+            None => row(&defaults, i),
+        };
+        let found = reserve::try_collect(keys_of(keys)?.iter().enumerate().map(find))?;
+        join(self.value, shape, &found)
     }
 
     /// Pairs of keys and values, checked.
@@ -95,7 +92,7 @@ impl Table {
         if *values.shape() != shape {
             return Err(invalid!("Expected shape {shape} for value, got {}", values.shape()));
         }
-        Ok(keys_of(keys)?.into_iter().zip(unstack(&self.by_key(values, keys)?)?).collect())
+        reserve::collect(keys_of(keys)?.into_iter().zip(unstack(&self.by_key(values, keys)?)?))
     }
 
     /// Values with one row for each key.
@@ -108,6 +105,7 @@ impl Table {
         let pairs = self.pairs(keys, values)?;
         let mut entries = lock(&self.entries);
         let entries = entries.get_or_insert_default();
+        reserve::room(entries, pairs.len())?;
         if replace_all {
             entries.clear();
         }
@@ -128,7 +126,8 @@ impl Table {
             ));
         }
         let pairs = self.pairs(keys, values)?;
-        let mut new: HashMap<Bytes, Tensor> = HashMap::with_capacity(pairs.len());
+        let mut new: HashMap<Bytes, Tensor> = HashMap::new();
+        reserve::room(&mut new, pairs.len())?;
         for (i, (key, value)) in pairs.into_iter().enumerate() {
             if let Some(old) = new.get(&key).filter(|old| !old.same_bits(&value)) {
                 return Err(failed_precondition(format!(
@@ -154,16 +153,18 @@ impl Table {
     /// All keys and values, in an order that does not change from run to run.
     pub fn export(&self) -> Result<(Tensor, Tensor)> {
         let mut all: Vec<(Bytes, Tensor)> = match lock(&self.entries).as_ref() {
-            Some(entries) => entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
+            Some(entries) => reserve::collect(entries.iter().map(|(k, v)| (k.clone(), v.clone())))?,
             None => vec![],
         };
-        all.sort_by(|a, b| a.0.cmp(&b.0));
+        // No two keys are equal.
+        all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let n = Shape::vector(all.len());
-        let (keys, values): (Vec<Bytes>, Vec<Tensor>) = all.into_iter().unzip();
+        let keys = reserve::collect(all.iter().map(|(key, _)| key.clone()))?;
+        let values = reserve::collect(all.into_iter().map(|(_, value)| value))?;
         let values = join(self.value, self.values_shape(&n)?, &values)?;
         let keys = match self.key {
             DataType::String => Tensor::from_objects(n, keys)?,
-            plain => Tensor::from_bytes(plain, n, &keys.concat())?,
+            plain => Tensor::from_bytes(plain, n, &reserve::join(keys.iter().map(|k| &k[..]), b"")?)?,
         };
         Ok((keys, values))
     }
@@ -172,8 +173,8 @@ impl Table {
 /// Keys by their bytes.
 fn keys_of(keys: &Tensor) -> Result<Vec<Bytes>> {
     match keys.dtype() {
-        DataType::String => Ok(keys.strings()?.to_vec()),
-        plain => Ok(keys.bytes()?.chunks_exact(plain.size()).map(Bytes::copy_from_slice).collect()),
+        DataType::String => reserve::copied(keys.strings()?),
+        plain => reserve::collect(keys.bytes()?.chunks_exact(plain.size()).map(Bytes::copy_from_slice)),
     }
 }
 

@@ -63,7 +63,7 @@ fn run(c: &mut OpCall<'_>, k: i64) -> Result<()> {
             row.iter().all(|p| p.is_finite()) && (row.iter().filter(|p| *p > own).count() as i64) < k
         })
     };
-    let hits: Vec<bool> = targets.iter().enumerate().map(hit).collect();
+    let hits = reserve::collect(targets.iter().enumerate().map(hit))?;
     c.set(0, Tensor::vector(&hits)?);
     Ok(())
 }

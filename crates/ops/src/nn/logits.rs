@@ -30,10 +30,10 @@ impl<'a, T: RowFloat> Logits<'a, T> {
             let at = |i: usize| {
                 (if r == 1 { 0 } else { i / classes * k }) + (if k == 1 { 0 } else { i % classes })
             };
-            x = (0..shape.elements()).map(|i| x[at(i)]).collect();
+            x = Cow::Owned(reserve::collect((0..shape.elements()).map(|i| x[at(i)]))?);
         }
         // Rows of nothing take no memory, however many they are, and are never asked for.
-        let mut scales = vec![RowScale::UNKNOWN; if classes == 0 { 0 } else { rows }];
+        let mut scales = reserve::filled(if classes == 0 { 0 } else { rows }, RowScale::UNKNOWN)?;
         softmax::softmax_with_scales(c.par(), classes, &x, softmax.as_mut_slice::<T>()?, &mut scales);
         Ok(Logits { x, scales, softmax })
     }

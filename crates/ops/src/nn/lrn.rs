@@ -134,7 +134,7 @@ fn run_grad(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let mut out = Tensor::uninit(DataType::Float, shape)?;
     let (dy, x, y) = (c.slice::<f32>(0)?, c.slice::<f32>(1)?, c.slice::<f32>(2)?);
     for_chunks_of(c.par(), out.as_mut_slice::<f32>()?, depth, 4096_usize.div_ceil(depth), &|pixels, out| {
-        let (mut around, mut terms) = (vec![0f32; depth], vec![0f32; depth]);
+        let (mut around, mut terms) = (scratch::filled(depth, 0f32), scratch::filled(depth, 0f32));
         for (pixel, out) in pixels.zip(out.chunks_exact_mut(depth)) {
             let [dy, x, y] = [dy, x, y].map(|all| &all[pixel * depth..][..depth]);
             norm.around(x, &mut around);

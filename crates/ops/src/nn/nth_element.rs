@@ -70,7 +70,7 @@ fn run<T: Real>(c: &mut OpCall<'_>, reverse: bool) -> Result<()> {
         for (row, out) in rows.zip(out) {
             let values = &x[row * width..][..*width];
             let at = if reverse { width - 1 - n } else { n };
-            *out = values[place_of_nth(values.iter().map(|x| x.rank()).zip(0..).collect(), at)];
+            *out = values[place_of_nth(scratch::collect(values.iter().map(|x| x.rank()).zip(0..)), at)];
         }
     });
     c.set(0, out);

@@ -146,7 +146,7 @@ fn largest<T: Real>(row: &[T], places: &mut [i64]) {
     match places {
         [] => {}
         [best] => *best = ranked.min().map_or(0, |(_, at)| at),
-        _ => first_places(ranked.collect(), places),
+        _ => first_places(scratch::collect(ranked), places),
     }
 }
 

@@ -130,7 +130,7 @@ impl Dequeue {
 /// Elements as one tensor per component, smaller ones padded with zeros where the queue's shapes leave sizes open.
 fn batch(spec: &Spec, tuples: &[Tuple]) -> Result<Vec<Tensor>> {
     let component = |(i, (dtype, shape)): (usize, (&DataType, &PartialShape))| {
-        let rows: Vec<Tensor> = tuples.iter().filter_map(|t| t.get(i).cloned()).collect();
+        let rows = reserve::collect(tuples.iter().filter_map(|t| t.get(i).cloned()))?;
         match shape.to_shape() {
             Some(each) => stack(*dtype, &each, &rows),
             None => padded(*dtype, shape, &rows),

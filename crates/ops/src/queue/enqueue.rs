@@ -123,5 +123,6 @@ fn split_rows(queue: &Queue, batch: Tuple) -> Result<VecDeque<Tuple>> {
             }
         }
     }
-    (0..size.unwrap_or(0)).map(|i| batch.iter().map(|t| row(t, i)).collect()).collect()
+    let element = |i| batch.iter().map(|t| row(t, i)).collect::<Result<Tuple>>();
+    Ok(reserve::try_collect((0..size.unwrap_or(0)).map(element))?.into())
 }

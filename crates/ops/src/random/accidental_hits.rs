@@ -37,12 +37,15 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
             "sampled_candidates must be a vector, which is typically the output from CandidateSampler"
         ));
     }
-    let places: HashMap<i64, i64> = c.slice::<i64>(1)?.iter().copied().zip(0..).collect();
+    let sampled = c.slice::<i64>(1)?;
+    let mut places = HashMap::new();
+    reserve::room(&mut places, sampled.len())?;
+    places.extend(sampled.iter().copied().zip(0i64..));
     let (mut rows, mut hits) = (Vec::new(), Vec::new());
     for (i, class) in c.slice::<i64>(0)?.iter().enumerate() {
         if let Some(place) = places.get(class) {
-            rows.push((i / classes[1].max(1)) as i32);
-            hits.push(*place);
+            reserve::push(&mut rows, (i / classes[1].max(1)) as i32)?;
+            reserve::push(&mut hits, *place)?;
         }
     }
     c.set(2, Tensor::full(Shape::vector(hits.len()), f32::MIN)?);

@@ -1,7 +1,6 @@
 //! `UniformCandidateSampler`, `LogUniformCandidateSampler`: classes drawn at random, for losses over few of many classes.
 
 use super::drawn::Seeded;
-use crate::indices::room_for;
 use crate::prelude::*;
 use std::collections::HashSet;
 use thalweg_math::random::Words;
@@ -106,14 +105,13 @@ fn prepare(node: &KernelNode, distribution: Distribution) -> Result<Box<dyn Kern
         if let Some(odd) = truth.iter().find(|t| **t < 0 || **t >= range) {
             return Err(invalid!("true_candidate out of range [0, {range}), received {odd}"));
         }
-        room_for(num_sampled as usize)?;
         let part = stream.reserve(c, |s| s.reserve_words(WORDS_PER_SAMPLE.wrapping_mul(num_sampled as u64)));
         let draw = |words: &mut Words| distribution.draw(words, range);
-        let (sampled, tries) = sample(&mut Words::new(part), draw, num_sampled as usize, unique);
+        let (sampled, tries) = sample(&mut Words::new(part), draw, num_sampled as usize, unique)?;
         let count =
             |class: &i64| expected(distribution.probability(*class, range), num_sampled as usize, tries);
-        let of_truth: Vec<f32> = truth.iter().map(count).collect();
-        let of_sampled: Vec<f32> = sampled.iter().map(count).collect();
+        let of_truth = reserve::collect(truth.iter().map(count))?;
+        let of_sampled = reserve::collect(sampled.iter().map(count))?;
         c.set(0, Tensor::vector(&sampled)?);
         c.set(1, Tensor::from_slice(classes, &of_truth)?);
         c.set(2, Tensor::vector(&of_sampled)?);
@@ -127,8 +125,11 @@ fn sample(
     draw: impl Fn(&mut Words) -> i64,
     count: usize,
     unique: bool,
-) -> (Vec<i64>, usize) {
-    let (mut seen, mut out, mut tries) = (HashSet::new(), Vec::new(), 0);
+) -> Result<(Vec<i64>, usize)> {
+    let (mut seen, mut out, mut tries) = (HashSet::new(), reserve::with_capacity(count)?, 0);
+    if unique {
+        reserve::room(&mut seen, count)?;
+    }
     while out.len() < count {
         let class = draw(words);
         tries += 1;
@@ -136,7 +137,7 @@ fn sample(
             out.push(class);
         }
     }
-    (out, tries)
+    Ok((out, tries))
 }
 
 /// A number below `range`, all equally likely: those words are left out that would favour some.

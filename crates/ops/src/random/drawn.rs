@@ -82,7 +82,7 @@ pub fn wanted_shape(c: &OpCall<'_>, i: usize) -> Result<Shape> {
 pub fn seed_stream(c: &OpCall<'_>, i: usize) -> Result<Philox> {
     let t = c.input(i)?;
     let seed = match t.dtype() {
-        DataType::Uint64 => t.as_slice::<u64>()?.iter().map(|s| *s as i64).collect(),
+        DataType::Uint64 => reserve::collect(t.as_slice::<u64>()?.iter().map(|s| *s as i64))?,
         _ => t.to_i64s()?,
     };
     match (t.rank(), seed.as_slice()) {

@@ -85,12 +85,12 @@ fn sample<T: Real>(
         if classes == 0 {
             return Err(invalid!("num_classes should be positive, got 0"));
         }
-        let logits: Vec<f64> = c.slice::<T>(0)?.iter().map(|x| x.to_f64()).collect();
+        let logits = reserve::collect(c.slice::<T>(0)?.iter().map(|x| x.to_f64()))?;
         let stream = stream(c, rows, samples)?;
         random::categorical(c.par(), stream, &logits, classes, samples, out.as_mut_slice()?);
     }
     if c.output_type(0)? == DataType::Int32 {
-        let narrow: Vec<i32> = out.as_slice::<i64>()?.iter().map(|v| *v as i32).collect();
+        let narrow = reserve::collect(out.as_slice::<i64>()?.iter().map(|v| *v as i32))?;
         out = Tensor::from_slice(shape, &narrow)?;
     }
     c.set(0, out);

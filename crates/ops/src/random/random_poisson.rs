@@ -70,8 +70,8 @@ fn poisson<T: Real>(c: &mut OpCall<'_>, shape: Shape, rate: usize, stream: Philo
     if let Some(rate) = rates.iter().find(|r| r.is_finite() && **r > largest::<T>()) {
         return Err(invalid!("a rate of {rate} is more than any {} can count", T::DTYPE));
     }
-    let impossible: Vec<usize> =
-        (0..rates.len()).filter(|i| !(rates[*i].is_finite() && rates[*i] >= 0.0)).collect();
+    let impossible =
+        reserve::collect((0..rates.len()).filter(|i| !(rates[*i].is_finite() && rates[*i] >= 0.0)))?;
     // Drawn at rate 0, then overwritten: the draws of the others stay where they are in the stream.
     impossible.iter().for_each(|i| rates[*i] = 0.0);
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
@@ -100,12 +100,12 @@ fn largest<T: Real>() -> f64 {
 
 fn numbers(t: &Tensor) -> Result<Vec<f64>> {
     fn of<T: Real>(t: &Tensor) -> Result<Vec<f64>> {
-        Ok(t.as_slice::<T>()?.iter().map(|v| v.to_f64()).collect())
+        reserve::collect(t.as_slice::<T>()?.iter().map(|v| v.to_f64()))
     }
     match t.dtype() {
         DataType::Half => of::<f16>(t),
         DataType::Float => of::<f32>(t),
         DataType::Double => of::<f64>(t),
-        _ => Ok(t.to_i64s()?.into_iter().map(|v| v as f64).collect()),
+        _ => reserve::collect(t.to_i64s()?.into_iter().map(|v| v as f64)),
     }
 }

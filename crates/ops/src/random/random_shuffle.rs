@@ -61,7 +61,7 @@ fn shuffle(c: &mut OpCall<'_>, stream: impl FnOnce(&OpCall<'_>, usize) -> Result
         return Ok(());
     }
     let len = shape.elements() / rows;
-    let mut order: Vec<usize> = (0..rows).collect();
+    let mut order = reserve::collect(0..rows)?;
     random::shuffle(stream(c, rows)?, &mut order);
     let out = pick(c, c.input(0)?, len, &order, shape)?;
     c.set(0, out);

@@ -74,7 +74,7 @@ fn run<T: Element>(
         return Err(invalid!("Reduction axis {axis} is empty in shape {shape}"));
     }
     let out_shape = shape.without(at);
-    let mut found = vec![0i64; out_shape.elements()];
+    let mut found = reserve::filled(out_shape.elements(), 0i64)?;
     if !found.is_empty() {
         search(c.par(), [outer, len, inner], c.slice::<T>(0)?, &mut found);
     }

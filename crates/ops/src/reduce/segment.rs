@@ -101,7 +101,7 @@ fn run<T: Number>(
     let values = out.as_mut_slice::<T>()?;
     segments.combine(c.par(), c.slice::<T>(0)?, values, start, combine);
     if segments.width > 0 {
-        for (row, count) in values.chunks_exact_mut(segments.width).zip(segments.counts(rows)) {
+        for (row, count) in values.chunks_exact_mut(segments.width).zip(segments.counts(rows)?) {
             finish(row, count);
         }
     }

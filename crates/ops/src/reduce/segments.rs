@@ -58,14 +58,14 @@ impl Segments<'_> {
     }
 
     /// How many rows go into each row of the result.
-    pub fn counts(&self, segments: usize) -> Vec<u32> {
-        let mut counts = vec![0u32; segments];
+    pub fn counts(&self, segments: usize) -> Result<Vec<u32>> {
+        let mut counts = reserve::filled(segments, 0u32)?;
         for id in self.ids {
             if let Some(count) = usize::try_from(*id).ok().and_then(|id| counts.get_mut(id)) {
                 *count = count.saturating_add(1);
             }
         }
-        counts
+        Ok(counts)
     }
 }
 

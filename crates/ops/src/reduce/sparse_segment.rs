@@ -149,7 +149,7 @@ fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
     let values = out.as_mut_slice::<T>()?;
     segments.combine(c.par(), c.slice::<T>(0)?, values, T::ZERO, &by_element(T::add));
     if segments.width > 0 {
-        for (row, count) in values.chunks_exact_mut(segments.width).zip(segments.counts(rows)) {
+        for (row, count) in values.chunks_exact_mut(segments.width).zip(segments.counts(rows)?) {
             if count > 1 && scale(count as f64) != 1.0 {
                 let divisor = T::from_f64(scale(count as f64));
                 row.iter_mut().for_each(|v| *v = v.div(divisor));

@@ -67,7 +67,7 @@ fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
     within(&ids, shape[0], "Segment id")?;
     let width: usize = shape[1..].iter().product();
     let mut dy = c.take(0)?;
-    let counts = Segments { ids: &ids, rows: None, width }.counts(shape_rows(&dy));
+    let counts = Segments { ids: &ids, rows: None, width }.counts(shape_rows(&dy))?;
     if width > 0 {
         for (row, count) in dy.as_mut_slice::<T>()?.chunks_exact_mut(width).zip(counts) {
             if count > 1 && scale(count as f64) != 1.0 {

@@ -33,7 +33,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         found.extend(files::matching(&c.step.device.access, &as_text(pattern)?)?);
     }
     let names = found.into_iter().map(|p| Bytes::from(p.into_os_string().into_encoded_bytes()));
-    let names: Vec<Bytes> = names.collect();
+    let names = reserve::collect(names)?;
     c.set(0, Tensor::from_objects(Shape::vector(names.len()), names)?);
     Ok(())
 }

@@ -46,11 +46,11 @@ fn texts(c: &OpCall<'_>, i: usize, count: usize) -> Result<Vec<String>> {
             t.shape()
         ));
     }
-    t.strings()?.iter().map(|s| as_text(s)).collect()
+    reserve::try_collect(t.strings()?.iter().map(|s| as_text(s)))
 }
 
 fn as_text(bytes: &[u8]) -> Result<String> {
-    std::str::from_utf8(bytes).map(str::to_string).map_err(|_| {
+    String::from_utf8(reserve::copied(bytes)?).map_err(|_| {
         invalid!("names of files and tensors must be UTF-8 text, got '{}'", bytes.escape_ascii())
     })
 }

@@ -24,7 +24,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
         b"" => Ok(PartialShape::unknown()),
         text => Ok((&ShapeAndSlice::parse(&super::as_text(text)?)?.slice_shape).into()),
     };
-    slices.strings()?.iter().map(known).collect()
+    reserve::try_collect(slices.strings()?.iter().map(known))
 }
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {

@@ -30,13 +30,18 @@ fn all_scalars(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 }
 
 fn filename(c: &mut OpCall<'_>) -> Result<()> {
-    let name = format!("{}-{:05}-of-{:05}", text(c, 0)?, c.scalar::<i32>(1)?, c.scalar::<i32>(2)?);
+    let name = reserve::text(format_args!(
+        "{}-{:05}-of-{:05}",
+        text(c, 0)?,
+        c.scalar::<i32>(1)?,
+        c.scalar::<i32>(2)?
+    ))?;
     c.set(0, Tensor::string(name));
     Ok(())
 }
 
 fn filespec(c: &mut OpCall<'_>) -> Result<()> {
-    let name = format!("{}-?????-of-{:05}", text(c, 0)?, c.scalar::<i32>(1)?);
+    let name = reserve::text(format_args!("{}-?????-of-{:05}", text(c, 0)?, c.scalar::<i32>(1)?))?;
     c.set(0, Tensor::string(name));
     Ok(())
 }

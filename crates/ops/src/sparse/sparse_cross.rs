@@ -1,7 +1,6 @@
 //! `SparseCross`: every combination of the features of a row, joined as text or as one hash.
 
 use super::coordinates::{example, matrix};
-use crate::indices::room_for;
 use crate::prelude::*;
 use crate::string::hash::{fingerprint, fingerprint_cat};
 use crate::string::mapped::words;
@@ -70,13 +69,13 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
                 let mixed = columns.iter().zip(pick).fold(key, |h, (c, at)| fingerprint_cat(h, c.hash(*at)));
                 (mixed % modulus) as i64
             };
-            Tensor::from_slice(count, &found.each().map(hash).collect::<Vec<_>>())?
+            Tensor::from_slice(count, &reserve::collect(found.each().map(hash))?)?
         } else {
             let join = |pick: &[usize]| {
                 let parts: Vec<Bytes> = columns.iter().zip(pick).map(|(c, at)| c.text(*at)).collect();
-                Bytes::from(parts.join(&b"_X_"[..]))
+                Ok(Bytes::from(reserve::join(parts.iter().map(|p| &p[..]), b"_X_")?))
             };
-            Tensor::from_objects(count, found.each().map(join).collect())?
+            Tensor::from_objects(count, reserve::try_collect(found.each().map(join))?)?
         };
         c.set(0, matrix(found.at.len() / 2, 2, &found.at)?);
         c.set(1, values);
@@ -131,8 +130,8 @@ fn columns<'a>(c: &'a OpCall<'_>) -> Result<Vec<Column<'a>>> {
         let [rows, width] = *t.shape().dims() else {
             return Err(invalid!("Dense inputs should be a matrix but received shape {}", t.shape()));
         };
-        room_for(rows)?;
-        Ok(Column { features: features(t)?, rows: (0..rows).map(|r| r * width..(r + 1) * width).collect() })
+        let ranges = reserve::collect((0..rows).map(|r| r * width..(r + 1) * width))?;
+        Ok(Column { features: features(t)?, rows: ranges })
     });
     let all: Vec<Column<'a>> = sparse.chain(dense).collect::<Result<_>>()?;
     let rows = all.first().map_or(0, |column| column.rows.len());
@@ -155,11 +154,10 @@ fn sparse_column<'a>(c: &'a OpCall<'_>, indices: usize, values: usize, shape: us
         ));
     }
     let rows = usize::try_from(rows).map_err(|_| invalid!("a shape has {rows} rows"))?;
-    room_for(rows)?;
     let at = at.as_slice::<i64>()?;
     // Features lie by rows; one that is out of order ends what is seen of them.
     let mut seen = 0;
-    let mut ranges = Vec::with_capacity(rows);
+    let mut ranges = reserve::with_capacity(rows)?;
     for row in 0..rows {
         let start = seen;
         while at.get(seen * 2) == Some(&(row as i64)) {
@@ -188,7 +186,8 @@ impl Crosses {
         let count = sizes.clone().try_fold(1usize, |n, size| n.checked_mul(size));
         let count = count.filter(|n| n.checked_mul(self.width.max(2)).is_some());
         let count = count.ok_or_else(|| resource_exhausted("a row has too many combinations"))?;
-        room_for(self.picks.len().saturating_add(count * self.width))?;
+        reserve::room(&mut self.at, count * 2)?;
+        reserve::room(&mut self.picks, count * self.width)?;
         self.most = self.most.max(count);
         let mut pick: Vec<usize> = columns.iter().map(|column| column.rows[row].start).collect();
         for number in 0..count {

@@ -108,7 +108,7 @@ fn run<T: Number>(c: &mut OpCall<'_>, f: fn(T, T) -> Result<T>) -> Result<()> {
         dims.iter().zip(dims.strides()).map(|(d, s)| if *d == 1 { 0 } else { s }).collect();
     let place =
         |row: &[i64]| row[added..].iter().zip(&steps).map(|(at, step)| *at as usize * step).sum::<usize>();
-    let out: Result<Vec<T>> = sparse.rows().zip(values).map(|(row, x)| f(*x, dense[place(row)])).collect();
-    c.set(0, Tensor::vector(&out?)?);
+    let out = reserve::try_collect(sparse.rows().zip(values).map(|(row, x)| f(*x, dense[place(row)])))?;
+    c.set(0, Tensor::vector(&out)?);
     Ok(())
 }

@@ -88,10 +88,12 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     // Elements by row, in their order; the default stands after the last element.
     let missing =
         empty.as_slice::<bool>()?.iter().enumerate().filter(|(_, e)| **e).map(|(row, _)| (row, all.count));
-    let mut items: Vec<(usize, usize)> =
-        all.rows().enumerate().map(|(i, row)| (row[0] as usize, i)).chain(missing).collect();
-    items.sort_by_key(|(row, _)| *row);
-    let (mut at, mut map) = (Vec::new(), vec![0i64; all.count]);
+    let filled = empty.as_slice::<bool>()?.iter().filter(|e| **e).count();
+    let mut items = reserve::with_capacity(all.count.saturating_add(filled))?;
+    items.extend(all.rows().enumerate().map(|(i, row)| (row[0] as usize, i)).chain(missing));
+    items.sort_unstable();
+    let mut at = reserve::with_capacity(items.len().saturating_mul(rank))?;
+    let mut map = reserve::filled(all.count, 0i64)?;
     for (to, (row, i)) in items.iter().enumerate() {
         if *i == all.count {
             at.push(*row as i64);
@@ -101,7 +103,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
             map[*i] = to as i64;
         }
     }
-    let picks: Vec<usize> = items.iter().map(|(_, i)| *i).collect();
+    let picks = reserve::collect(items.iter().map(|(_, i)| *i))?;
     let elements = join(values.dtype(), Shape::vector(all.count + 1), &[values.clone(), default.clone()])?;
     let elements = pick(c, &elements, 1, &picks, Shape::vector(picks.len()))?;
     c.set(0, matrix(picks.len(), rank, &at)?);
@@ -117,8 +119,8 @@ fn run_grad<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
         return Err(invalid!("grad_values must be a vector, got shape {}", c.shape(1)?));
     }
     let dy = c.slice::<T>(1)?;
-    let mut rest = vec![true; dy.len()];
-    let mut values = Vec::with_capacity(map.len());
+    let mut rest = reserve::filled(dy.len(), true)?;
+    let mut values = reserve::with_capacity(map.len())?;
     for (i, at) in map.iter().enumerate() {
         let Some(at) = usize::try_from(*at).ok().filter(|at| *at < dy.len()) else {
             return Err(invalid!(

@@ -33,7 +33,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     };
     let old = Coordinates::of(c, 0, 1, count)?;
     let new = completed(&old.shape, &c.int_vector(2)?)?;
-    let mut at = Vec::with_capacity(count * new.rank());
+    let mut at = reserve::with_capacity(count.saturating_mul(new.rank()))?;
     for mut position in old.positions() {
         let start = at.len();
         for n in new.iter().rev() {
@@ -49,8 +49,8 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
 
 /// The new shape with the size that is to be found.
 fn completed(old: &Shape, asked: &[i64]) -> Result<Shape> {
-    let unknown: Vec<usize> = (0..asked.len()).filter(|i| asked[*i] == -1).collect();
-    let mut dims = asked.to_vec();
+    let unknown = reserve::collect((0..asked.len()).filter(|i| asked[*i] == -1))?;
+    let mut dims = reserve::copied(asked)?;
     match unknown[..] {
         [] => {}
         [one] => {

@@ -86,7 +86,7 @@ fn run<T: Real>(c: &mut OpCall<'_>, choose: fn(T, T) -> T) -> Result<()> {
         };
         let mut x = T::ZERO;
         let mut y = T::ZERO;
-        at.extend_from_slice(if order.is_le() { a.row(i) } else { b.row(j) });
+        reserve::extend(&mut at, if order.is_le() { a.row(i) } else { b.row(j) })?;
         if order.is_le() {
             x = a_values[i];
             i += 1;
@@ -95,7 +95,7 @@ fn run<T: Real>(c: &mut OpCall<'_>, choose: fn(T, T) -> T) -> Result<()> {
             y = b_values[j];
             j += 1;
         }
-        values.push(choose(x, y));
+        reserve::push(&mut values, choose(x, y))?;
     }
     c.set(0, matrix(values.len(), a.shape.rank(), &at)?);
     c.set(1, Tensor::vector(&values)?);

@@ -77,21 +77,22 @@ fn run(c: &mut OpCall<'_>, parts: i64) -> Result<()> {
         return Err(invalid!("num_split must be in [1, {size}], the size of dimension {axis}, got {parts}"));
     }
     let cut = Cut { size: size / parts, longer: size % parts };
-    let mut found = vec![(Vec::new(), Vec::new()); parts as usize];
+    let mut found = reserve::filled(parts as usize, (Vec::new(), Vec::new()))?;
     for (i, row) in all.rows().enumerate() {
         let (part, at) = cut.part(row[axis]);
         let (picks, rows): &mut (Vec<usize>, Vec<i64>) = &mut found[part];
-        picks.push(i);
+        reserve::push(picks, i)?;
+        reserve::room(rows, row.len())?;
         rows.extend(row.iter().enumerate().map(|(d, v)| if d == axis { at } else { *v }));
     }
     let rank = all.shape.rank();
     let (mut rows, mut elements, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
     for (part, (picks, at)) in found.iter().enumerate() {
-        rows.push(matrix(picks.len(), rank, at)?);
-        elements.push(pick(c, values, 1, picks, Shape::vector(picks.len()))?);
+        reserve::push(&mut rows, matrix(picks.len(), rank, at)?)?;
+        reserve::push(&mut elements, pick(c, values, 1, picks, Shape::vector(picks.len()))?)?;
         let mut dims = all.shape.to_i64();
         dims[axis] = cut.len(part);
-        shapes.push(Tensor::vector(&dims)?);
+        reserve::push(&mut shapes, Tensor::vector(&dims)?)?;
     }
     for (i, t) in rows.into_iter().chain(elements).chain(shapes).enumerate() {
         c.set(i, t);

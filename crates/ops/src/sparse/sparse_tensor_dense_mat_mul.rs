@@ -108,7 +108,7 @@ fn kernel<T: Number>(node: &KernelNode, conjugate: fn(T) -> T) -> Result<Box<dyn
         let b = c.slice::<T>(3)?;
         let turned: Vec<T>;
         let b = if tb {
-            turned = (0..inner * cols).map(|i| conjugate(b[i % cols * inner + i / cols])).collect();
+            turned = reserve::collect((0..inner * cols).map(|i| conjugate(b[i % cols * inner + i / cols])))?;
             &turned[..]
         } else {
             b
@@ -139,12 +139,11 @@ struct Terms {
 
 impl Terms {
     fn by_row(a: &Coordinates, adjoint: bool, rows: usize) -> Result<Terms> {
-        crate::indices::room_for(rows)?;
         let side = |row: &[i64], other: bool| row[usize::from(adjoint != other)] as usize;
-        let mut starts = vec![0; rows + 1];
+        let mut starts = reserve::filled(rows.saturating_add(1), 0)?;
         a.rows().for_each(|row| starts[side(row, false) + 1] += 1);
         (0..rows).for_each(|i| starts[i + 1] += starts[i]);
-        let (mut next, mut items) = (starts.clone(), vec![(0, 0); a.count]);
+        let (mut next, mut items) = (reserve::copied(&starts)?, reserve::filled(a.count, (0, 0))?);
         for (i, row) in a.rows().enumerate() {
             let slot = &mut next[side(row, false)];
             items[*slot] = (i, side(row, true));

@@ -1,7 +1,6 @@
 //! `SparseToDense`: a tensor of one value with others at some places.
 
 use crate::gradients::sum_to_shape_of;
-use crate::indices::room_for;
 use crate::prelude::*;
 use crate::rows::{join, pick};
 
@@ -83,8 +82,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         }
         let places = places(&c.input(0)?.to_i64s()?, rank, &shape, ordered)?;
         // Every element is one of the values, or the default after them.
-        room_for(shape.elements())?;
-        let mut picks = vec![values.elements(); shape.elements()];
+        let mut picks = reserve::filled(shape.elements(), values.elements())?;
         for (i, place) in places.into_iter().enumerate() {
             picks[place] = if one { 0 } else { i };
         }
@@ -98,7 +96,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 
 /// Positions in the dense tensor; each later than the last, if `ordered`.
 fn places(at: &[i64], rank: usize, shape: &Shape, ordered: bool) -> Result<Vec<usize>> {
-    let mut places = Vec::with_capacity(at.len() / rank.max(1));
+    let mut places = reserve::with_capacity(at.len() / rank.max(1))?;
     for (i, row) in at.chunks_exact(rank.max(1)).enumerate() {
         let mut place = 0;
         for (at, n) in row.iter().zip(shape.iter()) {

@@ -25,8 +25,7 @@ impl Stack {
         if let Some(max) = self.max.filter(|max| held.len() >= *max) {
             return Err(invalid!("Stack[{}] overflowed its max_size ({max})", self.name));
         }
-        held.push(t);
-        Ok(())
+        reserve::push(held, t)
     }
 
     pub fn pop(&self) -> Result<Tensor> {

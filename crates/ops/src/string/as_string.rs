@@ -97,7 +97,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 impl Format {
     fn each<T: Element>(&self, c: &mut OpCall<'_>, text: impl Fn(T) -> String) -> Result<()> {
         let x = c.input(0)?;
-        let items = x.as_slice::<T>()?.iter().map(|v| Bytes::from(text(*v))).collect();
+        let items = reserve::collect(x.as_slice::<T>()?.iter().map(|v| Bytes::from(text(*v))))?;
         let out = Tensor::from_objects(x.shape().clone(), items)?;
         c.set(0, out);
         Ok(())

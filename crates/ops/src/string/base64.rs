@@ -34,7 +34,7 @@ const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxy
 fn encode(c: &mut OpCall<'_>) -> Result<()> {
     let pad = c.attrs().bool("pad")?;
     map_strings(c, |s| {
-        let mut out = Vec::with_capacity(s.len().div_ceil(3) * 4);
+        let mut out = reserve::with_capacity(s.len().div_ceil(3).saturating_mul(4))?;
         for group in s.chunks(3) {
             let bits =
                 group.iter().enumerate().fold(0u32, |bits, (i, b)| bits | u32::from(*b) << (16 - 8 * i));
@@ -58,7 +58,7 @@ fn decode(c: &mut OpCall<'_>) -> Result<()> {
         if text.len() % 4 == 1 {
             return Err(invalid!("Base64 string length cannot be 1 modulo 4."));
         }
-        let mut out = Vec::with_capacity(text.len() / 4 * 3 + 2);
+        let mut out = reserve::with_capacity(text.len() / 4 * 3 + 2)?;
         for group in text.chunks(4) {
             let mut bits = 0u32;
             for (i, b) in group.iter().enumerate() {

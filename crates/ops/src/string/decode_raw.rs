@@ -41,12 +41,12 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
             "Input to DecodeRaw has length {len} that is not a multiple of {size}, the size of {dtype}"
         ));
     }
-    let mut bytes = strings.concat();
+    let shape = Shape::new(&[c.shape(0)?.dims(), &[len / size]].concat())?;
+    let mut bytes = reserve::join(strings.iter().map(|s| &s[..]), b"")?;
     if little != cfg!(target_endian = "little") {
         let part = if dtype.is_complex() { size / 2 } else { size };
         bytes.chunks_exact_mut(part).for_each(<[u8]>::reverse);
     }
-    let shape = Shape::new(&[c.shape(0)?.dims(), &[len / size]].concat())?;
     let out = Tensor::from_bytes(dtype, shape, &bytes)?;
     c.set(0, out);
     Ok(())

@@ -6,8 +6,8 @@ use bytes::Bytes;
 /// Output 0 = `f` of each string of input 0.
 pub fn map_strings(c: &mut OpCall<'_>, f: impl Fn(&Bytes) -> Result<Bytes>) -> Result<()> {
     let x = c.input(0)?;
-    let items: Result<Vec<Bytes>> = x.strings()?.iter().map(f).collect();
-    let out = Tensor::from_objects(x.shape().clone(), items?)?;
+    let items = reserve::try_collect(x.strings()?.iter().map(f))?;
+    let out = Tensor::from_objects(x.shape().clone(), items)?;
     c.set(0, out);
     Ok(())
 }
@@ -15,8 +15,10 @@ pub fn map_strings(c: &mut OpCall<'_>, f: impl Fn(&Bytes) -> Result<Bytes>) -> R
 /// Output 0 = `f` of each string of input 0, as numbers or flags.
 pub fn map_to<T: Element>(c: &mut OpCall<'_>, f: impl Fn(&Bytes) -> Result<T>) -> Result<()> {
     let x = c.input(0)?;
-    let items: Result<Vec<T>> = x.strings()?.iter().map(f).collect();
-    let out = Tensor::from_slice(x.shape().clone(), &items?)?;
+    let mut out = Tensor::uninit(T::DTYPE, x.shape().clone())?;
+    for (out, s) in out.as_mut_slice::<T>()?.iter_mut().zip(x.strings()?) {
+        *out = f(s)?;
+    }
     c.set(0, out);
     Ok(())
 }

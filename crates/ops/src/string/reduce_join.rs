@@ -43,7 +43,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 }
 
 fn checked_axes(axes: &[i64], rank: usize) -> Result<Vec<usize>> {
-    let mut checked = Vec::with_capacity(axes.len());
+    let mut checked = Vec::new();
     for a in axes {
         let at = axis_in_range(*a, rank).map_err(|_| {
             out_of_range(format!("Invalid reduction dimension {a} for input with {rank} dimension(s)"))
@@ -83,14 +83,12 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     };
     let strings = input.strings()?;
     let n: usize = inner.iter().map(|d| shape[*d]).product();
-    let steps: Vec<usize> = (0..n).map(|i| offset(&inner, i)).collect();
-    let join = |i: usize| {
+    let steps = reserve::collect((0..n).map(|i| offset(&inner, i)))?;
+    let out = Tensor::build_objects(out, |i| {
         let start = offset(&kept, i);
-        let parts: Vec<&[u8]> = steps.iter().map(|s| &strings[start + s][..]).collect();
-        Bytes::from(parts.join(&separator[..]))
-    };
-    let items = (0..out.elements()).map(join).collect();
-    let out = Tensor::from_objects(out, items)?;
+        let parts = steps.iter().map(|s| &strings[start + s][..]);
+        Ok(Bytes::from(reserve::join(parts, separator)?))
+    })?;
     c.set(0, out);
     Ok(())
 }

@@ -6,12 +6,23 @@
 use crate::prelude::*;
 use ::regex::bytes::{Regex, RegexBuilder};
 use bytes::Bytes;
+use std::iter::Peekable;
+use std::str::Chars;
 use std::sync::Mutex;
 use thalweg_core::resource::lock;
 
+/// Longer patterns come from hostile graphs: compiling takes some hundred times as much memory, which nobody can refuse in time.
+const LONGEST: usize = 1 << 16;
+
 /// Compiles a pattern; with `whole` it must match the whole text.
 pub fn compile(pattern: &[u8], whole: bool) -> Result<Regex> {
-    let wrong = |e: String| invalid!("Invalid pattern: {}, error: {e}", String::from_utf8_lossy(pattern));
+    let wrong = |e: String| invalid!("Invalid pattern: {}, error: {e}", Lossy(pattern));
+    if pattern.len() > LONGEST {
+        return Err(invalid!(
+            "Invalid pattern of {} bytes: at most {LONGEST} can be compiled",
+            pattern.len()
+        ));
+    }
     let text = std::str::from_utf8(pattern).map_err(|_| wrong("invalid UTF-8".into()))?;
     let text = translated(text);
     let text = if whole { format!(r"\A(?:{text})\z") } else { text };
@@ -31,11 +42,7 @@ fn translated(pattern: &str) -> String {
         }
         match (c, class.is_some()) {
             ('\\', inside) => match chars.next() {
-                Some('Q') if !inside => {
-                    let rest: String = chars.by_ref().collect();
-                    let (quoted, after) = rest.split_once("\\E").unwrap_or((&rest, ""));
-                    return out + &::regex::escape(quoted) + &translated(after);
-                }
+                Some('Q') if !inside => quote(&mut chars, &mut out),
                 Some('d') => out.push_str("[0-9]"),
                 Some('D') => out.push_str("[^0-9]"),
                 Some('w') => out.push_str("[0-9A-Za-z_]"),
@@ -74,6 +81,16 @@ fn translated(pattern: &str) -> String {
         }
     }
     out
+}
+
+/// Characters that mean themselves, as far as `\E`.
+fn quote(chars: &mut Peekable<Chars<'_>>, out: &mut String) {
+    while let Some(c) = chars.next() {
+        if c == '\\' && chars.next_if_eq(&'E').is_some() {
+            return;
+        }
+        out.push_str(&::regex::escape(c.encode_utf8(&mut [0; 4])));
+    }
 }
 
 /// Compiled patterns of a node whose pattern is an input: the last one is kept.

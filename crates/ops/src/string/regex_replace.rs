@@ -30,8 +30,8 @@ fn dynamic(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let (patterns, global) = (LastPattern::new(false), node.attrs.bool("replace_global")?);
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let regex = patterns.get(one_string(c, 1, "Pattern")?)?;
-        let rewrite = Rewrite::parse(one_string(c, 2, "Rewrite")?);
-        map_strings(c, |s| Ok(rewrite.apply(&regex, s, global)))
+        let rewrite = Rewrite::parse(one_string(c, 2, "Rewrite")?)?;
+        map_strings(c, |s| rewrite.apply(&regex, s, global))
     }))
 }
 
@@ -47,57 +47,69 @@ pub static STATIC_REGEX_REPLACE: Op = Op {
 
 fn fixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let a = &node.attrs;
-    let (regex, rewrite) = (compile(a.bytes("pattern")?, false)?, Rewrite::parse(a.bytes("rewrite")?));
+    let (regex, rewrite) = (compile(a.bytes("pattern")?, false)?, Rewrite::parse(a.bytes("rewrite")?)?);
     let global = a.bool("replace_global")?;
-    Ok(Box::new(move |c: &mut OpCall<'_>| map_strings(c, |s| Ok(rewrite.apply(&regex, s, global)))))
+    Ok(Box::new(move |c: &mut OpCall<'_>| map_strings(c, |s| rewrite.apply(&regex, s, global))))
 }
 
 /// What a match becomes: literal text and groups.
 struct Rewrite(Vec<Part>);
 
 enum Part {
-    Text(u8),
+    Text(Vec<u8>),
     Group(usize),
 }
 
 impl Rewrite {
     /// As RE2 does, stops at a backslash that is followed by neither a digit nor a backslash.
-    fn parse(text: &[u8]) -> Rewrite {
-        let mut parts = Vec::new();
+    fn parse(text: &[u8]) -> Result<Rewrite> {
+        let (mut parts, mut run) = (Vec::new(), Vec::new());
         let mut bytes = text.iter();
         while let Some(b) = bytes.next() {
-            parts.push(match b {
+            match b {
                 b'\\' => match bytes.next() {
-                    Some(d @ b'0'..=b'9') => Part::Group((d - b'0') as usize),
-                    Some(b'\\') => Part::Text(b'\\'),
+                    Some(d @ b'0'..=b'9') => {
+                        reserve::push(&mut parts, Part::Text(std::mem::take(&mut run)))?;
+                        reserve::push(&mut parts, Part::Group((d - b'0') as usize))?;
+                    }
+                    Some(b'\\') => reserve::push(&mut run, b'\\')?,
                     _ => break,
                 },
-                other => Part::Text(*other),
-            });
+                other => reserve::push(&mut run, *other)?,
+            }
         }
-        Rewrite(parts)
+        reserve::push(&mut parts, Part::Text(run))?;
+        Ok(Rewrite(parts))
     }
 
-    fn apply(&self, regex: &Regex, s: &Bytes, global: bool) -> Bytes {
+    /// Not by `Regex::replacen`, which ends the process where memory does.
+    fn apply(&self, regex: &Regex, s: &Bytes, global: bool) -> Result<Bytes> {
         let groups = regex.captures_len();
         if self.0.iter().any(|p| matches!(p, Part::Group(g) if *g >= groups)) {
-            return s.clone(); // A group that the pattern does not have: RE2 replaces nothing.
+            return Ok(s.clone()); // A group that the pattern does not have: RE2 replaces nothing.
         }
-        let replace = |m: &Captures<'_>| {
-            let mut out = Vec::new();
+        let (mut out, mut copied) = (Vec::new(), 0);
+        for m in regex.captures_iter(s).take(if global { usize::MAX } else { 1 }) {
+            let Some(whole) = m.get(0) else { continue };
+            reserve::extend(&mut out, &s[copied..whole.start()])?;
+            copied = whole.end();
             // The `regex` crate finds nothing between the bytes of a character, RE2 only between characters.
-            if m.get(0).is_some_and(|m| m.is_empty() && within_character(s, m.start())) {
-                return out;
+            if !(whole.is_empty() && within_character(s, whole.start())) {
+                self.write(&m, &mut out)?;
             }
-            for part in &self.0 {
-                match part {
-                    Part::Text(b) => out.push(*b),
-                    Part::Group(g) => out.extend_from_slice(m.get(*g).map_or(&[], |m| m.as_bytes())),
-                }
-            }
-            out
-        };
-        Bytes::from(regex.replacen(s, usize::from(!global), replace).into_owned())
+        }
+        if copied == 0 && out.is_empty() {
+            return Ok(s.clone());
+        }
+        reserve::extend(&mut out, &s[copied..])?;
+        Ok(Bytes::from(out))
+    }
+
+    fn write(&self, m: &Captures<'_>, out: &mut Vec<u8>) -> Result<()> {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Text(run) => reserve::extend(out, run),
+            Part::Group(g) => reserve::extend(out, m.get(*g).map_or(&[], |m| m.as_bytes())),
+        })
     }
 }
 

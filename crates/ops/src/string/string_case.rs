@@ -28,14 +28,37 @@ pub static STRING_UPPER: Op = Op {
 };
 
 fn lower(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    cased(node, <[u8]>::to_ascii_lowercase, str::to_lowercase)
+    cased(node, u8::to_ascii_lowercase, |text, at, c, out| match c {
+        'Σ' => reserve::extend(out, lower_sigma(text, at).encode_utf8(&mut [0; 4]).as_bytes()),
+        _ => write(c.to_lowercase(), out),
+    })
 }
 
 fn upper(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    cased(node, <[u8]>::to_ascii_uppercase, str::to_uppercase)
+    cased(node, u8::to_ascii_uppercase, |_, _, c, out| write(c.to_uppercase(), out))
 }
 
-fn cased(node: &KernelNode, ascii: fn(&[u8]) -> Vec<u8>, all: fn(&str) -> String) -> Result<Box<dyn Kernel>> {
+fn write(letters: impl Iterator<Item = char>, out: &mut Vec<u8>) -> Result<()> {
+    for c in letters {
+        reserve::extend(out, c.encode_utf8(&mut [0; 4]).as_bytes())?;
+    }
+    Ok(())
+}
+
+/// A sigma in lower case depends on whether a word ends with it: what stands around it decides.
+fn lower_sigma(text: &str, at: usize) -> char {
+    const AROUND: usize = 32;
+    let before: String =
+        text[..at].chars().rev().take(AROUND).collect::<Vec<_>>().into_iter().rev().collect();
+    let after: String = text[at..].chars().take(AROUND).collect();
+    let place = before.to_lowercase().len();
+    (before + &after).to_lowercase()[place..].chars().next().unwrap_or('σ')
+}
+
+/// Puts a letter, which lies at a place of a text, in the other case.
+type Letter = fn(&str, usize, char, &mut Vec<u8>) -> Result<()>;
+
+fn cased(node: &KernelNode, ascii: fn(&u8) -> u8, letter: Letter) -> Result<Box<dyn Kernel>> {
     let utf8 = match node.attrs.str("encoding")? {
         "" => false,
         "utf-8" => true,
@@ -43,7 +66,40 @@ fn cased(node: &KernelNode, ascii: fn(&[u8]) -> Vec<u8>, all: fn(&str) -> String
     };
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         map_strings(c, |s| {
-            Ok(if utf8 { Bytes::from(all(&String::from_utf8_lossy(s))) } else { Bytes::from(ascii(s)) })
+            let out = if utf8 { cased_text(s, letter)? } else { reserve::collect(s.iter().map(ascii))? };
+            Ok(Bytes::from(out))
         })
     }))
+}
+
+fn cased_text(s: &[u8], letter: Letter) -> Result<Vec<u8>> {
+    let mut out = reserve::with_capacity(s.len())?;
+    for chunk in s.utf8_chunks() {
+        let text = chunk.valid();
+        text.char_indices().try_for_each(|(at, c)| letter(text, at, c, &mut out))?;
+        if !chunk.invalid().is_empty() {
+            write([char::REPLACEMENT_CHARACTER].into_iter(), &mut out)?;
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::call;
+
+    #[test]
+    fn letters_are_as_std_makes_them() {
+        for text in ["ΑΣ ΣΑ Σ ΑΣ́ ΑΣ́Α", "İıǅß", "", "ΑΣ\u{301}", "ΑΣ."] {
+            let attrs = [("encoding", "utf-8".into())];
+            let got =
+                |op| call(op, &[Tensor::string(text)], &attrs).unwrap()[0].strings().unwrap()[0].clone();
+            assert_eq!(got("StringLower"), text.to_lowercase());
+            assert_eq!(got("StringUpper"), text.to_uppercase());
+        }
+        let torn =
+            call("StringUpper", &[Tensor::string(*b"a\xffb")], &[("encoding", "utf-8".into())]).unwrap();
+        assert_eq!(torn[0].strings().unwrap()[0], "A\u{fffd}B");
+    }
 }

@@ -44,18 +44,11 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
             _ => {}
         }
     }
-    let columns: Result<Vec<&[Bytes]>> = (0..c.inputs.len()).map(|i| c.input(i)?.strings()).collect();
-    let columns = columns?;
-    let join = |place: usize| {
-        let parts: Vec<&[u8]> = columns
-            .iter()
-            .filter_map(|col| col.get(if col.len() == 1 { 0 } else { place }))
-            .map(|b| &b[..])
-            .collect();
-        Bytes::from(parts.join(&separator[..]))
-    };
-    let items = (0..shape.elements()).map(join).collect();
-    let out = Tensor::from_objects(shape, items)?;
+    let columns = reserve::try_collect((0..c.inputs.len()).map(|i| c.input(i)?.strings()))?;
+    let out = Tensor::build_objects(shape, |place| {
+        let parts = columns.iter().filter_map(|col| col.get(if col.len() == 1 { 0 } else { place }));
+        Ok(Bytes::from(reserve::join(parts.map(|b| &b[..]), separator)?))
+    })?;
     c.set(0, out);
     Ok(())
 }

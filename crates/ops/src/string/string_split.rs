@@ -38,23 +38,22 @@ fn split(c: &mut OpCall<'_>) -> Result<()> {
     let (delimiter, skip) = (one_string(c, 1, "delimiter")?.clone(), c.attrs().bool("skip_empty")?);
     set_pieces(c, |s| {
         if s.is_empty() {
-            return vec![];
+            return Ok(vec![]);
+        }
+        if delimiter.is_empty() {
+            return reserve::collect((0..s.len()).map(|i| i..i + 1));
         }
         let mut pieces = Vec::new();
-        if delimiter.is_empty() {
-            pieces.extend((0..s.len()).map(|i| i..i + 1));
-            return pieces;
-        }
         let mut from = 0;
         for (i, b) in s.iter().enumerate() {
             if delimiter.contains(b) {
-                pieces.push(from..i);
+                reserve::push(&mut pieces, from..i)?;
                 from = i + 1;
             }
         }
-        pieces.push(from..s.len());
+        reserve::push(&mut pieces, from..s.len())?;
         pieces.retain(|p| !skip || !p.is_empty());
-        pieces
+        Ok(pieces)
     })
 }
 
@@ -79,55 +78,55 @@ pub static STRING_SPLIT_V2: Op = Op {
 fn split_v2(c: &mut OpCall<'_>) -> Result<()> {
     let (separator, most) = (one_string(c, 1, "sep")?.clone(), c.attrs().int("maxsplit")?);
     set_pieces(c, |s| match (most, separator.is_empty()) {
-        (0, _) => std::iter::once(0..s.len()).collect(),
+        (0, _) => Ok(std::iter::once(0..s.len()).collect()),
         (_, true) => at_space(s, most),
         _ => at_separator(s, &separator, most),
     })
 }
 
 /// After the last cut allowed, what is left is a piece, even an empty one.
-fn at_space(s: &[u8], most: i64) -> Vec<Range<usize>> {
+fn at_space(s: &[u8], most: i64) -> Result<Vec<Range<usize>>> {
     let skip = |from: usize| s[from..].iter().position(|b| !is_space(*b)).map_or(s.len(), |n| from + n);
     let mut pieces = Vec::new();
     let mut at = skip(0);
     while at < s.len() {
         let end = s[at..].iter().position(|b| is_space(*b)).map_or(s.len(), |n| at + n);
-        pieces.push(at..end);
+        reserve::push(&mut pieces, at..end)?;
         at = skip(end);
         if most > 0 && pieces.len() as i64 == most {
-            pieces.push(at..s.len());
+            reserve::push(&mut pieces, at..s.len())?;
             break;
         }
     }
-    pieces
+    Ok(pieces)
 }
 
-fn at_separator(s: &[u8], separator: &[u8], most: i64) -> Vec<Range<usize>> {
+fn at_separator(s: &[u8], separator: &[u8], most: i64) -> Result<Vec<Range<usize>>> {
     let mut pieces = Vec::new();
     let mut from = 0;
     while most <= 0 || (pieces.len() as i64) < most {
         let found = s[from..].windows(separator.len()).position(|w| w == separator);
         let Some(n) = found else { break };
-        pieces.push(from..from + n);
+        reserve::push(&mut pieces, from..from + n)?;
         from += n + separator.len();
     }
-    pieces.push(from..s.len());
-    pieces
+    reserve::push(&mut pieces, from..s.len())?;
+    Ok(pieces)
 }
 
 /// The pieces of each string of input 0 as the three outputs.
-fn set_pieces(c: &mut OpCall<'_>, cut: impl Fn(&[u8]) -> Vec<Range<usize>>) -> Result<()> {
+fn set_pieces(c: &mut OpCall<'_>, cut: impl Fn(&[u8]) -> Result<Vec<Range<usize>>>) -> Result<()> {
     let input = c.input(0)?;
     if input.rank() != 1 {
         return Err(invalid!("input must be a vector, got shape: {}", input.shape()));
     }
     let (mut indices, mut values, mut widest) = (Vec::new(), Vec::new(), 0);
     for (row, s) in input.strings()?.iter().enumerate() {
-        let pieces = cut(s);
+        let pieces = cut(s)?;
         widest = widest.max(pieces.len());
         for (column, piece) in pieces.into_iter().enumerate() {
-            indices.extend([row as i64, column as i64]);
-            values.push(Bytes::slice(s, piece));
+            reserve::extend(&mut indices, &[row as i64, column as i64])?;
+            reserve::push(&mut values, Bytes::slice(s, piece))?;
         }
     }
     let rows = input.elements() as i64;

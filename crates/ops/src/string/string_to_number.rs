@@ -43,5 +43,5 @@ fn text(s: &[u8]) -> Result<&str> {
 }
 
 fn wrong(s: &[u8]) -> Error {
-    invalid!("StringToNumberOp could not correctly convert string: {}", String::from_utf8_lossy(s))
+    invalid!("StringToNumberOp could not correctly convert string: {}", Lossy(s))
 }

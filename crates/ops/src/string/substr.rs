@@ -41,8 +41,8 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         }
         let plan = BroadcastPlan::new(input.shape(), pos.shape())?;
         let (strings, pos, len) = (input.strings()?, pos.to_i64s()?, len.to_i64s()?);
-        let mut items: Vec<Bytes> = Vec::new();
         let total = plan.shape().elements();
+        let mut items: Vec<Bytes> = reserve::with_capacity(total)?;
         let (mut walk, (i_step, p_step)) = (plan.walk(), plan.row_steps());
         while items.len() < total {
             let (i, p) = walk.next_offsets();
@@ -61,10 +61,7 @@ fn part(s: &Bytes, pos: i64, len: i64, chars: bool, index: usize) -> Result<Byte
     let n = if chars { s.iter().filter(|b| begins_char(b)).count() } else { s.len() };
     let start = if pos < 0 { pos.checked_add(n as i64) } else { Some(pos) };
     let Some(start) = start.and_then(|p| usize::try_from(p).ok()).filter(|p| *p <= n) else {
-        return Err(invalid!(
-            "pos {pos} out of range for string b'{}' at index {index}",
-            String::from_utf8_lossy(s)
-        ));
+        return Err(invalid!("pos {pos} out of range for string b'{}' at index {index}", Lossy(s)));
     };
     let len = usize::try_from(len).unwrap_or(usize::MAX).min(n - start);
     if !chars {

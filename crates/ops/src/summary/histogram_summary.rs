@@ -1,9 +1,9 @@
 //! `HistogramSummary`: how the values of a tensor are spread.
 
-use super::tag;
+use super::{serialized, tag};
 use crate::prelude::*;
 use thalweg_io::event::Histogram;
-use thalweg_proto::{Summary, encode, summary};
+use thalweg_proto::{Summary, summary};
 
 pub static HISTOGRAM_SUMMARY: Op = Op {
     name: "HistogramSummary",
@@ -40,6 +40,6 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     }
     let value = Some(summary::value::Value::Histo(histogram.to_proto()));
     let summary = Summary { value: vec![summary::Value { tag, value, ..Default::default() }] };
-    c.set(0, Tensor::string(encode(&summary)));
+    c.set(0, serialized(&summary)?);
     Ok(())
 }

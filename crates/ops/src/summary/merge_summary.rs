@@ -1,8 +1,9 @@
 //! `MergeSummary`: several summaries as one.
 
+use super::serialized;
 use crate::prelude::*;
 use std::collections::HashSet;
-use thalweg_proto::{Summary, decode, encode};
+use thalweg_proto::{Summary, decode};
 
 pub static MERGE_SUMMARY: Op = Op {
     name: "MergeSummary",
@@ -28,13 +29,14 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
             let summary: Summary =
                 decode(bytes.clone()).map_err(|_| invalid!("Could not parse one of the summary inputs"))?;
             for value in summary.value {
+                reserve::room(&mut tags, 1)?;
                 if !value.tag.is_empty() && !tags.insert(value.tag.clone()) {
                     return Err(invalid!("Duplicate tag {} found in summary inputs", value.tag));
                 }
-                merged.value.push(value);
+                reserve::push(&mut merged.value, value)?;
             }
         }
     }
-    c.set(0, Tensor::string(encode(&merged)));
+    c.set(0, serialized(&merged)?);
     Ok(())
 }

@@ -9,6 +9,7 @@ mod tests;
 
 use crate::prelude::*;
 use bytes::Bytes;
+use thalweg_proto::{Message, Summary};
 
 pub static OPS: &[&Op] = &[
     &histogram_summary::HISTOGRAM_SUMMARY,
@@ -30,6 +31,14 @@ fn tag(c: &OpCall<'_>, i: usize) -> Result<String> {
     as_tag(scalar_bytes(c, i)?)
 }
 
+/// A serialized message.
+fn serialized(summary: &Summary) -> Result<Tensor> {
+    let mut bytes = reserve::with_capacity(summary.encoded_len())?;
+    summary.encode(&mut bytes).map_err(|_| internal("a message is longer than it said"))?;
+    Ok(Tensor::string(bytes))
+}
+
 fn as_tag(bytes: &[u8]) -> Result<String> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| invalid!("the tag '{}' is not UTF-8", bytes.escape_ascii()))
+    String::from_utf8(reserve::copied(bytes)?)
+        .map_err(|_| invalid!("the tag '{}' is not UTF-8", bytes.escape_ascii()))
 }

@@ -1,9 +1,9 @@
 //! `ScalarSummary`: numbers by name, as the event files hold them.
 
-use super::as_tag;
+use super::{as_tag, serialized};
 use crate::prelude::*;
 use bytes::Bytes;
-use thalweg_proto::{Summary, encode, summary};
+use thalweg_proto::{Summary, summary};
 
 pub static SCALAR_SUMMARY: Op = Op {
     name: "ScalarSummary",
@@ -40,8 +40,9 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     let mut summary = Summary::default();
     for (tag, value) in tags.strings()?.iter().zip(values.as_slice::<T>()?) {
         let value = Some(summary::value::Value::SimpleValue(value.to_f64() as f32));
-        summary.value.push(summary::Value { tag: as_tag(tag)?, value, ..Default::default() });
+        let value = summary::Value { tag: as_tag(tag)?, value, ..Default::default() };
+        reserve::push(&mut summary.value, value)?;
     }
-    c.set(0, Tensor::string(encode(&summary)));
+    c.set(0, serialized(&summary)?);
     Ok(())
 }

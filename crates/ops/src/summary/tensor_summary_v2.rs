@@ -1,9 +1,9 @@
 //! `TensorSummaryV2`: a whole tensor, for a plugin of TensorBoard's.
 
-use super::{scalar_bytes, tag};
+use super::{scalar_bytes, serialized, tag};
 use crate::prelude::*;
 use thalweg_io::wire::tensor_to_proto;
-use thalweg_proto::{Summary, SummaryMetadata, decode, encode, summary};
+use thalweg_proto::{Summary, SummaryMetadata, decode, summary};
 
 pub static TENSOR_SUMMARY_V2: Op = Op {
     name: "TensorSummaryV2",
@@ -36,6 +36,6 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         metadata: Some(metadata),
         ..Default::default()
     };
-    c.set(0, Tensor::string(encode(&Summary { value: vec![value] })));
+    c.set(0, serialized(&Summary { value: vec![value] })?);
     Ok(())
 }

@@ -47,7 +47,7 @@ pub fn concat_pieces(dtype: DataType, rest: &PartialShape, pieces: &[Tensor]) ->
             ))
         })?,
     };
-    let mut lengths = Vec::new();
+    let mut lengths = reserve::with_capacity(pieces.len())?;
     for (i, p) in pieces.iter().enumerate() {
         let Some((len, other)) = p.shape().split_first() else {
             return Err(invalid!("Concat saw a scalar shape at index {i} but requires at least vectors."));
@@ -114,7 +114,7 @@ pub fn split_pieces(value: &Tensor, lengths: &[i64]) -> Result<Vec<Tensor>> {
         .first()
         .ok_or_else(|| invalid!("Expected value to be at least a vector, but received shape: []"))?;
     let mut at = 0usize;
-    let mut pieces = Vec::with_capacity(lengths.len());
+    let mut pieces = reserve::with_capacity(lengths.len())?;
     for len in lengths {
         let len = usize::try_from(*len).map_err(|_| invalid!("Invalid value in lengths: {len}"))?;
         if len > rows - at {

@@ -30,7 +30,7 @@ fn gather(c: &mut OpCall<'_>) -> Result<()> {
     let (array, indices) = (array_input(c)?, c.int_vector(1)?);
     array.check_read_type(c.output_type(0)?)?;
     let declared = c.attrs().shape("element_shape")?;
-    let rows: Vec<Tensor> = array.with(|s| indices.iter().map(|i| array.read(s, *i)).collect())?;
+    let rows = array.with(|s| reserve::try_collect(indices.iter().map(|i| array.read(s, *i))))?;
     let each = match rows.first() {
         Some(first) => first.shape().clone(),
         None => declared.to_shape().ok_or_else(|| {

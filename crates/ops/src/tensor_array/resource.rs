@@ -198,7 +198,7 @@ impl TensorArray {
                 self.name, s.size
             )));
         }
-        (0..s.size).map(|i| self.read(s, i as i64)).collect()
+        reserve::try_collect((0..s.size).map(|i| self.read(s, i as i64)))
     }
 
     fn wrong(&self, what: String) -> Error {

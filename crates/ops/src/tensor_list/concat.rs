@@ -71,8 +71,8 @@ fn concat(c: &mut OpCall<'_>, asked: PartialShape, leading: &[i64]) -> Result<()
             }
             _ => Tensor::zeros(dtype, list.unset_shape(&asked)?),
         };
-        let pieces: Result<Vec<Tensor>> = list.items.iter().enumerate().map(piece).collect();
-        concat_pieces(dtype, &rest_of(&known), &pieces?)
+        let pieces = reserve::try_collect(list.items.iter().enumerate().map(piece))?;
+        concat_pieces(dtype, &rest_of(&known), &pieces)
     })?;
     c.set(0, value);
     c.set(1, lengths);
@@ -115,7 +115,7 @@ fn split(c: &mut OpCall<'_>) -> Result<()> {
         return Err(invalid!("tensor shape {} is not compatible with element_shape {asked}", tensor.shape()));
     }
     let mut list = TensorList::new(tensor.dtype(), asked);
-    list.items = pieces.into_iter().map(Some).collect();
+    list.items = reserve::collect(pieces.into_iter().map(Some))?;
     c.set(0, list.into_tensor());
     Ok(())
 }

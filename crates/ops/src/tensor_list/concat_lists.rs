@@ -30,11 +30,11 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         a.check_type(dtype)?;
         b.check_type(dtype)?;
         a.shape = a.shape.merge(&b.shape)?;
+        reserve::room(&mut a.items, b.items.len())?;
         a.items.extend(b.items);
         Ok(a.into_variant())
     };
-    let lists: Result<Vec<Variant>> =
-        a.into_variants()?.into_iter().zip(b.into_variants()?).map(pair).collect();
-    c.set(0, Tensor::from_objects(shape, lists?)?);
+    let lists = reserve::try_collect(a.into_variants()?.into_iter().zip(b.into_variants()?).map(pair))?;
+    c.set(0, Tensor::from_objects(shape, lists)?);
     Ok(())
 }

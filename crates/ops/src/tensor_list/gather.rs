@@ -30,14 +30,11 @@ fn gather(c: &mut OpCall<'_>) -> Result<()> {
     let out = TensorList::look(c, 0, |list| {
         list.check_type(dtype)?;
         let n = list.items.len();
-        let at: Result<Vec<usize>> = indices
-            .iter()
-            .map(|i| match usize::try_from(*i) {
-                Ok(at) if at < n => Ok(at),
-                _ => Err(invalid!("Index {i} out of range; list only has {n} elements.")),
-            })
-            .collect();
-        stacked(list, at?, &asked)
+        let place = |i: &i64| match usize::try_from(*i) {
+            Ok(at) if at < n => Ok(at),
+            _ => Err(invalid!("Index {i} out of range; list only has {n} elements.")),
+        };
+        stacked(list, reserve::try_collect(indices.iter().map(place))?, &asked)
     })?;
     c.set(0, out);
     Ok(())
@@ -114,14 +111,10 @@ fn put_rows(list: &mut TensorList, tensor: &Tensor, indices: &[i64]) -> Result<(
             tensor.shape().without(0)
         ));
     }
-    let at: Result<Vec<usize>> = indices
-        .iter()
-        .map(|i| {
-            usize::try_from(*i)
-                .map_err(|_| invalid!("Indices in TensorListScatter must all be non-negative."))
-        })
-        .collect();
-    let at = at?;
+    let place = |i: &i64| {
+        usize::try_from(*i).map_err(|_| invalid!("Indices in TensorListScatter must all be non-negative."))
+    };
+    let at = reserve::try_collect(indices.iter().map(place))?;
     let needed = at.iter().max().map_or(0, |m| m + 1);
     if needed > list.items.len() {
         list.resize(needed)?;

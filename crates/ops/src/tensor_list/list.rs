@@ -7,7 +7,6 @@ use thalweg_core::resource::lock;
 use thalweg_core::tensor::VariantValue;
 
 /// A list by value.
-#[derive(Clone)]
 pub struct TensorList {
     pub dtype: DataType,
     /// What shape elements may have.
@@ -50,7 +49,7 @@ impl TensorList {
         let alone = v.0.as_ref().is_some_and(|shared| Arc::strong_count(shared) == 1);
         let mut list = lock(&held.0);
         if !alone {
-            return Ok(list.clone());
+            return list.copied();
         }
         let (dtype, shape, max) = (list.dtype, list.shape.clone(), list.max);
         Ok(TensorList { dtype, shape, max, items: std::mem::take(&mut list.items) })
@@ -104,26 +103,32 @@ impl TensorList {
     /// Elements of these indices, zeros for those not set.
     pub fn all_of(&self, indices: impl Iterator<Item = usize>, asked: &PartialShape) -> Result<Vec<Tensor>> {
         let mut zeros: Option<Tensor> = None;
-        indices
-            .map(|i| match (self.items.get(i), &zeros) {
-                (Some(Some(t)), _) => Ok(t.clone()),
-                (_, Some(zeros)) => Ok(zeros.clone()),
-                _ => {
-                    let t = Tensor::zeros(self.dtype, self.unset_shape(asked)?)?;
-                    zeros = Some(t.clone());
-                    Ok(t)
-                }
-            })
-            .collect()
+        let each = indices.map(|i| match (self.items.get(i), &zeros) {
+            (Some(Some(t)), _) => Ok(t.clone()),
+            (_, Some(zeros)) => Ok(zeros.clone()),
+            _ => {
+                let t = Tensor::zeros(self.dtype, self.unset_shape(asked)?)?;
+                zeros = Some(t.clone());
+                Ok(t)
+            }
+        });
+        reserve::try_collect(each)
+    }
+
+    /// The same elements, shared.
+    pub fn copied(&self) -> Result<TensorList> {
+        Ok(self.with_items(reserve::copied(&self.items)?))
+    }
+
+    /// Other elements in a list like this one.
+    pub fn with_items(&self, items: Vec<Option<Tensor>>) -> TensorList {
+        TensorList { dtype: self.dtype, shape: self.shape.clone(), max: self.max, items }
     }
 
     /// Makes the list this long, with elements not set at its end.
     pub fn resize(&mut self, size: usize) -> Result<()> {
-        let too_many = || resource_exhausted(format!("no memory for a list of {size} elements"));
-        if size.saturating_mul(std::mem::size_of::<Option<Tensor>>()) > thalweg_core::buffer::limit() {
-            return Err(too_many());
-        }
-        self.items.try_reserve(size.saturating_sub(self.items.len())).map_err(|_| too_many())?;
+        let more = size.saturating_sub(self.items.len());
+        reserve::room(&mut self.items, more).map_err(|e| e.context(format!("a list of {size} elements")))?;
         self.items.resize_with(size, || None);
         Ok(())
     }

@@ -45,8 +45,7 @@ fn append(list: &mut TensorList, tensor: Tensor) -> Result<()> {
             list.items.len()
         ));
     }
-    list.items.push(Some(tensor));
-    Ok(())
+    reserve::push(&mut list.items, Some(tensor))
 }
 
 pub static TENSOR_LIST_POP_BACK: Op = Op {
@@ -121,7 +120,7 @@ fn push_batch(c: &mut OpCall<'_>) -> Result<()> {
     for (i, v) in c.take(0)?.into_variants()?.into_iter().enumerate() {
         let mut list = TensorList::from_variant(v)?;
         append(&mut list, row(&tensor, i)?)?;
-        lists.push(list.into_variant());
+        reserve::push(&mut lists, list.into_variant())?;
     }
     c.set(0, Tensor::from_objects(shape, lists)?);
     Ok(())

@@ -33,7 +33,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
                 "Operation expected a list with {n} elements but got a list with {have} elements."
             ));
         }
-        stacked(list, (0..have).collect(), &asked)
+        stacked(list, reserve::collect(0..have)?, &asked)
     })?;
     c.set(0, out);
     Ok(())
@@ -90,7 +90,7 @@ fn from_tensor(c: &mut OpCall<'_>) -> Result<()> {
         return Err(invalid!("Specified a list with shape {asked} from a tensor with shape {each}"));
     }
     let mut list = TensorList::new(tensor.dtype(), asked);
-    list.items = unstack(tensor)?.into_iter().map(Some).collect();
+    list.items = reserve::collect(unstack(tensor)?.into_iter().map(Some))?;
     c.set(0, list.into_tensor());
     Ok(())
 }

@@ -44,7 +44,7 @@ impl TensorList {
 
     fn zeros_at(&self, depth: u32) -> Result<TensorList> {
         let zeros = |t: &Option<Tensor>| t.as_ref().map(|t| zero(t, depth)).transpose();
-        Ok(TensorList { items: self.items.iter().map(zeros).collect::<Result<_>>()?, ..self.clone() })
+        Ok(self.with_items(reserve::try_collect(self.items.iter().map(zeros))?))
     }
 }
 

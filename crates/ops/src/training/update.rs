@@ -219,10 +219,8 @@ fn in_chunks<T: Element, const N: usize>(
     }
     // Each chunk is taken by the one range that covers it; the locks are never contended.
     let mut parts = vars.map(|v| v.chunks_mut(GRAIN));
-    let chunks: Vec<Mutex<([&mut [T]; N], &[T])>> = grad
-        .chunks(GRAIN)
-        .map(|g| Mutex::new((std::array::from_fn(|k| parts[k].next().unwrap_or_default()), g)))
-        .collect();
+    let chunk = |g| Mutex::new((std::array::from_fn(|k| parts[k].next().unwrap_or_default()), g));
+    let chunks: Vec<Mutex<([&mut [T]; N], &[T])>> = scratch::collect(grad.chunks(GRAIN).map(chunk));
     par.run_ranges(chunks.len(), 1, &|range| {
         for chunk in &chunks[range] {
             let (vars, grad) = &mut *lock(chunk);

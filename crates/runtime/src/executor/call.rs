@@ -1,11 +1,12 @@
 //! Running a plan, of whichever kind.
 
 use super::RunInput;
-use super::step::{GeneralRun, OnFinish, panicked};
+use super::step::{GeneralRun, OnFinish};
 use crate::plan::Plan;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use thalweg_core::error::Result;
+use thalweg_core::kernel::caught;
 use thalweg_core::tensor::Tensor;
 
 pub struct Run;
@@ -15,7 +16,7 @@ impl Run {
     pub fn wait(plan: &Plan, input: RunInput) -> Result<Vec<Tensor>> {
         match plan {
             Plan::Straight(p) => {
-                catch_unwind(AssertUnwindSafe(|| p.run(input))).unwrap_or_else(|panic| Err(panicked(&*panic)))
+                catch_unwind(AssertUnwindSafe(|| p.run(input))).unwrap_or_else(|panic| Err(caught(&*panic)))
             }
             Plan::General(p) => GeneralRun::wait(p.clone(), input),
         }

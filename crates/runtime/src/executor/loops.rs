@@ -1,6 +1,5 @@
 //! Running a loop that has become a program: round after round on one thread.
 
-use super::step::panicked;
 use super::straight::run_nodes;
 use crate::plan::{LoopProgram, Operand};
 use smallvec::SmallVec;
@@ -9,7 +8,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_core::error::{Result, internal};
 use thalweg_core::invalid;
-use thalweg_core::kernel::{AsyncCall, AsyncKernel, Done, Input, Kernel, OpCall, Outputs, Value};
+use thalweg_core::kernel::{AsyncCall, AsyncKernel, Done, Input, Kernel, OpCall, Outputs, Value, caught};
+use thalweg_core::reserve;
 use thalweg_core::step::StepContext;
 
 /// Nodes run between two looks at the clock and the cancellation.
@@ -23,7 +23,7 @@ pub struct LoopKernel(pub Arc<LoopProgram>);
 
 impl Kernel for LoopKernel {
     fn compute(&self, c: &mut OpCall<'_>) -> Result<()> {
-        let mut slots = Vec::with_capacity(self.0.slots);
+        let mut slots = reserve::with_capacity(self.0.slots)?;
         for input in c.inputs.drain(..) {
             slots.push(Some(Value::Tensor(match input {
                 Input::Owned(t) => t,
@@ -54,7 +54,7 @@ impl AsyncKernel for SlicedLoop {
 fn slice(mut rounds: Rounds, done: Done) {
     let until = Instant::now().checked_add(SLICE);
     let ran = catch_unwind(AssertUnwindSafe(|| rounds.run(until)));
-    match ran.unwrap_or_else(|panic| Err(panicked(&*panic))) {
+    match ran.unwrap_or_else(|panic| Err(caught(&*panic))) {
         Ok(true) => done(rounds.results()),
         Ok(false) => {
             let pool = rounds.step.device.pool.clone();

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use thalweg_core::direct::Runnable;
 use thalweg_core::error::{Error, Result, deadline_exceeded, internal};
-use thalweg_core::kernel::{AsyncCall, Input, Inputs, OpCall, Outputs, Value};
+use thalweg_core::kernel::{AsyncCall, Input, Inputs, OpCall, Outputs, Value, caught};
 use thalweg_core::tensor::Tensor;
 
 pub type OnFinish = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
@@ -307,7 +307,7 @@ impl GeneralRun {
         match result {
             Ok(Ok(())) => Ok(call.outputs),
             Ok(Err(e)) => Err(call.blame(e)),
-            Err(panic) => Err(call.blame(panicked(&*panic))),
+            Err(panic) => Err(call.blame(caught(&*panic))),
         }
     }
 
@@ -409,15 +409,6 @@ fn blame(node: &GeneralNode, e: Error) -> Error {
         Some(c) => e.at_node(&c.node.name, c.node.op).at(c.node.location),
         None => e,
     }
-}
-
-/// What a caught panic becomes.
-pub fn panicked(payload: &(dyn std::any::Any + Send)) -> Error {
-    let text = payload
-        .downcast_ref::<&str>()
-        .map(|s| s.to_string())
-        .or_else(|| payload.downcast_ref::<String>().cloned());
-    internal(format!("the kernel panicked: {}", text.unwrap_or_else(|| "no message".into())))
 }
 
 /// Threads that a step's device has.

@@ -8,6 +8,7 @@ use std::time::Instant;
 use thalweg_core::direct::Runnable;
 use thalweg_core::error::{Error, Result, internal};
 use thalweg_core::kernel::{Input, OpCall, Value};
+use thalweg_core::reserve;
 use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
 
@@ -18,7 +19,7 @@ type Slots = Vec<Option<Value>>;
 
 impl Straight {
     pub fn run(&self, mut input: RunInput) -> Result<Vec<Tensor>> {
-        let mut slots: Slots = Vec::with_capacity(self.slots);
+        let mut slots: Slots = reserve::with_capacity(self.slots)?;
         slots.resize_with(self.slots, || None);
         for (slot, value) in self.feeds.iter().zip(input.feeds.drain(..)) {
             if let Some(place) = slot.and_then(|s| slots.get_mut(s as usize)) {

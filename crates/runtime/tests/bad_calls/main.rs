@@ -158,6 +158,11 @@ fn forged(name: &str) -> Tensor {
     Tensor::from_object(handle)
 }
 
+/// Strings of a shape with a zero in it.
+fn nothing(dims: &[usize]) -> Tensor {
+    Tensor::uninit(DataType::String, Shape::new(dims).unwrap()).unwrap()
+}
+
 fn no_handles() -> Tensor {
     Tensor::uninit(DataType::Resource, Shape::vector(0)).unwrap()
 }

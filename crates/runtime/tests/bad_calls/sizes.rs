@@ -35,6 +35,10 @@ refused! {
     a19_stateless_poisson_rate_past_the_type: "StatelessRandomPoisson", [v(&[3]), l(&[1, 2]), x(1e6)], dtype = DataType::Half => InvalidArgument;
     a20_broadcast_huge: "BroadcastTo", [f(&[1]), v(&[1 << 20, 1 << 12])] => ResourceExhausted;
     a20_broadcast_past_64_bits: "BroadcastTo", [f(&[1]), l(&[1 << 40, 1 << 40])] => InvalidArgument;
+    reduce_join_of_2_to_the_40_rows_of_nothing_aborted: "ReduceJoin", [nothing(&[1 << 40, 0]), n(1)] => ResourceExhausted;
+    reduce_join_that_keeps_rows_of_nothing_aborted: "ReduceJoin", [nothing(&[1 << 40, 0]), v(&[1])], keep_dims = true, separator = "," => ResourceExhausted;
+    sparse_fill_empty_rows_of_2_to_the_31_rows_aborted: "SparseFillEmptyRows", [i2(&[]), f(&[0]), l(&[1 << 31, 1]), x(1.0)] => ResourceExhausted;
+    a_pattern_of_a_megabyte_aborted: "RegexReplace", [s("a"), s(&"(a|b)*".repeat(1 << 18)), s("b")] => InvalidArgument;
     a20_add_of_a_row_and_a_column_too_large: "AddV2", [f(&[1 << 16, 1]), f(&[1, 1 << 16])] => ResourceExhausted;
 }
 

@@ -159,27 +159,30 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     // What is used and kept for the gradient, and what is told of it.
     let (used, told) = match (norm.training && samples > 0, given) {
         (false, Some((mean, variance))) if !norm.training => {
-            let pair = (mean.to_vec(), variance.to_vec());
-            (pair.clone(), pair)
+            let pair = |values: &[f32]| Ok::<_, Error>((reserve::copied(values)?, reserve::copied(values)?));
+            let ((mean, told_mean), (variance, told_variance)) = (pair(mean)?, pair(variance)?);
+            ((mean, variance), (told_mean, told_variance))
         }
-        (false, _) => ((vec![0.0; depth], vec![0.0; depth]), (vec![f32::NAN; depth], vec![f32::NAN; depth])),
+        (false, _) => {
+            let pair =
+                |value| Ok::<_, Error>((reserve::filled(depth, value)?, reserve::filled(depth, value)?));
+            (pair(0.0)?, pair(f32::NAN)?)
+        }
         (true, given) => {
             let (mean, variance) = moments(c.par(), depth, values);
             // Of the sample one knows less than of the batch, except if it is all there is.
             let unbiased = samples as f64 / (samples.max(2) - 1) as f64;
-            let told_variance: Vec<f64> = variance.iter().map(|v| v * unbiased).collect();
+            let told_variance = reserve::collect(variance.iter().map(|v| v * unbiased))?;
             let told = match given {
-                None => (single(&mean), single(&told_variance)),
-                Some((m, v)) => (mixed(&mean, m, norm.factor), mixed(&told_variance, v, norm.factor)),
+                None => (single(&mean)?, single(&told_variance)?),
+                Some((m, v)) => (mixed(&mean, m, norm.factor)?, mixed(&told_variance, v, norm.factor)?),
             };
-            ((single(&mean), single(&variance)), told)
+            ((single(&mean)?, single(&variance)?), told)
         }
     };
-    let factor: Vec<f32> = inverse_deviation(&used.1, norm.epsilon)
-        .iter()
-        .zip(scale)
-        .map(|(inverse, scale)| (inverse * f64::from(*scale)) as f32)
-        .collect();
+    let inverse = inverse_deviation(&used.1, norm.epsilon)?;
+    let factor = inverse.iter().zip(scale).map(|(inverse, scale)| (inverse * f64::from(*scale)) as f32);
+    let factor = reserve::collect(factor)?;
     let mut y = Tensor::uninit(DataType::Float, x.shape().clone())?;
     let affine = Affine { mean: &used.0, scale: &factor, shift: offset, gradient: None };
     affine.write(c.par(), values, y.as_mut_slice::<f32>()?);
@@ -195,7 +198,8 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
 }
 
 /// A part of the new and the rest of the old.
-fn mixed(new: &[f64], old: &[f32], part: f32) -> Vec<f32> {
+fn mixed(new: &[f64], old: &[f32], part: f32) -> Result<Vec<f32>> {
     let part = f64::from(part);
-    new.iter().zip(old).map(|(new, old)| (part * new + (1.0 - part) * f64::from(*old)) as f32).collect()
+    let mix = |(new, old): (&f64, &f32)| (part * new + (1.0 - part) * f64::from(*old)) as f32;
+    reserve::collect(new.iter().zip(old).map(mix))
 }

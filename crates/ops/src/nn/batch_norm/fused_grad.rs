@@ -146,24 +146,24 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let (dy, x) = (norm.channels.to_last(c, c.input(0)?)?, norm.channels.to_last(c, c.input(1)?)?);
     let (dy, values) = (dy.as_slice::<f32>()?, x.as_slice::<f32>()?);
     let samples = values.len().checked_div(depth).unwrap_or(0).max(1) as f64;
-    let wide: Vec<f64> = mean.iter().map(|m| f64::from(*m)).collect();
+    let wide = reserve::collect(mean.iter().map(|m| f64::from(*m)))?;
     let (sums, products) = gradient_sums(c.par(), depth, dy, values, &wide);
-    let inverse = inverse_deviation(variance, norm.epsilon);
-    let dscale: Vec<f64> = products.iter().zip(&inverse).map(|(p, r)| p * r).collect();
-    let factor: Vec<f64> = inverse.iter().zip(scale).map(|(r, s)| r * f64::from(*s)).collect();
-    let by = |f: &dyn Fn(usize) -> f64| -> Vec<f32> {
-        (0..depth).map(|i| if norm.training { f(i) as f32 } else { 0.0 }).collect()
+    let inverse = inverse_deviation(variance, norm.epsilon)?;
+    let dscale = reserve::collect(products.iter().zip(&inverse).map(|(p, r)| p * r))?;
+    let factor = reserve::collect(inverse.iter().zip(scale).map(|(r, s)| r * f64::from(*s)))?;
+    let by = |f: &dyn Fn(usize) -> f64| {
+        reserve::collect((0..depth).map(|i| if norm.training { f(i) as f32 } else { 0.0 }))
     };
-    let slope = by(&|i| -factor[i] * inverse[i] * inverse[i] * products[i] / samples);
-    let shift = by(&|i| -factor[i] * sums[i] / samples);
+    let slope = by(&|i| -factor[i] * inverse[i] * inverse[i] * products[i] / samples)?;
+    let shift = by(&|i| -factor[i] * sums[i] / samples)?;
     let mut dx = Tensor::uninit(DataType::Float, x.shape().clone())?;
-    let factor = single(&factor);
+    let factor = single(&factor)?;
     let affine = Affine { mean, scale: &slope, shift: &shift, gradient: Some((&factor, dy)) };
     affine.write(c.par(), values, dx.as_mut_slice::<f32>()?);
     let dx = norm.channels.restored(c, dx)?;
     c.set(0, dx);
-    c.set(1, Tensor::vector(&single(&dscale))?);
-    c.set(2, Tensor::vector(&single(&sums))?);
+    c.set(1, Tensor::vector(&single(&dscale)?)?);
+    c.set(2, Tensor::vector(&single(&sums)?)?);
     // Reserved for devices that need them.
     c.set(3, Tensor::scalar(0f32));
     c.set(4, Tensor::scalar(0f32));

@@ -67,11 +67,11 @@ pub fn by_channel<'a>(c: &'a OpCall<'_>, i: usize, what: &str, channels: usize) 
 }
 
 /// Numbers in single precision.
-pub fn single(values: &[f64]) -> Vec<f32> {
-    values.iter().map(|v| *v as f32).collect()
+pub fn single(values: &[f64]) -> Result<Vec<f32>> {
+    reserve::collect(values.iter().map(|v| *v as f32))
 }
 
 /// 1 / sqrt(variance + epsilon).
-pub fn inverse_deviation(variance: &[f32], epsilon: f32) -> Vec<f64> {
-    variance.iter().map(|v| 1.0 / (f64::from(*v) + f64::from(epsilon)).sqrt()).collect()
+pub fn inverse_deviation(variance: &[f32], epsilon: f32) -> Result<Vec<f64>> {
+    reserve::collect(variance.iter().map(|v| 1.0 / (f64::from(*v) + f64::from(epsilon)).sqrt()))
 }

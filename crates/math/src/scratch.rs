@@ -1,0 +1,67 @@
+//! Scratch memory whose size the data decides.
+//!
+//! Loops give numbers, not results: one that gets no memory ends by unwinding with [`NoMemory`], through the pool to whoever
+//! runs the kernel, who reports it as out of memory (`core::kernel::caught`). `vec![..]` would end the process.
+
+use std::collections::TryReserveError;
+use std::panic::resume_unwind;
+
+/// What a loop unwinds with when it gets no memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoMemory {
+    pub bytes: usize,
+}
+
+/// An empty vector with room for `n`.
+pub fn room<T>(n: usize) -> Vec<T> {
+    let mut items = Vec::new();
+    got::<T>(items.try_reserve_exact(n), n);
+    items
+}
+
+/// `n` times the same value.
+pub fn filled<T: Clone>(n: usize, value: T) -> Vec<T> {
+    let mut items = room(n);
+    items.resize(n, value);
+    items
+}
+
+/// What an iterator gives; one that knows how many needs one allocation.
+pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Vec<T> {
+    let from = from.into_iter();
+    let mut items = room(from.size_hint().0);
+    for item in from {
+        if items.len() == items.capacity() {
+            got::<T>(items.try_reserve(1), items.len() + 1);
+        }
+        items.push(item);
+    }
+    items
+}
+
+fn got<T>(memory: Result<(), TryReserveError>, n: usize) {
+    if memory.is_err() {
+        // No panic message: nothing is wrong with the program.
+        resume_unwind(Box::new(NoMemory { bytes: n.saturating_mul(size_of::<T>()) }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::catch_unwind;
+
+    #[test]
+    fn memory_that_cannot_be_had_unwinds_with_its_size() {
+        let too_much = usize::MAX / 16;
+        let payload = catch_unwind(|| filled(too_much, 0u64)).unwrap_err();
+        assert_eq!(payload.downcast_ref(), Some(&NoMemory { bytes: too_much * 8 }));
+    }
+
+    #[test]
+    fn vectors_hold_what_they_were_asked_for() {
+        assert_eq!(filled(3, 7u8), [7, 7, 7]);
+        assert_eq!(collect((0..100).filter(|i| i % 3 == 0)), (0..100).step_by(3).collect::<Vec<_>>());
+        assert!(room::<u32>(10).capacity() >= 10);
+    }
+}
