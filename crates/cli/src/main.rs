@@ -8,6 +8,7 @@ mod failure;
 mod inspect;
 mod json;
 mod local;
+mod memory_limit;
 mod model_file;
 mod ops;
 mod output;
@@ -18,6 +19,7 @@ mod train;
 use clap::{Parser, Subcommand};
 use failure::Outcome;
 use std::process::ExitCode;
+use thalweg_core::memory::Counting;
 
 /// Dataflow graphs, run.
 #[derive(Parser)]
@@ -25,7 +27,12 @@ use std::process::ExitCode;
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    memory: memory_limit::Args,
 }
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 #[derive(Subcommand)]
 enum Command {
@@ -39,7 +46,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let outcome: Outcome = match Cli::parse().command {
+    let cli = Cli::parse();
+    cli.memory.hold_to_it();
+    let outcome: Outcome = match cli.command {
         Command::Train(args) => train::run(args),
         Command::Run(args) => run::run(args),
         Command::Server(args) => server::run(args),

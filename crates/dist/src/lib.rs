@@ -12,7 +12,6 @@ mod grpc;
 mod http2;
 pub mod log;
 mod master;
-pub mod memory;
 mod metadata;
 mod peers;
 mod recent_requests;

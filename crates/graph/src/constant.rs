@@ -64,6 +64,7 @@ impl Folder {
                     incarnation: 0,
                     pool: Pool::new(1).ok()?,
                     resources: Arc::new(ResourceStore::new("")),
+                    memory: Arc::default(),
                     entropy: Arc::new(|| 0),
                     print: Arc::new(|_| {}),
                 };

@@ -13,8 +13,12 @@ use thalweg_core::attr::{Attr, Attrs, Func};
 use thalweg_core::error::{Result, not_found};
 use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
+use thalweg_core::memory;
 use thalweg_core::registry::Registry;
 use thalweg_proto::{GraphDef, NodeDef};
+
+/// Bytes that a usual node of a graph takes, while it is read and after.
+pub const NODE_BYTES: usize = 1 << 10;
 
 /// A node as it is written down: inputs by name.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +61,8 @@ impl Graph {
             }
             self.producer = v.producer;
         }
+        memory::check(def.node.len().saturating_mul(NODE_BYTES))
+            .map_err(|e| e.context(format_args!("importing {} nodes", def.node.len())))?;
         let mut library = self.library.clone();
         if let Some(l) = &def.library {
             for f in &l.function {

@@ -28,7 +28,7 @@ impl Tensor {
     pub fn uninit(dtype: DataType, shape: Shape) -> Result<Tensor> {
         let elements = shape.elements();
         let storage = match dtype {
-            DataType::String => Storage::Strings(Arc::new(objects(elements)?), 0),
+            DataType::String => Storage::Strings(Arc::new(objects(elements)?.into()), 0),
             DataType::Resource => Storage::Resources(Arc::new(objects(elements)?), 0),
             DataType::Variant => Storage::Variants(Arc::new(objects(elements)?), 0),
             plain => match elements.checked_mul(plain.size()) {
@@ -101,11 +101,11 @@ impl Tensor {
         if items.len() != shape.elements() {
             return Err(invalid!("{} values for shape {shape}, which has {}", items.len(), shape.elements()));
         }
-        Ok(Tensor { storage: O::store(Arc::new(items)), shape, dtype: O::DTYPE })
+        Ok(Tensor { storage: O::store(items), shape, dtype: O::DTYPE })
     }
 
     pub fn from_object<O: Object>(item: O) -> Tensor {
-        Tensor { storage: O::store(Arc::new(vec![item])), shape: Shape::scalar(), dtype: O::DTYPE }
+        Tensor { storage: O::store(vec![item]), shape: Shape::scalar(), dtype: O::DTYPE }
     }
 
     pub fn string(text: impl Into<Vec<u8>>) -> Tensor {
@@ -122,6 +122,7 @@ fn objects<O: Object>(n: usize) -> Result<Vec<O>> {
             O::DTYPE
         )));
     }
+    crate::memory::check(bytes)?;
     let mut items = Vec::new();
     items
         .try_reserve_exact(n)

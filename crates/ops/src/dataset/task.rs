@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Wake, Waker};
+use thalweg_core::memory::Holder;
 use thalweg_core::resource::lock;
 use thalweg_core::step::DeviceContext;
 
@@ -16,6 +17,7 @@ pub struct Task {
     state: AtomicU8,
     /// Weak: the work may belong to something that the device holds.
     device: Weak<DeviceContext>,
+    memory: Arc<Holder>,
 }
 
 const IDLE: u8 = 0;
@@ -42,10 +44,12 @@ impl Task {
             work: Mutex::new(Some(Box::pin(work))),
             state: AtomicU8::new(QUEUED),
             device: Arc::downgrade(device),
+            memory: device.memory.clone(),
         })
     }
 
     fn run(self: Arc<Self>) {
+        let _charged = self.memory.enter();
         let waker = Waker::from(self.clone());
         loop {
             self.state.store(RUNNING, Ordering::Release);

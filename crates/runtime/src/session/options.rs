@@ -7,6 +7,7 @@ use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
+use thalweg_core::memory::Holder;
 use thalweg_core::resource::ResourceStore;
 use thalweg_core::step::DeviceContext;
 use thalweg_math::pool::Pool;
@@ -79,6 +80,7 @@ impl SessionOptions {
         };
         let pool = Pool::new(threads)?;
         let print = self.print.clone().unwrap_or_else(|| Arc::new(|text| eprint!("{text}")));
+        let memory = Arc::new(Holder::new());
         (0..self.cpu_devices)
             .map(|i| {
                 Device::new(Arc::new(DeviceContext {
@@ -86,6 +88,7 @@ impl SessionOptions {
                     incarnation: entropy() | 1,
                     pool: pool.clone(),
                     resources: Arc::new(ResourceStore::new(&self.job)),
+                    memory: memory.clone(),
                     entropy: Arc::new(entropy),
                     print: print.clone(),
                 }))
