@@ -61,8 +61,10 @@ impl Graph {
             }
             self.producer = v.producer;
         }
-        memory::check(def.node.len().saturating_mul(NODE_BYTES))
-            .map_err(|e| e.context(format_args!("importing {} nodes", def.node.len())))?;
+        let in_functions = def.library.iter().flat_map(|l| &l.function).map(|f| f.node_def.len());
+        let nodes = in_functions.fold(def.node.len(), usize::saturating_add);
+        memory::check(nodes.saturating_mul(NODE_BYTES))
+            .map_err(|e| e.context(format_args!("importing {nodes} nodes")))?;
         let mut library = self.library.clone();
         if let Some(l) = &def.library {
             for f in &l.function {

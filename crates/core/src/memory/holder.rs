@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
-/// Holders that are told apart. Those beyond share number 0, which only the limit of the process holds back.
+/// Holders that are told apart. Those beyond are nobody, number 0, whom only the limit of the process holds back.
 const HOLDERS: usize = 8192;
 
 /// A cache line of its own: sessions on different threads do not wait for one another.
@@ -45,11 +45,16 @@ impl Holder {
     pub fn new() -> Holder {
         let start = NEXT.fetch_add(1, Ordering::Relaxed);
         let free = |at: &usize| {
-            let place = &PLACES[*at];
+            let place = place(*at as u32);
             place.held.load(Ordering::Relaxed) == 0 && !place.is_taken.swap(true, Ordering::AcqRel)
         };
         let found = (0..HOLDERS - 1).map(|i| 1 + (start.wrapping_add(i)) % (HOLDERS - 1)).find(free);
         Holder(found.unwrap_or(0) as u32)
+    }
+
+    /// For work whose memory is on the count of whoever has it done, if anyone's.
+    pub fn nobody() -> Holder {
+        Holder(0)
     }
 
     /// Bytes that it holds.
@@ -90,9 +95,9 @@ impl Holder {
 impl Drop for Holder {
     fn drop(&mut self) {
         if self.0 != 0 {
-            PLACES[self.0 as usize].is_taken.store(false, Ordering::Release);
+            place(self.0).is_taken.store(false, Ordering::Release);
+            super::give_back();
         }
-        super::give_back();
     }
 }
 
@@ -147,9 +152,15 @@ pub fn check(bytes: usize) -> Result<()> {
     check_of(current(), bytes)
 }
 
+/// The same for bytes that are taken already: `grown` by the meter of work that is under way.
+pub fn check_grown(grown: usize) -> Result<()> {
+    let own = held(current()).saturating_add(grown);
+    if fits(own, 0) || fits_without_kept(own, 0) { Ok(()) } else { Err(refusal(current(), 0, own)) }
+}
+
 fn check_of(holder: u32, bytes: usize) -> Result<()> {
     let own = held(holder).saturating_add(bytes);
-    if fits(holder, own, bytes) || fits_without_kept(holder, own, bytes) {
+    if fits(own, bytes) || fits_without_kept(own, bytes) {
         return Ok(());
     }
     Err(refusal(holder, bytes, own.saturating_sub(bytes)))
@@ -162,7 +173,7 @@ pub(crate) fn take(holder: u32, bytes: usize) -> Result<()> {
         0 => bytes,
         h => place(h).held.fetch_add(bytes as isize, Ordering::Relaxed).max(0) as usize + bytes,
     };
-    if fits(holder, own, bytes) || fits_without_kept(holder, own, bytes) {
+    if fits(own, bytes) || fits_without_kept(own, bytes) {
         return Ok(());
     }
     put(holder, bytes);
@@ -185,22 +196,21 @@ fn held(holder: u32) -> usize {
     if holder == 0 { 0 } else { place(holder).held.load(Ordering::Relaxed).max(0) as usize }
 }
 
-/// Whether a holder may have `own` bytes in all, of which `more` are new.
+/// Whether one may hold `own` bytes in all, of which `more` are still to be taken.
 #[inline]
-fn fits(holder: u32, own: usize, more: usize) -> bool {
+fn fits(own: usize, more: usize) -> bool {
     let (live, limits) = (count::live().saturating_add(more), count::limits());
     let free = if allocator::is_tight() { 0 } else { limits.limit.saturating_sub(live) };
-    let within = if holder == 0 { live <= limits.limit } else { budget::is_within_share(own, free) };
-    within || (own <= limits.limit / SMALL_PART && live <= limits.ceiling)
+    budget::is_within_share(own, free) || (own <= limits.limit / SMALL_PART && live <= limits.ceiling)
 }
 
 #[cold]
-fn fits_without_kept(holder: u32, own: usize, more: usize) -> bool {
+fn fits_without_kept(own: usize, more: usize) -> bool {
     crate::buffer::release_kept();
     if count::live() < count::limits().limit {
         allocator::arm_reserve();
     }
-    fits(holder, own, more)
+    fits(own, more)
 }
 
 #[cold]
@@ -210,8 +220,12 @@ fn refusal(holder: u32, bytes: usize, own: usize) -> Error {
         0 => String::new(),
         _ => format!("the session holds {own}, "),
     };
+    let what = match bytes {
+        0 => "what is held is".to_string(),
+        _ => format!("{bytes} bytes more are"),
+    };
     resource_exhausted(format!(
-        "out of memory: {bytes} bytes more are over what there is room for: {who}the process {live} of {limit}"
+        "out of memory: {what} over what there is room for: {who}the process {live} of {limit}"
     ))
     .hint("use smaller tensors or batches, close sessions, or give the process more memory")
 }

@@ -14,7 +14,7 @@ pub use allocator::Counting;
 pub(crate) use count::note_buffer;
 pub use count::{Limits, Meter, limits, live, set_limits};
 pub use give_back::{end_thread, give_back};
-pub use holder::{Held, Holder, check, current};
+pub use holder::{Held, Holder, check, check_grown, current};
 pub(crate) use holder::{put, take};
 pub use limits::{Source, System, total};
 
