@@ -8,6 +8,7 @@ mod failure;
 mod inspect;
 mod json;
 mod local;
+mod memory_limit;
 mod model_file;
 mod ops;
 mod output;
@@ -20,6 +21,7 @@ mod train;
 use clap::{Parser, Subcommand};
 use failure::{Failure, Outcome};
 use std::process::ExitCode;
+use thalweg_core::memory::Counting;
 use thalweg_math::isa;
 
 const ENVIRONMENT: &str = "Environment:
@@ -31,7 +33,12 @@ const ENVIRONMENT: &str = "Environment:
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    memory: memory_limit::Args,
 }
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
 
 #[derive(Subcommand)]
 enum Command {
@@ -46,7 +53,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    match run(Cli::parse().command) {
+    let cli = Cli::parse();
+    cli.memory.hold_to_it();
+    match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }

@@ -7,11 +7,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use thalweg_core::buffer;
 use thalweg_core::error::Result;
+use thalweg_core::memory;
 use thalweg_dist::cluster::{ClusterSpec, TfConfig};
 use thalweg_dist::log::{Level, Log};
-use thalweg_dist::{Server, ServerOptions, TaskSpec, memory, wait_for_stop};
+use thalweg_dist::{PeerLimits, Server, ServerOptions, TaskSpec, wait_for_stop};
 use thalweg_io::durable;
 
 /// Serve sessions to TensorFlow clients
@@ -93,7 +93,6 @@ pub fn run(args: Args) -> Outcome {
             Some(LogLevel::Debug) => Level::Debug,
         },
     };
-    limit_tensors();
     security::warn(&args.security.security(), args.bind);
     let server = Server::start(Arc::new(thalweg_ops::registry()), options(&args, spec, log))?;
     output::print(&format!(
@@ -102,19 +101,13 @@ pub fn run(args: Args) -> Outcome {
         server.address(),
         server.task()
     ))?;
+    log.info("memory", &[("limit", &memory::limits().limit), ("live", &memory::live())]);
     log.info("ready", &[("address", &server.address()), ("task", &server.task())]);
     let signal = wait_for_stop()?;
     log.info("stopping", &[("signal", &signal), ("sessions", &server.sessions())]);
     server.stop();
     log.info("stopped", &[]);
     Ok(())
-}
-
-/// No client may make a tensor that takes more than half of the memory there is.
-fn limit_tensors() {
-    if let Some(total) = memory::total() {
-        buffer::set_limit(buffer::limit().min(total / 2));
-    }
 }
 
 fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
@@ -127,6 +120,7 @@ fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
         drain: Duration::from_secs(args.drain),
         peer_timeout: Duration::from_secs(args.peer_timeout.max(1)),
         security: args.security.security(),
+        peers: peer_limits(),
         log,
         ..Default::default()
     };
@@ -135,6 +129,12 @@ fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
         options.cluster = spec.cluster;
     }
     options
+}
+
+/// Messages on their way, in and out, may take a quarter each of the memory there is.
+fn peer_limits() -> PeerLimits {
+    let (usual, part) = (PeerLimits::default(), memory::limits().limit / 4);
+    PeerLimits { unfinished: usual.unfinished.min(part), unread: usual.unread.min(part), ..usual }
 }
 
 /// Which task of which cluster this is: as the arguments say, else as the environment does, else alone.

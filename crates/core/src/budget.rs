@@ -10,6 +10,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// How many times the free memory an account may hold.
 const SHARE: usize = 8;
 
+/// Whether one may hold so much where so much is free.
+#[inline]
+pub fn is_within_share(own: usize, free: usize) -> bool {
+    own <= free.saturating_mul(SHARE)
+}
+
 /// The memory that accounts share.
 #[derive(Debug)]
 pub struct Pool {
@@ -66,7 +72,7 @@ impl Account {
         let own = self.held.fetch_add(added, Ordering::Relaxed);
         let all = self.pool.held.fetch_add(added, Ordering::Relaxed);
         let free = self.pool.limit.saturating_sub(all.saturating_add(bytes));
-        if own.saturating_add(bytes) <= free.saturating_mul(SHARE) {
+        if is_within_share(own.saturating_add(bytes), free) {
             return Ok(());
         }
         self.give_back(added);

@@ -5,12 +5,13 @@
 //! buffer are always initialised, but arbitrary. This is the only module of the crate that allocates by hand.
 
 use crate::error::{Result, resource_exhausted};
+use crate::memory;
 use crate::resource::lock;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 
 /// Alignment of the data: a cache line, and a full AVX-512 register.
 pub const ALIGN: usize = 64;
@@ -33,6 +34,8 @@ struct Header {
     len: usize,
     /// Bytes of data there are.
     capacity: usize,
+    /// Whose count it is on (see `memory::Holder`).
+    holder: AtomicU32,
     /// Start of the allocation; the header lies at the first aligned address in it.
     base: *mut u8,
 }
@@ -57,16 +60,33 @@ impl Buffer {
             )));
         }
         let capacity = size_class(len);
+        let holder = memory::current();
+        memory::take(holder, capacity)?;
         if let Some(block) = take_kept(capacity) {
             // SAFETY: a cached block has a valid header that nobody else refers to.
             unsafe {
                 let header = block.as_ptr();
                 (*header).refs = AtomicUsize::new(1);
                 (*header).len = len;
+                (*header).holder = AtomicU32::new(holder);
             }
             return Ok(Buffer(block));
         }
-        Buffer::allocate(len, capacity)
+        Buffer::allocate(len, capacity, holder).inspect_err(|_| memory::put(holder, capacity))
+    }
+
+    /// Puts a buffer that is on nobody's count (it came with a request) on this holder's.
+    pub fn charge_to(&self, holder: &memory::Holder) -> Result<()> {
+        let (header, number) = (self.header(), holder.number());
+        if number == 0 || header.holder.load(Ordering::Relaxed) != 0 {
+            return Ok(());
+        }
+        memory::take(number, header.capacity)?;
+        let before = header.holder.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed);
+        if before.is_err() {
+            memory::put(number, header.capacity);
+        }
+        Ok(())
     }
 
     pub fn zeroed(len: usize) -> Result<Buffer> {
@@ -77,7 +97,7 @@ impl Buffer {
         Ok(b)
     }
 
-    fn allocate(len: usize, capacity: usize) -> Result<Buffer> {
+    fn allocate(len: usize, capacity: usize, holder: u32) -> Result<Buffer> {
         let layout =
             block_layout(capacity).ok_or_else(|| resource_exhausted(format!("a tensor of {len} bytes")))?;
         // SAFETY: the layout is not empty. Plain 16-byte alignment lets the allocator use untouched zero pages for large blocks.
@@ -85,12 +105,19 @@ impl Buffer {
         if base.is_null() {
             return Err(resource_exhausted(format!("out of memory: no {len} bytes for a tensor")));
         }
+        memory::note_buffer(layout.size() as isize);
         let shift = base.align_offset(ALIGN);
         // SAFETY: the layout has ALIGN spare bytes, so header and data lie within the block.
         unsafe {
             let header = base.add(shift).cast::<Header>();
             prefer_huge_pages(base, capacity + HEADER + ALIGN);
-            header.write(Header { refs: AtomicUsize::new(1), len, capacity, base });
+            header.write(Header {
+                refs: AtomicUsize::new(1),
+                len,
+                capacity,
+                holder: AtomicU32::new(holder),
+                base,
+            });
             Ok(Buffer(NonNull::new_unchecked(header)))
         }
     }
@@ -151,6 +178,7 @@ impl Drop for Buffer {
         fence(Ordering::Acquire);
         let block = self.0;
         let capacity = self.header().capacity;
+        memory::put(self.header().holder.load(Ordering::Relaxed), capacity);
         if !keep(capacity, block) {
             // SAFETY: the last reference is gone.
             unsafe { free(block) };
@@ -170,6 +198,7 @@ unsafe fn free(block: NonNull<Header>) {
         let (base, capacity) = ((*block.as_ptr()).base, (*block.as_ptr()).capacity);
         if let Some(layout) = block_layout(capacity) {
             dealloc(base, layout);
+            memory::note_buffer(-(layout.size() as isize));
         }
     }
 }
@@ -214,6 +243,8 @@ struct Cache {
     classes: Vec<(usize, Vec<NonNull<Header>>)>,
     bytes: usize,
     limit: usize,
+    /// The release that it has last followed.
+    released: u32,
 }
 
 // SAFETY: cached blocks are owned by the cache; nobody else refers to them.
@@ -224,13 +255,26 @@ const LARGE: usize = 64 << 10;
 const SMALL_BYTES: usize = 8 << 20;
 const LARGE_BYTES: usize = 128 << 20;
 const CACHE_CLASSES: usize = 64;
+const KEPT_PART: usize = 32;
 
 thread_local! {
     static SMALL: RefCell<Cache> =
-        const { RefCell::new(Cache { classes: Vec::new(), bytes: 0, limit: SMALL_BYTES }) };
+        const { RefCell::new(Cache::new(SMALL_BYTES)) };
 }
 
-static SHARED: Mutex<Cache> = Mutex::new(Cache { classes: Vec::new(), bytes: 0, limit: LARGE_BYTES });
+static SHARED: Mutex<Cache> = Mutex::new(Cache::new(LARGE_BYTES));
+
+/// How often what is kept had to be released. Threads follow when they next free a block.
+static RELEASES: AtomicU32 = AtomicU32::new(0);
+
+/// Frees what is kept: memory is tight. Never waits: the allocator calls it too.
+pub(crate) fn release_kept() {
+    RELEASES.fetch_add(1, Ordering::Relaxed);
+    if let Ok(mut shared) = SHARED.try_lock() {
+        shared.clear();
+    }
+    let _ = SMALL.try_with(|c| c.try_borrow_mut().map(|mut c| c.clear()));
+}
 
 fn take_kept(capacity: usize) -> Option<NonNull<Header>> {
     match capacity < LARGE {
@@ -248,6 +292,18 @@ fn keep(capacity: usize, block: NonNull<Header>) -> bool {
 }
 
 impl Cache {
+    const fn new(limit: usize) -> Cache {
+        Cache { classes: Vec::new(), bytes: 0, limit, released: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.bytes = 0;
+        for block in self.classes.drain(..).flat_map(|c| c.1) {
+            // SAFETY: cached blocks have no references.
+            unsafe { free(block) };
+        }
+    }
+
     fn take(&mut self, capacity: usize) -> Option<NonNull<Header>> {
         let class = self.classes.iter_mut().find(|c| c.0 == capacity)?;
         let block = class.1.pop()?;
@@ -256,7 +312,14 @@ impl Cache {
     }
 
     fn keep(&mut self, capacity: usize, block: NonNull<Header>) -> bool {
-        if self.bytes + capacity > self.limit {
+        let releases = RELEASES.load(Ordering::Relaxed);
+        if self.released != releases {
+            self.released = releases;
+            self.clear();
+            return false;
+        }
+        // At most a small part of what the process may have.
+        if self.bytes + capacity > self.limit.min(memory::limits().limit / KEPT_PART) {
             return false;
         }
         match self.classes.iter().position(|c| c.0 == capacity) {
@@ -271,10 +334,7 @@ impl Cache {
 
 impl Drop for Cache {
     fn drop(&mut self) {
-        for block in self.classes.drain(..).flat_map(|c| c.1) {
-            // SAFETY: cached blocks have no references.
-            unsafe { free(block) };
-        }
+        self.clear();
     }
 }
 

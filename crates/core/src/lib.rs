@@ -1,6 +1,6 @@
 //! The nouns of Thalweg: `Error`, `DataType`, `Shape`, `Tensor`, `Op`, `Kernel`, `Registry`, `Rendezvous`, resources.
 //!
-//! This crate does no I/O and starts no thread. It knows nothing of graphs as a whole, sessions or any particular op.
+//! This crate does no I/O (but for `memory`, which asks the system how much there is) and starts no thread. It knows nothing of graphs as a whole, sessions or any particular op.
 
 pub mod access;
 pub mod attr;
@@ -14,6 +14,7 @@ pub mod error;
 mod flat;
 pub mod grad;
 pub mod kernel;
+pub mod memory;
 pub mod op;
 pub mod registry;
 pub mod rendezvous;

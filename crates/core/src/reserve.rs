@@ -6,6 +6,7 @@
 
 use crate::buffer::limit;
 use crate::error::{Error, Result, resource_exhausted};
+use crate::memory;
 use std::collections::{HashMap, HashSet, TryReserveError, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::io::ErrorKind;
@@ -22,11 +23,20 @@ pub trait Room {
 #[inline]
 pub fn room<R: Room>(items: &mut R, more: usize) -> Result<()> {
     let bytes = items.held().saturating_add(more).saturating_mul(R::ITEM);
+    check(bytes)?;
+    items.try_room(more).map_err(|_| no_memory(bytes))
+}
+
+/// Whether so many bytes may be asked for. Small pieces are not worth the question; between nodes it is asked for all of them.
+#[inline]
+fn check(bytes: usize) -> Result<()> {
     if bytes > limit() {
         return Err(over_limit(bytes));
     }
-    items.try_room(more).map_err(|_| no_memory(bytes))
+    if bytes >= LARGE { memory::check(bytes) } else { Ok(()) }
 }
+
+const LARGE: usize = 64 << 10;
 
 #[cold]
 fn over_limit(bytes: usize) -> Error {
@@ -42,9 +52,7 @@ pub fn no_memory(bytes: usize) -> Error {
 /// An empty vector with room for `n`, and no more.
 pub fn with_capacity<T>(n: usize) -> Result<Vec<T>> {
     let bytes = n.saturating_mul(size_of::<T>());
-    if bytes > limit() {
-        return Err(over_limit(bytes));
-    }
+    check(bytes)?;
     let mut items = Vec::new();
     items.try_reserve_exact(n).map_err(|_| no_memory(bytes))?;
     Ok(items)

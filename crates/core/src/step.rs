@@ -5,6 +5,7 @@ use crate::attr::Func;
 use crate::cancel::Cancellation;
 use crate::error::{Error, Result, deadline_exceeded, unimplemented};
 use crate::kernel::KernelNode;
+use crate::memory::Holder;
 use crate::rendezvous::{LocalRendezvous, Rendezvous};
 use crate::resource::ResourceStore;
 use crate::tensor::Tensor;
@@ -19,6 +20,8 @@ pub struct DeviceContext {
     pub incarnation: u64,
     pub pool: Arc<Pool>,
     pub resources: Arc<ResourceStore>,
+    /// On whose count the memory is that its steps take: the session's.
+    pub memory: Arc<Holder>,
     /// Fresh seeds for random ops that were given none.
     pub entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Where Print and its kin write.
@@ -76,7 +79,8 @@ impl StepContext {
         }
     }
 
-    /// An error once the step has been cancelled or its time is up. What runs for long looks here now and then.
+    /// An error once the step has been cancelled, its time is up or its session holds more memory than there is room for. What runs
+    /// for long looks here now and then.
     pub fn check(&self) -> Result<()> {
         if let Some(reason) = self.cancel.reason() {
             return Err(reason);
@@ -85,7 +89,7 @@ impl StepContext {
             Some(d) if Instant::now() >= d => {
                 Err(deadline_exceeded("the step did not end within its time limit"))
             }
-            _ => Ok(()),
+            _ => self.device.memory.check(),
         }
     }
 

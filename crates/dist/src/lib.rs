@@ -17,7 +17,6 @@ mod grpc;
 mod http2;
 pub mod log;
 mod master;
-pub mod memory;
 mod metadata;
 mod open_files;
 mod peers;

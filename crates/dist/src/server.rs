@@ -286,7 +286,8 @@ fn io_threads(cluster: &ClusterSpec) -> usize {
 /// For one thread.
 fn runtime() -> Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
-    Ok(builder.enable_io().enable_time().max_blocking_threads(BLOCKING_THREADS).build()?)
+    builder.enable_io().enable_time().max_blocking_threads(BLOCKING_THREADS);
+    Ok(builder.on_thread_stop(thalweg_core::memory::end_thread).build()?)
 }
 
 /// Silence for as long as this, all in all, is noticed.

@@ -3,6 +3,7 @@
 use crate::blocking::StepThreads;
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::Result;
+use thalweg_core::memory::Holder;
 use thalweg_core::registry::Registry;
 use thalweg_core::resource::{ResourceStore, lock};
 use thalweg_core::step::DeviceContext;
@@ -40,7 +41,8 @@ impl Task {
             let new = format!("{}/device:CPU:{}", self.name, devices.len());
             let Some(first) = devices.first() else { break };
             let life = (first.context.entropy)() | 1;
-            let next = like(first, new.into(), life, ResourceStore::new(&self.options.job))?;
+            let (memory, state) = (first.context.memory.clone(), ResourceStore::new(&self.options.job));
+            let next = like(first, new.into(), life, state, memory)?;
             devices.push(next);
         }
         let shared = devices.iter().take(options.cpu_devices);
@@ -48,7 +50,11 @@ impl Task {
             true => ResourceStore::new(&self.options.job),
             false => ResourceStore::of_session(&d.context.resources),
         };
-        shared.map(|d| like(d, renamed(d.name(), name).into(), d.context.incarnation, state(d))).collect()
+        let memory = Arc::new(Holder::new());
+        let of_session = |d: &Device| {
+            like(d, renamed(d.name(), name).into(), d.context.incarnation, state(d), memory.clone())
+        };
+        shared.map(of_session).collect()
     }
 
     /// Drops the state in these containers; in the default one if none is named.
@@ -77,14 +83,21 @@ pub fn renamed(device: &str, task: &str) -> String {
     }
 }
 
-/// A device like another, under this name and with this state.
-fn like(device: &Device, name: Arc<str>, incarnation: u64, resources: ResourceStore) -> Result<Device> {
+/// A device like another, under this name, with this state and on this count.
+fn like(
+    device: &Device,
+    name: Arc<str>,
+    incarnation: u64,
+    resources: ResourceStore,
+    memory: Arc<Holder>,
+) -> Result<Device> {
     let like = &device.context;
     Device::new(Arc::new(DeviceContext {
         incarnation,
         name,
         pool: like.pool.clone(),
         resources: Arc::new(resources),
+        memory,
         entropy: like.entropy.clone(),
         print: like.print.clone(),
         access: like.access.clone(),

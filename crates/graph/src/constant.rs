@@ -8,6 +8,7 @@ use thalweg_core::attr::Attrs;
 use thalweg_core::direct::{self, Runnable};
 use thalweg_core::grad::Output;
 use thalweg_core::kernel::KernelNode;
+use thalweg_core::memory::Holder;
 use thalweg_core::op::{Class, Op, Role};
 use thalweg_core::resource::ResourceStore;
 use thalweg_core::shape::PartialShape;
@@ -66,6 +67,7 @@ impl Folder {
                     incarnation: 0,
                     pool: Pool::new(1).ok()?,
                     resources: Arc::new(ResourceStore::new("")),
+                    memory: Arc::new(Holder::nobody()),
                     entropy: Arc::new(|| 0),
                     print: Arc::new(|_| {}),
                     access: Arc::new(Access::nothing()),

@@ -17,8 +17,12 @@ use thalweg_core::attr::{Attr, Attrs, Func};
 use thalweg_core::error::{Result, not_found};
 use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
+use thalweg_core::memory;
 use thalweg_core::registry::Registry;
 use thalweg_proto::{GraphDef, NodeDef};
+
+/// Bytes that a usual node of a graph takes, while it is read and after.
+pub const NODE_BYTES: usize = 1 << 10;
 
 /// A node as it is written down: inputs by name.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +65,10 @@ impl Graph {
             }
             self.producer = v.producer;
         }
+        let in_functions = def.library.iter().flat_map(|l| &l.function).map(|f| f.node_def.len());
+        let nodes = in_functions.fold(def.node.len(), usize::saturating_add);
+        memory::check(nodes.saturating_mul(NODE_BYTES))
+            .map_err(|e| e.context(format_args!("importing {nodes} nodes")))?;
         let mut library = self.library.clone();
         if let Some(l) = &def.library {
             for f in &l.function {

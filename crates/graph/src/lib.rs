@@ -20,7 +20,7 @@ mod unread;
 
 pub use export::ExportOptions;
 pub use graph::{Graph, NodeRequest};
-pub use import::NodeSpec;
+pub use import::{NODE_BYTES, NodeSpec};
 pub use node::Node;
 pub use order::topological_order;
 pub use thalweg_core::grad::{Arg, NodeId, Output};

@@ -20,6 +20,7 @@ pub fn step(threads: usize) -> Arc<StepContext> {
         incarnation: 1,
         pool: Pool::new(threads).unwrap(),
         resources: Arc::new(ResourceStore::new("localhost")),
+        memory: Arc::default(),
         entropy: Arc::new(|| 42),
         print: Arc::new(|_| {}),
         access: Arc::default(),

@@ -8,6 +8,7 @@ use thalweg_core::attr::Attrs;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::KernelNode;
+use thalweg_core::memory;
 use thalweg_core::op::{Class, Op, Role};
 use thalweg_core::registry::Registry;
 use thalweg_core::signature::Port;
@@ -43,6 +44,9 @@ pub struct WorkNode {
     pub device: u16,
     pub location: Option<&'static Location<'static>>,
 }
+
+/// Bytes that compiling a node takes at most for a usual one, passes and plan together.
+const COMPILE_BYTES: usize = 2 << 10;
 
 /// A rewritable graph with its ends. Node ids index `nodes`; passes append, and leave behind what nothing uses.
 pub struct Work {
@@ -134,6 +138,12 @@ impl Work {
 
     pub fn node(&self, id: NodeId) -> &WorkNode {
         &self.nodes[id.at()]
+    }
+
+    /// An error if there is no room to compile so many nodes: told before they take it.
+    pub fn check_memory(&self) -> Result<()> {
+        memory::check(self.nodes.len().saturating_mul(COMPILE_BYTES))
+            .map_err(|e| e.context(format_args!("compiling {} nodes", self.nodes.len())))
     }
 
     pub fn push(&mut self, node: WorkNode) -> NodeId {

@@ -29,7 +29,7 @@ impl Tensor {
     pub fn uninit(dtype: DataType, shape: Shape) -> Result<Tensor> {
         let elements = shape.elements();
         let storage = match dtype {
-            DataType::String => Storage::Strings(Arc::new(objects(elements)?), 0),
+            DataType::String => Storage::Strings(Arc::new(objects(elements)?.into()), 0),
             DataType::Resource => Storage::Resources(Arc::new(objects(elements)?), 0),
             DataType::Variant => Storage::Variants(Arc::new(objects(elements)?), 0),
             plain => match elements.checked_mul(plain.size()) {
@@ -102,11 +102,11 @@ impl Tensor {
         if items.len() != shape.elements() {
             return Err(invalid!("{} values for shape {shape}, which has {}", items.len(), shape.elements()));
         }
-        Ok(Tensor { storage: O::store(Arc::new(items)), shape, dtype: O::DTYPE })
+        Ok(Tensor { storage: O::store(items), shape, dtype: O::DTYPE })
     }
 
     pub fn from_object<O: Object>(item: O) -> Tensor {
-        Tensor { storage: O::store(Arc::new(vec![item])), shape: Shape::scalar(), dtype: O::DTYPE }
+        Tensor { storage: O::store(vec![item]), shape: Shape::scalar(), dtype: O::DTYPE }
     }
 
     /// A tensor of strings, resource handles or variants, each made from its place.

@@ -7,6 +7,7 @@ mod construct;
 mod display;
 mod elements;
 mod object;
+mod strings;
 
 pub use object::{Object, Variant, VariantValue};
 
@@ -14,11 +15,13 @@ use crate::buffer::Buffer;
 use crate::dtype::{DataType, Element};
 use crate::error::{Result, internal};
 use crate::invalid;
+use crate::memory::Holder;
 use crate::reserve;
 use crate::resource::ResourceHandle;
 use crate::shape::Shape;
 use bytes::Bytes;
 use std::sync::Arc;
+use strings::Strings;
 
 #[derive(Clone)]
 pub struct Tensor {
@@ -34,7 +37,7 @@ enum Storage {
     /// Plain elements from a byte offset.
     Heap(Buffer, usize),
     /// Elements that are not plain, from an index.
-    Strings(Arc<Vec<Bytes>>, usize),
+    Strings(Arc<Strings>, usize),
     Resources(Arc<Vec<ResourceHandle>>, usize),
     Variants(Arc<Vec<Variant>>, usize),
 }
@@ -82,6 +85,15 @@ impl Tensor {
             Storage::Strings(a, _) => Arc::strong_count(a) == 1,
             Storage::Resources(a, _) => Arc::strong_count(a) == 1,
             Storage::Variants(a, _) => Arc::strong_count(a) == 1,
+        }
+    }
+
+    /// Puts memory that is on nobody's count on this holder's: what came with a request, strings that a kernel made.
+    pub fn charge_to(&self, holder: &Holder) -> Result<()> {
+        match &self.storage {
+            Storage::Heap(buffer, _) => buffer.charge_to(holder),
+            Storage::Strings(strings, _) => strings.charge_to(holder),
+            _ => Ok(()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Elements that are not plain bytes: strings, resource handles, variants.
 
+use super::strings::Strings;
 use super::{Storage, Tensor};
 use crate::dtype::DataType;
 use crate::error::{Result, internal};
@@ -51,7 +52,7 @@ pub trait Object: Clone + Default + Send + Sync + 'static {
     const DTYPE: DataType;
     #[doc(hidden)]
     #[allow(private_interfaces)]
-    fn store(items: Arc<Vec<Self>>) -> Storage;
+    fn store(items: Vec<Self>) -> Storage;
     /// The elements of a tensor of this type.
     fn of(t: &Tensor) -> Result<&[Self]>;
     /// The elements for writing; copies them first if they are shared.
@@ -71,8 +72,8 @@ fn unshare<'a, O: Object>(items: &'a mut Arc<Vec<O>>, start: &mut usize, len: us
 impl Object for Bytes {
     const DTYPE: DataType = DataType::String;
     #[allow(private_interfaces)]
-    fn store(items: Arc<Vec<Self>>) -> Storage {
-        Storage::Strings(items, 0)
+    fn store(items: Vec<Self>) -> Storage {
+        Storage::Strings(Arc::new(items.into()), 0)
     }
     fn of(t: &Tensor) -> Result<&[Self]> {
         t.strings()
@@ -80,7 +81,7 @@ impl Object for Bytes {
     fn of_mut(t: &mut Tensor) -> Result<&mut [Self]> {
         let len = t.elements();
         match &mut t.storage {
-            Storage::Strings(items, start) => unshare(items, start, len),
+            Storage::Strings(items, start) => Strings::unshare(items, start, len),
             _ => Err(invalid!("needs a {} tensor, got {}", Self::DTYPE, t.dtype)),
         }
     }
@@ -89,8 +90,8 @@ impl Object for Bytes {
 impl Object for ResourceHandle {
     const DTYPE: DataType = DataType::Resource;
     #[allow(private_interfaces)]
-    fn store(items: Arc<Vec<Self>>) -> Storage {
-        Storage::Resources(items, 0)
+    fn store(items: Vec<Self>) -> Storage {
+        Storage::Resources(Arc::new(items), 0)
     }
     fn of(t: &Tensor) -> Result<&[Self]> {
         t.resources()
@@ -107,8 +108,8 @@ impl Object for ResourceHandle {
 impl Object for Variant {
     const DTYPE: DataType = DataType::Variant;
     #[allow(private_interfaces)]
-    fn store(items: Arc<Vec<Self>>) -> Storage {
-        Storage::Variants(items, 0)
+    fn store(items: Vec<Self>) -> Storage {
+        Storage::Variants(Arc::new(items), 0)
     }
     fn of(t: &Tensor) -> Result<&[Self]> {
         t.variants()

@@ -149,6 +149,7 @@ fn stand_in(attributes: &DeviceAttributes, ours: &Device) -> Result<Device> {
         incarnation: attributes.incarnation,
         pool: ours.context.pool.clone(),
         resources: Arc::new(ResourceStore::new("elsewhere")),
+        memory: ours.context.memory.clone(),
         entropy: ours.context.entropy.clone(),
         print: ours.context.print.clone(),
         access: ours.context.access.clone(),

@@ -1,11 +1,17 @@
 //! A message that has arrived, as it is decoded.
 
 use bytes::{Buf, Bytes};
+use std::sync::{Arc, OnceLock};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
+use thalweg_core::invalid;
+use thalweg_core::memory::{self, Meter};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::convert::{shape_from_proto, tensor_from_proto};
-use thalweg_proto::{DecodeError, Message, Pieces, TensorProto};
+use thalweg_proto::{Message, Pieces, TensorProto};
+
+/// Smaller messages cannot take much memory.
+const LARGE: usize = 64 << 10;
 
 /// The bytes of a message. Large contents of tensors are pieces of their own, in memory that a tensor owns.
 #[derive(Default)]
@@ -29,9 +35,22 @@ impl Arrived {
         self.pieces.remaining()
     }
 
-    /// The message, with its large contents.
-    pub fn decode<M: Message + Default>(self) -> std::result::Result<(M, Contents), DecodeError> {
-        Ok((M::decode(self.pieces)?, self.contents))
+    /// The message, with its large contents. One that takes more memory than there is room for is given up on the way.
+    pub fn decode<M: Message + Default>(mut self) -> Result<(M, Contents)> {
+        let refused = Arc::new(OnceLock::new());
+        if self.len() >= LARGE {
+            let (meter, refused) = (Meter::start(), refused.clone());
+            let may_go_on = move || match memory::check_grown(meter.grown()) {
+                Ok(()) => true,
+                Err(e) => refused.set(e).is_err(),
+            };
+            self.pieces.read_while(may_go_on);
+        }
+        let message = M::decode(self.pieces);
+        if let Some(e) = refused.get() {
+            return Err(e.clone().context("reading a message"));
+        }
+        Ok((message.map_err(|e| invalid!("not a valid message: {e}"))?, self.contents))
     }
 }
 

@@ -188,7 +188,7 @@ fn take<M: Message + Default>(message: Arrived) -> Result<M, Status> {
 /// The message of a call, with its large contents beside it.
 fn read<M: Message + Default>(arrived: Arrived) -> Result<Request<M>, Status> {
     let (message, contents) =
-        arrived.decode().map_err(|e| Status::invalid_argument(format!("not a valid message: {e}")))?;
+        arrived.decode().map_err(|e| Status::new(tonic::Code::from(e.code() as i32), e.message()))?;
     let mut request = Request::new(message);
     if !contents.is_empty() {
         request.extensions_mut().insert(contents);

@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
+use thalweg_core::memory::Holder;
 use thalweg_core::resource::lock;
 use thalweg_core::step::DeviceContext;
 use thalweg_math::pool::Pool;
@@ -17,6 +18,7 @@ pub struct Task {
     work: Mutex<Option<Work>>,
     state: AtomicU8,
     pool: Arc<Pool>,
+    memory: Arc<Holder>,
 }
 
 const IDLE: u8 = 0;
@@ -43,10 +45,12 @@ impl Task {
             work: Mutex::new(Some(Box::pin(work))),
             state: AtomicU8::new(QUEUED),
             pool: device.pool.clone(),
+            memory: device.memory.clone(),
         })
     }
 
     fn run(self: Arc<Self>) {
+        let _charged = self.memory.enter();
         let waker = Waker::from(self.clone());
         loop {
             self.state.store(RUNNING, Ordering::Release);

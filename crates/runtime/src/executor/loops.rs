@@ -52,6 +52,7 @@ impl AsyncKernel for SlicedLoop {
 }
 
 fn slice(mut rounds: Rounds, done: Done) {
+    let _charged = rounds.step.device.memory.enter();
     let until = Instant::now().checked_add(SLICE);
     let ran = catch_unwind(AssertUnwindSafe(|| rounds.run(until)));
     match ran.unwrap_or_else(|panic| Err(caught(&*panic))) {

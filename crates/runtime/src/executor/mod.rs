@@ -15,6 +15,7 @@ mod propagate;
 mod state;
 mod step;
 mod straight;
+mod weight;
 
 pub use answering::pass_on_answer;
 pub use call::Run;

@@ -5,7 +5,8 @@ use super::answering;
 use super::baton::Baton;
 use super::dead_fetch;
 use super::state::{Ready, State};
-use super::straight::settle;
+use super::straight::{over_budget_at, settle};
+use super::weight::{self, CHECK_EVERY};
 use crate::plan::{General, GeneralNode, LOOP_WEIGHT, Source};
 use crate::sync::{Condvar, Mutex, lock};
 use smallvec::SmallVec;
@@ -39,9 +40,6 @@ struct Completion {
     ready: Ready,
     result: Result<Outputs>,
 }
-
-/// Nodes run between two looks at the clock and the cancellation.
-const CHECK_EVERY: u32 = 64;
 
 /// Ready nodes looked at for work that could go on beside this one.
 const LOOK_AHEAD: usize = 16;
@@ -96,6 +94,7 @@ impl GeneralRun {
 
     /// Takes the baton if it is free, and works until there is nothing to do but wait.
     fn drive(self: &Arc<Self>) {
+        let _charged = self.input.step.device.memory.enter();
         self.baton.drive(|state, completions| {
             for c in completions {
                 state.in_flight -= 1;
@@ -129,19 +128,43 @@ impl GeneralRun {
                 state.ready.clear();
                 return;
             }
-            if countdown == 0 {
+            let step = &self.input.step;
+            if countdown <= 0 || step.cancel.is_cancelled() {
                 countdown = CHECK_EVERY;
-                if let Err(e) = self.input.step.check() {
-                    return self.fail(state, e);
+                if let Err(e) = step.check() {
+                    return self.fail(state, self.over_budget(ready, e));
                 }
             }
-            countdown -= 1;
             outputs.clear();
             match self.run_one(state, ready, &mut outputs) {
-                Ok(true) => state.complete(&self.plan, ready, &mut outputs),
+                Ok(true) => match self.weigh(ready, &outputs) {
+                    Ok(weight) => {
+                        countdown -= weight;
+                        state.complete(&self.plan, ready, &mut outputs);
+                    }
+                    Err(e) => self.fail(state, e),
+                },
                 Ok(false) => state.in_flight += 1,
                 Err(e) => self.fail(state, e),
             }
+        }
+    }
+
+    /// What a node weighs that has run.
+    fn weigh(&self, ready: Ready, outputs: &Outputs) -> Result<isize> {
+        let node = &self.plan.nodes[ready.node as usize];
+        // What is only passed on has been weighed before.
+        if node.pass.is_some() {
+            return Ok(1);
+        }
+        let weights = outputs.iter().map(|o| weight::of_output(o, &self.input.step));
+        weights.sum::<Result<isize>>().map(|sum| sum + 1).map_err(|e| blame(node, e))
+    }
+
+    fn over_budget(&self, ready: Ready, e: Error) -> Error {
+        match &self.plan.nodes[ready.node as usize].compute {
+            Some(compute) => over_budget_at(&compute.node, e),
+            None => e,
         }
     }
 
@@ -182,6 +205,7 @@ impl GeneralRun {
                 self.input.step.device.pool.spawn(Box::new(move || {
                     let node = &run.plan.nodes[ready.node as usize];
                     let inputs = values.into_iter().map(as_input).collect();
+                    let _charged = run.input.step.device.memory.enter();
                     let result = run.compute(node, inputs, frame_iter, ready);
                     run.baton.post(Completion { ready, result });
                     run.drive();
@@ -317,12 +341,22 @@ impl GeneralRun {
         if let (Some(trace), Some(compute)) = (&self.input.step.trace, &node.compute) {
             trace.ran(&compute.node, started, Instant::now());
         }
-        let result = result.map_err(|e| blame(node, e));
+        let result = result.and_then(|outputs| self.charge(outputs)).map_err(|e| blame(node, e));
         self.baton.post(Completion { ready, result });
         match &self.caller {
             Some(_) => self.wake_caller(),
             None => self.go_on(),
         }
+    }
+
+    /// What comes from elsewhere (another task, a queue) was made on nobody's count.
+    fn charge(&self, outputs: Outputs) -> Result<Outputs> {
+        for value in outputs.iter().flatten() {
+            if let Value::Tensor(t) = value {
+                t.charge_to(&self.input.step.device.memory)?;
+            }
+        }
+        Ok(outputs)
     }
 
     /// Sees to it that the run goes on, here or on the pool.

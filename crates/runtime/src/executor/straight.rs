@@ -1,24 +1,23 @@
 //! Running a straight plan: one node after the other on the calling thread. Kernels may use the pool inside.
 
+use super::weight::{self, CHECK_EVERY};
 use super::{RunInput, numbers};
 use crate::plan::{Operand, Straight, StraightNode};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Instant;
 use thalweg_core::direct::Runnable;
-use thalweg_core::error::{Error, Result, internal};
-use thalweg_core::kernel::{Input, OpCall, Value};
+use thalweg_core::error::{Code, Error, Result, internal};
+use thalweg_core::kernel::{Input, KernelNode, OpCall, Value};
 use thalweg_core::reserve;
 use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
-
-/// How many nodes run between two looks at the clock.
-const CHECK_EVERY: usize = 64;
 
 type Slots = Vec<Option<Value>>;
 
 impl Straight {
     pub fn run(&self, mut input: RunInput) -> Result<Vec<Tensor>> {
+        let _charged = input.step.device.memory.enter();
         let mut slots: Slots = reserve::with_capacity(self.slots)?;
         slots.resize_with(self.slots, || None);
         for (slot, value) in self.feeds.iter().zip(input.feeds.drain(..)) {
@@ -26,10 +25,8 @@ impl Straight {
                 *place = Some(Value::Tensor(value));
             }
         }
-        for chunk in self.nodes.chunks(CHECK_EVERY) {
-            input.step.check()?;
-            run_nodes(chunk, &self.constants, &mut slots, &input.step)?;
-        }
+        input.step.check()?;
+        run_nodes(&self.nodes, &self.constants, &mut slots, &input.step)?;
         self.results(&mut slots)
     }
 
@@ -45,35 +42,52 @@ impl Straight {
     }
 }
 
-/// Runs nodes one after the other, and tells the tracer of each if there is one.
+/// Runs nodes one after the other, and tells the tracer of each if there is one. Looks now and then whether the step may go on; the caller
+/// has looked before the first.
 pub fn run_nodes(
     nodes: &[StraightNode],
     constants: &[Value],
     slots: &mut [Option<Value>],
     step: &Arc<StepContext>,
 ) -> Result<()> {
-    if let Some(trace) = &step.trace {
-        for node in nodes {
-            let start = Instant::now();
-            run_node(node, constants, slots, step)?;
+    let mut left = CHECK_EVERY;
+    for node in nodes {
+        let start = step.trace.as_ref().map(|trace| (trace, Instant::now()));
+        left -= run_node(node, constants, slots, step)?;
+        if let Some((trace, start)) = start {
             trace.ran(&node.compute.node, start, Instant::now());
         }
-        return Ok(());
+        if left <= 0 {
+            left = CHECK_EVERY;
+            step.check().map_err(|e| over_budget_at(&node.compute.node, e))?;
+        }
     }
-    nodes.iter().try_for_each(|node| run_node(node, constants, slots, step))
+    Ok(())
 }
 
+/// Memory that a step may not have is the fault of the node that ran; that its time is up is no node's.
+pub fn over_budget_at(node: &KernelNode, e: Error) -> Error {
+    match e.code() {
+        Code::ResourceExhausted => e.at_node(&node.name, node.op).at(node.location),
+        _ => e,
+    }
+}
+
+/// Runs a node, and tells what it weighed.
 #[inline]
 fn run_node(
     node: &StraightNode,
     constants: &[Value],
     slots: &mut [Option<Value>],
     step: &Arc<StepContext>,
-) -> Result<()> {
+) -> Result<isize> {
     if let Some(tile) = node.on_numbers
         && numbers::run(tile, node, constants, slots)
     {
-        return Ok(());
+        return Ok(1);
+    }
+    if step.cancel.is_cancelled() {
+        step.check()?;
     }
     let compute = &node.compute;
     // Made anew for each node: emptying the lists of one for all measured slower.
@@ -113,12 +127,15 @@ fn run_node(
     if call.outputs.len() < node.outputs.len() {
         return Err(call.blame(internal("did not set all its outputs")));
     }
-    for (slot, value) in node.outputs.iter().zip(call.outputs.iter_mut()) {
+    let mut weight = 1;
+    for (slot, value) in node.outputs.iter().zip(&mut call.outputs) {
+        weight +=
+            weight::of_output(value, step).map_err(|e| e.at_node(&compute.node.name, compute.node.op))?;
         if let Some(place) = slots.get_mut(*slot as usize) {
             *place = value.take();
         }
     }
-    Ok(())
+    Ok(weight)
 }
 
 fn taken(value: Option<Value>) -> Result<Tensor> {

@@ -30,6 +30,8 @@ pub fn expand_calls(work: &mut Work) -> Result<()> {
                 "the graph's calls expand to more than {MAX_NODES} nodes"
             )));
         }
+        work.check_memory()?;
+        let node = work.node(id);
         let blame = (node.name.clone(), node.op.name, node.location);
         lay_out(work, id).map_err(|e| e.at_node(&blame.0, blame.1).at(blame.2))?;
     }

@@ -15,6 +15,7 @@ use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
+use thalweg_core::memory::{Held, Meter};
 use thalweg_core::op::Class;
 use thalweg_core::resource::lock;
 use thalweg_core::shape::{PartialShape, Shape};
@@ -44,6 +45,8 @@ pub struct Compiled {
     pub start_time: StartTime,
     /// For signatures whose feeds may come in several shapes.
     pub special: Option<Special>,
+    /// The memory of its plans.
+    pub _held: Held,
 }
 
 /// What one device, or one other task, does in a step.
@@ -146,6 +149,7 @@ impl Inner {
 
     /// `shapes`: of the values that the feeds will have, if they are known to have no others.
     pub fn compile(&self, signature: &Signature, shapes: Option<&[Shape]>) -> Result<Compiled> {
+        let (_charged, meter) = (self.memory().enter(), Meter::start());
         let (parts, feeds, functions) = {
             let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             let feeds: Vec<_> = signature.feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect();
@@ -178,6 +182,7 @@ impl Inner {
             functions,
             start_time: StartTime::default(),
             special: special.then(Special::default),
+            _held: self.memory().hold(meter.grown()),
         })
     }
 
@@ -219,6 +224,7 @@ impl Inner {
         let device_of = |id: NodeId| placed.placement.of(id);
         let mut work =
             Work::prune(graph, &device_of, &signature.feeds, &signature.fetches, &signature.targets)?;
+        work.check_memory()?;
         check_fed(&work)?;
         if signature.partial {
             // The client of a partial run talks to this process only.

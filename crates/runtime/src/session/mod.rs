@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Result, cancelled};
+use thalweg_core::memory::{self, Held, Holder, Meter};
 use thalweg_core::registry::Registry;
 use thalweg_core::resource::lock;
 use thalweg_graph::Graph;
@@ -41,7 +42,6 @@ pub(crate) struct Inner {
     graph: RwLock<Placed>,
     /// Held by whoever changes the graph.
     changing: Mutex<()>,
-    devices: Vec<Device>,
     /// The other tasks that some of the devices belong to.
     cluster: Option<Arc<dyn Cluster>>,
     kernels: Arc<KernelCache>,
@@ -50,6 +50,10 @@ pub(crate) struct Inner {
     /// Steps under way, to be cancelled when the session closes.
     running: Mutex<HashMap<u64, Arc<Cancellation>>>,
     closed: AtomicBool,
+    /// The memory of the graph.
+    graph_held: Mutex<Held>,
+    /// Last: what the session held is free when its devices go, and can go back to the system.
+    devices: Vec<Device>,
 }
 
 /// The graph so far, with its placement and its functions ready to be called.
@@ -90,13 +94,14 @@ impl Session {
             options,
             graph: RwLock::new(placed),
             changing: Mutex::default(),
-            devices,
             cluster,
             kernels,
             plans: Mutex::default(),
             next_step: AtomicU64::new(1),
             running: Mutex::default(),
             closed: AtomicBool::new(false),
+            graph_held: Mutex::new(devices.first().map(|d| d.context.memory.hold(0)).unwrap_or_default()),
+            devices,
         };
         Ok(Session { inner: Arc::new(inner) })
     }
@@ -125,8 +130,10 @@ impl Session {
         self.inner.check_open()?;
         // Steps look up names while the graph grows: they are kept out only while the new one is put in place.
         let _changing = lock(&self.inner.changing);
+        let (_charged, meter) = (self.inner.memory().enter(), Meter::start());
         let (mut graph, mut placement) = {
             let placed = self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+            memory::check(placed.graph.len().saturating_mul(thalweg_graph::NODE_BYTES))?;
             (placed.graph.clone(), placed.placement.clone())
         };
         let before = graph.len();
@@ -146,6 +153,7 @@ impl Session {
         );
         let placed = Placed { graph, placement, functions: Arc::new(functions) };
         *self.inner.graph.write().unwrap_or_else(std::sync::PoisonError::into_inner) = placed;
+        lock(&self.inner.graph_held).grow(meter.grown());
         Ok(())
     }
 
@@ -185,6 +193,11 @@ impl Drop for Inner {
 }
 
 impl Inner {
+    /// On whose count its memory is. A session without devices has none; the first is always ours.
+    fn memory(&self) -> &Holder {
+        &self.devices[0].context.memory
+    }
+
     fn check_open(&self) -> Result<()> {
         if self.closed.load(Ordering::Acquire) { Err(cancelled("Session has been closed.")) } else { Ok(()) }
     }

@@ -8,6 +8,7 @@ use thalweg_core::access::Access;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
+use thalweg_core::memory::Holder;
 use thalweg_core::resource::ResourceStore;
 use thalweg_core::step::DeviceContext;
 use thalweg_math::isa;
@@ -85,6 +86,7 @@ impl SessionOptions {
         };
         let pool = Pool::new(threads)?;
         let print = self.print.clone().unwrap_or_else(|| Arc::new(|text| eprint!("{text}")));
+        let memory = Arc::new(Holder::new());
         (0..self.cpu_devices)
             .map(|i| {
                 Device::new(Arc::new(DeviceContext {
@@ -92,6 +94,7 @@ impl SessionOptions {
                     incarnation: entropy() | 1,
                     pool: pool.clone(),
                     resources: Arc::new(ResourceStore::new(&self.job)),
+                    memory: memory.clone(),
                     entropy: Arc::new(entropy),
                     print: print.clone(),
                     access: self.access.clone(),

@@ -117,6 +117,7 @@ impl Inner {
         }
         for (info, value) in compiled.feeds.iter().zip(feeds) {
             info.check(value)?;
+            value.charge_to(self.memory()).map_err(|e| e.context(format_args!("feed '{}'", info.tensor)))?;
         }
         let deadline = match options.timeout.or(self.options.operation_timeout) {
             Some(t) => {

@@ -1,0 +1,149 @@
+//! Live bytes of the process. Threads count for themselves and add to the sum now and then, so that counting costs next to nothing.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
+
+/// How far a thread's count may be from what it has added to the sum.
+const DRIFT: isize = 64 << 10;
+
+static LIVE: AtomicIsize = AtomicIsize::new(0);
+static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
+static CEILING: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Whether the allocator of the program counts. If not, buffers do.
+static ALLOCATOR_COUNTS: AtomicBool = AtomicBool::new(false);
+
+struct Thread {
+    /// Bytes allocated here less those freed here.
+    net: Cell<isize>,
+    /// How much of it is in the sum.
+    told: Cell<isize>,
+}
+
+thread_local! {
+    static THREAD: Thread = const { Thread { net: Cell::new(0), told: Cell::new(0) } };
+}
+
+/// How much memory the process may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Live bytes beyond which requests are refused in words.
+    pub limit: usize,
+    /// Live bytes beyond which the allocator itself refuses: the system would end the process instead.
+    pub ceiling: usize,
+}
+
+impl Limits {
+    /// What is left of a total beside stacks, code, page tables and what malloc cannot use.
+    pub fn within(total: usize) -> Limits {
+        let headroom = (total / 10).max(64 << 20).min(total / 4);
+        Limits { limit: total - headroom, ceiling: total - headroom / 4 }
+    }
+}
+
+pub fn set_limits(limits: Limits) {
+    LIMIT.store(limits.limit, Ordering::Relaxed);
+    CEILING.store(limits.ceiling.max(limits.limit), Ordering::Relaxed);
+}
+
+#[inline]
+pub fn limits() -> Limits {
+    Limits { limit: LIMIT.load(Ordering::Relaxed), ceiling: CEILING.load(Ordering::Relaxed) }
+}
+
+/// Bytes of the heap that are in use, to some 64 KiB per thread.
+#[inline]
+pub fn live() -> usize {
+    usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
+}
+
+/// Whether so many bytes more stay below the ceiling.
+#[inline]
+pub fn room(bytes: usize) -> bool {
+    live().saturating_add(bytes) <= CEILING.load(Ordering::Relaxed)
+}
+
+/// Notes bytes allocated (or freed, if negative) on this thread.
+#[inline]
+pub fn add(bytes: isize) {
+    // A thread without its locals is about to end.
+    let _ = THREAD.try_with(|t| {
+        let net = t.net.get().wrapping_add(bytes);
+        t.net.set(net);
+        if net.wrapping_sub(t.told.get()).unsigned_abs() >= DRIFT as usize {
+            tell(t);
+        }
+    });
+}
+
+#[cold]
+fn tell(t: &Thread) {
+    LIVE.fetch_add(t.net.get().wrapping_sub(t.told.get()), Ordering::Relaxed);
+    t.told.set(t.net.get());
+}
+
+/// Adds to the sum what this thread has not added yet.
+pub fn tell_all() {
+    let _ = THREAD.try_with(tell);
+}
+
+/// Notes memory of buffers, in programs whose allocator does not.
+pub fn note_buffer(bytes: isize) {
+    if !ALLOCATOR_COUNTS.load(Ordering::Relaxed) {
+        add(bytes);
+    }
+}
+
+pub fn find_out_who_counts() {
+    let meter = Meter::start();
+    let probe = std::hint::black_box(Vec::<u8>::with_capacity(1024));
+    ALLOCATOR_COUNTS.store(meter.grown() >= 1024, Ordering::Relaxed);
+    drop(probe);
+}
+
+/// How much more this thread holds than when the meter was started.
+pub struct Meter(isize);
+
+impl Meter {
+    pub fn start() -> Meter {
+        Meter(net())
+    }
+
+    /// Nothing where the allocator does not count.
+    pub fn grown(&self) -> usize {
+        usize::try_from(net().wrapping_sub(self.0)).unwrap_or(0)
+    }
+}
+
+fn net() -> isize {
+    THREAD.try_with(|t| t.net.get()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_thread_allocates_and_another_frees_is_even() {
+        let before = LIVE.load(Ordering::Relaxed);
+        let meter = Meter::start();
+        add(10 << 20);
+        assert_eq!(meter.grown(), 10 << 20);
+        let there = std::thread::spawn(|| {
+            add(-(10 << 20));
+            tell_all();
+        });
+        there.join().unwrap();
+        tell_all();
+        // Other tests of this process make buffers meanwhile.
+        assert!((LIVE.load(Ordering::Relaxed) - before).abs() < 9 << 20);
+    }
+
+    #[test]
+    fn small_and_large_totals_leave_headroom() {
+        let small = Limits::within(300 << 20);
+        assert_eq!((small.limit, small.ceiling), (236 << 20, 284 << 20));
+        let large = Limits::within(100 << 30);
+        assert_eq!(large.limit, 90 << 30);
+        assert_eq!(Limits::within(0), Limits { limit: 0, ceiling: 0 });
+    }
+}
