@@ -39,6 +39,16 @@ pub async fn run(
     within(timeout, &cancel.0, ended(receiver)).await
 }
 
+/// Compiles what a step is to run: elsewhere, for it can take long, and until the client goes or the time is over.
+pub async fn prepare<T: Send + 'static>(
+    limit: Option<Duration>,
+    work: impl FnOnce(&RunOptions) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let cancel = CancelOnDrop(Arc::default());
+    let options = RunOptions { cancel: Some(cancel.0.clone()), timeout: limit, ..Default::default() };
+    within(limit, &cancel.0, blocking(move || work(&options))).await
+}
+
 /// Waits for a step's answer.
 pub async fn ended<T>(answer: oneshot::Receiver<Result<T>>) -> Result<T> {
     answer.await.unwrap_or_else(|_| Err(internal("the step was dropped without an answer")))

@@ -5,25 +5,28 @@
 //! is after an update of the variable gets a read of its own, which is after the update too.
 
 use crate::executor::pass::Pass;
+use crate::plan::work_order;
 use crate::work::{Kind, Work, WorkNode};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use thalweg_core::error::Result;
 use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::op::Class;
 
 pub fn read_late(work: &mut Work) -> Result<()> {
-    let reads = reads_by_variable(work);
+    let reads: Vec<_> = reads_by_variable(work).into_iter().collect();
     if reads.is_empty() {
         return Ok(());
     }
-    let users = users(work);
-    for (variable, reads) in reads {
-        let variable = NodeId(variable.0).output(variable.1);
-        let after = after_updates(work, &users, variable)?;
-        for read in reads {
-            for user in &users[read.at()] {
-                if after.contains(user) {
-                    read_again(work, read, *user, &after);
+    let (users, order) = (users(work), work_order(work)?);
+    // As many variables at a time as a word has bits: looking for each alone would go through the whole graph for each.
+    for together in reads.chunks(u64::BITS as usize) {
+        let variables: Vec<Output> = together.iter().map(|((id, i), _)| NodeId(*id).output(*i)).collect();
+        let after = after_updates(work, &users, &order, &variables)?;
+        for (k, (_, reads)) in together.iter().enumerate() {
+            let is_after = |id: NodeId| after.get(id.at()).is_some_and(|bits| bits >> k & 1 == 1);
+            for read in reads {
+                for user in users[read.at()].iter().filter(|user| is_after(**user)) {
+                    read_again(work, *read, *user, is_after);
                 }
             }
         }
@@ -61,29 +64,47 @@ fn users(work: &Work) -> Vec<Vec<NodeId>> {
     users
 }
 
-/// The nodes that take the variable to change it, and all that come after one of them.
-fn after_updates(work: &Work, users: &[Vec<NodeId>], variable: Output) -> Result<HashSet<NodeId>> {
-    let mut next = Vec::new();
-    for user in &users[variable.node.at()] {
-        let node = work.node(*user);
-        let signature = work.registry.signature(node.op)?;
-        if node.inputs.contains(&variable) && signature.inputs.iter().any(|a| a.is_ref) {
-            next.push(*user);
+/// For each node, a bit for each of the variables: whether it takes the variable to change it, or comes after one that does.
+fn after_updates(
+    work: &Work,
+    users: &[Vec<NodeId>],
+    order: &[NodeId],
+    variables: &[Output],
+) -> Result<Vec<u64>> {
+    let mut after = vec![0u64; work.nodes.len()];
+    for (k, variable) in variables.iter().enumerate() {
+        for user in &users[variable.node.at()] {
+            let node = work.node(*user);
+            let signature = work.registry.signature(node.op)?;
+            if node.inputs.contains(variable) && signature.inputs.iter().any(|a| a.is_ref) {
+                after[user.at()] |= 1 << k;
+            }
         }
     }
-    let mut after: HashSet<NodeId> = next.iter().copied().collect();
-    while let Some(id) = next.pop() {
-        next.extend(users[id.at()].iter().copied().filter(|user| after.insert(*user)));
+    // Where a loop leads back to nodes that come earlier in the order, these pass on what they learn in another round.
+    loop {
+        let mut went_back = false;
+        for id in order {
+            work.check_now_and_then(*id)?;
+            let bits = after[id.at()];
+            let leads_back = work.node(*id).op.class == Class::NextIteration;
+            for user in users[id.at()].iter().filter(|_| bits != 0) {
+                went_back |= leads_back && after[user.at()] | bits != after[user.at()];
+                after[user.at()] |= bits;
+            }
+        }
+        if !went_back {
+            return Ok(after);
+        }
     }
-    Ok(after)
 }
 
 /// Gives a user of a read one that waits for what the user waits for.
-fn read_again(work: &mut Work, read: NodeId, user: NodeId, after: &HashSet<NodeId>) {
+fn read_again(work: &mut Work, read: NodeId, user: NodeId, is_after: impl Fn(NodeId) -> bool) {
     let node = work.node(user);
     let same_place = node.device == work.node(read).device && node.op.class == Class::Plain;
     let before = node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied());
-    let mut waits: Vec<NodeId> = before.filter(|id| *id != read && after.contains(id)).collect();
+    let mut waits: Vec<NodeId> = before.filter(|id| *id != read && is_after(*id)).collect();
     waits.sort_unstable();
     waits.dedup();
     if !same_place || waits.is_empty() {
@@ -91,8 +112,9 @@ fn read_again(work: &mut Work, read: NodeId, user: NodeId, after: &HashSet<NodeI
     }
     let mut late = work.node(read).clone();
     late.name = format!("{}/late/{}", node.name, late.name).into();
-    waits.retain(|id| !late.control.contains(id));
     late.control.extend(waits);
+    late.control.sort_unstable();
+    late.control.dedup();
     let late = work.push(late);
     for input in &mut work.nodes[user.at()].inputs {
         if input.node == read {
