@@ -28,15 +28,28 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
+    /// A signal ended it. As shells say it: 143 for SIGTERM, 130 for Ctrl-C. Schedulers take 128 and above for "not its own fault: start it
+    /// again".
+    pub fn signalled(signal: i32) -> Failure {
+        Failure::Code(u8::try_from(signal.saturating_add(128)).unwrap_or(LOST))
+    }
+
+    /// What the process ends with.
+    pub fn code(&self) -> u8 {
+        match self {
+            Failure::Run(_) => 1,
+            Failure::Usage(_) => 2,
+            Failure::Lost(_) => LOST,
+            Failure::Code(code) => *code,
+            Failure::Unread => 0,
+        }
+    }
+
     pub fn report(self) -> ExitCode {
-        let (error, exit) = match self {
-            Failure::Run(e) => (e, 1),
-            Failure::Usage(e) => (e, 2),
-            Failure::Lost(e) => (e, LOST),
-            Failure::Code(code) => return ExitCode::from(code),
-            Failure::Unread => return ExitCode::SUCCESS,
-        };
-        eprintln!("error: {error}");
-        ExitCode::from(exit)
+        let code = self.code();
+        if let Failure::Run(e) | Failure::Usage(e) | Failure::Lost(e) = self {
+            eprintln!("error: {e}");
+        }
+        ExitCode::from(code)
     }
 }

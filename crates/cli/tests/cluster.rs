@@ -116,6 +116,8 @@ fn mistakes_name_the_way_out() {
         String::from_utf8_lossy(&done.stderr).into_owned()
     };
     assert!(fails(&mut local(&["--ps", "0", "--", "train", "linear"])).contains("at least 1"));
+    let most = usize::MAX.to_string();
+    assert!(fails(&mut local(&["--ps", &most, "--", "train", "linear"])).contains("at most 256"));
     assert!(fails(&mut local(&["--", "ops"])).contains("-- train linear"));
     let mut train = Command::new(env!("CARGO_BIN_EXE_thalweg"));
     train.args(["train", "linear"]);

@@ -150,6 +150,9 @@ fn mistakes_name_the_way_out() {
     assert!(fails(&["ptb", "--data", "src"]).contains("it is a folder; name a file in it"));
     assert!(fails(&["iris", "--logdir", "src/main.rs/x"]).contains("main.rs is a file, not a folder"));
     assert!(fails(&["iris", "--resume"]).contains("--logdir <DIR>"));
+    // It took 23 GB, and died.
+    let e = fails(&["iris", "--batch", "1000000000"]);
+    assert!(e.contains("more than the 120 examples"), "{e}");
     assert!(fails(&["iris", "--batch", "0"]).contains("--batch must be at least 1"));
     let empty = folder("empty");
     let e = fails(&["iris", "--logdir", empty.to_str().unwrap(), "--resume"]);

@@ -7,6 +7,7 @@ use crate::scope::Scope;
 use crate::value::IntoTensor;
 use std::panic::Location;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::grad::{self, NodeId};
 use thalweg_core::invalid;
@@ -214,14 +215,28 @@ impl Session {
         options: &RunOptions,
     ) -> Result<(F::Result, RunMetadata)> {
         let fed: Vec<&Output> = feeds.iter().map(|f| &f.output).collect();
-        let callable = self.callable(&fed, fetch)?;
+        let began = options.timeout.map(|_| Instant::now());
+        let callable = self.callable_with(&fed, fetch, options)?;
         let values: Vec<Tensor> = feeds.iter().map(|f| f.value.clone()).collect::<Result<_>>()?;
-        let (results, metadata) = callable.run_with(values, options)?;
+        let (results, metadata) = match began {
+            Some(began) => callable.run_with(values, &options.after(began.elapsed()))?,
+            None => callable.run_with(values, options)?,
+        };
         Ok((fetch.answer(&mut results.into_iter())?, metadata))
     }
 
     /// Prepares a run to be made many times: the cheapest way to run. Values are given in the order of `feeds`.
     pub fn callable<F: Fetch + ?Sized>(&self, feeds: &[&Output], fetch: &F) -> Result<Callable> {
+        self.callable_with(feeds, fetch, &RunOptions::default())
+    }
+
+    /// As `callable`. Compiling here ends when the options say that a run does.
+    fn callable_with<F: Fetch + ?Sized>(
+        &self,
+        feeds: &[&Output],
+        fetch: &F,
+        options: &RunOptions,
+    ) -> Result<Callable> {
         self.take_new_nodes()?;
         let mut wanted =
             Wanted { scope: &self.scope, outputs: Vec::new(), targets: Vec::new(), stranger: None };
@@ -242,7 +257,9 @@ impl Session {
             return Err(missing());
         };
         match &self.place {
-            Place::Here(session) => Ok(Callable::here(session.callable(&feeds, &outputs, &targets)?)),
+            Place::Here(session) => {
+                Ok(Callable::here(session.callable_with(&feeds, &outputs, &targets, options)?))
+            }
             Place::There(session) => {
                 let shared = self.scope.lock();
                 let tensors =

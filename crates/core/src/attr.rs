@@ -7,6 +7,8 @@ use crate::shape::PartialShape;
 use crate::tensor::Tensor;
 use bytes::Bytes;
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 #[derive(Clone, Debug)]
 pub enum Attr {
@@ -99,46 +101,70 @@ impl From<&str> for Attr {
 
 pub type Name = Cow<'static, str>;
 
-/// Attrs of a node in the order they were set. There are few, so a search through them is the fastest look-up.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Attrs(Vec<(Name, Attr)>);
+/// Attrs of a node in the order they were set. There are few, so a search through them is the fastest look-up. Copies share them until one
+/// is changed: a node is in the graph, in plans and in kernels.
+#[derive(Clone, Default)]
+pub struct Attrs(Option<Arc<Vec<(Name, Attr)>>>);
 
 impl Attrs {
     pub fn new() -> Self {
         Attrs::default()
     }
 
+    /// Attrs whose names are known to differ, as those of a map are: none is looked for among the others.
+    pub fn of_map<N: Into<Name>>(map: impl Iterator<Item = (N, Attr)>) -> Self {
+        let all: Vec<(Name, Attr)> = map.map(|(n, a)| (n.into(), a)).collect();
+        Attrs((!all.is_empty()).then(|| Arc::new(all)))
+    }
+
+    fn items(&self) -> &[(Name, Attr)] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    fn items_mut(&mut self) -> &mut Vec<(Name, Attr)> {
+        Arc::make_mut(self.0.get_or_insert_default())
+    }
+
     pub fn get(&self, name: &str) -> Option<&Attr> {
-        self.0.iter().find(|(n, _)| n == name).map(|(_, a)| a)
+        self.items().iter().find(|(n, _)| n == name).map(|(_, a)| a)
     }
 
     pub fn set(&mut self, name: impl Into<Name>, value: impl Into<Attr>) {
         let (name, value) = (name.into(), value.into());
-        match self.0.iter_mut().find(|(n, _)| *n == name) {
+        let items = self.items_mut();
+        match items.iter_mut().find(|(n, _)| *n == name) {
             Some(slot) => slot.1 = value,
-            None => self.0.push((name, value)),
+            None => items.push((name, value)),
         }
     }
 
     pub fn remove(&mut self, name: &str) -> Option<Attr> {
-        let at = self.0.iter().position(|(n, _)| n == name)?;
-        Some(self.0.remove(at).1)
+        let at = self.items().iter().position(|(n, _)| n == name)?;
+        Some(self.items_mut().remove(at).1)
+    }
+
+    /// Lets a name that was read from somewhere be the same one that the op's signature has: it takes no memory of its own.
+    pub(crate) fn share_name(&mut self, name: &'static str) {
+        let own = |n: &Name| matches!(n, Cow::Owned(n) if n == name);
+        if let Some(at) = self.items().iter().position(|(n, _)| own(n)) {
+            self.items_mut()[at].0 = Cow::Borrowed(name);
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Attr)> {
-        self.0.iter().map(|(n, a)| (n.as_ref(), a))
+        self.items().iter().map(|(n, a)| (n.as_ref(), a))
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Attr)> {
-        self.0.iter_mut().map(|slot| (&*slot.0, &mut slot.1))
+        self.items_mut().iter_mut().map(|slot| (&*slot.0, &mut slot.1))
     }
 
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.items().len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.items().is_empty()
     }
 
     fn need<'a, T>(&'a self, name: &str, want: &str, pick: impl FnOnce(&'a Attr) -> Option<T>) -> Result<T> {
@@ -219,6 +245,18 @@ impl Attrs {
 
     pub fn funcs(&self, name: &str) -> Result<Vec<&Func>> {
         self.list_of(name, "func", |a| if let Attr::Func(v) = a { Some(v) } else { None })
+    }
+}
+
+impl PartialEq for Attrs {
+    fn eq(&self, other: &Self) -> bool {
+        self.items() == other.items()
+    }
+}
+
+impl fmt::Debug for Attrs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Attrs").field(&self.items()).finish()
     }
 }
 

@@ -69,6 +69,7 @@ impl Signature {
     /// as do unknown ones: newer clients send attrs that older servers have not heard of.
     pub fn complete(&self, attrs: &mut Attrs) -> Result<()> {
         for spec in &self.attrs {
+            attrs.share_name(spec.name);
             match attrs.get(spec.name) {
                 Some(value) => {
                     if let Some(fixed) = spec.check(value)? {

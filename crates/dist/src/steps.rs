@@ -1,5 +1,6 @@
 //! Steps, awaited.
 
+use crate::blocking::blocking;
 use crate::sessions::MasterSession;
 use crate::task::Task;
 use std::sync::Arc;
@@ -37,6 +38,16 @@ pub async fn run(
         within(timeout, &cancel.0, start).await?;
     }
     within(timeout, &cancel.0, ended(receiver)).await
+}
+
+/// Compiles what a step is to run: elsewhere, for it can take long, and until the client goes or the time is over.
+pub async fn prepare<T: Send + 'static>(
+    limit: Option<Duration>,
+    work: impl FnOnce(&RunOptions) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let cancel = CancelOnDrop(Arc::default());
+    let options = RunOptions { cancel: Some(cancel.0.clone()), timeout: limit, ..Default::default() };
+    within(limit, &cancel.0, blocking(move || work(&options))).await
 }
 
 /// Waits for a step's answer.

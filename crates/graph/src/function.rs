@@ -5,6 +5,7 @@ use crate::graph::Graph;
 use crate::import::NodeSpec;
 use crate::names;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs, Func};
 use thalweg_core::dtype::DataType;
@@ -16,9 +17,9 @@ use thalweg_core::signature::ArgType;
 use thalweg_proto::op_def::{ArgDef, AttrDef};
 use thalweg_proto::{FunctionDef, NodeDef, OpDef};
 
-/// The functions of a graph, by name.
+/// The functions of a graph, by name. Copies share them: every body that is instantiated has one.
 #[derive(Clone, Default)]
-pub struct Library(BTreeMap<String, Arc<Function>>);
+pub struct Library(Arc<BTreeMap<String, Arc<Function>>>);
 
 /// One argument or result of a function.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,7 +92,7 @@ impl Library {
                 Err(invalid!("there are two different functions named '{}'", f.name))
             };
         }
-        self.0.insert(f.name.clone(), Arc::new(f));
+        Arc::make_mut(&mut self.0).insert(f.name.clone(), Arc::new(f));
         Ok(())
     }
 
@@ -396,10 +397,25 @@ impl Function {
 
 /// Replaces `$T` in a body's attrs by what the caller gave for it.
 fn substitute(attrs: &mut Attrs, given: &Attrs) -> Result<()> {
+    // Most have nothing to replace, and stay the ones that the function has.
+    if !attrs.iter().any(|(_, attr)| is_open(attr, 0)) {
+        return Ok(());
+    }
     for (_, attr) in attrs.iter_mut() {
         substitute_attr(attr, given, 0)?;
     }
     Ok(())
+}
+
+/// Whether an attr has something to be replaced in it, or is nested too deep to tell.
+fn is_open(attr: &Attr, depth: usize) -> bool {
+    match attr {
+        Attr::Placeholder(_) => true,
+        _ if depth > 64 => true,
+        Attr::Func(f) => f.attrs.iter().any(|(_, inner)| is_open(inner, depth + 1)),
+        Attr::List(items) => items.iter().any(|item| is_open(item, depth + 1)),
+        _ => false,
+    }
 }
 
 fn substitute_attr(attr: &mut Attr, given: &Attrs, depth: usize) -> Result<()> {
@@ -428,25 +444,26 @@ fn substitute_attr(attr: &mut Attr, given: &Attrs, depth: usize) -> Result<()> {
 /// Tensor names inside a function body: `argument`, `node:output_argument:index`.
 #[derive(Default)]
 struct TensorNames {
-    /// `argument` or `node:output_argument` to the node and its first output there.
-    starts: HashMap<String, Vec<(String, usize)>>,
+    /// Of an `argument`, the nodes that stand for it.
+    arguments: HashMap<String, Vec<String>>,
+    /// Of a `node:output_argument`, the node and which of its outputs they are.
+    outputs: HashMap<String, (String, Range<usize>)>,
     nodes: HashSet<String>,
 }
 
 impl TensorNames {
     fn add_argument(&mut self, arg: &str, i: usize, node: &str) {
-        let slot = self.starts.entry(arg.to_string()).or_default();
-        slot.resize(i, (String::new(), 0));
-        slot.push((node.to_string(), 0));
+        let slot = self.arguments.entry(arg.to_string()).or_default();
+        slot.resize(i, String::new());
+        slot.push(node.to_string());
     }
 
     fn add_node(&mut self, registry: &Registry, library: &Library, spec: &NodeSpec) -> Result<()> {
         self.nodes.insert(spec.name.clone());
         let mut next = 0;
         let mut add = |name: &str, count: usize| {
-            let places = (next..next + count).map(|i| (spec.name.clone(), i)).collect();
+            self.outputs.insert(format!("{}:{name}", spec.name), (spec.name.clone(), next..next + count));
             next += count;
-            self.starts.insert(format!("{}:{name}", spec.name), places);
         };
         if let Some(op) = registry.get(&spec.op) {
             let signature = registry.signature(op)?;
@@ -468,6 +485,14 @@ impl TensorNames {
         Ok(())
     }
 
+    /// The node and the output of it that is number `i` of an argument, or of a node's output argument.
+    fn place(&self, key: &str, i: usize) -> Option<(&str, usize)> {
+        if let Some((node, outputs)) = self.outputs.get(key) {
+            return outputs.clone().nth(i).map(|output| (node.as_str(), output));
+        }
+        self.arguments.get(key)?.get(i).map(|node| (node.as_str(), 0))
+    }
+
     /// The graph's name, `node:k`, of a tensor named in a body.
     fn resolve(&self, text: &str) -> Result<String> {
         self.resolve_nth(text, 0)
@@ -477,12 +502,12 @@ impl TensorNames {
         let unknown = || invalid!("'{text}' is no argument and no output of a node of this function");
         let (key, index) = match text.rsplit_once(':') {
             // `node:output:index`, or `argument:index`.
-            Some((head, tail)) if self.starts.contains_key(head) => {
+            Some((head, tail)) if self.outputs.contains_key(head) || self.arguments.contains_key(head) => {
                 (head, tail.parse::<usize>().ok().filter(|_| tail.len() < 8).ok_or_else(unknown)?)
             }
             _ => (text, 0),
         };
-        match self.starts.get(key).and_then(|places| places.get(index.checked_add(nth)?)) {
+        match index.checked_add(nth).and_then(|i| self.place(key, i)) {
             Some((node, output)) => Ok(format!("{node}:{output}")),
             // Bodies made by graph tools may use plain `node:k`.
             None => match names::parse_input(text) {

@@ -29,7 +29,9 @@ pub struct Graph {
     pub registry: Arc<Registry>,
     nodes: Vec<Node>,
     by_name: HashMap<Arc<str>, NodeId>,
+    /// For names that are still to be made: those of the first `marked` nodes, and of scopes.
     names: Names,
+    marked: usize,
     pub library: Library,
     /// GraphDef version of whoever made the graph.
     pub producer: i32,
@@ -76,6 +78,7 @@ impl Graph {
             nodes: Vec::new(),
             by_name: HashMap::new(),
             names: Names::default(),
+            marked: 0,
             library: Library::default(),
             producer: PRODUCER,
             folder: Arc::default(),
@@ -176,7 +179,16 @@ impl Graph {
 
     /// Marks a name (a scope's) as used and returns the form of it that was free.
     pub fn unique_name(&mut self, base: &str) -> String {
-        self.names.unique(base)
+        self.mark_names().unique(base)
+    }
+
+    /// The names in use. Most graphs that are read get no node after that, and need no second list of names.
+    fn mark_names(&mut self) -> &mut Names {
+        for node in self.nodes.get(self.marked..).unwrap_or_default() {
+            self.names.mark(&node.name);
+        }
+        self.marked = self.nodes.len();
+        &mut self.names
     }
 
     /// Adds a node: types are inferred from the inputs, attrs completed and checked, shapes worked out. Errors name the node
@@ -231,9 +243,9 @@ impl Graph {
         self.check_inputs(&node)?;
         node.shapes = infer::shapes(self, &node)?;
         if is_ours {
-            self.names.mark(wanted);
+            self.mark_names().mark(wanted);
         } else {
-            node.name = self.names.unique(wanted).into();
+            node.name = self.mark_names().unique(wanted).into();
         }
         self.push(node)
     }
@@ -305,6 +317,7 @@ impl Graph {
         Ok(id)
     }
 
+    /// For names of nodes that are not among the graph's.
     pub(crate) fn mark_name(&mut self, name: &str) {
         self.names.mark(name);
     }
@@ -318,6 +331,7 @@ impl Graph {
         for node in self.nodes.drain(len..) {
             self.by_name.remove(&node.name);
         }
+        self.marked = self.marked.min(len);
     }
 
     /// A loop's back edge: connects an input of an existing node afterwards.

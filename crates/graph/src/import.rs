@@ -12,6 +12,7 @@ use crate::node::Node;
 use crate::order::topological_order;
 use crate::unread::UnreadNode;
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs, Func};
 use thalweg_core::error::{Result, not_found};
@@ -135,10 +136,9 @@ impl Graph {
     fn try_add_specs(&mut self, specs: Vec<NodeSpec>, checked_names: bool) -> Result<()> {
         let from = self.len();
         let mut inputs_of = Vec::with_capacity(specs.len());
-        for spec in specs {
-            let (name, op) = (spec.name.clone(), spec.op.clone());
-            inputs_of.push(spec.inputs.clone());
-            self.add_unconnected(spec, checked_names).map_err(|e| e.at_node(&name, &op))?;
+        for mut spec in specs {
+            inputs_of.push(std::mem::take(&mut spec.inputs));
+            self.add_unconnected(&spec, checked_names).map_err(|e| e.at_node(&spec.name, &spec.op))?;
         }
         for (i, inputs) in inputs_of.iter().enumerate() {
             let id = NodeId((from + i) as u32);
@@ -154,19 +154,15 @@ impl Graph {
             let shapes = infer::shapes(self, node).unwrap_or_else(|_| unknown());
             self.node_mut(id).shapes = shapes;
         }
-        for at in from..self.len() {
-            let name = self.nodes()[at].name.clone();
-            self.mark_name(&name);
-        }
         Ok(())
     }
 
     /// A node with its attrs and output types, its inputs still to come: they may be further on.
-    fn add_unconnected(&mut self, spec: NodeSpec, checked_names: bool) -> Result<()> {
+    fn add_unconnected(&mut self, spec: &NodeSpec, checked_names: bool) -> Result<()> {
         self.check_new_name(&spec.name, checked_names)?;
         let (op, attrs) = match self.registry.get(&spec.op) {
-            Some(op) => (op, spec.attrs),
-            None => self.call_of(&spec)?,
+            Some(op) => (op, spec.attrs.clone()),
+            None => self.call_of(spec)?,
         };
         let device = self.shared_device(&spec.device);
         let node = Node {
@@ -246,6 +242,7 @@ impl Graph {
     fn connect(&mut self, id: NodeId, inputs: &[String]) -> Result<()> {
         let mut data: SmallVec<[thalweg_core::grad::Output; 2]> = SmallVec::new();
         let mut control: SmallVec<[NodeId; 2]> = SmallVec::new();
+        let mut waited_for: HashSet<NodeId> = HashSet::new();
         for text in inputs {
             match names::parse_input(text)? {
                 Input::Data(..) if !control.is_empty() => {
@@ -265,7 +262,7 @@ impl Graph {
                     let from = self
                         .find(name)
                         .ok_or_else(|| invalid!("input '{text}': there is no node '{name}'"))?;
-                    if !control.contains(&from) {
+                    if waited_for.insert(from) {
                         control.push(from);
                     }
                 }

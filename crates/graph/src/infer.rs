@@ -71,14 +71,15 @@ fn value_as_shape(graph: &Graph, o: Output, depth: usize, budget: &mut usize) ->
         return None;
     }
     *budget = budget.checked_sub(1)?;
-    if let Some(ints) = graph.constant(o).and_then(|t| t.to_i64s().ok()) {
+    let few = |t: &Tensor| t.elements() <= NODES;
+    if let Some(ints) = graph.constant(o).filter(few).and_then(|t| t.to_i64s().ok()) {
         return PartialShape::new(&ints).ok();
     }
     let node = graph.node(o.node);
     match node.op.role {
         Role::ShapeOf => Some(graph.shape(*node.inputs.first()?)).filter(|s| s.rank().is_some()),
         Role::Identity | Role::Cast => value_as_shape(graph, *node.inputs.first()?, depth + 1, budget),
-        Role::Pack => {
+        Role::Pack if node.inputs.len() <= NODES => {
             let size = |i: &Output| scalar_size(graph, *i, budget).unwrap_or(-1);
             Some(node.inputs.iter().map(size).collect())
         }

@@ -1,6 +1,7 @@
 //! Names of nodes, tensors and control inputs, and how they are kept unique.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 
@@ -37,6 +38,21 @@ pub fn parse_input(text: &str) -> Result<Input<'_>> {
         .ok_or_else(|| invalid!("'{text}' is not an input: it is written 'node', 'node:index' or '^node'"))?;
     Ok(Input::Data(node, index))
 }
+
+/// The name of a node of a function's body that is laid out in place of a call: `call/node`. Calls inside calls inside calls would have
+/// names as long as they are deep, so of a long one the beginning stays, and a number that stands for the rest.
+pub fn inside(call: &str, suffix: &str, node: &str) -> String {
+    if call.len() <= LONGEST {
+        return format!("{call}{suffix}/{node}");
+    }
+    let mut hash = DefaultHasher::new();
+    call.hash(&mut hash);
+    let start = call.floor_char_boundary(LONGEST / 2);
+    format!("{}/-{:016x}{suffix}/{node}", call.get(..start).unwrap_or_default(), hash.finish())
+}
+
+/// Bytes that the name of a call may have before it is cut.
+const LONGEST: usize = 512;
 
 /// The names in use in a graph, compared without case as TensorFlow does.
 #[derive(Default, Clone)]
@@ -78,6 +94,18 @@ mod tests {
         let mut n = Names::default();
         let made: Vec<String> = ["Add", "Add", "Add_1", "add", "Mul"].iter().map(|b| n.unique(b)).collect();
         assert_eq!(made, ["Add", "Add_1", "Add_1_1", "add_2", "Mul"]);
+    }
+
+    #[test]
+    fn names_inside_of_calls_do_not_grow_with_their_depth() {
+        assert_eq!(inside("a/b", "/then", "c"), "a/b/then/c");
+        let (mut deep, mut other) = ("call".to_string(), "coll".to_string());
+        for _ in 0..1000 {
+            (deep, other) = (inside(&deep, "", "näher"), inside(&other, "", "näher"));
+            assert!(
+                deep != other && deep.len() < 2 * LONGEST && is_valid(&inside(&"c".repeat(600), "", "d"))
+            );
+        }
     }
 
     #[test]

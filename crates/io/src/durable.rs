@@ -83,6 +83,15 @@ pub fn sync_directory(of: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Makes a directory and those above it that are not there, and forces their names to disk: what is saved in a new directory is lost with the
+/// name of any of them.
+pub fn create_directory(path: &Path) -> Result<()> {
+    let is_new = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
+    let made: Vec<&Path> = path.ancestors().take_while(is_new).collect();
+    fs::create_dir_all(path).map_err(|e| at(path, e))?;
+    made.into_iter().try_for_each(sync_directory)
+}
+
 /// Removes what a process that was killed left behind: drafts of files whose names start with that of `path`. Nobody may be writing them.
 pub fn remove_drafts(path: &Path) -> Result<()> {
     let (directory, Some(name)) = (directory(path), path.file_name()) else { return Ok(()) };
@@ -144,6 +153,18 @@ mod tests {
         write(&path, b"new").unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn directories_are_made_with_those_above_them() {
+        let dir = Scratch::new();
+        let deep = dir.path("a/b/c");
+        create_directory(&deep).unwrap();
+        assert!(deep.is_dir());
+        create_directory(&deep).unwrap();
+        write(&dir.path("file"), b"").unwrap();
+        let e = create_directory(&dir.path("file/x")).unwrap_err();
+        assert!(e.to_string().contains("file is a file, not a folder"), "{e}");
     }
 
     #[test]

@@ -3,11 +3,13 @@
 use crate::executor::{Run, RunInput};
 use crate::passes;
 use crate::plan::{KernelCache, Plan};
+use crate::until::Until;
 use crate::work::Work;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use thalweg_core::attr::Func;
 use thalweg_core::error::Result;
+use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
 use thalweg_core::registry::Registry;
 use thalweg_core::resource::lock;
@@ -41,14 +43,14 @@ impl Functions {
         if let Some(found) = lock(&self.plans).get(&key) {
             return Ok(found.clone());
         }
+        let until = Until::of_step(step);
         let body = self.library.instantiate(&self.registry, f)?;
         let feeds: Vec<_> = body.args.iter().map(|a| a.output(0)).collect();
         // Everything with an effect runs, whether a result needs it or not.
         let mut targets = body.control.clone();
-        targets.extend(
-            body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !body.args.contains(id)),
-        );
-        let mut work = Work::prune(&body.graph, &|_| 0, &feeds, &body.results, &targets)?;
+        let args: HashSet<NodeId> = body.args.iter().copied().collect();
+        targets.extend(body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !args.contains(id)));
+        let mut work = Work::prune(&body.graph, &|_| 0, &feeds, &body.results, &targets, &until)?;
         passes::expand(&mut work)?;
         passes::fold::read_constants(&mut work);
         if self.optimise {

@@ -14,6 +14,8 @@ mod start_time;
 mod sync;
 pub mod task_plans;
 pub mod trace;
+mod until;
 pub mod work;
 
 pub use session::{Callable, OnDone, PartialRun, RunMetadata, RunOptions, Session, SessionOptions};
+pub use until::Until;

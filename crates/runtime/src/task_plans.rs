@@ -7,6 +7,7 @@ use crate::passes;
 use crate::plan::{KernelCache, Plan};
 use crate::start_time::StartTime;
 use crate::trace::{StepTimings, Tracer};
+use crate::until::Until;
 use crate::work::Work;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -43,13 +44,14 @@ impl TaskPlans {
         kernels: &Arc<KernelCache>,
         has_control_flow: bool,
         optimise: bool,
+        until: &Until,
     ) -> Result<TaskPlans> {
         let functions =
             Functions::new(graph.registry.clone(), graph.library.clone(), kernels.clone(), optimise);
         let mut plans = Vec::new();
         for (at, nodes) in by_device(graph, devices)? {
             let device = &devices[at];
-            let mut work = Work::prune(graph, &|_| 0, &[], &[], &ends(graph, &nodes))?;
+            let mut work = Work::prune(graph, &|_| 0, &[], &[], &ends(graph, &nodes), until)?;
             work.has_control_flow |= has_control_flow;
             passes::expand(&mut work)?;
             passes::fold::read_constants(&mut work);

@@ -1,5 +1,6 @@
 //! `Work`: the part of a graph that one run signature needs, in the form that passes rewrite.
 
+use crate::until::Until;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::panic::Location;
@@ -57,6 +58,8 @@ pub struct Work {
     pub library: Library,
     /// Whether values may be dead: there is control flow.
     pub has_control_flow: bool,
+    /// How long compiling may take.
+    pub until: Until,
     /// Calls that have been expanded, with what stands in their place.
     pub replaced: HashMap<NodeId, (Vec<Output>, NodeId)>,
 }
@@ -81,7 +84,7 @@ impl WorkNode {
     }
 
     /// What its kernel is made from.
-    pub fn kernel_node(&self, registry: &Registry, device: &str) -> Result<KernelNode> {
+    pub fn kernel_node(&self, registry: &Registry, device: &Arc<str>) -> Result<KernelNode> {
         let signature = registry.signature(self.op)?;
         Ok(KernelNode {
             name: self.name.clone(),
@@ -90,7 +93,7 @@ impl WorkNode {
             outputs: self.outputs.to_vec(),
             args: signature.input_ranges(&self.attrs)?,
             attrs: self.attrs.clone(),
-            device: device.into(),
+            device: device.clone(),
             location: self.location,
         })
     }
@@ -124,7 +127,7 @@ impl FrameNode for WorkNode {
 }
 
 impl Work {
-    pub fn empty(registry: Arc<Registry>, library: Library) -> Work {
+    pub fn empty(registry: Arc<Registry>, library: Library, until: Until) -> Work {
         Work {
             nodes: Vec::new(),
             fetches: Vec::new(),
@@ -132,6 +135,7 @@ impl Work {
             registry,
             library,
             has_control_flow: false,
+            until,
             replaced: HashMap::new(),
         }
     }
@@ -144,6 +148,11 @@ impl Work {
     pub fn check_memory(&self) -> Result<()> {
         memory::check(self.nodes.len().saturating_mul(COMPILE_BYTES))
             .map_err(|e| e.context(format_args!("compiling {} nodes", self.nodes.len())))
+    }
+
+    /// For passes that have come to this node: an error if compiling has taken too long, or is no longer wanted.
+    pub fn check_now_and_then(&self, at: NodeId) -> Result<()> {
+        self.until.check_at(at.at())
     }
 
     pub fn push(&mut self, node: WorkNode) -> NodeId {
@@ -208,10 +217,17 @@ impl Work {
         feeds: &[Output],
         fetches: &[Output],
         targets: &[NodeId],
+        until: &Until,
     ) -> Result<Work> {
-        let mut work = Work::empty(graph.registry.clone(), graph.library.clone());
-        let mut copy =
-            Copier { graph, device_of, ids: HashMap::new(), feeds: HashMap::new(), stack: Vec::new() };
+        let mut work = Work::empty(graph.registry.clone(), graph.library.clone(), until.clone());
+        let mut copy = Copier {
+            graph,
+            device_of,
+            ids: HashMap::new(),
+            feeds: HashMap::new(),
+            stand_ins: HashMap::new(),
+            stack: Vec::new(),
+        };
         let arg = graph.registry.find("_Arg")?;
         for (i, feed) in feeds.iter().enumerate() {
             let from = graph.node(feed.node);
@@ -231,7 +247,7 @@ impl Work {
         }
         work.fetches = fetches.iter().map(|o| copy.output(&mut work, *o)).collect();
         work.targets = targets.iter().map(|id| copy.node(&mut work, *id)).collect();
-        copy.finish(&mut work);
+        copy.finish(&mut work)?;
         Ok(work)
     }
 }
@@ -242,6 +258,8 @@ struct Copier<'a> {
     device_of: &'a dyn Fn(NodeId) -> u16,
     ids: HashMap<NodeId, NodeId>,
     feeds: HashMap<Output, NodeId>,
+    /// Of the nodes that others wait for, those that do not run because all their outputs are fed, with a feed of theirs.
+    stand_ins: HashMap<NodeId, Option<NodeId>>,
     stack: Vec<(NodeId, NodeId)>,
 }
 
@@ -267,21 +285,27 @@ impl Copier<'_> {
 
     /// A control input; a node whose outputs are all fed does not run, so its feed stands in for it.
     fn control(&mut self, work: &mut Work, id: NodeId) -> NodeId {
-        let outputs = self.graph.node(id).outputs.len() as u32;
-        let fed = (0..outputs).map(|i| self.feeds.get(&id.output(i)).copied()).collect::<Option<Vec<_>>>();
-        match fed.as_deref() {
-            Some([first, ..]) => *first,
-            _ => self.node(work, id),
+        if self.feeds.is_empty() {
+            return self.node(work, id);
         }
+        let (graph, feeds) = (self.graph, &self.feeds);
+        let stand_in = *self.stand_ins.entry(id).or_insert_with(|| {
+            let outputs = graph.node(id).outputs.len() as u32;
+            let all = (0..outputs).all(|i| feeds.contains_key(&id.output(i)));
+            if all { feeds.get(&id.output(0)).copied() } else { None }
+        });
+        stand_in.unwrap_or_else(|| self.node(work, id))
     }
 
-    fn finish(&mut self, work: &mut Work) {
+    fn finish(&mut self, work: &mut Work) -> Result<()> {
         while let Some((id, copied)) = self.stack.pop() {
+            work.check_now_and_then(copied)?;
             let node = self.graph.node(id);
             let inputs = node.inputs.iter().map(|o| self.output(work, *o)).collect();
             let control = node.control.iter().map(|c| self.control(work, *c)).collect();
             work.nodes[copied.at()].inputs = inputs;
             work.nodes[copied.at()].control = control;
         }
+        Ok(())
     }
 }

@@ -52,8 +52,11 @@ pub fn run(args: Args) -> Outcome {
     if args.ps == 0 || args.workers == 0 {
         return usage(invalid!("a cluster needs --ps and --workers of at least 1"));
     }
-    if args.ps.saturating_add(args.workers) > MAX_TASKS {
-        return usage(invalid!("{} tasks on one machine; at most {MAX_TASKS}", args.ps + args.workers));
+    let tasks = args.ps.saturating_add(args.workers);
+    if tasks > MAX_TASKS {
+        return usage(invalid!(
+            "--ps and --workers ask for {tasks} tasks on one machine; at most {MAX_TASKS}"
+        ));
     }
     if args.command.first().is_none_or(|c| c != "train") {
         return usage(invalid!(

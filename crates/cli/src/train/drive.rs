@@ -6,10 +6,11 @@ use super::program::{Model, Program, Trained};
 use super::progress::Progress;
 use super::settings::Settings;
 use super::summary;
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::output;
+use signal_hook::flag;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 use thalweg::prelude::*;
 
@@ -17,7 +18,7 @@ use thalweg::prelude::*;
 pub const POINTS: u64 = 400;
 
 pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
-    let stop = stop_signal()?;
+    let stop = Stop::listen()?;
     let g = Scope::new();
     g.set_random_seed(settings.seed);
     let model = program.model(&g, settings)?;
@@ -27,16 +28,13 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
         Session::with_options(&g, SessionOptions { threads: settings.threads, ..Default::default() })?;
     output::print(&summary::head(program, settings, &g))?;
     session.run(&init, &[])?;
-    let first = match (&mut keeper, settings.resume) {
-        (Some(keeper), true) => keeper.resume(&session, &g)?,
-        _ => 0,
-    };
+    let first = keeper.as_mut().map_or(Ok(0), |keeper| keeper.resume(&session, &g))?;
     if first > 0 {
         output::print(&format!("going on after step {first}\n"))?;
     }
     let began = Instant::now();
     let mut run = Steps { program, settings, session: &session, model: &model, keeper: keeper.as_mut() };
-    let (curve, done) = run.all(first, &stop)?;
+    let Ended { curve, done, stopped } = run.all(first, &stop)?;
     let (steps, took) = (done.saturating_sub(first), began.elapsed());
     let trained = Trained { session: &session, model: &model, settings };
     let results = program.results(&trained)?;
@@ -45,17 +43,42 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
         std::fs::write(path, curve.svg(&program.title()))
             .map_err(|e| Error::from(e).context(path.display().to_string()))?;
     }
-    Ok(())
+    stopped.map_or(Ok(()), Err)
 }
 
-/// Set when the user asks to stop; asking twice ends the process at once.
-fn stop_signal() -> Result<Arc<AtomicBool>> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        let twice = signal_hook::flag::register_conditional_shutdown(signal, 130, stop.clone());
-        twice.and_then(|_| signal_hook::flag::register(signal, stop.clone())).map_err(Error::from)?;
+/// Whether the user, or a scheduler, has asked to stop; asking twice ends the process at once.
+struct Stop {
+    asked: Arc<AtomicBool>,
+    signal: Arc<AtomicUsize>,
+}
+
+impl Stop {
+    fn listen() -> Result<Stop> {
+        let stop = Stop { asked: Arc::default(), signal: Arc::default() };
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+            flag::register_conditional_shutdown(signal, 128 + signal, stop.asked.clone())
+                .and_then(|_| flag::register_usize(signal, stop.signal.clone(), signal as usize))
+                .and_then(|_| flag::register(signal, stop.asked.clone()))
+                .map_err(Error::from)?;
+        }
+        Ok(stop)
     }
-    Ok(stop)
+
+    /// How the program ends, if it was asked to.
+    fn asked(&self) -> Option<Failure> {
+        let signal = || i32::try_from(self.signal.load(Ordering::SeqCst)).unwrap_or_default();
+        self.asked.load(Ordering::SeqCst).then(|| Failure::signalled(signal()))
+    }
+}
+
+/// How the steps of a run ended.
+struct Ended {
+    /// Of the loss.
+    curve: Curve,
+    /// Steps that have been made, by this and earlier runs.
+    done: u64,
+    /// How the program ends, if it was asked to stop before the last step.
+    stopped: Option<Failure>,
 }
 
 /// The steps of a run.
@@ -68,8 +91,8 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Runs all steps from `first` on, or until the user stops; the curve of the loss, and how many steps have been made.
-    fn all(&mut self, first: u64, stop: &AtomicBool) -> Outcome<(Curve, u64)> {
+    /// Runs all steps from `first` on, or until it is asked to stop.
+    fn all(&mut self, first: u64, stop: &Stop) -> Outcome<Ended> {
         let model = self.model;
         let feeds: Vec<&Output> = model.feeds.iter().collect();
         let step_only = self.session.callable(&feeds, &model.train.step)?;
@@ -81,11 +104,11 @@ impl Steps<'_> {
         let mut curve = Curve::default();
         let every = (steps / POINTS).max(1);
         for step in first..steps {
-            if stop.load(Ordering::Relaxed) {
+            if let Some(stopped) = stop.asked() {
                 progress.end();
                 self.save(step)?;
                 output::print(&format!("stopped after step {step}\n"))?;
-                return Ok((curve, step));
+                return Ok(Ended { curve, done: step, stopped: Some(stopped) });
             }
             let batch = self.program.batch(step, self.settings)?;
             if step % every == 0 || step + 1 == steps {
@@ -110,7 +133,7 @@ impl Steps<'_> {
         }
         progress.end();
         self.save(steps.max(first))?;
-        Ok((curve, steps.max(first)))
+        Ok(Ended { curve, done: steps.max(first), stopped: None })
     }
 
     fn save(&mut self, done: u64) -> Result<()> {

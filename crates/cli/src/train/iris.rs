@@ -39,6 +39,10 @@ impl Program for Iris {
         Defaults { steps: 1000, batch: 32, rate: 0.02, falls_over: None, optimizer: optimizer::Kind::Adam }
     }
 
+    fn examples(&self) -> usize {
+        self.train.len()
+    }
+
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
         let x = g.placeholder_named("features", DataType::Float, Some(&[-1, 4]));
         let y = g.placeholder_named("kind", DataType::Int32, Some(&[-1]));

@@ -2,16 +2,22 @@
 
 use super::program::Model;
 use super::settings::Settings;
+use crate::failure::{Failure, Outcome};
+use crate::output;
 use std::path::{Path, PathBuf};
 use thalweg::prelude::*;
 use thalweg::train::get_or_create_global_step;
-use thalweg::train::saver::{Saver, latest_checkpoint};
+use thalweg::train::saver::Saver;
 use thalweg::train::summary::{self, FileWriter};
 use thalweg_core::error::not_found;
+use thalweg_io::checkpoint::{self, DirectoryLock};
 
 /// A run's folder.
 pub struct Keeper {
     folder: PathBuf,
+    _lock: DirectoryLock,
+    /// The checkpoint to go on from.
+    newest: Option<PathBuf>,
     saver: Saver,
     events: FileWriter,
     histograms: Option<Output>,
@@ -23,21 +29,22 @@ pub const CHECKPOINTS: u64 = 10;
 
 impl Keeper {
     /// Adds what saves and restores to the graph: before the session is opened.
-    pub fn new(g: &Scope, settings: &Settings) -> Result<Option<Keeper>> {
+    pub fn new(g: &Scope, settings: &Settings) -> Outcome<Option<Keeper>> {
         let Some(folder) = &settings.logdir else { return Ok(None) };
+        let (lock, newest) = claim(folder, settings.resume)?;
         histograms_of_parameters(g);
         let saver = Saver::new(g);
         let mut events = FileWriter::new(folder)?;
         events.add_graph(g)?;
         let every = settings.save_every.unwrap_or((settings.steps / CHECKPOINTS).max(1));
         let histograms = summary::merge_all(g);
-        Ok(Some(Keeper { folder: folder.clone(), saver, events, histograms, every }))
+        Ok(Some(Keeper { folder: folder.clone(), _lock: lock, newest, saver, events, histograms, every }))
     }
 
-    /// Goes on from the newest whole checkpoint; the step it was made after.
+    /// Goes on from the newest whole checkpoint, if that was asked for; the step it was made after.
     pub fn resume(&mut self, session: &Session, g: &Scope) -> Result<u64> {
-        let newest = latest_checkpoint(&self.folder)?.ok_or_else(|| nothing_to_resume(&self.folder))?;
-        self.saver.restore(session, &newest)?;
+        let Some(newest) = &self.newest else { return Ok(0) };
+        self.saver.restore(session, newest)?;
         let step = session.run(&get_or_create_global_step(g).value, &[])?.to_scalar::<i64>()?;
         self.events.add_start(step)?;
         Ok(u64::try_from(step).unwrap_or(0))
@@ -73,6 +80,37 @@ pub fn histograms_of_parameters(g: &Scope) {
     }
 }
 
+/// Makes a folder this run's own; the checkpoint to go on from, if it is to.
+fn claim(folder: &Path, resume: bool) -> Outcome<(DirectoryLock, Option<PathBuf>)> {
+    let usage = |e| Err(Failure::Usage(e));
+    match (checkpoint::has_checkpoints(folder)?, resume) {
+        (false, true) => return usage(nothing_to_resume(folder)),
+        (true, false) => return usage(used(folder)),
+        _ => {}
+    }
+    let lock = DirectoryLock::take(folder)?;
+    // Another run may have saved and ended in between.
+    if !resume && checkpoint::has_checkpoints(folder)? {
+        return usage(used(folder));
+    }
+    let newest = if resume { checkpoint::recover(folder, &tell)? } else { None };
+    Ok((lock, newest))
+}
+
+/// A line about the folder. That nobody reads it is found out by the next line about the training.
+pub fn tell(line: &str) {
+    drop(output::print(&format!("{line}\n")));
+}
+
 fn nothing_to_resume(folder: &Path) -> Error {
-    not_found(format!("there is no whole checkpoint in {}; start without --resume first", folder.display()))
+    not_found(format!("there is no checkpoint in {}; start without --resume first", folder.display()))
+}
+
+fn used(folder: &Path) -> Error {
+    let text = format!(
+        "{} has the checkpoints of an earlier run, which this one would replace; go on from them with --resume, \
+         or choose another --logdir, or empty this one",
+        folder.display()
+    );
+    Error::new(Code::FailedPrecondition, text)
 }

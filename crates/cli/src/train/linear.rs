@@ -26,6 +26,10 @@ impl Program for Linear {
         Defaults { steps: 200, batch: 100, rate: 0.5, falls_over: None, optimizer: optimizer::Kind::Sgd }
     }
 
+    fn examples(&self) -> usize {
+        self.x.len()
+    }
+
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
         let x = g.constant(self.x.clone());
         let y = g.constant(self.x.iter().map(|x| x * 0.1 + 0.3).collect::<Vec<f32>>());

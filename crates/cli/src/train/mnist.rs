@@ -93,6 +93,10 @@ impl Program for Mnist {
         Defaults { steps, batch, rate: 0.001, falls_over: Some(steps), optimizer: optimizer::Kind::Adam }
     }
 
+    fn examples(&self) -> usize {
+        self.train.len()
+    }
+
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
         let x = g.placeholder_named("images", DataType::Float, Some(&[-1, 784]));
         let y = g.placeholder_named("labels", DataType::Int32, Some(&[-1]));

@@ -42,7 +42,7 @@ pub struct Args {
     /// Training steps
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Examples in a batch
+    /// Examples in a batch: no more than there are to learn from
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
     /// Learning rate
@@ -115,7 +115,7 @@ pub fn run(args: Args) -> Outcome {
         Name::Ptb => Box::new(ptb::Ptb::load(args.data.as_deref())?),
         Name::Tally => Box::new(tally::Tally),
     };
-    let settings = Settings::new(&args, program.defaults())?;
+    let settings = Settings::new(&args, &*program)?;
     match place {
         Some(place) => cluster::take_part(&place, &*program, settings, &args.cluster),
         None => drive::train(&*program, &settings),

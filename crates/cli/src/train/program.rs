@@ -10,6 +10,9 @@ pub trait Program {
 
     fn defaults(&self) -> Defaults;
 
+    /// How many examples there are to learn from: a batch has no more.
+    fn examples(&self) -> usize;
+
     /// Builds the graph.
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model>;
 

@@ -63,6 +63,11 @@ impl Ptb {
         Ok(Ptb { train: train.to_vec(), test: test.to_vec(), vocabulary, units, source })
     }
 
+    /// Where a window of the text to learn from may start.
+    fn places(&self) -> usize {
+        self.train.len() - STEPS - 1
+    }
+
     /// The words from `start` on, and those one further, in rows.
     fn windows(words: &[i32], starts: impl Iterator<Item = usize>) -> Result<Vec<Tensor>> {
         let (mut given, mut next) = (Vec::new(), Vec::new());
@@ -99,6 +104,10 @@ impl Program for Ptb {
         Defaults { steps: 600, batch: 20, rate: 0.005, falls_over: None, optimizer: optimizer::Kind::Adam }
     }
 
+    fn examples(&self) -> usize {
+        self.places()
+    }
+
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
         let x = g.placeholder_named("words", DataType::Int32, Some(&[-1, STEPS as i64]));
         let y = g.placeholder_named("next_words", DataType::Int32, Some(&[-1, STEPS as i64]));
@@ -122,10 +131,11 @@ impl Program for Ptb {
     }
 
     fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>> {
-        let places = (self.train.len() - STEPS - 1) as u64;
+        let places = self.places() as u64;
         let first = step.wrapping_mul(settings.batch as u64);
-        let start =
-            |i: u64| super::examples::shuffled((first + i) % places, places, settings.seed as u64) as usize;
+        let start = |i: u64| {
+            super::examples::shuffled(first.wrapping_add(i) % places, places, settings.seed as u64) as usize
+        };
         Ptb::windows(&self.train, (0..settings.batch as u64).map(start))
     }
 

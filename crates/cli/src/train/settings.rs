@@ -1,6 +1,6 @@
 //! What a training run is told, or goes by if not told.
 
-use super::program::Training;
+use super::program::{Program, Training};
 use super::{Args, optimizer};
 use crate::failure::{Failure, Outcome};
 use std::path::PathBuf;
@@ -49,7 +49,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn new(args: &Args, defaults: Defaults) -> Outcome<Settings> {
+    pub fn new(args: &Args, program: &dyn Program) -> Outcome<Settings> {
+        let defaults = program.defaults();
         let settings = Settings {
             steps: args.steps.unwrap_or(defaults.steps),
             batch: args.batch.unwrap_or(defaults.batch),
@@ -65,6 +66,14 @@ impl Settings {
             replicas: None,
         };
         let usage = |text: &str| Err(Failure::Usage(invalid!("{text}")));
+        // A default may be more than a small set of one's own has.
+        let examples = program.examples().max(defaults.batch);
+        if settings.batch > examples {
+            return usage(&format!(
+                "--batch {} is more than the {examples} examples that there are to learn from",
+                settings.batch
+            ));
+        }
         if settings.batch == 0 {
             return usage("--batch must be at least 1");
         }

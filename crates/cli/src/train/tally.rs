@@ -39,6 +39,10 @@ impl Program for Tally {
         Defaults { steps: 500, batch: 1, rate: 1.0, optimizer: optimizer::Kind::Sgd, falls_over: None }
     }
 
+    fn examples(&self) -> usize {
+        1
+    }
+
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
         let x = g.placeholder_named("gradient", DataType::Float, Some(&[]));
         let made = |i: usize| g.get_variable(&format!("tally{i}"), &[], &Zeros).value;

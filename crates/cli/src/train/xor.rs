@@ -20,6 +20,10 @@ impl Program for Xor {
         Defaults { steps: 500, batch: 4, rate: 0.1, falls_over: None, optimizer: optimizer::Kind::Adam }
     }
 
+    fn examples(&self) -> usize {
+        INPUTS.len()
+    }
+
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
         let x = g.constant(INPUTS);
         let y = g.constant([[0f32], [1.0], [1.0], [0.0]]);

@@ -3,10 +3,10 @@
 use super::run_step::strs;
 use super::{Master, run_step};
 use crate::auth::Caller;
-use crate::blocking::blocking;
 use crate::config;
 use crate::grpc::Contents;
 use crate::sessions::MAX_HELD;
+use crate::steps;
 use std::sync::Arc;
 use thalweg_core::error::{Result, resource_exhausted, unimplemented};
 use thalweg_core::invalid;
@@ -30,9 +30,9 @@ pub async fn make(
     }
     let mut run_options = config::run_options(options.run_options.as_ref());
     run_options.timeout = run_options.timeout.or(session.operation_timeout);
-    blocking(move || {
-        let (feeds, fetches, targets) = (&options.feed, &options.fetch, &options.target);
-        let callable = session.session.callable_by_name(&strs(feeds), &strs(fetches), &strs(targets))?;
+    steps::prepare(run_options.timeout, move |until| {
+        let (feeds, fetches, targets) = (strs(&options.feed), strs(&options.fetch), strs(&options.target));
+        let callable = session.session.callable_by_name_with(&feeds, &fetches, &targets, until)?;
         let mut callables = lock(&session.callables);
         if callables.held.len() >= MAX_HELD {
             return Err(resource_exhausted(format!("this session has {MAX_HELD} callables: release some")));

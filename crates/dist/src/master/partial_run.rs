@@ -22,9 +22,9 @@ pub async fn setup(
     request: PartialRunSetupRequest,
 ) -> Result<PartialRunSetupResponse> {
     let session = master.sessions.find(&request.session_handle, caller)?;
-    blocking(move || {
-        let (feeds, fetches, targets) = (&request.feed, &request.fetch, &request.target);
-        let run = session.session.partial_run(&strs(feeds), &strs(fetches), &strs(targets))?;
+    steps::prepare(session.operation_timeout, move |until| {
+        let (feeds, fetches, targets) = (strs(&request.feed), strs(&request.fetch), strs(&request.target));
+        let run = session.session.partial_run_with(&feeds, &fetches, &targets, until)?;
         let mut runs = lock(&session.partial_runs);
         if runs.held.len() >= MAX_HELD {
             return Err(resource_exhausted(format!(

@@ -9,7 +9,7 @@ use crate::sessions::MasterSession;
 use crate::wire_error::of_step;
 use crate::{config, metadata, steps};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use thalweg_core::error::Result;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::convert::tensor_to_proto;
@@ -30,7 +30,12 @@ pub async fn run_step(
     let fetch = request.fetch;
     let callable = match compiled(&session, &names, &fetch, &request.target) {
         Some(callable) => callable,
-        None => compile(&session, names, fetch.clone(), request.target).await?,
+        None => {
+            let began = Instant::now();
+            let callable = compile(&session, names, fetch.clone(), request.target, options.timeout).await?;
+            options = options.after(began.elapsed());
+            callable
+        }
     };
     let graphs = match request.options {
         Some(o) if o.output_partition_graphs => {
@@ -82,15 +87,19 @@ fn compiled(
     session.session.compiled_callable(&strs(feeds), &strs(fetches), &strs(targets))
 }
 
-/// Compiling can take long: elsewhere.
 async fn compile(
     session: &Arc<MasterSession>,
     feeds: Vec<String>,
     fetches: Vec<String>,
     targets: Vec<String>,
+    limit: Option<Duration>,
 ) -> Result<Callable> {
     let session = session.clone();
-    blocking(move || session.session.callable_by_name(&strs(&feeds), &strs(&fetches), &strs(&targets))).await
+    let compile = move |options: &RunOptions| {
+        let (feeds, fetches, targets) = (strs(&feeds), strs(&fetches), strs(&targets));
+        session.session.callable_by_name_with(&feeds, &fetches, &targets, options)
+    };
+    steps::prepare(limit, compile).await
 }
 
 pub fn strs(names: &[String]) -> Vec<&str> {

@@ -1,9 +1,9 @@
 //! RegisterGraph, DeregisterGraph.
 
 use super::Worker;
-use crate::blocking::blocking;
 use crate::config::optimises;
 use crate::peers::Line;
+use crate::steps;
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
@@ -13,6 +13,7 @@ use thalweg_proto::{
     DeregisterGraphRequest, DeregisterGraphResponse, RegisterGraphRequest, RegisterGraphResponse,
 };
 use thalweg_runtime::task_plans::TaskPlans;
+use thalweg_runtime::{RunOptions, Until};
 
 /// Graphs that one session may keep; a master that registers more has lost count.
 const MAX_GRAPHS: usize = 4096;
@@ -24,11 +25,16 @@ impl Worker {
         line: &Arc<Line>,
     ) -> Result<RegisterGraphResponse> {
         let (worker, line) = (self.clone(), line.clone());
-        let result = blocking(move || worker.register(request, &line)).await;
+        let result = steps::prepare(None, move |until| worker.register(request, &line, until)).await;
         self.told("RegisterGraph", result)
     }
 
-    fn register(&self, request: RegisterGraphRequest, line: &Arc<Line>) -> Result<RegisterGraphResponse> {
+    fn register(
+        &self,
+        request: RegisterGraphRequest,
+        line: &Arc<Line>,
+        until: &RunOptions,
+    ) -> Result<RegisterGraphResponse> {
         let created = request.create_worker_session_called;
         let session = self.session_used(&request.session_handle, created, line)?;
         let def = request.graph_def.unwrap_or_default();
@@ -44,6 +50,7 @@ impl Worker {
             &session.kernels,
             request.has_control_flow,
             optimise,
+            &Until::new(until.cancel.clone(), until.timeout),
         )?;
         let mut graphs = lock(&session.graphs);
         if graphs.held.len() >= MAX_GRAPHS {

@@ -102,6 +102,38 @@ async fn a_step_ends_with_its_time_its_session_or_its_queue() {
     assert!(texts.iter().any(|t| r.status_error_message.contains(t)), "{}", r.status_error_message);
 }
 
+/// A call of functions that each call the next twice: it takes long to find out that they cannot all be laid out.
+fn endless_calls() -> String {
+    let arg = |what: &str, name: &str| format!("{what} {{ name: '{name}' type: DT_FLOAT }}");
+    let ends = format!("{} {}", arg("input_arg", "x"), arg("output_arg", "y"));
+    let one = |i: usize| {
+        let call =
+            |name: &str, x: &str| format!("node_def {{ name: '{name}' op: 'f{}' input: '{x}' }}", i + 1);
+        let square =
+            "node_def { name: 'b' op: 'Square' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }";
+        let body = if i < 60 { call("a", "x") + &call("b", "a:y:0") } else { square.to_string() };
+        format!("function {{ signature {{ name: 'f{i}' {ends} }} {body} ret {{ key: 'y' value: 'b:y:0' }} }}")
+    };
+    let functions: String = (0..=60).map(one).collect();
+    format!("{CONSTANT} node {{ name: 'call' op: 'f0' input: 'c' }} library {{ {functions} }}")
+}
+
+#[tokio::test]
+async fn compiling_ends_with_the_time_of_its_step_and_with_its_client() {
+    let mut b = bench().await;
+    let s = b.create(&endless_calls()).await;
+    let options = RunOptions { timeout_in_ms: 30, ..Default::default() };
+    let late = RunStepRequest { options: Some(options), ..step(&s, &[], &["call:0"], &[]) };
+    let r = b.client.run_step(late).await.unwrap().into_inner();
+    assert_eq!(r.status_code, 4, "{}", r.status_error_message);
+    let (mut client, request) = (b.client.clone(), step(&s, &[], &["call:0"], &[]));
+    let waiting = tokio::spawn(async move { client.run_step(request).await });
+    b.until_active(1).await;
+    waiting.abort();
+    b.until_active(0).await;
+    assert_eq!(b.fetch(&s, "c:0").await, 3.0);
+}
+
 #[tokio::test]
 async fn a_step_ends_with_the_time_that_its_call_was_given() {
     let mut b = bench().await;

@@ -5,6 +5,7 @@ use super::{CallNode, Ground, MAX_CALLS, MAX_NODES, lay_out};
 use crate::function::Body;
 use crate::graph::{Graph, NodeRequest};
 use crate::infer;
+use crate::names;
 use crate::node::Node;
 use crate::order::topological_order;
 use smallvec::SmallVec;
@@ -150,7 +151,7 @@ impl Ground for InGraph<'_> {
         control: SmallVec<[NodeId; 2]>,
     ) -> Result<()> {
         let caller = self.graph.node(call);
-        let (wanted, location) = (format!("{}{suffix}/{}", caller.name, node.name), caller.location);
+        let (wanted, location) = (names::inside(&caller.name, suffix, &node.name), caller.location);
         let device = if node.device.is_empty() { caller.device.clone() } else { node.device.clone() };
         let name = self.graph.unique_name(&wanted).into();
         let location = node.location.or(location);

@@ -113,14 +113,17 @@ pub fn lower_while(ground: &mut impl Ground, id: NodeId) -> Result<()> {
         ));
     }
     let stays = staying(&body);
+    let mut control = node.control.to_vec();
+    if control.len().saturating_mul(node.inputs.len()) > MANY_EDGES {
+        control = vec![ground.add(id, "start", "NoOp", &[], &control, Attrs::new())?];
+    }
     let mut entered = Vec::with_capacity(node.inputs.len());
     for (i, (input, stays)) in node.inputs.iter().zip(&stays).enumerate() {
         let mut attrs = typed(ground.dtype(*input));
         attrs.set("frame_name", &*format!("{}/frame", node.name));
         attrs.set("parallel_iterations", node.attrs.int("parallel_iterations")?);
         attrs.set("is_constant", *stays);
-        let enter =
-            ground.add(id, &format!("enter_{i}"), "Enter", &[*input], &node.control, attrs)?.output(0);
+        let enter = ground.add(id, &format!("enter_{i}"), "Enter", &[*input], &control, attrs)?.output(0);
         entered.push(match stays {
             true => enter,
             // The second input is the back edge, set below.
@@ -141,7 +144,11 @@ pub fn lower_while(ground: &mut impl Ground, id: NodeId) -> Result<()> {
         switches.iter().zip(&entered).map(|(s, o)| s.map_or(*o, |s| s.output(1))).collect();
     let start = identity(ground, id, "body_start", args[first], &[])?;
     let body = insert_body(ground, id, &body, &args, Some(start), "/body")?;
-    let waits: Vec<NodeId> = body.effects.iter().copied().chain([start]).collect();
+    let mut waits: Vec<NodeId> = body.effects.iter().copied().chain([start]).collect();
+    if waits.len().saturating_mul(switches.len()) > MANY_EDGES {
+        // One node waits for all, and the others for it.
+        waits = vec![ground.add(id, "body_end", "NoOp", &[], &waits, Attrs::new())?];
+    }
     let mut results = Vec::with_capacity(entered.len());
     for (i, s) in switches.iter().enumerate() {
         let Some(s) = s else {
@@ -172,6 +179,9 @@ pub fn lower_while(ground: &mut impl Ground, id: NodeId) -> Result<()> {
     };
     ground.replace(id, &results, end)
 }
+
+/// More edges than this from all of some nodes to all of some others go through one between them.
+const MANY_EDGES: usize = 1 << 12;
 
 /// Which arguments the body gives back untouched. One at least goes around, for the loop's rounds to follow.
 fn staying(body: &Body) -> Vec<bool> {

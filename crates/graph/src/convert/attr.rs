@@ -1,5 +1,6 @@
 //! AttrValue.
 
+use bytes::Bytes;
 use std::collections::BTreeMap;
 use thalweg_core::attr::{Attr, Attrs, Func};
 use thalweg_core::dtype::DataType;
@@ -19,16 +20,16 @@ pub fn attrs_from_proto(map: &BTreeMap<String, AttrValue>) -> Result<Attrs> {
 }
 
 fn attrs_at(map: &BTreeMap<String, AttrValue>, depth: usize) -> Result<Attrs> {
-    let mut attrs = Attrs::new();
+    let mut attrs = Vec::with_capacity(map.len());
     for (name, v) in map {
         match attr_at(v, depth) {
-            Ok(attr) => attrs.set(name.clone(), attr),
+            Ok(attr) => attrs.push((name.clone(), attr)),
             // A note of TensorFlow's optimiser for itself, in numbers that nobody else can read.
             Err(_) if name == "_input_shapes" => {}
             Err(e) => return Err(e.context(format!("attr '{name}'"))),
         }
     }
-    Ok(attrs)
+    Ok(Attrs::of_map(attrs.into_iter()))
 }
 
 pub fn attr_from_proto(v: &AttrValue) -> Result<Attr> {
@@ -43,7 +44,7 @@ fn dtype(n: i32) -> Result<DataType> {
 
 fn attr_at(v: &AttrValue, depth: usize) -> Result<Attr> {
     Ok(match v.value.as_ref().ok_or_else(|| invalid!("has no value"))? {
-        Value::S(s) => Attr::Str(s.clone()),
+        Value::S(s) => Attr::Str(own(s)),
         Value::I(i) => Attr::Int(*i),
         Value::F(f) => Attr::Float(*f),
         Value::B(b) => Attr::Bool(*b),
@@ -56,6 +57,11 @@ fn attr_at(v: &AttrValue, depth: usize) -> Result<Attr> {
     })
 }
 
+/// A copy: what is read from a message shares the message's memory, and a graph would keep all of it for a word.
+fn own(s: &Bytes) -> Bytes {
+    Bytes::copy_from_slice(s)
+}
+
 fn func_at(f: &NameAttrList, depth: usize) -> Result<Func> {
     if depth >= MAX_DEPTH {
         return Err(invalid!("functions nested more than {MAX_DEPTH} deep in an attr"));
@@ -65,7 +71,7 @@ fn func_at(f: &NameAttrList, depth: usize) -> Result<Func> {
 
 fn list_at(l: &ListValue, depth: usize) -> Result<Vec<Attr>> {
     let mut all: Vec<Attr> = Vec::new();
-    all.extend(l.s.iter().map(|s| Attr::Str(s.clone())));
+    all.extend(l.s.iter().map(|s| Attr::Str(own(s))));
     all.extend(l.i.iter().map(|i| Attr::Int(*i)));
     all.extend(l.f.iter().map(|f| Attr::Float(*f)));
     all.extend(l.b.iter().map(|b| Attr::Bool(*b)));

@@ -4,11 +4,15 @@
 //! damaged.
 
 mod latest;
+mod lock;
+mod recover;
 mod state;
 #[cfg(test)]
 mod tests;
 
-pub use latest::{is_whole, latest_checkpoint, latest_in_state};
+pub use latest::{Newest, has_checkpoints, latest_checkpoint, latest_in_state, newest};
+pub use lock::{DirectoryLock, LOCK_FILE};
+pub use recover::recover;
 pub use state::{State, remove};
 
 /// The name of the state file.

@@ -69,23 +69,25 @@ impl State {
 
 /// Removes the files of a checkpoint, the index first: without it the rest counts for nothing.
 pub fn remove(prefix: &Path) -> Result<()> {
-    remove_file(&index_path(prefix))?;
-    let (Some(name), directory) = (prefix.file_name(), durable::directory(prefix)) else { return Ok(()) };
+    files(prefix)?.iter().try_for_each(|path| match std::fs::remove_file(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(durable::at(path, e)),
+        _ => Ok(()),
+    })
+}
+
+/// The files that a checkpoint may have: the index first, then the data that is there, then the graph.
+pub(super) fn files(prefix: &Path) -> Result<Vec<PathBuf>> {
+    let mut all = vec![index_path(prefix)];
+    let (Some(name), directory) = (prefix.file_name(), durable::directory(prefix)) else { return Ok(all) };
     let mut data = name.to_os_string();
     data.push(".data-");
     for entry in std::fs::read_dir(&directory).map_err(|e| durable::at(&directory, e))? {
         let path = entry.map_err(|e| durable::at(&directory, e))?.path();
         let starts = |n: &std::ffi::OsStr| n.as_encoded_bytes().starts_with(data.as_encoded_bytes());
         if path.file_name().is_some_and(starts) {
-            remove_file(&path)?;
+            all.push(path);
         }
     }
-    remove_file(&durable::with_suffix(prefix, ".meta"))
-}
-
-fn remove_file(path: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => Err(durable::at(path, e)),
-        _ => Ok(()),
-    }
+    all.push(durable::with_suffix(prefix, ".meta"));
+    Ok(all)
 }

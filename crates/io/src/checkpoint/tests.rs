@@ -41,16 +41,17 @@ fn the_newest_few_are_kept() {
     assert_eq!(names(&state.all), ["model-11", "model-12", "model-10"]);
 }
 
+fn flip(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    bytes[0] ^= 1;
+    fs::write(path, bytes).unwrap();
+}
+
 #[test]
 fn damaged_checkpoints_and_state_files_are_passed_over() {
     let dir = Scratch::new();
     let saved: Vec<PathBuf> = (1..=4).map(|step| save(&dir, step, 0)).collect();
     let latest = || latest_checkpoint(dir.root()).unwrap();
-    let flip = |path: &Path| {
-        let mut bytes = fs::read(path).unwrap();
-        bytes[0] ^= 1;
-        fs::write(path, bytes).unwrap();
-    };
     flip(&data_path(&saved[3], 0, 1));
     assert_eq!(latest(), Some(saved[2].clone()));
     fs::remove_file(index_path(&saved[2])).unwrap();
@@ -75,4 +76,58 @@ fn absolute_paths_in_a_state_file_stay_so() {
     fs::write(dir.path("checkpoint"), text).unwrap();
     let state = State::read(dir.root()).unwrap().unwrap();
     assert_eq!(state.all, [dir.path("m-1"), PathBuf::from("/elsewhere/m-2")]);
+}
+
+/// What `recover` finds, and what it says.
+fn recovered(dir: &Scratch) -> (thalweg_core::error::Result<Option<PathBuf>>, Vec<String>) {
+    let said = std::cell::RefCell::default();
+    let found = recover(dir.root(), &|line: &str| Vec::push(&mut said.borrow_mut(), line.to_string()));
+    (found, said.into_inner())
+}
+
+#[test]
+fn a_damaged_newest_checkpoint_is_told_of_and_kept_aside() {
+    let dir = Scratch::new();
+    for round in 0..2 {
+        let saved: Vec<PathBuf> = (1..=3).map(|step| save(&dir, step, 0)).collect();
+        flip(&data_path(&saved[2], 0, 1));
+        let bytes = fs::read(data_path(&saved[2], 0, 1)).unwrap();
+        let (found, said) = recovered(&dir);
+        assert_eq!(found.unwrap(), Some(saved[1].clone()));
+        assert!(said.len() == 1 && said[0].contains("damaged checkpoint"), "{said:?}");
+        assert!(said[0].contains("model-3"), "{said:?}");
+        // Two of the same name both stay.
+        let aside = dir.path(["damaged", "damaged-1"][round]).join("model-3");
+        assert_eq!(fs::read(data_path(&aside, 0, 1)).unwrap(), bytes);
+        assert!(index_path(&aside).is_file() && !index_path(&saved[2]).exists());
+        let state = State::read(dir.root()).unwrap().unwrap();
+        assert_eq!(names(&state.all), ["model-1", "model-2"]);
+        let (found, said) = recovered(&dir);
+        assert_eq!((found.unwrap(), said.len()), (Some(saved[1].clone()), 0));
+    }
+}
+
+#[test]
+fn with_no_whole_checkpoint_training_does_not_start_from_nothing() {
+    let dir = Scratch::new();
+    assert_eq!(recovered(&dir).0.unwrap(), None);
+    let saved = [save(&dir, 1, 0), save(&dir, 2, 0)];
+    saved.iter().for_each(|p| flip(&data_path(p, 0, 1)));
+    let e = recovered(&dir).0.unwrap_err();
+    assert!(e.message().contains("none of the 2 checkpoints") && e.message().contains("model-2"), "{e}");
+    assert!(saved.iter().all(|p| index_path(p).is_file()));
+    // A user who has removed them means to start anew.
+    saved.iter().for_each(|p| remove(p).unwrap());
+    let (found, said) = recovered(&dir);
+    assert_eq!((found.unwrap(), said.len()), (None, 2));
+}
+
+#[test]
+fn a_directory_is_used_once_it_has_a_checkpoint() {
+    let dir = Scratch::new();
+    assert!(!has_checkpoints(&dir.path("not/there")).unwrap());
+    fs::write(dir.path("events.out.tfevents.1"), "").unwrap();
+    assert!(!has_checkpoints(dir.root()).unwrap());
+    save(&dir, 1, 0);
+    assert!(has_checkpoints(dir.root()).unwrap());
 }

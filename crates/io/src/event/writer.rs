@@ -18,7 +18,7 @@ pub struct EventWriter {
 impl EventWriter {
     /// A new file in a directory, which is made if it is not there: `events.out.tfevents.<seconds>.<host>` and the suffix.
     pub fn create(directory: &Path, suffix: &str) -> Result<EventWriter> {
-        std::fs::create_dir_all(directory).map_err(|e| durable::at(directory, e))?;
+        durable::create_directory(directory)?;
         let now = now();
         let base = format!("events.out.tfevents.{:010}.{}", now as u64, host());
         let (path, file) = new_file(directory, &base, suffix)?;

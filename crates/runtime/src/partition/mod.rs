@@ -5,7 +5,7 @@ mod late_recvs;
 
 use crate::device::Device;
 use crate::plan::work_order;
-use crate::work::{Kind, Work};
+use crate::work::{Kind, Work, WorkNode};
 use control_loops::{Loops, add_control_loops};
 pub use late_recvs::Ahead;
 use late_recvs::Holds;
@@ -84,13 +84,14 @@ impl<'a> Cut<'a> {
     fn part(&mut self, device: u16) -> &mut Work {
         let work = self.work;
         self.parts.entry(device).or_insert_with(|| {
-            let mut part = Work::empty(work.registry.clone(), work.library.clone());
+            let mut part = Work::empty(work.registry.clone(), work.library.clone(), work.until.clone());
             part.has_control_flow = work.has_control_flow;
             part
         })
     }
 
     fn copy(&mut self, id: NodeId) -> Result<()> {
+        self.work.check_now_and_then(id)?;
         let node = self.work.node(id);
         let mut copy = node.clone();
         copy.inputs = SmallVec::new();
@@ -178,17 +179,21 @@ impl<'a> Cut<'a> {
         let send = part.add(value.node, &format!("_S{}", 2 * n), "_Send", &[value], &[], send_attrs)?;
         part.targets.push(send);
         attrs.set("tensor_type", dtype);
-        let mut like = from.clone();
-        (like.inputs, like.control) = (SmallVec::new(), SmallVec::new());
-        like.op = self.work.registry.find("_Recv")?;
-        like.kind = Kind::Op;
-        like.name = format!("{}/_S{}", from.name, 2 * n + 1).into();
-        let signature = self.work.registry.signature(like.op)?;
+        let op = self.work.registry.find("_Recv")?;
+        let signature = self.work.registry.signature(op)?;
         signature.complete(&mut attrs)?;
-        like.outputs = signature.output_ports(&attrs)?.into();
-        like.attrs = attrs;
-        like.device = to;
-        let received = self.part(to).push(like);
+        let recv = WorkNode {
+            name: format!("{}/_S{}", from.name, 2 * n + 1).into(),
+            op,
+            kind: Kind::Op,
+            outputs: signature.output_ports(&attrs)?.into(),
+            attrs,
+            inputs: SmallVec::new(),
+            control: SmallVec::new(),
+            device: to,
+            location: from.location,
+        };
+        let received = self.part(to).push(recv);
         if let Some(start) = self.loops.start(source, to) {
             // The start of the loop may be still to come.
             self.waiting.push((to, received, start));

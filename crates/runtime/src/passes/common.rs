@@ -15,6 +15,7 @@ pub fn merge_common(work: &mut Work) -> Result<()> {
     let mut seen: HashMap<u64, Vec<NodeId>> = HashMap::new();
     let mut stands_for: HashMap<NodeId, NodeId> = HashMap::new();
     for id in work_order(work)? {
+        work.check_now_and_then(id)?;
         // Inputs come first in the order, so they have been merged already.
         let swap = |n: NodeId| stands_for.get(&n).copied().unwrap_or(n);
         let node = &mut work.nodes[id.at()];
@@ -96,7 +97,7 @@ fn hash_tensor(t: &Tensor, h: &mut DefaultHasher) {
     }
 }
 
-/// Equal attrs hash alike; what is rare is not told apart here.
+/// Equal attrs hash alike; what is rare is not told apart here. Lists hold no lists.
 fn hash_attr(a: &Attr, h: &mut DefaultHasher) {
     match a {
         Attr::Str(s) => s.hash(h),
@@ -108,6 +109,9 @@ fn hash_attr(a: &Attr, h: &mut DefaultHasher) {
         Attr::Tensor(t) => hash_tensor(t, h),
         Attr::Func(f) => f.name.hash(h),
         Attr::Placeholder(p) => p.hash(h),
-        Attr::List(items) => items.len().hash(h),
+        Attr::List(items) => items.iter().for_each(|item| match item {
+            Attr::List(inner) => inner.len().hash(h),
+            item => hash_attr(item, h),
+        }),
     }
 }

@@ -44,6 +44,7 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -
     let mut moved: HashMap<Output, Output> = HashMap::new();
     let mut dropped = DroppedReads::default();
     for id in work_order(work)? {
+        work.until.check()?;
         let known = known_inputs(work, id, &moved, &shapes);
         if let Some(results) = known.and_then(|inputs| compute(work, work.node(id), step, inputs)) {
             dropped.look(work, id);
@@ -155,7 +156,7 @@ fn compute(
     step: &Arc<StepContext>,
     inputs: Vec<Tensor>,
 ) -> Option<Vec<Tensor>> {
-    let kernel_node = Arc::new(node.kernel_node(&work.registry, "/device:CPU:0").ok()?);
+    let kernel_node = Arc::new(node.kernel_node(&work.registry, &step.device.name).ok()?);
     let runnable = Runnable::make(node.op, &kernel_node, "CPU").ok()?;
     if matches!(runnable, Runnable::Async(_)) {
         return None;
@@ -177,12 +178,14 @@ fn replace(work: &mut Work, id: NodeId, mut results: Vec<Tensor>, moved: &mut Ha
         node.inputs.clear();
         return;
     }
-    let base = work.node(id).clone();
-    for (i, t) in results.into_iter().enumerate() {
+    // Without its lists: each of the values would copy all of them.
+    let mut base = work.node(id).clone();
+    base.inputs.clear();
+    let ports = std::mem::take(&mut base.outputs);
+    for (i, (t, port)) in results.into_iter().zip(ports).enumerate() {
         let mut node = base.clone();
         node.kind = Kind::Value(t);
-        node.inputs.clear();
-        node.outputs = smallvec::smallvec![base.outputs[i]];
+        node.outputs.push(port);
         moved.insert(id.output(i as u32), work.push(node).output(0));
     }
 }

@@ -2,6 +2,8 @@
 
 use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::hash::Hash;
 use thalweg_core::attr::{Attrs, Func};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal, resource_exhausted};
@@ -11,6 +13,7 @@ use thalweg_core::op::Class;
 use thalweg_graph::Node;
 use thalweg_graph::calls::{CallNode, Ground, MAX_CALLS, MAX_NODES, lay_out};
 use thalweg_graph::function::Body;
+use thalweg_graph::names;
 
 /// Inlines calls, and turns If and While into the primitives of control flow, until none is left.
 pub fn expand_calls(work: &mut Work) -> Result<()> {
@@ -24,6 +27,7 @@ pub fn expand_calls(work: &mut Work) -> Result<()> {
         if node.op.class != Class::Call || !matches!(node.kind, Kind::Op) {
             continue;
         }
+        work.until.check()?;
         calls += 1;
         if calls > MAX_CALLS || work.nodes.len() > MAX_NODES {
             return Err(resource_exhausted(format!(
@@ -89,7 +93,7 @@ impl Ground for Work {
     ) -> Result<()> {
         let caller = self.node(call);
         let mut copy = WorkNode::from_node(node, caller.device);
-        copy.name = format!("{}{suffix}/{}", caller.name, node.name).into();
+        copy.name = names::inside(&caller.name, suffix, &node.name).into();
         copy.inputs = inputs;
         copy.control = control;
         self.push(copy);
@@ -139,22 +143,34 @@ impl Ground for Work {
 /// themselves, so following them ends.
 fn apply_replacements(work: &mut Work) {
     let replaced = std::mem::take(&mut work.replaced);
-    let output = |mut o: Output| {
-        while let Some((results, _)) = replaced.get(&o.node) {
-            o = results[o.index as usize];
-        }
-        o
+    let (mut outputs, mut nodes) = (HashMap::new(), HashMap::new());
+    let mut output = |o: Output| {
+        follow(o, &mut outputs, |o| replaced.get(&o.node).map(|(results, _)| results[o.index as usize]))
     };
-    let node = |mut n: NodeId| {
-        while let Some((_, end)) = replaced.get(&n) {
-            n = *end;
-        }
-        n
-    };
+    let mut node = |n: NodeId| follow(n, &mut nodes, |n| replaced.get(&n).map(|(_, end)| *end));
     for n in &mut work.nodes {
         n.inputs.iter_mut().for_each(|o| *o = output(*o));
         n.control.iter_mut().for_each(|c| *c = node(*c));
     }
     work.fetches.iter_mut().for_each(|o| *o = output(*o));
     work.targets.iter_mut().for_each(|t| *t = node(*t));
+}
+
+/// The end of a way of replacements. Where it leads is kept for all that lies on it: calls in calls make ways as long as they are deep.
+fn follow<T: Copy + Eq + Hash>(start: T, known: &mut HashMap<T, T>, next: impl Fn(T) -> Option<T>) -> T {
+    let (mut at, mut passed) = (start, Vec::new());
+    let end = loop {
+        if let Some(end) = known.get(&at) {
+            break *end;
+        }
+        match next(at) {
+            Some(further) => {
+                passed.push(at);
+                at = further;
+            }
+            None => break at,
+        }
+    };
+    known.extend(passed.into_iter().map(|p| (p, end)));
+    end
 }

@@ -18,23 +18,29 @@ pub fn read_late(work: &mut Work) -> Result<()> {
     if !work.nodes.iter().any(|n| n.outputs.iter().any(|p| p.is_ref)) {
         return Ok(());
     }
-    let variables = Variables::find(work)?;
+    let order = work_order(work)?;
+    let variables = Variables::find(work, &order);
     let users = users(work);
     let mut references = HashMap::new();
-    for (variable, reads) in &variables.reads {
-        let after = after_updates(work, &users, &variables, *variable)?;
-        let mut behind: HashSet<NodeId> = HashSet::new();
-        for read in reads {
-            // A branch that is taken after an update, and what it gives on, is seen after it.
-            let waits = !waits_for(work, *read, &variables, *variable, &after).is_empty();
-            let from = work.node(*read).inputs.first().map(|o| o.node);
-            if from.is_some_and(|f| variables.is_read(f, *variable) && (waits || behind.contains(&f))) {
-                behind.insert(*read);
-            }
-            for user in users[read.at()].iter().filter(|u| after.contains(u)) {
-                let waits = waits_for(work, *user, &variables, *variable, &after);
-                if behind.contains(read) || !waits.is_empty() {
-                    read_again(work, *read, *user, waits, &mut references)?;
+    let reads: Vec<(Variable, &Vec<NodeId>)> = variables.reads.iter().map(|(v, reads)| (*v, reads)).collect();
+    // As many variables at a time as a word has bits: looking for each alone would go through the whole graph for each.
+    for together in reads.chunks(u64::BITS as usize) {
+        let after = after_updates(work, &users, &order, &variables, together)?;
+        for (k, (variable, reads)) in together.iter().enumerate() {
+            let is_after = |id: NodeId| after.get(id.at()).is_some_and(|bits| bits >> k & 1 == 1);
+            let mut behind: HashSet<NodeId> = HashSet::new();
+            for read in *reads {
+                // A branch that is taken after an update, and what it gives on, is seen after it.
+                let waits = !waits_for(work, *read, &variables, *variable, is_after).is_empty();
+                let from = work.node(*read).inputs.first().map(|o| o.node);
+                if from.is_some_and(|f| variables.is_read(f, *variable) && (waits || behind.contains(&f))) {
+                    behind.insert(*read);
+                }
+                for user in users[read.at()].iter().filter(|user| is_after(**user)) {
+                    let waits = waits_for(work, *user, &variables, *variable, is_after);
+                    if behind.contains(read) || !waits.is_empty() {
+                        read_again(work, *read, *user, waits, &mut references)?;
+                    }
                 }
             }
         }
@@ -63,12 +69,11 @@ fn key(o: Output) -> Variable {
 }
 
 impl Variables {
-    fn find(work: &Work) -> Result<Variables> {
+    /// Inputs come first in the order.
+    fn find(work: &Work, order: &[NodeId]) -> Variables {
         let mut found = Variables::default();
-        for id in work_order(work)? {
-            found.note(work, id);
-        }
-        Ok(found)
+        order.iter().for_each(|id| found.note(work, *id));
+        found
     }
 
     fn note(&mut self, work: &Work, id: NodeId) {
@@ -118,32 +123,47 @@ fn before(node: &WorkNode) -> impl Iterator<Item = NodeId> + '_ {
     node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied())
 }
 
-/// The nodes that take the variable to change it, and all that come after one of them, in later rounds of a loop too.
+/// For each node, a bit for each of the variables: whether it takes the variable to change it, or comes after one that does, in later
+/// rounds of a loop too.
 fn after_updates(
     work: &Work,
     users: &[Vec<NodeId>],
+    order: &[NodeId],
     variables: &Variables,
-    variable: Variable,
-) -> Result<HashSet<NodeId>> {
-    let mut next = Vec::new();
-    let variable = NodeId(variable.0).output(variable.1);
-    for reference in variables.references.get(&variable).into_iter().flatten() {
-        for user in &users[reference.node.at()] {
-            let node = work.node(*user);
-            let signature = work.registry.signature(node.op)?;
-            let takes = node.inputs.contains(reference) && signature.inputs.iter().any(|a| a.is_ref);
-            let passes_on =
-                Pass::of(node.op).is_some() && variables.of.get(&user.output(0)) == Some(&variable);
-            if takes && !passes_on {
-                next.push(*user);
+    together: &[(Variable, &Vec<NodeId>)],
+) -> Result<Vec<u64>> {
+    let mut after = vec![0u64; work.nodes.len()];
+    for (k, (variable, _)) in together.iter().enumerate() {
+        let variable = NodeId(variable.0).output(variable.1);
+        for reference in variables.references.get(&variable).into_iter().flatten() {
+            for user in &users[reference.node.at()] {
+                let node = work.node(*user);
+                let signature = work.registry.signature(node.op)?;
+                let takes = node.inputs.contains(reference) && signature.inputs.iter().any(|a| a.is_ref);
+                let passes_on =
+                    Pass::of(node.op).is_some() && variables.of.get(&user.output(0)) == Some(&variable);
+                if takes && !passes_on {
+                    after[user.at()] |= 1 << k;
+                }
             }
         }
     }
-    let mut after: HashSet<NodeId> = next.iter().copied().collect();
-    while let Some(id) = next.pop() {
-        next.extend(users[id.at()].iter().copied().filter(|user| after.insert(*user)));
+    // Where a loop leads back to nodes that come earlier in the order, these pass on what they learn in another round.
+    loop {
+        let mut went_back = false;
+        for id in order {
+            work.check_now_and_then(*id)?;
+            let bits = after[id.at()];
+            let leads_back = work.node(*id).op.class == Class::NextIteration;
+            for user in users[id.at()].iter().filter(|_| bits != 0) {
+                went_back |= leads_back && after[user.at()] | bits != after[user.at()];
+                after[user.at()] |= bits;
+            }
+        }
+        if !went_back {
+            return Ok(after);
+        }
     }
-    Ok(after)
 }
 
 /// What a node waits for that comes after an update, the values read aside.
@@ -152,9 +172,9 @@ fn waits_for(
     id: NodeId,
     variables: &Variables,
     variable: Variable,
-    after: &HashSet<NodeId>,
+    is_after: impl Fn(NodeId) -> bool,
 ) -> Vec<NodeId> {
-    let counts = |id: &NodeId| after.contains(id) && !variables.is_read(*id, variable);
+    let counts = |id: &NodeId| is_after(*id) && !variables.is_read(*id, variable);
     let mut waits: Vec<NodeId> = before(work.node(id)).filter(counts).collect();
     waits.sort_unstable();
     waits.dedup();

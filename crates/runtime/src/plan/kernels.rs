@@ -21,6 +21,7 @@ impl KernelCache {
         let device: Arc<str> = device.into();
         let mut computes = vec![None; work.nodes.len()];
         for id in order {
+            work.check_now_and_then(*id)?;
             let node = work.node(*id);
             computes[id.at()] = match &node.kind {
                 // Loops get theirs when they are made, which is later.
@@ -48,7 +49,7 @@ impl KernelCache {
     }
 }
 
-fn make(registry: &Registry, node: &WorkNode, device: &str) -> Result<Compute> {
+fn make(registry: &Registry, node: &WorkNode, device: &Arc<str>) -> Result<Compute> {
     let kernel_node = Arc::new(node.kernel_node(registry, device)?);
     let run = Runnable::make(node.op, &kernel_node, "CPU")?;
     Ok(Compute { run, node: kernel_node })

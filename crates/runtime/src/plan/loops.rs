@@ -39,6 +39,8 @@ pub struct Shape {
     pub always: Vec<NodeId>,
     /// Nodes that run unless the condition is false, in order.
     pub body: Vec<NodeId>,
+    /// Those of them that are feeds.
+    fed: HashSet<Output>,
     /// What a value inside the loop is another name of.
     same_as: HashMap<Output, Output>,
     /// Whether anything in it has effects or reads what others may change.
@@ -71,8 +73,9 @@ pub fn compile_loops(
     computes: &mut Vec<Option<Compute>>,
     device: &str,
 ) -> Result<()> {
-    // Each round takes the innermost loops away, so it ends once a round finds none.
-    loop {
+    // Each round takes the innermost loops away, so it ends once a round finds none. Each looks at the whole graph: loops around more
+    // than so many others run node by node.
+    for _ in 0..MAX_DEPTH {
         // What is wrong with the frames is reported when the plan is made.
         let Ok(frames) = Frames::find(&work.nodes, order) else { return Ok(()) };
         let found = find_shapes(work, order, computes, &frames);
@@ -90,7 +93,11 @@ pub fn compile_loops(
             return Ok(());
         }
     }
+    Ok(())
 }
+
+/// Loops in loops that become programs.
+const MAX_DEPTH: usize = 32;
 
 fn find_shapes(work: &Work, order: &[NodeId], computes: &[Option<Compute>], frames: &Frames) -> Vec<Shape> {
     let mut members: Vec<Vec<NodeId>> = vec![Vec::new(); frames.frames.len()];
@@ -140,6 +147,7 @@ impl Finder<'_> {
             exits: Vec::new(),
             always: Vec::new(),
             body: Vec::new(),
+            fed: HashSet::new(),
             same_as: HashMap::new(),
             stateful: false,
             expensive: Vec::new(),
@@ -280,30 +288,23 @@ impl Finder<'_> {
         if shape.expensive.is_empty() {
             return true;
         }
-        let expensive: HashSet<NodeId> = shape.expensive.iter().copied().collect();
-        let mut carried: HashSet<NodeId> = HashSet::new();
-        loop {
-            let begins = |id: &NodeId| carried.contains(id) || (carried.is_empty() && expensive.contains(id));
-            let mut behind: HashSet<NodeId> = HashSet::new();
-            for id in shape.always.iter().chain(&shape.body) {
-                let from = |o: &Output| {
-                    let root = shape.root(*o).node;
-                    behind.contains(&root) || begins(&root)
-                };
-                if self.node(*id).inputs.iter().any(from) || begins(id) {
-                    behind.insert(*id);
-                }
+        let mut users: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        for id in shape.always.iter().chain(&shape.body) {
+            for o in &self.node(*id).inputs {
+                users.entry(shape.root(*o).node).or_default().push(*id);
             }
-            let hangs = |v: &&Variable| {
-                let next = shape.root(v.next).node;
-                behind.contains(&next) || carried.contains(&next)
-            };
-            let found: HashSet<NodeId> = shape.variables.iter().filter(hangs).map(|v| v.merge).collect();
-            if found.is_subset(&carried) {
-                return !carried.is_empty() && expensive.iter().all(|e| behind.contains(e));
-            }
-            carried.extend(found);
         }
+        let mut merges: HashMap<NodeId, Vec<NodeId>> = HashMap::new();
+        for v in &shape.variables {
+            merges.entry(shape.root(v.next).node).or_default().push(v.merge);
+        }
+        // First all that comes after an expensive node, in its round or a later one; of these, what is carried into a round.
+        let carried: Vec<NodeId> = reached(&shape.expensive, &[&users, &merges])
+            .into_iter()
+            .filter(|id| self.node(*id).op.class == Class::Merge)
+            .collect();
+        let behind = reached(&carried, &[&users]);
+        shape.expensive.iter().all(|e| behind.contains(e))
     }
 
     fn when_of(&self, o: Output, condition: NodeId, when: &HashMap<NodeId, When>) -> Option<When> {
@@ -323,7 +324,7 @@ impl Finder<'_> {
     fn note_feeds(&self, node: &WorkNode, shape: &mut Shape) {
         for o in &node.inputs {
             let is_feed = matches!(self.node(o.node).kind, Kind::Feed(_));
-            if is_feed && !shape.invariants.iter().any(|(inside, _)| inside == o) {
+            if is_feed && shape.fed.insert(*o) {
                 shape.invariants.push((*o, *o));
             }
         }
@@ -343,6 +344,20 @@ impl Finder<'_> {
         (!enter.attrs.bool("is_constant").ok()?).then_some(())?;
         Some(Variable { merge, first: *enter.inputs.first()?, next: *self.node(next.node).inputs.first()? })
     }
+}
+
+/// These nodes, and all that can be reached from them by any of the ways.
+fn reached(from: &[NodeId], ways: &[&HashMap<NodeId, Vec<NodeId>>]) -> HashSet<NodeId> {
+    let mut found: HashSet<NodeId> = from.iter().copied().collect();
+    let mut next = from.to_vec();
+    while let Some(id) = next.pop() {
+        for to in ways.iter().filter_map(|way| way.get(&id)).flatten() {
+            if found.insert(*to) {
+                next.push(*to);
+            }
+        }
+    }
+    found
 }
 
 /// Runs even if what it waits for is dead.

@@ -15,6 +15,8 @@ pub fn work_order(work: &Work) -> Result<Vec<NodeId>> {
         Open,
         Done,
     }
+    // Every pass begins here, so that none begins when there is no more time.
+    work.until.check()?;
     let mut marks = vec![Mark::New; work.nodes.len()];
     let mut order = Vec::with_capacity(work.nodes.len());
     let mut roots: Vec<NodeId> =
@@ -27,6 +29,7 @@ pub fn work_order(work: &Work) -> Result<Vec<NodeId>> {
         while let Some((id, at)) = stack.pop() {
             let node = work.node(id);
             if at == 0 {
+                work.check_now_and_then(id)?;
                 match marks[id.at()] {
                     Mark::Done => continue,
                     Mark::Open => {

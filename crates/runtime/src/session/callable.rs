@@ -19,6 +19,17 @@ pub struct Callable {
 impl Session {
     /// Prepares to run these fetches and targets with values for these feeds.
     pub fn callable(&self, feeds: &[Output], fetches: &[Output], targets: &[NodeId]) -> Result<Callable> {
+        self.callable_with(feeds, fetches, targets, &RunOptions::default())
+    }
+
+    /// As `callable`. Compiling ends when the options say that a run does: DeadlineExceeded, or the reason of the cancellation.
+    pub fn callable_with(
+        &self,
+        feeds: &[Output],
+        fetches: &[Output],
+        targets: &[NodeId],
+        options: &RunOptions,
+    ) -> Result<Callable> {
         self.inner.check_open()?;
         let signature = Signature {
             feeds: feeds.to_vec(),
@@ -26,13 +37,24 @@ impl Session {
             targets: targets.to_vec(),
             partial: false,
         };
-        Ok(Callable { inner: self.inner.clone(), compiled: self.inner.compiled(&signature)? })
+        Ok(Callable { inner: self.inner.clone(), compiled: self.inner.compiled(&signature, options)? })
     }
 
     /// As `callable`, by tensor and node names.
     pub fn callable_by_name(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<Callable> {
+        self.callable_by_name_with(feeds, fetches, targets, &RunOptions::default())
+    }
+
+    /// As `callable_with`, by tensor and node names.
+    pub fn callable_by_name_with(
+        &self,
+        feeds: &[&str],
+        fetches: &[&str],
+        targets: &[&str],
+        options: &RunOptions,
+    ) -> Result<Callable> {
         let signature = self.signature(feeds, fetches, targets)?;
-        self.callable(&signature.feeds, &signature.fetches, &signature.targets)
+        self.callable_with(&signature.feeds, &signature.fetches, &signature.targets, options)
     }
 
     /// The callable of these names, if it has been compiled before and is still kept.

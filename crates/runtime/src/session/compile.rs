@@ -3,14 +3,16 @@
 use super::cluster::RegisteredPart;
 use super::partition_graphs::task_graph;
 use super::special::Special;
-use super::{Inner, Placed, partial};
+use super::{Inner, Placed, RunOptions, partial};
 use crate::partition::{Ahead, Part, partition};
 use crate::passes::{self, shapes::Given};
 use crate::plan::Plan;
 use crate::start_time::StartTime;
+use crate::until::Until;
 use crate::work::{Work, WorkNode};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use thalweg_core::cancel::Cancellation;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::grad::{NodeId, Output};
@@ -138,22 +140,43 @@ impl PlanCache {
 }
 
 impl Inner {
-    pub fn compiled(&self, signature: &Signature) -> Result<Arc<Compiled>> {
+    /// Of the options, those count that end a run.
+    pub fn compiled(&self, signature: &Signature, options: &RunOptions) -> Result<Arc<Compiled>> {
         if let Some(found) = lock(&self.plans).get(signature) {
             return Ok(found);
         }
-        let compiled = Arc::new(self.compile(signature, None)?);
+        let compiled = Arc::new(self.compile(signature, None, options)?);
         lock(&self.plans).insert(signature.clone(), compiled.clone());
         Ok(compiled)
     }
 
     /// `shapes`: of the values that the feeds will have, if they are known to have no others.
-    pub fn compile(&self, signature: &Signature, shapes: Option<&[Shape]>) -> Result<Compiled> {
+    pub fn compile(
+        &self,
+        signature: &Signature,
+        shapes: Option<&[Shape]>,
+        options: &RunOptions,
+    ) -> Result<Compiled> {
+        let cancel = Arc::new(Cancellation::default());
+        let others = [Some(&self.closing), options.cancel.as_deref()];
+        let followed = others.map(|other| other.map(|other| (other, cancel.follow(other))));
+        let limit = options.timeout.or(self.options.operation_timeout);
+        let compiled = self.compile_until(signature, shapes, &Until::new(Some(cancel), limit));
+        followed.into_iter().flatten().for_each(|(other, id)| other.forget(id));
+        compiled
+    }
+
+    fn compile_until(
+        &self,
+        signature: &Signature,
+        shapes: Option<&[Shape]>,
+        until: &Until,
+    ) -> Result<Compiled> {
         let (_charged, meter) = (self.memory().enter(), Meter::start());
         let (parts, feeds, functions) = {
             let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             let feeds: Vec<_> = signature.feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect();
-            (self.parts(&placed, signature, shapes)?, feeds, placed.functions.clone())
+            (self.parts(&placed, signature, shapes, until)?, feeds, placed.functions.clone())
         };
         let names: Vec<String> = feeds.iter().map(|f| f.tensor.clone()).collect();
         let mut compiled = Vec::new();
@@ -165,6 +188,7 @@ impl Inner {
             }
         }
         for (task, parts) in elsewhere {
+            until.check()?;
             compiled.push(self.register(task, &parts, &names)?);
         }
         // What passes through the rendezvous is neither given before nor taken after.
@@ -214,16 +238,16 @@ impl Inner {
         placed: &Placed,
         signature: &Signature,
         shapes: Option<&[Shape]>,
+        until: &Until,
     ) -> Result<Vec<Part>> {
         let graph = &placed.graph;
-        for (i, f) in signature.feeds.iter().enumerate() {
-            if signature.feeds[..i].contains(f) {
-                return Err(invalid!("Duplicated feeds: {}", graph.tensor_name(*f)));
-            }
+        let mut fed = HashSet::new();
+        if let Some(twice) = signature.feeds.iter().find(|f| !fed.insert(**f)) {
+            return Err(invalid!("Duplicated feeds: {}", graph.tensor_name(*twice)));
         }
         let device_of = |id: NodeId| placed.placement.of(id);
-        let mut work =
-            Work::prune(graph, &device_of, &signature.feeds, &signature.fetches, &signature.targets)?;
+        let (fetches, targets) = (&signature.fetches, &signature.targets);
+        let mut work = Work::prune(graph, &device_of, &signature.feeds, fetches, targets, until)?;
         work.check_memory()?;
         check_fed(&work)?;
         if signature.partial {

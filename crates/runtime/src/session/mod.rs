@@ -50,6 +50,8 @@ pub(crate) struct Inner {
     /// Steps under way, to be cancelled when the session closes.
     running: Mutex<HashMap<u64, Arc<Cancellation>>>,
     closed: AtomicBool,
+    /// Ends what is compiled when the session closes.
+    closing: Cancellation,
     /// The memory of the graph.
     graph_held: Mutex<Held>,
     /// Last: what the session held is free when its devices go, and can go back to the system.
@@ -100,6 +102,7 @@ impl Session {
             next_step: AtomicU64::new(1),
             running: Mutex::default(),
             closed: AtomicBool::new(false),
+            closing: Cancellation::default(),
             graph_held: Mutex::new(devices.first().map(|d| d.context.memory.hold(0)).unwrap_or_default()),
             devices,
         };
@@ -170,9 +173,9 @@ impl Session {
     pub fn close(&self) {
         self.inner.closed.store(true, Ordering::Release);
         let running: Vec<_> = lock(&self.inner.running).drain().map(|(_, c)| c).collect();
-        for cancellation in running {
-            cancellation.cancel(cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
-        }
+        let reason = cancelled("Step was cancelled by an explicit call to `Session::Close()`.");
+        running.iter().for_each(|step| step.cancel(reason.clone()));
+        self.inner.closing.cancel(reason);
     }
 
     /// Drops the state in these containers; in the default one if none is named.

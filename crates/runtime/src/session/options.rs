@@ -126,6 +126,13 @@ pub struct RunOptions {
     pub serial: bool,
 }
 
+impl RunOptions {
+    /// With what is left of the time limit when compiling took so much of it.
+    pub fn after(&self, time: Duration) -> RunOptions {
+        RunOptions { timeout: self.timeout.map(|limit| limit.saturating_sub(time)), ..self.clone() }
+    }
+}
+
 /// What a run tells about itself.
 #[derive(Clone, Debug, Default)]
 pub struct RunMetadata {

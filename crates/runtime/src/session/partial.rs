@@ -86,9 +86,20 @@ struct Progress {
 impl Session {
     /// A step with these feeds to come, and these fetches to be asked for.
     pub fn partial_run(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<PartialRun> {
+        self.partial_run_with(feeds, fetches, targets, &RunOptions::default())
+    }
+
+    /// As `partial_run`; the options may end the compiling.
+    pub fn partial_run_with(
+        &self,
+        feeds: &[&str],
+        fetches: &[&str],
+        targets: &[&str],
+        options: &RunOptions,
+    ) -> Result<PartialRun> {
         self.inner.check_open()?;
         let signature = Signature { partial: true, ..self.signature(feeds, fetches, targets)? };
-        let compiled = self.inner.compiled(&signature)?;
+        let compiled = self.inner.compiled(&signature, options)?;
         Ok(self.with_graph(|g| PartialRun {
             session: self.clone(),
             compiled,

@@ -5,8 +5,9 @@ use super::cluster::TaskGraph;
 use crate::device::Device;
 use crate::partition::Part;
 use crate::plan::work_order;
+use crate::until::Until;
 use crate::work::{Kind, Work, WorkNode};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::{Result, internal};
 use thalweg_core::grad::Output;
@@ -22,7 +23,7 @@ pub struct PartitionGraph {
 impl Callable {
     pub fn partition_graphs(&self) -> Result<Vec<PartitionGraph>> {
         let placed = self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let parts = self.inner.parts(&placed, &self.compiled.signature, None)?;
+        let parts = self.inner.parts(&placed, &self.compiled.signature, None, &Until::default())?;
         let device = |p: &Part| self.inner.devices[p.device as usize].name().to_string();
         let graph = |p: Part| {
             let named = Named::new(&p.work, &mut HashSet::new())?;
@@ -112,14 +113,17 @@ impl<'a> Named<'a> {
     fn new(work: &'a Work, taken: &mut HashSet<String>) -> Result<Named<'a>> {
         let order = work_order(work)?;
         let mut names = vec![String::new(); work.nodes.len()];
+        // How often each name was asked for: a node that was folded into its many outputs left them all the same one.
+        let mut asked: HashMap<&str, usize> = HashMap::new();
         for id in &order {
-            let base = &work.node(*id).name;
-            let mut name = base.to_string();
-            let mut n = 0;
+            let base = &*work.node(*id).name;
+            let n = asked.entry(base).or_default();
+            let mut name = if *n == 0 { base.to_string() } else { format!("{base}_{n}") };
             while !taken.insert(name.clone()) {
-                n += 1;
+                *n += 1;
                 name = format!("{base}_{n}");
             }
+            *n += 1;
             names[id.at()] = name;
         }
         Ok(Named { work, order, names })

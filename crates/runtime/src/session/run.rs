@@ -35,9 +35,14 @@ impl Session {
         self.inner.check_open()?;
         let names: Vec<&str> = feeds.iter().map(|f| f.0).collect();
         let signature = self.signature(&names, fetches, targets)?;
-        let compiled = self.inner.compiled(&signature)?;
+        let began = options.timeout.map(|_| Instant::now());
+        let compiled = self.inner.compiled(&signature, options)?;
         let callable = Callable { inner: self.inner.clone(), compiled };
-        callable.run_with(feeds.iter().map(|f| f.1.clone()).collect(), options)
+        let values = feeds.iter().map(|f| f.1.clone()).collect();
+        match began {
+            Some(began) => callable.run_with(values, &options.after(began.elapsed())),
+            None => callable.run_with(values, options),
+        }
     }
 }
 
@@ -49,7 +54,7 @@ impl Inner {
         feeds: Vec<Tensor>,
         options: &RunOptions,
     ) -> Result<(Vec<Tensor>, RunMetadata)> {
-        let compiled = &self.fitting(compiled, &feeds);
+        let compiled = &self.fitting(compiled, &feeds, options);
         let step = self.begin(compiled, &feeds, options, None)?;
         let results = match compiled.parts.as_slice() {
             [CompiledPart { place: Place::Here { device, plan }, .. }] => {
@@ -71,7 +76,7 @@ impl Inner {
         meeting: Option<Meeting>,
         done: OnDone,
     ) {
-        let compiled = &self.fitting(compiled, &feeds);
+        let compiled = &self.fitting(compiled, &feeds, options);
         let step = match self.begin(compiled, &feeds, options, meeting) {
             Ok(step) => step,
             Err(e) => return done(Err(e)),

@@ -1,8 +1,8 @@
 //! Plans for the shapes that a signature is in fact fed with. Placeholders usually leave the size of a batch open, and then it is
 //! the same in every run: after a few of them, a plan is made in which it is known.
 
-use super::Inner;
 use super::compile::Compiled;
+use super::{Inner, RunOptions};
 use std::sync::{Arc, Mutex};
 use thalweg_core::resource::lock;
 use thalweg_core::shape::Shape;
@@ -61,7 +61,7 @@ impl Special {
 
 impl Inner {
     /// The plan to run with these values: one for their shapes, if there is one.
-    pub fn fitting(&self, compiled: &Arc<Compiled>, feeds: &[Tensor]) -> Arc<Compiled> {
+    pub fn fitting(&self, compiled: &Arc<Compiled>, feeds: &[Tensor], options: &RunOptions) -> Arc<Compiled> {
         let Some(special) = &compiled.special else { return compiled.clone() };
         let (plan, is_time) = special.note(feeds);
         if !is_time {
@@ -69,7 +69,7 @@ impl Inner {
         }
         let shapes: Vec<Shape> = feeds.iter().map(|t| t.shape().clone()).collect();
         // What cannot be compiled for these shapes fails as it always did, in the run.
-        let made = self.compile(&compiled.signature, Some(&shapes)).ok().map(Arc::new);
+        let made = self.compile(&compiled.signature, Some(&shapes), options).ok().map(Arc::new);
         special.keep(feeds, made.clone());
         made.unwrap_or_else(|| compiled.clone())
     }

@@ -11,6 +11,7 @@ use crate::hooks::{
 use crate::monitored::MonitoredSession;
 use crate::summary::{self, SharedWriter};
 use thalweg_client::{Code, Error, Output, Result, Scope};
+use thalweg_io::checkpoint::DirectoryLock;
 
 /// How a training run ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,12 +44,13 @@ impl<M: Model> Estimator<M> {
         self.train_with(input, vec![Box::new(StopAtStepHook::last_step(max_steps))])
     }
 
-    /// Trains until the input ends or one of these hooks asks to stop.
+    /// Trains until the input ends or one of these hooks asks to stop. Aborted if another is training into the same folder.
     pub fn train_with<'h, I: IntoInput>(
         &'h self,
         input: impl Fn(&Scope) -> I,
         hooks: Vec<Box<dyn Hook + 'h>>,
     ) -> Result<Trained> {
+        let _lock = DirectoryLock::take(self.dir())?;
         let g = self.graph();
         get_or_create_global_step(&g);
         let input = input(&g).into_input()?;

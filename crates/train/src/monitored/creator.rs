@@ -4,8 +4,10 @@ use super::Scaffold;
 use super::connect::connect;
 use crate::saver::latest_checkpoint;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use thalweg_client::{Code, Credentials, Error, Result, Scope, Session, SessionOptions};
+use thalweg_io::checkpoint;
 use thalweg_proto::ConfigProto;
 
 /// Opens sessions whose variables are set: at the start, and again after a failure of another task.
@@ -29,6 +31,7 @@ pub struct ChiefSessionCreator {
     checkpoint_dir: Option<PathBuf>,
     must_restore: bool,
     patience: Option<Duration>,
+    tell: Option<Arc<dyn Fn(&str)>>,
 }
 
 /// How long to wait for a server that does not answer, unless told otherwise.
@@ -81,6 +84,21 @@ impl ChiefSessionCreator {
         self
     }
 
+    /// Where messages about damaged checkpoints go, instead of standard error.
+    pub fn tell(mut self, tell: impl Fn(&str) + 'static) -> Self {
+        self.tell = Some(Arc::new(tell));
+        self
+    }
+
+    /// The checkpoint to restore. Only who trains may move damaged ones aside.
+    fn newest(&self, directory: &Path) -> Result<Option<PathBuf>> {
+        let tell = |line: &str| match &self.tell {
+            Some(tell) => tell(line),
+            None => eprintln!("{line}"),
+        };
+        if self.must_restore { latest_checkpoint(directory) } else { checkpoint::recover(directory, &tell) }
+    }
+
     fn open(&self, g: &Scope) -> Result<Session> {
         match &self.target {
             None => Session::with_options(g, self.options.clone()),
@@ -91,7 +109,7 @@ impl ChiefSessionCreator {
     }
 
     fn restore(&self, session: &Session, scaffold: &Scaffold, directory: &Path) -> Result<bool> {
-        let Some(newest) = latest_checkpoint(directory)? else { return Ok(false) };
+        let Some(newest) = self.newest(directory)? else { return Ok(false) };
         let other_model = |e: Error| {
             let place = directory.display();
             e.context(format!(

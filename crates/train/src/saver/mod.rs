@@ -107,7 +107,7 @@ impl Saver {
             None => path.to_path_buf(),
         };
         let directory = durable::directory(path);
-        std::fs::create_dir_all(&directory).map_err(|e| durable::at(&directory, e))?;
+        durable::create_directory(&directory)?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_new() {
             durable::remove_drafts(path)?;

@@ -41,6 +41,9 @@ pub struct ClusterArgs {
     report_every: f64,
 }
 
+/// Seconds that are as good as for ever, and that can be added to any time.
+const LONGEST: u64 = 1 << 30;
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Mode {
     /// Every worker updates the variables when it has a gradient
@@ -53,7 +56,7 @@ enum Mode {
 
 impl ClusterArgs {
     fn peer_timeout(&self) -> Duration {
-        Duration::from_secs(self.peer_timeout.max(1))
+        Duration::from_secs(self.peer_timeout.clamp(1, LONGEST))
     }
 
     /// The replicas that train synchronously, of which this is one.

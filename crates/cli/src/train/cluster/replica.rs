@@ -1,6 +1,6 @@
 //! A task that trains: the chief, or another worker.
 
-use super::super::keep::{CHECKPOINTS, histograms_of_parameters};
+use super::super::keep::{CHECKPOINTS, histograms_of_parameters, tell};
 use super::super::program::{Model, Program, Trained};
 use super::super::settings::Settings;
 use super::super::summary;
@@ -19,12 +19,14 @@ use thalweg::train::monitored::{
 };
 use thalweg::train::summary::SharedWriter;
 use thalweg_dist::Server;
+use thalweg_io::checkpoint::DirectoryLock;
 
 /// Whole attempts, each from the newest checkpoint on, before the cluster counts as lost.
 const ATTEMPTS: u32 = 20;
 
 pub fn train(place: &Place, program: &dyn Program, settings: &Settings, args: &ClusterArgs) -> Outcome {
     let stop = Stop::listen()?;
+    let _lock = lock(place, settings)?;
     let server = place.serve(settings.threads, settings.logdir.as_deref(), args)?;
     let replica = Replica { place, program, settings, args, server: &server, stop: &stop };
     let mut attempt = 1;
@@ -41,6 +43,17 @@ pub fn train(place: &Place, program: &dyn Program, settings: &Settings, args: &C
     };
     server.stop();
     outcome
+}
+
+/// The chief alone saves. A lock that is held may be that of the chief's earlier life, which has not ended yet: the same may work later.
+fn lock(place: &Place, settings: &Settings) -> Outcome<Option<DirectoryLock>> {
+    let Some(folder) = settings.logdir.as_ref().filter(|_| place.part == Part::Chief) else {
+        return Ok(None);
+    };
+    DirectoryLock::take(folder).map(Some).map_err(|e| match e.code() {
+        Code::Aborted => Failure::Lost(e),
+        _ => e.into(),
+    })
 }
 
 fn is_lost(e: &Error) -> bool {
@@ -134,12 +147,12 @@ impl Replica<'_> {
         let (target, config) = (self.target(), self.place.session_config());
         let credentials = self.args.credentials.credentials();
         if self.place.part == Part::Worker {
-            let tell = |line: &str| drop(output::print(&format!("{line}\n")));
             return Box::new(
                 WorkerSessionCreator::new(&target).config(config).credentials(credentials).tell(tell),
             );
         }
-        let chief = ChiefSessionCreator::new().target(&target).config(config).credentials(credentials);
+        let chief =
+            ChiefSessionCreator::new().target(&target).config(config).credentials(credentials).tell(tell);
         Box::new(match &self.settings.logdir {
             Some(folder) => chief.checkpoint_dir(folder),
             None => chief,

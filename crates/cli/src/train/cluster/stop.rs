@@ -67,7 +67,7 @@ impl Stop {
     pub fn asked(&self) -> Option<Failure> {
         match self.0.signal.load(Ordering::SeqCst) {
             0 => None,
-            signal => Some(Failure::Code(code(signal))),
+            signal => Some(Failure::signalled(signal)),
         }
     }
 
@@ -77,13 +77,8 @@ impl Stop {
     }
 }
 
-/// As shells say it: 143 for SIGTERM, 130 for Ctrl-C. Schedulers take 128 and above for "not its own fault: start it again".
-fn code(signal: i32) -> u8 {
-    u8::try_from(128 + signal).unwrap_or(143)
-}
-
 fn leave(signal: i32) -> ! {
-    std::process::exit(code(signal).into())
+    std::process::exit(Failure::signalled(signal).code().into())
 }
 
 pub struct StopHook(Stop);

@@ -61,10 +61,11 @@ impl Builder<'_> {
         let dtype = work.node(*group.first()?).outputs.first()?.dtype;
         let mut b = Builder { work, inputs: Vec::new(), constants: Vec::new(), places: HashMap::new() };
         let mut parts = Vec::with_capacity(group.len());
+        let device: Arc<str> = "/device:CPU:0".into();
         for id in group.iter().rev() {
             let node = work.node(*id);
             let args: Vec<Place> = node.inputs.iter().map(|o| b.place(*o)).collect();
-            let kernel_node = Arc::new(node.kernel_node(&work.registry, "/device:CPU:0").ok()?);
+            let kernel_node = Arc::new(node.kernel_node(&work.registry, &device).ok()?);
             let alone =
                 Compute { run: Runnable::make(node.op, &kernel_node, "CPU").ok()?, node: kernel_node };
             b.places.insert(id.output(0), Place::Step(parts.len() as u32));

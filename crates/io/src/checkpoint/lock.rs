@@ -1,0 +1,83 @@
+//! A lock on a directory of checkpoints, so that only one process trains into it.
+
+use crate::durable;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
+use std::path::Path;
+use thalweg_core::error::{Code, Error, Result};
+
+/// The file that is locked. It stays when the lock goes: removing it would let two processes lock two files of that name.
+pub const LOCK_FILE: &str = "training.lock";
+
+/// Held while a process trains into a directory. The system takes it back when the process ends, however it ends.
+pub struct DirectoryLock {
+    _file: File,
+}
+
+impl DirectoryLock {
+    /// Takes the lock of a directory, which is made if it is not there. Aborted, with the holder's number, if another has it.
+    pub fn take(directory: &Path) -> Result<DirectoryLock> {
+        durable::create_directory(directory)?;
+        let path = directory.join(LOCK_FILE);
+        let at = |e: std::io::Error| durable::at(&path, e);
+        let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = opened.map_err(at)?;
+        match file.try_lock() {
+            Ok(()) => sign(&mut file).map_err(at)?,
+            Err(TryLockError::WouldBlock) => return Err(held(directory, &mut file)),
+            // A file system without locks cannot be asked for one; training on it is not refused.
+            Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(e)) => return Err(at(e)),
+        }
+        Ok(DirectoryLock { _file: file })
+    }
+}
+
+/// Says who holds the lock, for the one who meets it.
+fn sign(file: &mut File) -> std::io::Result<()> {
+    file.set_len(0)?;
+    file.rewind()?;
+    writeln!(file, "{}", std::process::id())
+}
+
+fn held(directory: &Path, file: &mut File) -> Error {
+    let mut text = String::new();
+    // A holder that has not signed yet is met without its number.
+    let read = file.take(32).read_to_string(&mut text);
+    let holder = match read.ok().and_then(|_| text.trim().parse::<u32>().ok()) {
+        Some(pid) => format!("process {pid}"),
+        None => "another process".to_string(),
+    };
+    let text = format!(
+        "{holder} is training into {}; wait until it has ended, or choose another folder",
+        directory.display()
+    );
+    Error::new(Code::Aborted, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn two_trainers_do_not_share_a_directory() {
+        let dir = Scratch::new();
+        let place = dir.path("new/run");
+        let first = DirectoryLock::take(&place).unwrap();
+        let e = DirectoryLock::take(&place).err().unwrap();
+        assert_eq!(e.code(), Code::Aborted);
+        assert!(e.message().contains(&format!("process {} is training", std::process::id())), "{e}");
+        drop(first);
+        assert!(DirectoryLock::take(&place).is_ok());
+    }
+
+    #[test]
+    fn a_lock_file_that_was_left_behind_holds_nobody_up() {
+        let dir = Scratch::new();
+        std::fs::write(dir.path(LOCK_FILE), "4194305\n4194305\n").unwrap();
+        let _held = DirectoryLock::take(dir.root()).unwrap();
+        let own = format!("{}\n", std::process::id());
+        assert_eq!(std::fs::read_to_string(dir.path(LOCK_FILE)).unwrap(), own);
+    }
+}
