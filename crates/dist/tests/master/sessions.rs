@@ -143,9 +143,12 @@ async fn bad_graphs_are_refused_and_the_server_goes_on() {
                  node { name: 'b' op: 'Neg' input: 'a' attr { key: 'T' value { type: DT_FLOAT } } }";
     let pinned = CONSTANT.replace("op: 'Const'", "op: 'Const' device: '/job:nosuch/task:0'");
     let twice = format!("{CONSTANT}{CONSTANT}");
-    for bad in [cycle, &pinned, &twice, "node { name: 'x' op: 'NoSuchOp' }"] {
+    for bad in [cycle, &pinned, &twice] {
         assert!(b.create_with(bad, ConfigProto::default()).await.is_err(), "{bad}");
     }
+    let s = b.create(&format!("{CONSTANT} node {{ name: 'x' op: 'NoSuchOp' }}")).await;
+    assert_eq!(b.fetch(&s, "c:0").await, 3.0, "a step that does not need it");
+    assert_eq!(b.run(&s, &[], &[], &["x"]).await.status_code, 5);
     let e = b.create_with(&pinned, ConfigProto::default()).await.unwrap_err();
     assert!(
         e.message().contains("{{node c}} was explicitly assigned to /job:nosuch/task:0"),
