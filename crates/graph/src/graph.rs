@@ -247,7 +247,9 @@ impl Graph {
         } else {
             node.name = self.mark_names().unique(wanted).into();
         }
-        self.push(node)
+        let id = self.push(node)?;
+        self.marked = self.nodes.len();
+        Ok(id)
     }
 
     fn check_output(&self, o: Output) -> Result<()> {

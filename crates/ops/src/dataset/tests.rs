@@ -238,6 +238,20 @@ fn batches_are_stacked_and_their_remainder_kept_or_dropped() {
 }
 
 #[test]
+fn sizes_larger_than_any_memory_take_what_is_there() {
+    let (numbers, most) = (range(0, 5), i64::MAX);
+    assert_eq!(all(&on(&numbers, "BatchDataset", &[most])), [vec![0, 1, 2, 3, 4]]);
+    assert_eq!(flat(&on(&numbers, "PrefetchDataset", &[most])), [0, 1, 2, 3, 4]);
+    let mut shuffled = flat(&on(&numbers, "ShuffleDataset", &[most, 1, 1]));
+    shuffled.sort_unstable();
+    assert_eq!(shuffled, [0, 1, 2, 3, 4]);
+    let repeated = on(&on(&numbers, "RepeatDataset", &[most]), "TakeDataset", &[7]);
+    assert_eq!(flat(&repeated), [0, 1, 2, 3, 4, 0, 1]);
+    assert_eq!(flat(&on(&numbers, "TakeDataset", &[most])), [0, 1, 2, 3, 4]);
+    assert!(flat(&on(&numbers, "SkipDataset", &[most])).is_empty());
+}
+
+#[test]
 fn padded_batches_have_the_size_of_the_largest() {
     let ragged = mapped(&range(0, 4), "FlatMapDataset", "up_to", &[]);
     let ragged = on(&ragged, "BatchDataset", &[4]);

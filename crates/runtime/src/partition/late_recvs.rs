@@ -161,13 +161,16 @@ impl Chain {
         self.previous[id.at()]
     }
 
-    /// The nearest first user that all of these wait for, as far as the chain tells.
+    /// The nearest first user that all of these wait for, as far as the chain tells. What is used all over a large graph is not held back: the
+    /// way up from each of its users would be looked at.
     fn before_all(&self, nodes: &[NodeId], facts: &Facts) -> Option<NodeId> {
         let (one, others) = nodes.split_first()?;
         let mut common = self.before(*one)?;
+        let mut left = LONGEST_WAY;
         for other in others {
             let mut there = self.before(*other)?;
             while there != common {
+                left = left.checked_sub(1)?;
                 // The way up from the later one.
                 let later =
                     if facts.level[there.at()] > facts.level[common.at()] { &mut there } else { &mut common };
@@ -177,6 +180,9 @@ impl Chain {
         Some(common)
     }
 }
+
+/// First users that are passed in search of the one that all users of a tensor wait for.
+const LONGEST_WAY: usize = 1 << 12;
 
 /// How much is received for each level.
 struct Levels {

@@ -115,3 +115,20 @@ fn hash_attr(a: &Attr, h: &mut DefaultHasher) {
         }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// All that have the same number are compared with each other.
+    #[test]
+    fn attrs_that_are_lists_are_told_apart_by_what_they_hold() {
+        let number = |attr: Attr| {
+            let mut h = DefaultHasher::new();
+            hash_attr(&attr, &mut h);
+            h.finish()
+        };
+        assert_ne!(number(Attr::ints(&[1, 2])), number(Attr::ints(&[2, 1])));
+        assert_eq!(number(Attr::ints(&[1, 2])), number(Attr::ints(&[1, 2])));
+    }
+}
