@@ -133,7 +133,11 @@ impl NdIndices {
 
     /// Changes the elements addressed by the updates, in order.
     pub fn update<T: Clone>(&self, target: &mut [T], updates: &[T], change: impl Fn(&mut T, &T)) {
-        let _ = self.try_update(target, updates, |t, u| Ok(change(t, u)));
+        let always = |t: &mut T, u: &T| {
+            change(t, u);
+            Ok(())
+        };
+        let _ = self.try_update(target, updates, always);
     }
 
     /// As `update`, as long as no change fails.

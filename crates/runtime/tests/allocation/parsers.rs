@@ -96,7 +96,7 @@ fn checkpoint(folder: &Scratch) -> Read {
     let prefix = folder.path("model");
     let mut writer = BundleWriter::create(&prefix).unwrap();
     for (i, (_, t)) in tensors().iter().enumerate() {
-        writer.add(&format!("{}{i}", "variable/".repeat(20_000)), t).unwrap();
+        writer.add(&format!("variable/{i}"), t).unwrap();
     }
     for i in 0..5000 {
         writer.add(&format!("w/{i}"), &Tensor::zeros(DataType::Float, Shape::vector(2)).unwrap()).unwrap();
@@ -105,7 +105,7 @@ fn checkpoint(folder: &Scratch) -> Read {
     Box::new(move || {
         let mut reader = BundleReader::open(&prefix)?;
         reader.verify()?;
-        let mut read = |i| reader.read(&format!("{}{i}", "variable/".repeat(20_000))).map(|t| t.byte_len());
+        let mut read = |i| reader.read(&format!("variable/{i}")).map(|t| t.byte_len());
         Ok(read(0)? + read(1)?)
     })
 }
