@@ -15,7 +15,8 @@ pub struct CredentialArgs {
     /// The key of the certificate, in PEM form
     #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = SECURITY)]
     tls_key: Option<PathBuf>,
-    /// The authorities that certificates of others are verified against, in PEM form. A server with it asks clients for certificates
+    /// The authorities that certificates of others are verified against, in PEM form. A server with it asks clients for certificates; where
+    /// there is no --token-file, each has the role cluster
     #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     tls_ca: Option<PathBuf>,
     /// A file with a token on each line, as ROLE:TOKEN. A server asks each call for one of them; the strongest is what it shows to others.

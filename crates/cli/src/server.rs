@@ -58,7 +58,8 @@ pub struct Args {
     /// Close sessions that nobody has used for so many seconds; 0: never
     #[arg(long, value_name = "SECS", default_value_t = 0)]
     session_gc: u64,
-    /// Sessions to keep open; one more closes the one idle for longest
+    /// Sessions to keep open; one more closes the one of the same client that is idle for longest. Clients with tokens have equal shares of
+    /// them, those with certificates an eighth each
     #[arg(long, value_name = "N", default_value_t = 4096)]
     max_sessions: usize,
     /// Seconds that running steps get to end when the server is stopped

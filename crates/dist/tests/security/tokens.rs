@@ -129,6 +129,23 @@ fn sessions_of_one_client_do_not_push_out_those_of_another() {
 }
 
 #[test]
+fn a_client_without_sessions_of_its_own_to_give_up_is_refused_by_a_full_server() {
+    let secrets = Secrets::new();
+    let server = guarded(&secrets, 1);
+    let client = |token| Client::new(&secrets.token(token), &server);
+    let (one, two, admin) = (client(RUN), client(OTHER), client(ADMIN));
+    let session = one.create().unwrap();
+    assert_eq!(code(two.create()), Some(Code::ResourceExhausted));
+    // Not even an admin's new session takes another's place.
+    assert_eq!(code(admin.create()), Some(Code::ResourceExhausted));
+    assert!(one.step(&session).is_ok());
+    let next = one.create().unwrap();
+    assert_eq!(code(one.step(&session)), Some(Code::Aborted));
+    one.close(&next).unwrap();
+    assert!(two.create().is_ok());
+}
+
+#[test]
 fn a_token_is_not_sent_in_the_clear_beyond_this_machine() {
     let secrets = Secrets::new();
     // A server on all addresses is found on one that is not loopback, if the machine has one.
