@@ -138,7 +138,7 @@ fn after_its_deadline_or_cancellation_a_step_begins_no_further_kernel() {
         let callable = s.callable_by_name(&[], &[], &targets).unwrap();
         RUNS.store(0, Ordering::SeqCst);
         let options = RunOptions { timeout: Some(Duration::from_millis(20)), ..Default::default() };
-        let e = callable.run_with(vec![], &options).err().expect("it was ended");
+        let e = callable.run_with(vec![], &options).expect_err("it was ended");
         let code = if op == "CancelsItsStep" { Code::Cancelled } else { Code::DeadlineExceeded };
         assert_eq!((e.code(), RUNS.load(Ordering::SeqCst)), (code, 0), "{op}, {waits}: {e}");
     }
