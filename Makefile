@@ -2,6 +2,7 @@
 # make check    the quick part: formatting and lints
 # make isa      the tests of kernels with each instruction set that is less than this machine's best
 # make fuzz     the long property runs (CASES=10000000)
+# make fuzz-quick      libFuzzer for SECONDS (60) on each target of crates/fuzzing, or on TARGETS; needs a C++ compiler and cargo-fuzz
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
 # make coverage-ops  the same, with the table: for each op the types, the cases, the largest difference
@@ -13,8 +14,10 @@ VENV ?= .venv
 PYTHON ?= python3
 N ?= 100
 KILLS ?= 100
+SECONDS ?= 60
+TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
-.PHONY: test check rust isa interop differential coverage-ops shuttle fuzz threads lectures kills bench bench-server clean-venv
+.PHONY: test check rust isa interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server clean-venv
 
 test: check rust isa shuttle interop
 
@@ -59,6 +62,18 @@ differential coverage-ops: $(VENV)/ready
 # With overflow checks: sizes that wrap silently in a release would otherwise go unnoticed.
 fuzz:
 	CARGO_PROFILE_BENCH_OVERFLOW_CHECKS=true THALWEG_FUZZ_CASES=$(CASES) cargo test --profile bench -p thalweg-runtime --test fuzz -- --nocapture
+
+# Coverage-guided, on stable Rust: without a sanitizer, as there is next to no unsafe code in what is fuzzed. What is new goes into the
+# corpus only when it is worth keeping: fuzz/corpus is read, fuzz/found written.
+fuzz-quick:
+	command -v cargo-fuzz > /dev/null || cargo install cargo-fuzz
+	cargo fuzz build --sanitizer none any
+	for target in $(TARGETS); do \
+		mkdir -p fuzz/found/$$target; \
+		echo "== $$target"; \
+		THALWEG_FUZZ_TARGET=$$target cargo fuzz run --sanitizer none any fuzz/found/$$target fuzz/corpus/$$target -- \
+			-max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 -verbosity=0 || exit 1; \
+	done
 
 threads:
 	THALWEG_STRESS_THREADS=64 THALWEG_STRESS_STEPS=20000 cargo test --profile bench -p thalweg-runtime --test threads -- --nocapture

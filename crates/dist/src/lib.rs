@@ -11,7 +11,8 @@ pub mod cluster;
 mod config;
 mod connection;
 mod credentials;
-#[cfg(feature = "fuzzing")]
+/// For fuzzers.
+#[doc(hidden)]
 pub mod fuzzing;
 mod grpc;
 mod http2;

@@ -208,7 +208,6 @@ impl Server {
         &self.master.task.name
     }
 
-    #[cfg(feature = "fuzzing")]
     pub(crate) fn master(&self) -> &Master {
         &self.master
     }

@@ -93,6 +93,35 @@ pub fn note_buffer(bytes: isize) {
     }
 }
 
+/// Memory of a block that was made on a peer's word and is not there before it is written: it is not counted until then.
+#[derive(Debug, Default)]
+pub struct Untouched(usize);
+
+impl Untouched {
+    /// Of a block of so many bytes that has just been made.
+    pub fn new(bytes: usize) -> Untouched {
+        // Smaller ones are no mappings of their own.
+        let bytes = if bytes >= MAPPED { bytes } else { 0 };
+        add(-(bytes as isize));
+        Untouched(bytes)
+    }
+
+    /// So many bytes of it have been written.
+    pub fn touch(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.0);
+        self.0 -= bytes;
+        add(bytes as isize);
+    }
+}
+
+impl Drop for Untouched {
+    fn drop(&mut self) {
+        add(self.0 as isize);
+    }
+}
+
+const MAPPED: usize = 1 << 20;
+
 pub fn find_out_who_counts() {
     let meter = Meter::start();
     let probe = std::hint::black_box(Vec::<u8>::with_capacity(1024));
@@ -136,6 +165,25 @@ mod tests {
         tell_all();
         // Other tests of this process make buffers meanwhile.
         assert!((LIVE.load(Ordering::Relaxed) - before).abs() < 9 << 20);
+    }
+
+    #[test]
+    fn what_is_announced_counts_when_it_is_written() {
+        let meter = Meter::start();
+        // As the allocator would.
+        add(100 << 20);
+        let mut untouched = Untouched::new(100 << 20);
+        assert_eq!(meter.grown(), 0);
+        untouched.touch(30 << 20);
+        assert_eq!(meter.grown(), 30 << 20);
+        untouched.touch(usize::MAX);
+        assert_eq!(meter.grown(), 100 << 20);
+        drop(untouched);
+        drop(Untouched::new(100 << 20));
+        drop(Untouched::new(10));
+        assert_eq!(meter.grown(), 100 << 20);
+        add(-(100 << 20));
+        tell_all();
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod limits;
 
 pub use allocator::Counting;
 pub(crate) use count::note_buffer;
-pub use count::{Limits, Meter, limits, live, set_limits};
+pub use count::{Limits, Meter, Untouched, limits, live, set_limits};
 pub use give_back::{end_thread, give_back};
 pub use holder::{Held, Holder, check, check_grown, current};
 pub(crate) use holder::{put, take};

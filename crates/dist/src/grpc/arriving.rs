@@ -5,6 +5,7 @@ use super::fields::{Fields, Path};
 use bytes::{Bytes, BytesMut};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
+use thalweg_core::memory::Untouched;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 
@@ -24,6 +25,7 @@ pub struct Arriving {
 struct Filling {
     tensor: Tensor,
     filled: usize,
+    untouched: Untouched,
 }
 
 impl Arriving {
@@ -73,7 +75,7 @@ impl Arriving {
 
     pub fn filled(&mut self, bytes: usize) {
         let Some(filling) = &mut self.filling else { return };
-        filling.filled += bytes;
+        filling.advance(bytes);
         self.held += bytes;
         self.missing = self.missing.saturating_sub(bytes);
         self.end_filled();
@@ -82,7 +84,7 @@ impl Arriving {
     fn begin(&mut self, length: usize) -> Result<()> {
         self.arrived.push(self.rest.split().freeze());
         let tensor = Tensor::uninit(DataType::Uint8, Shape::new(&[length])?)?;
-        self.filling = Some(Filling { tensor, filled: 0 });
+        self.filling = Some(Filling { tensor, filled: 0, untouched: Untouched::new(length) });
         Ok(())
     }
 
@@ -113,8 +115,13 @@ impl Filling {
         let room = self.tensor.bytes_mut()?.get_mut(self.filled..).unwrap_or_default();
         let n = room.len().min(bytes.len());
         room[..n].copy_from_slice(&bytes[..n]);
-        self.filled += n;
+        self.advance(n);
         Ok(n)
+    }
+
+    fn advance(&mut self, bytes: usize) {
+        self.filled += bytes;
+        self.untouched.touch(bytes);
     }
 }
 

@@ -18,9 +18,7 @@ mod wire;
 
 pub use alive::Alive;
 pub use hpack::Head;
-pub use reading::Handler;
-#[cfg(feature = "fuzzing")]
-pub use reading::Reading;
+pub use reading::{Handler, Reading};
 pub use sending::{Ending, Sending};
 pub use socket::Socket;
 pub use wire::{Role, Wire, budget_is_spent};

@@ -101,9 +101,8 @@ impl Output {
     }
 }
 
-#[cfg(any(test, feature = "fuzzing"))]
 impl Output {
-    /// All of it, as if it had been written.
+    /// All of it, as if it had been written: for tests and fuzzers.
     pub fn drained(&mut self) -> Vec<u8> {
         let all = self.queue.iter().map(|p| &p[..]).chain([&self.small[..]]).flatten().copied().collect();
         (self.queue, self.queued, self.small) = Default::default();

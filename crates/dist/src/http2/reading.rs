@@ -129,8 +129,7 @@ impl Reading {
         Poll::Ready(Ok(n > 0))
     }
 
-    /// Handles bytes as if they had been read.
-    #[cfg(feature = "fuzzing")]
+    /// Handles bytes as if they had been read: for fuzzers.
     pub fn feed(&mut self, mut bytes: &[u8], handler: &mut impl Handler, sending: &mut Sending) -> Handled {
         while self.unhandled || !bytes.is_empty() {
             if !self.unhandled {
