@@ -104,7 +104,7 @@ fn messages(corpus: &Corpus) -> Result<()> {
         corpus.put("run_step", name, &encode(&request))?;
     }
     let tasks = [(0, "127.0.0.1:2222".to_string())].into_iter().collect();
-    let cluster = ClusterDef { job: vec![JobDef { name: "ps".into(), tasks, ..Default::default() }] };
+    let cluster = ClusterDef { job: vec![JobDef { name: "ps".into(), tasks }] };
     let def = ServerDef {
         cluster: Some(cluster),
         job_name: "ps".into(),
