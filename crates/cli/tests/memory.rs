@@ -195,20 +195,18 @@ fn strings_count_as_other_tensors_do() {
 
 #[test]
 fn a_graph_that_does_not_fit_is_refused_while_it_is_read_or_imported() {
-    let server = Server::start("150MiB");
+    let server = Server::start("300MiB");
     let g = Scope::new();
     let mut x = g.placeholder(DataType::Float, &[]);
-    let mut grow_to = |nodes: usize| {
-        while g.graph().unwrap().len() < nodes {
-            (0..10_000).for_each(|_| x = g.op("Neg").input(&x).output());
-        }
-    };
-    for (nodes, words) in [(50_000, "importing 5"), (150_000, "reading a message")] {
-        grow_to(nodes);
-        server.others_go_on(|| {
+    for _ in 0..150_000 {
+        x = g.op("Neg").input(&x).output();
+    }
+    server.others_go_on(|| {
+        for _ in 0..2 {
             let refused = Session::connect(&server.target, &g).err().expect("it does not fit");
             assert_eq!(refused.code(), Code::ResourceExhausted, "{refused}");
-            assert!(refused.message().contains(words), "{refused}");
-        });
-    }
+            let told = ["reading a message", "importing 150001 nodes"];
+            assert!(told.iter().any(|words| refused.message().contains(words)), "{refused}");
+        }
+    });
 }

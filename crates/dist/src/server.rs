@@ -175,6 +175,8 @@ impl Server {
                     for handle in sessions.collect() {
                         log.info("session_dropped", &[("session", &handle), ("why", &"idle")]);
                     }
+                    // What requests and sessions have left behind.
+                    thalweg_core::memory::give_back();
                 }
             };
             tokio::spawn(collect);
