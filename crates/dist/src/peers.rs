@@ -12,7 +12,7 @@ use tonic::Status;
 /// Limits on peers, well-meaning or not.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerLimits {
-    /// Connections at a time. Those of one address leave some to others; idle ones make room.
+    /// Connections of one address at a time; idle ones make room. An eighth more are kept for others.
     pub connections: usize,
     /// Calls at a time on one connection. Steps may wait for each other, so this must not be small.
     pub calls: u32,

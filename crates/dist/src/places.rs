@@ -33,8 +33,9 @@ struct Seat {
 const IDLE: Duration = Duration::from_secs(1);
 
 impl Places {
+    /// So many for the connections of one address, and an eighth more for those of others.
     pub fn new(limit: usize) -> Arc<Places> {
-        Arc::new(Places { pool: Pool::new(limit), taken: Mutex::default() })
+        Arc::new(Places { pool: Pool::new(limit.saturating_add(limit.div_ceil(8))), taken: Mutex::default() })
     }
 
     /// A place for a connection from this address; none if all are taken by connections that are busy.
@@ -139,7 +140,7 @@ mod tests {
     /// A thousand idle connections that answered pings locked everybody out.
     #[test]
     fn idle_connections_make_room_for_new_ones_the_longest_idle_first() {
-        let places = Places::new(9);
+        let places = Places::new(8);
         let begin = Instant::now();
         let mut held: Vec<Place> = (0..8).filter_map(|_| places.take_at(address(1), begin)).collect();
         assert_eq!(held.len(), 8);
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn connections_of_one_address_leave_places_to_others() {
-        let places = Places::new(90);
+        let places = Places::new(80);
         let now = Instant::now();
         let hog: Vec<Place> = (0..200).filter_map(|_| places.take_at(address(1), now)).collect();
         hog.iter().for_each(|p| p.note(false));
@@ -181,8 +182,6 @@ mod tests {
     async fn who_is_asked_to_leave_hears_of_it() {
         let places = Places::new(1);
         let begin = Instant::now();
-        assert!(places.take_at(address(1), begin).is_none(), "one address never has all");
-        let places = Places::new(2);
         let first = places.take_at(address(1), begin).unwrap();
         let second = places.take_at(address(1), begin + 2 * IDLE);
         assert!(second.is_some());

@@ -156,7 +156,7 @@ async fn who_leaves_answers_unread_gets_no_more_of_them() {
 
 #[tokio::test]
 async fn connections_over_the_limit_are_closed_and_places_are_given_back() {
-    let mut b = bench_with(limited(PeerLimits { connections: 3, ..Default::default() })).await;
+    let mut b = bench_with(limited(PeerLimits { connections: 2, ..Default::default() })).await;
     let mut second = Raw::connect(b.server.address());
     second.send(&[raw::PREFACE, &raw::settings(&[])].concat());
     second.frame().unwrap();
