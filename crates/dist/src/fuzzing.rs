@@ -35,6 +35,9 @@ pub struct Bench {
 /// How long a call may take here: less than fuzzers wait before they say that something hangs.
 const LIMIT: Duration = Duration::from_millis(100);
 
+/// How long the session that the others need may take to be made, on however busy a machine.
+const SETUP: Duration = Duration::from_secs(60);
+
 impl Bench {
     /// With a session of this graph.
     pub fn new(registry: Arc<Registry>, session: CreateSessionRequest) -> Result<Bench> {
@@ -44,7 +47,8 @@ impl Bench {
         let runtime = Builder::new_current_thread().enable_time().build()?;
         let server = Server::start(registry, options)?;
         let mut bench = Bench { server, runtime: Mutex::new(runtime), session: String::new() };
-        let made = bench.call("/tensorflow.MasterService/CreateSession", session.encode_to_vec());
+        let made =
+            bench.call_within(SETUP, "/tensorflow.MasterService/CreateSession", session.encode_to_vec());
         let made: Option<CreateSessionResponse> = made.and_then(|bytes| decode(bytes).ok());
         bench.session = made.ok_or_else(|| internal("no session was made"))?.session_handle;
         Ok(bench)
@@ -84,8 +88,12 @@ impl Bench {
         });
     }
 
-    /// A call with this message; the message of its answer if it went well.
     fn call(&self, path: &'static str, message: Vec<u8>) -> Option<Vec<u8>> {
+        self.call_within(LIMIT, path, message)
+    }
+
+    /// A call with this message; the message of its answer if it went well.
+    fn call_within(&self, limit: Duration, path: &'static str, message: Vec<u8>) -> Option<Vec<u8>> {
         let path = Bytes::from_static(path.as_bytes());
         let mut collecting = Collecting::new(grpc::contents_of(&path), 16 << 20);
         let framed = [&[0][..], &(message.len() as u32).to_be_bytes(), &message].concat();
@@ -94,8 +102,8 @@ impl Bench {
         }
         let (peer, arrived) = (Arc::new(self.peer()), collecting.finish()?);
         let caller = peer.admit(&Default::default()).ok()?;
-        let answer = grpc::answer(peer, caller, path, Some(LIMIT), arrived);
-        let answered = lock(&self.runtime).block_on(async { tokio::time::timeout(2 * LIMIT, answer).await });
+        let answer = grpc::answer(peer, caller, path, Some(limit), arrived);
+        let answered = lock(&self.runtime).block_on(async { tokio::time::timeout(2 * limit, answer).await });
         let reply = answered.ok()?.ok()?;
         Some(reply.pieces.iter().flatten().skip(5).copied().collect())
     }
