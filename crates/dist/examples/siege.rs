@@ -1,7 +1,10 @@
 //! Hostile and honest load on one server, and what the honest clients felt of it.
 //!
 //!     cargo run --profile bench -p thalweg-dist --example siege -- 127.0.0.1:2222 connections 10000
-//!     .. streams 100000 | cancels 1000000 | settings 1000000 | mixed SECONDS
+//!     .. streams 100000 | cancels 1000000 | settings 1000000 | mixed SECONDS | honest SECONDS
+//!
+//! Attackers and honest clients are different machines in life. On one machine, run `honest` beside a `nice -n 19` attacker, so that
+//! what is measured is the server and not who gets the processor.
 //!
 //! A probe asks for a small step every 10 ms all the while, first with nobody else there: its percentiles are printed for both, and
 //! how many of its calls failed or took longer than a second.
@@ -36,7 +39,7 @@ const GRAPH: &str = "
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let (Some(address), Some(mode)) = (args.first().and_then(|a| a.parse().ok()), args.get(1)) else {
-        eprintln!("siege ADDRESS connections|streams|cancels|settings|mixed NUMBER");
+        eprintln!("siege ADDRESS connections|streams|cancels|settings|mixed|honest NUMBER");
         std::process::exit(2);
     };
     let number: usize = args.get(2).and_then(|n| n.parse().ok()).unwrap_or(10);
@@ -51,6 +54,7 @@ fn main() -> Result<()> {
         "cancels" => cancels(address, number),
         "settings" => settings(address, number),
         "mixed" => mixed(address, Duration::from_secs(number as u64)),
+        "honest" => thread::sleep(Duration::from_secs(number as u64)),
         _ => eprintln!("there is no siege '{mode}'"),
     }
     println!("{mode} {number}: {:.1} s", began.elapsed().as_secs_f64());
