@@ -215,6 +215,17 @@ mod tests {
     }
 
     #[test]
+    fn links_to_links_are_followed_up_to_a_limit() {
+        let p = place();
+        symlink("file", p.scratch.path("inside/1")).unwrap();
+        for i in 2..=MAX_LINKS + 1 {
+            symlink((i - 1).to_string(), p.scratch.path(&format!("inside/{i}"))).unwrap();
+        }
+        assert_eq!(p.code(&format!("inside/{MAX_LINKS}"), false), None);
+        assert!(p.code(&format!("inside/{}", MAX_LINKS + 1), false).is_some());
+    }
+
+    #[test]
     fn every_file_of_a_checkpoint_must_lie_where_it_may_be_read() {
         let p = place();
         let prefix = p.scratch.path("inside/model");

@@ -170,13 +170,17 @@ mod tests {
     #[test]
     fn drafts_of_the_killed_are_removed_and_nothing_else() {
         let dir = Scratch::new();
-        for name in
-            ["m-1.index", "m-1.index.tempstate17", "m-2.data-00000-of-00001.tempstate1", "n.tempstate1"]
-        {
+        for name in [
+            "m-1.index",
+            "m-2.data-00000-of-00001",
+            "m-1.index.tempstate17",
+            "m-2.data-00000-of-00001.tempstate1",
+            "n.tempstate1",
+        ] {
             fs::write(dir.path(name), "").unwrap();
         }
         remove_drafts(&dir.path("m-")).unwrap();
         assert!(dir.path("m-1.index").exists() && dir.path("n.tempstate1").exists());
-        assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 2);
+        assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 3);
     }
 }

@@ -50,4 +50,10 @@ mod tests {
         }
         assert_eq!(take(&mut &[0xff; 20][..]), None);
     }
+
+    #[test]
+    fn the_tenth_byte_has_one_bit() {
+        let tenth = |b: u8| take(&mut &[&[0xff; 9][..], &[b]].concat()[..]);
+        assert_eq!([0, 1, 2, 0x7f].map(tenth), [Some(u64::MAX >> 1), Some(u64::MAX), None, None]);
+    }
 }

@@ -143,6 +143,17 @@ mod tests {
     }
 
     #[test]
+    fn stored_slices_come_back_unless_they_are_none() {
+        let slice = TensorSlice::parse("0,3:-:5,1").unwrap();
+        assert_eq!(TensorSlice::from_proto(&slice.to_proto()).unwrap(), slice);
+        for (start, length) in [(-1, Some(2)), (0, Some(-1)), (1, None), (-1, None)] {
+            let has_length_hack = length.map(HasLengthHack::Length);
+            let extent = vec![tensor_slice_proto::Extent { start, has_length_hack }];
+            assert!(TensorSlice::from_proto(&TensorSliceProto { extent }).is_err(), "{start} {length:?}");
+        }
+    }
+
+    #[test]
     fn shapes_with_slices() {
         let s = ShapeAndSlice::parse("5 3 3,2:-").unwrap();
         assert_eq!((s.shape.dims(), s.slice_shape.dims()), (&[5, 3][..], &[2, 3][..]));

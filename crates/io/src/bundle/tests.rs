@@ -336,3 +336,20 @@ fn a_name_that_is_not_there_is_answered_with_one_like_it() {
     assert_eq!(e.code(), Code::NotFound);
     assert_eq!(e.message(), "Key layer/weight not found in checkpoint; did you mean 'layer/weights'?");
 }
+
+#[test]
+fn what_cannot_be_saved_says_why() {
+    let dir = Scratch::new();
+    let e = BundleWriter::create(&dir.path("no/such/model")).map(drop).unwrap_err();
+    assert!(e.code() == Code::NotFound && e.to_string().contains("no/such"), "{e}");
+    let mut writer = BundleWriter::create(&dir.path("new/model")).unwrap();
+    let variant = Tensor::uninit(DataType::Variant, shape(&[0])).unwrap();
+    let e = writer.add("v", &variant).unwrap_err();
+    assert!(e.code() == Code::InvalidArgument && e.message().contains("cannot be saved"), "{e}");
+    for name in ["", "\0x"] {
+        assert_eq!(
+            writer.add(name, &random(&mut CaseGen::new(1), DataType::Float, &[])).unwrap_err().code(),
+            Code::InvalidArgument
+        );
+    }
+}

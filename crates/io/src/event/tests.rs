@@ -23,6 +23,7 @@ fn events_come_back_after_the_version() {
     writer.flush().unwrap();
     let events: Vec<_> = EventReader::open(writer.path()).unwrap().collect::<Result<_, _>>().unwrap();
     assert_eq!(events[0].what, Some(What::FileVersion("brain.Event:2".into())));
+    assert_eq!(events[0].source_metadata.as_ref().unwrap().writer, "thalweg.io.event");
     assert_eq!(events.iter().map(|e| e.step).collect::<Vec<_>>(), [0, 0, 1, 2, 3, 4]);
     assert_eq!(events[2].what, Some(scalar("loss", 0.5)));
     let bytes = std::fs::read(writer.path()).unwrap();

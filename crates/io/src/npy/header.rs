@@ -46,20 +46,15 @@ pub fn make(descr: &str, shape: &Shape) -> Vec<u8> {
         dims.push(',');
     }
     let mut dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
-    let wide = dict.len() + ALIGN > usize::from(u16::MAX);
-    let start = MAGIC.len() + 2 + if wide { 4 } else { 2 };
+    // Version 1: what it can say of its length, 64 KiB, is more than any shape needs.
+    let start = MAGIC.len() + 4;
     // Spaces and a newline bring the data to a multiple of 64.
     let end = (start + dict.len() + 1).next_multiple_of(ALIGN);
     dict.extend(std::iter::repeat_n(' ', end - start - dict.len() - 1));
     dict.push('\n');
     let mut out = MAGIC.to_vec();
-    if wide {
-        out.extend([2, 0]);
-        out.extend((dict.len() as u32).to_le_bytes());
-    } else {
-        out.extend([1, 0]);
-        out.extend((dict.len() as u16).to_le_bytes());
-    }
+    out.extend([1, 0]);
+    out.extend((dict.len() as u16).to_le_bytes());
     out.extend(dict.as_bytes());
     out
 }

@@ -95,3 +95,16 @@ fn hostile_headers_are_errors() {
     assert_eq!(code(b"\x93NUMPY\x09\x00"), Code::InvalidArgument);
     assert_eq!(code(b"\x93NUMPY\x02\x00\xff\xff\xff\xff{}"), Code::DataLoss);
 }
+
+#[test]
+fn data_begins_at_a_multiple_of_64_whatever_the_shape() {
+    let mut dims = Vec::new();
+    while dims.len() < thalweg_core::shape::MAX_RANK {
+        dims.push(1);
+        let head = header::make("<f4", &Shape::new(&dims).unwrap());
+        assert_eq!((head.len() % 64, head.last()), (0, Some(&b'\n')));
+        let (dict, data) = header::split(&head).unwrap();
+        assert_eq!((header::Header::parse(dict).unwrap().shape.len(), data.len()), (dims.len(), 0));
+        assert!(head.len() - dict.trim_end().len() < 64 + 11, "more padding than is needed");
+    }
+}

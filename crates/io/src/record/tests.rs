@@ -66,9 +66,29 @@ fn files_cut_short_are_data_loss_unless_cut_between_records() {
                     "{compression:?} cut at {len} gave {} records",
                     got.len()
                 ),
-                Err(e) => assert_eq!(e.code(), Code::DataLoss, "{compression:?} {len}: {e}"),
+                Err(e) => {
+                    assert_eq!(e.code(), Code::DataLoss, "{compression:?} {len}: {e}");
+                    let whole = compression != Compression::None;
+                    assert!(whole || e.message().contains("truncated record at"), "{len}: {e}");
+                }
             }
         }
+    }
+}
+
+#[test]
+fn the_offset_is_where_the_next_record_begins() {
+    let records = some_records();
+    for compression in ALL {
+        let whole = file(&records, compression);
+        let mut reader = RecordReader::new(&whole[..], compression, "test");
+        let mut at = 0;
+        for record in &records {
+            assert_eq!(reader.offset(), at);
+            assert_eq!(reader.next().unwrap().unwrap(), record);
+            at += record.len() as u64 + 16;
+        }
+        assert_eq!(reader.offset(), at);
     }
 }
 
@@ -117,7 +137,8 @@ fn a_record_over_the_limit_is_not_unzipped() {
             reader.limit = limit;
             reader.next().unwrap().map(|r| r.len())
         };
-        assert_eq!(read(2 << 20).unwrap(), 1 << 20);
+        assert_eq!(read((1 << 20) + 4).unwrap(), 1 << 20);
+        assert_eq!(read((1 << 20) + 3).unwrap_err().code(), Code::ResourceExhausted);
         let e = read(1 << 10).unwrap_err();
         assert!(
             e.code() == Code::ResourceExhausted && e.message().starts_with("test: the record at 0"),

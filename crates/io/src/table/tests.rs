@@ -122,3 +122,39 @@ fn keys_that_share_too_much_are_refused_before_they_fill_the_memory() {
     let e = Table::read(&table_of(&block)).unwrap_err();
     assert!(e.code() == Code::DataLoss && e.message().contains("absurdly"), "{e}");
 }
+
+#[test]
+fn the_size_of_a_block_is_what_it_has_when_it_ends() {
+    let mut builder = block::BlockBuilder::new(3);
+    for i in 0..10u8 {
+        assert_eq!(builder.size(), builder_of(i).finish().len());
+        builder.add(&[b'k', i], &[i; 5]);
+    }
+    fn builder_of(count: u8) -> block::BlockBuilder {
+        let mut builder = block::BlockBuilder::new(3);
+        (0..count).for_each(|i| builder.add(&[b'k', i], &[i; 5]));
+        builder
+    }
+}
+
+#[test]
+fn keys_out_of_order_or_past_their_block_are_data_loss() {
+    let of = |keys: &[&[u8]]| {
+        let mut builder = block::BlockBuilder::new(1);
+        keys.iter().for_each(|k| builder.add(k, b""));
+        Table::read(&table_of(&builder.finish()))
+    };
+    assert_eq!(of(&[b"a", b"b", &[0xff; 8]]).unwrap().len(), 3);
+    assert!(of(&[]).unwrap().is_empty() && !of(&[b"a"]).unwrap().is_empty());
+    for keys in [&[&b"b"[..], b"a"][..], &[b"a", b"a"], &[&[0xff; 9]]] {
+        let e = of(keys).unwrap_err();
+        assert!(e.code() == Code::DataLoss && e.message().contains("not in order"), "{e}");
+    }
+}
+
+#[test]
+fn a_table_is_known_by_its_end() {
+    let whole = file(&random_map(&mut CaseGen::new(3), 4), 50);
+    assert!(is_table(&whole) && is_table(&whole[whole.len() - 8..]));
+    assert!(!is_table(&whole[..whole.len() - 1]) && !is_table(b""));
+}

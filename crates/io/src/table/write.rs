@@ -131,3 +131,23 @@ fn after(low: &[u8]) -> Vec<u8> {
         None => low.to_vec(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn separators_lie_between_their_neighbours() {
+        let keys: [&[u8]; 9] = [b"", b"a", b"ab", b"ac", b"b", b"b\xff", b"d", b"\xff", b"\xff\xff"];
+        for (i, low) in keys.iter().enumerate() {
+            assert!(after(low) >= low.to_vec(), "{low:?}");
+            for high in &keys[i + 1..] {
+                let key = between(low, high);
+                assert!(key.as_slice() >= *low && key.as_slice() < *high, "{low:?} {key:?} {high:?}");
+            }
+        }
+        // Short ones, as long as there is room for them.
+        assert_eq!((between(b"abcd", b"ax"), after(b"abcd")), (b"ac".to_vec(), b"b".to_vec()));
+        assert_eq!((between(b"abcd", b"ac"), after(b"\xff")), (b"abcd".to_vec(), b"\xff".to_vec()));
+    }
+}

@@ -212,6 +212,7 @@ fn join_content(items: &[Vec<u8>]) -> Result<Bytes> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::error::Code;
     use thalweg_proto::TensorShapeProto;
     use thalweg_proto::tensor_shape_proto::Dim;
 
@@ -252,6 +253,56 @@ mod tests {
             p.tensor_content = Bytes::copy_from_slice(bad);
             assert!(tensor_from_proto(&p).is_err());
         }
+    }
+
+    #[test]
+    fn complex_numbers_come_in_pairs() {
+        let mut p = proto(8, &[2]);
+        p.scomplex_val = vec![1.0, 2.0, 3.0, 4.0];
+        let want = [Complex32::new(1.0, 2.0), Complex32::new(3.0, 4.0)];
+        assert_eq!(tensor_from_proto(&p).unwrap().as_slice::<Complex32>().unwrap(), want);
+        p.scomplex_val.pop();
+        assert!(tensor_from_proto(&p).is_err());
+        let mut p = proto(18, &[]);
+        p.dcomplex_val = vec![1.0, 2.0];
+        let got = tensor_from_proto(&p).unwrap().to_scalar::<ComplexDouble>().unwrap();
+        assert_eq!(got, ComplexDouble::new(1.0, 2.0));
+        p.dcomplex_val.push(0.0);
+        assert!(tensor_from_proto(&p).is_err());
+    }
+
+    #[test]
+    fn handles_round_trip_in_either_field() {
+        let handle = |name: &str| ResourceHandle {
+            device: "/job:a/task:0".into(),
+            container: "c".into(),
+            name: name.into(),
+            hash_code: 7,
+            type_name: "Var".into(),
+            values: vec![(DataType::Float, Default::default()), (DataType::Int64, Default::default())],
+            target: None,
+        };
+        let names = ["v", &"long".repeat(100), ""];
+        let handles: Vec<_> = names.iter().map(|n| handle(n)).collect();
+        let t = Tensor::from_objects(Shape::vector(3), handles.clone()).unwrap();
+        let p = tensor_to_proto(&t).unwrap();
+        let mut typed = TensorProto { tensor_content: Bytes::new(), ..p.clone() };
+        typed.resource_handle_val = handles.iter().map(handle_to_proto).collect();
+        for p in [p, typed] {
+            let got = tensor_from_proto(&p).unwrap();
+            for (got, want) in got.resources().unwrap().iter().zip(&handles) {
+                assert_eq!(format!("{got:?}"), format!("{want:?}"));
+            }
+        }
+    }
+
+    #[test]
+    fn variants_do_not_go_through_messages() {
+        assert_eq!(tensor_from_proto(&proto(21, &[0])).unwrap().shape().dims(), &[0]);
+        let mut p = proto(21, &[]);
+        assert_eq!(tensor_from_proto(&p).unwrap_err().code(), Code::Unimplemented);
+        p.tensor_content = Bytes::from_static(&[0; 8]);
+        assert_eq!(tensor_from_proto(&p).unwrap_err().code(), Code::Unimplemented);
     }
 
     #[test]
