@@ -148,6 +148,7 @@ fn parts_of_a_cluster_merge_into_one() {
     let mut reader = BundleReader::open(&dir.path("model")).unwrap();
     reader.verify().unwrap();
     assert_eq!(reader.read("p").unwrap().as_slice::<f32>().unwrap(), [0.0, 9.0, 1.0, 9.0, 2.0, 9.0]);
+    assert_eq!(reader.shards(), 3);
     assert_eq!(reader.read("own2").unwrap().to_scalar::<i64>().unwrap(), 2);
 }
 
@@ -167,7 +168,32 @@ fn what_cannot_be_merged_is_left_as_it_was() {
         merge(&[dir.path("none")], &dir.path("m"), &options).unwrap_err().code(),
         Code::InvalidArgument
     );
+    let mut writer = BundleWriter::create(&dir.path("c")).unwrap();
+    writer.add_slice("same", &part("3 1,1"), &Tensor::from_slice(shape(&[1]), &[1i32]).unwrap()).unwrap();
+    writer.add_slice("other", &part("3 1,1"), &Tensor::from_slice(shape(&[1]), &[1i32]).unwrap()).unwrap();
+    writer.finish().unwrap();
+    for (name, dims, value) in [("d", "4 2,1", Tensor::scalar(1i32)), ("e", "3 2,1", Tensor::scalar(1f32))] {
+        let mut writer = BundleWriter::create(&dir.path(name)).unwrap();
+        writer.add_slice("other", &part(dims), &value.reshape(shape(&[1])).unwrap()).unwrap();
+        writer.finish().unwrap();
+    }
+    let before = [
+        before,
+        ["c", "d", "e"]
+            .iter()
+            .flat_map(|n| [format!("{n}.data-00000-of-00001"), format!("{n}.index")])
+            .collect(),
+    ]
+    .concat();
+    for pair in [["a", "c"], ["c", "a"], ["c", "d"], ["c", "e"]] {
+        let e = merge(&pair.map(|n| dir.path(n)), &dir.path("m"), &options).unwrap_err();
+        assert_eq!(e.code(), Code::InvalidArgument, "{pair:?}");
+    }
     assert_eq!(files(&dir), before);
+    std::fs::write(dir.path("broken.index"), "text").unwrap();
+    let damaged = Merge { allow_missing_files: true, ..options };
+    let e = merge(&[dir.path("broken"), dir.path("a")], &dir.path("m"), &damaged).unwrap_err();
+    assert_eq!(e.code(), Code::DataLoss, "what is damaged is not missing: {e}");
     let lenient = Merge { allow_missing_files: true, ..options };
     merge(&[dir.path("none"), dir.path("a")], &dir.path("m"), &lenient).unwrap();
     assert!(read_all(&dir.path("m")).is_ok());

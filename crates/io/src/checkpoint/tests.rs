@@ -131,3 +131,15 @@ fn a_directory_is_used_once_it_has_a_checkpoint() {
     save(&dir, 1, 0);
     assert!(has_checkpoints(dir.root()).unwrap());
 }
+
+#[test]
+fn a_state_file_that_cannot_be_read_is_not_one_that_is_not_there() {
+    let dir = Scratch::new();
+    assert_eq!(State::read(dir.root()).unwrap(), None);
+    std::fs::create_dir(dir.path("checkpoint")).unwrap();
+    assert!(State::read(dir.root()).is_err());
+    std::fs::remove_dir(dir.path("checkpoint")).unwrap();
+    std::fs::write(dir.path("checkpoint"), "all_model_checkpoint_paths: 'a'").unwrap();
+    let state = State::read(dir.root()).unwrap().unwrap();
+    assert_eq!((state.all.len(), state.latest()), (1, Some(&dir.path("a"))));
+}

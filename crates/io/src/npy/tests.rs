@@ -108,3 +108,15 @@ fn data_begins_at_a_multiple_of_64_whatever_the_shape() {
         assert!(head.len() - dict.trim_end().len() < 64 + 11, "more padding than is needed");
     }
 }
+
+#[test]
+fn files_come_back_and_errors_name_them() {
+    let dir = crate::scratch::Scratch::new();
+    let (path, t) = (dir.path("t.npy"), Tensor::scalar(1.5f64));
+    write_file(&path, &t).unwrap();
+    assert!(read_file(&path).unwrap().same_bits(&t));
+    for e in [write_file(&dir.path("none/t.npy"), &t).unwrap_err(), read_file(&dir.path("none")).unwrap_err()]
+    {
+        assert!(e.to_string().contains("none"), "{e}");
+    }
+}

@@ -153,3 +153,10 @@ fn the_error_is_the_last_item() {
     let items: Vec<_> = RecordReader::new(&whole[..20], Compression::None, "test").collect();
     assert_eq!(items.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false]);
 }
+
+#[test]
+fn compressions_have_tensorflows_names() {
+    let named = ["", "ZLIB", "GZIP"].map(|name| Compression::from_name(name).unwrap());
+    assert_eq!(named, [Compression::None, Compression::Zlib, Compression::Gzip]);
+    assert_eq!(Compression::from_name("zlib").unwrap_err().code(), Code::InvalidArgument);
+}

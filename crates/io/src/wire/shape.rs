@@ -35,3 +35,20 @@ pub fn partial_shape_to_proto(s: &PartialShape) -> TensorShapeProto {
 pub fn shape_to_proto(s: &Shape) -> TensorShapeProto {
     partial_shape_to_proto(&s.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_known_stays_unknown() {
+        for shape in
+            [PartialShape::unknown(), PartialShape::new(&[]).unwrap(), PartialShape::new(&[-1, 3]).unwrap()]
+        {
+            assert_eq!(partial_shape_from_proto(&partial_shape_to_proto(&shape)).unwrap(), shape);
+        }
+        assert!(shape_from_proto(Some(&partial_shape_to_proto(&PartialShape::unknown()))).is_err());
+        assert!(shape_from_proto(Some(&partial_shape_to_proto(&PartialShape::new(&[-1]).unwrap()))).is_err());
+        assert_eq!(shape_from_proto(None).unwrap(), Shape::scalar());
+    }
+}

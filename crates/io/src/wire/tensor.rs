@@ -303,6 +303,17 @@ mod tests {
         assert_eq!(tensor_from_proto(&p).unwrap_err().code(), Code::Unimplemented);
         p.tensor_content = Bytes::from_static(&[0; 8]);
         assert_eq!(tensor_from_proto(&p).unwrap_err().code(), Code::Unimplemented);
+        let variant = Tensor::uninit(DataType::Variant, Shape::vector(0)).unwrap();
+        assert_eq!(tensor_to_proto(&variant).unwrap_err().code(), Code::Unimplemented);
+    }
+
+    #[test]
+    fn the_bytes_of_large_tensors_are_shared() {
+        for (len, shared) in [(1024, false), (1025, true)] {
+            let t = Tensor::zeros(DataType::Uint8, Shape::vector(len)).unwrap();
+            let content = tensor_to_proto(&t).unwrap().tensor_content;
+            assert_eq!(content.as_ptr() == t.bytes().unwrap().as_ptr(), shared, "{len}");
+        }
     }
 
     #[test]
