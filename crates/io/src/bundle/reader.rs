@@ -3,7 +3,7 @@ use super::slice::{ShapeAndSlice, TensorSlice};
 use super::strings::{self, crc_differs};
 use super::writer::{Entries, slices_of};
 use super::{VERSION, data_path, index_path, key};
-use crate::crc::Crc;
+use crate::crc::{self, Crc};
 use crate::table::Table;
 use crate::wire::shape_from_proto;
 use crate::{durable, missing, whole};
@@ -335,7 +335,10 @@ fn described(found: &BundleEntryProto) -> Result<Entry> {
 }
 
 fn compare(found: &BundleEntryProto, crc: Crc) -> Result<()> {
-    if crc.masked() == found.crc32c { Ok(()) } else { Err(crc_differs(found.crc32c, crc.masked())) }
+    if crc::agrees(&found.crc32c.to_le_bytes(), crc.masked()) {
+        return Ok(());
+    }
+    Err(crc_differs(found.crc32c, crc.masked()))
 }
 
 fn parse(value: &Bytes) -> Result<BundleEntryProto> {

@@ -1,6 +1,6 @@
 //! Strings in a data file: all lengths, a checksum of the lengths, all bytes.
 
-use crate::crc::Crc;
+use crate::crc::{self, Crc};
 use crate::varint;
 use bytes::Bytes;
 use thalweg_core::error::{Result, data_loss};
@@ -34,11 +34,11 @@ pub fn decode(data: &Bytes, count: usize, want: u32) -> Result<Vec<Bytes>> {
         lengths.push(length);
     }
     let stored = rest.split_off(..4).ok_or_else(short)?;
-    if stored != checksum.end_of_lengths() {
+    if !crc::agrees(stored, u32::from_le_bytes(checksum.end_of_lengths())) {
         return Err(data_loss("the checksum of the strings' lengths is wrong"));
     }
     checksum.0.add(rest);
-    if checksum.0.masked() != want {
+    if !crc::agrees(&want.to_le_bytes(), checksum.0.masked()) {
         return Err(crc_differs(want, checksum.0.masked()));
     }
     let mut at = data.len() - rest.len();

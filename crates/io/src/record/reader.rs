@@ -52,7 +52,7 @@ impl<'a> RecordReader<'a> {
             }
             _ => return Err(self.damaged("truncated record", "its header is cut short")),
         };
-        if crc::masked(&header[..8]).to_le_bytes() != checksum {
+        if !crc::agrees(checksum, crc::masked(&header[..8])) {
             return Err(self.damaged("corrupted record", "the checksum of its length is wrong"));
         }
         let length = usize::try_from(length).ok().filter(|n| n.checked_add(FOOTER).is_some());
@@ -72,7 +72,7 @@ impl<'a> RecordReader<'a> {
             ));
         }
         let checksum = data.split_off(length);
-        if crc::masked(&data).to_le_bytes() != checksum.as_slice() {
+        if !crc::agrees(&checksum, crc::masked(&data)) {
             return Err(self.damaged("corrupted record", "the checksum of its data is wrong"));
         }
         self.offset += (HEADER + length + FOOTER) as u64;

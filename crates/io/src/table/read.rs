@@ -1,6 +1,6 @@
 use super::block::entries;
 use super::{FOOTER, Handle, MAGIC, TRAILER};
-use crate::crc::Crc;
+use crate::crc::{self, Crc};
 use bytes::Bytes;
 use thalweg_core::error::{Error, Result, data_loss, unimplemented};
 use thalweg_core::reserve;
@@ -78,7 +78,7 @@ fn block(file: &Bytes, at: Handle) -> Result<Bytes> {
     let mut crc = Crc::default();
     crc.add(&contents);
     crc.add(&trailer[..1]);
-    if crc.masked().to_le_bytes() != trailer[1..] {
+    if !crc::agrees(&trailer[1..], crc.masked()) {
         return Err(data_loss(format!("the checksum of the block at {} is wrong", at.offset)));
     }
     match trailer[0] {
