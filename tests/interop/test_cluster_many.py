@@ -40,7 +40,8 @@ def model(count, ps, sparse):
 
 
 @pytest.mark.parametrize(
-    "count, ps, sparse", [(127, 1, False), (128, 1, False), (129, 1, True), (600, 2, False), (600, 1, True), (2000, 1, False)]
+    "count, ps, sparse",
+    [(127, 1, False), (128, 1, False), (129, 1, True), (600, 2, False), (600, 1, True), (2000, 1, False), (5000, 1, False), (5000, 2, False)],
 )
 def test_variables_of_one_step_of_any_number(count, ps, sparse):
     cluster = Cluster({"ps": ["thalweg"] * ps, "worker": ["thalweg"]})

@@ -34,6 +34,7 @@ mod signals;
 mod steps;
 mod task;
 mod tls;
+mod turns;
 mod wire_error;
 mod worker;
 

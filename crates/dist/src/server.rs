@@ -5,6 +5,7 @@
 
 use crate::answers::Answers;
 use crate::auth::Origin;
+use crate::blocking::blocking;
 use crate::cluster::{ClusterSpec, Connector, Membership, PeerTraffic, keep_to_lane};
 use crate::connection;
 use crate::http2::Socket;
@@ -171,12 +172,18 @@ impl Server {
             let collect = async move {
                 loop {
                     tokio::time::sleep(COLLECT_EVERY).await;
-                    worker.collect(Instant::now());
-                    for handle in sessions.collect() {
+                    let (worker, sessions) = (worker.clone(), sessions.clone());
+                    // What is freed may be large, and new connections wait for this thread.
+                    let collect = move || {
+                        worker.collect(Instant::now());
+                        let closed = sessions.collect();
+                        // What requests and sessions have left behind.
+                        thalweg_core::memory::give_back();
+                        Ok(closed)
+                    };
+                    for handle in blocking(collect).await.unwrap_or_default() {
                         log.info("session_dropped", &[("session", &handle), ("why", &"idle")]);
                     }
-                    // What requests and sessions have left behind.
-                    thalweg_core::memory::give_back();
                 }
             };
             tokio::spawn(collect);

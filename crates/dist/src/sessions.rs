@@ -1,7 +1,7 @@
 //! The sessions that clients have open here, by handle.
 
 use crate::auth::{Caller, Role};
-use crate::blocking::SessionTurns;
+use crate::blocking::{SessionTurns, let_go};
 use crate::cluster::SessionCluster;
 use crate::wire_error::no_session;
 use std::collections::HashMap;
@@ -100,20 +100,28 @@ impl MasterSession {
 }
 
 /// A session in use: not idle while this lives.
-pub struct InUse(Arc<MasterSession>);
+pub struct InUse(Option<Arc<MasterSession>>);
 
 impl std::ops::Deref for InUse {
     type Target = Arc<MasterSession>;
 
     fn deref(&self) -> &Arc<MasterSession> {
-        &self.0
+        match &self.0 {
+            Some(session) => session,
+            None => unreachable!("taken only when dropped"),
+        }
     }
 }
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        *lock(&self.0.last_used) = Instant::now();
-        self.0.busy.fetch_sub(1, Ordering::AcqRel);
+        let Some(session) = self.0.take() else { return };
+        *lock(&session.last_used) = Instant::now();
+        session.busy.fetch_sub(1, Ordering::AcqRel);
+        // It has been closed meanwhile: its graph and plans may be large, and connections wait for this thread.
+        if let Some(closed) = Arc::into_inner(session) {
+            let_go(closed);
+        }
     }
 }
 
@@ -194,7 +202,7 @@ impl Sessions {
         let found = open.get(handle).ok_or_else(|| no_session(handle))?;
         found.check(caller)?;
         found.busy.fetch_add(1, Ordering::AcqRel);
-        Ok(InUse(found.clone()))
+        Ok(InUse(Some(found.clone())))
     }
 
     /// What this task is called in a session.

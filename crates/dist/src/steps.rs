@@ -1,8 +1,9 @@
 //! Steps, awaited.
 
-use crate::blocking::blocking;
+use crate::blocking::ClientThreads;
 use crate::sessions::MasterSession;
 use crate::task::Task;
+use crate::turns::Party;
 use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
@@ -18,6 +19,7 @@ pub const QUICK: Duration = Duration::from_millis(1);
 /// Runs a step to its end. It holds no thread while it waits, and dropping the future cancels it.
 pub async fn run(
     task: &Task,
+    party: &Party,
     session: &MasterSession,
     callable: Callable,
     feeds: Vec<Tensor>,
@@ -34,7 +36,8 @@ pub async fn run(
     if quick {
         callable.start(feeds, &options, done);
     } else {
-        let start = task.steps.run_in_turn(&session.turns, move || callable.start(feeds, &options, done));
+        let start = move || callable.start(feeds, &options, done);
+        let start = task.threads.run_in_turn(party, &session.turns, start);
         within(timeout, &cancel.0, start).await?;
     }
     within(timeout, &cancel.0, ended(receiver)).await
@@ -42,12 +45,14 @@ pub async fn run(
 
 /// Compiles what a step is to run: elsewhere, for it can take long, and until the client goes or the time is over.
 pub async fn prepare<T: Send + 'static>(
+    threads: &ClientThreads,
+    party: &Party,
     limit: Option<Duration>,
     work: impl FnOnce(&RunOptions) -> Result<T> + Send + 'static,
 ) -> Result<T> {
     let cancel = CancelOnDrop(Arc::default());
     let options = RunOptions { cancel: Some(cancel.0.clone()), timeout: limit, ..Default::default() };
-    within(limit, &cancel.0, blocking(move || work(&options))).await
+    within(limit, &cancel.0, threads.prepare(party, move || work(&options))).await
 }
 
 /// Waits for a step's answer.

@@ -1,6 +1,6 @@
 //! The task that a server is: its name, its devices and their state, which all its sessions share.
 
-use crate::blocking::StepThreads;
+use crate::blocking::ClientThreads;
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::Result;
 use thalweg_core::memory::Holder;
@@ -16,7 +16,7 @@ pub struct Task {
     pub registry: Arc<Registry>,
     /// What sessions start from, before the client's own wishes.
     pub options: SessionOptions,
-    pub steps: StepThreads,
+    pub threads: ClientThreads,
     /// Grows when a session asks for more CPU devices than there are.
     devices: Mutex<Vec<Device>>,
 }
@@ -25,7 +25,7 @@ impl Task {
     pub fn new(registry: Arc<Registry>, options: SessionOptions) -> Result<Task> {
         let devices = Mutex::new(options.make_devices()?);
         let name = format!("/job:{}/replica:0/task:{}", options.job, options.task);
-        Ok(Task { name, registry, options, steps: StepThreads::new()?, devices })
+        Ok(Task { name, registry, options, threads: ClientThreads::new()?, devices })
     }
 
     /// The devices for a session that knows this task as `name`; with `isolated`, their state is its own.

@@ -56,7 +56,7 @@ impl Functions {
         if self.optimise {
             passes::optimise(&mut work, step)?;
         }
-        let plan = Arc::new(Plan::compile(work, &step.device.name, &self.kernels, self.optimise)?);
+        let plan = Arc::new(Plan::compile(work, &step.device.name, &self.kernels, self.optimise, true)?);
         let compiled = Arc::new(Compiled { plan, args: feeds.len() });
         let mut plans = lock(&self.plans);
         if plans.len() >= MAX_PLANS {

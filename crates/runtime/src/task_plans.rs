@@ -49,7 +49,9 @@ impl TaskPlans {
         let functions =
             Functions::new(graph.registry.clone(), graph.library.clone(), kernels.clone(), optimise);
         let mut plans = Vec::new();
-        for (at, nodes) in by_device(graph, devices)? {
+        let by_device = by_device(graph, devices)?;
+        let on_pool = by_device.len() > 1;
+        for (at, nodes) in by_device {
             let device = &devices[at];
             let mut work = Work::prune(graph, &|_| 0, &[], &[], &ends(graph, &nodes), until)?;
             work.has_control_flow |= has_control_flow;
@@ -59,15 +61,15 @@ impl TaskPlans {
                 let step = Arc::new(StepContext::new(0, device.context.clone()));
                 passes::optimise(&mut work, &step)?;
             }
-            let plan = Plan::compile(work, device.name(), kernels, optimise)?;
+            let plan = Plan::compile(work, device.name(), kernels, optimise, on_pool)?;
             plans.push((device.clone(), Arc::new(plan)));
         }
         Ok(TaskPlans { plans, functions: Arc::new(functions), start_time: StartTime::default() })
     }
 
-    /// Whether the last `start` gave its thread back within so much time; false before the first.
+    /// Whether the last `start` gave its thread back within so much time, and the next is as good; false before the first.
     pub fn starts_within(&self, limit: Duration) -> bool {
-        self.start_time.within(limit)
+        self.start_time.within(limit) && !self.plans.iter().any(|(_, p)| p.has_loops())
     }
 
     /// Starts all plans. `done` is called once, from any thread, when all have ended.

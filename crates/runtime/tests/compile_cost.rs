@@ -260,6 +260,38 @@ fn loops_in_loops_are_not_all_looked_at_for_each() {
     });
 }
 
+/// Reference variables that are each updated, and read after it; `together`: after all updates.
+fn updated(n: usize, together: bool) -> Problem {
+    let mut nodes = Vec::new();
+    for i in 0..n {
+        let (v, read) = (format!("v{i}"), format!("read{i}"));
+        let kind = [("dtype", attr(Value::Type(FLOAT))), ("shape", attr(Value::Shape(Default::default())))];
+        nodes.push(node(&v, "VariableV2", &[], &kind));
+        nodes.push(node(&format!("assign{i}"), "Assign", &[&v, "x"], &[t()]));
+        nodes.push(node(&read, "Identity", &[&v], &[t()]));
+        let after = if together { "^all".to_string() } else { format!("^assign{i}") };
+        nodes.push(node(&format!("square{i}"), "Square", &[&read, &after], &[t()]));
+    }
+    let assigns: Vec<String> = (0..n).map(|i| format!("^assign{i}")).collect();
+    nodes.push(node("all", "NoOp", &strs(&assigns), &[]));
+    nodes.push(sum(&names("square", n)));
+    Problem::of(nodes, vec![], "sum")
+}
+
+#[test]
+fn reference_variables_are_not_each_looked_for_in_the_whole_graph() {
+    is_linear("updates of their own", 8_192, |n| updated(n, false));
+    is_linear("updates together", 8_192, |n| updated(n, true));
+}
+
+#[test]
+fn looking_for_reads_of_many_reference_variables_ends_with_the_step() {
+    let session = updated(20_000, true).session();
+    let limit = RunOptions { timeout: Some(Duration::from_millis(1)), ..Default::default() };
+    let e = session.callable_by_name_with(&["x"], &["sum"], &[], &limit).err().unwrap();
+    assert_eq!(e.code(), Code::DeadlineExceeded);
+}
+
 /// Functions that each call the next twice: far more than can be laid out.
 fn doubling() -> Problem {
     let one = |i: usize| {

@@ -9,7 +9,7 @@ use thalweg_core::error::Code;
 use thalweg_core::shape::PartialShape;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::{Arg, Graph, NodeId, NodeRequest, Output};
-use thalweg_runtime::Session;
+use thalweg_runtime::{RunOptions, Session};
 
 /// A graph of a float variable `v`, its read, and nodes added by hand.
 struct Program {
@@ -140,4 +140,96 @@ fn a_shape_asked_for_after_the_initializer_of_the_same_step_is_given() {
     p.add("Shape", "shape", &[late], &[], &[]);
     let s = Session::of(&p.g, options(true, 2)).unwrap();
     assert_eq!(s.run(&[], &["shape:0"], &[]).unwrap()[0].as_slice::<i32>().unwrap(), [2]);
+}
+
+/// What loops carry and branches give on shares the variable's memory in TensorFlow: 7, not 2.
+#[test]
+fn a_value_that_a_branch_gave_on_was_that_of_before_an_update() {
+    for (optimise, trace) in [(true, false), (false, false), (true, true)] {
+        let mut p = Program::new(&[]);
+        p.initialised(Tensor::scalar(2f32));
+        let (yes, zero) = (p.constant(Tensor::scalar(true), &[]), p.constant(Tensor::scalar(0f32), &[]));
+        let taken = p.add("Switch", "", &[p.read, yes], &[], &[]).node.output(1);
+        let other = p.add("Switch", "", &[zero, yes], &[], &[]);
+        let (taken, other) =
+            (p.add("Identity", "", &[taken], &[], &[]), p.add("Identity", "", &[other], &[], &[]));
+        let merge = p.add("Merge", "", &[other, taken], &[], &[]);
+        let one = p.constant(Tensor::scalar(1f32), &[]);
+        let before = p.add("Mul", "before", &[merge, one], &[], &[]);
+        let five = p.constant(Tensor::scalar(5f32), &[]);
+        let added = p.add("AssignAdd", "", &[p.v, five], &[before.node], &[]);
+        p.add("Mul", "after", &[merge, one], &[added.node], &[]);
+        p.add("Identity", "same", &[merge], &[added.node], &[]);
+        let s = Session::of(&p.g, options(optimise, 2)).unwrap();
+        s.run(&[], &[], &["init"]).unwrap();
+        let with = RunOptions { trace, ..Default::default() };
+        let (got, _) = s.run_with(&[], &["before:0", "after:0", "same:0"], &[], &with).unwrap();
+        let got: Vec<f32> = got.iter().map(|t| t.to_scalar().unwrap()).collect();
+        assert_eq!(got, [2.0, 7.0, 7.0], "optimise: {optimise}, trace: {trace}");
+    }
+}
+
+/// `x = v; for i in 0..3: { v += 1; x = x }`: 5, not 2.
+#[test]
+fn a_value_that_a_loop_carried_was_that_of_before_an_update() {
+    for optimise in [true, false] {
+        let mut p = Program::new(&[]);
+        p.initialised(Tensor::scalar(2f32));
+        let zero = p.constant(Tensor::scalar(0i32), &[]);
+        let frame = [("frame_name", Attr::from("loop"))];
+        let (i, x) = (p.add("Enter", "", &[zero], &[], &frame), p.add("Enter", "", &[p.read], &[], &frame));
+        let (i, x) = (p.add("Merge", "", &[i, i], &[], &[]), p.add("Merge", "", &[x, x], &[], &[]));
+        let end = p.constant(Tensor::scalar(3i32), &[i.node]);
+        let less = p.add("Less", "", &[i, end], &[], &[]);
+        let go_on = p.add("LoopCond", "", &[less], &[], &[]);
+        let of_i = p.add("Switch", "", &[i, go_on], &[], &[]);
+        let of_x = p.add("Switch", "", &[x, go_on], &[], &[]);
+        let (now, same) = (
+            p.add("Identity", "", &[of_i.node.output(1)], &[], &[]),
+            p.add("Identity", "", &[of_x.node.output(1)], &[], &[]),
+        );
+        let v = p.enter("RefEnter", p.v);
+        let one = p.constant(Tensor::scalar(1f32), &[same.node]);
+        let added = p.add("AssignAdd", "", &[v, one], &[], &[]);
+        let carried = p.add("Identity", "", &[same], &[added.node], &[]);
+        let one = p.constant(Tensor::scalar(1i32), &[now.node]);
+        let next = p.add("AddV2", "", &[now, one], &[carried.node], &[]);
+        let (back, x_back) =
+            (p.add("NextIteration", "", &[next], &[], &[]), p.add("NextIteration", "", &[carried], &[], &[]));
+        p.g.set_input(i.node, 1, back).unwrap();
+        p.g.set_input(x.node, 1, x_back).unwrap();
+        let done = p.add("Exit", "done", &[of_x], &[], &[]);
+        let one = p.constant(Tensor::scalar(1f32), &[]);
+        p.add("Mul", "product", &[done, one], &[], &[]);
+        let s = Session::of(&p.g, options(optimise, 2)).unwrap();
+        s.run(&[], &[], &["init"]).unwrap();
+        let got = s.run(&[], &["done:0", "product:0"], &[]).unwrap();
+        let got: Vec<f32> = got.iter().map(|t| t.to_scalar().unwrap()).collect();
+        assert_eq!(got, [5.0, 5.0], "optimise: {optimise}");
+    }
+}
+
+/// A variable that starts a loop, and is updated by what comes of it, is read before the update, as long as nobody asks again.
+#[test]
+fn a_loop_that_begins_with_a_variable_still_becomes_a_program() {
+    let mut p = Program::new(&[]);
+    p.initialised(Tensor::scalar(2f32));
+    let frame = [("frame_name", Attr::from("loop"))];
+    let x = p.add("Enter", "", &[p.read], &[], &frame);
+    let x = p.add("Merge", "", &[x, x], &[], &[]);
+    let end = p.constant(Tensor::scalar(100f32), &[x.node]);
+    let less = p.add("Less", "", &[x, end], &[], &[]);
+    let go_on = p.add("LoopCond", "", &[less], &[], &[]);
+    let switch = p.add("Switch", "", &[x, go_on], &[], &[]);
+    let twice = p.add("AddV2", "", &[switch.node.output(1), switch.node.output(1)], &[], &[]);
+    let back = p.add("NextIteration", "", &[twice], &[], &[]);
+    p.g.set_input(x.node, 1, back).unwrap();
+    let done = p.add("Exit", "done", &[switch], &[], &[]);
+    p.add("Assign", "update", &[p.v, done], &[], &[]);
+    let s = Session::of(&p.g, options(true, 2)).unwrap();
+    s.run(&[], &[], &["init"]).unwrap();
+    let planned = s.callable_by_name(&[], &["done:0"], &["update"]).unwrap().planned_nodes();
+    assert!(planned <= 4, "{planned} nodes");
+    let got = s.run(&[], &["done:0"], &["update"]).unwrap();
+    assert_eq!(got[0].to_scalar::<f32>().unwrap(), 128.0);
 }

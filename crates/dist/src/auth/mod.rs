@@ -10,6 +10,7 @@ pub use refusals::Refusals;
 pub use tokens::Tokens;
 
 use crate::log::Log;
+use crate::turns::{Owner, Part, Party};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tonic::Status;
@@ -50,12 +51,16 @@ pub struct Caller {
     /// What tells callers apart: sessions belong to it.
     pub identity: Arc<str>,
     pub role: Role,
+    /// Whom its threads are counted to.
+    pub party: Party,
 }
 
 impl Default for Caller {
     /// Somebody who has not been through the gate, and owns nothing.
     fn default() -> Caller {
-        Caller { identity: "nobody".into(), role: Role::Run }
+        let (identity, nowhere): (Arc<str>, _) = ("nobody".into(), SocketAddr::from(([0, 0, 0, 0], 0)));
+        let party = Party { owner: Owner::Known(identity.clone()), part: Part::Connection(nowhere) };
+        Caller { identity, role: Role::Run, party }
     }
 }
 
@@ -106,13 +111,22 @@ impl Gate {
     }
 
     fn identify(&self, origin: &Origin, authorization: Option<&[u8]>) -> Result<Caller, (Arc<str>, Status)> {
+        let known = |(identity, role): (Arc<str>, Role)| {
+            let owner = Owner::Known(identity.clone());
+            Caller { identity, role, party: Party { owner, part: Part::Connection(origin.address) } }
+        };
         match (&self.tokens, &origin.certificate) {
-            (Some(tokens), _) => tokens
-                .caller(authorization)
-                .map_err(|why| (self.anonymous.clone(), Status::unauthenticated(why))),
+            (Some(tokens), _) => match tokens.holder(authorization) {
+                Ok(holder) => Ok(known(holder)),
+                Err(why) => Err((self.anonymous.clone(), Status::unauthenticated(why))),
+            },
             // Tasks of a cluster are known by their certificates alone.
-            (None, Some(fingerprint)) => Ok(Caller { identity: fingerprint.clone(), role: Role::Cluster }),
-            (None, None) => Ok(Caller { identity: self.anonymous.clone(), role: Role::Admin }),
+            (None, Some(fingerprint)) => Ok(known((fingerprint.clone(), Role::Cluster))),
+            (None, None) => {
+                let owner = Owner::Address(origin.address.ip());
+                let party = Party { owner, part: Part::Connection(origin.address) };
+                Ok(Caller { identity: self.anonymous.clone(), role: Role::Admin, party })
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! The tokens that callers show, read from a file.
 
-use super::{Caller, Role};
+use super::Role;
 use ring::digest::{Digest, SHA256, digest};
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct Tokens {
 
 struct Known {
     digest: Digest,
-    caller: Caller,
+    holder: (Arc<str>, Role),
 }
 
 /// Shorter ones can be guessed.
@@ -55,7 +55,7 @@ impl Tokens {
                 return Err(invalid!("more than {MAX_TOKENS} tokens"));
             }
             let identity = format!("token of line {number}").into();
-            known.push(Known { digest, caller: Caller { identity, role } });
+            known.push(Known { digest, holder: (identity, role) });
             if own.is_none_or(|(strongest, _)| role > strongest) {
                 own = Some((role, token));
             }
@@ -76,7 +76,10 @@ impl Tokens {
     }
 
     /// Whose token this field of a call's headers has; else why it is refused.
-    pub fn caller(&self, authorization: Option<&[u8]>) -> std::result::Result<Caller, &'static str> {
+    pub fn holder(
+        &self,
+        authorization: Option<&[u8]>,
+    ) -> std::result::Result<(Arc<str>, Role), &'static str> {
         let said = authorization.ok_or("this server needs a token: send 'authorization: Bearer TOKEN'")?;
         let (scheme, token) = said.split_at_checked(BEARER.len()).ok_or(NOT_BEARER)?;
         if !scheme.eq_ignore_ascii_case(BEARER) {
@@ -86,7 +89,7 @@ impl Tokens {
         let mut found = None;
         for known in &self.known {
             if known.digest.as_ref().ct_eq(shown.as_ref()).into() {
-                found = Some(&known.caller);
+                found = Some(&known.holder);
             }
         }
         found.cloned().ok_or("the token is not one of this server's")
@@ -127,8 +130,9 @@ mod tests {
         let text =
             "# ours\n\nrun: first-token-0123456\n  bare-token-0123456789 \ncluster:with:colons:0123456\n";
         let tokens = Tokens::parse(text).unwrap();
-        let role =
-            |said: &str| tokens.caller(Some(said.as_bytes())).map(|c| (c.role, c.identity.to_string()));
+        let role = |said: &str| {
+            tokens.holder(Some(said.as_bytes())).map(|(identity, role)| (role, identity.to_string()))
+        };
         assert_eq!(role("Bearer first-token-0123456"), Ok((Role::Run, "token of line 3".into())));
         assert_eq!(role("bearer bare-token-0123456789"), Ok((Role::Admin, "token of line 4".into())));
         assert_eq!(role("Bearer with:colons:0123456").unwrap().0, Role::Cluster);
@@ -143,7 +147,7 @@ mod tests {
         ] {
             assert!(role(wrong).is_err(), "{wrong}");
         }
-        assert!(tokens.caller(None).is_err());
+        assert!(tokens.holder(None).is_err());
     }
 
     #[test]

@@ -158,18 +158,21 @@ async fn worker_call(peer: &Peer, caller: &Caller, method: &str, message: Arrive
         "RunGraph" => {
             let request: Request<RunGraphRequest> = read(message)?;
             let (_, mut extensions, request) = request.into_parts();
-            let answer = w.run_graph(request, extensions.remove().unwrap_or_default(), &peer.line).await;
+            let answer = {
+                let contents = extensions.remove().unwrap_or_default();
+                w.run_graph(request, contents, &peer.line, &caller.party).await
+            };
             let answer = answer.map_err(failed)?;
             note_in_body(peer, caller, "RunGraph", answer.status_code, &answer.status_error_message);
             Reply::of_graph(answer, peer)
         }
         "CleanupGraph" => whole(Ok(w.cleanup_graph(&take(message)?)), peer),
-        "RegisterGraph" => whole(w.register_graph(take(message)?, &peer.line).await, peer),
+        "RegisterGraph" => whole(w.register_graph(take(message)?, &peer.line, &caller.party).await, peer),
         "DeregisterGraph" => whole(w.deregister_graph(&take(message)?), peer),
         "GetStatus" => whole(Ok(w.get_status()), peer),
         "CreateWorkerSession" => whole(w.create_worker_session(take(message)?, &peer.line), peer),
         "DeleteWorkerSession" => whole(Ok(w.delete_worker_session(&take(message)?)), peer),
-        "CleanupAll" => whole(Ok(w.cleanup_all(&take(message)?)), peer),
+        "CleanupAll" => whole(w.cleanup_all(take(message)?).await, peer),
         "Logging" => whole(Ok(w.logging(&take(message)?)), peer),
         _ => Err(Status::unimplemented(format!("{WORKER_SERVICE}{method} does not exist"))),
     }

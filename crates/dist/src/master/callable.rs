@@ -3,6 +3,7 @@
 use super::run_step::strs;
 use super::{Master, run_step};
 use crate::auth::Caller;
+use crate::blocking::let_go;
 use crate::config;
 use crate::grpc::Contents;
 use crate::sessions::MAX_HELD;
@@ -30,7 +31,8 @@ pub async fn make(
     }
     let mut run_options = config::run_options(options.run_options.as_ref());
     run_options.timeout = run_options.timeout.or(session.operation_timeout);
-    steps::prepare(run_options.timeout, move |until| {
+    let limit = run_options.timeout;
+    let make = move |until: &RunOptions| {
         let (feeds, fetches, targets) = (strs(&options.feed), strs(&options.fetch), strs(&options.target));
         let callable = session.session.callable_by_name_with(&feeds, &fetches, &targets, until)?;
         let mut callables = lock(&session.callables);
@@ -41,8 +43,8 @@ pub async fn make(
         callables.next += 1;
         callables.held.insert(handle, Arc::new((callable, run_options)));
         Ok(MakeCallableResponse { handle })
-    })
-    .await
+    };
+    steps::prepare(&master.task.threads, &caller.party, limit, make).await
 }
 
 pub async fn run(
@@ -64,7 +66,7 @@ pub async fn run(
     // Feeds that only the step holds can be worked on in place.
     drop((request, contents));
     let options = RunOptions { serial: master.sessions.take_turns(&session), ..made.1.clone() };
-    let (values, metadata) = run_step::run(master, &session, made.0.clone(), feeds, options).await?;
+    let (values, metadata) = run_step::run(master, caller, &session, made.0.clone(), feeds, options).await?;
     Ok(RunCallableResponse {
         fetch: values.iter().map(tensor_to_proto).collect::<Result<_>>()?,
         metadata: Some(metadata),
@@ -77,6 +79,7 @@ pub fn release(
     request: &ReleaseCallableRequest,
 ) -> Result<ReleaseCallableResponse> {
     let session = master.sessions.find(&request.session_handle, caller)?;
-    lock(&session.callables).held.remove(&request.handle);
+    let released = lock(&session.callables).held.remove(&request.handle);
+    let_go(released);
     Ok(ReleaseCallableResponse {})
 }

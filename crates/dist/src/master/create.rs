@@ -2,7 +2,6 @@
 
 use super::Master;
 use crate::auth::Caller;
-use crate::blocking::blocking;
 use crate::cluster::{Membership, Opener, open_session};
 use crate::config::session_options;
 use crate::sessions::MasterSession;
@@ -36,15 +35,18 @@ pub async fn create_session(
         cluster
     });
     let (registry, timeout) = (master.task.registry.clone(), options.operation_timeout);
-    let session = blocking(move || {
+    let party = caller.party.clone();
+    let sessions = master.sessions.clone();
+    let make = move || {
         let others = cluster.clone().map(|c| c as Arc<dyn Cluster>);
         let session = Session::in_cluster(registry, options, devices, others)?;
         session.extend_with(|g| request.graph_def.as_ref().map_or(Ok(()), |def| g.import(def)))?;
-        Ok(MasterSession::new(handle, us.task.clone(), caller.identity, session, cluster, timeout))
-    })
-    .await?;
-    let handle = session.handle.clone();
-    if let Some(old) = master.sessions.add(session)? {
+        let (task, owner) = (us.task.clone(), caller.identity);
+        let session = MasterSession::new(handle.clone(), task, owner, session, cluster, timeout);
+        Ok((handle, sessions.add(session)?))
+    };
+    let (handle, dropped) = master.task.threads.prepare(&party, make).await?;
+    if let Some(old) = dropped {
         master.log.info("session_dropped", &[("session", &old), ("why", &"too many sessions")]);
     }
     master.log.info("session_created", &[("session", &handle), ("open", &master.sessions.len())]);

@@ -2,7 +2,6 @@
 
 use super::Master;
 use crate::auth::Caller;
-use crate::blocking::blocking;
 use thalweg_core::error::{Result, aborted};
 use thalweg_core::resource::lock;
 use thalweg_proto::{ExtendSessionRequest, ExtendSessionResponse};
@@ -13,7 +12,7 @@ pub async fn extend_session(
     request: ExtendSessionRequest,
 ) -> Result<ExtendSessionResponse> {
     let session = master.sessions.find(&request.session_handle, caller)?;
-    blocking(move || {
+    let extend = move || {
         let mut version = lock(&session.version);
         let expected = request.current_graph_version;
         if *version != expected {
@@ -22,6 +21,6 @@ pub async fn extend_session(
         session.session.extend_with(|g| request.graph_def.as_ref().map_or(Ok(()), |def| g.import(def)))?;
         *version += 1;
         Ok(ExtendSessionResponse { new_graph_version: *version })
-    })
-    .await
+    };
+    master.task.threads.prepare(&caller.party, extend).await
 }

@@ -11,6 +11,7 @@ pub use reset::attributes;
 pub use run_step::{feeds, named};
 
 use crate::auth::{Caller, Gate};
+use crate::blocking::blocking;
 use crate::cluster::{Connector, Membership};
 use crate::grpc::Contents;
 use crate::log::Log;
@@ -129,7 +130,9 @@ impl MasterService for Master {
 
     async fn close_session(&self, r: Request<CloseSessionRequest>) -> Answer<CloseSessionResponse> {
         let (caller, handle) = (caller(&r), r.into_inner().session_handle);
-        let result = match self.sessions.close(&handle, &caller) {
+        let (sessions, closed) = (self.sessions.clone(), handle.clone());
+        // What is freed may be large.
+        let result = match blocking(move || sessions.close(&closed, &caller)).await {
             Ok(true) => Ok(CloseSessionResponse {}),
             Ok(false) => Err(no_session_any_more(Code::Aborted, &handle)),
             Err(e) => Err(e),

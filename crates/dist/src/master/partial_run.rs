@@ -3,7 +3,6 @@
 use super::Master;
 use super::run_step::{feeds, named, strs};
 use crate::auth::Caller;
-use crate::blocking::blocking;
 use crate::grpc::Contents;
 use crate::sessions::MAX_HELD;
 use crate::steps;
@@ -13,7 +12,7 @@ use thalweg_core::error::{Result, cancelled, resource_exhausted};
 use thalweg_core::invalid;
 use thalweg_core::resource::lock;
 use thalweg_proto::{PartialRunSetupRequest, PartialRunSetupResponse, RunStepRequest, RunStepResponse};
-use thalweg_runtime::PartialRun;
+use thalweg_runtime::{PartialRun, RunOptions};
 use tokio::sync::oneshot;
 
 pub async fn setup(
@@ -22,7 +21,8 @@ pub async fn setup(
     request: PartialRunSetupRequest,
 ) -> Result<PartialRunSetupResponse> {
     let session = master.sessions.find(&request.session_handle, caller)?;
-    steps::prepare(session.operation_timeout, move |until| {
+    let limit = session.operation_timeout;
+    let set_up = move |until: &RunOptions| {
         let (feeds, fetches, targets) = (strs(&request.feed), strs(&request.fetch), strs(&request.target));
         let run = session.session.partial_run_with(&feeds, &fetches, &targets, until)?;
         let mut runs = lock(&session.partial_runs);
@@ -35,8 +35,8 @@ pub async fn setup(
         runs.next += 1;
         runs.held.insert(handle.clone(), Arc::new(run));
         Ok(PartialRunSetupResponse { partial_run_handle: handle })
-    })
-    .await
+    };
+    steps::prepare(&master.task.threads, &caller.party, limit, set_up).await
 }
 
 pub async fn run_step(
@@ -55,11 +55,19 @@ pub async fn run_step(
     let (fetch, fed) = (request.fetch, names.into_iter().zip(values).collect());
     let (sender, receiver) = oneshot::channel();
     let asked = (run.clone(), fetch.clone());
-    // A call that makes no sense is refused; the run goes on.
-    blocking(move || asked.0.step(fed, &asked.1, trace, Box::new(move |r| drop(sender.send(r))))).await?;
+    let begin = move || asked.0.step(fed, &asked.1, trace, Box::new(move |r| drop(sender.send(r))));
     let timeout = options.timeout.or(session.operation_timeout);
     let giving_up = GivingUp(Some(run.clone()));
-    let result = steps::within(timeout, run.cancellation(), steps::ended(receiver)).await;
+    let begun = master.task.threads.run_in_turn(&caller.party, &session.turns, begin);
+    let result = match steps::within(timeout, run.cancellation(), async { begun.await? }).await {
+        Ok(()) => steps::within(timeout, run.cancellation(), steps::ended(receiver)).await,
+        // A call that makes no sense is refused; the run goes on.
+        Err(e) if !run.cancellation().is_cancelled() => {
+            giving_up.disarm();
+            return Err(e);
+        }
+        Err(e) => Err(e),
+    };
     giving_up.disarm();
     if !matches!(result, Ok((_, None))) {
         lock(&session.partial_runs).held.remove(&handle);

@@ -2,7 +2,6 @@
 
 use super::Master;
 use crate::auth::Caller;
-use crate::blocking::blocking;
 use crate::cluster::Recording;
 use crate::grpc::Contents;
 use crate::sessions::MasterSession;
@@ -32,7 +31,9 @@ pub async fn run_step(
         Some(callable) => callable,
         None => {
             let began = Instant::now();
-            let callable = compile(&session, names, fetch.clone(), request.target, options.timeout).await?;
+            let callable =
+                compile(master, caller, &session, names, fetch.clone(), request.target, options.timeout)
+                    .await?;
             options = options.after(began.elapsed());
             callable
         }
@@ -40,12 +41,13 @@ pub async fn run_step(
     let graphs = match request.options {
         Some(o) if o.output_partition_graphs => {
             let callable = callable.clone();
-            blocking(move || metadata::partition_graphs(&callable)).await?
+            let graphs = move || metadata::partition_graphs(&callable);
+            master.task.threads.prepare(&caller.party, graphs).await?
         }
         _ => Vec::new(),
     };
     let (values, mut metadata) =
-        run(master, &session, callable, feeds, options).await.map_err(|e| of_step(e, &fetch))?;
+        run(master, caller, &session, callable, feeds, options).await.map_err(|e| of_step(e, &fetch))?;
     metadata.partition_graphs = graphs;
     Ok(RunStepResponse { tensor: named(fetch, &values)?, metadata: Some(metadata), ..Default::default() })
 }
@@ -53,6 +55,7 @@ pub async fn run_step(
 /// Runs a step, and tells of it what its options ask for.
 pub async fn run(
     master: &Master,
+    caller: &Caller,
     session: &MasterSession,
     callable: Callable,
     feeds: Vec<Tensor>,
@@ -64,7 +67,8 @@ pub async fn run(
         }
         _ => None,
     };
-    let (values, told) = steps::run(&master.task, session, callable, feeds, options).await?;
+    let party = &caller.party;
+    let (values, told) = steps::run(&master.task, party, session, callable, feeds, options).await?;
     let mut metadata = metadata::to_proto(&told, &session.session);
     if let Some(recording) = recording {
         let transfers = recording.of_step(told.step).await;
@@ -88,6 +92,8 @@ fn compiled(
 }
 
 async fn compile(
+    master: &Master,
+    caller: &Caller,
     session: &Arc<MasterSession>,
     feeds: Vec<String>,
     fetches: Vec<String>,
@@ -99,7 +105,7 @@ async fn compile(
         let (feeds, fetches, targets) = (strs(&feeds), strs(&fetches), strs(&targets));
         session.session.callable_by_name_with(&feeds, &fetches, &targets, options)
     };
-    steps::prepare(limit, compile).await
+    steps::prepare(&master.task.threads, &caller.party, limit, compile).await
 }
 
 pub fn strs(names: &[String]) -> Vec<&str> {

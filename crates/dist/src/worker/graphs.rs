@@ -1,9 +1,11 @@
 //! RegisterGraph, DeregisterGraph.
 
 use super::Worker;
+use crate::blocking::let_go;
 use crate::config::optimises;
 use crate::peers::Line;
 use crate::steps;
+use crate::turns::Party;
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
@@ -23,9 +25,12 @@ impl Worker {
         self: &Arc<Self>,
         request: RegisterGraphRequest,
         line: &Arc<Line>,
+        party: &Party,
     ) -> Result<RegisterGraphResponse> {
         let (worker, line) = (self.clone(), line.clone());
-        let result = steps::prepare(None, move |until| worker.register(request, &line, until)).await;
+        let party = party.session(&request.session_handle);
+        let register = move |until: &RunOptions| worker.register(request, &line, until);
+        let result = steps::prepare(&self.task.threads, &party, None, register).await;
         self.told("RegisterGraph", result)
     }
 
@@ -68,7 +73,10 @@ impl Worker {
         let session = self.session(&request.session_handle, request.create_worker_session_called)?;
         let dropped = lock(&session.graphs).held.remove(&request.graph_handle);
         match dropped {
-            Some(_) => Ok(DeregisterGraphResponse {}),
+            Some(graph) => {
+                let_go(graph);
+                Ok(DeregisterGraphResponse {})
+            }
             None => Err(invalid!("there is no graph '{}' to deregister", request.graph_handle)),
         }
     }

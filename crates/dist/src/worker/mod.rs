@@ -14,6 +14,7 @@ pub use recv_tensor::sender;
 pub use steps::Steps;
 pub use transfer_log::TransferLog;
 
+use crate::blocking::blocking;
 use crate::cluster::{Connector, Membership};
 use crate::log::Log;
 use crate::master::attributes;
@@ -66,9 +67,13 @@ impl Worker {
         CleanupGraphResponse {}
     }
 
-    pub fn cleanup_all(&self, request: &CleanupAllRequest) -> CleanupAllResponse {
-        self.task.clear(&request.container);
-        CleanupAllResponse {}
+    pub async fn cleanup_all(&self, request: CleanupAllRequest) -> Result<CleanupAllResponse> {
+        let task = self.task.clone();
+        let clear = move || {
+            task.clear(&request.container);
+            Ok(CleanupAllResponse {})
+        };
+        blocking(clear).await
     }
 
     pub fn logging(&self, request: &LoggingRequest) -> LoggingResponse {

@@ -2,11 +2,12 @@
 
 use super::Worker;
 use super::rendezvous::StepRendezvous;
-use crate::blocking::StepThreads;
+use crate::blocking::ClientThreads;
 use crate::grpc::Contents;
 use crate::peers::Line;
 use crate::sessions::MAX_HELD;
 use crate::steps::{CancelOnDrop, QUICK, ended};
+use crate::turns::Party;
 use crate::wire_error::peer_message;
 use crate::{master, metadata};
 use std::collections::HashMap;
@@ -26,10 +27,11 @@ impl Worker {
         request: RunGraphRequest,
         contents: Contents,
         line: &Arc<Line>,
+        party: &Party,
     ) -> Result<RunGraphResponse> {
         let errors_in_body = request.store_errors_in_response_body;
         let (handle, created) = (request.session_handle.clone(), request.create_worker_session_called);
-        let result = self.run(request, contents, line).await;
+        let result = self.run(request, contents, line, party).await;
         match self.told("RunGraph", result) {
             Err(e) if errors_in_body => Ok(RunGraphResponse {
                 status_code: e.code() as i32,
@@ -48,6 +50,7 @@ impl Worker {
         request: RunGraphRequest,
         contents: Contents,
         line: &Arc<Line>,
+        party: &Party,
     ) -> Result<RunGraphResponse> {
         let created = request.create_worker_session_called;
         let session = self.session_used(&request.session_handle, created, line)?;
@@ -66,10 +69,11 @@ impl Worker {
         for (key, value) in names.iter().zip(values) {
             step.send(key, Parcel::live(value))?;
         }
+        let party = &party.session(&request.session_handle);
         let trace = request.exec_opts.is_some_and(|o| o.record_timeline);
         // A partial run goes on after this call; its last one waits for its end.
         if request.is_partial && !request.is_last_partial_run {
-            self.start_partial(&plans, id, step.clone(), trace).await?;
+            self.start_partial(party, &plans, id, step.clone(), trace).await?;
             let fetched = fetched(&*step, &request.recv_key).await?;
             let recv = master::named(request.recv_key, &fetched)?;
             return Ok(RunGraphResponse { recv, ..Default::default() });
@@ -77,7 +81,7 @@ impl Worker {
         let partial = request.is_partial.then(|| lock(&self.partial).remove(&id)).flatten();
         let Running { answer: running, cancel } = match partial {
             Some(running) => running,
-            None => started(&self.task.steps, plans, id, step.clone(), trace).await?,
+            None => started(&self.task.threads, party, plans, id, step.clone(), trace).await?,
         };
         let values = fetched(&*step, &request.recv_key).await;
         // The plans tell why; a fetch that was cut off only that it was.
@@ -97,6 +101,7 @@ impl Worker {
 
     async fn start_partial(
         &self,
+        party: &Party,
         plans: &Arc<TaskPlans>,
         id: u64,
         step: Arc<StepRendezvous>,
@@ -114,7 +119,7 @@ impl Worker {
                 )));
             }
         }
-        let running = started(&self.task.steps, plans.clone(), id, step.clone(), trace).await?;
+        let running = started(&self.task.threads, party, plans.clone(), id, step.clone(), trace).await?;
         lock(&self.partial).insert(id, running);
         // It may have been ended while it was started; then nobody comes to take it away.
         if !self.steps.has(id, &step) {
@@ -142,7 +147,8 @@ pub struct Running {
 pub type PartialRuns = HashMap<u64, Running>;
 
 async fn started(
-    threads: &StepThreads,
+    threads: &ClientThreads,
+    party: &Party,
     plans: Arc<TaskPlans>,
     id: u64,
     rendezvous: Arc<StepRendezvous>,
@@ -158,7 +164,7 @@ async fn started(
     if plans.starts_within(QUICK) {
         plans.start(step, done);
     } else {
-        threads.run(move || plans.start(step, done)).await?;
+        threads.run(party, move || plans.start(step, done)).await?;
     }
     Ok(Running { answer: rx, cancel })
 }

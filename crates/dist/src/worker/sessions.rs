@@ -4,6 +4,7 @@
 //! steps: a step that waits for a token, say, is not to take it from the one that the master's next life waits with.
 
 use super::Worker;
+use crate::blocking::let_go;
 use crate::cluster::Membership;
 use crate::peers::Line;
 use smallvec::SmallVec;
@@ -152,12 +153,14 @@ impl Worker {
         ended.extend(open.insert(handle, Arc::new(session)));
         drop(open);
         ended.iter().for_each(|session| self.end_session(session));
+        let_go(ended);
         Ok(())
     }
 
     pub fn delete_worker_session(&self, request: &DeleteWorkerSessionRequest) -> DeleteWorkerSessionResponse {
         let ended = lock(&self.sessions.open).remove(&request.session_handle);
         ended.iter().for_each(|session| self.end_session(session));
+        let_go(ended);
         DeleteWorkerSessionResponse {}
     }
 

@@ -1,6 +1,7 @@
 //! What masters leave behind: driven call by call, with a clock that the tests set.
 
 use super::Worker;
+use crate::auth::Caller;
 use crate::cluster::{ClusterSpec, Connector, Membership};
 use crate::grpc::Contents;
 use crate::log::Log;
@@ -77,7 +78,7 @@ impl Bench {
             create_worker_session_called: true,
             ..Default::default()
         };
-        self.worker.register_graph(request, &m.line).await.unwrap().graph_handle
+        self.worker.register_graph(request, &m.line, &Caller::default().party).await.unwrap().graph_handle
     }
 
     async fn run_as(&self, m: &Master, step: i64, graph: &str, partial: bool) -> Result<RunGraphResponse> {
@@ -89,7 +90,7 @@ impl Bench {
             is_partial: partial,
             ..Default::default()
         };
-        self.worker.run_graph(request, Contents::default(), &m.line).await
+        self.worker.run_graph(request, Contents::default(), &m.line, &Caller::default().party).await
     }
 
     /// A step that waits for an element: it does when this returns, for it is a partial run whose first call asks for nothing.
@@ -125,7 +126,11 @@ impl Bench {
             recv_key: vec![key],
             ..Default::default()
         };
-        let answer = self.worker.run_graph(request, Contents::default(), &m.line).await.unwrap();
+        let answer = self
+            .worker
+            .run_graph(request, Contents::default(), &m.line, &Caller::default().party)
+            .await
+            .unwrap();
         self.worker.cleanup_graph(&CleanupGraphRequest { step_id: self.next_step });
         let tensor = answer.recv[0].tensor.clone().unwrap();
         Contents::default().tensor(&tensor).unwrap().to_scalar().unwrap()
@@ -175,7 +180,9 @@ async fn a_call_that_waits_ends_when_its_step_does() {
         step_id: 50,
         ..Default::default()
     };
-    let waiting = tokio::spawn(async move { worker.run_graph(request, Contents::default(), &line).await });
+    let waiting = tokio::spawn(async move {
+        worker.run_graph(request, Contents::default(), &line, &Caller::default().party).await
+    });
     while b.worker.steps.len() == 0 {
         tokio::task::yield_now().await;
     }

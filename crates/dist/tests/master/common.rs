@@ -1,6 +1,7 @@
 //! A server in this process, and a client of its service.
 
 use std::sync::Arc;
+use thalweg_core::registry::Registry;
 use thalweg_core::tensor::Tensor;
 use thalweg_dist::{Server, ServerOptions};
 use thalweg_graph::convert::{tensor_from_proto, tensor_to_proto};
@@ -11,7 +12,7 @@ use tonic::transport::{Channel, Endpoint};
 
 pub struct Bench {
     pub server: Server,
-    pub client: MasterServiceClient<Channel>,
+    pub client: Client,
 }
 
 pub async fn bench() -> Bench {
@@ -19,13 +20,24 @@ pub async fn bench() -> Bench {
 }
 
 pub async fn bench_with(options: ServerOptions) -> Bench {
-    let server = Server::start(Arc::new(thalweg_ops::registry()), options).unwrap();
-    let endpoint = Endpoint::from_shared(format!("http://{}", server.address())).unwrap();
-    let channel = endpoint.connect().await.unwrap();
-    let client = MasterServiceClient::new(channel)
-        .max_decoding_message_size(i32::MAX as usize)
-        .max_encoding_message_size(i32::MAX as usize);
+    bench_of(thalweg_ops::registry(), options).await
+}
+
+/// With these ops.
+pub async fn bench_of(registry: Registry, options: ServerOptions) -> Bench {
+    let server = Server::start(Arc::new(registry), options).unwrap();
+    let client = client_of(&server).await;
     Bench { server, client }
+}
+
+pub type Client = MasterServiceClient<Channel>;
+
+/// A client with a connection of its own.
+async fn client_of(server: &Server) -> Client {
+    let endpoint = Endpoint::from_shared(format!("http://{}", server.address())).unwrap();
+    MasterServiceClient::new(endpoint.connect().await.unwrap())
+        .max_decoding_message_size(i32::MAX as usize)
+        .max_encoding_message_size(i32::MAX as usize)
 }
 
 pub fn graph(text: &str) -> GraphDef {
@@ -45,6 +57,11 @@ pub fn names(names: &[&str]) -> Vec<String> {
 }
 
 impl Bench {
+    /// Another client.
+    pub async fn another(&self) -> Client {
+        client_of(&self.server).await
+    }
+
     pub async fn create(&mut self, text: &str) -> String {
         self.create_with(text, ConfigProto::default()).await.unwrap()
     }

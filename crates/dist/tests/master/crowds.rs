@@ -5,6 +5,8 @@ use crate::raw::{self, Raw};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
+use thalweg_core::tensor::Tensor;
+use thalweg_graph::convert::tensor_to_proto;
 use thalweg_proto::*;
 
 /// A server with a queue that nobody fills.
@@ -156,29 +158,31 @@ async fn rapid_resets_do_not_silence_the_server() {
     probe.end().await;
 }
 
+/// Goes round for as long as `x` is true: for ever, or not at all.
+const LOOP: &str = "
+node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_BOOL } } }
+node { name: 'enter' op: 'Enter' input: 'x' attr { key: 'T' value { type: DT_BOOL } }
+       attr { key: 'frame_name' value { s: 'f' } } }
+node { name: 'merge' op: 'Merge' input: 'enter' input: 'next' attr { key: 'T' value { type: DT_BOOL } }
+       attr { key: 'N' value { i: 2 } } }
+node { name: 'go' op: 'LoopCond' input: 'merge' }
+node { name: 'switch' op: 'Switch' input: 'merge' input: 'go' attr { key: 'T' value { type: DT_BOOL } } }
+node { name: 'next' op: 'NextIteration' input: 'switch:1' attr { key: 'T' value { type: DT_BOOL } } }
+node { name: 'exit' op: 'Exit' input: 'switch' attr { key: 'T' value { type: DT_BOOL } } }";
+
+fn for_ever(goes_on: bool) -> NamedTensorProto {
+    let tensor = tensor_to_proto(&Tensor::scalar(goes_on)).unwrap();
+    NamedTensorProto { name: "x:0".into(), tensor: Some(tensor) }
+}
+
 /// Steps without end took all threads on which sessions are made.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn steps_without_end_do_not_keep_others_from_making_sessions() {
-    const LOOP: &str = "
-        node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_BOOL } } }
-        node { name: 'enter' op: 'Enter' input: 'x' attr { key: 'T' value { type: DT_BOOL } }
-               attr { key: 'frame_name' value { s: 'f' } } }
-        node { name: 'merge' op: 'Merge' input: 'enter' input: 'next' attr { key: 'T' value { type: DT_BOOL } }
-               attr { key: 'N' value { i: 2 } } }
-        node { name: 'go' op: 'LoopCond' input: 'merge' }
-        node { name: 'switch' op: 'Switch' input: 'merge' input: 'go' attr { key: 'T' value { type: DT_BOOL } } }
-        node { name: 'next' op: 'NextIteration' input: 'switch:1' attr { key: 'T' value { type: DT_BOOL } } }
-        node { name: 'exit' op: 'Exit' input: 'switch' attr { key: 'T' value { type: DT_BOOL } } }";
     let mut b = bench().await;
     let s = b.create(LOOP).await;
-    let always = thalweg_core::tensor::Tensor::scalar(true);
-    let feed = NamedTensorProto {
-        name: "x:0".into(),
-        tensor: Some(thalweg_graph::convert::tensor_to_proto(&always).unwrap()),
-    };
     let mut endless = tokio::task::JoinSet::new();
     for _ in 0..40 {
-        let (mut client, request) = (b.client.clone(), step(&s, &[feed.clone()], &["exit:0"], &[]));
+        let (mut client, request) = (b.client.clone(), step(&s, &[for_ever(true)], &["exit:0"], &[]));
         endless.spawn(async move { client.run_step(request).await.unwrap().into_inner() });
     }
     b.until_active(40).await;
@@ -188,4 +192,101 @@ async fn steps_without_end_do_not_keep_others_from_making_sessions() {
     while let Some(ended) = endless.join_next().await {
         assert_ne!(ended.unwrap().status_code, 0);
     }
+}
+
+/// Steps that go round for ever, each of a call of its own.
+#[derive(Default)]
+struct Endless(tokio::task::JoinSet<Result<tonic::Response<RunStepResponse>, tonic::Status>>);
+
+impl Endless {
+    fn start(&mut self, client: &Client, request: RunStepRequest) {
+        let mut client = client.clone();
+        self.0.spawn(async move { client.run_step(request).await });
+    }
+
+    /// They have been cancelled.
+    async fn end(mut self) {
+        while let Some(ended) = self.0.join_next().await {
+            assert_ne!(ended.unwrap().map_or(1, |r| r.into_inner().status_code), 0);
+        }
+    }
+}
+
+/// Does what another client does: makes a session, runs steps in it, one of which waits, and closes it.
+async fn honest(b: &Bench) {
+    let used = async {
+        let mut client = b.another().await;
+        client.list_devices(ListDevicesRequest::default()).await.unwrap();
+        let graph_def = Some(graph(&format!("{CONSTANT}{QUEUE}")));
+        let create = CreateSessionRequest { graph_def, ..Default::default() };
+        let s = client.create_session(create).await.unwrap().into_inner().session_handle;
+        let asked = |fetch: &[&str], target: &[&str]| {
+            let (mut client, request) = (client.clone(), step(&s, &[], fetch, target));
+            tokio::spawn(async move { client.run_step(request).await.unwrap().into_inner() })
+        };
+        let first = |r: RunStepResponse| value(r.tensor[0].tensor.as_ref().unwrap());
+        assert_eq!(first(asked(&["c:0"], &[]).await.unwrap()), 3.0);
+        let waits = asked(&["get:0"], &[]);
+        assert_eq!(asked(&[], &["put"]).await.unwrap().status_code, 0);
+        assert_eq!(first(waits.await.unwrap()), 3.0);
+        client.close_session(CloseSessionRequest { session_handle: s }).await.unwrap();
+    };
+    // Only a server that is held up for ever takes so long.
+    tokio::time::timeout(Duration::from_secs(300), used).await.expect("the server is silent");
+}
+
+/// Thirty-two sessions with eight steps each took all threads for steps, and nobody else's ever ran.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn steps_without_end_in_many_sessions_left_no_threads_to_other_clients() {
+    let mut b = bench().await;
+    let mut endless = Endless::default();
+    for _ in 0..32 {
+        let s = b.create(LOOP).await;
+        (0..8).for_each(|_| endless.start(&b.client, step(&s, &[for_ever(true)], &["exit:0"], &[])));
+    }
+    b.until_active(256).await;
+    honest(&b).await;
+    b.another().await.reset(ResetRequest::default()).await.unwrap();
+    endless.end().await;
+}
+
+/// A loop that had been short was run on the thread of its connection, and kept it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn loops_that_had_been_short_kept_the_threads_of_connections() {
+    let mut b = bench().await;
+    let s = b.create(LOOP).await;
+    for _ in 0..5 {
+        assert_eq!(b.run(&s, &[for_ever(false)], &["exit:0"], &[]).await.status_code, 0);
+    }
+    let mut endless = Endless::default();
+    for _ in 0..8 {
+        endless.start(&b.another().await, step(&s, &[for_ever(true)], &["exit:0"], &[]));
+    }
+    b.until_active(8).await;
+    honest(&b).await;
+    b.another().await.reset(ResetRequest::default()).await.unwrap();
+    endless.end().await;
+}
+
+/// They ran on the threads on which sessions are made, and on those on which steps go on after a wait.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn partial_runs_without_end_left_no_threads_to_other_clients() {
+    let mut b = bench().await;
+    let s = b.create(LOOP).await;
+    let mut endless = Endless::default();
+    for _ in 0..40 {
+        let setup = PartialRunSetupRequest {
+            session_handle: s.clone(),
+            feed: names(&["x:0"]),
+            fetch: names(&["exit:0"]),
+            ..Default::default()
+        };
+        let handle = b.client.partial_run_setup(setup).await.unwrap().into_inner().partial_run_handle;
+        let request = step(&s, &[for_ever(true)], &["exit:0"], &[]);
+        endless.start(&b.client, RunStepRequest { partial_run_handle: handle, ..request });
+    }
+    b.until_active(40).await;
+    honest(&b).await;
+    b.client.close_session(CloseSessionRequest { session_handle: s }).await.unwrap();
+    endless.end().await;
 }

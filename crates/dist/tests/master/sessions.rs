@@ -1,6 +1,11 @@
 //! Sessions over the wire: created, extended, closed, limited, reset; their state.
 
 use crate::common::*;
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+use thalweg_core::error::Result;
+use thalweg_core::kernel::{Kernel, OpCall};
+use thalweg_core::op::{KernelRow, Make, Op};
 use thalweg_dist::ServerOptions;
 use thalweg_proto::*;
 use tonic::Code;
@@ -158,4 +163,55 @@ async fn bad_graphs_are_refused_and_the_server_goes_on() {
     let soft = ConfigProto { allow_soft_placement: true, ..Default::default() };
     let s = b.create_with(&pinned, soft).await.unwrap();
     assert_eq!(b.fetch(&s, "c:0").await, 3.0);
+}
+
+/// A kernel that takes as long to free as the test likes.
+struct SlowToFree;
+
+static FREED: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
+
+impl Kernel for SlowToFree {
+    fn compute(&self, _: &mut OpCall<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for SlowToFree {
+    fn drop(&mut self) {
+        drop(FREED.1.wait_while(FREED.0.lock().unwrap(), |may| !*may));
+    }
+}
+
+static SLOW_TO_FREE: Op = Op {
+    name: "SlowToFree",
+    kernels: &[KernelRow {
+        types: &[],
+        device: "CPU",
+        priority: 0,
+        make: Make::Prepared(|_| Ok(Box::new(SlowToFree))),
+    }],
+    ..Op::STATEFUL
+};
+
+/// What a session held, a graph of a million nodes say, was freed on the thread of the connection that closed it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_a_large_session_held_up_all_calls_of_the_connection() {
+    let mut registry = thalweg_ops::registry();
+    registry.add(&SLOW_TO_FREE);
+    let mut b = bench_of(registry, ServerOptions { drain: Duration::ZERO, ..Default::default() }).await;
+    let s = b.create("node { name: 'n' op: 'SlowToFree' }").await;
+    assert_eq!(b.run(&s, &[], &[], &["n"]).await.status_code, 0);
+    let mut client = b.client.clone();
+    let close = tokio::spawn(async move {
+        client.close_session(CloseSessionRequest { session_handle: s }).await.unwrap();
+    });
+    while b.server.sessions() > 0 {
+        tokio::task::yield_now().await;
+    }
+    let asked = b.client.list_devices(ListDevicesRequest::default());
+    let answered = tokio::time::timeout(Duration::from_secs(120), asked).await.is_ok();
+    *FREED.0.lock().unwrap() = true;
+    FREED.1.notify_all();
+    assert!(answered, "the connection is held up");
+    close.await.unwrap();
 }

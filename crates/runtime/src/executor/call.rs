@@ -1,6 +1,7 @@
 //! Running a plan, of whichever kind.
 
 use super::RunInput;
+use super::hurry::in_hurry;
 use super::step::{GeneralRun, OnFinish};
 use crate::plan::Plan;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +26,7 @@ impl Run {
     /// Runs a plan on the pool; `finish` gets the results.
     pub fn start(plan: Arc<Plan>, input: RunInput, finish: OnFinish) {
         let pool = input.step.device.pool.clone();
-        pool.spawn(Box::new(move || Run::start_here(&plan, input, finish)));
+        pool.spawn(Box::new(move || in_hurry(|| Run::start_here(&plan, input, finish))));
     }
 
     /// Runs a plan on the calling thread until it ends or has nothing to do but wait; `finish` gets the results, from any thread.

@@ -1,11 +1,12 @@
 //! Running a loop that has become a program: round after round on one thread.
 
+use super::hurry::{SLICE, in_hurry, is_in_hurry};
 use super::straight::run_nodes;
 use crate::plan::{LoopProgram, Operand};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::kernel::{AsyncCall, AsyncKernel, Done, Input, Kernel, OpCall, Outputs, Value, caught};
@@ -14,9 +15,6 @@ use thalweg_core::step::StepContext;
 
 /// Nodes run between two looks at the clock and the cancellation.
 const CHECK_EVERY: usize = 64;
-
-/// How long a loop that others may have to act for runs before they get a turn.
-const SLICE: Duration = Duration::from_millis(2);
 
 /// A loop without effects runs to its end at once.
 pub struct LoopKernel(pub Arc<LoopProgram>);
@@ -38,28 +36,35 @@ impl Kernel for LoopKernel {
     }
 }
 
-/// A loop with effects may wait for what other nodes of the step do: it runs a while, then lets them have the thread.
-pub struct SlicedLoop(pub Arc<LoopProgram>);
+/// A loop that runs a while, then lets others have the thread.
+pub struct SlicedLoop {
+    pub program: Arc<LoopProgram>,
+    /// It has effects, and may wait for what other nodes of the step do. One without goes on where the thread is its own.
+    pub stateful: bool,
+}
 
 impl AsyncKernel for SlicedLoop {
     fn start(&self, call: AsyncCall, done: Done) {
         let read = |v: Value| v.into_tensor().map(|t| Some(Value::Tensor(t)));
         match call.inputs.into_iter().map(read).collect::<Result<Vec<_>>>() {
-            Ok(slots) => slice(Rounds::new(self.0.clone(), slots, call.step), done),
+            Ok(slots) => {
+                let keeps = !self.stateful && !is_in_hurry();
+                slice(Rounds::new(self.program.clone(), slots, call.step), keeps, done)
+            }
             Err(e) => done(Err(e)),
         }
     }
 }
 
-fn slice(mut rounds: Rounds, done: Done) {
+fn slice(mut rounds: Rounds, keeps: bool, done: Done) {
     let _charged = rounds.step.device.memory.enter();
-    let until = Instant::now().checked_add(SLICE);
+    let until = Instant::now().checked_add(SLICE).filter(|_| !keeps);
     let ran = catch_unwind(AssertUnwindSafe(|| rounds.run(until)));
     match ran.unwrap_or_else(|panic| Err(caught(&*panic))) {
         Ok(true) => done(rounds.results()),
         Ok(false) => {
             let pool = rounds.step.device.pool.clone();
-            pool.spawn(Box::new(move || slice(rounds, done)));
+            pool.spawn(Box::new(move || in_hurry(|| slice(rounds, false, done))));
         }
         Err(e) => done(Err(e)),
     }

@@ -1,13 +1,14 @@
 //! Executors: what runs a plan.
 //!
 //! `straight` walks a list, past the kernels where single numbers are all there is (`numbers`). The others are the general executor: `state` holds frames and iterations, `propagate` moves values
-//! along edges, `step` runs kernels and decides who works on the state (see `baton`; after a wait, `answering`).
+//! along edges, `step` runs kernels and decides who works on the state (see `baton`; after a wait, `answering`; for how long, `hurry`).
 
 mod answering;
 mod baton;
 mod call;
 pub mod dead_fetch;
 pub(crate) mod frame_id;
+mod hurry;
 pub(crate) mod loops;
 mod numbers;
 pub(crate) mod pass;

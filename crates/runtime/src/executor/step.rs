@@ -4,6 +4,7 @@ use super::RunInput;
 use super::answering;
 use super::baton::Baton;
 use super::dead_fetch;
+use super::hurry::{SLICE, at_leisure, in_hurry, is_in_hurry};
 use super::state::{Ready, State};
 use super::straight::{over_budget_at, settle};
 use super::weight::{self, CHECK_EVERY};
@@ -53,7 +54,7 @@ impl GeneralRun {
         let finish: OnFinish = Box::new(move |r| *lock(&place) = Some(r));
         let run = GeneralRun::new(plan, input, finish, Some(Caller::default()));
         loop {
-            run.drive();
+            at_leisure(|| run.drive());
             if let Some(r) = lock(&result).take() {
                 return r;
             }
@@ -92,15 +93,18 @@ impl GeneralRun {
         })
     }
 
-    /// Takes the baton if it is free, and works until there is nothing to do but wait.
+    /// Takes the baton if it is free, and works until there is nothing to do but wait; in a hurry, for a while, and goes on later.
     fn drive(self: &Arc<Self>) {
         let _charged = self.input.step.device.memory.enter();
+        let until = if is_in_hurry() { Instant::now().checked_add(SLICE) } else { None };
+        let mut goes_on = false;
         self.baton.drive(|state, completions| {
             for c in completions {
                 state.in_flight -= 1;
                 self.completed(state, c);
             }
-            self.run_ready(state);
+            self.run_ready(state, until);
+            goes_on = !state.ready.is_empty();
             if state.in_flight == 0 && state.ready.is_empty() && !state.reported {
                 state.reported = true;
                 let result = self.results(state);
@@ -111,6 +115,10 @@ impl GeneralRun {
                 self.wake_caller();
             }
         });
+        if goes_on {
+            let run = self.clone();
+            self.input.step.device.pool.spawn(Box::new(move || in_hurry(|| run.drive_timed())));
+        }
     }
 
     fn completed(&self, state: &mut State, c: Completion) {
@@ -120,7 +128,7 @@ impl GeneralRun {
         }
     }
 
-    fn run_ready(self: &Arc<Self>, state: &mut State) {
+    fn run_ready(self: &Arc<Self>, state: &mut State, until: Option<Instant>) {
         let mut countdown = 0;
         let mut outputs = Outputs::new();
         while let Some(ready) = self.next_ready(state) {
@@ -133,6 +141,10 @@ impl GeneralRun {
                 countdown = CHECK_EVERY;
                 if let Err(e) = step.check() {
                     return self.fail(state, self.over_budget(ready, e));
+                }
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    state.ready.push(ready);
+                    return;
                 }
             }
             outputs.clear();
@@ -174,7 +186,7 @@ impl GeneralRun {
         if ready.dead && !node.transfers {
             return Ok(true);
         }
-        if let (Some(pass), None) = (node.pass, &self.input.step.trace) {
+        if let Some(pass) = node.pass.filter(|_| node.passes_refs || self.input.step.trace.is_none()) {
             let passed = state.pass(&self.plan, pass, ready, |s| self.fixed(s), outputs);
             return passed.map(|()| true).map_err(|e| blame(node, e));
         }
@@ -208,7 +220,7 @@ impl GeneralRun {
                     let _charged = run.input.step.device.memory.enter();
                     let result = run.compute(node, inputs, frame_iter, ready);
                     run.baton.post(Completion { ready, result });
-                    run.drive();
+                    in_hurry(|| run.drive());
                 }));
                 Ok(false)
             }
@@ -361,10 +373,11 @@ impl GeneralRun {
 
     /// Sees to it that the run goes on, here or on the pool.
     fn go_on(self: &Arc<Self>) {
-        let here = self.plan.goes_on_for.within(answering::SHORT) && answering::go_on(|| self.drive_timed());
+        let here = self.plan.goes_on_for.within(answering::SHORT)
+            && answering::go_on(|| in_hurry(|| self.drive_timed()));
         if !here {
             let run = self.clone();
-            self.input.step.device.pool.spawn(Box::new(move || run.drive_timed()));
+            self.input.step.device.pool.spawn(Box::new(move || in_hurry(|| run.drive_timed())));
         }
     }
 

@@ -3,8 +3,10 @@
 //! There the result of a read (`Identity`) shares the variable's memory, also behind an `Enter` or a `Switch`: who comes after an update
 //! sees the update, and programs rely on it (the tokens of SyncReplicasOptimizer hold the step that was just counted; a loop reads what its
 //! last round assigned). Here a value does not change once it is read. So a node that is after an update of the variable gets a read of its
-//! own, which is after the update too, in the loop and on the branch that the node is in.
+//! own, which is after the update too, in the loop and on the branch that the node is in; or, where values of several variables come
+//! together, the reference itself (`carried_reads`).
 
+use super::carried_reads::carry_reference;
 use crate::executor::pass::Pass;
 use crate::plan::work_order;
 use crate::work::{Kind, Work, WorkNode};
@@ -19,38 +21,189 @@ pub fn read_late(work: &mut Work) -> Result<()> {
         return Ok(());
     }
     let order = work_order(work)?;
-    let variables = Variables::find(work, &order);
-    let users = users(work);
-    let mut references = HashMap::new();
-    let reads: Vec<(Variable, &Vec<NodeId>)> = variables.reads.iter().map(|(v, reads)| (*v, reads)).collect();
-    // As many variables at a time as a word has bits: looking for each alone would go through the whole graph for each.
-    for together in reads.chunks(u64::BITS as usize) {
-        let after = after_updates(work, &users, &order, &variables, together)?;
-        for (k, (variable, reads)) in together.iter().enumerate() {
-            let is_after = |id: NodeId| after.get(id.at()).is_some_and(|bits| bits >> k & 1 == 1);
-            let mut behind: HashSet<NodeId> = HashSet::new();
-            for read in *reads {
-                // A branch that is taken after an update, and what it gives on, is seen after it.
-                let waits = !waits_for(work, *read, &variables, *variable, is_after).is_empty();
-                let from = work.node(*read).inputs.first().map(|o| o.node);
-                if from.is_some_and(|f| variables.is_read(f, *variable) && (waits || behind.contains(&f))) {
-                    behind.insert(*read);
-                }
-                for user in users[read.at()].iter().filter(|user| is_after(**user)) {
-                    let waits = waits_for(work, *user, &variables, *variable, is_after);
-                    if behind.contains(read) || !waits.is_empty() {
-                        read_again(work, *read, *user, waits, &mut references)?;
-                    }
+    let mut variables = Variables::find(work, &order);
+    let reads = std::mem::take(&mut variables.reads);
+    let mut late = Late { variables, users: users(work), references: HashMap::new() };
+    let crossings = crossings(&order, &late.users);
+    let mut group = Group::default();
+    for (i, (variable, reads)) in reads.iter().enumerate() {
+        work.until.check_at(i)?;
+        let updates = late.updates(work, *variable)?;
+        if updates.is_empty() {
+            continue;
+        }
+        let (near, beyond) = late.near(updates, &crossings);
+        if beyond.is_empty() {
+            late.read(work, *variable, reads, |id| near.contains(&id))?;
+        } else {
+            if group.is_full_for(&beyond) {
+                late.read_group(work, &order, std::mem::take(&mut group))?;
+            }
+            group.add(Member { variable: *variable, reads, near }, beyond);
+        }
+    }
+    late.read_group(work, &order, group)
+}
+
+/// Nodes looked at for one variable alone. After most updates comes little, or what comes after many.
+const NEAR: usize = 256;
+/// Nodes of more users are crossings.
+const MANY_USERS: usize = 64;
+/// Variables at a time, for the memory they take.
+const MEMBERS: usize = 4096;
+
+/// Nodes that much comes after, or after which a long way has been gone: what is after them is found for all variables together.
+fn crossings(order: &[NodeId], users: &[Vec<NodeId>]) -> Vec<bool> {
+    let mut found: Vec<bool> = users.iter().map(|u| u.len() > MANY_USERS).collect();
+    order.iter().step_by(NEAR).for_each(|id| found[id.at()] = true);
+    found
+}
+
+/// Variables whose updates lead beyond what is near, by where they lead: all that lead to the same nodes share a bit.
+#[derive(Default)]
+struct Group<'a> {
+    beyond: HashMap<Vec<NodeId>, usize>,
+    members: Vec<(Member<'a>, usize)>,
+}
+
+struct Member<'a> {
+    variable: Variable,
+    reads: &'a [NodeId],
+    near: HashSet<NodeId>,
+}
+
+impl<'a> Group<'a> {
+    fn is_full_for(&self, beyond: &Vec<NodeId>) -> bool {
+        let bits = self.beyond.len() == u64::BITS as usize && !self.beyond.contains_key(beyond);
+        bits || self.members.len() == MEMBERS
+    }
+
+    fn add(&mut self, member: Member<'a>, beyond: Vec<NodeId>) {
+        let next = self.beyond.len();
+        let bit = *self.beyond.entry(beyond).or_insert(next);
+        self.members.push((member, bit));
+    }
+}
+
+struct Late {
+    variables: Variables,
+    /// For each node, those that use its outputs or wait for it.
+    users: Vec<Vec<NodeId>>,
+    /// References made in loops and on branches.
+    references: HashMap<Output, Output>,
+}
+
+impl Late {
+    fn read_group(&mut self, work: &mut Work, order: &[NodeId], group: Group<'_>) -> Result<()> {
+        if group.members.is_empty() {
+            return Ok(());
+        }
+        let after = self.after(work, order, &group.beyond)?;
+        for (i, (member, bit)) in group.members.iter().enumerate() {
+            work.until.check_at(i)?;
+            let is_beyond = |id: NodeId| after.get(id.at()).is_some_and(|bits| bits >> bit & 1 == 1);
+            let is_after = |id: NodeId| member.near.contains(&id) || is_beyond(id);
+            self.read(work, member.variable, member.reads, is_after)?;
+        }
+        Ok(())
+    }
+
+    /// The nodes that take the variable to change it.
+    fn updates(&self, work: &Work, variable: Variable) -> Result<Vec<NodeId>> {
+        let mut found = Vec::new();
+        let variable = NodeId(variable.0).output(variable.1);
+        for reference in self.variables.references(variable) {
+            for user in &self.users[reference.node.at()] {
+                let node = work.node(*user);
+                let signature = work.registry.signature(node.op)?;
+                let takes = node.inputs.contains(reference) && signature.inputs.iter().any(|a| a.is_ref);
+                let passes_on =
+                    Pass::of(node.op).is_some() && self.variables.of.get(&user.output(0)) == Some(&variable);
+                if takes && !passes_on {
+                    found.push(*user);
                 }
             }
         }
+        Ok(found)
     }
-    Ok(())
+
+    /// These and what comes after them, in later rounds of a loop too, up to crossings or until much has been looked at; and where
+    /// that is.
+    fn near(&self, updates: Vec<NodeId>, crossings: &[bool]) -> (HashSet<NodeId>, Vec<NodeId>) {
+        let mut near: HashSet<NodeId> = updates.iter().copied().collect();
+        let (mut next, mut looked, mut beyond) = (updates, 0, Vec::new());
+        while let Some(id) = next.pop() {
+            let users = &self.users[id.at()];
+            looked += users.len();
+            if crossings[id.at()] || looked > NEAR {
+                beyond.push(id);
+            } else {
+                next.extend(users.iter().copied().filter(|u| near.insert(*u)));
+            }
+        }
+        beyond.sort_unstable();
+        (near, beyond)
+    }
+
+    /// For each node, a bit for each of these sets: whether it is of the set or comes after one that is, in later rounds of a loop
+    /// too.
+    fn after(&self, work: &Work, order: &[NodeId], sets: &HashMap<Vec<NodeId>, usize>) -> Result<Vec<u64>> {
+        let mut after = vec![0u64; work.nodes.len()];
+        for (set, bit) in sets {
+            set.iter().for_each(|id| after[id.at()] |= 1 << bit);
+        }
+        // Where a loop leads back to nodes that come earlier in the order, these pass on what they learn in another round.
+        loop {
+            let mut went_back = false;
+            for id in order {
+                work.check_now_and_then(*id)?;
+                let bits = after[id.at()];
+                let leads_back = work.node(*id).op.class == Class::NextIteration;
+                for user in self.users[id.at()].iter().filter(|_| bits != 0) {
+                    went_back |= leads_back && after[user.at()] | bits != after[user.at()];
+                    after[user.at()] |= bits;
+                }
+            }
+            if !went_back {
+                return Ok(after);
+            }
+        }
+    }
+
+    /// Sees to it that users of the variable's value that come after an update see it.
+    fn read(
+        &mut self,
+        work: &mut Work,
+        variable: Variable,
+        reads: &[NodeId],
+        is_after: impl Fn(NodeId) -> bool,
+    ) -> Result<()> {
+        let output = NodeId(variable.0).output(variable.1);
+        if carry_reference(work, &self.users, &self.variables, output, &is_after) {
+            return Ok(());
+        }
+        let mut behind: HashSet<NodeId> = HashSet::new();
+        for read in reads {
+            // A branch that is taken after an update, and what it gives on, is seen after it.
+            let waits = !waits_for(work, *read, &self.variables, variable, &is_after).is_empty();
+            let from = work.node(*read).inputs.first().map(|o| o.node);
+            if from.is_some_and(|f| self.variables.is_read(f, variable) && (waits || behind.contains(&f))) {
+                behind.insert(*read);
+            }
+            for user in self.users[read.at()].iter().filter(|user| is_after(**user)) {
+                let waits = waits_for(work, *user, &self.variables, variable, &is_after);
+                if behind.contains(read) || !waits.is_empty() {
+                    read_again(work, *read, *user, waits, &mut self.references)?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Which reference variables the graph has, and what stands for them.
 #[derive(Default)]
-struct Variables {
+pub struct Variables {
     /// The variable that a reference is of, as references are passed on, entered into loops and given back by updates.
     of: HashMap<Output, Output>,
     /// The variable whose value a node gives on.
@@ -94,6 +247,11 @@ impl Variables {
         }
     }
 
+    /// The references to a variable.
+    pub fn references(&self, variable: Output) -> &[Output] {
+        self.references.get(&variable).map_or(&[], Vec::as_slice)
+    }
+
     fn is_read(&self, id: NodeId, variable: Variable) -> bool {
         self.read.get(&id).is_some_and(|v| key(*v) == variable)
     }
@@ -119,51 +277,9 @@ fn users(work: &Work) -> Vec<Vec<NodeId>> {
     users
 }
 
-fn before(node: &WorkNode) -> impl Iterator<Item = NodeId> + '_ {
+/// What the node takes or waits for.
+pub fn before(node: &WorkNode) -> impl Iterator<Item = NodeId> + '_ {
     node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied())
-}
-
-/// For each node, a bit for each of the variables: whether it takes the variable to change it, or comes after one that does, in later
-/// rounds of a loop too.
-fn after_updates(
-    work: &Work,
-    users: &[Vec<NodeId>],
-    order: &[NodeId],
-    variables: &Variables,
-    together: &[(Variable, &Vec<NodeId>)],
-) -> Result<Vec<u64>> {
-    let mut after = vec![0u64; work.nodes.len()];
-    for (k, (variable, _)) in together.iter().enumerate() {
-        let variable = NodeId(variable.0).output(variable.1);
-        for reference in variables.references.get(&variable).into_iter().flatten() {
-            for user in &users[reference.node.at()] {
-                let node = work.node(*user);
-                let signature = work.registry.signature(node.op)?;
-                let takes = node.inputs.contains(reference) && signature.inputs.iter().any(|a| a.is_ref);
-                let passes_on =
-                    Pass::of(node.op).is_some() && variables.of.get(&user.output(0)) == Some(&variable);
-                if takes && !passes_on {
-                    after[user.at()] |= 1 << k;
-                }
-            }
-        }
-    }
-    // Where a loop leads back to nodes that come earlier in the order, these pass on what they learn in another round.
-    loop {
-        let mut went_back = false;
-        for id in order {
-            work.check_now_and_then(*id)?;
-            let bits = after[id.at()];
-            let leads_back = work.node(*id).op.class == Class::NextIteration;
-            for user in users[id.at()].iter().filter(|_| bits != 0) {
-                went_back |= leads_back && after[user.at()] | bits != after[user.at()];
-                after[user.at()] |= bits;
-            }
-        }
-        if !went_back {
-            return Ok(after);
-        }
-    }
 }
 
 /// What a node waits for that comes after an update, the values read aside.

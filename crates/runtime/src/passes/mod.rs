@@ -1,5 +1,6 @@
 //! Rewrites of a work graph. Each pass is a function of `Work`; switching any optimisation off changes no result.
 
+mod carried_reads;
 pub mod common;
 mod dropped_reads;
 pub mod epilogue;

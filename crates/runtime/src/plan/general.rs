@@ -1,8 +1,8 @@
 //! The plan of a graph with control flow, or with kernels that wait: nodes with counts of what they wait for, and edges
 //! that say where each output goes, by loop frame.
 
-use super::Compute;
 use super::urgency::urgencies;
+use super::{Compute, may_loop};
 use crate::executor::frame_id;
 use crate::executor::pass::Pass;
 use crate::start_time::StartTime;
@@ -28,6 +28,7 @@ pub struct General {
     pub ready_fetches: Vec<(usize, Source)>,
     /// How long a run keeps a thread that goes on with it after a wait.
     pub goes_on_for: StartTime,
+    pub has_loops: bool,
 }
 
 pub struct GeneralNode {
@@ -100,6 +101,7 @@ impl General {
         let frames = Frames::find(&work.nodes, order)?;
         check_fetches(work, &frames)?;
         let mut builder = Builder::new(work, frames);
+        builder.plan.has_loops = order.iter().any(|id| may_loop(work.node(*id)));
         builder.place_nodes(order, computes);
         builder.connect(order);
         Ok(builder.finish())
@@ -138,6 +140,7 @@ impl<'a> Builder<'a> {
             fetches: work.fetches.len(),
             ready_fetches: Vec::new(),
             goes_on_for: StartTime::default(),
+            has_loops: false,
         };
         Builder { work, frames, plan, at: vec![None; work.nodes.len()], free: vec![None; work.nodes.len()] }
     }

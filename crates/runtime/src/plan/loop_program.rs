@@ -59,10 +59,15 @@ impl LoopProgram {
             location: node.location,
         };
         let run = match stateful {
-            true => Runnable::Async(Arc::new(SlicedLoop(self.clone()))),
+            true => self.sliced(true),
             false => Runnable::Prepared(Arc::new(LoopKernel(self.clone()))),
         };
         Compute { run, node: Arc::new(kernel_node) }
+    }
+
+    /// A kernel that lets others have its thread now and then.
+    pub fn sliced(self: &Arc<Self>, stateful: bool) -> Runnable {
+        Runnable::Async(Arc::new(SlicedLoop { program: self.clone(), stateful }))
     }
 }
 

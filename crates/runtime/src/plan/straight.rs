@@ -1,6 +1,6 @@
 //! The plan of a graph without control flow: nodes in order, values in numbered slots that are reused after their last use.
 
-use super::Compute;
+use super::{Compute, may_loop};
 use crate::passes::fuse::tile_of;
 use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
@@ -16,6 +16,7 @@ pub struct Straight {
     /// Where each feed goes; `None` if nothing uses it.
     pub feeds: Vec<Option<u32>>,
     pub fetches: Vec<Operand>,
+    pub has_loops: bool,
 }
 
 pub struct StraightNode {
@@ -59,6 +60,7 @@ impl Straight {
             slots: 0,
             feeds: vec![],
             fetches: vec![],
+            has_loops: order.iter().any(|id| may_loop(work.node(*id))),
         };
         let mut places: HashMap<Output, Place> = HashMap::new();
         // All feeds are there from the start, so none of them can have a slot that another value had before.

@@ -77,6 +77,11 @@ impl CompiledPart {
         }
     }
 
+    /// Whether it keeps a thread of this process for as long as a loop takes.
+    pub fn has_loops(&self) -> bool {
+        matches!(&self.place, Place::Here { plan, .. } if plan.has_loops())
+    }
+
     /// Nodes of its plan, if it is ours.
     pub fn planned_nodes(&self) -> usize {
         match &self.place {
@@ -181,10 +186,12 @@ impl Inner {
         let names: Vec<String> = feeds.iter().map(|f| f.tensor.clone()).collect();
         let mut compiled = Vec::new();
         let mut elsewhere: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+        // All but one of several parts run on the pool.
+        let on_pool = parts.len() > 1;
         for part in parts {
             match self.task_of(part.device) {
                 Some(task) => elsewhere.entry(task).or_default().push(part),
-                None => compiled.push(self.compile_here(part)?),
+                None => compiled.push(self.compile_here(part, on_pool)?),
             }
         }
         for (task, parts) in elsewhere {
@@ -215,12 +222,12 @@ impl Inner {
         cluster.task_of(&self.devices[device as usize])
     }
 
-    fn compile_here(&self, mut part: Part) -> Result<CompiledPart> {
+    fn compile_here(&self, mut part: Part, on_pool: bool) -> Result<CompiledPart> {
         let device = &self.devices[part.device as usize];
         if self.options.optimise {
             passes::fuse(&mut part.work)?;
         }
-        let plan = Plan::compile(part.work, device.name(), &self.kernels, self.options.optimise)?;
+        let plan = Plan::compile(part.work, device.name(), &self.kernels, self.options.optimise, on_pool)?;
         let place = Place::Here { device: part.device, plan: Arc::new(plan) };
         Ok(CompiledPart { place, fetches: part.fetches })
     }
