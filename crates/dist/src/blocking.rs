@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(e) => Err(internal(format!("the request could not be worked on: {e}"))),
+        Err(e) => Err(internal(format_args!("the request could not be worked on: {e}"))),
     }
 }
 
@@ -31,7 +31,10 @@ impl StepThreads {
     /// Runs a step on a thread of its own.
     pub async fn run(&self, step: impl FnOnce() + Send + 'static) -> Result<()> {
         let threads = self.0.as_ref().ok_or_else(|| internal("the task has ended"))?;
-        threads.spawn_blocking(step).await.map_err(|e| internal(format!("the step could not be run: {e}")))
+        threads
+            .spawn_blocking(step)
+            .await
+            .map_err(|e| internal(format_args!("the step could not be run: {e}")))
     }
 
     /// As `run`, when it is the step's turn among those of its session.
