@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
+use thalweg_core::memory;
 
 /// What `TF_CONFIG` says: the cluster, and which task of it this process is.
 #[derive(Clone, Debug, PartialEq)]
@@ -99,7 +100,13 @@ impl ClusterSpec {
     }
 }
 
+/// How many times the bytes of a text its values may take, and the cluster that is made of them: a map of one short entry has
+/// room for eleven. `tests/json_memory.rs` knows how many it is.
+const TIMES: usize = 200;
+
 fn object(text: &str, what: &str) -> Result<Map<String, Value>> {
+    // What serde_json does not get ends the process.
+    let _room = memory::promise(text.len().saturating_mul(TIMES)).map_err(|e| e.context(what))?;
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Ok(map),
         Ok(_) => Err(invalid!("{what} must be a JSON object")),
