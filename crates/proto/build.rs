@@ -1,5 +1,5 @@
 //! Compiles `proto/*.proto`, without protoc, into three things in `OUT_DIR`: Rust messages (by prost),
-//! the descriptor set, and `schema.rs`, the static tables that the text format works from.
+//! the descriptor set, and `schema.rs`, the static tables of what messages hold.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+use heck::{ToSnakeCase, ToUpperCamelCase};
 use prost::Message;
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorSet};
@@ -78,7 +79,9 @@ impl<'a> Schema<'a> {
                 "{name} has more fields than the parser's set of seen ones can hold"
             );
             let map_entry = m.options.as_ref().is_some_and(|o| o.map_entry());
-            writeln!(text, "MessageType {{ name: {name:?}, map_entry: {map_entry}, fields: &[").unwrap();
+            let size = if map_entry { "0".into() } else { format!("size_of::<{}>()", rust_path(name)) };
+            let head = format!("name: {name:?}, map_entry: {map_entry}, size: {size}");
+            writeln!(text, "MessageType {{ {head}, fields: &[").unwrap();
             let mut fields: Vec<_> = m.field.iter().collect();
             fields.sort_by_key(|f| f.number());
             fields.into_iter().for_each(|f| self.field(f, &mut text));
@@ -106,4 +109,11 @@ impl<'a> Schema<'a> {
         let field = format!("name: {name:?}, number: {number}, kind: Kind::{kind}, repeated: {repeated}");
         writeln!(text, "Field {{ {field}, oneof: {oneof:?} }},").unwrap();
     }
+}
+
+/// What prost calls a message: `tensorflow.GPUOptions.Experimental` is `tensorflow::gpu_options::Experimental`.
+fn rust_path(name: &str) -> String {
+    let (scope, own) = name.rsplit_once('.').unwrap_or(("", name));
+    let modules: String = scope.split('.').map(|m| m.to_snake_case() + "::").collect();
+    format!("crate::{modules}{}", own.to_upper_camel_case())
 }

@@ -5,7 +5,9 @@ use std::path::Path;
 use thalweg_core::error::{Error, Result, data_loss, not_found};
 use thalweg_core::invalid;
 use thalweg_io::durable;
-use thalweg_proto::{Bytes, GraphDef, MetaGraphDef, SavedModel, decode, text};
+use thalweg_io::message::{decode, parse_text};
+use thalweg_proto::text::TextError;
+use thalweg_proto::{Bytes, GraphDef, MetaGraphDef, SavedModel};
 
 /// No protocol message is larger than this.
 const MAX_BYTES: u64 = 1 << 31;
@@ -54,16 +56,16 @@ fn first_field(text: &str) -> Option<&str> {
 }
 
 fn from_text(text: &str, field: &str) -> Result<GraphDef> {
-    let bad = |e: text::TextError| data_loss(e.to_string());
+    let bad = |e: TextError| data_loss(e.to_string());
     match field {
         "saved_model_schema_version" | "meta_graphs" => {
-            first_meta_graph(text::parse::<SavedModel>(text).map_err(bad)?)
+            first_meta_graph(parse_text::<SavedModel>(text)?.map_err(bad)?)
         }
-        "node" | "versions" | "version" | "library" | "debug_info" => text::parse(text).map_err(bad),
-        _ => match text::parse::<MetaGraphDef>(text) {
+        "node" | "versions" | "version" | "library" | "debug_info" => parse_text(text)?.map_err(bad),
+        _ => match parse_text::<MetaGraphDef>(text)? {
             Ok(meta) => graph_of(meta),
             // A field of neither message: the file is most likely meant to be a graph.
-            Err(_) => text::parse(text).map_err(bad),
+            Err(_) => parse_text(text)?.map_err(bad),
         },
     }
 }
@@ -71,24 +73,29 @@ fn from_text(text: &str, field: &str) -> Result<GraphDef> {
 fn from_binary(bytes: &Bytes) -> Result<GraphDef> {
     // Only a SavedModel starts with a number.
     if bytes.first() == Some(&0x08)
-        && let Ok(model) = decode::<SavedModel>(bytes.clone())
+        && let Ok(model) = decode::<SavedModel>(bytes.clone())?
     {
         return first_meta_graph(model);
     }
-    let graph = decode::<GraphDef>(bytes.clone());
-    if let Ok(g) = &graph {
-        let named = g.node.iter().all(|n| !n.name.is_empty() && !n.op.is_empty());
-        if named && (!g.node.is_empty() || g.versions.is_some() || g.library.is_some()) {
-            return Ok(g.clone());
-        }
-    }
-    match decode::<MetaGraphDef>(bytes.clone()) {
+    let graph = decode::<GraphDef>(bytes.clone())?;
+    let error = match graph {
+        Ok(g) if is_graph(&g) => return Ok(g),
+        Ok(_) => None,
+        Err(e) => Some(e),
+    };
+    match decode::<MetaGraphDef>(bytes.clone())? {
         Ok(MetaGraphDef { graph_def: Some(g), .. }) => Ok(g),
-        _ => Err(data_loss(match graph {
-            Ok(_) => "not a GraphDef, MetaGraphDef or SavedModel".to_string(),
-            Err(e) => format!("not a GraphDef, MetaGraphDef or SavedModel, or a damaged one: {e}"),
+        _ => Err(data_loss(match error {
+            None => "not a GraphDef, MetaGraphDef or SavedModel".to_string(),
+            Some(e) => format!("not a GraphDef, MetaGraphDef or SavedModel, or a damaged one: {e}"),
         })),
     }
+}
+
+/// Other messages, read as one, have nodes without names.
+fn is_graph(g: &GraphDef) -> bool {
+    let named = g.node.iter().all(|n| !n.name.is_empty() && !n.op.is_empty());
+    named && (!g.node.is_empty() || g.versions.is_some() || g.library.is_some())
 }
 
 fn first_meta_graph(model: SavedModel) -> Result<GraphDef> {

@@ -173,7 +173,7 @@ fn with_inputs(e: Error, op: &str, args: &[Arg], graph: &Graph) -> Error {
         return e;
     }
     let remedy = if types_differ(op, args, graph) { "; cast one of them (Scope::cast)" } else { "" };
-    e.context(format!("{op} of {}{remedy}", told.join(" and ")))
+    e.context(format_args!("{op} of {}{remedy}", told.join(" and ")))
 }
 
 /// Whether two inputs that the op wants of one type are of two.

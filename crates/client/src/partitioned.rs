@@ -150,7 +150,7 @@ impl Scope {
         let parts = match partitioner.parts(options.dtype, dims) {
             Ok(parts) => slices(&full, dims, axis, parts),
             Err(e) => {
-                self.fail(e.context(format!("variable '{full}'")), Location::caller());
+                self.fail(e.context(format_args!("variable '{full}'")), Location::caller());
                 Vec::new()
             }
         };

@@ -168,7 +168,7 @@ impl Attrs {
     }
 
     fn need<'a, T>(&'a self, name: &str, want: &str, pick: impl FnOnce(&'a Attr) -> Option<T>) -> Result<T> {
-        let attr = self.get(name).ok_or_else(|| internal(format!("no attr '{name}' ({want})")))?;
+        let attr = self.get(name).ok_or_else(|| internal(format_args!("no attr '{name}' ({want})")))?;
         pick(attr).ok_or_else(|| invalid!("attr '{name}' must be a {want}, got a {}", attr.kind()))
     }
 

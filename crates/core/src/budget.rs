@@ -76,7 +76,7 @@ impl Account {
             return Ok(());
         }
         self.give_back(added);
-        Err(resource_exhausted(format!(
+        Err(resource_exhausted(format_args!(
             "{bytes} bytes more are over the share of memory: {own} are held here, {all} of {} by all",
             self.pool.limit
         )))

@@ -54,7 +54,7 @@ impl Buffer {
     /// A buffer whose bytes are initialised but arbitrary: the caller writes all of them.
     pub fn new(len: usize) -> Result<Buffer> {
         if len > limit() {
-            return Err(resource_exhausted(format!(
+            return Err(resource_exhausted(format_args!(
                 "a tensor of {len} bytes is over the limit of {} bytes",
                 limit()
             )));
@@ -98,12 +98,12 @@ impl Buffer {
     }
 
     fn allocate(len: usize, capacity: usize, holder: u32) -> Result<Buffer> {
-        let layout =
-            block_layout(capacity).ok_or_else(|| resource_exhausted(format!("a tensor of {len} bytes")))?;
+        let layout = block_layout(capacity)
+            .ok_or_else(|| resource_exhausted(format_args!("a tensor of {len} bytes")))?;
         // SAFETY: the layout is not empty. Plain 16-byte alignment lets the allocator use untouched zero pages for large blocks.
         let base = unsafe { alloc_zeroed(layout) };
         if base.is_null() {
-            return Err(resource_exhausted(format!("out of memory: no {len} bytes for a tensor")));
+            return Err(resource_exhausted(format_args!("out of memory: no {len} bytes for a tensor")));
         }
         memory::note_buffer(layout.size() as isize);
         let shift = base.align_offset(ALIGN);

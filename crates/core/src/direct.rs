@@ -44,7 +44,7 @@ fn no_kernel(op: &'static Op, node: &KernelNode, device_type: &str) -> crate::er
         .iter()
         .filter_map(|(n, a)| if let crate::attr::Attr::Type(t) = a { Some(format!("{n}={t}")) } else { None })
         .collect();
-    unimplemented(format!(
+    unimplemented(format_args!(
         "No {device_type} kernel for {} with {}; there are kernels for: {}",
         op.name,
         got.join(" "),
@@ -151,7 +151,7 @@ pub fn call(
     (0..node.outputs.len())
         .map(|i| match outputs.get(i) {
             Some(Some(v)) => v.clone().into_tensor(),
-            _ => Err(internal(format!("{} did not set output {i}", op.name))),
+            _ => Err(internal(format_args!("{} did not set output {i}", op.name))),
         })
         .collect()
 }

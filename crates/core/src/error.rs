@@ -76,8 +76,9 @@ struct Inner {
 }
 
 impl Error {
-    pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Error(Box::new(Inner { code, message: message.into(), node: None, location: None, derived: false }))
+    pub fn new(code: Code, message: impl Words) -> Self {
+        let message = message.within(LONGEST_MESSAGE);
+        Error(Box::new(Inner { code, message, node: None, location: None, derived: false }))
     }
 
     pub fn code(&self) -> Code {
@@ -108,7 +109,7 @@ impl Error {
     /// Names the node at fault; the first one named stays, as it is the closest to the cause.
     pub fn at_node(mut self, name: &str, op: &str) -> Self {
         if self.0.node.is_none() {
-            self.0.node = Some((name.to_string(), op.to_string()));
+            self.0.node = Some((name.within(LONGEST_PART), op.within(LONGEST_PART)));
         }
         self
     }
@@ -118,16 +119,28 @@ impl Error {
         self
     }
 
-    /// Puts words before the message: `context: message`.
+    /// Puts words before the message: `context: message`. The message stays whole, as it is closest to the cause.
     pub fn context(mut self, context: impl fmt::Display) -> Self {
-        self.0.message = format!("{context}: {}", self.0.message);
+        if let Some(room) = self.room_for_a_part() {
+            let context = format_args!("{context}").within(room);
+            self.0.message = format!("{context}: {}", self.0.message);
+        }
         self
     }
 
     /// Puts what to do after the message: `message; hint`.
     pub fn hint(mut self, hint: impl fmt::Display) -> Self {
-        self.0.message = format!("{}; {hint}", self.0.message);
+        if let Some(room) = self.room_for_a_part() {
+            let hint = format_args!("{hint}").within(room);
+            self.0.message = format!("{}; {hint}", self.0.message);
+        }
         self
+    }
+
+    /// None if the message is as long as it may be.
+    fn room_for_a_part(&self) -> Option<usize> {
+        let room = LONGEST_MESSAGE.saturating_sub(self.0.message.len());
+        (room > 0).then_some(room.min(LONGEST_PART))
     }
 
     /// The message with the node in the form that TensorFlow's clients look for.
@@ -179,68 +192,105 @@ impl From<std::io::Error> for Error {
     }
 }
 
-pub fn cancelled(message: impl Into<String>) -> Error {
+pub fn cancelled(message: impl Words) -> Error {
     Error::new(Code::Cancelled, message)
 }
-pub fn invalid_argument(message: impl Into<String>) -> Error {
+pub fn invalid_argument(message: impl Words) -> Error {
     Error::new(Code::InvalidArgument, message)
 }
-pub fn deadline_exceeded(message: impl Into<String>) -> Error {
+pub fn deadline_exceeded(message: impl Words) -> Error {
     Error::new(Code::DeadlineExceeded, message)
 }
-pub fn not_found(message: impl Into<String>) -> Error {
+pub fn not_found(message: impl Words) -> Error {
     Error::new(Code::NotFound, message)
 }
-pub fn already_exists(message: impl Into<String>) -> Error {
+pub fn already_exists(message: impl Words) -> Error {
     Error::new(Code::AlreadyExists, message)
 }
-pub fn resource_exhausted(message: impl Into<String>) -> Error {
+pub fn resource_exhausted(message: impl Words) -> Error {
     Error::new(Code::ResourceExhausted, message)
 }
-pub fn failed_precondition(message: impl Into<String>) -> Error {
+pub fn failed_precondition(message: impl Words) -> Error {
     Error::new(Code::FailedPrecondition, message)
 }
-pub fn aborted(message: impl Into<String>) -> Error {
+pub fn aborted(message: impl Words) -> Error {
     Error::new(Code::Aborted, message)
 }
-pub fn out_of_range(message: impl Into<String>) -> Error {
+pub fn out_of_range(message: impl Words) -> Error {
     Error::new(Code::OutOfRange, message)
 }
-pub fn unimplemented(message: impl Into<String>) -> Error {
+pub fn unimplemented(message: impl Words) -> Error {
     Error::new(Code::Unimplemented, message)
 }
-pub fn internal(message: impl Into<String>) -> Error {
+pub fn internal(message: impl Words) -> Error {
     Error::new(Code::Internal, message)
 }
-pub fn data_loss(message: impl Into<String>) -> Error {
+pub fn data_loss(message: impl Words) -> Error {
     Error::new(Code::DataLoss, message)
 }
 
 /// `invalid!("got {x}, need {y}")`: an InvalidArgument error.
 #[macro_export]
 macro_rules! invalid {
-    ($($arg:tt)*) => { $crate::error::invalid_argument($crate::error::message(format_args!($($arg)*))) };
+    ($($arg:tt)*) => { $crate::error::invalid_argument(format_args!($($arg)*)) };
 }
 
-/// Messages quote what was given; of more than this nobody reads the end.
-const LONGEST_MESSAGE: usize = 1 << 20;
+/// Messages quote what was given, be it a name of a hundred megabytes, and are copied on their way: of more than this nobody reads
+/// the end.
+const LONGEST_MESSAGE: usize = 8 << 10;
 
-/// A message as long as it may be and as memory allows, and `...` where that cuts it.
-pub fn message(args: fmt::Arguments<'_>) -> String {
-    let mut cut = Cut(String::new());
-    if fmt::write(&mut cut, args).is_err() && cut.0.try_reserve(3).is_ok() {
-        cut.0.push_str("...");
+/// The same for the name of a node, and for what is put before or after a message.
+const LONGEST_PART: usize = 1 << 10;
+
+/// What can be said in an error: texts, and `format_args!`, which makes none longer than it may be.
+pub trait Words {
+    /// So many bytes of it, and `...` where that cuts it. Where there is no memory, less.
+    fn within(self, longest: usize) -> String;
+}
+
+impl Words for fmt::Arguments<'_> {
+    fn within(self, longest: usize) -> String {
+        let mut cut = Cut { written: String::new(), longest };
+        if fmt::write(&mut cut, self).is_err() && cut.written.try_reserve(3).is_ok() {
+            cut.written.push_str("...");
+        }
+        cut.written
     }
-    cut.0
 }
 
-struct Cut(String);
+impl Words for &str {
+    fn within(self, longest: usize) -> String {
+        format_args!("{self}").within(longest)
+    }
+}
+
+impl Words for &String {
+    fn within(self, longest: usize) -> String {
+        self.as_str().within(longest)
+    }
+}
+
+impl Words for String {
+    fn within(self, longest: usize) -> String {
+        if self.len() <= longest { self } else { self.as_str().within(longest) }
+    }
+}
+
+/// What is to be part of a message.
+pub(crate) fn part(args: fmt::Arguments<'_>) -> String {
+    args.within(LONGEST_PART)
+}
+
+struct Cut {
+    written: String,
+    longest: usize,
+}
 
 impl fmt::Write for Cut {
     fn write_str(&mut self, s: &str) -> fmt::Result {
-        let fits = s.floor_char_boundary(LONGEST_MESSAGE.saturating_sub(self.0.len()));
-        self.0.try_reserve(fits).map_err(|_| fmt::Error)?;
-        self.0.push_str(&s[..fits]);
+        let fits = s.floor_char_boundary(self.longest.saturating_sub(self.written.len()));
+        self.written.try_reserve(fits).map_err(|_| fmt::Error)?;
+        self.written.push_str(&s[..fits]);
         if fits < s.len() { Err(fmt::Error) } else { Ok(()) }
     }
 }
@@ -278,6 +328,28 @@ mod tests {
         let e = invalid!("bad text {}", "\u{e9}".repeat(LONGEST_MESSAGE));
         assert!(e.message().len() <= LONGEST_MESSAGE + 3 && e.message().ends_with("\u{e9}..."));
         assert_eq!(invalid!("b'{}'", Lossy(b"a\xffb")).message(), "b'a\u{fffd}b'");
+    }
+
+    /// Once, each level of context copied them.
+    #[test]
+    fn names_of_a_hundred_megabytes_are_not_carried_along() {
+        let name = "n".repeat(100 << 20);
+        let mut e = not_found(format_args!("no op {name}")).at_node(&name, &name);
+        assert!(e.message().starts_with("no op n") && e.node().is_some_and(|n| n.ends_with("n...")));
+        for _ in 0..1000 {
+            e = e.context(&name).hint(&name).context("reading").hint("do not");
+        }
+        assert!(e.message().contains("no op n"), "the cause is lost");
+        let all = [e.message().len(), e.wire_message().len(), e.to_string().len()];
+        assert!(all.iter().all(|n| *n < 16 << 10), "{all:?}");
+    }
+
+    #[test]
+    fn a_short_cause_stays_under_long_contexts() {
+        let long = "c".repeat(LONGEST_PART + 1);
+        let e = (0..20).fold(internal("the cause"), |e, _| e.context(&long));
+        assert!(e.message().ends_with("c...: the cause") && e.message().len() <= LONGEST_MESSAGE + 8);
+        assert_eq!(internal("cause").context("a").hint("b").message(), "a: cause; b");
     }
 
     #[test]

@@ -125,7 +125,7 @@ impl GradCall<'_> {
         attrs: &[(&'static str, Attr)],
     ) -> Result<Output> {
         let outputs = self.graph.add(op, args.into(), attrs.iter().cloned().collect())?;
-        outputs.first().copied().ok_or_else(|| internal(format!("{op} has no output")))
+        outputs.first().copied().ok_or_else(|| internal(format_args!("{op} has no output")))
     }
 
     /// Adds a node and gives all its outputs.

@@ -99,7 +99,7 @@ impl AsyncCall {
     pub fn tensor(&self, i: usize) -> Result<Tensor> {
         match self.inputs.get(i) {
             Some(v) => v.clone().into_tensor(),
-            None => Err(internal(format!("no input {i}"))),
+            None => Err(internal(format_args!("no input {i}"))),
         }
     }
 
@@ -147,9 +147,9 @@ impl<'a> OpCall<'a> {
             Some(Input::Borrowed(t)) => Ok(t),
             Some(Input::Owned(t)) => Ok(t),
             Some(Input::Ref(_)) => {
-                Err(internal(format!("input {i} is a reference; the op must ask for it as one")))
+                Err(internal(format_args!("input {i} is a reference; the op must ask for it as one")))
             }
-            None => Err(internal(format!("no input {i}; the node has {}", self.inputs.len()))),
+            None => Err(internal(format_args!("no input {i}; the node has {}", self.inputs.len()))),
         }
     }
 
@@ -159,7 +159,7 @@ impl<'a> OpCall<'a> {
         match self.inputs.get_mut(i) {
             Some(Input::Owned(t)) => Ok(std::mem::replace(t, Tensor::scalar(0u8))),
             Some(Input::Borrowed(t)) => Ok(t.clone()),
-            _ => Err(internal(format!("no tensor input {i}"))),
+            _ => Err(internal(format_args!("no tensor input {i}"))),
         }
     }
 
@@ -230,7 +230,7 @@ impl<'a> OpCall<'a> {
     }
 
     pub fn output_type(&self, i: usize) -> Result<DataType> {
-        self.node.outputs.get(i).map(|p| p.dtype).ok_or_else(|| internal(format!("no output {i}")))
+        self.node.outputs.get(i).map(|p| p.dtype).ok_or_else(|| internal(format_args!("no output {i}")))
     }
 
     #[inline]
@@ -277,7 +277,7 @@ pub fn caught(payload: &(dyn Any + Send)) -> Error {
         .downcast_ref::<&str>()
         .map(|s| s.to_string())
         .or_else(|| payload.downcast_ref::<String>().cloned());
-    internal(format!("the kernel panicked: {}", text.unwrap_or_else(|| "no message".into())))
+    internal(format_args!("the kernel panicked: {}", text.unwrap_or_else(|| "no message".into())))
 }
 
 fn resolve<R: Resource>(t: &Tensor, step: &StepContext) -> Result<Arc<R>> {

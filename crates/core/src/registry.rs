@@ -39,14 +39,16 @@ impl Registry {
     pub fn find(&self, name: &str) -> Result<&'static Op> {
         self.get(name).ok_or_else(|| {
             let near = self.nearest(name).map(|n| format!(" Did you mean '{n}'?")).unwrap_or_default();
-            not_found(format!("Op type not registered '{name}'.{near}"))
+            not_found(format_args!("Op type not registered '{name}'.{near}"))
         })
     }
 
     /// The parsed signature of an op of this registry.
     pub fn signature(&self, op: &'static Op) -> Result<&Signature> {
-        let entry =
-            self.ops.get(op.name).ok_or_else(|| not_found(format!("op {} is not registered", op.name)))?;
+        let entry = self
+            .ops
+            .get(op.name)
+            .ok_or_else(|| not_found(format_args!("op {} is not registered", op.name)))?;
         entry.signature.get_or_init(|| Signature::parse(entry.op)).as_ref().map_err(Clone::clone)
     }
 

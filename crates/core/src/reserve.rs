@@ -40,13 +40,16 @@ const LARGE: usize = 64 << 10;
 
 #[cold]
 fn over_limit(bytes: usize) -> Error {
-    resource_exhausted(format!("{bytes} bytes are over the limit of {} bytes for one allocation", limit()))
+    resource_exhausted(format_args!(
+        "{bytes} bytes are over the limit of {} bytes for one allocation",
+        limit()
+    ))
 }
 
 /// The error for memory that could not be had.
 #[cold]
 pub fn no_memory(bytes: usize) -> Error {
-    resource_exhausted(format!("out of memory: no {bytes} bytes"))
+    resource_exhausted(format_args!("out of memory: no {bytes} bytes"))
 }
 
 /// An empty vector with room for `n`, and no more.

@@ -143,7 +143,7 @@ impl ResourceStore {
         let key = self.key(container, name);
         match lock(&self.holder(container).held).get(&key) {
             Some(found) => downcast(found, name),
-            None => Err(not_found(format!("no resource '{}/{}' on this device", key.0, key.1))),
+            None => Err(not_found(format_args!("no resource '{}/{}' on this device", key.0, key.1))),
         }
     }
 
@@ -152,7 +152,7 @@ impl ResourceStore {
         match &handle.target {
             Some(Target(Some(target))) => downcast(target, &handle.name),
             _ => self.get(&handle.container, &handle.name).map_err(|e: Error| match e.code() {
-                crate::error::Code::NotFound => failed_precondition(format!(
+                crate::error::Code::NotFound => failed_precondition(format_args!(
                     "could not find resource '{}/{}': it was never made here, or has been deleted",
                     handle.container, handle.name
                 )),
@@ -170,7 +170,7 @@ impl ResourceStore {
                 r.discard();
                 Ok(())
             }
-            None => Err(not_found(format!("no resource '{}/{}' on this device", key.0, key.1))),
+            None => Err(not_found(format_args!("no resource '{}/{}' on this device", key.0, key.1))),
         }
     }
 

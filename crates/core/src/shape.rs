@@ -2,7 +2,7 @@
 //!
 //! Both refuse what no tensor can have: more than 254 dimensions, negative sizes, products past `i64`.
 
-use crate::error::{Error, Result, message};
+use crate::error::{Error, Result, part};
 use crate::invalid;
 use smallvec::SmallVec;
 use std::fmt;
@@ -29,13 +29,13 @@ impl Shape {
     }
 
     pub fn new(dims: &[usize]) -> Result<Self> {
-        check(dims.len(), dims.iter().map(|d| i64::try_from(*d).ok()), || message(format_args!("{dims:?}")))?;
+        check(dims.len(), dims.iter().map(|d| i64::try_from(*d).ok()), || part(format_args!("{dims:?}")))?;
         Ok(Shape(SmallVec::from_slice(dims)))
     }
 
     /// From sizes as they come in graphs, feeds and files.
     pub fn from_i64(dims: &[i64]) -> Result<Self> {
-        check(dims.len(), dims.iter().map(|d| Some(*d)), || message(format_args!("{dims:?}")))?;
+        check(dims.len(), dims.iter().map(|d| Some(*d)), || part(format_args!("{dims:?}")))?;
         Ok(Shape(dims.iter().map(|d| *d as usize).collect()))
     }
 
@@ -192,7 +192,7 @@ impl PartialShape {
                 "shape {dims:?} has the dimension {d}; only sizes from 0, or -1 for unknown"
             ));
         }
-        check(dims.len(), dims.iter().map(|d| Some((*d).max(0))), || message(format_args!("{dims:?}")))?;
+        check(dims.len(), dims.iter().map(|d| Some((*d).max(0))), || part(format_args!("{dims:?}")))?;
         Ok(PartialShape(Some(SmallVec::from_slice(dims))))
     }
 
@@ -241,7 +241,7 @@ impl PartialShape {
         }
         let dims: Result<SmallVec<[i64; 4]>> = a.iter().zip(b).map(|(x, y)| merge_dim(*x, *y)).collect();
         dims.map(|d| PartialShape(Some(d)))
-            .map_err(|e: Error| e.context(format!("shapes {self} and {other} do not agree")))
+            .map_err(|e: Error| e.context(format_args!("shapes {self} and {other} do not agree")))
     }
 
     /// What is true of both: sizes that differ become unknown.

@@ -49,7 +49,7 @@ pub struct Port {
 
 impl Signature {
     pub fn parse(op: &Op) -> Result<Signature> {
-        let wrong = |what: &str, e: crate::error::Error| e.context(format!("op {}: {what}", op.name));
+        let wrong = |what: &str, e: crate::error::Error| e.context(format_args!("op {}: {what}", op.name));
         let attrs: Vec<AttrSpec> = op
             .attrs
             .iter()

@@ -120,5 +120,5 @@ impl StepContext {
 }
 
 fn no_library(f: &Func) -> Error {
-    unimplemented(format!("no function library to call '{}' from", f.name))
+    unimplemented(format_args!("no function library to call '{}' from", f.name))
 }

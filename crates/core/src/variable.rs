@@ -36,7 +36,7 @@ impl Variable {
     }
 
     fn uninitialised(&self) -> crate::error::Error {
-        failed_precondition(format!("Attempting to use uninitialized value {}", self.name))
+        failed_precondition(format_args!("Attempting to use uninitialized value {}", self.name))
     }
 
     fn check_type(&self, dtype: DataType) -> Result<()> {

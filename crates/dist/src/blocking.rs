@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
-        Err(e) => Err(internal(format!("the request could not be worked on: {e}"))),
+        Err(e) => Err(internal(format_args!("the request could not be worked on: {e}"))),
     }
 }
 
@@ -80,7 +80,7 @@ impl ClientThreads {
             let _turn = turn;
             work()
         });
-        worked.await.map_err(|e| internal(format!("the request could not be worked on: {e}")))
+        worked.await.map_err(|e| internal(format_args!("the request could not be worked on: {e}")))
     }
 
     /// As `run`, when it is the step's turn among those of its session.

@@ -75,7 +75,7 @@ impl Outgoing {
     /// Connects to `host:port`.
     pub async fn dial(&self, address: &str) -> Result<Socket> {
         let unavailable = |e: &dyn std::fmt::Display| {
-            Error::new(Code::Unavailable, format!("cannot reach grpc://{address}: {e}"))
+            Error::new(Code::Unavailable, format_args!("cannot reach grpc://{address}: {e}"))
         };
         let tcp = tokio::time::timeout(CONNECT_TIME, TcpStream::connect(address))
             .await

@@ -25,7 +25,7 @@ impl RecentRequests {
         }
         let mut seen = lock(&self.0);
         if !seen.numbers.insert(number) {
-            return Err(aborted(format!(
+            return Err(aborted(format_args!(
                 "The same {call} request was received twice (request_id: {number})."
             )));
         }

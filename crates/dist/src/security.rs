@@ -79,7 +79,7 @@ impl Security {
     fn check(&self, address: IpAddr, log: Log) -> Result<()> {
         for why in self.exposures(address) {
             if self.strict {
-                return Err(failed_precondition(format!(
+                return Err(failed_precondition(format_args!(
                     "--strict, and the server would listen on {address}: {why}"
                 )));
             }

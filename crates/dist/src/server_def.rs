@@ -3,7 +3,8 @@
 use crate::cluster::ClusterSpec;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
-use thalweg_proto::{Bytes, ConfigProto, ServerDef, decode};
+use thalweg_io::message::decode;
+use thalweg_proto::{Bytes, ConfigProto, ServerDef};
 
 /// A task, as a ServerDef describes it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -20,7 +21,7 @@ pub struct TaskSpec {
 impl TaskSpec {
     /// Reads a serialized ServerDef.
     pub fn read(bytes: impl Into<Bytes>) -> Result<TaskSpec> {
-        let def: ServerDef = decode(bytes).map_err(|e| invalid!("not a ServerDef: {e}"))?;
+        let def: ServerDef = decode(bytes)?.map_err(|e| invalid!("not a ServerDef: {e}"))?;
         TaskSpec::of(def)
     }
 

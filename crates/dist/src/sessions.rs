@@ -173,7 +173,7 @@ impl Sessions {
         }
         let oldest = own().filter_map(|s| Some((s.idle()?, s))).max_by_key(|s| s.0);
         let full = || {
-            resource_exhausted(format!(
+            resource_exhausted(format_args!(
                 "{} sessions are open, {} of them this client's, and none of those is idle; the limits are {} and {}: close some",
                 open.len(),
                 own().count(),

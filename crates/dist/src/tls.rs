@@ -130,7 +130,7 @@ pub async fn connect(connector: &TlsConnector, address: &str, tcp: TcpStream) ->
     let name = ServerName::try_from(host.to_string())
         .map_err(|_| invalid!("'{host}' is not a name that a certificate can have"))?;
     let unavailable = |e: &dyn std::fmt::Display| {
-        Error::new(Code::Unavailable, format!("no TLS with grpcs://{address}: {e}"))
+        Error::new(Code::Unavailable, format_args!("no TLS with grpcs://{address}: {e}"))
     };
     let stream = tokio::time::timeout(HANDSHAKE_TIME, connector.connect(name, tcp))
         .await

@@ -30,7 +30,7 @@ pub fn received(task: &str, code: Code, text: &str) -> Error {
     }
     match text.starts_with("From /job:") {
         true => Error::new(code, text),
-        false => Error::new(code, format!("From {task}:\n{text}")),
+        false => Error::new(code, format_args!("From {task}:\n{text}")),
     }
 }
 
@@ -43,7 +43,7 @@ pub fn peer_status(task: &str, e: &Error) -> Status {
 /// value is a failure of theirs, not of an argument.
 pub fn of_step(e: Error, fetches: &[String]) -> Error {
     match dead_fetch::of(&e).and_then(|i| fetches.get(i)) {
-        Some(fetch) => internal(format!(
+        Some(fetch) => internal(format_args!(
             "Failed to fetch outputs. (Original error message: The tensor returned for {fetch} was not valid.)"
         )),
         None => e,
@@ -68,10 +68,10 @@ const MAX_TEXT: usize = 2500;
 
 /// What a session that is not there is answered with: the client opens a new one.
 pub fn no_session(handle: &str) -> Error {
-    Error::new(Code::Aborted, format!("Session {handle} is not found."))
+    Error::new(Code::Aborted, format_args!("Session {handle} is not found."))
 }
 
 /// The same where TensorFlow's text says more.
 pub fn no_session_any_more(code: Code, handle: &str) -> Error {
-    Error::new(code, format!("Session {handle} is not found. Possibly, this master has restarted."))
+    Error::new(code, format_args!("Session {handle} is not found. Possibly, this master has restarted."))
 }

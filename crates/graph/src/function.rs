@@ -71,7 +71,7 @@ impl Library {
     }
 
     pub fn find(&self, name: &str) -> Result<&Arc<Function>> {
-        self.get(name).ok_or_else(|| not_found(format!("there is no function '{name}' in the library")))
+        self.get(name).ok_or_else(|| not_found(format_args!("there is no function '{name}' in the library")))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -169,7 +169,7 @@ impl Library {
         let function = self.find(&f.name)?;
         function
             .instantiate(registry, self, &f.attrs)
-            .map_err(|e| e.context(format!("in function '{}'", f.name)))
+            .map_err(|e| e.context(format_args!("in function '{}'", f.name)))
     }
 }
 
@@ -232,7 +232,7 @@ impl FunctionArg {
 impl Function {
     pub fn from_proto(p: &FunctionDef) -> Result<Function> {
         let sig = p.signature.as_ref().ok_or_else(|| invalid!("a function without a signature"))?;
-        let in_function = |e: Error| e.context(format!("function '{}'", sig.name));
+        let in_function = |e: Error| e.context(format_args!("function '{}'", sig.name));
         let read = || -> Result<Function> {
             Ok(Function {
                 name: sig.name.clone(),

@@ -136,7 +136,7 @@ impl Graph {
                 return why.clone();
             }
             let near = did_you_mean(self.nodes.iter().map(|n| &*n.name), name);
-            not_found(format!("there is no node '{name}' in the graph{near}"))
+            not_found(format_args!("there is no node '{name}' in the graph{near}"))
         })
     }
 
@@ -312,7 +312,7 @@ impl Graph {
                 .map_err(|_| resource_exhausted("a graph has at most 2^32 nodes"))?,
         );
         if self.by_name.contains_key(&node.name) {
-            return Err(already_exists(format!("there is a node '{}' already", node.name)));
+            return Err(already_exists(format_args!("there is a node '{}' already", node.name)));
         }
         self.by_name.insert(node.name.clone(), id);
         self.nodes.push(node);

@@ -199,7 +199,7 @@ impl Graph {
         let Some(f) = self.library.get(&spec.op) else {
             return Err(match self.registry.find(&spec.op) {
                 Err(e) => e,
-                Ok(_) => not_found(format!("no op or function '{}'", spec.op)),
+                Ok(_) => not_found(format_args!("no op or function '{}'", spec.op)),
             });
         };
         let name = if f.is_stateful { "StatefulPartitionedCall" } else { "PartitionedCall" };
@@ -229,7 +229,7 @@ impl Graph {
             };
             for f in funcs.iter().filter(|f| !f.name.is_empty()) {
                 if self.library.get(&f.name).is_none() && self.registry.get(&f.name).is_none() {
-                    return Err(not_found(format!(
+                    return Err(not_found(format_args!(
                         "attr '{name}' names the function '{}', which is not in the library",
                         f.name
                     )));

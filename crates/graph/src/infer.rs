@@ -26,7 +26,7 @@ pub fn shapes(graph: &Graph, node: &Node) -> Result<SmallVec<[PartialShape; 1]>>
     };
     let shapes = (node.op.shape)(&call)?;
     if shapes.len() != node.outputs.len() {
-        return Err(internal(format!(
+        return Err(internal(format_args!(
             "shape rule gave {} shapes for {} outputs",
             shapes.len(),
             node.outputs.len()

@@ -20,7 +20,7 @@ fn matching_up_to(pattern: &str, most: usize) -> Result<Vec<PathBuf>> {
         let next = found.iter().flat_map(|base| step(base, part));
         found = next.take(most + 1).collect();
         if found.len() > most {
-            return Err(resource_exhausted(format!("more than {most} paths match '{pattern}'")));
+            return Err(resource_exhausted(format_args!("more than {most} paths match '{pattern}'")));
         }
     }
     found.retain(|p| !p.as_os_str().is_empty());

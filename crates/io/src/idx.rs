@@ -29,7 +29,7 @@ pub fn parse(file: &[u8]) -> Result<Idx> {
             let mut unzipped = flate2::read::GzDecoder::new(file);
             whole::read_up_to(&mut unzipped, MAX_BYTES + 1, &mut plain).map_err(|e| match e.kind() {
                 ErrorKind::OutOfMemory => Error::from(e),
-                _ => data_loss(format!("cannot be unzipped: {e}")),
+                _ => data_loss(format_args!("cannot be unzipped: {e}")),
             })?;
             plain.as_slice()
         }
@@ -38,7 +38,7 @@ pub fn parse(file: &[u8]) -> Result<Idx> {
     let (rank, mut rest) = match data {
         [0, 0, 8, rank, rest @ ..] => (*rank, rest),
         [0, 0, kind, ..] => {
-            return Err(data_loss(format!("an idx file of type {kind:#x}; only bytes (0x8) are read")));
+            return Err(data_loss(format_args!("an idx file of type {kind:#x}; only bytes (0x8) are read")));
         }
         _ => return Err(data_loss("not an idx file: it must begin with two zero bytes")),
     };
@@ -52,7 +52,7 @@ pub fn parse(file: &[u8]) -> Result<Idx> {
     let count = dims.iter().try_fold(1usize, |n, d| n.checked_mul(*d)).filter(|n| *n <= MAX_BYTES);
     match count {
         Some(n) if n == rest.len() => Ok(Idx { dims, bytes: reserve::copied(rest)? }),
-        _ => Err(data_loss(format!("sizes {dims:?} do not fit the {} bytes that follow", rest.len()))),
+        _ => Err(data_loss(format_args!("sizes {dims:?} do not fit the {} bytes that follow", rest.len()))),
     }
 }
 

@@ -9,7 +9,7 @@
 //! - [`event`]: the logs that TensorBoard shows.
 //! - [`glob`]: files by pattern.
 //! - [`whole`]: a file read whole; [`missing`]: what is said of one that is not there.
-//! - [`wire`]: tensors and shapes as messages.
+//! - [`message`]: messages decoded within the memory that there is; [`wire`]: tensors and shapes as messages.
 //!
 //! Whatever a file says, the answer is a value or an error: `DataLoss` where bytes are missing or damaged,
 //! `InvalidArgument` where they are whole but cannot be a tensor. No number in a file is believed before the bytes
@@ -23,6 +23,7 @@ pub mod durable;
 pub mod event;
 pub mod glob;
 pub mod idx;
+pub mod message;
 pub mod missing;
 pub mod npy;
 pub mod record;

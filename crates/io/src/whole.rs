@@ -26,7 +26,7 @@ fn read_nameless(path: &Path) -> Result<Vec<u8>> {
     // Files may grow, and those of the system say that they are empty.
     read_up_to(&mut File::open(path)?, limit.saturating_add(1), &mut bytes)?;
     if bytes.len() > limit {
-        return Err(resource_exhausted(format!("is over the limit of {limit} bytes")));
+        return Err(resource_exhausted(format_args!("is over the limit of {limit} bytes")));
     }
     Ok(bytes)
 }

@@ -178,7 +178,9 @@ pub fn scatter_nd_shape(
     };
     let wanted: PartialShape = outer.iter().chain(rest).copied().collect();
     wanted.merge(updates).map_err(|e| {
-        e.context(format!("updates of shape {updates} for indices of shape {indices} into shape {target}"))
+        e.context(format_args!(
+            "updates of shape {updates} for indices of shape {indices} into shape {target}"
+        ))
     })?;
     Ok(target.clone())
 }

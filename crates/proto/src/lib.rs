@@ -19,11 +19,14 @@
 //! ```
 
 mod pieces;
+mod room;
+mod schema;
 pub mod text;
 
 pub use bytes::Bytes;
 pub use pieces::Pieces;
-pub use prost::{DecodeError, Message};
+pub use prost::{DecodeError, Message, Name};
+pub use room::room_for;
 pub use tensorflow::*;
 
 /// Package `tensorflow`.
@@ -52,7 +55,7 @@ pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "
 /// Decodes a message. Its byte fields are slices of `bytes`, not copies.
 ///
 /// Input may be hostile: nesting deeper than 100 is an error, and no length is believed before the bytes
-/// are there.
+/// are there. What it becomes may take many times its size: see [`room_for`].
 pub fn decode<M: Message + Default>(bytes: impl Into<Bytes>) -> Result<M, DecodeError> {
     M::decode(Pieces::from(bytes.into()))
 }

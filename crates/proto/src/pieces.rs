@@ -10,19 +10,7 @@ pub struct Pieces {
     front: Bytes,
     rest: VecDeque<Bytes>,
     remaining: usize,
-    guard: Option<Guard>,
-    /// The guard has said no: whoever asks is told that nothing is left. What is being read at that moment is there to its end.
-    is_stopped: bool,
 }
-
-/// Asked now and then while a message is decoded, which may take many times the memory of its bytes.
-struct Guard {
-    may_go_on: Box<dyn FnMut() -> bool + Send>,
-    /// Parts of the message to be read before it is asked.
-    left: u32,
-}
-
-const ASK_EVERY: u32 = 1024;
 
 impl Pieces {
     pub fn push(&mut self, piece: Bytes) {
@@ -37,19 +25,9 @@ impl Pieces {
         }
     }
 
-    /// Decoding goes on while `may_go_on` says so; then the bytes are at their end, and the message is not whole.
-    pub fn read_while(&mut self, may_go_on: impl FnMut() -> bool + Send + 'static) {
-        self.guard = Some(Guard { may_go_on: Box::new(may_go_on), left: ASK_EVERY });
-    }
-
-    fn ask_guard(&mut self) {
-        let Some(guard) = &mut self.guard else { return };
-        guard.left -= 1;
-        if guard.left > 0 {
-            return;
-        }
-        guard.left = ASK_EVERY;
-        self.is_stopped |= !(guard.may_go_on)();
+    /// The piece at hand, and those after it.
+    pub(crate) fn parts(&self) -> (&Bytes, &VecDeque<Bytes>) {
+        (&self.front, &self.rest)
     }
 }
 
@@ -61,7 +39,7 @@ impl From<Bytes> for Pieces {
 
 impl Buf for Pieces {
     fn remaining(&self) -> usize {
-        if self.is_stopped { 0 } else { self.remaining }
+        self.remaining
     }
 
     fn chunk(&self) -> &[u8] {
@@ -77,7 +55,6 @@ impl Buf for Pieces {
                 self.front = self.rest.pop_front().unwrap_or_default();
             }
         }
-        self.ask_guard();
     }
 
     /// What lies in one piece is not copied.
@@ -101,19 +78,6 @@ impl Buf for Pieces {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_guard_that_says_no_ends_a_message_before_its_end() {
-        let node = crate::NodeDef { name: "a name".into(), op: "NoOp".into(), ..Default::default() };
-        let graph = crate::GraphDef { node: vec![node; 10_000], ..Default::default() };
-        let decode = |may_go_on: fn() -> bool| {
-            let mut pieces = Pieces::from(Bytes::from(crate::encode(&graph)));
-            pieces.read_while(may_go_on);
-            <crate::GraphDef as crate::Message>::decode(pieces)
-        };
-        assert_eq!(decode(|| true).unwrap(), graph);
-        assert!(decode(|| false).is_err());
-    }
 
     #[test]
     fn pieces_are_read_as_one() {

@@ -132,7 +132,7 @@ impl Drop for StopOnPanic<'_> {
             return;
         }
         let name = std::thread::current().name().unwrap_or_default().to_string();
-        self.0.request_stop_with(Error::new(Code::Internal, format!("thread '{name}' has panicked")));
+        self.0.request_stop_with(Error::new(Code::Internal, format_args!("thread '{name}' has panicked")));
     }
 }
 

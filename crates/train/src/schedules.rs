@@ -50,7 +50,8 @@ pub fn inverse_time_decay(
 /// `values[0]` up to and including step `boundaries[0]`, then `values[1]` up to `boundaries[1]`, and so on; the last value for ever.
 #[track_caller]
 pub fn piecewise_constant(g: &Scope, step: &Output, boundaries: &[i64], values: &[f64]) -> Result<Output> {
-    let bad = |text: String| Err(Error::new(Code::InvalidArgument, format!("piecewise_constant: {text}")));
+    let bad =
+        |text: String| Err(Error::new(Code::InvalidArgument, format_args!("piecewise_constant: {text}")));
     let Some((last, before)) = values.split_last().filter(|(_, before)| before.len() == boundaries.len())
     else {
         let (b, v) = (boundaries.len(), values.len());

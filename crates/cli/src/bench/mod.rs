@@ -105,7 +105,7 @@ pub fn run(args: Args) -> Outcome {
         measured += 1;
     }
     match args.only {
-        Some(text) if measured == 0 => Err(Failure::Usage(not_found(format!(
+        Some(text) if measured == 0 => Err(Failure::Usage(not_found(format_args!(
             "no measurement has '{text}' in its name; without --only all are made, each with its name"
         )))),
         _ => Ok(()),

@@ -134,7 +134,7 @@ impl Peer {
     fn offers(&mut self) -> Result<Vec<String>> {
         let names: Vec<String> = self.answer()?.into_iter().map(|(name, _)| name).collect();
         if names.is_empty() {
-            return Err(not_found(format!("{} has neither tensorflow nor torch nor jax", self.python)));
+            return Err(not_found(format_args!("{} has neither tensorflow nor torch nor jax", self.python)));
         }
         Ok(names)
     }
@@ -150,7 +150,7 @@ impl Peer {
         loop {
             let mut line = String::new();
             if self.answers.read_line(&mut line)? == 0 {
-                return Err(internal(format!("{} ended before it had answered", self.python)));
+                return Err(internal(format_args!("{} ended before it had answered", self.python)));
             }
             let line = line.trim_end();
             if line == "end" {

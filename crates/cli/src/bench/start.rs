@@ -78,7 +78,7 @@ fn timed(command: &mut Command) -> Result<(f64, String)> {
     let out = command.output().map_err(|e| Error::from(e).context(command.get_program().display()))?;
     let seconds = start.elapsed().as_secs_f64();
     if !out.status.success() {
-        return Err(internal(format!("failed: {}", String::from_utf8_lossy(&out.stderr).trim())));
+        return Err(internal(format_args!("failed: {}", String::from_utf8_lossy(&out.stderr).trim())));
     }
     Ok((seconds, String::from_utf8_lossy(&out.stdout).into_owned()))
 }
@@ -86,5 +86,5 @@ fn timed(command: &mut Command) -> Result<(f64, String)> {
 /// The word at this place of the output, a number.
 fn figure(out: &str, at: usize) -> Result<f64> {
     let word = out.split_whitespace().nth(at).and_then(|w| w.parse().ok());
-    word.ok_or_else(|| internal(format!("no figure {at} in '{}'", out.trim())))
+    word.ok_or_else(|| internal(format_args!("no figure {at} in '{}'", out.trim())))
 }

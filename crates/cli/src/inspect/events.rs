@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use thalweg_core::error::Result;
 use thalweg_io::event::EventReader;
+use thalweg_io::message::decode;
 use thalweg_proto::event::What;
 use thalweg_proto::summary::value::Value;
-use thalweg_proto::{Event, GraphDef, Summary, decode};
+use thalweg_proto::{Event, GraphDef, Summary};
 
 /// What one tag has recorded.
 struct Series {
@@ -56,7 +57,8 @@ impl Found {
         match event.what {
             Some(What::Summary(summary)) => self.add_summary(event.step, summary),
             Some(What::GraphDef(bytes)) => match decode::<GraphDef>(bytes) {
-                Ok(g) => self.notes.push(format!("graph of {}", count(g.node.len(), "node"))),
+                Ok(Ok(g)) => self.notes.push(format!("graph of {}", count(g.node.len(), "node"))),
+                Ok(Err(e)) => self.notes.push(format!("a graph that cannot be read: {e}")),
                 Err(e) => self.notes.push(format!("a graph that cannot be read: {e}")),
             },
             Some(What::TaggedRunMetadata(m)) => {

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use thalweg_core::error::Result;
 use thalweg_io::event::VERSION;
+use thalweg_io::message::decode;
 use thalweg_io::record::{Compression, RecordReader};
 use thalweg_proto::event::What;
 use thalweg_proto::feature::Kind;
-use thalweg_proto::{Bytes, Event, Example, decode};
+use thalweg_proto::{Bytes, Event, Example};
 
 /// Whether the first record states the version of an event file.
 pub fn is_events(path: &Path, compression: Compression) -> bool {
     let first = RecordReader::open(path, compression).ok().and_then(|mut r| r.next()?.ok());
-    let event = first.and_then(|bytes| decode::<Event>(bytes).ok());
+    let event = first.and_then(|bytes| decode::<Event>(bytes).ok()?.ok());
     let prefix = VERSION.split(':').next().unwrap_or(VERSION);
     matches!(event.and_then(|e| e.what), Some(What::FileVersion(v)) if v.starts_with(prefix))
 }
@@ -81,7 +82,7 @@ impl Sizes {
 
 /// Takes in an Example; false if the record is none.
 fn add_example(features: &mut BTreeMap<String, Feature>, bytes: Bytes) -> bool {
-    let Ok(Example { features: Some(found) }) = decode::<Example>(bytes) else { return false };
+    let Ok(Ok(Example { features: Some(found) })) = decode::<Example>(bytes) else { return false };
     for (name, feature) in found.feature {
         let (kind, n) = match feature.kind {
             Some(Kind::BytesList(l)) => ("bytes", l.value.len()),

@@ -41,7 +41,7 @@ impl Task {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|e| Error::from(e).context(format!("starting {}", self.plan.name)))?;
+            .map_err(|e| Error::from(e).context(format_args!("starting {}", self.plan.name)))?;
         if let Some(out) = child.stdout.take() {
             self.relay(out, std::io::stdout());
         }

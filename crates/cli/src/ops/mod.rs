@@ -77,5 +77,5 @@ fn unknown(registry: &Registry, name: &str) -> Error {
         [one] => format!("; did you mean {one}?"),
         several => format!("; did you mean one of {}?", several.join(", ")),
     };
-    not_found(format!("there is no op '{name}'{hint}"))
+    not_found(format_args!("there is no op '{name}'{hint}"))
 }

@@ -38,7 +38,7 @@ impl Feed {
         if dtype == DataType::String && !text.starts_with(['"', '\'', '[']) {
             return Ok(Tensor::string(self.value.as_bytes()));
         }
-        let wrong = |e: thalweg_core::error::Error| e.context(format!("--feed {}", self.name));
+        let wrong = |e: thalweg_core::error::Error| e.context(format_args!("--feed {}", self.name));
         let value = literal::parse(text).map_err(|e| Failure::Usage(wrong(e)))?;
         Ok(value.to_tensor(dtype).map_err(wrong)?)
     }

@@ -103,7 +103,7 @@ pub fn tell(line: &str) {
 }
 
 fn nothing_to_resume(folder: &Path) -> Error {
-    not_found(format!("there is no checkpoint in {}; start without --resume first", folder.display()))
+    not_found(format_args!("there is no checkpoint in {}; start without --resume first", folder.display()))
 }
 
 fn used(folder: &Path) -> Error {

@@ -62,7 +62,7 @@ fn find(given: Option<&Path>) -> Result<PathBuf> {
     let found = places.iter().find(|p| file(p, "train-images-idx3-ubyte").is_ok());
     found.cloned().ok_or_else(|| {
         let looked: Vec<String> = places.iter().map(|p| p.display().to_string()).collect();
-        not_found(format!(
+        not_found(format_args!(
             "MNIST's files (train-images-idx3-ubyte, .gz or not, and the other three) are not in {}; say where with --data",
             looked.join(", ")
         ))
@@ -73,7 +73,7 @@ fn file(folder: &Path, name: &str) -> Result<PathBuf> {
     [folder.join(name), folder.join(format!("{name}.gz"))]
         .into_iter()
         .find(|p| p.is_file())
-        .ok_or_else(|| not_found(format!("there is no {name} or {name}.gz in {}", folder.display())))
+        .ok_or_else(|| not_found(format_args!("there is no {name} or {name}.gz in {}", folder.display())))
 }
 
 impl Program for Mnist {

@@ -9,6 +9,8 @@ const DRIFT: isize = 64 << 10;
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static CEILING: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Bytes that are kept for those who cannot be refused, all together.
+static PROMISED: AtomicUsize = AtomicUsize::new(0);
 /// Whether the allocator of the program counts. If not, buffers do.
 static ALLOCATOR_COUNTS: AtomicBool = AtomicBool::new(false);
 
@@ -17,10 +19,13 @@ struct Thread {
     net: Cell<isize>,
     /// How much of it is in the sum.
     told: Cell<isize>,
+    /// Bytes that are kept for it.
+    promised: Cell<usize>,
 }
 
 thread_local! {
-    static THREAD: Thread = const { Thread { net: Cell::new(0), told: Cell::new(0) } };
+    static THREAD: Thread =
+        const { Thread { net: Cell::new(0), told: Cell::new(0), promised: Cell::new(0) } };
 }
 
 /// How much memory the process may hold.
@@ -56,10 +61,30 @@ pub fn live() -> usize {
     usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// Whether so many bytes more stay below the ceiling.
+/// Whether so many bytes more stay below the ceiling, with what is kept for other threads.
 #[inline]
 pub fn room(bytes: usize) -> bool {
-    live().saturating_add(bytes) <= CEILING.load(Ordering::Relaxed)
+    let own = THREAD.try_with(|t| t.promised.get()).unwrap_or(0);
+    let others = promised().saturating_sub(own);
+    live().saturating_add(others).saturating_add(bytes) <= CEILING.load(Ordering::Relaxed)
+}
+
+/// Bytes that are kept for those who cannot be refused.
+#[inline]
+pub fn promised() -> usize {
+    PROMISED.load(Ordering::Relaxed)
+}
+
+/// Keeps so many bytes for this thread.
+pub fn promise(bytes: usize) {
+    PROMISED.fetch_add(bytes, Ordering::Relaxed);
+    let _ = THREAD.try_with(|t| t.promised.set(t.promised.get().saturating_add(bytes)));
+}
+
+/// Takes back what `promise` has promised.
+pub fn end_promise(bytes: usize) {
+    PROMISED.fetch_sub(bytes, Ordering::Relaxed);
+    let _ = THREAD.try_with(|t| t.promised.set(t.promised.get().saturating_sub(bytes)));
 }
 
 /// Notes bytes allocated (or freed, if negative) on this thread.

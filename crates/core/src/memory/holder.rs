@@ -152,12 +152,6 @@ pub fn check(bytes: usize) -> Result<()> {
     check_of(current(), bytes)
 }
 
-/// The same for bytes that are taken already: `grown` by the meter of work that is under way.
-pub fn check_grown(grown: usize) -> Result<()> {
-    let own = held(current()).saturating_add(grown);
-    if fits(own, 0) || fits_without_kept(own, 0) { Ok(()) } else { Err(refusal(current(), 0, own)) }
-}
-
 fn check_of(holder: u32, bytes: usize) -> Result<()> {
     let own = held(holder).saturating_add(bytes);
     if fits(own, bytes) || fits_without_kept(own, bytes) {
@@ -199,7 +193,8 @@ fn held(holder: u32) -> usize {
 /// Whether one may hold `own` bytes in all, of which `more` are still to be taken.
 #[inline]
 fn fits(own: usize, more: usize) -> bool {
-    let (live, limits) = (count::live().saturating_add(more), count::limits());
+    let taken = count::live().saturating_add(count::promised());
+    let (live, limits) = (taken.saturating_add(more), count::limits());
     let free = if allocator::is_tight() { 0 } else { limits.limit.saturating_sub(live) };
     budget::is_within_share(own, free) || (own <= limits.limit / SMALL_PART && live <= limits.ceiling)
 }
@@ -224,7 +219,7 @@ fn refusal(holder: u32, bytes: usize, own: usize) -> Error {
         0 => "what is held is".to_string(),
         _ => format!("{bytes} bytes more are"),
     };
-    resource_exhausted(format!(
+    resource_exhausted(format_args!(
         "out of memory: {what} over what there is room for: {who}the process {live} of {limit}"
     ))
     .hint("use smaller tensors or batches, close sessions, or give the process more memory")

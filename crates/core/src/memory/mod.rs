@@ -1,22 +1,24 @@
 //! The memory of the process: how much there may be, how much is held, and by whom.
 //!
 //! `limits` asks the system once; `count` knows the live heap at any time, from the allocator (`allocator`) or, in programs without it,
-//! from buffers alone; `holder` says who holds it: a session, which gets as much as leaves room for others. `give_back` returns to
-//! the system what nobody holds any more.
+//! from buffers alone; `holder` says who holds it: a session, which gets as much as leaves room for others. `promise` keeps room for
+//! libraries that cannot be refused. `give_back` returns to the system what nobody holds any more.
 
 mod allocator;
 mod count;
 mod give_back;
 mod holder;
 mod limits;
+mod promise;
 
 pub use allocator::Counting;
 pub(crate) use count::note_buffer;
 pub use count::{Limits, Meter, Untouched, limits, live, set_limits};
 pub use give_back::{end_thread, give_back};
-pub use holder::{Held, Holder, check, check_grown, current};
+pub use holder::{Held, Holder, check, current};
 pub(crate) use holder::{put, take};
 pub use limits::{Source, System, total};
+pub use promise::{Promise, promise};
 
 /// Reads the limits of the system, or takes the one given, and holds the process to them. Once, at the start of a program that has
 /// [`Counting`] as its allocator.

@@ -123,7 +123,7 @@ impl Tensor {
 /// Default objects, as many as asked for if memory allows.
 fn objects<O: Object>(n: usize) -> Result<Vec<O>> {
     let mut items =
-        reserve::with_capacity(n).map_err(|e| e.context(format!("{n} elements of {}", O::DTYPE)))?;
+        reserve::with_capacity(n).map_err(|e| e.context(format_args!("{n} elements of {}", O::DTYPE)))?;
     items.resize_with(n, O::default);
     Ok(items)
 }

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, mpsc};
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::resource::lock;
-use thalweg_proto::Message;
+use thalweg_proto::{Message, Name};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -214,7 +214,7 @@ impl Link {
     }
 
     /// Calls a method of the task's `WorkerService`.
-    pub fn call<B: Message + Default + 'static>(
+    pub fn call<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
@@ -225,7 +225,7 @@ impl Link {
     }
 
     /// As `call`; `done` gets the answer, on the thread of the lane. The call ends early when the handle is told to.
-    pub fn call_then<B: Message + Default + 'static>(
+    pub fn call_then<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
@@ -235,7 +235,7 @@ impl Link {
     }
 
     /// As `call_then`, for answers with large tensors at `path`, which come beside the message.
-    pub fn call_for_tensors<B: Message + Default + 'static>(
+    pub fn call_for_tensors<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
@@ -246,7 +246,7 @@ impl Link {
     }
 
     /// As `call`, for callers that wait, and must not wait for themselves.
-    pub fn call_and_wait<B: Message + Default + 'static>(
+    pub fn call_and_wait<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
@@ -257,7 +257,7 @@ impl Link {
         rx.recv().unwrap_or_else(|_| Err(internal("the call was given up")))
     }
 
-    fn call_over<B: Message + Default + 'static>(
+    fn call_over<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         lane: &Arc<Lane>,
         method: &str,
@@ -319,11 +319,13 @@ impl Link {
         Ok(sender)
     }
 
-    fn decoded<B: Message + Default>(&self, arrived: Arrived) -> Result<(B, Contents)> {
-        arrived.decode().map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.task)))
+    fn decoded<B: Message + Name + Default>(&self, arrived: Arrived) -> Result<(B, Contents)> {
+        arrived
+            .decode()
+            .map_err(|e| internal(format_args!("{} answered with a damaged message: {e}", self.task)))
     }
 
     fn blame(&self, e: Error) -> Error {
-        Error::new(Code::Unavailable, format!("{} at {}: {}", self.task, self.address, e.message()))
+        Error::new(Code::Unavailable, format_args!("{} at {}: {}", self.task, self.address, e.message()))
     }
 }

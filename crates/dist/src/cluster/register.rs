@@ -152,7 +152,7 @@ fn result(
     let mut values = Vec::with_capacity(fetches.len());
     for key in fetches {
         let found = answer.recv.iter().find(|n| n.name == *key).and_then(|n| n.tensor.as_ref());
-        let tensor = found.ok_or_else(|| internal(format!("{task} did not answer with '{key}'")))?;
+        let tensor = found.ok_or_else(|| internal(format_args!("{task} did not answer with '{key}'")))?;
         values.push(contents.tensor(tensor)?);
     }
     let timings = answer.step_stats.map(crate::metadata::timings).unwrap_or_default();

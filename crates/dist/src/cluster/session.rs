@@ -176,7 +176,7 @@ impl Cluster for SessionCluster {
         let link = self
             .links
             .get(task)
-            .ok_or_else(|| thalweg_core::error::internal(format!("there is no task number {task}")))?;
+            .ok_or_else(|| thalweg_core::error::internal(format_args!("there is no task number {task}")))?;
         Ok(Arc::new(register(link, &self.handle, &self.options, graph)?))
     }
 

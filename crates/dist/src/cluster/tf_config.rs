@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
+use thalweg_core::memory::{self, Promise};
 
 /// What `TF_CONFIG` says: the cluster, and which task of it this process is.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +19,7 @@ pub struct TfConfig {
 impl TfConfig {
     /// `{"cluster": {"ps": ["host:port"], ...}, "task": {"type": "worker", "index": 0}}`.
     pub fn parse(text: &str) -> Result<TfConfig> {
-        let whole = object(text, "TF_CONFIG")?;
+        let (_room, whole) = object(text, "TF_CONFIG")?;
         let cluster = match whole.get("cluster") {
             Some(Value::Object(jobs)) => ClusterSpec::from_json(jobs)?,
             _ => return Err(invalid!("TF_CONFIG has no object 'cluster'")),
@@ -53,7 +54,8 @@ impl TfConfig {
 impl ClusterSpec {
     /// `{"ps": ["host:port", ...], "worker": {"0": "host:port"}}`.
     pub fn parse(text: &str) -> Result<ClusterSpec> {
-        ClusterSpec::from_json(&object(text, "the cluster")?)
+        let (_room, jobs) = object(text, "the cluster")?;
+        ClusterSpec::from_json(&jobs)
     }
 
     fn from_json(jobs: &Map<String, Value>) -> Result<ClusterSpec> {
@@ -99,9 +101,16 @@ impl ClusterSpec {
     }
 }
 
-fn object(text: &str, what: &str) -> Result<Map<String, Value>> {
+/// How many times the bytes of a text its values may take, and the cluster that is made of them: a map of one short entry has
+/// room for eleven. `tests/json_memory.rs` knows how many it is.
+const TIMES: usize = 200;
+
+/// A JSON object, and the room that is kept for it and for what is made of it.
+fn object(text: &str, what: &str) -> Result<(Promise, Map<String, Value>)> {
+    // What serde_json does not get ends the process.
+    let room = memory::promise(text.len().saturating_mul(TIMES)).map_err(|e| e.context(what))?;
     match serde_json::from_str(text) {
-        Ok(Value::Object(map)) => Ok(map),
+        Ok(Value::Object(map)) => Ok((room, map)),
         Ok(_) => Err(invalid!("{what} must be a JSON object")),
         Err(e) => Err(invalid!("{what} is not valid JSON: {e}")),
     }

@@ -1,17 +1,13 @@
 //! A message that has arrived, as it is decoded.
 
 use bytes::{Buf, Bytes};
-use std::sync::{Arc, OnceLock};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
-use thalweg_core::memory::{self, Meter};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::convert::{shape_from_proto, tensor_from_proto};
-use thalweg_proto::{Message, Pieces, TensorProto};
-
-/// Smaller messages cannot take much memory.
-const LARGE: usize = 64 << 10;
+use thalweg_io::message::decode_pieces;
+use thalweg_proto::{Message, Name, Pieces, TensorProto};
 
 /// The bytes of a message. Large contents of tensors are pieces of their own, in memory that a tensor owns.
 #[derive(Default)]
@@ -35,21 +31,9 @@ impl Arrived {
         self.pieces.remaining()
     }
 
-    /// The message, with its large contents. One that takes more memory than there is room for is given up on the way.
-    pub fn decode<M: Message + Default>(mut self) -> Result<(M, Contents)> {
-        let refused = Arc::new(OnceLock::new());
-        if self.len() >= LARGE {
-            let (meter, refused) = (Meter::start(), refused.clone());
-            let may_go_on = move || match memory::check_grown(meter.grown()) {
-                Ok(()) => true,
-                Err(e) => refused.set(e).is_err(),
-            };
-            self.pieces.read_while(may_go_on);
-        }
-        let message = M::decode(self.pieces);
-        if let Some(e) = refused.get() {
-            return Err(e.clone().context("reading a message"));
-        }
+    /// The message, with its large contents. One that takes more memory than there is room for is refused.
+    pub fn decode<M: Message + Name + Default>(self) -> Result<(M, Contents)> {
+        let message = decode_pieces(self.pieces)?;
         Ok((message.map_err(|e| invalid!("not a valid message: {e}"))?, self.contents))
     }
 }

@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::error::Code;
 use thalweg_proto::master_service_server::MasterService;
-use thalweg_proto::{Message, RecvTensorRequest, RunGraphRequest, RunStepRequest, RunStepResponse};
+use thalweg_proto::{Message, Name, RecvTensorRequest, RunGraphRequest, RunStepRequest, RunStepResponse};
 use tonic::{Request, Status};
 
 const SERVICE: &str = "/tensorflow.MasterService/";
@@ -184,12 +184,12 @@ fn whole<M: Message>(answer: thalweg_core::error::Result<M>, peer: &Peer) -> Res
     Reply::of(tonic::Response::new(answer), peer)
 }
 
-fn take<M: Message + Default>(message: Arrived) -> Result<M, Status> {
+fn take<M: Message + Name + Default>(message: Arrived) -> Result<M, Status> {
     read(message).map(Request::into_inner)
 }
 
 /// The message of a call, with its large contents beside it.
-fn read<M: Message + Default>(arrived: Arrived) -> Result<Request<M>, Status> {
+fn read<M: Message + Name + Default>(arrived: Arrived) -> Result<Request<M>, Status> {
     let (message, contents) =
         arrived.decode().map_err(|e| Status::new(tonic::Code::from(e.code() as i32), e.message()))?;
     let mut request = Request::new(message);
@@ -200,7 +200,7 @@ fn read<M: Message + Default>(arrived: Arrived) -> Result<Request<M>, Status> {
 }
 
 /// The message of a call, with who makes it.
-fn of<M: Message + Default>(caller: &Caller, arrived: Arrived) -> Result<Request<M>, Status> {
+fn of<M: Message + Name + Default>(caller: &Caller, arrived: Arrived) -> Result<Request<M>, Status> {
     let mut request = read(arrived)?;
     request.extensions_mut().insert(caller.clone());
     Ok(request)

@@ -37,7 +37,9 @@ pub async fn make(
         let callable = session.session.callable_by_name_with(&feeds, &fetches, &targets, until)?;
         let mut callables = lock(&session.callables);
         if callables.held.len() >= MAX_HELD {
-            return Err(resource_exhausted(format!("this session has {MAX_HELD} callables: release some")));
+            return Err(resource_exhausted(format_args!(
+                "this session has {MAX_HELD} callables: release some"
+            )));
         }
         let handle = callables.next;
         callables.next += 1;

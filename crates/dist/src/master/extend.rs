@@ -16,7 +16,10 @@ pub async fn extend_session(
         let mut version = lock(&session.version);
         let expected = request.current_graph_version;
         if *version != expected {
-            return Err(aborted(format!("Current version is {} but caller expected {expected}.", *version)));
+            return Err(aborted(format_args!(
+                "Current version is {} but caller expected {expected}.",
+                *version
+            )));
         }
         session.session.extend_with(|g| request.graph_def.as_ref().map_or(Ok(()), |def| g.import(def)))?;
         *version += 1;

@@ -27,7 +27,7 @@ pub async fn setup(
         let run = session.session.partial_run_with(&feeds, &fetches, &targets, until)?;
         let mut runs = lock(&session.partial_runs);
         if runs.held.len() >= MAX_HELD {
-            return Err(resource_exhausted(format!(
+            return Err(resource_exhausted(format_args!(
                 "{MAX_HELD} partial runs of this session have not ended"
             )));
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
-use thalweg_proto::Message;
+use thalweg_proto::{Message, Name};
 use tokio::runtime::Builder;
 
 /// How long a call may take, and who may end it sooner.
@@ -53,7 +53,7 @@ impl Channel {
     }
 
     /// One call: `path` is `/package.Service/Method`.
-    pub fn call<A: Message, B: Message + Default + Send + 'static>(
+    pub fn call<A: Message, B: Message + Name + Default + Send + 'static>(
         &self,
         path: &str,
         message: &A,
@@ -80,17 +80,18 @@ impl Channel {
         }
         let (message, _) = answer?
             .decode()
-            .map_err(|e| internal(format!("{} answered with a damaged message: {e}", self.address)))?;
+            .map_err(|e| internal(format_args!("{} answered with a damaged message: {e}", self.address)))?;
         Ok(message)
     }
 
     fn wait<T>(&self, rx: &mpsc::Receiver<Result<T>>, timeout: Option<Duration>) -> Result<T> {
-        let lost = || Error::new(Code::Unavailable, format!("the connection to {} was lost", self.address));
+        let lost =
+            || Error::new(Code::Unavailable, format_args!("the connection to {} was lost", self.address));
         match timeout {
             None => rx.recv().map_err(|_| lost())?,
             Some(t) => rx.recv_timeout(t).map_err(|e| match e {
                 mpsc::RecvTimeoutError::Timeout => {
-                    deadline_exceeded(format!("{} did not answer within {t:?}", self.address))
+                    deadline_exceeded(format_args!("{} did not answer within {t:?}", self.address))
                 }
                 mpsc::RecvTimeoutError::Disconnected => lost(),
             })?,

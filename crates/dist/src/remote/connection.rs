@@ -43,7 +43,7 @@ impl Request {
         let mut body = BytesMut::with_capacity(size + 5);
         body.put_u8(0);
         body.put_u32(length);
-        message.encode(&mut body).map_err(|e| internal(format!("encoding a message: {e}")))?;
+        message.encode(&mut body).map_err(|e| internal(format_args!("encoding a message: {e}")))?;
         Ok(Request { method, message: body.freeze() })
     }
 
@@ -139,7 +139,7 @@ fn answer(done: OnAnswer, answer: Result<Arrived>) {
 }
 
 fn lost(address: &str, why: &str) -> Error {
-    Error::new(Code::Unavailable, format!("{address}: {why}"))
+    Error::new(Code::Unavailable, format_args!("{address}: {why}"))
 }
 
 /// Connects to `host:port`.
@@ -397,11 +397,11 @@ fn check(said: &Head) -> Result<()> {
         Some(code) => Err(Error::new(Code::from_wire(code), text(&said.grpc_message).unwrap_or_default())),
         None => {
             let status = text(&said.http_status).unwrap_or_else(|| "none".into());
-            Err(Error::new(Code::Unavailable, format!("not a gRPC server: HTTP status {status}")))
+            Err(Error::new(Code::Unavailable, format_args!("not a gRPC server: HTTP status {status}")))
         }
     }
 }
 
 fn nonsense(address: &str) -> Error {
-    internal(format!("{address} answered with something that is not a gRPC message"))
+    internal(format_args!("{address} answered with something that is not a gRPC message"))
 }

@@ -18,7 +18,7 @@ use thalweg_proto::run_options::TraceLevel;
 use thalweg_proto::{
     CloseSessionRequest, CloseSessionResponse, ConfigProto, CreateSessionRequest, CreateSessionResponse,
     ExtendSessionRequest, ExtendSessionResponse, GraphDef, ListDevicesRequest, ListDevicesResponse, Message,
-    NamedTensorProto, ResetRequest, ResetResponse, RunMetadata, RunOptions as RunOptionsProto,
+    Name, NamedTensorProto, ResetRequest, ResetResponse, RunMetadata, RunOptions as RunOptionsProto,
     RunStepRequest, RunStepResponse,
 };
 
@@ -137,8 +137,9 @@ impl RemoteSession {
             // The answer names its tensors; a fetch asked for twice may come once.
             let found = answer.tensor.iter().find(|t| same_tensor(&t.name, name));
             let tensor = found.and_then(|t| t.tensor.as_ref());
-            let tensor = tensor
-                .ok_or_else(|| internal(format!("{} did not answer '{name}'", self.channel.address())))?;
+            let tensor = tensor.ok_or_else(|| {
+                internal(format_args!("{} did not answer '{name}'", self.channel.address()))
+            })?;
             values.push(tensor_from_proto(tensor).map_err(|e| e.context(format_args!("fetch '{name}'")))?);
         }
         Ok((values, answer.metadata.unwrap_or_default()))
@@ -174,7 +175,7 @@ fn same_tensor(a: &str, b: &str) -> bool {
     a.strip_suffix(":0").unwrap_or(a) == b.strip_suffix(":0").unwrap_or(b)
 }
 
-fn call<A: Message, B: Message + Default + Send + 'static>(
+fn call<A: Message, B: Message + Name + Default + Send + 'static>(
     channel: &Channel,
     method: &str,
     request: &A,

@@ -59,7 +59,7 @@ impl Worker {
         )?;
         let mut graphs = lock(&session.graphs);
         if graphs.held.len() >= MAX_GRAPHS {
-            return Err(thalweg_core::error::resource_exhausted(format!(
+            return Err(thalweg_core::error::resource_exhausted(format_args!(
                 "the session has {MAX_GRAPHS} graphs registered; no more are kept"
             )));
         }

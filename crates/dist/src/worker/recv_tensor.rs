@@ -50,7 +50,7 @@ impl Worker {
         let ours = ours
             .ok_or_else(|| invalid!("{device} is not a device of {}: cannot send from it", self.task.name))?;
         if ours.context.incarnation != incarnation {
-            return Err(aborted(format!(
+            return Err(aborted(format_args!(
                 "RecvTensor expects a different device incarnation: {incarnation} vs. {}. {} was probably restarted: open a \
                  new session and restore its state",
                 ours.context.incarnation, self.task.name

@@ -185,7 +185,7 @@ fn parcel(answer: Result<(RecvTensorResponse, Contents)>, task: &str) -> Result<
     if answer.is_dead {
         return Ok(Parcel::dead());
     }
-    let tensor = answer.tensor.ok_or_else(|| internal(format!("{task} answered without a tensor")))?;
+    let tensor = answer.tensor.ok_or_else(|| internal(format_args!("{task} answered without a tensor")))?;
     Ok(Parcel::live(contents.tensor(&tensor)?))
 }
 

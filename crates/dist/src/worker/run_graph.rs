@@ -55,8 +55,8 @@ impl Worker {
         let created = request.create_worker_session_called;
         let session = self.session_used(&request.session_handle, created, line)?;
         let plans = lock(&session.graphs).held.get(&request.graph_handle).cloned();
-        let plans =
-            plans.ok_or_else(|| aborted(format!("Graph handle is not found: {}", request.graph_handle)))?;
+        let plans = plans
+            .ok_or_else(|| aborted(format_args!("Graph handle is not found: {}", request.graph_handle)))?;
         let id = request.step_id as u64;
         let (names, values) = master::feeds(request.send, contents)?;
         let fed: usize = values.iter().map(Tensor::byte_len).sum();
@@ -113,7 +113,7 @@ impl Worker {
                 return Ok(());
             }
             if partial.len() >= MAX_HELD {
-                return Err(resource_exhausted(format!(
+                return Err(resource_exhausted(format_args!(
                     "{MAX_HELD} partial runs on {} have not ended; no more are begun",
                     self.task.name
                 )));
@@ -182,7 +182,7 @@ async fn fetched(step: &dyn Rendezvous, keys: &[String]) -> Result<Vec<Tensor>> 
     let mut values = Vec::with_capacity(keys.len());
     for (key, rx) in keys.iter().zip(waiting) {
         let parcel = rx.await.map_err(|_| internal("the step was dropped"))??;
-        let dead = || internal(format!("the branch that computes '{key}' was not taken"));
+        let dead = || internal(format_args!("the branch that computes '{key}' was not taken"));
         values.push(parcel.value.ok_or_else(dead)?);
     }
     Ok(values)

@@ -147,7 +147,10 @@ impl Worker {
             let longest = open.iter().map(|(h, s)| (s.left_for(now), h.clone())).max();
             let gone = longest.filter(|(left, _)| !left.is_zero()).and_then(|(_, h)| open.remove(&h));
             ended.push(gone.ok_or_else(|| {
-                resource_exhausted(format!("masters have {MAX_SESSIONS} sessions open on {}", self.task.name))
+                resource_exhausted(format_args!(
+                    "masters have {MAX_SESSIONS} sessions open on {}",
+                    self.task.name
+                ))
             })?);
         }
         ended.extend(open.insert(handle, Arc::new(session)));
@@ -219,7 +222,7 @@ impl Worker {
     }
 
     pub fn no_such_session(&self, handle: &str) -> Error {
-        aborted(format!(
+        aborted(format_args!(
             "Session handle is not found: {handle}. Possibly this worker (\"{}\") just restarted.",
             self.task.name
         ))

@@ -66,7 +66,7 @@ impl Steps {
 
     fn check_room(&self, state: &State, id: u64) -> Result<(), Error> {
         if state.open.len() >= MAX_OPEN && !state.open.contains_key(&id) {
-            return Err(resource_exhausted(format!(
+            return Err(resource_exhausted(format_args!(
                 "{MAX_OPEN} steps are under way on {}, or were left behind without CleanupGraph; no more are begun",
                 self.home.task
             )));
@@ -78,7 +78,7 @@ impl Steps {
     pub fn wanted(&self, id: u64) -> Result<Arc<StepRendezvous>, Error> {
         let mut state = lock(&self.state);
         if state.ended.contains(&id) {
-            return Err(aborted(format!("step {id} has ended on {}", self.home.task)));
+            return Err(aborted(format_args!("step {id} has ended on {}", self.home.task)));
         }
         self.check_room(&state, id)?;
         Ok(self.find(&mut state, id))
@@ -104,7 +104,7 @@ impl Steps {
             state.open.remove(&id)
         };
         if let Some(step) = step {
-            step.end(aborted(format!("step {id} has ended")).derived());
+            step.end(aborted(format_args!("step {id} has ended")).derived());
         }
     }
 

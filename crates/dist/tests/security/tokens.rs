@@ -21,7 +21,7 @@ impl Client {
         Client { channel: Channel::connect(&plain(server), credentials).unwrap() }
     }
 
-    fn call<A: Message, B: Message + Default + Send + 'static>(
+    fn call<A: Message, B: Message + thalweg_proto::Name + Default + Send + 'static>(
         &self,
         method: &str,
         request: &A,

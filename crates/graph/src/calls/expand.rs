@@ -30,7 +30,7 @@ pub fn expand_between(graph: &mut Graph, ys: &[Output], xs: &[Output]) -> Result
         }
         for id in calls {
             if done.len() > MAX_CALLS || ground.graph.len() > MAX_NODES {
-                return Err(resource_exhausted(format!(
+                return Err(resource_exhausted(format_args!(
                     "the calls that gradients go through make more than {MAX_NODES} nodes"
                 )));
             }

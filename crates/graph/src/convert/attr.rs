@@ -26,7 +26,7 @@ fn attrs_at(map: &BTreeMap<String, AttrValue>, depth: usize) -> Result<Attrs> {
             Ok(attr) => attrs.push((name.clone(), attr)),
             // A note of TensorFlow's optimiser for itself, in numbers that nobody else can read.
             Err(_) if name == "_input_shapes" => {}
-            Err(e) => return Err(e.context(format!("attr '{name}'"))),
+            Err(e) => return Err(e.context(format_args!("attr '{name}'"))),
         }
     }
     Ok(Attrs::of_map(attrs.into_iter()))

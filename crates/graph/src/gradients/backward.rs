@@ -242,7 +242,7 @@ impl<'g> Backward<'g> {
             if frame == 0 {
                 return Ok(o);
             }
-            return Err(internal(format!(
+            return Err(internal(format_args!(
                 "'{}' is needed outside of its loop for a gradient",
                 self.graph.tensor_name(o)
             )));

@@ -38,7 +38,7 @@ pub fn through_loop(
 ) -> Result<Vec<(Output, Grad)>> {
     let nodes = b.nodes_of(forward);
     let [condition] = nodes.conditions.as_slice() else {
-        return Err(unimplemented(format!(
+        return Err(unimplemented(format_args!(
             "the gradient of loop '{}', which has {} conditions",
             b.frame(forward).name,
             nodes.conditions.len()

@@ -193,7 +193,7 @@ fn through_node(b: &mut Backward<'_>, id: NodeId, dy: &[Option<Output>]) -> Resu
         Gradient::Stops => return Ok(Vec::new()),
         Gradient::Rule(rule) => rule,
         Gradient::Missing => {
-            return Err(node.blame(unimplemented(format!(
+            return Err(node.blame(unimplemented(format_args!(
                 "No gradient defined for {} on the path to '{}'",
                 node.op.name, node.name
             ))));
@@ -204,7 +204,7 @@ fn through_node(b: &mut Backward<'_>, id: NodeId, dy: &[Option<Output>]) -> Resu
     let mut call = GradCall { graph: b, op: node.op.name, attrs: &node.attrs, x: &node.inputs, y: &y, dy };
     let grads = rule(&mut call).map_err(|e| node.blame(e.context("gradient")))?;
     if grads.len() != node.inputs.len() {
-        return Err(node.blame(internal(format!(
+        return Err(node.blame(internal(format_args!(
             "gradient rule gave {} gradients for {} inputs",
             grads.len(),
             node.inputs.len()

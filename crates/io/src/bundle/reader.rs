@@ -4,6 +4,7 @@ use super::strings::{self, crc_differs};
 use super::writer::{Entries, slices_of};
 use super::{VERSION, data_path, index_path, key};
 use crate::crc::{self, Crc};
+use crate::message::decode;
 use crate::table::Table;
 use crate::wire::shape_from_proto;
 use crate::{durable, missing, whole};
@@ -21,7 +22,7 @@ use thalweg_core::reserve;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::{Object, Tensor};
 use thalweg_proto::bundle_header_proto::Endianness;
-use thalweg_proto::{BundleEntryProto, BundleHeaderProto, decode};
+use thalweg_proto::{BundleEntryProto, BundleHeaderProto};
 
 /// Bytes that are read, and their checksum computed, at a time: few enough to stay in the cache.
 const CHUNK: usize = 256 << 10;
@@ -48,7 +49,7 @@ impl BundleReader {
     pub fn open(prefix: &Path) -> Result<BundleReader> {
         let path = index_path(prefix);
         let file = whole::read(&path).map_err(|e| match e.code() {
-            Code::NotFound => not_found(format!(
+            Code::NotFound => not_found(format_args!(
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
                 prefix.display()
             ))
@@ -219,7 +220,7 @@ impl BundleReader {
                 Tensor::from_objects(shape, items)
             }
             DataType::Variant | DataType::Resource => {
-                Err(unimplemented(format!("{dtype} tensors cannot be read from checkpoints")))
+                Err(unimplemented(format_args!("{dtype} tensors cannot be read from checkpoints")))
             }
             _ => {
                 let mut t = Tensor::uninit(dtype, shape)?;
@@ -239,7 +240,7 @@ impl BundleReader {
 
     /// Goes to an entry's data, and gives its size, once it is known to be there, and to be as much as such a tensor has.
     fn locate(&mut self, found: &BundleEntryProto, entry: &Entry) -> Result<usize> {
-        let wrong = || data_loss(format!("stored at {} with size {}", found.offset, found.size));
+        let wrong = || data_loss(format_args!("stored at {} with size {}", found.offset, found.size));
         let (offset, size) = (u64::try_from(found.offset), u64::try_from(found.size));
         let (Ok(offset), Ok(size)) = (offset, size) else { return Err(wrong()) };
         let (file, length) = self.shard(found)?;
@@ -257,7 +258,9 @@ impl BundleReader {
             _ => shape.elements().checked_mul(dtype.size()) == Some(size),
         };
         if !fits {
-            return Err(data_loss(format!("{size} bytes are stored for a {dtype} tensor of shape {shape}")));
+            return Err(data_loss(format_args!(
+                "{size} bytes are stored for a {dtype} tensor of shape {shape}"
+            )));
         }
         Ok(size)
     }
@@ -270,14 +273,14 @@ impl BundleReader {
         let (prefix, count, id) = (&self.prefix, self.shards.len(), found.shard_id);
         let slot = usize::try_from(id).ok().and_then(|i| Some((i, self.shards.get_mut(i)?)));
         let Some((i, slot)) = slot else {
-            return Err(data_loss(format!("it is said to lie in shard {id} of {count}")));
+            return Err(data_loss(format_args!("it is said to lie in shard {id} of {count}")));
         };
         if slot.is_none() {
             let path = data_path(prefix, i, count);
             let opened = File::open(&path).and_then(|f| Ok((f.metadata()?.len(), f)));
             // An index without its data is a damaged checkpoint, not a missing one.
             let (length, file) = opened.map_err(|e| match e.kind() {
-                ErrorKind::NotFound => data_loss(format!("{} is missing", path.display())),
+                ErrorKind::NotFound => data_loss(format_args!("{} is missing", path.display())),
                 _ => durable::at(&path, e),
             })?;
             *slot = Some((file, length));
@@ -289,14 +292,14 @@ impl BundleReader {
         if !self.contains(name) {
             let names: Vec<String> = self.names().collect();
             let near = did_you_mean(names.iter().map(String::as_str), name);
-            return Err(not_found(format!("Key {name} not found in checkpoint{near}")));
+            return Err(not_found(format_args!("Key {name} not found in checkpoint{near}")));
         }
         self.find_key(name.as_bytes())
     }
 
     fn find_key(&self, key: &[u8]) -> Result<BundleEntryProto> {
         let value = self.table.get(key).ok_or_else(|| {
-            data_loss(format!("{}: slice '{}' is missing", self.prefix.display(), key.escape_ascii()))
+            data_loss(format_args!("{}: slice '{}' is missing", self.prefix.display(), key.escape_ascii()))
         })?;
         parse(value).map_err(|e| self.damaged(&key.escape_ascii().to_string(), e))
     }
@@ -314,7 +317,7 @@ impl BundleReader {
     }
 
     fn damaged(&self, name: &str, e: Error) -> Error {
-        e.context(format!("{}: tensor '{name}'", self.prefix.display()))
+        e.context(format_args!("{}: tensor '{name}'", self.prefix.display()))
     }
 }
 
@@ -342,7 +345,7 @@ fn compare(found: &BundleEntryProto, crc: Crc) -> Result<()> {
 }
 
 fn parse(value: &Bytes) -> Result<BundleEntryProto> {
-    decode(value.clone()).map_err(|e| data_loss(format!("a damaged entry: {e}")))
+    decode(value.clone())?.map_err(|e| data_loss(format_args!("a damaged entry: {e}")))
 }
 
 /// As many empty places as the header says there are shards.
@@ -350,13 +353,13 @@ fn shards(table: &Table) -> Result<Vec<Option<(File, u64)>>> {
     let header =
         table.get(b"").ok_or_else(|| data_loss("a table, but not of a checkpoint: it has no header"))?;
     let header: BundleHeaderProto =
-        decode(header.clone()).map_err(|e| data_loss(format!("a damaged header: {e}")))?;
+        decode(header.clone())?.map_err(|e| data_loss(format_args!("a damaged header: {e}")))?;
     if header.endianness == Endianness::Big as i32 {
         return Err(unimplemented("written on a big-endian machine"));
     }
     let version = header.version.unwrap_or_default();
     if version.min_consumer > VERSION {
-        return Err(unimplemented(format!(
+        return Err(unimplemented(format_args!(
             "needs a reader of version {}, this is version {VERSION}",
             version.min_consumer
         )));
@@ -364,7 +367,7 @@ fn shards(table: &Table) -> Result<Vec<Option<(File, u64)>>> {
     // A shard holds a tensor at least, or there is one.
     match usize::try_from(header.num_shards) {
         Ok(n) if n >= 1 && n <= table.len().max(1) + MOST_EMPTY_SHARDS => Ok((0..n).map(|_| None).collect()),
-        _ => Err(data_loss(format!("the header says there are {} shards", header.num_shards))),
+        _ => Err(data_loss(format_args!("the header says there are {} shards", header.num_shards))),
     }
 }
 

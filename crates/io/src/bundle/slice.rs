@@ -43,7 +43,10 @@ impl TensorSlice {
             match (e.start, length) {
                 (0, None) => Ok(Extent { start: 0, length: None }),
                 (start, Some(n)) if start >= 0 && n >= 0 => Ok(Extent { start, length }),
-                _ => Err(data_loss(format!("a stored slice starts at {} with length {length:?}", e.start))),
+                _ => Err(data_loss(format_args!(
+                    "a stored slice starts at {} with length {length:?}",
+                    e.start
+                ))),
             }
         };
         p.extent.iter().map(extent).collect::<Result<_>>().map(TensorSlice)

@@ -23,7 +23,7 @@ pub fn encode(items: &[Bytes]) -> Result<(Vec<u8>, u32)> {
 
 /// The strings in these bytes, which they share; all of the bytes must belong to them.
 pub fn decode(data: &Bytes, count: usize, want: u32) -> Result<Vec<Bytes>> {
-    let short = || data_loss(format!("{} bytes are too few for {count} strings", data.len()));
+    let short = || data_loss(format_args!("{} bytes are too few for {count} strings", data.len()));
     let mut rest = &data[..];
     let mut checksum = Checksum::default();
     // Each length takes a byte at least.
@@ -49,13 +49,13 @@ pub fn decode(data: &Bytes, count: usize, want: u32) -> Result<Vec<Bytes>> {
         at = end;
     }
     if at != data.len() {
-        return Err(data_loss(format!("{} bytes are left after {count} strings", data.len() - at)));
+        return Err(data_loss(format_args!("{} bytes are left after {count} strings", data.len() - at)));
     }
     Ok(items)
 }
 
 pub fn crc_differs(stored: u32, got: u32) -> thalweg_core::error::Error {
-    data_loss(format!(
+    data_loss(format_args!(
         "Checksum does not match: stored {stored:#010x} vs. calculated on the restored bytes {got:#010x}"
     ))
 }

@@ -51,7 +51,7 @@ fn is_damage(e: &Error) -> bool {
 }
 
 fn none_whole(directory: &Path, damaged: usize, why: &Error) -> Error {
-    data_loss(format!(
+    data_loss(format_args!(
         "none of the {damaged} checkpoints in {} is whole; restore one from a copy, or move them away to train from the start; \
          the newest: {why}",
         directory.display()

@@ -1,5 +1,6 @@
 use super::STATE_FILE;
 use crate::bundle::index_path;
+use crate::message::parse_text;
 use crate::{durable, whole};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,7 @@ impl State {
         };
         let text = String::from_utf8(text).map_err(|_| durable::at(&path, data_loss("not text")))?;
         let state: CheckpointState =
-            text::parse(&text).map_err(|e| durable::at(&path, data_loss(e.to_string())))?;
+            parse_text(&text)?.map_err(|e| durable::at(&path, data_loss(e.to_string())))?;
         let mut all: Vec<PathBuf> =
             state.all_model_checkpoint_paths.iter().map(|p| directory.join(p)).collect();
         if !state.model_checkpoint_path.is_empty() {

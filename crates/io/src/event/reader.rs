@@ -1,7 +1,8 @@
+use crate::message::decode;
 use crate::record::{Compression, RecordReader};
 use std::path::Path;
 use thalweg_core::error::{Result, data_loss};
-use thalweg_proto::{Event, decode};
+use thalweg_proto::Event;
 
 /// Reads the events of a file in order. A file that is still being written ends with `DataLoss` if its last event is not all there.
 pub struct EventReader<'a> {
@@ -22,7 +23,7 @@ impl Iterator for EventReader<'_> {
     fn next(&mut self) -> Option<Result<Event>> {
         let at = self.records.offset();
         let record = self.records.next()?;
-        let bad = |e| data_loss(format!("{}: the record at {at} is not an event: {e}", self.name));
-        Some(record.and_then(|bytes| decode(bytes).map_err(bad)))
+        let bad = |e| data_loss(format_args!("{}: the record at {at} is not an event: {e}", self.name));
+        Some(record.and_then(|bytes| decode(bytes)?.map_err(bad)))
     }
 }

@@ -18,7 +18,7 @@ pub struct Header {
 
 /// The dictionary and the data after it.
 pub fn split(bytes: &[u8]) -> Result<(&str, &[u8])> {
-    let short = || data_loss(format!("an .npy file of {} bytes ends within its header", bytes.len()));
+    let short = || data_loss(format_args!("an .npy file of {} bytes ends within its header", bytes.len()));
     let rest = bytes
         .strip_prefix(MAGIC)
         .ok_or_else(|| data_loss("not an .npy file: it does not start with \\x93NUMPY"))?;
@@ -75,7 +75,7 @@ impl Header {
                 "fortran_order" => fortran_order = Some(p.bool()?),
                 "shape" => shape = Some(p.tuple()?),
                 other => {
-                    return Err(data_loss(format!(
+                    return Err(data_loss(format_args!(
                         "the header has an unknown key '{}'",
                         other.escape_debug()
                     )));
@@ -109,7 +109,7 @@ impl<'a> Parser<'a> {
 
     fn wrong(&self, want: &str) -> Error {
         let here: String = self.rest.chars().take(20).collect();
-        data_loss(format!("bad .npy header: {want} expected at '{}'", here.escape_debug()))
+        data_loss(format_args!("bad .npy header: {want} expected at '{}'", here.escape_debug()))
     }
 
     fn take(&mut self, c: char) -> bool {

@@ -38,7 +38,7 @@ pub fn read(bytes: &[u8]) -> Result<Tensor> {
     let shape = Shape::from_i64(&shape)?;
     let need = shape.elements().checked_mul(descr.size);
     if need != Some(data.len()) {
-        return Err(data_loss(format!(
+        return Err(data_loss(format_args!(
             "the header promises shape {shape} of {} bytes each, but {} bytes follow it",
             descr.size,
             data.len()

@@ -60,7 +60,7 @@ impl<'a> RecordReader<'a> {
         let mut data = Vec::new();
         self.fill(&mut data, (length + FOOTER).min(self.limit.saturating_add(1)))?;
         if data.len() > self.limit {
-            return Err(resource_exhausted(format!(
+            return Err(resource_exhausted(format_args!(
                 "{}: the record at {} has {length} bytes, over the limit of {}",
                 self.name, self.offset, self.limit
             )));
@@ -91,7 +91,7 @@ impl<'a> RecordReader<'a> {
     }
 
     fn damaged(&self, what: &str, how: &str) -> Error {
-        data_loss(format!("{}: {what} at {}: {how}", self.name, self.offset))
+        data_loss(format_args!("{}: {what} at {}: {how}", self.name, self.offset))
     }
 }
 

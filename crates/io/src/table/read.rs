@@ -20,7 +20,7 @@ impl Table {
     pub fn read(file: &Bytes) -> Result<Table> {
         let footer = file.len().checked_sub(FOOTER).and_then(|at| file.get(at..));
         let footer = footer.ok_or_else(|| {
-            data_loss(format!("too short for a table: {} bytes, a footer has {FOOTER}", file.len()))
+            data_loss(format_args!("too short for a table: {} bytes, a footer has {FOOTER}", file.len()))
         })?;
         if !footer.ends_with(&MAGIC) {
             return Err(data_loss("not a table: the number at its end is wrong"));
@@ -71,7 +71,7 @@ impl Table {
 
 /// The contents of a block, once its checksum is right.
 fn block(file: &Bytes, at: Handle) -> Result<Bytes> {
-    let outside = || -> Error { data_loss(format!("a block at {} is past the table's end", at.offset)) };
+    let outside = || -> Error { data_loss(format_args!("a block at {} is past the table's end", at.offset)) };
     let end = at.offset.checked_add(at.size).ok_or_else(outside)?;
     let trailer = end.checked_add(TRAILER).and_then(|e| file.get(end..e)).ok_or_else(outside)?;
     let contents = file.slice(at.offset..end);
@@ -79,11 +79,11 @@ fn block(file: &Bytes, at: Handle) -> Result<Bytes> {
     crc.add(&contents);
     crc.add(&trailer[..1]);
     if !crc::agrees(&trailer[1..], crc.masked()) {
-        return Err(data_loss(format!("the checksum of the block at {} is wrong", at.offset)));
+        return Err(data_loss(format_args!("the checksum of the block at {} is wrong", at.offset)));
     }
     match trailer[0] {
         0 => Ok(contents),
-        kind => Err(unimplemented(format!(
+        kind => Err(unimplemented(format_args!(
             "the block at {} is compressed (kind {kind}); checkpoints are not",
             at.offset
         ))),

@@ -1,6 +1,7 @@
 //! TensorProto, in all its encodings: raw content, typed fields, and typed fields cut short where the last value repeats.
 
 use super::shape::{partial_shape_from_proto, partial_shape_to_proto, shape_from_proto, shape_to_proto};
+use crate::message::decode;
 use crate::varint;
 use bytes::Bytes;
 use thalweg_core::dtype::{Complex32, ComplexDouble, DataType, Element, bf16, f16};
@@ -11,7 +12,7 @@ use thalweg_core::resource::ResourceHandle;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 use thalweg_proto::resource_handle_proto::DtypeAndShape;
-use thalweg_proto::{ResourceHandleProto, TensorProto, decode, encode};
+use thalweg_proto::{ResourceHandleProto, TensorProto, encode};
 
 pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
     let dtype = DataType::from_wire(p.dtype).ok_or_else(|| {
@@ -98,9 +99,8 @@ fn from_content(dtype: DataType, shape: Shape, content: &Bytes) -> Result<Tensor
         DataType::Resource => {
             let parts = split_content(&shape, content)?;
             let handle = |b: Bytes| {
-                let p =
-                    decode::<ResourceHandleProto>(b).map_err(|e| invalid!("not a resource handle: {e}"))?;
-                handle_from_proto(&p)
+                let p = decode::<ResourceHandleProto>(b)?;
+                handle_from_proto(&p.map_err(|e| invalid!("not a resource handle: {e}"))?)
             };
             Tensor::from_objects(shape, reserve::try_collect(parts.into_iter().map(handle))?)
         }

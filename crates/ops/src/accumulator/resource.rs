@@ -6,7 +6,7 @@ use super::sum::{Arithmetic, Gradient, Sum};
 use crate::prelude::*;
 use crate::state::named::Owner;
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{LinkedList, VecDeque};
 use std::sync::Mutex;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::resource::{Resource, lock};
@@ -68,7 +68,7 @@ struct Taker {
 }
 
 /// Answers that are due.
-type Due = Vec<(Taker, Result<Vec<Tensor>>)>;
+type Due = LinkedList<(Taker, Result<Vec<Tensor>>)>;
 
 impl Accumulator {
     pub fn new(name: &str, spec: Spec, arithmetic: Arithmetic) -> Accumulator {
@@ -89,6 +89,7 @@ impl Accumulator {
                 state.stale += 1;
                 return Ok(());
             }
+            reserve::room(&mut state.given, 1)?;
             state.sum.add(gradient, &self.spec.shape, &self.arithmetic, par)?;
             state.count = state.count.saturating_add(1);
             state.given.extend(from.replica);
@@ -105,7 +106,11 @@ impl Accumulator {
             let mut state = lock(&self.state);
             let id = state.next_id;
             state.next_id += 1;
-            state.takers.push_back(Taker { id, required, done, cancel: None });
+            let taker = Taker { id, required, done, cancel: None };
+            match reserve::room(&mut state.takers, 1) {
+                Ok(()) => state.takers.push_back(taker),
+                Err(e) => due.push_back((taker, Err(e))),
+            }
             self.serve(&mut state, &mut due);
             (id, state.takers.iter().any(|t| t.id == id))
         };
@@ -155,7 +160,7 @@ impl Accumulator {
             let taken = state.sum.take(state.count, self.spec.mean, &self.spec.shape, &self.arithmetic);
             state.count = 0;
             state.given.clear();
-            due.push((taker, taken));
+            due.push_back((taker, taken));
         }
     }
 }
@@ -178,7 +183,7 @@ impl Resource for Accumulator {
     }
     /// Whoever waits is let go.
     fn discard(&self) {
-        let gone = || Err(cancelled(format!("{} '{}' was deleted", self.kind(), self.name)));
+        let gone = || Err(cancelled(format_args!("{} '{}' was deleted", self.kind(), self.name)));
         answer(lock(&self.state).takers.drain(..).map(|t| (t, gone())).collect());
     }
 }

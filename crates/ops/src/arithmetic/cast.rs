@@ -45,8 +45,8 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             Ok(())
         }));
     }
-    let convert =
-        loop_for(from, to).ok_or_else(|| unimplemented(format!("Cast {from} to {to} is not supported")))?;
+    let convert = loop_for(from, to)
+        .ok_or_else(|| unimplemented(format_args!("Cast {from} to {to} is not supported")))?;
     let cut = if node.attrs.bool("Truncate")? { truncate(from, to) } else { None };
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let mut x = c.take(0)?;

@@ -37,7 +37,7 @@ pub fn converted(x: &Tensor, to: DataType) -> Result<Tensor> {
         return Ok(x.clone());
     }
     let convert = loop_for(x.dtype(), to)
-        .ok_or_else(|| unimplemented(format!("Cast {} to {to} is not supported", x.dtype())))?;
+        .ok_or_else(|| unimplemented(format_args!("Cast {} to {to} is not supported", x.dtype())))?;
     let mut y = Tensor::uninit(to, x.shape().clone())?;
     convert(x.bytes()?, y.bytes_mut()?);
     Ok(y)

@@ -117,7 +117,9 @@ fn one<T: Element>(c: &OpCall<'_>, i: usize) -> Result<T> {
 
 fn fill<T: Number>(c: &mut OpCall<'_>, start: T, delta: T, length: usize) -> Result<()> {
     if length.checked_mul(T::DTYPE.size()).is_none() {
-        return Err(resource_exhausted(format!("a range of {length} elements is more than memory can hold")));
+        return Err(resource_exhausted(format_args!(
+            "a range of {length} elements is more than memory can hold"
+        )));
     }
     // A product for each, not a running sum: rounding errors do not add up, and the bits are TensorFlow's.
     let out = Tensor::build(Shape::vector(length), |out: &mut [T]| {

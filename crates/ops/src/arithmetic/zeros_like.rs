@@ -25,7 +25,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     }
     let x = c.input(0)?;
     if x.dtype() == DataType::Resource {
-        return Err(unimplemented(format!("there are no zeros of type {}", x.dtype())));
+        return Err(unimplemented(format_args!("there are no zeros of type {}", x.dtype())));
     }
     let zeros = Tensor::zeros(x.dtype(), x.shape().clone())?;
     c.set(0, zeros);

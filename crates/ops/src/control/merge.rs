@@ -39,7 +39,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
             let sides = g.ops("Switch", [dy.into(), which.into()], &[])?;
             Ok(sides.into_iter().map(Grad::Dense).collect())
         }
-        n => Err(unimplemented(format!("the gradient of a Merge of {n} inputs"))),
+        n => Err(unimplemented(format_args!("the gradient of a Merge of {n} inputs"))),
     }
 }
 

@@ -173,7 +173,7 @@ impl CsvIter {
     /// What is wrong with the record that begins in this line, and the likely mistake.
     fn wrong(&self, line: usize, e: Error) -> Error {
         let path = self.csv.files.path(self.at).unwrap_or_default();
-        let e = e.context(format!("{}, line {line}", path.display()));
+        let e = e.context(format_args!("{}, line {line}", path.display()));
         match line {
             1 if !self.csv.format.header => e.hint("if the first line names the columns, set `header`"),
             _ => e.hint("correct the line, or the types and defaults of the columns"),

@@ -103,7 +103,7 @@ impl RecordsIter {
             let want = self.records.record.saturating_add(self.records.footer);
             let missing = want - open.ahead.len() as u64;
             if want > thalweg_core::buffer::limit() as u64 {
-                return Err(resource_exhausted(format!("records of {want} bytes are over the limit")));
+                return Err(resource_exhausted(format_args!("records of {want} bytes are over the limit")));
             }
             read_into(&mut open.stream, missing, &mut open.ahead).map_err(|e| files.error(at, e))?;
             if open.ahead.len() as u64 == want {

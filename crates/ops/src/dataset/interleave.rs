@@ -151,7 +151,7 @@ impl Iter for InterleaveIter {
                         Some(element) => {
                             let results = self.f.call(c, element).await?;
                             let opened = Function::dataset(&results)?.iterator(&self.inner)?;
-                            self.open(opened);
+                            self.open(opened)?;
                         }
                         None => self.input = None,
                     }
@@ -165,14 +165,15 @@ impl Iter for InterleaveIter {
 }
 
 impl InterleaveIter {
-    fn open(&mut self, iterator: Box<dyn Iter>) {
+    fn open(&mut self, iterator: Box<dyn Iter>) -> Result<()> {
         match self.places.get_mut(self.at) {
             Some(place) => *place = Some(iterator),
             None => {
                 self.at = self.places.len();
-                self.places.push(Some(iterator));
+                reserve::push(&mut self.places, Some(iterator))?;
             }
         }
+        Ok(())
     }
 
     fn close(&mut self) {

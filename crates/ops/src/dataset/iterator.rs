@@ -136,6 +136,10 @@ impl Pass {
             let mut line = lock(&self.line);
             let id = line.next_id;
             line.next_id += 1;
+            if let Err(e) = reserve::room(&mut line.waiting, 1) {
+                drop(line);
+                return answer.give(Err(e));
+            }
             line.waiting.push_back(Request { id, context, answer, cancel: None });
             (id, line.iterator.take())
         };

@@ -198,6 +198,7 @@ impl Iter for ParallelMapped {
             // Calls outlive the step that began them.
             let between_steps = c.unhurried();
             while !self.ended && self.under_way.len() < self.at_once {
+                reserve::room(&mut self.under_way, 1)?;
                 match self.mapped.input.next(c).await {
                     Ok(Some(e)) => {
                         self.under_way.push_back(Ok(self.mapped.f.call_elsewhere(&between_steps, e)))

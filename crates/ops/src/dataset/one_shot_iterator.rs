@@ -99,7 +99,13 @@ impl Start {
                 true
             }
             Stage::UnderWay(waiting) => {
-                waiting.push(answer);
+                match reserve::room(waiting, 1) {
+                    Ok(()) => waiting.push(answer),
+                    Err(e) => {
+                        drop(stage);
+                        answer(Err(e));
+                    }
+                }
                 false
             }
             Stage::After(result) => {

@@ -146,7 +146,7 @@ impl Pad {
                 if *want < 0 {
                     *size = (*size).max(*got);
                 } else if got > size {
-                    return Err(data_loss(format!(
+                    return Err(data_loss(format_args!(
                         "Attempted to pad to a smaller size than the input element: {got} to {size} in component {i}."
                     )));
                 }

@@ -38,7 +38,7 @@ impl Functions {
             "end_at_3" if x()? == 3 => Err(out_of_range("over")),
             "fail_at_3" | "end_at_3" => Ok(args.to_vec()),
             "up_to" => Ok(vec![range(0, x()?)]),
-            other => Err(not_found(format!("no function {other}"))),
+            other => Err(not_found(format_args!("no function {other}"))),
         }
     }
 }

@@ -25,7 +25,7 @@ impl Weighed {
     pub fn push(&mut self, tuple: Tuple) -> Result<()> {
         let bytes = self.bytes.saturating_add(weight(&tuple));
         if bytes > buffer::limit() {
-            return Err(resource_exhausted(format!(
+            return Err(resource_exhausted(format_args!(
                 "{} elements of a dataset, kept at once, are over the limit of {} bytes",
                 self.items.len() + 1,
                 buffer::limit()

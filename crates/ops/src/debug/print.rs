@@ -64,7 +64,7 @@ fn print_v2(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     match node.attrs.str("output_stream")? {
         "stderr" | "stdout" | "log(info)" | "log(warning)" | "log(error)" => {}
         file if file.starts_with("file://") => {
-            return Err(unimplemented(format!("PrintV2 to a file: '{file}'")));
+            return Err(unimplemented(format_args!("PrintV2 to a file: '{file}'")));
         }
         other => {
             return Err(invalid!(

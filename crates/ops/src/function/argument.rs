@@ -25,7 +25,7 @@ pub static RETVAL: Op = Op {
 };
 
 fn unfed(c: &mut OpCall<'_>) -> Result<()> {
-    Err(internal(format!("argument {} was not given", c.attrs().int("index")?)))
+    Err(internal(format_args!("argument {} was not given", c.attrs().int("index")?)))
 }
 
 fn nothing(_: &mut OpCall<'_>) -> Result<()> {

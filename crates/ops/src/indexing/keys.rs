@@ -15,7 +15,7 @@ pub fn keys(tensors: &[&Tensor]) -> Result<Vec<Vec<u128>>> {
         DataType::Complex64 => complex_keys::<Complex32>(tensors),
         DataType::Complex128 => complex_keys::<ComplexDouble>(tensors),
         DataType::Resource | DataType::Variant => {
-            Err(unimplemented(format!("elements of type {} cannot be looked up", first.dtype())))
+            Err(unimplemented(format_args!("elements of type {} cannot be looked up", first.dtype())))
         }
         plain => {
             let key = |b: &[u8]| b.iter().rev().fold(0u128, |k, b| k << 8 | *b as u128);

@@ -185,7 +185,7 @@ fn prepare_mixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         _ => a == out && b == out,
     };
     if !fits {
-        return Err(unimplemented(format!("BatchMatMulV3 of {a} and {b} to {out}")));
+        return Err(unimplemented(format_args!("BatchMatMulV3 of {a} and {b} to {out}")));
     }
     let multiply = match out {
         DataType::Float => prepare::<f32>(node)?,

@@ -63,7 +63,7 @@ fn table(node: &KernelNode, value_shape: Shape, fixed: bool) -> Result<Box<dyn K
     let remembered = Remembered::new(if by_name { Place::of(node)? } else { Place::own(node)? });
     let (key, value) = (node.attrs.dtype("key_dtype")?, node.attrs.dtype("value_dtype")?);
     if !(key.is_plain() || key == DataType::String) {
-        return Err(unimplemented(format!("tables with keys of type {key}")));
+        return Err(unimplemented(format_args!("tables with keys of type {key}")));
     }
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let t = remembered.get(&c.step.device.resources, |name| {

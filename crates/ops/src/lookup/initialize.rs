@@ -195,7 +195,7 @@ impl Column {
             Column::Ints(v, DataType::Int32) => crate::array::shape::int_tensor(DataType::Int32, &v),
             Column::Floats(v, DataType::Double) => Tensor::vector(&v),
             Column::Floats(v, _) => Tensor::vector(&reserve::collect(v.iter().map(|x| *x as f32))?),
-            Column::Ints(_, other) => Err(unimplemented(format!("text files for tables of {other}"))),
+            Column::Ints(_, other) => Err(unimplemented(format_args!("text files for tables of {other}"))),
         }
     }
 }

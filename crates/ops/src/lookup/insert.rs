@@ -49,7 +49,7 @@ fn remove(c: &mut OpCall<'_>) -> Result<()> {
 fn changeable(c: &OpCall<'_>, what: &str) -> Result<Arc<Table>> {
     let table = c.resource::<Table>(0)?;
     if table.fixed {
-        return Err(unimplemented(format!(
+        return Err(unimplemented(format_args!(
             "{what} not supported by InitializableLookupTable implementations"
         )));
     }

@@ -130,7 +130,7 @@ impl Table {
         reserve::room(&mut new, pairs.len())?;
         for (i, (key, value)) in pairs.into_iter().enumerate() {
             if let Some(old) = new.get(&key).filter(|old| !old.same_bits(&value)) {
-                return Err(failed_precondition(format!(
+                return Err(failed_precondition(format_args!(
                     "HashTable has different value for same key. Key {} has {old} and trying to add value {value}",
                     keys.element_text(i)
                 )));

@@ -1,7 +1,8 @@
 //! What a queue holds and in which order it gives it out: the one thing in which the four kinds of queue differ.
 
 use crate::prelude::*;
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use thalweg_math::random::{Philox, Words};
 
 /// One element: a tensor for each component.
@@ -13,13 +14,34 @@ pub struct Taken {
     place: (i64, u64),
 }
 
+impl PartialEq for Taken {
+    fn eq(&self, other: &Taken) -> bool {
+        self.place == other.place
+    }
+}
+
+impl Eq for Taken {}
+
+impl PartialOrd for Taken {
+    fn partial_cmp(&self, other: &Taken) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// By their places.
+impl Ord for Taken {
+    fn cmp(&self, other: &Taken) -> std::cmp::Ordering {
+        self.place.cmp(&other.place)
+    }
+}
+
 pub enum Items {
     /// First in, first out.
     Fifo(VecDeque<Tuple>),
     /// Any one, as the random words say.
     Shuffled { held: Vec<Tuple>, words: Words },
     /// The least priority first (the scalar in component 0); of equals, the first in.
-    ByPriority { held: BTreeMap<(i64, u64), Tuple>, next: u64 },
+    ByPriority { held: BinaryHeap<Reverse<Taken>>, next: u64 },
 }
 
 impl Items {
@@ -40,16 +62,27 @@ impl Items {
         matches!(self, Items::ByPriority { .. })
     }
 
-    pub fn put(&mut self, tuple: Tuple) {
+    /// Adds an element. `lent` elements have been taken and may be put back: for them there is room then.
+    pub fn put(&mut self, tuple: Tuple, lent: usize) -> Result<()> {
+        let more = lent.saturating_add(1);
         match self {
-            Items::Fifo(held) => held.push_back(tuple),
-            Items::Shuffled { held, .. } => held.push(tuple),
+            Items::Fifo(held) => {
+                reserve::room(held, more)?;
+                held.push_back(tuple);
+            }
+            Items::Shuffled { held, .. } => {
+                reserve::room(held, more)?;
+                held.push(tuple);
+            }
             Items::ByPriority { held, next } => {
+                held.try_reserve(more)
+                    .map_err(|_| reserve::no_memory(more.saturating_mul(size_of::<Taken>())))?;
                 let priority = tuple.first().and_then(|t| t.to_scalar::<i64>().ok()).unwrap_or(0);
-                held.insert((priority, *next), tuple);
+                held.push(Reverse(Taken { tuple, place: (priority, *next) }));
                 *next += 1;
             }
         }
+        Ok(())
     }
 
     pub fn take(&mut self) -> Option<Taken> {
@@ -60,7 +93,7 @@ impl Items {
                 let at = words.next_word() as usize % held.len();
                 Some(Taken { tuple: held.swap_remove(at), place: (0, 0) })
             }
-            Items::ByPriority { held, .. } => held.pop_first().map(|(place, tuple)| Taken { tuple, place }),
+            Items::ByPriority { held, .. } => held.pop().map(|Reverse(taken)| taken),
         }
     }
 
@@ -70,9 +103,7 @@ impl Items {
             match self {
                 Items::Fifo(held) => held.push_front(t.tuple),
                 Items::Shuffled { held, .. } => held.push(t.tuple),
-                Items::ByPriority { held, .. } => {
-                    held.insert(t.place, t.tuple);
-                }
+                Items::ByPriority { held, .. } => held.push(Reverse(t)),
             }
         }
     }

@@ -9,7 +9,7 @@
 use super::items::{Items, Taken, Tuple};
 use crate::prelude::*;
 use std::any::Any;
-use std::collections::VecDeque;
+use std::collections::{LinkedList, VecDeque};
 use std::sync::Mutex;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::resource::{Resource, lock};
@@ -69,8 +69,8 @@ struct Take {
     fewer: bool,
 }
 
-/// An answer that is due.
-type Due = (Answer, Option<(Arc<Cancellation>, u64)>, Result<Vec<Tuple>>);
+/// Answers that are due. A list, as however many wait, no block of it is large: there must be room for an answer.
+type Due = LinkedList<(Answer, Option<(Arc<Cancellation>, u64)>, Result<Vec<Tuple>>)>;
 
 impl Queue {
     pub fn new(name: String, spec: Spec, items: Items) -> Queue {
@@ -92,30 +92,30 @@ impl Queue {
 
     /// Adds elements, one after another as there is room; answers when all are in.
     pub fn enqueue(self: &Arc<Self>, elements: VecDeque<Tuple>, cancel: &Arc<Cancellation>, done: Answer) {
-        self.join(cancel, "Enqueue", |state, id| {
+        self.join(cancel, "Enqueue", |state, id, due| {
             let request = Add::Elements(elements);
-            state.producers.push_back(Waiting { id, request, done, cancel: None });
+            wait(&mut state.producers, Waiting { id, request, done, cancel: None }, due);
         });
     }
 
     /// Takes `n` elements; or, with `fewer`, those that a closed queue has left.
     pub fn dequeue(self: &Arc<Self>, n: usize, fewer: bool, cancel: &Arc<Cancellation>, done: Answer) {
-        self.join(cancel, "Dequeue", |state, id| {
+        self.join(cancel, "Dequeue", |state, id, due| {
             let request = Take { missing: n, taken: Vec::new(), fewer };
-            state.consumers.push_back(Waiting { id, request, done, cancel: None });
+            wait(&mut state.consumers, Waiting { id, request, done, cancel: None }, due);
         });
     }
 
     /// Closes the queue once the producers in line are through.
     pub fn close(self: &Arc<Self>, cancel: &Arc<Cancellation>, done: Answer) {
-        self.join(cancel, "Close", |state, id| {
-            state.producers.push_back(Waiting { id, request: Add::Close, done, cancel: None });
+        self.join(cancel, "Close", |state, id, due| {
+            wait(&mut state.producers, Waiting { id, request: Add::Close, done, cancel: None }, due);
         });
     }
 
     /// Closes the queue now; the producers in line get Cancelled.
     pub fn close_and_cancel(&self) {
-        let mut due: Vec<Due> = Vec::new();
+        let mut due = Due::new();
         {
             let mut state = lock(&self.state);
             state.closed = true;
@@ -130,14 +130,14 @@ impl Queue {
         self: &Arc<Self>,
         cancel: &Arc<Cancellation>,
         what: &'static str,
-        add: impl FnOnce(&mut State, u64),
+        add: impl FnOnce(&mut State, u64, &mut Due),
     ) {
-        let mut due = Vec::new();
+        let mut due = Due::new();
         let (id, waits) = {
             let mut state = lock(&self.state);
             let id = state.next_id;
             state.next_id += 1;
-            add(&mut state, id);
+            add(&mut state, id, &mut due);
             self.serve(&mut state, &mut due);
             (id, state.waits(id))
         };
@@ -154,15 +154,15 @@ impl Queue {
 
     /// A request leaves the line because its step was cancelled. What a consumer had collected goes back.
     fn leave(&self, id: u64, what: &'static str) {
-        let mut due: Vec<Due> = Vec::new();
+        let mut due = Due::new();
         {
             let mut state = lock(&self.state);
-            let gone = || Err(cancelled(format!("{what} operation was cancelled")));
+            let gone = || Err(cancelled(format_args!("{what} operation was cancelled")));
             if let Some(w) = remove(&mut state.producers, id) {
-                due.push((w.done, None, gone()));
+                due.push_back((w.done, None, gone()));
             } else if let Some(w) = remove(&mut state.consumers, id) {
                 state.items.put_back(w.request.taken);
-                due.push((w.done, None, gone()));
+                due.push_back((w.done, None, gone()));
             }
             self.serve(&mut state, &mut due);
         }
@@ -170,7 +170,7 @@ impl Queue {
     }
 
     /// Serves both lines from the front until neither moves.
-    fn serve(&self, state: &mut State, due: &mut Vec<Due>) {
+    fn serve(&self, state: &mut State, due: &mut Due) {
         loop {
             let produced = self.serve_producers(state, due);
             let consumed = self.serve_consumers(state, due);
@@ -180,49 +180,49 @@ impl Queue {
         }
     }
 
-    fn serve_producers(&self, state: &mut State, due: &mut Vec<Due>) -> bool {
+    fn serve_producers(&self, state: &mut State, due: &mut Due) -> bool {
         let room = usize::try_from(self.spec.capacity).unwrap_or(usize::MAX);
         let mut moved = false;
         while let Some(first) = state.producers.front_mut() {
             let result = match &mut first.request {
                 Add::Elements(_) if state.closed => {
-                    Err(cancelled(format!("{} '{}' is closed.", self.spec.kind, self.name)))
+                    Err(cancelled(format_args!("{} '{}' is closed.", self.spec.kind, self.name)))
                 }
                 Add::Close if state.closed => {
-                    Err(cancelled(format!("Queue '{}' is already closed.", self.name)))
+                    Err(cancelled(format_args!("Queue '{}' is already closed.", self.name)))
                 }
                 Add::Close => {
                     state.closed = true;
                     Ok(vec![])
                 }
                 Add::Elements(elements) => {
-                    while state.items.len() < room {
-                        let Some(tuple) = elements.pop_front() else { break };
-                        state.items.put(tuple);
-                        moved = true;
-                    }
-                    if !elements.is_empty() {
+                    // Only who is first in line has taken some.
+                    let lent = state.consumers.front().map_or(0, |w| w.request.taken.len());
+                    let before = elements.len();
+                    let added = add_some(&mut state.items, elements, room, lent);
+                    moved |= elements.len() < before;
+                    if added.is_ok() && !elements.is_empty() {
                         return moved;
                     }
-                    Ok(vec![])
+                    added.map(|()| vec![])
                 }
             };
             moved = true;
             if let Some(w) = state.producers.pop_front() {
-                due.push((w.done, w.cancel, result));
+                due.push_back((w.done, w.cancel, result));
             }
         }
         moved
     }
 
-    fn serve_consumers(&self, state: &mut State, due: &mut Vec<Due>) -> bool {
+    fn serve_consumers(&self, state: &mut State, due: &mut Due) -> bool {
         let mut moved = false;
         while let Some(first) = state.consumers.front_mut() {
             let want = &mut first.request;
             let held = state.items.len();
             let mut short = None;
             if state.closed && held < want.missing {
-                short = Some(out_of_range(format!(
+                short = Some(out_of_range(format_args!(
                     "{} '{}' is closed and has insufficient elements (requested {}, current size {held})",
                     self.spec.kind, self.name, want.missing
                 )));
@@ -236,26 +236,28 @@ impl Queue {
                 if spare < want.missing && state.items.first_of_all() {
                     return moved;
                 }
-                for _ in 0..spare.min(want.missing) {
-                    let Some(taken) = state.items.take() else { break };
-                    want.taken.push(taken);
-                    want.missing -= 1;
-                    moved = true;
+                match want.take(&mut state.items, spare) {
+                    Ok(some) => moved |= some,
+                    Err(e) => short = Some(e),
                 }
-                if want.missing > 0 {
+                if short.is_none() && want.missing > 0 {
                     return moved;
                 }
             }
             moved = true;
             if let Some(w) = state.consumers.pop_front() {
-                let result = match short {
-                    None => Ok(w.request.taken.into_iter().map(|t| t.tuple).collect()),
-                    Some(e) => {
+                let room = reserve::with_capacity(w.request.taken.len());
+                let result = match short.map_or(room, Err) {
+                    Ok(mut tuples) => {
+                        tuples.extend(w.request.taken.into_iter().map(|t| t.tuple));
+                        Ok(tuples)
+                    }
+                    Err(e) => {
                         state.items.put_back(w.request.taken);
                         Err(e)
                     }
                 };
-                due.push((w.done, w.cancel, result));
+                due.push_back((w.done, w.cancel, result));
             }
         }
         moved
@@ -280,12 +282,43 @@ impl State {
     }
 }
 
+impl Take {
+    /// Takes as many as are missing, of those to spare. Whether there were any.
+    fn take(&mut self, items: &mut Items, spare: usize) -> Result<bool> {
+        let n = spare.min(self.missing);
+        reserve::room(&mut self.taken, n)?;
+        for _ in 0..n {
+            let Some(taken) = items.take() else { break };
+            self.taken.push(taken);
+            self.missing -= 1;
+        }
+        Ok(n > 0)
+    }
+}
+
+/// Adds elements while there are any, and fewer than `room` in all.
+fn add_some(items: &mut Items, elements: &mut VecDeque<Tuple>, room: usize, lent: usize) -> Result<()> {
+    while items.len() < room {
+        let Some(tuple) = elements.pop_front() else { break };
+        items.put(tuple, lent)?;
+    }
+    Ok(())
+}
+
+/// Puts a request at the end of its line; where there is no room for it, that is its answer.
+fn wait<R>(line: &mut VecDeque<Waiting<R>>, request: Waiting<R>, due: &mut Due) {
+    match reserve::room(line, 1) {
+        Ok(()) => line.push_back(request),
+        Err(e) => due.push_back((request.done, None, Err(e))),
+    }
+}
+
 fn remove<R>(line: &mut VecDeque<Waiting<R>>, id: u64) -> Option<Waiting<R>> {
     let at = line.iter().position(|w| w.id == id)?;
     line.remove(at)
 }
 
-fn answer(due: Vec<Due>) {
+fn answer(due: Due) {
     for (done, cancel, result) in due {
         if let Some((cancel, token)) = cancel {
             cancel.forget(token);
@@ -303,12 +336,12 @@ impl Resource for Queue {
     }
     /// Whoever waits is let go.
     fn discard(&self) {
-        let mut due: Vec<Due> = Vec::new();
+        let mut due = Due::new();
         {
             let mut state = lock(&self.state);
             state.closed = true;
             state.items.clear();
-            let gone = || Err(cancelled(format!("{} '{}' was deleted", self.spec.kind, self.name)));
+            let gone = || Err(cancelled(format_args!("{} '{}' was deleted", self.spec.kind, self.name)));
             due.extend(state.producers.drain(..).map(|w| (w.done, w.cancel, gone())));
             due.extend(state.consumers.drain(..).map(|w| (w.done, w.cancel, gone())));
         }

@@ -28,7 +28,7 @@ fn run<T: Real + Into<i64>>(c: &mut OpCall<'_>) -> Result<()> {
         }
         let before = t.to_scalar::<T>()?;
         if before.into() >= limit {
-            return Err(out_of_range(format!("Reached limit of {limit}")));
+            return Err(out_of_range(format_args!("Reached limit of {limit}")));
         }
         *t = Tensor::scalar(before.add(T::ONE));
         Ok(before)

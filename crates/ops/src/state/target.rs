@@ -22,7 +22,7 @@ pub fn initialised(c: &OpCall<'_>, i: usize) -> Result<(Arc<Variable>, Tensor)> 
 
 /// What reading a resource variable without a value says.
 pub fn missing(name: &str) -> Error {
-    failed_precondition(format!(
+    failed_precondition(format_args!(
         "Could not find variable {name}. This could mean that the variable has been deleted, or was never initialized: run the \
          initializer first (Scope::init, tf.global_variables_initializer), made after all variables."
     ))

@@ -29,7 +29,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             Ok(v)
         })?;
         if !made {
-            return Err(already_exists(format!("the step has a temporary variable {name} already")));
+            return Err(already_exists(format_args!("the step has a temporary variable {name} already")));
         }
         c.set(0, Value::Ref(v));
         Ok(())

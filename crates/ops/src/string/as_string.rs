@@ -90,7 +90,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         DataType::Uint64 => format.each(c, |v: u64| format.padded(v.to_string(), true)),
         DataType::Bool => format.each(c, |v: bool| v.to_string()),
         DataType::String => map_strings(c, |s| Ok(format.bytes(s))),
-        other => Err(unimplemented(format!("AsString of {other}"))),
+        other => Err(unimplemented(format_args!("AsString of {other}"))),
     }))
 }
 

@@ -46,7 +46,7 @@ fn checked_axes(axes: &[i64], rank: usize) -> Result<Vec<usize>> {
     let mut checked = Vec::new();
     for a in axes {
         let at = axis_in_range(*a, rank).map_err(|_| {
-            out_of_range(format!("Invalid reduction dimension {a} for input with {rank} dimension(s)"))
+            out_of_range(format_args!("Invalid reduction dimension {a} for input with {rank} dimension(s)"))
         })?;
         if checked.contains(&at) {
             return Err(invalid!("Duplicate reduction dimension {at}"));

@@ -3,7 +3,8 @@
 use super::serialized;
 use crate::prelude::*;
 use std::collections::HashSet;
-use thalweg_proto::{Summary, decode};
+use thalweg_io::message::decode;
+use thalweg_proto::Summary;
 
 pub static MERGE_SUMMARY: Op = Op {
     name: "MergeSummary",
@@ -27,7 +28,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     for i in 0..c.inputs.len() {
         for bytes in c.input(i)?.strings()? {
             let summary: Summary =
-                decode(bytes.clone()).map_err(|_| invalid!("Could not parse one of the summary inputs"))?;
+                decode(bytes.clone())?.map_err(|_| invalid!("Could not parse one of the summary inputs"))?;
             for value in summary.value {
                 reserve::room(&mut tags, 1)?;
                 if !value.tag.is_empty() && !tags.insert(value.tag.clone()) {

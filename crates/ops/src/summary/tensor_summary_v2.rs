@@ -2,8 +2,9 @@
 
 use super::{scalar_bytes, serialized, tag};
 use crate::prelude::*;
+use thalweg_io::message::decode;
 use thalweg_io::wire::tensor_to_proto;
-use thalweg_proto::{Summary, SummaryMetadata, decode, summary};
+use thalweg_proto::{Summary, SummaryMetadata, summary};
 
 pub static TENSOR_SUMMARY_V2: Op = Op {
     name: "TensorSummaryV2",
@@ -28,7 +29,7 @@ pub static TENSOR_SUMMARY_V2: Op = Op {
 };
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let metadata: SummaryMetadata = decode(scalar_bytes(c, 2)?.clone())
+    let metadata: SummaryMetadata = decode(scalar_bytes(c, 2)?.clone())?
         .map_err(|e| invalid!("serialized_summary_metadata is not a SummaryMetadata: {e}"))?;
     let value = summary::Value {
         tag: tag(c, 0)?,

@@ -42,7 +42,7 @@ pub fn concat_pieces(dtype: DataType, rest: &PartialShape, pieces: &[Tensor]) ->
     let each = match pieces.first() {
         Some(first) => Shape::new(first.shape().get(1..).unwrap_or(&[]))?,
         None => rest.to_shape().ok_or_else(|| {
-            unimplemented(format!(
+            unimplemented(format_args!(
                 "nothing to concatenate, and the element shape {rest} is not fully defined"
             ))
         })?,

@@ -34,7 +34,7 @@ fn gather(c: &mut OpCall<'_>) -> Result<()> {
     let each = match rows.first() {
         Some(first) => first.shape().clone(),
         None => declared.to_shape().ok_or_else(|| {
-            unimplemented(format!(
+            unimplemented(format_args!(
                 "TensorArray has size zero, but element shape {declared} is not fully defined. \
                  Currently only static shapes are supported when packing zero-size TensorArrays."
             ))

@@ -193,7 +193,7 @@ impl TensorArray {
     pub fn read_all(&self, s: &mut State) -> Result<Vec<Tensor>> {
         let each = size_of::<Slot>() + size_of::<Tensor>();
         if s.size.saturating_mul(each) > thalweg_core::buffer::limit() {
-            return Err(resource_exhausted(format!(
+            return Err(resource_exhausted(format_args!(
                 "TensorArray {}: no memory to read all of its {} elements",
                 self.name, s.size
             )));

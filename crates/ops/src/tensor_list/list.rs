@@ -128,7 +128,8 @@ impl TensorList {
     /// Makes the list this long, with elements not set at its end.
     pub fn resize(&mut self, size: usize) -> Result<()> {
         let more = size.saturating_sub(self.items.len());
-        reserve::room(&mut self.items, more).map_err(|e| e.context(format!("a list of {size} elements")))?;
+        reserve::room(&mut self.items, more)
+            .map_err(|e| e.context(format_args!("a list of {size} elements")))?;
         self.items.resize_with(size, || None);
         Ok(())
     }

@@ -60,7 +60,7 @@ fn inner(t: &Tensor, depth: u32) -> Result<TensorList> {
     match t.variants()? {
         [v] if depth < MAX_DEPTH => TensorList::from_variant(v.clone()),
         [_] => Err(invalid!("lists lie within lists more than {MAX_DEPTH} deep")),
-        many => Err(unimplemented(format!("the sum of lists of {} variants", many.len()))),
+        many => Err(unimplemented(format_args!("the sum of lists of {} variants", many.len()))),
     }
 }
 
@@ -84,7 +84,7 @@ fn sum(a: Tensor, b: &Tensor, depth: u32) -> Result<Tensor> {
         DataType::Int64 => add::<i64>(a, b),
         DataType::Complex64 => add::<Complex32>(a, b),
         DataType::Complex128 => add::<ComplexDouble>(a, b),
-        other => Err(unimplemented(format!("the sum of lists of {other} elements"))),
+        other => Err(unimplemented(format_args!("the sum of lists of {other} elements"))),
     }
 }
 

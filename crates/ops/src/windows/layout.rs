@@ -19,7 +19,7 @@ impl Layout {
         match attrs.str("data_format") {
             Ok("NHWC") => Ok(Layout::NHWC),
             Ok("NCHW") => Ok(Layout::NCHW),
-            Ok(other) => Err(unimplemented(format!("data_format {other} is not supported on the CPU"))),
+            Ok(other) => Err(unimplemented(format_args!("data_format {other} is not supported on the CPU"))),
             // Ops without the attr have the channels last.
             Err(_) => Ok(Layout::NHWC),
         }

@@ -158,7 +158,7 @@ impl Sliding {
 fn check_one(what: &str, values: &[i64], layout: &Layout) -> Result<()> {
     match (values.len(), values.first(), values.get(layout.channels)) {
         (4, Some(1), Some(1)) => Ok(()),
-        (4, ..) => Err(unimplemented(format!(
+        (4, ..) => Err(unimplemented(format_args!(
             "{what} in the batch and depth dimensions must be 1, as others are not supported, got {values:?}"
         ))),
         _ => Err(invalid!("{what} must specify 4 dimensions, got {values:?}")),

@@ -31,7 +31,13 @@ pub(super) fn error(text: &str, at: usize, message: String) -> TextError {
         line: before.matches('\n').count() + 1,
         column: before[line_start..].chars().count() + 1,
         message,
+        is_out_of_memory: false,
     }
+}
+
+/// As much of a word as a message quotes: a text may be one word.
+pub(super) fn quote(word: &str) -> &str {
+    &word[..word.floor_char_boundary(200)]
 }
 
 impl<'a> Lexer<'a> {
@@ -46,6 +52,15 @@ impl<'a> Lexer<'a> {
         self.fail_at(self.at, message)
     }
 
+    /// Makes room for `more` bytes, which need not be there.
+    pub fn room(&self, out: &mut Vec<u8>, more: usize) -> Result<()> {
+        let no_memory = || TextError {
+            is_out_of_memory: true,
+            ..error(self.text, self.at, format!("out of memory: no {more} bytes more"))
+        };
+        out.try_reserve(more).map_err(|_| no_memory())
+    }
+
     pub fn fail_at<T>(&self, at: usize, message: impl Into<String>) -> Result<T> {
         Err(error(self.text, at, message.into()))
     }
@@ -53,7 +68,7 @@ impl<'a> Lexer<'a> {
     /// "Expected so-and-so" at the current token.
     pub fn expected<T>(&self, what: &str) -> Result<T> {
         match self.token {
-            Token::Ident(s) | Token::Number(s) => self.fail(format!("expected {what}, found `{s}`")),
+            Token::Ident(s) | Token::Number(s) => self.fail(format!("expected {what}, found `{}`", quote(s))),
             Token::Quoted(_) => self.fail(format!("expected {what}, found a string")),
             Token::Punct(c) => self.fail(format!("expected {what}, found `{c}`")),
             Token::End => self.fail(format!("expected {what}, found the end of the text")),
@@ -158,6 +173,8 @@ impl<'a> Lexer<'a> {
         let mut value = Vec::new();
         let Token::Quoted(_) = self.token else { return self.expected("a string") };
         while let Token::Quoted(raw) = self.token {
+            // No escape stands for more than its own length.
+            self.room(&mut value, raw.len())?;
             if let Err(offset) = unescape(raw, &mut value) {
                 return self.fail_at(self.at + 1 + offset, "not a known escape");
             }

@@ -11,13 +11,12 @@
 mod lex;
 mod parse;
 mod print;
-mod schema;
 
 use std::fmt;
 
 use prost::{Message, Name};
 
-use crate::GraphDef;
+use crate::{GraphDef, schema};
 
 /// Nesting deeper than this is refused, as it is in the binary form.
 const MAX_DEPTH: usize = 100;
@@ -30,6 +29,8 @@ pub struct TextError {
     /// Column of its first character, from 1.
     pub column: usize,
     pub message: String,
+    /// Nothing is wrong with the text, but there is no memory for it.
+    pub is_out_of_memory: bool,
 }
 
 impl fmt::Display for TextError {
@@ -46,8 +47,16 @@ impl std::error::Error for TextError {}
 ///
 /// If `M` belongs to another crate.
 pub fn parse<M: Message + Name + Default>(text: &str) -> Result<M, TextError> {
-    let wire = parse::parse(schema_of::<M>(), text)?;
-    crate::decode(wire).map_err(|e| lex::error(text, text.len(), e.to_string()))
+    crate::decode(to_wire::<M>(text)?).map_err(|e| lex::error(text, text.len(), e.to_string()))
+}
+
+/// The encoding of the message of type `M` that a text describes.
+///
+/// # Panics
+///
+/// If `M` belongs to another crate.
+pub fn to_wire<M: Name>(text: &str) -> Result<Vec<u8>, TextError> {
+    parse::parse(schema::of::<M>(), text)
 }
 
 /// Prints a message of this crate.
@@ -56,7 +65,7 @@ pub fn parse<M: Message + Name + Default>(text: &str) -> Result<M, TextError> {
 ///
 /// If `M` belongs to another crate.
 pub fn print<M: Message + Name>(message: &M) -> String {
-    print::print(schema_of::<M>(), &crate::encode(message))
+    print::print(schema::of::<M>(), &crate::encode(message))
 }
 
 /// Parses a graph.
@@ -67,9 +76,4 @@ pub fn parse_graph_def(text: &str) -> Result<GraphDef, TextError> {
 /// Prints a graph.
 pub fn print_graph_def(graph: &GraphDef) -> String {
     print(graph)
-}
-
-fn schema_of<M: Name>() -> &'static schema::MessageType {
-    let name = M::full_name();
-    schema::message(&name).unwrap_or_else(|| panic!("{name} is not a message of thalweg-proto"))
 }

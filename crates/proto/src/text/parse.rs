@@ -2,9 +2,9 @@
 
 use prost::encoding::encode_varint;
 
-use super::lex::{Lexer, Token};
-use super::schema::{self, Field, Kind, MessageType, WireType};
+use super::lex::{Lexer, Token, quote};
 use super::{MAX_DEPTH, TextError};
+use crate::schema::{self, Field, Kind, MessageType, WireType};
 
 type Result<T> = std::result::Result<T, TextError>;
 
@@ -43,7 +43,7 @@ impl Parser<'_> {
 
     fn field(&mut self, ty: &MessageType, name: &str, seen: &mut Seen) -> Result<()> {
         let Some(index) = ty.fields.iter().position(|f| f.name == name) else {
-            return self.lexer.fail(format!("{} has no field `{name}`", ty.name));
+            return self.lexer.fail(format!("{} has no field `{}`", ty.name, quote(name)));
         };
         self.mark(ty, index, seen)?;
         self.lexer.advance()?;
@@ -93,11 +93,13 @@ impl Parser<'_> {
         (0..ty.fields.len()).try_for_each(|i| self.mark(ty, i, seen))?;
         let url = self.lexer.bracketed()?;
         let Some(held) = url.rsplit_once('/').and_then(|(_, name)| schema::message(name)) else {
-            return self.lexer.fail_at(at, format!("`{url}` is not the address of a known message type"));
+            return self
+                .lexer
+                .fail_at(at, format!("`{}` is not the address of a known message type", quote(url)));
         };
         self.lexer.eat(':')?;
-        self.key(1, WireType::Delimited);
-        self.bytes(url.as_bytes());
+        self.key(1, WireType::Delimited)?;
+        self.bytes(url.as_bytes())?;
         self.message(2, held)
     }
 
@@ -112,13 +114,14 @@ impl Parser<'_> {
             return self.lexer.fail(format!("nested deeper than {MAX_DEPTH}"));
         }
         self.lexer.advance()?;
-        self.key(number, WireType::Delimited);
+        self.key(number, WireType::Delimited)?;
         let start = self.out.len();
         self.depth += 1;
         self.fields(ty, Token::Punct(close))?;
         self.depth -= 1;
         let mut length = Vec::with_capacity(10);
         encode_varint((self.out.len() - start) as u64, &mut length);
+        self.room(length.len())?;
         self.out.splice(start..start, length);
         self.lexer.expect(close)
     }
@@ -127,15 +130,15 @@ impl Parser<'_> {
         if let Some(ty) = field.message() {
             return self.message(field.number, ty);
         }
-        self.key(field.number, field.kind.wire_type());
+        self.key(field.number, field.kind.wire_type())?;
         match field.kind {
             Kind::Double => {
                 let bits = self.float::<f64>(f64::INFINITY, f64::NAN)?.to_bits();
-                self.out.extend_from_slice(&bits.to_le_bytes());
+                self.write(&bits.to_le_bytes())?;
             }
             Kind::Float => {
                 let bits = self.float::<f32>(f32::INFINITY, f32::NAN)?.to_bits();
-                self.out.extend_from_slice(&bits.to_le_bytes());
+                self.write(&bits.to_le_bytes())?;
             }
             Kind::String | Kind::Bytes => {
                 let at = self.lexer.at;
@@ -143,15 +146,15 @@ impl Parser<'_> {
                 if field.kind == Kind::String && std::str::from_utf8(&value).is_err() {
                     return self.lexer.fail_at(at, format!("`{}` must be UTF-8", field.name));
                 }
-                self.bytes(&value);
+                self.bytes(&value)?;
             }
             Kind::Bool => {
                 let value = self.bool()?;
-                self.out.push(value.into());
+                self.write(&[value.into()])?;
             }
             Kind::Enum(index) => {
                 let value = self.enum_value(&schema::ENUMS[index])?;
-                self.varint(value as i64 as u64);
+                self.varint(value as i64 as u64)?;
             }
             kind => self.integer_of(kind)?,
         }
@@ -162,43 +165,43 @@ impl Parser<'_> {
         match kind {
             Kind::Int32 => {
                 let value = self.integer::<i32>("a 32-bit integer")?;
-                self.varint(value as i64 as u64);
+                self.varint(value as i64 as u64)?;
             }
             Kind::Sint32 => {
                 let value = self.integer::<i32>("a 32-bit integer")?;
-                self.varint(((value << 1) ^ (value >> 31)) as u32 as u64);
+                self.varint(((value << 1) ^ (value >> 31)) as u32 as u64)?;
             }
             Kind::Int64 => {
                 let value = self.integer::<i64>("a 64-bit integer")?;
-                self.varint(value as u64);
+                self.varint(value as u64)?;
             }
             Kind::Sint64 => {
                 let value = self.integer::<i64>("a 64-bit integer")?;
-                self.varint(((value << 1) ^ (value >> 63)) as u64);
+                self.varint(((value << 1) ^ (value >> 63)) as u64)?;
             }
             Kind::Sfixed32 => {
                 let value = self.integer::<i32>("a 32-bit integer")?;
-                self.out.extend_from_slice(&value.to_le_bytes());
+                self.write(&value.to_le_bytes())?;
             }
             Kind::Sfixed64 => {
                 let value = self.integer::<i64>("a 64-bit integer")?;
-                self.out.extend_from_slice(&value.to_le_bytes());
+                self.write(&value.to_le_bytes())?;
             }
             Kind::Fixed32 => {
                 let value = self.integer::<u32>("an unsigned 32-bit integer")?;
-                self.out.extend_from_slice(&value.to_le_bytes());
+                self.write(&value.to_le_bytes())?;
             }
             Kind::Fixed64 => {
                 let value = self.integer::<u64>("an unsigned 64-bit integer")?;
-                self.out.extend_from_slice(&value.to_le_bytes());
+                self.write(&value.to_le_bytes())?;
             }
             Kind::Uint32 => {
                 let value = self.integer::<u32>("an unsigned 32-bit integer")?;
-                self.varint(value.into());
+                self.varint(value.into())?;
             }
             _ => {
                 let value = self.integer::<u64>("an unsigned 64-bit integer")?;
-                self.varint(value);
+                self.varint(value)?;
             }
         }
         Ok(())
@@ -216,7 +219,7 @@ impl Parser<'_> {
         let signed = |m: u64| if negative { -i128::from(m) } else { i128::from(m) };
         match magnitude.ok().and_then(|m| T::try_from(signed(m)).ok()) {
             Some(value) => self.lexer.advance().map(|()| value),
-            None => self.lexer.fail_at(at, format!("`{digits}` is not {what}")),
+            None => self.lexer.fail_at(at, format!("`{}` is not {what}", quote(digits))),
         }
     }
 
@@ -261,20 +264,32 @@ impl Parser<'_> {
         };
         match ty.values.iter().find(|(n, _)| *n == name) {
             Some(&(_, number)) => self.lexer.advance().map(|()| number),
-            None => self.lexer.fail(format!("{} has no value `{name}`", ty.name)),
+            None => self.lexer.fail(format!("{} has no value `{}`", ty.name, quote(name))),
         }
     }
 
-    fn key(&mut self, number: u32, wire_type: WireType) {
-        self.varint(u64::from(number) << 3 | wire_type as u64);
+    fn key(&mut self, number: u32, wire_type: WireType) -> Result<()> {
+        self.varint(u64::from(number) << 3 | wire_type as u64)
     }
 
-    fn varint(&mut self, value: u64) {
+    fn varint(&mut self, value: u64) -> Result<()> {
+        self.room(10)?;
         encode_varint(value, &mut self.out);
+        Ok(())
     }
 
-    fn bytes(&mut self, value: &[u8]) {
-        self.varint(value.len() as u64);
+    fn bytes(&mut self, value: &[u8]) -> Result<()> {
+        self.varint(value.len() as u64)?;
+        self.write(value)
+    }
+
+    fn write(&mut self, value: &[u8]) -> Result<()> {
+        self.room(value.len())?;
         self.out.extend_from_slice(value);
+        Ok(())
+    }
+
+    fn room(&mut self, more: usize) -> Result<()> {
+        self.lexer.room(&mut self.out, more)
     }
 }

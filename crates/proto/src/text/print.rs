@@ -7,7 +7,7 @@ use std::fmt::Write;
 use prost::encoding::decode_varint;
 
 use super::MAX_DEPTH;
-use super::schema::{self, Field, Kind, MessageType, WireType};
+use crate::schema::{self, Field, Kind, MessageType, WireType};
 
 /// Prints an encoded message of type `ty`. What cannot be decoded is left out, which does not happen to
 /// messages that we encoded ourselves.

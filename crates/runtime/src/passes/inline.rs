@@ -30,7 +30,7 @@ pub fn expand_calls(work: &mut Work) -> Result<()> {
         work.until.check()?;
         calls += 1;
         if calls > MAX_CALLS || work.nodes.len() > MAX_NODES {
-            return Err(resource_exhausted(format!(
+            return Err(resource_exhausted(format_args!(
                 "the graph's calls expand to more than {MAX_NODES} nodes"
             )));
         }

@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::SeqCst};
 
 /// Allocations from this size on are counted and can fail. What programs keep books with (names, nodes, ports, errors) is
 /// smaller and cannot fail in Rust without ending the process; what input sizes is larger once the input is.
@@ -17,6 +17,11 @@ static ARMED: AtomicBool = AtomicBool::new(false);
 static THRESHOLD: AtomicUsize = AtomicUsize::new(0);
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 static FAILS: AtomicUsize = AtomicUsize::new(usize::MAX);
+/// Failures made so far.
+static FAILURES: AtomicUsize = AtomicUsize::new(0);
+/// Bytes that there are, and how many of them are held.
+static BUDGET: AtomicIsize = AtomicIsize::new(isize::MAX);
+static HELD: AtomicIsize = AtomicIsize::new(0);
 
 /// Runs `body` while the `n`-th allocation of that size or more fails, counted from 1. Whether there were so many.
 pub fn fail_nth<R>(n: usize, threshold: usize, body: impl FnOnce() -> R) -> (R, bool) {
@@ -29,15 +34,51 @@ pub fn fail_nth<R>(n: usize, threshold: usize, body: impl FnOnce() -> R) -> (R, 
     (result, SEEN.load(SeqCst) >= n)
 }
 
-fn fails(size: usize) -> bool {
-    let counts = ARMED.load(SeqCst) && size >= THRESHOLD.load(SeqCst);
-    counts && SEEN.fetch_add(1, SeqCst) + 1 == FAILS.load(SeqCst)
+/// Runs `body` while there are only so many bytes, of which what is smaller than the threshold is always had.
+pub fn within<R>(budget: usize, threshold: usize, body: impl FnOnce() -> R) -> R {
+    THRESHOLD.store(threshold, SeqCst);
+    FAILS.store(usize::MAX, SeqCst);
+    HELD.store(0, SeqCst);
+    BUDGET.store(budget as isize, SeqCst);
+    ARMED.store(true, SeqCst);
+    let result = body();
+    ARMED.store(false, SeqCst);
+    BUDGET.store(isize::MAX, SeqCst);
+    result
+}
+
+pub fn failures() -> usize {
+    FAILURES.load(SeqCst)
+}
+
+/// Whether a block of `size` bytes is refused, `more` of which are new.
+fn fails(size: usize, more: usize) -> bool {
+    if !ARMED.load(SeqCst) {
+        return false;
+    }
+    let held = HELD.fetch_add(more as isize, SeqCst) + more as isize;
+    if size < THRESHOLD.load(SeqCst) {
+        return false;
+    }
+    let is_nth = SEEN.fetch_add(1, SeqCst) + 1 == FAILS.load(SeqCst);
+    let is_over = held > BUDGET.load(SeqCst);
+    if is_nth || is_over {
+        HELD.fetch_sub(more as isize, SeqCst);
+        FAILURES.fetch_add(1, SeqCst);
+    }
+    is_nth || is_over
+}
+
+fn freed(bytes: usize) {
+    if ARMED.load(SeqCst) {
+        HELD.fetch_sub(bytes as isize, SeqCst);
+    }
 }
 
 // SAFETY: what is not refused is done by the system's allocator; refusing is allowed, and nothing here allocates.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if fails(layout.size()) {
+        if fails(layout.size(), layout.size()) {
             return null_mut();
         }
         // SAFETY: the caller's promises are passed on.
@@ -45,7 +86,7 @@ unsafe impl GlobalAlloc for Failing {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if fails(layout.size()) {
+        if fails(layout.size(), layout.size()) {
             return null_mut();
         }
         // SAFETY: as above.
@@ -53,14 +94,16 @@ unsafe impl GlobalAlloc for Failing {
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if size > layout.size() && fails(size) {
+        if size > layout.size() && fails(size, size - layout.size()) {
             return null_mut();
         }
+        freed(layout.size().saturating_sub(size));
         // SAFETY: as above.
         unsafe { System.realloc(ptr, layout, size) }
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        freed(layout.size());
         // SAFETY: as above.
         unsafe { System.dealloc(ptr, layout) }
     }

@@ -55,5 +55,5 @@ pub use train_and_evaluate::{EvalSpec, TrainSpec};
 use thalweg_client::{Code, Error};
 
 fn invalid(message: impl Into<String>) -> Error {
-    Error::new(Code::InvalidArgument, message)
+    Error::new(Code::InvalidArgument, Into::<String>::into(message))
 }

@@ -161,5 +161,5 @@ fn scope_name(column: &str) -> String {
 }
 
 fn invalid(message: impl Into<String>) -> Error {
-    Error::new(Code::InvalidArgument, message)
+    Error::new(Code::InvalidArgument, Into::<String>::into(message))
 }

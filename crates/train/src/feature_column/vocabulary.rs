@@ -143,7 +143,8 @@ impl VocabularyFileColumn {
             Ok(lines)
         };
         let lines = counted().map_err(|e| {
-            e.context(format!("vocabulary file of column '{}'", self.lookup.key)).at(Some(self.lookup.place))
+            e.context(format_args!("vocabulary file of column '{}'", self.lookup.key))
+                .at(Some(self.lookup.place))
         })?;
         let size = self.size.unwrap_or(lines);
         if size == 0 {

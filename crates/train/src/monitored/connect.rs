@@ -19,7 +19,7 @@ pub(super) fn connect(
             Err(e) if e.code() == Code::Unavailable => {
                 if !waits.wait() {
                     let waited = waits.began.elapsed();
-                    return Err(e.context(format!("no session on {target} for {waited:.0?}")));
+                    return Err(e.context(format_args!("no session on {target} for {waited:.0?}")));
                 }
             }
             other => return other,

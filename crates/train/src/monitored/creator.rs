@@ -112,7 +112,7 @@ impl ChiefSessionCreator {
         let Some(newest) = self.newest(directory)? else { return Ok(false) };
         let other_model = |e: Error| {
             let place = directory.display();
-            e.context(format!(
+            e.context(format_args!(
                 "{place} holds checkpoints that this model cannot go on from; choose another model_dir, or remove them"
             ))
         };

@@ -2,9 +2,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 use thalweg_client::{Code, Error, Result, Scope, Tensor};
 use thalweg_io::event::EventWriter;
+use thalweg_io::message::decode;
 use thalweg_proto::event::What;
 use thalweg_proto::session_log::SessionStatus;
-use thalweg_proto::{RunMetadata, SessionLog, Summary, TaggedRunMetadata, decode, encode, summary};
+use thalweg_proto::{RunMetadata, SessionLog, Summary, TaggedRunMetadata, encode, summary};
 
 /// Writes an event file, which TensorBoard can show while it grows.
 pub struct FileWriter {
@@ -37,7 +38,7 @@ impl FileWriter {
             return Err(invalid(format!("a summary is one string, got shape {}", summary.shape())));
         };
         let message: Summary =
-            decode(bytes.clone()).map_err(|e| invalid(format!("not a serialized Summary: {e}")))?;
+            decode(bytes.clone())?.map_err(|e| invalid(format!("not a serialized Summary: {e}")))?;
         self.add(step, What::Summary(message))
     }
 

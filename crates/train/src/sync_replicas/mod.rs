@@ -168,7 +168,7 @@ impl<O: Optimizer> SyncReplicas<O> {
 /// A number of replicas, from 1 on.
 fn small(n: usize, what: &str) -> Result<i32> {
     i32::try_from(n).ok().filter(|n| *n > 0).ok_or_else(|| {
-        Error::new(Code::InvalidArgument, format!("{what} must be from 1 to {}, got {n}", i32::MAX))
+        Error::new(Code::InvalidArgument, format_args!("{what} must be from 1 to {}, got {n}", i32::MAX))
     })
 }
 

@@ -111,7 +111,7 @@ impl Place {
         };
         let listener = listener.map_err(|e| {
             Error::from(e)
-                .context(format!("{} cannot listen on {named}; --bind says where else", self.device()))
+                .context(format_args!("{} cannot listen on {named}; --bind says where else", self.device()))
         })?;
         let address = listener.local_addr()?.ip();
         let security = security::of_task(&args.credentials, address, logdir)?;

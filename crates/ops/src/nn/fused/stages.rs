@@ -118,6 +118,6 @@ fn named(node: &KernelNode, name: &str) -> Result<Stage> {
             let attrs = [t, u, training, ("epsilon", epsilon), ("data_format", format)];
             Stage::new(node, &FUSED_BATCH_NORM_V3, 4, &attrs)
         }
-        _ => Err(unimplemented(format!("'{name}' among fused_ops is not supported"))),
+        _ => Err(unimplemented(format_args!("'{name}' among fused_ops is not supported"))),
     }
 }

@@ -31,7 +31,7 @@ impl Pool {
             ));
         }
         if size[0] != 1 {
-            return Err(unimplemented(format!(
+            return Err(unimplemented(format_args!(
                 "Pooling is not yet supported on the batch dimension: ksize {size:?}"
             )));
         }
@@ -40,7 +40,7 @@ impl Pool {
         if depth > 1 {
             let alone = layout.image().iter().all(|axis| size[*axis] == 1 && strides[*axis] == 1);
             if !alone || strides[layout.channels] != depth {
-                return Err(unimplemented(format!(
+                return Err(unimplemented(format_args!(
                     "Pooling across depth needs windows of 1 in the other dimensions, and the window as stride: \
                      ksize {size:?}, strides {strides:?}"
                 )));
@@ -70,7 +70,7 @@ impl Pool {
     pub fn output(&self, images: &Shape) -> Result<Shape> {
         let (grid, channels) = (self.grid(images)?, images.dim(3)?);
         if channels % self.depth != 0 {
-            return Err(unimplemented(format!(
+            return Err(unimplemented(format_args!(
                 "Pooling across depth requires the depth window to evenly divide the input depth: {channels} by {}",
                 self.depth
             )));

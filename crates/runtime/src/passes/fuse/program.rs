@@ -164,7 +164,7 @@ impl Program {
         let run = move |c: &mut OpCall<'_>| match program.dtype {
             DataType::Float => program.run::<f32>(c),
             DataType::Double => program.run::<f64>(c),
-            other => Err(internal(format!("no fused loops of {other}"))),
+            other => Err(internal(format_args!("no fused loops of {other}"))),
         };
         Compute { run: Runnable::Prepared(Arc::new(run)), node: Arc::new(kernel_node) }
     }

@@ -1,17 +1,19 @@
-//! What text format needs to know of each message: the names, numbers and kinds of its fields.
+//! What is known of each message: the names, numbers and kinds of its fields, and how large it is in memory.
 
 include!(concat!(env!("OUT_DIR"), "/schema.rs"));
 
-pub(super) struct MessageType {
+pub(crate) struct MessageType {
     /// With its package: `tensorflow.NodeDef`.
     pub name: &'static str,
     /// Whether this is the implied message of a map's entries.
     pub map_entry: bool,
+    /// Bytes of the Rust type, without what it points to. None for the entries of maps, which have no type.
+    pub size: usize,
     /// By number.
     pub fields: &'static [Field],
 }
 
-pub(super) struct Field {
+pub(crate) struct Field {
     pub name: &'static str,
     pub number: u32,
     pub kind: Kind,
@@ -22,7 +24,7 @@ pub(super) struct Field {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[allow(dead_code, reason = "not every kind occurs in our messages")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Double,
     Float,
     Int32,
@@ -44,21 +46,38 @@ pub(super) enum Kind {
 
 /// How a value is framed on the wire.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum WireType {
+pub(crate) enum WireType {
     Varint = 0,
     Fixed64 = 1,
     Delimited = 2,
     Fixed32 = 5,
 }
 
-pub(super) struct EnumType {
+pub(crate) struct EnumType {
     pub name: &'static str,
     pub values: &'static [(&'static str, i32)],
 }
 
+/// The message type of `M`.
+///
+/// # Panics
+///
+/// If `M` belongs to another crate.
+pub(crate) fn of<M: prost::Name>() -> &'static MessageType {
+    let name = M::full_name();
+    message(&name).unwrap_or_else(|| panic!("{name} is not a message of thalweg-proto"))
+}
+
 /// The message type of this full name.
-pub(super) fn message(name: &str) -> Option<&'static MessageType> {
+pub(crate) fn message(name: &str) -> Option<&'static MessageType> {
     MESSAGES.binary_search_by(|m| m.name.cmp(name)).ok().map(|i| &MESSAGES[i])
+}
+
+impl MessageType {
+    pub fn field(&self, number: u32) -> Option<(usize, &Field)> {
+        let at = self.fields.binary_search_by_key(&number, |f| f.number).ok()?;
+        Some((at, &self.fields[at]))
+    }
 }
 
 impl Field {
@@ -72,6 +91,19 @@ impl Field {
 }
 
 impl Kind {
+    /// Bytes that a value takes where it lies.
+    pub fn size(self) -> usize {
+        match self {
+            Kind::Bool => 1,
+            Kind::String => size_of::<String>(),
+            Kind::Bytes => size_of::<bytes::Bytes>(),
+            Kind::Message(i) => MESSAGES[i].size,
+            Kind::Double | Kind::Fixed64 | Kind::Sfixed64 | Kind::Int64 | Kind::Uint64 | Kind::Sint64 => 8,
+            Kind::Float | Kind::Fixed32 | Kind::Sfixed32 => 4,
+            Kind::Int32 | Kind::Uint32 | Kind::Sint32 | Kind::Enum(_) => 4,
+        }
+    }
+
     pub fn wire_type(self) -> WireType {
         match self {
             Kind::Double | Kind::Fixed64 | Kind::Sfixed64 => WireType::Fixed64,
