@@ -251,8 +251,9 @@ mod tests {
     #[test]
     fn what_is_no_call_of_grpc_has_a_status_of_http() {
         let refusal = |method: Option<&'static str>, kind: Option<&'static str>| {
-            let (method, content_type) = (method.map(Bytes::from), kind.map(Bytes::from));
-            http_refusal(&Head { method, content_type, ..Default::default() })
+            let mut head = Head::default();
+            (head.method, head.content_type) = (method.map(Bytes::from), kind.map(Bytes::from));
+            http_refusal(&head)
         };
         assert_eq!(refusal(Some("POST"), Some("application/grpc")), None);
         assert_eq!(refusal(Some("POST"), Some("application/grpc+proto")), None);
