@@ -181,7 +181,7 @@ impl Reading {
                     self.next = data(head, left, padding, handler, sending);
                 }
                 Next::Data { stream, left: 0, padding, ends } => {
-                    self.next = if padding > 0 { Next::Skip(padding) } else { Next::Head };
+                    self.next = Next::Skip(padding);
                     if ends {
                         handler.end(sending, stream);
                     }
