@@ -217,7 +217,7 @@ mod tests {
         let mut out = vec![0x40, 1, name];
         match value {
             0..127 => out.push(value as u8),
-            _ => out.extend([0x7f, ((value - 127) % 128 | 0x80) as u8, ((value - 127) / 128) as u8]),
+            _ => out.extend([0x7f, (((value - 127) % 128) | 0x80) as u8, ((value - 127) / 128) as u8]),
         }
         out.extend(vec![b'v'; value]);
         out

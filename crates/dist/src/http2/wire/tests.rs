@@ -169,20 +169,24 @@ impl Wake for Woken {
 async fn after_a_slice_of_time_it_is_the_turn_of_others() {
     let (socket, mut peer) = pair().await;
     let mut wire = Wire::new(socket, Role::Client, None);
-    let mut notes = Notes { slow: 2 * SLICE, ..Default::default() };
-    peer.write_all(&frame(GOAWAY, 0, 0, &GOODBYE).repeat(100)).await.unwrap();
+    let mut notes = Notes { slow: SLICE / 8, ..Default::default() };
+    peer.write_all(&frame(GOAWAY, 0, 0, &GOODBYE).repeat(1000)).await.unwrap();
     let woken = Arc::new(Woken(AtomicUsize::new(0)));
     let waker = Waker::from(woken.clone());
-    while notes.events.len() < 100 {
+    let mut most = 0;
+    while notes.events.len() < 1000 {
         let before = notes.events.len();
         woken.0.store(0, Ordering::Relaxed);
         assert!(wire.poll(&mut Context::from_waker(&waker), &mut notes, true).is_pending());
         let handled = notes.events.len() - before;
-        // The clock starts after the first sixteen.
+        // Sixteen take longer than a slice; the clock starts after the first.
         assert!(handled <= 32, "{handled} in one poll");
         assert!(handled < 32 || woken.0.load(Ordering::Relaxed) > 0, "nobody would go on");
+        most = most.max(handled);
         tokio::task::yield_now().await;
     }
+    // Nor does it give way before its time is up.
+    assert_eq!(most, 32);
 }
 
 #[tokio::test(start_paused = true)]
