@@ -245,6 +245,6 @@ mod tests {
                 .concat();
         assert_eq!(found(&longer, longer.len()), []);
         // More than was announced.
-        assert_eq!(Fields::new(2, PATH).next_content(&[1 << 3, 1, 1 << 3, 1, 2 << 3 | 2, 1, 1]), (7, None));
+        assert_eq!(Fields::new(2, PATH).next_content(&[1 << 3, 1, 1 << 3, 1, 2 << 3 | 2, 0, 1]), (7, None));
     }
 }
