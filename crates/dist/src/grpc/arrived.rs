@@ -64,12 +64,53 @@ impl Contents {
         }
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     #[cfg(test)]
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::shape::Shape;
+    use thalweg_graph::convert::tensor_to_proto;
+
+    /// A message that arrived with the content of its tensor beside it.
+    fn arrived(mut message: TensorProto) -> (TensorProto, Contents) {
+        let content =
+            Tensor::from_slice(Shape::new(&[message.tensor_content.len()]).unwrap(), &message.tensor_content)
+                .unwrap();
+        let mut arrived = Arrived::default();
+        arrived.push_content(content);
+        message.tensor_content = arrived.pieces.copy_to_bytes(arrived.len());
+        (message, arrived.contents)
+    }
+
+    #[test]
+    fn a_tensor_lies_where_its_content_arrived() {
+        let values: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+        let tensor = Tensor::from_slice(Shape::new(&[10, 100]).unwrap(), &values).unwrap();
+        let (message, contents) = arrived(tensor_to_proto(&tensor).unwrap());
+        assert_eq!(contents.len(), 1);
+        let got = contents.tensor(&message).unwrap();
+        assert!(got.same_bits(&tensor));
+        assert!(std::ptr::eq(got.bytes().unwrap(), contents.0[0].bytes().unwrap()));
+        // Without it, it is a copy.
+        let copy = Contents::default().tensor(&message).unwrap();
+        assert!(copy.same_bits(&tensor) && !std::ptr::eq(copy.bytes().unwrap(), got.bytes().unwrap()));
+    }
+
+    /// They are no elements side by side, but lengths and then texts.
+    #[test]
+    fn strings_are_taken_out_of_their_content() {
+        let message = TensorProto {
+            dtype: DataType::String.wire(),
+            tensor_content: [&[255, 1][..], &[b'x'; 255]].concat().into(),
+            ..Default::default()
+        };
+        let (message, contents) = arrived(message);
+        let got = contents.tensor(&message).unwrap();
+        assert!(got.same_bits(&Tensor::string(vec![b'x'; 255])));
     }
 }

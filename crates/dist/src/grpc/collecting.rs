@@ -109,7 +109,7 @@ impl Collecting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::grpc::fields::NOWHERE;
+    use crate::grpc::fields::{NOWHERE, RECV_TENSOR};
     use bytes::Buf;
 
     fn framed(message: &[u8]) -> Vec<u8> {
@@ -146,5 +146,57 @@ mod tests {
         let mut twice = Collecting::new(NOWHERE, 100);
         twice.push(&framed(b"one")).unwrap();
         assert!(matches!(twice.push(&framed(b"two")), Err(Refusal::TooMuch)));
+    }
+
+    #[test]
+    fn a_message_may_have_as_many_bytes_as_the_limit() {
+        for size in [100, 101] {
+            let mut message = Collecting::new(NOWHERE, 100);
+            let taken = message.push(&framed(&vec![7; size]));
+            assert_eq!(taken.is_ok(), size <= 100, "{size} bytes");
+        }
+        // What is announced counts, not what has come.
+        let announced = Collecting::new(NOWHERE, 100).push(&[0, 0, 1, 0, 0]);
+        assert!(matches!(announced, Err(Refusal::TooLong(65_536))));
+    }
+
+    #[test]
+    fn large_contents_go_where_they_stay_and_count_as_they_come() {
+        const MUCH: usize = 100_000;
+        // `tensor { tensor_content: .. }`, and a field after it.
+        let content: Vec<u8> = (0..MUCH).map(|i| (i % 251) as u8).collect();
+        let before = [0x0a, 0xa4, 0x8d, 0x06, 0x22, 0xa0, 0x8d, 0x06];
+        let wire = framed(&[&before[..], &content, &[0x10, 1]].concat());
+        let mut message = Collecting::new(RECV_TENSOR, 1 << 20);
+        assert!(message.room().is_none());
+        message.push(&wire[..5]).unwrap();
+        assert!(message.room().is_none() && message.held() < 100);
+        message.push(&wire[5..13]).unwrap();
+        assert_eq!(message.room().map(|room| room.len()), Some(MUCH));
+        assert!(message.held() < 1000, "{}", message.held());
+        // Some is copied there, some is read there, in parts.
+        message.push(&wire[13..1013]).unwrap();
+        for part in [1000..50_000, 50_000..MUCH] {
+            let room = message.room().unwrap();
+            assert_eq!(room.len(), MUCH - part.start);
+            room[..part.len()].copy_from_slice(&content[part.clone()]);
+            message.filled(part.len());
+            assert!((part.end..part.end + 1000).contains(&message.held()), "{}", message.held());
+        }
+        assert!(message.room().is_none());
+        message.push(&wire[13 + MUCH..]).unwrap();
+        let mut arrived = message.finish().unwrap();
+        assert_eq!(arrived.len(), wire.len() - 5);
+        assert!(arrived.pieces.copy_to_bytes(wire.len() - 5) == wire[5..]);
+    }
+
+    #[test]
+    fn a_message_that_came_at_once_holds_nothing_more() {
+        let mut message = Collecting::new(NOWHERE, 100);
+        assert_eq!(message.held(), 0);
+        message.push(&framed(b"all")).unwrap();
+        assert!(message.held() == 0 && message.room().is_none());
+        message.filled(3);
+        assert_eq!(message.finish().unwrap().len(), 3);
     }
 }

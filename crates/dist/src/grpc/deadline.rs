@@ -54,4 +54,29 @@ mod tests {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }
+
+    #[test]
+    fn every_unit_is_its_own() {
+        let want = [("H", 7_200_000_000), ("M", 120_000_000), ("S", 2_000_000), ("m", 2000), ("u", 2)];
+        for (unit, micros) in want {
+            assert_eq!(timeout(format!("2{unit}").as_bytes()), Some(Duration::from_micros(micros)), "{unit}");
+        }
+        assert_eq!(timeout(b"2n"), Some(Duration::from_nanos(2)));
+        assert_eq!(timeout(b"99999999H"), Some(Duration::from_secs(99_999_999 * 3600)));
+        assert_eq!(timeout(b"2x"), None);
+        assert_eq!(timeout(b"\xff\xff"), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_call_is_answered_in_time_or_told_that_it_was_not() {
+        let second = Duration::from_secs(1);
+        let call = |takes| async move {
+            tokio::time::sleep(takes).await;
+            Ok(7)
+        };
+        assert_eq!(within(None, call(100 * second)).await.unwrap(), 7);
+        assert_eq!(within(Some(5 * second), call(4 * second)).await.unwrap(), 7);
+        let late = within(Some(5 * second), call(6 * second)).await.unwrap_err();
+        assert_eq!(late.code(), tonic::Code::DeadlineExceeded);
+    }
 }

@@ -58,9 +58,7 @@ impl Fields {
                 self.next = if n == left { Next::Tag } else { Next::Skip(left - n) };
                 continue;
             }
-            if matches!(self.next, Next::Tag) && self.bits == 0 {
-                self.leave();
-            }
+            self.leave();
             (seen, self.at) = (seen + 1, self.at + 1);
             if let Some(number) = self.numbered(*byte)
                 && let Some(length) = self.step(number)
@@ -118,8 +116,7 @@ impl Fields {
                 return Some(length);
             }
             true => self.ends.push(self.at + length),
-            false if length > 0 => self.next = Next::Skip(length),
-            false => {}
+            false => self.next = Next::Skip(length),
         }
         None
     }
@@ -129,5 +126,125 @@ impl Fields {
         while self.ends.len() > 1 && self.ends.last().is_some_and(|end| *end <= self.at) {
             self.ends.pop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATH: Path = &[2, 4];
+    const MUCH: usize = 64 << 10;
+
+    fn varint(mut n: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        while n >= 0x80 {
+            out.push(n as u8 | 0x80);
+            n >>= 7;
+        }
+        out.push(n as u8);
+        out
+    }
+
+    /// A field with a length before it.
+    fn field(number: u64, content: &[u8]) -> Vec<u8> {
+        [varint(number << 3 | 2), varint(content.len() as u64), content.to_vec()].concat()
+    }
+
+    /// Where contents are found in a message that comes in pieces of this size, and how long they are.
+    fn found(message: &[u8], piece: usize) -> Vec<(usize, usize)> {
+        let (mut fields, mut at, mut found) = (Fields::new(message.len(), PATH), 0, Vec::new());
+        while at < message.len() {
+            let (seen, content) = fields.next_content(&message[at..message.len().min(at + piece)]);
+            at += seen;
+            if let Some(length) = content {
+                found.push((at, length));
+                at += length;
+            }
+        }
+        assert_eq!(at, message.len());
+        found
+    }
+
+    /// All kinds of fields that may stand before a content, none of which keep it from being found.
+    #[test]
+    fn contents_are_found_behind_fields_of_every_kind() {
+        let content = field(4, &[7; MUCH]);
+        for (what, before) in [
+            ("nothing", vec![]),
+            ("a number", vec![1 << 3, 5]),
+            ("a number of two bytes", vec![1 << 3, 0x85, 1]),
+            ("a negative number", [&[1 << 3][..], &varint(u64::MAX)].concat()),
+            ("eight bytes", [&[1 << 3 | 1][..], &[0x12; 8]].concat()),
+            ("four bytes", [&[1 << 3 | 5][..], &[0x12; 4]].concat()),
+            ("a text", field(1, b"text")),
+            ("an empty text", field(1, b"")),
+            ("a field with a large number", field(1000, b"text")),
+            ("the same field, small", field(4, &[7; MUCH - 1])),
+            ("a large field of another number", field(5, &[0x12; MUCH])),
+            ("a message that is too small", field(2, &[0x12; 10])),
+        ] {
+            let inner = [before.clone(), content.clone()].concat();
+            let message = [before.clone(), field(2, &inner), before.clone(), field(2, &inner)].concat();
+            let start = before.len() + 4 + before.len() + 4;
+            let second = start + MUCH + before.len() + 4 + before.len() + 4;
+            for piece in [1, 3, 1000, message.len()] {
+                let want = [(start, MUCH), (second, MUCH)];
+                assert_eq!(found(&message, piece), want, "after {what}, in pieces of {piece}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_what_lies_at_the_path_is_a_content() {
+        let large = field(4, &[7; MUCH]);
+        // Not in a message, in another field, too deep, and after the message that it should be in.
+        for message in [
+            large.clone(),
+            field(3, &large),
+            field(2, &field(3, &large)),
+            field(2, &field(4, &[7; MUCH - 1])),
+            [field(2, &field(3, &[7; MUCH])), large.clone()].concat(),
+        ] {
+            assert_eq!(found(&message, message.len()), []);
+        }
+        // Two in one message, and what comes after them.
+        let two = field(2, &[&large[..], &large, &[1 << 3, 1]].concat());
+        assert_eq!(found(&two, 1000), [(8, MUCH), (8 + MUCH + 4, MUCH)]);
+        assert!(matches!(Fields::new(10, NOWHERE).next, Next::Skip(usize::MAX)));
+    }
+
+    #[test]
+    fn a_content_at_the_first_level_or_the_third_is_found_as_well() {
+        let large = field(4, &[7; MUCH]);
+        for (path, message) in [(&[4][..], large.clone()), (&[2, 3, 4], field(2, &field(3, &large)))] {
+            let mut fields = Fields::new(message.len(), path);
+            let start = message.len() - MUCH;
+            assert_eq!(fields.next_content(&message), (start, Some(MUCH)));
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_passed_over() {
+        let large = field(2, &field(4, &[7; MUCH]));
+        for (what, before) in [
+            ("a number without end", [&[1 << 3][..], &[0xff; 11]].concat()),
+            ("a kind of field that there is not", vec![1 << 3 | 3]),
+            ("a length beyond the end", [&[1 << 3 | 2][..], &varint(1 << 40)].concat()),
+        ] {
+            let message = [before, large.clone()].concat();
+            assert_eq!(found(&message, message.len()), [], "{what}");
+        }
+        // One that is longer than the message around it, to the byte.
+        let fits =
+            [&[2 << 3 | 2][..], &varint(MUCH as u64 + 4), &[4 << 3 | 2], &varint(MUCH as u64), &[7; MUCH]]
+                .concat();
+        assert_eq!(found(&fits, fits.len()).len(), 1);
+        let longer =
+            [&[2 << 3 | 2][..], &varint(MUCH as u64 + 3), &[4 << 3 | 2], &varint(MUCH as u64), &[7; MUCH]]
+                .concat();
+        assert_eq!(found(&longer, longer.len()), []);
+        // More than was announced.
+        assert_eq!(Fields::new(2, PATH).next_content(&[1 << 3, 1, 1 << 3, 1, 2 << 3 | 2, 0, 1]), (7, None));
     }
 }

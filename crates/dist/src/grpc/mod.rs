@@ -193,9 +193,7 @@ fn read<M: Message + Name + Default>(arrived: Arrived) -> Result<Request<M>, Sta
     let (message, contents) =
         arrived.decode().map_err(|e| Status::new(tonic::Code::from(e.code() as i32), e.message()))?;
     let mut request = Request::new(message);
-    if !contents.is_empty() {
-        request.extensions_mut().insert(contents);
-    }
+    request.extensions_mut().insert(contents);
     Ok(request)
 }
 
@@ -222,5 +220,49 @@ async fn run_step(peer: &Peer, caller: &Caller, message: Arrived) -> Result<Repl
             Reply::of(tonic::Response::new(told), peer)
         }
         reply => reply,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_contents_are_looked_for_where_requests_have_them() {
+        for (path, want) in [
+            ("/tensorflow.MasterService/RunStep", RUN_STEP),
+            ("/tensorflow.MasterService/RunCallable", RUN_CALLABLE),
+            ("/tensorflow.WorkerService/RunGraph", RUN_GRAPH),
+            ("/tensorflow.MasterService/CreateSession", NOWHERE),
+            ("/other.Service/RunStep", NOWHERE),
+            ("RunStep", NOWHERE),
+        ] {
+            assert_eq!(contents_of(path.as_bytes()), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn paths_of_methods_are_known_and_of_others_a_beginning_is_told() {
+        for path in METHODS {
+            assert_eq!(known_path(Bytes::copy_from_slice(path.as_bytes())), path);
+        }
+        assert_eq!(known_path("/some.Service/Thing".into()), "/some.Service/Thing");
+        assert_eq!(known_path(vec![b'x'; 120].into()), vec![b'x'; 120]);
+        assert_eq!(known_path(vec![b'x'; 10_000].into()), vec![b'x'; 120]);
+    }
+
+    #[test]
+    fn what_is_no_call_of_grpc_has_a_status_of_http() {
+        let refusal = |method: Option<&'static str>, kind: Option<&'static str>| {
+            let mut head = Head::default();
+            (head.method, head.content_type) = (method.map(Bytes::from), kind.map(Bytes::from));
+            http_refusal(&head)
+        };
+        assert_eq!(refusal(Some("POST"), Some("application/grpc")), None);
+        assert_eq!(refusal(Some("POST"), Some("application/grpc+proto")), None);
+        assert_eq!(refusal(Some("POST"), Some("application/json")), Some("415"));
+        assert_eq!(refusal(Some("POST"), None), Some("415"));
+        assert_eq!(refusal(Some("GET"), Some("application/grpc")), Some("405"));
+        assert_eq!(refusal(None, Some("application/grpc")), Some("405"));
     }
 }

@@ -53,4 +53,10 @@ mod tests {
             assert_eq!(percent_decoded(&coded), text);
         }
     }
+
+    #[test]
+    fn each_sign_is_written_as_it_should_be() {
+        assert_eq!(percent_coded("a b~%\n\u{7f}\u{e9}"), b"a b~%25%0A%7F%C3%A9");
+        assert_eq!(percent_decoded(b"x41%41%4"), "x41A%4");
+    }
 }

@@ -201,4 +201,72 @@ mod tests {
             assert_eq!(RunStepResponse::decode(&all[5..]).unwrap(), response);
         }
     }
+
+    fn tensor(content: &Bytes) -> TensorProto {
+        TensorProto { dtype: 4, tensor_content: content.clone(), ..Default::default() }
+    }
+
+    /// The message that the pieces are, and whether some piece is this content where it lies.
+    fn read<M: Message + Default>(reply: &Reply, content: &Bytes) -> (M, bool) {
+        let all: Vec<u8> = reply.pieces.iter().flatten().copied().collect();
+        assert_eq!((all.len(), all[0]), (reply.len(), 0));
+        assert_eq!(u32::from_be_bytes(all[1..5].try_into().unwrap()) as usize, all.len() - 5);
+        let same = reply.pieces.iter().any(|p| std::ptr::eq(p.as_ptr(), content.as_ptr()));
+        (M::decode(&all[5..]).unwrap(), same)
+    }
+
+    #[test]
+    fn large_contents_are_sent_from_where_they_lie_and_small_ones_in_one_piece() {
+        for length in [1, LARGE - 1, LARGE, LARGE + 1] {
+            let content = Bytes::from(vec![7; length]);
+            let named = NamedTensorProto { name: "a:0".into(), tensor: Some(tensor(&content)) };
+            let step = RunStepResponse { tensor: vec![named.clone()], ..Default::default() };
+            let reply = large_run_step(step.clone());
+            assert_eq!(read(&reply, &content), (step, length >= LARGE), "{length}");
+            // What stands before a large content, and the content; or all at once, unless that is large with it.
+            let rest = reply.len() - 5 - length;
+            let pieces = if length >= LARGE || length + rest >= LARGE { 2 } else { 1 };
+            assert_eq!(reply.pieces.len(), pieces, "{length}");
+            let graph = RunGraphResponse { recv: vec![named], ..Default::default() };
+            assert_eq!(read(&large_run_graph(graph.clone()), &content), (graph, length >= LARGE), "{length}");
+            let sent =
+                RecvTensorResponse { tensor: Some(tensor(&content)), is_dead: true, ..Default::default() };
+            assert_eq!(read(&large_tensor(sent.clone()), &content), (sent, length >= LARGE), "{length}");
+        }
+        let dead = RecvTensorResponse { is_dead: true, ..Default::default() };
+        let told: RecvTensorResponse = read(&large_tensor(dead.clone()), &Bytes::new()).0;
+        assert_eq!(told, dead);
+        assert_eq!(large_tensor(RecvTensorResponse::default()).pieces, [&[0; 5][..]]);
+    }
+
+    /// The five bytes before a message do not make a copy of a large one.
+    #[test]
+    fn a_message_of_one_piece_is_copied_only_if_it_is_small() {
+        for (text, pieces) in [(1000, 1), (LARGE - 4, 1), (LARGE - 3, 2)] {
+            let mut out = Pieces::default();
+            // A tag and two bytes of length come before the text.
+            let message = RunStepResponse { status_error_message: "x".repeat(text), ..Default::default() };
+            out.message(&message);
+            let reply = out.reply();
+            assert_eq!((reply.len(), reply.pieces.len()), (5 + 3 + text, pieces), "{text}");
+        }
+    }
+
+    #[test]
+    fn fields_are_as_long_as_is_said_before_them() {
+        for (len, coded) in [
+            (0, &[0x12, 0][..]),
+            (127, &[0x12, 127]),
+            (128, &[0x12, 0x80, 1]),
+            (16_383, &[0x12, 0xff, 0x7f]),
+            (16_384, &[0x12, 0x80, 0x80, 1]),
+            (2_097_151, &[0x12, 0xff, 0xff, 0x7f]),
+            (2_097_152, &[0x12, 0x80, 0x80, 0x80, 1]),
+        ] {
+            let mut out = Pieces::default();
+            out.start_field(NAMED_TENSOR, len);
+            assert_eq!(out.current, coded);
+            assert_eq!(field_len(len), coded.len() + len);
+        }
+    }
 }

@@ -5,15 +5,15 @@ use super::frame::{NO_ERROR, put_ping};
 use super::{Fault, Handled};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
-use tokio::time::Sleep;
+use std::time::Duration;
+use tokio::time::{Instant, Sleep};
 
 pub struct Alive {
     /// Silence before it is asked, and after.
     every: Duration,
     within: Duration,
     heard: Instant,
-    asked: Option<Instant>,
+    asked: bool,
     timer: Pin<Box<Sleep>>,
 }
 
@@ -27,7 +27,7 @@ impl Alive {
             every,
             within,
             heard: Instant::now(),
-            asked: None,
+            asked: false,
             timer: Box::pin(tokio::time::sleep(every)),
         }
     }
@@ -35,7 +35,7 @@ impl Alive {
     /// The peer has said something.
     pub fn heard(&mut self) {
         self.heard = Instant::now();
-        self.asked = None;
+        self.asked = false;
     }
 
     /// Asks, when it is time and something is waited for; an error when the peer has not answered.
@@ -43,21 +43,21 @@ impl Alive {
         while let Poll::Ready(()) = self.timer.as_mut().poll(cx) {
             let now = Instant::now();
             let next = match self.asked {
-                Some(asked) if now >= asked + self.within => {
+                // The timer was set to when the answer should have come.
+                true => {
                     let silent = (now - self.heard).as_secs_f32();
                     let why = format!("nothing has been heard for {silent:.1} s: keep-alive timed out");
                     return Err(Fault { code: NO_ERROR, why });
                 }
-                Some(asked) => asked + self.within,
-                None if !waits => now + self.every,
-                None if now < self.heard + self.every => self.heard + self.every,
-                None => {
+                false if !waits => now + self.every,
+                false if now < self.heard + self.every => self.heard + self.every,
+                false => {
                     put_ping(&mut sending.out.small, 0, b"thalweg?");
-                    self.asked = Some(now);
+                    self.asked = true;
                     now + self.within
                 }
             };
-            self.timer.as_mut().reset(next.into());
+            self.timer.as_mut().reset(next);
         }
         Ok(())
     }
@@ -66,15 +66,88 @@ impl Alive {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::task::Waker;
+    use tokio::time::advance;
+
+    const EVERY: Duration = Duration::from_secs(10);
+    const WITHIN: Duration = Duration::from_secs(4);
+    const MOMENT: Duration = Duration::from_millis(1);
+
+    /// What it does now: how often the peer is asked, or why the connection ends.
+    fn look(alive: &mut Alive, waits: bool) -> Result<usize, String> {
+        let mut sending = Sending::default();
+        let polled = alive.poll(&mut Context::from_waker(Waker::noop()), waits, &mut sending);
+        polled.map(|()| sending.out.drained().len() / 17).map_err(|fault| fault.why)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_is_asked_about_once_and_then_ends_the_connection() {
+        let mut alive = Alive::new(EVERY, WITHIN);
+        assert_eq!(look(&mut alive, true), Ok(0));
+        advance(EVERY - MOMENT).await;
+        assert_eq!(look(&mut alive, true), Ok(0));
+        advance(MOMENT).await;
+        assert_eq!(look(&mut alive, true), Ok(1));
+        advance(WITHIN - MOMENT).await;
+        assert_eq!(look(&mut alive, true), Ok(0));
+        advance(MOMENT).await;
+        let why = look(&mut alive, true).unwrap_err();
+        assert!(why.contains("nothing has been heard for 14.0 s"), "{why}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_says_something_is_asked_only_after_a_new_silence() {
+        let mut alive = Alive::new(EVERY, WITHIN);
+        assert_eq!(look(&mut alive, true), Ok(0));
+        advance(EVERY / 2).await;
+        alive.heard();
+        advance(EVERY - MOMENT).await;
+        assert_eq!(look(&mut alive, true), Ok(0));
+        advance(MOMENT).await;
+        assert_eq!(look(&mut alive, true), Ok(1));
+        // It answers, which is as good as anything else that it may say.
+        advance(WITHIN / 2).await;
+        alive.heard();
+        advance(EVERY - MOMENT).await;
+        assert_eq!(look(&mut alive, true), Ok(0));
+        advance(MOMENT).await;
+        assert_eq!(look(&mut alive, true), Ok(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_of_whom_nothing_is_expected_may_be_silent() {
+        let mut alive = Alive::new(EVERY, WITHIN);
+        for _ in 0..3 {
+            advance(EVERY + WITHIN).await;
+            assert_eq!(look(&mut alive, false), Ok(0));
+        }
+        // It is looked again after a while, not at once.
+        assert_eq!(look(&mut alive, true), Ok(0));
+        advance(EVERY).await;
+        assert_eq!(look(&mut alive, true), Ok(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_patience_of_a_year_is_a_year_and_one_without_end_is_no_overflow() {
+        let year = Duration::from_secs(365 * 24 * 3600);
+        assert_eq!((Alive::new(year, year).every, Alive::new(year, year).within), (year, year));
+        let mut alive = Alive::new(Duration::MAX, Duration::MAX);
+        alive.timer.as_mut().reset(Instant::now());
+        alive.heard();
+        assert_eq!(look(&mut alive, true), Ok(0));
+        assert!(alive.heard + alive.every + alive.within > Instant::now());
+    }
 
     #[tokio::test]
-    async fn a_patience_without_end_is_no_overflow() {
-        let mut alive = Alive::new(Duration::MAX, Duration::MAX);
-        alive.timer.as_mut().reset(tokio::time::Instant::now());
-        alive.heard();
+    async fn the_question_is_a_ping() {
+        let mut alive = Alive::new(Duration::ZERO, EVERY);
         let mut sending = Sending::default();
-        let polled = std::future::poll_fn(|cx| Poll::Ready(alive.poll(cx, true, &mut sending)));
-        assert!(polled.await.is_ok());
-        assert!(alive.heard + alive.every + alive.within > Instant::now());
+        std::future::poll_fn(|cx| {
+            let polled = alive.poll(cx, true, &mut sending);
+            assert!(polled.is_ok());
+            if sending.out.len() == 0 { Poll::Pending } else { Poll::Ready(()) }
+        })
+        .await;
+        assert_eq!(sending.out.drained(), b"\0\0\x08\x06\0\0\0\0\0thalweg?");
     }
 }

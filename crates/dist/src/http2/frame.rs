@@ -109,4 +109,39 @@ mod tests {
         assert_eq!((read.length, read.kind, read.stream), (0x012345, CONTINUATION, u32::MAX >> 1));
         assert!(read.has(END_HEADERS) && !read.has(PADDED));
     }
+
+    /// RFC 9113, 4.1: the first bit before a stream's number means nothing.
+    #[test]
+    fn the_reserved_bit_is_passed_over() {
+        let read = FrameHead::parse(&[0, 0, 1, DATA, END_STREAM | PADDED, 0x80, 0, 0, 5]);
+        assert_eq!((read.length, read.stream), (1, 5));
+        assert!(read.has(END_STREAM) && read.has(PADDED) && !read.has(END_HEADERS));
+    }
+
+    /// Section 6 of RFC 9113, byte by byte.
+    #[test]
+    fn frames_are_written_as_the_standard_has_them() {
+        let written = |put: &dyn Fn(&mut BytesMut)| {
+            let mut out = BytesMut::new();
+            put(&mut out);
+            out.to_vec()
+        };
+        let settings = [(SET_MAX_FRAME, 0x0102_0304), (SET_ENABLE_PUSH, 0)];
+        assert_eq!(
+            written(&|out| put_settings(out, &settings)),
+            [0, 0, 12, 4, 0, 0, 0, 0, 0, 0, 5, 1, 2, 3, 4, 0, 2, 0, 0, 0, 0]
+        );
+        assert_eq!(
+            written(&|out| put_number(out, WINDOW_UPDATE, 7, 0x0a0b)),
+            [0, 0, 4, 8, 0, 0, 0, 0, 7, 0, 0, 0x0a, 0x0b]
+        );
+        assert_eq!(
+            written(&|out| put_ping(out, ACK, b"abcdefgh")),
+            [&[0, 0, 8, 6, 1, 0, 0, 0, 0][..], b"abcdefgh"].concat()
+        );
+        assert_eq!(
+            written(&|out| put_goaway(out, 9, ENHANCE_YOUR_CALM)),
+            [0, 0, 8, 7, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 11]
+        );
+    }
 }

@@ -14,6 +14,8 @@ mod output;
 mod reading;
 mod sending;
 mod socket;
+#[cfg(test)]
+mod testing;
 mod wire;
 
 pub use alive::Alive;

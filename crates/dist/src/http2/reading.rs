@@ -104,7 +104,6 @@ impl Reading {
             return Poll::Ready(Ok(true));
         }
         if let Next::Data { stream, left, .. } = &mut self.next
-            && self.start == self.end
             && *left >= DIRECT
             && let Some(room) = handler.room(*stream)
             && room.len() >= DIRECT
@@ -117,24 +116,24 @@ impl Reading {
             self.handle(handler, sending)?;
             return Poll::Ready(Ok(n > 0));
         }
-        if self.start == self.end {
-            (self.start, self.end) = (0, 0);
-        } else if self.start > 0 {
-            self.buffer.copy_within(self.start..self.end, 0);
-            (self.start, self.end) = (0, self.end - self.start);
-        }
+        self.make_room();
         let n = ready!(poll_read(socket, cx, &mut self.buffer[self.end..]))?;
         self.end += n;
         self.handle(handler, sending)?;
         Poll::Ready(Ok(n > 0))
     }
 
+    /// Moves what has not been handled to the start of the buffer.
+    fn make_room(&mut self) {
+        self.buffer.copy_within(self.start..self.end, 0);
+        (self.start, self.end) = (0, self.end - self.start);
+    }
+
     /// Handles bytes as if they had been read: for fuzzers.
     pub fn feed(&mut self, mut bytes: &[u8], handler: &mut impl Handler, sending: &mut Sending) -> Handled {
         while self.unhandled || !bytes.is_empty() {
             if !self.unhandled {
-                self.buffer.copy_within(self.start..self.end, 0);
-                (self.start, self.end) = (0, self.end - self.start);
+                self.make_room();
                 let (now, later) = bytes.split_at(bytes.len().min(BUFFER - self.end));
                 self.buffer[self.end..self.end + now.len()].copy_from_slice(now);
                 (self.end, bytes) = (self.end + now.len(), later);
@@ -182,7 +181,7 @@ impl Reading {
                     self.next = data(head, left, padding, handler, sending);
                 }
                 Next::Data { stream, left: 0, padding, ends } => {
-                    self.next = if padding > 0 { Next::Skip(padding) } else { Next::Head };
+                    self.next = Next::Skip(padding);
                     if ends {
                         handler.end(sending, stream);
                     }
@@ -435,3 +434,6 @@ fn too_long(head: FrameHead) -> Fault {
 fn bad_headers(why: &'static str) -> Fault {
     Fault { code: frame::COMPRESSION_ERROR, why: why.into() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -140,3 +140,6 @@ impl Wire {
         self.sending.is_idle() && self.socket.is_flushed()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@ mod crowds;
 mod frames;
 mod hostile;
 mod http2;
+mod methods;
 mod raw;
 mod sessions;
 mod steps;

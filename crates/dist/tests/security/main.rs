@@ -1,5 +1,6 @@
 //! Servers that ask who calls, and what their graphs may touch.
 
+mod audit;
 mod certificates;
 mod clusters;
 mod common;

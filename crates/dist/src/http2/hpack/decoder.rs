@@ -178,4 +178,131 @@ mod tests {
     fn a_short_block_does_not_stand_for_endless_fields() {
         assert!(Decoder::default().decode(&[0x82; 10_000]).is_err());
     }
+
+    /// Name and value of what is remembered, newest first, and how much it counts.
+    fn remembered(decoder: &Decoder) -> (Vec<(String, String)>, usize) {
+        let text = |b: &Bytes| String::from_utf8(b.to_vec()).unwrap();
+        (decoder.table.iter().map(|(n, v)| (text(n), text(v))).collect(), decoder.size)
+    }
+
+    /// RFC 7541, C.6: responses, with a table so small that each pushes out what was before.
+    #[test]
+    fn responses_of_the_standards_examples_push_each_other_out() {
+        let mut decoder = Decoder::default();
+        let blocks: [&[u8]; 3] = [
+            // Its size, which the examples take for granted, is said first.
+            b"\x3f\xe1\x01\x48\x82\x64\x02\x58\x85\xae\xc3\x77\x1a\x4b\x61\x96\xd0\x7a\xbe\x94\x10\x54\xd4\x44\xa8\x20\x05\x95\x04\x0b\x81\x66\xe0\x82\xa6\x2d\x1b\xff\x6e\x91\x9d\x29\xad\x17\x18\x63\xc7\x8f\x0b\x97\xc8\xe9\xae\x82\xae\x43\xd3",
+            b"\x48\x83\x64\x0e\xff\xc1\xc0\xbf",
+            b"\x88\xc1\x61\x96\xd0\x7a\xbe\x94\x10\x54\xd4\x44\xa8\x20\x05\x95\x04\x0b\x81\x66\xe0\x84\xa6\x2d\x1b\xff\xc0\x5a\x83\x9b\xd9\xab\x77\xad\x94\xe7\x82\x1d\xd7\xf2\xe6\xc7\xb3\x35\xdf\xdf\xcd\x5b\x39\x60\xd5\xaf\x27\x08\x7f\x36\x72\xc1\xab\x27\x0f\xb5\x29\x1f\x95\x87\x31\x60\x65\xc0\x03\xed\x4e\xe5\xb1\x06\x3d\x50\x07",
+        ];
+        let (first, last) = ("Mon, 21 Oct 2013 20:13:21 GMT", "Mon, 21 Oct 2013 20:13:22 GMT");
+        let (location, control) = (("location", "https://www.example.com"), ("cache-control", "private"));
+        let cookie = "foo=ASDJKHQKBZXOQWEOPIUAXQWEOIU; max-age=3600; version=1";
+        let want = [
+            ("302", vec![location, ("date", first), control, (":status", "302")], 222),
+            ("307", vec![(":status", "307"), location, ("date", first), control], 222),
+            ("200", vec![("set-cookie", cookie), ("content-encoding", "gzip"), ("date", last)], 215),
+        ];
+        for (block, (status, table, size)) in blocks.into_iter().zip(want) {
+            let head = decoder.decode(block).unwrap();
+            assert_eq!(head.http_status.as_deref(), Some(status.as_bytes()));
+            let (found, counted) = remembered(&decoder);
+            let found: Vec<_> = found.iter().map(|(n, v)| (&n[..], &v[..])).collect();
+            assert_eq!((found, counted), (table, size), "status {status}");
+        }
+    }
+
+    /// A literal to be remembered, of a name of one byte.
+    fn entry(name: u8, value: usize) -> Vec<u8> {
+        let mut out = vec![0x40, 1, name];
+        match value {
+            0..127 => out.push(value as u8),
+            _ => out.extend([0x7f, (((value - 127) % 128) | 0x80) as u8, ((value - 127) / 128) as u8]),
+        }
+        out.extend(vec![b'v'; value]);
+        out
+    }
+
+    #[test]
+    fn the_table_holds_as_much_as_was_agreed_and_no_more() {
+        let mut decoder = Decoder::default();
+        // Two that fill it to the byte.
+        decoder.decode(&[entry(b'a', 1000), entry(b'b', 4096 - 1033 - 33)].concat()).unwrap();
+        assert_eq!((decoder.table.len(), decoder.size), (2, 4096));
+        // The smallest of all pushes the oldest out.
+        decoder.decode(&entry(b'c', 0)).unwrap();
+        assert_eq!((decoder.table.len(), decoder.size), (2, 4096 - 1033 + 33));
+        // One that fits just so pushes all others out; one that does not, all, and is not there itself.
+        decoder.decode(&entry(b'd', 4096 - 33)).unwrap();
+        assert_eq!((decoder.table.len(), decoder.size), (1, 4096));
+        decoder.decode(&entry(b'e', 4096 - 32)).unwrap();
+        assert_eq!((decoder.table.len(), decoder.size), (0, 0));
+        assert!(decoder.decode(&[0x80 | 62]).is_err());
+    }
+
+    #[test]
+    fn a_smaller_table_forgets_and_stays_small() {
+        let mut decoder = Decoder::default();
+        decoder.decode(&[entry(b'a', 0), entry(b'b', 0), entry(b'c', 0)].concat()).unwrap();
+        // 66 bytes: two of 33 stay.
+        decoder.decode(&[0x3f, 66 - 31]).unwrap();
+        assert_eq!((decoder.table.len(), decoder.size), (2, 66));
+        decoder.decode(&[0x3f, 65 - 31]).unwrap();
+        assert_eq!((decoder.table.len(), decoder.size), (1, 33));
+        decoder.decode(&entry(b'd', 0)).unwrap();
+        assert_eq!(remembered(&decoder), (vec![("d".into(), "".into())], 33));
+        // As large as before, and not larger; in the first two places of a block only.
+        assert!(decoder.decode(&[0x20, 0x3f, 0xe1, 0x1f]).is_ok());
+        assert!(decoder.decode(&[0x3f, 0xe2, 0x1f]).is_err());
+        assert!(decoder.decode(&[0x20, 0x20, 0x20]).is_err());
+        assert!(decoder.decode(&[0x82, 0x20]).is_err());
+    }
+
+    #[test]
+    fn fields_are_named_by_the_numbers_that_there_are() {
+        let mut decoder = Decoder::default();
+        assert_eq!(decoder.entry(1), Ok((":authority".into(), "".into())));
+        assert_eq!(decoder.entry(61), Ok(("www-authenticate".into(), "".into())));
+        assert!(decoder.entry(0).is_err() && decoder.entry(62).is_err());
+        decoder.decode(&[entry(b'a', 1), entry(b'b', 2)].concat()).unwrap();
+        assert_eq!(decoder.entry(62), Ok(("b".into(), "vv".into())));
+        assert_eq!(decoder.entry(63), Ok(("a".into(), "v".into())));
+        assert!(decoder.entry(64).is_err());
+    }
+
+    #[test]
+    fn a_block_has_at_most_so_many_fields() {
+        assert!(Decoder::default().decode(&[0x82; 256]).is_ok());
+        assert!(Decoder::default().decode(&[0x82; 257]).is_err());
+    }
+
+    #[test]
+    fn literals_that_are_not_remembered_are_read_all_the_same() {
+        let mut decoder = Decoder::default();
+        // Not remembered, never to be remembered; by the number of a name, and in full.
+        for block in [&b"\x04\x02/a"[..], b"\x14\x02/a", b"\x00\x05:path\x02/a", b"\x10\x05:path\x02/a"] {
+            assert_eq!(decoder.decode(block).unwrap().path.as_deref(), Some(&b"/a"[..]), "{block:?}");
+        }
+        assert_eq!(remembered(&decoder), (vec![], 0));
+        for cut in [&b"\x04"[..], b"\x04\x02/", b"\x00\x05:pat", b"\x00"] {
+            assert!(decoder.decode(cut).is_err(), "{cut:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_end_where_their_last_byte_is() {
+        for (bytes, prefix, number, left) in [
+            (&[0xff, 0x00, 9][..], 7, 127, 1),
+            (&[0xfe, 9], 7, 126, 1),
+            (&[0x3f, 0xe1, 0x1f], 5, 4096, 0),
+            (&[0x0f, 0x80, 0x01], 4, 15 + 128, 0),
+            (&[0x0f, 0xff, 0xff, 0xff, 0x7f], 4, 15 + (1 << 28) - 1, 0),
+        ] {
+            let mut rest = bytes;
+            assert_eq!(integer(&mut rest, prefix), Ok(number), "{bytes:?}");
+            assert_eq!(rest.len(), left, "{bytes:?}");
+        }
+        assert!(integer(&mut &[0x0f, 0xff, 0xff, 0xff, 0xff, 0x00][..], 4).is_err());
+        assert!(integer(&mut &[][..], 4).is_err());
+    }
 }

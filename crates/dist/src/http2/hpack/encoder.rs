@@ -86,3 +86,95 @@ fn integer(out: &mut BytesMut, kind: u8, prefix: u32, number: usize) {
     }
     out.put_u8(left as u8);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(encoder: &mut Encoder, fields: &[(&'static str, &str)]) -> Vec<u8> {
+        let mut out = BytesMut::new();
+        encoder.begin(&mut out);
+        for (name, value) in fields {
+            encoder.field(&mut out, name, value.as_bytes());
+        }
+        out.to_vec()
+    }
+
+    /// RFC 7541, C.3: requests, with texts as they are.
+    #[test]
+    fn requests_of_the_standards_examples() {
+        let mut encoder = Encoder::default();
+        let place = (":authority", "www.example.com");
+        let first = [(":method", "GET"), (":scheme", "http"), (":path", "/"), place];
+        assert_eq!(block(&mut encoder, &first), b"\x82\x86\x84\x41\x0fwww.example.com");
+        let second = [&first[..], &[("cache-control", "no-cache")]].concat();
+        assert_eq!(block(&mut encoder, &second), b"\x82\x86\x84\xbe\x58\x08no-cache");
+        let third = [
+            (":method", "GET"),
+            (":scheme", "https"),
+            (":path", "/index.html"),
+            place,
+            ("custom-key", "custom-value"),
+        ];
+        assert_eq!(block(&mut encoder, &third), b"\x82\x87\x85\xbf\x40\x0acustom-key\x0ccustom-value");
+        assert_eq!(encoder.size, 164);
+        // By now all of them have numbers; another value of a name has none.
+        assert_eq!(block(&mut encoder, &third[3..]), [0x80 | 64, 0x80 | 62]);
+        assert_eq!(block(&mut encoder, &[("custom-key", "x")]), b"\x40\x0acustom-key\x01x");
+    }
+
+    #[test]
+    fn what_the_peer_has_no_room_for_is_sent_in_full_each_time() {
+        let mut encoder = Encoder::default();
+        let (most, rest) = ("v".repeat(4000 - 33), "v".repeat(96 - 33));
+        assert_eq!(block(&mut encoder, &[("a", &most)])[0], 0x40);
+        // One byte too many is not remembered; what fits just so is.
+        let too_long = format!("{rest}v");
+        for _ in 0..2 {
+            assert_eq!(block(&mut encoder, &[("b", &too_long)])[0], 0);
+        }
+        assert_eq!(encoder.size, 4000);
+        assert_eq!(block(&mut encoder, &[("b", &rest)])[0], 0x40);
+        assert_eq!(encoder.size, 4096);
+        assert_eq!(block(&mut encoder, &[("c", "")]), b"\0\x01c\0");
+        assert_eq!(block(&mut encoder, &[("b", &rest), ("a", &most)]), [0x80 | 62, 0x80 | 63]);
+    }
+
+    #[test]
+    fn a_peer_that_remembers_less_is_told_to_forget_once() {
+        for table in [0, 4095] {
+            let mut encoder = Encoder::default();
+            block(&mut encoder, &[("a", "1")]);
+            encoder.peer_table(table);
+            assert_eq!(block(&mut encoder, &[("a", "1")]), b"\x20\0\x01a\x011");
+            assert_eq!(block(&mut encoder, &[("a", "1"), (":method", "GET")]), b"\0\x01a\x011\x82");
+            // It is not told again, whatever it says.
+            encoder.peer_table(0);
+            encoder.peer_table(8192);
+            assert_eq!(block(&mut encoder, &[("a", "1")]), b"\0\x01a\x011");
+        }
+        for table in [4096, 8192] {
+            let mut encoder = Encoder::default();
+            block(&mut encoder, &[("a", "1")]);
+            encoder.peer_table(table);
+            assert_eq!(block(&mut encoder, &[("a", "1")]), [0x80 | 62], "{table}");
+        }
+    }
+
+    #[test]
+    fn numbers_take_as_many_bytes_as_they_need() {
+        for (kind, prefix, number, want) in [
+            (0x80, 7, 126, &[0xfe][..]),
+            (0x80, 7, 127, &[0xff, 0]),
+            (0x40, 6, 62, &[0x7e]),
+            (0x40, 6, 63, &[0x7f, 0]),
+            (0, 5, 1337, &[0x1f, 0x9a, 0x0a]),
+            (0, 4, 15 + 127, &[0x0f, 0x7f]),
+            (0, 4, 15 + 128, &[0x0f, 0x80, 1]),
+        ] {
+            let mut out = BytesMut::new();
+            integer(&mut out, kind, prefix, number);
+            assert_eq!(out, want, "{number}");
+        }
+    }
+}

@@ -195,4 +195,61 @@ mod tests {
         let fits: &'static str = &long[..MAX_HEADERS - 3 * 32 - 33 - 7 - 4 - 7 - 4 - 5 - 4];
         assert_eq!(head(&[&GOOD[..], &[("a", fits)]].concat()).request_fault(), None);
     }
+
+    #[test]
+    fn what_a_call_needs_is_kept() {
+        let text =
+            |field: &Option<Bytes>| String::from_utf8(field.as_deref().unwrap_or_default().to_vec()).unwrap();
+        let request = head(&[
+            (":method", "POST"),
+            (":path", "/a/B"),
+            ("grpc-timeout", "3S"),
+            ("authorization", "Bearer x"),
+            ("content-type", "application/grpc"),
+        ]);
+        let kept =
+            [&request.method, &request.path, &request.timeout, &request.authorization, &request.content_type];
+        assert_eq!(kept.map(text), ["POST", "/a/B", "3S", "Bearer x", "application/grpc"]);
+        let mut response = head(&[(":status", "200"), ("grpc-message", "early")]);
+        response.add(head(&[("grpc-status", "5"), ("grpc-message", "late")]));
+        response.add(head(&[("other", "1")]));
+        let kept = [&response.http_status, &response.grpc_status, &response.grpc_message];
+        assert_eq!(kept.map(text), ["200", "5", "late"]);
+    }
+
+    #[test]
+    fn the_same_length_twice_is_one_length_and_others_are_none() {
+        let told = |lengths: &[&'static str]| {
+            let fields: Vec<_> = lengths.iter().map(|l| ("content-length", *l)).collect();
+            head(&[&GOOD[..], &fields].concat())
+        };
+        assert_eq!((told(&["7", "7"]).request_fault(), told(&["7", "7"]).content_length), (None, Some(7)));
+        assert!(told(&["7", "8", "8"]).request_fault().is_some());
+        assert!(told(&[""]).request_fault().is_some() && told(&["7 "]).request_fault().is_some());
+    }
+
+    #[test]
+    fn the_first_thing_that_is_wrong_is_what_is_told() {
+        let wrong = head(&[&GOOD[..], &[("connection", "close"), ("Upper", "1")]].concat());
+        assert_eq!(wrong.request_fault(), Some("a field that is about the connection"));
+        let status = head(&[&GOOD[..], &[(":status", "200")]].concat());
+        assert_eq!(status.request_fault(), Some("a request with a :status"));
+        let fault = head(&[(":authority", "x")]).request_fault();
+        assert_eq!(fault, Some("a request without :method, :scheme or :path"));
+        for name in ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"] {
+            assert!(head(&[(name, "1")]).trailers_fault().is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn field_names_have_the_signs_of_tokens() {
+        for byte in 0..128u8 {
+            let token = byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            assert_eq!(is_name(byte), token && !byte.is_ascii_uppercase(), "{:?}", byte as char);
+        }
+        for value in ["a\0b", "a\rb", "a\nb"] {
+            assert!(head(&[("a", value)]).trailers_fault().is_some(), "{value:?}");
+        }
+        assert!(head(&[("a", "a\tb \u{e9}")]).trailers_fault().is_none());
+    }
 }

@@ -96,4 +96,72 @@ mod tests {
             assert!(decode(bad, &mut Vec::new()).is_none(), "{bad:?}");
         }
     }
+
+    /// Codes as strings of bits, given out by length and then by byte, as RFC 7541, appendix B, has them.
+    fn codes_as_text() -> Vec<String> {
+        let mut order: Vec<usize> = (0..256).collect();
+        order.sort_by_key(|byte| (LENGTHS[*byte], *byte));
+        let (mut texts, mut code, mut before) = (vec![String::new(); 256], 0u64, 0);
+        for byte in order {
+            let length = usize::from(LENGTHS[byte]);
+            code <<= length - before;
+            texts[byte] = format!("{code:0length$b}");
+            (code, before) = (code + 1, length);
+        }
+        texts
+    }
+
+    fn packed(bits: &str) -> Vec<u8> {
+        let filled = format!("{bits}{}", "1".repeat(bits.len().next_multiple_of(8) - bits.len()));
+        let byte = |b: &[u8]| u8::from_str_radix(std::str::from_utf8(b).unwrap(), 2).unwrap();
+        filled.as_bytes().chunks(8).map(byte).collect()
+    }
+
+    #[test]
+    fn every_byte_has_its_code() {
+        let codes = codes_as_text();
+        // Some of the standard's, of all lengths.
+        for (byte, code) in [
+            (b'0', "00000"),
+            (b't', "01001"),
+            (b' ', "010100"),
+            (b':', "1011100"),
+            (b'&', "11111000"),
+            (b'Z', "11111101"),
+            (b'!', "1111111000"),
+            (0, "1111111111000"),
+            (b'\\', "1111111111111110000"),
+            (128, "11111111111111100110"),
+            (249, "1111111111111111111111111110"),
+            (22, "111111111111111111111111111110"),
+        ] {
+            assert_eq!(codes[usize::from(byte)], code, "byte {byte}");
+        }
+        for byte in 0..=255u8 {
+            for more in ["", "0"] {
+                let (mut out, mut want) = (Vec::new(), vec![byte]);
+                want.extend(more.bytes());
+                let bits: String = want.iter().map(|b| &codes[usize::from(*b)][..]).collect();
+                assert!(decode(&packed(&bits), &mut out).is_some(), "byte {byte}");
+                assert_eq!(out, want);
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_is_filled_up_with_ones_and_with_fewer_than_eight() {
+        // "0" is 00000: three ones fill it; with another filling it is no text.
+        for (coded, good) in
+            [(0b0000_0111, true), (0b0000_0110, false), (0b0000_0101, false), (0b0000_0011, false)]
+        {
+            assert_eq!(decode(&[coded], &mut Vec::new()).is_some(), good, "{coded:08b}");
+        }
+        // "&" has eight bits: nothing is to be filled, and eight ones are too many.
+        assert!(decode(&[0xf8], &mut Vec::new()).is_some());
+        assert!(decode(&[0xf8, 0xff], &mut Vec::new()).is_none());
+        assert!(decode(&[], &mut Vec::new()).is_some());
+        // "a" three times is 15 bits: one fills it. ":" is seven bits, and then seven ones.
+        assert!(decode(&packed("000110001100011"), &mut Vec::new()).is_some());
+        assert!(decode(&packed("10111001111111"), &mut Vec::new()).is_none());
+    }
 }
