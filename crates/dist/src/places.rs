@@ -187,4 +187,23 @@ mod tests {
         assert!(second.is_some());
         first.unwanted().await;
     }
+
+    impl Place {
+        /// As if another connection had got it.
+        pub fn dismiss(&self) {
+            self.leave.notify_one();
+        }
+    }
+
+    #[test]
+    fn who_has_no_connection_gets_the_place_of_an_idle_one_of_others() {
+        let places = Places::new(8);
+        let begin = Instant::now();
+        let hog: Vec<Place> = (0..8).filter_map(|_| places.take_at(address(1), begin)).collect();
+        assert_eq!(hog.len(), 8);
+        assert!(places.take_at(address(2), begin).is_none());
+        let new = places.take_at(address(2), begin + IDLE);
+        assert!(new.is_some());
+        assert_eq!(places.held(), 8);
+    }
 }

@@ -181,3 +181,6 @@ fn call<A: Message, B: Message + Default + Send + 'static>(
 ) -> Result<B> {
     channel.call(&format!("{SERVICE}{method}"), request, &Limits::default())
 }
+
+#[cfg(test)]
+mod tests;

@@ -222,3 +222,49 @@ fn is_from(key: &str, task: &str) -> bool {
         None => !key.starts_with("/job:"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const TASK: &str = "/job:ps/replica:0/task:0";
+
+    /// A task takes a number that it has seen for a request that comes again.
+    #[test]
+    fn requests_have_numbers_of_their_own_that_begin_anywhere() {
+        let ids: Vec<i64> = (0..1000).map(|_| request_id()).collect();
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
+        // 2^20 of 2^63 places to begin at are below this.
+        assert!(ids.iter().all(|id| *id > 1 << 20), "{ids:?}");
+    }
+
+    #[test]
+    fn an_answer_is_a_tensor_nothing_or_an_error_with_its_task() {
+        let answer = |is_dead, tensor| {
+            Ok((RecvTensorResponse { is_dead, tensor, ..Default::default() }, Contents::default()))
+        };
+        assert!(parcel(answer(true, None), TASK).unwrap().value.is_none());
+        assert_eq!(parcel(answer(false, None), TASK).err().unwrap().code(), Code::Internal);
+        let tensor =
+            thalweg_graph::convert::tensor_to_proto(&thalweg_core::tensor::Tensor::scalar(3f32)).unwrap();
+        let live = parcel(answer(false, Some(tensor)), TASK).unwrap();
+        assert_eq!(live.value.unwrap().to_scalar::<f32>().unwrap(), 3.0);
+        // The link has said already who is not there.
+        let failed = |code| parcel(Err(Error::new(code, "why")), TASK).err().unwrap();
+        assert_eq!(failed(Code::Unavailable).message(), "why");
+        assert_eq!(failed(Code::Aborted).message(), "From /job:ps/replica:0/task:0:\nwhy");
+    }
+
+    #[test]
+    fn what_is_ours_is_told_from_what_other_tasks_make() {
+        for (key, ours) in [
+            ("/job:ps/replica:0/task:0/device:CPU:0;1;x;t;0:0", true),
+            ("/job:ps/replica:0/task:01/device:CPU:0;1;x;t;0:0", false),
+            ("/job:worker/replica:0/task:0/device:CPU:0;1;x;t;0:0", false),
+            ("the client's", true),
+        ] {
+            assert_eq!(is_from(key, TASK), ours, "{key}");
+        }
+    }
+}
