@@ -103,4 +103,14 @@ mod tests {
         assert!(heard.is_derived() && !heard.message().contains(DERIVED), "{heard}");
         assert_eq!(peer_status(ps, &derived).code(), tonic::Code::Cancelled);
     }
+
+    #[test]
+    fn what_a_node_said_is_told_with_its_task_unless_that_is_another() {
+        let said = Error::new(Code::Internal, "no").at_node("x", "Neg");
+        let text = step_message("/job:a", &said);
+        assert!(text.starts_with("From /job:a:\nno") && text.contains("{{node x}}"), "{text}");
+        let theirs = Error::new(Code::Internal, "From /job:b:\nno").at_node("x", "Neg");
+        assert!(step_message("/job:a", &theirs).starts_with("From /job:b:"));
+        assert_eq!(step_message("/job:a", &Error::new(Code::Internal, "no")), "no");
+    }
 }

@@ -436,4 +436,32 @@ mod tests {
         assert!(lane.ready().is_none());
         assert!(lane.forget() && !lane.forget());
     }
+
+    #[tokio::test]
+    async fn who_cannot_be_reached_is_named_with_its_address() {
+        let (_connector, link) = link("127.0.0.1:1".into(), 0);
+        let e =
+            link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {}).answer().await.err().unwrap();
+        assert_eq!(e.code(), Code::Unavailable);
+        assert!(e.message().starts_with("/job:ps/replica:0/task:0 at 127.0.0.1:1: cannot reach"), "{e}");
+    }
+
+    /// Such a task is not waited for.
+    #[tokio::test]
+    async fn what_is_wrong_on_our_side_is_no_fault_of_the_task() {
+        use tokio_rustls::rustls::crypto::ring::default_provider;
+        use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        // No certificate can have this name, though it leads here.
+        let address = format!("127.1:{}", listener.local_addr().unwrap().port());
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+        let config = config.with_safe_default_protocol_versions().unwrap();
+        let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        let (_connector, mut link) = link(address, 0);
+        Arc::get_mut(&mut link).unwrap().outgoing = Outgoing::new(Some(Arc::new(config).into()), None);
+        let e =
+            link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {}).answer().await.err().unwrap();
+        assert_eq!(e.code(), Code::InvalidArgument, "{e}");
+        assert!(e.message().contains("is not a name that a certificate can have"), "{e}");
+    }
 }

@@ -5,6 +5,8 @@ use crate::{Credentials, RemoteRunOptions, RemoteSession, Server, ServerOptions}
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
+use thalweg_core::cancel::Cancellation;
+use thalweg_core::error::Code;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
@@ -37,7 +39,11 @@ fn tasks() -> [Server; 2] {
 }
 
 fn session(master: &Server) -> RemoteSession {
-    let def = text::parse_graph_def(GRAPH).unwrap();
+    session_of(GRAPH, master)
+}
+
+fn session_of(text: &str, master: &Server) -> RemoteSession {
+    let def = text::parse_graph_def(text).unwrap();
     let graph = Graph::from_def(Arc::new(thalweg_ops::registry()), &def).unwrap();
     let target = format!("grpc://{}", master.address());
     RemoteSession::connect_as(&Credentials::default(), &target, &graph, ConfigProto::default()).unwrap()
@@ -98,4 +104,51 @@ fn bytes_are_counted_by_the_tasks_that_they_go_between() {
     assert_eq!(other, WORKER);
     assert!(received >= million && sent >= million, "{received} {sent}");
     assert!(received < 2 * million && sent < 2 * million, "{received} {sent}");
+}
+
+/// A queue on the ps that nobody fills.
+const QUEUE: &str = "
+    node { name: 'q' op: 'FIFOQueueV2' device: '/job:ps/task:0'
+           attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
+    node { name: 'get' op: 'QueueDequeueV2' input: 'q' device: '/job:ps/task:0'
+           attr { key: 'component_types' value { list { type: DT_FLOAT } } } }";
+
+#[test]
+fn a_step_that_waits_for_another_task_says_for_which_when_its_time_is_up() {
+    let [ps, worker] = tasks();
+    let s = session_of(QUEUE, &worker);
+    let step = |millis| {
+        let options = RemoteRunOptions { timeout: Some(Duration::from_millis(millis)), ..Default::default() };
+        s.run(&[], &["get:0".into()], &[], &options).unwrap_err()
+    };
+    let e = step(300);
+    assert_eq!(e.code(), Code::DeadlineExceeded);
+    assert!(e.message().contains("no answer from /job:ps/replica:0/task:0 at 127.0.0.1:"), "{e}");
+    // Its end is told to the task that it waited for.
+    soon(|| ps.master().worker.steps.len() == 0);
+}
+
+/// TensorFlow's tasks take no other numbers.
+#[test]
+fn numbers_of_steps_have_56_bits() {
+    let [ps, worker] = tasks();
+    let s = session_of(QUEUE, &worker);
+    let cancel = Arc::<Cancellation>::default();
+    std::thread::scope(|scope| {
+        let options = RemoteRunOptions { cancel: Some(cancel.clone()), ..Default::default() };
+        let steps: Vec<_> = (0..4)
+            .map(|_| {
+                let (s, options) = (&s, options.clone());
+                scope.spawn(move || s.run(&[], &["get:0".into()], &[], &options).is_err())
+            })
+            .collect();
+        let steps_of_guest = || ps.master().worker.steps.of_session(1);
+        soon(|| steps_of_guest().len() == 4);
+        let ids = steps_of_guest();
+        cancel.cancel(thalweg_core::error::cancelled("enough"));
+        assert!(steps.into_iter().all(|step| step.join().unwrap()));
+        assert!(ids.iter().all(|id| *id < 1 << 56), "{ids:x?}");
+        // Not one of 2^20 numbers in 2^56 is as low as this.
+        assert!(ids.iter().all(|id| *id > 1 << 20), "{ids:x?}");
+    });
 }

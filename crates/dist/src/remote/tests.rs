@@ -88,3 +88,38 @@ fn a_step_that_is_cancelled_ends_on_the_task_too() {
         std::thread::yield_now();
     }
 }
+
+#[test]
+fn functions_come_with_the_nodes_that_call_them() {
+    let server = server();
+    let few = constant("a", 1.0);
+    let call = "
+        node { name: 'call' op: 'f' input: 'a' }
+        library { function {
+            signature { name: 'f' input_arg { name: 'x' type: DT_FLOAT } output_arg { name: 'y' type: DT_FLOAT } }
+            node_def { name: 'n' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }
+            ret { key: 'y' value: 'n:y:0' } } }";
+    let session = open(&server, &graph(&few));
+    session.extend(&graph(&format!("{few}{call}"))).unwrap();
+    assert_eq!(fetch(&session, "call").unwrap(), -1.0);
+}
+
+#[test]
+fn a_reset_clears_the_containers_that_it_names() {
+    let server = server();
+    let target = format!("grpc://{}", server.address());
+    let text = format!(
+        "{} node {{ name: 'v' op: 'VariableV2' attr {{ key: 'dtype' value {{ type: DT_FLOAT }} }}
+                    attr {{ key: 'shape' value {{ shape {{}} }} }} }}
+            node {{ name: 'init' op: 'Assign' input: 'v' input: 'a' attr {{ key: 'T' value {{ type: DT_FLOAT }} }} }}",
+        constant("a", 1.0)
+    );
+    let graph = graph(&text);
+    open(&server, &graph).run(&[], &[], &["init".into()], &RemoteRunOptions::default()).unwrap();
+    let reset = |containers: &[String]| {
+        RemoteSession::reset_as(&Credentials::default(), &target, containers).unwrap();
+        fetch(&open(&server, &graph), "v")
+    };
+    assert_eq!(reset(&["other".into()]).unwrap(), 1.0);
+    assert_eq!(reset(&["localhost".into()]).unwrap_err().code(), Code::FailedPrecondition);
+}

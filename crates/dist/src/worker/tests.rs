@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_core::error::{Code, Error, Result};
 use thalweg_proto::{
-    CleanupGraphRequest, CreateWorkerSessionRequest, DeleteWorkerSessionRequest, RecvTensorRequest,
-    RegisterGraphRequest, RunGraphRequest, RunGraphResponse, text,
+    CleanupGraphRequest, CreateWorkerSessionRequest, DeleteWorkerSessionRequest, DeregisterGraphRequest,
+    RecvTensorRequest, RegisterGraphRequest, RunGraphRequest, RunGraphResponse, text,
 };
 use thalweg_runtime::SessionOptions;
 
@@ -430,4 +430,55 @@ async fn a_tensor_is_asked_for_by_a_key_of_ours_and_once() {
     assert!(late.message().contains("step 5 has ended"), "{late}");
     let again = receive(key(), 77).await;
     assert!(again.message().contains("The same RecvTensor request was received twice"), "{again}");
+}
+
+#[tokio::test]
+async fn a_graph_is_there_until_it_is_deregistered() {
+    let mut b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let (graph, other) = (b.register(&m, &[QUEUE, SIZE]).await, b.register(&m, &[QUEUE, PUT]).await);
+    assert_ne!(graph, other);
+    let request = DeregisterGraphRequest {
+        graph_handle: graph.clone(),
+        session_handle: "m".into(),
+        create_worker_session_called: true,
+    };
+    b.step(&m, &graph).await.unwrap();
+    b.worker.deregister_graph(&request).unwrap();
+    let e = b.step(&m, &graph).await.unwrap_err();
+    assert_eq!(
+        (e.code(), e.message()),
+        (Code::Aborted, format!("Graph handle is not found: {graph}").as_str())
+    );
+    assert_eq!(b.worker.deregister_graph(&request).unwrap_err().code(), Code::InvalidArgument);
+    b.step(&m, &other).await.unwrap();
+    assert_eq!(b.size(&m).await, 1);
+}
+
+#[tokio::test]
+async fn a_partial_run_gives_what_is_fetched_before_its_end() {
+    let b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let graph = b.register(&m, &[QUEUE, SIZE]).await;
+    let call = |keys: Vec<String>, is_last_partial_run| {
+        let request = RunGraphRequest {
+            session_handle: "m".into(),
+            create_worker_session_called: true,
+            graph_handle: graph.clone(),
+            step_id: 9,
+            is_partial: true,
+            is_last_partial_run,
+            recv_key: keys,
+            ..Default::default()
+        };
+        b.worker.run_graph(request, Contents::default(), &m.line)
+    };
+    let key = format!("{DEVICE};0000000000000001;{DEVICE};size:0;0:0");
+    let first = call(vec![key.clone()], false).await.unwrap();
+    assert_eq!((first.recv.len(), first.recv[0].name.as_str()), (1, key.as_str()));
+    let size = Contents::default().tensor(first.recv[0].tensor.as_ref().unwrap()).unwrap();
+    assert_eq!(size.to_scalar::<i32>().unwrap(), 0);
+    let last = call(Vec::new(), true).await.unwrap();
+    assert!(last.recv.is_empty() && last.cost_graph.is_some());
+    assert_eq!(b.worker.partial.lock().unwrap().len(), 0);
 }
