@@ -130,4 +130,18 @@ mod tests {
         let tls = TlsConnector::from(Arc::new(config));
         assert!(Outgoing::new(Some(tls), None).is_secure() && !Outgoing::default().is_secure());
     }
+
+    /// The environment of a process that this test starts as itself: that of this one is all tests'.
+    #[test]
+    fn credentials_are_those_of_the_environment() {
+        const TOKENS: &str = "THALWEG_TOKEN_FILE";
+        if std::env::var_os("THALWEG_TEST_TELL").is_some() {
+            return eprintln!("tokens in {:?}", Credentials::from_env().token_file);
+        }
+        let mut itself = std::process::Command::new(std::env::current_exe().unwrap());
+        let name = "credentials::tests::credentials_are_those_of_the_environment";
+        itself.args(["--exact", name, "--nocapture"]).env("THALWEG_TEST_TELL", "").env(TOKENS, "a file");
+        let told = String::from_utf8(itself.output().unwrap().stderr).unwrap();
+        assert!(told.contains("tokens in Some(\"a file\")"), "{told}");
+    }
 }

@@ -18,6 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::budget::Pool;
 use thalweg_runtime::SessionOptions;
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
 
 /// The master of a task that is alone and listens nowhere.
 pub fn master() -> Master {
@@ -91,4 +93,53 @@ pub fn call_head(path: &str) -> Head {
 /// A message as gRPC frames it.
 pub fn framed(message: &[u8]) -> Vec<u8> {
     [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
+}
+
+/// A task that is played by the test: it takes one connection, and what is called over it.
+pub struct Played {
+    listener: TcpListener,
+    connection: Option<(TcpStream, Decoder)>,
+}
+
+impl Played {
+    pub async fn new() -> Played {
+        Played { listener: TcpListener::bind("127.0.0.1:0").await.unwrap(), connection: None }
+    }
+
+    /// Links to it, as to the only other task; they end with the connector.
+    pub fn member(&self) -> (Connector, Arc<Membership>) {
+        let patience = Patience { ask_every: Duration::MAX, answer_within: Duration::MAX };
+        let connector =
+            Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
+        let address = self.listener.local_addr().unwrap();
+        let spec = ClusterSpec::parse(&format!(r#"{{"ps": ["{address}"]}}"#)).unwrap();
+        let us = Membership::of(&connector, "/job:worker/replica:0/task:0".into(), &spec).unwrap();
+        (connector, Arc::new(us))
+    }
+
+    /// The method and the message of the next call.
+    pub async fn call(&mut self) -> (String, Vec<u8>) {
+        if self.connection.is_none() {
+            let mut socket = self.listener.accept().await.unwrap().0;
+            socket.read_exact(&mut [0; frame::PREFACE.len()]).await.unwrap();
+            self.connection = Some((socket, Decoder::default()));
+        }
+        let (socket, decoder) = self.connection.as_mut().unwrap();
+        let mut method = String::new();
+        loop {
+            let mut head = [0; frame::HEAD];
+            socket.read_exact(&mut head).await.unwrap();
+            let head = FrameHead::parse(&head);
+            let mut payload = vec![0; head.length];
+            socket.read_exact(&mut payload).await.unwrap();
+            match head.kind {
+                frame::HEADERS => {
+                    let path = decoder.decode(&payload).unwrap().path.unwrap();
+                    method = String::from_utf8(path.to_vec()).unwrap().rsplit('/').next().unwrap().into();
+                }
+                frame::DATA => return (method, payload[5..].to_vec()),
+                _ => {}
+            }
+        }
+    }
 }

@@ -258,4 +258,22 @@ mod tests {
             assert!(request.store_errors_in_response_body && request.create_worker_session_called);
         }
     }
+
+    #[tokio::test]
+    async fn a_part_that_is_not_needed_any_more_is_forgotten_by_its_task() {
+        let mut played = crate::testing::Played::new().await;
+        let (_connector, us) = played.member();
+        let part = Registered {
+            link: us.links.all().remove(0),
+            session: "session".into(),
+            graph: "graph".into(),
+            feeds: vec![],
+            fetches: vec![],
+        };
+        drop(part);
+        let (method, message) = played.call().await;
+        let said: DeregisterGraphRequest = thalweg_proto::decode(message).unwrap();
+        assert_eq!((method.as_str(), said.graph_handle.as_str()), ("DeregisterGraph", "graph"));
+        assert_eq!((said.session_handle.as_str(), said.create_worker_session_called), ("session", true));
+    }
 }

@@ -267,4 +267,36 @@ mod tests {
             assert_eq!(is_from(key, TASK), ours, "{key}");
         }
     }
+
+    #[tokio::test]
+    async fn a_tensor_is_asked_of_its_task_by_step_key_and_a_number() {
+        let mut played = crate::testing::Played::new().await;
+        let (_connector, us) = played.member();
+        let step = StepRendezvous::new(7, us, Arc::default());
+        let key = "/job:ps/replica:0/task:0/device:CPU:0;1;/job:worker/replica:0/task:0/device:CPU:0;t;0:0";
+        let mut numbers = HashSet::new();
+        for _ in 0..3 {
+            step.recv(key, Box::new(|_| {}));
+            let (method, message) = played.call().await;
+            let asked: RecvTensorRequest = thalweg_proto::decode(message).unwrap();
+            assert_eq!(
+                (method.as_str(), asked.step_id, asked.rendezvous_key.as_str()),
+                ("RecvTensor", 7, key)
+            );
+            assert!(asked.request_id != 0 && numbers.insert(asked.request_id));
+        }
+        // Who is told that the step is over is told by whom it ended.
+        let (tx, rx) = tokio::sync::oneshot::channel();
+        step.recv(key, Box::new(move |parcel| drop(tx.send(parcel.err()))));
+        step.abort(Error::new(Code::Aborted, "over"));
+        let e = rx.await.unwrap().unwrap();
+        assert!(e.code() == Code::Aborted && e.is_derived(), "{e}");
+        let (tx, rx) = tokio::sync::oneshot::channel();
+        step.recv(key, Box::new(move |parcel| drop(tx.send(parcel.err()))));
+        assert_eq!(rx.await.unwrap().unwrap().message(), "over");
+        let nowhere = key.replace("ps", "nobody");
+        let (tx, rx) = tokio::sync::oneshot::channel();
+        step.recv(&nowhere, Box::new(move |parcel| drop(tx.send(parcel.err()))));
+        assert_eq!(rx.await.unwrap().unwrap().code(), Code::InvalidArgument);
+    }
 }

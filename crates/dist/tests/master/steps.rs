@@ -350,3 +350,20 @@ async fn callables_that_were_released_are_told_from_those_that_never_were() {
         assert_eq!(b.client.run_callable(run).await.unwrap_err().message(), text);
     }
 }
+
+#[tokio::test]
+async fn a_partial_run_ends_with_the_client_that_waits_for_a_part_of_it() {
+    let mut b = bench().await;
+    let s = b.create(&format!("{CONSTANT}{QUEUE}")).await;
+    let setup =
+        PartialRunSetupRequest { session_handle: s.clone(), fetch: names(&["get:0"]), ..Default::default() };
+    let handle = b.client.partial_run_setup(setup).await.unwrap().into_inner().partial_run_handle;
+    let (mut client, request) = (b.client.clone(), step(&s, &[], &["get:0"], &[]));
+    let request = RunStepRequest { partial_run_handle: handle, ..request };
+    let waiting = tokio::spawn(async move { client.run_step(request).await });
+    b.until_active(1).await;
+    waiting.abort();
+    b.until_active(0).await;
+    assert_eq!(b.run(&s, &[], &[], &["put"]).await.status_code, 0);
+    assert_eq!(b.fetch(&s, "size:0").await, 1.0);
+}
