@@ -4,9 +4,9 @@ use crate::peers::{Patience, PeerLimits};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 use thalweg_core::budget::{Account, Charge, Pool};
 use thalweg_core::resource::lock;
+use tokio::time::{Duration, Instant};
 use tonic::Status;
 
 pub struct Answers {

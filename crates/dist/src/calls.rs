@@ -11,10 +11,10 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
 use thalweg_core::budget::Charge;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
+use tokio::time::{Duration, Instant};
 use tonic::Status;
 
 pub struct Calls {
@@ -389,3 +389,6 @@ impl Drop for Told {
 fn panicked() -> Status {
     Status::internal("the call ended in a panic; the server's output says where")
 }
+
+#[cfg(test)]
+mod tests;

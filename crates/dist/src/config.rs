@@ -94,4 +94,34 @@ mod tests {
         let config = ConfigProto { session_inter_op_thread_pool: pools, ..Default::default() };
         assert!(options(config).err().unwrap().message().contains("thread pool options"));
     }
+
+    #[test]
+    fn what_is_not_chosen_stays() {
+        let config = ConfigProto { graph_options: Some(GraphOptions::default()), ..Default::default() };
+        let base = SessionOptions { cpu_devices: 4, operation_timeout: millis(7), ..Default::default() };
+        for config in [config, ConfigProto::default()] {
+            let o = session_options(&base, &config).unwrap();
+            assert_eq!((o.cpu_devices, o.optimise, o.operation_timeout), (4, true, millis(7)));
+            assert!(!o.soft_placement && !o.log_device_placement);
+        }
+        let level = OptimizerOptions { opt_level: 1, ..Default::default() };
+        let folding = RewriterConfig { constant_folding: 1, ..Default::default() };
+        assert!(optimises(&GraphOptions {
+            optimizer_options: Some(level),
+            rewrite_options: Some(folding),
+            ..Default::default()
+        }));
+    }
+
+    #[test]
+    fn a_run_has_the_time_and_the_trace_that_it_asks_for() {
+        for (timeout_in_ms, trace_level, timeout, trace) in
+            [(0, 0, None, false), (-1, 1, None, true), (1, 3, Some(Duration::from_millis(1)), true)]
+        {
+            let asked = RunOptionsProto { timeout_in_ms, trace_level, ..Default::default() };
+            let options = run_options(Some(&asked));
+            assert_eq!((options.timeout, options.trace), (timeout, trace));
+        }
+        assert!(run_options(None).timeout.is_none());
+    }
 }

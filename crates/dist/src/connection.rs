@@ -8,8 +8,8 @@ use crate::places::Place;
 use crate::server::Phase;
 use std::pin::pin;
 use std::task::Poll;
-use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
+use tokio::time::{Duration, Instant};
 
 /// How often a peer that says nothing is asked whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(60);
@@ -75,3 +75,6 @@ pub async fn serve(stream: Socket, peer: Peer, place: Place, stopped: watch::Rec
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

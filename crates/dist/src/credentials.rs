@@ -3,6 +3,7 @@
 use crate::auth::Tokens;
 use crate::http2::Socket;
 use crate::tls::{self, TlsFiles};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,11 @@ pub struct Credentials {
 impl Credentials {
     /// As THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE say.
     pub fn from_env() -> Credentials {
-        let path = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+        Credentials::named_by(|name| std::env::var_os(name))
+    }
+
+    fn named_by(variable: impl Fn(&str) -> Option<OsString>) -> Credentials {
+        let path = |name: &str| variable(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         Credentials {
             tls: TlsFiles {
                 cert: path("THALWEG_TLS_CERT"),
@@ -96,5 +101,47 @@ impl Outgoing {
             ));
         }
         Ok(tcp.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio_rustls::rustls::crypto::ring::default_provider;
+    use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+    #[test]
+    fn the_environment_names_files_and_empty_names_none() {
+        let set = Credentials::named_by(|name| Some(name.to_lowercase().into()));
+        let files = ["thalweg_tls_cert", "thalweg_tls_key", "thalweg_tls_ca"].map(|n| Some(PathBuf::from(n)));
+        let [cert, key, ca] = files;
+        assert_eq!(set.tls, TlsFiles { cert, key, ca });
+        assert_eq!(set.token_file, Some("thalweg_token_file".into()));
+        for unset in [Credentials::named_by(|_| Some("".into())), Credentials::named_by(|_| None)] {
+            assert!(unset.tls.is_empty() && unset.token_file.is_none());
+        }
+    }
+
+    #[test]
+    fn connections_with_tls_say_so() {
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+        let config = config.with_safe_default_protocol_versions().unwrap();
+        let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        let tls = TlsConnector::from(Arc::new(config));
+        assert!(Outgoing::new(Some(tls), None).is_secure() && !Outgoing::default().is_secure());
+    }
+
+    /// The environment of a process that this test starts as itself: that of this one is all tests'.
+    #[test]
+    fn credentials_are_those_of_the_environment() {
+        const TOKENS: &str = "THALWEG_TOKEN_FILE";
+        if std::env::var_os("THALWEG_TEST_TELL").is_some() {
+            return eprintln!("tokens in {:?}", Credentials::from_env().token_file);
+        }
+        let mut itself = std::process::Command::new(std::env::current_exe().unwrap());
+        let name = "credentials::tests::credentials_are_those_of_the_environment";
+        itself.args(["--exact", name, "--nocapture"]).env("THALWEG_TEST_TELL", "").env(TOKENS, "a file");
+        let told = String::from_utf8(itself.output().unwrap().stderr).unwrap();
+        assert!(told.contains("tokens in Some(\"a file\")"), "{told}");
     }
 }

@@ -33,6 +33,8 @@ mod sessions;
 mod signals;
 mod steps;
 mod task;
+#[cfg(test)]
+mod testing;
 mod tls;
 mod turns;
 mod wire_error;

@@ -70,4 +70,31 @@ mod tests {
         let text = line(1.5, Level::Info, "closed", &[("session", &"ab"), ("error", &"x = 1\ny")]);
         assert_eq!(text, r#"time=1.500000 level=info event=closed session=ab error="x = 1\ny""#);
     }
+
+    const TELL: &str = "THALWEG_TEST_TELL";
+    const LEVELS: [Level; 4] = [Level::Off, Level::Warn, Level::Info, Level::Debug];
+
+    /// The events that a process told, which this test starts as itself.
+    #[test]
+    fn a_log_tells_what_its_level_asks_for_and_no_more() {
+        if let Some(level) = std::env::var(TELL).ok().and_then(|n| n.parse::<usize>().ok()) {
+            let log = Log { level: LEVELS[level] };
+            log.warn("warned", &[("a", &1)]);
+            log.info("informed", &[]);
+            return log.debug("traced", &[]);
+        }
+        for level in 0..LEVELS.len() {
+            let mut itself = std::process::Command::new(std::env::current_exe().unwrap());
+            itself.args([
+                "--exact",
+                "log::tests::a_log_tells_what_its_level_asks_for_and_no_more",
+                "--nocapture",
+            ]);
+            let told = itself.env(TELL, level.to_string()).output().unwrap();
+            let told = String::from_utf8(told.stderr).unwrap();
+            let events: Vec<_> = told.lines().filter_map(|l| l.split_once(" level=")).map(|l| l.1).collect();
+            let all = ["warn event=warned a=1", "info event=informed", "debug event=traced"];
+            assert_eq!(events, all[..level]);
+        }
+    }
 }

@@ -111,3 +111,53 @@ fn label(t: &NodeTiming, graph: &Graph) -> String {
     }
     format!("{} = {}({})", t.node, t.op, inputs.join(", "))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn timing(start_nanos: u64, end_nanos: u64) -> NodeTiming {
+        let device = "/job:a/replica:0/task:0/device:CPU:0".into();
+        NodeTiming { device, node: "y".into(), op: "AddV2".into(), start_nanos, end_nanos, thread: 9 }
+    }
+
+    #[test]
+    fn a_node_tells_its_times_in_both_units() {
+        let nodes = vec![timing(5_000_700, 5_008_800), timing(5_000_000, 5_000_999)];
+        let stats = step_stats(&StepTimings { start_micros: 2_000_000, nodes }, &short_label);
+        let [device] = &stats.dev_stats[..] else { panic!("one device") };
+        assert_eq!(device.thread_names.get(&9).map(String::as_str), Some("thread 9"));
+        let [long, short] = &device.node_stats[..] else { panic!("two nodes") };
+        let want = NodeExecStats {
+            node_name: "y".into(),
+            timeline_label: "y = AddV2()".into(),
+            thread_id: 9,
+            all_start_micros: 2_005_000,
+            op_end_rel_micros: 8,
+            all_end_rel_micros: 8,
+            scheduled_micros: 2_005_000,
+            all_start_nanos: 2_005_000_700,
+            op_end_rel_nanos: 8_100,
+            all_end_rel_nanos: 8_100,
+            scheduled_nanos: 2_005_000_700,
+            ..Default::default()
+        };
+        assert_eq!(*long, want);
+        assert_eq!((short.all_end_rel_micros, short.all_end_rel_nanos), (1, 999));
+    }
+
+    /// Some tasks tell microseconds only.
+    #[test]
+    fn what_another_task_tells_is_read_as_it_was_told() {
+        let nodes = vec![timing(700, 8_800)];
+        let stats = step_stats(&StepTimings { start_micros: 2, nodes }, &short_label);
+        let [read] = &timings(stats.clone())[..] else { panic!("one node") };
+        assert_eq!((&*read.device, &*read.node, &*read.op), (&*timing(0, 0).device, "y", "AddV2"));
+        assert_eq!((read.start_nanos, read.end_nanos, read.thread), (2_700, 10_800, 9));
+        let mut coarse = stats;
+        let node = &mut coarse.dev_stats[0].node_stats[0];
+        (node.all_start_nanos, node.all_end_rel_nanos, node.timeline_label) = (0, 0, "y".into());
+        let [read] = &timings(coarse)[..] else { panic!("one node") };
+        assert_eq!((read.start_nanos, read.end_nanos, &*read.op), (2_000, 10_000, ""));
+    }
+}

@@ -11,6 +11,10 @@ pub fn for_connections() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
     let files = if raised.is_ok() { maximum } else { current };
+    connections_of(files)
+}
+
+fn connections_of(files: Option<u64>) -> usize {
     // Without a limit there is one all the same.
     let files = files.unwrap_or(1 << 20);
     usize::try_from(files.saturating_sub(OTHERS).max(files / 2)).unwrap_or(usize::MAX)
@@ -25,5 +29,18 @@ mod tests {
         assert!(for_connections() > 100);
         let limit = getrlimit(Resource::Nofile);
         assert_eq!(limit.current, limit.maximum);
+    }
+
+    #[test]
+    fn connections_leave_files_to_others() {
+        for (files, connections) in [
+            (None, (1 << 20) - 256),
+            (Some(100), 50),
+            (Some(512), 256),
+            (Some(1024), 768),
+            (Some(u64::MAX), usize::MAX - 256),
+        ] {
+            assert_eq!(connections_of(files), connections);
+        }
     }
 }

@@ -109,4 +109,20 @@ mod tests {
         assert!(less.tight && less.silence < minute / 2 && less.silence > minute / 3, "{less:?}");
         assert!(slow(less) && !less.is_over(Duration::from_secs(100), Duration::ZERO, 100 * SLOWEST));
     }
+
+    #[test]
+    fn half_a_pool_is_room_enough() {
+        let pool = Pool::new(1000);
+        let account = pool.account();
+        let minute = Duration::from_secs(60);
+        let _half = account.charge(500).unwrap();
+        assert_eq!(Patience::with(&pool, minute), Patience { silence: minute, tight: false });
+        let _more = account.charge(1).unwrap();
+        assert!(Patience::with(&pool, minute).tight);
+        // Where memory is tight, time ends with what a slow line takes for so many bytes, and not before.
+        let tight = Patience { silence: minute, tight: true };
+        for (age, bytes, over) in [(60, 0, false), (61, SLOWEST - 1, true), (61, SLOWEST, false)] {
+            assert_eq!(tight.is_over(Duration::from_secs(age), minute, bytes), over, "{age} {bytes}");
+        }
+    }
 }

@@ -187,4 +187,49 @@ mod tests {
         assert!(second.is_some());
         first.unwanted().await;
     }
+
+    impl Place {
+        /// As if another connection had got it.
+        pub fn dismiss(&self) {
+            self.leave.notify_one();
+        }
+    }
+
+    #[test]
+    fn who_has_no_connection_gets_the_place_of_an_idle_one_of_others() {
+        let places = Places::new(8);
+        let begin = Instant::now();
+        let hog: Vec<Place> = (0..8).filter_map(|_| places.take_at(address(1), begin)).collect();
+        assert_eq!(hog.len(), 8);
+        assert!(places.take_at(address(2), begin).is_none());
+        let new = places.take_at(address(2), begin + IDLE);
+        assert!(new.is_some());
+        assert_eq!(places.held(), 8);
+    }
+
+    #[test]
+    fn who_has_too_many_gives_up_one_of_its_own() {
+        let places = Places::new(8);
+        let begin = Instant::now();
+        let other = places.take_at(address(2), begin).unwrap();
+        let later = begin + IDLE;
+        let mut hog: Vec<Place> = (0..9).filter_map(|_| places.take_at(address(1), later)).collect();
+        assert_eq!(hog.len(), 7);
+        hog.extend(places.take_at(address(1), later + IDLE));
+        assert_eq!(hog.len(), 8);
+        // It was idle for longer, and is another's.
+        assert!(lock(&places.taken).seats.contains_key(&other.number));
+    }
+
+    #[test]
+    fn who_has_connections_is_not_forgotten_with_those_that_have_none() {
+        let places = Places::new(16);
+        let now = Instant::now();
+        let hog: Vec<Place> = (0..20).filter_map(|_| places.take_at(address(1), now)).collect();
+        assert_eq!(hog.len(), 16);
+        for n in 2..=255 {
+            assert!(places.take_at(address(n), now).is_some());
+        }
+        assert!(places.take_at(address(1), now).is_none());
+    }
 }

@@ -297,4 +297,15 @@ mod tests {
             Proxy::start(everywhere, "grpc://127.0.0.1:1", &Credentials::default(), Log::default()).is_err()
         );
     }
+
+    #[test]
+    fn a_proxy_that_is_dropped_listens_no_more() {
+        let here = SocketAddr::from(([127, 0, 0, 1], 0));
+        let proxy =
+            Proxy::start(here, "grpc://127.0.0.1:1", &Credentials::default(), Log::default()).unwrap();
+        let address = proxy.address();
+        assert!(std::net::TcpStream::connect(address).is_ok());
+        drop(proxy);
+        assert!(std::net::TcpStream::connect(address).is_err());
+    }
 }

@@ -151,4 +151,55 @@ mod tests {
         assert_eq!(with_token.exposures(ALL.into()).len(), 1);
         assert!(with_token.exposures(LOOPBACK.into()).is_empty());
     }
+
+    /// A folder of this test's own.
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("thalweg-security-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn sessions_clusters_lead_anywhere_only_from_where_nothing_is_shown_to_anybody() {
+        let token_file = folder("reach").join("tokens");
+        std::fs::write(&token_file, "admin:token-0123456789ab").unwrap();
+        let home = ClusterSpec::parse(r#"{"ps": ["home:1"]}"#).unwrap();
+        let leads_to = |security: &Security, listen: [u8; 4], address: &str| {
+            let task = crate::cluster::TaskAddress { task: "/job:x".into(), address: address.into() };
+            let guard = security.load(listen.into(), &home, Log::default()).unwrap();
+            guard.reach.check(&task).is_ok()
+        };
+        let open = Security::default();
+        let tokens = Security { token_file: Some(token_file), ..Default::default() };
+        let named = Security { connect: Some(vec!["away:1".into()]), ..tokens.clone() };
+        let any = Security { connect: Some(vec!["*".into()]), ..tokens.clone() };
+        for (security, listen, away, other) in [
+            (&open, LOOPBACK, true, true),
+            (&open, ALL, false, false),
+            (&tokens, LOOPBACK, false, false),
+            (&tokens, ALL, false, false),
+            (&named, LOOPBACK, true, false),
+            (&any, ALL, true, true),
+        ] {
+            let found = ["away:1", "other:1", "home:1"].map(|address| leads_to(security, listen, address));
+            assert_eq!(found, [away, other, true], "{listen:?} {security:?}");
+        }
+    }
+
+    #[test]
+    fn callers_are_told_apart_by_certificates_only_where_these_are_asked_for() {
+        let folder = folder("certificates");
+        let made = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
+        let (cert, key) = (folder.join("cert.pem"), folder.join("key.pem"));
+        std::fs::write(&cert, made.cert.pem()).unwrap();
+        std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let tls = TlsFiles { cert: Some(cert.clone()), key: Some(key), ca: None };
+        let plain = load(&Security::default(), LOOPBACK).unwrap();
+        assert!(!plain.certificates && plain.acceptor.is_none() && !plain.outgoing.is_secure());
+        let one_way = load(&Security { tls: tls.clone(), ..Default::default() }, LOOPBACK).unwrap();
+        assert!(!one_way.certificates && one_way.acceptor.is_some() && !one_way.outgoing.is_secure());
+        let both = Security { tls: TlsFiles { ca: Some(cert), ..tls }, ..Default::default() };
+        let both = load(&both, LOOPBACK).unwrap();
+        assert!(both.certificates && both.acceptor.is_some() && both.outgoing.is_secure());
+    }
 }

@@ -129,7 +129,8 @@ impl Server {
         let share = guard.gate.share(sessions, guard.certificates);
         let limits = Limits { idle: options.idle_limit, sessions, share };
         let mut runtimes = Vec::new();
-        for _ in 0..io_threads(&options.cluster) {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        for _ in 0..io_threads(&options.cluster, cores) {
             runtimes.push(runtime()?);
         }
         let handles = runtimes.iter().map(|r| r.handle().clone()).collect();
@@ -241,10 +242,9 @@ impl Server {
         self.master.worker.home.links.traffic()
     }
 
-    /// Stops: no new connections, running requests get some time to end, what then still runs is cancelled.
-    pub fn stop(mut self) {
-        self.shut_down();
-    }
+    /// Stops, as dropping it does: no new connections, running requests get some time to end, what then still runs is
+    /// cancelled.
+    pub fn stop(self) {}
 
     fn shut_down(&mut self) {
         let began = Instant::now();
@@ -285,8 +285,7 @@ impl Server {
 
 /// How many threads wait for sockets. The tasks of a cluster spend their time with one another, where a step that stays on few
 /// threads waits least; a server of its own has many clients.
-fn io_threads(cluster: &ClusterSpec) -> usize {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+fn io_threads(cluster: &ClusterSpec, cores: usize) -> usize {
     let threads = if cluster.tasks().is_empty() { cores } else { cores / 2 };
     threads.clamp(1, MAX_IO_THREADS)
 }
@@ -413,3 +412,6 @@ async fn secured(
     })
     .await
 }
+
+#[cfg(test)]
+mod tests;

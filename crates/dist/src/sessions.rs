@@ -252,3 +252,104 @@ impl Sessions {
         lock(&self.open).len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_runtime::SessionOptions;
+
+    fn caller(identity: &str) -> Caller {
+        Caller { identity: identity.into(), role: Role::Run }
+    }
+
+    fn session(handle: &str, owner: &str) -> MasterSession {
+        let options = SessionOptions { threads: 1, ..Default::default() };
+        let session = Session::new(Arc::new(thalweg_ops::registry()), options).unwrap();
+        MasterSession::new(handle.into(), "/job:a".into(), owner.into(), session, None, None)
+    }
+
+    fn sessions(limits: Limits, of: &[(&str, &str)]) -> Sessions {
+        let all = Sessions::new(limits);
+        of.iter().for_each(|(handle, owner)| assert_eq!(all.add(session(handle, owner)).unwrap(), None));
+        all
+    }
+
+    const FEW: Limits = Limits { idle: None, sessions: 3, share: 2 };
+
+    /// As if a session had been used last so long ago.
+    fn age(all: &Sessions, handle: &str, by: Duration) {
+        let s = lock(&all.open)[handle].clone();
+        let mut last = lock(&s.last_used);
+        *last = last.checked_sub(by).unwrap();
+    }
+
+    #[test]
+    fn one_more_than_the_share_closes_the_own_session_that_has_been_idle_longest() {
+        let all = sessions(FEW, &[("a", "me"), ("b", "me")]);
+        age(&all, "b", Duration::from_millis(10));
+        all.check_room(&caller("me")).unwrap();
+        assert_eq!(all.add(session("c", "me")).unwrap().as_deref(), Some("b"));
+        // One in use stays, and the other goes, however new.
+        let in_use = all.find("a", &caller("me")).unwrap();
+        assert_eq!(all.add(session("d", "me")).unwrap().as_deref(), Some("c"));
+        let also = all.find("d", &caller("me")).unwrap();
+        assert_eq!(all.check_room(&caller("me")).err().unwrap().code(), Code::ResourceExhausted);
+        assert!(all.add(session("e", "me")).is_err());
+        assert_eq!((all.len(), all.active()), (2, 2));
+        drop((in_use, also));
+        assert_eq!(all.active(), 0);
+    }
+
+    #[test]
+    fn a_full_server_closes_nothing_of_others() {
+        let all = sessions(FEW, &[("a", "me"), ("b", "me"), ("c", "you")]);
+        assert!(all.check_room(&caller("else")).is_err());
+        assert!(all.add(session("d", "else")).is_err());
+        assert_eq!(all.add(session("d", "you")).unwrap().as_deref(), Some("c"));
+        assert_eq!(all.len(), 3);
+    }
+
+    #[test]
+    fn sessions_idle_for_longer_than_the_limit_are_closed() {
+        let limits = Limits { idle: Some(Duration::from_secs(3600)), sessions: 9, share: 9 };
+        let all = sessions(limits, &[("old", "me"), ("new", "me"), ("busy", "me")]);
+        assert!(all.collect().is_empty());
+        let long = Duration::from_secs(3601);
+        // On a machine that has just been started there is no such time.
+        if Instant::now().checked_sub(2 * long).is_none() {
+            return;
+        }
+        age(&all, "old", long);
+        age(&all, "busy", long);
+        let in_use = all.find("busy", &caller("me")).unwrap();
+        assert_eq!(all.collect(), ["old"]);
+        drop(in_use);
+        assert!(all.collect().is_empty(), "it was in use until now");
+        let never = sessions(Limits { idle: None, ..limits }, &[("old", "me")]);
+        age(&never, "old", long);
+        assert!(never.collect().is_empty());
+    }
+
+    #[test]
+    fn steps_are_serial_where_sessions_take_turns() {
+        let all = sessions(FEW, &[("a", "me"), ("b", "me")]);
+        let [a, b] = ["a", "b"].map(|handle| all.find(handle, &caller("me")).unwrap());
+        let turns = [&a, &a, &b, &b, &a, &b].map(|session| all.take_turns(session));
+        assert_eq!(turns, [false, false, true, false, true, true]);
+    }
+
+    #[test]
+    fn a_session_is_its_owners_and_the_admins() {
+        let all = sessions(FEW, &[("a", "me"), ("b", "me")]);
+        let admin = Caller { identity: "root".into(), role: Role::Admin };
+        assert_eq!(all.find("a", &caller("you")).err().unwrap().code(), Code::PermissionDenied);
+        assert_eq!(all.close("a", &caller("you")).err().unwrap().code(), Code::PermissionDenied);
+        assert!(all.find("a", &admin).is_ok());
+        assert_eq!(all.task_of("a").as_deref(), Some("/job:a"));
+        assert!(all.close("a", &caller("me")).unwrap() && !all.close("a", &admin).unwrap());
+        assert_eq!((all.task_of("a"), all.len()), (None, 1));
+        let b = all.find("b", &admin).unwrap();
+        assert_eq!((all.close_all(), all.close_all(), all.len()), (1, 0, 0));
+        assert!(b.session.run(&[], &[], &[]).is_err(), "it is closed");
+    }
+}

@@ -99,3 +99,51 @@ impl Drop for CancelOnDrop {
         self.0.cancel(cancelled("the client has gone"));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_compiles_knows_its_time_and_whether_anybody_waits() {
+        let limit = Some(Duration::from_secs(77));
+        let (timeout, cancel) = prepare(limit, |o| Ok((o.timeout, o.cancel.clone()))).await.unwrap();
+        assert_eq!(timeout, limit);
+        assert!(cancel.unwrap().reason().is_some(), "nobody waits any more");
+    }
+
+    /// A step that waits until it is cancelled, and then ends like this.
+    async fn ends_with(cancel: &Arc<Cancellation>, end: Result<()>) -> Result<()> {
+        let (tx, rx) = oneshot::channel::<()>();
+        let tx = std::sync::Mutex::new(Some(tx));
+        cancel.on_cancel(move |_: &Error| drop(tx.lock().unwrap().take()));
+        let _ = rx.await;
+        end
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_step_whose_time_is_over_says_whom_it_waited_for_if_it_knows() {
+        let second = Some(Duration::from_secs(1));
+        for (end, said) in [
+            (Err(deadline_exceeded("waited for ps")), "waited for ps"),
+            (Err(cancelled("cancelled")), "the step did not end within its time limit"),
+            (Ok(()), "the step did not end within its time limit"),
+        ] {
+            let cancel = Arc::<Cancellation>::default();
+            let e = within(second, &cancel, ends_with(&cancel, end)).await.unwrap_err();
+            assert_eq!((e.code(), e.message()), (Code::DeadlineExceeded, said));
+        }
+        let cancel = Arc::<Cancellation>::default();
+        assert!(within(second, &cancel, async { Ok(()) }).await.is_ok());
+        let e = within(second, &cancel, std::future::pending::<Result<()>>()).await.unwrap_err();
+        assert_eq!(e.code(), Code::DeadlineExceeded);
+    }
+
+    #[test]
+    fn what_is_released_goes_on() {
+        let (dropped, released) = (Arc::<Cancellation>::default(), Arc::<Cancellation>::default());
+        drop(CancelOnDrop(dropped.clone()));
+        CancelOnDrop(released.clone()).release();
+        assert!(dropped.reason().is_some() && released.reason().is_none());
+    }
+}

@@ -103,3 +103,18 @@ fn like(
         access: like.access.clone(),
     }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tasks_devices_hold_goes_with_it() {
+        let options = SessionOptions { threads: 1, ..Default::default() };
+        let task = Task::new(Arc::new(thalweg_ops::registry()), options).unwrap();
+        let store = task.devices()[0].context.resources.clone();
+        let before = store.generation();
+        drop(task);
+        assert_ne!(store.generation(), before);
+    }
+}

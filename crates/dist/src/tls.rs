@@ -145,3 +145,24 @@ fn fingerprint(certificate: &CertificateDer<'_>) -> Arc<str> {
     let hex: String = bytes.as_ref().iter().map(|b| format!("{b:02x}")).collect();
     format!("sha256:{hex}").into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_without_a_certificate_is_told_so() {
+        let path = std::env::temp_dir().join(format!("thalweg-no-certificate-{}", std::process::id()));
+        std::fs::write(&path, "nothing of the kind\n").unwrap();
+        let e = certificates(&path).unwrap_err();
+        assert!(e.message().ends_with("has no certificate in PEM form"), "{e}");
+        std::fs::remove_file(&path).unwrap();
+        assert!(certificates(&path).is_err());
+    }
+
+    #[test]
+    fn a_certificate_is_known_by_its_digest() {
+        let empty = fingerprint(&CertificateDer::from(Vec::new()));
+        assert_eq!(&*empty, "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    }
+}

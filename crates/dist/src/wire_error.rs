@@ -75,3 +75,42 @@ pub fn no_session(handle: &str) -> Error {
 pub fn no_session_any_more(code: Code, handle: &str) -> Error {
     Error::new(code, format_args!("Session {handle} is not found. Possibly, this master has restarted."))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_for_a_header_is_cut_where_it_is_too_long() {
+        let exact = "x".repeat(MAX_TEXT);
+        assert_eq!(shortened(exact.clone()), exact);
+        assert_eq!(shortened(format!("{exact}y")), format!("{exact}..."));
+        // Not in the middle of a letter.
+        let wide = shortened("\u{e4}".repeat(MAX_TEXT));
+        assert_eq!(wide, format!("{}...", "\u{e4}".repeat(MAX_TEXT / 2)));
+    }
+
+    #[test]
+    fn an_error_is_blamed_on_the_task_it_comes_from_once() {
+        let (ps, worker) = ("/job:ps/replica:0/task:0", "/job:worker/replica:0/task:0");
+        let told = received(ps, Code::Aborted, "no");
+        assert_eq!((told.code(), told.message()), (Code::Aborted, "From /job:ps/replica:0/task:0:\nno"));
+        assert_eq!(received(worker, Code::Aborted, told.message()).message(), told.message());
+        let derived = Error::new(Code::Cancelled, "because").derived();
+        let text = peer_message(ps, &derived);
+        assert!(text.starts_with(DERIVED));
+        let heard = received(worker, Code::Cancelled, &text);
+        assert!(heard.is_derived() && !heard.message().contains(DERIVED), "{heard}");
+        assert_eq!(peer_status(ps, &derived).code(), tonic::Code::Cancelled);
+    }
+
+    #[test]
+    fn what_a_node_said_is_told_with_its_task_unless_that_is_another() {
+        let said = Error::new(Code::Internal, "no").at_node("x", "Neg");
+        let text = step_message("/job:a", &said);
+        assert!(text.starts_with("From /job:a:\nno") && text.contains("{{node x}}"), "{text}");
+        let theirs = Error::new(Code::Internal, "From /job:b:\nno").at_node("x", "Neg");
+        assert!(step_message("/job:a", &theirs).starts_with("From /job:b:"));
+        assert_eq!(step_message("/job:a", &Error::new(Code::Internal, "no")), "no");
+    }
+}

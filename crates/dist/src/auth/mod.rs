@@ -198,4 +198,22 @@ mod tests {
         }
         assert_eq!(gate.share(4096, false), 4096);
     }
+
+    #[test]
+    fn those_who_are_told_apart_share_the_sessions() {
+        let three = gate(Some("run:r-token-of-enough\ncluster:c-token-of-enough\nadmin:a-token-of-enough\n"));
+        assert_eq!((three.share(4096, false), three.share(4096, true)), (1366, 1366));
+        assert_eq!((gate(None).share(4096, true), gate(None).share(3, true)), (512, 1));
+        assert_eq!((three.share(0, false), gate(None).share(0, false)), (1, 1));
+    }
+
+    #[test]
+    fn what_is_refused_is_noted() {
+        let gate = gate(Some("run:r-token-of-enough"));
+        assert_eq!(gate.refusals.peers(), 0);
+        assert!(gate.admit(&origin(None), Some(b"Bearer r-token-of-enough"), RUN).is_ok());
+        assert_eq!(gate.refusals.peers(), 0);
+        assert!(gate.admit(&origin(None), None, RUN).is_err());
+        assert_eq!(gate.refusals.peers(), 1);
+    }
 }

@@ -104,4 +104,25 @@ mod tests {
         assert!(lock(&refusals.peers).len() <= PEERS + 1);
         assert_eq!(refusals.line_for(ip(7_000_000), now + WHILE), Some(0));
     }
+
+    impl Refusals {
+        /// Peers that have been refused something.
+        pub fn peers(&self) -> usize {
+            lock(&self.peers).len()
+        }
+    }
+
+    #[test]
+    fn what_was_not_told_of_a_peer_is_told_with_its_next_line_whoever_comes_between() {
+        let (refusals, now) = (Refusals::new(Log::default()), Instant::now());
+        let fill =
+            |refusals: &Refusals, n| (0..15).filter(|_| refusals.line_for(ip(n), now).is_some()).count();
+        assert_eq!(fill(&refusals, 1), 10);
+        assert_eq!(refusals.line_for(ip(2), now + WHILE), Some(0));
+        assert_eq!(refusals.line_for(ip(1), now + WHILE), Some(5));
+        // The same where there is no room for more peers.
+        let refusals = Refusals::new(Log::default());
+        assert!((1..=PEERS as u32).all(|n| fill(&refusals, n) == 10));
+        assert_eq!(refusals.line_for(ip(1), now + WHILE), Some(5));
+    }
 }

@@ -165,4 +165,10 @@ mod tests {
             assert!(Tokens::parse(bad).is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn the_first_of_the_strongest_tokens_is_shown_to_others() {
+        let text = "run:first-token-0123456\nadmin:second-token-012345\nadmin:third-token-0123456\n";
+        assert_eq!(&**Tokens::parse(text).unwrap().own(), "second-token-012345");
+    }
 }

@@ -329,3 +329,141 @@ impl Link {
         Error::new(Code::Unavailable, format_args!("{} at {}: {}", self.task, self.address, e.message()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http2::frame::{self, FrameHead, HEAD, PREFACE};
+    use std::time::Duration;
+    use thalweg_proto::{GetStatusRequest, GetStatusResponse};
+    use tokio::io::AsyncReadExt;
+    use tokio::net::{TcpListener, TcpStream};
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// A link to an address, from a server with so many threads that wait for sockets.
+    fn link(address: String, threads: usize) -> (Connector, Arc<Link>) {
+        let patience = Patience { ask_every: HOUR, answer_within: HOUR };
+        let threads = (0..threads).map(|_| Handle::current()).collect();
+        let connector =
+            Connector::new(threads, patience, Default::default(), Default::default(), Log::default());
+        let task = TaskAddress { task: "/job:ps/replica:0/task:0".into(), address };
+        let link = connector.links(vec![task]).unwrap().all().remove(0);
+        (connector, link)
+    }
+
+    /// The kind and stream of the next frame that has to do with a call.
+    async fn next(socket: &mut TcpStream) -> (u8, u32) {
+        loop {
+            let mut head = [0; HEAD];
+            socket.read_exact(&mut head).await.unwrap();
+            let head = FrameHead::parse(&head);
+            socket.read_exact(&mut vec![0; head.length]).await.unwrap();
+            if [frame::HEADERS, frame::RST_STREAM].contains(&head.kind) {
+                return (head.kind, head.stream);
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn calls_made_at_once_share_a_connection_and_end_when_they_are_dropped() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (_connector, link) = link(listener.local_addr().unwrap().to_string(), 0);
+        let call = || link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {});
+        let calls = [call(), call(), call()];
+        let mut socket = listener.accept().await.unwrap().0;
+        socket.read_exact(&mut [0; PREFACE.len()]).await.unwrap();
+        for stream in [1, 3, 5] {
+            assert_eq!(next(&mut socket).await, (frame::HEADERS, stream));
+        }
+        let [a, b, c] = calls;
+        let mut ended = Vec::new();
+        for call in [b, c] {
+            drop(call);
+            let (kind, stream) = next(&mut socket).await;
+            assert_eq!(kind, frame::RST_STREAM);
+            ended.push(stream);
+        }
+        assert!(ended.iter().all(|stream| [1, 3, 5].contains(stream)) && ended[0] != ended[1]);
+        // One that goes out over a connection that is there is given up likewise.
+        let later = link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {});
+        assert_eq!(next(&mut socket).await, (frame::HEADERS, 7));
+        drop(later);
+        assert_eq!(next(&mut socket).await, (frame::RST_STREAM, 7));
+        drop(socket);
+        let e = a.answer().await.err().unwrap();
+        assert_eq!(e.code(), Code::Unavailable);
+        assert!(e.message().starts_with("/job:ps/replica:0/task:0 at 127.0.0.1:"), "{e}");
+        // Bytes of the requests, five each, that were heard of: those of the call that was not given up.
+        assert_eq!((link.traffic.with("").received, link.traffic.with("").sent), (0, 5));
+        // The next call connects again.
+        let again = link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {});
+        let mut socket = listener.accept().await.unwrap().0;
+        socket.read_exact(&mut [0; PREFACE.len()]).await.unwrap();
+        assert_eq!(next(&mut socket).await, (frame::HEADERS, 1));
+        drop(again);
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_waits_for_sockets_keeps_to_its_lane() {
+        let (_connector, link) = link("127.0.0.1:1".into(), 2);
+        let lanes = std::thread::scope(|scope| {
+            let lane = |number: Option<usize>| {
+                let link = &link;
+                let thread = scope.spawn(move || {
+                    number.into_iter().for_each(keep_to_lane);
+                    link.lane().clone()
+                });
+                thread.join().unwrap()
+            };
+            [lane(None), lane(Some(0)), lane(Some(1)), lane(Some(2))]
+        });
+        for (lane, of) in lanes.iter().zip([&link.shared, &link.own[0], &link.own[1], &link.shared]) {
+            assert!(Arc::ptr_eq(lane, of));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_was_lost_is_let_go_once() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let (_connector, link) = link(listener.local_addr().unwrap().to_string(), 1);
+        let lane = &link.own[0];
+        assert!(lane.ready().is_none() && !lane.forget());
+        let sender = link.sender(lane).await.unwrap();
+        assert!(lane.ready().is_some() && !lane.forget(), "it is there");
+        drop(listener.accept().await.unwrap());
+        while !sender.is_closed() {
+            tokio::task::yield_now().await;
+        }
+        assert!(lane.ready().is_none());
+        assert!(lane.forget() && !lane.forget());
+    }
+
+    #[tokio::test]
+    async fn who_cannot_be_reached_is_named_with_its_address() {
+        let (_connector, link) = link("127.0.0.1:1".into(), 0);
+        let e =
+            link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {}).answer().await.err().unwrap();
+        assert_eq!(e.code(), Code::Unavailable);
+        assert!(e.message().starts_with("/job:ps/replica:0/task:0 at 127.0.0.1:1: cannot reach"), "{e}");
+    }
+
+    /// Such a task is not waited for.
+    #[tokio::test]
+    async fn what_is_wrong_on_our_side_is_no_fault_of_the_task() {
+        use tokio_rustls::rustls::crypto::ring::default_provider;
+        use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        // No certificate can have this name, though it leads here.
+        let address = format!("127.1:{}", listener.local_addr().unwrap().port());
+        let config = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+        let config = config.with_safe_default_protocol_versions().unwrap();
+        let config = config.with_root_certificates(RootCertStore::empty()).with_no_client_auth();
+        let (_connector, mut link) = link(address, 0);
+        Arc::get_mut(&mut link).unwrap().outgoing = Outgoing::new(Some(Arc::new(config).into()), None);
+        let e =
+            link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {}).answer().await.err().unwrap();
+        assert_eq!(e.code(), Code::InvalidArgument, "{e}");
+        assert!(e.message().contains("is not a name that a certificate can have"), "{e}");
+    }
+}

@@ -79,3 +79,20 @@ fn listed(cluster: &ClusterSpec) -> String {
     let more = (more > 0).then(|| format!("{more} more"));
     shown.chain(more).collect::<Vec<_>>().join(", ")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_ten_tasks_of_a_cluster_are_listed() {
+        let of = |tasks: u32| {
+            let mut cluster = ClusterSpec::default();
+            cluster.jobs.insert("w".into(), (0..tasks).map(|i| (i, format!("h:{i}"))).collect());
+            listed(&cluster)
+        };
+        assert_eq!(of(2), "/job:w/replica:0/task:0 at 'h:0', /job:w/replica:0/task:1 at 'h:1'");
+        assert!(of(10).ends_with("/job:w/replica:0/task:9 at 'h:9'"));
+        assert!(of(12).ends_with("/job:w/replica:0/task:9 at 'h:9', 2 more"));
+    }
+}

@@ -7,6 +7,8 @@ mod recording;
 mod register;
 mod session;
 mod spec;
+#[cfg(test)]
+mod tests;
 mod tf_config;
 mod traffic;
 

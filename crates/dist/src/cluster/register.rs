@@ -35,14 +35,7 @@ pub fn register(
     options: &GraphOptions,
     graph: TaskGraph,
 ) -> Result<Registered> {
-    let request = RegisterGraphRequest {
-        session_handle: session.to_string(),
-        graph_def: Some(graph_def(&graph)?),
-        has_control_flow: graph.has_control_flow,
-        graph_options: Some(options.clone()),
-        create_worker_session_called: true,
-        ..Default::default()
-    };
+    let request = registration(session, options, &graph)?;
     let answer: RegisterGraphResponse = link
         .call_and_wait("RegisterGraph", &request)
         .map_err(|e| received(&link.task, e.code(), e.message()))?;
@@ -52,6 +45,17 @@ pub fn register(
         graph: answer.graph_handle,
         feeds: graph.feeds,
         fetches: graph.fetches,
+    })
+}
+
+fn registration(session: &str, options: &GraphOptions, graph: &TaskGraph) -> Result<RegisterGraphRequest> {
+    Ok(RegisterGraphRequest {
+        session_handle: session.to_string(),
+        graph_def: Some(graph_def(graph)?),
+        has_control_flow: graph.has_control_flow,
+        graph_options: Some(options.clone()),
+        create_worker_session_called: true,
+        ..Default::default()
     })
 }
 
@@ -168,5 +172,108 @@ impl Drop for Registered {
         };
         // The task may have gone, and the graph with it.
         self.link.call_then("DeregisterGraph", &request, |_: Result<DeregisterGraphResponse>| {});
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{Connector, TaskAddress};
+    use crate::remote::connection::Patience;
+    use std::time::Duration;
+    use thalweg_graph::Graph;
+    use thalweg_proto::{OptimizerOptions, text};
+
+    const FUNCTION: &str = "
+        node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
+               attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 3 } } } }
+        node { name: 'call' op: 'f' input: 'c' }
+        library { function {
+            signature { name: 'f' input_arg { name: 'x' type: DT_FLOAT } output_arg { name: 'y' type: DT_FLOAT } }
+            node_def { name: 'n' op: 'Neg' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }
+            ret { key: 'y' value: 'n:y:0' } } }";
+
+    #[test]
+    fn a_task_is_given_its_part_with_its_functions_and_options() {
+        let def = text::parse_graph_def(FUNCTION).unwrap();
+        let whole = Graph::from_def(Arc::new(thalweg_ops::registry()), &def).unwrap();
+        let level = OptimizerOptions { opt_level: -1, ..Default::default() };
+        let options = GraphOptions { optimizer_options: Some(level), ..Default::default() };
+        let node = NodeSpec {
+            name: "call".into(),
+            op: "f".into(),
+            inputs: vec!["c".into()],
+            device: "/job:ps".into(),
+            ..Default::default()
+        };
+        let part = |has_control_flow| TaskGraph {
+            nodes: vec![node.clone()],
+            library: whole.library.clone(),
+            feeds: vec![],
+            fetches: vec![],
+            has_control_flow,
+        };
+        let request = registration("session", &options, &part(true)).unwrap();
+        assert_eq!(
+            (request.session_handle.as_str(), request.create_worker_session_called),
+            ("session", true)
+        );
+        assert_eq!(request.graph_options, Some(options.clone()));
+        assert!(request.has_control_flow);
+        assert!(!registration("", &options, &part(false)).unwrap().has_control_flow);
+        let def = request.graph_def.unwrap();
+        assert_eq!(def.versions.unwrap().producer, PRODUCER);
+        let function = &def.library.unwrap().function[0];
+        assert_eq!(function.signature.as_ref().unwrap().name, "f");
+        let [sent] = &def.node[..] else { panic!("one node") };
+        assert_eq!((sent.name.as_str(), sent.op.as_str(), sent.device.as_str()), ("call", "f", "/job:ps"));
+        assert_eq!(sent.input, ["c"]);
+    }
+
+    #[test]
+    fn a_step_of_a_part_says_whose_it_is_and_what_it_gets_and_gives() {
+        let patience = Patience { ask_every: Duration::MAX, answer_within: Duration::MAX };
+        let connector =
+            Connector::new(Vec::new(), patience, Default::default(), Default::default(), Default::default());
+        let task = TaskAddress { task: "/job:ps/replica:0/task:0".into(), address: "127.0.0.1:1".into() };
+        let part = Registered {
+            link: connector.links(vec![task]).unwrap().all().remove(0),
+            session: "session".into(),
+            graph: "graph".into(),
+            feeds: vec!["fed".into()],
+            fetches: vec!["fetched".into()],
+        };
+        for trace in [false, true] {
+            let step = PartStep { id: 7, feeds: vec![Tensor::scalar(3f32)], cancel: Arc::default(), trace };
+            let request = part.request(&step).unwrap();
+            assert_eq!(
+                (request.session_handle.as_str(), request.graph_handle.as_str()),
+                ("session", "graph")
+            );
+            assert_eq!((request.step_id, request.exec_opts.unwrap().record_timeline), (7, trace));
+            assert_eq!(
+                (request.send[0].name.as_str(), &request.recv_key[..]),
+                ("fed", &["fetched".into()][..])
+            );
+            assert!(request.store_errors_in_response_body && request.create_worker_session_called);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_part_that_is_not_needed_any_more_is_forgotten_by_its_task() {
+        let mut played = crate::testing::Played::new().await;
+        let (_connector, us) = played.member();
+        let part = Registered {
+            link: us.links.all().remove(0),
+            session: "session".into(),
+            graph: "graph".into(),
+            feeds: vec![],
+            fetches: vec![],
+        };
+        drop(part);
+        let (method, message) = played.call().await;
+        let said: DeregisterGraphRequest = thalweg_proto::decode(message).unwrap();
+        assert_eq!((method.as_str(), said.graph_handle.as_str()), ("DeregisterGraph", "graph"));
+        assert_eq!((said.session_handle.as_str(), said.create_worker_session_called), ("session", true));
     }
 }

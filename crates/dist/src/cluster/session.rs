@@ -203,3 +203,65 @@ impl Drop for SessionCluster {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{ClusterSpec, Connector};
+    use crate::remote::connection::Patience;
+    use crate::{Server, ServerOptions};
+
+    fn connector() -> Connector {
+        let patience = Patience { ask_every: LONGEST_WAIT, answer_within: LONGEST_WAIT };
+        Connector::new(Vec::new(), patience, Default::default(), Default::default(), Default::default())
+    }
+
+    #[test]
+    fn a_worker_is_told_which_task_it_is_and_of_which_cluster() {
+        let spec = ClusterSpec::parse(r#"{"ps": {"2": "a:1"}}"#).unwrap();
+        let mut us = Membership::of(&connector(), "/job:worker/replica:0/task:0".into(), &spec).unwrap();
+        let def = server_def("/job:ps/replica:0/task:2", &us).unwrap();
+        assert_eq!((def.job_name.as_str(), def.task_index, def.protocol.as_str()), ("ps", 2, "grpc"));
+        assert!(def.cluster.is_none(), "it knows its own");
+        us.brought = Some(spec.clone());
+        let def = server_def("/job:ps/replica:0/task:2", &us).unwrap();
+        assert_eq!(ClusterSpec::from_proto(&def.cluster.unwrap()).unwrap(), spec);
+    }
+
+    #[test]
+    fn filters_choose_tasks_whatever_devices_they_name() {
+        let spec = ClusterSpec::parse(r#"{"ps": ["a:1"], "worker": ["b:1", "c:1"]}"#).unwrap();
+        let us = Membership::of(&connector(), "/job:worker/replica:0/task:0".into(), &spec).unwrap();
+        let chosen = |filters: &[&str]| -> Vec<String> {
+            let filters: Vec<String> = filters.iter().map(|f| f.to_string()).collect();
+            chosen(&us.links, &filters).unwrap().iter().map(|link| link.address.clone()).collect()
+        };
+        assert_eq!(chosen(&[]), ["a:1", "c:1"]);
+        assert_eq!(chosen(&["/job:ps/device:GPU:7"]), ["a:1"]);
+        assert_eq!(chosen(&["/job:worker/task:1/device:CPU:0", "/job:none"]), ["c:1"]);
+        assert!(chosen(&["/job:worker/task:0"]).is_empty());
+    }
+
+    /// The first connection is lost at once: the task was just being started.
+    #[tokio::test]
+    async fn a_task_that_is_not_there_yet_is_waited_for() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let spec = ClusterSpec::parse(&format!(r#"{{"ps": ["{address}"]}}"#)).unwrap();
+        let connector = connector();
+        let us = Arc::new(Membership::of(&connector, "/job:worker/replica:0/task:0".into(), &spec).unwrap());
+        let started = std::thread::spawn(move || {
+            drop(listener.accept().unwrap());
+            let options = ServerOptions { job: "else".into(), threads: 1, ..Default::default() };
+            Server::start_on(listener, Arc::new(thalweg_ops::registry()), options).unwrap()
+        });
+        let (link, master) = (us.links.all().remove(0), crate::testing::master());
+        let device = &master.task.devices()[0];
+        let opener = Opener { us: &us, device, steps: &master.worker.steps, log: Default::default() };
+        let devices = status(&link, &opener).await.unwrap();
+        // It goes by the name that it has in our cluster.
+        assert_eq!(devices.len(), 1);
+        assert_eq!(devices[0].name, "/job:ps/replica:0/task:0/device:CPU:0");
+        drop(started.join().unwrap());
+    }
+}

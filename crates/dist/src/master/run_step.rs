@@ -132,3 +132,15 @@ pub fn named(names: Vec<String>, values: &[Tensor]) -> Result<Vec<NamedTensorPro
     };
     names.into_iter().zip(values).map(named).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_ends_a_little_before_its_client_gives_it_up() {
+        for (limit, time) in [(10, 9), (100, 90), (500, 450), (1000, 950), (60_000, 59_950)] {
+            assert_eq!(in_time(Duration::from_millis(limit)), Duration::from_millis(time));
+        }
+    }
+}

@@ -405,3 +405,6 @@ fn check(said: &Head) -> Result<()> {
 fn nonsense(address: &str) -> Error {
     internal(format_args!("{address} answered with something that is not a gRPC message"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -182,3 +182,6 @@ fn call<A: Message, B: Message + Name + Default + Send + 'static>(
 ) -> Result<B> {
     channel.call(&format!("{SERVICE}{method}"), request, &Limits::default())
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,3 +89,29 @@ fn nothing() -> TensorProto {
         ..Default::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use thalweg_core::tensor::Tensor;
+
+    #[test]
+    fn a_branch_that_was_not_taken_is_an_empty_tensor_that_says_so() {
+        let dead = response(Parcel::dead()).unwrap();
+        let tensor = dead.tensor.unwrap();
+        let dims: Vec<i64> = tensor.tensor_shape.unwrap().dim.iter().map(|d| d.size).collect();
+        assert_eq!((dead.is_dead, tensor.dtype, dims), (true, 1, vec![0]));
+        let live = response(Parcel::live(Tensor::scalar(3f32))).unwrap();
+        assert!(!live.is_dead && live.tensor.unwrap().tensor_shape.unwrap().dim.is_empty());
+        let in_2020 = 1_577_836_800_000_000;
+        assert!(live.send_start_micros > in_2020 && dead.send_start_micros > in_2020);
+    }
+
+    #[test]
+    fn keys_name_the_task_that_sends() {
+        let key = "/job:ps/replica:0/task:0/device:CPU:0;1;/job:worker/replica:0/task:0/device:CPU:0;t;0:0";
+        assert_eq!(sender(key), Some("/job:ps/replica:0/task:0"));
+        assert_eq!(sender("x/device:CPU:0"), None);
+        assert_eq!((local("/job:ps/replica:0/task:0/device:CPU:1"), local("CPU:1")), (Some("CPU:1"), None));
+    }
+}

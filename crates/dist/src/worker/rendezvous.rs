@@ -222,3 +222,81 @@ fn is_from(key: &str, task: &str) -> bool {
         None => !key.starts_with("/job:"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    const TASK: &str = "/job:ps/replica:0/task:0";
+
+    /// A task takes a number that it has seen for a request that comes again.
+    #[test]
+    fn requests_have_numbers_of_their_own_that_begin_anywhere() {
+        let ids: Vec<i64> = (0..1000).map(|_| request_id()).collect();
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
+        // 2^20 of 2^63 places to begin at are below this.
+        assert!(ids.iter().all(|id| *id > 1 << 20), "{ids:?}");
+    }
+
+    #[test]
+    fn an_answer_is_a_tensor_nothing_or_an_error_with_its_task() {
+        let answer = |is_dead, tensor| {
+            Ok((RecvTensorResponse { is_dead, tensor, ..Default::default() }, Contents::default()))
+        };
+        assert!(parcel(answer(true, None), TASK).unwrap().value.is_none());
+        assert_eq!(parcel(answer(false, None), TASK).err().unwrap().code(), Code::Internal);
+        let tensor =
+            thalweg_graph::convert::tensor_to_proto(&thalweg_core::tensor::Tensor::scalar(3f32)).unwrap();
+        let live = parcel(answer(false, Some(tensor)), TASK).unwrap();
+        assert_eq!(live.value.unwrap().to_scalar::<f32>().unwrap(), 3.0);
+        // The link has said already who is not there.
+        let failed = |code| parcel(Err(Error::new(code, "why")), TASK).err().unwrap();
+        assert_eq!(failed(Code::Unavailable).message(), "why");
+        assert_eq!(failed(Code::Aborted).message(), "From /job:ps/replica:0/task:0:\nwhy");
+    }
+
+    #[test]
+    fn what_is_ours_is_told_from_what_other_tasks_make() {
+        for (key, ours) in [
+            ("/job:ps/replica:0/task:0/device:CPU:0;1;x;t;0:0", true),
+            ("/job:ps/replica:0/task:01/device:CPU:0;1;x;t;0:0", false),
+            ("/job:worker/replica:0/task:0/device:CPU:0;1;x;t;0:0", false),
+            ("the client's", true),
+        ] {
+            assert_eq!(is_from(key, TASK), ours, "{key}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_tensor_is_asked_of_its_task_by_step_key_and_a_number() {
+        let mut played = crate::testing::Played::new().await;
+        let (_connector, us) = played.member();
+        let step = StepRendezvous::new(7, us, Arc::default());
+        let key = "/job:ps/replica:0/task:0/device:CPU:0;1;/job:worker/replica:0/task:0/device:CPU:0;t;0:0";
+        let mut numbers = HashSet::new();
+        for _ in 0..3 {
+            step.recv(key, Box::new(|_| {}));
+            let (method, message) = played.call().await;
+            let asked: RecvTensorRequest = thalweg_proto::decode(message).unwrap();
+            assert_eq!(
+                (method.as_str(), asked.step_id, asked.rendezvous_key.as_str()),
+                ("RecvTensor", 7, key)
+            );
+            assert!(asked.request_id != 0 && numbers.insert(asked.request_id));
+        }
+        // Who is told that the step is over is told by whom it ended.
+        let (tx, rx) = tokio::sync::oneshot::channel();
+        step.recv(key, Box::new(move |parcel| drop(tx.send(parcel.err()))));
+        step.abort(Error::new(Code::Aborted, "over"));
+        let e = rx.await.unwrap().unwrap();
+        assert!(e.code() == Code::Aborted && e.is_derived(), "{e}");
+        let (tx, rx) = tokio::sync::oneshot::channel();
+        step.recv(key, Box::new(move |parcel| drop(tx.send(parcel.err()))));
+        assert_eq!(rx.await.unwrap().unwrap().message(), "over");
+        let nowhere = key.replace("ps", "nobody");
+        let (tx, rx) = tokio::sync::oneshot::channel();
+        step.recv(&nowhere, Box::new(move |parcel| drop(tx.send(parcel.err()))));
+        assert_eq!(rx.await.unwrap().unwrap().code(), Code::InvalidArgument);
+    }
+}

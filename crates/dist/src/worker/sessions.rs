@@ -253,3 +253,40 @@ impl Drop for WorkerSession {
         self.devices.iter().for_each(|d| d.context.resources.end());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::ClusterSpec;
+
+    impl Worker {
+        /// Who has sessions here: the task of each master, and what tells its lives apart.
+        pub fn masters(&self) -> Vec<(String, i64)> {
+            let open = lock(&self.sessions.open);
+            open.values().map(|s| (s.master_task().to_string(), s.master.life)).collect()
+        }
+    }
+
+    impl WorkerSession {
+        /// Connections that are remembered.
+        pub fn connections(&self) -> usize {
+            lock(&self.lines).len()
+        }
+    }
+
+    /// In clusters that clients bring, two masters may have one name, and one master two.
+    #[test]
+    fn a_master_is_known_by_its_address_where_names_are_not_its_own() {
+        let cluster = ClusterSpec::parse(r#"{"worker": ["a:1", "b:2"]}"#).unwrap();
+        let us = Membership { task: String::new(), links: Default::default(), brought: Some(cluster) };
+        let of =
+            |index: u32, life| Master::of(format!("/job:worker/replica:0/task:{index}"), life, Some(&us));
+        assert_eq!((of(0, 1).key.as_str(), of(1, 1).key.as_str(), of(2, 1).key.as_str()), ("a:1", "b:2", ""));
+        assert!(of(1, 2).has_replaced(&of(1, 1)));
+        for (new, old) in [(of(1, 1), of(1, 1)), (of(0, 2), of(1, 1)), (of(2, 2), of(2, 1))] {
+            assert!(!new.has_replaced(&old));
+        }
+        let at_home = Master::of("/job:worker/replica:0/task:0".into(), 1, None);
+        assert_eq!(at_home.key, at_home.task);
+    }
+}

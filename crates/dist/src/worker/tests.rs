@@ -12,8 +12,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_core::error::{Code, Error, Result};
 use thalweg_proto::{
-    CleanupGraphRequest, CreateWorkerSessionRequest, DeleteWorkerSessionRequest, RecvTensorRequest,
-    RegisterGraphRequest, RunGraphRequest, RunGraphResponse, text,
+    CleanupGraphRequest, CreateWorkerSessionRequest, DeleteWorkerSessionRequest, DeregisterGraphRequest,
+    RecvTensorRequest, RegisterGraphRequest, RunGraphRequest, RunGraphResponse, text,
 };
 use thalweg_runtime::SessionOptions;
 
@@ -212,10 +212,14 @@ async fn what_a_master_leaves_behind_that_has_gone_is_freed() {
     b.worker.collect(after(100_001));
     b.worker.collect(after(100_060));
     assert_eq!(b.worker.steps.len(), 2, "it may connect again");
+    b.worker.collect(after(100_061));
+    assert_eq!(b.worker.steps.len(), 2, "a minute is not over");
     b.worker.collect(after(100_062));
     assert_eq!((b.worker.steps.len(), b.worker.guests()), (0, 2));
     b.put(&m).await;
     assert_eq!(b.size(&m).await, 1);
+    b.worker.collect(after(100_001 + 24 * 3600));
+    assert_eq!(b.worker.guests(), 2, "a day is not over");
     b.worker.collect(after(100_002 + 24 * 3600));
     assert_eq!(b.worker.guests(), 1);
 }
@@ -311,4 +315,177 @@ async fn receives_that_are_given_up_leave_nothing_on_their_step() {
         assert!(call.await.unwrap_err().is_cancelled());
     }
     assert_eq!(step.keys(), before);
+}
+
+#[test]
+fn masters_that_open_no_session_share_one() {
+    let b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let own = b.worker.session("m", true).unwrap();
+    // Number 0 is that of our own master's steps.
+    assert_eq!((own.number, own.master_task()), (1, "/job:worker/replica:0/task:0"));
+    let shared = b.worker.session("", true).unwrap();
+    assert_eq!((shared.number, shared.master_task()), (2, ""));
+    for (handle, created) in [("", false), ("other", false)] {
+        assert!(Arc::ptr_eq(&shared, &b.worker.session(handle, created).unwrap()));
+    }
+    assert!(Arc::ptr_eq(&own, &b.worker.session("m", false).unwrap()));
+    assert_eq!(b.worker.session("other", true).err().unwrap().code(), Code::Aborted);
+    assert_eq!(b.worker.masters(), [("/job:worker/replica:0/task:0".to_string(), 7)]);
+    drop(m);
+}
+
+#[test]
+fn a_master_is_there_as_long_as_one_of_its_connections_is() {
+    let b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let start = Instant::now();
+    let later = start + Duration::from_secs(48 * 3600);
+    // Connections come and go, and those that have gone are not remembered.
+    for _ in 0..100 {
+        b.worker.session_used("m", true, &Arc::default()).unwrap();
+    }
+    let session = b.worker.session("m", true).unwrap();
+    assert!(session.connections() <= 2, "{}", session.connections());
+    let second = Arc::<Line>::default();
+    b.worker.session_used("m", true, &second).unwrap();
+    b.worker.session_used("m", true, &second).unwrap();
+    drop(second);
+    b.worker.collect(start);
+    b.worker.collect(later);
+    assert_eq!(b.worker.guests(), 1);
+    drop(m.line);
+    b.worker.collect(later);
+    b.worker.collect(later + Duration::from_secs(48 * 3600));
+    assert_eq!(b.worker.guests(), 0);
+}
+
+/// Kernels remember what they found, and others may hold the store.
+#[test]
+fn what_a_sessions_devices_hold_goes_with_it() {
+    let b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let store = b.worker.session("m", true).unwrap().devices[0].context.resources.clone();
+    let before = store.generation();
+    b.worker.delete_worker_session(&DeleteWorkerSessionRequest { session_handle: m.handle });
+    assert_ne!(store.generation(), before);
+}
+
+#[test]
+fn who_comes_late_to_a_step_is_told_as_long_as_it_is_remembered() {
+    let b = Bench::new();
+    let steps = &b.worker.steps;
+    (0..4096).for_each(|id| steps.end(id));
+    // A second word of an end is not a second end.
+    steps.end(0);
+    assert_eq!(steps.wanted(0).err().unwrap().code(), Code::Aborted);
+    steps.end(4096);
+    assert!(steps.wanted(0).is_ok() && steps.wanted(1).is_err() && steps.wanted(4096).is_err());
+    // Some masters use numbers again.
+    steps.begin(1, &b.worker.home);
+    assert!(steps.wanted(1).is_ok());
+}
+
+#[test]
+fn a_step_that_never_began_and_that_nobody_waits_for_is_forgotten() {
+    let b = Bench::new();
+    let steps = &b.worker.steps;
+    let waiting = steps.wanted(1).unwrap();
+    drop(steps.wanted(2).unwrap());
+    drop(steps.begin(3, &b.worker.home));
+    b.worker.collect(Instant::now());
+    assert_eq!(steps.len(), 2);
+    assert!(steps.has(1, &waiting));
+    let other = steps.begin(3, &b.worker.home);
+    assert!(steps.has(3, &other) && !steps.has(3, &waiting) && !steps.has(2, &waiting));
+    drop(waiting);
+    b.worker.collect(Instant::now());
+    assert_eq!(steps.len(), 1);
+    steps.end(3);
+    assert!(!steps.has(3, &other));
+}
+
+#[tokio::test]
+async fn a_tensor_is_asked_for_by_a_key_of_ours_and_once() {
+    let b = Bench::new();
+    let life = b.worker.task.devices()[0].context.incarnation;
+    let receive = |key: String, request_id: i64| {
+        let worker = b.worker.clone();
+        let request = RecvTensorRequest { step_id: 5, rendezvous_key: key, request_id, ..Default::default() };
+        async move { worker.recv_tensor(request).await.err().unwrap() }
+    };
+    for (key, code) in [
+        (String::new(), Code::InvalidArgument),
+        (format!("{DEVICE};{life:016x};{DEVICE};t:0"), Code::InvalidArgument),
+        (format!("{DEVICE};{life:016x};{DEVICE};t:0;0:0;more"), Code::InvalidArgument),
+        (format!("{DEVICE};nonsense;{DEVICE};t:0;0:0"), Code::InvalidArgument),
+        (format!("no device;{life:016x};{DEVICE};t:0;0:0"), Code::InvalidArgument),
+        (
+            format!("/job:ps/replica:0/task:0/device:CPU:1;{life:016x};{DEVICE};t:0;0:0"),
+            Code::InvalidArgument,
+        ),
+        (format!("{DEVICE};{:016x};{DEVICE};t:0;0:0", life ^ 1), Code::Aborted),
+    ] {
+        let e = receive(key.clone(), 0).await;
+        assert_eq!(e.code(), code, "{key}: {e}");
+        assert!(e.message().contains("key") || e.message().contains("device"), "{e}");
+    }
+    assert_eq!(b.worker.steps.len(), 0);
+    b.worker.steps.end(5);
+    let key = || format!("{DEVICE};{life:016x};{DEVICE};t:0;0:0");
+    let late = receive(key(), 77).await;
+    assert!(late.message().contains("step 5 has ended"), "{late}");
+    let again = receive(key(), 77).await;
+    assert!(again.message().contains("The same RecvTensor request was received twice"), "{again}");
+}
+
+#[tokio::test]
+async fn a_graph_is_there_until_it_is_deregistered() {
+    let mut b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let (graph, other) = (b.register(&m, &[QUEUE, SIZE]).await, b.register(&m, &[QUEUE, PUT]).await);
+    assert_ne!(graph, other);
+    let request = DeregisterGraphRequest {
+        graph_handle: graph.clone(),
+        session_handle: "m".into(),
+        create_worker_session_called: true,
+    };
+    b.step(&m, &graph).await.unwrap();
+    b.worker.deregister_graph(&request).unwrap();
+    let e = b.step(&m, &graph).await.unwrap_err();
+    assert_eq!(
+        (e.code(), e.message()),
+        (Code::Aborted, format!("Graph handle is not found: {graph}").as_str())
+    );
+    assert_eq!(b.worker.deregister_graph(&request).unwrap_err().code(), Code::InvalidArgument);
+    b.step(&m, &other).await.unwrap();
+    assert_eq!(b.size(&m).await, 1);
+}
+
+#[tokio::test]
+async fn a_partial_run_gives_what_is_fetched_before_its_end() {
+    let b = Bench::new();
+    let m = b.open("m", "/job:worker/replica:0/task:0", 7);
+    let graph = b.register(&m, &[QUEUE, SIZE]).await;
+    let call = |keys: Vec<String>, is_last_partial_run| {
+        let request = RunGraphRequest {
+            session_handle: "m".into(),
+            create_worker_session_called: true,
+            graph_handle: graph.clone(),
+            step_id: 9,
+            is_partial: true,
+            is_last_partial_run,
+            recv_key: keys,
+            ..Default::default()
+        };
+        b.worker.run_graph(request, Contents::default(), &m.line)
+    };
+    let key = format!("{DEVICE};0000000000000001;{DEVICE};size:0;0:0");
+    let first = call(vec![key.clone()], false).await.unwrap();
+    assert_eq!((first.recv.len(), first.recv[0].name.as_str()), (1, key.as_str()));
+    let size = Contents::default().tensor(first.recv[0].tensor.as_ref().unwrap()).unwrap();
+    assert_eq!(size.to_scalar::<i32>().unwrap(), 0);
+    let last = call(Vec::new(), true).await.unwrap();
+    assert!(last.recv.is_empty() && last.cost_graph.is_some());
+    assert_eq!(b.worker.partial.lock().unwrap().len(), 0);
 }

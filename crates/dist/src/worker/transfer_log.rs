@@ -151,4 +151,59 @@ mod tests {
         (0..MAX_KEPT as u64 + 5).for_each(|step| log.add(step, KEY, 0, 1));
         assert_eq!(lock(&log.0).steps.len(), 5);
     }
+
+    #[test]
+    fn amounts_are_in_the_units_of_timelines() {
+        for (bytes, micros, text) in [
+            (0, 1, "[0B] [0.000000Mb/s]"),
+            (400, 100, "[400B] [32.000000Mb/s]"),
+            (124, 1, "[124B] [992.000000Mb/s]"),
+            (125, 1, "[125B] [1.0Gb/s]"),
+            (104_857, 1, "[104857B] [838.9Gb/s]"),
+            (104_858, 1_000_000, "[0.1MB] [0.838864Mb/s]"),
+            (3 << 20, 1000, "[3.0MB] [25.2Gb/s]"),
+        ] {
+            assert_eq!(amount(bytes, micros), text);
+        }
+    }
+
+    #[test]
+    fn a_transfer_tells_when_it_began_how_long_it_took_and_how_much_came() {
+        let log = TransferLog::default();
+        log.serve(&LoggingRequest { enable_rpc_logging: true, ..Default::default() });
+        let in_2020 = 1_577_836_800_000_000;
+        let now = log.begin().unwrap();
+        assert!(now > in_2020);
+        // One that began in 2020, and one that begins after its end: no transfer takes no time.
+        log.add(7, KEY, in_2020, 400);
+        log.add(7, KEY, i64::MAX, 400);
+        let stats = fetch(&log, 7).remove(0).step_stats.unwrap().dev_stats.remove(0).node_stats;
+        let [slow, quick] = &stats[..] else { panic!("two transfers") };
+        assert_eq!((slow.node_name.as_str(), slow.all_start_micros), ("RecvTensor", in_2020));
+        assert!(slow.op_end_rel_micros >= now - in_2020, "{slow:?}");
+        assert_eq!(slow.all_end_rel_micros, slow.op_end_rel_micros);
+        assert_eq!((quick.op_end_rel_micros, quick.all_end_rel_micros), (1, 1));
+        let description = slow.output[0].tensor_description.as_ref().unwrap();
+        assert_eq!(description.allocation_description.as_ref().unwrap().requested_bytes, 400);
+    }
+
+    #[test]
+    fn the_record_goes_on_as_long_as_one_master_wants_it() {
+        let log = TransferLog::default();
+        let begin = LoggingRequest { enable_rpc_logging: true, ..Default::default() };
+        let end = LoggingRequest { disable_rpc_logging: true, ..Default::default() };
+        // Who ends what was not begun takes it from nobody.
+        for (request, goes_on) in
+            [(&end, false), (&begin, true), (&begin, true), (&end, true), (&end, false), (&begin, true)]
+        {
+            log.serve(request);
+            assert_eq!(log.begin().is_some(), goes_on);
+        }
+        log.add(1, KEY, 0, 1);
+        log.add(1, KEY, 0, 1);
+        log.add(2, KEY, 0, 1);
+        assert_eq!(lock(&log.0).kept, 3);
+        fetch(&log, 1);
+        assert_eq!(lock(&log.0).kept, 1);
+    }
 }

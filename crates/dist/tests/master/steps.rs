@@ -303,3 +303,67 @@ async fn a_traced_step_tells_what_ran_and_from_what() {
     let nodes: Vec<_> = metadata.partition_graphs[0].node.iter().map(|n| n.name.as_str()).collect();
     assert!(nodes.contains(&"y"), "{nodes:?}");
 }
+
+/// TensorFlow's clients look at these.
+#[tokio::test]
+async fn devices_say_what_tensorflows_say() {
+    let mut b = bench().await;
+    let listed = b.client.list_devices(ListDevicesRequest::default()).await.unwrap().into_inner();
+    let [device] = &listed.local_device[..] else { panic!("one device") };
+    assert_eq!(device.name, "/job:localhost/replica:0/task:0/device:CPU:0");
+    assert_eq!((device.device_type.as_str(), device.memory_limit), ("CPU", 268_435_456));
+    assert_eq!((device.xla_global_id, device.locality.is_some()), (-1, true));
+    assert!(device.incarnation != 0 && listed.remote_device.is_empty());
+}
+
+#[tokio::test]
+async fn a_step_tells_its_graphs_only_if_it_is_asked() {
+    let mut b = bench().await;
+    let s = b.create(CONSTANT).await;
+    for asked in [false, true] {
+        let options = RunOptions { output_partition_graphs: asked, ..Default::default() };
+        let request = RunStepRequest { options: Some(options), ..step(&s, &[], &["c:0"], &[]) };
+        let told = b.client.run_step(request).await.unwrap().into_inner().metadata.unwrap();
+        assert_eq!((told.partition_graphs.len(), told.step_stats.is_some()), (usize::from(asked), false));
+    }
+}
+
+#[tokio::test]
+async fn callables_that_were_released_are_told_from_those_that_never_were() {
+    let mut b = bench().await;
+    let s = b.create(CONSTANT).await;
+    let options = CallableOptions { fetch: names(&["c:0"]), ..Default::default() };
+    let make =
+        MakeCallableRequest { session_handle: s.clone(), options: Some(options), ..Default::default() };
+    for handle in 0..2 {
+        assert_eq!(b.client.make_callable(make.clone()).await.unwrap().into_inner().handle, handle);
+        let release = ReleaseCallableRequest { session_handle: s.clone(), handle };
+        b.client.release_callable(release).await.unwrap();
+    }
+    for (handle, text) in [
+        (-1, "No such callable handle: -1"),
+        (0, "Attempted to run callable after handle was released: 0"),
+        (1, "Attempted to run callable after handle was released: 1"),
+        (2, "No such callable handle: 2"),
+    ] {
+        let run = RunCallableRequest { session_handle: s.clone(), handle, ..Default::default() };
+        assert_eq!(b.client.run_callable(run).await.unwrap_err().message(), text);
+    }
+}
+
+#[tokio::test]
+async fn a_partial_run_ends_with_the_client_that_waits_for_a_part_of_it() {
+    let mut b = bench().await;
+    let s = b.create(&format!("{CONSTANT}{QUEUE}")).await;
+    let setup =
+        PartialRunSetupRequest { session_handle: s.clone(), fetch: names(&["get:0"]), ..Default::default() };
+    let handle = b.client.partial_run_setup(setup).await.unwrap().into_inner().partial_run_handle;
+    let (mut client, request) = (b.client.clone(), step(&s, &[], &["get:0"], &[]));
+    let request = RunStepRequest { partial_run_handle: handle, ..request };
+    let waiting = tokio::spawn(async move { client.run_step(request).await });
+    b.until_active(1).await;
+    waiting.abort();
+    b.until_active(0).await;
+    assert_eq!(b.run(&s, &[], &[], &["put"]).await.status_code, 0);
+    assert_eq!(b.fetch(&s, "size:0").await, 1.0);
+}

@@ -1,0 +1,145 @@
+//! What tests of several modules need: a task without a server, and what is sent, taken apart.
+
+use crate::answers::Answers;
+use crate::auth::{Gate, Origin};
+use crate::cluster::{ClusterSpec, Connector, Membership};
+use crate::http2::frame::{self, FrameHead};
+use crate::http2::hpack::{Decoder, Encoder};
+use crate::http2::{Head, Sending};
+use crate::log::Log;
+use crate::master::Master;
+use crate::peers::{Peer, PeerLimits};
+use crate::remote::connection::Patience;
+use crate::sessions::Limits;
+use crate::task::Task;
+use bytes::BytesMut;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use thalweg_core::budget::Pool;
+use thalweg_runtime::SessionOptions;
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpListener, TcpStream};
+
+/// The master of a task that is alone and listens nowhere.
+pub fn master() -> Master {
+    let options = SessionOptions { threads: 1, ..Default::default() };
+    let task = Task::new(Arc::new(thalweg_ops::registry()), options).unwrap();
+    let patience = Patience { ask_every: Duration::from_secs(1), answer_within: Duration::from_secs(1) };
+    let connector =
+        Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
+    let home = Membership::of(&connector, task.name.clone(), &ClusterSpec::default()).unwrap();
+    let limits = Limits { idle: None, sessions: 100, share: 100 };
+    Master::new(task, connector, home, limits, Arc::new(Gate::new(None, Log::default())), Log::default())
+}
+
+/// A client of that task, alone on its connection and in its pools.
+pub fn peer(limits: PeerLimits) -> Peer {
+    Peer {
+        master: master(),
+        limits,
+        incoming: Pool::new(limits.unfinished).account(),
+        answers: Arc::new(Answers::new(&Pool::new(limits.unread))),
+        line: Arc::default(),
+        origin: Origin { address: SocketAddr::from(([127, 0, 0, 1], 1)), certificate: None },
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Frame {
+    pub kind: u8,
+    pub flags: u8,
+    pub stream: u32,
+    pub payload: Vec<u8>,
+}
+
+impl Frame {
+    /// The number that the payload of some kinds is.
+    pub fn number(&self) -> u32 {
+        u32::from_be_bytes(self.payload[..4].try_into().unwrap())
+    }
+
+    pub fn is_reset(&self, stream: u32, code: u32) -> bool {
+        self.kind == frame::RST_STREAM && self.stream == stream && self.number() == code
+    }
+}
+
+/// What is ready to be written.
+pub fn frames(sending: &mut Sending) -> Vec<Frame> {
+    sending.pump();
+    let all = sending.out.drained();
+    let (mut found, mut rest) = (Vec::new(), &all[..]);
+    while !rest.is_empty() {
+        let FrameHead { length, kind, flags, stream } = FrameHead::parse(rest[..9].try_into().unwrap());
+        found.push(Frame { kind, flags, stream, payload: rest[9..9 + length].to_vec() });
+        rest = &rest[9 + length..];
+    }
+    found
+}
+
+/// The head that these fields make.
+pub fn head(fields: &[(&'static str, &str)]) -> Head {
+    let mut block = BytesMut::new();
+    let mut encoder = Encoder::default();
+    fields.iter().for_each(|(name, value)| encoder.field(&mut block, name, value.as_bytes()));
+    Decoder::default().decode(&block).unwrap()
+}
+
+/// The head of a call.
+pub fn call_head(path: &str) -> Head {
+    head(&[(":method", "POST"), (":scheme", "http"), (":path", path), ("content-type", "application/grpc")])
+}
+
+/// A message as gRPC frames it.
+pub fn framed(message: &[u8]) -> Vec<u8> {
+    [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
+}
+
+/// A task that is played by the test: it takes one connection, and what is called over it.
+pub struct Played {
+    listener: TcpListener,
+    connection: Option<(TcpStream, Decoder)>,
+}
+
+impl Played {
+    pub async fn new() -> Played {
+        Played { listener: TcpListener::bind("127.0.0.1:0").await.unwrap(), connection: None }
+    }
+
+    /// Links to it, as to the only other task; they end with the connector.
+    pub fn member(&self) -> (Connector, Arc<Membership>) {
+        let patience = Patience { ask_every: Duration::MAX, answer_within: Duration::MAX };
+        let connector =
+            Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
+        let address = self.listener.local_addr().unwrap();
+        let spec = ClusterSpec::parse(&format!(r#"{{"ps": ["{address}"]}}"#)).unwrap();
+        let us = Membership::of(&connector, "/job:worker/replica:0/task:0".into(), &spec).unwrap();
+        (connector, Arc::new(us))
+    }
+
+    /// The method and the message of the next call.
+    pub async fn call(&mut self) -> (String, Vec<u8>) {
+        if self.connection.is_none() {
+            let mut socket = self.listener.accept().await.unwrap().0;
+            socket.read_exact(&mut [0; frame::PREFACE.len()]).await.unwrap();
+            self.connection = Some((socket, Decoder::default()));
+        }
+        let (socket, decoder) = self.connection.as_mut().unwrap();
+        let mut method = String::new();
+        loop {
+            let mut head = [0; frame::HEAD];
+            socket.read_exact(&mut head).await.unwrap();
+            let head = FrameHead::parse(&head);
+            let mut payload = vec![0; head.length];
+            socket.read_exact(&mut payload).await.unwrap();
+            match head.kind {
+                frame::HEADERS => {
+                    let path = decoder.decode(&payload).unwrap().path.unwrap();
+                    method = String::from_utf8(path.to_vec()).unwrap().rsplit('/').next().unwrap().into();
+                }
+                frame::DATA => return (method, payload[5..].to_vec()),
+                _ => {}
+            }
+        }
+    }
+}
