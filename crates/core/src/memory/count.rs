@@ -61,11 +61,12 @@ pub fn live() -> usize {
     usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// Whether so many bytes more stay below the ceiling, with what is kept for other threads.
+/// Whether so many bytes more stay below the ceiling, with what is kept for other threads. Who has a promise gets what is there: the
+/// others' is promised beside it, and part of it is live already.
 #[inline]
 pub fn room(bytes: usize) -> bool {
-    let own = THREAD.try_with(|t| t.promised.get()).unwrap_or(0);
-    let others = promised().saturating_sub(own);
+    let is_promised = THREAD.try_with(|t| t.promised.get() > 0).unwrap_or(false);
+    let others = if is_promised { 0 } else { promised() };
     live().saturating_add(others).saturating_add(bytes) <= CEILING.load(Ordering::Relaxed)
 }
 

@@ -152,6 +152,12 @@ pub fn check(bytes: usize) -> Result<()> {
     check_of(current(), bytes)
 }
 
+/// The same for bytes that are promised already, beside all that is promised to others.
+pub(super) fn check_promised(bytes: usize) -> Result<()> {
+    let own = held(current()).saturating_add(bytes);
+    if fits(own, 0) || fits_without_kept(own, 0) { Ok(()) } else { Err(refusal(current(), bytes, own)) }
+}
+
 fn check_of(holder: u32, bytes: usize) -> Result<()> {
     let own = held(holder).saturating_add(bytes);
     if fits(own, bytes) || fits_without_kept(own, bytes) {

@@ -28,7 +28,7 @@ pub fn promise(bytes: usize) -> Result<Promise> {
     let promise = Promise { bytes, not_send: PhantomData };
     count::promise(bytes);
     // Another may have asked at the same time: then there must be room for both.
-    holder::check(0).map(|()| promise)
+    holder::check_promised(bytes).map(|()| promise)
 }
 
 impl Drop for Promise {
