@@ -259,7 +259,7 @@ mod tests {
     use thalweg_runtime::SessionOptions;
 
     fn caller(identity: &str) -> Caller {
-        Caller { identity: identity.into(), role: Role::Run }
+        Caller { identity: identity.into(), ..Default::default() }
     }
 
     fn session(handle: &str, owner: &str) -> MasterSession {
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn a_session_is_its_owners_and_the_admins() {
         let all = sessions(FEW, &[("a", "me"), ("b", "me")]);
-        let admin = Caller { identity: "root".into(), role: Role::Admin };
+        let admin = Caller { identity: "root".into(), role: Role::Admin, ..Default::default() };
         assert_eq!(all.find("a", &caller("you")).err().unwrap().code(), Code::PermissionDenied);
         assert_eq!(all.close("a", &caller("you")).err().unwrap().code(), Code::PermissionDenied);
         assert!(all.find("a", &admin).is_ok());

@@ -107,7 +107,9 @@ mod tests {
     #[tokio::test]
     async fn what_compiles_knows_its_time_and_whether_anybody_waits() {
         let limit = Some(Duration::from_secs(77));
-        let (timeout, cancel) = prepare(limit, |o| Ok((o.timeout, o.cancel.clone()))).await.unwrap();
+        let (threads, party) = (ClientThreads::new().unwrap(), crate::auth::Caller::default().party);
+        let asked = |o: &RunOptions| Ok((o.timeout, o.cancel.clone()));
+        let (timeout, cancel) = prepare(&threads, &party, limit, asked).await.unwrap();
         assert_eq!(timeout, limit);
         assert!(cancel.unwrap().reason().is_some(), "nobody waits any more");
     }

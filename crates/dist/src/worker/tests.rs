@@ -467,6 +467,7 @@ async fn a_partial_run_gives_what_is_fetched_before_its_end() {
     let b = Bench::new();
     let m = b.open("m", "/job:worker/replica:0/task:0", 7);
     let graph = b.register(&m, &[QUEUE, SIZE]).await;
+    let party = Caller::default().party;
     let call = |keys: Vec<String>, is_last_partial_run| {
         let request = RunGraphRequest {
             session_handle: "m".into(),
@@ -478,7 +479,7 @@ async fn a_partial_run_gives_what_is_fetched_before_its_end() {
             recv_key: keys,
             ..Default::default()
         };
-        b.worker.run_graph(request, Contents::default(), &m.line)
+        b.worker.run_graph(request, Contents::default(), &m.line, &party)
     };
     let key = format!("{DEVICE};0000000000000001;{DEVICE};size:0;0:0");
     let first = call(vec![key.clone()], false).await.unwrap();
