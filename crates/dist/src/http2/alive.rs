@@ -77,6 +77,8 @@ mod tests {
     fn look(alive: &mut Alive, waits: bool) -> Result<usize, String> {
         let mut sending = Sending::default();
         let polled = alive.poll(&mut Context::from_waker(Waker::noop()), waits, &mut sending);
+        // It looks again later, not all the time.
+        assert!(polled.is_err() || alive.timer.deadline() > Instant::now());
         polled.map(|()| sending.out.drained().len() / 17).map_err(|fault| fault.why)
     }
 

@@ -2,7 +2,7 @@
 
 use crate::common::*;
 use std::process::{Command, Stdio};
-use thalweg_core::error::Result;
+use thalweg_core::error::{Code, Result};
 use thalweg_dist::log::{Level, Log};
 use thalweg_dist::remote::{Channel, Limits};
 use thalweg_dist::{Security, ServerOptions};
@@ -42,7 +42,10 @@ fn misbehave() {
     };
     assert_eq!(step(&owner, &made.session_handle, "read:0").unwrap().status_code, 7);
     assert_ne!(step(&owner, &made.session_handle, "nothing:0").map_or(1, |r| r.status_code), 0);
-    assert_ne!(step(&other, &made.session_handle, "read:0").map_or(1, |r| r.status_code), 0);
+    let request = CloseSessionRequest { session_handle: made.session_handle.clone() };
+    let path = "/tensorflow.MasterService/CloseSession";
+    let closed: Result<CloseSessionResponse> = other.call(path, &request, &Limits::default());
+    assert_eq!(closed.unwrap_err().code(), Code::PermissionDenied);
     assert_ne!(step(&owner, "no such session", "read:0").map_or(1, |r| r.status_code), 0);
 }
 
@@ -60,5 +63,5 @@ fn every_refusal_has_a_line_in_the_log_and_no_other_error_has() {
     let lines: Vec<&str> = told.lines().filter(|l| l.contains("event=refused")).collect();
     assert_eq!(lines.len(), 2, "{told}");
     assert!(lines[0].contains("call=RunStep ") && lines[0].contains("/etc/passwd"), "{told}");
-    assert!(lines[1].contains("RunStep ") && lines[1].contains("PermissionDenied"), "{told}");
+    assert!(lines[1].contains("CloseSession ") && lines[1].contains("code=PermissionDenied"), "{told}");
 }
