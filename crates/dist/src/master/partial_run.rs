@@ -5,7 +5,7 @@ use super::run_step::{feeds, named, strs};
 use crate::auth::Caller;
 use crate::blocking::blocking;
 use crate::grpc::Contents;
-use crate::sessions::MAX_HELD;
+use crate::sessions::{MAX_HELD, MasterSession};
 use crate::steps;
 use crate::{config, metadata};
 use std::sync::Arc;
@@ -55,10 +55,15 @@ pub async fn run_step(
     let (fetch, fed) = (request.fetch, names.into_iter().zip(values).collect());
     let (sender, receiver) = oneshot::channel();
     let asked = (run.clone(), fetch.clone());
-    // A call that makes no sense is refused; the run goes on.
-    blocking(move || asked.0.step(fed, &asked.1, trace, Box::new(move |r| drop(sender.send(r))))).await?;
+    let giving_up = GivingUp { run: Some(run.clone()), session: &session, handle: &handle };
+    let begun =
+        blocking(move || asked.0.step(fed, &asked.1, trace, Box::new(move |r| drop(sender.send(r))))).await;
+    if let Err(e) = begun {
+        // A call that makes no sense is refused; the run goes on.
+        giving_up.disarm();
+        return Err(e);
+    }
     let timeout = options.timeout.or(session.operation_timeout);
-    let giving_up = GivingUp(Some(run.clone()));
     let result = steps::within(timeout, run.cancellation(), steps::ended(receiver)).await;
     giving_up.disarm();
     if !matches!(result, Ok((_, None))) {
@@ -73,18 +78,23 @@ pub async fn run_step(
 }
 
 /// Ends the run if the client goes away in the middle of a call.
-struct GivingUp(Option<Arc<PartialRun>>);
+struct GivingUp<'a> {
+    run: Option<Arc<PartialRun>>,
+    session: &'a MasterSession,
+    handle: &'a str,
+}
 
-impl GivingUp {
+impl GivingUp<'_> {
     fn disarm(mut self) {
-        self.0 = None;
+        self.run = None;
     }
 }
 
-impl Drop for GivingUp {
+impl Drop for GivingUp<'_> {
     fn drop(&mut self) {
-        if let Some(run) = &self.0 {
+        if let Some(run) = &self.run {
             run.cancellation().cancel(cancelled("the client has gone"));
+            lock(&self.session.partial_runs).held.remove(self.handle);
         }
     }
 }
