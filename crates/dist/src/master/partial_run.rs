@@ -4,7 +4,7 @@ use super::Master;
 use super::run_step::{feeds, named, strs};
 use crate::auth::Caller;
 use crate::grpc::Contents;
-use crate::sessions::MAX_HELD;
+use crate::sessions::{MAX_HELD, MasterSession};
 use crate::steps;
 use crate::{config, metadata};
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub async fn run_step(
     let asked = (run.clone(), fetch.clone());
     let begin = move || asked.0.step(fed, &asked.1, trace, Box::new(move |r| drop(sender.send(r))));
     let timeout = options.timeout.or(session.operation_timeout);
-    let giving_up = GivingUp(Some(run.clone()));
+    let giving_up = GivingUp { run: Some(run.clone()), session: &session, handle: &handle };
     let begun = master.task.threads.run_in_turn(&caller.party, &session.turns, begin);
     let result = match steps::within(timeout, run.cancellation(), async { begun.await? }).await {
         Ok(()) => steps::within(timeout, run.cancellation(), steps::ended(receiver)).await,
@@ -81,18 +81,23 @@ pub async fn run_step(
 }
 
 /// Ends the run if the client goes away in the middle of a call.
-struct GivingUp(Option<Arc<PartialRun>>);
+struct GivingUp<'a> {
+    run: Option<Arc<PartialRun>>,
+    session: &'a MasterSession,
+    handle: &'a str,
+}
 
-impl GivingUp {
+impl GivingUp<'_> {
     fn disarm(mut self) {
-        self.0 = None;
+        self.run = None;
     }
 }
 
-impl Drop for GivingUp {
+impl Drop for GivingUp<'_> {
     fn drop(&mut self) {
-        if let Some(run) = &self.0 {
+        if let Some(run) = &self.run {
             run.cancellation().cancel(cancelled("the client has gone"));
+            lock(&self.session.partial_runs).held.remove(self.handle);
         }
     }
 }
