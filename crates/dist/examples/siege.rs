@@ -1,7 +1,7 @@
 //! Hostile and honest load on one server, and what the honest clients felt of it.
 //!
 //!     cargo run --profile bench -p thalweg-dist --example siege -- 127.0.0.1:2222 connections 10000
-//!     .. streams 100000 | cancels 1000000 | settings 1000000 | mixed SECONDS | honest SECONDS
+//!     .. streams 100000 | cancels 1000000 | settings 1000000 | mixed SECONDS [one of its attacks] | honest SECONDS
 //!
 //! Attackers and honest clients are different machines in life. On one machine, run `honest` beside a `nice -n 19` attacker, so that
 //! what is measured is the server and not who gets the processor.
@@ -53,7 +53,7 @@ fn main() -> Result<()> {
         "streams" => drop(streams(address, number)),
         "cancels" => cancels(address, number),
         "settings" => settings(address, number),
-        "mixed" => mixed(address, Duration::from_secs(number as u64)),
+        "mixed" => mixed(address, Duration::from_secs(number as u64), args.get(3).map(String::as_str)),
         "honest" => thread::sleep(Duration::from_secs(number as u64)),
         _ => eprintln!("there is no siege '{mode}'"),
     }
@@ -188,26 +188,29 @@ fn settings(address: SocketAddr, bytes: usize) {
     while peer.frame().is_some_and(|f| f.payload != b"are_done") {}
 }
 
-/// All of it in turns, with announced contents that never come, answers that are not read, and steps that want much memory.
-fn mixed(address: SocketAddr, time: Duration) {
-    let end = Instant::now() + time;
-    let repeat = move |attack: fn(SocketAddr)| {
-        thread::spawn(move || {
-            while Instant::now() < end {
-                attack(address);
-            }
-        })
-    };
-    let attacks = [
-        repeat(|a| drop(connections(a, 500))),
-        repeat(|a| drop(streams(a, 5_000))),
-        repeat(|a| cancels(a, 20_000)),
-        repeat(|a| settings(a, 100_000)),
-        repeat(announce),
-        repeat(leave_unread),
-        repeat(garbage),
+/// All of it at once, with announced contents that never come, answers that are not read, and steps that want much memory; or one of these.
+fn mixed(address: SocketAddr, time: Duration, only: Option<&str>) {
+    let attacks: [(&str, fn(SocketAddr)); 7] = [
+        ("connections", |a| drop(connections(a, 500))),
+        ("streams", |a| drop(streams(a, 5_000))),
+        ("cancels", |a| cancels(a, 20_000)),
+        ("settings", |a| settings(a, 100_000)),
+        ("announce", announce),
+        ("unread", leave_unread),
+        ("garbage", garbage),
     ];
-    attacks.into_iter().for_each(|a| drop(a.join()));
+    let end = Instant::now() + time;
+    let chosen = attacks.into_iter().filter(|(name, _)| only.is_none_or(|only| only == *name));
+    let running: Vec<_> = chosen
+        .map(|(_, attack)| {
+            thread::spawn(move || {
+                while Instant::now() < end {
+                    attack(address);
+                }
+            })
+        })
+        .collect();
+    running.into_iter().for_each(|a| drop(a.join()));
 }
 
 /// A gigabyte announced on each of a hundred streams, and some bytes of it sent.
