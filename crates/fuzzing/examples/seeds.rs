@@ -207,8 +207,8 @@ fn files(corpus: &Corpus) -> Result<()> {
 }
 
 fn strings(corpus: &Corpus) -> Result<()> {
-    corpus.put("csv", "plain", b"1.5,7,word")?;
-    corpus.put("csv", "quoted", b"-2e3,\"-9\",\"a \"\"b\"\", c\"")?;
+    corpus.put("csv", "plain", b"\x001.5,7,word")?;
+    corpus.put("csv", "quoted", b"\x00-2e3,\"-9\",\"a \"\"b\"\", c\"")?;
     let floats = Feature { kind: Some(feature::Kind::FloatList(FloatList { value: vec![1.0, 2.0] })) };
     let words = Feature { kind: Some(feature::Kind::BytesList(BytesList { value: vec![Bytes::from("b")] })) };
     let ints = Feature { kind: Some(feature::Kind::Int64List(Int64List { value: vec![3, -4] })) };

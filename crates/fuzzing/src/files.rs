@@ -11,7 +11,7 @@ use thalweg_io::scratch::Scratch;
 use thalweg_proto::Bytes;
 
 /// A folder of this process, with a checkpoint `good` in it. Fuzzers that run side by side are processes of their own.
-fn folder() -> &'static Path {
+pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<Scratch> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
         let folder = Scratch::new();
