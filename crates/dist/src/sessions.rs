@@ -78,7 +78,10 @@ impl MasterSession {
         for run in runs.into_values() {
             run.cancellation().cancel(cancelled("Session was closed"));
         }
-        lock(&self.callables).held.clear();
+        if let Some(cluster) = &self.cluster {
+            cluster.end();
+        }
+        let_go(std::mem::take(&mut lock(&self.callables).held));
     }
 
     /// Whether this caller may use it.
@@ -218,6 +221,8 @@ impl Sessions {
         let closed = open.remove(handle);
         drop(open);
         closed.iter().for_each(|s| s.close());
+        // What is freed may be large.
+        let_go(closed);
         Ok(true)
     }
 

@@ -7,6 +7,7 @@ use crate::task::renamed;
 use crate::worker::{Steps, TransferLog};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use thalweg_core::error::{Code, Result};
 use thalweg_core::rendezvous::Rendezvous;
@@ -30,6 +31,8 @@ pub struct SessionCluster {
     steps: Arc<Steps>,
     options: GraphOptions,
     entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
+    /// The tasks have been told that it is over.
+    ended: AtomicBool,
 }
 
 /// The master that opens a session: its name and what tells its lives apart.
@@ -60,6 +63,7 @@ pub async fn open_session(
         steps: opener.steps.clone(),
         options: config.graph_options.clone().unwrap_or_default(),
         entropy: opener.device.context.entropy.clone(),
+        ended: AtomicBool::new(false),
     };
     let mut devices = Vec::new();
     for link in wanted {
@@ -195,12 +199,23 @@ impl Cluster for SessionCluster {
     }
 }
 
-impl Drop for SessionCluster {
-    fn drop(&mut self) {
+impl SessionCluster {
+    /// Tells the tasks that the session is over, and with it all its steps. Calls made from one thread arrive in order: what the same client
+    /// asks for next finds nothing of this session that still waits.
+    pub fn end(&self) {
+        if self.ended.swap(true, Ordering::AcqRel) {
+            return;
+        }
         let request = DeleteWorkerSessionRequest { session_handle: self.handle.clone() };
         for link in &self.links {
             link.call_then("DeleteWorkerSession", &request, |_: Result<DeleteWorkerSessionResponse>| {});
         }
+    }
+}
+
+impl Drop for SessionCluster {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

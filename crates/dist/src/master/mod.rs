@@ -11,7 +11,6 @@ pub use reset::attributes;
 pub use run_step::{feeds, named};
 
 use crate::auth::{Caller, Gate};
-use crate::blocking::blocking;
 use crate::cluster::{Connector, Membership};
 use crate::grpc::Contents;
 use crate::log::Log;
@@ -130,9 +129,8 @@ impl MasterService for Master {
 
     async fn close_session(&self, r: Request<CloseSessionRequest>) -> Answer<CloseSessionResponse> {
         let (caller, handle) = (caller(&r), r.into_inner().session_handle);
-        let (sessions, closed) = (self.sessions.clone(), handle.clone());
-        // What is freed may be large.
-        let result = match blocking(move || sessions.close(&closed, &caller)).await {
+        // Here and at once: the client's next session must not meet what this one waits for.
+        let result = match self.sessions.close(&handle, &caller) {
             Ok(true) => Ok(CloseSessionResponse {}),
             Ok(false) => Err(no_session_any_more(Code::Aborted, &handle)),
             Err(e) => Err(e),
