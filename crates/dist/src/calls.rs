@@ -1,6 +1,7 @@
 //! The calls of a connection to this server: requests that arrive, run and are answered.
 
 use crate::auth::Caller;
+use crate::connection::pace::Earned;
 use crate::grpc::{self, Answer, Collecting, Refusal};
 use crate::http2::{Ending, Fault, Handled, Handler, Head, STREAM_WINDOW, Sending, frame};
 use crate::peers::{Patience, Peer};
@@ -29,6 +30,8 @@ pub struct Calls {
     refused: RecentStreams,
     /// Streams that the peer has ended or given up: nothing may come on them any more.
     ended: RecentStreams,
+    /// What the connection has earned by calls that were answered.
+    pub earned: Earned,
 }
 
 enum Call {
@@ -175,12 +178,18 @@ impl Calls {
             draining: false,
             refused: RecentStreams::default(),
             ended: RecentStreams::default(),
+            earned: Earned::default(),
         }
     }
 
     /// Whether no call is under way.
     pub fn is_idle(&self) -> bool {
         self.streams.is_empty()
+    }
+
+    /// Calls without an answer so far.
+    pub fn waiting(&self) -> usize {
+        self.streams.len()
     }
 
     fn request(&mut self, stream: u32) -> Option<&mut Request> {
@@ -262,6 +271,7 @@ impl Calls {
     /// Bytes of a request have come.
     fn took(&mut self, sending: &mut Sending, stream: u32, bytes: usize, refused: Option<Refusal>) {
         let limit = self.peer.limits.message;
+        self.earned.bytes += bytes;
         let Some(request) = self.request(stream) else { return };
         request.last_bytes = Instant::now();
         request.received += bytes as u64;
@@ -304,10 +314,14 @@ impl Calls {
         }
         let mut call =
             Box::pin(grpc::answer(self.peer.clone(), request.caller, request.path, request.timeout, message));
+        let began = Instant::now();
         let first =
             catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
         match first {
-            Ok(Poll::Ready(answer)) => self.answer(sending, stream, answer),
+            Ok(Poll::Ready(answer)) => {
+                self.earned.ran += began.elapsed();
+                self.answer(sending, stream, answer);
+            }
             Ok(Poll::Pending) => {
                 let mut told = Told { stream, to: Some(self.finished.clone()) };
                 let rest = async move { told.tell(call.await) };
@@ -325,13 +339,14 @@ impl Calls {
         }
     }
 
-    fn answer(&self, sending: &mut Sending, stream: u32, answer: Answer) {
+    fn answer(&mut self, sending: &mut Sending, stream: u32, answer: Answer) {
         let taken = answer.and_then(|reply| {
             let watched = self.peer.answers.sending(reply.len())?;
             Ok((reply, watched))
         });
         match taken {
             Ok((reply, watched)) => {
+                self.earned.answer(reply.len());
                 sending.headers(stream, false, |encoder, out| {
                     encoder.field(out, ":status", b"200");
                     encoder.field(out, "content-type", b"application/grpc");

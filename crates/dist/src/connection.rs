@@ -1,11 +1,14 @@
 //! One connection, from its first byte to its end.
 
+pub mod pace;
+
 use crate::calls::Calls;
 use crate::http2::frame::{self, put_goaway};
 use crate::http2::{Alive, Role, Socket, Wire, budget_is_spent};
 use crate::peers::Peer;
 use crate::places::Place;
 use crate::server::Phase;
+use pace::Pace;
 use std::pin::pin;
 use std::task::Poll;
 use tokio::sync::{mpsc, watch};
@@ -31,6 +34,7 @@ pub async fn serve(stream: Socket, peer: Peer, place: Place, stopped: watch::Rec
     let mut close = pin!(closing.wait_for(|phase| *phase == Phase::Closing));
     let mut unwanted = pin!(place.unwanted());
     let opened = Instant::now();
+    let mut pace = Pace::new();
     let mut look = tokio::time::interval(patience.max(MIN_PATIENCE) / 16);
     let ended = std::future::poll_fn(|cx| {
         if !calls.draining && (drain.as_mut().poll(cx).is_ready() || unwanted.as_mut().poll(cx).is_ready()) {
@@ -51,21 +55,25 @@ pub async fn serve(stream: Socket, peer: Peer, place: Place, stopped: watch::Rec
             }
             calls.give_up_unfinished(&mut wire.sending);
         }
-        loop {
+        std::task::ready!(pace.poll_ready(cx));
+        let began = Instant::now();
+        let worked = loop {
             while let Poll::Ready(Some((stream, answer))) = answered.poll_recv(cx) {
                 calls.respond(&mut wire.sending, stream, answer);
             }
             if let Poll::Ready(ended) = wire.poll(cx, &mut calls, true) {
-                return Poll::Ready(ended);
+                break Poll::Ready(ended);
             }
             place.note(calls.is_idle());
             if calls.draining && calls.is_idle() && wire.is_idle() {
-                return Poll::Ready(Ok(()));
+                break Poll::Ready(Ok(()));
             }
             if answered.is_empty() || budget_is_spent(cx) {
-                return Poll::Pending;
+                break Poll::Pending;
             }
-        }
+        };
+        pace.polled(began, std::mem::take(&mut calls.earned), calls.waiting(), cx);
+        worked
     });
     if let Err(e) = ended.await {
         log.debug("connection_ended", &[("error", &e.why)]);

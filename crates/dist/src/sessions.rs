@@ -103,20 +103,30 @@ impl MasterSession {
 }
 
 /// A session in use: not idle while this lives.
-pub struct InUse(Option<Arc<MasterSession>>);
+pub struct InUse {
+    used: Arc<MasterSession>,
+    /// Dropped after the reference above, as the order of the fields says.
+    _use: Use,
+}
+
+struct Use(Option<Arc<MasterSession>>);
+
+impl InUse {
+    fn new(session: &Arc<MasterSession>) -> InUse {
+        session.busy.fetch_add(1, Ordering::AcqRel);
+        InUse { used: session.clone(), _use: Use(Some(session.clone())) }
+    }
+}
 
 impl std::ops::Deref for InUse {
     type Target = Arc<MasterSession>;
 
     fn deref(&self) -> &Arc<MasterSession> {
-        match &self.0 {
-            Some(session) => session,
-            None => unreachable!("taken only when dropped"),
-        }
+        &self.used
     }
 }
 
-impl Drop for InUse {
+impl Drop for Use {
     fn drop(&mut self) {
         let Some(session) = self.0.take() else { return };
         *lock(&session.last_used) = Instant::now();
@@ -204,8 +214,7 @@ impl Sessions {
         let open = lock(&self.open);
         let found = open.get(handle).ok_or_else(|| no_session(handle))?;
         found.check(caller)?;
-        found.busy.fetch_add(1, Ordering::AcqRel);
-        Ok(InUse(Some(found.clone())))
+        Ok(InUse::new(found))
     }
 
     /// What this task is called in a session.

@@ -5,6 +5,7 @@ use crate::auth::{Gate, Origin};
 use crate::cluster::{ClusterSpec, Connector, Membership};
 use crate::http2::frame::{self, FrameHead};
 use crate::http2::hpack::{Decoder, Encoder};
+use crate::http2::testing::drained;
 use crate::http2::{Head, Sending};
 use crate::log::Log;
 use crate::master::Master;
@@ -67,14 +68,8 @@ impl Frame {
 /// What is ready to be written.
 pub fn frames(sending: &mut Sending) -> Vec<Frame> {
     sending.pump();
-    let all = sending.out.drained();
-    let (mut found, mut rest) = (Vec::new(), &all[..]);
-    while !rest.is_empty() {
-        let FrameHead { length, kind, flags, stream } = FrameHead::parse(rest[..9].try_into().unwrap());
-        found.push(Frame { kind, flags, stream, payload: rest[9..9 + length].to_vec() });
-        rest = &rest[9 + length..];
-    }
-    found
+    let all = drained(sending).into_iter();
+    all.map(|(kind, flags, stream, payload)| Frame { kind, flags, stream, payload }).collect()
 }
 
 /// The head that these fields make.

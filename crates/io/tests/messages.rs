@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use thalweg_core::error::{Code, Result};
 use thalweg_core::memory::{self, Counting, Limits};
 use thalweg_io::message::decode;
+use thalweg_io::varint;
 use thalweg_proto::{
     Bytes, CreateSessionRequest, Event, Example, GraphDef, Message, MetaGraphDef, Name, NodeDef,
     RegisterGraphRequest, RunStepRequest, SavedModel, ServerDef, TensorProto,
@@ -29,15 +30,9 @@ fn alone_within<T>(limit: usize, inputs: impl FnOnce() -> T) -> (T, MutexGuard<'
 /// A field of bytes: `number`, its length, and what it holds.
 fn field(number: u64, inner: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for mut n in [number << 3 | 2, inner.len() as u64] {
-        while n >= 0x80 {
-            bytes.push(n as u8 | 0x80);
-            n >>= 7;
-        }
-        bytes.push(n as u8);
-    }
-    bytes.extend_from_slice(inner);
-    bytes
+    varint::put(&mut bytes, number << 3 | 2);
+    varint::put(&mut bytes, inner.len() as u64);
+    [bytes, inner.to_vec()].concat()
 }
 
 /// A megabyte of the same.

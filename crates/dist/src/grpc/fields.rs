@@ -136,13 +136,9 @@ mod tests {
     const PATH: Path = &[2, 4];
     const MUCH: usize = 64 << 10;
 
-    fn varint(mut n: u64) -> Vec<u8> {
+    fn varint(n: u64) -> Vec<u8> {
         let mut out = Vec::new();
-        while n >= 0x80 {
-            out.push(n as u8 | 0x80);
-            n >>= 7;
-        }
-        out.push(n as u8);
+        thalweg_io::varint::put(&mut out, n);
         out
     }
 

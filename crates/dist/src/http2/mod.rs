@@ -15,7 +15,7 @@ mod reading;
 mod sending;
 mod socket;
 #[cfg(test)]
-mod testing;
+pub mod testing;
 mod wire;
 
 pub use alive::Alive;

@@ -152,12 +152,8 @@ fn number(field: &FieldDescriptorProto) -> Vec<u8> {
     [varint((field.number() as u64) << 3 | wire), bytes].concat()
 }
 
-fn varint(mut n: u64) -> Vec<u8> {
+fn varint(n: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    while n >= 0x80 {
-        bytes.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    bytes.push(n as u8);
+    prost::encoding::encode_varint(n, &mut bytes);
     bytes
 }

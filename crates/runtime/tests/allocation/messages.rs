@@ -5,6 +5,7 @@ use crate::common::assert_none;
 use crate::failing::{BOOKS, failures, fill_caches, within};
 use thalweg_core::error::{Code, Result};
 use thalweg_io::message::{decode, parse_text};
+use thalweg_io::varint;
 use thalweg_proto::{
     Bytes, CreateSessionRequest, Event, Example, GraphDef, Message, MetaGraphDef, Name, RegisterGraphRequest,
     RunGraphRequest, RunStepRequest, RunStepResponse, SavedModel, ServerDef, Summary, TensorProto,
@@ -90,13 +91,7 @@ fn in_text<M: Message + Name + Default>(text: String) -> (String, Read) {
 /// A field of bytes: `number`, its length, and what it holds.
 fn field(number: u64, inner: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    for mut n in [number << 3 | 2, inner.len() as u64] {
-        while n >= 0x80 {
-            bytes.push(n as u8 | 0x80);
-            n >>= 7;
-        }
-        bytes.push(n as u8);
-    }
-    bytes.extend_from_slice(inner);
-    bytes
+    varint::put(&mut bytes, number << 3 | 2);
+    varint::put(&mut bytes, inner.len() as u64);
+    [bytes, inner.to_vec()].concat()
 }

@@ -93,14 +93,8 @@ fn f17_names_a_thousand_scopes_deep() {
 /// A length-delimited field around bytes.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
-    let mut n = bytes.len();
-    while n >= 0x80 {
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
-    out.extend_from_slice(bytes);
-    out
+    thalweg_io::varint::put(&mut out, bytes.len() as u64);
+    [out, bytes.to_vec()].concat()
 }
 
 /// A graph whose node has a function attr nested that deep, as bytes.
