@@ -6,9 +6,10 @@ use crate::scope::Scope;
 use std::collections::HashMap;
 use std::panic::Location;
 use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::builder::Arg;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Code, Error, Result};
-use thalweg_core::grad::{Arg, NodeId};
+use thalweg_core::node::NodeId;
 use thalweg_graph::{Graph, NodeRequest};
 
 /// A node about to be made: `g.op("MatMul").input(&a).input(&b).attr("transpose_a", true).output()`.

@@ -3,7 +3,7 @@
 use crate::output::{Operation, Output};
 use crate::scope::Scope;
 use std::collections::HashMap;
-use thalweg_core::grad::{self, NodeId};
+use thalweg_core::node::{self, NodeId};
 
 /// The names that the library itself uses.
 pub mod keys {
@@ -21,7 +21,7 @@ pub mod keys {
 
 #[derive(Default)]
 pub struct Collections {
-    outputs: HashMap<String, Vec<grad::Output>>,
+    outputs: HashMap<String, Vec<node::Output>>,
     operations: HashMap<String, Vec<NodeId>>,
 }
 

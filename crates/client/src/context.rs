@@ -5,9 +5,10 @@ use crate::output::Output;
 use crate::scope::Scope;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use thalweg_core::builder::Arg;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{self, Arg, NodeId};
 use thalweg_core::invalid;
+use thalweg_core::node::{self, NodeId};
 use thalweg_graph::NodeRequest;
 
 pub(crate) struct Context {
@@ -21,12 +22,12 @@ pub(crate) struct Context {
     captured: Captured,
 }
 
-type Captured = Arc<Mutex<HashMap<grad::Output, grad::Output>>>;
+type Captured = Arc<Mutex<HashMap<node::Output, node::Output>>>;
 
 #[derive(Clone)]
 pub(crate) enum Kind {
     Loop { frame: String, parallel_iterations: i64 },
-    Branch { pred: grad::Output, side: u32 },
+    Branch { pred: node::Output, side: u32 },
 }
 
 impl Context {
@@ -75,7 +76,7 @@ fn id(context: &Option<Arc<Context>>) -> Option<u64> {
 
 impl Scope {
     /// The output as nodes of this scope can use it.
-    pub(crate) fn capture(&self, o: &Output) -> Result<grad::Output> {
+    pub(crate) fn capture(&self, o: &Output) -> Result<node::Output> {
         if !self.is_same_graph(&o.scope) {
             return self.capture(&self.capture_outer(o)?);
         }
@@ -100,7 +101,7 @@ impl Scope {
         Ok(value)
     }
 
-    fn bring_in(&self, context: &Context, value: grad::Output) -> Result<grad::Output> {
+    fn bring_in(&self, context: &Context, value: node::Output) -> Result<node::Output> {
         let mut captured = context.captured.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = captured.get(&value) {
             return Ok(*known);

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use thalweg_core::attr::Func;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
-use thalweg_core::grad::{self, NodeId};
 use thalweg_core::invalid;
+use thalweg_core::node::{self, NodeId};
 use thalweg_core::shape::PartialShape;
 use thalweg_graph::function::Function;
 use thalweg_graph::{Graph, NodeRequest};
@@ -30,7 +30,7 @@ pub(crate) struct Body {
     depth: u32,
     args: Vec<NodeId>,
     /// Outer values used, each with the argument that stands for it.
-    captured: Vec<(grad::Output, NodeId)>,
+    captured: Vec<(node::Output, NodeId)>,
 }
 
 impl Scope {
@@ -50,7 +50,7 @@ impl Scope {
             args.iter().map(|(dtype, shape)| inner.argument("arg", *dtype, shape)).collect::<Result<_>>()?;
         let results: Vec<Output> = build(&inner, &given).into();
         inner.check()?;
-        let results: Vec<grad::Output> = results.iter().map(|o| inner.capture(o)).collect::<Result<_>>()?;
+        let results: Vec<node::Output> = results.iter().map(|o| inner.capture(o)).collect::<Result<_>>()?;
         self.keep(name, &inner, &results).map_err(|e| e.at(Some(location)))
     }
 
@@ -113,7 +113,7 @@ impl Scope {
     }
 
     /// Puts a body, now complete, into this graph's library, with the functions made inside of it.
-    fn keep(&self, name: &str, inner: &Scope, results: &[grad::Output]) -> Result<TracedFunction> {
+    fn keep(&self, name: &str, inner: &Scope, results: &[node::Output]) -> Result<TracedFunction> {
         let shared = inner.lock();
         let body = shared.body.as_ref().ok_or_else(|| internal("not the body of a function"))?;
         let captured: Vec<NodeId> = body.captured.iter().map(|(_, argument)| *argument).collect();
@@ -133,7 +133,7 @@ impl Scope {
         }
         outer.graph.library.add(function)?;
         drop(outer);
-        let outer_value = |(value, _): &(grad::Output, NodeId)| Output::new(self, Some(*value));
+        let outer_value = |(value, _): &(node::Output, NodeId)| Output::new(self, Some(*value));
         Ok(TracedFunction {
             func: Func::named(name),
             captured: body.captured.iter().map(outer_value).collect(),

@@ -5,8 +5,9 @@ use crate::scope::Scope;
 use std::panic::Location;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{self, Grad};
+use thalweg_core::grad::Grad;
 use thalweg_core::invalid;
+use thalweg_core::node;
 use thalweg_graph::gradients::{self, Options};
 
 /// The derivative of something with respect to one tensor.
@@ -97,7 +98,7 @@ impl Scope {
         let device = self.place.devices.of("", &Attrs::new());
         let options = Options { grad_ys: &grad_ys, stop: &stop, device: &device };
         let found = gradients::gradients(&mut self.lock().graph, &ys, &xs, &options)?;
-        let output = |o: grad::Output| Output::new(self, Some(o));
+        let output = |o: node::Output| Output::new(self, Some(o));
         Ok(found
             .into_iter()
             .map(|g| match g {
@@ -113,7 +114,7 @@ impl Scope {
     }
 }
 
-fn ids(outputs: &[&Output]) -> Result<Vec<grad::Output>> {
+fn ids(outputs: &[&Output]) -> Result<Vec<node::Output>> {
     let known = |o: &&Output| o.id.ok_or_else(|| invalid!("a tensor to differentiate could not be made"));
     outputs.iter().map(known).collect()
 }

@@ -25,7 +25,7 @@ impl Output {
                     .or(t.to_scalar::<i32>().ok().map(f64::from))
             };
             match (number, as_f64()) {
-                (true, Some(v)) => thalweg_core::case::number(v, self.dtype()),
+                (true, Some(v)) => thalweg_core::tensor::Tensor::number(v, self.dtype()),
                 _ => Ok(t),
             }
         });

@@ -67,7 +67,7 @@ impl Scope {
 
     #[track_caller]
     pub fn number_named(&self, name: &str, value: f64, dtype: DataType) -> Output {
-        match thalweg_core::case::number(value, dtype) {
+        match thalweg_core::tensor::Tensor::number(value, dtype) {
             Ok(t) => self.constant_named(name, t),
             Err(e) => {
                 self.fail(e, Location::caller());

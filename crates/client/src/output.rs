@@ -3,7 +3,7 @@
 use crate::scope::Scope;
 use std::fmt;
 use thalweg_core::dtype::DataType;
-use thalweg_core::grad::{self, NodeId};
+use thalweg_core::node::{self, NodeId};
 use thalweg_core::shape::PartialShape;
 
 /// One output of a node. Cheap to clone; holds no value.
@@ -11,11 +11,11 @@ use thalweg_core::shape::PartialShape;
 pub struct Output {
     pub(crate) scope: Scope,
     /// `None` after a mistake.
-    pub(crate) id: Option<grad::Output>,
+    pub(crate) id: Option<node::Output>,
 }
 
 impl Output {
-    pub(crate) fn new(scope: &Scope, id: Option<grad::Output>) -> Output {
+    pub(crate) fn new(scope: &Scope, id: Option<node::Output>) -> Output {
         // What is made from this output by operators gets the scope's device and dependencies, but a name of its own.
         Output { scope: scope.clone(), id }
     }

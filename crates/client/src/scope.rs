@@ -9,7 +9,7 @@ use crate::variables::{VariableScope, VariableStore};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_core::error::{Error, Result};
-use thalweg_core::grad::NodeId;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 use thalweg_graph::Graph;

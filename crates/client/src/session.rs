@@ -9,8 +9,8 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use thalweg_core::error::{Error, Result};
-use thalweg_core::grad::{self, NodeId};
 use thalweg_core::invalid;
+use thalweg_core::node::{self, NodeId};
 use thalweg_core::tensor::Tensor;
 use thalweg_dist::{Credentials, RemoteSession};
 use thalweg_proto::ConfigProto;
@@ -51,7 +51,7 @@ pub trait Fetch {
 /// What the fetches of a run come down to.
 pub struct Wanted<'s> {
     scope: &'s Scope,
-    outputs: Vec<Option<grad::Output>>,
+    outputs: Vec<Option<node::Output>>,
     targets: Vec<Option<NodeId>>,
     /// One that is of another graph.
     stranger: Option<String>,
@@ -263,7 +263,7 @@ impl Session {
             Place::There(session) => {
                 let shared = self.scope.lock();
                 let tensors =
-                    |list: &[grad::Output]| list.iter().map(|o| shared.graph.tensor_name(*o)).collect();
+                    |list: &[node::Output]| list.iter().map(|o| shared.graph.tensor_name(*o)).collect();
                 let nodes = targets.iter().map(|id| shared.graph.node(*id).name.to_string()).collect();
                 Ok(Callable::there(session.clone(), tensors(&feeds), tensors(&outputs), nodes))
             }

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Error, Result};
-use thalweg_core::grad::{self, NodeId};
 use thalweg_core::invalid;
+use thalweg_core::node::{self, NodeId};
 use thalweg_core::shape::PartialShape;
 
 /// A variable of the graph: a handle, its value, and the op that initialises it.
@@ -84,10 +84,10 @@ pub(crate) struct VariableStore {
 /// A variable without its scope, for the scope itself to keep.
 #[derive(Clone)]
 struct Record {
-    handle: grad::Output,
-    value: grad::Output,
+    handle: node::Output,
+    value: node::Output,
     init: NodeId,
-    initial: grad::Output,
+    initial: node::Output,
     trainable: bool,
     slice: Option<Arc<Slice>>,
 }

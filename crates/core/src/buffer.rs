@@ -6,7 +6,7 @@
 
 use crate::error::{Result, resource_exhausted};
 use crate::memory;
-use crate::resource::lock;
+use crate::sync::lock;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::RefCell;
 use std::ptr::NonNull;

@@ -1,7 +1,7 @@
 //! `Cancellation`: one step's "stop", and who wants to hear of it.
 
 use crate::error::Error;
-use crate::resource::lock;
+use crate::sync::lock;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

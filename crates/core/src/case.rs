@@ -1,12 +1,8 @@
 //! `Case`: an example call of an op, which the every-op tests run; `CaseGen`: where its values come from.
 
 use crate::attr::Attr;
-use crate::dtype::{DataType, bf16, f16};
-use crate::error::Result;
-use crate::invalid;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
-use num_complex::{Complex32, Complex64};
 
 /// Inputs and attrs of one call. For ops with a type attr `T` the tests also run it with the inputs cast to the other types.
 #[derive(Clone, Debug, Default)]
@@ -96,26 +92,4 @@ impl CaseGen {
 /// A vector of int32, for shapes and axes in cases.
 pub fn int_vector(values: &[i32]) -> Tensor {
     Tensor::vector(values).unwrap_or_else(|_| Tensor::scalar(0i32))
-}
-
-/// A scalar of any numeric type.
-pub fn number(value: f64, dtype: DataType) -> Result<Tensor> {
-    Ok(match dtype {
-        DataType::Float => Tensor::scalar(value as f32),
-        DataType::Double => Tensor::scalar(value),
-        DataType::Half => Tensor::scalar(f16::from_f64(value)),
-        DataType::Bfloat16 => Tensor::scalar(bf16::from_f64(value)),
-        DataType::Int8 => Tensor::scalar(value as i8),
-        DataType::Int16 => Tensor::scalar(value as i16),
-        DataType::Int32 => Tensor::scalar(value as i32),
-        DataType::Int64 => Tensor::scalar(value as i64),
-        DataType::Uint8 => Tensor::scalar(value as u8),
-        DataType::Uint16 => Tensor::scalar(value as u16),
-        DataType::Uint32 => Tensor::scalar(value as u32),
-        DataType::Uint64 => Tensor::scalar(value as u64),
-        DataType::Bool => Tensor::scalar(value != 0.0),
-        DataType::Complex64 => Tensor::scalar(Complex32::new(value as f32, 0.0)),
-        DataType::Complex128 => Tensor::scalar(Complex64::new(value, 0.0)),
-        other => return Err(invalid!("no number of type {other}")),
-    })
 }

@@ -1,56 +1,16 @@
 //! Calling one op without a graph: for tests, tools and constant folding.
 
 use crate::attr::Attrs;
-use crate::error::{Result, internal, unimplemented};
+use crate::error::{Result, internal};
 use crate::invalid;
-use crate::kernel::{AsyncCall, AsyncKernel, Input, Kernel, KernelNode, OpCall, Outputs, Value, caught};
-use crate::op::{Make, Op};
-use crate::registry::{Registry, find_kernel};
+use crate::kernel::{AsyncCall, Input, KernelNode, OpCall, Outputs, Value, caught};
+use crate::op::Op;
+use crate::registry::Registry;
+use crate::runnable::Runnable;
 use crate::signature::infer_attrs;
 use crate::step::StepContext;
 use crate::tensor::Tensor;
 use std::sync::{Arc, mpsc};
-
-/// A node's kernel, ready to run.
-#[derive(Clone)]
-pub enum Runnable {
-    Plain(fn(&mut OpCall<'_>) -> Result<()>),
-    Prepared(Arc<dyn Kernel>),
-    Async(Arc<dyn AsyncKernel>),
-}
-
-impl Runnable {
-    /// The kernel for a node on a device type; an error says which types there are kernels for.
-    pub fn make(op: &'static Op, node: &KernelNode, device_type: &str) -> Result<Runnable> {
-        let row =
-            find_kernel(op, &node.attrs, device_type).ok_or_else(|| no_kernel(op, node, device_type))?;
-        Ok(match row.make {
-            Make::Plain(run) => Runnable::Plain(run),
-            Make::Prepared(make) => Runnable::Prepared(Arc::from(make(node)?)),
-            Make::Async(make) => Runnable::Async(make(node)?),
-        })
-    }
-}
-
-fn no_kernel(op: &'static Op, node: &KernelNode, device_type: &str) -> crate::error::Error {
-    let mut supported: Vec<String> = op
-        .kernels
-        .iter()
-        .map(|row| row.types.iter().map(|(a, t)| format!("{a}={t}")).collect::<Vec<_>>().join(" "))
-        .collect();
-    supported.dedup();
-    let got: Vec<String> = node
-        .attrs
-        .iter()
-        .filter_map(|(n, a)| if let crate::attr::Attr::Type(t) = a { Some(format!("{n}={t}")) } else { None })
-        .collect();
-    unimplemented(format_args!(
-        "No {device_type} kernel for {} with {}; there are kernels for: {}",
-        op.name,
-        got.join(" "),
-        if supported.is_empty() { "nothing".to_string() } else { supported.join(", ") }
-    ))
-}
 
 /// The node that these inputs and attrs make, with types inferred and attrs completed and checked.
 pub fn node_for(
@@ -63,16 +23,7 @@ pub fn node_for(
     let given = split_by_argument(signature, inputs, &attrs)?;
     infer_attrs(signature, &given, &mut attrs)?;
     signature.complete(&mut attrs)?;
-    Ok(KernelNode {
-        name: op.name.into(),
-        op: op.name,
-        inputs: signature.input_ports(&attrs)?,
-        outputs: signature.output_ports(&attrs)?,
-        args: signature.input_ranges(&attrs)?,
-        attrs,
-        device: "/device:CPU:0".into(),
-        location: None,
-    })
+    KernelNode::new(op, signature, op.name.into(), attrs, "/device:CPU:0".into())
 }
 
 /// Deals flat inputs out to the arguments of a signature: lists take what their attr says, or what is left over.

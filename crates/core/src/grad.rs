@@ -1,62 +1,11 @@
-//! `GradCall`: what a gradient rule is given and the graph it adds nodes to.
+//! Gradient rules: `GradCall` is what a rule is given, `Grad` what it returns for each input.
 
 use crate::attr::{Attr, Attrs};
+use crate::builder::{Arg, Builder};
 use crate::dtype::DataType;
 use crate::error::{Result, internal};
-use crate::shape::PartialShape;
+use crate::node::Output;
 use crate::tensor::Tensor;
-
-/// One output of one node of a graph.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Output {
-    pub node: NodeId,
-    pub index: u32,
-}
-
-/// A node by its place in the graph.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
-
-impl NodeId {
-    pub fn at(self) -> usize {
-        self.0 as usize
-    }
-
-    pub fn output(self, index: u32) -> Output {
-        Output { node: self, index }
-    }
-}
-
-/// What is given for one argument of an op.
-#[derive(Clone, Debug)]
-pub enum Arg {
-    One(Output),
-    List(Vec<Output>),
-}
-
-impl From<Output> for Arg {
-    fn from(o: Output) -> Arg {
-        Arg::One(o)
-    }
-}
-
-impl From<&Output> for Arg {
-    fn from(o: &Output) -> Arg {
-        Arg::One(*o)
-    }
-}
-
-impl From<Vec<Output>> for Arg {
-    fn from(o: Vec<Output>) -> Arg {
-        Arg::List(o)
-    }
-}
-
-impl From<&[Output]> for Arg {
-    fn from(o: &[Output]) -> Arg {
-        Arg::List(o.to_vec())
-    }
-}
 
 /// The gradient that flows into one input.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,19 +26,6 @@ impl From<Output> for Grad {
     }
 }
 
-/// A graph to which nodes can be added.
-pub trait Builder {
-    fn add(&mut self, op: &str, args: Vec<Arg>, attrs: Attrs) -> Result<Vec<Output>>;
-    fn dtype(&self, o: Output) -> DataType;
-    fn shape(&self, o: Output) -> PartialShape;
-    /// The value, if it is known before running.
-    fn constant(&self, o: Output) -> Option<Tensor>;
-    /// The name of this call of `gradients`, different from those of other calls on the same graph.
-    fn gradient_scope(&self) -> &str {
-        "gradients"
-    }
-}
-
 /// Zeros that begin the sum of the gradients of `x`. For a variable's handle: of what the variable holds, which is of type `held`.
 pub fn zeros_for(graph: &mut dyn Builder, x: Output, held: DataType) -> Result<Output> {
     let one = |outputs: Vec<Output>| {
@@ -99,7 +35,7 @@ pub fn zeros_for(graph: &mut dyn Builder, x: Output, held: DataType) -> Result<O
         return one(graph.add("ZerosLike", vec![x.into()], Attrs::new())?);
     }
     let shape = one(graph.add("VariableShape", vec![x.into()], Attrs::new())?)?;
-    let zero = crate::case::number(0.0, held)?;
+    let zero = Tensor::number(0.0, held)?;
     let attrs = [("dtype", Attr::Type(held)), ("value", Attr::Tensor(zero))].into_iter().collect();
     let zero = one(graph.add("Const", Vec::new(), attrs)?)?;
     one(graph.add("Fill", vec![shape.into(), zero.into()], Attrs::new())?)
@@ -153,7 +89,7 @@ impl GradCall<'_> {
     /// A constant of the type of `like`.
     pub fn number(&mut self, value: f64, like: Output) -> Result<Output> {
         let dtype = self.graph.dtype(like);
-        let t = crate::case::number(value, dtype)?;
+        let t = Tensor::number(value, dtype)?;
         self.constant(t)
     }
 

@@ -4,10 +4,11 @@ use crate::attr::Attrs;
 use crate::dtype::{DataType, Element};
 use crate::error::{Error, Result, internal};
 use crate::invalid;
+use crate::op::Op;
 use crate::reserve;
 use crate::resource::{Resource, ResourceHandle};
 use crate::shape::Shape;
-use crate::signature::Port;
+use crate::signature::{Port, Signature};
 use crate::step::StepContext;
 use crate::tensor::Tensor;
 use crate::variable::Variable;
@@ -65,6 +66,39 @@ pub struct KernelNode {
     pub device: Arc<str>,
     /// Where the program made the node.
     pub location: Option<&'static Location<'static>>,
+}
+
+impl KernelNode {
+    /// Of an op whose signature says what goes in and out.
+    pub fn new(
+        op: &'static Op,
+        signature: &Signature,
+        name: Arc<str>,
+        attrs: Attrs,
+        device: Arc<str>,
+    ) -> Result<KernelNode> {
+        Ok(KernelNode {
+            name,
+            op: op.name,
+            inputs: signature.input_ports(&attrs)?,
+            outputs: signature.output_ports(&attrs)?,
+            args: signature.input_ranges(&attrs)?,
+            attrs,
+            device,
+            location: None,
+        })
+    }
+
+    /// Of a node that a pass has made: no signature describes it.
+    pub fn without_signature(
+        op: &'static str,
+        name: Arc<str>,
+        inputs: Vec<Port>,
+        outputs: Vec<Port>,
+    ) -> KernelNode {
+        let (attrs, args) = (Attrs::new(), Vec::new());
+        KernelNode { name, op, attrs, inputs, outputs, args, device: "/device:CPU:0".into(), location: None }
+    }
 }
 
 /// A kernel with its attrs already read. Runs on the calling thread and does not wait for other nodes.

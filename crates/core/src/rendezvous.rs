@@ -1,7 +1,7 @@
 //! `Rendezvous`: where a sender's tensor and a receiver's wish for it meet, by key.
 
 use crate::error::{Error, Result, internal};
-use crate::resource::lock;
+use crate::sync::lock;
 use crate::tensor::Tensor;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};

@@ -5,10 +5,11 @@ use crate::error::{Error, Result, failed_precondition, not_found};
 use crate::flat::drop_flat;
 use crate::invalid;
 use crate::shape::PartialShape;
+use crate::sync::lock;
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// A variable, queue, table, …: anything that a container holds.
 pub trait Resource: Any + Send + Sync {
@@ -55,11 +56,6 @@ impl fmt::Debug for ResourceHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}@{}", self.container, self.name, self.device)
     }
-}
-
-/// Locks without caring whether an earlier holder panicked: the data under our locks is valid between statements.
-pub fn lock<T: ?Sized>(m: &Mutex<T>) -> MutexGuard<'_, T> {
-    m.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The container of what belongs to one node alone, as queues without a shared name do: every session has its own.

@@ -3,8 +3,9 @@
 use crate::dtype::DataType;
 use crate::error::{Result, failed_precondition};
 use crate::invalid;
-use crate::resource::{Resource, lock};
+use crate::resource::Resource;
 use crate::shape::PartialShape;
+use crate::sync::lock;
 use crate::tensor::Tensor;
 use std::any::Any;
 use std::sync::{Arc, Mutex};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use thalweg_core::budget::{Account, Charge, Pool};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use tokio::time::{Duration, Instant};
 use tonic::Status;
 

@@ -17,7 +17,7 @@ use std::time::Duration;
 use thalweg_core::budget::Pool;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::registry::Registry;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_proto::{
     CreateSessionRequest, CreateSessionResponse, Message, RegisterGraphRequest, RegisterGraphResponse,
     RunGraphRequest, RunStepRequest, decode,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use thalweg_core::budget::{Account, Charge, Pool};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use tokio::sync::Notify;
 
 pub struct Places {

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::sync::Mutex;
 use thalweg_core::error::{Result, aborted};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 
 /// Numbers of the last requests, as many as TensorFlow's master remembers.
 #[derive(Default)]

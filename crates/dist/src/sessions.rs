@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use thalweg_core::error::{Code, Error, Result, cancelled, resource_exhausted};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_runtime::{Callable, PartialRun, RunOptions, Session};
 
 /// A session and what its client has made in it.

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use thalweg_core::error::Result;
 use thalweg_core::memory::Holder;
 use thalweg_core::registry::Registry;
-use thalweg_core::resource::{ResourceStore, lock};
+use thalweg_core::resource::ResourceStore;
 use thalweg_core::step::DeviceContext;
+use thalweg_core::sync::lock;
 use thalweg_runtime::SessionOptions;
 use thalweg_runtime::device::Device;
 

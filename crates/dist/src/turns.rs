@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::{Result, internal};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use tokio::sync::oneshot;
 
 /// Whom a thread is counted to.

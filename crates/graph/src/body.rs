@@ -5,8 +5,8 @@ use crate::graph::Graph;
 use crate::import::NodeSpec;
 use std::collections::HashMap;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
 impl Function {

@@ -5,12 +5,13 @@ use crate::node::Node;
 use std::sync::{Arc, OnceLock};
 use thalweg_core::access::Access;
 use thalweg_core::attr::Attrs;
-use thalweg_core::direct::{self, Runnable};
-use thalweg_core::grad::Output;
+use thalweg_core::direct;
 use thalweg_core::kernel::KernelNode;
 use thalweg_core::memory::Holder;
+use thalweg_core::node::Output;
 use thalweg_core::op::{Class, Op, Role};
 use thalweg_core::resource::ResourceStore;
+use thalweg_core::runnable::Runnable;
 use thalweg_core::shape::PartialShape;
 use thalweg_core::signature::Port;
 use thalweg_core::step::{DeviceContext, StepContext};
@@ -119,14 +120,8 @@ pub fn run_node(
 
 fn kernel_node(graph: &Graph, node: &Node) -> Option<KernelNode> {
     let signature = graph.signature(node.op).ok()?;
-    Some(KernelNode {
-        name: node.name.clone(),
-        op: node.op.name,
-        inputs: signature.input_ports(&node.attrs).ok()?,
-        outputs: node.outputs.to_vec(),
-        args: signature.input_ranges(&node.attrs).ok()?,
-        attrs: node.attrs.clone(),
-        device: node.device.clone(),
-        location: node.location,
-    })
+    let made =
+        KernelNode::new(node.op, signature, node.name.clone(), node.attrs.clone(), node.device.clone())
+            .ok()?;
+    Some(KernelNode { outputs: node.outputs.to_vec(), location: node.location, ..made })
 }

@@ -4,7 +4,7 @@ use crate::convert::attrs_to_proto;
 use crate::graph::Graph;
 use thalweg_core::attr::Attr;
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
+use thalweg_core::node::NodeId;
 use thalweg_proto::{FunctionDefLibrary, GraphDef, NodeDef, VersionDef};
 
 #[derive(Clone, Copy, Debug, Default)]

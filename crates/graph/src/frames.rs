@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::{Error, Result};
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, Role};
 
 /// What must be known of a node to tell its loop.

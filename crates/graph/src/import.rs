@@ -16,9 +16,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs, Func};
 use thalweg_core::error::{Result, not_found};
-use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
 use thalweg_core::memory;
+use thalweg_core::node::NodeId;
 use thalweg_core::registry::Registry;
 use thalweg_proto::{GraphDef, NodeDef};
 
@@ -240,7 +240,7 @@ impl Graph {
     }
 
     fn connect(&mut self, id: NodeId, inputs: &[String]) -> Result<()> {
-        let mut data: SmallVec<[thalweg_core::grad::Output; 2]> = SmallVec::new();
+        let mut data: SmallVec<[thalweg_core::node::Output; 2]> = SmallVec::new();
         let mut control: SmallVec<[NodeId; 2]> = SmallVec::new();
         let mut waited_for: HashSet<NodeId> = HashSet::new();
         for text in inputs {

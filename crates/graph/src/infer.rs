@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use thalweg_core::attr::Attr;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
-use thalweg_core::grad::Output;
+use thalweg_core::node::Output;
 use thalweg_core::op::{Class, Role};
 use thalweg_core::shape::PartialShape;
 use thalweg_core::shape_call::{ShapeCall, ShapeSource};

@@ -23,5 +23,6 @@ pub use graph::{Graph, NodeRequest};
 pub use import::{NODE_BYTES, NodeSpec};
 pub use node::Node;
 pub use order::topological_order;
-pub use thalweg_core::grad::{Arg, NodeId, Output};
+pub use thalweg_core::builder::Arg;
+pub use thalweg_core::node::{NodeId, Output};
 pub use unread::{UnreadNode, UnreadNodes};

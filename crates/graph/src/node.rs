@@ -6,7 +6,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::Error;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, Op, Role};
 use thalweg_core::shape::PartialShape;
 use thalweg_core::signature::Port;

@@ -2,8 +2,8 @@
 
 use crate::graph::Graph;
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 
 /// All nodes from number `from` on, inputs first. Edges out of a NextIteration are a loop's back edges and do not count.

@@ -253,7 +253,7 @@ pub fn for_chunks_of<O: Send>(
     let chunks = scratch::collect(out.chunks_mut(grain * item).map(Mutex::new));
     par.run_ranges(chunks.len(), 1, &|range| {
         for i in range {
-            let mut chunk = thalweg_core::resource::lock(&chunks[i]);
+            let mut chunk = thalweg_core::sync::lock(&chunks[i]);
             let start = i * grain;
             body(start..start + chunk.len() / item, &mut chunk);
         }

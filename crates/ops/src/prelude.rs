@@ -4,13 +4,15 @@ pub use crate::elementwise::{binary, tile1, tile2, unary};
 pub use crate::number::{ComplexNumber, Float, Integer, Number, Real};
 pub use std::sync::Arc;
 pub use thalweg_core::attr::{Attr, Attrs, Func};
+pub use thalweg_core::builder::Arg;
 pub use thalweg_core::case::{Case, CaseGen, int_vector};
 pub use thalweg_core::dtype::{Complex32, ComplexDouble, DataType, Element, bf16, f16};
 pub use thalweg_core::error::*;
-pub use thalweg_core::grad::{Arg, Grad, GradCall, Output};
+pub use thalweg_core::grad::{Grad, GradCall};
 pub use thalweg_core::kernel::{
     AsyncCall, AsyncKernel, Done, Input, Kernel, KernelNode, OpCall, Outputs, Value, outputs,
 };
+pub use thalweg_core::node::Output;
 pub use thalweg_core::op::Gradient::{Missing, Rule, Stops};
 pub use thalweg_core::op::{Class, KernelRow, Make, Op, Role, Tile};
 pub use thalweg_core::shape::{PartialShape, Shape, merge_dim};

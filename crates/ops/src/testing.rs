@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use thalweg_core::direct;
 use thalweg_core::registry::Registry;
 use thalweg_core::resource::ResourceStore;
+use thalweg_core::runnable::Runnable;
 use thalweg_core::step::{DeviceContext, StepContext};
 use thalweg_math::pool::Pool;
 
@@ -53,7 +54,7 @@ pub fn begin(
     let op = registry().find(op).unwrap();
     let node = Arc::new(direct::node_for(registry(), op, inputs, attrs.iter().cloned().collect()).unwrap());
     let (tx, rx) = std::sync::mpsc::channel();
-    let direct::Runnable::Async(kernel) = direct::Runnable::make(op, &node, "CPU").unwrap() else {
+    let Runnable::Async(kernel) = Runnable::make(op, &node, "CPU").unwrap() else {
         panic!("{} is not async", op.name)
     };
     let inputs = inputs.iter().cloned().map(Value::Tensor).collect();
@@ -70,7 +71,7 @@ pub fn begin(
 pub fn runs<const N: usize>(op: &str, inputs: &[Tensor], attrs: &[(&'static str, Attr)]) -> [Tensor; N] {
     let (op, step) = (registry().find(op).unwrap(), step(1));
     let node = Arc::new(direct::node_for(registry(), op, inputs, attrs.iter().cloned().collect()).unwrap());
-    let kernel = direct::Runnable::make(op, &node, "CPU").unwrap();
+    let kernel = Runnable::make(op, &node, "CPU").unwrap();
     std::array::from_fn(|_| {
         let out = direct::run(&kernel, &node, &step, inputs.to_vec()).unwrap();
         out[0].clone().unwrap().into_tensor().unwrap()
@@ -98,10 +99,10 @@ pub fn call_values(
         Value::Ref(v) => Input::Ref(v),
     });
     let mut call = OpCall::new(&node, step, inputs.collect());
-    match direct::Runnable::make(op, &node, "CPU")? {
-        direct::Runnable::Plain(f) => f(&mut call)?,
-        direct::Runnable::Prepared(k) => k.compute(&mut call)?,
-        direct::Runnable::Async(_) => return Err(internal("an async op")),
+    match Runnable::make(op, &node, "CPU")? {
+        Runnable::Plain(f) => f(&mut call)?,
+        Runnable::Prepared(k) => k.compute(&mut call)?,
+        Runnable::Async(_) => return Err(internal("an async op")),
     }
     Ok(call.outputs)
 }

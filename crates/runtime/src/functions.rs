@@ -9,11 +9,11 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use thalweg_core::attr::Func;
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
+use thalweg_core::node::NodeId;
 use thalweg_core::registry::Registry;
-use thalweg_core::resource::lock;
 use thalweg_core::step::{FunctionRunner, OnResults, StepContext};
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::function::Library;
 

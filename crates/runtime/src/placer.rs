@@ -4,8 +4,8 @@ use crate::device::{Device, DeviceSpec};
 use std::collections::HashMap;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
+use thalweg_core::node::NodeId;
 use thalweg_graph::{Graph, Node};
 
 /// Devices of the nodes of a graph, by number in the device list. Grows with the graph.

@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Error, Result};
-use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 use thalweg_core::rendezvous::Rendezvous;
-use thalweg_core::resource::lock;
 use thalweg_core::step::{StepContext, Trace};
+use thalweg_core::sync::lock;
 use thalweg_graph::Graph;
 
 pub struct TaskPlans {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use thalweg_core::kernel::KernelNode;
-use thalweg_core::resource::lock;
 use thalweg_core::step::Trace;
+use thalweg_core::sync::lock;
 
 /// One execution of a node.
 #[derive(Clone, Debug)]

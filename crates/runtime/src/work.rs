@@ -7,9 +7,9 @@ use std::panic::Location;
 use std::sync::Arc;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::{Error, Result};
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::KernelNode;
 use thalweg_core::memory;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, Op, Role};
 use thalweg_core::registry::Registry;
 use thalweg_core::signature::Port;
@@ -86,16 +86,9 @@ impl WorkNode {
     /// What its kernel is made from.
     pub fn kernel_node(&self, registry: &Registry, device: &Arc<str>) -> Result<KernelNode> {
         let signature = registry.signature(self.op)?;
-        Ok(KernelNode {
-            name: self.name.clone(),
-            op: self.op.name,
-            inputs: signature.input_ports(&self.attrs)?,
-            outputs: self.outputs.to_vec(),
-            args: signature.input_ranges(&self.attrs)?,
-            attrs: self.attrs.clone(),
-            device: device.clone(),
-            location: self.location,
-        })
+        let node =
+            KernelNode::new(self.op, signature, self.name.clone(), self.attrs.clone(), device.clone())?;
+        Ok(KernelNode { outputs: self.outputs.to_vec(), location: self.location, ..node })
     }
 }
 

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use thalweg_core::attr::Attr;
+use thalweg_core::builder::Arg;
 use thalweg_core::dtype::DataType;
-use thalweg_core::grad::{Arg, Output};
+use thalweg_core::node::Output;
 use thalweg_core::shape::PartialShape;
 use thalweg_graph::{Graph, NodeRequest, NodeSpec};
 use thalweg_runtime::{Session, SessionOptions};

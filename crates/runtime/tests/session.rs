@@ -6,7 +6,7 @@ use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Code, cancelled};
-use thalweg_core::grad::Output;
+use thalweg_core::node::Output;
 use thalweg_core::resource::{Resource, ResourceHandle};
 use thalweg_core::shape::{PartialShape, Shape};
 use thalweg_core::tensor::Tensor;

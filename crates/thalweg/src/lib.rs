@@ -23,10 +23,12 @@ pub mod data {
 
 /// What ops are made of, for programs that define their own and hand them to [`Scope::with_ops`]; `examples/custom_op.rs` does.
 pub mod op {
+    pub use thalweg_core::builder::Arg;
     pub use thalweg_core::cpu;
     pub use thalweg_core::dtype::Element;
-    pub use thalweg_core::grad::{Arg, Grad, GradCall, Output};
+    pub use thalweg_core::grad::{Grad, GradCall};
     pub use thalweg_core::kernel::{Kernel, KernelNode, OpCall};
+    pub use thalweg_core::node::Output;
     pub use thalweg_core::op::{Gradient, Op};
     pub use thalweg_core::registry::Registry;
     pub use thalweg_core::shape_call::{ShapeCall, same_as_input};

@@ -2,11 +2,12 @@
 
 use super::{INLINE_BYTES, Object, Storage, Tensor, elements};
 use crate::buffer::Buffer;
-use crate::dtype::{DataType, Element};
+use crate::dtype::{DataType, Element, bf16, f16};
 use crate::error::Result;
 use crate::invalid;
 use crate::reserve;
 use crate::shape::Shape;
+use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
 
 /// A value as it lies in a tensor that holds it inline.
@@ -22,6 +23,28 @@ impl Tensor {
     #[inline]
     pub fn scalar<T: Element>(value: T) -> Tensor {
         Tensor { storage: Storage::Inline(words_of(value)), shape: Shape::scalar(), dtype: T::DTYPE }
+    }
+
+    /// A scalar of any numeric type.
+    pub fn number(value: f64, dtype: DataType) -> Result<Tensor> {
+        Ok(match dtype {
+            DataType::Float => Tensor::scalar(value as f32),
+            DataType::Double => Tensor::scalar(value),
+            DataType::Half => Tensor::scalar(f16::from_f64(value)),
+            DataType::Bfloat16 => Tensor::scalar(bf16::from_f64(value)),
+            DataType::Int8 => Tensor::scalar(value as i8),
+            DataType::Int16 => Tensor::scalar(value as i16),
+            DataType::Int32 => Tensor::scalar(value as i32),
+            DataType::Int64 => Tensor::scalar(value as i64),
+            DataType::Uint8 => Tensor::scalar(value as u8),
+            DataType::Uint16 => Tensor::scalar(value as u16),
+            DataType::Uint32 => Tensor::scalar(value as u32),
+            DataType::Uint64 => Tensor::scalar(value as u64),
+            DataType::Bool => Tensor::scalar(value != 0.0),
+            DataType::Complex64 => Tensor::scalar(Complex32::new(value as f32, 0.0)),
+            DataType::Complex128 => Tensor::scalar(Complex64::new(value, 0.0)),
+            other => return Err(invalid!("no number of type {other}")),
+        })
     }
 
     /// A plain tensor whose elements are initialised but arbitrary, for a kernel that writes all of them.

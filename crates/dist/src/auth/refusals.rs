@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use tonic::Status;
 
 pub struct Refusals {

@@ -15,7 +15,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, mpsc};
 use thalweg_core::error::{Code, Error, Result, internal};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_proto::{Message, Name};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;

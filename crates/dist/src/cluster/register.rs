@@ -6,7 +6,7 @@ use crate::grpc::fields::FETCHED;
 use crate::wire_error::received;
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::{Code, Error, Result, internal};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::NodeSpec;
 use thalweg_graph::convert::{attrs_to_proto, tensor_to_proto};

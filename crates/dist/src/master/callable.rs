@@ -11,7 +11,7 @@ use crate::steps;
 use std::sync::Arc;
 use thalweg_core::error::{Result, resource_exhausted, unimplemented};
 use thalweg_core::invalid;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_graph::convert::tensor_to_proto;
 use thalweg_proto::{
     MakeCallableRequest, MakeCallableResponse, ReleaseCallableRequest, ReleaseCallableResponse,

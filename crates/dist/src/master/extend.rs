@@ -3,7 +3,7 @@
 use super::Master;
 use crate::auth::Caller;
 use thalweg_core::error::{Result, aborted};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_proto::{ExtendSessionRequest, ExtendSessionResponse};
 
 pub async fn extend_session(

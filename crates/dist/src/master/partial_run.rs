@@ -10,7 +10,7 @@ use crate::{config, metadata};
 use std::sync::Arc;
 use thalweg_core::error::{Result, cancelled, resource_exhausted};
 use thalweg_core::invalid;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_proto::{PartialRunSetupRequest, PartialRunSetupResponse, RunStepRequest, RunStepResponse};
 use thalweg_runtime::{PartialRun, RunOptions};
 use tokio::sync::oneshot;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Result, failed_precondition, internal};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
 use thalweg_graph::convert::{tensor_from_proto, tensor_to_proto};

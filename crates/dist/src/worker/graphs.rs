@@ -9,7 +9,7 @@ use crate::turns::Party;
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_graph::Graph;
 use thalweg_proto::{
     DeregisterGraphRequest, DeregisterGraphResponse, RegisterGraphRequest, RegisterGraphResponse,

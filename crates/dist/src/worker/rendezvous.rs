@@ -13,7 +13,7 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, OnParcel, Parcel, Rendezvous};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_proto::{RecvTensorRequest, RecvTensorResponse};
 use thalweg_runtime::executor::pass_on_answer;
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::error::{Error, Result, aborted, internal, resource_exhausted};
 use thalweg_core::rendezvous::{Parcel, Rendezvous};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_proto::{CostGraphDef, RunGraphRequest, RunGraphResponse};
 use thalweg_runtime::task_plans::{TaskPlans, TaskStep};

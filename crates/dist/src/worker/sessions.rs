@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use thalweg_core::error::{Error, Result, aborted, internal, resource_exhausted};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_proto::{
     CreateWorkerSessionRequest, CreateWorkerSessionResponse, DeleteWorkerSessionRequest,
     DeleteWorkerSessionResponse,

@@ -6,7 +6,7 @@ use crate::cluster::Membership;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::{Error, aborted, resource_exhausted};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 
 pub struct Steps {
     /// What this task is, unless the step's session says otherwise.

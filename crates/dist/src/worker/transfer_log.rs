@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_proto::{
     AllocationDescription, DeviceStepStats, LabeledStepStats, LoggingRequest, LoggingResponse, NodeExecStats,
     NodeOutput, StepStats, TensorDescription,

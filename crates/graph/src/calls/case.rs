@@ -6,8 +6,8 @@ use super::lower::{identity, merge, switch};
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::tensor::Tensor;
 
 /// A branch that has been laid out, with the value that is alive where it is taken.

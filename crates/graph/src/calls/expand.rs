@@ -11,10 +11,11 @@ use crate::order::topological_order;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use thalweg_core::attr::{Attr, Attrs, Func};
+use thalweg_core::builder::Arg;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, resource_exhausted};
-use thalweg_core::grad::{Arg, NodeId, Output};
 use thalweg_core::invalid;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
 /// Lays out the calls between `xs` and `ys`, and those inside of them.

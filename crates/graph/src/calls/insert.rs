@@ -6,8 +6,8 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
 pub fn inline_call(ground: &mut impl Ground, id: NodeId) -> Result<()> {

@@ -6,8 +6,8 @@ use crate::function::Body;
 use thalweg_core::attr::Attrs;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
+use thalweg_core::node::{NodeId, Output};
 
 fn typed(dtype: DataType) -> Attrs {
     [("T", dtype)].into_iter().collect()

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 use thalweg_core::attr::{Attrs, Func};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, Op, Role};
 
 /// Graphs larger than this are not made by laying out calls.

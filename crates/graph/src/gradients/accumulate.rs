@@ -2,8 +2,10 @@
 
 use super::first;
 use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::builder::Builder;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{Builder, Grad, Output};
+use thalweg_core::grad::Grad;
+use thalweg_core::node::Output;
 
 /// The sum of the gradients that reach one output. Slices stay slices as long as all of them are.
 pub fn sum_grads(graph: &mut dyn Builder, grads: Vec<Grad>) -> Result<Grad> {

@@ -2,7 +2,7 @@
 
 use crate::graph::Graph;
 use std::collections::HashMap;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
 /// Branch 0 is outside of all conds.

@@ -2,10 +2,11 @@
 
 use super::backward::Backward;
 use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::builder::Arg;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
-use thalweg_core::grad::{Arg, NodeId, Output};
 use thalweg_core::invalid;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 

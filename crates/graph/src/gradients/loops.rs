@@ -8,8 +8,10 @@ use super::stacks::popped_gradient;
 use super::{carries, first, to_dense};
 use std::collections::{HashMap, HashSet};
 use thalweg_core::attr::Attrs;
+use thalweg_core::builder::{Arg, Builder};
 use thalweg_core::error::{Result, internal, unimplemented};
-use thalweg_core::grad::{Arg, Builder, Grad, NodeId, Output, zeros_for};
+use thalweg_core::grad::{Grad, zeros_for};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
 /// A carried value of the forward loop.

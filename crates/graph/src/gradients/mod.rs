@@ -19,10 +19,12 @@ pub use accumulate::to_dense;
 use backward::Backward;
 use region::Region;
 use std::collections::HashSet;
+use thalweg_core::builder::Builder;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
-use thalweg_core::grad::{Builder, Grad, Output};
+use thalweg_core::grad::Grad;
 use thalweg_core::invalid;
+use thalweg_core::node::Output;
 
 #[derive(Default)]
 pub struct Options<'a> {

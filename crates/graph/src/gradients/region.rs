@@ -4,9 +4,11 @@ use super::accumulate::sum_grads;
 use super::backward::Backward;
 use super::{carries, loops, stacks, to_dense};
 use std::collections::{HashMap, HashSet};
+use thalweg_core::builder::Builder;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal, unimplemented};
-use thalweg_core::grad::{Builder, Grad, GradCall, NodeId, Output};
+use thalweg_core::grad::{Grad, GradCall};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, Gradient, Role};
 
 /// One step of the way back.

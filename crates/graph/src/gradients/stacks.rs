@@ -10,8 +10,9 @@ use super::region::Step;
 use crate::graph::Graph;
 use std::collections::{HashMap, HashSet};
 use thalweg_core::attr::Attrs;
+use thalweg_core::builder::Arg;
 use thalweg_core::error::{Result, internal, unimplemented};
-use thalweg_core::grad::{Arg, NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, Role};
 
 /// The stacks of a graph: what is pushed where, and popped where.

@@ -9,7 +9,8 @@ use std::any::Any;
 use std::collections::{LinkedList, VecDeque};
 use std::sync::Mutex;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::resource::{Resource, lock};
+use thalweg_core::resource::Resource;
+use thalweg_core::sync::lock;
 use thalweg_math::parallel::Parallel;
 
 /// Where a gradient comes from.

@@ -19,7 +19,7 @@ pub static ONES_LIKE: Op = Op {
 };
 
 fn run<T: Element>(c: &mut OpCall<'_>) -> Result<()> {
-    let one = thalweg_core::case::number(1.0, T::DTYPE)?.to_scalar::<T>()?;
+    let one = thalweg_core::tensor::Tensor::number(1.0, T::DTYPE)?.to_scalar::<T>()?;
     c.set(0, Tensor::full(c.shape(0)?.clone(), one)?);
     Ok(())
 }

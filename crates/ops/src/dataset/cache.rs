@@ -7,7 +7,8 @@ use super::weighed::Weighed;
 use crate::prelude::*;
 use std::any::Any;
 use std::sync::Mutex;
-use thalweg_core::resource::{Resource, lock};
+use thalweg_core::resource::Resource;
+use thalweg_core::sync::lock;
 
 pub static CACHE_DATASET: Op = Op {
     name: "CacheDataset",

@@ -12,8 +12,8 @@ use std::task::{self, Poll, Waker};
 use std::time::Instant;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::kernel::caught;
-use thalweg_core::resource::lock;
 use thalweg_core::step::{DeviceContext, FunctionRunner, OnResults, StepContext};
+use thalweg_core::sync::lock;
 
 #[derive(Clone)]
 pub struct Context {

@@ -8,8 +8,9 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::resource::{Resource, lock};
+use thalweg_core::resource::Resource;
 use thalweg_core::step::StepContext;
+use thalweg_core::sync::lock;
 
 /// Holds a pass over some dataset of these types and shapes, once one has been begun.
 pub struct Iterator {

@@ -7,8 +7,9 @@ use crate::prelude::*;
 use crate::state::named::Place;
 use std::any::Any;
 use std::sync::Mutex;
-use thalweg_core::resource::{Resource, lock};
+use thalweg_core::resource::Resource;
 use thalweg_core::step::StepContext;
+use thalweg_core::sync::lock;
 
 pub static ONE_SHOT_ITERATOR: Op = Op {
     name: "OneShotIterator",

@@ -9,7 +9,7 @@ use std::future::poll_fn;
 use std::sync::Mutex;
 use std::task::{Poll, Waker};
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 
 pub static PREFETCH_DATASET: Op = Op {
     name: "PrefetchDataset",

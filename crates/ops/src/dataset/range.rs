@@ -3,7 +3,6 @@
 use super::context::Context;
 use super::sequence::{Dataset, Iter, Next, SOURCE, emit, ready};
 use crate::prelude::*;
-use thalweg_core::case::number;
 
 pub static RANGE_DATASET: Op = Op {
     name: "RangeDataset",
@@ -78,6 +77,6 @@ fn int64_as(v: i64, dtype: DataType) -> Result<Tensor> {
         DataType::Int64 => Ok(Tensor::scalar(v)),
         DataType::Int32 => Ok(Tensor::scalar(v as i32)),
         DataType::Uint64 => Ok(Tensor::scalar(v as u64)),
-        other => number(v as f64, other),
+        other => Tensor::number(v as f64, other),
     }
 }

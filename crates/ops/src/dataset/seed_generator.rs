@@ -4,7 +4,8 @@ use super::anonymous::{DUMMY, anonymous};
 use crate::prelude::*;
 use std::any::Any;
 use std::sync::Mutex;
-use thalweg_core::resource::{Resource, lock};
+use thalweg_core::resource::Resource;
+use thalweg_core::sync::lock;
 use thalweg_math::random::Philox;
 
 pub static DUMMY_SEED_GENERATOR: Op =

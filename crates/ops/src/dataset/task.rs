@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use thalweg_core::memory::Holder;
-use thalweg_core::resource::lock;
 use thalweg_core::step::DeviceContext;
+use thalweg_core::sync::lock;
 use thalweg_math::pool::Pool;
 
 type Work = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -4,8 +4,8 @@ use crate::prelude::*;
 use crate::testing::{begin, call_in, code, ints, step};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
-use thalweg_core::resource::lock;
 use thalweg_core::step::{FunctionRunner, OnResults, StepContext};
+use thalweg_core::sync::lock;
 
 /// Functions by name, and those called that have not answered.
 #[derive(Default)]

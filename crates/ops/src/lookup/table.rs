@@ -6,7 +6,8 @@ use bytes::Bytes;
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Mutex;
-use thalweg_core::resource::{Resource, lock};
+use thalweg_core::resource::Resource;
+use thalweg_core::sync::lock;
 
 pub struct Table {
     pub name: String,

@@ -12,7 +12,8 @@ use std::any::Any;
 use std::collections::{LinkedList, VecDeque};
 use std::sync::Mutex;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::resource::{Resource, lock};
+use thalweg_core::resource::Resource;
+use thalweg_core::sync::lock;
 
 /// What a queue is made with; a second node of the same shared name must ask for the same.
 #[derive(Clone, PartialEq, Debug)]

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use std::sync::Mutex;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_math::random::{self, Distribution, Philox, PhiloxState};
 
 /// A real element type that can be drawn.

@@ -3,7 +3,8 @@
 use crate::prelude::*;
 use std::any::Any;
 use std::sync::Mutex;
-use thalweg_core::resource::{Resource, lock};
+use thalweg_core::resource::Resource;
+use thalweg_core::sync::lock;
 
 pub struct Stack {
     pub name: String,

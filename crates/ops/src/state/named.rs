@@ -3,8 +3,9 @@
 use crate::prelude::*;
 use bytes::Bytes;
 use std::sync::Mutex;
-use thalweg_core::resource::{PRIVATE, Resource, ResourceHandle, ResourceStore, lock};
+use thalweg_core::resource::{PRIVATE, Resource, ResourceHandle, ResourceStore};
 use thalweg_core::step::StepContext;
+use thalweg_core::sync::lock;
 
 /// Where a node's resource lives: attr `container`, and attr `shared_name` or else the node's own name.
 pub struct Place {

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use std::iter::Peekable;
 use std::str::Chars;
 use std::sync::Mutex;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 
 /// Longer patterns come from hostile graphs: compiling takes some hundred times as much memory, which nobody can refuse in time.
 const LONGEST: usize = 1 << 16;

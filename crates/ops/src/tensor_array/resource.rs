@@ -5,7 +5,8 @@ use crate::prelude::*;
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
-use thalweg_core::resource::{Resource, ResourceHandle, lock};
+use thalweg_core::resource::{Resource, ResourceHandle};
+use thalweg_core::sync::lock;
 
 /// The container of a step's tensor arrays, and of those that hold gradients.
 pub const CONTAINER: &str = "_tensor_arrays";

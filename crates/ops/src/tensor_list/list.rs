@@ -3,7 +3,7 @@
 use crate::prelude::*;
 use std::any::Any;
 use std::sync::Mutex;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::VariantValue;
 
 /// A list by value.

@@ -6,7 +6,7 @@ use crate::indices::positions;
 use crate::prelude::*;
 use crate::state::target::{give_back, initialised, variable_shape};
 use std::sync::Mutex;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_math::parallel::Parallel;
 use thalweg_math::prefetch;
 use thalweg_math::simd::{Loop, widest};

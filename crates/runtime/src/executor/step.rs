@@ -14,9 +14,9 @@ use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
-use thalweg_core::direct::Runnable;
 use thalweg_core::error::{Error, Result, deadline_exceeded, internal};
 use thalweg_core::kernel::{AsyncCall, Input, Inputs, OpCall, Outputs, Value, caught};
+use thalweg_core::runnable::Runnable;
 use thalweg_core::tensor::Tensor;
 
 pub type OnFinish = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;

@@ -6,10 +6,10 @@ use crate::plan::{Operand, Straight, StraightNode};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::Instant;
-use thalweg_core::direct::Runnable;
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::kernel::{Input, KernelNode, OpCall, Value};
 use thalweg_core::reserve;
+use thalweg_core::runnable::Runnable;
 use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
 

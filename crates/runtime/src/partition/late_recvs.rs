@@ -10,7 +10,7 @@
 
 use crate::work::{Kind, Work, WorkNode};
 use std::collections::{BTreeMap, HashMap};
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
 /// How far ahead devices receive.

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 

@@ -8,7 +8,7 @@ use super::late_reads::{Variables, before};
 use crate::executor::pass::Pass;
 use crate::work::{Kind, Work, WorkNode};
 use std::collections::HashSet;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
 /// How many nodes may pass on the value of a variable. More are no program's, and would be walked for every variable.

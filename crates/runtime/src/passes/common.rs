@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 

@@ -5,7 +5,7 @@
 use crate::work::Work;
 use std::collections::HashSet;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Role;
 
 #[derive(Default)]

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use thalweg_core::attr::Attr;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Role;
 
 /// Lets a product take in the sum that is its only user, and the cut that is the only user of that.

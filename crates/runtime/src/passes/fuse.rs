@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::Tile;
 
 /// Ops in one fused node at most.

@@ -7,7 +7,7 @@ use crate::work::{Kind, Work, WorkNode};
 use std::collections::HashMap;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::{Class, Role};
 use thalweg_core::tensor::Tensor;
 

@@ -13,7 +13,7 @@ use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
 pub fn read_late(work: &mut Work) -> Result<()> {

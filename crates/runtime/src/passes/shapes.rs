@@ -7,7 +7,7 @@ use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::dtype::DataType;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, Role};
 use thalweg_core::shape::{PartialShape, Shape};
 use thalweg_core::shape_call::{ShapeCall, ShapeSource};

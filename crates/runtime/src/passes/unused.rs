@@ -6,7 +6,7 @@ use crate::plan::work_order;
 use crate::work::{Kind, Work, WorkNode};
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
-use thalweg_core::grad::Output;
+use thalweg_core::node::Output;
 use thalweg_core::op::Class;
 
 /// Turns such nodes into `NoOp`s that wait for what they had as inputs.

@@ -5,12 +5,12 @@ use super::Compute;
 use crate::work::{Kind, Work, WorkNode};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use thalweg_core::direct::Runnable;
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 use thalweg_core::registry::Registry;
-use thalweg_core::resource::lock;
+use thalweg_core::runnable::Runnable;
+use thalweg_core::sync::lock;
 
 #[derive(Default)]
 pub struct KernelCache(Mutex<HashMap<(Arc<str>, Arc<str>), Compute>>);

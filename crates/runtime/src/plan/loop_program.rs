@@ -9,9 +9,9 @@ use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use thalweg_core::direct::Runnable;
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::{KernelNode, Value};
+use thalweg_core::node::{NodeId, Output};
+use thalweg_core::runnable::Runnable;
 
 pub struct LoopProgram {
     pub constants: Vec<Value>,
@@ -49,14 +49,15 @@ impl LoopProgram {
     /// The kernel of the node that stands for the loop. A loop that looks at what others may change gives them their turn.
     pub fn compute(self: &Arc<Self>, node: &WorkNode, device: &str, stateful: bool) -> Compute {
         let kernel_node = KernelNode {
-            name: node.name.clone(),
-            op: node.op.name,
             attrs: node.attrs.clone(),
-            inputs: Vec::new(),
-            outputs: node.outputs.to_vec(),
-            args: Vec::new(),
             device: device.into(),
             location: node.location,
+            ..KernelNode::without_signature(
+                node.op.name,
+                node.name.clone(),
+                Vec::new(),
+                node.outputs.to_vec(),
+            )
         };
         let run = match stateful {
             true => self.sliced(true),

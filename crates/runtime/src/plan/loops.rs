@@ -13,10 +13,10 @@ use crate::work::{Kind, Work, WorkNode};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use thalweg_core::attr::Attrs;
-use thalweg_core::direct::Runnable;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, Op, Role};
+use thalweg_core::runnable::Runnable;
 use thalweg_graph::frames::{FrameNode, Frames};
 
 /// What a loop that became a program is in the work graph.

@@ -18,11 +18,11 @@ pub use urgency::LOOP_WEIGHT;
 use crate::work::{Kind, Work, WorkNode};
 use std::sync::Arc;
 use thalweg_core::attr::Attr;
-use thalweg_core::direct::Runnable;
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
 use thalweg_core::kernel::KernelNode;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
+use thalweg_core::runnable::Runnable;
 
 /// What runs on one device.
 pub enum Plan {

@@ -2,8 +2,8 @@
 
 use crate::work::Work;
 use thalweg_core::error::Result;
-use thalweg_core::grad::NodeId;
 use thalweg_core::invalid;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 
 /// Depth first from the fetches and targets with an explicit stack: graphs may be a million nodes deep. A loop's back edge,

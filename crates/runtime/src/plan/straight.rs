@@ -5,8 +5,8 @@ use crate::passes::fuse::tile_of;
 use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::Value;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Tile;
 
 pub struct Straight {

@@ -2,7 +2,7 @@
 
 use super::loops::is_loop;
 use crate::work::Work;
-use thalweg_core::grad::NodeId;
+use thalweg_core::node::NodeId;
 
 /// A loop's rounds follow one another, whatever else there is to do.
 pub const LOOP_WEIGHT: u32 = 8;

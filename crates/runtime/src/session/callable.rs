@@ -6,8 +6,8 @@ use super::{Inner, RunMetadata, RunOptions, Session};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_core::error::Result;
-use thalweg_core::grad::{NodeId, Output};
-use thalweg_core::resource::lock;
+use thalweg_core::node::{NodeId, Output};
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 
 #[derive(Clone)]

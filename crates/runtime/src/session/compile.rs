@@ -15,13 +15,13 @@ use std::sync::Arc;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::invalid;
 use thalweg_core::memory::{Held, Meter};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
-use thalweg_core::resource::lock;
 use thalweg_core::shape::{PartialShape, Shape};
 use thalweg_core::step::{FunctionRunner, StepContext};
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
 

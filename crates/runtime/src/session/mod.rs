@@ -28,7 +28,7 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Result, cancelled};
 use thalweg_core::memory::{self, Held, Holder, Meter};
 use thalweg_core::registry::Registry;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_graph::Graph;
 
 /// A running graph. Clones share everything.

@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use thalweg_core::attr::Attrs;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Error, Result, cancelled, internal};
-use thalweg_core::grad::Output;
 use thalweg_core::invalid;
+use thalweg_core::node::Output;
 use thalweg_core::rendezvous::{Parcel, Rendezvous, rendezvous_key};
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
 

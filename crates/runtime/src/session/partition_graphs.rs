@@ -10,7 +10,7 @@ use crate::work::{Kind, Work, WorkNode};
 use std::collections::{HashMap, HashSet};
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::{Result, internal};
-use thalweg_core::grad::Output;
+use thalweg_core::node::Output;
 use thalweg_core::rendezvous::rendezvous_key;
 use thalweg_graph::NodeSpec;
 
@@ -105,7 +105,7 @@ fn client_key(device: &Device, tensor: &str) -> String {
 /// A work graph with a name for each node that no other has.
 struct Named<'a> {
     work: &'a Work,
-    order: Vec<thalweg_core::grad::NodeId>,
+    order: Vec<thalweg_core::node::NodeId>,
     names: Vec<String>,
 }
 
@@ -131,7 +131,7 @@ impl<'a> Named<'a> {
 
     /// The numbers of the feeds it uses.
     fn feeds(&self) -> Vec<usize> {
-        let feed = |id: &thalweg_core::grad::NodeId| match self.work.node(*id).kind {
+        let feed = |id: &thalweg_core::node::NodeId| match self.work.node(*id).kind {
             Kind::Feed(i) => Some(i),
             _ => None,
         };

@@ -12,8 +12,8 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, Rendezvous};
-use thalweg_core::resource::lock;
 use thalweg_core::step::{StepContext, Trace};
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 
 /// What becomes of a step that was started.

@@ -4,8 +4,8 @@
 use super::compile::Compiled;
 use super::{Inner, RunOptions};
 use std::sync::{Arc, Mutex};
-use thalweg_core::resource::lock;
 use thalweg_core::shape::Shape;
+use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 
 /// Runs with the same shapes before they are worth a plan of their own.

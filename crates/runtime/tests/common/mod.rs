@@ -4,12 +4,13 @@
 
 use std::sync::{Arc, OnceLock};
 use thalweg_core::attr::{Attr, Attrs};
+use thalweg_core::builder::Arg;
 use thalweg_core::case::{Case, CaseGen};
 use thalweg_core::direct;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
-use thalweg_core::grad::{Arg, NodeId, Output};
 use thalweg_core::kernel::KernelNode;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 use thalweg_core::resource::ResourceStore;

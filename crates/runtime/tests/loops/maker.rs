@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::dtype::DataType;
-use thalweg_core::grad::{NodeId, Output};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::{Arg, Graph, NodeRequest};
 

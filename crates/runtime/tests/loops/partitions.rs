@@ -3,7 +3,7 @@
 use crate::maker::Maker;
 use thalweg_core::attr::Attr;
 use thalweg_core::dtype::DataType;
-use thalweg_core::grad::Output;
+use thalweg_core::node::Output;
 use thalweg_core::shape::PartialShape;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::NodeRequest;

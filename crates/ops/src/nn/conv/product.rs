@@ -9,7 +9,7 @@ use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
 use std::ops::Range;
 use std::sync::Mutex;
-use thalweg_core::resource::lock;
+use thalweg_core::sync::lock;
 use thalweg_math::gemm::{Epilogue, GemmElement, MatMut, MatRef, ShapeError, gemm};
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::reduce::Number as Summed;

@@ -5,7 +5,8 @@ use crate::nn::batch_norm::FUSED_BATCH_NORM_V3;
 use crate::nn::{bias_add::BIAS_ADD, elu::ELU, leaky_relu::LEAKY_RELU, relu::RELU, relu6::RELU6};
 use crate::prelude::*;
 use thalweg_core::attr::Attrs;
-use thalweg_core::direct::{self, Runnable};
+use thalweg_core::direct;
+use thalweg_core::runnable::Runnable;
 use thalweg_core::signature::Signature;
 
 /// One op, with its own inputs beside the value that is handed on.
@@ -25,16 +26,8 @@ impl Stage {
         let signature = Signature::parse(op)?;
         let mut attrs: Attrs = attrs.iter().cloned().collect();
         signature.complete(&mut attrs)?;
-        let node = KernelNode {
-            name: fused.name.clone(),
-            op: op.name,
-            inputs: signature.input_ports(&attrs)?,
-            outputs: signature.output_ports(&attrs)?,
-            args: signature.input_ranges(&attrs)?,
-            attrs,
-            device: fused.device.clone(),
-            location: fused.location,
-        };
+        let node = KernelNode::new(op, &signature, fused.name.clone(), attrs, fused.device.clone())?;
+        let node = KernelNode { location: fused.location, ..node };
         let run = Runnable::make(op, &node, "CPU")?;
         Ok(Stage { node: Arc::new(node), run, extra })
     }

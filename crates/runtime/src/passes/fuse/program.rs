@@ -5,12 +5,13 @@ use crate::plan::Compute;
 use crate::work::{Kind, Work, WorkNode};
 use std::collections::HashMap;
 use std::sync::Arc;
-use thalweg_core::direct::{self, Runnable};
+use thalweg_core::direct;
 use thalweg_core::dtype::{DataType, Element};
 use thalweg_core::error::{Result, internal};
-use thalweg_core::grad::{NodeId, Output};
 use thalweg_core::kernel::{KernelNode, OpCall};
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Tile;
+use thalweg_core::runnable::Runnable;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 
@@ -151,15 +152,10 @@ impl Program {
     pub fn compute(self: &Arc<Self>, node: &WorkNode) -> Compute {
         let program = self.clone();
         let port = thalweg_core::signature::Port { dtype: self.dtype, is_ref: false };
+        let (inputs, outputs) = (vec![port; self.inputs], node.outputs.to_vec());
         let kernel_node = KernelNode {
-            name: node.name.clone(),
-            op: "_Fused",
-            attrs: Default::default(),
-            inputs: vec![port; self.inputs],
-            outputs: node.outputs.to_vec(),
-            args: Vec::new(),
-            device: "/device:CPU:0".into(),
             location: node.location,
+            ..KernelNode::without_signature("_Fused", node.name.clone(), inputs, outputs)
         };
         let run = move |c: &mut OpCall<'_>| match program.dtype {
             DataType::Float => program.run::<f32>(c),
