@@ -5,12 +5,14 @@ use thalweg_core::attr::Attrs;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::{Class, Op};
 
 /// What must be known of a node to tell its loop.
 pub trait FrameNode {
-    fn class(&self) -> Class;
-    fn role(&self) -> Role;
+    fn op(&self) -> &'static Op;
+    fn class(&self) -> Class {
+        self.op().class
+    }
     fn attrs(&self) -> &Attrs;
     fn inputs(&self) -> &[Output];
     fn control(&self) -> &[NodeId];

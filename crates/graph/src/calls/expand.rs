@@ -58,7 +58,7 @@ fn expand(ground: &mut InGraph<'_>, id: NodeId) -> Result<()> {
 
 /// Nodes that call functions, use something that depends on `xs`, and are used by `ys`; in the order of the graph.
 fn calls_between(graph: &Graph, ys: &[Output], xs: &[Output]) -> Vec<NodeId> {
-    if !graph.nodes().iter().any(|n| n.op.class == Class::Call) {
+    if !graph.nodes().iter().any(|n| matches!(n.op.class, Class::Call(_))) {
         return Vec::new();
     }
     let mut used_by: HashMap<Output, Vec<NodeId>> = HashMap::new();
@@ -83,7 +83,7 @@ fn calls_between(graph: &Graph, ys: &[Output], xs: &[Output]) -> Vec<NodeId> {
         }
     }
     let mut calls: Vec<NodeId> =
-        found.into_iter().filter(|id| graph.node(*id).op.class == Class::Call).collect();
+        found.into_iter().filter(|id| matches!(graph.node(*id).op.class, Class::Call(_))).collect();
     calls.sort_unstable();
     calls
 }

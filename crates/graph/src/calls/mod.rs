@@ -14,7 +14,7 @@ use thalweg_core::attr::{Attrs, Func};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Op, Role};
+use thalweg_core::op::{CallKind, Class, Op};
 
 /// Graphs larger than this are not made by laying out calls.
 pub const MAX_NODES: usize = 1 << 20;
@@ -71,11 +71,11 @@ pub trait Ground {
 
 /// Lays out one call. Calls of other kinds, and those whose form the primitives do not have, stay as they are.
 pub fn lay_out(ground: &mut impl Ground, id: NodeId) -> Result<()> {
-    match ground.call(id).op.role {
-        Role::CallOne => insert::inline_call(ground, id),
-        Role::CallIf => lower::lower_if(ground, id),
-        Role::CallCase => case::lower_case(ground, id),
-        Role::CallWhile => lower::lower_while(ground, id),
-        _ => Ok(()),
+    let Class::Call(kind) = ground.class(id) else { return Ok(()) };
+    match kind {
+        CallKind::Function => insert::inline_call(ground, id),
+        CallKind::If => lower::lower_if(ground, id),
+        CallKind::Case => case::lower_case(ground, id),
+        CallKind::While => lower::lower_while(ground, id),
     }
 }

@@ -23,9 +23,6 @@ use thalweg_core::tensor::Tensor;
 /// Loops within loops that gradients go through at most; each is a level of the call stack here.
 const MAX_DEPTH: usize = 64;
 
-/// Ops that only look at the shape: in a loop it is their small result that is kept for the way back, not their input.
-const SHAPE_OPS: [&str; 4] = ["Shape", "Size", "Rank", "ShapeN"];
-
 pub struct Backward<'g> {
     pub graph: &'g mut Graph,
     frames: Frames,
@@ -308,7 +305,8 @@ impl Builder for Backward<'_> {
         let mut control = Vec::new();
         let mut brought = args;
         if let Some(level) = self.levels.last() {
-            let of_shape = SHAPE_OPS.contains(&op) && !all.is_empty();
+            // In a loop the small result is kept for the backward loop, not the input whose shape it is.
+            let of_shape = self.graph.registry.find(op)?.shape_value.is_some() && !all.is_empty();
             if of_shape && all.iter().all(|o| self.frame_of(o.node) == level.forward) {
                 frame = level.forward;
             } else if all.is_empty() {

@@ -9,7 +9,7 @@ use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal, unimplemented};
 use thalweg_core::grad::{Grad, GradCall};
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Gradient, Role};
+use thalweg_core::op::{Class, Gradient, StackUse};
 
 /// One step of the way back.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -184,7 +184,7 @@ fn through_node(b: &mut Backward<'_>, id: NodeId, dy: &[Option<Output>]) -> Resu
             _ => Vec::new(),
         });
     }
-    if node.op.role == Role::StackPop {
+    if node.op.stack == Some(StackUse::Pop) {
         if let Some(dy) = dy.first().copied().flatten() {
             b.scope_of(&node.name);
             stacks::through_pop(b, id, dy)?;

@@ -13,7 +13,7 @@ use thalweg_core::attr::Attrs;
 use thalweg_core::builder::Arg;
 use thalweg_core::error::{Result, internal, unimplemented};
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::{Class, StackUse};
 
 /// The stacks of a graph: what is pushed where, and popped where.
 #[derive(Default)]
@@ -35,7 +35,7 @@ struct Waiting {
 }
 
 fn is_pop(graph: &Graph, id: NodeId) -> bool {
-    graph.node(id).op.role == Role::StackPop
+    graph.node(id).op.stack == Some(StackUse::Pop)
 }
 
 impl Stacks {
@@ -74,12 +74,14 @@ impl Pairs {
         for id in order {
             let node = graph.node(*id);
             let stack = node.inputs.first().and_then(|o| pairs.stack_of.get(o)).copied();
-            match (node.op.role, node.op.class, stack) {
-                (Role::Stack, ..) => {
+            match (node.op.stack, node.op.class, stack) {
+                (Some(StackUse::Create), ..) => {
                     pairs.stack_of.insert(id.output(0), *id);
                 }
-                (Role::StackPush, _, Some(stack)) => pairs.pushes.entry(stack).or_default().push(*id),
-                (Role::Identity, _, Some(stack)) | (_, Class::Enter | Class::Exit, Some(stack)) => {
+                (Some(StackUse::Push), _, Some(stack)) => pairs.pushes.entry(stack).or_default().push(*id),
+                (_, class, Some(stack))
+                    if node.op.identity || matches!(class, Class::Enter | Class::Exit) =>
+                {
                     pairs.stack_of.insert(id.output(0), stack);
                 }
                 (_, Class::Switch, Some(stack)) => {

@@ -24,7 +24,7 @@ pub fn expand_calls(work: &mut Work) -> Result<()> {
         let id = NodeId(at as u32);
         at += 1;
         let node = work.node(id);
-        if node.op.class != Class::Call || !matches!(node.kind, Kind::Op) {
+        if !matches!(node.op.class, Class::Call(_)) || !matches!(node.kind, Kind::Op) {
             continue;
         }
         work.until.check()?;
