@@ -63,9 +63,9 @@ impl ShapeSource for Source<'_> {
     }
 }
 
-/// How far values are followed back. Programs nest these few deep; deeper ones just stay unknown.
+/// How many nodes deep a value is followed. Programs nest these few deep; deeper ones stay unknown.
 const DEPTH: usize = 12;
-/// How many nodes are looked at, for what is used twice is looked at twice: more than any shape has sizes.
+/// How many nodes are visited in all: more than a shape has sizes. What is used twice is visited twice.
 const NODES: usize = 512;
 
 /// The elements of an integer output, as far as known. `budget`: nodes still to be visited.
