@@ -18,6 +18,7 @@ pub mod kernel;
 pub mod memory;
 pub mod node;
 pub mod op;
+pub mod partial_value;
 pub mod registry;
 pub mod rendezvous;
 pub mod reserve;

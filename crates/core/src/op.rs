@@ -1,12 +1,15 @@
 //! `Op`: one entry of the op table. To know everything about an op, read the one file that holds its `Op` item.
 
+use crate::attr::Attrs;
 use crate::case::{Case, CaseGen};
 use crate::dtype::DataType;
 use crate::error::Result;
 use crate::grad::{Grad, GradCall};
 use crate::kernel::{AsyncKernel, Kernel, KernelNode, OpCall};
+use crate::partial_value::PartialCall;
 use crate::shape::PartialShape;
 use crate::shape_call::ShapeCall;
+use crate::tensor::Tensor;
 use std::sync::Arc;
 
 pub struct Op {
@@ -27,16 +30,36 @@ pub struct Op {
     pub cases: fn(&mut CaseGen) -> Vec<Case>,
     /// How the executor treats it.
     pub class: Class,
-    /// What others may make of it without running it.
-    pub role: Role,
     /// Has state or effects: never folded, merged with a twin, or dropped for being unused by itself.
     pub stateful: bool,
     /// Swapping the two inputs changes nothing.
     pub commutative: bool,
     /// Worth a thread of its own; cheap ops run on the thread that found them ready.
     pub expensive: bool,
-    /// The op that computes this one and then what its attr `fused_ops` names.
+    /// Runs even if what it waits for is dead.
+    pub never_dead: bool,
+    /// Stateful, but a step that does not fail always gets its outputs, in the shape declared: it waits for nobody and does not end.
+    pub always_produces: bool,
+    /// Its only output is its only input, references included: executors skip the kernel.
+    pub identity: bool,
+    /// If its output has the shape of its first input, it is that input.
+    pub identity_if_same_shape: bool,
+    /// Fills the shape of its input with one number: no element of the input is read.
+    pub fills: bool,
+    /// For outputs that follow from shapes alone: the value of output i, given the shape of input i.
+    pub shape_value: Option<ShapeValueRule>,
+    /// For ops that shapes are computed with: the elements of an output, as far as those of the inputs are known.
+    pub partial_value: Option<PartialValueRule>,
+    /// For ops that make a resource handle: type and shape of what it stands for.
+    pub handle_contents: Option<HandleRule>,
+    /// What it does with a stack, which it makes or which its first input is a handle of.
+    pub stack: Option<StackUse>,
+    /// The attrs that say whether an input is taken transposed, by input.
+    pub transposed_by: &'static [&'static str],
+    /// The op that computes this one and then its epilogues, which attr `fused_ops` names.
     pub fused_as: Option<&'static str>,
+    /// How it can be the epilogue of an op that has `fused_as`.
+    pub epilogue: Option<Epilogue>,
     /// For elementwise ops: how a fused loop computes a run of elements.
     pub tiles: &'static [Tile],
     /// Inputs and outputs that stay in host memory on devices that have their own.
@@ -46,6 +69,9 @@ pub struct Op {
 
 pub type ShapeRule = fn(&ShapeCall<'_>) -> Result<Vec<PartialShape>>;
 pub type GradRule = fn(&mut GradCall<'_>) -> Result<Vec<Grad>>;
+pub type ShapeValueRule = fn(&PartialShape, &Attrs) -> Option<Tensor>;
+pub type PartialValueRule = fn(&mut dyn PartialCall) -> Option<PartialShape>;
+pub type HandleRule = fn(&Attrs) -> Option<(DataType, PartialShape)>;
 
 #[derive(Clone, Copy)]
 pub enum Gradient {
@@ -70,8 +96,8 @@ pub enum Class {
     Exit,
     NextIteration,
     LoopCond,
-    /// Calls a function of the graph's library; the first attr of kind func names it.
-    Call,
+    /// Calls functions of the graph's library, which its attrs of kind func name.
+    Call(CallKind),
     /// Argument and result of a function body.
     Argument,
     Return,
@@ -85,51 +111,32 @@ impl Class {
     }
 }
 
-/// What graphs and executors make of an op beside its class. Its own file says so: nobody else goes by names. An op that is written as
-/// another with changes (`..IDENTITY`) has to say it is not the same, if it is not; `every_role_is_played_by_its_ops` tells.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Role {
-    None,
-    /// Gives its only input on as it is.
-    Identity,
-    /// Gives the numbers of its input on in another type.
-    Cast,
-    /// Shape, rank and number of elements of its input.
-    ShapeOf,
-    RankOf,
-    SizeOf,
-    /// One number, in the shape and type of its input.
-    Filled,
-    /// If its result has the shape of its first input, it is that input.
-    SameIfSameShape,
-    /// Its inputs side by side along a new axis.
-    Pack,
-    /// Its inputs but the last, one after another along the axis that is the last.
-    Concat,
-    /// A part of its first input, which begins at its second.
-    Slice,
-    /// A vector added to its first input, along the channels.
-    BiasAdd,
-    /// The sum of its inputs.
-    Add,
-    /// The product of two matrices, either transposed if attr `transpose_a` or `transpose_b` says so.
-    Product,
-    /// Negative numbers become 0.
-    Relu,
-    /// A handle of a variable of the type and shape that its attrs `dtype` and `shape` say.
-    VariableHandle,
-    /// The value of the variable that its input is a handle of.
-    VariableRead,
-    /// Runs even if what it waits for is dead.
-    ControlTrigger,
-    Stack,
-    StackPush,
-    StackPop,
-    /// Kinds of calls: one function; one of two; one of several; two, again and again.
-    CallOne,
-    CallIf,
-    CallCase,
-    CallWhile,
+/// Which functions a call runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CallKind {
+    Function,
+    /// One of two, by its first input.
+    If,
+    /// One of several, by its first input.
+    Case,
+    /// A body, as long as a condition holds.
+    While,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StackUse {
+    Create,
+    Push,
+    Pop,
+}
+
+/// An op that can be computed as a product's elements are written. Its inputs other than the product are passed to the fused op.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Epilogue {
+    /// Inputs that may be the product, the preferred one first.
+    pub product: &'static [usize],
+    /// Comes after another epilogue, as an activation after a sum; else it must be the first.
+    pub after_another: bool,
 }
 
 impl Op {
@@ -145,11 +152,21 @@ impl Op {
         kernels: &[],
         cases: |_| Vec::new(),
         class: Class::Plain,
-        role: Role::None,
         stateful: false,
         commutative: false,
         expensive: false,
+        never_dead: false,
+        always_produces: false,
+        identity: false,
+        identity_if_same_shape: false,
+        fills: false,
+        shape_value: None,
+        partial_value: None,
+        handle_contents: None,
+        stack: None,
+        transposed_by: &[],
         fused_as: None,
+        epilogue: None,
         tiles: &[],
         host_inputs: &[],
         host_outputs: &[],

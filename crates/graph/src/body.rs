@@ -1,4 +1,4 @@
-//! A graph as the body of a function: the way back from `Function::instantiate`.
+//! A graph as the body of a function: the inverse of `Function::instantiate`.
 
 use crate::function::{Function, FunctionArg, FunctionType};
 use crate::graph::Graph;

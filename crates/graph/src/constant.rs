@@ -9,10 +9,9 @@ use thalweg_core::direct;
 use thalweg_core::kernel::KernelNode;
 use thalweg_core::memory::Holder;
 use thalweg_core::node::Output;
-use thalweg_core::op::{Class, Op, Role};
+use thalweg_core::op::Class;
 use thalweg_core::resource::ResourceStore;
 use thalweg_core::runnable::Runnable;
-use thalweg_core::shape::PartialShape;
 use thalweg_core::signature::Port;
 use thalweg_core::step::{DeviceContext, StepContext};
 use thalweg_core::tensor::Tensor;
@@ -37,8 +36,8 @@ impl Folder {
         if node.op.class == Class::Constant {
             return constant_value(&node.attrs, &node.outputs).cloned();
         }
-        if matches!(node.op.role, Role::ShapeOf | Role::RankOf | Role::SizeOf) {
-            return from_shape(node.op, &node.attrs, &graph.shape(*node.inputs.first()?));
+        if let Some(rule) = node.op.shape_value {
+            return rule(&graph.shape(*node.inputs.get(o.index as usize)?), &node.attrs);
         }
         *budget = budget.checked_sub(1)?;
         let foldable = node.op.class == Class::Plain
@@ -83,23 +82,6 @@ impl Folder {
 pub fn constant_value<'a>(attrs: &'a Attrs, outputs: &[Port]) -> Option<&'a Tensor> {
     let value = attrs.tensor("value").ok()?;
     outputs.first().filter(|p| p.dtype == value.dtype()).map(|_| value)
-}
-
-/// What an op that asks for the shape of its input gives for this shape.
-pub fn from_shape(op: &Op, attrs: &Attrs, shape: &PartialShape) -> Option<Tensor> {
-    let wide = attrs.dtype("out_type").is_ok_and(|t| t == thalweg_core::dtype::DataType::Int64);
-    let scalar =
-        |v: i64| if wide { Some(Tensor::scalar(v)) } else { i32::try_from(v).ok().map(Tensor::scalar) };
-    match op.role {
-        Role::RankOf => scalar(shape.rank()? as i64),
-        Role::SizeOf => scalar(shape.elements()?),
-        _ if !shape.is_fully_known() => None,
-        _ if wide => Tensor::vector(shape.dims()?).ok(),
-        _ => {
-            let narrow: Option<Vec<i32>> = shape.dims()?.iter().map(|d| i32::try_from(*d).ok()).collect();
-            Tensor::vector(&narrow?).ok()
-        }
-    }
 }
 
 /// Runs one node of a graph on these inputs; `None` if it has no kernel, or fails.

@@ -25,7 +25,7 @@ impl Graph {
         })
     }
 
-    /// All nodes, those that were never read where they were.
+    /// All nodes, including unread ones, in the order of import.
     fn node_defs(&self, options: ExportOptions) -> Result<Vec<NodeDef>> {
         let mut defs = Vec::with_capacity(self.len());
         let mut unread = self.unread.iter().peekable();

@@ -1,21 +1,23 @@
-//! Which loop each node is in. Loops nest properly or the graph is refused: here, not in the middle of a run.
+//! Which loop each node is in. Graphs whose loops do not nest properly are rejected here, before they run.
 
 use std::collections::HashMap;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::{Class, Op};
 
-/// What must be known of a node to tell its loop.
+/// What must be known of a node to find its loop.
 pub trait FrameNode {
-    fn class(&self) -> Class;
-    fn role(&self) -> Role;
+    fn op(&self) -> &'static Op;
+    fn class(&self) -> Class {
+        self.op().class
+    }
     fn attrs(&self) -> &Attrs;
     fn inputs(&self) -> &[Output];
     fn control(&self) -> &[NodeId];
     fn name(&self) -> &str;
-    /// Whether its value is there in every frame: constants and feeds are not computed by the step.
+    /// Whether its value is available in every frame: constants and feeds are not computed by the step.
     fn is_free(&self) -> bool;
     fn blame(&self, e: Error) -> Error;
 }
@@ -27,7 +29,7 @@ pub struct FrameInfo {
     pub parallel_iterations: u32,
     /// Enter nodes into it.
     pub enters: u32,
-    /// As its Enters call it.
+    /// Attr `frame_name` of its Enters.
     pub name: String,
 }
 

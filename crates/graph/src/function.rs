@@ -52,11 +52,11 @@ pub struct Function {
     /// Nodes that must run for their effects.
     pub control_returns: BTreeMap<String, String>,
     pub attrs: Attrs,
-    /// For a function that cannot be read, as it came, and why.
+    /// For a function that cannot be read: the message, and the error.
     pub unread: Option<Arc<(FunctionDef, Error)>>,
 }
 
-/// A function body as a graph, with its ends.
+/// A function body as a graph, with its arguments and results.
 pub struct Body {
     pub graph: Graph,
     /// `_Arg` nodes in order.
@@ -100,7 +100,7 @@ impl Library {
         self.0.values().map(|f| f.to_proto()).collect()
     }
 
-    /// No function may call itself, directly or through others: it could never be laid out as a finite graph.
+    /// No function may call itself, directly or through others: inlining it would not end.
     pub fn check_recursion(&self) -> Result<()> {
         #[derive(Clone, Copy, PartialEq)]
         enum Mark {
@@ -256,7 +256,7 @@ impl Function {
         }
         let f = match read().map_err(in_function) {
             Ok(f) => f,
-            // Who calls it hears of it; others may not need it.
+            // The error is reported to callers; others may not need the function.
             Err(e) => {
                 let unread = Some(Arc::new((p.clone(), e)));
                 return Ok(Function { name: sig.name.clone(), unread, ..Default::default() });
@@ -271,7 +271,7 @@ impl Function {
         Ok(f)
     }
 
-    /// What is looked up by name has one of its own: arguments, results, attrs.
+    /// Arguments, results and attrs are looked up by name: no two may have the same.
     fn check_names(&self) -> Result<()> {
         let args = |args: &'_ [FunctionArg]| args.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
         for (what, names) in [
@@ -287,7 +287,7 @@ impl Function {
         Ok(())
     }
 
-    /// An error for a function that was kept as it came.
+    /// The error of a function that cannot be read.
     pub fn check_read(&self) -> Result<()> {
         self.unread.as_ref().map_or(Ok(()), |u| Err(u.1.clone()))
     }
@@ -397,7 +397,7 @@ impl Function {
 
 /// Replaces `$T` in a body's attrs by what the caller gave for it.
 fn substitute(attrs: &mut Attrs, given: &Attrs) -> Result<()> {
-    // Most have nothing to replace, and stay the ones that the function has.
+    // Most have nothing to replace, and stay shared with the function.
     if !attrs.iter().any(|(_, attr)| is_open(attr, 0)) {
         return Ok(());
     }
@@ -486,7 +486,7 @@ impl TensorNames {
     }
 
     /// The node and the output of it that is number `i` of an argument, or of a node's output argument.
-    fn place(&self, key: &str, i: usize) -> Option<(&str, usize)> {
+    fn output_of(&self, key: &str, i: usize) -> Option<(&str, usize)> {
         if let Some((node, outputs)) = self.outputs.get(key) {
             return outputs.clone().nth(i).map(|output| (node.as_str(), output));
         }
@@ -507,7 +507,7 @@ impl TensorNames {
             }
             _ => (text, 0),
         };
-        match index.checked_add(nth).and_then(|i| self.place(key, i)) {
+        match index.checked_add(nth).and_then(|i| self.output_of(key, i)) {
             Some((node, output)) => Ok(format!("{node}:{output}")),
             // Bodies made by graph tools may use plain `node:k`.
             None => match names::parse_input(text) {

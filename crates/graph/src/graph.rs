@@ -34,13 +34,13 @@ pub struct Graph {
     names: Names,
     marked: usize,
     pub library: Library,
-    /// GraphDef version of whoever made the graph.
+    /// GraphDef version of the producer.
     pub producer: i32,
     pub(crate) folder: Arc<Folder>,
     devices: DeviceNames,
-    /// Calls with effects that have been laid out in place since they were added.
+    /// Calls with effects that have been inlined since they were added.
     rewritten: Vec<NodeId>,
-    /// What came with imports and is not understood here.
+    /// Imported nodes that cannot be read.
     pub unread: UnreadNodes,
 }
 
@@ -114,7 +114,7 @@ impl Graph {
         &mut self.nodes[id.at()]
     }
 
-    /// Nodes with effects that are no longer what they were when they were added: calls that gradients go through. In order.
+    /// Nodes with effects that have been rewritten since they were added, in that order: calls that gradients go through.
     pub fn rewritten(&self) -> &[NodeId] {
         &self.rewritten
     }
@@ -183,7 +183,7 @@ impl Graph {
         self.mark_names().unique(base)
     }
 
-    /// The names in use. Most graphs that are read get no node after that, and need no second list of names.
+    /// The names in use, collected only when a node is added: most imported graphs get no more nodes.
     fn mark_names(&mut self) -> &mut Names {
         for node in self.nodes.get(self.marked..).unwrap_or_default() {
             self.names.mark(&node.name);
@@ -320,7 +320,7 @@ impl Graph {
         Ok(id)
     }
 
-    /// For names of nodes that are not among the graph's.
+    /// For names of unread nodes.
     pub(crate) fn mark_name(&mut self, name: &str) {
         self.names.mark(name);
     }
@@ -329,7 +329,7 @@ impl Graph {
         self.devices.shared(device)
     }
 
-    /// Takes back everything added from node `len` on, after a failed import.
+    /// Removes the nodes from number `len` on, after a failed import.
     pub(crate) fn truncate(&mut self, len: usize) {
         for node in self.nodes.drain(len..) {
             self.by_name.remove(&node.name);

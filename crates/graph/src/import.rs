@@ -1,7 +1,7 @@
 //! GraphDef to graph: names resolved, types checked, cycles found, shapes inferred. A failed import changes nothing.
 //!
-//! What comes from elsewhere is held against nobody who does not need it: nodes that cannot be read are kept as they are (`unread`), and
-//! where a shape rule fails nothing is known of the shapes. The step that runs such a node gets the error, from the kernel.
+//! An error of an imported node fails only the steps that need it: nodes that cannot be read are kept as written (`unread`), and where a
+//! shape rule fails the shapes are unknown, and the kernel reports the error.
 
 use crate::convert::attrs_from_proto;
 use crate::function::Function;
@@ -157,7 +157,7 @@ impl Graph {
         Ok(())
     }
 
-    /// A node with its attrs and output types, its inputs still to come: they may be further on.
+    /// A node with its attrs and output types. Its inputs are connected later: they may come after it.
     fn add_unconnected(&mut self, spec: &NodeSpec, checked_names: bool) -> Result<()> {
         self.check_new_name(&spec.name, checked_names)?;
         let (op, attrs) = match self.registry.get(&spec.op) {

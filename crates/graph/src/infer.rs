@@ -4,11 +4,12 @@ use crate::frames::FrameNode;
 use crate::graph::Graph;
 use crate::node::Node;
 use smallvec::SmallVec;
-use thalweg_core::attr::Attr;
+use thalweg_core::attr::Attrs;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::node::Output;
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::Class;
+use thalweg_core::partial_value::PartialCall;
 use thalweg_core::shape::PartialShape;
 use thalweg_core::shape_call::{ShapeCall, ShapeSource};
 use thalweg_core::tensor::Tensor;
@@ -52,7 +53,9 @@ impl ShapeSource for Source<'_> {
     }
 
     fn as_shape(&self, i: usize) -> Option<PartialShape> {
-        value_as_shape(self.graph, self.input(i)?, 0, &mut NODES.clone())
+        let input = self.input(i)?;
+        let vector = self.graph.shape(input).rank().is_none_or(|rank| rank == 1);
+        if vector { elements(self.graph, input, 0, &mut NODES.clone()) } else { None }
     }
 
     fn handle(&self, i: usize) -> Option<(DataType, PartialShape)> {
@@ -60,13 +63,13 @@ impl ShapeSource for Source<'_> {
     }
 }
 
-/// How far values are followed back. Programs nest these few deep; deeper ones just stay unknown.
+/// How many nodes deep a value is followed. Programs nest these few deep; deeper ones stay unknown.
 const DEPTH: usize = 12;
-/// How many nodes are looked at, for what is used twice is looked at twice: more than any shape has sizes.
+/// How many nodes are visited in all: more than a shape has sizes. What is used twice is visited twice.
 const NODES: usize = 512;
 
-/// A vector of sizes, as far as known, from the ops that make such. `budget`: nodes still to be looked at.
-fn value_as_shape(graph: &Graph, o: Output, depth: usize, budget: &mut usize) -> Option<PartialShape> {
+/// The elements of an integer output, as far as known. `budget`: nodes still to be visited.
+fn elements(graph: &Graph, o: Output, depth: usize, budget: &mut usize) -> Option<PartialShape> {
     if depth > DEPTH {
         return None;
     }
@@ -76,40 +79,40 @@ fn value_as_shape(graph: &Graph, o: Output, depth: usize, budget: &mut usize) ->
         return PartialShape::new(&ints).ok();
     }
     let node = graph.node(o.node);
-    match node.op.role {
-        Role::ShapeOf => Some(graph.shape(*node.inputs.first()?)).filter(|s| s.rank().is_some()),
-        Role::Identity | Role::Cast => value_as_shape(graph, *node.inputs.first()?, depth + 1, budget),
-        Role::Pack if node.inputs.len() <= NODES => {
-            let size = |i: &Output| scalar_size(graph, *i, budget).unwrap_or(-1);
-            Some(node.inputs.iter().map(size).collect())
-        }
-        Role::Concat => {
-            let (_, parts) = node.inputs.split_last()?;
-            let mut all = PartialShape::scalar();
-            for part in parts {
-                all = all.concat(&value_as_shape(graph, *part, depth + 1, budget)?);
-            }
-            Some(all)
-        }
-        _ => None,
-    }
+    (node.op.partial_value?)(&mut Partial { graph, node, output: o.index as usize, depth, budget })
 }
 
-/// A scalar that is a size: a constant, or one element sliced out of a shape.
-fn scalar_size(graph: &Graph, o: Output, budget: &mut usize) -> Option<i64> {
-    if let Some(t) = graph.constant(o) {
-        return t.to_i64s().ok()?.first().copied().filter(|d| *d >= -1);
+struct Partial<'a> {
+    graph: &'a Graph,
+    node: &'a Node,
+    output: usize,
+    depth: usize,
+    budget: &'a mut usize,
+}
+
+impl PartialCall for Partial<'_> {
+    fn output(&self) -> usize {
+        self.output
     }
-    let node = graph.node(o.node);
-    if node.op.role != Role::Slice {
-        return None;
+
+    fn attrs(&self) -> &Attrs {
+        &self.node.attrs
     }
-    let whole = value_as_shape(graph, *node.inputs.first()?, DEPTH, budget)?;
-    let begin = graph.constant(*node.inputs.get(1)?)?.to_i64s().ok()?;
-    let shrinks = matches!(node.attrs.get("shrink_axis_mask"), Some(Attr::Int(1)));
-    match begin.as_slice() {
-        [i] if shrinks && *i >= 0 => Some(whole.dim(*i as usize)),
-        _ => None,
+
+    fn inputs(&self) -> usize {
+        self.node.inputs.len()
+    }
+
+    fn shape(&self, i: usize) -> PartialShape {
+        self.node.inputs.get(i).map_or_else(PartialShape::unknown, |o| self.graph.shape(*o))
+    }
+
+    fn constant(&self, i: usize) -> Option<Tensor> {
+        self.graph.constant(*self.node.inputs.get(i)?)
+    }
+
+    fn elements(&mut self, i: usize) -> Option<PartialShape> {
+        elements(self.graph, *self.node.inputs.get(i)?, self.depth + 1, self.budget)
     }
 }
 
@@ -117,14 +120,14 @@ fn scalar_size(graph: &Graph, o: Output, budget: &mut usize) -> Option<i64> {
 pub fn handle_contents<N: FrameNode>(nodes: &[N], mut o: Output) -> Option<(DataType, PartialShape)> {
     for _ in 0..64 {
         let node = nodes.get(o.node.at())?;
-        if node.role() == Role::VariableHandle {
-            return Some((node.attrs().dtype("dtype").ok()?, node.attrs().shape("shape").ok()?.clone()));
+        if let Some(contents) = node.op().handle_contents {
+            return contents(node.attrs());
         }
         let passes = matches!(
             node.class(),
             Class::Switch | Class::Enter | Class::Exit | Class::NextIteration | Class::Merge
         );
-        if !passes && node.role() != Role::Identity {
+        if !passes && !node.op().identity {
             return None;
         }
         o = *node.inputs().first()?;

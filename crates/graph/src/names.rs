@@ -39,8 +39,8 @@ pub fn parse_input(text: &str) -> Result<Input<'_>> {
     Ok(Input::Data(node, index))
 }
 
-/// The name of a node of a function's body that is laid out in place of a call: `call/node`. Calls inside calls inside calls would have
-/// names as long as they are deep, so of a long one the beginning stays, and a number that stands for the rest.
+/// The name of a node of an inlined body: `call/node`. Names of nested calls would grow with their depth, so a long one is truncated, and
+/// a hash of it appended.
 pub fn inside(call: &str, suffix: &str, node: &str) -> String {
     if call.len() <= LONGEST {
         return format!("{call}{suffix}/{node}");
@@ -51,7 +51,7 @@ pub fn inside(call: &str, suffix: &str, node: &str) -> String {
     format!("{}/-{:016x}{suffix}/{node}", call.get(..start).unwrap_or_default(), hash.finish())
 }
 
-/// Bytes that the name of a call may have before it is cut.
+/// Bytes that the name of a call may have before it is truncated.
 const LONGEST: usize = 512;
 
 /// The names in use in a graph, compared without case as TensorFlow does.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::Error;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Op, Role};
+use thalweg_core::op::{Class, Op};
 use thalweg_core::shape::PartialShape;
 use thalweg_core::signature::Port;
 
@@ -53,11 +53,8 @@ impl Node {
 }
 
 impl FrameNode for Node {
-    fn class(&self) -> Class {
-        self.op.class
-    }
-    fn role(&self) -> Role {
-        self.op.role
+    fn op(&self) -> &'static Op {
+        self.op
     }
     fn attrs(&self) -> &Attrs {
         &self.attrs

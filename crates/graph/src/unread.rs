@@ -1,6 +1,6 @@
 //! Nodes that are kept as they are written: of ops that the registry does not have, with attrs that cannot be read (data types that are
-//! unknown here), and all that take something from such a node. They go out as they came in; a step that needs one gets its error, and
-//! others do not notice.
+//! unknown here), and all that take something from such a node. They are exported as imported; a step that needs one fails with its error, and
+//! other steps do not.
 
 use crate::names::{self, Input};
 use std::collections::HashMap;

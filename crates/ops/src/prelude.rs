@@ -14,7 +14,8 @@ pub use thalweg_core::kernel::{
 };
 pub use thalweg_core::node::Output;
 pub use thalweg_core::op::Gradient::{Missing, Rule, Stops};
-pub use thalweg_core::op::{Class, KernelRow, Make, Op, Role, Tile};
+pub use thalweg_core::op::{CallKind, Class, Epilogue, KernelRow, Make, Op, StackUse, Tile};
+pub use thalweg_core::partial_value::{self, PartialCall};
 pub use thalweg_core::shape::{PartialShape, Shape, merge_dim};
 pub use thalweg_core::shape_call::{self, ShapeCall, axis_in_range, broadcast, same_as_input};
 pub use thalweg_core::tensor::{Object, Tensor, Variant};

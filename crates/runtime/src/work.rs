@@ -10,7 +10,7 @@ use thalweg_core::error::{Error, Result};
 use thalweg_core::kernel::KernelNode;
 use thalweg_core::memory;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Op, Role};
+use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 use thalweg_core::signature::Port;
 use thalweg_core::tensor::Tensor;
@@ -93,11 +93,8 @@ impl WorkNode {
 }
 
 impl FrameNode for WorkNode {
-    fn class(&self) -> Class {
-        self.op.class
-    }
-    fn role(&self) -> Role {
-        self.op.role
+    fn op(&self) -> &'static Op {
+        self.op
     }
     fn attrs(&self) -> &Attrs {
         &self.attrs

@@ -60,7 +60,7 @@ pub fn flags(op: &Op) -> Vec<&'static str> {
         Class::Plain => None,
         Class::Constant => Some("constant"),
         Class::Placeholder => Some("placeholder"),
-        Class::Call => Some("calls"),
+        Class::Call(_) => Some("calls"),
         Class::Argument | Class::Return => Some("function"),
         Class::Send | Class::Recv => Some("transfer"),
         Class::Switch

@@ -1,7 +1,7 @@
-//! Calls of a graph that gradients go through, laid out in it: their nodes get the gradients that any others get. The call itself becomes an
-//! `IdentityN` of the results, so that its name and outputs stay what they were.
+//! Inlines the calls that gradients go through, so that gradients are built for the nodes of their bodies. The call itself becomes an
+//! `IdentityN` of the results, so that its name and outputs stay the same.
 
-use super::{CallNode, Ground, MAX_CALLS, MAX_NODES, lay_out};
+use super::{CallNode, InlineGraph, MAX_CALLS, MAX_NODES, lower_call};
 use crate::function::Body;
 use crate::graph::{Graph, NodeRequest};
 use crate::infer;
@@ -18,34 +18,34 @@ use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
-/// Lays out the calls between `xs` and `ys`, and those inside of them.
+/// Inlines the calls between `xs` and `ys`, and those inside of them.
 pub fn expand_between(graph: &mut Graph, ys: &[Output], xs: &[Output]) -> Result<()> {
     let mut done: HashSet<NodeId> = HashSet::new();
     let control_flow = graph.nodes().iter().any(|n| n.op.class.is_control_flow());
-    let mut ground = InGraph { graph, control_flow };
+    let mut target = InGraph { graph, control_flow };
     loop {
-        let found = calls_between(ground.graph, ys, xs);
+        let found = calls_between(target.graph, ys, xs);
         let calls: Vec<NodeId> = found.into_iter().filter(|id| !done.contains(id)).collect();
         if calls.is_empty() {
             return Ok(());
         }
         for id in calls {
-            if done.len() > MAX_CALLS || ground.graph.len() > MAX_NODES {
+            if done.len() > MAX_CALLS || target.graph.len() > MAX_NODES {
                 return Err(resource_exhausted(format_args!(
                     "the calls that gradients go through make more than {MAX_NODES} nodes"
                 )));
             }
-            expand(&mut ground, id)?;
+            expand(&mut target, id)?;
             done.insert(id);
         }
     }
 }
 
-fn expand(ground: &mut InGraph<'_>, id: NodeId) -> Result<()> {
-    let from = ground.graph.len();
-    let call = ground.graph.node(id).clone();
-    lay_out(ground, id).map_err(|e| call.blame(e))?;
-    let graph = &mut *ground.graph;
+fn expand(target: &mut InGraph<'_>, id: NodeId) -> Result<()> {
+    let from = target.graph.len();
+    let call = target.graph.node(id).clone();
+    lower_call(target, id).map_err(|e| call.blame(e))?;
+    let graph = &mut *target.graph;
     for new in topological_order(graph, from)? {
         let shapes = infer::shapes(graph, graph.node(new)).map_err(|e| call.blame(e))?;
         graph.node_mut(new).shapes = shapes;
@@ -58,7 +58,7 @@ fn expand(ground: &mut InGraph<'_>, id: NodeId) -> Result<()> {
 
 /// Nodes that call functions, use something that depends on `xs`, and are used by `ys`; in the order of the graph.
 fn calls_between(graph: &Graph, ys: &[Output], xs: &[Output]) -> Vec<NodeId> {
-    if !graph.nodes().iter().any(|n| n.op.class == Class::Call) {
+    if !graph.nodes().iter().any(|n| matches!(n.op.class, Class::Call(_))) {
         return Vec::new();
     }
     let mut used_by: HashMap<Output, Vec<NodeId>> = HashMap::new();
@@ -83,7 +83,7 @@ fn calls_between(graph: &Graph, ys: &[Output], xs: &[Output]) -> Vec<NodeId> {
         }
     }
     let mut calls: Vec<NodeId> =
-        found.into_iter().filter(|id| graph.node(*id).op.class == Class::Call).collect();
+        found.into_iter().filter(|id| matches!(graph.node(*id).op.class, Class::Call(_))).collect();
     calls.sort_unstable();
     calls
 }
@@ -93,12 +93,11 @@ struct InGraph<'g> {
     control_flow: bool,
 }
 
-impl Ground for InGraph<'_> {
+impl InlineGraph for InGraph<'_> {
     fn call(&self, id: NodeId) -> CallNode {
         let node = self.graph.node(id);
         CallNode {
             name: node.name.to_string(),
-            op: node.op,
             attrs: node.attrs.clone(),
             inputs: node.inputs.clone(),
             control: node.control.clone(),

@@ -1,6 +1,6 @@
 //! The body of a function, copied in place of a call.
 
-use super::{CallNode, Ground};
+use super::{CallNode, InlineGraph};
 use crate::function::Body;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -10,34 +10,34 @@ use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
-pub fn inline_call(ground: &mut impl Ground, id: NodeId) -> Result<()> {
-    let node = ground.call(id);
+pub fn inline_call(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
+    let node = graph.call(id);
     let f = node.attrs.func("f")?.clone();
-    let start = start(ground, id, &node)?;
-    let body = ground.instantiate(&f)?;
-    let body = insert_body(ground, id, &body, &node.inputs, start, "")?;
-    let end = if ground.wants_end(id) {
+    let start = start(graph, id, &node)?;
+    let body = graph.instantiate(&f)?;
+    let body = insert_body(graph, id, &body, &node.inputs, start, "")?;
+    let end = if graph.wants_end(id) {
         let all: Vec<NodeId> =
             body.effects.iter().copied().chain(body.results.iter().map(|o| o.node)).collect();
-        Some(ground.add(id, "end", "NoOp", &[], &all, Attrs::new())?)
+        Some(graph.add(id, "end", "NoOp", &[], &all, Attrs::new())?)
     } else {
         None
     };
-    ground.replace(id, &body.results, end)
+    graph.replace(id, &body.results, end)
 }
 
-/// Waits for whatever the call would have waited for; a branch not taken makes it, and so the body, dead.
-fn start(ground: &mut impl Ground, id: NodeId, node: &CallNode) -> Result<Option<NodeId>> {
-    if node.control.is_empty() && !ground.has_control_flow() {
+/// Waits for the inputs of the call; dead in a branch not taken, and so is the body.
+fn start(graph: &mut impl InlineGraph, id: NodeId, node: &CallNode) -> Result<Option<NodeId>> {
+    if node.control.is_empty() && !graph.has_control_flow() {
         return Ok(None);
     }
     let mut before: SmallVec<[NodeId; 4]> = node.control.iter().copied().collect();
     for o in &node.inputs {
-        // A Switch itself is alive when one of its sides is not.
-        before.push(match ground.class(o.node) {
+        // A control edge from a Switch is alive though the output used may be dead.
+        before.push(match graph.class(o.node) {
             Class::Switch => {
-                let attrs = [("T", ground.dtype(*o))].into_iter().collect();
-                ground.add(id, "alive", "Identity", &[*o], &[], attrs)?
+                let attrs = [("T", graph.dtype(*o))].into_iter().collect();
+                graph.add(id, "alive", "Identity", &[*o], &[], attrs)?
             }
             _ => o.node,
         });
@@ -45,7 +45,7 @@ fn start(ground: &mut impl Ground, id: NodeId, node: &CallNode) -> Result<Option
     if before.is_empty() {
         return Ok(None);
     }
-    Ok(Some(ground.add(id, "start", "NoOp", &[], &before, Attrs::new())?))
+    Ok(Some(graph.add(id, "start", "NoOp", &[], &before, Attrs::new())?))
 }
 
 pub struct Inserted {
@@ -56,7 +56,7 @@ pub struct Inserted {
 
 /// Copies the body of a function into the graph. Nodes of it that wait for nothing wait for `start`, if given.
 pub fn insert_body(
-    ground: &mut impl Ground,
+    graph: &mut impl InlineGraph,
     call: NodeId,
     body: &Body,
     args: &[Output],
@@ -67,7 +67,7 @@ pub fn insert_body(
         return Err(invalid!("its function takes {} arguments, got {}", body.args.len(), args.len()));
     }
     for (arg, given) in body.args.iter().zip(args) {
-        let (want, have) = (body.graph.dtype(arg.output(0)), ground.dtype(*given));
+        let (want, have) = (body.graph.dtype(arg.output(0)), graph.dtype(*given));
         if want != have {
             return Err(invalid!(
                 "its function takes {want} as '{}', got {have}",
@@ -77,7 +77,7 @@ pub fn insert_body(
     }
     let arg_of: HashMap<NodeId, Output> = body.args.iter().copied().zip(args.iter().copied()).collect();
     let mut new_id: Vec<Option<NodeId>> = Vec::with_capacity(body.graph.len());
-    let mut next = ground.next_id()?.0;
+    let mut next = graph.next_id()?.0;
     for id in body.graph.ids() {
         let is_arg = arg_of.contains_key(&id);
         new_id.push((!is_arg).then_some(NodeId(next)));
@@ -96,17 +96,17 @@ pub fn insert_body(
             node.control.iter().map(|c| moved(c.output(0)).node).collect();
         // Only where values can be dead do constants have to wait for the branch they are in.
         if let (true, true, Some(s)) = (inputs.is_empty(), control.is_empty(), start)
-            && (ground.has_control_flow() || node.op.stateful)
+            && (graph.has_control_flow() || node.op.stateful)
         {
             control.push(s);
         }
         if node.op.class.is_control_flow() {
-            ground.set_control_flow();
+            graph.set_control_flow();
         }
         if node.op.stateful && !matches!(node.op.class, Class::Argument) {
             effects.extend(new_id[id.at()]);
         }
-        ground.copy(call, suffix, node, inputs, control)?;
+        graph.copy(call, suffix, node, inputs, control)?;
     }
     let listed = body.control.iter().map(|c| moved(c.output(0)).node);
     effects.extend(listed);

@@ -1,7 +1,7 @@
 //! `If` and `While` as Switch, Merge, Enter, Exit and NextIteration: their bodies then run as part of the same step.
 
 use super::insert::insert_body;
-use super::{CallNode, Ground};
+use super::{CallNode, InlineGraph};
 use crate::function::Body;
 use thalweg_core::attr::Attrs;
 use thalweg_core::dtype::DataType;
@@ -14,97 +14,97 @@ fn typed(dtype: DataType) -> Attrs {
 }
 
 pub fn switch(
-    ground: &mut impl Ground,
+    graph: &mut impl InlineGraph,
     id: NodeId,
     name: &str,
     value: Output,
     pred: Output,
 ) -> Result<NodeId> {
-    let attrs = typed(ground.dtype(value));
-    ground.add(id, name, "Switch", &[value, pred], &[], attrs)
+    let attrs = typed(graph.dtype(value));
+    graph.add(id, name, "Switch", &[value, pred], &[], attrs)
 }
 
 pub fn identity(
-    ground: &mut impl Ground,
+    graph: &mut impl InlineGraph,
     id: NodeId,
     name: &str,
     value: Output,
     control: &[NodeId],
 ) -> Result<NodeId> {
-    let attrs = typed(ground.dtype(value));
-    ground.add(id, name, "Identity", &[value], control, attrs)
+    let attrs = typed(graph.dtype(value));
+    graph.add(id, name, "Identity", &[value], control, attrs)
 }
 
-pub fn merge(ground: &mut impl Ground, id: NodeId, name: &str, inputs: &[Output]) -> Result<NodeId> {
-    let dtype = ground.dtype(inputs[0]);
-    if let Some(other) = inputs.iter().map(|o| ground.dtype(*o)).find(|t| *t != dtype) {
+pub fn merge(graph: &mut impl InlineGraph, id: NodeId, name: &str, inputs: &[Output]) -> Result<NodeId> {
+    let dtype = graph.dtype(inputs[0]);
+    if let Some(other) = inputs.iter().map(|o| graph.dtype(*o)).find(|t| *t != dtype) {
         return Err(invalid!("a result is {dtype} in one branch and {other} in the other"));
     }
     let mut attrs = typed(dtype);
     attrs.set("N", inputs.len() as i64);
-    ground.add(id, name, "Merge", inputs, &[], attrs)
+    graph.add(id, name, "Merge", inputs, &[], attrs)
 }
 
-/// Both branches are laid out behind a Switch on each input; a Merge takes the result of the one that ran.
-pub fn lower_if(ground: &mut impl Ground, id: NodeId) -> Result<()> {
-    let node = ground.call(id);
+/// Both branches are inlined behind a Switch on each input; a Merge takes the result of the one that ran.
+pub fn lower_if(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
+    let node = graph.call(id);
     let Some((pred, inputs)) = node.inputs.split_first() else {
         return Err(invalid!("an If without a condition"));
     };
-    if ground.dtype(*pred) != DataType::Bool {
-        // Other kinds of truth are rare: the kernel calls the branch.
+    if graph.dtype(*pred) != DataType::Bool {
+        // Conditions of other types are rare: the kernel calls the branch.
         return Ok(());
     }
-    ground.set_control_flow();
-    // Holds back the branches until the If itself could have run.
-    let pred = identity(ground, id, "pred", *pred, &node.control)?.output(0);
-    let pivot = switch(ground, id, "pivot", pred, pred)?;
+    graph.set_control_flow();
+    // The branches wait for the control inputs of the If.
+    let pred = identity(graph, id, "pred", *pred, &node.control)?.output(0);
+    let pivot = switch(graph, id, "pivot", pred, pred)?;
     let mut sides = Vec::new();
     let switched: Vec<NodeId> = inputs
         .iter()
         .enumerate()
-        .map(|(i, o)| switch(ground, id, &format!("switch_{i}"), *o, pred))
+        .map(|(i, o)| switch(graph, id, &format!("switch_{i}"), *o, pred))
         .collect::<Result<_>>()?;
     for (side, attr, name) in [(1u32, "then_branch", "then"), (0, "else_branch", "else")] {
-        let start = identity(ground, id, &format!("{name}_start"), pivot.output(side), &[])?;
+        let start = identity(graph, id, &format!("{name}_start"), pivot.output(side), &[])?;
         let args: Vec<Output> = switched.iter().map(|s| s.output(side)).collect();
-        let body = ground.instantiate(node.attrs.func(attr)?)?;
-        let body = insert_body(ground, id, &body, &args, Some(start), &format!("/{name}"))?;
+        let body = graph.instantiate(node.attrs.func(attr)?)?;
+        let body = insert_body(graph, id, &body, &args, Some(start), &format!("/{name}"))?;
         // A result that is a constant of the outer graph is made part of the branch.
         let results: Vec<Output> = body
             .results
             .iter()
             .enumerate()
-            .map(|(i, o)| Ok(identity(ground, id, &format!("{name}_result_{i}"), *o, &[start])?.output(0)))
+            .map(|(i, o)| Ok(identity(graph, id, &format!("{name}_result_{i}"), *o, &[start])?.output(0)))
             .collect::<Result<_>>()?;
         sides.push((results, body.effects));
     }
     let (else_side, then_side) = (sides.remove(1), sides.remove(0));
     let mut results = Vec::new();
     for (i, (e, t)) in else_side.0.iter().zip(&then_side.0).enumerate() {
-        results.push(merge(ground, id, &format!("merge_{i}"), &[*e, *t])?.output(0));
+        results.push(merge(graph, id, &format!("merge_{i}"), &[*e, *t])?.output(0));
     }
-    let end = if ground.wants_end(id) {
-        // Ends when the branch has had its effects.
-        let not_taken = identity(ground, id, "else_end", pivot.output(0), &else_side.1)?;
-        let taken = identity(ground, id, "then_end", pivot.output(1), &then_side.1)?;
-        Some(merge(ground, id, "end", &[not_taken.output(0), taken.output(0)])?)
+    let end = if graph.wants_end(id) {
+        // Runs when the branch's effects have happened.
+        let not_taken = identity(graph, id, "else_end", pivot.output(0), &else_side.1)?;
+        let taken = identity(graph, id, "then_end", pivot.output(1), &then_side.1)?;
+        Some(merge(graph, id, "end", &[not_taken.output(0), taken.output(0)])?)
     } else {
         None
     };
-    ground.replace(id, &results, end)
+    graph.replace(id, &results, end)
 }
 
-/// The loop's values go around a frame: Enter, Merge, the condition, Switch, the body, NextIteration; Exit when it is over. Values that the
-/// body hands on as they are only enter it.
-pub fn lower_while(ground: &mut impl Ground, id: NodeId) -> Result<()> {
-    let node = ground.call(id);
+/// Loop variables go through Enter, Merge, the condition, Switch, the body and NextIteration; Exit when the condition is false. Loop-invariant
+/// ones only enter.
+pub fn lower_while(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
+    let node = graph.call(id);
     if node.inputs.is_empty() {
         // Nothing to carry from one iteration to the next: the kernel calls the functions.
         return Ok(());
     }
-    ground.set_control_flow();
-    let body = ground.instantiate(node.attrs.func("body")?)?;
+    graph.set_control_flow();
+    let body = graph.instantiate(node.attrs.func("body")?)?;
     if body.results.len() != node.inputs.len() {
         return Err(invalid!(
             "the body gives {} results for {} loop variables",
@@ -112,42 +112,42 @@ pub fn lower_while(ground: &mut impl Ground, id: NodeId) -> Result<()> {
             node.inputs.len()
         ));
     }
-    let stays = staying(&body);
+    let invariants = loop_invariants(&body);
     let mut control = node.control.to_vec();
     if control.len().saturating_mul(node.inputs.len()) > MANY_EDGES {
-        control = vec![ground.add(id, "start", "NoOp", &[], &control, Attrs::new())?];
+        control = vec![graph.add(id, "start", "NoOp", &[], &control, Attrs::new())?];
     }
     let mut entered = Vec::with_capacity(node.inputs.len());
-    for (i, (input, stays)) in node.inputs.iter().zip(&stays).enumerate() {
-        let mut attrs = typed(ground.dtype(*input));
+    for (i, (input, invariant)) in node.inputs.iter().zip(&invariants).enumerate() {
+        let mut attrs = typed(graph.dtype(*input));
         attrs.set("frame_name", &*format!("{}/frame", node.name));
         attrs.set("parallel_iterations", node.attrs.int("parallel_iterations")?);
-        attrs.set("is_constant", *stays);
-        let enter = ground.add(id, &format!("enter_{i}"), "Enter", &[*input], &control, attrs)?.output(0);
-        entered.push(match stays {
+        attrs.set("is_constant", *invariant);
+        let enter = graph.add(id, &format!("enter_{i}"), "Enter", &[*input], &control, attrs)?.output(0);
+        entered.push(match invariant {
             true => enter,
             // The second input is the back edge, set below.
-            false => merge(ground, id, &format!("merge_{i}"), &[enter, enter])?.output(0),
+            false => merge(graph, id, &format!("merge_{i}"), &[enter, enter])?.output(0),
         });
     }
-    let first = stays.iter().position(|s| !s).unwrap_or(0);
-    let cond = loop_cond(ground, id, &node, &entered, entered[first])?;
+    let first = invariants.iter().position(|invariant| !invariant).unwrap_or(0);
+    let cond = loop_cond(graph, id, &node, &entered, entered[first])?;
     let mut switches = Vec::with_capacity(entered.len());
-    for (i, (o, stays)) in entered.iter().zip(&stays).enumerate() {
-        switches.push(if *stays {
+    for (i, (o, invariant)) in entered.iter().zip(&invariants).enumerate() {
+        switches.push(if *invariant {
             None
         } else {
-            Some(switch(ground, id, &format!("switch_{i}"), *o, cond)?)
+            Some(switch(graph, id, &format!("switch_{i}"), *o, cond)?)
         });
     }
     let args: Vec<Output> =
         switches.iter().zip(&entered).map(|(s, o)| s.map_or(*o, |s| s.output(1))).collect();
-    let start = identity(ground, id, "body_start", args[first], &[])?;
-    let body = insert_body(ground, id, &body, &args, Some(start), "/body")?;
+    let start = identity(graph, id, "body_start", args[first], &[])?;
+    let body = insert_body(graph, id, &body, &args, Some(start), "/body")?;
     let mut waits: Vec<NodeId> = body.effects.iter().copied().chain([start]).collect();
     if waits.len().saturating_mul(switches.len()) > MANY_EDGES {
         // One node waits for all, and the others for it.
-        waits = vec![ground.add(id, "body_end", "NoOp", &[], &waits, Attrs::new())?];
+        waits = vec![graph.add(id, "body_end", "NoOp", &[], &waits, Attrs::new())?];
     }
     let mut results = Vec::with_capacity(entered.len());
     for (i, s) in switches.iter().enumerate() {
@@ -155,63 +155,57 @@ pub fn lower_while(ground: &mut impl Ground, id: NodeId) -> Result<()> {
             results.push(node.inputs[i]);
             continue;
         };
-        let (value, dtype) = (ground.dtype(entered[i]), ground.dtype(body.results[i]));
+        let (value, dtype) = (graph.dtype(entered[i]), graph.dtype(body.results[i]));
         if dtype != value {
             return Err(invalid!("loop variable {i} is {value}, but the body makes it {dtype}"));
         }
-        let next = ground.add(
-            id,
-            &format!("next_{i}"),
-            "NextIteration",
-            &[body.results[i]],
-            &waits,
-            typed(dtype),
-        )?;
-        ground.set_input(entered[i].node, 1, next.output(0))?;
-        let exit = ground.add(id, &format!("exit_{i}"), "Exit", &[s.output(0)], &[], typed(dtype))?;
+        let next =
+            graph.add(id, &format!("next_{i}"), "NextIteration", &[body.results[i]], &waits, typed(dtype))?;
+        graph.set_input(entered[i].node, 1, next.output(0))?;
+        let exit = graph.add(id, &format!("exit_{i}"), "Exit", &[s.output(0)], &[], typed(dtype))?;
         results.push(exit.output(0));
     }
-    let end = if ground.wants_end(id) {
+    let end = if graph.wants_end(id) {
         let all: Vec<NodeId> = results.iter().map(|o| o.node).collect();
-        Some(ground.add(id, "end", "NoOp", &[], &all, Attrs::new())?)
+        Some(graph.add(id, "end", "NoOp", &[], &all, Attrs::new())?)
     } else {
         None
     };
-    ground.replace(id, &results, end)
+    graph.replace(id, &results, end)
 }
 
 /// More edges than this from all of some nodes to all of some others go through one between them.
 const MANY_EDGES: usize = 1 << 12;
 
-/// Which arguments the body gives back untouched. One at least goes around, for the loop's rounds to follow.
-fn staying(body: &Body) -> Vec<bool> {
+/// Which arguments are loop-invariant: the body returns them unchanged. One at least is not, for the condition and the body to follow.
+fn loop_invariants(body: &Body) -> Vec<bool> {
     let same = |(result, arg): (&Output, &NodeId)| *result == arg.output(0);
-    let mut stays: Vec<bool> = body.results.iter().zip(&body.args).map(same).collect();
-    stays.resize(body.results.len(), false);
-    if stays.iter().all(|s| *s)
-        && let Some(first) = stays.first_mut()
+    let mut invariant: Vec<bool> = body.results.iter().zip(&body.args).map(same).collect();
+    invariant.resize(body.results.len(), false);
+    if invariant.iter().all(|s| *s)
+        && let Some(first) = invariant.first_mut()
     {
         *first = false;
     }
-    stays
+    invariant
 }
 
 fn loop_cond(
-    ground: &mut impl Ground,
+    graph: &mut impl InlineGraph,
     id: NodeId,
     node: &CallNode,
     values: &[Output],
     pivot: Output,
 ) -> Result<Output> {
-    let start = identity(ground, id, "cond_start", pivot, &[])?;
-    let cond = ground.instantiate(node.attrs.func("cond")?)?;
-    let cond = insert_body(ground, id, &cond, values, Some(start), "/cond")?;
+    let start = identity(graph, id, "cond_start", pivot, &[])?;
+    let cond = graph.instantiate(node.attrs.func("cond")?)?;
+    let cond = insert_body(graph, id, &cond, values, Some(start), "/cond")?;
     let Some(pred) = cond.results.first().copied() else {
         return Err(invalid!("the condition gives no result"));
     };
-    if ground.dtype(pred) != DataType::Bool {
-        return Err(invalid!("the condition of a loop must be bool, got {}", ground.dtype(pred)));
+    if graph.dtype(pred) != DataType::Bool {
+        return Err(invalid!("the condition of a loop must be bool, got {}", graph.dtype(pred)));
     }
-    let pred = identity(ground, id, "cond_result", pred, &[start])?.output(0);
-    Ok(ground.add(id, "loop_cond", "LoopCond", &[pred], &cond.effects, Attrs::new())?.output(0))
+    let pred = identity(graph, id, "cond_result", pred, &[start])?.output(0);
+    Ok(graph.add(id, "loop_cond", "LoopCond", &[pred], &cond.effects, Attrs::new())?.output(0))
 }

@@ -1,5 +1,5 @@
-//! Calls laid out in place: function bodies as nodes, `If`, `Case` and `While` as the primitives of control flow. Written once, for the graphs that
-//! gradients extend (`expand`) and for those that a session's passes rewrite.
+//! Inlining of calls: function bodies become nodes, `If`, `Case` and `While` the primitives of control flow. Written once, for the graphs
+//! that gradients extend (`expand`) and for those that a session's passes rewrite.
 
 mod case;
 mod expand;
@@ -14,25 +14,24 @@ use thalweg_core::attr::{Attrs, Func};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Op, Role};
+use thalweg_core::op::{CallKind, Class};
 
-/// Graphs larger than this are not made by laying out calls.
+/// Inlining makes no graphs larger than this.
 pub const MAX_NODES: usize = 1 << 20;
-/// Calls that are laid out in all: many calls of many functions end somewhere.
+/// Calls that are inlined at most.
 pub const MAX_CALLS: usize = 1 << 16;
 
-/// A node that calls functions, as laying it out needs it.
+/// A node that calls functions.
 #[derive(Clone)]
 pub struct CallNode {
     pub name: String,
-    pub op: &'static Op,
     pub attrs: Attrs,
     pub inputs: SmallVec<[Output; 2]>,
     pub control: SmallVec<[NodeId; 2]>,
 }
 
-/// A graph that calls can be laid out in.
-pub trait Ground {
+/// A graph that calls can be inlined in.
+pub trait InlineGraph {
     fn call(&self, id: NodeId) -> CallNode;
     fn class(&self, id: NodeId) -> Class;
     fn dtype(&self, o: Output) -> DataType;
@@ -49,7 +48,7 @@ pub trait Ground {
         control: &[NodeId],
         attrs: Attrs,
     ) -> Result<NodeId>;
-    /// Adds a node of a body, with its ends moved to this graph. Some of them may not be there yet.
+    /// Adds a copy of a body's node, with these inputs of this graph. Some of them may be added later.
     fn copy(
         &mut self,
         call: NodeId,
@@ -63,19 +62,19 @@ pub trait Ground {
     /// Whether values may be dead: there is control flow.
     fn has_control_flow(&self) -> bool;
     fn set_control_flow(&mut self);
-    /// Whether a node is wanted that runs when all of the call has; else `replace` gets none.
+    /// Whether `replace` is to get a node that runs when all of the call has run.
     fn wants_end(&self, call: NodeId) -> bool;
-    /// The results stand for the call's outputs from now on, and `end` for the call itself where others wait for it.
+    /// Replaces the call's outputs by the results, and the call by `end` where others have it as a control input.
     fn replace(&mut self, call: NodeId, results: &[Output], end: Option<NodeId>) -> Result<()>;
 }
 
-/// Lays out one call. Calls of other kinds, and those whose form the primitives do not have, stay as they are.
-pub fn lay_out(ground: &mut impl Ground, id: NodeId) -> Result<()> {
-    match ground.call(id).op.role {
-        Role::CallOne => insert::inline_call(ground, id),
-        Role::CallIf => lower::lower_if(ground, id),
-        Role::CallCase => case::lower_case(ground, id),
-        Role::CallWhile => lower::lower_while(ground, id),
-        _ => Ok(()),
+/// Inlines one call. Those that the primitives cannot express stay as they are.
+pub fn lower_call(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
+    let Class::Call(kind) = graph.class(id) else { return Ok(()) };
+    match kind {
+        CallKind::Function => insert::inline_call(graph, id),
+        CallKind::If => lower::lower_if(graph, id),
+        CallKind::Case => case::lower_case(graph, id),
+        CallKind::While => lower::lower_while(graph, id),
     }
 }

@@ -24,7 +24,7 @@ fn attrs_at(map: &BTreeMap<String, AttrValue>, depth: usize) -> Result<Attrs> {
     for (name, v) in map {
         match attr_at(v, depth) {
             Ok(attr) => attrs.push((name.clone(), attr)),
-            // A note of TensorFlow's optimiser for itself, in numbers that nobody else can read.
+            // TensorFlow's optimiser annotates graphs for itself, in an encoding of its own.
             Err(_) if name == "_input_shapes" => {}
             Err(e) => return Err(e.context(format_args!("attr '{name}'"))),
         }
@@ -57,7 +57,7 @@ fn attr_at(v: &AttrValue, depth: usize) -> Result<Attr> {
     })
 }
 
-/// A copy: what is read from a message shares the message's memory, and a graph would keep all of it for a word.
+/// A copy: bytes of a decoded message share its memory, and one short string would keep all of it alive.
 fn own(s: &Bytes) -> Bytes {
     Bytes::copy_from_slice(s)
 }

@@ -1,5 +1,5 @@
-//! `Backward`: a graph being extended by gradients. What is added goes into the loop that is being built, if any, and values
-//! from elsewhere are brought there.
+//! `Backward`: a graph being extended by gradients. Nodes are added to the loop that is being built, if any, and values
+//! from elsewhere are made available there.
 
 use super::branches::Branches;
 use super::history;
@@ -22,9 +22,6 @@ use thalweg_core::tensor::Tensor;
 
 /// Loops within loops that gradients go through at most; each is a level of the call stack here.
 const MAX_DEPTH: usize = 64;
-
-/// Ops that only look at the shape: in a loop it is their small result that is kept for the way back, not their input.
-const SHAPE_OPS: [&str; 4] = ["Shape", "Size", "Rank", "ShapeN"];
 
 pub struct Backward<'g> {
     pub graph: &'g mut Graph,
@@ -54,17 +51,17 @@ pub struct LoopNodes {
 pub struct Level {
     pub forward: u32,
     pub backward: u32,
-    /// Runs once in every round.
+    /// Runs once in every iteration.
     pub pivot: NodeId,
-    /// Begins the next round.
-    pub turn: NodeId,
-    /// The Switch of the count of rounds left.
+    /// The count of iterations left for the next one.
+    pub next_count: NodeId,
+    /// The Switch of the count of iterations left.
     pub count: NodeId,
     /// Outer values as this loop sees them.
     pub entered: HashMap<Output, Output>,
-    /// Values of the forward rounds as this loop sees them.
+    /// Values of the forward iterations as this loop sees them.
     pub past: HashMap<Output, Output>,
-    /// Nodes that run in the rounds in which the forward loop took a branch, by branch.
+    /// Nodes that run in the iterations in which the forward loop took a branch, by branch.
     pub gates: HashMap<u32, NodeId>,
 }
 
@@ -106,7 +103,7 @@ impl<'g> Backward<'g> {
         })
     }
 
-    /// Names what is added next after the node it is the gradient of.
+    /// Names the nodes added next after the node whose gradient they compute.
     pub fn scope_of(&mut self, node: &str) {
         self.prefix = format!("{}/{node}_grad", self.scope);
     }
@@ -170,8 +167,8 @@ impl<'g> Backward<'g> {
         &self.loops[frame as usize].enters
     }
 
-    /// Where a round of a loop begins: gradients that get here have come to its first values.
-    pub fn begins_round(&self, id: NodeId) -> bool {
+    /// Whether an iteration of a loop begins here: the gradient of the body ends at these nodes.
+    pub fn begins_iteration(&self, id: NodeId) -> bool {
         let node = self.graph.node(id);
         node.op.class == Class::Enter || is_loop_merge(self.graph, node)
     }
@@ -186,7 +183,7 @@ impl<'g> Backward<'g> {
             return Err(invalid!("gradients go through at most {MAX_DEPTH} loops within loops"));
         }
         let name = self.graph.unique_name(&format!("{}/{}", self.scope, self.frame(forward).name));
-        // One round at a time: values come off the stacks in the order of the rounds.
+        // One iteration at a time: values are popped in the order of the iterations.
         let info = FrameInfo { parent: self.here(), parallel_iterations: 1, enters: 0, name };
         self.frames.frames.push(info);
         self.loops.push(LoopNodes::default());
@@ -259,7 +256,7 @@ impl<'g> Backward<'g> {
             return Ok(*known);
         }
         let outer = self.bring_to(o, depth - 1)?;
-        // A copy of a constant would be a value of its own to whoever differentiates by the constant later.
+        // A copied constant would be another value to later gradients with respect to the constant.
         let made = match self.graph.node(outer.node).op.class {
             Class::Constant if !super::carries(self.dtype(outer)) => self.copy_constant(outer, depth)?,
             _ => self.enter(outer, depth)?,
@@ -283,7 +280,7 @@ impl<'g> Backward<'g> {
         attrs
     }
 
-    /// A constant is made again where it is needed.
+    /// A copy of a constant in the backward loop.
     pub fn copy_constant(&mut self, o: Output, depth: usize) -> Result<Output> {
         let level = &self.levels[depth - 1];
         let (pivot, frame) = (level.pivot, level.backward);
@@ -308,7 +305,8 @@ impl Builder for Backward<'_> {
         let mut control = Vec::new();
         let mut brought = args;
         if let Some(level) = self.levels.last() {
-            let of_shape = SHAPE_OPS.contains(&op) && !all.is_empty();
+            // In a loop the small result is kept for the backward loop, not the input whose shape it is.
+            let of_shape = self.graph.registry.find(op)?.shape_value.is_some() && !all.is_empty();
             if of_shape && all.iter().all(|o| self.frame_of(o.node) == level.forward) {
                 frame = level.forward;
             } else if all.is_empty() {

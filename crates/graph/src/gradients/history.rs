@@ -1,4 +1,4 @@
-//! Values of a loop's rounds, kept for the way back: pushed onto a stack in each forward round, popped in each backward one.
+//! Values of a loop's iterations, saved for its gradient: pushed onto a stack in each forward iteration, popped in each backward one.
 
 use super::backward::Backward;
 use thalweg_core::attr::{Attr, Attrs};
@@ -10,17 +10,17 @@ use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 
-/// What has been added to a forward loop to count its rounds.
+/// The nodes added to a forward loop to count its iterations.
 #[derive(Clone, Copy)]
 pub struct Counter {
-    /// Runs once in every round of the forward loop.
+    /// Runs once in every iteration of the forward loop.
     pub pivot: NodeId,
-    /// Begins the next round; it waits for the pushes of this one.
+    /// The count of the next iteration; it waits for the pushes of this one.
     add: NodeId,
-    /// How many rounds there were, outside of the loop.
-    pub rounds: Output,
+    /// How many iterations there were, outside of the loop.
+    pub iterations: Output,
     sync: Option<NodeId>,
-    /// What nodes around the loop that have no inputs wait for, to run when the loop does.
+    /// Control input of nodes around the loop that have no inputs, to run only when the loop does.
     outside: Option<NodeId>,
     /// The branch that the loop is in.
     branch: u32,
@@ -29,7 +29,7 @@ pub struct Counter {
 /// Conds within conds at most; each is a level of the call stack here.
 const MAX_BRANCHES: u32 = 256;
 
-/// A value of a forward round, in the backward round that goes with it. `depth`: which of the levels the value's loop is.
+/// A value of a forward iteration, in the backward iteration that goes with it. `depth`: which of the levels the value's loop is.
 pub fn past(b: &mut Backward<'_>, o: Output, depth: usize) -> Result<Output> {
     if let Some(known) = b.levels[depth - 1].past.get(&o) {
         return Ok(*known);
@@ -37,7 +37,7 @@ pub fn past(b: &mut Backward<'_>, o: Output, depth: usize) -> Result<Output> {
     let node = b.graph.node(o.node).clone();
     let found = match node.op.class {
         Class::Constant => b.copy_constant(o, depth)?,
-        // The same in all rounds: the outer value, brought into this loop too.
+        // The same in all iterations: the outer value, brought into this loop too.
         Class::Enter if node.attrs.bool("is_constant")? => {
             let outer = *node.inputs.first().ok_or_else(|| internal("an Enter without input"))?;
             let outer = b.bring_to(outer, depth - 1)?;
@@ -55,7 +55,7 @@ fn popped(b: &mut Backward<'_>, o: Output, depth: usize) -> Result<Output> {
     pop(b, o, handle, depth)
 }
 
-/// A new stack, outside of all loops. One is enough however deep the loop lies: pushes are in the order of all its rounds, and pops in
+/// A new stack, outside of all loops. One is enough however deep the loop lies: pushes are in the order of all its iterations, and pops in
 /// the opposite one.
 pub fn stack(b: &mut Backward<'_>, dtype: DataType) -> Result<Output> {
     let no_limit = constant(b, -1, &[], 0)?;
@@ -63,7 +63,7 @@ pub fn stack(b: &mut Backward<'_>, dtype: DataType) -> Result<Output> {
     Ok(b.place("StackV2", vec![no_limit.into()], attrs, &[], 0)?.output(0))
 }
 
-/// Takes something like `o`, a value of the forward rounds, off a stack, in the rounds in which `o` was there.
+/// Takes something like `o`, a value of the forward iterations, off a stack, in the iterations in which `o` was not dead.
 pub fn pop(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result<Output> {
     let inside = bring_handle(b, handle, depth)?;
     let branch = b.branches.of_output(b.graph, o);
@@ -71,7 +71,7 @@ pub fn pop(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Res
     let attrs = [("elem_type", b.graph.dtype(o))].into_iter().collect();
     let backward = b.levels[depth - 1].backward;
     let pop = b.place("StackPopV2", vec![inside.into()], attrs, &[gate], backward)?;
-    // A stack does not know it, but what comes off has the shape of what went on.
+    // The op cannot infer it, but a popped value has the shape of the pushed one.
     let shape = b.graph.shape(o);
     if let Some(known) = b.graph.node_mut(pop).shapes.first_mut() {
         *known = shape;
@@ -79,7 +79,7 @@ pub fn pop(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Res
     Ok(pop.output(0))
 }
 
-/// A stack's handle in a backward loop. Into a loop that does not run, in a branch not taken, nothing may enter: not the handle either.
+/// A stack's handle in a backward loop. It must be dead, as all that enters the loop, if the loop is in a branch not taken.
 pub fn bring_handle(b: &mut Backward<'_>, handle: Output, depth: usize) -> Result<Output> {
     let Some(level) = depth.checked_sub(1).map(|at| &b.levels[at]) else { return Ok(handle) };
     if let Some(known) = level.entered.get(&handle) {
@@ -97,7 +97,7 @@ pub fn bring_handle(b: &mut Backward<'_>, handle: Output, depth: usize) -> Resul
     Ok(inside)
 }
 
-/// A value that is there only when a node runs.
+/// A value that is dead unless a node runs.
 fn gated(b: &mut Backward<'_>, value: Output, gate: Option<NodeId>, frame: u32) -> Result<Output> {
     match gate {
         None => Ok(value),
@@ -109,7 +109,7 @@ fn counter_of(b: &Backward<'_>, forward: u32) -> Result<Counter> {
     b.counters.get(&forward).copied().ok_or_else(|| internal("a loop without a counter"))
 }
 
-/// Pushes happen in the order of the rounds, however many are under way at once.
+/// Pushes happen in the order of the iterations, however many are under way at once.
 fn push(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result<()> {
     let loops: Vec<u32> = b.levels[..depth].iter().map(|l| l.forward).collect();
     let (mut inside, mut frame) = (handle, 0);
@@ -126,7 +126,7 @@ fn push(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result
     match counter.sync {
         Some(sync) => b.graph.add_control(sync, push),
         None => {
-            // A branch not taken pushes nothing, and must not stop the count: so not the pushes themselves.
+            // A push in a branch not taken is dead and would make the count dead: a trigger is not.
             let sync = b.place("ControlTrigger", Vec::new(), Attrs::new(), &[push], forward)?;
             b.graph.add_control(counter.add, sync);
             b.counters.insert(forward, Counter { sync: Some(sync), ..counter });
@@ -135,7 +135,7 @@ fn push(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result
     Ok(())
 }
 
-/// A node of the backward loop that runs in those rounds in which the forward loop took this branch.
+/// A node of the backward loop that runs in those iterations in which the forward loop took this branch.
 pub fn gate(b: &mut Backward<'_>, branch: u32, depth: usize, nested: u32) -> Result<NodeId> {
     let (pivot, forward, backward) = {
         let level = &b.levels[depth - 1];
@@ -161,7 +161,7 @@ pub fn gate(b: &mut Backward<'_>, branch: u32, depth: usize, nested: u32) -> Res
     Ok(gate)
 }
 
-/// A constant in a frame, by way of the nodes it waits for.
+/// A constant in a frame, which the nodes it waits for are in.
 pub fn constant(b: &mut Backward<'_>, value: i32, control: &[NodeId], frame: u32) -> Result<Output> {
     let t = Tensor::scalar(value);
     let mut attrs = Attrs::new();
@@ -174,11 +174,11 @@ pub fn constant(b: &mut Backward<'_>, value: i32, control: &[NodeId], frame: u32
 fn outside(b: &mut Backward<'_>, forward: u32, branch: u32) -> Result<Option<NodeId>> {
     let outer = b.frame(forward).parent;
     if b.branches.get(branch).is_some_and(|taken| b.frame_of(taken.pred.node) == outer) {
-        // Something that enters the loop; not by itself, for the branch may be that of one side of a Switch.
+        // An Identity of a value that enters the loop: a control edge from a Switch would be alive in both branches.
         let into = b.entering(forward).iter().map(|e| b.graph.node(*e).inputs.first().copied());
         let alive = into.flatten().find(|o| b.branches.of_output(b.graph, *o) == branch);
         let alive = alive.ok_or_else(|| internal("nothing of its branch enters the loop"))?;
-        // Not before the count of the loop around: that keeps the pushes of its rounds in order.
+        // Not before the count of the loop around: that keeps the pushes of its iterations in order.
         let after: Vec<NodeId> = b.counters.get(&outer).map(|c| c.pivot).into_iter().collect();
         let gate = b.place("Identity", vec![alive.into()], Attrs::new(), &after, outer)?;
         return Ok(Some(gate));
@@ -186,8 +186,8 @@ fn outside(b: &mut Backward<'_>, forward: u32, branch: u32) -> Result<Option<Nod
     Ok(b.counters.get(&outer).map(|c| c.pivot))
 }
 
-/// Adds a counter of rounds to a forward loop; once is enough.
-pub fn count_rounds(b: &mut Backward<'_>, forward: u32, condition: NodeId) -> Result<Counter> {
+/// Adds a counter of iterations to a forward loop; once is enough.
+pub fn count_iterations(b: &mut Backward<'_>, forward: u32, condition: NodeId) -> Result<Counter> {
     if let Some(known) = b.counters.get(&forward) {
         return Ok(*known);
     }
@@ -205,9 +205,9 @@ pub fn count_rounds(b: &mut Backward<'_>, forward: u32, condition: NodeId) -> Re
     let add = b.place("AddV2", vec![pivot.output(0).into(), one.into()], Attrs::new(), &[], forward)?;
     let next = b.place("NextIteration", vec![add.output(0).into()], Attrs::new(), &[], forward)?;
     b.graph.set_input(merge, 1, next.output(0))?;
-    let rounds = b.place("Exit", vec![switch.output(0).into()], Attrs::new(), &[], outer)?;
-    b.branches.same_as(rounds, branch);
-    let counter = Counter { pivot, add, rounds: rounds.output(0), sync: None, outside, branch };
+    let iterations = b.place("Exit", vec![switch.output(0).into()], Attrs::new(), &[], outer)?;
+    b.branches.same_as(iterations, branch);
+    let counter = Counter { pivot, add, iterations: iterations.output(0), sync: None, outside, branch };
     b.counters.insert(forward, counter);
     Ok(counter)
 }

@@ -1,8 +1,8 @@
-//! The gradient of a while loop: a loop that goes through the rounds backwards. It carries the gradient of each carried value,
-//! and sums the gradients of the values that stay.
+//! The gradient of a while loop: a loop that goes through the iterations backwards. It carries the gradient of each carried value,
+//! and sums the gradients of loop-invariant values.
 
 use super::backward::{Backward, Level};
-use super::history::{self, count_rounds};
+use super::history::{self, count_iterations};
 use super::region::{Region, Step};
 use super::stacks::popped_gradient;
 use super::{carries, first, to_dense};
@@ -17,12 +17,12 @@ use thalweg_core::op::Class;
 /// A carried value of the forward loop.
 struct Carried {
     merge: NodeId,
-    /// What it begins with, outside.
+    /// Its initial value, outside of the loop.
     first: Output,
-    /// What it is in the next round.
+    /// Its value in the next iteration.
     next: Output,
     switch: Option<NodeId>,
-    /// Its gradient where the loop ends, if something flows back from there.
+    /// The gradient of its exit, if there is one.
     dy: Option<Output>,
 }
 
@@ -32,7 +32,7 @@ struct Slot {
     switch: NodeId,
 }
 
-/// What flows into the loop's first values and into those that stay, from the gradients of its exits.
+/// The gradients of the loop's initial values and of its loop-invariant ones, from those of its exits.
 pub fn through_loop(
     b: &mut Backward<'_>,
     forward: u32,
@@ -49,7 +49,7 @@ pub fn through_loop(
     b.scope_of(&b.frame(forward).name.clone());
     let mut carried = carried_values(b, &nodes.merges, &nodes.exits, dy)?;
     retain_reached(b, forward, &mut carried);
-    let counter = count_rounds(b, forward, *condition)?;
+    let counter = count_iterations(b, forward, *condition)?;
     let mut initial = Vec::with_capacity(carried.len());
     for v in &mut carried {
         initial.push(match v.dy {
@@ -60,16 +60,16 @@ pub fn through_loop(
             }
         });
     }
-    let mut rounds = b.bring(counter.rounds)?;
+    let mut iterations = b.bring(counter.iterations)?;
     let after = b.pushed_by(forward);
     if !after.is_empty() {
         let here = b.here();
-        rounds = b.place("Identity", vec![rounds.into()], Attrs::new(), &after, here)?.output(0);
+        iterations = b.place("Identity", vec![iterations.into()], Attrs::new(), &after, here)?.output(0);
     }
-    let (on, mut level) = begin(b, forward, rounds)?;
+    let (on, mut level) = begin(b, forward, iterations)?;
     let count = level.count;
     let slots: Vec<Slot> = initial.iter().map(|i| slot(b, *i, &level, on)).collect::<Result<_>>()?;
-    let enters: Vec<NodeId> = nodes.enters.iter().copied().filter(|e| stays(b, *e)).collect();
+    let enters: Vec<NodeId> = nodes.enters.iter().copied().filter(|e| is_invariant(b, *e)).collect();
     b.levels.push(level);
     let mut found = body_gradients(b, forward, &carried, &slots, &enters)?;
     for (v, slot) in carried.iter().zip(&slots) {
@@ -111,7 +111,7 @@ pub fn through_loop(
     Ok(flows)
 }
 
-fn stays(b: &Backward<'_>, enter: NodeId) -> bool {
+fn is_invariant(b: &Backward<'_>, enter: NodeId) -> bool {
     b.graph.node(enter).attrs.bool("is_constant").unwrap_or(false) && carries(b.dtype(enter.output(0)))
 }
 
@@ -159,7 +159,7 @@ fn carried_values(
     Ok(carried)
 }
 
-/// Keeps the carried values that a gradient gets to: from an exit, or by way of others in the rounds between.
+/// Keeps the carried values that gradients reach: from an exit, or through other carried values.
 fn retain_reached(b: &Backward<'_>, forward: u32, carried: &mut Vec<Carried>) {
     let at: HashMap<NodeId, usize> = carried.iter().enumerate().map(|(i, v)| (v.merge, i)).collect();
     let mut reached: Vec<bool> = carried.iter().map(|v| v.dy.is_some()).collect();
@@ -192,7 +192,7 @@ fn retain_reached(b: &Backward<'_>, forward: u32, carried: &mut Vec<Carried>) {
     carried.retain(|_| keep.next().unwrap_or(false));
 }
 
-/// The value at the loop's end, taken out of it if nobody did so far.
+/// The value at the loop's end; adds an Exit.
 fn exit_of(b: &mut Backward<'_>, v: &mut Carried, condition: NodeId) -> Result<Output> {
     let inside = b.frame_of(v.merge);
     let outer = b.frame(inside).parent;
@@ -212,11 +212,11 @@ fn exit_of(b: &mut Backward<'_>, v: &mut Carried, condition: NodeId) -> Result<O
     Ok(exit.output(0))
 }
 
-/// A loop that runs `rounds` times: its condition, and the level to build in.
-fn begin(b: &mut Backward<'_>, forward: u32, rounds: Output) -> Result<(Output, Level)> {
+/// A loop that runs `iterations` times: its condition, and the level to build in.
+fn begin(b: &mut Backward<'_>, forward: u32, iterations: Output) -> Result<(Output, Level)> {
     let backward = b.new_frame(forward)?;
     let attrs = b.enter_attrs(backward, false);
-    let enter = b.place("Enter", vec![rounds.into()], attrs, &[], backward)?.output(0);
+    let enter = b.place("Enter", vec![iterations.into()], attrs, &[], backward)?.output(0);
     let merge = b.place("Merge", vec![Arg::List(vec![enter, enter])], Attrs::new(), &[], backward)?;
     let left = merge.output(0);
     let zero = history::constant(b, 0, &[merge], backward)?;
@@ -232,7 +232,7 @@ fn begin(b: &mut Backward<'_>, forward: u32, rounds: Output) -> Result<(Output, 
         forward,
         backward,
         pivot,
-        turn: fewer,
+        next_count: fewer,
         count: switch,
         entered: HashMap::new(),
         past: HashMap::new(),
@@ -257,13 +257,13 @@ fn carry_on(b: &mut Backward<'_>, slot: &Slot, next: Output) -> Result<()> {
     b.graph.set_input(slot.merge, 1, next.output(0))
 }
 
-/// What the value is when the backward loop has ended, in the frame around it.
+/// The value after the backward loop, in the frame around it.
 fn leave(b: &mut Backward<'_>, slot: &Slot) -> Result<Output> {
     let frame = b.here();
     Ok(b.place("Exit", vec![slot.switch.output(0).into()], Attrs::new(), &[], frame)?.output(0))
 }
 
-/// The gradients of one round: from those of the next round's values to those of this one's.
+/// The gradients of one iteration: from those of the next iteration's values to those of this one's.
 fn body_gradients(
     b: &mut Backward<'_>,
     forward: u32,

@@ -2,8 +2,8 @@
 //!
 //! Gradients flow from the `ys` back through one node at a time (`region`), each by the rule in its op's file. A while loop is
 //! one step of that walk: its gradient is a loop that runs the body's gradient as often (`loops`), with what it needs of the
-//! forward rounds kept on stacks (`history`), through which further gradients go (`stacks`). Calls of functions are laid out
-//! first (`crate::calls`). `backward` is the graph as gradient rules see it: it brings every value to
+//! forward iterations saved on stacks (`history`), through which further gradients go (`stacks`). Calls of functions are inlined
+//! first (`crate::calls`). `backward` is the graph as gradient rules see it: it makes every value available in
 //! the loop they build in.
 
 mod accumulate;
@@ -58,8 +58,8 @@ pub fn gradients(
     }
     let stop: HashSet<Output> = options.stop.iter().copied().collect();
     let region = Region::find(&mut backward, 0, ys, xs, &stop);
-    let mut found = region.flow_back(&mut backward, seeds, &stop)?;
-    xs.iter().map(|x| Ok(found.remove(x).unwrap_or(Grad::None))).collect()
+    let found = region.flow_back(&mut backward, seeds, &stop)?;
+    Ok(xs.iter().map(|x| found.get(x).cloned().unwrap_or(Grad::None)).collect())
 }
 
 /// Only floating point carries gradients.

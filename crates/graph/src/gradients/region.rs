@@ -9,9 +9,9 @@ use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal, unimplemented};
 use thalweg_core::grad::{Grad, GradCall};
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Gradient, Role};
+use thalweg_core::op::{Class, Gradient, StackUse};
 
-/// One step of the way back.
+/// One step of the backward pass.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Step {
     Node(NodeId),
@@ -20,14 +20,14 @@ pub enum Step {
 }
 
 pub struct Region {
-    /// Steps between `xs` and `ys`, each after all steps that use its outputs; and whether some x lies behind its inputs.
+    /// Steps between `xs` and `ys`, each after all steps that use its outputs; and whether its inputs depend on some x.
     order: Vec<(Step, bool)>,
     wanted: HashSet<Output>,
     frame: u32,
 }
 
 impl Region {
-    /// What lies between `xs` and `ys` in a frame.
+    /// The steps between `xs` and `ys` in a frame.
     pub fn find(
         b: &mut Backward<'_>,
         frame: u32,
@@ -42,7 +42,7 @@ impl Region {
         }
         let popping = b.popping(frame);
         let walk = Walk { b, frame, stop, wanted: &wanted, over_stacks };
-        // From the first to the last, to see which depend on some x; those that do not are no part of it.
+        // In forward order: steps that depend on no x are not part of the region.
         let mut depends: HashSet<Step> = HashSet::new();
         let mut order = Vec::new();
         for step in walk.before(ys) {
@@ -58,7 +58,7 @@ impl Region {
             }
         }
         order.reverse();
-        b.enliven(frame, &depends);
+        b.mark_live_pops(frame, &depends);
         Region { order, wanted, frame }
     }
 
@@ -95,7 +95,7 @@ impl Region {
                 flowing.entry(input).or_default().push(g);
             }
         }
-        // What nothing in the region computes: the values it begins with.
+        // Values that no step of the region computes.
         for x in &self.wanted {
             if let Some(rest) = flowing.remove(x) {
                 let total = sum_grads(b, rest)?;
@@ -106,7 +106,7 @@ impl Region {
     }
 }
 
-/// Going from outputs to what they are computed from, within a frame.
+/// A walk from outputs to what they are computed from, within a frame.
 struct Walk<'a, 'g> {
     b: &'a Backward<'g>,
     frame: u32,
@@ -127,12 +127,12 @@ impl Walk<'_, '_> {
             Step::Loop(frame) => {
                 self.b.entering(frame).iter().flat_map(|e| self.b.graph.node(*e).inputs.to_vec()).collect()
             }
-            Step::Node(id) if self.b.begins_round(id) => Vec::new(),
+            Step::Node(id) if self.b.begins_iteration(id) => Vec::new(),
             Step::Node(id) => self.b.graph.node(id).inputs.to_vec(),
         }
     }
 
-    /// The steps that left values on stacks for this one.
+    /// The steps that pushed the values which this one pops.
     fn pushed_for(&self, step: Step) -> &[Step] {
         self.over_stacks.get(&step).map_or(&[], Vec::as_slice)
     }
@@ -171,10 +171,10 @@ impl Walk<'_, '_> {
     }
 }
 
-/// What flows into each input of a node.
+/// The gradients of a node's inputs.
 fn through_node(b: &mut Backward<'_>, id: NodeId, dy: &[Option<Output>]) -> Result<Vec<(Output, Grad)>> {
     let node = b.graph.node(id).clone();
-    if node.inputs.is_empty() || b.begins_round(id) {
+    if node.inputs.is_empty() || b.begins_iteration(id) {
         return Ok(Vec::new());
     }
     // The loop's own Switch: the body's side is the value itself.
@@ -184,7 +184,7 @@ fn through_node(b: &mut Backward<'_>, id: NodeId, dy: &[Option<Output>]) -> Resu
             _ => Vec::new(),
         });
     }
-    if node.op.role == Role::StackPop {
+    if node.op.stack == Some(StackUse::Pop) {
         if let Some(dy) = dy.first().copied().flatten() {
             b.scope_of(&node.name);
             stacks::through_pop(b, id, dy)?;

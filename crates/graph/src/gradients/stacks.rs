@@ -1,8 +1,8 @@
-//! Gradients of what a loop's rounds left on stacks for the rounds of its gradient: derivatives of derivatives.
+//! Gradients of values that a loop's iterations pushed on stacks for the iterations of its gradient: second derivatives.
 //!
-//! The first gradient's loop pops what the forward loop pushed. The gradient of each popped value is pushed onto a new stack, by the loop that goes
-//! back through the popping one, and popped by the loop that goes back through the pushing one. The rounds come off in the order in which that
-//! loop wants them: it goes backwards through the same rounds that the other goes through forwards.
+//! The first gradient's loop pops what the forward loop pushed. The gradient of each popped value is pushed onto a new stack, by the gradient
+//! of the popping loop, and popped by the gradient of the pushing loop. They are popped in the right order: the gradient of the pushing loop goes
+//! backwards through the same iterations that the gradient of the popping loop goes through forwards.
 
 use super::backward::Backward;
 use super::history;
@@ -13,29 +13,29 @@ use thalweg_core::attr::Attrs;
 use thalweg_core::builder::Arg;
 use thalweg_core::error::{Result, internal, unimplemented};
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::{Class, StackUse};
 
 /// The stacks of a graph: what is pushed where, and popped where.
 #[derive(Default)]
 pub struct Stacks {
     /// Pop to push, for stacks that have one of each.
     push_of: HashMap<NodeId, NodeId>,
-    /// Pops of values that some x lies behind.
+    /// Pops of values that depend on some x.
     live: HashSet<NodeId>,
-    /// Gradients that have been pushed, by the push of the value they are of.
-    waiting: HashMap<NodeId, Waiting>,
+    /// Stacks of gradients, by the push of the value they are gradients of.
+    gradients: HashMap<NodeId, GradientStack>,
 }
 
 /// A stack of gradients, outside of all loops.
 #[derive(Clone, Copy)]
-struct Waiting {
+struct GradientStack {
     handle: Output,
-    /// Runs when all of them have been pushed, in the frame around the loop that does.
+    /// Runs when all of them have been pushed, in the frame around the loop that pushes.
     done: Option<NodeId>,
 }
 
 fn is_pop(graph: &Graph, id: NodeId) -> bool {
-    graph.node(id).op.role == Role::StackPop
+    graph.node(id).op.stack == Some(StackUse::Pop)
 }
 
 impl Stacks {
@@ -74,12 +74,14 @@ impl Pairs {
         for id in order {
             let node = graph.node(*id);
             let stack = node.inputs.first().and_then(|o| pairs.stack_of.get(o)).copied();
-            match (node.op.role, node.op.class, stack) {
-                (Role::Stack, ..) => {
+            match (node.op.stack, node.op.class, stack) {
+                (Some(StackUse::Create), ..) => {
                     pairs.stack_of.insert(id.output(0), *id);
                 }
-                (Role::StackPush, _, Some(stack)) => pairs.pushes.entry(stack).or_default().push(*id),
-                (Role::Identity, _, Some(stack)) | (_, Class::Enter | Class::Exit, Some(stack)) => {
+                (Some(StackUse::Push), _, Some(stack)) => pairs.pushes.entry(stack).or_default().push(*id),
+                (_, class, Some(stack))
+                    if node.op.identity || matches!(class, Class::Enter | Class::Exit) =>
+                {
                     pairs.stack_of.insert(id.output(0), stack);
                 }
                 (_, Class::Switch, Some(stack)) => {
@@ -102,7 +104,7 @@ impl Backward<'_> {
     }
 
     /// Marks the pops of what these steps of a frame push: gradients go through them.
-    pub fn enliven(&mut self, frame: u32, pushing: &HashSet<Step>) {
+    pub fn mark_live_pops(&mut self, frame: u32, pushing: &HashSet<Step>) {
         let alive = |(_, push): &(&NodeId, &NodeId)| {
             self.step_of(**push, frame).is_some_and(|step| pushing.contains(&step))
         };
@@ -115,29 +117,29 @@ impl Backward<'_> {
         self.stacks.live.iter().filter_map(|pop| self.step_of(*pop, frame)).collect()
     }
 
-    /// Steps of a frame that pushed something whose gradients are waiting.
+    /// Steps of a frame that pushed something whose gradients are on a stack.
     pub fn waited_for(&self, frame: u32) -> HashSet<Step> {
-        self.stacks.waiting.keys().filter_map(|push| self.step_of(*push, frame)).collect()
+        self.stacks.gradients.keys().filter_map(|push| self.step_of(*push, frame)).collect()
     }
 
     fn waiting_inside(&self, forward: u32) -> Vec<NodeId> {
         let outer = self.frame(forward).parent;
         let inside = |push: &&NodeId| self.step_of(**push, outer) == Some(Step::Loop(forward));
-        let mut found: Vec<NodeId> = self.stacks.waiting.keys().filter(inside).copied().collect();
+        let mut found: Vec<NodeId> = self.stacks.gradients.keys().filter(inside).copied().collect();
         found.sort_unstable();
         found
     }
 
-    /// Values pushed in the rounds of a loop, not in those of loops inside of it, whose gradients are waiting.
+    /// Values pushed in the iterations of a loop, not in those of loops inside of it, whose gradients are on a stack.
     pub fn pushed_in(&self, forward: u32) -> Vec<(NodeId, Output)> {
         let here = |push: &NodeId| self.step_of(*push, forward) == Some(Step::Node(*push));
         let value = |push: NodeId| self.graph.node(push).inputs.get(1).map(|o| (push, *o));
         self.waiting_inside(forward).into_iter().filter(here).filter_map(value).collect()
     }
 
-    /// What the loop that goes back through `forward` must wait for: loops that push what it pops.
+    /// What the gradient of loop `forward` must wait for: loops that push what it pops.
     pub fn pushed_by(&self, forward: u32) -> Vec<NodeId> {
-        let done = |push: &NodeId| self.stacks.waiting.get(push).and_then(|w| w.done);
+        let done = |push: &NodeId| self.stacks.gradients.get(push).and_then(|w| w.done);
         let mut all: Vec<NodeId> = self.waiting_inside(forward).iter().filter_map(done).collect();
         all.retain(|id| self.frame_of(*id) == self.here());
         all.sort_unstable();
@@ -145,36 +147,38 @@ impl Backward<'_> {
         all
     }
 
-    /// The loop that goes back through `popping` has been built; `done` makes the node that runs at its end. The loop around waits for it.
+    /// The gradient of loop `popping` has been built; `done` makes the node that runs at its end. The loop around waits for it.
     pub fn pushes_end(&mut self, popping: u32, done: impl FnOnce(&mut Self) -> Result<NodeId>) -> Result<()> {
         let outer = self.frame(popping).parent;
         let pops = self.stacks.push_of.iter();
         let pops = pops.filter(|(pop, _)| self.step_of(**pop, outer) == Some(Step::Loop(popping)));
         let pushes: Vec<NodeId> =
-            pops.map(|(_, push)| *push).filter(|push| self.stacks.waiting.contains_key(push)).collect();
+            pops.map(|(_, push)| *push).filter(|push| self.stacks.gradients.contains_key(push)).collect();
         if pushes.is_empty() {
             return Ok(());
         }
         let done = done(self)?;
-        self.hold_round(done)?;
+        self.hold_iteration(done)?;
         for push in pushes {
-            if let Some(w) = self.stacks.waiting.get_mut(&push) {
+            if let Some(w) = self.stacks.gradients.get_mut(&push) {
                 w.done = Some(done);
             }
         }
         Ok(())
     }
 
-    /// The round being built does not end before this node has run, or is in a branch not taken.
-    fn hold_round(&mut self, id: NodeId) -> Result<()> {
-        let Some((turn, frame)) = self.levels.last().map(|l| (l.turn, l.backward)) else { return Ok(()) };
+    /// The iteration being built does not end before this node has run, or is in a branch not taken.
+    fn hold_iteration(&mut self, id: NodeId) -> Result<()> {
+        let Some((next, frame)) = self.levels.last().map(|l| (l.next_count, l.backward)) else {
+            return Ok(());
+        };
         let ran = self.place("ControlTrigger", Vec::new(), Attrs::new(), &[id], frame)?;
-        self.graph.add_control(turn, ran);
+        self.graph.add_control(next, ran);
         Ok(())
     }
 }
 
-/// The gradient of a popped value goes onto a stack, for the loop that goes back through the one that pushed it.
+/// The gradient of a popped value goes onto a stack, for the gradient of the loop that pushed it.
 pub fn through_pop(b: &mut Backward<'_>, pop: NodeId, dy: Output) -> Result<()> {
     let node = b.graph.node(pop);
     let Some(push) = b.stacks.push_of.get(&pop).copied() else {
@@ -187,14 +191,17 @@ pub fn through_pop(b: &mut Backward<'_>, pop: NodeId, dy: Output) -> Result<()> 
     let args: Vec<Arg> = vec![history::bring_handle(b, handle, b.levels.len())?.into(), dy.into()];
     let frame = b.here();
     let pushed = b.place("StackPushV2", args, Attrs::new(), &[], frame)?;
-    b.hold_round(pushed)?;
-    b.stacks.waiting.insert(push, Waiting { handle, done: None });
+    b.hold_iteration(pushed)?;
+    b.stacks.gradients.insert(push, GradientStack { handle, done: None });
     Ok(())
 }
 
-/// In the loop being built, which goes back through the one that pushed a value: its gradient, in the rounds in which it was pushed.
+/// The gradient of a pushed value, in the gradient of the loop that pushed it and in the iterations in which it was pushed.
 pub fn popped_gradient(b: &mut Backward<'_>, push: NodeId, value: Output) -> Result<Output> {
-    let waiting =
-        b.stacks.waiting.remove(&push).ok_or_else(|| internal("no gradients of this value are waiting"))?;
+    let waiting = b
+        .stacks
+        .gradients
+        .remove(&push)
+        .ok_or_else(|| internal("no gradients of this value are on a stack"))?;
     history::pop(b, value, waiting.handle, b.levels.len())
 }

@@ -26,7 +26,7 @@ pub static ADD_N: Op = Op {
         ]
     },
     commutative: true,
-    role: Role::Add,
+    epilogue: Some(super::add_v2::SUM_EPILOGUE),
     ..Op::PURE
 };
 
@@ -44,7 +44,7 @@ pub static ACCUMULATE_NV2: Op = Op {
                 .attr("shape", PartialShape::unknown_of_rank(2)),
         ]
     },
-    role: Role::None,
+    epilogue: None,
     ..ADD_N
 };
 

@@ -22,10 +22,13 @@ pub static ADD_V2: Op = Op {
         ]
     },
     commutative: true,
-    role: Role::Add,
+    epilogue: Some(SUM_EPILOGUE),
     tiles: &[Tile::F32Binary(tile::<f32>), Tile::F64Binary(tile::<f64>)],
     ..Op::PURE
 };
+
+/// The second input first: what is summed up step by step is the first.
+pub const SUM_EPILOGUE: Epilogue = Epilogue { product: &[1, 0], after_another: false };
 
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let dz = g.dy()?;

@@ -22,7 +22,7 @@ pub static CAST: Op = Op {
             Case::new(vec![r.bools(&[3])]).attr("DstT", DataType::Complex64),
         ]
     },
-    role: Role::Cast,
+    partial_value: Some(partial_value::same_as_input),
     ..Op::PURE
 };
 

@@ -14,7 +14,7 @@ pub static ONES_LIKE: Op = Op {
     grad: Stops,
     kernels: cpu!(run: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble, bool),
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3])]), Case::new(vec![r.tensor(&[])])],
-    role: Role::Filled,
+    fills: true,
     ..Op::PURE
 };
 

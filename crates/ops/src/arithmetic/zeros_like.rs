@@ -13,7 +13,7 @@ pub static ZEROS_LIKE: Op = Op {
     grad: Stops,
     kernels: cpu!(run),
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3])]), Case::new(vec![r.tensor(&[])])],
-    role: Role::Filled,
+    fills: true,
     ..Op::PURE
 };
 

@@ -26,7 +26,7 @@ pub static BROADCAST_TO: Op = Op {
         ]
     },
     host_inputs: &["shape"],
-    role: Role::SameIfSameShape,
+    identity_if_same_shape: true,
     ..Op::PURE
 };
 

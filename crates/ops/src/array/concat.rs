@@ -29,7 +29,7 @@ pub static CONCAT_V2: Op = Op {
         ]
     },
     host_inputs: &["axis"],
-    role: Role::Concat,
+    partial_value: Some(joined),
     ..Op::PURE
 };
 
@@ -47,7 +47,7 @@ pub static CONCAT: Op = Op {
     kernels: cpu!(run_v1),
     cases: |r| vec![Case::new(vec![Tensor::scalar(1i32), r.tensor(&[2, 3]), r.tensor(&[2, 1])])],
     host_inputs: &["concat_dim"],
-    role: Role::None,
+    partial_value: None,
     ..CONCAT_V2
 };
 
@@ -75,6 +75,15 @@ fn shape(c: &ShapeCall<'_>, values: Range<usize>, axis: usize) -> Result<Vec<Par
     }
     let dims = merged.dims().unwrap_or(&[]).iter().enumerate();
     Ok(vec![dims.map(|(i, d)| if i == axis { total.unwrap_or(-1) } else { *d }).collect()])
+}
+
+/// Of vectors: their elements, if the length of each is known.
+fn joined(c: &mut dyn PartialCall) -> Option<PartialShape> {
+    let mut all = PartialShape::scalar();
+    for part in 0..c.inputs().checked_sub(1)? {
+        all = all.concat(&c.elements(part)?);
+    }
+    Some(all)
 }
 
 /// Each value's part of the gradient.

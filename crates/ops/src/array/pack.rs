@@ -2,6 +2,7 @@
 
 use crate::moving::Block;
 use crate::prelude::*;
+use thalweg_core::shape::MAX_RANK;
 
 pub static PACK: Op = Op {
     name: "Pack",
@@ -19,7 +20,7 @@ pub static PACK: Op = Op {
             Case::new(vec![r.tensor(&[])]),
         ]
     },
-    role: Role::Pack,
+    partial_value: Some(elements),
     ..Op::PURE
 };
 
@@ -33,6 +34,19 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     let mut dims = dims.to_vec();
     dims.insert(axis, c.inputs.len() as i64);
     Ok(vec![dims.into_iter().collect()])
+}
+
+/// Of scalars: those that are known.
+fn elements(c: &mut dyn PartialCall) -> Option<PartialShape> {
+    let n = c.inputs();
+    if n > MAX_RANK {
+        return None;
+    }
+    let mut element = |i: usize| match c.elements(i).as_ref().and_then(PartialShape::dims) {
+        Some([element]) => *element,
+        _ => -1,
+    };
+    Some((0..n).map(&mut element).collect())
 }
 
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
@@ -80,6 +94,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 mod tests {
     use crate::prelude::*;
     use crate::testing::{call, code, floats};
+    use thalweg_core::shape::MAX_RANK;
 
     #[test]
     fn values_of_different_shapes_are_refused() {

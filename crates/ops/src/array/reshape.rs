@@ -19,7 +19,7 @@ pub static RESHAPE: Op = Op {
         ]
     },
     host_inputs: &["shape"],
-    role: Role::SameIfSameShape,
+    identity_if_same_shape: true,
     ..Op::PURE
 };
 

@@ -17,7 +17,8 @@ pub static SHAPE: Op = Op {
             Case::new(vec![r.tensor(&[])]).attr("out_type", DataType::Int64),
         ]
     },
-    role: Role::ShapeOf,
+    shape_value: Some(value),
+    partial_value: Some(sizes),
     ..Op::PURE
 };
 
@@ -29,9 +30,17 @@ pub static SHAPE_N: Op = Op {
     attrs: &["N: int >= 1", "T: type", "out_type: {int32, int64} = DT_INT32"],
     shape: |c| Ok(c.inputs.iter().map(|s| PartialShape::vector(s.rank().map_or(-1, |r| r as i64))).collect()),
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3]), r.tensor(&[])])],
-    role: Role::None,
     ..SHAPE
 };
+
+fn value(shape: &PartialShape, attrs: &Attrs) -> Option<Tensor> {
+    let known = shape.dims().filter(|_| shape.is_fully_known())?;
+    int_tensor(attrs.dtype("out_type").ok()?, known).ok()
+}
+
+fn sizes(c: &mut dyn PartialCall) -> Option<PartialShape> {
+    Some(c.shape(c.output())).filter(|s| s.rank().is_some())
+}
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     for i in 0..c.inputs.len() {

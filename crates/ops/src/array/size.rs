@@ -19,9 +19,13 @@ pub static SIZE: Op = Op {
         ]
     },
     host_outputs: &["output"],
-    role: Role::SizeOf,
+    shape_value: Some(|s, attrs| scalar(attrs, s.elements()?)),
     ..Op::PURE
 };
+
+fn scalar(attrs: &Attrs, n: i64) -> Option<Tensor> {
+    int_tensor(attrs.dtype("out_type").ok()?, &[n]).ok()?.reshape(Shape::scalar()).ok()
+}
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let n = c.shape(0)?.elements() as i64;

@@ -20,7 +20,7 @@ pub static TILE: Op = Op {
         ]
     },
     host_inputs: &["multiples"],
-    role: Role::SameIfSameShape,
+    identity_if_same_shape: true,
     ..Op::PURE
 };
 

@@ -13,7 +13,8 @@ pub static ENSURE_SHAPE: Op = Op {
         let partly = [-1, 3].into_iter().collect::<PartialShape>();
         vec![Case::new(vec![r.tensor(&[2, 3])]).attr("shape", partly)]
     },
-    role: Role::None,
+    identity: false,
+    partial_value: None,
     ..IDENTITY
 };
 

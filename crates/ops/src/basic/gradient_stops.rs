@@ -7,7 +7,8 @@ pub static STOP_GRADIENT: Op = Op {
     name: "StopGradient",
     doc: "The input; gradients do not flow back through it.",
     grad: Stops,
-    role: Role::None,
+    identity: false,
+    partial_value: None,
     ..IDENTITY
 };
 
@@ -17,6 +18,7 @@ pub static PREVENT_GRADIENT: Op = Op {
     attrs: &["T: type", "message: string = ''"],
     grad: Rule(|g| Err(invalid!("Gradient explicitly disabled. Reason: {}", g.attrs.str("message")?))),
     cases: |_| Vec::new(),
-    role: Role::None,
+    identity: false,
+    partial_value: None,
     ..IDENTITY
 };

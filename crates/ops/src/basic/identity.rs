@@ -12,7 +12,8 @@ pub static IDENTITY: Op = Op {
     grad: Rule(|g| Ok(vec![g.dy()?.into()])),
     kernels: cpu!(run),
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3])])],
-    role: Role::Identity,
+    identity: true,
+    partial_value: Some(partial_value::same_as_input),
     ..Op::PURE
 };
 

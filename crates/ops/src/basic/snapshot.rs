@@ -3,7 +3,8 @@
 use super::identity::IDENTITY;
 use crate::prelude::*;
 
-pub static SNAPSHOT: Op = Op { name: "Snapshot", doc: "A copy of the input.", role: Role::None, ..IDENTITY };
+pub static SNAPSHOT: Op =
+    Op { name: "Snapshot", doc: "A copy of the input.", identity: false, partial_value: None, ..IDENTITY };
 
 pub static DEEP_COPY: Op = Op {
     name: "DeepCopy",

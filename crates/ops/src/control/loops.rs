@@ -80,7 +80,7 @@ pub static CONTROL_TRIGGER: Op = Op {
     doc: "Does nothing, and is never dead: starts what depends on it even in a branch not taken.",
     grad: Stops,
     kernels: cpu!(nothing),
-    role: Role::ControlTrigger,
+    never_dead: true,
     ..Op::PURE
 };
 

@@ -18,9 +18,8 @@ pub static IF: Op = Op {
     ],
     shape: declared_shapes,
     kernels: cpu!(async prepare_if),
-    class: Class::Call,
+    class: Class::Call(CallKind::If),
     stateful: true,
-    role: Role::CallIf,
     ..Op::PURE
 };
 
@@ -39,7 +38,7 @@ pub static CASE: Op = Op {
         "output_shapes: list(shape) = []",
     ],
     kernels: cpu!(async prepare_case),
-    role: Role::CallCase,
+    class: Class::Call(CallKind::Case),
     ..IF
 };
 

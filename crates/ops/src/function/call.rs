@@ -16,8 +16,7 @@ pub static PARTITIONED_CALL: Op = Op {
         "executor_type: string = ''",
     ],
     kernels: cpu!(async prepare),
-    class: Class::Call,
-    role: Role::CallOne,
+    class: Class::Call(CallKind::Function),
     ..Op::PURE
 };
 

@@ -17,9 +17,8 @@ pub static WHILE: Op = Op {
     ],
     shape: declared_shapes,
     kernels: cpu!(async prepare),
-    class: Class::Call,
+    class: Class::Call(CallKind::While),
     stateful: true,
-    role: Role::CallWhile,
     ..Op::PURE
 };
 

@@ -38,7 +38,7 @@ pub static STRIDED_SLICE: Op = Op {
         ]
     },
     host_inputs: &["begin", "end", "strides"],
-    role: Role::Slice,
+    partial_value: Some(element),
     ..Op::PURE
 };
 
@@ -68,7 +68,7 @@ pub static STRIDED_SLICE_GRAD: Op = Op {
         ]
     },
     host_inputs: &["shape", "begin", "end", "strides"],
-    role: Role::None,
+    partial_value: None,
     ..STRIDED_SLICE
 };
 
@@ -82,6 +82,17 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
         }
         _ => Ok(vec![PartialShape::unknown()]),
     }
+}
+
+/// A single element of a vector.
+fn element(c: &mut dyn PartialCall) -> Option<PartialShape> {
+    if c.attrs().int("shrink_axis_mask").ok()? != 1 {
+        return None;
+    }
+    let begin = c.constant(1)?.to_i64s().ok()?;
+    let [at] = *begin.as_slice() else { return None };
+    let whole = c.elements(0)?;
+    Some(PartialShape::vector(whole.dim(usize::try_from(at).ok()?)))
 }
 
 fn masks_of(g: &GradCall<'_>) -> Result<Vec<(&'static str, Attr)>> {

@@ -32,7 +32,7 @@ pub static MAT_MUL: Op = Op {
     },
     expensive: true,
     fused_as: Some("_FusedMatMul"),
-    role: Role::Product,
+    transposed_by: &["transpose_a", "transpose_b"],
     ..Op::PURE
 };
 

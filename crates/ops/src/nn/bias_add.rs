@@ -19,7 +19,7 @@ pub static BIAS_ADD: Op = Op {
             Case::new(vec![r.tensor(&[2, 3, 2, 2]), r.tensor(&[3])]).attr("data_format", "NCHW"),
         ]
     },
-    role: Role::BiasAdd,
+    epilogue: Some(Epilogue { product: &[0], after_another: false }),
     ..Op::PURE
 };
 
@@ -28,7 +28,7 @@ pub static BIAS_ADD_V1: Op = Op {
     doc: "value with bias added along its last dimension.",
     attrs: &["T: numbertype"],
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3]), r.tensor(&[3])])],
-    role: Role::None,
+    epilogue: None,
     ..BIAS_ADD
 };
 

@@ -14,7 +14,7 @@ pub static RELU: Op = Op {
     grad: Rule(grad),
     kernels: cpu!(run: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16),
     cases: |r| vec![Case::new(vec![r.tensor(&[2, 3])])],
-    role: Role::Relu,
+    epilogue: Some(Epilogue { product: &[0], after_another: true }),
     tiles: &[Tile::F32Unary(tile::<f32>), Tile::F64Unary(tile::<f64>)],
     ..Op::PURE
 };

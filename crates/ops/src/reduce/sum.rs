@@ -15,7 +15,7 @@ pub static SUM: Op = Op {
     kernels: cpu!(make prepare: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
     cases,
     host_inputs: &["reduction_indices"],
-    role: Role::SameIfSameShape,
+    identity_if_same_shape: true,
     ..Op::PURE
 };
 

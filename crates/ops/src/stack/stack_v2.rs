@@ -13,7 +13,7 @@ pub static STACK_V2: Op = Op {
     attrs: &["elem_type: type", "stack_name: string = ''"],
     shape: shape_call::scalar,
     kernels: cpu!(make prepare),
-    role: Role::Stack,
+    stack: Some(StackUse::Create),
     ..Op::STATEFUL
 };
 
@@ -23,7 +23,7 @@ pub static STACK: Op = Op {
     inputs: &[],
     outputs: &["handle: Ref(string)"],
     shape: |_| Ok(vec![PartialShape::vector(2)]),
-    role: Role::None,
+    stack: None,
     ..STACK_V2
 };
 
@@ -83,12 +83,12 @@ pub static STACK_PUSH_V2: Op = Op {
     attrs: &["T: type", "swap_memory: bool = false"],
     shape: |c| Ok(vec![c.input(1)]),
     kernels: cpu!(push),
-    role: Role::StackPush,
+    stack: Some(StackUse::Push),
     ..Op::STATEFUL
 };
 
 pub static STACK_PUSH: Op =
-    Op { name: "StackPush", inputs: &["handle: Ref(string)", "elem: T"], role: Role::None, ..STACK_PUSH_V2 };
+    Op { name: "StackPush", inputs: &["handle: Ref(string)", "elem: T"], stack: None, ..STACK_PUSH_V2 };
 
 fn push(c: &mut OpCall<'_>) -> Result<()> {
     let stack = stack_input(c)?.0;
@@ -108,12 +108,12 @@ pub static STACK_POP_V2: Op = Op {
     outputs: &["elem: elem_type"],
     attrs: &["elem_type: type"],
     kernels: cpu!(pop),
-    role: Role::StackPop,
+    stack: Some(StackUse::Pop),
     ..Op::STATEFUL
 };
 
 pub static STACK_POP: Op =
-    Op { name: "StackPop", inputs: &["handle: Ref(string)"], role: Role::None, ..STACK_POP_V2 };
+    Op { name: "StackPop", inputs: &["handle: Ref(string)"], stack: None, ..STACK_POP_V2 };
 
 fn pop(c: &mut OpCall<'_>) -> Result<()> {
     let stack = stack_input(c)?.0;

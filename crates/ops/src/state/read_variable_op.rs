@@ -12,7 +12,7 @@ pub static READ_VARIABLE_OP: Op = Op {
     shape: |c| Ok(vec![variable_shape(c, 0)]),
     grad: Rule(|g| Ok(vec![g.dy()?.into()])),
     kernels: cpu!(run),
-    role: Role::VariableRead,
+    always_produces: true,
     ..Op::STATEFUL
 };
 

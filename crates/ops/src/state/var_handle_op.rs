@@ -17,7 +17,8 @@ pub static VAR_HANDLE_OP: Op = Op {
     ],
     shape: shape_call::scalar,
     kernels: cpu!(make prepare),
-    role: Role::VariableHandle,
+    always_produces: true,
+    handle_contents: Some(|attrs| Some((attrs.dtype("dtype").ok()?, attrs.shape("shape").ok()?.clone()))),
     ..Op::STATEFUL
 };
 

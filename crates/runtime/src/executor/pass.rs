@@ -6,7 +6,7 @@ use crate::plan::{General, GeneralNode, Source};
 use thalweg_core::error::{Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::kernel::{Outputs, Value};
-use thalweg_core::op::{Class, Op, Role};
+use thalweg_core::op::{Class, Op};
 use thalweg_core::tensor::Tensor;
 
 /// How a node passes its input on.
@@ -26,7 +26,7 @@ impl Pass {
             Class::Switch => Some(Pass::Switch),
             Class::Merge => Some(Pass::Merge),
             Class::Enter | Class::Exit | Class::NextIteration | Class::LoopCond => Some(Pass::On),
-            _ if op.role == Role::Identity => Some(Pass::On),
+            _ if op.identity => Some(Pass::On),
             _ => None,
         }
     }

@@ -6,7 +6,6 @@ use crate::work::Work;
 use std::collections::HashSet;
 use thalweg_core::error::Result;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::Role;
 
 #[derive(Default)]
 pub struct DroppedReads {
@@ -40,14 +39,14 @@ impl DroppedReads {
         let mut ends: HashSet<NodeId> = work.targets.iter().copied().collect();
         for (id, variable) in self.found {
             let node = work.node(id);
-            let read = match node.op.role {
-                Role::Identity if !node.outputs.iter().any(|p| p.is_ref) => id,
+            let read = if node.op.identity && !node.outputs.iter().any(|p| p.is_ref) {
+                id
+            } else if node.control.is_empty() && !made.insert(variable) {
+                continue;
+            } else {
                 // It takes the reference itself: a read as late, without what else it does.
-                _ if node.control.is_empty() && !made.insert(variable) => continue,
-                _ => {
-                    let control = node.control.to_vec();
-                    work.add_read(id, "read", variable, &control)?
-                }
+                let control = node.control.to_vec();
+                work.add_read(id, "read", variable, &control)?
             };
             if ends.insert(read) {
                 work.targets.push(read);

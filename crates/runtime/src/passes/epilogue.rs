@@ -9,7 +9,6 @@ use thalweg_core::attr::Attr;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::Role;
 
 /// Lets a product take in the sum that is its only user, and the cut that is the only user of that.
 pub fn take_in_epilogues(work: &mut Work) -> Result<()> {
@@ -70,17 +69,20 @@ fn product_input(work: &Work, node: &WorkNode, uses: &HashMap<NodeId, u32>) -> O
         let alone = uses.get(&o.node) == Some(&1) && product.device == node.device;
         (alone && matches!(product.kind, Kind::Op)).then_some(product)
     };
-    let bare = |at: usize| product(at).is_some_and(|p| p.op.fused_as.is_some());
-    let with_sum = |at: usize| product(at).is_some_and(|p| p.attrs.get(FIRST_NAME).is_some());
-    match node.op.role {
-        Role::BiasAdd => {
-            let last = |n: &WorkNode| n.attrs.str("data_format").is_ok_and(|format| format == "NHWC");
-            let same = |p: &WorkNode| p.attrs.get("data_format").is_none() || last(p);
-            (last(node) && bare(0) && product(0).is_some_and(same)).then_some(0)
-        }
-        // The last of two: what is added up step by step comes first.
-        Role::Add if node.inputs.len() == 2 => [1, 0].into_iter().find(|at| bare(*at)),
-        Role::Relu => with_sum(0).then_some(0),
-        _ => None,
-    }
+    let epilogue = node.op.epilogue.filter(|_| node.inputs.len() <= MAX_INPUTS)?;
+    let takes = |p: &WorkNode| match epilogue.after_another {
+        true => p.attrs.get(FIRST_NAME).is_some(),
+        false => p.op.fused_as.is_some(),
+    };
+    let fits = |p: &WorkNode| takes(p) && channels_agree(node, p);
+    epilogue.product.iter().copied().find(|at| product(*at).is_some_and(fits))
+}
+
+/// Besides the product, an epilogue has one operand at most.
+const MAX_INPUTS: usize = 2;
+
+/// Fused ops have the channels of an epilogue last, where it has channels.
+fn channels_agree(node: &WorkNode, product: &WorkNode) -> bool {
+    let last = |n: &WorkNode| n.attrs.get("data_format").is_none_or(|format| *format == Attr::str("NHWC"));
+    node.attrs.get("data_format").is_none() || (last(node) && last(product))
 }

@@ -13,12 +13,12 @@ use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::kernel::Value;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::Class;
 use thalweg_core::runnable::Runnable;
 use thalweg_core::shape::Shape;
 use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
-use thalweg_graph::constant::{constant_value, from_shape};
+use thalweg_graph::constant::constant_value;
 
 /// Larger results are computed each time rather than kept in every plan.
 const MAX_BYTES: usize = 10 << 20;
@@ -50,9 +50,9 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -
         if let Some(results) = known.and_then(|inputs| compute(work, work.node(id), step, inputs)) {
             dropped.look(work, id);
             replace(work, id, results, &mut moved);
-        } else if let Some(value) = value_of_shape(work.node(id), &shapes) {
+        } else if let Some(values) = values_of_shapes(work.node(id), &shapes) {
             dropped.look(work, id);
-            replace(work, id, vec![value], &mut moved);
+            replace(work, id, values, &mut moved);
         }
         shapes.visit(work, id, &moved);
         one_number_for_all(work, id, &shapes);
@@ -72,12 +72,10 @@ fn is_foldable(node: &WorkNode) -> bool {
     plain && !node.inputs.is_empty() && node.control.is_empty() && node.outputs.iter().all(|p| !p.is_ref)
 }
 
-/// What a node computes that asks its input only for the shape.
-fn value_of_shape(node: &WorkNode, shapes: &Shapes<'_>) -> Option<Tensor> {
-    if !is_foldable(node) || !matches!(node.op.role, Role::ShapeOf | Role::RankOf | Role::SizeOf) {
-        return None;
-    }
-    from_shape(node.op, &node.attrs, &(&shapes.shape(*node.inputs.first()?)?).into())
+/// The outputs of a node that follow from the shapes of its inputs alone.
+fn values_of_shapes(node: &WorkNode, shapes: &Shapes<'_>) -> Option<Vec<Tensor>> {
+    let rule = node.op.shape_value.filter(|_| is_foldable(node))?;
+    node.inputs.iter().map(|input| rule(&(&shapes.shape(*input)?).into(), &node.attrs)).collect()
 }
 
 /// The input that a node gives on as it is. What it is told to do with it must be known: it may be something that cannot be done.
@@ -91,7 +89,7 @@ fn same_as_input(
     let [input, told] = *node.inputs.as_slice() else { return None };
     let told = moved.get(&told).copied().unwrap_or(told);
     let known = matches!(work.node(told.node).kind, Kind::Value(_));
-    let same = known && is_foldable(node) && node.op.role == Role::SameIfSameShape;
+    let same = known && is_foldable(node) && node.op.identity_if_same_shape;
     (same && shapes.shape(input)? == shapes.shape(id.output(0))?).then_some(input)
 }
 
@@ -134,7 +132,7 @@ fn known_inputs(
     if !is_foldable(node) {
         return None;
     }
-    if node.op.role == Role::Filled {
+    if node.op.fills {
         let (shape, dtype) = (shapes.shape(*node.inputs.first()?)?, node.outputs.first()?.dtype);
         let small = shape.elements() <= MAX_FILLED_BYTES / dtype.size().max(1);
         return if small { Tensor::zeros(dtype, shape).ok().map(|t| vec![t]) } else { None };

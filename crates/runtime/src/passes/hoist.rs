@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
 use thalweg_core::node::NodeId;
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 
-/// The attr by which a product takes its second matrix transposed.
-const TRANSPOSED: &str = "transpose_b";
+/// The input of a product that is hoisted: the second, as which loops use their weights.
+const WEIGHTS: usize = 1;
 
 pub fn hoist_transposes(work: &mut Work) -> Result<()> {
-    if !work.has_control_flow || !work.nodes.iter().any(is_transposing) {
+    if !work.has_control_flow || !work.nodes.iter().any(|node| transposes_weights(node).is_some()) {
         return Ok(());
     }
     let order = work_order(work)?;
@@ -30,25 +30,24 @@ pub fn hoist_transposes(work: &mut Work) -> Result<()> {
             None => *turned.entry(enter).or_insert(enter_turned(work, enter)?),
         };
         let product = &mut work.nodes[id.at()];
-        product.inputs[1] = other.output(0);
-        product.attrs.set(TRANSPOSED, false);
+        let Some(attr) = transposes_weights(product) else { continue };
+        product.inputs[WEIGHTS] = other.output(0);
+        product.attrs.set(attr, false);
     }
     Ok(())
 }
 
-fn is_transposing(node: &WorkNode) -> bool {
-    matches!(node.kind, Kind::Op)
-        && node.op.role == Role::Product
-        && node.attrs.bool(TRANSPOSED).is_ok_and(|t| t)
+/// The attr by which the node takes its weights transposed, if it does.
+fn transposes_weights(node: &WorkNode) -> Option<&'static str> {
+    let attr = *node.op.transposed_by.get(WEIGHTS).filter(|_| matches!(node.kind, Kind::Op))?;
+    node.attrs.bool(attr).is_ok_and(|t| t).then_some(attr)
 }
 
 /// The node through which a product's transposed matrix comes into its loop, the same in all rounds. It is known to be a matrix, so
 /// that turning it round cannot fail.
 fn entering_matrix(work: &Work, node: &WorkNode, shapes: &Shapes<'_>) -> Option<NodeId> {
-    if !is_transposing(node) {
-        return None;
-    }
-    let id = node.inputs.get(1)?.node;
+    transposes_weights(node)?;
+    let id = node.inputs.get(WEIGHTS)?.node;
     let enter = work.node(id);
     let stays = enter.op.class == Class::Enter && enter.attrs.bool("is_constant").is_ok_and(|c| c);
     let outside = *enter.inputs.first()?;

@@ -11,7 +11,7 @@ use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 use thalweg_graph::Node;
-use thalweg_graph::calls::{CallNode, Ground, MAX_CALLS, MAX_NODES, lay_out};
+use thalweg_graph::calls::{CallNode, InlineGraph, MAX_CALLS, MAX_NODES, lower_call};
 use thalweg_graph::function::Body;
 use thalweg_graph::names;
 
@@ -24,7 +24,7 @@ pub fn expand_calls(work: &mut Work) -> Result<()> {
         let id = NodeId(at as u32);
         at += 1;
         let node = work.node(id);
-        if node.op.class != Class::Call || !matches!(node.kind, Kind::Op) {
+        if !matches!(node.op.class, Class::Call(_)) || !matches!(node.kind, Kind::Op) {
             continue;
         }
         work.until.check()?;
@@ -37,18 +37,17 @@ pub fn expand_calls(work: &mut Work) -> Result<()> {
         work.check_memory()?;
         let node = work.node(id);
         let blame = (node.name.clone(), node.op.name, node.location);
-        lay_out(work, id).map_err(|e| e.at_node(&blame.0, blame.1).at(blame.2))?;
+        lower_call(work, id).map_err(|e| e.at_node(&blame.0, blame.1).at(blame.2))?;
     }
     apply_replacements(work);
     Ok(())
 }
 
-impl Ground for Work {
+impl InlineGraph for Work {
     fn call(&self, id: NodeId) -> CallNode {
         let node = self.node(id);
         CallNode {
             name: node.name.to_string(),
-            op: node.op,
             attrs: node.attrs.clone(),
             inputs: node.inputs.clone(),
             control: node.control.clone(),
@@ -129,7 +128,7 @@ impl Ground for Work {
             ));
         }
         for (i, (result, port)) in results.iter().zip(&self.node(id).outputs).enumerate() {
-            let have = Ground::dtype(self, *result);
+            let have = InlineGraph::dtype(self, *result);
             if have != port.dtype {
                 return Err(invalid!("result {i} of the function is {have}, the call says {}", port.dtype));
             }

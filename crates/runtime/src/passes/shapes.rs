@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::dtype::DataType;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::Class;
 use thalweg_core::shape::{PartialShape, Shape};
 use thalweg_core::shape_call::{ShapeCall, ShapeSource};
 use thalweg_core::tensor::Tensor;
@@ -98,8 +98,8 @@ impl<'g> Shapes<'g> {
 
 /// Whether what the node gives may be dead, or end: as all that has state may, but variables.
 fn may_not_come(node: &WorkNode) -> bool {
-    let variable = matches!(node.op.role, Role::VariableHandle | Role::VariableRead)
-        || (node.inputs.is_empty() && node.outputs.iter().all(|p| p.is_ref));
+    let variable =
+        node.op.always_produces || (node.inputs.is_empty() && node.outputs.iter().all(|p| p.is_ref));
     let class = node.op.class;
     class.is_control_flow() || class == Class::Recv || (node.is_stateful() && !variable)
 }

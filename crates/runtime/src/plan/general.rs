@@ -12,7 +12,7 @@ use std::ops::Range;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::node::NodeId;
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::frames::{FrameNode, Frames};
 
@@ -190,7 +190,7 @@ impl<'a> Builder<'a> {
                 enter: None,
                 expensive: node.op.expensive,
                 urgency: urgencies[id.at()],
-                never_dead: node.op.role == Role::ControlTrigger,
+                never_dead: node.op.never_dead,
                 transfers: matches!(node.op.class, Class::Send | Class::Recv),
                 // What is known has nothing to pass on, whatever op it once was.
                 pass: if given.is_some() { None } else { Pass::of(node.op) },

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::{Class, Op, Role};
+use thalweg_core::op::{Class, Op};
 use thalweg_core::runnable::Runnable;
 use thalweg_graph::frames::{FrameNode, Frames};
 
@@ -362,7 +362,7 @@ fn reached(from: &[NodeId], ways: &[&HashMap<NodeId, Vec<NodeId>>]) -> HashSet<N
 
 /// Runs even if what it waits for is dead.
 fn is_trigger(node: &WorkNode) -> bool {
-    node.op.role == Role::ControlTrigger
+    node.op.never_dead
 }
 
 /// An Identity is only another name for its input.

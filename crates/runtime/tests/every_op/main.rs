@@ -5,5 +5,5 @@ mod common;
 
 mod dtypes;
 mod gradients;
-mod roles;
+mod properties;
 mod sessions;

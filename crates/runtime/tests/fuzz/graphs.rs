@@ -9,7 +9,7 @@ use std::time::Duration;
 use thalweg_core::case::CaseGen;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Code, Error, Result};
-use thalweg_core::op::{Class, Role};
+use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::{ExportOptions, Graph, NodeSpec, Output};
 use thalweg_proto::{Bytes, GraphDef, Message, decode, text};
@@ -137,10 +137,7 @@ fn differing(on: &Result<Vec<Tensor>>, off: &Result<Vec<Tensor>>) -> String {
 /// Whether the node that failed, or what is made of it, is only waited for, or asked for nothing but its shape: the optimiser leaves out
 /// what nobody uses, as TensorFlow's does, and its error with it.
 fn may_be_left_out(def: &GraphDef, e: &Error) -> bool {
-    let asks_for_shape = |op: &str| {
-        let role = registry().find(op).map_or(Role::None, |op| op.role);
-        matches!(role, Role::ShapeOf | Role::RankOf | Role::SizeOf | Role::Filled)
-    };
+    let asks_for_shape = |op: &str| registry().find(op).is_ok_and(|op| op.fills || op.shape_value.is_some());
     let (mut next, mut seen) = (vec![e.node().unwrap_or_default()], HashSet::new());
     while let Some(name) = next.pop() {
         for node in &def.node {

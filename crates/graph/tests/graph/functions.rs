@@ -1,0 +1,105 @@
+//! The function library: what it refuses, and bodies made of it.
+
+use crate::{parsed, read};
+use std::sync::Arc;
+use thalweg_core::attr::{Attrs, Func};
+use thalweg_core::dtype::DataType;
+use thalweg_core::error::Result;
+use thalweg_graph::Graph;
+
+/// A function of one argument `x` and one result `y`, of type `T`.
+fn function(name: &str, nodes: &str, result: &str) -> String {
+    format!(
+        "function {{
+            signature {{
+                name: '{name}'
+                input_arg {{ name: 'x' type_attr: 'T' }}
+                output_arg {{ name: 'y' type_attr: 'T' }}
+                attr {{ name: 'T' type: 'type' }}
+            }}
+            {nodes}
+            ret {{ key: 'y' value: '{result}' }}
+        }}"
+    )
+}
+
+fn node(name: &str, op: &str, input: &str) -> String {
+    format!(
+        "node_def {{ name: '{name}' op: '{op}' input: '{input}' attr {{ key: 'T' value {{ placeholder: 'T' }} }} }}"
+    )
+}
+
+fn library(functions: &[String]) -> Result<Graph> {
+    read(&parsed(&format!("library {{ {} }}", functions.concat())))
+}
+
+fn instantiated(g: &Graph, name: &str, attrs: Attrs) -> Result<thalweg_graph::function::Body> {
+    g.library.instantiate(&Arc::new(thalweg_ops::registry()), &Func { name: name.into(), attrs })
+}
+
+fn of_double() -> Attrs {
+    let mut attrs = Attrs::new();
+    attrs.set("T", DataType::Double);
+    attrs
+}
+
+#[test]
+fn a_body_has_the_types_that_its_caller_gives() {
+    let g = library(&[function("F", &node("n", "Neg", "x"), "n:y:0")]).unwrap();
+    let body = instantiated(&g, "F", of_double()).unwrap();
+    let [y] = body.results[..] else { panic!("{:?}", body.results) };
+    assert_eq!((body.args.len(), body.graph.dtype(y)), (1, DataType::Double));
+    assert_eq!(body.graph.tensor_name(y), "n:0");
+    let e = instantiated(&g, "F", Attrs::new()).err().unwrap();
+    assert!(e.message().contains("needs attr 'T'") && e.message().contains("'F'"), "{e}");
+    let e = instantiated(&g, "G", of_double()).err().unwrap();
+    assert!(e.message().contains("no function 'G'"), "{e}");
+}
+
+#[test]
+fn names_that_a_body_does_not_have_are_refused() {
+    let instantiate = |nodes: &str, result: &str| {
+        let g = library(&[function("F", nodes, result)]).unwrap();
+        instantiated(&g, "F", of_double()).err().map(|e| e.to_string())
+    };
+    assert_eq!(instantiate(&node("n", "Neg", "x"), "n:y"), None);
+    for (input, result) in [("z", "n:y:0"), ("x", "n:z:0"), ("x", "n:y:1"), ("x:1", "n:y:0")] {
+        assert!(instantiate(&node("n", "Neg", input), result).is_some(), "{input} {result}");
+    }
+}
+
+#[test]
+fn functions_that_call_themselves_are_refused() {
+    let calls = |name: &str, callee: &str| function(name, &node("n", callee, "x"), "n:y:0");
+    let e = library(&[calls("F", "G"), calls("G", "H"), calls("H", "G")]).err().unwrap();
+    assert!(e.message().contains("G -> H -> G") || e.message().contains("H -> G -> H"), "{e}");
+    let twice = function("F", &[node("n", "G", "x"), node("m", "G", "n:y:0")].concat(), "m:y:0");
+    assert!(library(&[twice, function("G", "", "x")]).is_ok(), "two calls of one function are fine");
+}
+
+#[test]
+fn a_name_stands_for_one_function() {
+    let f = function("F", &node("n", "Neg", "x"), "n:y:0");
+    let g = library(std::slice::from_ref(&f)).unwrap();
+    assert!(g.clone().import(&parsed(&format!("library {{ {f} }}"))).is_ok(), "the same again is fine");
+    let other = function("F", "", "x");
+    let e = g.clone().import(&parsed(&format!("library {{ {other} }}"))).unwrap_err();
+    assert!(e.message().contains("two different functions named 'F'"), "{e}");
+    let unbound = f.replace("key: 'y'", "key: 'z'");
+    assert!(library(&[unbound]).err().unwrap().message().contains("bound to nothing"));
+}
+
+/// A node whose op is a function's name is a call; attrs name functions of the library.
+#[test]
+fn calls_name_functions_of_the_library() {
+    let f = function("F", &node("n", "Neg", "x"), "n:y:0");
+    let x = "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }";
+    let call = "node { name: 'c' op: 'F' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }";
+    let g = read(&parsed(&format!("library {{ {f} }} {x} {call}"))).unwrap();
+    let c = g.get("c").unwrap();
+    assert_eq!((g.node(c).op.name, g.dtype(c.output(0))), ("PartitionedCall", DataType::Float));
+    let unknown = "node { name: 'c' op: 'PartitionedCall' attr { key: 'f' value { func { name: 'G' } } }
+        attr { key: 'Tin' value { list { } } } attr { key: 'Tout' value { list { } } } }";
+    let e = read(&parsed(unknown)).err().unwrap();
+    assert!(e.message().contains("'G', which is not in the library"), "{e}");
+}
