@@ -6,7 +6,7 @@
 
 use std::hint::black_box;
 use std::time::Instant;
-use thalweg_math::gemm::{Epilogue, MatMut, MatRef, Side, Windowed, gemm};
+use thalweg_math::gemm::{Epilogue, Im2colRef, MatMut, MatRef, NestedAxis, gemm};
 use thalweg_math::parallel::Serial;
 
 const IMAGES: usize = 16;
@@ -21,8 +21,8 @@ fn main() {
     let patch = taps * taps * depth;
     let (filter, gradient) = (values(patch * outputs), values(side * side * outputs));
     let mut out = vec![0f32; IMAGES * side * side * outputs];
-    let places = Side { count: side, length: side, step: depth, run_step: pitch };
-    let under = Side { count: taps, length: taps * depth, step: 1, run_step: pitch };
+    let places = NestedAxis { count: side, length: side, stride: depth, run_stride: pitch };
+    let under = NestedAxis { count: taps, length: taps * depth, stride: 1, run_stride: pitch };
     let work = (IMAGES * side * side * patch * outputs * 2) as f64;
     let rate = |body: &mut dyn FnMut()| {
         let mut times: Vec<f64> = (0..200)
@@ -37,7 +37,7 @@ fn main() {
     };
     let forward = rate(&mut || {
         for (image, out) in images.chunks_exact(size).zip(out.chunks_exact_mut(side * side * outputs)) {
-            let a = Windowed::new(image, places, under).expect("fits");
+            let a = Im2colRef::new(image, places, under).expect("fits");
             let b = MatRef::row_major(&filter, patch, outputs).expect("fits");
             let c = MatMut::row_major(out, side * side, outputs).expect("fits");
             gemm(&Serial, a, b, c, Epilogue::default()).expect("fits");
@@ -47,7 +47,7 @@ fn main() {
     let mut sums = vec![0f32; patch * outputs];
     let by_filter = rate(&mut || {
         for image in images.chunks_exact(size) {
-            let a = Windowed::new(image, places, under).expect("fits").t();
+            let a = Im2colRef::new(image, places, under).expect("fits").t();
             let b = MatRef::row_major(&gradient, side * side, outputs).expect("fits");
             let c = MatMut::row_major(&mut sums, patch, outputs).expect("fits");
             let add = Epilogue { accumulate: true, ..Epilogue::default() };

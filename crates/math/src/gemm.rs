@@ -13,42 +13,41 @@
 //! # Ok::<(), thalweg_math::gemm::ShapeError>(())
 //! ```
 //!
-//! `f32` and `f64` have kernels of their own, for each instruction set (`kernel`, driven by
-//! `blocked`; `vector` when a side is a vector; `windowed` for what slides over images). `f16` and `bf16` are computed in `f32` and
-//! rounded once (`narrow`). Integers, which wrap, and complex numbers take a simpler loop
-//! (`plain`). On one machine, a result does not depend on the number of threads.
+//! `f32` and `f64` have micro-kernels for each instruction set (`micro_kernel`), called by the cache-blocked loops of
+//! `blocked`; `gemv` is for matrix-vector products, `implicit` for convolutions as implicit GEMM. `f16` and `bf16` are
+//! computed in `f32` and rounded once (`half_precision`). Integers, which wrap, and complex numbers take a simple loop
+//! (`fallback`). On one machine, a result does not depend on the number of threads.
 
 mod batch;
 mod blocked;
 mod element;
+mod fallback;
 mod float;
-
-mod kernel;
+mod gemv;
+mod half_precision;
+mod implicit;
 mod lanes;
 mod matrix;
-mod narrow;
+mod micro_kernel;
 mod pack;
-mod plain;
 mod scratch;
-mod vector;
-mod windowed;
 
 pub use batch::batch_gemm;
-pub use blocked::adds_up_at_once;
+pub use blocked::is_single_k_block;
 pub use element::GemmElement;
+pub use implicit::{Im2colRef, Lhs, NestedAxis};
 pub use matrix::{MatMut, MatRef, ShapeError};
-pub use windowed::{Left, Side, Windowed};
 
 use crate::parallel::Parallel;
 
-/// What becomes of a product on its way to C. In the order of the fields; by default, nothing.
+/// What is applied to the product before it is stored to C, in the order of the fields. The default applies nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Epilogue<'a, T> {
-    /// Adds what C held before.
+    /// Adds to C instead of overwriting it.
     pub accumulate: bool,
-    /// Adds this to every row.
+    /// A vector added to every row.
     pub bias: Option<&'a [T]>,
-    /// Replaces what is less than zero by zero. NaN stays.
+    /// ReLU: `max(x, 0)`. NaN stays NaN.
     pub relu: bool,
 }
 
@@ -58,13 +57,13 @@ impl<T> Default for Epilogue<'_, T> {
     }
 }
 
-/// `c = a * b`, and what `epilogue` adds to that. A is a [`MatRef`] or [`Windowed`].
+/// `c = epilogue(a * b)`. A is a [`MatRef`] or an [`Im2colRef`].
 ///
-/// Sizes may be 0; a product over no terms is zero. It is an error if the sizes do not fit
-/// together, or for `relu` of complex numbers, which have no order.
+/// Sizes may be 0; with `k = 0` the product is zero. It is an error if the sizes do not match, or for `relu` of complex
+/// numbers, which have no order.
 pub fn gemm<'a, T: GemmElement>(
     par: &dyn Parallel,
-    a: impl Into<Left<'a, T>>,
+    a: impl Into<Lhs<'a, T>>,
     b: MatRef<'_, T>,
     c: MatMut<'_, T>,
     epilogue: Epilogue<'_, T>,

@@ -1,17 +1,17 @@
-//! Many products of one shape.
+//! Batched matrix products of one shape.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use super::{Epilogue, GemmElement, MatMut, MatRef, ShapeError, check};
 use crate::parallel::{Parallel, Serial};
 
-/// Multiply-adds that are worth a thread's attention at a time.
+/// Grain size of the parallel loops, in multiply-adds.
 const GRAIN: usize = 32 * 32 * 32;
 
-/// `c[i] = a[i] * b[i]` for each `i`, with the products one after another in `c`, row-major.
+/// `c[i] = a[i] * b[i]` for each `i`; `c` is a contiguous row-major `[batch, m, n]`.
 ///
-/// All of `a` have one shape, and all of `b`. A matrix may appear more than once: that is
-/// how a batch is broadcast.
+/// All of `a` have one shape, and all of `b`. A matrix may appear more than once: this
+/// broadcasts it over the batch.
 pub fn batch_gemm<T: GemmElement>(
     par: &dyn Parallel,
     a: &[MatRef<'_, T>],
@@ -60,7 +60,7 @@ fn each_on_one_thread<T: GemmElement>(
     let c = AtomicPtr::new(c.as_mut_ptr());
     par.run_ranges(a.len(), grain, &|range| {
         for i in range {
-            // SAFETY: `c` holds a product for each index, and ranges do not overlap, so this
+            // SAFETY: `c` holds a product for each index, and ranges are disjoint, so this
             // is the only reference to the `i`th.
             let c =
                 unsafe { std::slice::from_raw_parts_mut(c.load(Ordering::Relaxed).add(i * m * n), m * n) };

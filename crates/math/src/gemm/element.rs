@@ -1,25 +1,25 @@
-//! The element types of products, and which code computes each.
+//! The element types of products, and the implementation for each.
 
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::{Epilogue, Left, MatMut, MatRef, float, narrow, plain};
+use super::{Epilogue, Lhs, MatMut, MatRef, fallback, float, half_precision};
 use crate::parallel::Parallel;
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// A type that matrices can be multiplied in.
+/// An element type of [`gemm`](super::gemm).
 pub trait GemmElement: Copy + Send + Sync + 'static + sealed::Sealed {
     /// Whether elements can be compared with zero.
     const ORDERED: bool = true;
 
-    /// `c = a * b` and the epilogue, of sizes that have been checked; C is not empty.
+    /// `c = epilogue(a * b)`; the sizes are checked, and C is not empty.
     #[doc(hidden)]
     fn product(
         par: &dyn Parallel,
-        a: Left<'_, Self>,
+        a: Lhs<'_, Self>,
         b: MatRef<'_, Self>,
         c: MatMut<'_, Self>,
         epilogue: Epilogue<'_, Self>,
@@ -34,7 +34,7 @@ macro_rules! elements {
 
             fn product(
                 par: &dyn Parallel,
-                a: Left<'_, Self>,
+                a: Lhs<'_, Self>,
                 b: MatRef<'_, Self>,
                 c: MatMut<'_, Self>,
                 epilogue: Epilogue<'_, Self>,
@@ -46,6 +46,6 @@ macro_rules! elements {
 }
 
 elements!(float, true: f32, f64);
-elements!(narrow, true: f16, bf16);
-elements!(plain, true: i8, i16, i32, i64, u8, u16, u32, u64);
-elements!(plain, false: Complex<f32>, Complex<f64>);
+elements!(half_precision, true: f16, bf16);
+elements!(fallback, true: i8, i16, i32, i64, u8, u16, u32, u64);
+elements!(fallback, false: Complex<f32>, Complex<f64>);

@@ -1,14 +1,14 @@
-//! Products of `f32` and of `f64`: which of the ways to compute one is taken.
+//! Products of `f32` and of `f64`: the choice between blocked GEMM, implicit GEMM and GEMV.
 
 use super::blocked::{self, Product, Runs};
-use super::kernel::{HasKernels, Kernels};
-use super::vector;
-use super::{Epilogue, Left, MatMut, MatRef};
+use super::gemv;
+use super::micro_kernel::{HasKernels, Kernels};
+use super::{Epilogue, Lhs, MatMut, MatRef};
 use crate::parallel::Parallel;
 
 pub(super) fn product<T: HasKernels>(
     par: &dyn Parallel,
-    a: Left<'_, T>,
+    a: Lhs<'_, T>,
     b: MatRef<'_, T>,
     c: MatMut<'_, T>,
     epilogue: Epilogue<'_, T>,
@@ -16,20 +16,20 @@ pub(super) fn product<T: HasKernels>(
     product_with(T::best(), par, a, b, c, epilogue)
 }
 
-/// The product by a chosen set of kernels, so that tests can try them all.
+/// The product by a given set of micro-kernels, so that tests can run all sets.
 pub(super) fn product_with<T: HasKernels>(
     kernels: &Kernels<T>,
     par: &dyn Parallel,
-    a: Left<'_, T>,
+    a: Lhs<'_, T>,
     b: MatRef<'_, T>,
     mut c: MatMut<'_, T>,
     epilogue: Epilogue<'_, T>,
 ) {
-    // Without terms there is nothing to step over, and strides may be anything.
+    // With `k = 0` strides are not validated.
     let stride = |stride| if b.rows() == 0 { 0 } else { stride };
     let (elements, [row_stride, col_stride], [row_runs, col_runs]) = match &a {
-        Left::Plain(a) => (a.data(), [a.row_stride(), a.col_stride()], [Runs::ONE; 2]),
-        Left::Windowed(a) => (a.data, [a.rows.step, a.cols.step], [a.rows.runs(), a.cols.runs()]),
+        Lhs::Dense(a) => (a.data(), [a.row_stride(), a.col_stride()], [Runs::ONE; 2]),
+        Lhs::Im2col(a) => (a.data, [a.rows.stride, a.cols.stride], [a.rows.runs(), a.cols.runs()]),
     };
     let product = Product {
         m: a.rows(),
@@ -50,16 +50,16 @@ pub(super) fn product_with<T: HasKernels>(
         relu: epilogue.relu,
     };
     // SAFETY: the views hold slices that cover their extents, which `gemm` has checked to
-    // fit together; C is borrowed mutably, so it is apart from the others; and the kernels
-    // are of a set that `HasKernels` found this CPU to run.
+    // match; C is borrowed mutably, so it is not aliased; and the kernels are of a set that
+    // this CPU can run.
     unsafe {
-        if matches!(a, Left::Windowed(_)) {
-            // The wide kernels are for matrices of few rows; of these, few rows may be all that lie evenly.
+        if matches!(a, Lhs::Im2col(_)) {
+            // No wide kernels: they are chosen by `m`, but the runs of an im2col view may be shorter.
             blocked::multiply(par, &product, &Kernels { wide: &[], ..*kernels });
-        } else if let Some(dots) = vector::Dots::of(&product) {
+        } else if let Some(dots) = gemv::DotProducts::of(&product) {
             dots.multiply(par, kernels);
         } else {
-            let product = vector::column_as_row(&product).unwrap_or(product);
+            let product = gemv::transpose_column_vector(&product).unwrap_or(product);
             blocked::multiply(par, &product, kernels);
         }
     }

@@ -1,12 +1,12 @@
-//! One vector register of floating-point numbers, for each instruction set.
+//! SIMD vectors of floating-point numbers, for each instruction set.
 //!
-//! The kernels are written once over [`Lanes`]; a function that enables the instruction
+//! The micro-kernels are generic over [`Lanes`]; a function that enables the instruction
 //! set inlines them. Nothing here may be called on a CPU that lacks the instructions.
 
-// Each method is one instruction; what makes it safe is said once, at the trait.
+// Each method is one instruction; the safety contract is the trait's.
 #![allow(clippy::undocumented_unsafe_blocks)]
 
-/// A register of `LEN` elements.
+/// A vector of `LEN` lanes.
 ///
 /// # Safety
 ///
@@ -14,7 +14,7 @@
 /// their pointers to be valid for the elements they name. `n` is 1 to `LEN`.
 pub(super) unsafe trait Lanes: Copy {
     type Elem: Copy;
-    /// What selects the first `n` elements.
+    /// A mask of the first `n` lanes.
     type Mask: Copy;
     const LEN: usize;
 
@@ -23,30 +23,30 @@ pub(super) unsafe trait Lanes: Copy {
     unsafe fn load(from: *const Self::Elem) -> Self;
     unsafe fn store(self, to: *mut Self::Elem);
     unsafe fn mask(n: usize) -> Self::Mask;
-    /// The masked elements; zero in the other places, which are not read.
+    /// A masked load: lanes outside the mask are zero, and not read from memory.
     unsafe fn load_masked(from: *const Self::Elem, mask: Self::Mask) -> Self;
-    /// Writes the masked elements only.
+    /// A masked store.
     unsafe fn store_masked(self, to: *mut Self::Elem, mask: Self::Mask);
     /// `self + x * y`.
-    unsafe fn add_product(self, x: Self, y: Self) -> Self;
+    unsafe fn fma(self, x: Self, y: Self) -> Self;
     unsafe fn add(self, other: Self) -> Self;
-    /// The larger of each element and zero; NaN stays NaN.
+    /// `max(x, 0)` in each lane; NaN stays NaN.
     unsafe fn relu(self) -> Self;
 
-    /// The sum of all elements, in a fixed order.
+    /// The sum of all lanes, in a fixed order.
     #[inline(always)]
-    unsafe fn sum(self) -> Self::Elem
+    unsafe fn horizontal_sum(self) -> Self::Elem
     where
         Self::Elem: std::ops::AddAssign,
     {
-        // SAFETY: a register is `LEN` elements, and no alignment is asked of either access.
+        // SAFETY: a vector is `LEN` elements, and neither access needs alignment.
         unsafe {
             let from = (&raw const self).cast::<Self::Elem>();
-            let mut sum = *from;
+            let mut horizontal_sum = *from;
             for i in 1..Self::LEN {
-                sum += *from.add(i);
+                horizontal_sum += *from.add(i);
             }
-            sum
+            horizontal_sum
         }
     }
 }
@@ -95,7 +95,7 @@ pub(super) mod x86 {
                     unsafe { $mstore(to, mask, self) }
                 }
                 #[inline(always)]
-                unsafe fn add_product(self, x: Self, y: Self) -> Self {
+                unsafe fn fma(self, x: Self, y: Self) -> Self {
                     unsafe { $fma(x, y, self) }
                 }
                 #[inline(always)]
@@ -179,7 +179,7 @@ pub(super) mod x86 {
                         }
                         table
                     };
-                    // A window of $len elements that begins with n ones.
+                    // The $len elements that start with n ones.
                     unsafe { _mm256_loadu_si256(ONES_THEN_ZEROS.as_ptr().add($len - n).cast()) }
                 }
                 #[inline(always)]
@@ -191,7 +191,7 @@ pub(super) mod x86 {
                     unsafe { $mstore(to, mask, self) }
                 }
                 #[inline(always)]
-                unsafe fn add_product(self, x: Self, y: Self) -> Self {
+                unsafe fn fma(self, x: Self, y: Self) -> Self {
                     unsafe { $fma(x, y, self) }
                 }
                 #[inline(always)]
@@ -239,7 +239,7 @@ pub(super) mod x86 {
     );
 }
 
-/// `N` numbers in ordinary Rust, for any CPU.
+/// `N` lanes in portable Rust.
 #[derive(Clone, Copy)]
 pub(super) struct Portable<T, const N: usize>([T; N]);
 
@@ -282,7 +282,7 @@ macro_rules! portable {
                 }
             }
             #[inline(always)]
-            unsafe fn add_product(self, x: Self, y: Self) -> Self {
+            unsafe fn fma(self, x: Self, y: Self) -> Self {
                 Portable(std::array::from_fn(|i| self.0[i] + x.0[i] * y.0[i]))
             }
             #[inline(always)]

@@ -1,10 +1,10 @@
-//! Matrices as views of slices, checked when they are made.
+//! Matrices as strided views of slices, with bounds checked on construction.
 
 use std::fmt;
 
 /// A view of a slice as a matrix: element `(i, j)` is `data[i * row_stride + j * col_stride]`.
 ///
-/// Every element is inside the slice; a view that would reach outside cannot be made.
+/// Every element is inside the slice: a view out of bounds is an error of the constructor.
 #[derive(Clone, Copy, Debug)]
 pub struct MatRef<'a, T> {
     data: &'a [T],
@@ -27,18 +27,18 @@ impl<'a, T> MatRef<'a, T> {
         Ok(MatRef { data, rows, cols, row_stride, col_stride })
     }
 
-    /// Rows one after another, without gaps.
+    /// Contiguous, row-major.
     pub fn row_major(data: &'a [T], rows: usize, cols: usize) -> Result<Self, ShapeError> {
         Self::new(data, rows, cols, cols, 1)
     }
 
-    /// All of a slice, as rows of so many columns.
+    /// A whole slice, as contiguous rows of `cols` elements.
     pub(super) fn packed(data: &'a [T], cols: usize) -> Self {
         let rows = data.len().checked_div(cols).unwrap_or(0);
         MatRef { data, rows, cols, row_stride: cols, col_stride: 1 }
     }
 
-    /// The transpose, of the same elements.
+    /// The transpose, as a view of the same elements.
     pub fn t(self) -> Self {
         MatRef {
             rows: self.cols,
@@ -82,7 +82,7 @@ impl<T: Copy> MatRef<'_, T> {
     }
 }
 
-/// A matrix to write: rows are contiguous and `row_stride` apart, and do not overlap.
+/// An output matrix: rows are contiguous, with leading dimension `row_stride`, and do not overlap.
 #[derive(Debug)]
 pub struct MatMut<'a, T> {
     data: &'a mut [T],
@@ -100,7 +100,7 @@ impl<'a, T> MatMut<'a, T> {
         Ok(MatMut { data, rows, cols, row_stride })
     }
 
-    /// Rows one after another, without gaps.
+    /// Contiguous, row-major.
     pub fn row_major(data: &'a mut [T], rows: usize, cols: usize) -> Result<Self, ShapeError> {
         Self::new(data, rows, cols, cols)
     }
@@ -126,7 +126,7 @@ impl<'a, T> MatMut<'a, T> {
     }
 }
 
-/// Sizes that do not fit together.
+/// Sizes that do not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ShapeError(pub(super) String);
 
@@ -138,7 +138,7 @@ impl fmt::Display for ShapeError {
 
 impl std::error::Error for ShapeError {}
 
-/// How many elements a slice must have to hold the matrix; `None` if more than a `usize` can say.
+/// The least length of a slice that holds the matrix; `None` on overflow.
 fn extent(rows: usize, cols: usize, row_stride: usize, col_stride: usize) -> Option<usize> {
     if rows == 0 || cols == 0 {
         return Some(0);

@@ -1,7 +1,7 @@
-//! Copying blocks into the order the kernels read them.
+//! Packing: copies of panels in the order in which the micro-kernels read them.
 
-/// Copies a panel of B whose columns are contiguous (or whose strides are any) to rows of
-/// `width`, a multiple of the vector length, with zeros after `cols`.
+/// Packs a panel of any strides, typically a portable one, into rows of `width` elements (a multiple of the
+/// vector length), padded with zeros after `cols`.
 ///
 /// Needs `b` readable at all `p * row_stride + j * col_stride` for `p` below `k` and `j`
 /// below `cols`, and `packed` writable for `k * width`.
@@ -15,8 +15,8 @@ pub(super) type Pack<T> = unsafe fn(
     width: usize,
 );
 
-/// [`Pack`], in plain Rust.
-pub(super) unsafe fn transposed<T: Copy + Default>(
+/// [`Pack`], in portable Rust.
+pub(super) unsafe fn portable<T: Copy + Default>(
     k: usize,
     cols: usize,
     b: *const T,
@@ -39,21 +39,21 @@ pub(super) unsafe fn transposed<T: Copy + Default>(
     }
 }
 
-/// A block of A where kernels are to read it.
+/// A cache block of A, packed or in place.
 #[derive(Clone, Copy)]
 pub(super) struct Block<T> {
     pub at: *const T,
     pub row_stride: usize,
     pub col_stride: usize,
-    /// Elements from one strip to the next, if it has been packed into strips.
-    pub strip: Option<usize>,
+    /// Elements from one micro-panel to the next, if the block is packed.
+    pub micro_panel: Option<usize>,
 }
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx512 {
     use std::arch::x86_64::*;
 
-    /// [`Pack`](super::Pack) that turns squares of 16 by 16 in registers.
+    /// [`Pack`](super::Pack) that transposes squares of 16 by 16 in registers.
     ///
     /// # Safety
     ///
@@ -68,17 +68,17 @@ pub(super) mod avx512 {
         packed: *mut f32,
         width: usize,
     ) {
-        // SAFETY: squares lie inside the panel; what is left of it goes the plain way.
+        // SAFETY: squares are inside the panel; the edges are left to `portable`.
         unsafe {
             if row_stride != 1 {
-                return super::transposed(k, cols, b, row_stride, col_stride, packed, width);
+                return super::portable(k, cols, b, row_stride, col_stride, packed, width);
             }
             let k_whole = k / 16 * 16;
             for j in (0..width).step_by(16) {
                 let count = cols.saturating_sub(j).min(16);
                 let (from, to) = (b.add(j * col_stride), packed.add(j));
                 for p in (0..k_whole).step_by(16) {
-                    square(count, from.add(p), col_stride, to.add(p * width), width);
+                    transpose_16x16(count, from.add(p), col_stride, to.add(p * width), width);
                 }
                 for p in k_whole..k {
                     for j in 0..16 {
@@ -89,12 +89,18 @@ pub(super) mod avx512 {
         }
     }
 
-    /// Transposes `count` by 16 to 16 by 16, with zeros for what is missing.
+    /// Transposes `count` by 16 to 16 by 16, padded with zeros.
     #[target_feature(enable = "avx512f")]
-    unsafe fn square(count: usize, from: *const f32, from_stride: usize, to: *mut f32, to_stride: usize) {
+    unsafe fn transpose_16x16(
+        count: usize,
+        from: *const f32,
+        from_stride: usize,
+        to: *mut f32,
+        to_stride: usize,
+    ) {
         // SAFETY: `count` rows of 16 on one side and 16 on the other are the caller's.
         unsafe {
-            // Pairs of rows, then fours, interleaved within each quarter of a register.
+            // Interleave pairs of rows, then fours, within each 128-bit lane.
             let mut fours = [_mm512_setzero_ps(); 16];
             for g in 0..4 {
                 let row = |i: usize| match 4 * g + i {
@@ -153,7 +159,7 @@ mod tests {
 
     #[test]
     fn panels_are_transposed() {
-        check(transposed::<f32>);
+        check(portable::<f32>);
         #[cfg(target_arch = "x86_64")]
         if isa::current() == Isa::Avx512 {
             check(avx512::f32);

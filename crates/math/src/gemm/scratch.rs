@@ -1,32 +1,32 @@
-//! Memory for packed blocks, kept by each thread between products.
+//! The packing buffer, cached by each thread between products.
 
 use crate::scratch;
 use std::cell::Cell;
 
-/// A cache line, so that packed vectors do not straddle two.
+/// Alignment to cache lines, so that packed vectors do not straddle two.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct CacheLine([u8; 64]);
 
 thread_local! {
-    static KEPT: Cell<Vec<Line>> = const { Cell::new(Vec::new()) };
+    static CACHED: Cell<Vec<CacheLine>> = const { Cell::new(Vec::new()) };
 }
 
-/// The most a thread keeps: what a product of any size packs at once, with room to spare.
-const KEEP_BYTES: usize = 8 << 20;
+/// The most a thread caches: more than a product of any size packs at once.
+const MAX_CACHED_BYTES: usize = 8 << 20;
 
-/// Calls `body` with room for `len` elements, aligned to cache lines, of any initial content.
+/// Calls `body` with an uninitialised buffer of `len` elements, aligned to cache lines.
 pub(super) fn with<T: Copy + 'static, R>(len: usize, body: impl FnOnce(*mut T) -> R) -> R {
     const { assert!(align_of::<T>() <= 64) };
-    let lines = (len * size_of::<T>()).div_ceil(size_of::<Line>());
-    // Taken, not borrowed: a product inside `body` gets memory of its own.
-    let mut memory = KEPT.take();
+    let lines = (len * size_of::<T>()).div_ceil(size_of::<CacheLine>());
+    // Taken, not borrowed: a nested product in `body` gets its own buffer.
+    let mut memory = CACHED.take();
     if memory.len() < lines {
-        memory = scratch::filled(lines, Line([0; 64]));
+        memory = scratch::filled(lines, CacheLine([0; 64]));
     }
     let result = body(memory.as_mut_ptr().cast());
-    if memory.len() * size_of::<Line>() <= KEEP_BYTES {
-        KEPT.set(memory);
+    if memory.len() * size_of::<CacheLine>() <= MAX_CACHED_BYTES {
+        CACHED.set(memory);
     }
     result
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use half::{bf16, f16};
 use num_complex::Complex;
 
-use super::kernel::HasKernels;
+use super::micro_kernel::HasKernels;
 use super::*;
 use crate::parallel::Serial;
 use crate::pool::Pool;
 
-/// Numbers without pattern; the same every time.
+/// Pseudo-random numbers of a fixed seed.
 struct Numbers(u64);
 
 impl Numbers {
@@ -67,22 +67,22 @@ samples! {
     u64: |x: f64| (x.abs() * 99.0) as u64, |x| x as f64, 0.0;
 }
 
-/// Every row and column in runs, of every form, by every set of kernels, against the definition.
+/// Random nested strides, with every set of kernels, against the definition.
 #[test]
-fn products_of_what_slides_over_images() {
+fn products_of_im2col_views() {
     fn check<T: Sample + HasKernels>() {
         let mut numbers = Numbers(7);
         let pool = Pool::new(3).unwrap();
         for round in 0..150 {
-            let mut side = |most: usize| {
+            let mut axis = |most: usize| {
                 let (count, length) = (1 + numbers.below(most), 1 + numbers.below(most));
-                Side { count, length, step: 1 + numbers.below(3), run_step: numbers.below(50) }
+                NestedAxis { count, length, stride: 1 + numbers.below(3), run_stride: numbers.below(50) }
             };
             let (rows, cols) =
-                (side(if round % 5 == 0 { 30 } else { 9 }), side(if round % 7 == 0 { 30 } else { 6 }));
+                (axis(if round % 5 == 0 { 30 } else { 9 }), axis(if round % 7 == 0 { 30 } else { 6 }));
             let n = 1 + numbers.below(70);
             let a: Vec<T> = data(&mut numbers, 30 * 50 * 2 + 30 * 3 * 2);
-            let a = Windowed::new(&a, rows, cols).unwrap();
+            let a = Im2colRef::new(&a, rows, cols).unwrap();
             let b: Vec<T> = data(&mut numbers, a.cols() * n);
             let b = MatRef::row_major(&b, a.cols(), n).unwrap();
             let before: Vec<T> = data(&mut numbers, a.rows() * n);
@@ -106,14 +106,14 @@ fn products_of_what_slides_over_images() {
 }
 
 #[test]
-fn what_slides_past_the_end_is_refused() {
-    let side = |count, length, step, run_step| Side { count, length, step, run_step };
-    let fits = |rows, cols| Windowed::new(&[0f32; 21], rows, cols).is_ok();
-    assert!(fits(side(3, 2, 1, 6), side(2, 2, 1, 6)));
-    assert!(!fits(side(3, 2, 1, 6), side(2, 3, 1, 6)));
-    assert!(!fits(side(0, 2, 1, 6), side(1, 1, 1, 1)));
-    assert!(!fits(side(2, 2, usize::MAX, 6), side(1, 1, 1, 1)));
-    assert!(!fits(side(usize::MAX, 3, 0, 0), side(1, 1, 1, 1)));
+fn im2col_views_out_of_bounds_are_refused() {
+    let axis = |count, length, stride, run_stride| NestedAxis { count, length, stride, run_stride };
+    let fits = |rows, cols| Im2colRef::new(&[0f32; 21], rows, cols).is_ok();
+    assert!(fits(axis(3, 2, 1, 6), axis(2, 2, 1, 6)));
+    assert!(!fits(axis(3, 2, 1, 6), axis(2, 3, 1, 6)));
+    assert!(!fits(axis(0, 2, 1, 6), axis(1, 1, 1, 1)));
+    assert!(!fits(axis(2, 2, usize::MAX, 6), axis(1, 1, 1, 1)));
+    assert!(!fits(axis(usize::MAX, 3, 0, 0), axis(1, 1, 1, 1)));
 }
 
 fn data<T: Sample>(numbers: &mut Numbers, len: usize) -> Vec<T> {
@@ -218,7 +218,7 @@ fn sizes(numbers: &mut Numbers, count: usize) -> Vec<[usize; 3]> {
     let mut sizes: Vec<[usize; 3]> =
         (0..count).map(|_| std::array::from_fn(|_| few[numbers.below(few.len())])).collect();
     sizes.extend([[1, 300, 200], [200, 300, 1], [1, 1000, 1], [2, 77, 300], [5, 40, 333], [70, 600, 40]]);
-    // A in strips, with rows and columns left over.
+    // A packed, with partial micro-panels and panels.
     sizes.extend([[30, 40, 900], [31, 520, 930]]);
     sizes
 }

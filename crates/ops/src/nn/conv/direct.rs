@@ -5,7 +5,7 @@
 use super::product::{ENOUGH_PARTS, Multiplied, buffer, each_chunk, internal_size, sized};
 use super::sizes::Sizes;
 use crate::prelude::*;
-use thalweg_math::gemm::{Epilogue, MatMut, MatRef, Side, Windowed, gemm};
+use thalweg_math::gemm::{Epilogue, Im2colRef, MatMut, MatRef, NestedAxis, gemm};
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::window::{Grid, Span};
 
@@ -52,15 +52,20 @@ impl<'a> Direct<'a> {
     }
 
     /// A row for each place with what is under the window there.
-    fn windows<'m, T: Multiplied>(&self, image: &'m [T], memory: &'m mut Tensor) -> Result<Windowed<'m, T>> {
+    fn windows<'m, T: Multiplied>(&self, image: &'m [T], memory: &'m mut Tensor) -> Result<Im2colRef<'m, T>> {
         let (grid, depth, pitch) = (&self.sizes.grid, self.sizes.depth, self.pitch());
-        let places = Side {
+        let places = NestedAxis {
             count: grid.rows.output,
             length: grid.cols.output,
-            step: grid.cols.stride * depth,
-            run_step: grid.rows.stride * pitch,
+            stride: grid.cols.stride * depth,
+            run_stride: grid.rows.stride * pitch,
         };
-        let taps = Side { count: grid.rows.size, length: grid.cols.size * depth, step: 1, run_step: pitch };
+        let taps = NestedAxis {
+            count: grid.rows.size,
+            length: grid.cols.size * depth,
+            stride: 1,
+            run_stride: pitch,
+        };
         let seen = if grid.is_inside() {
             image
         } else {
@@ -68,7 +73,7 @@ impl<'a> Direct<'a> {
             grid.write_padded(depth, image, padded);
             padded
         };
-        Windowed::new(seen, places, taps).map_err(internal_size)
+        Im2colRef::new(seen, places, taps).map_err(internal_size)
     }
 
     fn image<'m, T>(&self, images: &'m [T], number: usize) -> &'m [T] {

@@ -4,7 +4,7 @@ use super::after::After;
 use super::stages::Stages;
 use crate::linalg::{MAT_MUL, wrong_size};
 use crate::prelude::*;
-use thalweg_math::gemm::{Epilogue, MatMut, MatRef, adds_up_at_once, gemm};
+use thalweg_math::gemm::{Epilogue, MatMut, MatRef, gemm, is_single_k_block};
 
 pub static FUSED_MAT_MUL: Op = Op {
     name: "_FusedMatMul",
@@ -65,7 +65,7 @@ fn in_one_pass(c: &mut OpCall<'_>, ta: bool, tb: bool, after: &After) -> Result<
     if c.inputs.len() > 2 {
         match c.shape(2)?.dims() {
             [len] if *len == n && after.broadcasts => bias = true,
-            _ if after.whole && adds_up_at_once(k) => match c.reuse(2, DataType::Float, &whole) {
+            _ if after.whole && is_single_k_block(k) => match c.reuse(2, DataType::Float, &whole) {
                 Some(sum) => (out, accumulate) = (Some(sum), true),
                 None => return Ok(None),
             },

@@ -1,23 +1,23 @@
-//! Products of integers, which wrap, and of complex numbers: a plain loop over rows of B,
-//! which compilers turn into vector code.
+//! Products of integers, which wrap, and of complex numbers: C is updated by four rows of B at a time (axpy),
+//! in a loop that the compiler vectorises.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use num_complex::Complex;
 
-use super::{Epilogue, Left, MatMut, MatRef};
+use super::{Epilogue, Lhs, MatMut, MatRef};
 #[cfg(target_arch = "x86_64")]
 use crate::isa::{self, Isa};
 use crate::parallel::Parallel;
 use crate::scratch;
 
-/// Multiply-adds that are worth a thread's attention at a time.
+/// Grain size of the parallel loop, in multiply-adds.
 const GRAIN: usize = 1 << 15;
 
-/// Columns taken at a time, so that four rows of B and one of C stay in the L1 cache.
-const COLS: usize = 512;
+/// Columns of a cache block: four rows of B and one of C stay in L1.
+const NC: usize = 512;
 
-pub(super) trait Plain: Copy + Send + Sync + 'static {
+pub(super) trait FallbackElement: Copy + Send + Sync + 'static {
     const ZERO: Self;
     /// `self + x * y`.
     fn add_product(self, x: Self, y: Self) -> Self;
@@ -27,7 +27,7 @@ pub(super) trait Plain: Copy + Send + Sync + 'static {
 
 macro_rules! integers {
     ($($elem:ty),*) => {$(
-        impl Plain for $elem {
+        impl FallbackElement for $elem {
             const ZERO: Self = 0;
 
             #[inline(always)]
@@ -51,7 +51,7 @@ integers!(i8, i16, i32, i64, u8, u16, u32, u64);
 
 macro_rules! complex {
     ($($elem:ty),*) => {$(
-        impl Plain for Complex<$elem> {
+        impl FallbackElement for Complex<$elem> {
             const ZERO: Self = Complex::new(0.0, 0.0);
 
             #[inline(always)]
@@ -73,17 +73,17 @@ macro_rules! complex {
 
 complex!(f32, f64);
 
-pub(super) fn product<T: Plain>(
+pub(super) fn product<T: FallbackElement>(
     par: &dyn Parallel,
-    a: Left<'_, T>,
+    a: Lhs<'_, T>,
     b: MatRef<'_, T>,
     c: MatMut<'_, T>,
     epilogue: Epilogue<'_, T>,
 ) {
-    a.plainly(|a| multiply(par, a, b, c, epilogue))
+    a.with_dense(|a| multiply(par, a, b, c, epilogue))
 }
 
-fn multiply<T: Plain>(
+fn multiply<T: FallbackElement>(
     par: &dyn Parallel,
     a: MatRef<'_, T>,
     b: MatRef<'_, T>,
@@ -112,13 +112,19 @@ fn multiply<T: Plain>(
     });
 }
 
-fn row<T: Plain>(a: &MatRef<'_, T>, i: usize, b: &MatRef<'_, T>, c: &mut [T], epilogue: &Epilogue<'_, T>) {
+fn row<T: FallbackElement>(
+    a: &MatRef<'_, T>,
+    i: usize,
+    b: &MatRef<'_, T>,
+    c: &mut [T],
+    epilogue: &Epilogue<'_, T>,
+) {
     if !epilogue.accumulate {
         c.fill(T::ZERO);
     }
-    for (block, c) in c.chunks_mut(COLS).enumerate() {
+    for (block, c) in c.chunks_mut(NC).enumerate() {
         let len = c.len();
-        let b_row = |p: usize| &b.data()[p * b.row_stride() + block * COLS..][..len];
+        let b_row = |p: usize| &b.data()[p * b.row_stride() + block * NC..][..len];
         let mut p = 0;
         while p + 4 <= a.cols() {
             let x = std::array::from_fn(|q| a.get(i, p + q));
@@ -142,24 +148,24 @@ fn row<T: Plain>(a: &MatRef<'_, T>, i: usize, b: &MatRef<'_, T>, c: &mut [T], ep
     }
 }
 
-fn add_four<T: Plain>(c: &mut [T], x: [T; 4], rows: [&[T]; 4]) {
+fn add_four<T: FallbackElement>(c: &mut [T], x: [T; 4], rows: [&[T]; 4]) {
     #[cfg(target_arch = "x86_64")]
     if isa::current() >= Isa::Avx2 {
-        // SAFETY: the CPU has what is current, and AVX2 with all that is better.
+        // SAFETY: the CPU has the current instruction set, and those above AVX2 include it.
         return unsafe { add_four_avx2(c, x, rows) };
     }
-    add_four_here(c, x, rows)
+    add_four_inlined(c, x, rows)
 }
 
-/// The same loop, compiled for wider vectors.
+/// The same loop, compiled for AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn add_four_avx2<T: Plain>(c: &mut [T], x: [T; 4], rows: [&[T]; 4]) {
-    add_four_here(c, x, rows)
+fn add_four_avx2<T: FallbackElement>(c: &mut [T], x: [T; 4], rows: [&[T]; 4]) {
+    add_four_inlined(c, x, rows)
 }
 
 #[inline(always)]
-fn add_four_here<T: Plain>(c: &mut [T], x: [T; 4], rows: [&[T]; 4]) {
+fn add_four_inlined<T: FallbackElement>(c: &mut [T], x: [T; 4], rows: [&[T]; 4]) {
     let [r0, r1, r2, r3] = rows.map(|row| &row[..c.len()]);
     for (j, c) in c.iter_mut().enumerate() {
         let sum = c.add_product(x[0], r0[j]).add_product(x[1], r1[j]);

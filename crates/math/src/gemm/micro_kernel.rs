@@ -1,12 +1,10 @@
-//! The innermost product: a few rows of A times a few vectors' width of B, summed in
-//! registers.
+//! The micro-kernels: a register tile of C, `R` rows by `N` vectors, accumulated over kc.
 //!
-//! Written once, over the register type, the number of rows and the number of vectors;
-//! a [`Kernels`] holds the compiled forms for one element type on one instruction set.
-//! Every form adds up an element of C in the same order, so which form computes an
-//! element does not change it.
+//! Written once, generic over the vector type, the rows and the vectors; a [`Kernels`] holds the
+//! instances for one element type on one instruction set. Every instance accumulates an element
+//! of C in the same order, so the choice of instance does not change results.
 
-// Loops here are counted, over constants, so that they unroll and the arrays become registers.
+// Indexed loops over constants unroll, so that the arrays become registers.
 #![allow(clippy::needless_range_loop)]
 
 use super::lanes::{Lanes, Portable};
@@ -14,32 +12,32 @@ use super::pack::{self, Pack};
 use crate::isa::{self, Isa};
 use crate::prefetch::line as prefetch;
 
-/// One call of a kernel: `c = [c +] a * b`, then what the epilogue asks for.
+/// The arguments of a micro-kernel: `c = epilogue([c +] a * b)`.
 #[derive(Clone, Copy)]
 pub(super) struct Tile<T> {
     pub k: usize,
     pub a: *const T,
     pub a_row_stride: usize,
     pub a_col_stride: usize,
-    /// After so many steps along `k`, and then after every `a_run`, A goes on `a_jump` elements further.
+    /// After `a_run_left` steps along `k`, and then after every `a_run`, the address in A moves by `a_jump` more (see `Runs`).
     pub a_run_left: usize,
     pub a_run: usize,
     pub a_jump: isize,
-    /// Rows of B: `cols` elements each, so far apart; or, if `b_packed`, full ones without gaps.
+    /// Rows of B: `cols` elements, `b_row_stride` apart; or, if `b_packed`, full vectors, contiguous.
     pub b: *const T,
     pub b_row_stride: usize,
     pub b_packed: bool,
-    /// Where to leave a copy of B as full rows without gaps, zeros after `cols`; or null.
+    /// Where to pack B to, padded with zeros after `cols`; or null.
     pub packed: *mut T,
-    /// Rows of B, full ones, to copy meanwhile, one every [`STEPS`] steps of `k`: how many,
-    /// from where and to where, without gaps.
-    pub ahead_rows: usize,
-    pub ahead: *const T,
-    pub ahead_stride: usize,
-    pub ahead_to: *mut T,
+    /// Rows of the next panel of B to pack meanwhile, one every [`PREPACK_INTERVAL`] steps of `k`:
+    /// how many, source and destination.
+    pub prepack_rows: usize,
+    pub prepack: *const T,
+    pub prepack_stride: usize,
+    pub prepack_to: *mut T,
     pub c: *mut T,
     pub c_row_stride: usize,
-    /// How many columns of C there are, at most the kernel's width, more than one vector less.
+    /// Columns of C: at most `N` vectors, more than `N - 1`.
     pub cols: usize,
     pub add_to_c: bool,
     /// `cols` elements added to each row, or null.
@@ -49,168 +47,174 @@ pub(super) struct Tile<T> {
 
 pub(super) type Kernel<T> = unsafe fn(&Tile<T>);
 
-/// The sum of the products of `k` elements at each of two places.
+/// The dot product of two vectors of `k` elements.
 pub(super) type Dot<T> = unsafe fn(k: usize, x: *const T, y: *const T) -> T;
 
-/// The kernels of one element type on one instruction set.
+/// The micro-kernels of one element type on one instruction set.
 #[derive(Clone, Copy)]
 pub(super) struct Kernels<T: 'static> {
     /// Elements in a vector.
     pub lanes: usize,
-    /// `whole[v - 1][r - 1]` computes `r` rows by `v` vectors.
-    pub whole: &'static [&'static [Kernel<T>]],
-    /// The same where the last vector is not a whole one.
-    pub partial: &'static [&'static [Kernel<T>]],
-    /// Computes `max_rows` rows by the most vectors of `whole`, of a strip of A.
-    pub strip: Kernel<T>,
-    /// For matrices of few rows: `wide[r - 1]` computes `r` rows by this many vectors.
+    /// `full[v - 1][r - 1]` computes `r` rows by `v` vectors.
+    pub full: &'static [&'static [Kernel<T>]],
+    /// The same with a masked tail: the last vector is not full.
+    pub masked: &'static [&'static [Kernel<T>]],
+    /// Computes `mr` rows by `nr` columns, with A packed.
+    pub packed_a: Kernel<T>,
+    /// For products of few rows: `wide[r - 1]` computes `r` rows by this many vectors.
     pub wide: &'static [(usize, Kernel<T>)],
     pub dot: Dot<T>,
     pub pack: Pack<T>,
 }
 
-/// Elements from one step of `k` to the next in a strip of A: so many rows, one beside the other, in whole cache lines.
-pub(super) const fn strip_width(rows: usize) -> usize {
+/// The stride along `k` of a packed micro-panel of A: its rows, padded so that steps do not straddle cache lines.
+pub(super) const fn packed_a_stride(rows: usize) -> usize {
     rows.next_power_of_two()
 }
 
 impl<T> Kernels<T> {
-    pub fn max_rows(&self) -> usize {
-        self.whole[0].len()
+    /// The most rows of a register tile.
+    pub fn mr(&self) -> usize {
+        self.full[0].len()
     }
 
-    /// Columns of the widest of `whole`.
-    pub fn most_cols(&self) -> usize {
-        self.whole.len() * self.lanes
+    /// The most columns of a register tile of `full`.
+    pub fn nr(&self) -> usize {
+        self.full.len() * self.lanes
     }
 
-    /// The width of the kernels that the rows of a product of `m` rows are given to.
-    pub fn width(&self, m: usize) -> usize {
-        self.wide.get(m - 1).map_or(self.whole.len(), |wide| wide.0) * self.lanes
+    /// Columns of a panel of B, for a product of `m` rows.
+    pub fn panel_cols(&self, m: usize) -> usize {
+        self.wide.get(m - 1).map_or(self.full.len(), |wide| wide.0) * self.lanes
     }
 
-    /// How many of `cols` columns to take next, and the kernel for them.
-    pub fn cols(&self, rows: usize, cols: usize) -> usize {
-        let wide = self.width(rows);
-        if cols >= wide { wide } else { cols.min(self.whole.len() * self.lanes) }
+    /// Columns of the next panel, if `cols` are left.
+    pub fn next_cols(&self, rows: usize, cols: usize) -> usize {
+        let wide = self.panel_cols(rows);
+        if cols >= wide { wide } else { cols.min(self.full.len() * self.lanes) }
     }
 
-    /// The kernel for `rows` rows and as many columns as `cols` said.
+    /// The micro-kernel for `rows` rows and a number of columns that `next_cols` returned.
     pub fn get(&self, rows: usize, cols: usize) -> Kernel<T> {
         match self.wide.get(rows - 1) {
             Some(&(vectors, kernel)) if vectors * self.lanes == cols => kernel,
             _ => {
-                let forms = if cols.is_multiple_of(self.lanes) { self.whole } else { self.partial };
+                let forms = if cols.is_multiple_of(self.lanes) { self.full } else { self.masked };
                 forms[cols.div_ceil(self.lanes) - 1][rows - 1]
             }
         }
     }
 }
 
-/// What a kernel may take for granted: each form is a function of its own, because one with more loops than three
-/// keeps its sums in memory (the compiler runs out of registers where there are enough).
+/// What an instance may assume. Each form is a function of its own: with more than three loops in one, the compiler
+/// spills the accumulators.
 struct Form;
 
 impl Form {
-    /// All columns of all vectors are there.
-    const WHOLE: u8 = 0;
-    /// The same, and A is a strip.
-    const STRIP: u8 = 1;
-    /// Of the last vector only some.
-    const PARTIAL: u8 = 2;
+    /// All vectors are full.
+    const FULL: u8 = 0;
+    /// The same, and A is packed.
+    const PACKED_A: u8 = 1;
+    /// The last vector is masked.
+    const MASKED: u8 = 2;
 }
 
 /// # Safety
 ///
 /// The CPU has the instructions of `V`, and the pointers of the tile are valid for the
-/// extents it states, `c` and `packed` for writing and apart from all else.
+/// extents it states; `c`, `packed` and `prepack_to` are writable and not aliased.
 #[inline(always)]
 unsafe fn multiply<V: Lanes, const R: usize, const N: usize, const FORM: u8>(t: &Tile<V::Elem>) {
-    // SAFETY: all accesses are inside the extents the caller vouches for.
+    // SAFETY: all accesses are inside the extents that the caller guarantees.
     unsafe {
         let mask = V::mask(t.cols - (N - 1) * V::LEN);
-        let mut sums = [[V::zero(); N]; R];
+        let mut acc = [[V::zero(); N]; R];
         if t.b_packed {
-            sum_packed::<V, R, N, FORM>(t, &mut sums);
+            accumulate_packed::<V, R, N, FORM>(t, &mut acc);
         } else if t.packed.is_null() {
-            sum_in_place::<V, R, N, FORM, false>(t, &mut sums, mask);
+            accumulate_in_place::<V, R, N, FORM, false>(t, &mut acc, mask);
         } else {
-            sum_in_place::<V, R, N, FORM, true>(t, &mut sums, mask);
+            accumulate_in_place::<V, R, N, FORM, true>(t, &mut acc, mask);
         }
-        finish::<V, R, N, FORM>(t, &mut sums, mask);
+        store::<V, R, N, FORM>(t, &mut acc, mask);
     }
 }
 
-/// Strides of A. Of a strip the compiler is to know where its rows are.
+/// Strides of A; constants if A is packed, so that the compiler folds them into the addresses.
 #[inline(always)]
 fn strides<T, const R: usize, const FORM: u8>(t: &Tile<T>) -> (usize, usize) {
-    if FORM == Form::STRIP { (1, strip_width(R)) } else { (t.a_row_stride, t.a_col_stride) }
+    if FORM == Form::PACKED_A { (1, packed_a_stride(R)) } else { (t.a_row_stride, t.a_col_stride) }
 }
 
-/// How many rows before it is copied a row of B is asked for.
-const FETCH: usize = 8;
+/// Rows of B that are prefetched ahead of the one being packed.
+const PREFETCH_ROWS: usize = 8;
 
-/// The same where B is read in place, at each step.
-const FETCH_IN_PLACE: usize = 16;
+/// The same where B is read in place, one row per step.
+const PREFETCH_ROWS_IN_PLACE: usize = 16;
 
-/// Steps of `k` between two looks ahead.
-pub(super) const STEPS: usize = 8;
+/// Steps of `k` for each row of the next panel that is packed, and for each row of C that is prefetched.
+pub(super) const PREPACK_INTERVAL: usize = 8;
 
 #[inline(always)]
-unsafe fn sum_packed<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
+unsafe fn accumulate_packed<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
     t: &Tile<V::Elem>,
-    sums: &mut [[V; N]; R],
+    acc: &mut [[V; N]; R],
 ) {
     // SAFETY: as in `multiply`.
     unsafe {
         let (row_stride, col_stride) = strides::<_, R, FORM>(t);
         let width = N * V::LEN;
         let (mut a, mut b) = (t.a, t.b);
-        let (mut ahead, mut ahead_to, mut ahead_rows) = (t.ahead, t.ahead_to, t.ahead_rows);
+        let (mut prepack, mut prepack_to, mut prepack_rows) = (t.prepack, t.prepack_to, t.prepack_rows);
         let mut c = t.c as *const V::Elem;
         let mut left = t.k;
         let mut run = t.k.min(t.a_run_left);
         while left > 0 {
             left -= run;
             while run > 0 {
-                if left + run <= R * STEPS {
-                    // Soon done: have the rows of C near, one by one.
+                if left + run <= R * PREPACK_INTERVAL {
+                    // Near the end: prefetch the rows of C, one by one.
                     prefetch_row::<V, N>(c, t.cols);
                     c = c.wrapping_add(t.c_row_stride);
                 }
-                if ahead_rows > 0 {
-                    prefetch_row::<V, N>(ahead.wrapping_add(FETCH * t.ahead_stride), width);
+                if prepack_rows > 0 {
+                    prefetch_row::<V, N>(prepack.wrapping_add(PREFETCH_ROWS * t.prepack_stride), width);
                     for v in 0..N {
-                        V::load(ahead.add(v * V::LEN)).store(ahead_to.add(v * V::LEN));
+                        V::load(prepack.add(v * V::LEN)).store(prepack_to.add(v * V::LEN));
                     }
-                    ahead = ahead.wrapping_add(t.ahead_stride);
-                    ahead_to = ahead_to.wrapping_add(width);
-                    ahead_rows -= 1;
+                    prepack = prepack.wrapping_add(t.prepack_stride);
+                    prepack_to = prepack_to.wrapping_add(width);
+                    prepack_rows -= 1;
                 }
-                let steps = run.min(STEPS);
+                let steps = run.min(PREPACK_INTERVAL);
                 run -= steps;
-                if FORM == Form::STRIP && steps == STEPS {
-                    // Four steps without a jump, and with places the compiler knows: 1 to 3 %.
-                    for _ in 0..STEPS / 4 {
-                        add_packed_row(a, b, row_stride, sums);
-                        add_packed_row(a.wrapping_add(col_stride), b.wrapping_add(width), row_stride, sums);
-                        add_packed_row(
+                if FORM == Form::PACKED_A && steps == PREPACK_INTERVAL {
+                    // Unrolled by four, with constant offsets: 1 to 3 %.
+                    for _ in 0..PREPACK_INTERVAL / 4 {
+                        rank1_update_packed(a, b, row_stride, acc);
+                        rank1_update_packed(
+                            a.wrapping_add(col_stride),
+                            b.wrapping_add(width),
+                            row_stride,
+                            acc,
+                        );
+                        rank1_update_packed(
                             a.wrapping_add(2 * col_stride),
                             b.wrapping_add(2 * width),
                             row_stride,
-                            sums,
+                            acc,
                         );
-                        add_packed_row(
+                        rank1_update_packed(
                             a.wrapping_add(3 * col_stride),
                             b.wrapping_add(3 * width),
                             row_stride,
-                            sums,
+                            acc,
                         );
                         (a, b) = (a.wrapping_add(4 * col_stride), b.wrapping_add(4 * width));
                     }
                 } else {
                     for _ in 0..steps {
-                        add_packed_row(a, b, row_stride, sums);
+                        rank1_update_packed(a, b, row_stride, acc);
                         (a, b) = (a.wrapping_add(col_stride), b.wrapping_add(width));
                     }
                 }
@@ -221,13 +225,13 @@ unsafe fn sum_packed<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
     }
 }
 
-/// One step of `k`, by a row of B of whole vectors.
+/// A rank-1 update: one step of `k`, with a packed row of B.
 #[inline(always)]
-unsafe fn add_packed_row<V: Lanes, const R: usize, const N: usize>(
+unsafe fn rank1_update_packed<V: Lanes, const R: usize, const N: usize>(
     a: *const V::Elem,
     b: *const V::Elem,
     row_stride: usize,
-    sums: &mut [[V; N]; R],
+    acc: &mut [[V; N]; R],
 ) {
     // SAFETY: as in `multiply`.
     unsafe {
@@ -235,14 +239,14 @@ unsafe fn add_packed_row<V: Lanes, const R: usize, const N: usize>(
         for v in 0..N {
             row[v] = V::load(b.add(v * V::LEN));
         }
-        add_products(a, row_stride, &row, sums);
+        rank1_update(a, row_stride, &row, acc);
     }
 }
 
 #[inline(always)]
-unsafe fn sum_in_place<V: Lanes, const R: usize, const N: usize, const FORM: u8, const PACK: bool>(
+unsafe fn accumulate_in_place<V: Lanes, const R: usize, const N: usize, const FORM: u8, const PACK: bool>(
     t: &Tile<V::Elem>,
-    sums: &mut [[V; N]; R],
+    acc: &mut [[V; N]; R],
     mask: V::Mask,
 ) {
     // SAFETY: as in `multiply`.
@@ -250,13 +254,13 @@ unsafe fn sum_in_place<V: Lanes, const R: usize, const N: usize, const FORM: u8,
         let (row_stride, col_stride) = strides::<_, R, FORM>(t);
         let (mut a, mut b, mut packed) = (t.a, t.b, t.packed);
         let (mut left, mut run_left) = (t.k, t.a_run_left);
-        // One loop in another, and no choice in the inner one: with any, the compiler keeps the elements of A in memory.
+        // Nested loops without a branch in the inner one: with any, the compiler spills the elements of A.
         while left > 0 {
             let steps = left.min(run_left);
             left -= steps;
             run_left -= steps;
             for _ in 0..steps {
-                prefetch_row::<V, N>(b.wrapping_add(FETCH_IN_PLACE * t.b_row_stride), t.cols);
+                prefetch_row::<V, N>(b.wrapping_add(PREFETCH_ROWS_IN_PLACE * t.b_row_stride), t.cols);
                 let mut row = [V::zero(); N];
                 for v in 0..N {
                     row[v] = load::<V, N, FORM>(b, v, mask);
@@ -264,7 +268,7 @@ unsafe fn sum_in_place<V: Lanes, const R: usize, const N: usize, const FORM: u8,
                         row[v].store(packed.add(v * V::LEN));
                     }
                 }
-                add_products(a, row_stride, &row, sums);
+                rank1_update(a, row_stride, &row, acc);
                 a = a.wrapping_add(col_stride);
                 b = b.wrapping_add(t.b_row_stride);
                 packed = packed.wrapping_add(N * V::LEN);
@@ -277,7 +281,7 @@ unsafe fn sum_in_place<V: Lanes, const R: usize, const N: usize, const FORM: u8,
     }
 }
 
-/// Asks for all cache lines of a row: one more than vectors if it does not begin on one.
+/// Prefetches all cache lines of a row: one more than there are vectors if it is not aligned.
 #[inline(always)]
 fn prefetch_row<V: Lanes, const N: usize>(row: *const V::Elem, cols: usize) {
     for v in 0..N {
@@ -286,39 +290,39 @@ fn prefetch_row<V: Lanes, const N: usize>(row: *const V::Elem, cols: usize) {
     prefetch(row.wrapping_add(cols - 1));
 }
 
-/// The `v`th vector of a row. A mask takes one of the slots that products need: with ten rows 5 % of them.
+/// The `v`th vector of a row. A masked load competes with the multiply-adds for an execution port: 5 % at ten rows.
 #[inline(always)]
 unsafe fn load<V: Lanes, const N: usize, const FORM: u8>(row: *const V::Elem, v: usize, mask: V::Mask) -> V {
     // SAFETY: as in `multiply`.
     unsafe {
         let at = row.add(v * V::LEN);
-        if FORM == Form::PARTIAL && v == N - 1 { V::load_masked(at, mask) } else { V::load(at) }
+        if FORM == Form::MASKED && v == N - 1 { V::load_masked(at, mask) } else { V::load(at) }
     }
 }
 
 #[inline(always)]
-unsafe fn add_products<V: Lanes, const R: usize, const N: usize>(
+unsafe fn rank1_update<V: Lanes, const R: usize, const N: usize>(
     a: *const V::Elem,
     stride: usize,
     row: &[V; N],
-    sums: &mut [[V; N]; R],
+    acc: &mut [[V; N]; R],
 ) {
     for r in 0..R {
         // SAFETY: as in `multiply`.
         unsafe {
             let x = V::splat(a.add(r * stride));
             for v in 0..N {
-                sums[r][v] = sums[r][v].add_product(x, row[v]);
+                acc[r][v] = acc[r][v].fma(x, row[v]);
             }
         }
     }
 }
 
-/// What is asked for besides the sums, one thing after another: all in one loop would be compiled once for each set of wishes.
+/// The epilogue and the stores, in separate loops: a single loop would be unswitched into one copy for each combination.
 #[inline(always)]
-unsafe fn finish<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
+unsafe fn store<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
     t: &Tile<V::Elem>,
-    sums: &mut [[V; N]; R],
+    acc: &mut [[V; N]; R],
     mask: V::Mask,
 ) {
     // SAFETY: as in `multiply`.
@@ -327,7 +331,7 @@ unsafe fn finish<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
         if t.add_to_c {
             for r in 0..R {
                 for v in 0..N {
-                    sums[r][v] = sums[r][v].add(load::<V, N, FORM>(c(r), v, mask));
+                    acc[r][v] = acc[r][v].add(load::<V, N, FORM>(c(r), v, mask));
                 }
             }
         }
@@ -335,23 +339,23 @@ unsafe fn finish<V: Lanes, const R: usize, const N: usize, const FORM: u8>(
             for v in 0..N {
                 let bias = load::<V, N, FORM>(t.bias, v, mask);
                 for r in 0..R {
-                    sums[r][v] = sums[r][v].add(bias);
+                    acc[r][v] = acc[r][v].add(bias);
                 }
             }
         }
         if t.relu {
             for r in 0..R {
                 for v in 0..N {
-                    sums[r][v] = sums[r][v].relu();
+                    acc[r][v] = acc[r][v].relu();
                 }
             }
         }
         for r in 0..R {
             for v in 0..N {
                 let to = c(r).add(v * V::LEN);
-                match FORM == Form::PARTIAL && v == N - 1 {
-                    true => sums[r][v].store_masked(to, mask),
-                    false => sums[r][v].store(to),
+                match FORM == Form::MASKED && v == N - 1 {
+                    true => acc[r][v].store_masked(to, mask),
+                    false => acc[r][v].store(to),
                 }
             }
         }
@@ -363,29 +367,29 @@ unsafe fn dot<V: Lanes>(k: usize, x: *const V::Elem, y: *const V::Elem) -> V::El
 where
     V::Elem: std::ops::AddAssign,
 {
-    const SUMS: usize = 8;
+    const ACCUMULATORS: usize = 8;
     // SAFETY: offsets stay below `k`.
     unsafe {
-        let mut sums = [V::zero(); SUMS];
+        let mut acc = [V::zero(); ACCUMULATORS];
         let mut at = 0;
-        while at + SUMS * V::LEN <= k {
-            for sum in &mut sums {
-                *sum = sum.add_product(V::load(x.add(at)), V::load(y.add(at)));
+        while at + ACCUMULATORS * V::LEN <= k {
+            for sum in &mut acc {
+                *sum = sum.fma(V::load(x.add(at)), V::load(y.add(at)));
                 at += V::LEN;
             }
         }
         while at < k {
             let mask = V::mask((k - at).min(V::LEN));
             let (x, y) = (V::load_masked(x.add(at), mask), V::load_masked(y.add(at), mask));
-            sums[0] = sums[0].add_product(x, y);
+            acc[0] = acc[0].fma(x, y);
             at += V::LEN;
         }
-        let [a, b, c, d, e, f, g, h] = sums;
-        a.add(b).add(c.add(d)).add(e.add(f).add(g.add(h))).sum()
+        let [a, b, c, d, e, f, g, h] = acc;
+        a.add(b).add(c.add(d)).add(e.add(f).add(g.add(h))).horizontal_sum()
     }
 }
 
-/// Lists the compiled forms: `forms!(wrapper, Vector, FORM, [vectors], [rows])`.
+/// A table of instances: `forms!(wrapper, Vector, FORM, [vectors], [rows])`.
 macro_rules! forms {
     ($wrap:ident, $vector:ty, $form:ident, [$($n:literal),*], $rows:tt) => {
         &[$(forms!(@rows $wrap, $vector, $form, $n, $rows)),*]
@@ -395,10 +399,10 @@ macro_rules! forms {
     };
 }
 
-/// Lists the wide forms: `wide!(wrapper, Vector, [rows x vectors])`.
+/// A table of wide instances: `wide!(wrapper, Vector, [rows x vectors])`.
 macro_rules! wide {
     ($wrap:ident, $vector:ty, [$($r:literal x $n:literal),*]) => {
-        &[$(($n, $wrap::<$vector, $r, $n, { Form::WHOLE }> as Kernel<<$vector as Lanes>::Elem>)),*]
+        &[$(($n, $wrap::<$vector, $r, $n, { Form::FULL }> as Kernel<<$vector as Lanes>::Elem>)),*]
     };
 }
 
@@ -409,7 +413,7 @@ mod x86 {
 
     #[target_feature(enable = "avx512f")]
     unsafe fn avx512<V: Lanes, const R: usize, const N: usize, const FORM: u8>(t: &Tile<V::Elem>) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's.
         unsafe { multiply::<V, R, N, FORM>(t) }
     }
 
@@ -419,13 +423,13 @@ mod x86 {
         x: *const V::Elem,
         y: *const V::Elem,
     ) -> V::Elem {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's.
         unsafe { dot::<V>(k, x, y) }
     }
 
     #[target_feature(enable = "avx2,fma")]
     unsafe fn avx2<V: Lanes, const R: usize, const N: usize, const FORM: u8>(t: &Tile<V::Elem>) {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's.
         unsafe { multiply::<V, R, N, FORM>(t) }
     }
 
@@ -435,75 +439,75 @@ mod x86 {
         x: *const V::Elem,
         y: *const V::Elem,
     ) -> V::Elem {
-        // SAFETY: passed on to the caller.
+        // SAFETY: the caller's.
         unsafe { dot::<V>(k, x, y) }
     }
 
-    // 28 sums, two vectors of B and one element of A fill 31 of 32 registers.
+    // 28 accumulators, two vectors of B and one broadcast element of A: 31 of 32 registers.
     pub(super) static F32_AVX512: Kernels<f32> = Kernels {
         lanes: 16,
-        whole: forms!(avx512, __m512, WHOLE, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
-        partial: forms!(avx512, __m512, PARTIAL, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
-        strip: avx512::<__m512, 14, 2, { Form::STRIP }>,
+        full: forms!(avx512, __m512, FULL, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        masked: forms!(avx512, __m512, MASKED, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        packed_a: avx512::<__m512, 14, 2, { Form::PACKED_A }>,
         wide: wide!(avx512, __m512, [1 x 8, 2 x 8, 3 x 4, 4 x 4, 5 x 4, 6 x 4]),
         dot: dot_avx512::<__m512>,
         pack: pack::avx512::f32,
     };
     pub(super) static F64_AVX512: Kernels<f64> = Kernels {
         lanes: 8,
-        whole: forms!(avx512, __m512d, WHOLE, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
-        partial: forms!(avx512, __m512d, PARTIAL, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
-        strip: avx512::<__m512d, 14, 2, { Form::STRIP }>,
+        full: forms!(avx512, __m512d, FULL, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        masked: forms!(avx512, __m512d, MASKED, [1, 2], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14]),
+        packed_a: avx512::<__m512d, 14, 2, { Form::PACKED_A }>,
         wide: wide!(avx512, __m512d, [1 x 8, 2 x 8, 3 x 4, 4 x 4, 5 x 4, 6 x 4]),
         dot: dot_avx512::<__m512d>,
-        pack: pack::transposed::<f64>,
+        pack: pack::portable::<f64>,
     };
-    // 12 sums, two vectors and one element: 15 of 16 registers.
+    // 12 accumulators, two vectors of B and one broadcast element of A: 15 of 16 registers.
     pub(super) static F32_AVX2: Kernels<f32> = Kernels {
         lanes: 8,
-        whole: forms!(avx2, __m256, WHOLE, [1, 2], [1, 2, 3, 4, 5, 6]),
-        partial: forms!(avx2, __m256, PARTIAL, [1, 2], [1, 2, 3, 4, 5, 6]),
-        strip: avx2::<__m256, 6, 2, { Form::STRIP }>,
+        full: forms!(avx2, __m256, FULL, [1, 2], [1, 2, 3, 4, 5, 6]),
+        masked: forms!(avx2, __m256, MASKED, [1, 2], [1, 2, 3, 4, 5, 6]),
+        packed_a: avx2::<__m256, 6, 2, { Form::PACKED_A }>,
         wide: wide!(avx2, __m256, [1 x 8, 2 x 4]),
         dot: dot_avx2::<__m256>,
-        pack: pack::transposed::<f32>,
+        pack: pack::portable::<f32>,
     };
     pub(super) static F64_AVX2: Kernels<f64> = Kernels {
         lanes: 4,
-        whole: forms!(avx2, __m256d, WHOLE, [1, 2], [1, 2, 3, 4, 5, 6]),
-        partial: forms!(avx2, __m256d, PARTIAL, [1, 2], [1, 2, 3, 4, 5, 6]),
-        strip: avx2::<__m256d, 6, 2, { Form::STRIP }>,
+        full: forms!(avx2, __m256d, FULL, [1, 2], [1, 2, 3, 4, 5, 6]),
+        masked: forms!(avx2, __m256d, MASKED, [1, 2], [1, 2, 3, 4, 5, 6]),
+        packed_a: avx2::<__m256d, 6, 2, { Form::PACKED_A }>,
         wide: wide!(avx2, __m256d, [1 x 8, 2 x 4]),
         dot: dot_avx2::<__m256d>,
-        pack: pack::transposed::<f64>,
+        pack: pack::portable::<f64>,
     };
 }
 
-unsafe fn plain<V: Lanes, const R: usize, const N: usize, const FORM: u8>(t: &Tile<V::Elem>) {
-    // SAFETY: passed on to the caller.
+unsafe fn portable<V: Lanes, const R: usize, const N: usize, const FORM: u8>(t: &Tile<V::Elem>) {
+    // SAFETY: the caller's.
     unsafe { multiply::<V, R, N, FORM>(t) }
 }
 
 static F32_PORTABLE: Kernels<f32> = Kernels {
     lanes: 4,
-    whole: forms!(plain, Portable<f32, 4>, WHOLE, [1, 2], [1, 2, 3, 4]),
-    partial: forms!(plain, Portable<f32, 4>, PARTIAL, [1, 2], [1, 2, 3, 4]),
-    strip: plain::<Portable<f32, 4>, 4, 2, { Form::STRIP }>,
-    wide: wide!(plain, Portable<f32, 4>, [1 x 8]),
+    full: forms!(portable, Portable<f32, 4>, FULL, [1, 2], [1, 2, 3, 4]),
+    masked: forms!(portable, Portable<f32, 4>, MASKED, [1, 2], [1, 2, 3, 4]),
+    packed_a: portable::<Portable<f32, 4>, 4, 2, { Form::PACKED_A }>,
+    wide: wide!(portable, Portable<f32, 4>, [1 x 8]),
     dot: dot::<Portable<f32, 4>>,
-    pack: pack::transposed::<f32>,
+    pack: pack::portable::<f32>,
 };
 static F64_PORTABLE: Kernels<f64> = Kernels {
     lanes: 2,
-    whole: forms!(plain, Portable<f64, 2>, WHOLE, [1, 2], [1, 2, 3, 4]),
-    partial: forms!(plain, Portable<f64, 2>, PARTIAL, [1, 2], [1, 2, 3, 4]),
-    strip: plain::<Portable<f64, 2>, 4, 2, { Form::STRIP }>,
-    wide: wide!(plain, Portable<f64, 2>, [1 x 8]),
+    full: forms!(portable, Portable<f64, 2>, FULL, [1, 2], [1, 2, 3, 4]),
+    masked: forms!(portable, Portable<f64, 2>, MASKED, [1, 2], [1, 2, 3, 4]),
+    packed_a: portable::<Portable<f64, 2>, 4, 2, { Form::PACKED_A }>,
+    wide: wide!(portable, Portable<f64, 2>, [1 x 8]),
     dot: dot::<Portable<f64, 2>>,
-    pack: pack::transposed::<f64>,
+    pack: pack::portable::<f64>,
 };
 
-/// An element type that has kernels.
+/// An element type that has micro-kernels.
 pub(super) trait HasKernels:
     Copy + Default + PartialOrd + std::ops::Add<Output = Self> + Send + Sync + 'static
 {

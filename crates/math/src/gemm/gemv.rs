@@ -1,29 +1,28 @@
-//! Products in which a vector takes part, or nearly: few rows or columns, contiguous along
-//! `k` on both sides. They are sums of products of what lies side by side, and are limited
-//! by how fast memory can be read.
+//! Matrix-vector products, and those of up to [`FEW`] vectors, with both operands contiguous along `k`: dot
+//! products, bound by memory bandwidth.
 
 use super::blocked::Product;
-use super::kernel::{HasKernels, Kernels};
+use super::micro_kernel::{HasKernels, Kernels};
 use crate::parallel::Parallel;
 
-/// The most rows of A, or columns of B, for which transposing the other side does not pay.
+/// The most rows of A, or columns of B, for which packing the other operand does not pay.
 const FEW: usize = 3;
 
-/// Multiply-adds that are worth a thread's attention at a time.
+/// Grain size of the parallel loop, in multiply-adds.
 const GRAIN: usize = 1 << 15;
 
-/// A product whose rows of A and columns of B are all contiguous, one of them few.
-pub(super) struct Dots<'a, T>(&'a Product<T>);
+/// A product of contiguous rows of A and contiguous columns of B, either of them few.
+pub(super) struct DotProducts<'a, T>(&'a Product<T>);
 
-impl<'a, T: HasKernels> Dots<'a, T> {
+impl<'a, T: HasKernels> DotProducts<'a, T> {
     pub fn of(p: &'a Product<T>) -> Option<Self> {
         let contiguous = p.a_col_stride == 1 && p.b_row_stride == 1;
-        (contiguous && (p.m <= FEW || p.n <= FEW)).then_some(Dots(p))
+        (contiguous && (p.m <= FEW || p.n <= FEW)).then_some(DotProducts(p))
     }
 
     /// # Safety
     ///
-    /// The pointers of the product are valid for its extents, `c` is apart from the rest,
+    /// The pointers of the product are valid for its extents, `c` is not aliased,
     /// and the CPU can run the kernels.
     pub unsafe fn multiply(&self, par: &dyn Parallel, kernels: &Kernels<T>) {
         let p = self.0;
@@ -62,9 +61,9 @@ impl<'a, T: HasKernels> Dots<'a, T> {
     }
 }
 
-/// A matrix times a column, with the matrix lying by columns, as a row times a matrix that
-/// lies by rows: the order in which it can be read straight through.
-pub(super) fn column_as_row<T>(p: &Product<T>) -> Option<Product<T>> {
+/// A column-major matrix times a column vector, transposed: a row vector times a row-major
+/// matrix, which is then read sequentially.
+pub(super) fn transpose_column_vector<T>(p: &Product<T>) -> Option<Product<T>> {
     let fits = p.n == 1 && p.m > 1 && p.c_row_stride == 1 && p.bias.is_null();
     (fits && p.a_row_stride == 1).then_some(Product {
         m: 1,

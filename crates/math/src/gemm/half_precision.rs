@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-use super::{Epilogue, Left, MatMut, MatRef, float};
+use super::{Epilogue, Lhs, MatMut, MatRef, float};
 use crate::parallel::Parallel;
 use crate::scratch;
 
@@ -42,7 +42,7 @@ impl Half for f16 {
         f16::from_f32(x)
     }
 
-    // The slice forms use the conversion instructions where the CPU has them.
+    // The slice conversions use F16C where the CPU has it.
     fn widen_all(from: &[Self], to: &mut [f32]) {
         half::slice::HalfFloatSliceExt::convert_to_f32_slice(from, to);
     }
@@ -54,12 +54,12 @@ impl Half for f16 {
 
 pub(super) fn product<T: Half>(
     par: &dyn Parallel,
-    a: Left<'_, T>,
+    a: Lhs<'_, T>,
     b: MatRef<'_, T>,
     c: MatMut<'_, T>,
     epilogue: Epilogue<'_, T>,
 ) {
-    a.plainly(|a| multiply(par, a, b, c, epilogue))
+    a.with_dense(|a| multiply(par, a, b, c, epilogue))
 }
 
 fn multiply<T: Half>(
@@ -86,7 +86,7 @@ fn multiply<T: Half>(
     }
 }
 
-/// A matrix widened to `f32`, without gaps, transposed if the original lies that way.
+/// A contiguous copy of a matrix in `f32`, in the storage order of the original.
 struct Wide {
     data: Vec<f32>,
     rows: usize,
