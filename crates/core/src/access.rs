@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// As this process may: the graphs are its own.
+    /// All that the process may access: the graphs are its own.
     #[default]
     Everything,
     /// What lies in these directories, which are absolute and free of symbolic links.

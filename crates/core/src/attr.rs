@@ -51,7 +51,7 @@ impl Attr {
         Attr::List(v.iter().map(|t| Attr::Type(*t)).collect())
     }
 
-    /// What kind of value it is, in the words of signatures.
+    /// The kind of value, as signatures name it.
     pub fn kind(&self) -> &'static str {
         match self {
             Attr::Str(_) => "string",
@@ -111,7 +111,7 @@ impl Attrs {
         Attrs::default()
     }
 
-    /// Attrs whose names are known to differ, as those of a map are: none is looked for among the others.
+    /// From attrs whose names are known to differ, as those of a map are: no search for duplicates.
     pub fn of_map<N: Into<Name>>(map: impl Iterator<Item = (N, Attr)>) -> Self {
         let all: Vec<(Name, Attr)> = map.map(|(n, a)| (n.into(), a)).collect();
         Attrs((!all.is_empty()).then(|| Arc::new(all)))
@@ -143,7 +143,7 @@ impl Attrs {
         Some(self.items_mut().remove(at).1)
     }
 
-    /// Lets a name that was read from somewhere be the same one that the op's signature has: it takes no memory of its own.
+    /// Interns a name: replaces it by the signature's own, which takes no memory.
     pub(crate) fn share_name(&mut self, name: &'static str) {
         let own = |n: &Name| matches!(n, Cow::Owned(n) if n == name);
         if let Some(at) = self.items().iter().position(|(n, _)| own(n)) {

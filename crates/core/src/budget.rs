@@ -1,7 +1,7 @@
-//! Memory that several parties share: each may take as much as keeps room for the others.
+//! Memory budgets that several parties share: each may take as much as leaves room for the others.
 //!
 //! The rule is the dynamic threshold of shared-memory switches: an account may hold at most `SHARE` times what is still free.
-//! One account alone gets eight ninths of the pool, two get eight seventeenths each, and whoever comes new always finds room.
+//! One account alone gets eight ninths of the pool, two get eight seventeenths each, and a new account always finds room.
 
 use crate::error::{Result, resource_exhausted};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// How many times the free memory an account may hold.
 const SHARE: usize = 8;
 
-/// Whether one may hold so much where so much is free.
+/// Whether an account may hold `own` bytes where `free` are free.
 #[inline]
 pub fn is_within_share(own: usize, free: usize) -> bool {
     own <= free.saturating_mul(SHARE)
@@ -59,7 +59,7 @@ impl Account {
         &self.pool
     }
 
-    /// Takes so many bytes; an error says how much there is.
+    /// Reserves so many bytes; the error says how many are free.
     pub fn charge(self: &Arc<Account>, bytes: usize) -> Result<Charge> {
         let mut charge = Charge { account: self.clone(), bytes: 0 };
         charge.resize(bytes)?;
@@ -67,7 +67,7 @@ impl Account {
     }
 
     fn take(&self, bytes: usize) -> Result<()> {
-        // What can never fit is not even added for a moment: sums of what there is stay far from overflow.
+        // Rejected before it is added: the sums must not overflow.
         let added = if bytes <= self.pool.limit { bytes } else { 0 };
         let own = self.held.fetch_add(added, Ordering::Relaxed);
         let all = self.pool.held.fetch_add(added, Ordering::Relaxed);
@@ -88,7 +88,7 @@ impl Account {
     }
 }
 
-/// Bytes taken from an account, given back when dropped.
+/// Bytes reserved from an account, released when dropped.
 #[derive(Debug)]
 pub struct Charge {
     account: Arc<Account>,
@@ -100,7 +100,7 @@ impl Charge {
         self.bytes
     }
 
-    /// Makes it so many bytes, more or fewer. On an error it stays as it was.
+    /// Resizes it to so many bytes. On an error it stays as it was.
     pub fn resize(&mut self, bytes: usize) -> Result<()> {
         match bytes.checked_sub(self.bytes) {
             Some(more) => self.account.take(more)?,

@@ -1,7 +1,7 @@
 //! `Buffer`: 64-byte aligned, reference-counted bytes, the memory behind tensors.
 //!
 //! The count sits in a header before the data, so that a buffer is one allocation and one pointer. Fresh memory is
-//! zeroed, and freed memory of common sizes is kept and handed out again *as it is*: the bytes of a new
+//! zeroed, and freed blocks of common sizes are cached and reused *as they are*: the bytes of a new
 //! buffer are always initialised, but arbitrary. This is the only module of the crate that allocates by hand.
 
 use crate::error::{Result, resource_exhausted};
@@ -32,9 +32,9 @@ struct Header {
     refs: AtomicUsize,
     /// Bytes asked for.
     len: usize,
-    /// Bytes of data there are.
+    /// Bytes allocated for data.
     capacity: usize,
-    /// Whose count it is on (see `memory::Holder`).
+    /// The `memory::Holder` to which it is charged.
     holder: AtomicU32,
     /// Start of the allocation; the header lies at the first aligned address in it.
     base: *mut u8,
@@ -62,7 +62,7 @@ impl Buffer {
         let capacity = size_class(len);
         let holder = memory::current();
         memory::take(holder, capacity)?;
-        if let Some(block) = take_kept(capacity) {
+        if let Some(block) = take_cached(capacity) {
             // SAFETY: a cached block has a valid header that nobody else refers to.
             unsafe {
                 let header = block.as_ptr();
@@ -75,7 +75,7 @@ impl Buffer {
         Buffer::allocate(len, capacity, holder).inspect_err(|_| memory::put(holder, capacity))
     }
 
-    /// Puts a buffer that is on nobody's count (it came with a request) on this holder's.
+    /// Charges a buffer that is charged to nobody (a request's payload) to this holder.
     pub fn charge_to(&self, holder: &memory::Holder) -> Result<()> {
         let (header, number) = (self.header(), holder.number());
         if number == 0 || header.holder.load(Ordering::Relaxed) != 0 {
@@ -179,7 +179,7 @@ impl Drop for Buffer {
         let block = self.0;
         let capacity = self.header().capacity;
         memory::put(self.header().holder.load(Ordering::Relaxed), capacity);
-        if !keep(capacity, block) {
+        if !cache(capacity, block) {
             // SAFETY: the last reference is gone.
             unsafe { free(block) };
         }
@@ -208,7 +208,7 @@ const HUGE: usize = 4 << 20;
 const HUGE_PAGE: usize = 2 << 20;
 
 /// Asks for huge pages in the parts of a fresh block that can have them: matrices whose rows lie pages apart are read several
-/// percent faster (a product of 2048x2048 by a tenth), and first touches cost a fraction. A wish: without it all works as well.
+/// percent faster (a product of 2048x2048 by a tenth), and first touches cost a fraction. Only a hint to the kernel.
 ///
 /// # Safety
 /// The block is of `len` bytes, and nobody else uses it yet.
@@ -237,13 +237,13 @@ fn size_class(len: usize) -> usize {
     len.checked_next_multiple_of(step).unwrap_or(len)
 }
 
-/// Freed blocks, by size: small ones each thread keeps for itself; large ones, which often end on another thread than they
-/// began, all share. A large block that went back to the system would come again as pages to be cleared.
+/// A cache of freed blocks, by size: each thread has one for small blocks; large blocks, which are often freed on another thread than
+/// allocated, have a shared one. A large block from the system costs clearing its pages.
 struct Cache {
     classes: Vec<(usize, Vec<NonNull<Header>>)>,
     bytes: usize,
     limit: usize,
-    /// The release that it has last followed.
+    /// The value of `RELEASES` when it was last cleared.
     released: u32,
 }
 
@@ -255,7 +255,7 @@ const LARGE: usize = 64 << 10;
 const SMALL_BYTES: usize = 8 << 20;
 const LARGE_BYTES: usize = 128 << 20;
 const CACHE_CLASSES: usize = 64;
-const KEPT_PART: usize = 32;
+const CACHED_PART: usize = 32;
 
 thread_local! {
     static SMALL: RefCell<Cache> =
@@ -264,11 +264,11 @@ thread_local! {
 
 static SHARED: Mutex<Cache> = Mutex::new(Cache::new(LARGE_BYTES));
 
-/// How often what is kept had to be released. Threads follow when they next free a block.
+/// How often the caches were released. Each thread clears its own when it next frees a block.
 static RELEASES: AtomicU32 = AtomicU32::new(0);
 
-/// Frees what is kept: memory is tight. Never waits: the allocator calls it too.
-pub(crate) fn release_kept() {
+/// Frees the cached blocks when memory is short. Never blocks: the allocator calls it too.
+pub(crate) fn release_cached() {
     RELEASES.fetch_add(1, Ordering::Relaxed);
     if let Ok(mut shared) = SHARED.try_lock() {
         shared.clear();
@@ -276,18 +276,18 @@ pub(crate) fn release_kept() {
     let _ = SMALL.try_with(|c| c.try_borrow_mut().map(|mut c| c.clear()));
 }
 
-fn take_kept(capacity: usize) -> Option<NonNull<Header>> {
+fn take_cached(capacity: usize) -> Option<NonNull<Header>> {
     match capacity < LARGE {
         true => SMALL.try_with(|c| c.borrow_mut().take(capacity)).ok().flatten(),
         false => lock(&SHARED).take(capacity),
     }
 }
 
-/// Whether the block was kept.
-fn keep(capacity: usize, block: NonNull<Header>) -> bool {
+/// Whether the block was cached.
+fn cache(capacity: usize, block: NonNull<Header>) -> bool {
     match capacity < LARGE {
-        true => SMALL.try_with(|c| c.borrow_mut().keep(capacity, block)).unwrap_or(false),
-        false => lock(&SHARED).keep(capacity, block),
+        true => SMALL.try_with(|c| c.borrow_mut().put(capacity, block)).unwrap_or(false),
+        false => lock(&SHARED).put(capacity, block),
     }
 }
 
@@ -311,15 +311,15 @@ impl Cache {
         Some(block)
     }
 
-    fn keep(&mut self, capacity: usize, block: NonNull<Header>) -> bool {
+    fn put(&mut self, capacity: usize, block: NonNull<Header>) -> bool {
         let releases = RELEASES.load(Ordering::Relaxed);
         if self.released != releases {
             self.released = releases;
             self.clear();
             return false;
         }
-        // At most a small part of what the process may have.
-        if self.bytes + capacity > self.limit.min(memory::limits().limit / KEPT_PART) {
+        // At most a small part of the memory limit.
+        if self.bytes + capacity > self.limit.min(memory::limits().limit / CACHED_PART) {
             return false;
         }
         match self.classes.iter().position(|c| c.0 == capacity) {

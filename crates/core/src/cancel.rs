@@ -1,4 +1,4 @@
-//! `Cancellation`: one step's "stop", and who wants to hear of it.
+//! `Cancellation`: cancels a step, and calls back those who registered for it.
 
 use crate::error::Error;
 use crate::sync::lock;
@@ -22,7 +22,7 @@ struct State {
 }
 
 impl Cancellation {
-    /// A cheap look, for loops.
+    /// Cheap enough for loops.
     pub fn is_cancelled(&self) -> bool {
         self.flag.load(Ordering::Relaxed)
     }
@@ -50,7 +50,7 @@ impl Cancellation {
         }
     }
 
-    /// Calls back on cancellation, at once if it has happened. The number takes the callback back with `forget`.
+    /// Calls back on cancellation, immediately if it has happened. The number is for `forget`.
     pub fn on_cancel(&self, callback: impl FnOnce(&Error) + Send + 'static) -> u64 {
         let mut state = lock(&self.state);
         if let Some(reason) = state.reason.clone() {
@@ -64,8 +64,7 @@ impl Cancellation {
         id
     }
 
-    /// Ends with another, for the same reason; what ends this one alone does not touch the other. The number is for the other's
-    /// `forget`, when this one's step is over.
+    /// Cancels this one when the other is cancelled, not the reverse. The number is for the other's `forget`, when this one's step is over.
     pub fn follow(self: &Arc<Self>, other: &Cancellation) -> u64 {
         let this = self.clone();
         other.on_cancel(move |reason| this.cancel(reason.clone()))

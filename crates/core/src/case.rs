@@ -1,4 +1,4 @@
-//! `Case`: an example call of an op, which the every-op tests run; `CaseGen`: where its values come from.
+//! `Case`: an example call of an op, which the every-op tests run; `CaseGen`: a generator of its values.
 
 use crate::attr::Attr;
 use crate::shape::Shape;

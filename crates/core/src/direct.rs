@@ -26,7 +26,7 @@ pub fn node_for(
     KernelNode::new(op, signature, op.name.into(), attrs, "/device:CPU:0".into())
 }
 
-/// Deals flat inputs out to the arguments of a signature: lists take what their attr says, or what is left over.
+/// Divides flat inputs among the arguments of a signature: a list takes as many as its attr says, or the rest.
 fn split_by_argument(
     signature: &crate::signature::Signature,
     inputs: &[Tensor],
@@ -77,7 +77,7 @@ pub fn run(
         return rx.recv().map_err(|_| internal("kernel never answered"))?.map_err(blame);
     }
     let mut call = OpCall::new(node, step, inputs.into_iter().map(Input::Owned).collect());
-    // Folding runs kernels while a plan is made, where nobody else would catch a panic.
+    // Constant folding runs kernels outside of an executor, which would catch panics.
     let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| match runnable {
         Runnable::Plain(f) => f(&mut call),
         Runnable::Prepared(k) => k.compute(&mut call),

@@ -137,7 +137,7 @@ impl Error {
         self
     }
 
-    /// None if the message is as long as it may be.
+    /// None if the message has its maximal length.
     fn room_for_a_part(&self) -> Option<usize> {
         let room = LONGEST_MESSAGE.saturating_sub(self.0.message.len());
         (room > 0).then_some(room.min(LONGEST_PART))
@@ -235,16 +235,15 @@ macro_rules! invalid {
     ($($arg:tt)*) => { $crate::error::invalid_argument(format_args!($($arg)*)) };
 }
 
-/// Messages quote what was given, be it a name of a hundred megabytes, and are copied on their way: of more than this nobody reads
-/// the end.
+/// Bytes of a message at most: messages quote input, which may be megabytes, and are copied for each level of context.
 const LONGEST_MESSAGE: usize = 8 << 10;
 
 /// The same for the name of a node, and for what is put before or after a message.
 const LONGEST_PART: usize = 1 << 10;
 
-/// What can be said in an error: texts, and `format_args!`, which makes none longer than it may be.
+/// What a message is made from: text, or `format_args!`, which is truncated as it is formatted.
 pub trait Words {
-    /// So many bytes of it, and `...` where that cuts it. Where there is no memory, less.
+    /// The first `limit` bytes, and `...` if it was truncated. Less where there is no memory.
     fn within(self, longest: usize) -> String;
 }
 
@@ -276,7 +275,7 @@ impl Words for String {
     }
 }
 
-/// What is to be part of a message.
+/// Text for a message, truncated.
 pub(crate) fn part(args: fmt::Arguments<'_>) -> String {
     args.within(LONGEST_PART)
 }
@@ -330,7 +329,7 @@ mod tests {
         assert_eq!(invalid!("b'{}'", Lossy(b"a\xffb")).message(), "b'a\u{fffd}b'");
     }
 
-    /// Once, each level of context copied them.
+    /// Each level of context once copied them.
     #[test]
     fn names_of_a_hundred_megabytes_are_not_carried_along() {
         let name = "n".repeat(100 << 20);

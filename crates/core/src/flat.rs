@@ -1,24 +1,24 @@
-//! Dropping what holds what holds what: one after another, not one inside another.
+//! Drops nested values iteratively: recursive drops would overflow the stack.
 //!
-//! A list may be an element of a list, a dataset of an optional, an iterator's handle of a dataset. A loop of a graph nests such as deep as
-//! it runs long; the stack is not that deep.
+//! A list may be an element of a list, a dataset of an optional, an iterator's handle of a dataset. A loop of a graph can nest them once
+//! in each iteration.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
 thread_local! {
-    /// What is to be dropped when the drop under way is done; none if none is.
-    static LATER: RefCell<Option<Vec<Box<dyn Send>>>> = const { RefCell::new(None) };
+    /// Values to drop after the current one; `None` outside of `drop_flat`.
+    static PENDING: RefCell<Option<Vec<Box<dyn Send>>>> = const { RefCell::new(None) };
 }
 
 /// Drops one reference to a value, and then, if it was the last, whatever the value held.
 pub fn drop_flat<T: ?Sized + Send + Sync + 'static>(value: Arc<T>) {
-    // What others hold too is not freed here; if they let go at this very moment, it is, a level deeper.
+    // A shared value is not freed here, unless its other owners drop it concurrently: then it nests one level deeper.
     if Arc::strong_count(&value) > 1 {
         return drop(value);
     }
     let mut value = Some(value);
-    let outermost = LATER.try_with(|later| match &mut *later.borrow_mut() {
+    let outermost = PENDING.try_with(|pending| match &mut *pending.borrow_mut() {
         Some(list) => {
             list.extend(value.take().map(|v| Box::new(v) as Box<dyn Send>));
             false
@@ -28,22 +28,22 @@ pub fn drop_flat<T: ?Sized + Send + Sync + 'static>(value: Arc<T>) {
             true
         }
     });
-    // An error: the thread is ending, and its own values with it.
+    // An error: the thread is ending, its locals are destroyed, and the value is dropped in place.
     if outermost.unwrap_or(false) {
         let _end = End;
         drop(value);
-        while let Some(next) = LATER.with(|later| later.borrow_mut().as_mut().and_then(Vec::pop)) {
+        while let Some(next) = PENDING.with(|pending| pending.borrow_mut().as_mut().and_then(Vec::pop)) {
             drop(next);
         }
     }
 }
 
-/// Ends the drop under way, also if it panics.
+/// Ends `drop_flat`, also if a drop panics.
 struct End;
 
 impl Drop for End {
     fn drop(&mut self) {
-        let left = LATER.with(|later| later.borrow_mut().take());
+        let left = PENDING.with(|pending| pending.borrow_mut().take());
         drop(left);
     }
 }
@@ -72,7 +72,7 @@ mod tests {
         }
     }
 
-    /// Each was dropped inside the one that held it: the stack ended the process.
+    /// Recursive drops overflowed the stack.
     #[test]
     fn a_million_values_inside_each_other_are_dropped() {
         let dropped = Arc::new(AtomicUsize::new(0));

@@ -125,7 +125,7 @@ pub struct AsyncCall {
     pub node: Arc<KernelNode>,
     pub step: Arc<StepContext>,
     pub frame_iter: (u64, u64),
-    /// A dead Recv or Send still has to answer its peer.
+    /// A dead Send or Recv still has to send or receive.
     pub is_dead: bool,
 }
 
@@ -161,7 +161,7 @@ pub struct OpCall<'a> {
     pub step: &'a Arc<StepContext>,
     /// Which loop iteration this is: frame id and iteration number.
     pub frame_iter: (u64, u64),
-    /// A Send of a dead value still tells its peer.
+    /// A Send of a dead value still sends it.
     pub is_dead: bool,
 }
 
@@ -234,7 +234,7 @@ impl<'a> OpCall<'a> {
         t.to_i64s()
     }
 
-    /// How error texts call an input.
+    /// The name of an input in error texts.
     pub fn input_name(&self, i: usize) -> String {
         format!("input {i} of {}", self.node.op)
     }
@@ -302,7 +302,7 @@ impl<'a> OpCall<'a> {
     }
 }
 
-/// What a panic caught around a kernel becomes: loops unwind with `NoMemory` where there is no scratch memory, the rest are mistakes.
+/// The error for a panic caught around a kernel: loops unwind with `NoMemory` when scratch memory is exhausted; others are bugs.
 pub fn caught(payload: &(dyn Any + Send)) -> Error {
     if let Some(none) = payload.downcast_ref::<NoMemory>() {
         return reserve::no_memory(none.bytes);

@@ -1,6 +1,6 @@
 //! The nouns of Thalweg: `Error`, `DataType`, `Shape`, `Tensor`, `Op`, `Kernel`, `Registry`, `Rendezvous`, resources.
 //!
-//! This crate does no I/O (but for `memory`, which asks the system how much there is) and starts no thread. It knows nothing of graphs as a whole, sessions or any particular op.
+//! This crate does no I/O (but for `memory`, which reads the system's limits) and starts no thread. It knows nothing of graphs as a whole, sessions or any particular op.
 
 pub mod access;
 pub mod attr;

@@ -22,7 +22,7 @@ pub struct Op {
     pub outputs: &'static [&'static str],
     /// Attrs: `"T: {float, double}"`, `"N: int >= 1"`, `"keep_dims: bool = false"`.
     pub attrs: &'static [&'static str],
-    /// What the shapes of the outputs are, as far as can be told before running.
+    /// The shapes of the outputs, as far as known before running.
     pub shape: ShapeRule,
     pub grad: Gradient,
     pub kernels: &'static [KernelRow],
@@ -30,7 +30,7 @@ pub struct Op {
     pub cases: fn(&mut CaseGen) -> Vec<Case>,
     /// How the executor treats it.
     pub class: Class,
-    /// Has state or effects: never folded, merged with a twin, or dropped for being unused by itself.
+    /// Has state or effects: excluded from constant folding, common subexpression elimination and dead code elimination.
     pub stateful: bool,
     /// Swapping the two inputs changes nothing.
     pub commutative: bool,
@@ -38,7 +38,7 @@ pub struct Op {
     pub expensive: bool,
     /// Runs even if what it waits for is dead.
     pub never_dead: bool,
-    /// Stateful, but a step that does not fail always gets its outputs, in the shape declared: it waits for nobody and does not end.
+    /// Stateful, but a step that does not fail always gets its outputs, in the shape declared: it does not block and never ends with OutOfRange.
     pub always_produces: bool,
     /// Its only output is its only input, references included: executors skip the kernel.
     pub identity: bool,
@@ -198,7 +198,7 @@ pub enum Make {
     Plain(fn(&mut OpCall<'_>) -> Result<()>),
     /// Attrs are read once, when the plan is made.
     Prepared(fn(&KernelNode) -> Result<Box<dyn Kernel>>),
-    /// May wait; holds no thread meanwhile.
+    /// May wait, without blocking a thread.
     Async(fn(&KernelNode) -> Result<Arc<dyn AsyncKernel>>),
 }
 

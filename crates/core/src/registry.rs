@@ -1,4 +1,4 @@
-//! `Registry`: the ops a process knows, by name. A value, handed to whoever builds or runs graphs.
+//! `Registry`: the ops a process knows, by name. A value, passed to those who build or run graphs.
 
 use crate::attr::Attrs;
 use crate::error::{Result, not_found};
@@ -74,7 +74,7 @@ pub fn find_kernel(op: &'static Op, attrs: &Attrs, device: &str) -> Option<&'sta
     op.kernels.iter().filter(fits).max_by_key(|row| row.priority)
 }
 
-/// `; did you mean 'x'?`, if one of these names is like this one. Comparing with very many is not worth a hint.
+/// `; did you mean 'x'?`, if one of these names is like this one. Very long lists are not searched.
 pub fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> String {
     let best = names.take(10_000).map(|n| (distance(n, name), n)).min();
     match best {

@@ -1,4 +1,4 @@
-//! `Rendezvous`: where a sender's tensor and a receiver's wish for it meet, by key.
+//! `Rendezvous`: where a sender's tensor and a receiver's request for it meet, by key.
 
 use crate::error::{Error, Result, internal};
 use crate::sync::lock;
@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-/// A tensor under way. Dead ones tell the receiver that the branch was not taken.
+/// A tensor in transit; a dead one if the sender's branch was not taken.
 #[derive(Clone)]
 pub struct Parcel {
     pub value: Option<Tensor>,
@@ -26,7 +26,7 @@ pub type OnParcel = Box<dyn FnOnce(Result<Parcel>) + Send>;
 
 pub trait Rendezvous: Send + Sync {
     fn send(&self, key: &str, parcel: Parcel) -> Result<()>;
-    /// Calls back once, at once if the parcel is there, else from the sender's thread.
+    /// Calls back once: immediately if the parcel was sent, else from the sender's thread.
     fn recv(&self, key: &str, done: OnParcel);
     /// All waiting and all later receivers get this error.
     fn abort(&self, reason: Error);
@@ -39,18 +39,18 @@ pub struct LocalRendezvous(Mutex<State>);
 #[derive(Default)]
 struct State {
     slots: HashMap<Arc<str>, Slot>,
-    /// Wishes so far.
+    /// Receivers so far.
     next: u64,
     aborted: Option<Error>,
 }
 
 enum Slot {
     Sent(VecDeque<Parcel>),
-    Wanted(VecDeque<(u64, OnParcel)>),
+    Awaited(VecDeque<(u64, OnParcel)>),
 }
 
 impl LocalRendezvous {
-    /// As `recv`. The number takes the wish back with `withdraw`; 0 if it was met at once.
+    /// As `recv`. The number is for `withdraw`; 0 if the parcel was there.
     pub fn want(&self, key: &str, done: OnParcel) -> u64 {
         let mut state = lock(&self.0);
         if let Some(e) = state.aborted.clone() {
@@ -59,7 +59,7 @@ impl LocalRendezvous {
             return 0;
         }
         if let Some(Slot::Sent(parcels)) = state.slots.get_mut(key) {
-            let first = parcels.pop_front().ok_or_else(|| internal("a slot with nothing in it"));
+            let first = parcels.pop_front().ok_or_else(|| internal("an empty slot"));
             if parcels.is_empty() {
                 state.slots.remove(key);
             }
@@ -69,18 +69,18 @@ impl LocalRendezvous {
         }
         state.next += 1;
         let number = state.next;
-        if let Slot::Wanted(waiting) =
-            state.slots.entry(key.into()).or_insert_with(|| Slot::Wanted(VecDeque::new()))
+        if let Slot::Awaited(waiting) =
+            state.slots.entry(key.into()).or_insert_with(|| Slot::Awaited(VecDeque::new()))
         {
             waiting.push_back((number, done));
         }
         number
     }
 
-    /// Nobody waits for it any more: nothing is kept of the wish, nor of its key.
+    /// Removes a receiver, and the key if it was the last.
     pub fn withdraw(&self, key: &str, number: u64) {
         let mut state = lock(&self.0);
-        let Some(Slot::Wanted(waiting)) = state.slots.get_mut(key) else { return };
+        let Some(Slot::Awaited(waiting)) = state.slots.get_mut(key) else { return };
         let withdrawn = waiting.iter().position(|w| w.0 == number).and_then(|at| waiting.remove(at));
         if waiting.is_empty() {
             state.slots.remove(key);
@@ -115,7 +115,7 @@ impl Rendezvous for LocalRendezvous {
                     parcels.push_back(parcel);
                     return Ok(());
                 }
-                Some(Slot::Wanted(waiting)) => {
+                Some(Slot::Awaited(waiting)) => {
                     let first = waiting.pop_front();
                     if waiting.is_empty() {
                         state.slots.remove(key);
@@ -124,7 +124,6 @@ impl Rendezvous for LocalRendezvous {
                 }
             }
         };
-        // Who waits is there as long as the slot is.
         if let Some((_, receiver)) = receiver {
             receiver(Ok(parcel));
         }
@@ -145,7 +144,7 @@ impl Rendezvous for LocalRendezvous {
             std::mem::take(&mut state.slots)
         };
         for (_, slot) in slots {
-            if let Slot::Wanted(waiting) = slot {
+            if let Slot::Awaited(waiting) = slot {
                 waiting.into_iter().for_each(|(_, done)| done(Err(reason.clone().derived())));
             }
         }

@@ -1,6 +1,6 @@
-//! Vectors, strings and maps whose size input decides: out of memory is ResourceExhausted here, not the end of the process.
+//! Fallible allocation of vectors, strings and maps whose size input decides: out of memory is ResourceExhausted, not an abort.
 //!
-//! `Vec::with_capacity`, `vec![x; n]`, `collect` and `to_vec` abort when the allocator has nothing to give. Kernels, parsers and
+//! `Vec::with_capacity`, `vec![x; n]`, `collect` and `to_vec` abort when allocation fails. Kernels, parsers and
 //! file formats use these instead wherever a tensor, a graph or a file says how much. Tensors have `buffer`; loops in `math`
 //! have `scratch`.
 
@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet, TryReserveError, VecDeque};
 use std::hash::{BuildHasher, Hash};
 use std::io::ErrorKind;
 
-/// What can be asked for room without ending the process.
+/// Collections that can reserve fallibly.
 pub trait Room {
     /// Bytes that one item takes.
     const ITEM: usize;
@@ -19,7 +19,7 @@ pub trait Room {
     fn try_room(&mut self, more: usize) -> std::result::Result<(), TryReserveError>;
 }
 
-/// Makes room for `more` items, growing by halves at least, as `push` would.
+/// Reserves room for `more` items, growing at least by half, as `push` would.
 #[inline]
 pub fn room<R: Room>(items: &mut R, more: usize) -> Result<()> {
     let bytes = items.held().saturating_add(more).saturating_mul(R::ITEM);
@@ -27,7 +27,7 @@ pub fn room<R: Room>(items: &mut R, more: usize) -> Result<()> {
     items.try_room(more).map_err(|_| no_memory(bytes))
 }
 
-/// Whether so many bytes may be asked for. Small pieces are not worth the question; between nodes it is asked for all of them.
+/// Checks the budget for an allocation of so many bytes. Small ones are not checked here but between nodes, all together.
 #[inline]
 fn check(bytes: usize) -> Result<()> {
     if bytes > limit() {
@@ -46,7 +46,7 @@ fn over_limit(bytes: usize) -> Error {
     ))
 }
 
-/// The error for memory that could not be had.
+/// The error for a failed allocation.
 #[cold]
 pub fn no_memory(bytes: usize) -> Error {
     resource_exhausted(format_args!("out of memory: no {bytes} bytes"))
@@ -105,7 +105,7 @@ pub fn extend<T: Clone>(items: &mut Vec<T>, more: &[T]) -> Result<()> {
     Ok(())
 }
 
-/// The parts after each other, the separator between them.
+/// `parts.join(separator)`.
 pub fn join<'a>(parts: impl Iterator<Item = &'a [u8]> + Clone, separator: &[u8]) -> Result<Vec<u8>> {
     let lengths = parts.clone().map(|p| p.len().saturating_add(separator.len()));
     let total = lengths.fold(0, usize::saturating_add).saturating_sub(separator.len());
@@ -119,12 +119,12 @@ pub fn join<'a>(parts: impl Iterator<Item = &'a [u8]> + Clone, separator: &[u8])
     Ok(all)
 }
 
-/// Asks for that many bytes and gives them back: before a call of a library whose own allocations would end the process.
+/// Allocates that many bytes and frees them: before a call of a library that aborts when allocation fails.
 pub fn probe(bytes: usize) -> Result<()> {
     with_capacity::<u8>(bytes).map(drop)
 }
 
-/// A file written to memory, as long as there is any.
+/// A writer to memory; out of memory is an error.
 #[derive(Default)]
 pub struct Written(pub Vec<u8>);
 
@@ -139,7 +139,7 @@ impl std::io::Write for Written {
     }
 }
 
-/// The same error, for those who read and write: it becomes ResourceExhausted again.
+/// The same error as an `io::Error`, which becomes ResourceExhausted again.
 pub fn as_io(e: Error) -> std::io::Error {
     std::io::Error::new(ErrorKind::OutOfMemory, e)
 }

@@ -16,7 +16,7 @@ pub trait Resource: Any + Send + Sync {
     /// What it is, for error texts: `Variable`, `FIFOQueue`.
     fn kind(&self) -> &'static str;
     fn as_any(&self) -> &dyn Any;
-    /// Called when its container is cleared: wake whoever waits on it.
+    /// Called when its container is cleared: wakes and fails its waiters.
     fn discard(&self) {}
 }
 
@@ -45,7 +45,7 @@ impl<R: Resource> From<Arc<R>> for Target {
     }
 }
 
-/// What the resource holds may be a handle again.
+/// The resource may hold handles in turn.
 impl Drop for Target {
     fn drop(&mut self) {
         self.0.take().into_iter().for_each(drop_flat);
@@ -65,10 +65,10 @@ pub const PRIVATE: &str = "_session";
 pub struct ResourceStore {
     /// Container used when a node names none.
     default_container: Arc<str>,
-    /// For a session: where everything lives but what is private to it.
+    /// For a session: the device's store, which has all but the private container.
     shared: Option<Arc<ResourceStore>>,
     held: Mutex<HashMap<Key, Arc<dyn Resource>>>,
-    /// Changes when containers are cleared, so that kernels drop what they remember.
+    /// Changes when containers are cleared, so that kernels drop the resources they cache.
     generation: std::sync::atomic::AtomicU64,
 }
 
@@ -194,14 +194,14 @@ impl ResourceStore {
         dropped.iter().for_each(|r| r.discard());
     }
 
-    /// Drops all there is, whatever its container: whoever used the store has gone.
+    /// Drops all resources of all containers, when the session that used the store is closed.
     pub fn end(&self) {
         let dropped = std::mem::take(&mut *lock(&self.held));
         self.generation.fetch_add(1, std::sync::atomic::Ordering::AcqRel);
         dropped.values().for_each(|r| r.discard());
     }
 
-    /// How many resources there are to be seen.
+    /// How many resources this view has.
     pub fn len(&self) -> usize {
         lock(&self.held).len() + self.shared.as_ref().map_or(0, |s| s.len())
     }
@@ -211,7 +211,7 @@ impl ResourceStore {
     }
 }
 
-/// Handles are strong, and a resource may hold its own: what is not let go of here would hold itself for ever.
+/// Handles are strong, and a resource may hold its own: without this the cycle would leak.
 impl Drop for ResourceStore {
     fn drop(&mut self) {
         self.end();

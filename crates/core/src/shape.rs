@@ -1,6 +1,6 @@
 //! `Shape`: the dimensions of a tensor that exists; `PartialShape`: what is known of one that does not yet.
 //!
-//! Both refuse what no tensor can have: more than 254 dimensions, negative sizes, products past `i64`.
+//! Both reject what no tensor can have: more than 254 dimensions, negative sizes, products past `i64`.
 
 use crate::error::{Error, Result, part};
 use crate::invalid;
@@ -231,7 +231,7 @@ impl PartialShape {
         })
     }
 
-    /// What both say together; an error if they contradict each other.
+    /// The intersection of both; an error if they contradict each other.
     pub fn merge(&self, other: &PartialShape) -> Result<PartialShape> {
         let (Some(a), Some(b)) = (&self.0, &other.0) else {
             return Ok(if self.0.is_some() { self.clone() } else { other.clone() });
@@ -263,7 +263,7 @@ impl PartialShape {
     }
 }
 
-/// The one size that two statements about a dimension leave.
+/// The size of a dimension of which two are known, -1 for unknown; an error if they differ.
 pub fn merge_dim(a: i64, b: i64) -> Result<i64> {
     match (a, b) {
         (-1, d) | (d, -1) => Ok(d),

@@ -113,7 +113,7 @@ impl ShapeCall<'_> {
     }
 }
 
-/// Nothing can be told.
+/// Nothing is known of the outputs.
 pub fn unknown(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.all(PartialShape::unknown())
 }

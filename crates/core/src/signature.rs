@@ -66,7 +66,7 @@ impl Signature {
     }
 
     /// Fills in defaults and checks every declared attr against its rule. Attrs that start with `_` pass freely,
-    /// as do unknown ones: newer clients send attrs that older servers have not heard of.
+    /// as do unknown ones: newer clients send attrs that older servers do not know.
     pub fn complete(&self, attrs: &mut Attrs) -> Result<()> {
         for spec in &self.attrs {
             attrs.share_name(spec.name);

@@ -1,4 +1,4 @@
-//! `DeviceContext`: what a device lends its kernels; `StepContext`: what one step on it adds.
+//! `DeviceContext`: what a device provides to its kernels; `StepContext`: what one step on it adds.
 
 use crate::access::Access;
 use crate::attr::Func;
@@ -20,11 +20,11 @@ pub struct DeviceContext {
     pub incarnation: u64,
     pub pool: Arc<Pool>,
     pub resources: Arc<ResourceStore>,
-    /// On whose count the memory is that its steps take: the session's.
+    /// The session, to which the memory of its steps is charged.
     pub memory: Arc<Holder>,
     /// Fresh seeds for random ops that were given none.
     pub entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// Where Print and its kin write.
+    /// Where Print and similar ops write.
     pub print: Arc<dyn Fn(&str) + Send + Sync>,
     /// Which files kernels may touch.
     pub access: Arc<Access>,
@@ -40,7 +40,7 @@ pub trait FunctionRunner: Send + Sync {
     }
 }
 
-/// Told of every node that ran, when a step is traced.
+/// Called with every node that ran, when a step is traced.
 pub trait Trace: Send + Sync {
     fn ran(&self, node: &KernelNode, start: Instant, end: Instant);
 }
@@ -53,7 +53,7 @@ pub struct StepContext {
     pub cancel: Arc<Cancellation>,
     pub rendezvous: Arc<dyn Rendezvous>,
     pub functions: Option<Arc<dyn FunctionRunner>>,
-    /// When the step must have ended.
+    /// The step's deadline.
     pub deadline: Option<Instant>,
     pub trace: Option<Arc<dyn Trace>>,
     /// Loops inside kernels keep to the thread that runs the kernel: other steps need the others.
@@ -79,8 +79,8 @@ impl StepContext {
         }
     }
 
-    /// An error once the step has been cancelled, its time is up or its session holds more memory than there is room for. What runs
-    /// for long looks here now and then.
+    /// An error if the step is cancelled, its deadline has passed or its session is over its memory budget. Long computations call it
+    /// from time to time.
     pub fn check(&self) -> Result<()> {
         if let Some(reason) = self.cancel.reason() {
             return Err(reason);
@@ -98,7 +98,7 @@ impl StepContext {
         self.scratch.get_or_init(|| ResourceStore::new("_step"))
     }
 
-    /// A number not given out before in this step, for names of scratch resources.
+    /// A number unique in this step, for names of scratch resources.
     pub fn fresh(&self) -> u64 {
         self.names.fetch_add(1, Ordering::Relaxed)
     }

@@ -33,10 +33,10 @@ const MUTABLE: [(&str, &[&str]); 15] = [
         "crates/core/src/memory/count.rs",
         &["LIVE", "LIMIT", "CEILING", "PROMISED", "ALLOCATOR_COUNTS", "THREAD"],
     ),
-    ("crates/core/src/memory/holder.rs", &["PLACES", "NEXT", "CURRENT"]),
+    ("crates/core/src/memory/holder.rs", &["SLOTS", "NEXT", "CURRENT"]),
     ("crates/core/src/memory/give_back.rs", &["LAST"]),
     // State of one thread within one call.
-    ("crates/core/src/flat.rs", &["LATER"]),
+    ("crates/core/src/flat.rs", &["PENDING"]),
     ("crates/dist/src/cluster/link.rs", &["LANE"]),
     ("crates/math/src/gemm/scratch.rs", &["KEPT"]),
     ("crates/runtime/src/executor/hurry.rs", &["IN_HURRY"]),

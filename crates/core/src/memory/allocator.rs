@@ -1,14 +1,14 @@
-//! `Counting`: the system's allocator, which counts what it gives, refuses what would get the process killed, and has a reserve.
+//! `Counting`: the system's allocator, with a count of live bytes, a ceiling below which the system does not kill the process, and a reserve.
 
 use super::count;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// Requests from this size on are refused if they would pass the ceiling. Smaller ones pass: few who make them could go on without.
+/// Requests from this size on fail if they would pass the ceiling. Smaller ones do not: few callers handle their failure.
 const LARGE: usize = 64 << 10;
 
-/// A block that nobody uses, given up when the system has no more: what is under way can then end in order.
+/// An unused block, freed when the system has no more memory, so that running steps can fail in order.
 static RESERVE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static RESERVE_USED: AtomicBool = AtomicBool::new(false);
 const RESERVE_LAYOUT: Layout = match Layout::from_size_align(8 << 20, 16) {
@@ -69,13 +69,13 @@ fn counted(more: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
 
 #[cold]
 fn room_without_kept(more: usize) -> bool {
-    crate::buffer::release_kept();
+    crate::buffer::release_cached();
     count::room(more)
 }
 
 #[cold]
 fn with_reserve(allocate: impl Fn() -> *mut u8) -> *mut u8 {
-    crate::buffer::release_kept();
+    crate::buffer::release_cached();
     let reserve = RESERVE.swap(null_mut(), Ordering::AcqRel);
     if !reserve.is_null() {
         RESERVE_USED.store(true, Ordering::Relaxed);
@@ -85,7 +85,7 @@ fn with_reserve(allocate: impl Fn() -> *mut u8) -> *mut u8 {
     allocate()
 }
 
-/// Puts the reserve aside, if it is not there.
+/// Allocates the reserve, if there is none.
 pub fn arm_reserve() {
     if !RESERVE.load(Ordering::Relaxed).is_null() {
         return;
@@ -103,7 +103,7 @@ pub fn arm_reserve() {
     }
 }
 
-/// Whether the system has had nothing left, and the reserve is not back yet.
+/// Whether the system ran out of memory, and the reserve is not allocated again yet.
 #[inline]
 pub fn is_tight() -> bool {
     RESERVE_USED.load(Ordering::Relaxed)

@@ -1,15 +1,15 @@
-//! Live bytes of the process. Threads count for themselves and add to the sum now and then, so that counting costs next to nothing.
+//! Live bytes of the process. Each thread counts its own and adds them to the sum in batches, so that counting is cheap.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
-/// How far a thread's count may be from what it has added to the sum.
+/// Bytes that a thread may allocate or free before it adds them to the sum.
 const DRIFT: isize = 64 << 10;
 
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static CEILING: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Bytes that are kept for those who cannot be refused, all together.
+/// Bytes reserved by promises of all threads.
 static PROMISED: AtomicUsize = AtomicUsize::new(0);
 /// Whether the allocator of the program counts. If not, buffers do.
 static ALLOCATOR_COUNTS: AtomicBool = AtomicBool::new(false);
@@ -18,27 +18,27 @@ struct Thread {
     /// Bytes allocated here less those freed here.
     net: Cell<isize>,
     /// How much of it is in the sum.
-    told: Cell<isize>,
-    /// Bytes that are kept for it.
+    flushed: Cell<isize>,
+    /// Bytes reserved by its promises.
     promised: Cell<usize>,
 }
 
 thread_local! {
     static THREAD: Thread =
-        const { Thread { net: Cell::new(0), told: Cell::new(0), promised: Cell::new(0) } };
+        const { Thread { net: Cell::new(0), flushed: Cell::new(0), promised: Cell::new(0) } };
 }
 
 /// How much memory the process may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Live bytes beyond which requests are refused in words.
+    /// Live bytes beyond which requests fail with an error.
     pub limit: usize,
-    /// Live bytes beyond which the allocator itself refuses: the system would end the process instead.
+    /// Live bytes beyond which the allocator itself fails, before the system kills the process.
     pub ceiling: usize,
 }
 
 impl Limits {
-    /// What is left of a total beside stacks, code, page tables and what malloc cannot use.
+    /// A total less headroom for stacks, code, page tables and fragmentation.
     pub fn within(total: usize) -> Limits {
         let headroom = (total / 10).max(64 << 20).min(total / 4);
         Limits { limit: total - headroom, ceiling: total - headroom / 4 }
@@ -55,14 +55,14 @@ pub fn limits() -> Limits {
     Limits { limit: LIMIT.load(Ordering::Relaxed), ceiling: CEILING.load(Ordering::Relaxed) }
 }
 
-/// Bytes of the heap that are in use, to some 64 KiB per thread.
+/// Live bytes of the heap, exact to some 64 KiB per thread.
 #[inline]
 pub fn live() -> usize {
     usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// Whether so many bytes more stay below the ceiling, with what is kept for other threads. Who has a promise gets what is there: the
-/// others' is promised beside it, and part of it is live already.
+/// Whether so many bytes more stay below the ceiling, with the promises of other threads. A thread with a promise is not checked against
+/// the others': they were counted when it was made.
 #[inline]
 pub fn room(bytes: usize) -> bool {
     let is_promised = THREAD.try_with(|t| t.promised.get() > 0).unwrap_or(false);
@@ -70,63 +70,63 @@ pub fn room(bytes: usize) -> bool {
     live().saturating_add(others).saturating_add(bytes) <= CEILING.load(Ordering::Relaxed)
 }
 
-/// Bytes that are kept for those who cannot be refused.
+/// Bytes reserved by promises.
 #[inline]
 pub fn promised() -> usize {
     PROMISED.load(Ordering::Relaxed)
 }
 
-/// Keeps so many bytes for this thread.
+/// Reserves so many bytes for this thread.
 pub fn promise(bytes: usize) {
     PROMISED.fetch_add(bytes, Ordering::Relaxed);
     let _ = THREAD.try_with(|t| t.promised.set(t.promised.get().saturating_add(bytes)));
 }
 
-/// Takes back what `promise` has promised.
+/// Releases what `promise` reserved.
 pub fn end_promise(bytes: usize) {
     PROMISED.fetch_sub(bytes, Ordering::Relaxed);
     let _ = THREAD.try_with(|t| t.promised.set(t.promised.get().saturating_sub(bytes)));
 }
 
-/// Notes bytes allocated (or freed, if negative) on this thread.
+/// Counts bytes allocated (or freed, if negative) on this thread.
 #[inline]
 pub fn add(bytes: isize) {
-    // A thread without its locals is about to end.
+    // Fails only in a thread that is ending.
     let _ = THREAD.try_with(|t| {
         let net = t.net.get().wrapping_add(bytes);
         t.net.set(net);
-        if net.wrapping_sub(t.told.get()).unsigned_abs() >= DRIFT as usize {
-            tell(t);
+        if net.wrapping_sub(t.flushed.get()).unsigned_abs() >= DRIFT as usize {
+            flush(t);
         }
     });
 }
 
 #[cold]
-fn tell(t: &Thread) {
-    LIVE.fetch_add(t.net.get().wrapping_sub(t.told.get()), Ordering::Relaxed);
-    t.told.set(t.net.get());
+fn flush(t: &Thread) {
+    LIVE.fetch_add(t.net.get().wrapping_sub(t.flushed.get()), Ordering::Relaxed);
+    t.flushed.set(t.net.get());
 }
 
-/// Adds to the sum what this thread has not added yet.
-pub fn tell_all() {
-    let _ = THREAD.try_with(tell);
+/// Adds this thread's remaining count to the sum.
+pub fn flush_thread() {
+    let _ = THREAD.try_with(flush);
 }
 
-/// Notes memory of buffers, in programs whose allocator does not.
+/// Counts memory of buffers, in programs whose allocator does not.
 pub fn note_buffer(bytes: isize) {
     if !ALLOCATOR_COUNTS.load(Ordering::Relaxed) {
         add(bytes);
     }
 }
 
-/// Memory of a block that was made on a peer's word and is not there before it is written: it is not counted until then.
+/// Memory of a large block allocated for a peer's payload: its pages exist, and are counted, only when they are written.
 #[derive(Debug, Default)]
 pub struct Untouched(usize);
 
 impl Untouched {
-    /// Of a block of so many bytes that has just been made.
+    /// Of a new block of so many bytes.
     pub fn new(bytes: usize) -> Untouched {
-        // Smaller ones are no mappings of their own.
+        // Smaller blocks are not mappings of their own.
         let bytes = if bytes >= MAPPED { bytes } else { 0 };
         add(-(bytes as isize));
         Untouched(bytes)
@@ -148,14 +148,14 @@ impl Drop for Untouched {
 
 const MAPPED: usize = 1 << 20;
 
-pub fn find_out_who_counts() {
+pub fn detect_counting_allocator() {
     let meter = Meter::start();
     let probe = std::hint::black_box(Vec::<u8>::with_capacity(1024));
     ALLOCATOR_COUNTS.store(meter.grown() >= 1024, Ordering::Relaxed);
     drop(probe);
 }
 
-/// How much more this thread holds than when the meter was started.
+/// Bytes that this thread has allocated, less freed, since the meter was started.
 pub struct Meter(isize);
 
 impl Meter {
@@ -163,7 +163,7 @@ impl Meter {
         Meter(net())
     }
 
-    /// Nothing where the allocator does not count.
+    /// 0 if the allocator does not count.
     pub fn grown(&self) -> usize {
         usize::try_from(net().wrapping_sub(self.0)).unwrap_or(0)
     }
@@ -185,10 +185,10 @@ mod tests {
         assert_eq!(meter.grown(), 10 << 20);
         let there = std::thread::spawn(|| {
             add(-(10 << 20));
-            tell_all();
+            flush_thread();
         });
         there.join().unwrap();
-        tell_all();
+        flush_thread();
         // Other tests of this process make buffers meanwhile.
         assert!((LIVE.load(Ordering::Relaxed) - before).abs() < 9 << 20);
     }
@@ -209,7 +209,7 @@ mod tests {
         drop(Untouched::new(10));
         assert_eq!(meter.grown(), 100 << 20);
         add(-(100 << 20));
-        tell_all();
+        flush_thread();
     }
 
     #[test]

@@ -1,44 +1,44 @@
-//! Giving freed memory back to the system. malloc keeps what is freed between blocks that live, and a large graph leaves much of it.
+//! Returns freed memory to the system. malloc keeps free blocks between live ones, and a large graph leaves many of them.
 
 use super::count;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
-/// Less than this is not worth a walk through all of malloc's blocks.
-const WORTH_IT: usize = 64 << 20;
-/// Where a walk did not help, the next would not either.
-const NOT_BEFORE: Duration = Duration::from_millis(200);
+/// Unused bytes that are worth a `malloc_trim`, which walks all blocks.
+const MIN_UNUSED: usize = 64 << 20;
+/// The least time between two calls of `malloc_trim`.
+const MIN_INTERVAL: Duration = Duration::from_millis(200);
 
 static LAST: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Gives back what malloc holds and nobody uses, if it is much. For the end of what held much: a session, a graph.
+/// Returns memory that malloc holds unused, if it is much. Called when a session or a graph is dropped.
 pub fn give_back() {
-    count::tell_all();
+    count::flush_thread();
     let unused = system::resident().unwrap_or(0).saturating_sub(count::live());
-    if unused < WORTH_IT.max(count::live() / 4) {
+    if unused < MIN_UNUSED.max(count::live() / 4) {
         return;
     }
     {
-        // Another thread that is at it does it for us too.
+        // Another thread is at it.
         let Ok(mut last) = LAST.try_lock().or_else(|e| match e {
             std::sync::TryLockError::Poisoned(p) => Ok::<_, ()>(PoisonError::into_inner(p)),
             std::sync::TryLockError::WouldBlock => Err(()),
         }) else {
             return;
         };
-        if last.is_some_and(|at| at.elapsed() < NOT_BEFORE) {
+        if last.is_some_and(|at| at.elapsed() < MIN_INTERVAL) {
             return;
         }
         *last = Some(Instant::now());
     }
-    crate::buffer::release_kept();
+    crate::buffer::release_cached();
     system::trim();
 }
 
-/// For threads that end: their count is added to the sum.
+/// For threads that end: adds their count to the sum.
 pub fn end_thread() {
-    count::tell_all();
+    count::flush_thread();
 }
 
 /// Settings of malloc for a process that is to keep within a limit.
@@ -48,12 +48,12 @@ pub fn tune_malloc() {
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod system {
-    /// Blocks from this size on are mappings of their own and leave with them. Left alone, malloc raises it with what is freed, up to
-    /// 32 MiB, and keeps what is smaller.
+    /// Blocks from this size on are mappings of their own, and are unmapped when freed. By default malloc raises the threshold up to
+    /// 32 MiB, and keeps smaller blocks.
     const MMAP_THRESHOLD: libc::c_int = 1 << 20;
-    /// Free memory at the end of the heap that stays for what comes next.
+    /// Free memory that is kept at the end of the heap.
     const TRIM_THRESHOLD: libc::c_int = 32 << 20;
-    /// Parts of the heap that threads use side by side. Each keeps what is freed in it, and sets aside 64 MiB of addresses.
+    /// Arenas, which threads use concurrently. Each keeps its free blocks, and reserves 64 MiB of addresses.
     const ARENAS: libc::c_int = 8;
 
     pub fn tune() {
@@ -66,11 +66,11 @@ mod system {
     }
 
     pub fn trim() {
-        // SAFETY: malloc may be told so at any time.
+        // SAFETY: may be called at any time.
         unsafe { libc::malloc_trim(0) };
     }
 
-    /// Bytes of memory that the process has.
+    /// The resident set size.
     pub fn resident() -> Option<usize> {
         let text = std::fs::read_to_string("/proc/self/statm").ok()?;
         text.split_whitespace().nth(1)?.parse::<usize>().ok()?.checked_mul(4096)

@@ -1,7 +1,7 @@
-//! Who holds memory. Each session is a `Holder`; buffers made in its steps are on its count until they are freed, wherever that is.
+//! To whom memory is charged. Each session is a `Holder`; buffers allocated in its steps are charged to it until they are freed.
 //!
-//! Counts lie in a table, and a buffer has the number of its holder: a buffer may outlive the session (a variable of the server), and a
-//! reference count for each buffer would cost more than the count itself. A place is given out again when nothing is held there.
+//! The counts are in a static table, and a buffer has the index of its holder: a buffer may outlive the session (a variable of the server),
+//! and an `Arc` in each buffer would cost more than the count itself. A slot is reused when its count is 0.
 
 use super::{allocator, count};
 use crate::budget;
@@ -10,28 +10,28 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
-/// Holders that are told apart. Those beyond are nobody, number 0, whom only the limit of the process holds back.
+/// Slots of the table. Holders beyond it get slot 0, nobody's, which only the limit of the process bounds.
 const HOLDERS: usize = 8192;
 
-/// A cache line of its own: sessions on different threads do not wait for one another.
+/// A cache line of its own, against false sharing between sessions.
 #[repr(align(64))]
-struct Place {
+struct Slot {
     held: AtomicIsize,
     is_taken: AtomicBool,
 }
 
-static PLACES: [Place; HOLDERS] =
-    [const { Place { held: AtomicIsize::new(0), is_taken: AtomicBool::new(false) } }; HOLDERS];
+static SLOTS: [Slot; HOLDERS] =
+    [const { Slot { held: AtomicIsize::new(0), is_taken: AtomicBool::new(false) } }; HOLDERS];
 static NEXT: AtomicUsize = AtomicUsize::new(1);
 
 thread_local! {
     static CURRENT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The part of the limit that a holder may have even when there is no room: small steps go on while a large one is refused.
+/// The part of the limit that a holder may have even when the budget is exhausted: small steps proceed while a large one fails.
 const SMALL_PART: usize = 256;
 
-/// One who holds memory.
+/// A session, or another party to which memory is charged.
 #[derive(Debug)]
 pub struct Holder(u32);
 
@@ -45,14 +45,14 @@ impl Holder {
     pub fn new() -> Holder {
         let start = NEXT.fetch_add(1, Ordering::Relaxed);
         let free = |at: &usize| {
-            let place = place(*at as u32);
-            place.held.load(Ordering::Relaxed) == 0 && !place.is_taken.swap(true, Ordering::AcqRel)
+            let slot = slot(*at as u32);
+            slot.held.load(Ordering::Relaxed) == 0 && !slot.is_taken.swap(true, Ordering::AcqRel)
         };
         let found = (0..HOLDERS - 1).map(|i| 1 + (start.wrapping_add(i)) % (HOLDERS - 1)).find(free);
         Holder(found.unwrap_or(0) as u32)
     }
 
-    /// For work whose memory is on the count of whoever has it done, if anyone's.
+    /// Charges to nobody.
     pub fn nobody() -> Holder {
         Holder(0)
     }
@@ -62,26 +62,26 @@ impl Holder {
         held(self.0)
     }
 
-    /// Buffers that this thread makes are on this holder's count, as long as the answer lives.
+    /// Charges the buffers that this thread allocates to this holder, until the guard is dropped.
     #[inline]
     pub fn enter(&self) -> Entered {
         Entered { before: CURRENT.replace(self.0), not_send: PhantomData }
     }
 
-    /// Takes so many bytes for what is not a buffer.
+    /// Charges so many bytes that are not in buffers; an error if they exceed the budget.
     pub fn charge(&self, bytes: usize) -> Result<Held> {
         take(self.0, bytes)?;
         Ok(Held { holder: self.0, bytes })
     }
 
-    /// Counts bytes that are taken already, whether there is room for them or not.
+    /// Charges bytes that are allocated already, even over the budget.
     pub fn hold(&self, bytes: usize) -> Held {
         let mut held = Held { holder: self.0, bytes: 0 };
         held.grow(bytes);
         held
     }
 
-    /// An error if it holds more than there is room for.
+    /// An error if it is over its budget.
     #[inline]
     pub fn check(&self) -> Result<()> {
         check_of(self.0, 0)
@@ -95,13 +95,13 @@ impl Holder {
 impl Drop for Holder {
     fn drop(&mut self) {
         if self.0 != 0 {
-            place(self.0).is_taken.store(false, Ordering::Release);
+            slot(self.0).is_taken.store(false, Ordering::Release);
             super::give_back();
         }
     }
 }
 
-/// See [`Holder::enter`]. Belongs to the thread.
+/// The guard of [`Holder::enter`].
 pub struct Entered {
     before: u32,
     not_send: PhantomData<*const ()>,
@@ -114,13 +114,13 @@ impl Drop for Entered {
     }
 }
 
-/// The holder whose work this thread does; 0: nobody's.
+/// The holder that this thread has entered; 0: nobody.
 #[inline]
 pub fn current() -> u32 {
     CURRENT.try_with(Cell::get).unwrap_or(0)
 }
 
-/// Bytes on a holder's count, taken back when dropped.
+/// Bytes charged to a holder, until dropped.
 #[derive(Debug, Default)]
 pub struct Held {
     holder: u32,
@@ -132,10 +132,10 @@ impl Held {
         self.bytes
     }
 
-    /// Counts more bytes, which are taken already.
+    /// Charges more bytes, which are allocated already.
     pub fn grow(&mut self, bytes: usize) {
         if self.holder != 0 {
-            place(self.holder).held.fetch_add(bytes as isize, Ordering::Relaxed);
+            slot(self.holder).held.fetch_add(bytes as isize, Ordering::Relaxed);
         }
         self.bytes = self.bytes.saturating_add(bytes);
     }
@@ -147,33 +147,33 @@ impl Drop for Held {
     }
 }
 
-/// An error if whom this thread works for may not have so many bytes more: before work that takes memory which is not in buffers.
+/// An error if so many bytes more would exceed the budget of this thread's holder: before allocations that are not buffers.
 pub fn check(bytes: usize) -> Result<()> {
     check_of(current(), bytes)
 }
 
-/// The same for bytes that are promised already, beside all that is promised to others.
+/// The same for bytes that are promised already, together with the promises of others.
 pub(super) fn check_promised(bytes: usize) -> Result<()> {
     let own = held(current()).saturating_add(bytes);
-    if fits(own, 0) || fits_without_kept(own, 0) { Ok(()) } else { Err(refusal(current(), bytes, own)) }
+    if fits(own, 0) || fits_without_cache(own, 0) { Ok(()) } else { Err(refusal(current(), bytes, own)) }
 }
 
 fn check_of(holder: u32, bytes: usize) -> Result<()> {
     let own = held(holder).saturating_add(bytes);
-    if fits(own, bytes) || fits_without_kept(own, bytes) {
+    if fits(own, bytes) || fits_without_cache(own, bytes) {
         return Ok(());
     }
     Err(refusal(holder, bytes, own.saturating_sub(bytes)))
 }
 
-/// Puts bytes on a holder's count, if there is room for them.
+/// Charges bytes to a holder, if they are within its budget.
 #[inline]
 pub(crate) fn take(holder: u32, bytes: usize) -> Result<()> {
     let own = match holder {
         0 => bytes,
-        h => place(h).held.fetch_add(bytes as isize, Ordering::Relaxed).max(0) as usize + bytes,
+        h => slot(h).held.fetch_add(bytes as isize, Ordering::Relaxed).max(0) as usize + bytes,
     };
-    if fits(own, bytes) || fits_without_kept(own, bytes) {
+    if fits(own, bytes) || fits_without_cache(own, bytes) {
         return Ok(());
     }
     put(holder, bytes);
@@ -183,20 +183,20 @@ pub(crate) fn take(holder: u32, bytes: usize) -> Result<()> {
 #[inline]
 pub(crate) fn put(holder: u32, bytes: usize) {
     if holder != 0 {
-        place(holder).held.fetch_sub(bytes as isize, Ordering::Relaxed);
+        slot(holder).held.fetch_sub(bytes as isize, Ordering::Relaxed);
     }
 }
 
 #[inline]
-fn place(holder: u32) -> &'static Place {
-    &PLACES[holder as usize % HOLDERS]
+fn slot(holder: u32) -> &'static Slot {
+    &SLOTS[holder as usize % HOLDERS]
 }
 
 fn held(holder: u32) -> usize {
-    if holder == 0 { 0 } else { place(holder).held.load(Ordering::Relaxed).max(0) as usize }
+    if holder == 0 { 0 } else { slot(holder).held.load(Ordering::Relaxed).max(0) as usize }
 }
 
-/// Whether one may hold `own` bytes in all, of which `more` are still to be taken.
+/// Whether a holder may have `own` bytes in all, of which `more` are still to be allocated.
 #[inline]
 fn fits(own: usize, more: usize) -> bool {
     let taken = count::live().saturating_add(count::promised());
@@ -206,8 +206,8 @@ fn fits(own: usize, more: usize) -> bool {
 }
 
 #[cold]
-fn fits_without_kept(own: usize, more: usize) -> bool {
-    crate::buffer::release_kept();
+fn fits_without_cache(own: usize, more: usize) -> bool {
+    crate::buffer::release_cached();
     if count::live() < count::limits().limit {
         allocator::arm_reserve();
     }

@@ -1,9 +1,9 @@
-//! How much memory the system lets the process have: its control groups (v1 and v2) and those above them, its address space, the machine.
+//! The system's memory limit of the process: of its control groups (v1 and v2) and their parents, its address space, the machine.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What says how much memory there is.
+/// Where a limit comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     Asked,
@@ -23,7 +23,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// The files in which the system says so.
+/// The system's files that state limits.
 pub struct System<'a> {
     pub read: &'a dyn Fn(&Path) -> Option<String>,
     pub page: usize,
@@ -35,7 +35,7 @@ impl Default for System<'_> {
     }
 }
 
-/// The least of what the system sets, and what sets it; none where it does not say.
+/// The lowest of the system's limits, and its source; `None` if there is none.
 pub fn total(system: &System<'_>) -> Option<(usize, Source)> {
     let found = [
         (cgroup(system), Source::Cgroup),
@@ -57,7 +57,7 @@ fn machine(system: &System<'_>) -> Option<usize> {
     line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
 }
 
-/// What is left of the address space. An eighth of it goes to stacks of threads to come and to what malloc sets aside for each.
+/// What is left of the address space, less an eighth for stacks of threads and malloc's arenas.
 fn address_space(system: &System<'_>) -> Option<usize> {
     let text = system.text("/proc/self/limits")?;
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
@@ -71,7 +71,7 @@ fn mapped(system: &System<'_>) -> Option<usize> {
     pages.checked_mul(system.page)
 }
 
-/// The least limit of the process's memory control groups, of both versions, and of all that they lie in.
+/// The lowest limit of the process's memory control groups, of both versions, and of their parents.
 fn cgroup(system: &System<'_>) -> Option<usize> {
     let (own, mounts) = (system.text("/proc/self/cgroup")?, system.text("/proc/self/mountinfo")?);
     let groups = own.lines().filter_map(Group::parse);

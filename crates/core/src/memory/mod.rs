@@ -1,8 +1,8 @@
 //! The memory of the process: how much there may be, how much is held, and by whom.
 //!
-//! `limits` asks the system once; `count` knows the live heap at any time, from the allocator (`allocator`) or, in programs without it,
-//! from buffers alone; `holder` says who holds it: a session, which gets as much as leaves room for others. `promise` keeps room for
-//! libraries that cannot be refused. `give_back` returns to the system what nobody holds any more.
+//! `limits` reads the system's limits once; `count` has the live heap bytes, from the allocator (`allocator`) or, in programs without it,
+//! from buffers alone; `holder` charges them to sessions, each of which gets as much as leaves room for others. `promise` reserves memory
+//! for libraries that abort when allocation fails. `give_back` returns freed memory to the system.
 
 mod allocator;
 mod count;
@@ -20,19 +20,18 @@ pub(crate) use holder::{put, take};
 pub use limits::{Source, System, total};
 pub use promise::{Promise, promise};
 
-/// Reads the limits of the system, or takes the one given, and holds the process to them. Once, at the start of a program that has
-/// [`Counting`] as its allocator.
+/// Sets the limit: the one given, or the system's. Called once, at the start of a program that has [`Counting`] as its allocator.
 pub fn start(asked: Option<usize>) -> Option<(Limits, Source)> {
     give_back::tune_malloc();
     allocator::arm_reserve();
-    count::find_out_who_counts();
+    count::detect_counting_allocator();
     let (bytes, source) = match asked {
         Some(bytes) => (bytes, Source::Asked),
         None => total(&System::default())?,
     };
     let limits = Limits::within(bytes);
     set_limits(limits);
-    // No number that a client sends may ask for more than half of it at once.
+    // One buffer, whose size a client may decide, gets half of it at most.
     crate::buffer::set_limit(crate::buffer::limit().min(bytes / 2));
     Some((limits, source))
 }

@@ -1,33 +1,33 @@
-//! Memory for libraries that allocate as std does, where a refusal is the end of the process: what they may take is asked for before.
+//! Memory for libraries that abort when allocation fails: what they may allocate is reserved before.
 
 use super::{count, holder};
 use crate::error::Result;
 use crate::reserve::no_memory;
 use std::marker::PhantomData;
 
-/// Memory that nobody else gets until this is dropped. It belongs to the thread.
+/// Memory reserved for this thread until dropped.
 pub struct Promise {
     bytes: usize,
     not_send: PhantomData<*const ()>,
 }
 
-/// Less is not asked of the system: it always has that much, or the reserve.
+/// From this size on the promise is tried with the system too; for less it always has enough, or the reserve.
 const LARGE: usize = 64 << 10;
 
-/// Keeps so many bytes for what this thread does next, if there is room for them.
+/// Reserves so many bytes for this thread, if they are within the budget.
 pub fn promise(bytes: usize) -> Result<Promise> {
-    // So much there can never be, and sums must stay far from overflow.
+    // The sums must not overflow.
     if bytes > isize::MAX as usize {
         return Err(no_memory(bytes));
     }
     holder::check(bytes)?;
     if bytes >= LARGE {
-        // The limit need not be that of the system, or there may be none.
+        // The limit may be higher than the system's, or not set.
         Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| no_memory(bytes))?;
     }
     let promise = Promise { bytes, not_send: PhantomData };
     count::promise(bytes);
-    // Another may have asked at the same time: then there must be room for both.
+    // Two threads may have checked concurrently: both must fit.
     holder::check_promised(bytes).map(|()| promise)
 }
 

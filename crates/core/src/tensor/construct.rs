@@ -10,7 +10,7 @@ use crate::shape::Shape;
 use num_complex::{Complex32, Complex64};
 use std::sync::Arc;
 
-/// A value as it lies in a tensor that holds it inline.
+/// A value as a tensor stores it inline.
 #[inline]
 pub(super) fn words_of<T: Element>(value: T) -> [u64; 2] {
     let mut words = [0u64; 2];

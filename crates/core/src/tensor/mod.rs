@@ -76,7 +76,7 @@ impl Tensor {
         }
     }
 
-    /// Whether writing would touch nobody else's view of the memory.
+    /// Whether the memory is not shared, so that it can be written.
     #[inline]
     pub fn is_unique(&self) -> bool {
         match &self.storage {
@@ -88,7 +88,7 @@ impl Tensor {
         }
     }
 
-    /// Puts memory that is on nobody's count on this holder's: what came with a request, strings that a kernel made.
+    /// Charges memory that is charged to nobody to this holder: request payloads, strings that a kernel made.
     pub fn charge_to(&self, holder: &Holder) -> Result<()> {
         match &self.storage {
             Storage::Heap(buffer, _) => buffer.charge_to(holder),
@@ -131,7 +131,7 @@ impl Tensor {
         Ok(self)
     }
 
-    /// The memory of a tensor of bytes as that of another plain type: what was read as it came needs no copy.
+    /// The memory of a tensor of bytes as that of another plain type: received payloads need no copy.
     pub fn bytes_as(self, dtype: DataType, shape: Shape) -> Result<Tensor> {
         let bytes = self.bytes()?;
         let whole = matches!(self.storage, Storage::Heap(_, 0)) && self.dtype == DataType::Uint8;
@@ -274,7 +274,7 @@ impl Tensor {
         }
     }
 
-    /// The variants by value: taken out where nobody else holds the tensor's memory, copied otherwise.
+    /// The variants by value: moved out if the memory is not shared, cloned otherwise.
     pub fn into_variants(self) -> Result<Vec<Variant>> {
         let elements = self.elements();
         match self.storage {

@@ -34,7 +34,7 @@ impl Variant {
     }
 }
 
-/// What the value holds may be variants again.
+/// The value may hold variants in turn.
 impl Drop for Variant {
     fn drop(&mut self) {
         self.0.take().into_iter().for_each(drop_flat);

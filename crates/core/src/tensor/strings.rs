@@ -1,4 +1,4 @@
-//! The elements of a string tensor, and on whose count their memory is.
+//! The elements of a string tensor, and the holder to which their memory is charged.
 
 use crate::error::{Result, internal};
 use crate::memory::{Held, Holder};
@@ -29,19 +29,19 @@ impl Deref for Strings {
 }
 
 impl Strings {
-    /// Puts them on a holder's count, unless they are on one. Strings that others hold too are on theirs.
+    /// Charges them to a holder, unless they are charged already. Shared strings stay charged to their owner.
     pub fn charge_to(&self, holder: &Holder) -> Result<()> {
         if self.held.get().is_some() {
             return Ok(());
         }
         let own = self.list.iter().filter(|s| s.is_unique()).map(Bytes::len).sum::<usize>();
         let held = holder.charge(own.saturating_add(self.list.capacity() * size_of::<Bytes>()))?;
-        // Of two at once the second gives its count back.
+        // Of two concurrent calls the second is undone.
         let _ = self.held.set(held);
         Ok(())
     }
 
-    /// `len` strings from `start`, made ours alone. What becomes of them is to be counted anew.
+    /// `len` strings from `start`, unshared. They are charged again after they are written.
     pub fn unshare<'a>(this: &'a mut Arc<Strings>, start: &mut usize, len: usize) -> Result<&'a mut [Bytes]> {
         if Arc::get_mut(this).is_none() {
             *this = Arc::new(reserve::copied(&this[*start..*start + len])?.into());
