@@ -1,10 +1,10 @@
 //! Functions called at run time: each is compiled once per set of attrs, and run as a plan of its own within the step.
 
+use crate::compile::{Request, Target, compile};
+use crate::device::Device;
 use crate::executor::{Run, RunInput};
-use crate::passes;
 use crate::plan::{KernelCache, Plan};
 use crate::until::Until;
-use crate::work::Work;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use thalweg_core::attr::Func;
@@ -50,13 +50,20 @@ impl Functions {
         let mut targets = body.control.clone();
         let args: HashSet<NodeId> = body.args.iter().copied().collect();
         targets.extend(body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !args.contains(id)));
-        let mut work = Work::prune(&body.graph, &|_| 0, &feeds, &body.results, &targets, &until)?;
-        passes::expand(&mut work)?;
-        passes::fold::read_constants(&mut work);
-        if self.optimise {
-            passes::optimise(&mut work, step)?;
-        }
-        let plan = Arc::new(Plan::compile(work, &step.device.name, &self.kernels, self.optimise, true)?);
+        let request = Request {
+            feeds: &feeds,
+            fetches: &body.results,
+            targets: &targets,
+            ..Request::new(&body.graph, step.clone(), &until)
+        };
+        let target = Target {
+            devices: &[Device::new(step.device.clone())?],
+            is_remote: &|_| false,
+            kernels: &self.kernels,
+            optimise: self.optimise,
+            on_pool: true,
+        };
+        let plan = compile(&request, &target)?.single()?;
         let compiled = Arc::new(Compiled { plan, args: feeds.len() });
         let mut plans = lock(&self.plans);
         if plans.len() >= MAX_PLANS {

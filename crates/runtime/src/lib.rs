@@ -2,6 +2,7 @@
 //!
 //! This crate knows no op by what it computes: it runs whatever registry its graphs are made with.
 
+pub mod compile;
 pub mod device;
 pub mod executor;
 mod functions;

@@ -1,14 +1,13 @@
 //! The part of a graph that a task runs for a master: one plan for each of its devices, all ends of which are Sends and Recvs.
 
+use crate::compile::{Request, Target, compile};
 use crate::device::Device;
 use crate::executor::{Run, RunInput};
 use crate::functions::Functions;
-use crate::passes;
 use crate::plan::{KernelCache, Plan};
 use crate::start_time::StartTime;
 use crate::trace::{StepTimings, Tracer};
 use crate::until::Until;
-use crate::work::Work;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -53,16 +52,23 @@ impl TaskPlans {
         let on_pool = by_device.len() > 1;
         for (at, nodes) in by_device {
             let device = &devices[at];
-            let mut work = Work::prune(graph, &|_| 0, &[], &[], &ends(graph, &nodes), until)?;
-            work.has_control_flow |= has_control_flow;
-            passes::expand(&mut work)?;
-            passes::fold::read_constants(&mut work);
-            if optimise {
-                let step = Arc::new(StepContext::new(0, device.context.clone()));
-                passes::optimise(&mut work, &step)?;
-            }
-            let plan = Plan::compile(work, device.name(), kernels, optimise, on_pool)?;
-            plans.push((device.clone(), Arc::new(plan)));
+            let step = Arc::new(StepContext::new(0, device.context.clone()));
+            let request = Request {
+                targets: &ends(graph, &nodes),
+                prepare: &|work| {
+                    work.has_control_flow |= has_control_flow;
+                    Ok(())
+                },
+                ..Request::new(graph, step, until)
+            };
+            let target = Target {
+                devices: std::slice::from_ref(device),
+                is_remote: &|_| false,
+                kernels,
+                optimise,
+                on_pool,
+            };
+            plans.push((device.clone(), compile(&request, &target)?.single()?));
         }
         Ok(TaskPlans { plans, functions: Arc::new(functions), start_time: StartTime::default() })
     }

@@ -2,7 +2,7 @@
 
 use super::hurry::{SLICE, in_hurry, is_in_hurry};
 use super::straight::run_nodes;
-use crate::plan::{LoopProgram, Operand};
+use crate::plan::{LoopKernels, LoopProgram, Operand};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,13 +11,20 @@ use thalweg_core::error::{Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::kernel::{AsyncCall, AsyncKernel, Done, Input, Kernel, OpCall, Outputs, Value, caught};
 use thalweg_core::reserve;
+use thalweg_core::runnable::Runnable;
 use thalweg_core::step::StepContext;
 
 /// Nodes run between two looks at the clock and the cancellation.
 const CHECK_EVERY: usize = 64;
 
+/// How plans make the kernels of their loops.
+pub const LOOP_KERNELS: LoopKernels = LoopKernels {
+    whole: |program| Runnable::Prepared(Arc::new(LoopKernel(program))),
+    sliced: |program, stateful| Runnable::Async(Arc::new(SlicedLoop { program, stateful })),
+};
+
 /// A loop without effects runs to its end at once.
-pub struct LoopKernel(pub Arc<LoopProgram>);
+struct LoopKernel(Arc<LoopProgram>);
 
 impl Kernel for LoopKernel {
     fn compute(&self, c: &mut OpCall<'_>) -> Result<()> {
@@ -37,10 +44,10 @@ impl Kernel for LoopKernel {
 }
 
 /// A loop that runs a while, then lets others have the thread.
-pub struct SlicedLoop {
-    pub program: Arc<LoopProgram>,
+struct SlicedLoop {
+    program: Arc<LoopProgram>,
     /// It has effects, and may wait for what other nodes of the step do. One without goes on where the thread is its own.
-    pub stateful: bool,
+    stateful: bool,
 }
 
 impl AsyncKernel for SlicedLoop {

@@ -7,11 +7,10 @@ mod answering;
 mod baton;
 mod call;
 pub mod dead_fetch;
-pub(crate) mod frame_id;
+mod forward;
 mod hurry;
-pub(crate) mod loops;
+mod loops;
 mod numbers;
-pub(crate) mod pass;
 mod propagate;
 mod state;
 mod step;
@@ -20,6 +19,7 @@ mod weight;
 
 pub use answering::pass_on_answer;
 pub use call::Run;
+pub use loops::LOOP_KERNELS;
 pub use step::GeneralRun;
 
 use std::sync::Arc;

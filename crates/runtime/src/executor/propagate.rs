@@ -1,8 +1,7 @@
 //! Moving a node's outputs along its edges: into the same iteration, into a loop, to the next iteration, or out of a loop.
 
-use super::frame_id;
 use super::state::{Ready, State};
-use crate::plan::{CONTROL, Edge, FETCH, General, GeneralNode};
+use crate::plan::{CONTROL, Edge, FETCH, General, GeneralNode, frame_id};
 use std::ops::Range;
 use thalweg_core::kernel::{Outputs, Value};
 use thalweg_core::op::Class;

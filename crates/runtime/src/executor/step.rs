@@ -165,8 +165,8 @@ impl GeneralRun {
     /// What a node weighs that has run.
     fn weigh(&self, ready: Ready, outputs: &Outputs) -> Result<isize> {
         let node = &self.plan.nodes[ready.node as usize];
-        // What is only passed on has been weighed before.
-        if node.pass.is_some() {
+        // A forwarded value has been weighed before.
+        if node.forward.is_some() {
             return Ok(1);
         }
         let weights = outputs.iter().map(|o| weight::of_output(o, &self.input.step));
@@ -186,9 +186,10 @@ impl GeneralRun {
         if ready.dead && !node.transfers {
             return Ok(true);
         }
-        if let Some(pass) = node.pass.filter(|_| node.passes_refs || self.input.step.trace.is_none()) {
-            let passed = state.pass(&self.plan, pass, ready, |s| self.fixed(s), outputs);
-            return passed.map(|()| true).map_err(|e| blame(node, e));
+        if let Some(forward) = node.forward.filter(|_| node.forwards_refs || self.input.step.trace.is_none())
+        {
+            let forwarded = state.forward(&self.plan, forward, ready, |s| self.fixed(s), outputs);
+            return forwarded.map(|()| true).map_err(|e| blame(node, e));
         }
         let Some(compute) = &node.compute else {
             *outputs = self.given(node)?;

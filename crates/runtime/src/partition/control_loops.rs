@@ -4,8 +4,7 @@
 //! own values goes round there, a *control loop* of four nodes goes round with it: it has the same frame name, and gets the condition's value in each iteration. What is received inside a loop
 //! waits for the loop's start on its device, so that it is received once in each iteration.
 
-use crate::plan::work_order;
-use crate::work::{Kind, Work};
+use crate::work::{Kind, Work, work_order};
 use std::collections::{BTreeSet, HashMap};
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::dtype::DataType;

@@ -15,7 +15,7 @@ use thalweg_core::op::Class;
 
 /// How far ahead devices receive.
 #[derive(Clone, Copy)]
-pub struct Ahead<'a> {
+pub struct RecvPrefetch<'a> {
     /// Bytes that a device receives before they are used.
     pub limit: u64,
     /// How many bytes an output of a node has, at least.
@@ -34,7 +34,7 @@ struct Received {
     first: NodeId,
 }
 
-impl Ahead<'_> {
+impl RecvPrefetch<'_> {
     /// Which receives to hold back, of a graph that is still to be cut. `order` has its nodes, inputs first.
     pub fn hold_back(self, work: &Work, order: &[NodeId]) -> Holds {
         let mut holds = Holds::new();

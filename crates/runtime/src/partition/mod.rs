@@ -4,11 +4,10 @@ mod control_loops;
 mod late_recvs;
 
 use crate::device::Device;
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use control_loops::{Loops, add_control_loops};
-pub use late_recvs::Ahead;
 use late_recvs::Holds;
+pub use late_recvs::RecvPrefetch;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::attr::{Attr, Attrs};
@@ -26,7 +25,11 @@ pub struct Part {
 }
 
 /// Splits a work graph by device. One device: one part, nothing added.
-pub fn partition(mut work: Work, devices: &[Device], ahead: Ahead<'_>) -> Result<Vec<Part>> {
+pub fn partition(mut work: Work, devices: &[Device], prefetch: RecvPrefetch<'_>) -> Result<Vec<Part>> {
+    if devices.len() == 1 {
+        let fetches = (0..work.fetches.len()).collect();
+        return Ok(vec![Part { device: 0, work, fetches }]);
+    }
     let order = work_order(&work)?;
     let first = order.first().map_or(0, |id| work.node(*id).device);
     if order.iter().all(|id| {
@@ -42,7 +45,7 @@ pub fn partition(mut work: Work, devices: &[Device], ahead: Ahead<'_>) -> Result
         (Loops::default(), order)
     };
     let mut cut = Cut::new(&work, devices, &loops);
-    cut.holds = ahead.hold_back(&work, &order);
+    cut.holds = prefetch.hold_back(&work, &order);
     for id in &order {
         cut.copy(*id)?;
     }

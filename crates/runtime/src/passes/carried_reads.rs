@@ -5,8 +5,7 @@
 //! pass the reference on, and who uses it reads it then.
 
 use super::late_reads::{Variables, before};
-use crate::executor::pass::Pass;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Forward, Kind, Work, WorkNode};
 use std::collections::HashSet;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
@@ -62,7 +61,7 @@ fn way(work: &Work, users: &[Vec<NodeId>], variables: &Variables, variable: Outp
 
 /// Whether the node gives a value on as it is.
 fn passes_on(node: &WorkNode) -> bool {
-    let passes = Pass::of(node.op).is_some() && node.op.class != Class::LoopCond;
+    let passes = Forward::of(node.op).is_some() && node.op.class != Class::LoopCond;
     passes && matches!(node.kind, Kind::Op) && node.outputs.iter().all(|p| !p.is_ref)
 }
 

@@ -1,8 +1,7 @@
 //! Common subexpressions: of nodes that compute the same, one stays.
 
 use super::fold::redirect;
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use thalweg_core::attr::{Attr, Attrs};

@@ -1,8 +1,7 @@
 //! What follows a product, done on the product's way to memory: a bias or a sum added, negative numbers cut off.
 
 use super::fuse::count_uses;
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::attr::Attr;
@@ -12,7 +11,7 @@ use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Role;
 
 /// Lets a product take in the sum that is its only user, and the cut that is the only user of that.
-pub fn take_in_epilogues(work: &mut Work) -> Result<()> {
+pub fn fuse_epilogues(work: &mut Work) -> Result<()> {
     let order = work_order(work)?;
     let uses = count_uses(work, &order);
     for id in order {

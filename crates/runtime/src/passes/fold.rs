@@ -3,9 +3,8 @@
 
 use super::dropped_reads::DroppedReads;
 use super::fuse;
-use super::shapes::{Given, Shapes};
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use super::shapes::{KnownShapes, Shapes};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::direct;
@@ -38,8 +37,8 @@ pub fn read_constants(work: &mut Work) {
 /// Larger values that only a shape decides are made each time, which is as quick as to read them.
 const MAX_FILLED_BYTES: usize = 16 << 10;
 
-pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -> Result<()> {
-    let mut shapes = Shapes::new(work, given);
+pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, known_shapes: &KnownShapes) -> Result<()> {
+    let mut shapes = Shapes::new(work, known_shapes);
     // Outputs of folded nodes that have several, and the value nodes that stand for them; and outputs that are another's. Uses are
     // changed once, at the end.
     let mut moved: HashMap<Output, Output> = HashMap::new();

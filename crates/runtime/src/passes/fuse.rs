@@ -5,10 +5,7 @@
 
 mod program;
 
-pub use program::Program;
-
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use program::Builder;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,6 +18,10 @@ use thalweg_core::op::Tile;
 const MAX_OPS: usize = 4096;
 
 pub fn fuse_elementwise(work: &mut Work) -> Result<()> {
+    // The nodes of a tree could be in different frames, or on different branches.
+    if work.has_control_flow {
+        return Ok(());
+    }
     let order = work_order(work)?;
     let uses = count_uses(work, &order);
     let mut taken = vec![false; work.nodes.len()];
@@ -36,7 +37,7 @@ pub fn fuse_elementwise(work: &mut Work) -> Result<()> {
         group.iter().for_each(|g| taken[g.at()] = true);
         if let Some((program, inputs)) = Builder::build(work, &group) {
             let node = &mut work.nodes[id.at()];
-            node.kind = Kind::Fused(Arc::new(program));
+            node.kind = Kind::Fused(Arc::new(program).compute(node));
             node.inputs = inputs.into();
         }
     }
@@ -70,7 +71,7 @@ pub(crate) fn fusible(node: &WorkNode) -> Option<DataType> {
     tile_of(node, dtype).map(|_| dtype)
 }
 
-pub(crate) fn tile_of(node: &WorkNode, dtype: DataType) -> Option<Tile> {
+pub fn tile_of(node: &WorkNode, dtype: DataType) -> Option<Tile> {
     node.op.tiles.iter().copied().find(|t| {
         let (of, inputs) = match t {
             Tile::F32Unary(_) => (DataType::Float, 1),

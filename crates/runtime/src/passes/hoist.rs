@@ -1,9 +1,8 @@
 //! What every round of a loop would do again: a product with a transposed matrix that stays the same turns it round each time. It is
 //! turned round once, before the loop.
 
-use super::shapes::{Given, Shapes};
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use super::shapes::{KnownShapes, Shapes};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use std::collections::HashMap;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
@@ -19,8 +18,8 @@ pub fn hoist_transposes(work: &mut Work) -> Result<()> {
         return Ok(());
     }
     let order = work_order(work)?;
-    let given = Given { feeds: Vec::new(), references: true };
-    let (mut shapes, unmoved) = (Shapes::new(work, &given), HashMap::new());
+    let known = KnownShapes { feeds: Vec::new(), references: true };
+    let (mut shapes, unmoved) = (Shapes::new(work, &known), HashMap::new());
     order.iter().for_each(|id| shapes.visit(work, *id, &unmoved));
     let mut turned: HashMap<NodeId, NodeId> = HashMap::new();
     for id in order {

@@ -16,7 +16,7 @@ use thalweg_graph::function::Body;
 use thalweg_graph::names;
 
 /// Inlines calls, and turns If and While into the primitives of control flow, until none is left.
-pub fn expand_calls(work: &mut Work) -> Result<()> {
+pub fn inline_calls(work: &mut Work) -> Result<()> {
     let mut at = 0;
     let mut calls = 0;
     // Nodes that bodies bring in are appended, so one sweep reaches calls inside calls.

@@ -7,9 +7,7 @@
 //! together, the reference itself (`carried_reads`).
 
 use super::carried_reads::carry_reference;
-use crate::executor::pass::Pass;
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Forward, Kind, Work, WorkNode, work_order};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use thalweg_core::error::Result;
@@ -117,8 +115,8 @@ impl Late {
                 let node = work.node(*user);
                 let signature = work.registry.signature(node.op)?;
                 let takes = node.inputs.contains(reference) && signature.inputs.iter().any(|a| a.is_ref);
-                let passes_on =
-                    Pass::of(node.op).is_some() && self.variables.of.get(&user.output(0)) == Some(&variable);
+                let passes_on = Forward::of(node.op).is_some()
+                    && self.variables.of.get(&user.output(0)) == Some(&variable);
                 if takes && !passes_on {
                     found.push(*user);
                 }
@@ -260,7 +258,7 @@ impl Variables {
 /// Whether the node gives its first input on as a value.
 fn gives_on(node: &WorkNode) -> bool {
     let passes = match node.op.class {
-        Class::Plain => Pass::of(node.op) == Some(Pass::On),
+        Class::Plain => Forward::of(node.op) == Some(Forward::Whole),
         class => matches!(class, Class::Enter | Class::Switch),
     };
     passes && matches!(node.kind, Kind::Op) && node.outputs.iter().all(|p| !p.is_ref)

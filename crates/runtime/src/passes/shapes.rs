@@ -16,7 +16,7 @@ use thalweg_graph::infer::handle_contents;
 
 /// What can be relied on from the start. By default, nothing.
 #[derive(Default)]
-pub struct Given {
+pub struct KnownShapes {
     /// Shapes that values for the feeds have.
     pub feeds: Vec<PartialShape>,
     /// Whether variables that are read by reference keep the shape they declare.
@@ -24,7 +24,7 @@ pub struct Given {
 }
 
 pub struct Shapes<'g> {
-    given: &'g Given,
+    known: &'g KnownShapes,
     /// By node; empty where nothing is known.
     of: Vec<SmallVec<[PartialShape; 1]>>,
     /// Nodes whose values may not come, because they are dead or what they are taken from has ended: what waits for them must not go
@@ -33,9 +33,9 @@ pub struct Shapes<'g> {
 }
 
 impl<'g> Shapes<'g> {
-    pub fn new(work: &Work, given: &'g Given) -> Self {
+    pub fn new(work: &Work, known: &'g KnownShapes) -> Self {
         let nodes = work.nodes.len();
-        Shapes { given, of: vec![SmallVec::new(); nodes], may_not_come: vec![false; nodes] }
+        Shapes { known, of: vec![SmallVec::new(); nodes], may_not_come: vec![false; nodes] }
     }
 
     /// Looks at the next node of an order in which inputs come first. `moved`: outputs that others stand for.
@@ -55,8 +55,8 @@ impl<'g> Shapes<'g> {
     ) -> SmallVec<[PartialShape; 1]> {
         match &node.kind {
             Kind::Value(t) => smallvec::smallvec![t.shape().into()],
-            Kind::Feed(i) => self.given.feeds.get(*i).cloned().into_iter().collect(),
-            Kind::Op if !self.given.references && node.outputs.iter().any(|p| p.is_ref) => SmallVec::new(),
+            Kind::Feed(i) => self.known.feeds.get(*i).cloned().into_iter().collect(),
+            Kind::Op if !self.known.references && node.outputs.iter().any(|p| p.is_ref) => SmallVec::new(),
             Kind::Op if !self.may_not_come[id.at()] => {
                 self.by_rule(Source { work, node, moved }).unwrap_or_default()
             }

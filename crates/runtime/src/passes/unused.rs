@@ -2,8 +2,7 @@
 //!
 //! TensorFlow's gradient functions make many: of all gradients of an op, each waits for all, also for those that nobody uses.
 
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
 use thalweg_core::node::Output;

@@ -2,11 +2,9 @@
 //! that say where each output goes, by loop frame.
 
 use super::urgency::urgencies;
-use super::{Compute, may_loop};
-use crate::executor::frame_id;
-use crate::executor::pass::Pass;
+use super::{frame_id, may_loop};
 use crate::start_time::StartTime;
-use crate::work::{Kind, Work};
+use crate::work::{Compute, Forward, Kind, Work};
 use smallvec::SmallVec;
 use std::ops::Range;
 use thalweg_core::error::Result;
@@ -51,10 +49,10 @@ pub struct GeneralNode {
     /// Runs even when its inputs are dead.
     pub never_dead: bool,
     pub transfers: bool,
-    /// Only passes its input on.
-    pub pass: Option<Pass>,
-    /// Gives references on as references.
-    pub passes_refs: bool,
+    /// Only forwards its input.
+    pub forward: Option<Forward>,
+    /// Forwards references as references.
+    pub forwards_refs: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -192,9 +190,9 @@ impl<'a> Builder<'a> {
                 urgency: urgencies[id.at()],
                 never_dead: node.op.role == Role::ControlTrigger,
                 transfers: matches!(node.op.class, Class::Send | Class::Recv),
-                // What is known has nothing to pass on, whatever op it once was.
-                pass: if given.is_some() { None } else { Pass::of(node.op) },
-                passes_refs: node.outputs.first().is_some_and(|p| p.is_ref),
+                // A constant or feed has nothing to forward, whatever op it once was.
+                forward: if given.is_some() { None } else { Forward::of(node.op) },
+                forwards_refs: node.outputs.first().is_some_and(|p| p.is_ref),
             });
         }
     }

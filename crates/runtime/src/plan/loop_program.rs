@@ -1,15 +1,14 @@
 //! `LoopProgram`: a while loop as two lists of nodes over numbered slots. Carried values keep their slots from round to
 //! round; a value for the next round is written straight into its slot where nothing reads the old one any more.
 
-use super::Compute;
-use super::loops::Shape;
+use super::kernels::{Kernels, LoopRunnables};
+use super::loop_form::LoopForm;
 use super::straight::{NOWHERE, Operand, Slots, StraightNode, on_numbers};
-use crate::executor::loops::{LoopKernel, SlicedLoop};
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use thalweg_core::kernel::{KernelNode, Value};
+use thalweg_core::kernel::Value;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::runnable::Runnable;
 
@@ -28,12 +27,12 @@ pub struct LoopProgram {
 
 impl LoopProgram {
     /// The loop's inputs come in slots 0, 1, ..: first the carried values, then those that stay.
-    pub fn compile(work: &Work, shape: &Shape, computes: &[Option<Compute>]) -> LoopProgram {
-        let mut builder = Builder::new(work, shape);
-        let always = builder.nodes(&shape.always, computes, When::Always);
-        let condition = builder.operand(shape.condition, When::Always);
-        let exits = shape.exits.iter().map(|e| builder.exit(*e)).collect();
-        let body = builder.nodes(&shape.body, computes, When::Body);
+    pub fn compile(work: &Work, form: &LoopForm, kernels: &Kernels) -> LoopProgram {
+        let mut builder = Builder::new(work, form);
+        let always = builder.nodes(&form.always, kernels, When::Always);
+        let condition = builder.operand(form.condition, When::Always);
+        let exits = form.exits.iter().map(|e| builder.exit(*e)).collect();
+        let body = builder.nodes(&form.body, kernels, When::Body);
         let moves = builder.moves();
         LoopProgram {
             constants: builder.constants,
@@ -45,30 +44,20 @@ impl LoopProgram {
             exits,
         }
     }
+}
 
-    /// The kernel of the node that stands for the loop. A loop that looks at what others may change gives them their turn.
-    pub fn compute(self: &Arc<Self>, node: &WorkNode, device: &str, stateful: bool) -> Compute {
-        let kernel_node = KernelNode {
-            attrs: node.attrs.clone(),
-            device: device.into(),
-            location: node.location,
-            ..KernelNode::without_signature(
-                node.op.name,
-                node.name.clone(),
-                Vec::new(),
-                node.outputs.to_vec(),
-            )
-        };
-        let run = match stateful {
-            true => self.sliced(true),
-            false => Runnable::Prepared(Arc::new(LoopKernel(self.clone()))),
-        };
-        Compute { run, node: Arc::new(kernel_node) }
-    }
+/// How the kernels of loop programs are made. Executors run the programs, and hand this to the plans they will run.
+#[derive(Clone, Copy)]
+pub struct LoopKernels {
+    /// Runs the loop to its end.
+    pub whole: fn(Arc<LoopProgram>) -> Runnable,
+    /// Yields its thread from time to time. The flag: the loop is stateful.
+    pub sliced: fn(Arc<LoopProgram>, bool) -> Runnable,
+}
 
-    /// A kernel that lets others have its thread now and then.
-    pub fn sliced(self: &Arc<Self>, stateful: bool) -> Runnable {
-        Runnable::Async(Arc::new(SlicedLoop { program: self.clone(), stateful }))
+impl LoopKernels {
+    pub fn runnables(&self, program: &Arc<LoopProgram>) -> LoopRunnables {
+        LoopRunnables { whole: (self.whole)(program.clone()), sliced: (self.sliced)(program.clone(), false) }
     }
 }
 
@@ -96,7 +85,7 @@ enum Place {
 
 struct Builder<'a> {
     work: &'a Work,
-    shape: &'a Shape,
+    form: &'a LoopForm,
     constants: Vec<Value>,
     slots: Slots,
     places: HashMap<Output, Place>,
@@ -110,27 +99,27 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(work: &'a Work, shape: &'a Shape) -> Self {
+    fn new(work: &'a Work, form: &'a LoopForm) -> Self {
         let mut b = Builder {
             work,
-            shape,
+            form,
             constants: Vec::new(),
             slots: Slots::default(),
             places: HashMap::new(),
             uses: HashMap::new(),
             stays: HashSet::new(),
             next_of: HashMap::new(),
-            in_place: vec![false; shape.variables.len()],
+            in_place: vec![false; form.variables.len()],
         };
-        for v in &shape.variables {
+        for v in &form.variables {
             let slot = b.slots.take();
             b.places.insert(v.merge.output(0), Place::Own(slot));
-            match shape.root(v.next) {
+            match form.root(v.next) {
                 next if next == v.merge.output(0) => drop(b.stays.insert(next)),
                 next => b.next_of.entry(next).or_default().push(slot),
             }
         }
-        for (inside, _) in &shape.invariants {
+        for (inside, _) in &form.invariants {
             let slot = b.slots.take();
             b.places.insert(*inside, Place::Own(slot));
             b.stays.insert(*inside);
@@ -140,36 +129,34 @@ impl<'a> Builder<'a> {
     }
 
     fn count_uses(&mut self) {
-        let (work, shape) = (self.work, self.shape);
-        for id in &shape.always {
+        let (work, form) = (self.work, self.form);
+        for id in &form.always {
             work.node(*id).inputs.iter().for_each(|o| self.used(*o).always += 1);
         }
-        self.used(shape.condition).always += 1;
-        for id in &shape.body {
+        self.used(form.condition).always += 1;
+        for id in &form.body {
             work.node(*id).inputs.iter().for_each(|o| self.used(*o).body += 1);
         }
-        for v in &shape.variables {
-            if self.shape.root(v.next) != v.merge.output(0) {
+        for v in &form.variables {
+            if self.form.root(v.next) != v.merge.output(0) {
                 self.used(v.next).body += 1;
             }
         }
-        for exit in &shape.exits {
+        for exit in &form.exits {
             work.node(*exit).inputs.iter().for_each(|o| self.used(*o).exits += 1);
         }
     }
 
     fn used(&mut self, o: Output) -> &mut Uses {
-        let root = self.shape.root(o);
+        let root = self.form.root(o);
         self.uses.entry(root).or_default()
     }
 
-    fn nodes(&mut self, ids: &[NodeId], computes: &[Option<Compute>], when: When) -> Vec<StraightNode> {
+    fn nodes(&mut self, ids: &[NodeId], kernels: &Kernels, when: When) -> Vec<StraightNode> {
         let mut nodes = Vec::with_capacity(ids.len());
         for id in ids {
             let node = self.work.node(*id);
-            let Some(compute) = self.kernel(node, computes.get(id.at()).and_then(Option::as_ref)) else {
-                continue;
-            };
+            let Some(compute) = kernels.inside_loop(*id) else { continue };
             let inputs = node.inputs.iter().map(|o| self.operand(*o, when)).collect();
             let outputs: SmallVec<[u32; 2]> =
                 (0..node.outputs.len() as u32).map(|i| self.output(id.output(i), when)).collect();
@@ -179,21 +166,9 @@ impl<'a> Builder<'a> {
         nodes
     }
 
-    /// A loop inside this one runs from start to end within its round.
-    fn kernel(&self, node: &WorkNode, compute: Option<&Compute>) -> Option<Compute> {
-        let compute = compute?;
-        Some(match &node.kind {
-            Kind::Loop(program) => Compute {
-                run: Runnable::Prepared(Arc::new(LoopKernel(program.clone()))),
-                node: compute.node.clone(),
-            },
-            _ => compute.clone(),
-        })
-    }
-
     /// How a node of this part reads a value; at the last reading its slot is given up.
     fn operand(&mut self, o: Output, when: When) -> Operand {
-        let root = self.shape.root(o);
+        let root = self.form.root(o);
         let stays = self.stays.contains(&root);
         let Some(place) = self.place(root) else { return Operand::Keep(NOWHERE) };
         let uses = self.uses.entry(root).or_default();
@@ -244,7 +219,7 @@ impl<'a> Builder<'a> {
     /// The slot of the carried value that `o` is the next of, if nothing needs the old value after this node.
     fn slot_of_next(&mut self, o: Output, uses: Uses) -> Option<u32> {
         let [slot] = self.next_of.get(&o)?.as_slice() else { return None };
-        let variable = self.shape.variables.get(*slot as usize)?;
+        let variable = self.form.variables.get(*slot as usize)?;
         // What is left of the old value's uses; those of the condition and the exits come before the body.
         let still_used = self.uses.get(&variable.merge.output(0)).is_some_and(|u| u.body > 0);
         if uses.body != 1 || still_used {
@@ -256,8 +231,8 @@ impl<'a> Builder<'a> {
 
     fn moves(&mut self) -> Vec<(Operand, u32)> {
         let mut moves = Vec::new();
-        for (i, v) in self.shape.variables.iter().enumerate() {
-            if self.in_place[i] || self.shape.root(v.next) == v.merge.output(0) {
+        for (i, v) in self.form.variables.iter().enumerate() {
+            if self.in_place[i] || self.form.root(v.next) == v.merge.output(0) {
                 continue;
             }
             let from = self.operand(v.next, When::Body);
@@ -268,7 +243,7 @@ impl<'a> Builder<'a> {
 
     fn exit(&mut self, exit: NodeId) -> Operand {
         let Some(o) = self.work.node(exit).inputs.first() else { return Operand::Keep(NOWHERE) };
-        let root = self.shape.root(*o);
+        let root = self.form.root(*o);
         match self.place(root) {
             Some(Place::Constant(c)) => Operand::Constant(c),
             Some(Place::Slot(s) | Place::Own(s)) => Operand::Keep(s),

@@ -1,8 +1,8 @@
 //! The plan of a graph without control flow: nodes in order, values in numbered slots that are reused after their last use.
 
-use super::{Compute, may_loop};
-use crate::passes::fuse::tile_of;
-use crate::work::{Kind, Work, WorkNode};
+use super::may_loop;
+use crate::passes::tile_of;
+use crate::work::{Compute, Kind, Work, WorkNode};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::kernel::Value;

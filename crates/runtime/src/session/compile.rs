@@ -4,12 +4,13 @@ use super::cluster::RegisteredPart;
 use super::partition_graphs::task_graph;
 use super::special::Special;
 use super::{Inner, Placed, RunOptions, partial};
-use crate::partition::{Ahead, Part, partition};
-use crate::passes::{self, shapes::Given};
+use crate::compile::{DevicePlan, Request, Target, partitions, plans};
+use crate::partition::Part;
+use crate::passes::KnownShapes;
 use crate::plan::Plan;
 use crate::start_time::StartTime;
 use crate::until::Until;
-use crate::work::{Work, WorkNode};
+use crate::work::Work;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use thalweg_core::cancel::Cancellation;
@@ -66,6 +67,11 @@ pub enum Place {
 }
 
 impl CompiledPart {
+    fn local(plan: DevicePlan) -> CompiledPart {
+        let DevicePlan { device, plan, fetches } = plan;
+        CompiledPart { place: Place::Here { device, plan }, fetches }
+    }
+
     pub fn is_here(&self) -> bool {
         matches!(self.place, Place::Here { .. })
     }
@@ -181,20 +187,13 @@ impl Inner {
         let (parts, feeds, functions) = {
             let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             let feeds: Vec<_> = signature.feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect();
-            (self.parts(&placed, signature, shapes, until)?, feeds, placed.functions.clone())
+            (self.partitions(&placed, signature, shapes, until)?, feeds, placed.functions.clone())
         };
         let names: Vec<String> = feeds.iter().map(|f| f.tensor.clone()).collect();
-        let mut compiled = Vec::new();
-        let mut elsewhere: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
-        // All but one of several parts run on the pool.
-        let on_pool = parts.len() > 1;
-        for part in parts {
-            match self.task_of(part.device) {
-                Some(task) => elsewhere.entry(task).or_default().push(part),
-                None => compiled.push(self.compile_here(part, on_pool)?),
-            }
-        }
-        for (task, parts) in elsewhere {
+        // The second half holds no lock on the graph.
+        let plans = self.with_target(|target| plans(parts, target))?;
+        let mut compiled: Vec<CompiledPart> = plans.local.into_iter().map(CompiledPart::local).collect();
+        for (task, parts) in self.by_task(plans.remote) {
             until.check()?;
             compiled.push(self.register(task, &parts, &names)?);
         }
@@ -217,19 +216,19 @@ impl Inner {
         })
     }
 
+    fn by_task(&self, parts: Vec<Part>) -> BTreeMap<usize, Vec<Part>> {
+        let mut found: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+        for part in parts {
+            if let Some(task) = self.task_of(part.device) {
+                found.entry(task).or_default().push(part);
+            }
+        }
+        found
+    }
+
     fn task_of(&self, device: u16) -> Option<usize> {
         let cluster = self.cluster.as_ref()?;
         cluster.task_of(&self.devices[device as usize])
-    }
-
-    fn compile_here(&self, mut part: Part, on_pool: bool) -> Result<CompiledPart> {
-        let device = &self.devices[part.device as usize];
-        if self.options.optimise {
-            passes::fuse(&mut part.work)?;
-        }
-        let plan = Plan::compile(part.work, device.name(), &self.kernels, self.options.optimise, on_pool)?;
-        let place = Place::Here { device: part.device, plan: Arc::new(plan) };
-        Ok(CompiledPart { place, fetches: part.fetches })
     }
 
     fn register(&self, task: usize, parts: &[Part], feeds: &[String]) -> Result<CompiledPart> {
@@ -239,8 +238,19 @@ impl Inner {
         Ok(CompiledPart { place: Place::There { task, part, feeds }, fetches })
     }
 
-    /// The graph of a signature, pruned, rewritten and cut by device.
-    pub fn parts(
+    /// Where this session's plans run.
+    pub fn with_target<R>(&self, compile: impl FnOnce(&Target<'_>) -> R) -> R {
+        compile(&Target {
+            devices: &self.devices,
+            is_remote: &|device| self.task_of(device).is_some(),
+            kernels: &self.kernels,
+            optimise: self.options.optimise,
+            on_pool: false,
+        })
+    }
+
+    /// The graph of a signature, pruned, simplified and partitioned by device.
+    pub fn partitions(
         &self,
         placed: &Placed,
         signature: &Signature,
@@ -248,45 +258,37 @@ impl Inner {
         until: &Until,
     ) -> Result<Vec<Part>> {
         let graph = &placed.graph;
-        let mut fed = HashSet::new();
-        if let Some(twice) = signature.feeds.iter().find(|f| !fed.insert(**f)) {
-            return Err(invalid!("Duplicated feeds: {}", graph.tensor_name(*twice)));
-        }
-        let device_of = |id: NodeId| placed.placement.of(id);
-        let (fetches, targets) = (&signature.fetches, &signature.targets);
-        let mut work = Work::prune(graph, &device_of, &signature.feeds, fetches, targets, until)?;
-        work.check_memory()?;
-        check_fed(&work)?;
-        if signature.partial {
-            // The client of a partial run talks to this process only.
-            let home = self.cluster.as_ref().map(|_| 0);
-            partial::open_ends(&mut work, graph, signature, home)?;
-        }
-        passes::expand(&mut work)?;
-        passes::fold::read_constants(&mut work);
-        if self.options.optimise {
-            let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
-            passes::simplify_whole(&mut work, &step, &given_shapes(graph, signature, shapes))?;
-        }
-        let ahead = Ahead {
-            limit: self.options.receive_ahead,
-            bytes: &|node, index| static_bytes(graph, node, index),
+        check_feeds_differ(graph, signature)?;
+        let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
+        let request = Request {
+            feeds: &signature.feeds,
+            fetches: &signature.fetches,
+            targets: &signature.targets,
+            device_of: &|id| placed.placement.of(id),
+            prepare: &|work| {
+                check_fed(work)?;
+                if signature.partial {
+                    // The client of a partial run talks to this process only.
+                    let home = self.cluster.as_ref().map(|_| 0);
+                    partial::open_ends(work, graph, signature, home)?;
+                }
+                Ok(())
+            },
+            shapes: known_shapes(graph, signature, shapes),
+            skip_unused: true,
+            recv_prefetch: self.options.receive_ahead,
+            ..Request::new(graph, step, until)
         };
-        partition(work, &self.devices, ahead)
+        self.with_target(|target| partitions(&request, target))
     }
 }
 
-/// How many bytes an output has at least: what is not known of its shape counts as little.
-fn static_bytes(graph: &Graph, node: &WorkNode, index: u32) -> u64 {
-    let Some(id) = graph.find(&node.name) else { return 0 };
-    let (Some(port), true) =
-        (node.outputs.get(index as usize), (index as usize) < graph.node(id).outputs.len())
-    else {
-        return 0;
-    };
-    let shape = graph.shape(id.output(index));
-    let elements = shape.dims().unwrap_or_default().iter().map(|d| u64::try_from(*d).unwrap_or(1));
-    elements.fold(port.dtype.size() as u64, u64::saturating_mul)
+fn check_feeds_differ(graph: &Graph, signature: &Signature) -> Result<()> {
+    let mut fed = HashSet::new();
+    match signature.feeds.iter().find(|f| !fed.insert(**f)) {
+        Some(twice) => Err(invalid!("Duplicated feeds: {}", graph.tensor_name(*twice))),
+        None => Ok(()),
+    }
 }
 
 pub fn feed_info(graph: &Graph, o: Output) -> FeedInfo {
@@ -298,7 +300,7 @@ pub fn feed_info(graph: &Graph, o: Output) -> FeedInfo {
 }
 
 /// The shapes that feeds are known to have, or that every step checks them to have. What a partial run is fed comes when it likes.
-fn given_shapes(graph: &thalweg_graph::Graph, signature: &Signature, shapes: Option<&[Shape]>) -> Given {
+fn known_shapes(graph: &Graph, signature: &Signature, shapes: Option<&[Shape]>) -> KnownShapes {
     let declared = if signature.partial { &[] } else { signature.feeds.as_slice() };
     let feeds = match shapes {
         Some(shapes) => shapes.iter().map(PartialShape::from).collect(),
@@ -307,7 +309,7 @@ fn given_shapes(graph: &thalweg_graph::Graph, signature: &Signature, shapes: Opt
     let reshapes = |node: &thalweg_graph::Node| {
         node.outputs.first().is_some_and(|p| p.is_ref) && node.attrs.bool("validate_shape").is_ok_and(|v| !v)
     };
-    Given { feeds, references: !graph.nodes().iter().any(reshapes) }
+    KnownShapes { feeds, references: !graph.nodes().iter().any(reshapes) }
 }
 
 /// A placeholder left in the graph was not fed. Behind control flow it may never be reached, so that is left to the run.

@@ -4,9 +4,8 @@ use super::Callable;
 use super::cluster::TaskGraph;
 use crate::device::Device;
 use crate::partition::Part;
-use crate::plan::work_order;
 use crate::until::Until;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use std::collections::{HashMap, HashSet};
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::{Result, internal};
@@ -23,7 +22,7 @@ pub struct PartitionGraph {
 impl Callable {
     pub fn partition_graphs(&self) -> Result<Vec<PartitionGraph>> {
         let placed = self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let parts = self.inner.parts(&placed, &self.compiled.signature, None, &Until::default())?;
+        let parts = self.inner.partitions(&placed, &self.compiled.signature, None, &Until::default())?;
         let device = |p: &Part| self.inner.devices[p.device as usize].name().to_string();
         let graph = |p: Part| {
             let named = Named::new(&p.work, &mut HashSet::new())?;

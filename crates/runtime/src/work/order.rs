@@ -1,6 +1,6 @@
 //! The nodes of a work graph that its ends need, inputs first.
 
-use crate::work::Work;
+use super::Work;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::node::NodeId;
