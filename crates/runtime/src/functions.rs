@@ -2,7 +2,7 @@
 
 use crate::compile::{Request, Target, compile};
 use crate::device::Device;
-use crate::executor::{Run, RunInput};
+use crate::executor::{self, RunInput};
 use crate::plan::{KernelCache, Plan};
 use crate::until::Until;
 use std::collections::{HashMap, HashSet};
@@ -92,18 +92,18 @@ impl Functions {
 impl FunctionRunner for Functions {
     fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
         match self.ready(f, &args, step) {
-            Ok(c) => Run::start(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
+            Ok(c) => executor::spawn(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
             Err(e) => done(Err(e)),
         }
     }
 
     fn call_here(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
         match self.ready(f, &args, step) {
-            // Straight plans call no functions, so that calls made here do not pile up.
+            // Straight plans call no functions, so that nested calls do not fill the stack.
             Ok(c) if matches!(&*c.plan, Plan::Straight(_)) => {
-                done(Run::wait(&c.plan, RunInput { feeds: args, step: step.clone() }))
+                done(executor::run(&c.plan, RunInput { feeds: args, step: step.clone() }))
             }
-            Ok(c) => Run::start(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
+            Ok(c) => executor::spawn(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
             Err(e) => done(Err(e)),
         }
     }

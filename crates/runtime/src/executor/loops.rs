@@ -1,7 +1,7 @@
 //! Running a loop that has become a program: round after round on one thread.
 
-use super::hurry::{SLICE, in_hurry, is_in_hurry};
 use super::straight::run_nodes;
+use super::yielding::{SLICE, must_yield, yielding};
 use crate::plan::{LoopKernels, LoopProgram, Operand};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -55,7 +55,7 @@ impl AsyncKernel for SlicedLoop {
         let read = |v: Value| v.into_tensor().map(|t| Some(Value::Tensor(t)));
         match call.inputs.into_iter().map(read).collect::<Result<Vec<_>>>() {
             Ok(slots) => {
-                let keeps = !self.stateful && !is_in_hurry();
+                let keeps = !self.stateful && !must_yield();
                 slice(Rounds::new(self.program.clone(), slots, call.step), keeps, done)
             }
             Err(e) => done(Err(e)),
@@ -71,7 +71,7 @@ fn slice(mut rounds: Rounds, keeps: bool, done: Done) {
         Ok(true) => done(rounds.results()),
         Ok(false) => {
             let pool = rounds.step.device.pool.clone();
-            pool.spawn(Box::new(move || in_hurry(|| slice(rounds, false, done))));
+            pool.spawn(Box::new(move || yielding(|| slice(rounds, false, done))));
         }
         Err(e) => done(Err(e)),
     }

@@ -1,8 +1,8 @@
 //! Frames and iterations of one run of a general plan.
 
 use crate::plan::{General, StaticFrame};
+use crate::step_error::StepError;
 use std::collections::{HashMap, VecDeque};
-use thalweg_core::error::Error;
 use thalweg_core::kernel::Value;
 
 /// A node that can run, and where.
@@ -80,7 +80,7 @@ pub struct State {
     /// Kernels running elsewhere, or waiting.
     pub in_flight: usize,
     pub fetched: Vec<Option<Value>>,
-    pub error: Option<Error>,
+    pub error: StepError,
     pub reported: bool,
 }
 
@@ -97,7 +97,7 @@ impl State {
             ready: Vec::new(),
             in_flight: 0,
             fetched: vec![None; plan.fetches],
-            error: None,
+            error: StepError::default(),
             reported: false,
         };
         let root = state.new_frame(plan, 0, (0, 0), 0);

@@ -3,7 +3,7 @@
 
 use super::urgency::urgencies;
 use super::{frame_id, may_loop};
-use crate::start_time::StartTime;
+use crate::last_duration::LastDuration;
 use crate::work::{Compute, Forward, Kind, Work};
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -25,14 +25,14 @@ pub struct General {
     /// Fetches that no node computes.
     pub ready_fetches: Vec<(usize, Source)>,
     /// How long a run keeps a thread that goes on with it after a wait.
-    pub goes_on_for: StartTime,
+    pub resume_duration: LastDuration,
     pub has_loops: bool,
 }
 
 pub struct GeneralNode {
     /// `None`: a constant or feed that must pass through the graph as a node.
     pub compute: Option<Compute>,
-    pub given: Option<Source>,
+    pub fixed: Option<Source>,
     pub class: Class,
     pub frame: u32,
     /// Place among the nodes of its frame.
@@ -137,7 +137,7 @@ impl<'a> Builder<'a> {
             roots: Vec::new(),
             fetches: work.fetches.len(),
             ready_fetches: Vec::new(),
-            goes_on_for: StartTime::default(),
+            resume_duration: LastDuration::default(),
             has_loops: false,
         };
         Builder { work, frames, plan, at: vec![None; work.nodes.len()], free: vec![None; work.nodes.len()] }
@@ -157,7 +157,7 @@ impl<'a> Builder<'a> {
         }
         for id in order {
             let node = self.work.node(*id);
-            let given = match &node.kind {
+            let fixed = match &node.kind {
                 Kind::Feed(n) => Some(Source::Feed(*n as u32)),
                 Kind::Value(t) => {
                     self.plan.constants.push(t.clone());
@@ -166,7 +166,7 @@ impl<'a> Builder<'a> {
                 _ => None,
             };
             if node.is_free() {
-                self.free[id.at()] = given;
+                self.free[id.at()] = fixed;
                 if !must_run[id.at()] {
                     continue;
                 }
@@ -177,7 +177,7 @@ impl<'a> Builder<'a> {
             self.at[id.at()] = Some(self.plan.nodes.len() as u32);
             self.plan.nodes.push(GeneralNode {
                 compute: computes[id.at()].take(),
-                given,
+                fixed,
                 class: node.op.class,
                 frame,
                 local,
@@ -191,7 +191,7 @@ impl<'a> Builder<'a> {
                 never_dead: node.op.role == Role::ControlTrigger,
                 transfers: matches!(node.op.class, Class::Send | Class::Recv),
                 // A constant or feed has nothing to forward, whatever op it once was.
-                forward: if given.is_some() { None } else { Forward::of(node.op) },
+                forward: if fixed.is_some() { None } else { Forward::of(node.op) },
                 forwards_refs: node.outputs.first().is_some_and(|p| p.is_ref),
             });
         }

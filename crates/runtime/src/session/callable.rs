@@ -92,13 +92,13 @@ impl Callable {
     pub fn start(&self, feeds: Vec<Tensor>, options: &RunOptions, done: OnDone) {
         let began = Instant::now();
         self.inner.start(&self.compiled, feeds, options, None, done);
-        self.compiled.start_time.note(began.elapsed());
+        self.compiled.start_duration.note(began.elapsed());
     }
 
     /// Whether the last `start` gave its thread back within so much time, and the next is as good: how long a loop takes may depend
     /// on what is fed. False before the first.
     pub fn starts_within(&self, limit: Duration) -> bool {
-        self.compiled.start_time.within(limit) && !self.compiled.parts.iter().any(|p| p.has_loops())
+        self.compiled.start_duration.within(limit) && !self.compiled.parts.iter().any(|p| p.has_loops())
     }
 
     /// The other tasks that take part, by number.

@@ -2,13 +2,13 @@
 
 use super::cluster::RegisteredPart;
 use super::partition_graphs::task_graph;
-use super::special::Special;
+use super::shape_specialised::ShapeSpecialised;
 use super::{Inner, Placed, RunOptions, partial};
 use crate::compile::{DevicePlan, Request, Target, partitions, plans};
+use crate::last_duration::LastDuration;
 use crate::partition::Part;
 use crate::passes::KnownShapes;
 use crate::plan::Plan;
-use crate::start_time::StartTime;
 use crate::until::Until;
 use crate::work::Work;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -45,54 +45,54 @@ pub struct Compiled {
     /// Other tasks that take part.
     pub tasks: Vec<usize>,
     pub functions: Arc<dyn FunctionRunner>,
-    pub start_time: StartTime,
+    pub start_duration: LastDuration,
     /// For signatures whose feeds may come in several shapes.
-    pub special: Option<Special>,
+    pub specialised: Option<ShapeSpecialised>,
     /// The memory of its plans.
     pub _held: Held,
 }
 
 /// What one device, or one other task, does in a step.
 pub struct CompiledPart {
-    pub place: Place,
+    pub plan: PartPlan,
     /// Which fetches this part computes.
     pub fetches: Vec<usize>,
 }
 
-pub enum Place {
+pub enum PartPlan {
     /// On a device of this process.
-    Here { device: u16, plan: Arc<Plan> },
+    Local { device: u16, plan: Arc<Plan> },
     /// On another task, which wants these of the feeds.
-    There { task: usize, part: Arc<dyn RegisteredPart>, feeds: Vec<usize> },
+    Remote { task: usize, part: Arc<dyn RegisteredPart>, feeds: Vec<usize> },
 }
 
 impl CompiledPart {
     fn local(plan: DevicePlan) -> CompiledPart {
         let DevicePlan { device, plan, fetches } = plan;
-        CompiledPart { place: Place::Here { device, plan }, fetches }
+        CompiledPart { plan: PartPlan::Local { device, plan }, fetches }
     }
 
-    pub fn is_here(&self) -> bool {
-        matches!(self.place, Place::Here { .. })
+    pub fn is_local(&self) -> bool {
+        matches!(self.plan, PartPlan::Local { .. })
     }
 
     fn task(&self) -> Option<usize> {
-        match self.place {
-            Place::Here { .. } => None,
-            Place::There { task, .. } => Some(task),
+        match self.plan {
+            PartPlan::Local { .. } => None,
+            PartPlan::Remote { task, .. } => Some(task),
         }
     }
 
     /// Whether it keeps a thread of this process for as long as a loop takes.
     pub fn has_loops(&self) -> bool {
-        matches!(&self.place, Place::Here { plan, .. } if plan.has_loops())
+        matches!(&self.plan, PartPlan::Local { plan, .. } if plan.has_loops())
     }
 
     /// Nodes of its plan, if it is ours.
     pub fn planned_nodes(&self) -> usize {
-        match &self.place {
-            Place::Here { plan, .. } => plan.len(),
-            Place::There { .. } => 0,
+        match &self.plan {
+            PartPlan::Local { plan, .. } => plan.len(),
+            PartPlan::Remote { .. } => 0,
         }
     }
 }
@@ -200,9 +200,9 @@ impl Inner {
         // What passes through the rendezvous is neither given before nor taken after.
         let (feeds, fetches) =
             if signature.partial { (Vec::new(), 0) } else { (feeds, signature.fetches.len()) };
-        let is_local = compiled.iter().all(CompiledPart::is_here);
+        let is_local = compiled.iter().all(CompiledPart::is_local);
         let is_open = feeds.iter().any(|f| !f.shape.is_fully_known());
-        let special = self.options.optimise && shapes.is_none() && is_local && is_open;
+        let specialise = self.options.optimise && shapes.is_none() && is_local && is_open;
         Ok(Compiled {
             signature: signature.clone(),
             tasks: compiled.iter().filter_map(|p| p.task()).collect(),
@@ -210,8 +210,8 @@ impl Inner {
             feeds,
             fetches,
             functions,
-            start_time: StartTime::default(),
-            special: special.then(Special::default),
+            start_duration: LastDuration::default(),
+            specialised: specialise.then(ShapeSpecialised::default),
             _held: self.memory().hold(meter.grown()),
         })
     }
@@ -235,7 +235,7 @@ impl Inner {
         let cluster = self.cluster.as_ref().ok_or_else(|| internal("another task without a cluster"))?;
         let (graph, feeds, fetches) = task_graph(parts, &self.devices, feeds)?;
         let part = cluster.register(task, graph)?;
-        Ok(CompiledPart { place: Place::There { task, part, feeds }, fetches })
+        Ok(CompiledPart { plan: PartPlan::Remote { task, part, feeds }, fetches })
     }
 
     /// Where this session's plans run.

@@ -7,7 +7,7 @@ mod options;
 mod partial;
 mod partition_graphs;
 mod run;
-mod special;
+mod shape_specialised;
 
 pub use callable::Callable;
 pub use options::{RunMetadata, RunOptions, SessionOptions};

@@ -135,7 +135,7 @@ impl PartialRun {
     /// Starts the step, which waits for what will be sent to the rendezvous.
     fn begin(&self, trace: bool) -> Arc<dyn Rendezvous> {
         let inner = &self.session.inner;
-        let meeting = inner.meeting(&self.compiled);
+        let meeting = inner.new_rendezvous(&self.compiled);
         let (rendezvous, progress) = (meeting.rendezvous.clone(), self.progress.clone());
         let met = rendezvous.clone();
         let done = Box::new(move |r: Result<(Vec<Tensor>, RunMetadata)>| {
