@@ -25,7 +25,7 @@ pub fn fuse_elementwise(work: &mut Work) -> Result<()> {
     let order = work_order(work)?;
     let uses = count_uses(work, &order);
     let mut taken = vec![false; work.nodes.len()];
-    // From the results back: the last op of a tree gathers the ops before it.
+    // In reverse order: the last op of a tree collects the ops before it.
     for id in order.iter().rev() {
         if taken[id.at()] || fusible(work.node(*id)).is_none() {
             continue;
@@ -44,7 +44,7 @@ pub fn fuse_elementwise(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-/// How often each node's value is used; anything but plain data use counts as many.
+/// How often each node's value is used; control edges, fetches and targets count as several uses.
 pub(super) fn count_uses(work: &Work, order: &[NodeId]) -> HashMap<NodeId, u32> {
     let mut uses: HashMap<NodeId, u32> = HashMap::new();
     for id in order {
@@ -83,7 +83,7 @@ pub fn tile_of(node: &WorkNode, dtype: DataType) -> Option<Tile> {
     })
 }
 
-/// The node and those before it that only it uses, last first.
+/// The node and the fusible ones before it without other users, last first.
 fn gather(work: &Work, root: NodeId, uses: &HashMap<NodeId, u32>, taken: &[bool]) -> Vec<NodeId> {
     let Some(dtype) = fusible(work.node(root)) else { return Vec::new() };
     let device = work.node(root).device;
