@@ -1,5 +1,4 @@
-//! The plan of a graph with control flow, or with kernels that wait: nodes with counts of what they wait for, and edges
-//! that say where each output goes, by loop frame.
+//! The plan of a graph with control flow or async kernels: nodes with counts of pending inputs, and the edges of each output, by frame.
 
 use super::urgency::urgencies;
 use super::{frame_id, may_loop};
@@ -19,32 +18,33 @@ pub struct General {
     pub frames: Vec<StaticFrame>,
     pub edges: Vec<Edge>,
     pub constants: Vec<Tensor>,
-    /// Nodes that wait for nothing.
+    /// Nodes without inputs to wait for.
     pub roots: Vec<u32>,
     pub fetches: usize,
-    /// Fetches that no node computes.
+    /// Fetches that are constants or feeds.
     pub ready_fetches: Vec<(usize, Source)>,
-    /// How long a run keeps a thread that goes on with it after a wait.
+    /// How long a run keeps a thread that resumes it after a wait.
     pub resume_duration: LastDuration,
     pub has_loops: bool,
 }
 
 pub struct GeneralNode {
-    /// `None`: a constant or feed that must pass through the graph as a node.
+    /// `None`: a constant or feed that must run as a node.
     pub compute: Option<Compute>,
+    /// The constant or feed that it is.
     pub fixed: Option<Source>,
     pub class: Class,
     pub frame: u32,
-    /// Place among the nodes of its frame.
+    /// Index among the nodes of its frame.
     pub local: u32,
     pub inputs: SmallVec<[Source; 3]>,
-    /// Data inputs that come along edges.
+    /// Data inputs that arrive along edges.
     pub data_edges: u32,
     pub outputs: SmallVec<[Range<u32>; 2]>,
     pub control: Range<u32>,
     pub enter: Option<EnterInfo>,
     pub expensive: bool,
-    /// Weight of what waits for it, see `urgency`.
+    /// Weight of the nodes behind it, see `urgency`.
     pub urgency: u32,
     /// Runs even when its inputs are dead.
     pub never_dead: bool,
@@ -61,7 +61,7 @@ pub struct EnterInfo {
     pub is_constant: bool,
 }
 
-/// Where an input's value is found.
+/// Where an input's value is.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// An entry of the iteration.
@@ -70,7 +70,7 @@ pub enum Source {
     Feed(u32),
 }
 
-/// Where a value goes: an entry of a node, or just its count for a control edge, or a fetch.
+/// Where a value goes: an entry of a node, the pending count of a node for a control edge, or a fetch.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
     pub node: u32,
@@ -90,7 +90,7 @@ pub struct StaticFrame {
     pub parallel_iterations: u32,
     pub enters: u32,
     pub entries: u32,
-    /// What each node waits for at the start of an iteration. A Merge counts control edges twice, plus one until it is alive.
+    /// Pending inputs of each node at the start of an iteration. A Merge counts control edges twice, plus one until it has a value.
     pub pending: Vec<u32>,
 }
 
@@ -100,7 +100,7 @@ impl General {
         check_fetches(work, &frames)?;
         let mut builder = Builder::new(work, frames);
         builder.plan.has_loops = order.iter().any(|id| may_loop(work.node(*id)));
-        builder.place_nodes(order, computes);
+        builder.add_nodes(order, computes);
         builder.connect(order);
         Ok(builder.finish())
     }
@@ -143,9 +143,9 @@ impl<'a> Builder<'a> {
         Builder { work, frames, plan, at: vec![None; work.nodes.len()], free: vec![None; work.nodes.len()] }
     }
 
-    /// Decides which nodes run, and which are constants and feeds read in place. A Merge must be told of its inputs, so
-    /// what feeds one runs as a node; so does what others wait for.
-    fn place_nodes(&mut self, order: &[NodeId], mut computes: Vec<Option<Compute>>) {
+    /// Decides which nodes run, and which are constants and feeds read in place. A constant or feed runs as a node if it is the input of a
+    /// Merge, which waits for edges, or has control edges out.
+    fn add_nodes(&mut self, order: &[NodeId], mut computes: Vec<Option<Compute>>) {
         let urgencies = urgencies(self.work, order);
         let mut must_run = vec![false; self.work.nodes.len()];
         for id in order {
@@ -198,7 +198,7 @@ impl<'a> Builder<'a> {
     }
 
     fn connect(&mut self, order: &[NodeId]) {
-        // Edges by (source node, output), gathered first, then laid out side by side.
+        // Edges by source node and output: collected first, then stored contiguously.
         let mut data: Vec<Vec<(u32, Edge)>> = vec![Vec::new(); self.plan.nodes.len()];
         let mut control: Vec<Vec<Edge>> = vec![Vec::new(); self.plan.nodes.len()];
         for id in order {
@@ -242,7 +242,7 @@ impl<'a> Builder<'a> {
         let frame = self.frames.of[id.at()] as usize;
         let is_merge = node.op.class == Class::Merge;
         let (mut data_edges, mut control_edges) = (0, 0);
-        // A Merge has one entry for whichever value comes, and one for its index.
+        // A Merge has one entry for the value that arrives, and one for its index.
         let merge_entry = self.plan.frames[frame].entries;
         if is_merge {
             self.plan.frames[frame].entries += 2;
@@ -289,7 +289,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A value inside a loop has no one value to fetch.
+/// An output inside a loop has a value in each iteration, so it cannot be fetched.
 fn check_fetches(work: &Work, frames: &Frames) -> Result<()> {
     match work.fetches.iter().find(|o| frames.entered[o.node.at()] != 0) {
         None => Ok(()),

@@ -48,7 +48,7 @@ impl Kernels {
         self.loops.insert(id, runnables);
     }
 
-    /// Whether a kernel waits, so that it answers later.
+    /// Whether a kernel is asynchronous.
     pub fn any_async(&self) -> bool {
         self.computes.iter().flatten().any(|c| matches!(c.run, Runnable::Async(_)))
     }

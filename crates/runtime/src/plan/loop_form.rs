@@ -1,8 +1,6 @@
-//! Which loops of a graph can run as a program instead of node by node: those of TensorFlow's usual form, with nothing in
-//! them that waits. Each becomes one node that takes what its Enters take and gives what its Exits give; loops inside loops
-//! go first.
+//! Which loops of a graph can run as a program instead of node by node: those in the form of `tf.while_loop`, without async kernels.
 //!
-//! A node of such a loop runs in every round, or in every round but the last: the latter if it hangs on the true side of a
+//! A node of such a loop runs in every iteration, or in every iteration but the last: the latter if it depends on the true output of a
 //! Switch of the loop's condition. So the loop is two lists of nodes, the condition's and the body's.
 
 use super::kernels::Kernels;
@@ -13,39 +11,40 @@ use thalweg_core::op::{Class, Role};
 use thalweg_core::runnable::Runnable;
 use thalweg_graph::frames::{FrameNode, Frames};
 
-/// A loop that can be a program, by its parts.
+/// The parts of a loop that can be a program.
 pub struct LoopForm {
     pub condition: Output,
-    /// Carried values: the Merge, where its first value comes from, and the value for the next round.
+    /// Loop variables.
     pub variables: Vec<Variable>,
-    /// Values that stay the same: how the loop's nodes call them, and where they come from.
+    /// Loop-invariant values: the output inside the loop, and the one outside that it comes from.
     pub invariants: Vec<(Output, Output)>,
     pub exits: Vec<NodeId>,
-    /// Nodes that run in every round, in order.
+    /// Nodes that run in every iteration, in order.
     pub always: Vec<NodeId>,
     /// Nodes that run unless the condition is false, in order.
     pub body: Vec<NodeId>,
-    /// Those of them that are feeds.
+    /// The invariants that are feeds.
     fed: HashSet<Output>,
-    /// What a value inside the loop is another name of.
+    /// Outputs inside the loop that forward another one.
     same_as: HashMap<Output, Output>,
-    /// Whether anything in it has effects or reads what others may change.
+    /// Whether a node in it is stateful.
     pub stateful: bool,
     /// Nodes worth a thread of their own.
     expensive: Vec<NodeId>,
 }
 
 impl LoopForm {
-    /// The value that this is a name of.
+    /// The output that this one forwards; itself if it forwards none.
     pub fn root(&self, o: Output) -> Output {
         self.same_as.get(&o).copied().unwrap_or(o)
     }
 
-    fn name_again(&mut self, o: Output, same_as: Output) {
+    fn forward(&mut self, o: Output, same_as: Output) {
         self.same_as.insert(o, self.root(same_as));
     }
 }
 
+/// A loop variable: its Merge, the initial value, and the value for the next iteration.
 pub struct Variable {
     pub merge: NodeId,
     pub first: Output,
@@ -58,7 +57,7 @@ pub fn find_loops(work: &Work, order: &[NodeId], kernels: &Kernels, frames: &Fra
     let mut enters: Vec<Vec<NodeId>> = vec![Vec::new(); frames.frames.len()];
     let mut has_inner = vec![false; frames.frames.len()];
     for id in order {
-        // Constants and feeds are in all loops at once.
+        // Constants and feeds are in no frame.
         if !work.node(*id).is_free() {
             members[frames.of[id.at()] as usize].push(*id);
         }
@@ -83,7 +82,7 @@ enum When {
 struct Finder<'a> {
     work: &'a Work,
     kernels: &'a Kernels,
-    /// What the run is asked for: a loop that holds any of it must stay.
+    /// Fetches and targets: a loop that contains any of them stays as it is.
     ends: &'a HashSet<NodeId>,
     enters: &'a [NodeId],
 }
@@ -117,7 +116,7 @@ impl Finder<'_> {
             }
             self.member(*id, **condition, &mut form, &mut when, &mut nexts)?;
         }
-        // Without a value for the next round that hangs on the condition, the loop would not end as this one does.
+        // A loop ends with its condition only if all values for the next iteration depend on it.
         nexts.iter().all(|o| self.when_of(*o, **condition, &when) == Some(When::Body)).then_some(())?;
         (when.get(*condition) == Some(&When::Always) && self.in_series(&form)).then_some(form)
     }
@@ -164,14 +163,14 @@ impl Finder<'_> {
                 let [value, by] = node.inputs.as_slice() else { return None };
                 (by.node == condition && self.all_when(node, condition, when)? == When::Always)
                     .then_some(())?;
-                form.name_again(id.output(0), *value);
-                form.name_again(id.output(1), *value);
+                form.forward(id.output(0), *value);
+                form.forward(id.output(1), *value);
                 self.note_feeds(node, form);
                 when.insert(id, When::Always);
             }
             Class::LoopCond => {
                 when.insert(id, self.all_when(node, condition, when)?);
-                form.name_again(id.output(0), *node.inputs.first()?);
+                form.forward(id.output(0), *node.inputs.first()?);
                 self.note_feeds(node, form);
             }
             Class::Plain | Class::Constant => self.plain(id, condition, form, when)?,
@@ -207,8 +206,8 @@ impl Finder<'_> {
             form.expensive.push(id);
         }
         form.stateful |= node.is_stateful() || (is_loop && waits);
-        if only_passes_on(node) {
-            form.name_again(id.output(0), *node.inputs.first()?);
+        if only_forwards(node) {
+            form.forward(id.output(0), *node.inputs.first()?);
             return Some(());
         }
         match at {
@@ -218,7 +217,7 @@ impl Finder<'_> {
         Some(())
     }
 
-    /// When a node runs, given when what it waits for does. `None`: it cannot be told, so the loop is left alone.
+    /// When a node runs, from when its inputs do. `None`: it cannot be decided, so the loop is left alone.
     fn all_when(&self, node: &WorkNode, condition: NodeId, when: &HashMap<NodeId, When>) -> Option<When> {
         let mut at = When::Always;
         for o in &node.inputs {
@@ -229,7 +228,7 @@ impl Finder<'_> {
         let mut triggered = When::Always;
         for c in &node.control {
             if !self.node(*c).is_free() && *when.get(c)? == When::Body {
-                // A trigger comes in the last round too, where the body does not run.
+                // A ControlTrigger runs in the last iteration too, where the body does not.
                 let by = if is_trigger(self.node(*c)) { &mut triggered } else { &mut at };
                 *by = When::Body;
             }
@@ -237,7 +236,7 @@ impl Finder<'_> {
         (at == When::Body || triggered == When::Always).then_some(at)
     }
 
-    /// Whether each expensive node must wait for what the round before computed. If not, rounds are better run side by side.
+    /// Whether each expensive node depends on the iteration before. If not, iterations are better run in parallel.
     fn in_series(&self, form: &LoopForm) -> bool {
         if form.expensive.is_empty() {
             return true;
@@ -252,7 +251,7 @@ impl Finder<'_> {
         for v in &form.variables {
             merges.entry(form.root(v.next).node).or_default().push(v.merge);
         }
-        // First all that comes after an expensive node, in its round or a later one; of these, what is carried into a round.
+        // The loop variables that depend on an expensive node, in the same iteration or a later one.
         let carried: Vec<NodeId> = reached(&form.expensive, &[&users, &merges])
             .into_iter()
             .filter(|id| self.node(*id).op.class == Class::Merge)
@@ -267,7 +266,7 @@ impl Finder<'_> {
             return Some(When::Always);
         }
         match node.op.class {
-            // Of the loop's own Switches, only Exits may look at the side taken at the end.
+            // Only Exits may use the false output of the loop's Switches.
             Class::Switch => (o.index == 1 && node.inputs.get(1)?.node == condition).then_some(When::Body),
             Class::Merge if o.index != 0 => None,
             _ => when.get(&o.node).copied(),
@@ -300,12 +299,12 @@ impl Finder<'_> {
     }
 }
 
-/// These nodes, and all that can be reached from them by any of the ways.
-fn reached(from: &[NodeId], ways: &[&HashMap<NodeId, Vec<NodeId>>]) -> HashSet<NodeId> {
+/// These nodes, and all that can be reached from them along any of the edges.
+fn reached(from: &[NodeId], edges: &[&HashMap<NodeId, Vec<NodeId>>]) -> HashSet<NodeId> {
     let mut found: HashSet<NodeId> = from.iter().copied().collect();
     let mut next = from.to_vec();
     while let Some(id) = next.pop() {
-        for to in ways.iter().filter_map(|way| way.get(&id)).flatten() {
+        for to in edges.iter().filter_map(|e| e.get(&id)).flatten() {
             if found.insert(*to) {
                 next.push(*to);
             }
@@ -314,17 +313,17 @@ fn reached(from: &[NodeId], ways: &[&HashMap<NodeId, Vec<NodeId>>]) -> HashSet<N
     found
 }
 
-/// Runs even if what it waits for is dead.
+/// Runs even if its inputs are dead.
 fn is_trigger(node: &WorkNode) -> bool {
     node.op.role == Role::ControlTrigger
 }
 
-/// An Identity is only another name for its input.
-fn only_passes_on(node: &WorkNode) -> bool {
+/// An Identity needs no kernel: users of its output use its input.
+fn only_forwards(node: &WorkNode) -> bool {
     matches!(node.kind, Kind::Op) && Forward::of(node.op) == Some(Forward::Whole)
 }
 
-/// References are read when they are used, which depends on who runs when: such loops run node by node.
+/// References are read when they are used, which depends on the order of nodes: loops with references run node by node.
 fn no_references(node: &WorkNode) -> Option<()> {
     (!node.outputs.iter().any(|p| p.is_ref)).then_some(())
 }

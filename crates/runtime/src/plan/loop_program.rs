@@ -1,5 +1,5 @@
-//! `LoopProgram`: a while loop as two lists of nodes over numbered slots. Carried values keep their slots from round to
-//! round; a value for the next round is written straight into its slot where nothing reads the old one any more.
+//! `LoopProgram`: a while loop as two lists of nodes over numbered slots. Loop variables keep their slots; the value for the next
+//! iteration is written into the slot in location if the old one is not read any more.
 
 use super::kernels::{Kernels, LoopRunnables};
 use super::loop_form::LoopForm;
@@ -15,18 +15,18 @@ use thalweg_core::runnable::Runnable;
 pub struct LoopProgram {
     pub constants: Vec<Value>,
     pub slots: usize,
-    /// Run in every round, the last included.
+    /// Run in every iteration, the last included.
     pub always: Vec<StraightNode>,
-    /// Whether there is another round.
+    /// Whether there is another iteration.
     pub condition: Operand,
     pub body: Vec<StraightNode>,
-    /// Values for the next round that are not in their slots yet: from where to which slot.
+    /// Copies of values for the next iteration that were not written in location: from where to which slot.
     pub moves: Vec<(Operand, u32)>,
     pub exits: Vec<Operand>,
 }
 
 impl LoopProgram {
-    /// The loop's inputs come in slots 0, 1, ..: first the carried values, then those that stay.
+    /// The loop's inputs are in slots 0, 1, ..: first the loop variables, then the invariants.
     pub fn compile(work: &Work, form: &LoopForm, kernels: &Kernels) -> LoopProgram {
         let mut builder = Builder::new(work, form);
         let always = builder.nodes(&form.always, kernels, When::Always);
@@ -76,10 +76,10 @@ struct Uses {
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Location {
     Constant(u32),
     Slot(u32),
-    /// A slot that no other value gets: carried values and those that stay.
+    /// A slot that is not reused: loop variables and invariants.
     Own(u32),
 }
 
@@ -88,13 +88,13 @@ struct Builder<'a> {
     form: &'a LoopForm,
     constants: Vec<Value>,
     slots: Slots,
-    places: HashMap<Output, Place>,
+    locations: HashMap<Output, Location>,
     uses: HashMap<Output, Uses>,
-    /// Values never taken out of their slots: they are needed in the next round as they are.
+    /// Values never taken out of their slots: the next iteration needs them unchanged.
     stays: HashSet<Output>,
-    /// The carried values, by slot, that a value is the next of.
+    /// The loop variables, by slot, whose next value this is.
     next_of: HashMap<Output, Vec<u32>>,
-    /// Carried values whose next value a node writes in place.
+    /// Loop variables whose next value a node writes in location.
     in_place: Vec<bool>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Builder<'a> {
             form,
             constants: Vec::new(),
             slots: Slots::default(),
-            places: HashMap::new(),
+            locations: HashMap::new(),
             uses: HashMap::new(),
             stays: HashSet::new(),
             next_of: HashMap::new(),
@@ -113,7 +113,7 @@ impl<'a> Builder<'a> {
         };
         for v in &form.variables {
             let slot = b.slots.take();
-            b.places.insert(v.merge.output(0), Place::Own(slot));
+            b.locations.insert(v.merge.output(0), Location::Own(slot));
             match form.root(v.next) {
                 next if next == v.merge.output(0) => drop(b.stays.insert(next)),
                 next => b.next_of.entry(next).or_default().push(slot),
@@ -121,7 +121,7 @@ impl<'a> Builder<'a> {
         }
         for (inside, _) in &form.invariants {
             let slot = b.slots.take();
-            b.places.insert(*inside, Place::Own(slot));
+            b.locations.insert(*inside, Location::Own(slot));
             b.stays.insert(*inside);
         }
         b.count_uses();
@@ -166,11 +166,11 @@ impl<'a> Builder<'a> {
         nodes
     }
 
-    /// How a node of this part reads a value; at the last reading its slot is given up.
+    /// How a node of this part reads a value; the last use frees its slot.
     fn operand(&mut self, o: Output, when: When) -> Operand {
         let root = self.form.root(o);
         let stays = self.stays.contains(&root);
-        let Some(place) = self.place(root) else { return Operand::Keep(NOWHERE) };
+        let Some(location) = self.location(root) else { return Operand::Keep(NOWHERE) };
         let uses = self.uses.entry(root).or_default();
         let last = match when {
             When::Always => {
@@ -182,26 +182,26 @@ impl<'a> Builder<'a> {
                 uses.body == 0
             }
         };
-        match place {
-            Place::Constant(c) => Operand::Constant(c),
-            Place::Slot(s) if last => {
-                self.slots.give_back(s);
+        match location {
+            Location::Constant(c) => Operand::Constant(c),
+            Location::Slot(s) if last => {
+                self.slots.free(s);
                 Operand::Take(s)
             }
-            Place::Own(s) if last && !stays => Operand::Take(s),
-            Place::Slot(s) | Place::Own(s) => Operand::Keep(s),
+            Location::Own(s) if last && !stays => Operand::Take(s),
+            Location::Slot(s) | Location::Own(s) => Operand::Keep(s),
         }
     }
 
-    fn place(&mut self, root: Output) -> Option<Place> {
-        if let Some(place) = self.places.get(&root) {
-            return Some(*place);
+    fn location(&mut self, root: Output) -> Option<Location> {
+        if let Some(location) = self.locations.get(&root) {
+            return Some(*location);
         }
         let Kind::Value(t) = &self.work.node(root.node).kind else { return None };
         self.constants.push(Value::Tensor(t.clone()));
-        let place = Place::Constant(self.constants.len() as u32 - 1);
-        self.places.insert(root, place);
-        Some(place)
+        let location = Location::Constant(self.constants.len() as u32 - 1);
+        self.locations.insert(root, location);
+        Some(location)
     }
 
     fn output(&mut self, o: Output, when: When) -> u32 {
@@ -212,15 +212,15 @@ impl<'a> Builder<'a> {
             return slot;
         }
         let slot = self.slots.take();
-        self.places.insert(o, Place::Slot(slot));
+        self.locations.insert(o, Location::Slot(slot));
         slot
     }
 
-    /// The slot of the carried value that `o` is the next of, if nothing needs the old value after this node.
+    /// The slot of the loop variable whose next value is `o`, if the old value is not used after this node.
     fn slot_of_next(&mut self, o: Output, uses: Uses) -> Option<u32> {
         let [slot] = self.next_of.get(&o)?.as_slice() else { return None };
         let variable = self.form.variables.get(*slot as usize)?;
-        // What is left of the old value's uses; those of the condition and the exits come before the body.
+        // Remaining uses of the old value; those of the condition and the exits come before the body.
         let still_used = self.uses.get(&variable.merge.output(0)).is_some_and(|u| u.body > 0);
         if uses.body != 1 || still_used {
             return None;
@@ -244,9 +244,9 @@ impl<'a> Builder<'a> {
     fn exit(&mut self, exit: NodeId) -> Operand {
         let Some(o) = self.work.node(exit).inputs.first() else { return Operand::Keep(NOWHERE) };
         let root = self.form.root(*o);
-        match self.place(root) {
-            Some(Place::Constant(c)) => Operand::Constant(c),
-            Some(Place::Slot(s) | Place::Own(s)) => Operand::Keep(s),
+        match self.location(root) {
+            Some(Location::Constant(c)) => Operand::Constant(c),
+            Some(Location::Slot(s) | Location::Own(s)) => Operand::Keep(s),
             None => Operand::Keep(NOWHERE),
         }
     }

@@ -1,4 +1,4 @@
-//! Plans: a pruned, placed, rewritten graph turned into what an executor runs without looking anything up.
+//! Plans: a work graph turned into what an executor runs without any look-up.
 
 pub mod frame_id;
 mod general;
@@ -52,7 +52,7 @@ impl Plan {
         Ok(Plan::Straight(Straight::compile(&work, &order, kernels.computes)))
     }
 
-    /// Whether nobody can tell from its nodes how long a run takes: there are loops.
+    /// Whether a run may take any time, whatever its number of nodes.
     pub fn has_loops(&self) -> bool {
         match self {
             Plan::Straight(p) => p.has_loops,
@@ -73,7 +73,7 @@ impl Plan {
     }
 }
 
-/// Whether a node may run for ever: it leads back, is a loop or calls functions, which may have loops.
+/// Whether a node may run for ever: it is a back edge or a loop, or calls functions, which may have loops.
 fn may_loop(node: &WorkNode) -> bool {
     let is_function = |a: &Attr| matches!(a, Attr::Func(_));
     let calls = |a: &Attr| match a {
