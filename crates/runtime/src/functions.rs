@@ -30,7 +30,7 @@ struct Compiled {
     args: usize,
 }
 
-/// Plans kept; a program has fewer functions than this.
+/// Plans cached; a program has fewer functions than this.
 const MAX_PLANS: usize = 1024;
 
 impl Functions {
@@ -46,7 +46,7 @@ impl Functions {
         let until = Until::of_step(step);
         let body = self.library.instantiate(&self.registry, f)?;
         let feeds: Vec<_> = body.args.iter().map(|a| a.output(0)).collect();
-        // Everything with an effect runs, whether a result needs it or not.
+        // Stateful nodes run whether a result needs them or not.
         let mut targets = body.control.clone();
         let args: HashSet<NodeId> = body.args.iter().copied().collect();
         targets.extend(body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !args.contains(id)));
@@ -75,7 +75,7 @@ impl Functions {
 }
 
 impl Functions {
-    fn ready(&self, f: &Func, args: &[Tensor], step: &Arc<StepContext>) -> Result<Arc<Compiled>> {
+    fn compiled_for(&self, f: &Func, args: &[Tensor], step: &Arc<StepContext>) -> Result<Arc<Compiled>> {
         let compiled = self.compiled(f, step)?;
         if compiled.args != args.len() {
             return Err(invalid!(
@@ -91,14 +91,14 @@ impl Functions {
 
 impl FunctionRunner for Functions {
     fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
-        match self.ready(f, &args, step) {
+        match self.compiled_for(f, &args, step) {
             Ok(c) => executor::spawn(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
             Err(e) => done(Err(e)),
         }
     }
 
     fn call_here(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
-        match self.ready(f, &args, step) {
+        match self.compiled_for(f, &args, step) {
             // Straight plans call no functions, so that nested calls do not fill the stack.
             Ok(c) if matches!(&*c.plan, Plan::Straight(_)) => {
                 done(executor::run(&c.plan, RunInput { feeds: args, step: step.clone() }))

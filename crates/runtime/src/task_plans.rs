@@ -1,4 +1,4 @@
-//! The part of a graph that a task runs for a master: one plan for each of its devices, all ends of which are Sends and Recvs.
+//! The part of a graph that a task runs for a master: one plan for each of its devices. Feeds and fetches are Recvs and Sends.
 
 use crate::compile::{Request, Target, compile};
 use crate::device::Device;
@@ -26,7 +26,7 @@ pub struct TaskPlans {
     start_duration: LastDuration,
 }
 
-/// What a task's part is run with.
+/// The step of a master, as a task takes part in it.
 pub struct TaskStep {
     pub id: u64,
     pub rendezvous: Arc<dyn Rendezvous>,
@@ -35,7 +35,7 @@ pub struct TaskStep {
 }
 
 impl TaskPlans {
-    /// `has_control_flow`: values may arrive dead, even if no node here could make them so.
+    /// `has_control_flow`: dead tensors may arrive, even if no node of this part is control flow.
     pub fn compile(
         graph: &Graph,
         devices: &[Device],
@@ -53,7 +53,7 @@ impl TaskPlans {
             let device = &devices[at];
             let step = Arc::new(StepContext::new(0, device.context.clone()));
             let request = Request {
-                targets: &ends(graph, &nodes),
+                targets: &sinks(graph, &nodes),
                 prepare: &|work| {
                     work.has_control_flow |= has_control_flow;
                     Ok(())
@@ -72,7 +72,7 @@ impl TaskPlans {
         Ok(TaskPlans { plans, functions: Arc::new(functions), start_duration: LastDuration::default() })
     }
 
-    /// Whether the last `start` gave its thread back within so much time, and the next is as good; false before the first.
+    /// Whether the last `start` returned within this time, and the next can be expected to; false before the first.
     pub fn starts_within(&self, limit: Duration) -> bool {
         self.start_duration.within(limit) && !self.plans.iter().any(|(_, p)| p.has_loops())
     }
@@ -111,7 +111,7 @@ impl TaskPlans {
     }
 }
 
-/// The nodes of each device, which each node names in full.
+/// The nodes of each device. Every node has a full device name.
 fn by_device(graph: &Graph, devices: &[Device]) -> Result<BTreeMap<usize, Vec<NodeId>>> {
     let mut found: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
     for id in graph.ids() {
@@ -124,12 +124,12 @@ fn by_device(graph: &Graph, devices: &[Device]) -> Result<BTreeMap<usize, Vec<No
     Ok(found)
 }
 
-/// Nodes that nothing else waits for: with them, all run.
-fn ends(graph: &Graph, nodes: &[NodeId]) -> Vec<NodeId> {
+/// Nodes without users: as targets, they make all nodes run.
+fn sinks(graph: &Graph, nodes: &[NodeId]) -> Vec<NodeId> {
     let mut used = vec![false; graph.len()];
     for id in nodes {
         let node = graph.node(*id);
-        // The start of a loop follows its end; that must not hide the loop.
+        // A back edge counts as no use: otherwise every node of a loop would have a user.
         if node.op.class == Class::Merge {
             continue;
         }

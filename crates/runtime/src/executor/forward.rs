@@ -44,7 +44,7 @@ impl State {
             }
             Forward::Merge => {
                 outputs.push(Some(value));
-                // Few ask which input it was.
+                // The index of the input is rarely used.
                 if node.outputs.len() > 1 {
                     outputs.push(Some(self.value(node, ready, 1, &fixed)?));
                 }

@@ -6,6 +6,7 @@
 //! how long, `yielding`). `part_results` collects what the parts of a step return.
 
 mod baton;
+mod cost;
 pub mod dead_fetch;
 mod forward;
 mod inline_resume;
@@ -17,7 +18,6 @@ mod run;
 mod state;
 mod step;
 mod straight;
-mod weight;
 mod yielding;
 
 pub use inline_resume::allow_inline_resume;

@@ -1,11 +1,11 @@
 //! One run of a general plan: which thread runs which kernel, and when the run ends.
 
 use super::baton::Baton;
+use super::cost::{self, CHECK_EVERY};
 use super::dead_fetch;
 use super::inline_resume::{MAX_INLINE, resume_inline};
 use super::state::{Ready, State};
-use super::straight::{over_budget_at, settle};
-use super::weight::{self, CHECK_EVERY};
+use super::straight::{over_budget_at, read_references};
 use super::yielding::{SLICE, keeping, must_yield, yielding};
 use super::{OnFinish, RunInput};
 use crate::plan::{General, GeneralNode, LOOP_WEIGHT, Source};
@@ -147,9 +147,9 @@ impl GeneralRun {
             }
             outputs.clear();
             match self.run_one(state, ready, &mut outputs) {
-                Ok(true) => match self.weigh(ready, &outputs) {
-                    Ok(weight) => {
-                        countdown -= weight;
+                Ok(true) => match self.cost(ready, &outputs) {
+                    Ok(cost) => {
+                        countdown -= cost;
                         state.complete(&self.plan, ready, &mut outputs);
                     }
                     Err(e) => self.fail(state, e),
@@ -161,14 +161,14 @@ impl GeneralRun {
     }
 
     /// The cost of a node that has run.
-    fn weigh(&self, ready: Ready, outputs: &Outputs) -> Result<isize> {
+    fn cost(&self, ready: Ready, outputs: &Outputs) -> Result<isize> {
         let node = &self.plan.nodes[ready.node as usize];
-        // A forwarded value has been weighed before.
+        // A forwarded value was counted before.
         if node.forward.is_some() {
             return Ok(1);
         }
-        let weights = outputs.iter().map(|o| weight::of_output(o, &self.input.step));
-        weights.sum::<Result<isize>>().map(|sum| sum + 1).map_err(|e| blame(node, e))
+        let costs = outputs.iter().map(|o| cost::of_output(o, &self.input.step));
+        costs.sum::<Result<isize>>().map(|sum| sum + 1).map_err(|e| blame(node, e))
     }
 
     fn over_budget(&self, ready: Ready, e: Error) -> Error {
@@ -231,16 +231,15 @@ impl GeneralRun {
         }
     }
 
-    /// Whether there is other work worth a thread of its own. A kernel that is alone in that is better run here, with all threads
-    /// for its loops: this one would only wait for it. So is one that a loop waits for and the others do not: they can go
-    /// on beside the loop.
+    /// Whether there are other expensive nodes. A single one is better run on this thread, which would only wait for it, with the whole
+    /// pool for its inner loops. So is one on the critical path of a loop if the others are not: they can run beside the loop.
     fn better_beside_others(&self, state: &State, node: &GeneralNode) -> bool {
         let next = state.ready.iter().rev().take(LOOK_AHEAD).filter(|r| !r.dead);
         let others = next.map(|r| &self.plan.nodes[r.node as usize]).filter(|n| n.expensive);
         others.map(|n| n.urgency).max().is_some_and(|other| node.urgency < other.saturating_add(LOOP_WEIGHT))
     }
 
-    /// The next node to run: of those worth a thread of their own, the one that most work waits for.
+    /// The next node to run: of the expensive ones, the most urgent.
     fn next_ready(&self, state: &mut State) -> Option<Ready> {
         let ready = state.ready.pop()?;
         let node = &self.plan.nodes[ready.node as usize];
@@ -329,7 +328,7 @@ impl GeneralRun {
         let mut call = OpCall::new(&compute.node, &self.input.step, inputs);
         call.frame_iter = frame_iter;
         call.is_dead = ready.dead;
-        settle(&mut call)?;
+        read_references(&mut call)?;
         let start = self.input.step.trace.as_ref().map(|_| Instant::now());
         let result = catch_unwind(AssertUnwindSafe(|| match &compute.run {
             Runnable::Plain(run) => run(&mut call),
@@ -419,7 +418,7 @@ impl GeneralRun {
 }
 
 impl Caller {
-    /// Waits to be woken; false once the time is up.
+    /// Waits to be woken; false at the deadline.
     fn wait(&self, deadline: Option<Instant>) -> bool {
         let mut woken = lock(&self.woken);
         while !*woken {
@@ -452,7 +451,7 @@ fn blame(node: &GeneralNode, e: Error) -> Error {
     }
 }
 
-/// Threads that a step's device has.
+/// Threads of a device's pool.
 trait PoolThreads {
     fn pool_threads(&self) -> usize;
 }

@@ -1,4 +1,4 @@
-//! One step: values in, plans of all devices run together, values out.
+//! One step: the plans of all devices run together, from feeds to fetches.
 
 use super::cluster::PartStep;
 use super::compile::{Compiled, CompiledPart, PartPlan};
@@ -17,7 +17,7 @@ use thalweg_core::step::{StepContext, Trace};
 use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 
-/// What becomes of a step that was started.
+/// Receives the results of a step.
 pub type OnDone = Box<dyn FnOnce(Result<(Vec<Tensor>, RunMetadata)>) + Send>;
 
 impl Session {
@@ -74,11 +74,11 @@ impl Inner {
         compiled: &Arc<Compiled>,
         feeds: Vec<Tensor>,
         options: &RunOptions,
-        meeting: Option<StepRendezvous>,
+        rendezvous: Option<StepRendezvous>,
         done: OnDone,
     ) {
         let compiled = &self.specialised(compiled, &feeds, options);
-        let step = match self.begin(compiled, &feeds, options, meeting) {
+        let step = match self.begin(compiled, &feeds, options, rendezvous) {
             Ok(step) => step,
             Err(e) => return done(Err(e)),
         };
@@ -96,7 +96,7 @@ impl Inner {
         }
     }
 
-    /// Where the parts of a step will meet, for those who want to be there from the start.
+    /// The id and rendezvous of a new step, for clients that send to it from the start.
     pub fn new_rendezvous(&self, compiled: &Compiled) -> StepRendezvous {
         match &self.cluster {
             Some(cluster) if !compiled.tasks.is_empty() => {
@@ -110,13 +110,13 @@ impl Inner {
         }
     }
 
-    /// Checks what is fed, and puts the step on the list of those that closing the session cancels.
+    /// Validates the feeds, and registers the step so that closing the session cancels it.
     fn begin(
         &self,
         compiled: &Compiled,
         feeds: &[Tensor],
         options: &RunOptions,
-        meeting: Option<StepRendezvous>,
+        rendezvous: Option<StepRendezvous>,
     ) -> Result<Step> {
         if feeds.len() != compiled.feeds.len() {
             return Err(invalid!("takes {} feeds, got {}", compiled.feeds.len(), feeds.len()));
@@ -131,26 +131,26 @@ impl Inner {
             }
             None => None,
         };
-        // One part that meets nobody needs no place for it.
-        let meeting = match compiled.parts.len() {
-            0 | 1 if compiled.tasks.is_empty() => meeting,
-            _ => Some(meeting.unwrap_or_else(|| self.new_rendezvous(compiled))),
+        // A single part needs no rendezvous.
+        let rendezvous = match compiled.parts.len() {
+            0 | 1 if compiled.tasks.is_empty() => rendezvous,
+            _ => Some(rendezvous.unwrap_or_else(|| self.new_rendezvous(compiled))),
         };
         let mut step = Step {
-            id: meeting.as_ref().map_or_else(|| self.next_step.fetch_add(1, Ordering::Relaxed), |m| m.id),
+            id: rendezvous.as_ref().map_or_else(|| self.next_step.fetch_add(1, Ordering::Relaxed), |m| m.id),
             cancel: Arc::default(),
             caller: None,
             deadline,
             trace: options.trace.then(|| Arc::new(Tracer::new())),
             serial: options.serial,
-            rendezvous: meeting.map(|m| m.rendezvous),
+            rendezvous: rendezvous.map(|m| m.rendezvous),
         };
         if let Some(waiting) = step.rendezvous.clone() {
             step.cancel.on_cancel(move |e| waiting.abort(e.clone()));
         }
         step.caller = options.cancel.as_ref().map(|caller| (caller.clone(), step.cancel.follow(caller)));
         lock(&self.running).insert(step.id, step.cancel.clone());
-        // Looked at after the step is on the list, so that a close at this moment does not miss it.
+        // Checked after the step is registered, so that a concurrent close does not miss it.
         self.check_open().inspect_err(|_| self.end(compiled, &step))?;
         Ok(step)
     }
@@ -250,11 +250,11 @@ impl Inner {
                 part.start(
                     start,
                     Box::new(move |r| {
-                        done(r.map(|told| {
+                        done(r.map(|result| {
                             if let Some(trace) = trace {
-                                trace.add(told.timings);
+                                trace.add(result.timings);
                             }
-                            told.values
+                            result.values
                         }))
                     }),
                 );
@@ -263,7 +263,7 @@ impl Inner {
     }
 }
 
-/// The number of a step and where its parts meet.
+/// The id of a step and the rendezvous of its parts.
 pub struct StepRendezvous {
     pub id: u64,
     pub rendezvous: Arc<dyn Rendezvous>,
@@ -273,14 +273,14 @@ pub struct StepRendezvous {
 #[derive(Clone)]
 struct Step {
     id: u64,
-    /// The step's own: a step that fails cancels what is left of itself, and nothing of other steps with the same options.
+    /// The step's own: a step that fails cancels its other parts, and no other step with the same options.
     cancel: Arc<Cancellation>,
-    /// What the caller may cancel it by, and the number under which the step follows it.
+    /// The caller's cancellation, and the number under which the step follows it.
     caller: Option<(Arc<Cancellation>, u64)>,
     deadline: Option<Instant>,
     trace: Option<Arc<Tracer>>,
     serial: bool,
-    /// Where the parts meet, and the client of a partial run with them; one of its own if not set.
+    /// The rendezvous of the parts, and of the client of a partial run. If not set, each part has its own.
     rendezvous: Option<Arc<dyn Rendezvous>>,
 }
 

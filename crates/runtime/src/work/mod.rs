@@ -32,7 +32,7 @@ use thalweg_graph::function::Library;
 pub enum Kind {
     /// The kernel of its op.
     Op,
-    /// The value given for feed number `n`.
+    /// The value of feed number `n`.
     Feed(usize),
     /// A value known when the plan is made.
     Value(Tensor),
@@ -55,10 +55,10 @@ pub struct WorkNode {
     pub location: Option<&'static Location<'static>>,
 }
 
-/// Bytes that compiling a node takes at most for a usual one, passes and plan together.
+/// Bytes that compiling a node of usual size takes at most, passes and plan together.
 const COMPILE_BYTES: usize = 2 << 10;
 
-/// A rewritable graph with its ends. Node ids index `nodes`; passes append, and leave behind what nothing uses.
+/// A rewritable graph with its fetches and targets. Node ids index `nodes`; passes append nodes, and do not remove unused ones.
 pub struct Work {
     pub nodes: Vec<WorkNode>,
     pub fetches: Vec<Output>,
@@ -69,7 +69,7 @@ pub struct Work {
     pub has_control_flow: bool,
     /// How long compiling may take.
     pub until: Until,
-    /// Calls that have been expanded, with what stands in their place.
+    /// Calls that have been inlined: their results, and the node that runs after them.
     pub replaced: HashMap<NodeId, (Vec<Output>, NodeId)>,
 }
 
@@ -146,13 +146,13 @@ impl Work {
         &self.nodes[id.at()]
     }
 
-    /// An error if there is no room to compile so many nodes: told before they take it.
+    /// An error if compiling so many nodes would exceed the memory budget.
     pub fn check_memory(&self) -> Result<()> {
         memory::check(self.nodes.len().saturating_mul(COMPILE_BYTES))
             .map_err(|e| e.context(format_args!("compiling {} nodes", self.nodes.len())))
     }
 
-    /// For passes that have come to this node: an error if compiling has taken too long, or is no longer wanted.
+    /// For passes at this node: an error at the deadline of compiling, or if it was cancelled.
     pub fn check_now_and_then(&self, at: NodeId) -> Result<()> {
         self.until.check_at(at.at())
     }
@@ -162,7 +162,7 @@ impl Work {
         NodeId(self.nodes.len() as u32 - 1)
     }
 
-    /// Adds a node of a known op; types follow from the attrs given.
+    /// Adds a node; its types follow from the attrs.
     pub fn add(
         &mut self,
         like: NodeId,

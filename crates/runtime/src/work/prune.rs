@@ -11,7 +11,7 @@ use thalweg_core::signature::Port;
 use thalweg_graph::Graph;
 
 impl Work {
-    /// The part of `graph` that these fetches and targets need, cut at the feeds.
+    /// The part of `graph` that these fetches and targets need. Feeds replace the outputs that are fed.
     pub fn prune(
         graph: &Graph,
         device_of: &dyn Fn(NodeId) -> u16,
@@ -26,7 +26,7 @@ impl Work {
             device_of,
             ids: HashMap::new(),
             feeds: HashMap::new(),
-            stand_ins: HashMap::new(),
+            fed_controls: HashMap::new(),
             stack: Vec::new(),
         };
         let arg = graph.registry.find("_Arg")?;
@@ -53,14 +53,14 @@ impl Work {
     }
 }
 
-/// Copies nodes on demand, with a stack of those whose inputs are still to be copied.
+/// Copies nodes on demand, with a stack of those whose inputs are not copied yet.
 struct Copier<'a> {
     graph: &'a Graph,
     device_of: &'a dyn Fn(NodeId) -> u16,
     ids: HashMap<NodeId, NodeId>,
     feeds: HashMap<Output, NodeId>,
-    /// Of the nodes that others wait for, those that do not run because all their outputs are fed, with a feed of theirs.
-    stand_ins: HashMap<NodeId, Option<NodeId>>,
+    /// For control inputs that do not run because all their outputs are fed, one of the feeds.
+    fed_controls: HashMap<NodeId, Option<NodeId>>,
     stack: Vec<(NodeId, NodeId)>,
 }
 
@@ -84,18 +84,18 @@ impl Copier<'_> {
         }
     }
 
-    /// A control input; a node whose outputs are all fed does not run, so its feed stands in for it.
+    /// A control input; a node whose outputs are all fed does not run, so its feed replaces it.
     fn control(&mut self, work: &mut Work, id: NodeId) -> NodeId {
         if self.feeds.is_empty() {
             return self.node(work, id);
         }
         let (graph, feeds) = (self.graph, &self.feeds);
-        let stand_in = *self.stand_ins.entry(id).or_insert_with(|| {
+        let feed = *self.fed_controls.entry(id).or_insert_with(|| {
             let outputs = graph.node(id).outputs.len() as u32;
             let all = (0..outputs).all(|i| feeds.contains_key(&id.output(i)));
             if all { feeds.get(&id.output(0)).copied() } else { None }
         });
-        stand_in.unwrap_or_else(|| self.node(work, id))
+        feed.unwrap_or_else(|| self.node(work, id))
     }
 
     fn finish(&mut self, work: &mut Work) -> Result<()> {
