@@ -59,8 +59,8 @@ pub static PASSES: [Pass; 9] = [
     },
     Pass {
         name: "late_reads",
-        why: "A user of a reference variable that runs after an update reads the variable then. Before any pass that treats what \
-              was read as a value like others, which can be merged or folded.",
+        why: "A user of a reference variable that runs after an update reads the variable then. Before all passes that may \
+              merge or move reads.",
         stage: Stage::Lower,
         run: |work, _| late_reads::read_late(work),
     },
@@ -87,8 +87,8 @@ pub static PASSES: [Pass; 9] = [
     },
     Pass {
         name: "unused",
-        why: "Pure nodes that are only waited for become NoOps. After common subexpression elimination, which still finds users for \
-              them; before partitioning, so that no device computes or sends them.",
+        why: "Pure nodes that are only waited for become NoOps. After common subexpression elimination, which merges some \
+              with nodes that are used; before partitioning, so that no device computes or sends them.",
         stage: Stage::Simplify,
         run: |work, c| if c.skip_unused { unused::skip_unused(work) } else { Ok(()) },
     },
