@@ -1,4 +1,4 @@
-//! Device names, whole and partial, and the devices of a process.
+//! Device names, full and partial, and the devices of a process.
 
 use std::fmt;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl DeviceSpec {
         Ok(spec)
     }
 
-    /// Whether a device of this full name satisfies what is asked for.
+    /// Whether a device of this full name satisfies this spec.
     pub fn matches(&self, full: &DeviceSpec) -> bool {
         fn ok<T: PartialEq>(want: &Option<T>, have: &Option<T>) -> bool {
             want.is_none() || want == have
@@ -58,7 +58,7 @@ impl DeviceSpec {
             && ok(&self.index, &full.index)
     }
 
-    /// This, with what it leaves open taken from another.
+    /// This spec, with its open parts taken from another.
     pub fn or(self, other: DeviceSpec) -> DeviceSpec {
         DeviceSpec {
             job: self.job.or(other.job),
@@ -69,7 +69,7 @@ impl DeviceSpec {
         }
     }
 
-    /// What both ask for together; `None` if they contradict each other.
+    /// The spec that satisfies both; `None` if they contradict each other.
     pub fn merge(&self, other: &DeviceSpec) -> Option<DeviceSpec> {
         fn both<T: PartialEq + Clone>(a: &Option<T>, b: &Option<T>) -> Option<Option<T>> {
             match (a, b) {

@@ -1,10 +1,10 @@
 //! Functions called at run time: each is compiled once per set of attrs, and run as a plan of its own within the step.
 
-use crate::executor::{Run, RunInput};
-use crate::passes;
+use crate::compile::{Request, Target, compile};
+use crate::device::Device;
+use crate::executor::{self, RunInput};
 use crate::plan::{KernelCache, Plan};
 use crate::until::Until;
-use crate::work::Work;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use thalweg_core::attr::Func;
@@ -30,7 +30,7 @@ struct Compiled {
     args: usize,
 }
 
-/// Plans kept; a program has fewer functions than this.
+/// Plans cached; a program has fewer functions than this.
 const MAX_PLANS: usize = 1024;
 
 impl Functions {
@@ -46,17 +46,24 @@ impl Functions {
         let until = Until::of_step(step);
         let body = self.library.instantiate(&self.registry, f)?;
         let feeds: Vec<_> = body.args.iter().map(|a| a.output(0)).collect();
-        // Everything with an effect runs, whether a result needs it or not.
+        // Stateful nodes run whether a result needs them or not.
         let mut targets = body.control.clone();
         let args: HashSet<NodeId> = body.args.iter().copied().collect();
         targets.extend(body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !args.contains(id)));
-        let mut work = Work::prune(&body.graph, &|_| 0, &feeds, &body.results, &targets, &until)?;
-        passes::expand(&mut work)?;
-        passes::fold::read_constants(&mut work);
-        if self.optimise {
-            passes::optimise(&mut work, step)?;
-        }
-        let plan = Arc::new(Plan::compile(work, &step.device.name, &self.kernels, self.optimise, true)?);
+        let request = Request {
+            feeds: &feeds,
+            fetches: &body.results,
+            targets: &targets,
+            ..Request::new(&body.graph, step.clone(), &until)
+        };
+        let target = Target {
+            devices: &[Device::new(step.device.clone())?],
+            is_remote: &|_| false,
+            kernels: &self.kernels,
+            optimise: self.optimise,
+            on_pool: true,
+        };
+        let plan = compile(&request, &target)?.single()?;
         let compiled = Arc::new(Compiled { plan, args: feeds.len() });
         let mut plans = lock(&self.plans);
         if plans.len() >= MAX_PLANS {
@@ -68,7 +75,7 @@ impl Functions {
 }
 
 impl Functions {
-    fn ready(&self, f: &Func, args: &[Tensor], step: &Arc<StepContext>) -> Result<Arc<Compiled>> {
+    fn compiled_for(&self, f: &Func, args: &[Tensor], step: &Arc<StepContext>) -> Result<Arc<Compiled>> {
         let compiled = self.compiled(f, step)?;
         if compiled.args != args.len() {
             return Err(invalid!(
@@ -84,19 +91,19 @@ impl Functions {
 
 impl FunctionRunner for Functions {
     fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
-        match self.ready(f, &args, step) {
-            Ok(c) => Run::start(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
+        match self.compiled_for(f, &args, step) {
+            Ok(c) => executor::spawn(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
             Err(e) => done(Err(e)),
         }
     }
 
     fn call_here(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
-        match self.ready(f, &args, step) {
-            // Straight plans call no functions, so that calls made here do not pile up.
+        match self.compiled_for(f, &args, step) {
+            // Straight plans call no functions, so that nested calls do not fill the stack.
             Ok(c) if matches!(&*c.plan, Plan::Straight(_)) => {
-                done(Run::wait(&c.plan, RunInput { feeds: args, step: step.clone() }))
+                done(executor::run(&c.plan, RunInput { feeds: args, step: step.clone() }))
             }
-            Ok(c) => Run::start(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
+            Ok(c) => executor::spawn(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
             Err(e) => done(Err(e)),
         }
     }

@@ -1,4 +1,4 @@
-//! Placement: a device for every node, from what the node asks for and whom it must be with.
+//! Placement: a device for every node, from its device spec and its colocation constraints.
 
 use crate::device::{Device, DeviceSpec};
 use std::collections::HashMap;
@@ -25,7 +25,7 @@ impl Placement {
         let mut groups = Groups::new(graph, from, &self.devices)?;
         let mut specs: HashMap<&str, DeviceSpec> = HashMap::new();
         let mut wanted: HashMap<usize, DeviceSpec> = HashMap::new();
-        // Those that use state go where it is, whatever they ask for: who owns it has the first word.
+        // Users of state are colocated with its owner, whatever they ask for, so owners come first.
         let (owners, users): (Vec<usize>, Vec<usize>) =
             (from..graph.len()).partition(|at| !groups.uses_state[at - from]);
         for at in owners.into_iter().chain(users) {
@@ -132,7 +132,7 @@ impl Groups {
             let takes_refs = signature.inputs.iter().any(|a| a.is_ref);
             for input in &node.inputs {
                 let port = graph.node(input.node).outputs[input.index as usize];
-                // State is used where it lives.
+                // State is used on its own device.
                 if (port.is_ref && takes_refs) || port.dtype == DataType::Resource {
                     groups.join(at, input.node.at(), from, placed);
                     groups.uses_state[at - from] = true;

@@ -7,7 +7,7 @@ pub use std::sync::{Condvar, Mutex, MutexGuard};
 
 use std::sync::PoisonError;
 
-/// Locks without caring whether an earlier holder panicked.
+/// Locks also after a holder panicked.
 pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,34 +1,32 @@
-//! The part of a graph that a task runs for a master: one plan for each of its devices, all ends of which are Sends and Recvs.
+//! The part of a graph that a task runs for a master: one plan for each of its devices. Feeds and fetches are Recvs and Sends.
 
+use crate::compile::{Request, Target, compile};
 use crate::device::Device;
-use crate::executor::{Run, RunInput};
+use crate::executor::{self, OnFinish, PartResults, RunInput};
 use crate::functions::Functions;
-use crate::passes;
+use crate::last_duration::LastDuration;
 use crate::plan::{KernelCache, Plan};
-use crate::start_time::StartTime;
 use crate::trace::{StepTimings, Tracer};
 use crate::until::Until;
-use crate::work::Work;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::error::{Error, Result};
+use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 use thalweg_core::rendezvous::Rendezvous;
 use thalweg_core::step::{StepContext, Trace};
-use thalweg_core::sync::lock;
 use thalweg_graph::Graph;
 
 pub struct TaskPlans {
     plans: Vec<(Device, Arc<Plan>)>,
     functions: Arc<Functions>,
-    start_time: StartTime,
+    start_duration: LastDuration,
 }
 
-/// What a task's part is run with.
+/// The step of a master, as a task takes part in it.
 pub struct TaskStep {
     pub id: u64,
     pub rendezvous: Arc<dyn Rendezvous>,
@@ -37,7 +35,7 @@ pub struct TaskStep {
 }
 
 impl TaskPlans {
-    /// `has_control_flow`: values may arrive dead, even if no node here could make them so.
+    /// `has_control_flow`: dead tensors may arrive, even if no node of this part is control flow.
     pub fn compile(
         graph: &Graph,
         devices: &[Device],
@@ -53,91 +51,67 @@ impl TaskPlans {
         let on_pool = by_device.len() > 1;
         for (at, nodes) in by_device {
             let device = &devices[at];
-            let mut work = Work::prune(graph, &|_| 0, &[], &[], &ends(graph, &nodes), until)?;
-            work.has_control_flow |= has_control_flow;
-            passes::expand(&mut work)?;
-            passes::fold::read_constants(&mut work);
-            if optimise {
-                let step = Arc::new(StepContext::new(0, device.context.clone()));
-                passes::optimise(&mut work, &step)?;
-            }
-            let plan = Plan::compile(work, device.name(), kernels, optimise, on_pool)?;
-            plans.push((device.clone(), Arc::new(plan)));
+            let step = Arc::new(StepContext::new(0, device.context.clone()));
+            let request = Request {
+                targets: &sinks(graph, &nodes),
+                prepare: &|work| {
+                    work.has_control_flow |= has_control_flow;
+                    Ok(())
+                },
+                ..Request::new(graph, step, until)
+            };
+            let target = Target {
+                devices: std::slice::from_ref(device),
+                is_remote: &|_| false,
+                kernels,
+                optimise,
+                on_pool,
+            };
+            plans.push((device.clone(), compile(&request, &target)?.single()?));
         }
-        Ok(TaskPlans { plans, functions: Arc::new(functions), start_time: StartTime::default() })
+        Ok(TaskPlans { plans, functions: Arc::new(functions), start_duration: LastDuration::default() })
     }
 
-    /// Whether the last `start` gave its thread back within so much time, and the next is as good; false before the first.
+    /// Whether the last `start` returned within this time, and the next can be expected to; false before the first.
     pub fn starts_within(&self, limit: Duration) -> bool {
-        self.start_time.within(limit) && !self.plans.iter().any(|(_, p)| p.has_loops())
+        self.start_duration.within(limit) && !self.plans.iter().any(|(_, p)| p.has_loops())
     }
 
     /// Starts all plans. `done` is called once, from any thread, when all have ended.
     pub fn start(&self, step: TaskStep, done: Box<dyn FnOnce(Result<StepTimings>) + Send>) {
         let began = Instant::now();
         self.start_plans(step, done);
-        self.start_time.note(began.elapsed());
+        self.start_duration.note(began.elapsed());
     }
 
     fn start_plans(&self, step: TaskStep, done: Box<dyn FnOnce(Result<StepTimings>) + Send>) {
         let trace = step.trace.then(|| Arc::new(Tracer::new()));
-        let ending = Arc::new(Mutex::new(Ending { left: self.plans.len(), failed: None, done: Some(done) }));
+        let recorded = trace.clone();
+        let finish: OnFinish = Box::new(move |r| {
+            done(r.map(|_| recorded.map(|t| t.timings()).unwrap_or_default()));
+        });
         if self.plans.is_empty() {
-            return Ending::count(&ending, Ok(()), trace.as_deref());
+            return finish(Ok(Vec::new()));
         }
+        let results = PartResults::new(0, self.plans.len(), step.cancel.clone(), finish);
         for (device, plan) in &self.plans {
             let mut context = StepContext::new(step.id, device.context.clone());
             context.cancel = step.cancel.clone();
             context.functions = Some(self.functions.clone());
             context.trace = trace.clone().map(|t| t as Arc<dyn Trace>);
             context.rendezvous = step.rendezvous.clone();
-            let (ending, trace, cancel) = (ending.clone(), trace.clone(), step.cancel.clone());
-            let ended = Box::new(move |r: Result<Vec<_>>| {
-                if let Err(e) = &r {
-                    cancel.cancel(e.clone().derived());
-                }
-                Ending::count(&ending, r.map(drop), trace.as_deref());
-            });
             let input = RunInput { feeds: Vec::new(), step: Arc::new(context) };
-            // One plan needs no thread beside this one.
+            let done = results.part(Vec::new());
+            // A single plan runs on this thread.
             match self.plans.len() {
-                1 => Run::start_here(plan, input, ended),
-                _ => Run::start(plan.clone(), input, ended),
+                1 => executor::start(plan, input, done),
+                _ => executor::spawn(plan.clone(), input, done),
             }
         }
     }
 }
 
-/// Plans still running, and the first real failure.
-struct Ending {
-    left: usize,
-    failed: Option<Error>,
-    done: Option<Box<dyn FnOnce(Result<StepTimings>) + Send>>,
-}
-
-impl Ending {
-    fn count(ending: &Mutex<Ending>, result: Result<()>, trace: Option<&Tracer>) {
-        let (done, failed) = {
-            let mut e = lock(ending);
-            e.left = e.left.saturating_sub(1);
-            match (result, &e.failed) {
-                (Ok(()), _) => {}
-                (Err(new), Some(old)) if !old.is_derived() || new.is_derived() => {}
-                (Err(new), _) => e.failed = Some(new),
-            }
-            if e.left > 0 {
-                return;
-            }
-            (e.done.take(), e.failed.take())
-        };
-        if let Some(done) = done {
-            let timings = trace.map(Tracer::timings).unwrap_or_default();
-            done(failed.map_or(Ok(timings), Err));
-        }
-    }
-}
-
-/// The nodes of each device, which each node names in full.
+/// The nodes of each device. Every node has a full device name.
 fn by_device(graph: &Graph, devices: &[Device]) -> Result<BTreeMap<usize, Vec<NodeId>>> {
     let mut found: BTreeMap<usize, Vec<NodeId>> = BTreeMap::new();
     for id in graph.ids() {
@@ -150,12 +124,12 @@ fn by_device(graph: &Graph, devices: &[Device]) -> Result<BTreeMap<usize, Vec<No
     Ok(found)
 }
 
-/// Nodes that nothing else waits for: with them, all run.
-fn ends(graph: &Graph, nodes: &[NodeId]) -> Vec<NodeId> {
+/// Nodes without users: as targets, they make all nodes run.
+fn sinks(graph: &Graph, nodes: &[NodeId]) -> Vec<NodeId> {
     let mut used = vec![false; graph.len()];
     for id in nodes {
         let node = graph.node(*id);
-        // The start of a loop follows its end; that must not hide the loop.
+        // A back edge counts as no use: otherwise every node of a loop would have a user.
         if node.op.class == Class::Merge {
             continue;
         }

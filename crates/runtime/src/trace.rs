@@ -39,7 +39,7 @@ impl Tracer {
         Tracer { began: Instant::now(), start_micros: now.as_micros() as u64, nodes: Mutex::default() }
     }
 
-    /// Adds what other tasks say of their nodes, with times since 1970.
+    /// Adds the timings of other tasks, whose times are since 1970.
     pub fn add(&self, nodes: Vec<NodeTiming>) {
         let since_start = |nanos: u64| nanos.saturating_sub(self.start_micros.saturating_mul(1000));
         let moved = nodes.into_iter().map(|n| NodeTiming {

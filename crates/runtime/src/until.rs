@@ -1,4 +1,4 @@
-//! `Until`: how long something that takes a while may go on, for loops that look now and then.
+//! `Until`: the deadline and cancellation of long work, checked from time to time.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -6,24 +6,24 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::error::{Result, cancelled, deadline_exceeded};
 use thalweg_core::step::StepContext;
 
-/// Goes on for ever by default.
+/// No deadline and no cancellation by default.
 #[derive(Clone, Default)]
 pub struct Until {
     cancel: Option<Arc<Cancellation>>,
     deadline: Option<Instant>,
 }
 
-/// Of so many small pieces of work, one looks at the clock.
+/// One in so many small pieces of work reads the clock.
 const PIECES: usize = 256;
 
 impl Until {
-    /// Until it is cancelled, or the time is over.
+    /// `limit`: the timeout from now.
     pub fn new(cancel: Option<Arc<Cancellation>>, limit: Option<Duration>) -> Until {
-        // A limit that no clock will reach is none.
+        // A deadline beyond the range of the clock is none.
         Until { cancel, deadline: limit.and_then(|limit| Instant::now().checked_add(limit)) }
     }
 
-    /// As long as the step goes on.
+    /// The deadline and cancellation of the step.
     pub fn of_step(step: &StepContext) -> Until {
         Until { cancel: Some(step.cancel.clone()), deadline: step.deadline }
     }
@@ -40,7 +40,7 @@ impl Until {
         }
     }
 
-    /// As `check`, of pieces with these numbers now and then.
+    /// As `check`, for one in `PIECES` of pieces numbered like this.
     pub fn check_at(&self, piece: usize) -> Result<()> {
         if piece.is_multiple_of(PIECES) { self.check() } else { Ok(()) }
     }

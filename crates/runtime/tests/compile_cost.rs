@@ -1,5 +1,5 @@
-//! Compiling costs as much as the graph is large, and ends when the step that it is for does. Cost is what is asked of the allocator: it tells
-//! a copy of everything for each of everything without a clock.
+//! The cost of compiling is linear in the size of the graph, and compiling ends with its step. Cost is the number of allocated bytes, which
+//! shows quadratic copies without a clock.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -16,7 +16,7 @@ use thalweg_proto::{
 };
 use thalweg_runtime::{RunOptions, Session, SessionOptions};
 
-/// The system's allocator, with the bytes that each thread has asked of it.
+/// The system's allocator, counting the bytes that each thread allocates.
 struct Counting;
 
 thread_local! {
@@ -24,11 +24,11 @@ thread_local! {
 }
 
 fn count(bytes: usize) {
-    // A thread that ends has nothing to count with any more.
+    // A thread that is ending has no counter any more.
     let _ = BYTES.try_with(|b| b.set(b.get() + bytes));
 }
 
-// SAFETY: everything is handed to the system's allocator as it came.
+// SAFETY: every call is forwarded unchanged to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -144,7 +144,7 @@ impl Problem {
         session
     }
 
-    /// Bytes asked for to compile it, and to name its nodes for another task.
+    /// Bytes allocated to compile it, and to name its nodes for another task.
     fn cost(&self) -> usize {
         let session = self.session();
         let before = BYTES.get();
@@ -154,7 +154,7 @@ impl Problem {
     }
 }
 
-/// Of a problem twice as large, compiling costs twice as much, and a little.
+/// Compiling a graph twice as large costs little more than twice as much.
 fn is_linear(what: &str, n: usize, problem: impl Fn(usize) -> Problem) {
     problem(n / 2).cost();
     let (small, large) = (problem(n).cost(), problem(2 * n).cost());
@@ -292,7 +292,7 @@ fn looking_for_reads_of_many_reference_variables_ends_with_the_step() {
     assert_eq!(e.code(), Code::DeadlineExceeded);
 }
 
-/// Functions that each call the next twice: far more than can be laid out.
+/// Functions that each call the next twice: far more than can be inlined.
 fn doubling() -> Problem {
     let one = |i: usize| {
         let callee = format!("f{}", i + 1);
@@ -319,7 +319,7 @@ fn compiling_ends_with_the_step_that_it_is_for() {
     assert_eq!(compile(&session, &gone).message(), "the client has gone");
     let e = session.partial_run_with(&["x"], &["call"], &[], &gone).err().unwrap();
     assert_eq!(e.message(), "the client has gone");
-    // It takes far longer than this to find out that it cannot be done.
+    // Inlining reaches its limit only after far more time than this.
     let limit = RunOptions { timeout: Some(Duration::from_millis(1)), ..Default::default() };
     assert_eq!(compile(&session, &limit).code(), Code::DeadlineExceeded);
     let e = session.run_with(&[("x", Tensor::scalar(0f32))], &["call"], &[], &limit).err().unwrap();

@@ -1,4 +1,4 @@
-//! How far ahead a device receives: a chain of layers whose weights are on another device.
+//! How much a device prefetches: a chain of layers whose weights are on another device.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn a_long_chain_of_layers_receives_no_more_weights_than_the_limit_ahead() {
         let (g, fetch) = layers(and_back);
         for ahead in [1, 3, 5] {
             let waits = waits(&worker_part(&g, &fetch, ahead * LAYER));
-            // As far ahead as it may, and no further.
+            // As much as the limit allows, and no more.
             assert_eq!(peak(&waits), ahead * LAYER, "{waits:?}");
             assert_eq!(waits.iter().filter(|w| w.is_none()).count() as u64, ahead, "{waits:?}");
         }

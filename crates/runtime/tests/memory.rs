@@ -1,4 +1,4 @@
-//! What steps may take of the memory of the process, what they give back, and that a step which has to end takes no more.
+//! How much memory steps may allocate, what they free, and that a step past its deadline allocates no more.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -47,7 +47,7 @@ fn cancel_step(c: &mut OpCall<'_>) -> Result<()> {
 
 static OUTLIVES: Op = Op { name: "OutlivesItsStep", kernels: cpu!(outlive_step), ..clone_of(&CANCELS) };
 
-/// A large result, but only when the time of the step is up.
+/// A large result, but only after the deadline of the step.
 fn outlive_step(c: &mut OpCall<'_>) -> Result<()> {
     while c.step.deadline.is_some_and(|d| Instant::now() < d) {
         std::hint::spin_loop();
@@ -87,7 +87,7 @@ fn constant(g: &mut Graph, t: Tensor) -> Output {
     add(g, "Const", "constant", vec![], &[("dtype", t.dtype().into()), ("value", Attr::Tensor(t))])
 }
 
-/// `mib` MiB of numbers that no pass can know before.
+/// `mib` MiB of numbers that no pass can fold.
 fn block(g: &mut Graph, name: &str, mib: i32) -> Output {
     let dims = constant(g, Tensor::vector(&[mib, 1 << 18]).unwrap());
     add(g, "RandomUniform", name, vec![dims.into()], &[("dtype", DataType::Float.into())])
@@ -127,7 +127,7 @@ fn after_its_deadline_or_cancellation_a_step_begins_no_further_kernel() {
     ] {
         let mut g = graph();
         let mut x = add(&mut g, op, "first", vec![], &[]);
-        // Fewer than were once run between two looks.
+        // Fewer than were once run between two checks.
         for _ in 0..20 {
             x = add(&mut g, "CountsItsRuns", "next", vec![x.into()], &[]);
         }

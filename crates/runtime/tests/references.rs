@@ -142,7 +142,7 @@ fn a_shape_asked_for_after_the_initializer_of_the_same_step_is_given() {
     assert_eq!(s.run(&[], &["shape:0"], &[]).unwrap()[0].as_slice::<i32>().unwrap(), [2]);
 }
 
-/// What loops carry and branches give on shares the variable's memory in TensorFlow: 7, not 2.
+/// Values that loops and branches forward share the variable's memory in TensorFlow: 7, not 2.
 #[test]
 fn a_value_that_a_branch_gave_on_was_that_of_before_an_update() {
     for (optimise, trace) in [(true, false), (false, false), (true, true)] {
@@ -209,7 +209,7 @@ fn a_value_that_a_loop_carried_was_that_of_before_an_update() {
     }
 }
 
-/// A variable that starts a loop, and is updated by what comes of it, is read before the update, as long as nobody asks again.
+/// A variable that is the initial value of a loop, and updated with its result, is read before the update if it is not read again.
 #[test]
 fn a_loop_that_begins_with_a_variable_still_becomes_a_program() {
     let mut p = Program::new(&[]);

@@ -105,7 +105,7 @@ fn any_tensor_can_be_fed_and_placeholders_must_be() {
     }
 }
 
-/// A feed first used late was put where an earlier feed had been.
+/// A feed first used late got the slot of an earlier feed.
 #[test]
 fn feeds_first_used_late_stay_apart() {
     let mut g = graph();
@@ -172,10 +172,10 @@ fn who_waits_for_an_update_sees_it_through_a_read_made_before() {
             .output(0)
     };
     after("Neg", "token", vec![read.into()], inc);
-    // What it waits for may be behind another input.
+    // The update may be an input of another input.
     let zero = after("ZerosLike", "zero", vec![one.into()], inc);
     add(&mut g, "Sub", "indirect", vec![zero.into(), read.into()], &[]);
-    // Who comes after no update sees the value of the start.
+    // A node that follows no update sees the initial value.
     add(&mut g, "Neg", "early", vec![read.into()], &[]);
     for options in both_ways() {
         let s = Session::of(&g, options).unwrap();
@@ -248,7 +248,7 @@ fn a_long_loop_ends_when_its_time_is_up() {
     let options = RunOptions { timeout: Some(std::time::Duration::from_millis(50)), ..Default::default() };
     let feeds = [("n", Tensor::scalar(f32::INFINITY)), ("x0", Tensor::scalar(3f32))];
     assert_eq!(s.run_with(&feeds, &["x:0"], &[], &options).unwrap_err().code(), Code::DeadlineExceeded);
-    // The session is as good as before.
+    // The session still works.
     assert_eq!(f(&s.run(&[("n", Tensor::scalar(1f32)), feeds[1].clone()], &["x:0"], &[]).unwrap()[0]), 6.0);
 }
 
@@ -292,7 +292,7 @@ fn a_cond_runs_one_branch_and_devices_exchange_values() {
     );
 }
 
-/// The part of the second device has nothing to wait for, so it failed without a word to the first, which waited for ever.
+/// The part of the second device has nothing to wait for, so it failed without cancelling the first, which waited for ever.
 #[test]
 fn a_part_that_fails_before_it_has_sent_ends_the_others() {
     let mut g = graph();
@@ -309,7 +309,7 @@ fn a_part_that_fails_before_it_has_sent_ends_the_others() {
     }
 }
 
-/// A run that failed cancelled what its caller had given it, and with that every later run that had the same options.
+/// A run that failed cancelled its caller's cancellation, and with that every later run with the same options.
 #[test]
 fn a_failed_run_leaves_its_options_good_for_others() {
     let mut g = graph();
@@ -339,7 +339,7 @@ fn a_failed_run_leaves_its_options_good_for_others() {
         put(2.0).unwrap();
         assert_eq!(f(&far(2.0).unwrap().0[0]), -2.0);
         assert_eq!(f(&s.run_with(&[], &["take:0"], &[], &shared).unwrap().0[0]), 2.0);
-        // The caller's word still ends runs, with the caller's reason: those under way and those begun after it.
+        // The caller can still cancel runs, with its own reason: running ones and those started later.
         let (waiting, options) = (s.callable(&[], &[taken], &[]).unwrap(), shared.clone());
         let (tell, told) = std::sync::mpsc::channel();
         waiting.start(vec![], &options, Box::new(move |r| drop(tell.send(r.map(drop)))));
@@ -350,7 +350,7 @@ fn a_failed_run_leaves_its_options_good_for_others() {
     }
 }
 
-/// The ops that a run of `fetch` with `x` = `value` computed, and what it gave.
+/// The ops that a run of `fetch` with `x` = `value` computed, and its result.
 fn traced(g: &Graph, value: Tensor, fetch: &str, optimise: bool) -> (Vec<String>, Tensor) {
     let options = SessionOptions { optimise, threads: 2, ..Default::default() };
     let callable = Session::of(g, options).unwrap().callable_by_name(&["x"], &[fetch], &[]).unwrap();
@@ -359,7 +359,7 @@ fn traced(g: &Graph, value: Tensor, fetch: &str, optimise: bool) -> (Vec<String>
     (told.timings.nodes.iter().map(|n| n.op.to_string()).collect(), values.remove(0))
 }
 
-/// TensorFlow's gradient functions make such: a gradient that nobody uses, for which the others wait.
+/// TensorFlow's gradient functions make such nodes: an unused gradient that the others wait for.
 #[test]
 fn what_is_only_waited_for_is_not_computed() {
     let mut g = graph();
@@ -403,7 +403,7 @@ fn a_product_takes_in_its_bias_and_relu_and_names_itself_when_shapes_are_wrong()
     }
 }
 
-/// Counts itself while it is there.
+/// Counts its live instances.
 struct Counted(Arc<AtomicUsize>);
 
 impl Resource for Counted {
@@ -483,7 +483,7 @@ fn what_holds_its_own_handle_goes_with_its_step_or_session() {
     }
 }
 
-/// As many dimensions as `dims` has elements were listed one by one: for a vector said to have a million millions, for ever.
+/// Unknown dimensions were listed one by one, as many as `dims` has elements: for a vector of declared size 10^12 that never ended.
 #[test]
 fn a_rank_that_no_tensor_has_is_refused_before_it_is_written_down() {
     let mut g = graph();

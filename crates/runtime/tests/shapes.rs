@@ -1,4 +1,4 @@
-//! What plans make of shapes that they know: the same results, from fewer nodes.
+//! Plans with known shapes: the same results from fewer nodes.
 
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
@@ -40,7 +40,7 @@ fn numbers(dims: &[usize]) -> Tensor {
     .unwrap()
 }
 
-/// The nodes that a run with this value executes, and what it gives.
+/// The nodes that a run with this value executes, and its result.
 fn traced(s: &Session, x: Tensor, fetches: &[&str]) -> (Vec<String>, Vec<Tensor>) {
     let options = RunOptions { trace: true, ..Default::default() };
     let (values, told) = s.run_with(&[("x:0", x)], fetches, &[], &options).unwrap();

@@ -160,7 +160,7 @@ fn a_session_grows_while_it_runs() {
     assert_eq!(one_value(&s.run(&[], &["h/read:0"], &[]).unwrap()[0]), (threads * 20) as f64);
 }
 
-/// Steps that wait are cancelled one by one, and by closing the session, and each hears of it.
+/// Waiting steps are cancelled one by one, and by closing the session, and each reports it.
 #[test]
 fn waiting_steps_are_cancelled() {
     let mut g = Graph::new(registry().clone());

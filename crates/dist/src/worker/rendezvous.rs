@@ -15,7 +15,7 @@ use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, OnParcel, Parcel, Rendezvous};
 use thalweg_core::sync::lock;
 use thalweg_proto::{RecvTensorRequest, RecvTensorResponse};
-use thalweg_runtime::executor::pass_on_answer;
+use thalweg_runtime::executor::allow_inline_resume;
 
 pub struct StepRendezvous {
     id: u64,
@@ -136,7 +136,7 @@ impl StepRendezvous {
             if let (Some((log, step, key, began)), Ok(Parcel { value: Some(value) })) = (record, &parcel) {
                 log.add(step, &key, began, value.byte_len());
             }
-            pass_on_answer(|| done(parcel));
+            allow_inline_resume(|| done(parcel));
         };
         let call = link.call_for_tensors("RecvTensor", &request, RECV_TENSOR, arrived);
         // It may have been answered, or given up, meanwhile.

@@ -1,7 +1,7 @@
-//! `Baton`: state that one thread at a time works on, and a box where all others leave their messages.
+//! `Baton`: state that one thread at a time works on, and a queue of messages from all others.
 //!
-//! The holder of the baton owns the state without further locking, and runs cheap kernels while it holds it. A thread
-//! that has something to say posts it and offers to take over; if someone holds the baton, that one will read the post.
+//! The holder of the baton owns the state without further locking, and runs cheap kernels while it holds it. Another thread enqueues a
+//! message and tries to take the baton; if it is held, the holder processes the message.
 
 use crate::sync::{Mutex, lock};
 
@@ -15,13 +15,13 @@ impl<S, M> Baton<S, M> {
         Baton { state: Mutex::new(state), inbox: Mutex::new(Vec::new()) }
     }
 
-    /// Leaves a message. The caller sees to it that someone calls `drive` afterwards.
+    /// Enqueues a message. The caller must see that `drive` is called afterwards.
     pub fn post(&self, message: M) {
         lock(&self.inbox).push(message);
     }
 
-    /// Works off the messages, unless another thread is at it; that one then works off ours too. `work` is called with
-    /// each batch of messages, first with an empty one if there are none.
+    /// Processes the messages, unless another thread holds the baton; that one then processes ours too. `work` is called with each batch
+    /// of messages, first with an empty one if there are none.
     pub fn drive(&self, mut work: impl FnMut(&mut S, Vec<M>)) {
         loop {
             let Ok(mut state) = self.state.try_lock() else { return };
@@ -33,7 +33,7 @@ impl<S, M> Baton<S, M> {
                 }
             }
             drop(state);
-            // Someone may have posted, and failed to get the baton, between our last look and letting go of it.
+            // Another thread may have posted, and failed to take the baton, between our last check and its release.
             if lock(&self.inbox).is_empty() {
                 return;
             }
@@ -47,7 +47,7 @@ mod shuttle_tests {
     use shuttle::sync::Arc;
     use shuttle::thread;
 
-    /// Every message is worked off exactly once, by whoever holds the baton, whatever the interleaving.
+    /// Every message is processed exactly once, whatever the interleaving.
     #[test]
     fn no_message_is_lost() {
         shuttle::check_random(
@@ -75,7 +75,7 @@ mod shuttle_tests {
         );
     }
 
-    /// A message posted from inside the work (a kernel that answers at once) is worked off before `drive` returns.
+    /// A message posted from inside the work (an async kernel that completes at once) is processed before `drive` returns.
     #[test]
     fn posts_from_within_are_seen() {
         shuttle::check_random(
@@ -96,7 +96,7 @@ mod shuttle_tests {
                         baton.post(1);
                     }
                 };
-                // The first call may find the baton taken; the second cannot.
+                // The first call may find the baton held; the second cannot.
                 baton.drive(&mut work);
                 other.join().unwrap();
                 baton.drive(&mut work);

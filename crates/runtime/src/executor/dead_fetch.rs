@@ -1,4 +1,4 @@
-//! A fetch that has no value, because the branch that computes it was not taken.
+//! The error of a dead fetch: the branch that computes it was not taken.
 
 use thalweg_core::error::{Code, Error};
 use thalweg_core::invalid;
@@ -10,7 +10,7 @@ pub fn error(fetch: usize) -> Error {
     invalid!("{BEFORE}{fetch}{AFTER}")
 }
 
-/// Which fetch it is that such an error is about; none for other errors.
+/// The fetch that such an error is about; none for other errors.
 pub fn of(e: &Error) -> Option<usize> {
     let fetch = e.message().strip_prefix(BEFORE)?.strip_suffix(AFTER)?;
     fetch.parse().ok().filter(|_| e.code() == Code::InvalidArgument && e.node().is_none())
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_known_again() {
+    fn the_error_is_recognised() {
         assert_eq!(of(&error(3)), Some(3));
         assert_eq!(of(&error(3).at_node("x", "Neg")), None);
         assert_eq!(of(&invalid!("Retval[3] is bad")), None);

@@ -1,8 +1,8 @@
-//! Running a loop that has become a program: round after round on one thread.
+//! Running a loop program: one iteration after the other on one thread.
 
-use super::hurry::{SLICE, in_hurry, is_in_hurry};
 use super::straight::run_nodes;
-use crate::plan::{LoopProgram, Operand};
+use super::yielding::{SLICE, must_yield, yielding};
+use crate::plan::{LoopKernels, LoopProgram, Operand};
 use smallvec::SmallVec;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,13 +11,20 @@ use thalweg_core::error::{Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::kernel::{AsyncCall, AsyncKernel, Done, Input, Kernel, OpCall, Outputs, Value, caught};
 use thalweg_core::reserve;
+use thalweg_core::runnable::Runnable;
 use thalweg_core::step::StepContext;
 
-/// Nodes run between two looks at the clock and the cancellation.
+/// Nodes run between two checks of the deadline and the cancellation.
 const CHECK_EVERY: usize = 64;
 
+/// How plans make the kernels of their loops.
+pub const LOOP_KERNELS: LoopKernels = LoopKernels {
+    whole: |program| Runnable::Prepared(Arc::new(LoopKernel(program))),
+    sliced: |program, stateful| Runnable::Async(Arc::new(SlicedLoop { program, stateful })),
+};
+
 /// A loop without effects runs to its end at once.
-pub struct LoopKernel(pub Arc<LoopProgram>);
+struct LoopKernel(Arc<LoopProgram>);
 
 impl Kernel for LoopKernel {
     fn compute(&self, c: &mut OpCall<'_>) -> Result<()> {
@@ -29,18 +36,18 @@ impl Kernel for LoopKernel {
                 Input::Ref(v) => v.read()?,
             })));
         }
-        let mut rounds = Rounds::new(self.0.clone(), slots, c.step.clone());
-        rounds.run(None)?;
-        c.outputs = rounds.results()?;
+        let mut run = LoopRun::new(self.0.clone(), slots, c.step.clone());
+        run.run(None)?;
+        c.outputs = run.results()?;
         Ok(())
     }
 }
 
-/// A loop that runs a while, then lets others have the thread.
-pub struct SlicedLoop {
-    pub program: Arc<LoopProgram>,
-    /// It has effects, and may wait for what other nodes of the step do. One without goes on where the thread is its own.
-    pub stateful: bool,
+/// A loop that yields its thread after each time slice.
+struct SlicedLoop {
+    program: Arc<LoopProgram>,
+    /// A stateful loop may wait for other nodes of the step, so it always yields. Another one keeps a thread whose owner waits for it.
+    stateful: bool,
 }
 
 impl AsyncKernel for SlicedLoop {
@@ -48,43 +55,43 @@ impl AsyncKernel for SlicedLoop {
         let read = |v: Value| v.into_tensor().map(|t| Some(Value::Tensor(t)));
         match call.inputs.into_iter().map(read).collect::<Result<Vec<_>>>() {
             Ok(slots) => {
-                let keeps = !self.stateful && !is_in_hurry();
-                slice(Rounds::new(self.program.clone(), slots, call.step), keeps, done)
+                let keeps = !self.stateful && !must_yield();
+                slice(LoopRun::new(self.program.clone(), slots, call.step), keeps, done)
             }
             Err(e) => done(Err(e)),
         }
     }
 }
 
-fn slice(mut rounds: Rounds, keeps: bool, done: Done) {
-    let _charged = rounds.step.device.memory.enter();
+fn slice(mut run: LoopRun, keeps: bool, done: Done) {
+    let _charged = run.step.device.memory.enter();
     let until = Instant::now().checked_add(SLICE).filter(|_| !keeps);
-    let ran = catch_unwind(AssertUnwindSafe(|| rounds.run(until)));
+    let ran = catch_unwind(AssertUnwindSafe(|| run.run(until)));
     match ran.unwrap_or_else(|panic| Err(caught(&*panic))) {
-        Ok(true) => done(rounds.results()),
+        Ok(true) => done(run.results()),
         Ok(false) => {
-            let pool = rounds.step.device.pool.clone();
-            pool.spawn(Box::new(move || in_hurry(|| slice(rounds, false, done))));
+            let pool = run.step.device.pool.clone();
+            pool.spawn(Box::new(move || yielding(|| slice(run, false, done))));
         }
         Err(e) => done(Err(e)),
     }
 }
 
-struct Rounds {
+struct LoopRun {
     program: Arc<LoopProgram>,
     slots: Vec<Option<Value>>,
     step: Arc<StepContext>,
-    /// Nodes to run before the next look at the clock.
+    /// Nodes to run before the next check.
     left: usize,
 }
 
-impl Rounds {
+impl LoopRun {
     fn new(program: Arc<LoopProgram>, mut slots: Vec<Option<Value>>, step: Arc<StepContext>) -> Self {
         slots.resize_with(program.slots, || None);
-        Rounds { program, slots, step, left: 0 }
+        LoopRun { program, slots, step, left: 0 }
     }
 
-    /// Runs rounds until the condition is false: true. False: the time was up before.
+    /// Runs until the condition is false, or until the time slice ends. Returns whether the loop has ended.
     fn run(&mut self, until: Option<Instant>) -> Result<bool> {
         let program = self.program.clone();
         let work = program.always.len() + program.body.len() + 1;
@@ -102,7 +109,7 @@ impl Rounds {
                 return Ok(true);
             }
             run_nodes(&program.body, &program.constants, &mut self.slots, &self.step)?;
-            self.carry_over()?;
+            self.next_iteration()?;
         }
     }
 
@@ -116,8 +123,8 @@ impl Rounds {
         }
     }
 
-    /// All values for the next round are read before the first is written: they may change places.
-    fn carry_over(&mut self) -> Result<()> {
+    /// All values for the next iteration are read before the first is written: loop variables may be swapped.
+    fn next_iteration(&mut self) -> Result<()> {
         let program = &self.program;
         let mut values: SmallVec<[Value; 4]> = SmallVec::new();
         for (from, _) in &program.moves {

@@ -1,32 +1,39 @@
 //! Executors: what runs a plan.
 //!
-//! `straight` walks a list, past the kernels where single numbers are all there is (`numbers`). The others are the general executor: `state` holds frames and iterations, `propagate` moves values
-//! along edges, `step` runs kernels and decides who works on the state (see `baton`; after a wait, `answering`; for how long, `hurry`).
+//! `run` chooses by the plan. `straight` walks a list; scalar operands skip the kernels (`numbers`), loop programs are kernels (`loops`).
+//! The rest is the general executor: `state` holds frames and iterations, `propagate` moves values along edges, `forward` runs nodes
+//! without kernels, `step` runs the others and decides which thread works on the state (`baton`; after a wait, `inline_resume`; for
+//! how long, `yielding`). `part_results` collects what the parts of a step return.
 
-mod answering;
 mod baton;
-mod call;
+mod cost;
 pub mod dead_fetch;
-pub(crate) mod frame_id;
-mod hurry;
-pub(crate) mod loops;
+mod forward;
+mod inline_resume;
+mod loops;
 mod numbers;
-pub(crate) mod pass;
+mod part_results;
 mod propagate;
+mod run;
 mod state;
 mod step;
 mod straight;
-mod weight;
+mod yielding;
 
-pub use answering::pass_on_answer;
-pub use call::Run;
-pub use step::GeneralRun;
+pub use inline_resume::allow_inline_resume;
+pub use loops::LOOP_KERNELS;
+pub use part_results::PartResults;
+pub use run::{run, spawn, start};
 
 use std::sync::Arc;
+use thalweg_core::error::Result;
 use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
 
-/// What one run of a plan is given.
+/// Receives the fetches of a run, or its error.
+pub type OnFinish = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
+
+/// The feeds of one run of a plan, and its step.
 pub struct RunInput {
     pub feeds: Vec<Tensor>,
     pub step: Arc<StepContext>,

@@ -1,15 +1,14 @@
 //! Moving a node's outputs along its edges: into the same iteration, into a loop, to the next iteration, or out of a loop.
 
-use super::frame_id;
 use super::state::{Ready, State};
-use crate::plan::{CONTROL, Edge, FETCH, General, GeneralNode};
+use crate::plan::{CONTROL, Edge, FETCH, General, GeneralNode, frame_id};
 use std::ops::Range;
 use thalweg_core::kernel::{Outputs, Value};
 use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 
 impl State {
-    /// Takes note of a node that ran (or was dead), with its outputs.
+    /// Propagates the outputs of a node that ran, or that is dead.
     pub fn complete(&mut self, plan: &General, done: Ready, outputs: &mut Outputs) {
         let node = &plan.nodes[done.node as usize];
         match node.class {
@@ -23,7 +22,7 @@ impl State {
             return;
         };
         iteration.active -= 1;
-        // Only an iteration with nothing under way can have ended.
+        // Only an iteration without active nodes can have ended.
         if iteration.active == 0 && done.frame != 0 {
             self.clean_up(plan, done.frame);
         }
@@ -50,7 +49,7 @@ impl State {
         }
     }
 
-    /// Sends along the edges of a node's first output: those of loops have no other.
+    /// Sends along the edges of the first output: Enter, Exit and NextIteration have no other.
     fn send_first(
         &mut self,
         plan: &General,
@@ -81,7 +80,7 @@ impl State {
         self.arrive(plan, last, value, to, from_enter);
     }
 
-    /// A value comes in along a data edge.
+    /// A value arrives along a data edge.
     fn arrive(&mut self, plan: &General, e: &Edge, value: Option<Value>, to: (u32, u64), from_enter: bool) {
         if e.node == FETCH {
             self.fetched[e.entry as usize] = value;
@@ -94,7 +93,7 @@ impl State {
         if node.class == Class::Merge {
             match value {
                 Some(v) => {
-                    // The first live value counts; the lowest bit says that one has come.
+                    // The first live value counts; the lowest bit is cleared when it arrives.
                     if iteration.pending[local] & 1 == 1 {
                         iteration.pending[local] -= 1;
                         iteration.entries[e.entry as usize] = Some(v);
@@ -178,7 +177,7 @@ impl State {
         self.send_control(plan, node, dead, to);
     }
 
-    /// The loop entered from this iteration, begun if it is the first Enter.
+    /// The frame entered from this iteration, created by the first Enter.
     fn child_frame(&mut self, plan: &General, from: Ready, static_child: u32) -> u32 {
         let key = (from.frame, from.iteration, static_child);
         if let Some(child) = self.children.get(&key) {
@@ -198,7 +197,7 @@ impl State {
     fn exit(&mut self, plan: &General, node: &GeneralNode, done: Ready, value: Option<Value>) {
         let Some(frame) = self.frame(done.frame) else { return };
         if done.dead {
-            // Only the last iteration's word counts: while the loop goes on every Exit is dead.
+            // Only the last iteration counts: in all others every Exit is dead.
             if done.iteration == frame.newest() {
                 frame.dead_exits.push(done.node);
             }
@@ -228,7 +227,7 @@ impl State {
         self.send_control(plan, node, false, to);
     }
 
-    /// Begins the next iteration of a loop; the loop's constants are there at once.
+    /// Begins the next iteration of a loop, which receives the loop's invariants at once.
     fn begin_iteration(&mut self, plan: &General, at: u32) {
         let Some(static_frame) = self.frame(at).map(|f| f.static_frame) else { return };
         let iteration = self.take_iteration(plan, static_frame);
@@ -243,7 +242,7 @@ impl State {
         }
     }
 
-    /// Drops iterations that have ended, begins one that had to wait, and ends loops that are over, outwards.
+    /// Drops iterations that have ended, begins one that had to wait, and ends loops without iterations, from the inside out.
     pub fn clean_up(&mut self, plan: &General, mut at: u32) {
         while at != 0 {
             while self.end_oldest_iteration(plan, at) {}
@@ -254,7 +253,7 @@ impl State {
         }
     }
 
-    /// Whether the oldest iteration of a loop had ended, and is gone now.
+    /// Drops the oldest iteration of a loop if it has ended. Returns whether it did.
     fn end_oldest_iteration(&mut self, plan: &General, at: u32) -> bool {
         let Some(frame) = self.frame(at) else { return false };
         let entering = frame.base == 0 && frame.pending_enters > 0;
@@ -263,7 +262,7 @@ impl State {
             return false;
         }
         let static_frame = frame.static_frame;
-        // The newest is numbered from the base, so the waiting values are passed on before the base moves.
+        // Iterations are numbered from the base, so waiting values are sent before the base moves.
         let waiting = std::mem::take(&mut frame.waiting);
         if !waiting.is_empty() {
             self.begin_iteration(plan, at);
@@ -280,7 +279,7 @@ impl State {
         true
     }
 
-    /// Ends a loop with nothing left to do and says where it was entered from. Exits that stayed dead are told now.
+    /// Ends a loop without iterations, and returns its parent. Exits that stayed dead are propagated now.
     fn end_loop(&mut self, plan: &General, at: u32) -> Option<u32> {
         let frame = self.frame(at)?;
         if !frame.iterations.is_empty() || frame.pending_enters > 0 {

@@ -1,11 +1,11 @@
 //! Frames and iterations of one run of a general plan.
 
 use crate::plan::{General, StaticFrame};
+use crate::step_error::StepError;
 use std::collections::{HashMap, VecDeque};
-use thalweg_core::error::Error;
 use thalweg_core::kernel::Value;
 
-/// A node that can run, and where.
+/// A node that is ready to run, with its frame and iteration.
 #[derive(Clone, Copy, Debug)]
 pub struct Ready {
     pub node: u32,
@@ -18,16 +18,16 @@ pub struct Ready {
 pub struct Frame {
     pub static_frame: u32,
     pub parent: (u32, u64),
-    /// Identity of the frame across devices, for the keys of what is sent inside loops.
+    /// Id of the frame across devices, for the rendezvous keys of transfers inside loops.
     pub id: u64,
-    /// Number of the oldest iteration still alive.
+    /// Number of the oldest iteration that has not ended.
     pub base: u64,
     pub iterations: VecDeque<Iteration>,
-    /// Enters that have not come in yet.
+    /// Enters that have not run yet.
     pub pending_enters: u32,
-    /// Values that every iteration sees: Enter node and value (`None`: dead).
+    /// Loop-invariant values: Enter node and value (`None`: dead).
     pub invariants: Vec<(u32, Option<Value>)>,
-    /// Values for an iteration that may not start yet.
+    /// Values for an iteration beyond the limit on parallel iterations.
     pub waiting: Vec<(u32, Option<Value>)>,
     /// Exits that were dead in the newest iteration.
     pub dead_exits: Vec<u32>,
@@ -72,15 +72,15 @@ impl Iteration {
 pub struct State {
     pub frames: Vec<Option<Frame>>,
     free_frames: Vec<u32>,
-    /// Running loops by where they were entered from.
+    /// Running frames, by the frame and iteration they were entered from.
     pub children: HashMap<(u32, u64, u32), u32>,
-    /// Iterations to be used again, by static frame.
+    /// Iterations for reuse, by static frame.
     spare: Vec<Vec<Iteration>>,
     pub ready: Vec<Ready>,
-    /// Kernels running elsewhere, or waiting.
+    /// Kernels that run on other threads, or wait.
     pub in_flight: usize,
     pub fetched: Vec<Option<Value>>,
-    pub error: Option<Error>,
+    pub error: StepError,
     pub reported: bool,
 }
 
@@ -97,7 +97,7 @@ impl State {
             ready: Vec::new(),
             in_flight: 0,
             fetched: vec![None; plan.fetches],
-            error: None,
+            error: StepError::default(),
             reported: false,
         };
         let root = state.new_frame(plan, 0, (0, 0), 0);

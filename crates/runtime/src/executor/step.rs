@@ -1,13 +1,13 @@
-//! One run of a general plan: who runs which kernel where, and when it is over.
+//! One run of a general plan: which thread runs which kernel, and when the run ends.
 
-use super::RunInput;
-use super::answering;
 use super::baton::Baton;
+use super::cost::{self, CHECK_EVERY};
 use super::dead_fetch;
-use super::hurry::{SLICE, at_leisure, in_hurry, is_in_hurry};
+use super::inline_resume::{MAX_INLINE, resume_inline};
 use super::state::{Ready, State};
-use super::straight::{over_budget_at, settle};
-use super::weight::{self, CHECK_EVERY};
+use super::straight::{over_budget_at, read_references};
+use super::yielding::{SLICE, keeping, must_yield, yielding};
+use super::{OnFinish, RunInput};
 use crate::plan::{General, GeneralNode, LOOP_WEIGHT, Source};
 use crate::sync::{Condvar, Mutex, lock};
 use smallvec::SmallVec;
@@ -19,30 +19,28 @@ use thalweg_core::kernel::{AsyncCall, Input, Inputs, OpCall, Outputs, Value, cau
 use thalweg_core::runnable::Runnable;
 use thalweg_core::tensor::Tensor;
 
-pub type OnFinish = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
-
 pub struct GeneralRun {
     plan: Arc<General>,
     input: RunInput,
     baton: Baton<State, Completion>,
     finish: Mutex<Option<OnFinish>>,
-    /// The caller, if it waits: kernels that answer late wake it instead of taking a thread of the pool.
+    /// The caller, if it waits: async kernels wake it instead of taking a pool thread.
     caller: Option<Caller>,
 }
 
 #[derive(Default)]
 struct Caller {
     woken: Mutex<bool>,
-    bell: Condvar,
+    wake: Condvar,
 }
 
-/// A kernel that ran elsewhere has answered.
+/// The result of a kernel that ran on another thread, or asynchronously.
 struct Completion {
     ready: Ready,
     result: Result<Outputs>,
 }
 
-/// Ready nodes looked at for work that could go on beside this one.
+/// Ready nodes examined for work that could run in parallel.
 const LOOK_AHEAD: usize = 16;
 
 impl GeneralRun {
@@ -54,7 +52,7 @@ impl GeneralRun {
         let finish: OnFinish = Box::new(move |r| *lock(&place) = Some(r));
         let run = GeneralRun::new(plan, input, finish, Some(Caller::default()));
         loop {
-            at_leisure(|| run.drive());
+            keeping(|| run.drive());
             if let Some(r) = lock(&result).take() {
                 return r;
             }
@@ -93,18 +91,18 @@ impl GeneralRun {
         })
     }
 
-    /// Takes the baton if it is free, and works until there is nothing to do but wait; in a hurry, for a while, and goes on later.
+    /// Takes the baton if it is free, and works until it can only wait, or until its time slice is over: then the pool resumes it.
     fn drive(self: &Arc<Self>) {
         let _charged = self.input.step.device.memory.enter();
-        let until = if is_in_hurry() { Instant::now().checked_add(SLICE) } else { None };
-        let mut goes_on = false;
+        let until = if must_yield() { Instant::now().checked_add(SLICE) } else { None };
+        let mut unfinished = false;
         self.baton.drive(|state, completions| {
             for c in completions {
                 state.in_flight -= 1;
                 self.completed(state, c);
             }
             self.run_ready(state, until);
-            goes_on = !state.ready.is_empty();
+            unfinished = !state.ready.is_empty();
             if state.in_flight == 0 && state.ready.is_empty() && !state.reported {
                 state.reported = true;
                 let result = self.results(state);
@@ -115,9 +113,9 @@ impl GeneralRun {
                 self.wake_caller();
             }
         });
-        if goes_on {
+        if unfinished {
             let run = self.clone();
-            self.input.step.device.pool.spawn(Box::new(move || in_hurry(|| run.drive_timed())));
+            self.input.step.device.pool.spawn(Box::new(move || yielding(|| run.drive_timed())));
         }
     }
 
@@ -132,7 +130,7 @@ impl GeneralRun {
         let mut countdown = 0;
         let mut outputs = Outputs::new();
         while let Some(ready) = self.next_ready(state) {
-            if state.error.is_some() {
+            if state.error.is_set() {
                 state.ready.clear();
                 return;
             }
@@ -149,9 +147,9 @@ impl GeneralRun {
             }
             outputs.clear();
             match self.run_one(state, ready, &mut outputs) {
-                Ok(true) => match self.weigh(ready, &outputs) {
-                    Ok(weight) => {
-                        countdown -= weight;
+                Ok(true) => match self.cost(ready, &outputs) {
+                    Ok(cost) => {
+                        countdown -= cost;
                         state.complete(&self.plan, ready, &mut outputs);
                     }
                     Err(e) => self.fail(state, e),
@@ -162,15 +160,15 @@ impl GeneralRun {
         }
     }
 
-    /// What a node weighs that has run.
-    fn weigh(&self, ready: Ready, outputs: &Outputs) -> Result<isize> {
+    /// The cost of a node that has run.
+    fn cost(&self, ready: Ready, outputs: &Outputs) -> Result<isize> {
         let node = &self.plan.nodes[ready.node as usize];
-        // What is only passed on has been weighed before.
-        if node.pass.is_some() {
+        // A forwarded value was counted before.
+        if node.forward.is_some() {
             return Ok(1);
         }
-        let weights = outputs.iter().map(|o| weight::of_output(o, &self.input.step));
-        weights.sum::<Result<isize>>().map(|sum| sum + 1).map_err(|e| blame(node, e))
+        let costs = outputs.iter().map(|o| cost::of_output(o, &self.input.step));
+        costs.sum::<Result<isize>>().map(|sum| sum + 1).map_err(|e| blame(node, e))
     }
 
     fn over_budget(&self, ready: Ready, e: Error) -> Error {
@@ -180,18 +178,19 @@ impl GeneralRun {
         }
     }
 
-    /// Runs a ready node. False: it has been handed on, and will answer.
+    /// Runs a ready node. False: it runs elsewhere, and will complete later.
     fn run_one(self: &Arc<Self>, state: &mut State, ready: Ready, outputs: &mut Outputs) -> Result<bool> {
         let node = &self.plan.nodes[ready.node as usize];
         if ready.dead && !node.transfers {
             return Ok(true);
         }
-        if let Some(pass) = node.pass.filter(|_| node.passes_refs || self.input.step.trace.is_none()) {
-            let passed = state.pass(&self.plan, pass, ready, |s| self.fixed(s), outputs);
-            return passed.map(|()| true).map_err(|e| blame(node, e));
+        if let Some(forward) = node.forward.filter(|_| node.forwards_refs || self.input.step.trace.is_none())
+        {
+            let forwarded = state.forward(&self.plan, forward, ready, |s| self.fixed(s), outputs);
+            return forwarded.map(|()| true).map_err(|e| blame(node, e));
         }
         let Some(compute) = &node.compute else {
-            *outputs = self.given(node)?;
+            *outputs = self.fixed_output(node)?;
             return Ok(true);
         };
         let step = &self.input.step;
@@ -208,7 +207,7 @@ impl GeneralRun {
                     AsyncCall { inputs, node: compute.node.clone(), step, frame_iter, is_dead: ready.dead };
                 let run = self.clone();
                 let started = Instant::now();
-                kernel.start(call, Box::new(move |result| run.answered(ready, result, started)));
+                kernel.start(call, Box::new(move |result| run.kernel_done(ready, result, started)));
                 Ok(false)
             }
             _ if elsewhere => {
@@ -220,7 +219,7 @@ impl GeneralRun {
                     let _charged = run.input.step.device.memory.enter();
                     let result = run.compute(node, inputs, frame_iter, ready);
                     run.baton.post(Completion { ready, result });
-                    in_hurry(|| run.drive());
+                    yielding(|| run.drive());
                 }));
                 Ok(false)
             }
@@ -232,16 +231,15 @@ impl GeneralRun {
         }
     }
 
-    /// Whether there is other work worth a thread of its own. A kernel that is alone in that is better run here, with all threads
-    /// for its loops: this one would only wait for it. So is one that a loop waits for and the others do not: they can go
-    /// on beside the loop.
+    /// Whether there are other expensive nodes. A single one is better run on this thread, which would only wait for it, with the whole
+    /// pool for its inner loops. So is one on the critical path of a loop if the others are not: they can run beside the loop.
     fn better_beside_others(&self, state: &State, node: &GeneralNode) -> bool {
         let next = state.ready.iter().rev().take(LOOK_AHEAD).filter(|r| !r.dead);
         let others = next.map(|r| &self.plan.nodes[r.node as usize]).filter(|n| n.expensive);
         others.map(|n| n.urgency).max().is_some_and(|other| node.urgency < other.saturating_add(LOOP_WEIGHT))
     }
 
-    /// The next node to run: of those worth a thread of their own, the one that most work waits for.
+    /// The next node to run: of the expensive ones, the most urgent.
     fn next_ready(&self, state: &mut State) -> Option<Ready> {
         let ready = state.ready.pop()?;
         let node = &self.plan.nodes[ready.node as usize];
@@ -267,8 +265,8 @@ impl GeneralRun {
         (state.frame(ready.frame).map_or(0, |f| f.id), ready.iteration)
     }
 
-    fn given(&self, node: &GeneralNode) -> Result<Outputs> {
-        let source = node.given.ok_or_else(|| internal("a node without a kernel"))?;
+    fn fixed_output(&self, node: &GeneralNode) -> Result<Outputs> {
+        let source = node.fixed.ok_or_else(|| internal("a node without a kernel"))?;
         Ok(smallvec::smallvec![Some(Value::Tensor(self.fixed(source)?.clone()))])
     }
 
@@ -287,13 +285,13 @@ impl GeneralRun {
             state.frame(ready.frame).and_then(|f| f.iteration(ready.iteration)).ok_or_else(missing)?;
         match iteration.entries.get_mut(entry as usize).and_then(Option::take) {
             Some(v) => Ok(v),
-            // A transfer of a dead value still runs, to tell its peer.
+            // A transfer of a dead tensor still runs, so that its peer learns of it.
             None if ready.dead => Ok(Value::Tensor(Tensor::scalar(0f32))),
             None => Err(missing()),
         }
     }
 
-    /// The inputs of a call that may outlive this moment.
+    /// The inputs of a call that may outlive this function: owned.
     fn take_values(
         &self,
         state: &mut State,
@@ -307,7 +305,7 @@ impl GeneralRun {
         node.inputs.iter().map(value).collect()
     }
 
-    /// The inputs of a call made here and now.
+    /// The inputs of a call made on this thread: constants and feeds are borrowed.
     fn take_inputs(&self, state: &mut State, node: &GeneralNode, ready: Ready) -> Result<Inputs<'_>> {
         let mut inputs = Inputs::with_capacity(node.inputs.len());
         for source in &node.inputs {
@@ -330,7 +328,7 @@ impl GeneralRun {
         let mut call = OpCall::new(&compute.node, &self.input.step, inputs);
         call.frame_iter = frame_iter;
         call.is_dead = ready.dead;
-        settle(&mut call)?;
+        read_references(&mut call)?;
         let start = self.input.step.trace.as_ref().map(|_| Instant::now());
         let result = catch_unwind(AssertUnwindSafe(|| match &compute.run {
             Runnable::Plain(run) => run(&mut call),
@@ -347,8 +345,8 @@ impl GeneralRun {
         }
     }
 
-    /// An async kernel has its answer.
-    fn answered(self: &Arc<Self>, ready: Ready, result: Result<Outputs>, started: Instant) {
+    /// An async kernel has completed.
+    fn kernel_done(self: &Arc<Self>, ready: Ready, result: Result<Outputs>, started: Instant) {
         let node = &self.plan.nodes[ready.node as usize];
         if let (Some(trace), Some(compute)) = (&self.input.step.trace, &node.compute) {
             trace.ran(&compute.node, started, Instant::now());
@@ -357,11 +355,11 @@ impl GeneralRun {
         self.baton.post(Completion { ready, result });
         match &self.caller {
             Some(_) => self.wake_caller(),
-            None => self.go_on(),
+            None => self.resume(),
         }
     }
 
-    /// What comes from elsewhere (another task, a queue) was made on nobody's count.
+    /// Values from elsewhere (another task, a queue) were not charged to this session.
     fn charge(&self, outputs: Outputs) -> Result<Outputs> {
         for value in outputs.iter().flatten() {
             if let Value::Tensor(t) = value {
@@ -371,38 +369,33 @@ impl GeneralRun {
         Ok(outputs)
     }
 
-    /// Sees to it that the run goes on, here or on the pool.
-    fn go_on(self: &Arc<Self>) {
-        let here = self.plan.goes_on_for.within(answering::SHORT)
-            && answering::go_on(|| in_hurry(|| self.drive_timed()));
+    /// Resumes the run, on this thread or on the pool.
+    fn resume(self: &Arc<Self>) {
+        let here =
+            self.plan.resume_duration.within(MAX_INLINE) && resume_inline(|| yielding(|| self.drive_timed()));
         if !here {
             let run = self.clone();
-            self.input.step.device.pool.spawn(Box::new(move || in_hurry(|| run.drive_timed())));
+            self.input.step.device.pool.spawn(Box::new(move || yielding(|| run.drive_timed())));
         }
     }
 
     fn drive_timed(self: &Arc<Self>) {
         let began = Instant::now();
         self.drive();
-        self.plan.goes_on_for.note_longest(began.elapsed());
+        self.plan.resume_duration.note_longest(began.elapsed());
     }
 
     fn wake_caller(&self) {
         if let Some(caller) = &self.caller {
             *lock(&caller.woken) = true;
-            caller.bell.notify_one();
+            caller.wake.notify_one();
         }
     }
 
-    /// Ends the step: what waits is cancelled, what is ready is not begun.
+    /// Ends the step: waiting kernels are cancelled, ready nodes do not run.
     fn fail(&self, state: &mut State, e: Error) {
         state.ready.clear();
-        let first = match &state.error {
-            None => true,
-            Some(old) => old.is_derived() && !e.is_derived(),
-        };
-        if first {
-            state.error = Some(e.clone());
+        if state.error.note(e.clone()) {
             self.input.step.rendezvous.abort(e.clone());
             self.input.step.cancel.cancel(e.derived());
         }
@@ -425,17 +418,17 @@ impl GeneralRun {
 }
 
 impl Caller {
-    /// Waits to be woken; false once the time is up.
+    /// Waits to be woken; false at the deadline.
     fn wait(&self, deadline: Option<Instant>) -> bool {
         let mut woken = lock(&self.woken);
         while !*woken {
             woken = match deadline {
-                None => self.bell.wait(woken).unwrap_or_else(std::sync::PoisonError::into_inner),
+                None => self.wake.wait(woken).unwrap_or_else(std::sync::PoisonError::into_inner),
                 Some(d) => {
                     let Some(left) = d.checked_duration_since(Instant::now()).filter(|l| !l.is_zero()) else {
                         return false;
                     };
-                    self.bell.wait_timeout(woken, left).unwrap_or_else(std::sync::PoisonError::into_inner).0
+                    self.wake.wait_timeout(woken, left).unwrap_or_else(std::sync::PoisonError::into_inner).0
                 }
             };
         }
@@ -458,7 +451,7 @@ fn blame(node: &GeneralNode, e: Error) -> Error {
     }
 }
 
-/// Threads that a step's device has.
+/// Threads of a device's pool.
 trait PoolThreads {
     fn pool_threads(&self) -> usize;
 }

@@ -1,6 +1,6 @@
 //! Running a straight plan: one node after the other on the calling thread. Kernels may use the pool inside.
 
-use super::weight::{self, CHECK_EVERY};
+use super::cost::{self, CHECK_EVERY};
 use super::{RunInput, numbers};
 use crate::plan::{Operand, Straight, StraightNode};
 use smallvec::SmallVec;
@@ -42,8 +42,8 @@ impl Straight {
     }
 }
 
-/// Runs nodes one after the other, and tells the tracer of each if there is one. Looks now and then whether the step may go on; the caller
-/// has looked before the first.
+/// Runs nodes one after the other, and traces them if the step is traced. Checks the step's deadline and cancellation from time to time;
+/// the caller has checked them before the first node.
 pub fn run_nodes(
     nodes: &[StraightNode],
     constants: &[Value],
@@ -65,7 +65,7 @@ pub fn run_nodes(
     Ok(())
 }
 
-/// Memory that a step may not have is the fault of the node that ran; that its time is up is no node's.
+/// An exceeded memory budget is blamed on the node that ran; a deadline is not.
 pub fn over_budget_at(node: &KernelNode, e: Error) -> Error {
     match e.code() {
         Code::ResourceExhausted => e.at_node(&node.name, node.op).at(node.location),
@@ -73,7 +73,7 @@ pub fn over_budget_at(node: &KernelNode, e: Error) -> Error {
     }
 }
 
-/// Runs a node, and tells what it weighed.
+/// Runs a node, and returns its cost.
 #[inline]
 fn run_node(
     node: &StraightNode,
@@ -90,7 +90,7 @@ fn run_node(
         step.check()?;
     }
     let compute = &node.compute;
-    // Made anew for each node: emptying the lists of one for all measured slower.
+    // A new call for each node: reusing one measured slower.
     let mut call = OpCall::new(&compute.node, step, SmallVec::new());
     if node.inputs.len() > call.inputs.inline_size() {
         call.inputs.reserve_exact(node.inputs.len());
@@ -114,7 +114,7 @@ fn run_node(
         });
     }
     if node.has_references {
-        settle(&mut call)?;
+        read_references(&mut call)?;
     }
     let result = match &compute.run {
         Runnable::Plain(run) => run(&mut call),
@@ -127,15 +127,14 @@ fn run_node(
     if call.outputs.len() < node.outputs.len() {
         return Err(call.blame(internal("did not set all its outputs")));
     }
-    let mut weight = 1;
+    let mut cost = 1;
     for (slot, value) in node.outputs.iter().zip(&mut call.outputs) {
-        weight +=
-            weight::of_output(value, step).map_err(|e| e.at_node(&compute.node.name, compute.node.op))?;
+        cost += cost::of_output(value, step).map_err(|e| e.at_node(&compute.node.name, compute.node.op))?;
         if let Some(place) = slots.get_mut(*slot as usize) {
             *place = value.take();
         }
     }
-    Ok(weight)
+    Ok(cost)
 }
 
 fn taken(value: Option<Value>) -> Result<Tensor> {
@@ -146,8 +145,8 @@ fn missing() -> Error {
     internal("an input is missing")
 }
 
-/// A reference stays one only for ops that ask for it; for others it is read now.
-pub fn settle(call: &mut OpCall<'_>) -> Result<()> {
+/// Reads the references among the inputs, unless the op takes a reference.
+pub fn read_references(call: &mut OpCall<'_>) -> Result<()> {
     for i in 0..call.inputs.len() {
         let wants_ref = call.node.inputs.get(i).is_some_and(|p| p.is_ref);
         if let (Input::Ref(v), false) = (&call.inputs[i], wants_ref) {

@@ -1,11 +1,10 @@
 //! Loops that span devices.
 //!
-//! A loop goes round on the device of its condition. On every other device with nodes in it, unless one of the loop's
-//! own values goes round there, a *control loop* of four nodes goes round with it: it has the same frame name, and gets the condition's value in each iteration. What is received inside a loop
-//! waits for the loop's start on its device, so that it is received once in each iteration.
+//! A loop iterates on the device of its condition. On every other device with nodes in it, unless it has a loop variable there, a
+//! *control loop* of four nodes iterates with it: it has the same frame name, and receives the condition's value in each iteration. A
+//! Recv inside a loop waits for the start of the loop on its device, so that it runs once in each iteration.
 
-use crate::plan::work_order;
-use crate::work::{Kind, Work};
+use crate::work::{Kind, Work, work_order};
 use std::collections::{BTreeSet, HashMap};
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::dtype::DataType;
@@ -15,17 +14,17 @@ use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::frames::Frames;
 
-/// What the cut must know of the loops.
+/// What partitioning needs to know of loops.
 #[derive(Default)]
 pub struct Loops {
-    /// The frame that the outputs of each node appear in; 0 for those outside, and for nodes that are not here.
+    /// The frame of each node's outputs; 0 outside of loops, and for nodes that do not run.
     frame: Vec<u32>,
     /// The node that runs once in each iteration of a frame on a device.
     starts: HashMap<(u32, u16), NodeId>,
 }
 
 impl Loops {
-    /// What a receive of this node's outputs on a device must wait for.
+    /// The node that a Recv of this node's outputs on a device must wait for.
     pub fn start(&self, node: NodeId, device: u16) -> Option<NodeId> {
         let frame = self.frame.get(node.at()).copied().unwrap_or(0);
         self.starts.get(&(frame, device)).copied()
@@ -34,7 +33,7 @@ impl Loops {
 
 /// Adds control loops where a loop spans devices.
 pub fn add_control_loops(work: &mut Work) -> Result<Loops> {
-    gather_ends(work)?;
+    colocate_loop_edges(work)?;
     let order = work_order(work)?;
     let frames = Frames::find(&work.nodes, &order)?;
     let present = devices_of_frames(work, &order, &frames);
@@ -44,12 +43,12 @@ pub fn add_control_loops(work: &mut Work) -> Result<Loops> {
         let (node, frame) = (work.node(*id), frames.of[id.at()]);
         match node.op.class {
             Class::LoopCond => drop(conditions.insert(frame, *id)),
-            // Any of the loop's own Merges that gets a value from outside runs in each iteration.
+            // The Merge of a loop variable runs in each iteration.
             Class::Merge if is_loop_start(work, *id) => drop(starts.insert((frame, node.device), *id)),
             _ => {}
         }
     }
-    // A frame comes after the one around it.
+    // A frame comes after its parent.
     for (frame, devices) in present.iter().enumerate().skip(1) {
         let Some(condition) = conditions.get(&(frame as u32)).copied() else { continue };
         if devices.len() < 2 {
@@ -65,15 +64,15 @@ pub fn add_control_loops(work: &mut Work) -> Result<Loops> {
     }
     let mut frame = frames.entered;
     for f in &mut frame {
-        // Nodes that nothing needs are in no frame.
+        // Nodes that do not run are in no frame.
         *f = if (*f as usize) < present.len() { *f } else { 0 };
     }
     Ok(Loops { frame, starts })
 }
 
-/// The ends of a loop's values go where what they belong to is: an Enter and a NextIteration to their Merge, an Exit to its
-/// Switch. They compute nothing, and only a Merge knows in which iterations it has a value from each side.
-fn gather_ends(work: &mut Work) -> Result<()> {
+/// Colocates an Enter and a NextIteration with their Merge, and an Exit with its Switch. They compute nothing, and only a Merge knows in
+/// which iterations it has a value from each side.
+fn colocate_loop_edges(work: &mut Work) -> Result<()> {
     for id in work_order(work)? {
         let (device, inputs) = (work.node(id).device, work.node(id).inputs.clone());
         match work.node(id).op.class {
@@ -100,7 +99,7 @@ fn is_loop_start(work: &Work, merge: NodeId) -> bool {
     work.node(merge).inputs.iter().any(|o| work.node(o.node).op.class == Class::NextIteration)
 }
 
-/// Which devices have nodes in each frame. Who is in a frame is in those around it.
+/// Which devices have nodes in each frame. A device in a frame is also in its parents.
 fn devices_of_frames(work: &Work, order: &[NodeId], frames: &Frames) -> Vec<BTreeSet<u16>> {
     let mut present = vec![BTreeSet::new(); frames.frames.len()];
     for id in order {
@@ -119,7 +118,7 @@ fn devices_of_frames(work: &Work, order: &[NodeId], frames: &Frames) -> Vec<BTre
     present
 }
 
-/// Adds Enter, Merge, Switch and NextIteration for a frame on a device. Gives the Merge.
+/// Adds Enter, Merge, Switch and NextIteration for a frame on a device. Returns the Merge.
 fn control_loop(
     work: &mut Work,
     frames: &Frames,
@@ -151,7 +150,7 @@ fn control_loop(
     let enter = add(work, "enter", "Enter", &[dummy.output(0)], &[], enter_attrs)?;
     let mut merge_attrs = bool_attrs();
     merge_attrs.set("N", 2i64);
-    // Its second input is the end of the loop, which is not there yet.
+    // Its second input is the NextIteration, which is added below.
     let merge = add(work, "merge", "Merge", &[enter.output(0), enter.output(0)], &[], merge_attrs)?;
     let inputs = [merge.output(0), condition.output(0)];
     let switch = add(work, "switch", "Switch", &inputs, &[], bool_attrs())?;

@@ -1,60 +1,59 @@
-//! Receives that wait until what they receive is soon needed.
+//! A limit on how much a device prefetches: Recvs wait until their tensors are soon needed.
 //!
-//! A Recv holds no thread, and one that begins early hides its transfer behind other work. But a model that reads the weights of all its
-//! layers from other tasks would have them all in memory before the first layer is done. So a device receives no more than a limit
-//! before it is used: what lies further ahead waits, by a control edge, for a node that used something received before it.
+//! A Recv holds no thread, and one that starts early overlaps its transfer with other work. But a model that reads the weights of all its
+//! layers from other tasks would have them all in memory before the first layer is done. So a device has at most a limit of bytes in
+//! flight ahead of their use: a Recv beyond it waits, by a control edge, for a node that used a tensor received before.
 //!
-//! Such an edge changes no result and cannot make a step hang, whatever else waits for what: the node that a Recv waits for is one that all
-//! its users wait for anyway. And a step is not slower for it: nothing changes for those that receive less than the limit, and in others
-//! that many bytes are always asked for, which is far more than a connection holds.
+//! Such an edge changes no result and cannot deadlock: the node that a Recv waits for is one that all its users wait for anyway. It does
+//! not slow a step down: the limit is far more than a connection holds.
 
 use crate::work::{Kind, Work, WorkNode};
 use std::collections::{BTreeMap, HashMap};
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
-/// How far ahead devices receive.
+/// How much devices prefetch.
 #[derive(Clone, Copy)]
-pub struct Ahead<'a> {
+pub struct RecvPrefetch<'a> {
     /// Bytes that a device receives before they are used.
     pub limit: u64,
     /// How many bytes an output of a node has, at least.
     pub bytes: &'a dyn Fn(&WorkNode, u32) -> u64,
 }
 
-/// What receives wait for, by what they receive and where.
-pub type Holds = HashMap<(Output, u16), NodeId>;
+/// The nodes that Recvs wait for, by tensor and receiving device.
+pub type RecvDelays = HashMap<(Output, u16), NodeId>;
 
 /// A tensor that a device receives.
 struct Received {
     of: Output,
     bytes: u64,
     users: Vec<NodeId>,
-    /// Of its users, the one nearest to the beginning.
+    /// Of its users, the one at the lowest level.
     first: NodeId,
 }
 
-impl Ahead<'_> {
-    /// Which receives to hold back, of a graph that is still to be cut. `order` has its nodes, inputs first.
-    pub fn hold_back(self, work: &Work, order: &[NodeId]) -> Holds {
-        let mut holds = Holds::new();
+impl RecvPrefetch<'_> {
+    /// Which Recvs to delay, of a graph that is not partitioned yet. `order` has its nodes, inputs first.
+    pub fn delays(self, work: &Work, order: &[NodeId]) -> RecvDelays {
+        let mut delays = RecvDelays::new();
         let facts = Facts::of(work, order);
         for (device, mut received) in self.received(work, order, &facts) {
             let levels = Levels::of(&received, &facts);
-            // The usual case ends here.
+            // The usual case.
             if levels.up_to(u32::MAX) <= self.limit {
                 continue;
             }
-            // What is small is not worth an edge, though it counts.
+            // Small tensors count, but are not worth an edge.
             received.retain(|r| r.bytes > self.limit / SMALL);
             let chain = Chain::of(work, order, &facts, &received);
             for r in received.iter().filter(|r| facts.is_free[r.of.node.at()]) {
                 if let Some(node) = self.wait_for(r, &chain, &levels, &facts) {
-                    holds.insert((r.of, device), node);
+                    delays.insert((r.of, device), node);
                 }
             }
         }
-        holds
+        delays
     }
 
     fn received(self, work: &Work, order: &[NodeId], facts: &Facts) -> BTreeMap<u16, Vec<Received>> {
@@ -64,9 +63,9 @@ impl Ahead<'_> {
             let node = work.node(*id);
             for o in &node.inputs {
                 let from = work.node(o.node);
-                let is_at_hand =
+                let is_copied =
                     matches!(from.kind, Kind::Value(_) | Kind::Feed(_)) && from.control.is_empty();
-                if from.device == node.device || is_at_hand {
+                if from.device == node.device || is_copied {
                     continue;
                 }
                 let all = found.entry(node.device).or_default();
@@ -85,7 +84,7 @@ impl Ahead<'_> {
         found
     }
 
-    /// The node furthest back from which on to the first use there are no more bytes than the limit.
+    /// The earliest node of the chain from which to the first use no more bytes are received than the limit.
     fn wait_for(self, r: &Received, chain: &Chain, levels: &Levels, facts: &Facts) -> Option<NodeId> {
         let needed = levels.up_to(facts.level[r.first.at()]);
         if needed <= self.limit {
@@ -100,12 +99,12 @@ impl Ahead<'_> {
     }
 }
 
-/// A tensor is small that is less than one of so many parts of the limit.
+/// A tensor is small if it is less than the limit divided by this.
 const SMALL: u64 = 128;
 
-/// What is known of each node.
+/// Properties of each node.
 struct Facts {
-    /// The length of the longest way to it.
+    /// The length of the longest path to it.
     level: Vec<u32>,
     /// No control flow before it: it is in no loop, and its values are never dead.
     is_free: Vec<bool>,
@@ -126,16 +125,16 @@ impl Facts {
     }
 }
 
-/// What a node waits for, without the way back of loops.
+/// The inputs of a node, without back edges.
 fn before(work: &Work, id: NodeId) -> impl Iterator<Item = NodeId> {
     let node = work.node(id);
     let all = node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied());
     all.filter(|b| work.node(*b).op.class != Class::NextIteration)
 }
 
-/// The first users of what a device receives, each with the nearest of them that it waits for.
+/// The first users of received tensors, each with the nearest of them that it depends on.
 struct Chain {
-    /// For each node the nearest first user that it waits for.
+    /// For each node the nearest first user that it depends on.
     previous: Vec<Option<NodeId>>,
 }
 
@@ -161,17 +160,17 @@ impl Chain {
         self.previous[id.at()]
     }
 
-    /// The nearest first user that all of these wait for, as far as the chain tells. What is used all over a large graph is not held back: the
-    /// way up from each of its users would be looked at.
+    /// The nearest first user that all of these depend on, as far as the chain shows. Tensors used all over a large graph are not delayed:
+    /// the search visits the chain of each user.
     fn before_all(&self, nodes: &[NodeId], facts: &Facts) -> Option<NodeId> {
         let (one, others) = nodes.split_first()?;
         let mut common = self.before(*one)?;
-        let mut left = LONGEST_WAY;
+        let mut left = MAX_VISITED;
         for other in others {
             let mut there = self.before(*other)?;
             while there != common {
                 left = left.checked_sub(1)?;
-                // The way up from the later one.
+                // Step back from the later one.
                 let later =
                     if facts.level[there.at()] > facts.level[common.at()] { &mut there } else { &mut common };
                 *later = self.before(*later)?;
@@ -181,8 +180,8 @@ impl Chain {
     }
 }
 
-/// First users that are passed in search of the one that all users of a tensor wait for.
-const LONGEST_WAY: usize = 1 << 12;
+/// Nodes visited in search of the one that all users of a tensor depend on.
+const MAX_VISITED: usize = 1 << 12;
 
 /// How much is received for each level.
 struct Levels {

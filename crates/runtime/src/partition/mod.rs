@@ -1,14 +1,13 @@
-//! Partitioning: the work graph cut by device, with a Send and a Recv wherever a value or an order crosses.
+//! Partitioning: the work graph is split by device, with a Send and a Recv for every data or control edge that crosses.
 
 mod control_loops;
 mod late_recvs;
 
 use crate::device::Device;
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use control_loops::{Loops, add_control_loops};
-pub use late_recvs::Ahead;
-use late_recvs::Holds;
+use late_recvs::RecvDelays;
+pub use late_recvs::RecvPrefetch;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::attr::{Attr, Attrs};
@@ -26,7 +25,11 @@ pub struct Part {
 }
 
 /// Splits a work graph by device. One device: one part, nothing added.
-pub fn partition(mut work: Work, devices: &[Device], ahead: Ahead<'_>) -> Result<Vec<Part>> {
+pub fn partition(mut work: Work, devices: &[Device], prefetch: RecvPrefetch<'_>) -> Result<Vec<Part>> {
+    if devices.len() == 1 {
+        let fetches = (0..work.fetches.len()).collect();
+        return Ok(vec![Part { device: 0, work, fetches }]);
+    }
     let order = work_order(&work)?;
     let first = order.first().map_or(0, |id| work.node(*id).device);
     if order.iter().all(|id| {
@@ -41,33 +44,33 @@ pub fn partition(mut work: Work, devices: &[Device], ahead: Ahead<'_>) -> Result
     } else {
         (Loops::default(), order)
     };
-    let mut cut = Cut::new(&work, devices, &loops);
-    cut.holds = ahead.hold_back(&work, &order);
+    let mut partitioner = Partitioner::new(&work, devices, &loops);
+    partitioner.delays = prefetch.delays(&work, &order);
     for id in &order {
-        cut.copy(*id)?;
+        partitioner.copy(*id)?;
     }
-    cut.finish(&order)
+    partitioner.finish(&order)
 }
 
-struct Cut<'a> {
+struct Partitioner<'a> {
     work: &'a Work,
     devices: &'a [Device],
     loops: &'a Loops,
     parts: HashMap<u16, Work>,
     moved: Vec<Option<NodeId>>,
-    /// Receives by what they receive and where: one for each tensor and destination.
+    /// Received outputs, by tensor and destination: one Recv for each pair.
     received: HashMap<(Output, u16), Output>,
     received_control: HashMap<(NodeId, u16), NodeId>,
-    /// Receives outside of loops that are not to begin at once.
-    holds: Holds,
-    /// Receives, by device, and what they wait for: the start of their loop, or what they are held back for. Set when all nodes are there.
+    /// Recvs outside of loops that are delayed.
+    delays: RecvDelays,
+    /// Recvs, by device, and the node they wait for: the start of their loop, or the cause of their delay. Applied when all nodes are copied.
     waiting: Vec<(u16, NodeId, NodeId)>,
     edges: usize,
 }
 
-impl<'a> Cut<'a> {
+impl<'a> Partitioner<'a> {
     fn new(work: &'a Work, devices: &'a [Device], loops: &'a Loops) -> Self {
-        Cut {
+        Partitioner {
             work,
             devices,
             loops,
@@ -75,7 +78,7 @@ impl<'a> Cut<'a> {
             moved: vec![None; work.nodes.len()],
             received: HashMap::new(),
             received_control: HashMap::new(),
-            holds: Holds::new(),
+            delays: RecvDelays::new(),
             waiting: Vec::new(),
             edges: 0,
         }
@@ -96,7 +99,7 @@ impl<'a> Cut<'a> {
         let mut copy = node.clone();
         copy.inputs = SmallVec::new();
         for o in &node.inputs {
-            // A NextIteration is on the device of its Merge, and still to come.
+            // A NextIteration is on the device of its Merge, and copied later.
             let back = self.work.node(o.node).op.class == Class::NextIteration;
             let input = if back { *o } else { self.input(*o, node.device)? };
             copy.inputs.push(input);
@@ -121,7 +124,7 @@ impl<'a> Cut<'a> {
         if let Some(r) = self.received.get(&(o, device)) {
             return Ok(*r);
         }
-        // Constants and feeds are at hand everywhere.
+        // Constants and feeds are copied to every device.
         if matches!(from.kind, Kind::Value(_) | Kind::Feed(_)) && from.control.is_empty() {
             let copied = self.part(device).push(from.clone()).output(0);
             self.received.insert((o, device), copied);
@@ -129,14 +132,14 @@ impl<'a> Cut<'a> {
         }
         let dtype = from.outputs[o.index as usize].dtype;
         let received = self.transfer(here.output(o.index), dtype, o.node, device)?.output(0);
-        if let Some(node) = self.holds.get(&(o, device)) {
+        if let Some(node) = self.delays.get(&(o, device)) {
             self.waiting.push((device, received.node, *node));
         }
         self.received.insert((o, device), received);
         Ok(received)
     }
 
-    /// The node to wait for on `device` in the place of `before`.
+    /// The control input on `device` that stands for `before`.
     fn control(&mut self, before: NodeId, device: u16) -> Result<NodeId> {
         let from = self.work.node(before);
         let here = self.moved[before.at()].unwrap_or(before);
@@ -146,19 +149,19 @@ impl<'a> Cut<'a> {
         if let Some(r) = self.received_control.get(&(before, device)) {
             return Ok(*r);
         }
-        // An order crosses as a small tensor that is sent when `before` has run.
+        // A control edge crosses as a small tensor that is sent when `before` has run.
         let mut attrs = Attrs::new();
         attrs.set("dtype", DataType::Float);
         attrs.set("value", Attr::Tensor(Tensor::scalar(0f32)));
         let token = self.part(from.device).add(here, "done", "Const", &[], &[here], attrs)?;
         let received = self.transfer(token.output(0), DataType::Float, before, device)?;
-        // A Recv of something dead is not dead itself; what takes its value is.
+        // A Recv of a dead tensor is not dead itself; the user of its output is.
         let mut attrs = Attrs::new();
         attrs.set("T", DataType::Float);
         let part = self.part(device);
-        let told = part.add(received, "told", "Identity", &[received.output(0)], &[], attrs)?;
-        self.received_control.insert((before, device), told);
-        Ok(told)
+        let forwarded = part.add(received, "told", "Identity", &[received.output(0)], &[], attrs)?;
+        self.received_control.insert((before, device), forwarded);
+        Ok(forwarded)
     }
 
     /// Adds a Send of `value`, which is `source` in the part of its device, and the Recv for it on another.
@@ -195,7 +198,7 @@ impl<'a> Cut<'a> {
         };
         let received = self.part(to).push(recv);
         if let Some(start) = self.loops.start(source, to) {
-            // The start of the loop may be still to come.
+            // The start of the loop may be copied later.
             self.waiting.push((to, received, start));
         }
         Ok(received)

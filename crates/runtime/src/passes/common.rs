@@ -1,8 +1,7 @@
-//! Common subexpressions: of nodes that compute the same, one stays.
+//! Common subexpression elimination: of nodes that compute the same, one stays.
 
 use super::fold::redirect;
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use thalweg_core::attr::{Attr, Attrs};
@@ -13,11 +12,11 @@ use thalweg_core::tensor::Tensor;
 
 pub fn merge_common(work: &mut Work) -> Result<()> {
     let mut seen: HashMap<u64, Vec<NodeId>> = HashMap::new();
-    let mut stands_for: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut replaced_by: HashMap<NodeId, NodeId> = HashMap::new();
     for id in work_order(work)? {
         work.check_now_and_then(id)?;
         // Inputs come first in the order, so they have been merged already.
-        let swap = |n: NodeId| stands_for.get(&n).copied().unwrap_or(n);
+        let swap = |n: NodeId| replaced_by.get(&n).copied().unwrap_or(n);
         let node = &mut work.nodes[id.at()];
         node.inputs.iter_mut().for_each(|o| o.node = swap(o.node));
         node.control.iter_mut().for_each(|c| *c = swap(*c));
@@ -26,12 +25,12 @@ pub fn merge_common(work: &mut Work) -> Result<()> {
         }
         let same = seen.entry(fingerprint(&work.nodes[id.at()])).or_default();
         match same.iter().find(|other| equal(work.node(**other), work.node(id))) {
-            Some(other) => drop(stands_for.insert(id, *other)),
+            Some(other) => drop(replaced_by.insert(id, *other)),
             None => same.push(id),
         }
     }
-    if !stands_for.is_empty() {
-        let swap = |n: NodeId| stands_for.get(&n).copied().unwrap_or(n);
+    if !replaced_by.is_empty() {
+        let swap = |n: NodeId| replaced_by.get(&n).copied().unwrap_or(n);
         redirect(work, |mut o| {
             o.node = swap(o.node);
             o
@@ -68,7 +67,7 @@ fn equal(a: &WorkNode, b: &WorkNode) -> bool {
         && own_attrs(&a.attrs).eq(own_attrs(&b.attrs))
 }
 
-/// Attrs that decide the result; those with an underscore are notes on the side.
+/// Attrs that decide the result; those with an underscore are annotations.
 fn own_attrs(attrs: &Attrs) -> impl Iterator<Item = (&str, &Attr)> {
     attrs.iter().filter(|(n, _)| !n.starts_with('_'))
 }
@@ -97,7 +96,7 @@ fn hash_tensor(t: &Tensor, h: &mut DefaultHasher) {
     }
 }
 
-/// Equal attrs hash alike; what is rare is not told apart here. Lists hold no lists.
+/// Equal attrs have equal hashes; rare differences are left to the comparison. Lists hold no lists.
 fn hash_attr(a: &Attr, h: &mut DefaultHasher) {
     match a {
         Attr::Str(s) => s.hash(h),
@@ -120,7 +119,7 @@ fn hash_attr(a: &Attr, h: &mut DefaultHasher) {
 mod tests {
     use super::*;
 
-    /// All that have the same number are compared with each other.
+    /// All attrs with the same hash are compared with each other.
     #[test]
     fn attrs_that_are_lists_are_told_apart_by_what_they_hold() {
         let number = |attr: Attr| {

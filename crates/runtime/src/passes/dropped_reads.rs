@@ -1,6 +1,6 @@
-//! Reads of reference variables that folding makes needless: a shape is known without them, but a step that asks for the shape of an
-//! uninitialised variable fails in TensorFlow, and programs ask for that reason (`assert_variables_initialized`). So they are made all the
-//! same. Of resource variables TensorFlow gives shapes on too.
+//! Reads of reference variables that constant folding makes unnecessary, because it knows the shape. In TensorFlow a step that asks
+//! for the shape of an uninitialised variable fails, and programs rely on it (`assert_variables_initialized`). So the reads are kept as
+//! targets. Shapes of resource variables are folded by TensorFlow too.
 
 use crate::work::Work;
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ pub struct DroppedReads {
 }
 
 impl DroppedReads {
-    /// Notes the reads that this node, about to become a value, waits for.
+    /// Notes the reads that this node, about to be folded, depends on.
     pub fn look(&mut self, work: &Work, id: NodeId) {
         let mut next = vec![id];
         while let Some(id) = next.pop() {
@@ -33,7 +33,7 @@ impl DroppedReads {
         }
     }
 
-    /// Makes them ends of the step.
+    /// Makes them targets of the step.
     pub fn make(self, work: &mut Work) -> Result<()> {
         let mut made: HashSet<Output> = HashSet::new();
         let mut ends: HashSet<NodeId> = work.targets.iter().copied().collect();
@@ -44,7 +44,7 @@ impl DroppedReads {
             } else if node.control.is_empty() && !made.insert(variable) {
                 continue;
             } else {
-                // It takes the reference itself: a read as late, without what else it does.
+                // It takes the reference itself: a read with the same control inputs takes its place.
                 let control = node.control.to_vec();
                 work.add_read(id, "read", variable, &control)?
             };

@@ -1,8 +1,8 @@
-//! What follows a product, done on the product's way to memory: a bias or a sum added, negative numbers cut off.
+//! Epilogues: the bias or sum and the ReLU after a matrix product or convolution become part of its op, which applies them before
+//! results go to memory.
 
 use super::fuse::count_uses;
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::attr::Attr;
@@ -10,8 +10,8 @@ use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::node::{NodeId, Output};
 
-/// Lets a product take in the sum that is its only user, and the cut that is the only user of that.
-pub fn take_in_epilogues(work: &mut Work) -> Result<()> {
+/// Fuses into each product the sum that is its only user, and the ReLU that is the only user of the sum.
+pub fn fuse_epilogues(work: &mut Work) -> Result<()> {
     let order = work_order(work)?;
     let uses = count_uses(work, &order);
     for id in order {
@@ -22,17 +22,17 @@ pub fn take_in_epilogues(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-/// The node that does what `id` and the product before it do, if there is one.
+/// The node that computes `id` and the product before it, if there is such a product.
 fn fused(work: &Work, id: NodeId, uses: &HashMap<NodeId, u32>) -> Result<Option<WorkNode>> {
     let node = work.node(id);
     let Some(at) = product_input(work, node, uses) else { return Ok(None) };
     let product = work.node(node.inputs[at].node);
-    // What has taken in a sum already is the fused op, and goes by its own name.
+    // A product with a sum is the fused op already.
     let fused_as = work.registry.find(product.op.fused_as.unwrap_or(product.op.name))?;
     let mut names = product.attrs.list("fused_ops").unwrap_or_default().to_vec();
     names.push(Attr::str(node.op.name));
     let mut inputs: SmallVec<[Output; 2]> = product.inputs.clone();
-    // A product is of two; the rest belongs to what follows it.
+    // A product has two inputs; the others are those of its epilogue.
     let product_inputs = 2;
     inputs.extend(node.inputs.iter().enumerate().filter(|(i, _)| *i != at).map(|(_, o)| *o));
     let signature = work.registry.signature(fused_as)?;
@@ -55,10 +55,10 @@ fn fused(work: &Work, id: NodeId, uses: &HashMap<NodeId, u32>) -> Result<Option<
     Ok(Some(WorkNode { op: fused_as, attrs, inputs, control, ..node.clone() }))
 }
 
-/// Under this attr a fused node keeps the name of its product, for its errors.
+/// The attr in which a fused node keeps the name of its product, for error messages.
 const FIRST_NAME: &str = "_product";
 
-/// Which input of the node is a product that the node can be taken into.
+/// Which input of the node is a product that the node can be fused into.
 fn product_input(work: &Work, node: &WorkNode, uses: &HashMap<NodeId, u32>) -> Option<usize> {
     if !matches!(node.kind, Kind::Op) || node.outputs.first()?.dtype != DataType::Float {
         return None;

@@ -1,11 +1,10 @@
-//! Constant folding: nodes whose inputs are all known are computed once, when the plan is made. So are those that only ask for
-//! the shape of an input, where that is known; and what would give its input on unchanged is left out.
+//! Constant folding: nodes whose inputs are all constant are computed once, when the plan is made. So are those that only need the
+//! shape of an input, where that is known. Nodes that would return their input unchanged are removed.
 
 use super::dropped_reads::DroppedReads;
 use super::fuse;
-use super::shapes::{Given, Shapes};
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use super::shapes::{KnownShapes, Shapes};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::direct;
@@ -20,7 +19,7 @@ use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::constant::constant_value;
 
-/// Larger results are computed each time rather than kept in every plan.
+/// Larger results are computed in each run instead of being kept in every plan.
 const MAX_BYTES: usize = 10 << 20;
 
 /// Turns `Const` nodes into values, which every plan needs, optimised or not.
@@ -35,13 +34,13 @@ pub fn read_constants(work: &mut Work) {
     }
 }
 
-/// Larger values that only a shape decides are made each time, which is as quick as to read them.
+/// Larger values that depend on a shape only are made in each run, which is as fast as reading them.
 const MAX_FILLED_BYTES: usize = 16 << 10;
 
-pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -> Result<()> {
-    let mut shapes = Shapes::new(work, given);
-    // Outputs of folded nodes that have several, and the value nodes that stand for them; and outputs that are another's. Uses are
-    // changed once, at the end.
+pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, known_shapes: &KnownShapes) -> Result<()> {
+    let mut shapes = Shapes::new(work, known_shapes);
+    // Outputs that are replaced: those of folded nodes with several outputs, by value nodes; those of removed nodes, by their input.
+    // Uses are changed once, at the end.
     let mut moved: HashMap<Output, Output> = HashMap::new();
     let mut dropped = DroppedReads::default();
     for id in work_order(work)? {
@@ -55,7 +54,7 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -
             replace(work, id, values, &mut moved);
         }
         shapes.visit(work, id, &moved);
-        one_number_for_all(work, id, &shapes);
+        broadcast_uniform_operand(work, id, &shapes);
         if let Some(same) = same_as_input(work, id, &moved, &shapes) {
             moved.insert(id.output(0), moved.get(&same).copied().unwrap_or(same));
         }
@@ -66,7 +65,7 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, given: &Given) -
     dropped.make(work)
 }
 
-/// A node with control inputs runs when they say, or not at all.
+/// A node with control inputs must wait for them, and may be dead.
 fn is_foldable(node: &WorkNode) -> bool {
     let plain = matches!(node.kind, Kind::Op) && node.op.class == Class::Plain && !node.op.stateful;
     plain && !node.inputs.is_empty() && node.control.is_empty() && node.outputs.iter().all(|p| !p.is_ref)
@@ -78,7 +77,7 @@ fn values_of_shapes(node: &WorkNode, shapes: &Shapes<'_>) -> Option<Vec<Tensor>>
     node.inputs.iter().map(|input| rule(&(&shapes.shape(*input)?).into(), &node.attrs)).collect()
 }
 
-/// The input that a node gives on as it is. What it is told to do with it must be known: it may be something that cannot be done.
+/// The input that a node returns unchanged. Its second input (a shape, axes, multiples) must be constant: it may be invalid.
 fn same_as_input(
     work: &Work,
     id: NodeId,
@@ -86,15 +85,15 @@ fn same_as_input(
     shapes: &Shapes<'_>,
 ) -> Option<Output> {
     let node = work.node(id);
-    let [input, told] = *node.inputs.as_slice() else { return None };
-    let told = moved.get(&told).copied().unwrap_or(told);
-    let known = matches!(work.node(told.node).kind, Kind::Value(_));
+    let [input, argument] = *node.inputs.as_slice() else { return None };
+    let argument = moved.get(&argument).copied().unwrap_or(argument);
+    let known = matches!(work.node(argument.node).kind, Kind::Value(_));
     let same = known && is_foldable(node) && node.op.identity_if_same_shape;
     (same && shapes.shape(input)? == shapes.shape(id.output(0))?).then_some(input)
 }
 
-/// A constant operand of an elementwise op that is one number all over, as the gradient of a mean is, becomes that number.
-fn one_number_for_all(work: &mut Work, id: NodeId, shapes: &Shapes<'_>) {
+/// A constant operand of an elementwise op with all elements equal, as the gradient of a mean, becomes a scalar that broadcasts.
+fn broadcast_uniform_operand(work: &mut Work, id: NodeId, shapes: &Shapes<'_>) {
     let node = work.node(id);
     let [a, b] = *node.inputs.as_slice() else { return };
     if fuse::fusible(node).is_none() || !is_foldable(node) {
@@ -104,7 +103,7 @@ fn one_number_for_all(work: &mut Work, id: NodeId, shapes: &Shapes<'_>) {
     for (at, operand, other) in [(0, a, b), (1, b, a)] {
         let same = shapes.shape(other).is_some_and(|s| s == shape);
         let Kind::Value(t) = &work.node(operand.node).kind else { continue };
-        if let Some(one) = only_number(t).filter(|_| same) {
+        if let Some(one) = uniform_element(t).filter(|_| same) {
             let value = WorkNode { kind: Kind::Value(one), ..work.node(operand.node).clone() };
             let value = work.push(value).output(0);
             work.nodes[id.at()].inputs[at] = value;
@@ -112,7 +111,7 @@ fn one_number_for_all(work: &mut Work, id: NodeId, shapes: &Shapes<'_>) {
     }
 }
 
-fn only_number(t: &Tensor) -> Option<Tensor> {
+fn uniform_element(t: &Tensor) -> Option<Tensor> {
     if t.elements() < 2 || t.byte_len() > MAX_FILLED_BYTES {
         return None;
     }
@@ -121,7 +120,7 @@ fn only_number(t: &Tensor) -> Option<Tensor> {
     Tensor::from_bytes(t.dtype(), Shape::scalar(), one).ok().filter(|_| same)
 }
 
-/// The values of a foldable node's inputs, or such as do as well.
+/// The values of a foldable node's inputs. For an op that only fills a shape, zeros of that shape do.
 fn known_inputs(
     work: &Work,
     id: NodeId,
@@ -141,7 +140,7 @@ fn known_inputs(
         .iter()
         .map(|o| moved.get(o).unwrap_or(o))
         .map(|o| match &work.node(o.node).kind {
-            // What a variant holds may have state, as a dataset of a closure does: it is made anew in each run.
+            // A variant may have state, as a dataset of a closure does: each run makes its own.
             Kind::Value(t) if t.dtype() == DataType::Variant => None,
             Kind::Value(t) if work.node(o.node).control.is_empty() => Some(t.clone()),
             _ => None,
@@ -160,7 +159,7 @@ fn compute(
     if matches!(runnable, Runnable::Async(_)) {
         return None;
     }
-    // An error is left for the run to report, if the node is then still needed.
+    // Errors are left to the run, in which the node may not be needed.
     let outputs = direct::run(&runnable, &kernel_node, step, inputs).ok()?;
     let tensors: Option<Vec<Tensor>> =
         outputs.into_iter().map(|v| if let Some(Value::Tensor(t)) = v { Some(t) } else { None }).collect();
@@ -177,7 +176,7 @@ fn replace(work: &mut Work, id: NodeId, mut results: Vec<Tensor>, moved: &mut Ha
         node.inputs.clear();
         return;
     }
-    // Without its lists: each of the values would copy all of them.
+    // Without its inputs and outputs: each of the values would copy them.
     let mut base = work.node(id).clone();
     base.inputs.clear();
     let ports = std::mem::take(&mut base.outputs);

@@ -5,10 +5,7 @@
 
 mod program;
 
-pub use program::Program;
-
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use program::Builder;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,10 +18,14 @@ use thalweg_core::op::Tile;
 const MAX_OPS: usize = 4096;
 
 pub fn fuse_elementwise(work: &mut Work) -> Result<()> {
+    // The nodes of a tree could be in different frames, or on different branches.
+    if work.has_control_flow {
+        return Ok(());
+    }
     let order = work_order(work)?;
     let uses = count_uses(work, &order);
     let mut taken = vec![false; work.nodes.len()];
-    // From the results back: the last op of a tree gathers the ops before it.
+    // In reverse order: the last op of a tree collects the ops before it.
     for id in order.iter().rev() {
         if taken[id.at()] || fusible(work.node(*id)).is_none() {
             continue;
@@ -36,14 +37,14 @@ pub fn fuse_elementwise(work: &mut Work) -> Result<()> {
         group.iter().for_each(|g| taken[g.at()] = true);
         if let Some((program, inputs)) = Builder::build(work, &group) {
             let node = &mut work.nodes[id.at()];
-            node.kind = Kind::Fused(Arc::new(program));
+            node.kind = Kind::Fused(Arc::new(program).compute(node));
             node.inputs = inputs.into();
         }
     }
     Ok(())
 }
 
-/// How often each node's value is used; anything but plain data use counts as many.
+/// How often each node's value is used; control edges, fetches and targets count as several uses.
 pub(super) fn count_uses(work: &Work, order: &[NodeId]) -> HashMap<NodeId, u32> {
     let mut uses: HashMap<NodeId, u32> = HashMap::new();
     for id in order {
@@ -70,7 +71,7 @@ pub(crate) fn fusible(node: &WorkNode) -> Option<DataType> {
     tile_of(node, dtype).map(|_| dtype)
 }
 
-pub(crate) fn tile_of(node: &WorkNode, dtype: DataType) -> Option<Tile> {
+pub fn tile_of(node: &WorkNode, dtype: DataType) -> Option<Tile> {
     node.op.tiles.iter().copied().find(|t| {
         let (of, inputs) = match t {
             Tile::F32Unary(_) => (DataType::Float, 1),
@@ -82,7 +83,7 @@ pub(crate) fn tile_of(node: &WorkNode, dtype: DataType) -> Option<Tile> {
     })
 }
 
-/// The node and those before it that only it uses, last first.
+/// The node and the fusible ones before it without other users, last first.
 fn gather(work: &Work, root: NodeId, uses: &HashMap<NodeId, u32>, taken: &[bool]) -> Vec<NodeId> {
     let Some(dtype) = fusible(work.node(root)) else { return Vec::new() };
     let device = work.node(root).device;

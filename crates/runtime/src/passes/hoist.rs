@@ -1,9 +1,8 @@
-//! What every round of a loop would do again: a product with a transposed matrix that stays the same turns it round each time. It is
-//! turned round once, before the loop.
+//! Hoisting: a product in a loop that takes a loop-invariant matrix transposed would transpose it in every iteration. The transpose is
+//! made once, before the loop.
 
-use super::shapes::{Given, Shapes};
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use super::shapes::{KnownShapes, Shapes};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use std::collections::HashMap;
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
@@ -19,15 +18,15 @@ pub fn hoist_transposes(work: &mut Work) -> Result<()> {
         return Ok(());
     }
     let order = work_order(work)?;
-    let given = Given { feeds: Vec::new(), references: true };
-    let (mut shapes, unmoved) = (Shapes::new(work, &given), HashMap::new());
+    let known = KnownShapes { feeds: Vec::new(), references: true };
+    let (mut shapes, unmoved) = (Shapes::new(work, &known), HashMap::new());
     order.iter().for_each(|id| shapes.visit(work, *id, &unmoved));
-    let mut turned: HashMap<NodeId, NodeId> = HashMap::new();
+    let mut transposed: HashMap<NodeId, NodeId> = HashMap::new();
     for id in order {
         let Some(enter) = entering_matrix(work, work.node(id), &shapes) else { continue };
-        let other = match turned.get(&enter) {
+        let other = match transposed.get(&enter) {
             Some(other) => *other,
-            None => *turned.entry(enter).or_insert(enter_turned(work, enter)?),
+            None => *transposed.entry(enter).or_insert(enter_transposed(work, enter)?),
         };
         let product = &mut work.nodes[id.at()];
         let Some(attr) = transposes_weights(product) else { continue };
@@ -43,8 +42,7 @@ fn transposes_weights(node: &WorkNode) -> Option<&'static str> {
     node.attrs.bool(attr).is_ok_and(|t| t).then_some(attr)
 }
 
-/// The node through which a product's transposed matrix comes into its loop, the same in all rounds. It is known to be a matrix, so
-/// that turning it round cannot fail.
+/// The Enter of a product's transposed matrix, if it is loop-invariant. Its rank is known to be 2, so that the transpose cannot fail.
 fn entering_matrix(work: &Work, node: &WorkNode, shapes: &Shapes<'_>) -> Option<NodeId> {
     transposes_weights(node)?;
     let id = node.inputs.get(WEIGHTS)?.node;
@@ -55,25 +53,25 @@ fn entering_matrix(work: &Work, node: &WorkNode, shapes: &Shapes<'_>) -> Option<
     (stays && !is_ref && shapes.shape(outside)?.rank() == 2).then_some(id)
 }
 
-/// What comes in through `enter`, turned round.
-fn enter_turned(work: &mut Work, enter: NodeId) -> Result<NodeId> {
+/// Adds a transpose of the input of `enter`, and an Enter for it.
+fn enter_transposed(work: &mut Work, enter: NodeId) -> Result<NodeId> {
     let outside = work.node(enter).inputs[0];
     let swapped = Tensor::vector(&[1i32, 0])?;
     let mut attrs = Attrs::new();
     attrs.set("T", work.node(outside.node).outputs[outside.index as usize].dtype);
-    let turn = work.add(enter, "turned", "Transpose", &[outside], &[], attrs)?;
+    let transpose = work.add(enter, "turned", "Transpose", &[outside], &[], attrs)?;
     let perm = WorkNode {
-        name: format!("{}/perm", work.node(turn).name).into(),
+        name: format!("{}/perm", work.node(transpose).name).into(),
         kind: Kind::Value(swapped.clone()),
         inputs: Default::default(),
         control: Default::default(),
         outputs: smallvec::smallvec![thalweg_core::signature::Port { dtype: swapped.dtype(), is_ref: false }],
-        ..work.node(turn).clone()
+        ..work.node(transpose).clone()
     };
     let perm = work.push(perm);
-    work.nodes[turn.at()].inputs.push(perm.output(0));
+    work.nodes[transpose.at()].inputs.push(perm.output(0));
     let mut other = work.node(enter).clone();
-    other.name = format!("{}/enter", work.node(turn).name).into();
-    other.inputs[0] = turn.output(0);
+    other.name = format!("{}/enter", work.node(transpose).name).into();
+    other.inputs[0] = transpose.output(0);
     Ok(work.push(other))
 }

@@ -1,4 +1,4 @@
-//! Calls: function bodies are laid out in place of the nodes that call them (see `thalweg_graph::calls`).
+//! Inlining: function bodies replace the nodes that call them (see `thalweg_graph::calls`).
 
 use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
@@ -16,10 +16,10 @@ use thalweg_graph::function::Body;
 use thalweg_graph::names;
 
 /// Inlines calls, and turns If and While into the primitives of control flow, until none is left.
-pub fn expand_calls(work: &mut Work) -> Result<()> {
+pub fn inline_calls(work: &mut Work) -> Result<()> {
     let mut at = 0;
     let mut calls = 0;
-    // Nodes that bodies bring in are appended, so one sweep reaches calls inside calls.
+    // Nodes of bodies are appended, so one sweep reaches nested calls.
     while at < work.nodes.len() {
         let id = NodeId(at as u32);
         at += 1;
@@ -117,7 +117,7 @@ impl InlineGraph for Work {
         true
     }
 
-    /// Notes what stands in the call's place. The uses are changed all at once, at the end.
+    /// Notes what replaces the call. All uses are changed at the end.
     fn replace(&mut self, id: NodeId, results: &[Output], end: Option<NodeId>) -> Result<()> {
         let end = end.ok_or_else(|| internal("a call without an end"))?;
         if results.len() != self.node(id).outputs.len() {
@@ -138,8 +138,8 @@ impl InlineGraph for Work {
     }
 }
 
-/// Changes all uses of replaced nodes. A result may itself be the output of a replaced call; calls do not contain
-/// themselves, so following them ends.
+/// Changes all uses of replaced nodes. A result may itself be the output of a replaced call; calls are not recursive, so following
+/// them ends.
 fn apply_replacements(work: &mut Work) {
     let replaced = std::mem::take(&mut work.replaced);
     let (mut outputs, mut nodes) = (HashMap::new(), HashMap::new());
@@ -155,7 +155,7 @@ fn apply_replacements(work: &mut Work) {
     work.targets.iter_mut().for_each(|t| *t = node(*t));
 }
 
-/// The end of a way of replacements. Where it leads is kept for all that lies on it: calls in calls make ways as long as they are deep.
+/// The end of a chain of replacements. It is cached for the whole chain: nested calls make chains as long as they are deep.
 fn follow<T: Copy + Eq + Hash>(start: T, known: &mut HashMap<T, T>, next: impl Fn(T) -> Option<T>) -> T {
     let (mut at, mut passed) = (start, Vec::new());
     let end = loop {

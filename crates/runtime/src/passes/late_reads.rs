@@ -1,15 +1,13 @@
-//! Reads of reference variables, made as late as TensorFlow's are seen.
+//! Reads of reference variables, made when their users run.
 //!
-//! There the result of a read (`Identity`) shares the variable's memory, also behind an `Enter` or a `Switch`: who comes after an update
-//! sees the update, and programs rely on it (the tokens of SyncReplicasOptimizer hold the step that was just counted; a loop reads what its
-//! last round assigned). Here a value does not change once it is read. So a node that is after an update of the variable gets a read of its
-//! own, which is after the update too, in the loop and on the branch that the node is in; or, where values of several variables come
-//! together, the reference itself (`carried_reads`).
+//! In TensorFlow the result of a read (`Identity`) shares the variable's memory, also behind an `Enter` or a `Switch`: a node that runs
+//! after an update sees it, and programs rely on it (the tokens of SyncReplicasOptimizer hold the step that was just counted; a loop
+//! reads what its last iteration assigned). Here a value does not change once it is read. So a node that runs after an update of the
+//! variable gets a read of its own, after the update, in the same frame and branch; or, where a Merge joins values of several variables,
+//! the reference itself (`carried_reads`).
 
 use super::carried_reads::carry_reference;
-use crate::executor::pass::Pass;
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Forward, Kind, Work, WorkNode, work_order};
 use smallvec::SmallVec;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use thalweg_core::error::Result;
@@ -23,7 +21,7 @@ pub fn read_late(work: &mut Work) -> Result<()> {
     let order = work_order(work)?;
     let mut variables = Variables::find(work, &order);
     let reads = std::mem::take(&mut variables.reads);
-    let mut late = Late { variables, users: users(work), references: HashMap::new() };
+    let mut late = LateReads { variables, users: users(work), references: HashMap::new() };
     let crossings = crossings(&order, &late.users);
     let mut group = Group::default();
     for (i, (variable, reads)) in reads.iter().enumerate() {
@@ -45,21 +43,22 @@ pub fn read_late(work: &mut Work) -> Result<()> {
     late.read_group(work, &order, group)
 }
 
-/// Nodes looked at for one variable alone. After most updates comes little, or what comes after many.
+/// Nodes visited for one variable alone. Few nodes follow most updates, or else the same nodes follow many updates.
 const NEAR: usize = 256;
-/// Nodes of more users are crossings.
+/// A node with more users is a crossing.
 const MANY_USERS: usize = 64;
-/// Variables at a time, for the memory they take.
+/// Variables handled together, which limits memory.
 const MEMBERS: usize = 4096;
 
-/// Nodes that much comes after, or after which a long way has been gone: what is after them is found for all variables together.
+/// Nodes where the search from one variable stops: those with many users, and one in `NEAR` of the others. What follows them is found for
+/// many variables together, with a bit for each.
 fn crossings(order: &[NodeId], users: &[Vec<NodeId>]) -> Vec<bool> {
     let mut found: Vec<bool> = users.iter().map(|u| u.len() > MANY_USERS).collect();
     order.iter().step_by(NEAR).for_each(|id| found[id.at()] = true);
     found
 }
 
-/// Variables whose updates lead beyond what is near, by where they lead: all that lead to the same nodes share a bit.
+/// Variables whose search stopped at crossings; those that stopped at the same crossings share a bit.
 #[derive(Default)]
 struct Group<'a> {
     beyond: HashMap<Vec<NodeId>, usize>,
@@ -85,15 +84,15 @@ impl<'a> Group<'a> {
     }
 }
 
-struct Late {
+struct LateReads {
     variables: Variables,
     /// For each node, those that use its outputs or wait for it.
     users: Vec<Vec<NodeId>>,
-    /// References made in loops and on branches.
+    /// References added in loops and on branches.
     references: HashMap<Output, Output>,
 }
 
-impl Late {
+impl LateReads {
     fn read_group(&mut self, work: &mut Work, order: &[NodeId], group: Group<'_>) -> Result<()> {
         if group.members.is_empty() {
             return Ok(());
@@ -108,7 +107,7 @@ impl Late {
         Ok(())
     }
 
-    /// The nodes that take the variable to change it.
+    /// The nodes that may update the variable.
     fn updates(&self, work: &Work, variable: Variable) -> Result<Vec<NodeId>> {
         let mut found = Vec::new();
         let variable = NodeId(variable.0).output(variable.1);
@@ -117,8 +116,8 @@ impl Late {
                 let node = work.node(*user);
                 let signature = work.registry.signature(node.op)?;
                 let takes = node.inputs.contains(reference) && signature.inputs.iter().any(|a| a.is_ref);
-                let passes_on =
-                    Pass::of(node.op).is_some() && self.variables.of.get(&user.output(0)) == Some(&variable);
+                let passes_on = Forward::of(node.op).is_some()
+                    && self.variables.of.get(&user.output(0)) == Some(&variable);
                 if takes && !passes_on {
                     found.push(*user);
                 }
@@ -127,8 +126,8 @@ impl Late {
         Ok(found)
     }
 
-    /// These and what comes after them, in later rounds of a loop too, up to crossings or until much has been looked at; and where
-    /// that is.
+    /// These nodes and those that follow, in later iterations of a loop too, up to crossings or `NEAR` edges; and the nodes where the
+    /// search stopped.
     fn near(&self, updates: Vec<NodeId>, crossings: &[bool]) -> (HashSet<NodeId>, Vec<NodeId>) {
         let mut near: HashSet<NodeId> = updates.iter().copied().collect();
         let (mut next, mut looked, mut beyond) = (updates, 0, Vec::new());
@@ -145,14 +144,13 @@ impl Late {
         (near, beyond)
     }
 
-    /// For each node, a bit for each of these sets: whether it is of the set or comes after one that is, in later rounds of a loop
-    /// too.
+    /// For each node, a bit for each of these sets: whether it is in the set or follows one that is, in later iterations of a loop too.
     fn after(&self, work: &Work, order: &[NodeId], sets: &HashMap<Vec<NodeId>, usize>) -> Result<Vec<u64>> {
         let mut after = vec![0u64; work.nodes.len()];
         for (set, bit) in sets {
             set.iter().for_each(|id| after[id.at()] |= 1 << bit);
         }
-        // Where a loop leads back to nodes that come earlier in the order, these pass on what they learn in another round.
+        // A back edge leads to nodes earlier in the order, so sweeps repeat until none changes anything.
         loop {
             let mut went_back = false;
             for id in order {
@@ -170,7 +168,7 @@ impl Late {
         }
     }
 
-    /// Sees to it that users of the variable's value that come after an update see it.
+    /// Makes users of the variable's value that run after an update read it then.
     fn read(
         &mut self,
         work: &mut Work,
@@ -184,7 +182,7 @@ impl Late {
         }
         let mut behind: HashSet<NodeId> = HashSet::new();
         for read in reads {
-            // A branch that is taken after an update, and what it gives on, is seen after it.
+            // A branch taken after an update forwards the value as of then.
             let waits = !waits_for(work, *read, &self.variables, variable, &is_after).is_empty();
             let from = work.node(*read).inputs.first().map(|o| o.node);
             if from.is_some_and(|f| self.variables.is_read(f, variable) && (waits || behind.contains(&f))) {
@@ -201,12 +199,12 @@ impl Late {
     }
 }
 
-/// Which reference variables the graph has, and what stands for them.
+/// The reference variables of the graph, their references and their reads.
 #[derive(Default)]
 pub struct Variables {
-    /// The variable that a reference is of, as references are passed on, entered into loops and given back by updates.
+    /// The variable of each reference: references are forwarded, entered into loops and returned by updates.
     of: HashMap<Output, Output>,
-    /// The variable whose value a node gives on.
+    /// The variable whose value a node forwards.
     read: HashMap<NodeId, Output>,
     /// The references to each variable.
     references: HashMap<Output, Vec<Output>>,
@@ -235,12 +233,12 @@ impl Variables {
             node.inputs.iter().filter_map(|o| self.of.get(o).copied()).collect();
         for (i, _) in node.outputs.iter().enumerate().filter(|(_, p)| p.is_ref) {
             let output = id.output(i as u32);
-            // Of several it is one or the other: a variable of its own.
+            // It may refer to any of several, so it counts as a variable of its own.
             let variable = if let [one] = taken.as_slice() { *one } else { output };
             self.of.insert(output, variable);
             self.references.entry(variable).or_default().push(output);
         }
-        let Some(input) = node.inputs.first().filter(|_| gives_on(node)) else { return };
+        let Some(input) = node.inputs.first().filter(|_| forwards_value(node)) else { return };
         if let Some(variable) = self.of.get(input).or(self.read.get(&input.node)).copied() {
             self.read.insert(id, variable);
             self.reads.entry(key(variable)).or_default().push(id);
@@ -257,10 +255,10 @@ impl Variables {
     }
 }
 
-/// Whether the node gives its first input on as a value.
-fn gives_on(node: &WorkNode) -> bool {
+/// Whether the node forwards its first input as a value.
+fn forwards_value(node: &WorkNode) -> bool {
     let passes = match node.op.class {
-        Class::Plain => Pass::of(node.op) == Some(Pass::On),
+        Class::Plain => Forward::of(node.op) == Some(Forward::Whole),
         class => matches!(class, Class::Enter | Class::Switch),
     };
     passes && matches!(node.kind, Kind::Op) && node.outputs.iter().all(|p| !p.is_ref)
@@ -277,12 +275,12 @@ fn users(work: &Work) -> Vec<Vec<NodeId>> {
     users
 }
 
-/// What the node takes or waits for.
+/// The data and control inputs of the node.
 pub fn before(node: &WorkNode) -> impl Iterator<Item = NodeId> + '_ {
     node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied())
 }
 
-/// What a node waits for that comes after an update, the values read aside.
+/// The inputs of a node that follow an update, without the reads of the variable.
 fn waits_for(
     work: &Work,
     id: NodeId,
@@ -297,7 +295,7 @@ fn waits_for(
     waits
 }
 
-/// Gives a user of a value read one that waits for what the user waits for.
+/// Replaces a read value in one user by a new read, with the control inputs of the user.
 fn read_again(
     work: &mut Work,
     read: NodeId,
@@ -326,18 +324,18 @@ fn read_again(
     Ok(())
 }
 
-/// How many nodes a value may have been passed on by. Longer ways are no program's, and would be walked for every user.
-const MAX_WAY: usize = 64;
+/// How many nodes may have forwarded a value. No real program has more, and they are walked for every user.
+const MAX_PATH: usize = 64;
 
-/// A reference to the variable in the loop and on the branch where this value of it is, and what else reading it there waits for.
-/// None if they are on different devices: there values are copies in TensorFlow too.
+/// A reference to the variable in the frame and on the branch of this value, and the control inputs for reading it there. None if they
+/// are on different devices: there values are copies in TensorFlow too.
 fn reference_like(
     work: &mut Work,
     value: Output,
     device: u16,
     references: &mut HashMap<Output, Output>,
 ) -> Result<Option<(Output, Vec<NodeId>)>> {
-    let mut way = Vec::new();
+    let mut path = Vec::new();
     let mut at = value;
     let mut reference = loop {
         if work.is_ref(at) {
@@ -346,15 +344,15 @@ fn reference_like(
         if let Some(made) = references.get(&at) {
             break *made;
         }
-        if work.node(at.node).device != device || way.len() == MAX_WAY {
+        if work.node(at.node).device != device || path.len() == MAX_PATH {
             return Ok(None);
         }
-        way.push(at);
+        path.push(at);
         let Some(from) = work.node(at.node).inputs.first() else { return Ok(None) };
         at = *from;
     };
     let mut waits = Vec::new();
-    while let Some(at) = way.pop() {
+    while let Some(at) = path.pop() {
         waits.extend(work.node(at.node).control.iter().copied());
         if let Some(made) = follow(work, at, reference, &waits)? {
             waits.clear();
@@ -365,7 +363,7 @@ fn reference_like(
     Ok(Some((reference, waits)))
 }
 
-/// The reference goes where the value goes: into the loop, or onto the branch, and nowhere when the value is dead.
+/// Sends the reference the way of the value: into the loop or onto the branch. It is dead when the value is.
 fn follow(work: &mut Work, value: Output, reference: Output, waits: &[NodeId]) -> Result<Option<Output>> {
     let node = work.node(value.node);
     let op = match node.op.class {

@@ -1,7 +1,7 @@
-//! What shapes values will have, found while a plan is made: from the shapes of feeds and variables, node by node.
+//! Shape inference on the work graph, from the shapes of feeds and variables.
 //!
-//! A placeholder's declared shape is checked in every run, and a variable's is what everything was built for, unless the graph
-//! assigns without validating shapes. What comes out of control flow, or is fed in place of something else, may have any shape.
+//! A placeholder's declared shape is checked in every run, and a variable keeps its own unless the graph assigns without validating
+//! shapes. Outputs of control flow, and tensors fed in place of others, may have any shape.
 
 use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
@@ -14,35 +14,34 @@ use thalweg_core::shape_call::{ShapeCall, ShapeSource};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::infer::handle_contents;
 
-/// What can be relied on from the start. By default, nothing.
+/// Shapes that are certain before inference. By default, none.
 #[derive(Default)]
-pub struct Given {
-    /// Shapes that values for the feeds have.
+pub struct KnownShapes {
+    /// Shapes of the feeds.
     pub feeds: Vec<PartialShape>,
     /// Whether variables that are read by reference keep the shape they declare.
     pub references: bool,
 }
 
 pub struct Shapes<'g> {
-    given: &'g Given,
+    known: &'g KnownShapes,
     /// By node; empty where nothing is known.
     of: Vec<SmallVec<[PartialShape; 1]>>,
-    /// Nodes whose values may not come, because they are dead or what they are taken from has ended: what waits for them must not go
-    /// on without them.
-    may_not_come: Vec<bool>,
+    /// Nodes that may be dead, or may fail because a queue or dataset has ended: their users must keep waiting for them.
+    may_be_missing: Vec<bool>,
 }
 
 impl<'g> Shapes<'g> {
-    pub fn new(work: &Work, given: &'g Given) -> Self {
+    pub fn new(work: &Work, known: &'g KnownShapes) -> Self {
         let nodes = work.nodes.len();
-        Shapes { given, of: vec![SmallVec::new(); nodes], may_not_come: vec![false; nodes] }
+        Shapes { known, of: vec![SmallVec::new(); nodes], may_be_missing: vec![false; nodes] }
     }
 
-    /// Looks at the next node of an order in which inputs come first. `moved`: outputs that others stand for.
+    /// Infers the next node of an order in which inputs come first. `moved`: outputs that are replaced by others.
     pub fn visit(&mut self, work: &Work, id: NodeId, moved: &HashMap<Output, Output>) {
         let node = work.node(id);
         let before = node.inputs.iter().map(|o| o.node).chain(node.control.iter().copied());
-        self.may_not_come[id.at()] = may_not_come(node) || before.into_iter().any(|n| self.uncertain(n));
+        self.may_be_missing[id.at()] = may_be_missing(node) || before.into_iter().any(|n| self.uncertain(n));
         self.of[id.at()] = self.infer(work, node, id, moved);
     }
 
@@ -55,9 +54,9 @@ impl<'g> Shapes<'g> {
     ) -> SmallVec<[PartialShape; 1]> {
         match &node.kind {
             Kind::Value(t) => smallvec::smallvec![t.shape().into()],
-            Kind::Feed(i) => self.given.feeds.get(*i).cloned().into_iter().collect(),
-            Kind::Op if !self.given.references && node.outputs.iter().any(|p| p.is_ref) => SmallVec::new(),
-            Kind::Op if !self.may_not_come[id.at()] => {
+            Kind::Feed(i) => self.known.feeds.get(*i).cloned().into_iter().collect(),
+            Kind::Op if !self.known.references && node.outputs.iter().any(|p| p.is_ref) => SmallVec::new(),
+            Kind::Op if !self.may_be_missing[id.at()] => {
                 self.by_rule(Source { work, node, moved }).unwrap_or_default()
             }
             _ => SmallVec::new(),
@@ -87,17 +86,17 @@ impl<'g> Shapes<'g> {
     }
 
     fn uncertain(&self, id: NodeId) -> bool {
-        self.may_not_come.get(id.at()).copied().unwrap_or(true)
+        self.may_be_missing.get(id.at()).copied().unwrap_or(true)
     }
 
-    /// The shape of a value that is there in every run, if it is always the same.
+    /// The shape of a value that every run has, if it is always the same.
     pub fn shape(&self, o: Output) -> Option<Shape> {
         if self.uncertain(o.node) { None } else { self.partial(o).to_shape() }
     }
 }
 
-/// Whether what the node gives may be dead, or end: as all that has state may, but variables.
-fn may_not_come(node: &WorkNode) -> bool {
+/// Whether the node may be dead or fail: control flow, Recv, and everything stateful except variables.
+fn may_be_missing(node: &WorkNode) -> bool {
     let variable =
         node.op.always_produces || (node.inputs.is_empty() && node.outputs.iter().all(|p| p.is_ref));
     let class = node.op.class;

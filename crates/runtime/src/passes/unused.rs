@@ -1,15 +1,14 @@
-//! Nodes that others only wait for: where nobody uses what a pure node computes, waiting for its inputs says the same.
+//! Pure nodes with only control edges out: waiting for their inputs instead has the same effect.
 //!
-//! TensorFlow's gradient functions make many: of all gradients of an op, each waits for all, also for those that nobody uses.
+//! TensorFlow's gradient functions make many: each gradient of an op waits for all of them, also for unused ones.
 
-use crate::plan::work_order;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use thalweg_core::attr::Attrs;
 use thalweg_core::error::Result;
 use thalweg_core::node::Output;
 use thalweg_core::op::Class;
 
-/// Turns such nodes into `NoOp`s that wait for what they had as inputs.
+/// Turns such nodes into `NoOp`s whose control inputs are their former inputs.
 pub fn skip_unused(work: &mut Work) -> Result<()> {
     let no_op = work.registry.find("NoOp")?;
     let order = work_order(work)?;
@@ -19,7 +18,7 @@ pub fn skip_unused(work: &mut Work) -> Result<()> {
     }
     work.fetches.iter().for_each(|o| uses[o.node.at()] += 1);
     work.targets.iter().for_each(|id| uses[id.at()] += 1);
-    // From the results back: what becomes a NoOp may leave others unused.
+    // In reverse order: a node that becomes a NoOp may leave others unused.
     for id in order.iter().rev() {
         if uses[id.at()] > 0 || !can_be_skipped(work, work.node(*id)) {
             continue;
@@ -37,13 +36,13 @@ pub fn skip_unused(work: &mut Work) -> Result<()> {
     Ok(())
 }
 
-/// Many inputs are many edges to look through; few nodes have them, and fewer are left unused.
+/// Nodes with more inputs are rare, and comparing their edges takes time.
 const MAX_INPUTS: usize = 64;
 
 fn can_be_skipped(work: &Work, node: &WorkNode) -> bool {
-    // Of a switch one output is dead and the other not, and a dead value may be received: who waits for those nodes themselves does not
-    // learn of it. What enters a loop once is there in every round, but waited for in the first.
-    let tells_less = |o: &Output| {
+    // One output of a Switch is dead, and a Recv may receive a dead tensor: a control edge from the node itself does not carry that. A
+    // constant Enter has a value in every iteration, but a control edge from it only in the first.
+    let hides_deadness = |o: &Output| {
         let class = work.node(o.node).op.class;
         class.is_control_flow() || class == Class::Recv
     };
@@ -51,6 +50,6 @@ fn can_be_skipped(work: &Work, node: &WorkNode) -> bool {
         && node.op.class == Class::Plain
         && !node.op.stateful
         && (1..=MAX_INPUTS).contains(&node.inputs.len())
-        && !node.inputs.iter().any(tells_less)
+        && !node.inputs.iter().any(hides_deadness)
         && node.outputs.iter().all(|p| !p.is_ref)
 }

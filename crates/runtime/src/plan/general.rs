@@ -1,12 +1,9 @@
-//! The plan of a graph with control flow, or with kernels that wait: nodes with counts of what they wait for, and edges
-//! that say where each output goes, by loop frame.
+//! The plan of a graph with control flow or async kernels: nodes with counts of pending inputs, and the edges of each output, by frame.
 
 use super::urgency::urgencies;
-use super::{Compute, may_loop};
-use crate::executor::frame_id;
-use crate::executor::pass::Pass;
-use crate::start_time::StartTime;
-use crate::work::{Kind, Work};
+use super::{frame_id, may_loop};
+use crate::last_duration::LastDuration;
+use crate::work::{Compute, Forward, Kind, Work};
 use smallvec::SmallVec;
 use std::ops::Range;
 use thalweg_core::error::Result;
@@ -21,40 +18,41 @@ pub struct General {
     pub frames: Vec<StaticFrame>,
     pub edges: Vec<Edge>,
     pub constants: Vec<Tensor>,
-    /// Nodes that wait for nothing.
+    /// Nodes without inputs to wait for.
     pub roots: Vec<u32>,
     pub fetches: usize,
-    /// Fetches that no node computes.
+    /// Fetches that are constants or feeds.
     pub ready_fetches: Vec<(usize, Source)>,
-    /// How long a run keeps a thread that goes on with it after a wait.
-    pub goes_on_for: StartTime,
+    /// How long a run keeps a thread that resumes it after a wait.
+    pub resume_duration: LastDuration,
     pub has_loops: bool,
 }
 
 pub struct GeneralNode {
-    /// `None`: a constant or feed that must pass through the graph as a node.
+    /// `None`: a constant or feed that must run as a node.
     pub compute: Option<Compute>,
-    pub given: Option<Source>,
+    /// The constant or feed that it is.
+    pub fixed: Option<Source>,
     pub class: Class,
     pub frame: u32,
-    /// Place among the nodes of its frame.
+    /// Index among the nodes of its frame.
     pub local: u32,
     pub inputs: SmallVec<[Source; 3]>,
-    /// Data inputs that come along edges.
+    /// Data inputs that arrive along edges.
     pub data_edges: u32,
     pub outputs: SmallVec<[Range<u32>; 2]>,
     pub control: Range<u32>,
     pub enter: Option<EnterInfo>,
     pub expensive: bool,
-    /// Weight of what waits for it, see `urgency`.
+    /// Weight of the nodes behind it, see `urgency`.
     pub urgency: u32,
     /// Runs even when its inputs are dead.
     pub never_dead: bool,
     pub transfers: bool,
-    /// Only passes its input on.
-    pub pass: Option<Pass>,
-    /// Gives references on as references.
-    pub passes_refs: bool,
+    /// Only forwards its input.
+    pub forward: Option<Forward>,
+    /// Forwards references as references.
+    pub forwards_refs: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -63,7 +61,7 @@ pub struct EnterInfo {
     pub is_constant: bool,
 }
 
-/// Where an input's value is found.
+/// Where an input's value is.
 #[derive(Clone, Copy, Debug)]
 pub enum Source {
     /// An entry of the iteration.
@@ -72,7 +70,7 @@ pub enum Source {
     Feed(u32),
 }
 
-/// Where a value goes: an entry of a node, or just its count for a control edge, or a fetch.
+/// Where a value goes: an entry of a node, the pending count of a node for a control edge, or a fetch.
 #[derive(Clone, Copy, Debug)]
 pub struct Edge {
     pub node: u32,
@@ -92,7 +90,7 @@ pub struct StaticFrame {
     pub parallel_iterations: u32,
     pub enters: u32,
     pub entries: u32,
-    /// What each node waits for at the start of an iteration. A Merge counts control edges twice, plus one until it is alive.
+    /// Pending inputs of each node at the start of an iteration. A Merge counts control edges twice, plus one until it has a value.
     pub pending: Vec<u32>,
 }
 
@@ -102,7 +100,7 @@ impl General {
         check_fetches(work, &frames)?;
         let mut builder = Builder::new(work, frames);
         builder.plan.has_loops = order.iter().any(|id| may_loop(work.node(*id)));
-        builder.place_nodes(order, computes);
+        builder.add_nodes(order, computes);
         builder.connect(order);
         Ok(builder.finish())
     }
@@ -139,15 +137,15 @@ impl<'a> Builder<'a> {
             roots: Vec::new(),
             fetches: work.fetches.len(),
             ready_fetches: Vec::new(),
-            goes_on_for: StartTime::default(),
+            resume_duration: LastDuration::default(),
             has_loops: false,
         };
         Builder { work, frames, plan, at: vec![None; work.nodes.len()], free: vec![None; work.nodes.len()] }
     }
 
-    /// Decides which nodes run, and which are constants and feeds read in place. A Merge must be told of its inputs, so
-    /// what feeds one runs as a node; so does what others wait for.
-    fn place_nodes(&mut self, order: &[NodeId], mut computes: Vec<Option<Compute>>) {
+    /// Decides which nodes run, and which are constants and feeds read in place. A constant or feed runs as a node if it is the input of a
+    /// Merge, which waits for edges, or has control edges out.
+    fn add_nodes(&mut self, order: &[NodeId], mut computes: Vec<Option<Compute>>) {
         let urgencies = urgencies(self.work, order);
         let mut must_run = vec![false; self.work.nodes.len()];
         for id in order {
@@ -159,7 +157,7 @@ impl<'a> Builder<'a> {
         }
         for id in order {
             let node = self.work.node(*id);
-            let given = match &node.kind {
+            let fixed = match &node.kind {
                 Kind::Feed(n) => Some(Source::Feed(*n as u32)),
                 Kind::Value(t) => {
                     self.plan.constants.push(t.clone());
@@ -168,7 +166,7 @@ impl<'a> Builder<'a> {
                 _ => None,
             };
             if node.is_free() {
-                self.free[id.at()] = given;
+                self.free[id.at()] = fixed;
                 if !must_run[id.at()] {
                     continue;
                 }
@@ -179,7 +177,7 @@ impl<'a> Builder<'a> {
             self.at[id.at()] = Some(self.plan.nodes.len() as u32);
             self.plan.nodes.push(GeneralNode {
                 compute: computes[id.at()].take(),
-                given,
+                fixed,
                 class: node.op.class,
                 frame,
                 local,
@@ -192,15 +190,15 @@ impl<'a> Builder<'a> {
                 urgency: urgencies[id.at()],
                 never_dead: node.op.never_dead,
                 transfers: matches!(node.op.class, Class::Send | Class::Recv),
-                // What is known has nothing to pass on, whatever op it once was.
-                pass: if given.is_some() { None } else { Pass::of(node.op) },
-                passes_refs: node.outputs.first().is_some_and(|p| p.is_ref),
+                // A constant or feed has nothing to forward, whatever op it once was.
+                forward: if fixed.is_some() { None } else { Forward::of(node.op) },
+                forwards_refs: node.outputs.first().is_some_and(|p| p.is_ref),
             });
         }
     }
 
     fn connect(&mut self, order: &[NodeId]) {
-        // Edges by (source node, output), gathered first, then laid out side by side.
+        // Edges by source node and output: collected first, then stored contiguously.
         let mut data: Vec<Vec<(u32, Edge)>> = vec![Vec::new(); self.plan.nodes.len()];
         let mut control: Vec<Vec<Edge>> = vec![Vec::new(); self.plan.nodes.len()];
         for id in order {
@@ -244,7 +242,7 @@ impl<'a> Builder<'a> {
         let frame = self.frames.of[id.at()] as usize;
         let is_merge = node.op.class == Class::Merge;
         let (mut data_edges, mut control_edges) = (0, 0);
-        // A Merge has one entry for whichever value comes, and one for its index.
+        // A Merge has one entry for the value that arrives, and one for its index.
         let merge_entry = self.plan.frames[frame].entries;
         if is_merge {
             self.plan.frames[frame].entries += 2;
@@ -291,7 +289,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// A value inside a loop has no one value to fetch.
+/// An output inside a loop has a value in each iteration, so it cannot be fetched.
 fn check_fetches(work: &Work, frames: &Frames) -> Result<()> {
     match work.fetches.iter().find(|o| frames.entered[o.node.at()] != 0) {
         None => Ok(()),

@@ -1,8 +1,7 @@
-//! Kernels of the nodes of a plan. Those with state belong to the session: every plan that has the node uses the same one. A transfer has
-//! none, though its op counts as stateful; plans number theirs each for itself, so that equal names mean nothing.
+//! Kernels of the nodes of a plan. Those with state belong to the session: every plan that has the node uses the same one. A
+//! transfer has none, though its op counts as stateful: each plan numbers its own, so equal names mean nothing.
 
-use super::Compute;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Compute, Kind, Work, WorkNode};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::Result;
@@ -12,28 +11,82 @@ use thalweg_core::registry::Registry;
 use thalweg_core::runnable::Runnable;
 use thalweg_core::sync::lock;
 
+/// The kernels of one work graph.
+#[derive(Default)]
+pub struct Kernels {
+    /// By node id; `None` for nodes that need none.
+    pub computes: Vec<Option<Compute>>,
+    /// Of the nodes that are loop programs, the kernels to choose from.
+    pub loops: HashMap<NodeId, LoopRunnables>,
+}
+
+/// The kernels of a loop program without effects.
+pub struct LoopRunnables {
+    /// Runs the loop to its end.
+    pub whole: Runnable,
+    /// Yields its thread from time to time.
+    pub sliced: Runnable,
+}
+
+impl Kernels {
+    pub fn get(&self, id: NodeId) -> Option<&Compute> {
+        self.computes.get(id.at())?.as_ref()
+    }
+
+    /// The kernel of a node of a loop program. A loop inside a loop runs to its end within an iteration.
+    pub fn inside_loop(&self, id: NodeId) -> Option<Compute> {
+        let compute = self.get(id)?;
+        Some(match self.loops.get(&id) {
+            Some(inner) => Compute { run: inner.whole.clone(), node: compute.node.clone() },
+            None => compute.clone(),
+        })
+    }
+
+    pub fn add_loop(&mut self, id: NodeId, compute: Compute, runnables: LoopRunnables) {
+        self.computes.resize(id.at() + 1, None);
+        self.computes[id.at()] = Some(compute);
+        self.loops.insert(id, runnables);
+    }
+
+    /// Whether a kernel is asynchronous.
+    pub fn any_async(&self) -> bool {
+        self.computes.iter().flatten().any(|c| matches!(c.run, Runnable::Async(_)))
+    }
+
+    /// Makes all loops yield their thread.
+    pub fn slice_loops(&mut self) {
+        for (id, runnables) in &self.loops {
+            if let Some(Some(Compute { run: run @ Runnable::Prepared(_), .. })) =
+                self.computes.get_mut(id.at())
+            {
+                *run = runnables.sliced.clone();
+            }
+        }
+    }
+}
+
+/// The kernels with state of a session, by node name and device.
 #[derive(Default)]
 pub struct KernelCache(Mutex<HashMap<(Arc<str>, Arc<str>), Compute>>);
 
 impl KernelCache {
-    /// The kernels by node id; `None` for nodes that need none.
-    pub fn for_nodes(&self, work: &Work, order: &[NodeId], device: &str) -> Result<Vec<Option<Compute>>> {
+    pub fn for_nodes(&self, work: &Work, order: &[NodeId], device: &str) -> Result<Kernels> {
         let device: Arc<str> = device.into();
         let mut computes = vec![None; work.nodes.len()];
         for id in order {
             work.check_now_and_then(*id)?;
             let node = work.node(*id);
             computes[id.at()] = match &node.kind {
-                // Loops get theirs when they are made, which is later.
-                Kind::Feed(_) | Kind::Value(_) | Kind::Loop(_) => None,
-                Kind::Fused(program) => Some(program.compute(node)),
+                // A loop gets its kernel when it is made, which is later.
+                Kind::Feed(_) | Kind::Value(_) | Kind::Loop => None,
+                Kind::Fused(compute) => Some(compute.clone()),
                 Kind::Op => Some(
                     self.get(&work.registry, node, &device)
                         .map_err(|e| e.at_node(&node.name, node.op.name).at(node.location))?,
                 ),
             };
         }
-        Ok(computes)
+        Ok(Kernels { computes, loops: HashMap::new() })
     }
 
     fn get(&self, registry: &Registry, node: &WorkNode, device: &Arc<str>) -> Result<Compute> {

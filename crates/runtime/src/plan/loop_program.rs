@@ -1,39 +1,38 @@
-//! `LoopProgram`: a while loop as two lists of nodes over numbered slots. Carried values keep their slots from round to
-//! round; a value for the next round is written straight into its slot where nothing reads the old one any more.
+//! `LoopProgram`: a while loop as two lists of nodes over numbered slots. Loop variables keep their slots; the value for the next
+//! iteration is written into the slot in location if the old one is not read any more.
 
-use super::Compute;
-use super::loops::Shape;
+use super::kernels::{Kernels, LoopRunnables};
+use super::loop_form::LoopForm;
 use super::straight::{NOWHERE, Operand, Slots, StraightNode, on_numbers};
-use crate::executor::loops::{LoopKernel, SlicedLoop};
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use thalweg_core::kernel::{KernelNode, Value};
+use thalweg_core::kernel::Value;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::runnable::Runnable;
 
 pub struct LoopProgram {
     pub constants: Vec<Value>,
     pub slots: usize,
-    /// Run in every round, the last included.
+    /// Run in every iteration, the last included.
     pub always: Vec<StraightNode>,
-    /// Whether there is another round.
+    /// Whether there is another iteration.
     pub condition: Operand,
     pub body: Vec<StraightNode>,
-    /// Values for the next round that are not in their slots yet: from where to which slot.
+    /// Copies of values for the next iteration that were not written in location: from where to which slot.
     pub moves: Vec<(Operand, u32)>,
     pub exits: Vec<Operand>,
 }
 
 impl LoopProgram {
-    /// The loop's inputs come in slots 0, 1, ..: first the carried values, then those that stay.
-    pub fn compile(work: &Work, shape: &Shape, computes: &[Option<Compute>]) -> LoopProgram {
-        let mut builder = Builder::new(work, shape);
-        let always = builder.nodes(&shape.always, computes, When::Always);
-        let condition = builder.operand(shape.condition, When::Always);
-        let exits = shape.exits.iter().map(|e| builder.exit(*e)).collect();
-        let body = builder.nodes(&shape.body, computes, When::Body);
+    /// The loop's inputs are in slots 0, 1, ..: first the loop variables, then the invariants.
+    pub fn compile(work: &Work, form: &LoopForm, kernels: &Kernels) -> LoopProgram {
+        let mut builder = Builder::new(work, form);
+        let always = builder.nodes(&form.always, kernels, When::Always);
+        let condition = builder.operand(form.condition, When::Always);
+        let exits = form.exits.iter().map(|e| builder.exit(*e)).collect();
+        let body = builder.nodes(&form.body, kernels, When::Body);
         let moves = builder.moves();
         LoopProgram {
             constants: builder.constants,
@@ -45,30 +44,20 @@ impl LoopProgram {
             exits,
         }
     }
+}
 
-    /// The kernel of the node that stands for the loop. A loop that looks at what others may change gives them their turn.
-    pub fn compute(self: &Arc<Self>, node: &WorkNode, device: &str, stateful: bool) -> Compute {
-        let kernel_node = KernelNode {
-            attrs: node.attrs.clone(),
-            device: device.into(),
-            location: node.location,
-            ..KernelNode::without_signature(
-                node.op.name,
-                node.name.clone(),
-                Vec::new(),
-                node.outputs.to_vec(),
-            )
-        };
-        let run = match stateful {
-            true => self.sliced(true),
-            false => Runnable::Prepared(Arc::new(LoopKernel(self.clone()))),
-        };
-        Compute { run, node: Arc::new(kernel_node) }
-    }
+/// How the kernels of loop programs are made. Executors run the programs, and hand this to the plans they will run.
+#[derive(Clone, Copy)]
+pub struct LoopKernels {
+    /// Runs the loop to its end.
+    pub whole: fn(Arc<LoopProgram>) -> Runnable,
+    /// Yields its thread from time to time. The flag: the loop is stateful.
+    pub sliced: fn(Arc<LoopProgram>, bool) -> Runnable,
+}
 
-    /// A kernel that lets others have its thread now and then.
-    pub fn sliced(self: &Arc<Self>, stateful: bool) -> Runnable {
-        Runnable::Async(Arc::new(SlicedLoop { program: self.clone(), stateful }))
+impl LoopKernels {
+    pub fn runnables(&self, program: &Arc<LoopProgram>) -> LoopRunnables {
+        LoopRunnables { whole: (self.whole)(program.clone()), sliced: (self.sliced)(program.clone(), false) }
     }
 }
 
@@ -87,52 +76,52 @@ struct Uses {
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Location {
     Constant(u32),
     Slot(u32),
-    /// A slot that no other value gets: carried values and those that stay.
+    /// A slot that is not reused: loop variables and invariants.
     Own(u32),
 }
 
 struct Builder<'a> {
     work: &'a Work,
-    shape: &'a Shape,
+    form: &'a LoopForm,
     constants: Vec<Value>,
     slots: Slots,
-    places: HashMap<Output, Place>,
+    locations: HashMap<Output, Location>,
     uses: HashMap<Output, Uses>,
-    /// Values never taken out of their slots: they are needed in the next round as they are.
+    /// Values never taken out of their slots: the next iteration needs them unchanged.
     stays: HashSet<Output>,
-    /// The carried values, by slot, that a value is the next of.
+    /// The loop variables, by slot, whose next value this is.
     next_of: HashMap<Output, Vec<u32>>,
-    /// Carried values whose next value a node writes in place.
+    /// Loop variables whose next value a node writes in location.
     in_place: Vec<bool>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(work: &'a Work, shape: &'a Shape) -> Self {
+    fn new(work: &'a Work, form: &'a LoopForm) -> Self {
         let mut b = Builder {
             work,
-            shape,
+            form,
             constants: Vec::new(),
             slots: Slots::default(),
-            places: HashMap::new(),
+            locations: HashMap::new(),
             uses: HashMap::new(),
             stays: HashSet::new(),
             next_of: HashMap::new(),
-            in_place: vec![false; shape.variables.len()],
+            in_place: vec![false; form.variables.len()],
         };
-        for v in &shape.variables {
+        for v in &form.variables {
             let slot = b.slots.take();
-            b.places.insert(v.merge.output(0), Place::Own(slot));
-            match shape.root(v.next) {
+            b.locations.insert(v.merge.output(0), Location::Own(slot));
+            match form.root(v.next) {
                 next if next == v.merge.output(0) => drop(b.stays.insert(next)),
                 next => b.next_of.entry(next).or_default().push(slot),
             }
         }
-        for (inside, _) in &shape.invariants {
+        for (inside, _) in &form.invariants {
             let slot = b.slots.take();
-            b.places.insert(*inside, Place::Own(slot));
+            b.locations.insert(*inside, Location::Own(slot));
             b.stays.insert(*inside);
         }
         b.count_uses();
@@ -140,36 +129,34 @@ impl<'a> Builder<'a> {
     }
 
     fn count_uses(&mut self) {
-        let (work, shape) = (self.work, self.shape);
-        for id in &shape.always {
+        let (work, form) = (self.work, self.form);
+        for id in &form.always {
             work.node(*id).inputs.iter().for_each(|o| self.used(*o).always += 1);
         }
-        self.used(shape.condition).always += 1;
-        for id in &shape.body {
+        self.used(form.condition).always += 1;
+        for id in &form.body {
             work.node(*id).inputs.iter().for_each(|o| self.used(*o).body += 1);
         }
-        for v in &shape.variables {
-            if self.shape.root(v.next) != v.merge.output(0) {
+        for v in &form.variables {
+            if self.form.root(v.next) != v.merge.output(0) {
                 self.used(v.next).body += 1;
             }
         }
-        for exit in &shape.exits {
+        for exit in &form.exits {
             work.node(*exit).inputs.iter().for_each(|o| self.used(*o).exits += 1);
         }
     }
 
     fn used(&mut self, o: Output) -> &mut Uses {
-        let root = self.shape.root(o);
+        let root = self.form.root(o);
         self.uses.entry(root).or_default()
     }
 
-    fn nodes(&mut self, ids: &[NodeId], computes: &[Option<Compute>], when: When) -> Vec<StraightNode> {
+    fn nodes(&mut self, ids: &[NodeId], kernels: &Kernels, when: When) -> Vec<StraightNode> {
         let mut nodes = Vec::with_capacity(ids.len());
         for id in ids {
             let node = self.work.node(*id);
-            let Some(compute) = self.kernel(node, computes.get(id.at()).and_then(Option::as_ref)) else {
-                continue;
-            };
+            let Some(compute) = kernels.inside_loop(*id) else { continue };
             let inputs = node.inputs.iter().map(|o| self.operand(*o, when)).collect();
             let outputs: SmallVec<[u32; 2]> =
                 (0..node.outputs.len() as u32).map(|i| self.output(id.output(i), when)).collect();
@@ -179,23 +166,11 @@ impl<'a> Builder<'a> {
         nodes
     }
 
-    /// A loop inside this one runs from start to end within its round.
-    fn kernel(&self, node: &WorkNode, compute: Option<&Compute>) -> Option<Compute> {
-        let compute = compute?;
-        Some(match &node.kind {
-            Kind::Loop(program) => Compute {
-                run: Runnable::Prepared(Arc::new(LoopKernel(program.clone()))),
-                node: compute.node.clone(),
-            },
-            _ => compute.clone(),
-        })
-    }
-
-    /// How a node of this part reads a value; at the last reading its slot is given up.
+    /// How a node of this part reads a value; the last use frees its slot.
     fn operand(&mut self, o: Output, when: When) -> Operand {
-        let root = self.shape.root(o);
+        let root = self.form.root(o);
         let stays = self.stays.contains(&root);
-        let Some(place) = self.place(root) else { return Operand::Keep(NOWHERE) };
+        let Some(location) = self.location(root) else { return Operand::Keep(NOWHERE) };
         let uses = self.uses.entry(root).or_default();
         let last = match when {
             When::Always => {
@@ -207,26 +182,26 @@ impl<'a> Builder<'a> {
                 uses.body == 0
             }
         };
-        match place {
-            Place::Constant(c) => Operand::Constant(c),
-            Place::Slot(s) if last => {
-                self.slots.give_back(s);
+        match location {
+            Location::Constant(c) => Operand::Constant(c),
+            Location::Slot(s) if last => {
+                self.slots.free(s);
                 Operand::Take(s)
             }
-            Place::Own(s) if last && !stays => Operand::Take(s),
-            Place::Slot(s) | Place::Own(s) => Operand::Keep(s),
+            Location::Own(s) if last && !stays => Operand::Take(s),
+            Location::Slot(s) | Location::Own(s) => Operand::Keep(s),
         }
     }
 
-    fn place(&mut self, root: Output) -> Option<Place> {
-        if let Some(place) = self.places.get(&root) {
-            return Some(*place);
+    fn location(&mut self, root: Output) -> Option<Location> {
+        if let Some(location) = self.locations.get(&root) {
+            return Some(*location);
         }
         let Kind::Value(t) = &self.work.node(root.node).kind else { return None };
         self.constants.push(Value::Tensor(t.clone()));
-        let place = Place::Constant(self.constants.len() as u32 - 1);
-        self.places.insert(root, place);
-        Some(place)
+        let location = Location::Constant(self.constants.len() as u32 - 1);
+        self.locations.insert(root, location);
+        Some(location)
     }
 
     fn output(&mut self, o: Output, when: When) -> u32 {
@@ -237,15 +212,15 @@ impl<'a> Builder<'a> {
             return slot;
         }
         let slot = self.slots.take();
-        self.places.insert(o, Place::Slot(slot));
+        self.locations.insert(o, Location::Slot(slot));
         slot
     }
 
-    /// The slot of the carried value that `o` is the next of, if nothing needs the old value after this node.
+    /// The slot of the loop variable whose next value is `o`, if the old value is not used after this node.
     fn slot_of_next(&mut self, o: Output, uses: Uses) -> Option<u32> {
         let [slot] = self.next_of.get(&o)?.as_slice() else { return None };
-        let variable = self.shape.variables.get(*slot as usize)?;
-        // What is left of the old value's uses; those of the condition and the exits come before the body.
+        let variable = self.form.variables.get(*slot as usize)?;
+        // Remaining uses of the old value; those of the condition and the exits come before the body.
         let still_used = self.uses.get(&variable.merge.output(0)).is_some_and(|u| u.body > 0);
         if uses.body != 1 || still_used {
             return None;
@@ -256,8 +231,8 @@ impl<'a> Builder<'a> {
 
     fn moves(&mut self) -> Vec<(Operand, u32)> {
         let mut moves = Vec::new();
-        for (i, v) in self.shape.variables.iter().enumerate() {
-            if self.in_place[i] || self.shape.root(v.next) == v.merge.output(0) {
+        for (i, v) in self.form.variables.iter().enumerate() {
+            if self.in_place[i] || self.form.root(v.next) == v.merge.output(0) {
                 continue;
             }
             let from = self.operand(v.next, When::Body);
@@ -268,10 +243,10 @@ impl<'a> Builder<'a> {
 
     fn exit(&mut self, exit: NodeId) -> Operand {
         let Some(o) = self.work.node(exit).inputs.first() else { return Operand::Keep(NOWHERE) };
-        let root = self.shape.root(*o);
-        match self.place(root) {
-            Some(Place::Constant(c)) => Operand::Constant(c),
-            Some(Place::Slot(s) | Place::Own(s)) => Operand::Keep(s),
+        let root = self.form.root(*o);
+        match self.location(root) {
+            Some(Location::Constant(c)) => Operand::Constant(c),
+            Some(Location::Slot(s) | Location::Own(s)) => Operand::Keep(s),
             None => Operand::Keep(NOWHERE),
         }
     }

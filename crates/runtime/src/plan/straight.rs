@@ -1,8 +1,8 @@
 //! The plan of a graph without control flow: nodes in order, values in numbered slots that are reused after their last use.
 
-use super::{Compute, may_loop};
-use crate::passes::fuse::tile_of;
-use crate::work::{Kind, Work, WorkNode};
+use super::may_loop;
+use crate::passes::tile_of;
+use crate::work::{Compute, Kind, Work, WorkNode};
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use thalweg_core::kernel::Value;
@@ -13,7 +13,7 @@ pub struct Straight {
     pub nodes: Vec<StraightNode>,
     pub constants: Vec<Value>,
     pub slots: usize,
-    /// Where each feed goes; `None` if nothing uses it.
+    /// The slot of each feed; `None` if it is unused.
     pub feeds: Vec<Option<u32>>,
     pub fetches: Vec<Operand>,
     pub has_loops: bool,
@@ -22,11 +22,11 @@ pub struct Straight {
 pub struct StraightNode {
     pub compute: Compute,
     pub inputs: SmallVec<[Operand; 3]>,
-    /// Slots of the outputs; `NOWHERE` for those that nothing uses.
+    /// Slots of the outputs; `NOWHERE` for unused ones.
     pub outputs: SmallVec<[u32; 2]>,
-    /// Some input is, or asks for, a reference variable.
+    /// Some input is a reference, or is declared as one.
     pub has_references: bool,
-    /// What it does to single numbers, if it is an elementwise op that says so.
+    /// The tile function for scalar operands, if it is an elementwise op that has one.
     pub on_numbers: Option<Tile>,
 }
 
@@ -62,14 +62,14 @@ impl Straight {
             fetches: vec![],
             has_loops: order.iter().any(|id| may_loop(work.node(*id))),
         };
-        let mut places: HashMap<Output, Place> = HashMap::new();
-        // All feeds are there from the start, so none of them can have a slot that another value had before.
+        let mut locations: HashMap<Output, Location> = HashMap::new();
+        // All feeds are set before the first node runs, so none of them can reuse a slot.
         for id in order {
             if let Kind::Feed(n) = &work.node(*id).kind {
                 let slot = uses.contains_key(&id.output(0)).then(|| slots.take());
                 plan.feeds.resize(plan.feeds.len().max(n + 1), None);
                 plan.feeds[*n] = slot;
-                places.extend(slot.map(|s| (id.output(0), Place::Slot(s))));
+                locations.extend(slot.map(|s| (id.output(0), Location::Slot(s))));
             }
         }
         for id in order {
@@ -78,16 +78,16 @@ impl Straight {
                 Kind::Feed(_) => continue,
                 Kind::Value(t) => {
                     plan.constants.push(Value::Tensor(t.clone()));
-                    places.insert(id.output(0), Place::Constant(plan.constants.len() as u32 - 1));
+                    locations.insert(id.output(0), Location::Constant(plan.constants.len() as u32 - 1));
                     continue;
                 }
                 _ => {}
             }
             let Some(compute) = computes[id.at()].take() else { continue };
             let mut freed: SmallVec<[u32; 3]> = SmallVec::new();
-            let inputs = node.inputs.iter().map(|o| operand(*o, &places, &mut uses, &mut freed)).collect();
+            let inputs = node.inputs.iter().map(|o| operand(*o, &locations, &mut uses, &mut freed)).collect();
             // Freed before the outputs get their slots: a node may write where it read.
-            freed.iter().for_each(|s| slots.give_back(*s));
+            freed.iter().for_each(|s| slots.free(*s));
             let outputs = (0..node.outputs.len() as u32)
                 .map(|i| {
                     let o = id.output(i);
@@ -95,7 +95,7 @@ impl Straight {
                         return NOWHERE;
                     }
                     let slot = slots.take();
-                    places.insert(o, Place::Slot(slot));
+                    locations.insert(o, Location::Slot(slot));
                     slot
                 })
                 .collect();
@@ -106,27 +106,27 @@ impl Straight {
             plan.nodes.push(StraightNode { compute, inputs, outputs, has_references, on_numbers });
         }
         plan.fetches =
-            work.fetches.iter().map(|o| operand(*o, &places, &mut uses, &mut SmallVec::new())).collect();
+            work.fetches.iter().map(|o| operand(*o, &locations, &mut uses, &mut SmallVec::new())).collect();
         plan.slots = slots.count as usize;
         plan
     }
 }
 
-/// The tile of a node that is one op, which takes any number of elements: one, too.
+/// The tile of a node that is one op; it takes any number of elements, so also a scalar.
 pub fn on_numbers(node: &WorkNode) -> Option<Tile> {
     let [output] = node.outputs.as_slice() else { return None };
     tile_of(node, output.dtype).filter(|_| matches!(node.kind, Kind::Op))
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Location {
     Constant(u32),
     Slot(u32),
 }
 
 fn operand(
     o: Output,
-    places: &HashMap<Output, Place>,
+    locations: &HashMap<Output, Location>,
     uses: &mut HashMap<Output, u32>,
     freed: &mut SmallVec<[u32; 3]>,
 ) -> Operand {
@@ -137,14 +137,14 @@ fn operand(
         }
         None => true,
     };
-    match places.get(&o) {
-        Some(Place::Constant(c)) => Operand::Constant(*c),
-        Some(Place::Slot(s)) if last => {
+    match locations.get(&o) {
+        Some(Location::Constant(c)) => Operand::Constant(*c),
+        Some(Location::Slot(s)) if last => {
             freed.push(*s);
             Operand::Take(*s)
         }
-        Some(Place::Slot(s)) => Operand::Keep(*s),
-        // The order puts producers first, so every input has a place.
+        Some(Location::Slot(s)) => Operand::Keep(*s),
+        // The order puts producers first, so every input has a location.
         None => Operand::Keep(NOWHERE),
     }
 }
@@ -163,7 +163,7 @@ impl Slots {
         })
     }
 
-    pub fn give_back(&mut self, slot: u32) {
+    pub fn free(&mut self, slot: u32) {
         self.free.push(slot);
     }
 }

@@ -1,13 +1,13 @@
-//! How much work worth a thread waits for each node: of several that could run, the one that most waits for goes first.
+//! The weight of the critical path behind each node: of several ready nodes, the one with the heaviest path runs first.
 
 use super::loops::is_loop;
 use crate::work::Work;
 use thalweg_core::node::NodeId;
 
-/// A loop's rounds follow one another, whatever else there is to do.
+/// A loop's iterations run one after another, so a loop weighs as several nodes.
 pub const LOOP_WEIGHT: u32 = 8;
 
-/// For each work node, the weight of the heaviest path behind it. Edges against the order, those of loops, count for nothing.
+/// For each work node, the weight of the heaviest path behind it. Back edges do not count.
 pub fn urgencies(work: &Work, order: &[NodeId]) -> Vec<u32> {
     let mut behind = vec![0u32; work.nodes.len()];
     for id in order.iter().rev() {

@@ -1,4 +1,4 @@
-//! `Callable`: one run signature, compiled and held, to be run without any look-up.
+//! `Callable`: one run signature, compiled, to be run without a look-up in the plan cache.
 
 use super::compile::{Compiled, Signature};
 use super::run::OnDone;
@@ -22,7 +22,7 @@ impl Session {
         self.callable_with(feeds, fetches, targets, &RunOptions::default())
     }
 
-    /// As `callable`. Compiling ends when the options say that a run does: DeadlineExceeded, or the reason of the cancellation.
+    /// As `callable`. The timeout and cancellation of the options apply to compiling.
     pub fn callable_with(
         &self,
         feeds: &[Output],
@@ -57,7 +57,7 @@ impl Session {
         self.callable_with(&signature.feeds, &signature.fetches, &signature.targets, options)
     }
 
-    /// The callable of these names, if it has been compiled before and is still kept.
+    /// The callable of these names, if it is in the plan cache.
     pub fn compiled_callable(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Option<Callable> {
         let signature = self.signature(feeds, fetches, targets).ok()?;
         let compiled = lock(&self.inner.plans).get(&signature)?;
@@ -86,22 +86,21 @@ impl Callable {
         self.inner.run(&self.compiled, feeds, options)
     }
 
-    /// Starts a run on the calling thread, which comes back when the step has ended or has nothing to do but wait. `done` is
-    /// called once, from any thread. A time limit is noticed only while there is work: whoever starts a run that may wait
-    /// also cancels it in time.
+    /// Starts a run on the calling thread, and returns when the step has ended or can only wait. `done` is called once, on any thread.
+    /// The timeout is checked only while nodes run: the caller must cancel a run that may wait.
     pub fn start(&self, feeds: Vec<Tensor>, options: &RunOptions, done: OnDone) {
         let began = Instant::now();
         self.inner.start(&self.compiled, feeds, options, None, done);
-        self.compiled.start_time.note(began.elapsed());
+        self.compiled.start_duration.note(began.elapsed());
     }
 
-    /// Whether the last `start` gave its thread back within so much time, and the next is as good: how long a loop takes may depend
-    /// on what is fed. False before the first.
+    /// Whether the last `start` returned within this time, and the next can be expected to: not with loops, whose duration may depend on
+    /// the feeds. False before the first.
     pub fn starts_within(&self, limit: Duration) -> bool {
-        self.compiled.start_time.within(limit) && !self.compiled.parts.iter().any(|p| p.has_loops())
+        self.compiled.start_duration.within(limit) && !self.compiled.parts.iter().any(|p| p.has_loops())
     }
 
-    /// The other tasks that take part, by number.
+    /// The other tasks that run a part, by number.
     pub fn tasks(&self) -> &[usize] {
         &self.compiled.tasks
     }

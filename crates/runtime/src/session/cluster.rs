@@ -1,7 +1,7 @@
-//! The other tasks of a cluster, as a session sees them.
+//! The interface of a session to the other tasks of a cluster.
 //!
-//! A session prunes, places, simplifies and partitions its graph alike whether its devices are all in this process or not. What
-//! belongs to other tasks is registered with them, and started there, through this interface.
+//! A session prunes, places, simplifies and partitions its graph in the same way whether its devices are all in this process or not. The
+//! parts of other tasks are registered with them, and started there, through this interface.
 
 use crate::device::Device;
 use crate::trace::NodeTiming;
@@ -17,35 +17,35 @@ pub trait Cluster: Send + Sync {
     /// The task whose device this is, by number; `None` for our own.
     fn task_of(&self, device: &Device) -> Option<usize>;
 
-    /// Gives a task its part of a graph. Waits for the answer.
+    /// Registers a part of a graph with a task. Waits for the response.
     fn register(&self, task: usize, graph: TaskGraph) -> Result<Arc<dyn RegisteredPart>>;
 
-    /// A step begins: its number in the whole cluster, and where its parts meet.
+    /// Begins a step: its id, unique in the cluster, and the rendezvous of its parts.
     fn begin_step(&self) -> (u64, Arc<dyn Rendezvous>);
 
-    /// A step has ended: nothing of it is needed any more, here and on the tasks that took part.
+    /// Ends a step: frees what it holds here and on the tasks that ran a part.
     fn end_step(&self, id: u64, tasks: &[usize]);
 }
 
-/// The part of a graph for one task: every node has its full device name, and all ends are Sends and Recvs.
+/// The part of a graph for one task: every node has a full device name, and feeds and fetches are Recvs and Sends.
 pub struct TaskGraph {
     pub nodes: Vec<NodeSpec>,
     pub library: Library,
-    /// The rendezvous keys under which it expects what is fed.
+    /// The rendezvous keys of its feeds.
     pub feeds: Vec<String>,
-    /// The rendezvous keys under which it gives what is fetched.
+    /// The rendezvous keys of its fetches.
     pub fetches: Vec<String>,
-    /// Whether values may be dead.
+    /// Whether tensors may be dead.
     pub has_control_flow: bool,
 }
 
-/// A part of a graph that another task keeps ready. Dropping it lets the task forget it.
+/// A part of a graph registered with another task. Dropping it deregisters it.
 pub trait RegisteredPart: Send + Sync {
     /// Starts it for a step. `done` is called once, also if the step is cancelled.
     fn start(&self, step: PartStep, done: OnPartDone);
 }
 
-/// What a part is started with.
+/// The step that a part is started for.
 pub struct PartStep {
     pub id: u64,
     /// In the order of the graph's feeds.
@@ -54,7 +54,7 @@ pub struct PartStep {
     pub trace: bool,
 }
 
-/// What a part answers: its fetches in order and, if traced, when its nodes ran.
+/// The results of a part: its fetches in order and, if traced, when its nodes ran.
 pub struct PartResult {
     pub values: Vec<Tensor>,
     pub timings: Vec<NodeTiming>,

@@ -1,31 +1,26 @@
-//! From a run signature to plans, and the cache that keeps them.
+//! From a run signature to plans.
 
 use super::cluster::RegisteredPart;
+use super::feeds::{self, FeedInfo, feed_info};
 use super::partition_graphs::task_graph;
-use super::special::Special;
+use super::shape_specialised::ShapeSpecialised;
 use super::{Inner, Placed, RunOptions, partial};
-use crate::partition::{Ahead, Part, partition};
-use crate::passes::{self, shapes::Given};
+use crate::compile::{DevicePlan, Request, Target, partitions, plans};
+use crate::last_duration::LastDuration;
+use crate::partition::Part;
 use crate::plan::Plan;
-use crate::start_time::StartTime;
 use crate::until::Until;
-use crate::work::{Work, WorkNode};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
-use thalweg_core::invalid;
 use thalweg_core::memory::{Held, Meter};
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::Class;
-use thalweg_core::shape::{PartialShape, Shape};
+use thalweg_core::shape::Shape;
 use thalweg_core::step::{FunctionRunner, StepContext};
 use thalweg_core::sync::lock;
-use thalweg_core::tensor::Tensor;
-use thalweg_graph::Graph;
 
-/// What is fed, fetched and run: the key of a plan.
+/// A run signature: feeds, fetches and targets. The key of the plan cache.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Signature {
     pub feeds: Vec<Output>,
@@ -35,117 +30,69 @@ pub struct Signature {
     pub partial: bool,
 }
 
-/// A signature compiled.
+/// A compiled signature.
 pub struct Compiled {
     pub signature: Signature,
     pub parts: Vec<CompiledPart>,
     pub feeds: Vec<FeedInfo>,
     pub fetches: usize,
-    /// Other tasks that take part.
+    /// Other tasks that run a part.
     pub tasks: Vec<usize>,
     pub functions: Arc<dyn FunctionRunner>,
-    pub start_time: StartTime,
-    /// For signatures whose feeds may come in several shapes.
-    pub special: Option<Special>,
+    pub start_duration: LastDuration,
+    /// For signatures whose feeds may have several shapes.
+    pub specialised: Option<ShapeSpecialised>,
     /// The memory of its plans.
     pub _held: Held,
 }
 
-/// What one device, or one other task, does in a step.
+/// The part of one device, or of one other task, in a step.
 pub struct CompiledPart {
-    pub place: Place,
+    pub plan: PartPlan,
     /// Which fetches this part computes.
     pub fetches: Vec<usize>,
 }
 
-pub enum Place {
+pub enum PartPlan {
     /// On a device of this process.
-    Here { device: u16, plan: Arc<Plan> },
-    /// On another task, which wants these of the feeds.
-    There { task: usize, part: Arc<dyn RegisteredPart>, feeds: Vec<usize> },
+    Local { device: u16, plan: Arc<Plan> },
+    /// On another task, which needs these of the feeds.
+    Remote { task: usize, part: Arc<dyn RegisteredPart>, feeds: Vec<usize> },
 }
 
 impl CompiledPart {
-    pub fn is_here(&self) -> bool {
-        matches!(self.place, Place::Here { .. })
+    fn local(plan: DevicePlan) -> CompiledPart {
+        let DevicePlan { device, plan, fetches } = plan;
+        CompiledPart { plan: PartPlan::Local { device, plan }, fetches }
+    }
+
+    pub fn is_local(&self) -> bool {
+        matches!(self.plan, PartPlan::Local { .. })
     }
 
     fn task(&self) -> Option<usize> {
-        match self.place {
-            Place::Here { .. } => None,
-            Place::There { task, .. } => Some(task),
+        match self.plan {
+            PartPlan::Local { .. } => None,
+            PartPlan::Remote { task, .. } => Some(task),
         }
     }
 
-    /// Whether it keeps a thread of this process for as long as a loop takes.
+    /// Whether it runs loops in this process.
     pub fn has_loops(&self) -> bool {
-        matches!(&self.place, Place::Here { plan, .. } if plan.has_loops())
+        matches!(&self.plan, PartPlan::Local { plan, .. } if plan.has_loops())
     }
 
-    /// Nodes of its plan, if it is ours.
+    /// Nodes of its plan, if it is local.
     pub fn planned_nodes(&self) -> usize {
-        match &self.place {
-            Place::Here { plan, .. } => plan.len(),
-            Place::There { .. } => 0,
+        match &self.plan {
+            PartPlan::Local { plan, .. } => plan.len(),
+            PartPlan::Remote { .. } => 0,
         }
-    }
-}
-
-/// What may be fed.
-pub struct FeedInfo {
-    pub tensor: String,
-    pub dtype: DataType,
-    pub shape: PartialShape,
-}
-
-impl FeedInfo {
-    pub fn check(&self, value: &Tensor) -> Result<()> {
-        if value.dtype() != self.dtype {
-            let (name, want, got) = (&self.tensor, self.dtype, value.dtype());
-            return Err(invalid!("'{name}' is {want}, cannot feed it a {got}; give it values of {want}"));
-        }
-        if !self.shape.allows(value.shape()) {
-            return Err(invalid!(
-                "Cannot feed value of shape {} for Tensor '{}', which has shape {}",
-                value.shape(),
-                self.tensor,
-                self.shape
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// Plans by signature. Bounded: the one not used for longest goes.
-#[derive(Default)]
-pub struct PlanCache {
-    plans: HashMap<Signature, (u64, Arc<Compiled>)>,
-    clock: u64,
-}
-
-const MAX_PLANS: usize = 512;
-
-impl PlanCache {
-    pub fn get(&mut self, signature: &Signature) -> Option<Arc<Compiled>> {
-        self.clock += 1;
-        let found = self.plans.get_mut(signature)?;
-        found.0 = self.clock;
-        Some(found.1.clone())
-    }
-
-    fn insert(&mut self, signature: Signature, compiled: Arc<Compiled>) {
-        if self.plans.len() >= MAX_PLANS
-            && let Some(oldest) = self.plans.iter().min_by_key(|(_, (used, _))| *used).map(|(s, _)| s.clone())
-        {
-            self.plans.remove(&oldest);
-        }
-        self.clock += 1;
-        self.plans.insert(signature, (self.clock, compiled));
     }
 }
 
 impl Inner {
-    /// Of the options, those count that end a run.
+    /// The plans of a signature, from the cache or compiled. The timeout and cancellation of the options apply.
     pub fn compiled(&self, signature: &Signature, options: &RunOptions) -> Result<Arc<Compiled>> {
         if let Some(found) = lock(&self.plans).get(signature) {
             return Ok(found);
@@ -155,7 +102,7 @@ impl Inner {
         Ok(compiled)
     }
 
-    /// `shapes`: of the values that the feeds will have, if they are known to have no others.
+    /// `shapes`: for a shape-specialised plan, those of the feeds.
     pub fn compile(
         &self,
         signature: &Signature,
@@ -181,29 +128,22 @@ impl Inner {
         let (parts, feeds, functions) = {
             let placed = self.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
             let feeds: Vec<_> = signature.feeds.iter().map(|o| feed_info(&placed.graph, *o)).collect();
-            (self.parts(&placed, signature, shapes, until)?, feeds, placed.functions.clone())
+            (self.partitions(&placed, signature, shapes, until)?, feeds, placed.functions.clone())
         };
         let names: Vec<String> = feeds.iter().map(|f| f.tensor.clone()).collect();
-        let mut compiled = Vec::new();
-        let mut elsewhere: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
-        // All but one of several parts run on the pool.
-        let on_pool = parts.len() > 1;
-        for part in parts {
-            match self.task_of(part.device) {
-                Some(task) => elsewhere.entry(task).or_default().push(part),
-                None => compiled.push(self.compile_here(part, on_pool)?),
-            }
-        }
-        for (task, parts) in elsewhere {
+        // The second half holds no lock on the graph.
+        let plans = self.with_target(|target| plans(parts, target))?;
+        let mut compiled: Vec<CompiledPart> = plans.local.into_iter().map(CompiledPart::local).collect();
+        for (task, parts) in self.by_task(plans.remote) {
             until.check()?;
             compiled.push(self.register(task, &parts, &names)?);
         }
-        // What passes through the rendezvous is neither given before nor taken after.
+        // Feeds and fetches of a partial run go through the rendezvous.
         let (feeds, fetches) =
             if signature.partial { (Vec::new(), 0) } else { (feeds, signature.fetches.len()) };
-        let is_local = compiled.iter().all(CompiledPart::is_here);
+        let is_local = compiled.iter().all(CompiledPart::is_local);
         let is_open = feeds.iter().any(|f| !f.shape.is_fully_known());
-        let special = self.options.optimise && shapes.is_none() && is_local && is_open;
+        let specialise = self.options.optimise && shapes.is_none() && is_local && is_open;
         Ok(Compiled {
             signature: signature.clone(),
             tasks: compiled.iter().filter_map(|p| p.task()).collect(),
@@ -211,10 +151,20 @@ impl Inner {
             feeds,
             fetches,
             functions,
-            start_time: StartTime::default(),
-            special: special.then(Special::default),
+            start_duration: LastDuration::default(),
+            specialised: specialise.then(ShapeSpecialised::default),
             _held: self.memory().hold(meter.grown()),
         })
+    }
+
+    fn by_task(&self, parts: Vec<Part>) -> BTreeMap<usize, Vec<Part>> {
+        let mut found: BTreeMap<usize, Vec<Part>> = BTreeMap::new();
+        for part in parts {
+            if let Some(task) = self.task_of(part.device) {
+                found.entry(task).or_default().push(part);
+            }
+        }
+        found
     }
 
     fn task_of(&self, device: u16) -> Option<usize> {
@@ -222,25 +172,26 @@ impl Inner {
         cluster.task_of(&self.devices[device as usize])
     }
 
-    fn compile_here(&self, mut part: Part, on_pool: bool) -> Result<CompiledPart> {
-        let device = &self.devices[part.device as usize];
-        if self.options.optimise {
-            passes::fuse(&mut part.work)?;
-        }
-        let plan = Plan::compile(part.work, device.name(), &self.kernels, self.options.optimise, on_pool)?;
-        let place = Place::Here { device: part.device, plan: Arc::new(plan) };
-        Ok(CompiledPart { place, fetches: part.fetches })
-    }
-
     fn register(&self, task: usize, parts: &[Part], feeds: &[String]) -> Result<CompiledPart> {
         let cluster = self.cluster.as_ref().ok_or_else(|| internal("another task without a cluster"))?;
         let (graph, feeds, fetches) = task_graph(parts, &self.devices, feeds)?;
         let part = cluster.register(task, graph)?;
-        Ok(CompiledPart { place: Place::There { task, part, feeds }, fetches })
+        Ok(CompiledPart { plan: PartPlan::Remote { task, part, feeds }, fetches })
     }
 
-    /// The graph of a signature, pruned, rewritten and cut by device.
-    pub fn parts(
+    /// Where this session's plans run.
+    pub fn with_target<R>(&self, compile: impl FnOnce(&Target<'_>) -> R) -> R {
+        compile(&Target {
+            devices: &self.devices,
+            is_remote: &|device| self.task_of(device).is_some(),
+            kernels: &self.kernels,
+            optimise: self.options.optimise,
+            on_pool: false,
+        })
+    }
+
+    /// The graph of a signature, pruned, simplified and partitioned by device.
+    pub fn partitions(
         &self,
         placed: &Placed,
         signature: &Signature,
@@ -248,83 +199,27 @@ impl Inner {
         until: &Until,
     ) -> Result<Vec<Part>> {
         let graph = &placed.graph;
-        let mut fed = HashSet::new();
-        if let Some(twice) = signature.feeds.iter().find(|f| !fed.insert(**f)) {
-            return Err(invalid!("Duplicated feeds: {}", graph.tensor_name(*twice)));
-        }
-        let device_of = |id: NodeId| placed.placement.of(id);
-        let (fetches, targets) = (&signature.fetches, &signature.targets);
-        let mut work = Work::prune(graph, &device_of, &signature.feeds, fetches, targets, until)?;
-        work.check_memory()?;
-        check_fed(&work)?;
-        if signature.partial {
-            // The client of a partial run talks to this process only.
-            let home = self.cluster.as_ref().map(|_| 0);
-            partial::open_ends(&mut work, graph, signature, home)?;
-        }
-        passes::expand(&mut work)?;
-        passes::fold::read_constants(&mut work);
-        if self.options.optimise {
-            let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
-            passes::simplify_whole(&mut work, &step, &given_shapes(graph, signature, shapes))?;
-        }
-        let ahead = Ahead {
-            limit: self.options.receive_ahead,
-            bytes: &|node, index| static_bytes(graph, node, index),
+        feeds::check_distinct(graph, signature)?;
+        let step = Arc::new(StepContext::new(0, self.devices[0].context.clone()));
+        let request = Request {
+            feeds: &signature.feeds,
+            fetches: &signature.fetches,
+            targets: &signature.targets,
+            device_of: &|id| placed.placement.of(id),
+            prepare: &|work| {
+                feeds::check_fed(work)?;
+                if signature.partial {
+                    // The client of a partial run talks to this process only.
+                    let home = self.cluster.as_ref().map(|_| 0);
+                    partial::add_client_transfers(work, graph, signature, home)?;
+                }
+                Ok(())
+            },
+            shapes: feeds::known_shapes(graph, signature, shapes),
+            skip_unused: true,
+            recv_prefetch: self.options.receive_ahead,
+            ..Request::new(graph, step, until)
         };
-        partition(work, &self.devices, ahead)
+        self.with_target(|target| partitions(&request, target))
     }
-}
-
-/// How many bytes an output has at least: what is not known of its shape counts as little.
-fn static_bytes(graph: &Graph, node: &WorkNode, index: u32) -> u64 {
-    let Some(id) = graph.find(&node.name) else { return 0 };
-    let (Some(port), true) =
-        (node.outputs.get(index as usize), (index as usize) < graph.node(id).outputs.len())
-    else {
-        return 0;
-    };
-    let shape = graph.shape(id.output(index));
-    let elements = shape.dims().unwrap_or_default().iter().map(|d| u64::try_from(*d).unwrap_or(1));
-    elements.fold(port.dtype.size() as u64, u64::saturating_mul)
-}
-
-pub fn feed_info(graph: &Graph, o: Output) -> FeedInfo {
-    let node = graph.node(o.node);
-    // What a placeholder declares is a promise to the rest of the graph; other tensors may be replaced by anything of their type.
-    let declared = node.op.class == Class::Placeholder;
-    let shape = if declared { graph.shape(o) } else { PartialShape::unknown() };
-    FeedInfo { tensor: graph.tensor_name(o), dtype: graph.dtype(o), shape }
-}
-
-/// The shapes that feeds are known to have, or that every step checks them to have. What a partial run is fed comes when it likes.
-fn given_shapes(graph: &thalweg_graph::Graph, signature: &Signature, shapes: Option<&[Shape]>) -> Given {
-    let declared = if signature.partial { &[] } else { signature.feeds.as_slice() };
-    let feeds = match shapes {
-        Some(shapes) => shapes.iter().map(PartialShape::from).collect(),
-        None => declared.iter().map(|o| feed_info(graph, *o).shape).collect(),
-    };
-    let reshapes = |node: &thalweg_graph::Node| {
-        node.outputs.first().is_some_and(|p| p.is_ref) && node.attrs.bool("validate_shape").is_ok_and(|v| !v)
-    };
-    Given { feeds, references: !graph.nodes().iter().any(reshapes) }
-}
-
-/// A placeholder left in the graph was not fed. Behind control flow it may never be reached, so that is left to the run.
-fn check_fed(work: &Work) -> Result<()> {
-    if work.has_control_flow {
-        return Ok(());
-    }
-    for node in &work.nodes {
-        if node.op.class == Class::Placeholder {
-            let dtype = node.outputs.first().map_or(DataType::Float, |p| p.dtype);
-            return Err(invalid!(
-                "You must feed a value for placeholder tensor '{}' with dtype {dtype}",
-                node.name
-            )
-            .at_node(&node.name, node.op.name)
-            .at(node.location));
-        }
-    }
-    Ok(())
 }

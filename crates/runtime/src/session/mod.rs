@@ -3,11 +3,13 @@
 mod callable;
 pub mod cluster;
 mod compile;
+mod feeds;
 mod options;
 mod partial;
 mod partition_graphs;
+mod plan_cache;
 mod run;
-mod special;
+mod shape_specialised;
 
 pub use callable::Callable;
 pub use options::{RunMetadata, RunOptions, SessionOptions};
@@ -20,7 +22,7 @@ use crate::functions::Functions;
 use crate::placer::Placement;
 use crate::plan::KernelCache;
 use cluster::Cluster;
-use compile::PlanCache;
+use plan_cache::PlanCache;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
@@ -40,25 +42,25 @@ pub struct Session {
 pub(crate) struct Inner {
     options: SessionOptions,
     graph: RwLock<Placed>,
-    /// Held by whoever changes the graph.
+    /// Serialises changes of the graph.
     changing: Mutex<()>,
     /// The other tasks that some of the devices belong to.
     cluster: Option<Arc<dyn Cluster>>,
     kernels: Arc<KernelCache>,
     plans: Mutex<PlanCache>,
     next_step: AtomicU64,
-    /// Steps under way, to be cancelled when the session closes.
+    /// Running steps, to be cancelled when the session closes.
     running: Mutex<HashMap<u64, Arc<Cancellation>>>,
     closed: AtomicBool,
-    /// Ends what is compiled when the session closes.
+    /// Cancels compilations when the session closes.
     closing: Cancellation,
     /// The memory of the graph.
     graph_held: Mutex<Held>,
-    /// Last: what the session held is free when its devices go, and can go back to the system.
+    /// Dropped last: the memory of all other fields is free by then, and can be returned to the system.
     devices: Vec<Device>,
 }
 
-/// The graph so far, with its placement and its functions ready to be called.
+/// The graph with its placement and its functions.
 pub(crate) struct Placed {
     graph: Graph,
     placement: Placement,
@@ -72,7 +74,7 @@ impl Session {
         Session::with_devices(registry, options, devices)
     }
 
-    /// A session on devices that others may use too.
+    /// A session on devices that may be shared with others.
     pub fn with_devices(
         registry: Arc<Registry>,
         options: SessionOptions,
@@ -81,7 +83,7 @@ impl Session {
         Session::in_cluster(registry, options, devices, None)
     }
 
-    /// A session on devices of which some are other tasks'. The first is ours.
+    /// A session on devices some of which belong to other tasks. The first is of this process.
     pub fn in_cluster(
         registry: Arc<Registry>,
         options: SessionOptions,
@@ -116,7 +118,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Takes over what `graph` has gained since the last call. Runs under way are not disturbed; plans stay valid.
+    /// Replaces the session's graph by an extended one. Running steps are not affected, and plans stay valid.
     pub fn extend(&self, graph: &Graph) -> Result<()> {
         self.change(|mine| {
             *mine = graph.clone();
@@ -131,7 +133,7 @@ impl Session {
 
     fn change(&self, change: impl FnOnce(&mut Graph) -> Result<()>) -> Result<()> {
         self.inner.check_open()?;
-        // Steps look up names while the graph grows: they are kept out only while the new one is put in place.
+        // Steps look up names while the graph is extended: the write lock is held only to swap it in.
         let _changing = lock(&self.inner.changing);
         let (_charged, meter) = (self.inner.memory().enter(), Meter::start());
         let (mut graph, mut placement) = {
@@ -169,7 +171,7 @@ impl Session {
         &self.inner.devices
     }
 
-    /// Ends the session: steps under way are cancelled, later ones refused.
+    /// Ends the session: running steps are cancelled, later ones rejected.
     pub fn close(&self) {
         self.inner.closed.store(true, Ordering::Release);
         let running: Vec<_> = lock(&self.inner.running).drain().map(|(_, c)| c).collect();
@@ -187,7 +189,7 @@ impl Session {
 }
 
 impl Drop for Inner {
-    /// What the session's devices hold goes with it, and what runs ahead of it ends.
+    /// Frees the resources of the session's devices, and ends what prefetches for them.
     fn drop(&mut self) {
         for device in &self.devices {
             device.context.resources.end();
@@ -196,7 +198,7 @@ impl Drop for Inner {
 }
 
 impl Inner {
-    /// On whose count its memory is. A session without devices has none; the first is always ours.
+    /// The holder that its memory is charged to. The first device is always of this process.
     fn memory(&self) -> &Holder {
         &self.devices[0].context.memory
     }

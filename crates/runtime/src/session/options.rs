@@ -1,4 +1,4 @@
-//! What can be chosen about a session and a run, and what a run can tell.
+//! The options of a session and of a run, and the metadata of a run.
 
 use crate::device::Device;
 use crate::trace::StepTimings;
@@ -16,25 +16,25 @@ use thalweg_math::pool::Pool;
 
 #[derive(Clone)]
 pub struct SessionOptions {
-    /// How many CPU devices the process shows.
+    /// Number of CPU devices.
     pub cpu_devices: usize,
     /// Threads for kernels, the caller included; 0: one for each core.
     pub threads: usize,
     /// Whether plans are optimised. Results are the same either way.
     pub optimise: bool,
-    /// Nodes that ask for a device that is not there run elsewhere instead of failing.
+    /// Nodes that ask for a device that does not exist run on another instead of failing.
     pub soft_placement: bool,
     pub log_device_placement: bool,
-    /// Time limit of runs that set none.
+    /// Timeout of runs that set none.
     pub operation_timeout: Option<Duration>,
-    /// Where Print and its kin write; standard error if not set.
+    /// Where ops such as Print write; standard error if not set.
     pub print: Option<Arc<dyn Fn(&str) + Send + Sync>>,
-    /// Which files graphs may touch.
+    /// Which files graphs may access.
     pub access: Arc<Access>,
     /// The job and task that devices are named after.
     pub job: String,
     pub task: u32,
-    /// Bytes that a device receives from others before it uses them; what lies further ahead is asked for later.
+    /// Bytes that a device prefetches from others.
     pub receive_ahead: u64,
 }
 
@@ -51,18 +51,18 @@ impl Default for SessionOptions {
             access: Arc::default(),
             job: "localhost".into(),
             task: 0,
-            // Far more than a connection holds: transfers do not get slower for it.
+            // Far more than a connection holds, so that transfers are not slowed down.
             receive_ahead: 128 << 20,
         }
     }
 }
 
-/// More devices, or threads, than this are a mistake.
+/// More devices or threads than this are rejected.
 const MAX_DEVICES: usize = 256;
 const MAX_THREADS: usize = 1024;
 
 impl SessionOptions {
-    /// Whether there can be as many devices and threads as asked for, and whether it is known what kernels may use.
+    /// Validates the number of devices and threads, and the instruction set that kernels may use.
     pub fn check_devices(&self) -> Result<()> {
         isa::limit()?;
         if self.cpu_devices == 0 || self.cpu_devices > MAX_DEVICES {
@@ -104,7 +104,7 @@ impl SessionOptions {
     }
 }
 
-/// Bits that differ from call to call and process to process.
+/// Random bits, different in each call and process.
 fn entropy() -> u64 {
     use std::hash::{BuildHasher, Hasher};
     let mut h = std::hash::RandomState::new().build_hasher();
@@ -120,23 +120,23 @@ pub struct RunOptions {
     pub timeout: Option<Duration>,
     /// Record when each node ran.
     pub trace: bool,
-    /// Lets the caller cancel the run from another thread, and all runs that have the same. A run that fails does not cancel it.
+    /// Lets the caller cancel the run from another thread, together with all runs that share it. A run that fails does not cancel it.
     pub cancel: Option<Arc<Cancellation>>,
-    /// Loops inside kernels use one thread: less work in all, for steps that run beside others.
+    /// Kernels use one thread each: less total work, for steps that run beside others.
     pub serial: bool,
 }
 
 impl RunOptions {
-    /// With what is left of the time limit when compiling took so much of it.
+    /// With the timeout reduced by the time that compiling took.
     pub fn after(&self, time: Duration) -> RunOptions {
         RunOptions { timeout: self.timeout.map(|limit| limit.saturating_sub(time)), ..self.clone() }
     }
 }
 
-/// What a run tells about itself.
+/// Metadata of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunMetadata {
-    /// The number of the step.
+    /// The id of the step.
     pub step: u64,
     pub timings: StepTimings,
     /// How many nodes the plan has on each device.

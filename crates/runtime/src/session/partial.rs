@@ -1,9 +1,10 @@
-//! Partial runs: one step whose feeds come, and whose fetches go, while it runs.
+//! Partial runs: one step that is fed and fetched from while it runs.
 //!
 //! Every feed is a `_Recv` and every fetch a `_Send` of the step's rendezvous, with the client at the other end. So the step is
-//! an ordinary one: it starts with the first call, and waits where it needs what has not been fed.
+//! an ordinary one: it starts with the first call, and waits for feeds that have not arrived.
 
-use super::compile::{Compiled, FeedInfo, Signature, feed_info};
+use super::compile::{Compiled, Signature};
+use super::feeds::{FeedInfo, feed_info};
 use super::{RunMetadata, RunOptions, Session};
 use crate::work::{Kind, Work};
 use std::collections::{HashMap, HashSet};
@@ -18,7 +19,7 @@ use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
 
-/// The client's name as an end of transfers.
+/// The client's name in rendezvous keys.
 const CLIENT: &str = "client";
 
 fn key(tensor: &str) -> String {
@@ -35,8 +36,13 @@ fn transfer_attrs(tensor: &str) -> Attrs {
     attrs
 }
 
-/// Puts transfers in the place of feeds and fetches, all on the device `home` if there is one.
-pub fn open_ends(work: &mut Work, graph: &Graph, signature: &Signature, home: Option<u16>) -> Result<()> {
+/// Replaces feeds by Recvs and fetches by Sends, all on the device `home` if there is one.
+pub fn add_client_transfers(
+    work: &mut Work,
+    graph: &Graph,
+    signature: &Signature,
+    home: Option<u16>,
+) -> Result<()> {
     let recv = work.registry.find("_Recv")?;
     for node in &mut work.nodes {
         if let Kind::Feed(i) = node.kind
@@ -59,14 +65,14 @@ pub fn open_ends(work: &mut Work, graph: &Graph, signature: &Signature, home: Op
     Ok(())
 }
 
-/// What a call gets: its fetches, and with the last call what the step tells about itself.
+/// Receives the fetches of a call, and with the last call the metadata of the step.
 pub type OnFetched = Box<dyn FnOnce(Result<(Vec<Tensor>, Option<RunMetadata>)>) + Send>;
 
-/// A step under way. Dropping it cancels the step.
+/// A running step. Dropping it cancels the step.
 pub struct PartialRun {
     session: Session,
     compiled: Arc<Compiled>,
-    /// Where the client meets the step, once it has begun.
+    /// The rendezvous with the client, once the step has begun.
     rendezvous: OnceLock<Arc<dyn Rendezvous>>,
     cancel: Arc<Cancellation>,
     feeds: HashMap<String, (Output, FeedInfo)>,
@@ -84,12 +90,12 @@ struct Progress {
 }
 
 impl Session {
-    /// A step with these feeds to come, and these fetches to be asked for.
+    /// A step with these feeds and fetches.
     pub fn partial_run(&self, feeds: &[&str], fetches: &[&str], targets: &[&str]) -> Result<PartialRun> {
         self.partial_run_with(feeds, fetches, targets, &RunOptions::default())
     }
 
-    /// As `partial_run`; the options may end the compiling.
+    /// As `partial_run`; the timeout and cancellation of the options apply to compiling.
     pub fn partial_run_with(
         &self,
         feeds: &[&str],
@@ -113,8 +119,8 @@ impl Session {
 }
 
 impl PartialRun {
-    /// Gives these feeds, and calls back when these fetches are there. A call that makes no sense is an error here and now, and
-    /// changes nothing. The first call says whether the step is traced; the last one gets what was recorded.
+    /// Sends these feeds, and calls `done` with these fetches. An invalid call is an error at once, and changes nothing. The first call
+    /// decides whether the step is traced; the last one gets the trace.
     pub fn step(
         &self,
         feeds: Vec<(String, Tensor)>,
@@ -125,19 +131,19 @@ impl PartialRun {
         let last = self.claim(&feeds, fetches)?;
         let rendezvous = self.rendezvous.get_or_init(|| self.begin(trace));
         for (name, value) in feeds {
-            // The step may have failed: its fetches tell.
+            // If the step has failed, its fetches report it.
             let _ = rendezvous.send(&key(&name), Parcel::live(value));
         }
         self.receive(rendezvous, fetches, last, done);
         Ok(())
     }
 
-    /// Starts the step, which waits for what will be sent to the rendezvous.
+    /// Starts the step, which waits for feeds sent to the rendezvous.
     fn begin(&self, trace: bool) -> Arc<dyn Rendezvous> {
         let inner = &self.session.inner;
-        let meeting = inner.meeting(&self.compiled);
-        let (rendezvous, progress) = (meeting.rendezvous.clone(), self.progress.clone());
-        let met = rendezvous.clone();
+        let step = inner.new_rendezvous(&self.compiled);
+        let (rendezvous, progress) = (step.rendezvous.clone(), self.progress.clone());
+        let client = rendezvous.clone();
         let done = Box::new(move |r: Result<(Vec<Tensor>, RunMetadata)>| {
             let ended = r.map(|(_, metadata)| metadata);
             let waiting = {
@@ -146,22 +152,22 @@ impl PartialRun {
                 std::mem::take(&mut p.at_end)
             };
             waiting.into_iter().for_each(|w| w(ended.clone()));
-            // A step that failed before it began would leave the client waiting.
+            // A step that failed at its start has aborted nothing: the client would wait for ever.
             if let Err(e) = ended {
-                met.abort(e);
+                client.abort(e);
             }
         });
         let options = RunOptions { trace, cancel: Some(self.cancel.clone()), ..Default::default() };
-        inner.start(&self.compiled, Vec::new(), &options, Some(meeting), done);
+        inner.start(&self.compiled, Vec::new(), &options, Some(step), done);
         rendezvous
     }
 
-    /// Ends the step, whatever it waits for.
+    /// Cancels the step.
     pub fn cancellation(&self) -> &Arc<Cancellation> {
         &self.cancel
     }
 
-    /// Checks a call as a whole, then counts its feeds and fetches as done. True: nothing is left to feed or fetch.
+    /// Validates a whole call, then marks its feeds and fetches as done. True: none is left.
     fn claim(&self, feeds: &[(String, Tensor)], fetches: &[String]) -> Result<bool> {
         let mut p = lock(&self.progress);
         let (mut fed, mut fetched) = (p.fed.clone(), p.fetched.clone());
@@ -194,7 +200,7 @@ impl PartialRun {
         Ok(last)
     }
 
-    /// Whether a fetch depends on a feed that has not come.
+    /// Whether a fetch depends on a feed that has not been fed.
     fn needs_more(&self, fetch: Output, fed: &HashSet<Output>) -> bool {
         let feeds: HashSet<Output> = self.feeds.values().map(|f| f.0).collect();
         self.session.with_graph(|g| {
@@ -219,7 +225,7 @@ impl PartialRun {
         let arrived = move |values: Result<Vec<Option<Tensor>>>| {
             let values = match values {
                 Ok(values) => values.into_iter().collect::<Option<Vec<_>>>().ok_or_else(dead),
-                // The step tells why it failed; a receive that was cut off only that it was.
+                // The step's own error has the cause; that of an aborted receive has not.
                 Err(e) => return at_end(&progress, move |r| done(Err(r.err().unwrap_or(e)))),
             };
             match values {
@@ -261,7 +267,7 @@ fn dead() -> Error {
     internal("Failed to fetch outputs: the branch that computes one of them was not taken")
 }
 
-/// Calls back when the step has ended, at once if it has.
+/// Calls `done` when the step has ended, at once if it has.
 fn at_end(progress: &Mutex<Progress>, done: impl FnOnce(Result<RunMetadata>) + Send + 'static) {
     let mut p = lock(progress);
     match p.ended.clone() {

@@ -1,12 +1,11 @@
-//! The graphs that a signature comes to, one for each device: for those who want to look at them, and for other tasks to run.
+//! Partition graphs: what a signature is compiled to for each device, as node specs, to be inspected or run by other tasks.
 
 use super::Callable;
 use super::cluster::TaskGraph;
 use crate::device::Device;
 use crate::partition::Part;
-use crate::plan::work_order;
 use crate::until::Until;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Kind, Work, WorkNode, work_order};
 use std::collections::{HashMap, HashSet};
 use thalweg_core::attr::{Attr, Attrs};
 use thalweg_core::error::{Result, internal};
@@ -14,7 +13,7 @@ use thalweg_core::node::Output;
 use thalweg_core::rendezvous::rendezvous_key;
 use thalweg_graph::NodeSpec;
 
-/// What runs on one device: pruned, simplified and cut, but before elementwise ops are fused into loops.
+/// The graph of one device: pruned, simplified and partitioned, but not fused.
 pub struct PartitionGraph {
     pub device: String,
     pub nodes: Vec<NodeSpec>,
@@ -23,17 +22,17 @@ pub struct PartitionGraph {
 impl Callable {
     pub fn partition_graphs(&self) -> Result<Vec<PartitionGraph>> {
         let placed = self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let parts = self.inner.parts(&placed, &self.compiled.signature, None, &Until::default())?;
+        let parts = self.inner.partitions(&placed, &self.compiled.signature, None, &Until::default())?;
         let device = |p: &Part| self.inner.devices[p.device as usize].name().to_string();
         let graph = |p: Part| {
-            let named = Named::new(&p.work, &mut HashSet::new())?;
+            let named = NamedWork::new(&p.work, &mut HashSet::new())?;
             Ok(PartitionGraph { device: device(&p), nodes: named.nodes(&device(&p), &as_argument) })
         };
         parts.into_iter().map(graph).collect()
     }
 }
 
-/// A feed as those see it who look at the graph.
+/// A feed as `_Arg`, for inspection.
 fn as_argument(node: &WorkNode, feed: usize) -> (&'static str, Attrs) {
     let mut attrs = node.attrs.clone();
     if let Some(port) = node.outputs.first() {
@@ -43,8 +42,8 @@ fn as_argument(node: &WorkNode, feed: usize) -> (&'static str, Attrs) {
     (node.op.name, attrs)
 }
 
-/// The graph for a task, of the parts for its devices. `feeds` names the tensors that are fed; the second result says which of
-/// them the task wants, and the third which fetches it gives, in the order of the graph's own lists.
+/// The graph for a task, from the parts of its devices. `feeds` names the tensors that are fed; the second result lists which of them the
+/// task needs, and the third which fetches it computes, in the order of the graph's own lists.
 pub fn task_graph(
     parts: &[Part],
     devices: &[Device],
@@ -63,7 +62,7 @@ pub fn task_graph(
     let mut taken = HashSet::new();
     for part in parts {
         let device = &devices[part.device as usize];
-        let named = Named::new(&part.work, &mut taken)?;
+        let named = NamedWork::new(&part.work, &mut taken)?;
         for feed in named.feeds() {
             let name = feeds.get(feed).ok_or_else(|| internal("a feed without a name"))?;
             graph.feeds.push(client_key(device, name));
@@ -87,7 +86,7 @@ pub fn task_graph(
     Ok((graph, fed, fetched))
 }
 
-/// The client is the other end; the device stands in for it.
+/// Attrs of a transfer from or to the client, which has the name of the device.
 fn client_attrs(device: &Device, tensor: &str) -> Attrs {
     let mut attrs = Attrs::new();
     attrs.set("tensor_name", tensor);
@@ -102,18 +101,18 @@ fn client_key(device: &Device, tensor: &str) -> String {
     rendezvous_key(device.name(), device.context.incarnation, device.name(), tensor, 0, 0)
 }
 
-/// A work graph with a name for each node that no other has.
-struct Named<'a> {
+/// A work graph with a unique name for each node.
+struct NamedWork<'a> {
     work: &'a Work,
     order: Vec<thalweg_core::node::NodeId>,
     names: Vec<String>,
 }
 
-impl<'a> Named<'a> {
-    fn new(work: &'a Work, taken: &mut HashSet<String>) -> Result<Named<'a>> {
+impl<'a> NamedWork<'a> {
+    fn new(work: &'a Work, taken: &mut HashSet<String>) -> Result<NamedWork<'a>> {
         let order = work_order(work)?;
         let mut names = vec![String::new(); work.nodes.len()];
-        // How often each name was asked for: a node that was folded into its many outputs left them all the same one.
+        // How often each name was used: a folded node with several outputs becomes several nodes of one name.
         let mut asked: HashMap<&str, usize> = HashMap::new();
         for id in &order {
             let base = &*work.node(*id).name;
@@ -126,7 +125,7 @@ impl<'a> Named<'a> {
             *n += 1;
             names[id.at()] = name;
         }
-        Ok(Named { work, order, names })
+        Ok(NamedWork { work, order, names })
     }
 
     /// The numbers of the feeds it uses.
@@ -177,7 +176,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// A node that gives a value to the client.
+    /// A node that sends a value to the client.
     fn send(&self, value: Output, device: &Device, name: &str) -> Result<NodeSpec> {
         let port = self.work.node(value.node).outputs.get(value.index as usize);
         let mut attrs = client_attrs(device, name);

@@ -1,22 +1,23 @@
-//! One step: values in, plans of all devices run together, values out.
+//! One step: the plans of all devices run together, from feeds to fetches.
 
 use super::cluster::PartStep;
-use super::compile::{Compiled, CompiledPart, Place};
+use super::compile::{Compiled, CompiledPart, PartPlan};
 use super::{Callable, Inner, RunMetadata, RunOptions, Session};
-use crate::executor::{Run, RunInput};
+use crate::executor::{self, OnFinish, PartResults, RunInput};
+use crate::step_error;
 use crate::trace::Tracer;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::Instant;
 use thalweg_core::cancel::Cancellation;
-use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
+use thalweg_core::error::{Result, deadline_exceeded, internal};
 use thalweg_core::invalid;
 use thalweg_core::rendezvous::{LocalRendezvous, Rendezvous};
 use thalweg_core::step::{StepContext, Trace};
 use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 
-/// What becomes of a step that was started.
+/// Receives the results of a step.
 pub type OnDone = Box<dyn FnOnce(Result<(Vec<Tensor>, RunMetadata)>) + Send>;
 
 impl Session {
@@ -54,17 +55,17 @@ impl Inner {
         feeds: Vec<Tensor>,
         options: &RunOptions,
     ) -> Result<(Vec<Tensor>, RunMetadata)> {
-        let compiled = &self.fitting(compiled, &feeds, options);
+        let compiled = &self.specialised(compiled, &feeds, options);
         let step = self.begin(compiled, &feeds, options, None)?;
         let results = match compiled.parts.as_slice() {
-            [CompiledPart { place: Place::Here { device, plan }, .. }] => {
-                Run::wait(plan, step.input(self, compiled, *device, feeds))
+            [CompiledPart { plan: PartPlan::Local { device, plan }, .. }] => {
+                executor::run(plan, step.input(self, compiled, *device, feeds))
             }
-            parts if parts.iter().all(CompiledPart::is_here) => self.run_parts(&step, compiled, feeds),
+            parts if parts.iter().all(CompiledPart::is_local) => self.run_parts(&step, compiled, feeds),
             _ => self.run_with_others(&step, compiled, feeds),
         };
         self.end(compiled, &step);
-        Ok((results.map_err(|e| step.cause(e))?, self.metadata(compiled, &step)))
+        Ok((results.map_err(|e| step_error::cause(e, &step.cancel))?, self.metadata(compiled, &step)))
     }
 
     /// Starts a step; see [`Callable::start`].
@@ -73,49 +74,49 @@ impl Inner {
         compiled: &Arc<Compiled>,
         feeds: Vec<Tensor>,
         options: &RunOptions,
-        meeting: Option<Meeting>,
+        rendezvous: Option<StepRendezvous>,
         done: OnDone,
     ) {
-        let compiled = &self.fitting(compiled, &feeds, options);
-        let step = match self.begin(compiled, &feeds, options, meeting) {
+        let compiled = &self.specialised(compiled, &feeds, options);
+        let step = match self.begin(compiled, &feeds, options, rendezvous) {
             Ok(step) => step,
             Err(e) => return done(Err(e)),
         };
         let (inner, kept, ended) = (self.clone(), compiled.clone(), step.clone());
         let finish = Box::new(move |results: Result<Vec<Tensor>>| {
             inner.end(&kept, &ended);
-            let results = results.map_err(|e| ended.cause(e));
+            let results = results.map_err(|e| step_error::cause(e, &ended.cancel));
             done(results.map(|values| (values, inner.metadata(&kept, &ended))));
         });
         match compiled.parts.as_slice() {
-            [CompiledPart { place: Place::Here { device, plan }, .. }] => {
-                Run::start_here(plan, step.input(self, compiled, *device, feeds), finish)
+            [CompiledPart { plan: PartPlan::Local { device, plan }, .. }] => {
+                executor::start(plan, step.input(self, compiled, *device, feeds), finish)
             }
             _ => self.start_parts(&step, compiled, feeds, finish),
         }
     }
 
-    /// Where the parts of a step will meet, for those who want to be there from the start.
-    pub fn meeting(&self, compiled: &Compiled) -> Meeting {
+    /// The id and rendezvous of a new step, for clients that send to it from the start.
+    pub fn new_rendezvous(&self, compiled: &Compiled) -> StepRendezvous {
         match &self.cluster {
             Some(cluster) if !compiled.tasks.is_empty() => {
                 let (id, rendezvous) = cluster.begin_step();
-                Meeting { id, rendezvous }
+                StepRendezvous { id, rendezvous }
             }
-            _ => Meeting {
+            _ => StepRendezvous {
                 id: self.next_step.fetch_add(1, Ordering::Relaxed),
                 rendezvous: Arc::new(LocalRendezvous::default()),
             },
         }
     }
 
-    /// Checks what is fed, and puts the step on the list of those that closing the session cancels.
+    /// Validates the feeds, and registers the step so that closing the session cancels it.
     fn begin(
         &self,
         compiled: &Compiled,
         feeds: &[Tensor],
         options: &RunOptions,
-        meeting: Option<Meeting>,
+        rendezvous: Option<StepRendezvous>,
     ) -> Result<Step> {
         if feeds.len() != compiled.feeds.len() {
             return Err(invalid!("takes {} feeds, got {}", compiled.feeds.len(), feeds.len()));
@@ -130,26 +131,26 @@ impl Inner {
             }
             None => None,
         };
-        // One part that meets nobody needs no place for it.
-        let meeting = match compiled.parts.len() {
-            0 | 1 if compiled.tasks.is_empty() => meeting,
-            _ => Some(meeting.unwrap_or_else(|| self.meeting(compiled))),
+        // A single part needs no rendezvous.
+        let rendezvous = match compiled.parts.len() {
+            0 | 1 if compiled.tasks.is_empty() => rendezvous,
+            _ => Some(rendezvous.unwrap_or_else(|| self.new_rendezvous(compiled))),
         };
         let mut step = Step {
-            id: meeting.as_ref().map_or_else(|| self.next_step.fetch_add(1, Ordering::Relaxed), |m| m.id),
+            id: rendezvous.as_ref().map_or_else(|| self.next_step.fetch_add(1, Ordering::Relaxed), |m| m.id),
             cancel: Arc::default(),
             caller: None,
             deadline,
             trace: options.trace.then(|| Arc::new(Tracer::new())),
             serial: options.serial,
-            rendezvous: meeting.map(|m| m.rendezvous),
+            rendezvous: rendezvous.map(|m| m.rendezvous),
         };
         if let Some(waiting) = step.rendezvous.clone() {
             step.cancel.on_cancel(move |e| waiting.abort(e.clone()));
         }
         step.caller = options.cancel.as_ref().map(|caller| (caller.clone(), step.cancel.follow(caller)));
         lock(&self.running).insert(step.id, step.cancel.clone());
-        // Looked at after the step is on the list, so that a close at this moment does not miss it.
+        // Checked after the step is registered, so that a concurrent close does not miss it.
         self.check_open().inspect_err(|_| self.end(compiled, &step))?;
         Ok(step)
     }
@@ -168,45 +169,30 @@ impl Inner {
         let mut metadata = RunMetadata { step: step.id, ..Default::default() };
         if let Some(trace) = &step.trace {
             metadata.timings = trace.timings();
-            let planned = |p: &CompiledPart| match &p.place {
-                Place::Here { device, plan } => {
+            let planned = |p: &CompiledPart| match &p.plan {
+                PartPlan::Local { device, plan } => {
                     Some((self.devices[*device as usize].name().to_string(), plan.len()))
                 }
-                Place::There { .. } => None,
+                PartPlan::Remote { .. } => None,
             };
             metadata.planned_nodes = compiled.parts.iter().filter_map(planned).collect();
         }
         metadata
     }
 
-    /// Several devices: all but the first part run on the pool, and they meet in one rendezvous.
+    /// Several devices: all but the first part run on the pool, and they share one rendezvous.
     fn run_parts(&self, step: &Step, compiled: &Compiled, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
         let Some((first, others)) = compiled.parts.split_first() else { return Ok(Vec::new()) };
         let (tx, rx) = mpsc::channel();
+        let results = part_results(step, compiled, Box::new(move |r| drop(tx.send(r))));
         for part in others {
-            let (tx, fetches) = (tx.clone(), part.fetches.clone());
-            let cancel = step.cancel.clone();
-            let done = Box::new(move |r: Result<Vec<Tensor>>| {
-                if let Err(e) = &r {
-                    cancel.cancel(e.clone().derived());
-                }
-                drop(tx.send((fetches, r)));
-            });
-            self.start_part(step, compiled, part, &feeds, done);
+            self.start_part(step, compiled, part, &feeds, results.part(part.fetches.clone()));
         }
-        let mut gathered = Gathered::new(compiled);
-        if let Place::Here { device, plan } = &first.place {
-            let result = Run::wait(plan, step.input(self, compiled, *device, feeds));
-            if let Err(e) = &result {
-                step.cancel.cancel(e.clone().derived());
-            }
-            gathered.add(&first.fetches, result);
+        let first_done = results.part(first.fetches.clone());
+        if let PartPlan::Local { device, plan } = &first.plan {
+            first_done(executor::run(plan, step.input(self, compiled, *device, feeds)));
         }
-        for _ in others {
-            let (fetches, r) = rx.recv().map_err(|_| internal("a part of the step never ended"))?;
-            gathered.add(&fetches, r);
-        }
-        gathered.results()
+        rx.recv().map_err(|_| internal("a part of the step never ended"))?
     }
 
     /// Parts on other tasks: this thread only waits.
@@ -226,45 +212,18 @@ impl Inner {
     }
 
     /// As `run_parts`, without waiting for any.
-    fn start_parts(
-        &self,
-        step: &Step,
-        compiled: &Compiled,
-        feeds: Vec<Tensor>,
-        finish: Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>,
-    ) {
-        let gathered = Arc::new(Mutex::new(Some((Gathered::new(compiled), finish))));
-        // Those far away first: their way takes longest.
-        let (mut near, far): (Vec<_>, Vec<_>) = compiled.parts.iter().partition(|p| p.is_here());
-        // Of those here, one needs no thread beside this one.
-        let last = near.pop();
-        for part in far.into_iter().chain(near).chain(last) {
-            let (gathered, fetches) = (gathered.clone(), part.fetches.clone());
-            let cancel = step.cancel.clone();
-            let part_done = Box::new(move |r: Result<Vec<Tensor>>| {
-                // The others wait for it in vain. They may answer before this returns, so no lock is held.
-                if let Err(e) = &r {
-                    cancel.cancel(e.clone().derived());
-                }
-                let last = {
-                    let mut place = lock(&gathered);
-                    let Some((all, _)) = place.as_mut() else { return };
-                    all.add(&fetches, r);
-                    if all.missing > 0 {
-                        return;
-                    }
-                    place.take()
-                };
-                if let Some((all, finish)) = last {
-                    finish(all.results());
-                }
-            });
-            match &part.place {
-                Place::Here { device, plan } if last.is_some_and(|last| std::ptr::eq(part, last)) => {
-                    Run::start_here(plan, step.input(self, compiled, *device, feeds.clone()), part_done)
-                }
-                _ => self.start_part(step, compiled, part, &feeds, part_done),
-            }
+    fn start_parts(&self, step: &Step, compiled: &Compiled, feeds: Vec<Tensor>, finish: OnFinish) {
+        let results = part_results(step, compiled, finish);
+        // Remote parts first: their latency is longest.
+        let (mut local, remote): (Vec<_>, Vec<_>) = compiled.parts.iter().partition(|p| p.is_local());
+        // One local part runs on this thread.
+        let last = local.pop();
+        for part in remote.into_iter().chain(local) {
+            self.start_part(step, compiled, part, &feeds, results.part(part.fetches.clone()));
+        }
+        if let Some(CompiledPart { plan: PartPlan::Local { device, plan }, fetches }) = last {
+            let input = step.input(self, compiled, *device, feeds);
+            executor::start(plan, input, results.part(fetches.clone()));
         }
     }
 
@@ -274,13 +233,13 @@ impl Inner {
         compiled: &Compiled,
         part: &CompiledPart,
         feeds: &[Tensor],
-        done: Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>,
+        done: OnFinish,
     ) {
-        match &part.place {
-            Place::Here { device, plan } => {
-                Run::start(plan.clone(), step.input(self, compiled, *device, feeds.to_vec()), done)
+        match &part.plan {
+            PartPlan::Local { device, plan } => {
+                executor::spawn(plan.clone(), step.input(self, compiled, *device, feeds.to_vec()), done)
             }
-            Place::There { part, feeds: wanted, .. } => {
+            PartPlan::Remote { part, feeds: wanted, .. } => {
                 let trace = step.trace.clone();
                 let start = PartStep {
                     id: step.id,
@@ -291,11 +250,11 @@ impl Inner {
                 part.start(
                     start,
                     Box::new(move |r| {
-                        done(r.map(|told| {
+                        done(r.map(|result| {
                             if let Some(trace) = trace {
-                                trace.add(told.timings);
+                                trace.add(result.timings);
                             }
-                            told.values
+                            result.values
                         }))
                     }),
                 );
@@ -304,8 +263,8 @@ impl Inner {
     }
 }
 
-/// The number of a step and where its parts meet.
-pub struct Meeting {
+/// The id of a step and the rendezvous of its parts.
+pub struct StepRendezvous {
     pub id: u64,
     pub rendezvous: Arc<dyn Rendezvous>,
 }
@@ -314,26 +273,18 @@ pub struct Meeting {
 #[derive(Clone)]
 struct Step {
     id: u64,
-    /// The step's own: a step that fails cancels what is left of itself, and nothing of other steps with the same options.
+    /// The step's own: a step that fails cancels its other parts, and no other step with the same options.
     cancel: Arc<Cancellation>,
-    /// What the caller may cancel it by, and the number under which the step follows it.
+    /// The caller's cancellation, and the number under which the step follows it.
     caller: Option<(Arc<Cancellation>, u64)>,
     deadline: Option<Instant>,
     trace: Option<Arc<Tracer>>,
     serial: bool,
-    /// Where the parts meet, and the client of a partial run with them; one of its own if not set.
+    /// The rendezvous of the parts, and of the client of a partial run. If not set, each part has its own.
     rendezvous: Option<Arc<dyn Rendezvous>>,
 }
 
 impl Step {
-    /// Why the step ended: a kernel that was cancelled only knows that it was.
-    fn cause(&self, e: Error) -> Error {
-        match self.cancel.reason() {
-            Some(reason) if e.code() == Code::Cancelled && !reason.is_derived() => reason,
-            _ => e,
-        }
-    }
-
     fn input(&self, inner: &Inner, compiled: &Compiled, device: u16, feeds: Vec<Tensor>) -> RunInput {
         let mut step = StepContext::new(self.id, inner.devices[device as usize].context.clone());
         step.cancel = self.cancel.clone();
@@ -348,41 +299,6 @@ impl Step {
     }
 }
 
-/// Results of parts, as they come in.
-struct Gathered {
-    values: Vec<Option<Tensor>>,
-    failed: Option<Error>,
-    /// Parts still running.
-    missing: usize,
-}
-
-impl Gathered {
-    fn new(compiled: &Compiled) -> Gathered {
-        Gathered { values: vec![None; compiled.fetches], failed: None, missing: compiled.parts.len() }
-    }
-
-    fn add(&mut self, fetches: &[usize], result: Result<Vec<Tensor>>) {
-        self.missing -= 1;
-        match result {
-            Ok(values) => {
-                for (i, v) in fetches.iter().zip(values) {
-                    self.values[*i] = Some(v);
-                }
-            }
-            // What follows from another failure is not the one to report.
-            Err(e) => match &self.failed {
-                Some(old) if !old.is_derived() || e.is_derived() => {}
-                _ => self.failed = Some(e),
-            },
-        }
-    }
-
-    fn results(self) -> Result<Vec<Tensor>> {
-        match self.failed {
-            Some(e) => Err(e),
-            None => {
-                self.values.into_iter().map(|r| r.ok_or_else(|| internal("a fetch is missing"))).collect()
-            }
-        }
-    }
+fn part_results(step: &Step, compiled: &Compiled, finish: OnFinish) -> Arc<PartResults> {
+    PartResults::new(compiled.fetches, compiled.parts.len(), step.cancel.clone(), finish)
 }

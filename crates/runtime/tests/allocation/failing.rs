@@ -1,4 +1,4 @@
-//! An allocator that fails when it is told to.
+//! An allocator that fails on demand.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
@@ -75,13 +75,13 @@ fn freed(bytes: usize) {
     }
 }
 
-// SAFETY: what is not refused is done by the system's allocator; refusing is allowed, and nothing here allocates.
+// SAFETY: calls that do not fail are forwarded to the system's allocator; failing is allowed, and nothing here allocates.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if fails(layout.size(), layout.size()) {
             return null_mut();
         }
-        // SAFETY: the caller's promises are passed on.
+        // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
 

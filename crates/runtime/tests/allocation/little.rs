@@ -97,7 +97,7 @@ fn sparse_fill_empty_rows_of_2_to_the_31_rows_ended_the_process() {
     alone("little::sparse_fill_empty_rows_of_2_to_the_31_rows_ended_the_process", call);
 }
 
-/// A process that has failed to get memory goes on as before.
+/// A process works as before after an allocation has failed.
 #[test]
 fn a_refused_call_leaves_room_for_the_next() {
     let test = "little::a_refused_call_leaves_room_for_the_next";

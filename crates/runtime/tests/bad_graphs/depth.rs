@@ -29,7 +29,7 @@ fn f15_calls_nested_deep_or_wide() {
     let s = session(true);
     s.extend_with(|g| g.import(&parse(&library(&deep, "f499")))).unwrap();
     assert_eq!(s.run(&[], &["bad:0"], &[]).unwrap()[0].to_scalar::<f32>().unwrap(), -1.0);
-    // Wide: each function calls the next twice; laid out there would be 2^40 nodes.
+    // Wide: each function calls the next twice; inlined there would be 2^40 nodes.
     let twice = |i: usize| {
         let call =
             |n: usize, input: &str| format!("node_def {{ name: 'c{n}' op: 'f{}' input: '{input}' }}", i - 1);

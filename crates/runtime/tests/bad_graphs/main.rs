@@ -283,7 +283,7 @@ fn f14_loops_that_are_not() {
     invalid(&with_a(&format!("op: 'Exit' input: 'a' {t}")), &["bad", "loop"]);
     // TensorFlow runs a lone NextIteration.
     invalid(&with_a(&format!("op: 'NextIteration' input: 'a' {t}")), &["bad", "loop"]);
-    // Not a constant: those are at home in every loop.
+    // Not a constant: those are in no frame.
     let v = format!(
         "node {{ name: 'v' op: 'VariableV2' {} attr {{ key: 'shape' value {{ shape {{ }} }} }} }}",
         dtype("dtype", "DT_FLOAT")
@@ -296,7 +296,7 @@ fn f14_loops_that_are_not() {
     };
     invalid(&mixed("e1", "e2"), &["bad", "different loops"]);
     invalid(&mixed("e1", "v"), &["bad", "different loops"]);
-    // A value inside of a loop cannot be had from outside.
+    // A value inside a loop cannot be fetched.
     let s = session(true);
     s.extend_with(|g| {
         g.import(&parse(&(with_a(&format!("op: 'Neg' input: 'e1' {t}")) + &enter("e1", "a", "f1"))))
@@ -328,7 +328,7 @@ fn f16_functions_without_results_or_of_one_name() {
     invalid("library { function { signature { } } } node { name: 'bad' op: 'NoOp' }", &["name"]);
     let untyped = "library { function { signature { name: 'f' input_arg { name: 'x' } } } } node { name: 'bad' op: 'NoOp' }";
     invalid(untyped, &["'f'", "'x'"]);
-    // Calls with arguments that the function does not take, and of a function that is not there.
+    // Calls with arguments that the function does not take, and of a function that does not exist.
     let f = function("f", neg, ret);
     invalid(&format!("library {{ {f} }} node {{ name: 'bad' op: 'f' }}"), &["bad"]);
     let call = "op: 'PartitionedCall' input: 'a' attr { key: 'Tin' value { list { type: DT_FLOAT } } }
@@ -465,7 +465,7 @@ fn f23_placeholders_not_fed_or_fed_something_else() {
     }
 }
 
-/// A loop that never ends is stopped by the time limit, also where it carries nothing and so is run by calls.
+/// An endless loop is stopped by the timeout, also one without loop variables, which runs by calls.
 #[test]
 fn endless_loops_end_with_their_time() {
     let truth = "node_def { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_BOOL } }

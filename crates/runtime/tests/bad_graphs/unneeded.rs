@@ -85,7 +85,7 @@ fn a_function_of_a_data_type_that_is_not_known_refused_every_step() {
     assert!(e.message().contains("unknown data type number 99"), "{e}");
 }
 
-/// The rule refuses a scalar where the kernel does; the step that runs it hears from the kernel.
+/// The shape rule rejects a scalar as the kernel does; the step that runs it gets the kernel's error.
 #[test]
 fn a_shape_rule_that_fails_refused_every_step() {
     let ids =

@@ -81,7 +81,7 @@ pub fn examples_of(op: &'static Op) -> Vec<Example> {
 pub enum Inputs {
     Constants,
     Placeholders,
-    /// Placeholders that promise no shape.
+    /// Placeholders without a declared shape.
     Unknown,
 }
 

@@ -46,7 +46,7 @@ fn every_case_gives_the_same_in_a_session() {
     let mut failures = Vec::new();
     let mut runs = 0;
     for example in examples() {
-        // What has no meaning outside of a function, loop or feed is tested there.
+        // Ops with no meaning outside of a function, loop or feed are tested there.
         if example.op.class != Class::Plain && example.op.class != Class::Constant {
             continue;
         }

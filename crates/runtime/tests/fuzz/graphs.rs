@@ -134,8 +134,8 @@ fn differing(on: &Result<Vec<Tensor>>, off: &Result<Vec<Tensor>>) -> String {
     all
 }
 
-/// Whether the node that failed, or what is made of it, is only waited for, or asked for nothing but its shape: the optimiser leaves out
-/// what nobody uses, as TensorFlow's does, and its error with it.
+/// Whether only control edges, or only the shape, of the failed node or of its users are needed: the optimiser removes unused nodes, as
+/// TensorFlow's does, and their errors with them.
 fn may_be_left_out(def: &GraphDef, e: &Error) -> bool {
     let asks_for_shape = |op: &str| registry().find(op).is_ok_and(|op| op.fills || op.shape_value.is_some());
     let (mut next, mut seen) = (vec![e.node().unwrap_or_default()], HashSet::new());

@@ -21,7 +21,7 @@ static LARGEST: AtomicUsize = AtomicUsize::new(0);
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-// SAFETY: passes everything on to the system's allocator.
+// SAFETY: forwards everything to the system's allocator.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LARGEST.fetch_max(layout.size(), Ordering::Relaxed);

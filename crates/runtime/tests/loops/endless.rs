@@ -1,4 +1,4 @@
-//! Loops without end beside other steps.
+//! Endless loops beside other steps.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use thalweg_core::error::{Code, cancelled};
 use thalweg_core::tensor::Tensor;
 use thalweg_runtime::{RunOptions, Session, SessionOptions};
 
-/// `exit` goes round for ever once an element has come to the queue `q`; `y` is what comes to `r`, negated.
+/// `exit` iterates for ever once the queue `q` has an element; `y` is the negated element of the queue `r`.
 const GRAPH: &str = "
     node { name: 'q' op: 'FIFOQueueV2' attr { key: 'component_types' value { list { type: DT_BOOL } } } attr { key: 'shapes' value { list { shape {} } } } }
     node { name: 'true' op: 'Const' attr { key: 'dtype' value { type: DT_BOOL } }
@@ -26,7 +26,7 @@ const GRAPH: &str = "
     node { name: 'take' op: 'QueueDequeueV2' input: 'r' attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
     node { name: 'y' op: 'Neg' input: 'take' attr { key: 'T' value { type: DT_FLOAT } } }";
 
-/// Steps that went on after a wait kept the threads of the pool, and no other step could go on after one.
+/// Steps that resumed after a wait kept the threads of the pool, and no other step could resume.
 #[test]
 fn loops_without_end_after_a_wait_took_all_threads_of_the_pool() {
     for optimise in [true, false] {

@@ -1,4 +1,4 @@
-//! Loops: as programs, node by node, and cut between devices.
+//! Loops: as programs, node by node, and partitioned between devices.
 
 mod endless;
 mod maker;

@@ -126,7 +126,7 @@ impl Maker {
             let pivot = self.add("Identity", vec![body[0].into()], &[]).node;
             all.extend(self.while_loop(&body, &[pivot], depth - 1));
         }
-        // Only what hangs on the condition may go on to the next round.
+        // Only values that depend on the condition may go to the next iteration.
         for made in all.drain(known..) {
             let kept = self.add("Identity", vec![made.into()], &[]);
             let with = self.add("AddV2", vec![kept.into(), body[0].into()], &[]);

@@ -1,4 +1,4 @@
-//! A graph cut between devices gives what it gives whole: loops, conds, variables and control edges, placed at random.
+//! A partitioned graph has the results of the whole one: loops, conds, variables and control edges, placed at random.
 
 use crate::maker::Maker;
 use thalweg_core::attr::Attr;
@@ -43,7 +43,7 @@ fn variable(m: &mut Maker, values: &[Output]) -> Output {
     m.g.add_node(read).unwrap().output(0)
 }
 
-/// Puts every node that is free to go anywhere on a random device.
+/// Puts every node without colocation constraints on a random device.
 fn scatter(m: &mut Maker) {
     let ids: Vec<_> = m.g.ids().collect();
     for id in ids {
@@ -99,7 +99,7 @@ fn random_graphs_placed_at_random_give_the_same_as_on_one_device() {
     }
 }
 
-/// Without loops nearly every receive may be held back.
+/// Without loops nearly every Recv may be delayed.
 #[test]
 fn random_graphs_whose_receives_wait_as_long_as_they_can() {
     let mut held = 0;

@@ -1,4 +1,4 @@
-//! Loops run as programs give what the same loops give node by node.
+//! Loops run as programs have the results of the same loops run node by node.
 
 use crate::maker::Maker;
 use thalweg_core::attr::Attr;
@@ -92,7 +92,7 @@ fn a_loop_with_effects_does_them_in_order_and_once() {
 }
 
 #[test]
-fn a_traced_loop_tells_of_every_round() {
+fn a_traced_loop_records_every_iteration() {
     let mut m = Maker::new(4);
     let values = [m.constant(3)];
     let exits = m.while_loop(&values, &[], 0);
@@ -116,9 +116,9 @@ fn a_value_inside_a_loop_cannot_be_fetched() {
     }
 }
 
-/// `while i < n: x = x * transpose(w)`: the matrix is turned round once.
+/// `while i < n: x = x * transpose(w)`: the transpose is hoisted out of the loop.
 #[test]
-fn a_matrix_that_stays_is_turned_round_before_the_loop() {
+fn a_loop_invariant_transpose_is_hoisted() {
     let mut m = Maker::new(1);
     let matrix = |rows: usize, cols: usize| {
         let shape = thalweg_core::shape::Shape::new(&[rows, cols]).unwrap();

@@ -1,8 +1,7 @@
 //! The program of a fused node: steps over registers, each holding a short run of elements.
 
 use super::tile_of;
-use crate::plan::Compute;
-use crate::work::{Kind, Work, WorkNode};
+use crate::work::{Compute, Kind, Work, WorkNode};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::direct;
@@ -138,14 +137,6 @@ impl Program {
             self.alone.push(alone);
         }
         self.registers = next as usize;
-    }
-
-    pub fn len(&self) -> usize {
-        self.steps.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
     }
 
     /// The fused node's kernel.

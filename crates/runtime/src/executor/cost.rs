@@ -1,4 +1,4 @@
-//! What a node's outputs weigh: heavy nodes bring the next look at the clock, the cancellation and the memory nearer.
+//! The cost of a node, by the size of its outputs: the deadline, cancellation and memory budget are checked once per `CHECK_EVERY`.
 
 use std::sync::Arc;
 use thalweg_core::dtype::DataType;
@@ -6,13 +6,13 @@ use thalweg_core::error::Result;
 use thalweg_core::kernel::Value;
 use thalweg_core::step::StepContext;
 
-/// The work of light nodes between two looks.
+/// The cost between two checks; a node without large outputs costs 1.
 pub const CHECK_EVERY: isize = 64;
 
-/// Bytes that weigh as much as a light node.
+/// Bytes that cost as much as a small node.
 const BYTES: usize = 16 << 10;
 
-/// The weight of one output. Strings, whose memory no buffer counts, are put on the session's count.
+/// The cost of one output. Strings, whose memory no buffer counts, are charged to the session.
 #[inline]
 pub fn of_output(value: &Option<Value>, step: &Arc<StepContext>) -> Result<isize> {
     let Some(Value::Tensor(t)) = value else { return Ok(0) };

@@ -1,5 +1,14 @@
 //! `Work`: the part of a graph that one run signature needs, in the form that passes rewrite.
 
+mod compute;
+mod forward;
+mod order;
+mod prune;
+
+pub use compute::Compute;
+pub use forward::Forward;
+pub use order::work_order;
+
 use crate::until::Until;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -14,23 +23,23 @@ use thalweg_core::op::Op;
 use thalweg_core::registry::Registry;
 use thalweg_core::signature::Port;
 use thalweg_core::tensor::Tensor;
+use thalweg_graph::Node;
 use thalweg_graph::frames::FrameNode;
 use thalweg_graph::function::Library;
-use thalweg_graph::{Graph, Node};
 
 /// What a work node computes.
 #[derive(Clone)]
 pub enum Kind {
     /// The kernel of its op.
     Op,
-    /// The value given for feed number `n`.
+    /// The value of feed number `n`.
     Feed(usize),
     /// A value known when the plan is made.
     Value(Tensor),
-    /// Several elementwise ops in one loop.
-    Fused(Arc<crate::passes::fuse::Program>),
-    /// A whole while loop.
-    Loop(Arc<crate::plan::LoopProgram>),
+    /// Several elementwise ops in one loop, which is its kernel.
+    Fused(Compute),
+    /// A whole while loop. Its program belongs to the plan that made it.
+    Loop,
 }
 
 #[derive(Clone)]
@@ -46,10 +55,10 @@ pub struct WorkNode {
     pub location: Option<&'static Location<'static>>,
 }
 
-/// Bytes that compiling a node takes at most for a usual one, passes and plan together.
+/// Bytes that compiling a node of usual size takes at most, passes and plan together.
 const COMPILE_BYTES: usize = 2 << 10;
 
-/// A rewritable graph with its ends. Node ids index `nodes`; passes append, and leave behind what nothing uses.
+/// A rewritable graph with its fetches and targets. Node ids index `nodes`; passes append nodes, and do not remove unused ones.
 pub struct Work {
     pub nodes: Vec<WorkNode>,
     pub fetches: Vec<Output>,
@@ -60,7 +69,7 @@ pub struct Work {
     pub has_control_flow: bool,
     /// How long compiling may take.
     pub until: Until,
-    /// Calls that have been expanded, with what stands in their place.
+    /// Calls that have been inlined: their results, and the node that runs after them.
     pub replaced: HashMap<NodeId, (Vec<Output>, NodeId)>,
 }
 
@@ -134,13 +143,13 @@ impl Work {
         &self.nodes[id.at()]
     }
 
-    /// An error if there is no room to compile so many nodes: told before they take it.
+    /// An error if compiling so many nodes would exceed the memory budget.
     pub fn check_memory(&self) -> Result<()> {
         memory::check(self.nodes.len().saturating_mul(COMPILE_BYTES))
             .map_err(|e| e.context(format_args!("compiling {} nodes", self.nodes.len())))
     }
 
-    /// For passes that have come to this node: an error if compiling has taken too long, or is no longer wanted.
+    /// For passes at this node: an error at the deadline of compiling, or if it was cancelled.
     pub fn check_now_and_then(&self, at: NodeId) -> Result<()> {
         self.until.check_at(at.at())
     }
@@ -150,7 +159,7 @@ impl Work {
         NodeId(self.nodes.len() as u32 - 1)
     }
 
-    /// Adds a node of a known op; types follow from the attrs given.
+    /// Adds a node; its types follow from the attrs.
     pub fn add(
         &mut self,
         like: NodeId,
@@ -198,104 +207,5 @@ impl Work {
             attrs.set("T", port.dtype);
         }
         self.add(like, suffix, "Identity", &[variable], control, attrs)
-    }
-
-    /// The part of `graph` that these fetches and targets need, cut at the feeds.
-    pub fn prune(
-        graph: &Graph,
-        device_of: &dyn Fn(NodeId) -> u16,
-        feeds: &[Output],
-        fetches: &[Output],
-        targets: &[NodeId],
-        until: &Until,
-    ) -> Result<Work> {
-        let mut work = Work::empty(graph.registry.clone(), graph.library.clone(), until.clone());
-        let mut copy = Copier {
-            graph,
-            device_of,
-            ids: HashMap::new(),
-            feeds: HashMap::new(),
-            stand_ins: HashMap::new(),
-            stack: Vec::new(),
-        };
-        let arg = graph.registry.find("_Arg")?;
-        for (i, feed) in feeds.iter().enumerate() {
-            let from = graph.node(feed.node);
-            let node = WorkNode {
-                name: format!("_recv_{}_{}", from.name, feed.index).into(),
-                op: arg,
-                kind: Kind::Feed(i),
-                attrs: Attrs::new(),
-                inputs: SmallVec::new(),
-                control: SmallVec::new(),
-                outputs: smallvec::smallvec![Port { dtype: graph.dtype(*feed), is_ref: false }],
-                device: device_of(feed.node),
-                location: None,
-            };
-            let id = work.push(node);
-            copy.feeds.insert(*feed, id);
-        }
-        work.fetches = fetches.iter().map(|o| copy.output(&mut work, *o)).collect();
-        work.targets = targets.iter().map(|id| copy.node(&mut work, *id)).collect();
-        copy.finish(&mut work)?;
-        Ok(work)
-    }
-}
-
-/// Copies nodes on demand, with a stack of those whose inputs are still to be copied.
-struct Copier<'a> {
-    graph: &'a Graph,
-    device_of: &'a dyn Fn(NodeId) -> u16,
-    ids: HashMap<NodeId, NodeId>,
-    feeds: HashMap<Output, NodeId>,
-    /// Of the nodes that others wait for, those that do not run because all their outputs are fed, with a feed of theirs.
-    stand_ins: HashMap<NodeId, Option<NodeId>>,
-    stack: Vec<(NodeId, NodeId)>,
-}
-
-impl Copier<'_> {
-    fn node(&mut self, work: &mut Work, id: NodeId) -> NodeId {
-        if let Some(copied) = self.ids.get(&id) {
-            return *copied;
-        }
-        let node = self.graph.node(id);
-        work.has_control_flow |= node.op.class.is_control_flow();
-        let copied = work.push(WorkNode::from_node(node, (self.device_of)(id)));
-        self.ids.insert(id, copied);
-        self.stack.push((id, copied));
-        copied
-    }
-
-    fn output(&mut self, work: &mut Work, o: Output) -> Output {
-        match self.feeds.get(&o) {
-            Some(feed) => feed.output(0),
-            None => self.node(work, o.node).output(o.index),
-        }
-    }
-
-    /// A control input; a node whose outputs are all fed does not run, so its feed stands in for it.
-    fn control(&mut self, work: &mut Work, id: NodeId) -> NodeId {
-        if self.feeds.is_empty() {
-            return self.node(work, id);
-        }
-        let (graph, feeds) = (self.graph, &self.feeds);
-        let stand_in = *self.stand_ins.entry(id).or_insert_with(|| {
-            let outputs = graph.node(id).outputs.len() as u32;
-            let all = (0..outputs).all(|i| feeds.contains_key(&id.output(i)));
-            if all { feeds.get(&id.output(0)).copied() } else { None }
-        });
-        stand_in.unwrap_or_else(|| self.node(work, id))
-    }
-
-    fn finish(&mut self, work: &mut Work) -> Result<()> {
-        while let Some((id, copied)) = self.stack.pop() {
-            work.check_now_and_then(copied)?;
-            let node = self.graph.node(id);
-            let inputs = node.inputs.iter().map(|o| self.output(work, *o)).collect();
-            let control = node.control.iter().map(|c| self.control(work, *c)).collect();
-            work.nodes[copied.at()].inputs = inputs;
-            work.nodes[copied.at()].control = control;
-        }
-        Ok(())
     }
 }

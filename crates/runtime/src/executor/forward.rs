@@ -1,43 +1,19 @@
-//! Nodes that only pass a value on (Switch, Merge, Enter, Exit, NextIteration, LoopCond, Identity): done here without
-//! calling their kernels, since a loop runs little else.
+//! Nodes that only forward a value (`work::Forward`), run without calling their kernels: a loop runs little else.
 
 use super::state::{Ready, State};
 use crate::plan::{General, GeneralNode, Source};
+use crate::work::Forward;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::invalid;
 use thalweg_core::kernel::{Outputs, Value};
-use thalweg_core::op::{Class, Op};
 use thalweg_core::tensor::Tensor;
 
-/// How a node passes its input on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pass {
-    /// To its only output.
-    On,
-    /// To the output that the second input picks.
-    Switch,
-    /// With the index of the input that came.
-    Merge,
-}
-
-impl Pass {
-    pub fn of(op: &Op) -> Option<Pass> {
-        match op.class {
-            Class::Switch => Some(Pass::Switch),
-            Class::Merge => Some(Pass::Merge),
-            Class::Enter | Class::Exit | Class::NextIteration | Class::LoopCond => Some(Pass::On),
-            _ if op.identity => Some(Pass::On),
-            _ => None,
-        }
-    }
-}
-
 impl State {
-    /// The outputs of a node that passes its input on. `fixed` finds constants and feeds.
-    pub fn pass<'a>(
+    /// The outputs of a node that forwards its input. `fixed` finds constants and feeds.
+    pub fn forward<'a>(
         &mut self,
         plan: &General,
-        pass: Pass,
+        forward: Forward,
         ready: Ready,
         fixed: impl Fn(Source) -> Result<&'a Tensor>,
         outputs: &mut Outputs,
@@ -45,13 +21,13 @@ impl State {
         let node = &plan.nodes[ready.node as usize];
         let value = self.value(node, ready, 0, &fixed)?;
         let value = match value {
-            // Read now, unless the op passes the reference itself on.
-            Value::Ref(v) if !node.passes_refs => Value::Tensor(v.read()?),
+            // Read now, unless the op forwards the reference itself.
+            Value::Ref(v) if !node.forwards_refs => Value::Tensor(v.read()?),
             other => other,
         };
-        match pass {
-            Pass::On => outputs.push(Some(value)),
-            Pass::Switch => {
+        match forward {
+            Forward::Whole => outputs.push(Some(value)),
+            Forward::Switch => {
                 let side = match self.value(node, ready, 1, &fixed)?.into_tensor() {
                     Ok(t) if t.shape().is_scalar() => t.to_scalar::<bool>()?,
                     Ok(t) => {
@@ -66,9 +42,9 @@ impl State {
                 outputs.push(None);
                 outputs[side as usize] = Some(value);
             }
-            Pass::Merge => {
+            Forward::Merge => {
                 outputs.push(Some(value));
-                // Few ask which input it was.
+                // The index of the input is rarely used.
                 if node.outputs.len() > 1 {
                     outputs.push(Some(self.value(node, ready, 1, &fixed)?));
                 }

@@ -1,13 +1,13 @@
-//! The nodes of a work graph that its ends need, inputs first.
+//! The nodes of a work graph that its fetches and targets need, in topological order.
 
-use crate::work::Work;
+use super::Work;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 
-/// Depth first from the fetches and targets with an explicit stack: graphs may be a million nodes deep. A loop's back edge,
-/// out of a NextIteration, does not order its target, but its source is needed all the same.
+/// Depth first from the fetches and targets with an explicit stack: graphs may be a million nodes deep. The edge out of a NextIteration is
+/// a back edge: it imposes no order, but its source is needed.
 pub fn work_order(work: &Work) -> Result<Vec<NodeId>> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -15,7 +15,7 @@ pub fn work_order(work: &Work) -> Result<Vec<NodeId>> {
         Open,
         Done,
     }
-    // Every pass begins here, so that none begins when there is no more time.
+    // Most passes begin here, so that none begins after the deadline.
     work.until.check()?;
     let mut marks = vec![Mark::New; work.nodes.len()];
     let mut order = Vec::with_capacity(work.nodes.len());

@@ -1,5 +1,5 @@
-//! Plans for the shapes that a signature is in fact fed with. Placeholders usually leave the size of a batch open, and then it is
-//! the same in every run: after a few of them, a plan is made in which it is known.
+//! Shape-specialised plans. Placeholders usually leave the batch size open, yet it is the same in every run: after a few runs with the
+//! same shapes, a plan is compiled in which they are known.
 
 use super::compile::Compiled;
 use super::{Inner, RunOptions};
@@ -8,15 +8,15 @@ use thalweg_core::shape::Shape;
 use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 
-/// Runs with the same shapes before they are worth a plan of their own.
+/// Runs with the same shapes before a plan is compiled for them.
 const RUNS: u32 = 4;
 
-/// Plans made for one signature, one after another: shapes that go on changing get no more.
+/// Plans compiled for one signature, one after another: shapes that keep changing get no more.
 const PLANS: u32 = 4;
 
-/// What is known of the shapes that a signature is fed with.
+/// The shapes that a signature is fed with, and the plan for them.
 #[derive(Default)]
-pub struct Special(Mutex<Seen>);
+pub struct ShapeSpecialised(Mutex<Seen>);
 
 #[derive(Default)]
 struct Seen {
@@ -27,8 +27,8 @@ struct Seen {
     plan: Option<Arc<Compiled>>,
 }
 
-impl Special {
-    /// Notes a run with these values, and says whether now is the time for a plan of their own.
+impl ShapeSpecialised {
+    /// Notes a run with these values. Returns the plan for their shapes, and whether it is time to compile one.
     fn note(&self, feeds: &[Tensor]) -> (Option<Arc<Compiled>>, bool) {
         let mut seen = lock(&self.0);
         let same =
@@ -60,17 +60,22 @@ impl Special {
 }
 
 impl Inner {
-    /// The plan to run with these values: one for their shapes, if there is one.
-    pub fn fitting(&self, compiled: &Arc<Compiled>, feeds: &[Tensor], options: &RunOptions) -> Arc<Compiled> {
-        let Some(special) = &compiled.special else { return compiled.clone() };
-        let (plan, is_time) = special.note(feeds);
+    /// The plan to run with these values: the one for their shapes, if there is one.
+    pub fn specialised(
+        &self,
+        compiled: &Arc<Compiled>,
+        feeds: &[Tensor],
+        options: &RunOptions,
+    ) -> Arc<Compiled> {
+        let Some(specialised) = &compiled.specialised else { return compiled.clone() };
+        let (plan, is_time) = specialised.note(feeds);
         if !is_time {
             return plan.unwrap_or_else(|| compiled.clone());
         }
         let shapes: Vec<Shape> = feeds.iter().map(|t| t.shape().clone()).collect();
-        // What cannot be compiled for these shapes fails as it always did, in the run.
+        // Shapes that cannot be compiled fail in the run, as without specialisation.
         let made = self.compile(&compiled.signature, Some(&shapes), options).ok().map(Arc::new);
-        special.keep(feeds, made.clone());
+        specialised.keep(feeds, made.clone());
         made.unwrap_or_else(|| compiled.clone())
     }
 }

@@ -1,7 +1,7 @@
-//! The number of a loop in a run. Tasks that run parts of one loop name its tensors by it, so it is TensorFlow's own: made from
-//! the number of the loop around it, the iteration in that, and the loop's name.
+//! The id of a frame. Tasks that run parts of one loop use it in rendezvous keys, so it is computed as in TensorFlow: from the id of the
+//! parent frame, the iteration there, and the frame's name.
 
-/// The number of a loop entered from iteration `iteration` of the loop `parent`; `name` is the name's hash.
+/// The id of a frame entered from iteration `iteration` of the frame `parent`; `name` is the name's hash.
 pub fn child(parent: u64, iteration: u64, name: u64) -> u64 {
     combine(parent, combine(iteration, name))
 }
