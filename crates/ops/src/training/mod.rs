@@ -1,79 +1,86 @@
-//! The update rules of optimizers, in place.
+//! Updates of variables by optimizers, in place. `forms` has the four forms that an update may have, `update` the loops; each other file
+//! is an optimizer, or a few that share their formula.
 
-mod ada_max;
 mod adadelta;
 mod adagrad;
-mod adagrad_da;
 mod adam;
 mod elements;
+mod forms;
 mod ftrl;
 mod gradient_descent;
 mod momentum;
-mod proximal_adagrad;
-mod proximal_gradient_descent;
 mod rms_prop;
 mod sign;
 mod update;
 
+use adadelta::Adadelta;
+use adagrad::{Adagrad, AdagradDa, AdagradV2, ProximalAdagrad};
+use adam::{AdaMax, Adam};
+use forms::{apply, resource_apply, resource_sparse_apply, sparse_apply};
+use ftrl::{Ftrl, FtrlV2};
+use gradient_descent::{GradientDescent, ProximalGradientDescent};
+use momentum::{KerasMomentum, Momentum};
+use rms_prop::{CenteredRmsProp, RmsProp};
+use sign::{AddSign, PowerSign};
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = &[
-    &gradient_descent::APPLY_GRADIENT_DESCENT,
-    &gradient_descent::RESOURCE_APPLY_GRADIENT_DESCENT,
-    &proximal_gradient_descent::APPLY_PROXIMAL_GRADIENT_DESCENT,
-    &proximal_gradient_descent::RESOURCE_APPLY_PROXIMAL_GRADIENT_DESCENT,
-    &proximal_gradient_descent::SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT,
-    &proximal_gradient_descent::RESOURCE_SPARSE_APPLY_PROXIMAL_GRADIENT_DESCENT,
-    &momentum::APPLY_MOMENTUM,
-    &momentum::RESOURCE_APPLY_MOMENTUM,
-    &momentum::SPARSE_APPLY_MOMENTUM,
-    &momentum::RESOURCE_SPARSE_APPLY_MOMENTUM,
-    &momentum::RESOURCE_APPLY_KERAS_MOMENTUM,
-    &momentum::RESOURCE_SPARSE_APPLY_KERAS_MOMENTUM,
-    &adagrad::APPLY_ADAGRAD,
-    &adagrad::RESOURCE_APPLY_ADAGRAD,
-    &adagrad::SPARSE_APPLY_ADAGRAD,
-    &adagrad::RESOURCE_SPARSE_APPLY_ADAGRAD,
-    &adagrad::APPLY_ADAGRAD_V2,
-    &adagrad::RESOURCE_APPLY_ADAGRAD_V2,
-    &adagrad::SPARSE_APPLY_ADAGRAD_V2,
-    &adagrad::RESOURCE_SPARSE_APPLY_ADAGRAD_V2,
-    &adagrad_da::APPLY_ADAGRAD_DA,
-    &adagrad_da::RESOURCE_APPLY_ADAGRAD_DA,
-    &adagrad_da::SPARSE_APPLY_ADAGRAD_DA,
-    &adagrad_da::RESOURCE_SPARSE_APPLY_ADAGRAD_DA,
-    &proximal_adagrad::APPLY_PROXIMAL_ADAGRAD,
-    &proximal_adagrad::RESOURCE_APPLY_PROXIMAL_ADAGRAD,
-    &proximal_adagrad::SPARSE_APPLY_PROXIMAL_ADAGRAD,
-    &proximal_adagrad::RESOURCE_SPARSE_APPLY_PROXIMAL_ADAGRAD,
-    &adadelta::APPLY_ADADELTA,
-    &adadelta::RESOURCE_APPLY_ADADELTA,
-    &adadelta::SPARSE_APPLY_ADADELTA,
-    &adadelta::RESOURCE_SPARSE_APPLY_ADADELTA,
-    &adam::APPLY_ADAM,
-    &adam::RESOURCE_APPLY_ADAM,
-    &ada_max::APPLY_ADA_MAX,
-    &ada_max::RESOURCE_APPLY_ADA_MAX,
-    &rms_prop::APPLY_RMS_PROP,
-    &rms_prop::RESOURCE_APPLY_RMS_PROP,
-    &rms_prop::SPARSE_APPLY_RMS_PROP,
-    &rms_prop::RESOURCE_SPARSE_APPLY_RMS_PROP,
-    &rms_prop::APPLY_CENTERED_RMS_PROP,
-    &rms_prop::RESOURCE_APPLY_CENTERED_RMS_PROP,
-    &rms_prop::SPARSE_APPLY_CENTERED_RMS_PROP,
-    &rms_prop::RESOURCE_SPARSE_APPLY_CENTERED_RMS_PROP,
-    &ftrl::APPLY_FTRL,
-    &ftrl::RESOURCE_APPLY_FTRL,
-    &ftrl::SPARSE_APPLY_FTRL,
-    &ftrl::RESOURCE_SPARSE_APPLY_FTRL,
-    &ftrl::APPLY_FTRL_V2,
-    &ftrl::RESOURCE_APPLY_FTRL_V2,
-    &ftrl::SPARSE_APPLY_FTRL_V2,
-    &ftrl::RESOURCE_SPARSE_APPLY_FTRL_V2,
-    &sign::APPLY_ADD_SIGN,
-    &sign::RESOURCE_APPLY_ADD_SIGN,
-    &sign::APPLY_POWER_SIGN,
-    &sign::RESOURCE_APPLY_POWER_SIGN,
+    &apply::<GradientDescent>("ApplyGradientDescent"),
+    &resource_apply::<GradientDescent>("ResourceApplyGradientDescent"),
+    &apply::<ProximalGradientDescent>("ApplyProximalGradientDescent"),
+    &resource_apply::<ProximalGradientDescent>("ResourceApplyProximalGradientDescent"),
+    &sparse_apply::<ProximalGradientDescent>("SparseApplyProximalGradientDescent"),
+    &resource_sparse_apply::<ProximalGradientDescent>("ResourceSparseApplyProximalGradientDescent"),
+    &apply::<Momentum>("ApplyMomentum"),
+    &resource_apply::<Momentum>("ResourceApplyMomentum"),
+    &sparse_apply::<Momentum>("SparseApplyMomentum"),
+    &resource_sparse_apply::<Momentum>("ResourceSparseApplyMomentum"),
+    &resource_apply::<KerasMomentum>("ResourceApplyKerasMomentum"),
+    &resource_sparse_apply::<KerasMomentum>("ResourceSparseApplyKerasMomentum"),
+    &apply::<Adagrad>("ApplyAdagrad"),
+    &resource_apply::<Adagrad>("ResourceApplyAdagrad"),
+    &sparse_apply::<Adagrad>("SparseApplyAdagrad"),
+    &resource_sparse_apply::<Adagrad>("ResourceSparseApplyAdagrad"),
+    &apply::<AdagradV2>("ApplyAdagradV2"),
+    &resource_apply::<AdagradV2>("ResourceApplyAdagradV2"),
+    &sparse_apply::<AdagradV2>("SparseApplyAdagradV2"),
+    &resource_sparse_apply::<AdagradV2>("ResourceSparseApplyAdagradV2"),
+    &apply::<AdagradDa>("ApplyAdagradDA"),
+    &resource_apply::<AdagradDa>("ResourceApplyAdagradDA"),
+    &sparse_apply::<AdagradDa>("SparseApplyAdagradDA"),
+    &resource_sparse_apply::<AdagradDa>("ResourceSparseApplyAdagradDA"),
+    &apply::<ProximalAdagrad>("ApplyProximalAdagrad"),
+    &resource_apply::<ProximalAdagrad>("ResourceApplyProximalAdagrad"),
+    &sparse_apply::<ProximalAdagrad>("SparseApplyProximalAdagrad"),
+    &resource_sparse_apply::<ProximalAdagrad>("ResourceSparseApplyProximalAdagrad"),
+    &apply::<Adadelta>("ApplyAdadelta"),
+    &resource_apply::<Adadelta>("ResourceApplyAdadelta"),
+    &sparse_apply::<Adadelta>("SparseApplyAdadelta"),
+    &resource_sparse_apply::<Adadelta>("ResourceSparseApplyAdadelta"),
+    &apply::<Adam>("ApplyAdam"),
+    &resource_apply::<Adam>("ResourceApplyAdam"),
+    &apply::<AdaMax>("ApplyAdaMax"),
+    &resource_apply::<AdaMax>("ResourceApplyAdaMax"),
+    &apply::<RmsProp>("ApplyRMSProp"),
+    &resource_apply::<RmsProp>("ResourceApplyRMSProp"),
+    &sparse_apply::<RmsProp>("SparseApplyRMSProp"),
+    &resource_sparse_apply::<RmsProp>("ResourceSparseApplyRMSProp"),
+    &apply::<CenteredRmsProp>("ApplyCenteredRMSProp"),
+    &resource_apply::<CenteredRmsProp>("ResourceApplyCenteredRMSProp"),
+    &sparse_apply::<CenteredRmsProp>("SparseApplyCenteredRMSProp"),
+    &resource_sparse_apply::<CenteredRmsProp>("ResourceSparseApplyCenteredRMSProp"),
+    &apply::<Ftrl>("ApplyFtrl"),
+    &resource_apply::<Ftrl>("ResourceApplyFtrl"),
+    &sparse_apply::<Ftrl>("SparseApplyFtrl"),
+    &resource_sparse_apply::<Ftrl>("ResourceSparseApplyFtrl"),
+    &apply::<FtrlV2>("ApplyFtrlV2"),
+    &resource_apply::<FtrlV2>("ResourceApplyFtrlV2"),
+    &sparse_apply::<FtrlV2>("SparseApplyFtrlV2"),
+    &resource_sparse_apply::<FtrlV2>("ResourceSparseApplyFtrlV2"),
+    &apply::<AddSign>("ApplyAddSign"),
+    &resource_apply::<AddSign>("ResourceApplyAddSign"),
+    &apply::<PowerSign>("ApplyPowerSign"),
+    &resource_apply::<PowerSign>("ResourceApplyPowerSign"),
 ];
 
 #[cfg(test)]
