@@ -19,7 +19,6 @@ mod narrow;
 mod number;
 mod printf;
 mod rows;
-mod windows;
 
 /// The lists of several files as one list, joined by the compiler: `static OPS: &[&Op] = join![sums::OPS, division::OPS];`.
 macro_rules! join {
@@ -33,7 +32,6 @@ mod accumulator;
 mod arithmetic;
 mod array;
 mod basic;
-mod blocks;
 mod control;
 mod debug;
 mod function;
@@ -41,12 +39,13 @@ mod image;
 mod indexing;
 mod linalg;
 mod lookup;
-mod matrix_parts;
 mod nn;
 mod queue;
 mod random;
 mod reduce;
 mod save;
+mod sort;
+mod space;
 mod sparse;
 mod stack;
 mod state;
@@ -70,7 +69,6 @@ pub static ALL: &[&[&Op]] = &[
     arithmetic::OPS,
     array::OPS,
     basic::OPS,
-    blocks::OPS,
     control::OPS,
     dataset::OPS,
     debug::OPS,
@@ -79,12 +77,13 @@ pub static ALL: &[&[&Op]] = &[
     indexing::OPS,
     linalg::OPS,
     lookup::OPS,
-    matrix_parts::OPS,
     nn::OPS,
     queue::OPS,
     random::OPS,
     reduce::OPS,
     save::OPS,
+    sort::OPS,
+    space::OPS,
     sparse::OPS,
     stack::OPS,
     state::OPS,

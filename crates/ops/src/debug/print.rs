@@ -1,6 +1,6 @@
 //! `Print`, `PrintV2`: messages while a graph runs.
 
-use super::summary::first_elements;
+use super::tensor_text::first_elements;
 use crate::prelude::*;
 use std::sync::atomic::{AtomicI64, Ordering};
 

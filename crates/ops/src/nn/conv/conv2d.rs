@@ -3,8 +3,8 @@
 use super::product::{Multiplied, convolve};
 use super::sizes::{Sizes, empty_filter, output_shape};
 use super::{Gradients, kernel, narrow_kernel, with_windows};
+use crate::nn::windows::Sliding;
 use crate::prelude::*;
-use crate::windows::Sliding;
 use thalweg_math::gemm::Epilogue;
 
 pub static CONV2D: Op = Op {

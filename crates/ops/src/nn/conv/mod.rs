@@ -12,8 +12,8 @@ pub use conv2d::{CONV2D, convolved};
 pub use depthwise::DEPTHWISE_CONV2D_NATIVE;
 
 use crate::narrow::in_float;
+use crate::nn::windows::Sliding;
 use crate::prelude::*;
-use crate::windows::Sliding;
 pub use sizes::channels_last;
 
 pub static OPS: &[&Op] = &[

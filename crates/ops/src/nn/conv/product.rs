@@ -306,9 +306,9 @@ pub fn add_by_images<T: Multiplied>(
 mod tests {
     use super::super::direct::Direct;
     use super::super::sizes::Sizes;
+    use crate::nn::windows::Sliding;
     use crate::prelude::*;
     use crate::testing::step;
-    use crate::windows::Sliding;
     use thalweg_core::direct;
 
     fn values(dims: &[usize], salt: u64) -> Tensor {

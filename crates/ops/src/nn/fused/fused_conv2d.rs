@@ -3,8 +3,8 @@
 use super::after::After;
 use super::stages::Stages;
 use crate::nn::conv::{CONV2D, channels_last, convolved};
+use crate::nn::windows::Sliding;
 use crate::prelude::*;
-use crate::windows::Sliding;
 use thalweg_math::gemm::Epilogue;
 
 pub static FUSED_CONV2D: Op = Op {

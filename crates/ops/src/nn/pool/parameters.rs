@@ -1,7 +1,7 @@
 //! The window of a pooling, from attrs or from inputs.
 
+use crate::nn::windows::{Layout, Sliding};
 use crate::prelude::*;
-use crate::windows::{Layout, Sliding};
 use thalweg_math::window::Grid;
 
 #[derive(Clone, Copy)]

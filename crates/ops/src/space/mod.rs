@@ -1,10 +1,9 @@
-//! Blocks of images moved between space, batch and depth; patches; data formats.
+//! Blocks of images moved between space, batch and depth; data formats.
 
 mod data_format;
 mod depth;
-mod extract_image_patches;
 mod space_to_batch;
-mod strides;
+pub mod strides;
 
 use thalweg_core::op::Op;
 
@@ -13,7 +12,6 @@ pub static OPS: &[&Op] = &[
     &data_format::DATA_FORMAT_VEC_PERMUTE,
     &depth::DEPTH_TO_SPACE,
     &depth::SPACE_TO_DEPTH,
-    &extract_image_patches::EXTRACT_IMAGE_PATCHES,
     &space_to_batch::BATCH_TO_SPACE,
     &space_to_batch::BATCH_TO_SPACE_ND,
     &space_to_batch::SPACE_TO_BATCH,

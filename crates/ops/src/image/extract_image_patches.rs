@@ -1,9 +1,9 @@
 //! `ExtractImagePatches`: the patches of an image that a window meets, as channels.
 
-use super::strides::steps_inside;
 use crate::moving::Block;
+use crate::nn::windows::{Padding, Window};
 use crate::prelude::*;
-use crate::windows::{Padding, Window};
+use crate::space::strides::steps_inside;
 
 pub static EXTRACT_IMAGE_PATCHES: Op = Op {
     name: "ExtractImagePatches",

@@ -1,6 +1,6 @@
 //! `EditDistance`: how many insertions, deletions and substitutions part two sequences.
 
-use super::keys::keys;
+use crate::indexing::keys::keys;
 use crate::prelude::*;
 use std::collections::HashMap;
 

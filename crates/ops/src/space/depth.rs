@@ -1,8 +1,8 @@
 //! `SpaceToDepth`, `DepthToSpace`: blocks of an image moved to the channels, and back.
 
 use crate::moving::Block;
+use crate::nn::windows::Layout;
 use crate::prelude::*;
-use crate::windows::Layout;
 
 pub static SPACE_TO_DEPTH: Op = Op {
     name: "SpaceToDepth",
