@@ -1,11 +1,18 @@
 //! `ApplyAdadelta` and its other forms: steps in proportion to the steps before (Zeiler, 2012).
 
 use super::elements::Root;
-use super::forms::{Optimizer, Slots, slots};
+use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};
 use super::update::Update;
 use crate::prelude::*;
 
-pub struct Adadelta;
+pub static OPS: &[&Op] = &[
+    &apply::<Adadelta>("ApplyAdadelta"),
+    &resource_apply::<Adadelta>("ResourceApplyAdadelta"),
+    &sparse_apply::<Adadelta>("SparseApplyAdadelta"),
+    &resource_sparse_apply::<Adadelta>("ResourceSparseApplyAdadelta"),
+];
+
+struct Adadelta;
 
 impl Optimizer for Adadelta {
     const DOC: &str = "accum follows grad * grad; update = sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * grad; var -= lr * update; accum_update follows update * update.";

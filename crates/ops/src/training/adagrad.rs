@@ -2,11 +2,30 @@
 //! gradients seen so far; by dual averaging, for sparse weights; and followed by a step towards zero (Duchi, Hazan and Singer, 2011).
 
 use super::elements::{Root, not_negative, positive, shrunk, towards_zero};
-use super::forms::{Optimizer, Slots, slots};
+use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};
 use super::update::Update;
 use crate::prelude::*;
 
-pub struct Adagrad;
+pub static OPS: &[&Op] = &[
+    &apply::<Adagrad>("ApplyAdagrad"),
+    &resource_apply::<Adagrad>("ResourceApplyAdagrad"),
+    &sparse_apply::<Adagrad>("SparseApplyAdagrad"),
+    &resource_sparse_apply::<Adagrad>("ResourceSparseApplyAdagrad"),
+    &apply::<AdagradV2>("ApplyAdagradV2"),
+    &resource_apply::<AdagradV2>("ResourceApplyAdagradV2"),
+    &sparse_apply::<AdagradV2>("SparseApplyAdagradV2"),
+    &resource_sparse_apply::<AdagradV2>("ResourceSparseApplyAdagradV2"),
+    &apply::<AdagradDa>("ApplyAdagradDA"),
+    &resource_apply::<AdagradDa>("ResourceApplyAdagradDA"),
+    &sparse_apply::<AdagradDa>("SparseApplyAdagradDA"),
+    &resource_sparse_apply::<AdagradDa>("ResourceSparseApplyAdagradDA"),
+    &apply::<ProximalAdagrad>("ApplyProximalAdagrad"),
+    &resource_apply::<ProximalAdagrad>("ResourceApplyProximalAdagrad"),
+    &sparse_apply::<ProximalAdagrad>("SparseApplyProximalAdagrad"),
+    &resource_sparse_apply::<ProximalAdagrad>("ResourceSparseApplyProximalAdagrad"),
+];
+
+struct Adagrad;
 
 impl Optimizer for Adagrad {
     const DOC: &str = "accum += grad * grad; var -= lr * grad / sqrt(accum).";
@@ -22,7 +41,7 @@ fn run<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
     adagrad(c, update, lr, T::ZERO)
 }
 
-pub struct AdagradV2;
+struct AdagradV2;
 
 impl Optimizer for AdagradV2 {
     const DOC: &str = "accum += grad * grad; var -= lr * grad / (sqrt(accum) + epsilon).";
@@ -46,7 +65,7 @@ fn adagrad<T: Root>(c: &mut OpCall<'_>, update: Update<2>, lr: T, epsilon: T) ->
     })
 }
 
-pub struct AdagradDa;
+struct AdagradDa;
 
 impl Optimizer for AdagradDa {
     const DOC: &str = "With g the sum of gradients, gg that of their squares and t the step: var = -sign(g) * lr * max(|g| - l1 * t, 0) / (l2 * t * lr + sqrt(gg)).";
@@ -69,7 +88,7 @@ fn dual_averaging<T: Real + Root>(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
-pub struct ProximalAdagrad;
+struct ProximalAdagrad;
 
 impl Optimizer for ProximalAdagrad {
     const DOC: &str = "accum += grad * grad; r = lr / sqrt(accum); var -= r * grad; then var = sign(var) * max(|var| - r * l1, 0) / (1 + r * l2).";

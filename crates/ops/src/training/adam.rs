@@ -2,11 +2,18 @@
 //! (Kingma and Ba, 2014).
 
 use super::elements::Root;
-use super::forms::{Optimizer, Slots, slots};
+use super::forms::{Optimizer, Slots, apply, resource_apply, slots};
 use super::update::Update;
 use crate::prelude::*;
 
-pub struct Adam;
+pub static OPS: &[&Op] = &[
+    &apply::<Adam>("ApplyAdam"),
+    &resource_apply::<Adam>("ResourceApplyAdam"),
+    &apply::<AdaMax>("ApplyAdaMax"),
+    &resource_apply::<AdaMax>("ResourceApplyAdaMax"),
+];
+
+struct Adam;
 
 impl Optimizer for Adam {
     const DOC: &str = "m and v follow the gradient and its square; var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon).";
@@ -31,7 +38,7 @@ fn adam<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
-pub struct AdaMax;
+struct AdaMax;
 
 impl Optimizer for AdaMax {
     const DOC: &str = "m follows the gradient; v = max(beta2 * v, |grad|); var -= lr / (1 - beta1_power) * m / (v + epsilon).";

@@ -1,11 +1,22 @@
 //! `ApplyFtrl`, `ApplyFtrlV2` and their other forms: follow the regularised leader (McMahan and others, 2013).
 
 use super::elements::{Root, not_negative, positive, sign};
-use super::forms::{Optimizer, Slots, slots};
+use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};
 use super::update::Update;
 use crate::prelude::*;
 
-pub struct Ftrl;
+pub static OPS: &[&Op] = &[
+    &apply::<Ftrl>("ApplyFtrl"),
+    &resource_apply::<Ftrl>("ResourceApplyFtrl"),
+    &sparse_apply::<Ftrl>("SparseApplyFtrl"),
+    &resource_sparse_apply::<Ftrl>("ResourceSparseApplyFtrl"),
+    &apply::<FtrlV2>("ApplyFtrlV2"),
+    &resource_apply::<FtrlV2>("ResourceApplyFtrlV2"),
+    &sparse_apply::<FtrlV2>("SparseApplyFtrlV2"),
+    &resource_sparse_apply::<FtrlV2>("ResourceSparseApplyFtrlV2"),
+];
+
+struct Ftrl;
 
 impl Optimizer for Ftrl {
     const DOC: &str = "With p(x) = x^-lr_power and accum' = accum + grad * grad: linear += grad - (p(accum') - p(accum)) / lr * var; var = (sign(linear) * l1 - linear) / (p(accum') / lr + 2 * l2) if |linear| > l1, else 0; accum = accum'.";
@@ -22,7 +33,7 @@ fn run<T: Float + Root>(c: &mut OpCall<'_>) -> Result<()> {
     ftrl(c, update, Settings { lr, l1, l2, l2_shrinkage: T::ZERO, lr_power })
 }
 
-pub struct FtrlV2;
+struct FtrlV2;
 
 impl Optimizer for FtrlV2 {
     const DOC: &str = "As ApplyFtrl, with the gradient grad + 2 * l2_shrinkage * var added to linear.";

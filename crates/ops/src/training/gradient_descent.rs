@@ -2,11 +2,20 @@
 //! after it (Duchi and Singer, 2009).
 
 use super::elements::shrunk;
-use super::forms::{Optimizer, Slots, slots};
+use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};
 use super::update::Update;
 use crate::prelude::*;
 
-pub struct GradientDescent;
+pub static OPS: &[&Op] = &[
+    &apply::<GradientDescent>("ApplyGradientDescent"),
+    &resource_apply::<GradientDescent>("ResourceApplyGradientDescent"),
+    &apply::<ProximalGradientDescent>("ApplyProximalGradientDescent"),
+    &resource_apply::<ProximalGradientDescent>("ResourceApplyProximalGradientDescent"),
+    &sparse_apply::<ProximalGradientDescent>("SparseApplyProximalGradientDescent"),
+    &resource_sparse_apply::<ProximalGradientDescent>("ResourceSparseApplyProximalGradientDescent"),
+];
+
+struct GradientDescent;
 
 impl Optimizer for GradientDescent {
     const DOC: &str = "var -= alpha * delta.";
@@ -22,7 +31,7 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     update.apply(c, move |[var], delta: T| [var.sub(delta.mul(alpha))])
 }
 
-pub struct ProximalGradientDescent;
+struct ProximalGradientDescent;
 
 impl Optimizer for ProximalGradientDescent {
     const DOC: &str =

@@ -1,10 +1,19 @@
 //! `ApplyMomentum`, `ResourceApplyKerasMomentum` and their other forms: steps that keep some of their velocity.
 
-use super::forms::{Optimizer, Slots, slots};
+use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};
 use super::update::Update;
 use crate::prelude::*;
 
-pub struct Momentum;
+pub static OPS: &[&Op] = &[
+    &apply::<Momentum>("ApplyMomentum"),
+    &resource_apply::<Momentum>("ResourceApplyMomentum"),
+    &sparse_apply::<Momentum>("SparseApplyMomentum"),
+    &resource_sparse_apply::<Momentum>("ResourceSparseApplyMomentum"),
+    &resource_apply::<KerasMomentum>("ResourceApplyKerasMomentum"),
+    &resource_sparse_apply::<KerasMomentum>("ResourceSparseApplyKerasMomentum"),
+];
+
+struct Momentum;
 
 impl Optimizer for Momentum {
     const DOC: &str = "accum = accum * momentum + grad; var -= lr * accum.";
@@ -26,7 +35,7 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
-pub struct KerasMomentum;
+struct KerasMomentum;
 
 impl Optimizer for KerasMomentum {
     const DOC: &str = "accum = accum * momentum - lr * grad; var += accum.";

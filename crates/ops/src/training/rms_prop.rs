@@ -1,11 +1,22 @@
 //! `ApplyRMSProp`, `ApplyCenteredRMSProp` and their other forms: steps scaled by a running mean of squared gradients, or by their variance.
 
 use super::elements::Root;
-use super::forms::{Optimizer, Slots, slots};
+use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};
 use super::update::Update;
 use crate::prelude::*;
 
-pub struct RmsProp;
+pub static OPS: &[&Op] = &[
+    &apply::<RmsProp>("ApplyRMSProp"),
+    &resource_apply::<RmsProp>("ResourceApplyRMSProp"),
+    &sparse_apply::<RmsProp>("SparseApplyRMSProp"),
+    &resource_sparse_apply::<RmsProp>("ResourceSparseApplyRMSProp"),
+    &apply::<CenteredRmsProp>("ApplyCenteredRMSProp"),
+    &resource_apply::<CenteredRmsProp>("ResourceApplyCenteredRMSProp"),
+    &sparse_apply::<CenteredRmsProp>("SparseApplyCenteredRMSProp"),
+    &resource_sparse_apply::<CenteredRmsProp>("ResourceSparseApplyCenteredRMSProp"),
+];
+
+struct RmsProp;
 
 impl Optimizer for RmsProp {
     const DOC: &str =
@@ -26,7 +37,7 @@ fn run<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
-pub struct CenteredRmsProp;
+struct CenteredRmsProp;
 
 impl Optimizer for CenteredRmsProp {
     const DOC: &str = "ms follows grad * grad and mg follows grad; mom = momentum * mom + lr * grad / sqrt(ms - mg * mg + epsilon); var -= mom.";

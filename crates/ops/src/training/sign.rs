@@ -1,11 +1,18 @@
 //! `ApplyAddSign`, `ApplyPowerSign` and their resource forms: longer steps where the gradient agrees with its running mean (Bello and others, 2017).
 
 use super::elements::sign;
-use super::forms::{Optimizer, Slots, slots};
+use super::forms::{Optimizer, Slots, apply, resource_apply, slots};
 use super::update::Update;
 use crate::prelude::*;
 
-pub struct AddSign;
+pub static OPS: &[&Op] = &[
+    &apply::<AddSign>("ApplyAddSign"),
+    &resource_apply::<AddSign>("ResourceApplyAddSign"),
+    &apply::<PowerSign>("ApplyPowerSign"),
+    &resource_apply::<PowerSign>("ResourceApplyPowerSign"),
+];
+
+struct AddSign;
 
 impl Optimizer for AddSign {
     const DOC: &str =
@@ -25,7 +32,7 @@ fn add_sign<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
-pub struct PowerSign;
+struct PowerSign;
 
 impl Optimizer for PowerSign {
     const DOC: &str =
