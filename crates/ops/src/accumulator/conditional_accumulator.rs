@@ -1,4 +1,4 @@
-//! `ConditionalAccumulator`, `ResourceConditionalAccumulator`: a sum of gradients that waits until there are enough.
+//! `ConditionalAccumulator`, `ResourceConditionalAccumulator`: a sum of gradients that can be taken once it has enough of them.
 
 use super::resource::accumulator_kernel;
 use crate::prelude::*;

@@ -1,5 +1,5 @@
-//! Conditional accumulators: gradients of several workers, averaged once enough of them have come. What was computed from
-//! old weights is dropped.
+//! Conditional accumulators: gradients of several workers, averaged once enough have been applied. Stale gradients, computed
+//! from old weights, are dropped.
 
 mod apply_gradient;
 mod conditional_accumulator;

@@ -1,6 +1,6 @@
-//! `Accumulator`: a sum of gradients, and those who wait to take it.
+//! `Accumulator`: a sum of gradients, and the pending requests to take it.
 //!
-//! Nobody blocks: who wants the sum joins a line, and is answered, after the lock is let go, once enough gradients have come.
+//! No thread blocks: a take request is queued, and completed after the lock is released, once there are enough gradients.
 
 use super::sum::{Arithmetic, Gradient, Sum};
 use crate::prelude::*;
@@ -22,8 +22,8 @@ pub struct Origin {
     pub replica: Option<i64>,
 }
 
-/// The note on a node that adds gradients: which replica they are of. One that was started again computes a gradient for a step that may
-/// have its first one; TensorFlow's accumulators know nothing of replicas, pass over the note, and take both.
+/// The replica whose gradients a node applies, from its attr `_replica`. A restarted replica may compute a second gradient for a step;
+/// TensorFlow's accumulators ignore the attr and take both.
 pub fn replica_of(node: &KernelNode) -> Option<i64> {
     node.attrs.int("_replica").ok()
 }
@@ -57,18 +57,18 @@ struct State {
     next_id: u64,
 }
 
-/// Gets the outputs of taking.
+/// Called with the outputs of a take.
 pub type Answer = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
 
 struct Taker {
     id: u64,
     required: u32,
     done: Answer,
-    /// Where to take back the wish to hear of cancellation.
+    /// To unregister the cancellation callback.
     cancel: Option<(Arc<Cancellation>, u64)>,
 }
 
-/// Answers that are due.
+/// Requests to complete once the lock is released.
 type Due = LinkedList<(Taker, Result<Vec<Tensor>>)>;
 
 impl Accumulator {
@@ -123,7 +123,7 @@ impl Accumulator {
         let token = cancel.on_cancel(move |_| this.leave(id));
         match lock(&self.state).takers.iter_mut().find(|t| t.id == id) {
             Some(taker) => taker.cancel = Some((cancel.clone(), token)),
-            None => cancel.forget(token), // Answered meanwhile.
+            None => cancel.forget(token), // Completed meanwhile.
         }
     }
 
@@ -139,7 +139,7 @@ impl Accumulator {
         lock(&self.state).stale
     }
 
-    /// A taker leaves the line because its step was cancelled.
+    /// Removes a pending request whose step was cancelled.
     fn leave(&self, id: u64) {
         let mut due = Due::new();
         {
@@ -153,7 +153,7 @@ impl Accumulator {
         answer(due);
     }
 
-    /// Answers those at the front of the line as long as there are enough gradients.
+    /// Completes pending requests, oldest first, while there are enough gradients.
     fn serve(&self, state: &mut State, due: &mut Due) {
         while state.takers.front().is_some_and(|t| t.required <= state.count) {
             let Some(taker) = state.takers.pop_front() else { return };
@@ -182,7 +182,7 @@ impl Resource for Accumulator {
     fn as_any(&self) -> &dyn Any {
         self
     }
-    /// Whoever waits is let go.
+    /// Cancels the pending requests.
     fn discard(&self) {
         let gone = || Err(cancelled(format_args!("{} '{}' was deleted", self.kind(), self.name)));
         answer(lock(&self.state).takers.drain(..).map(|t| (t, gone())).collect());
@@ -213,7 +213,7 @@ pub fn accumulator_kernel<T: Number>(node: &KernelNode, sparse: bool) -> Result<
     }))
 }
 
-/// Refuses values that are not of the accumulator's type.
+/// Rejects values that are not of the accumulator's type.
 pub fn check_type(a: &Accumulator, dtype: DataType) -> Result<()> {
     if dtype == a.spec.dtype {
         return Ok(());

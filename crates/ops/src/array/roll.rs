@@ -1,4 +1,4 @@
-//! `Roll`: dimensions turned round.
+//! `Roll`: elements shifted along dimensions, with wrap-around.
 
 use crate::moving::Block;
 use crate::prelude::*;

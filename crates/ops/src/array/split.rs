@@ -1,4 +1,4 @@
-//! `Split`, `SplitV`: a tensor cut along an axis.
+//! `Split`, `SplitV`: a tensor split along an axis.
 
 use super::axis::{axis_input, constant_axis};
 use crate::moving::Block;
@@ -80,7 +80,7 @@ fn shape_v(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     }
 }
 
-/// Sizes that add up to the whole, with a -1 worked out.
+/// Sizes that add up to the whole, with a -1 inferred.
 fn part_sizes(sizes: &[i64], whole: i64) -> Result<Vec<i64>> {
     let mut open = None;
     let mut sum = 0i64;
@@ -161,7 +161,7 @@ fn cut(c: &mut OpCall<'_>, input: usize, axis: usize, sizes: &[i64]) -> Result<(
     Ok(())
 }
 
-/// `len` slices from `start` on along an axis; shares memory where they lie together.
+/// `len` slices from `start` on along an axis; shares memory where they are contiguous.
 pub fn part(c: &OpCall<'_>, x: &Tensor, axis: usize, start: usize, len: usize) -> Result<Tensor> {
     let (outer, size, run) = x.shape().around(axis)?;
     let shape = x.shape().with(axis, len)?;

@@ -42,7 +42,7 @@ pub fn batch_size(n: i64) -> Result<usize> {
     }
 }
 
-/// How many batches elements make.
+/// The number of batches of so many elements.
 pub fn batches(elements: i64, size: usize, drop_remainder: bool) -> i64 {
     let size = i64::try_from(size).unwrap_or(i64::MAX);
     match elements {

@@ -1,4 +1,4 @@
-//! `CacheDataset`, `CacheDatasetV2`: elements kept in memory after the first pass.
+//! `CacheDataset`, `CacheDatasetV2`: elements cached in memory by the first iteration.
 
 use super::anonymous::{DELETE, DUMMY, anonymous};
 use super::context::Context;
@@ -55,7 +55,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     emit(c, &[&input], Cache { input: input.clone(), cache })
 }
 
-/// All elements, once a pass has come to its end.
+/// All elements, once an iteration has reached the end.
 #[derive(Default)]
 struct MemoryCache(Mutex<Option<Arc<Vec<Tuple>>>>);
 
@@ -102,7 +102,7 @@ impl Iter for Kept {
     }
 }
 
-/// The first pass. Ended before its time it leaves nothing behind.
+/// The first iteration. One that does not reach the end caches nothing.
 struct Keeping {
     input: Option<Box<dyn Iter>>,
     seen: Weighed,

@@ -42,7 +42,7 @@ impl Dataset for Concatenate {
 
 struct ConcatenateIter {
     now: Box<dyn Iter>,
-    /// The second, and what its iterator is made in.
+    /// The second dataset, and the context for its iterator.
     then: Option<(DatasetRef, Context)>,
 }
 

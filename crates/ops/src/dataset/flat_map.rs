@@ -47,7 +47,7 @@ struct FlatMapIter {
     f: Function,
     /// The dataset that the last element of the input became.
     now: Option<Box<dyn Iter>>,
-    /// What its iterators are made in: as deep as this one.
+    /// The context for its iterators, at the depth of this one.
     inner: Context,
 }
 

@@ -1,4 +1,4 @@
-//! Datasets whose elements a Rust closure gives. They are values, not nodes: a graph holds one as a constant, and so can only run
+//! Datasets whose elements a Rust closure produces. They are values, not nodes: a graph holds one as a constant, and so can only run
 //! in the process that made it.
 
 use super::context::Context;
@@ -6,8 +6,8 @@ use super::sequence::{Dataset, Element, Held, Iter, Next, ready, tensor_of};
 use crate::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A scalar of type variant that holds a dataset. Each pass over it calls `begin`, and then what that gives once for each
-/// element, until it gives `None`.
+/// A scalar of type variant that holds a dataset. Each iterator calls `begin`, then the closure it returns once for each
+/// element, until that returns `None`.
 pub fn host_dataset<B, N>(types: Vec<DataType>, shapes: Vec<PartialShape>, begin: B) -> Result<Tensor>
 where
     B: Fn() -> N + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! `InterleaveDataset` and its parallel forms: the datasets that a function makes of each element, taken in turn.
+//! `InterleaveDataset` and its parallel forms: the datasets that a function makes of each element, in round-robin order.
 
 use super::context::Context;
 use super::function::Function;
@@ -19,7 +19,7 @@ pub static INTERLEAVE_DATASET: Op = Op {
     ..DATASET
 };
 
-/// The parallel forms give the same elements in the same order; their inputs are read one at a time.
+/// The parallel forms produce the same elements in the same order; their inputs are read one at a time.
 pub static PARALLEL_INTERLEAVE_DATASET_V2: Op = Op {
     name: "ParallelInterleaveDatasetV2",
     inputs: &[
@@ -119,10 +119,10 @@ struct InterleaveIter {
     f: Function,
     cycle: usize,
     block: i64,
-    /// The datasets in turn; as many places as were ever used, of at most `cycle`.
+    /// The slots of the cycle that were ever used, at most `cycle`.
     places: Vec<Option<Box<dyn Iter>>>,
     at: usize,
-    /// Elements of this place in its turn.
+    /// Elements taken from this slot in the current block.
     given: i64,
     inner: Context,
 }
@@ -182,7 +182,7 @@ impl InterleaveIter {
         }
     }
 
-    /// On to the next in turn. Behind the places used so far there are only unused ones, of no interest once the input has ended.
+    /// On to the next slot. Behind the slots used so far there are only empty ones, which are skipped once the input has ended.
     fn advance(&mut self) {
         self.given = 0;
         let turns = if self.input.is_some() { self.cycle } else { self.places.len() };

@@ -63,7 +63,7 @@ fn nameless(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The iterator is looked up in each step: its functions' kernels may hold this one, which then must not hold the iterator.
+/// The iterator is looked up in each step: its functions' kernels may hold this kernel, so this kernel must not hold the iterator.
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let place = Place::of(node)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {

@@ -1,7 +1,7 @@
-//! Datasets: sequences of elements that are made as they are asked for, and the iterators that ask.
+//! Datasets: sequences of elements that are produced on demand, and iterators over them.
 //!
-//! `dataset` says what one is, `context` what its iterators may use, `task` how they wait without a thread, `iterator` who
-//! asks. Each other file is an op, or a few that share everything.
+//! `sequence` has the traits, `context` what iterators may use, `task` how they wait without a thread, `iterator` the resource
+//! that steps draw from. Each other file is an op, or a few that share a template.
 
 mod anonymous;
 mod batch;

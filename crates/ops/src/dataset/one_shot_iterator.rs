@@ -45,7 +45,7 @@ struct Start(Mutex<Stage>);
 enum Stage {
     #[default]
     Before,
-    /// The factory runs; these wait for it.
+    /// The factory is running; these requests wait for it.
     UnderWay(Vec<OnStarted>),
     After(Result<()>),
 }
@@ -91,7 +91,7 @@ impl OneShot {
 }
 
 impl Start {
-    /// Answers once the dataset has been made. True: the caller is the one to make it.
+    /// Calls back once the dataset has been made. True: the caller is to make it.
     fn join(&self, answer: OnStarted) -> bool {
         let mut stage = lock(&self.0);
         match &mut *stage {
@@ -119,7 +119,7 @@ impl Start {
     }
 
     fn end(&self, result: Result<()>) {
-        // A step that was cancelled says nothing about the next one.
+        // After a cancelled step the next one tries again.
         let retry = matches!(&result, Err(e) if e.code() == Code::Cancelled);
         let stage = if retry { Stage::Before } else { Stage::After(result.clone()) };
         let before = std::mem::replace(&mut *lock(&self.0), stage);

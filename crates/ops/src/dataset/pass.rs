@@ -1,4 +1,4 @@
-//! `OptionsDataset`, `ModelDataset`, `FinalizeDataset`: advice on how to run a dataset, which changes none of its elements.
+//! `OptionsDataset`, `ModelDataset`, `FinalizeDataset`: hints on how to run a dataset, which do not change its elements.
 
 use super::sequence::{DATASET, input, tensor_of};
 use crate::prelude::*;

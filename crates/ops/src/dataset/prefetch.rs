@@ -1,4 +1,4 @@
-//! `PrefetchDataset`: elements made ahead of being asked for.
+//! `PrefetchDataset`: elements produced ahead of demand.
 
 use super::context::{Context, or_stopped};
 use super::sequence::{DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, emit, input, later};
@@ -27,7 +27,7 @@ pub static PREFETCH_DATASET: Op = Op {
     ..DATASET
 };
 
-/// Elements ahead where the program leaves the number to us.
+/// The buffer size for autotuning.
 const AUTOTUNED: usize = 4;
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
@@ -60,7 +60,7 @@ impl Dataset for Prefetch {
 }
 
 struct PrefetchIter {
-    /// Until the first element is asked for; then the producer has it.
+    /// Until the first element is requested; then the producer owns it.
     input: Option<Box<dyn Iter>>,
     shared: Arc<Shared>,
 }
@@ -68,16 +68,16 @@ struct PrefetchIter {
 struct Shared {
     size: usize,
     buffer: Mutex<Buffer>,
-    /// Ends the producer.
+    /// Cancels the producer.
     end: Arc<Cancellation>,
 }
 
 #[derive(Default)]
 struct Buffer {
     elements: Weighed,
-    /// An error, or the end, behind the elements.
+    /// The error, or the end, after the elements.
     last: Option<Result<()>>,
-    /// Nobody makes elements any more.
+    /// The producer has ended.
     abandoned: bool,
     producer: Option<Waker>,
     consumer: Option<Waker>,
@@ -147,7 +147,7 @@ impl Buffer {
     }
 }
 
-/// Tells the consumer when the producer is gone, however it went: nobody waits for an element that nobody makes.
+/// Wakes the consumer when the producer is dropped, for whatever reason, so that it does not wait for ever.
 struct Producer(Arc<Shared>);
 
 impl Drop for Producer {

@@ -1,4 +1,4 @@
-//! `DatasetCardinality`, `ReduceDataset`, `DatasetToSingleElement`: what a whole dataset comes to.
+//! `DatasetCardinality`, `ReduceDataset`, `DatasetToSingleElement`: one result of a whole dataset.
 
 use super::context::{Context, or_stopped};
 use super::function::Function;
@@ -61,7 +61,7 @@ fn prepare_single(_: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
     Ok(Arc::new(Whole { f: None }))
 }
 
-/// Goes through a whole dataset: with a function, to reduce it; without, for its one element.
+/// Iterates over a whole dataset: with a function, to reduce it; without, for its one element.
 struct Whole {
     f: Option<Func>,
 }

@@ -1,4 +1,4 @@
-//! `ShuffleDataset` and its kin: elements in random order, in the same one as TensorFlow's for the same seeds.
+//! `ShuffleDataset` and its other forms: elements in random order, TensorFlow's for the same seeds.
 
 use super::context::Context;
 use super::seed_generator::{SeedGenerator, Words, seeds};
@@ -106,7 +106,7 @@ fn shuffle(c: &mut OpCall<'_>, passes: i64, seeds: Arc<SeedGenerator>) -> Result
 struct Shuffle {
     input: DatasetRef,
     size: usize,
-    /// How often the input is gone through; -1: without end.
+    /// How often the input is repeated; -1: without end.
     passes: i64,
     seeds: Arc<SeedGenerator>,
 }
@@ -137,12 +137,12 @@ impl Dataset for Shuffle {
 }
 
 struct ShuffleIter {
-    /// What passes are made in.
+    /// The context for new iterators.
     inner: Context,
     source: DatasetRef,
     size: usize,
     passes: i64,
-    /// The pass under way.
+    /// The current pass.
     input: Option<Box<dyn Iter>>,
     begun: i64,
     buffer: Weighed,
@@ -190,7 +190,7 @@ impl ShuffleIter {
                 }
                 None => {
                     self.input = None;
-                    // A pass that gives nothing, without end, would fill nothing.
+                    // An empty input repeated without end would never produce an element.
                     if self.passes < 0 && self.slices.back() == Some(&0) {
                         self.passes = 0;
                     }
@@ -200,7 +200,7 @@ impl ShuffleIter {
         Ok(())
     }
 
-    /// Lets go of passes that have ended and have nothing left in the buffer.
+    /// Drops passes that have ended and have no elements left in the buffer.
     fn drop_empty(&mut self) {
         while self.slices.front() == Some(&0) && (self.slices.len() > 1 || self.input.is_none()) {
             self.slices.pop_front();

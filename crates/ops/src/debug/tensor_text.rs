@@ -1,4 +1,4 @@
-//! The values of a tensor in short, as messages show them.
+//! Tensors as text in messages: the first elements, or those at both ends.
 
 use crate::prelude::*;
 use crate::printf::{shortest_f32, shortest_f64};
@@ -48,12 +48,12 @@ fn rows(t: &Tensor, dim: usize, limit: usize, at: &mut usize, out: &mut Vec<u8>)
     Ok(())
 }
 
-/// Up to `ends` elements (all if negative) at both ends of each dimension, laid out in lines; strings in quotes.
+/// Up to `ends` elements (all if negative) at both ends of each dimension, one row to a line; strings in quotes.
 /// Bytes and not text: those past ASCII stay as they are.
 pub fn both_ends(t: &Tensor, ends: i64, out: &mut Vec<u8>) -> Result<()> {
-    // Nothing is shown of a tensor without elements, but that there is more.
+    // An empty tensor is shown as an ellipsis.
     let ends = usize::try_from(ends).unwrap_or(usize::MAX).min(t.elements());
-    // Of no booleans TensorFlow shows not even the brackets.
+    // TensorFlow prints no brackets for an empty tensor of booleans.
     if t.dtype() == DataType::Bool && t.elements() == 0 {
         return Ok(());
     }

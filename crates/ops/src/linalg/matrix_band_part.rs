@@ -49,7 +49,7 @@ fn check(n: i64, size: i64, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Copies what is in the band; the target is zeros.
+/// Copies the band; the target is zeros.
 struct BandPart {
     rows: usize,
     cols: usize,

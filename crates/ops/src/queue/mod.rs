@@ -1,4 +1,4 @@
-//! Queues: tuples of tensors that steps hand to each other, with producers waiting for room and consumers for elements.
+//! Queues: tuples of tensors passed between steps, with back-pressure: producers wait for room, consumers for elements.
 
 mod close;
 mod dequeue;

@@ -1,10 +1,9 @@
-//! `Queue`: the elements, and those who wait to add or take some.
+//! `Queue`: the elements, and the pending requests to enqueue or dequeue some.
 //!
-//! Nobody blocks. A request joins the end of its line (one for producers, one for consumers); whenever something
-//! changes, both lines are served from the front until neither moves. A producer of many adds elements as there is room,
-//! a consumer of many collects them as they come (of a priority queue it takes them when all are there, for they are to be the first of
-//! all), and no later request overtakes it. Answers are given after the lock is
-//! let go, so that whatever they start may use the queue again.
+//! No thread blocks. Requests wait in two queues, of producers and of consumers; whenever something changes, both are
+//! served from the front until neither makes progress. EnqueueMany adds elements as there is room, DequeueMany collects
+//! them as they come (of a priority queue it takes them once all are there, as they must be the first of all), and no later request
+//! overtakes it. Requests complete after the lock is released, so that their callbacks may use the queue again.
 
 use super::items::{Items, Taken, Tuple};
 use crate::prelude::*;
@@ -25,7 +24,7 @@ pub struct Spec {
     pub shapes: Vec<PartialShape>,
     /// Most elements; negative for no limit.
     pub capacity: i64,
-    /// Elements that stay while the queue is open, so that there is something to choose from.
+    /// Elements that stay while the queue is open, to choose from at random.
     pub min_after_dequeue: usize,
     pub seeds: (i64, i64),
 }
@@ -44,16 +43,16 @@ struct State {
     next_id: u64,
 }
 
-/// One request in line.
+/// A pending request.
 struct Waiting<R> {
     id: u64,
     request: R,
     done: Answer,
-    /// Where to take back the wish to hear of cancellation.
+    /// To unregister the cancellation callback.
     cancel: Option<(Arc<Cancellation>, u64)>,
 }
 
-/// Gets the elements taken, or none for a producer.
+/// Called with the dequeued elements, none for a producer.
 pub type Answer = Box<dyn FnOnce(Result<Vec<Tuple>>) + Send>;
 
 enum Add {
@@ -66,11 +65,11 @@ struct Take {
     /// How many are still missing.
     missing: usize,
     taken: Vec<Taken>,
-    /// Content with fewer once the queue is closed.
+    /// Takes fewer once the queue is closed.
     fewer: bool,
 }
 
-/// Answers that are due. A list, as however many wait, no block of it is large: there must be room for an answer.
+/// Requests to complete once the lock is released. A linked list: completing many must not need a large allocation.
 type Due = LinkedList<(Answer, Option<(Arc<Cancellation>, u64)>, Result<Vec<Tuple>>)>;
 
 impl Queue {
@@ -91,7 +90,7 @@ impl Queue {
         lock(&self.state).closed
     }
 
-    /// Adds elements, one after another as there is room; answers when all are in.
+    /// Adds elements, one after another as there is room; completes when all are in.
     pub fn enqueue(self: &Arc<Self>, elements: VecDeque<Tuple>, cancel: &Arc<Cancellation>, done: Answer) {
         self.join(cancel, "Enqueue", |state, id, due| {
             let request = Add::Elements(elements);
@@ -107,14 +106,14 @@ impl Queue {
         });
     }
 
-    /// Closes the queue once the producers in line are through.
+    /// Closes the queue after the pending producers.
     pub fn close(self: &Arc<Self>, cancel: &Arc<Cancellation>, done: Answer) {
         self.join(cancel, "Close", |state, id, due| {
             wait(&mut state.producers, Waiting { id, request: Add::Close, done, cancel: None }, due);
         });
     }
 
-    /// Closes the queue now; the producers in line get Cancelled.
+    /// Closes the queue now; the pending producers are cancelled.
     pub fn close_and_cancel(&self) {
         let mut due = Due::new();
         {
@@ -149,11 +148,11 @@ impl Queue {
         let queue = self.clone();
         let token = cancel.on_cancel(move |_| queue.leave(id, what));
         if !lock(&self.state).remember(id, cancel, token) {
-            cancel.forget(token); // Answered meanwhile.
+            cancel.forget(token); // Completed meanwhile.
         }
     }
 
-    /// A request leaves the line because its step was cancelled. What a consumer had collected goes back.
+    /// Removes a request whose step was cancelled. The elements a consumer had collected are put back.
     fn leave(&self, id: u64, what: &'static str) {
         let mut due = Due::new();
         {
@@ -170,7 +169,7 @@ impl Queue {
         answer(due);
     }
 
-    /// Serves both lines from the front until neither moves.
+    /// Serves producers and consumers from the front until neither makes progress.
     fn serve(&self, state: &mut State, due: &mut Due) {
         loop {
             let produced = self.serve_producers(state, due);
@@ -197,7 +196,7 @@ impl Queue {
                     Ok(vec![])
                 }
                 Add::Elements(elements) => {
-                    // Only who is first in line has taken some.
+                    // Only the first consumer has taken some.
                     let lent = state.consumers.front().map_or(0, |w| w.request.taken.len());
                     let before = elements.len();
                     let added = add_some(&mut state.items, elements, room, lent);
@@ -284,7 +283,7 @@ impl State {
 }
 
 impl Take {
-    /// Takes as many as are missing, of those to spare. Whether there were any.
+    /// Takes as many of the spare elements as are missing. Whether there were any.
     fn take(&mut self, items: &mut Items, spare: usize) -> Result<bool> {
         let n = spare.min(self.missing);
         reserve::room(&mut self.taken, n)?;
@@ -306,7 +305,7 @@ fn add_some(items: &mut Items, elements: &mut VecDeque<Tuple>, room: usize, lent
     Ok(())
 }
 
-/// Puts a request at the end of its line; where there is no room for it, that is its answer.
+/// Queues a request; if memory for that is refused, it completes with the error.
 fn wait<R>(line: &mut VecDeque<Waiting<R>>, request: Waiting<R>, due: &mut Due) {
     match reserve::room(line, 1) {
         Ok(()) => line.push_back(request),
@@ -335,7 +334,7 @@ impl Resource for Queue {
     fn as_any(&self) -> &dyn Any {
         self
     }
-    /// Whoever waits is let go.
+    /// Cancels the pending requests.
     fn discard(&self) {
         let mut due = Due::new();
         {

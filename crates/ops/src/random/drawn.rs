@@ -56,7 +56,7 @@ pub const KEYED: Op = Op {
 pub trait RealElement: random::Real + Element {}
 impl<T: random::Real + Element> RealElement for T {}
 
-/// The stream of a stateful op, which moves on with every run of its node.
+/// The stream of a stateful op, which advances with every run of its node.
 pub struct Seeded {
     seeds: (i64, i64),
     state: Mutex<Option<PhiloxState>>,
@@ -67,7 +67,7 @@ impl Seeded {
         Ok(Seeded { seeds: (node.attrs.int("seed")?, node.attrs.int("seed2")?), state: Mutex::new(None) })
     }
 
-    /// A part of the stream that is this run's alone.
+    /// A part of the stream for this run alone.
     pub fn reserve(&self, c: &OpCall<'_>, part: impl FnOnce(&mut PhiloxState) -> Philox) -> Philox {
         let mut state = lock(&self.state);
         let entropy = &c.step.device.entropy;

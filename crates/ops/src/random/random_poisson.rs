@@ -60,13 +60,13 @@ fn by_seed<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
 
 fn poisson<T: Real>(c: &mut OpCall<'_>, shape: Shape, rate: usize, stream: Philox) -> Result<()> {
     let mut rates = numbers(c.input(rate)?)?;
-    // Counts at such rates would be drawn for ever: hardly one of them fits.
+    // Counts that do not fit the type are drawn again; at such rates hardly any fits.
     if let Some(rate) = rates.iter().find(|r| r.is_finite() && **r > largest::<T>()) {
         return Err(invalid!("a rate of {rate} is more than any {} can count", T::DTYPE));
     }
     let impossible =
         reserve::collect((0..rates.len()).filter(|i| !(rates[*i].is_finite() && rates[*i] >= 0.0)))?;
-    // Drawn at rate 0, then overwritten: the draws of the others stay where they are in the stream.
+    // Drawn at rate 0, then overwritten: the other draws keep their positions in the stream.
     impossible.iter().for_each(|i| rates[*i] = 0.0);
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     // TensorFlow takes the NaN of the rate's type, which for whole numbers is 0.

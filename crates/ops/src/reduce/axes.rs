@@ -54,7 +54,7 @@ fn marked(axes: &[i64], rank: usize) -> Result<Vec<bool>> {
     Ok(over)
 }
 
-/// The kernel of a reduction; `reducer` may look at the plan. Of one element each nothing is computed, as in TensorFlow: -0 stays -0.
+/// The kernel of a reduction; `reducer` may look at the plan. A reduction of single elements copies them, as in TensorFlow: -0 stays -0.
 pub fn reduction<T: Element, R: Reducer<T, Out = T>>(
     node: &KernelNode,
     reducer: impl Fn(&Plan) -> R + Send + Sync + 'static,
@@ -62,7 +62,7 @@ pub fn reduction<T: Element, R: Reducer<T, Out = T>>(
     kernel(node, true, reducer)
 }
 
-/// As `reduction`, for results that one element alone is not.
+/// As `reduction`, for reducers that change a single element.
 pub fn reduction_of_any<T: Element, R: Reducer<T, Out = T>>(
     node: &KernelNode,
     reducer: impl Fn(&Plan) -> R + Send + Sync + 'static,

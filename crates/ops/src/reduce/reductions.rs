@@ -110,7 +110,7 @@ fn prod_grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let matrix = g.op("Pack", [vec![minus_one, kept].into()], &[])?;
     let transposed = g.binary("Transpose", x, order)?;
     let transposed_shape = g.shape_of(transposed)?;
-    // An empty input has no -1 to be worked out, and no gradient to be computed.
+    // For an empty input the -1 cannot be inferred, and there is no gradient to compute.
     let safe = if g.graph.shape(x).elements() == Some(0) { transposed_shape } else { matrix };
     let flat = g.binary("Reshape", transposed, safe)?;
     let scan = |reverse: bool| [("exclusive", Attr::Bool(true)), ("reverse", Attr::Bool(reverse))];
@@ -228,7 +228,7 @@ mod tests {
     use crate::prelude::*;
     use crate::testing::*;
 
-    /// As TensorFlow does it; and a plan that leaves such a sum out gives the same.
+    /// As in TensorFlow; a plan that removes such a sum computes the same.
     #[test]
     fn a_sum_of_one_each_is_that_one_with_its_sign() {
         let x = floats(&[2, 1], &[-0.0, 3.0]);

@@ -78,7 +78,7 @@ fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
             }
         }
     }
-    // The other way round: rows of the gradient by segment go to the rows of the data.
+    // The transpose: rows of the gradient, by segment, are summed into rows of the data.
     let mut out = Tensor::uninit(T::DTYPE, out_shape)?;
     let back = Segments { ids: &indices, rows: Some(&ids), width };
     back.combine(c.par(), dy.as_slice::<T>()?, out.as_mut_slice::<T>()?, T::ZERO, &by_element(T::add));

@@ -38,7 +38,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![outer.iter().copied().collect()])
 }
 
-/// What flows back goes to the element taken, in equal parts if several are equal.
+/// The gradient goes to the element taken, in equal parts if several are equal.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, y, dy) = (g.x[0], g.y[0], g.dy()?);
     let last = g.constant(Tensor::scalar(-1i32))?;

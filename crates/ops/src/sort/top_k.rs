@@ -67,7 +67,7 @@ fn rows_of(c: &ShapeCall<'_>, k: i64) -> Result<Vec<PartialShape>> {
     c.all(outer.iter().copied().chain([k]).collect())
 }
 
-/// What flows back is put where the elements came from: the places are counted over the whole input.
+/// The gradient is scattered to where the elements came from, at positions in the flattened input.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, places, dy) = (g.x[0], g.y[1], g.dy()?);
     let (shape, total) = (g.shape_of(x)?, g.unary("Size", x)?);
@@ -150,7 +150,7 @@ fn largest<T: Real>(row: &[T], places: &mut [i64]) {
     }
 }
 
-/// The places of the first in order.
+/// The positions of the first in order.
 fn first_places(mut ranked: Vec<(u64, i64)>, places: &mut [i64]) {
     if places.len() < ranked.len() {
         ranked.select_nth_unstable(places.len());

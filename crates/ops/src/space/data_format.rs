@@ -1,4 +1,4 @@
-//! `DataFormatVecPermute`, `DataFormatDimMap`: sizes and axes told in another data format.
+//! `DataFormatVecPermute`, `DataFormatDimMap`: sizes and axes converted to another data format.
 
 use crate::array::shape::int_tensor;
 use crate::prelude::*;

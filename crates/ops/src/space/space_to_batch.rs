@@ -129,7 +129,7 @@ fn infer(
     Ok(vec![out.into_iter().collect()])
 }
 
-/// Places in a block.
+/// Positions in a block.
 fn block_elements(blocks: &[i64]) -> Result<usize> {
     if let Some(b) = blocks.iter().find(|b| **b < 1) {
         return Err(invalid!("All values in block_shape must be positive, got value, {b}"));

@@ -1,4 +1,4 @@
-//! Steps along a dimension that may begin outside of it.
+//! Strided positions along a dimension that may begin outside of it.
 
 /// Of the steps 0, 1, .. `steps` - 1, which lead to `start + i * stride` inside 0 .. `size`: the first, and how many.
 pub fn steps_inside(steps: usize, start: isize, stride: usize, size: usize) -> (usize, usize) {

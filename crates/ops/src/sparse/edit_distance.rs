@@ -1,4 +1,4 @@
-//! `EditDistance`: how many insertions, deletions and substitutions part two sequences.
+//! `EditDistance`: the Levenshtein distance of sequences in sparse tensors.
 
 use crate::indexing::keys::keys;
 use crate::prelude::*;

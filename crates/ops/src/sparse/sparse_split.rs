@@ -1,4 +1,4 @@
-//! `SparseSplit`: a sparse tensor cut along a dimension.
+//! `SparseSplit`: a sparse tensor split along a dimension.
 
 use super::coordinates::{Coordinates, check_sparse, example, matrix};
 use crate::prelude::*;
@@ -35,7 +35,7 @@ pub static SPARSE_SPLIT: Op = Op {
     ..Op::PURE
 };
 
-/// How a dimension is cut: the first `longer` parts have `size + 1`.
+/// How a dimension is split: the first `longer` parts have `size + 1`.
 struct Cut {
     size: i64,
     longer: i64,

@@ -56,7 +56,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     } else {
         db
     };
-    // Of each element of a, the row of dy that it went to and the row of b that it met.
+    // For each element of a, its row of dy and its row of b.
     let sides = g.ops("Unpack", [indices.into()], &[("num", 2.into()), ("axis", 1.into())])?;
     let [rows, cols] = sides[..] else { return Err(internal("two columns")) };
     let (to, met) = if ta { (cols, rows) } else { (rows, cols) };
@@ -133,7 +133,7 @@ fn kernel<T: Number>(node: &KernelNode, conjugate: fn(T) -> T) -> Result<Box<dyn
 /// The elements of a sparse matrix by the row of the product that they go to, in their order.
 struct Terms {
     starts: Vec<usize>,
-    /// The element, and the row of b that it meets.
+    /// The element, and the row of b that it multiplies.
     items: Vec<(usize, usize)>,
 }
 

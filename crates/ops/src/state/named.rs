@@ -1,4 +1,4 @@
-//! Resources that a node finds, or makes, under its container and name, and then remembers.
+//! Resources that a node looks up, or creates, by container and name, and then caches.
 
 use crate::prelude::*;
 use bytes::Bytes;
@@ -7,7 +7,7 @@ use thalweg_core::resource::{PRIVATE, Resource, ResourceHandle, ResourceStore};
 use thalweg_core::step::StepContext;
 use thalweg_core::sync::lock;
 
-/// Where a node's resource lives: attr `container`, and attr `shared_name` or else the node's own name.
+/// The name of a node's resource: attr `container`, and attr `shared_name` or else the node's own name.
 pub struct Place {
     pub container: String,
     pub name: String,
@@ -27,12 +27,12 @@ impl Place {
         if !node.attrs.str("shared_name")?.is_empty() {
             return Place::of(node);
         }
-        // Named as TensorFlow names what belongs to one node alone.
+        // TensorFlow's name for a resource of one node alone.
         Ok(Place { container: PRIVATE.to_string(), name: format!("_0_{}", node.name) })
     }
 }
 
-/// A resource remembered until its container is cleared.
+/// A resource cached until its container is cleared.
 pub struct Remembered<R> {
     place: Place,
     found: Mutex<Option<Found<R>>>,
@@ -41,7 +41,7 @@ pub struct Remembered<R> {
 struct Found<R> {
     generation: u64,
     resource: Arc<R>,
-    /// What was last given out for it, and on which device.
+    /// The handle last made, and its device.
     handle: Option<(Arc<str>, Tensor)>,
 }
 
@@ -65,7 +65,7 @@ impl<R: Resource> Remembered<R> {
         }
     }
 
-    /// The handle given out before, if it still stands for what is there.
+    /// The cached handle, if it is still valid.
     pub fn known_handle(&self, c: &OpCall<'_>) -> Option<Tensor> {
         let found = lock(&self.found);
         let Found { generation, handle: Some((on, handle)), .. } = found.as_ref()? else { return None };
@@ -74,7 +74,7 @@ impl<R: Resource> Remembered<R> {
             .then(|| handle.clone())
     }
 
-    /// A handle to the resource, as a scalar tensor; the same one each time, for it is many words.
+    /// A handle to the resource, as a scalar tensor; cached, as a handle is costly to make.
     pub fn handle(&self, c: &OpCall<'_>, r: Arc<R>, values: &[(DataType, PartialShape)]) -> Tensor {
         let device = &c.step.device.name;
         let mut found = lock(&self.found);
@@ -142,7 +142,7 @@ impl<R: Resource> Owner<R> {
     }
 }
 
-/// The resource that a handle of either kind stands for.
+/// The resource of a handle of either kind.
 pub fn resource_of<R: Resource>(handle: &Tensor, step: &StepContext) -> Result<Arc<R>> {
     let store = &step.device.resources;
     if handle.dtype() == DataType::String {
@@ -163,7 +163,7 @@ pub fn resource_input<R: Resource>(c: &OpCall<'_>) -> Result<Arc<R>> {
     }
 }
 
-/// A reference to a string vector of container and name: the handles of the time before resources.
+/// A reference to a string vector of container and name: the handles of ops older than resource handles.
 pub fn named_reference(container: &str, name: &str) -> Arc<Variable> {
     let text = |s: &str| Bytes::copy_from_slice(s.as_bytes());
     let v = Variable::new(name, DataType::String, PartialShape::vector(2));

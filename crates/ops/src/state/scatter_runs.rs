@@ -22,7 +22,7 @@ impl<T: Real> Change<T> {
     pub const MAX: Self = Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.larger(*d)));
 }
 
-/// Where updates go: update `i` changes the run of `run` elements at `places[i]`; one past the end is left out.
+/// Where updates go: update `i` changes the run of `run` elements at `places[i]`; one past the end is skipped.
 pub struct Places {
     pub places: Vec<usize>,
     pub run: usize,

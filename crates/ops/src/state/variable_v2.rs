@@ -15,7 +15,7 @@ pub static VARIABLE_V2: Op = Op {
 
 pub static VARIABLE: Op = Op {
     name: "Variable",
-    // Written before shapes could be unknown: a scalar shape may also mean an unknown one.
+    // The op predates unknown shapes: a scalar shape may also mean an unknown one.
     shape: |c| {
         let shape = c.attrs.shape("shape")?.clone();
         Ok(vec![if shape.rank() == Some(0) { PartialShape::unknown() } else { shape }])

@@ -105,7 +105,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Takes in the block at the start of `s`; the last block uses another multiplier and weight.
+    /// Mixes in the block at the start of `s`; the last block uses another multiplier and weight.
     fn take(&mut self, s: &[u8], by: u64, weight: u64) {
         let Blocks { x, y, z, v, w } = *self;
         let x =
@@ -145,7 +145,7 @@ fn long(s: &[u8]) -> u64 {
     b.v.0 = b.v.0.wrapping_add(b.w.0);
     b.w.0 = b.w.0.wrapping_add(b.v.0);
     b.take(&s[s.len() - 64..], by, 9);
-    // The block above leaves x and z swapped, as the end wants them.
+    // The block above leaves x and z swapped, as the finalisation needs them.
     let Blocks { x, y, z, v, w } = b;
     let u = mix(v.0, w.0, by).wrapping_add(shift_mix(y).wrapping_mul(K0)).wrapping_add(z);
     mix(u, mix(v.1, w.1, by).wrapping_add(x), by)

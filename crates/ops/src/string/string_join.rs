@@ -1,4 +1,4 @@
-//! `StringJoin`: strings of several tensors joined place by place.
+//! `StringJoin`: strings of several tensors joined elementwise.
 
 use super::mapped::words;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! `StringToHashBucketFast`, `StringToHashBucketStrong`, `StringToHashBucket`: strings sorted into buckets by a hash.
+//! `StringToHashBucketFast`, `StringToHashBucketStrong`, `StringToHashBucket`: strings mapped to buckets by a hash.
 
 use super::hash::{fingerprint, murmur, sip};
 use super::mapped::{map_to, words};

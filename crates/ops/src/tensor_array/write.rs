@@ -34,7 +34,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     pass_flow(c, 3)
 }
 
-/// The flow comes out as it went in.
+/// Forwards the flow.
 pub fn pass_flow(c: &mut OpCall<'_>, i: usize) -> Result<()> {
     let flow = c.take(i)?;
     c.set(0, flow);

@@ -1,4 +1,4 @@
-//! `TensorListConcat`, `TensorListConcatV2`, `TensorListSplit`: a list as one tensor cut along its first dimension.
+//! `TensorListConcat`, `TensorListConcatV2`, `TensorListSplit`: a list as one tensor, split along its first dimension.
 
 use super::list::{TensorList, shape_argument, shape_input};
 use crate::prelude::*;

@@ -153,12 +153,12 @@ fn rows_of(var: &Shape, grad: &Shape, rows: &Tensor) -> Result<Vec<usize>> {
     positions(rows, *height)
 }
 
-/// Elements changed together: those of all variables are read, then all are written, so that the compiler need not ask whether one
-/// variable's memory is another's. One element at a time it did not use vectors.
+/// Elements changed together: those of all variables are read, then all are written, so that the compiler need not check
+/// whether variables alias. One element at a time was not vectorised.
 const LANES: usize = 16;
 
-/// The loop over elements. One pass over memory, vectorised. The rule is here with its numbers, not a reference to them: those
-/// might be what is written.
+/// The loop over elements. One pass over memory, vectorised. The rule owns its scalars: a reference to them
+/// might alias what is written.
 struct Each<'a, T, F, const N: usize> {
     vars: [&'a mut [T]; N],
     grad: &'a [T],
@@ -182,7 +182,7 @@ impl<T: Element, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T
             return;
         }
         if N == 1 {
-            // One variable cannot be another's memory, and in blocks the compiler takes it apart.
+            // A single variable has no aliases, and the compiler vectorises it better without blocks.
             for var in self.vars {
                 for (value, grad) in var.iter_mut().zip(self.grad) {
                     *value = rule([*value; N], *grad)[0];
@@ -235,8 +235,8 @@ fn in_chunks<T: Element, const N: usize>(
     });
 }
 
-/// Rows one after another, so that a row that comes twice is changed twice, in order. Threads share the rows of the variables among
-/// them, each going through the list for its own: what takes long is waiting for rows from memory.
+/// Rows one after another, so that a row that comes twice is changed twice, in order. Each thread has a band
+/// of rows, and scans the list for them: the time goes into cache misses.
 fn in_rows<T: Element, const N: usize>(
     par: &dyn Parallel,
     places: &[usize],

@@ -1,4 +1,4 @@
-//! `FusedBatchNorm`: each channel brought to mean 0 and variance 1, then scaled and shifted.
+//! `FusedBatchNorm`: each channel normalised to mean 0 and variance 1, then scaled and shifted.
 
 use super::layout::{Channels, by_channel, inverse_deviation, single};
 use crate::narrow::in_float;
@@ -72,7 +72,7 @@ fn cases(r: &mut CaseGen) -> Vec<Case> {
     let mut case = |x: &[usize], given: usize| {
         Case::new(vec![r.tensor(x), r.tensor(&[3]), r.tensor(&[3]), r.tensor(&[given]), r.positive(&[given])])
     };
-    // The gradient leaves out what the batch's mean and variance do to the other outputs, and given ones do to y.
+    // The gradient is of y only, and not by the given mean and variance.
     vec![
         case(&[2, 3, 2, 3], 0).without_difference(&[0, 3, 4]),
         case(&[2, 3, 2, 3], 3).attr("exponential_avg_factor", 0.25f32).without_difference(&[0, 3, 4]),
@@ -113,7 +113,7 @@ fn grad(g: &mut GradCall<'_>, op: &str) -> Result<Vec<Grad>> {
 struct Norm {
     channels: Channels,
     epsilon: f32,
-    /// How much the batch counts against the mean and variance that were given.
+    /// The weight of the batch in the running mean and variance.
     factor: f32,
     training: bool,
 }
@@ -142,7 +142,7 @@ fn prepare_narrow<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let depth = norm.channels.count(c.shape(0)?)?;
     let (scale, offset) = (by_channel(c, 1, "scale", depth)?, by_channel(c, 2, "offset", depth)?);
-    // Also where they are not used.
+    // Checked even if not used.
     for (i, name) in [(3, "estimated_mean"), (4, "estimated_variance")] {
         if c.shape(i)?.rank() != 1 {
             return Err(invalid!("{name} must be 1-dimensional{}", c.shape(i)?));
@@ -156,7 +156,7 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let x = norm.channels.to_last(c, c.input(0)?)?;
     let values = x.as_slice::<f32>()?;
     let samples = values.len().checked_div(depth).unwrap_or(0);
-    // What is used and kept for the gradient, and what is told of it.
+    // The statistics used (and saved for the gradient), and those output as the running ones.
     let (used, told) = match (norm.training && samples > 0, given) {
         (false, Some((mean, variance))) if !norm.training => {
             let pair = |values: &[f32]| Ok::<_, Error>((reserve::copied(values)?, reserve::copied(values)?));
@@ -170,7 +170,7 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
         }
         (true, given) => {
             let (mean, variance) = moments(c.par(), depth, values);
-            // Of the sample one knows less than of the batch, except if it is all there is.
+            // Bessel's correction, except for a single sample.
             let unbiased = samples as f64 / (samples.max(2) - 1) as f64;
             let told_variance = reserve::collect(variance.iter().map(|v| v * unbiased))?;
             let told = match given {
@@ -197,7 +197,7 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     Ok(())
 }
 
-/// A part of the new and the rest of the old.
+/// The exponential moving average.
 fn mixed(new: &[f64], old: &[f32], part: f32) -> Result<Vec<f32>> {
     let part = f64::from(part);
     let mix = |(new, old): (&f64, &f32)| (part * new + (1.0 - part) * f64::from(*old)) as f32;

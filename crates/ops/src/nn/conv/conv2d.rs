@@ -61,7 +61,7 @@ fn run<T: Multiplied>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
     Ok(())
 }
 
-/// The convolution, with what the epilogue adds to it, for each output channel.
+/// The convolution, with the epilogue applied to each output channel.
 pub fn convolved<T: Multiplied>(
     c: &OpCall<'_>,
     sliding: &Sliding,

@@ -86,7 +86,7 @@ impl<'a, 'b> Gradients<'a, 'b> {
     }
 }
 
-/// A kernel that the attrs tell how its windows slide.
+/// A kernel, given the window parameters from the attrs.
 type Run = fn(&mut OpCall<'_>, &Sliding) -> Result<()>;
 
 fn kernel(node: &KernelNode, run: Run) -> Result<Box<dyn Kernel>> {

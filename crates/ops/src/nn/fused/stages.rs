@@ -9,7 +9,7 @@ use thalweg_core::direct;
 use thalweg_core::runnable::Runnable;
 use thalweg_core::signature::Signature;
 
-/// One op, with its own inputs beside the value that is handed on.
+/// One op, with its own inputs besides the result of the op before.
 struct Stage {
     node: Arc<KernelNode>,
     run: Runnable,
@@ -36,7 +36,7 @@ impl Stage {
 /// The name that the first op had, if it was not the fused node's: for errors.
 const PRODUCT_NAME: &str = "_product";
 
-/// A first op, and what follows it.
+/// The product, and the ops that follow it.
 pub struct Stages(Vec<Stage>);
 
 impl Stages {

@@ -1,4 +1,4 @@
-//! `MaxPoolWithArgmax`: the largest under a window, and where it is; and the gradient that uses this.
+//! `MaxPoolWithArgmax`: the maximum under a window, and its position; and the gradient that uses this.
 
 use super::max_pool_grad::long_places;
 use super::parameters::{Pool, check_shape, window_attrs, with_window};

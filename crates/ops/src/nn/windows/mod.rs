@@ -1,5 +1,5 @@
-//! Windows that slide over images, as attrs describe them: convolutions, poolings and patches all ask here how many places
-//! there are, how much padding, and whether the numbers make sense.
+//! Sliding windows over images, from attrs: the number of output positions and the padding, for convolutions, pooling and patches,
+//! with the checks they share.
 
 mod layout;
 mod sliding;

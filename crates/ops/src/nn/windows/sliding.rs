@@ -1,10 +1,10 @@
-//! Strides, dilations and padding, and what follows from them for images of a size.
+//! Strides, dilations and padding, and the output sizes that follow from them.
 
 use super::Layout;
 use crate::prelude::*;
 use thalweg_math::window::{Grid, Span};
 
-/// What surrounds the positions that a window goes over.
+/// The padding along one dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Padding {
     Valid,
@@ -48,7 +48,7 @@ impl Window {
         Ok(Span { input, output, size, stride, dilation, before })
     }
 
-    /// Places among `n` positions. As in TensorFlow, a window that sticks out by less than its stride has none, one by more is an
+    /// Window positions in `n` elements. As in TensorFlow, a window that is too large by less than its stride has none, by more it is an
     /// error.
     fn places(&self, n: usize, reach: usize) -> Result<usize> {
         if reach >= n.saturating_add(self.stride.saturating_mul(2)) {
@@ -60,13 +60,13 @@ impl Window {
         Ok((n + self.stride).saturating_sub(reach) / self.stride)
     }
 
-    /// As `over`, of a dimension that may not be known (-1): how many places there are.
+    /// The output size of `over`, for a dimension that may be unknown (-1).
     pub fn known_places(&self, input: i64) -> Result<i64> {
         if input < 0 { Ok(-1) } else { self.over(input as usize).map(|s| s.output as i64) }
     }
 }
 
-/// How a window goes over the rows and columns of images; only its size is still to be said.
+/// How a window slides over the rows and columns of images: all but its size.
 #[derive(Clone, Copy, Debug)]
 pub struct Sliding {
     pub layout: Layout,
@@ -103,7 +103,7 @@ impl Sliding {
         Ok(Sliding { layout, strides, dilations, padding })
     }
 
-    /// The window along rows and along columns, if it has this many of them.
+    /// The windows along rows and columns, for this size.
     pub fn windows(&self, size: [usize; 2]) -> [Window; 2] {
         [0, 1].map(|i| Window {
             size: size[i],
@@ -123,13 +123,13 @@ impl Sliding {
         })
     }
 
-    /// The shape of what a window of that size (-1: not known) makes of images of this shape, with `depth` channels.
+    /// The output shape for images of this shape and a window of that size (-1: unknown), with `depth` channels.
     pub fn shape(&self, images: &PartialShape, size: [i64; 2], depth: i64) -> Result<PartialShape> {
         let mut dims = [images.dim(0); 4];
         let axes = self.layout.image();
         for (i, axis) in axes.into_iter().enumerate() {
             dims[axis] = match (self.padding[i], size[i]) {
-                // Where padding makes up for it, the size of the window does not matter.
+                // With SAME padding the output does not depend on the window's size.
                 (Padding::Same, -1) => self.windows([1, 1])[i].known_places(images.dim(axis))?,
                 (_, -1) => -1,
                 (_, n) => self.windows([n as usize; 2])[i].known_places(images.dim(axis))?,
@@ -154,7 +154,7 @@ impl Sliding {
     }
 }
 
-/// Refuses numbers for the batch and the channels other than 1.
+/// Rejects values other than 1 for the batch and the channels.
 fn check_one(what: &str, values: &[i64], layout: &Layout) -> Result<()> {
     match (values.len(), values.first(), values.get(layout.channels)) {
         (4, Some(1), Some(1)) => Ok(()),
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn places_and_padding_are_tensorflows() {
-        // input, window, stride, padding: places, padding before.
+        // input, window, stride, padding: output, padding before.
         for (input, size, stride, padding, output, before) in [
             (4, 3, 1, Padding::Valid, 2, 0),
             (4, 3, 2, Padding::Valid, 1, 0),
