@@ -4,7 +4,7 @@
 
 use super::sum::{Arithmetic, Gradient, Sum};
 use crate::prelude::*;
-use crate::state::named::Owner;
+use crate::state::named::OwnedResource;
 use std::any::Any;
 use std::collections::{LinkedList, VecDeque};
 use std::sync::Mutex;
@@ -50,17 +50,17 @@ struct State {
     sum: Sum,
     count: u32,
     /// The replicas whose gradients are in the sum, of those that have numbers.
-    given: Vec<i64>,
+    replicas: Vec<i64>,
     /// Gradients dropped because they were computed before the global step, or because the sum has their replica's already.
     stale: u64,
-    takers: VecDeque<Taker>,
+    pending: VecDeque<PendingTake>,
     next_id: u64,
 }
 
 /// Called with the outputs of a take.
 pub type Answer = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
 
-struct Taker {
+struct PendingTake {
     id: u64,
     required: u32,
     done: Answer,
@@ -69,59 +69,59 @@ struct Taker {
 }
 
 /// Requests to complete once the lock is released.
-type Due = LinkedList<(Taker, Result<Vec<Tensor>>)>;
+type Completions = LinkedList<(PendingTake, Result<Vec<Tensor>>)>;
 
 impl Accumulator {
     pub fn new(name: &str, spec: Spec, arithmetic: Arithmetic) -> Accumulator {
         let sum = if spec.sparse { Sum::Rows(None) } else { Sum::Dense(None) };
-        let takers = VecDeque::new();
-        let given = Vec::new();
-        let state = State { global_step: 0, sum, count: 0, given, stale: 0, takers, next_id: 0 };
+        let pending = VecDeque::new();
+        let replicas = Vec::new();
+        let state = State { global_step: 0, sum, count: 0, replicas, stale: 0, pending, next_id: 0 };
         Accumulator { name: name.to_string(), spec, arithmetic, state: Mutex::new(state) }
     }
 
     /// Adds a gradient; one from before the global step is only counted, and so is a second one of the same replica.
     pub fn apply(&self, from: Origin, gradient: Gradient, par: &dyn Parallel) -> Result<()> {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
-            let again = from.replica.is_some_and(|r| state.given.contains(&r));
+            let again = from.replica.is_some_and(|r| state.replicas.contains(&r));
             if from.local_step < state.global_step || again {
                 state.stale += 1;
                 return Ok(());
             }
-            reserve::room(&mut state.given, 1)?;
+            reserve::room(&mut state.replicas, 1)?;
             state.sum.add(gradient, &self.spec.shape, &self.arithmetic, par)?;
             state.count = state.count.saturating_add(1);
-            state.given.extend(from.replica);
+            state.replicas.extend(from.replica);
             self.serve(&mut state, &mut due);
         }
-        answer(due);
+        complete(due);
         Ok(())
     }
 
     /// Takes the sum, or the mean, once it is of `required` gradients; the global step then goes up by one.
     pub fn take(self: &Arc<Self>, required: u32, cancel: &Arc<Cancellation>, done: Answer) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         let (id, waits) = {
             let mut state = lock(&self.state);
             let id = state.next_id;
             state.next_id += 1;
-            let taker = Taker { id, required, done, cancel: None };
-            match reserve::room(&mut state.takers, 1) {
-                Ok(()) => state.takers.push_back(taker),
+            let taker = PendingTake { id, required, done, cancel: None };
+            match reserve::room(&mut state.pending, 1) {
+                Ok(()) => state.pending.push_back(taker),
                 Err(e) => due.push_back((taker, Err(e))),
             }
             self.serve(&mut state, &mut due);
-            (id, state.takers.iter().any(|t| t.id == id))
+            (id, state.pending.iter().any(|t| t.id == id))
         };
-        answer(due);
+        complete(due);
         if !waits {
             return;
         }
         let this = self.clone();
         let token = cancel.on_cancel(move |_| this.leave(id));
-        match lock(&self.state).takers.iter_mut().find(|t| t.id == id) {
+        match lock(&self.state).pending.iter_mut().find(|t| t.id == id) {
             Some(taker) => taker.cancel = Some((cancel.clone(), token)),
             None => cancel.forget(token), // Completed meanwhile.
         }
@@ -141,32 +141,32 @@ impl Accumulator {
 
     /// Removes a pending request whose step was cancelled.
     fn leave(&self, id: u64) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
-            if let Some(at) = state.takers.iter().position(|t| t.id == id) {
+            if let Some(at) = state.pending.iter().position(|t| t.id == id) {
                 let gone = Err(cancelled("TakeGrad operation was cancelled"));
-                due.extend(state.takers.remove(at).map(|t| (Taker { cancel: None, ..t }, gone)));
+                due.extend(state.pending.remove(at).map(|t| (PendingTake { cancel: None, ..t }, gone)));
             }
             self.serve(&mut state, &mut due);
         }
-        answer(due);
+        complete(due);
     }
 
     /// Completes pending requests, oldest first, while there are enough gradients.
-    fn serve(&self, state: &mut State, due: &mut Due) {
-        while state.takers.front().is_some_and(|t| t.required <= state.count) {
-            let Some(taker) = state.takers.pop_front() else { return };
+    fn serve(&self, state: &mut State, due: &mut Completions) {
+        while state.pending.front().is_some_and(|t| t.required <= state.count) {
+            let Some(taker) = state.pending.pop_front() else { return };
             state.global_step = state.global_step.saturating_add(1);
             let taken = state.sum.take(state.count, self.spec.mean, &self.spec.shape, &self.arithmetic);
             state.count = 0;
-            state.given.clear();
+            state.replicas.clear();
             due.push_back((taker, taken));
         }
     }
 }
 
-fn answer(due: Due) {
+fn complete(due: Completions) {
     for (taker, result) in due {
         if let Some((cancel, token)) = taker.cancel {
             cancel.forget(token);
@@ -185,7 +185,7 @@ impl Resource for Accumulator {
     /// Cancels the pending requests.
     fn discard(&self) {
         let gone = || Err(cancelled(format_args!("{} '{}' was deleted", self.kind(), self.name)));
-        answer(lock(&self.state).takers.drain(..).map(|t| (t, gone())).collect());
+        complete(lock(&self.state).pending.drain(..).map(|t| (t, gone())).collect());
     }
 }
 
@@ -197,7 +197,7 @@ pub fn accumulator_kernel<T: Number>(node: &KernelNode, sparse: bool) -> Result<
         mean: node.attrs.str("reduction_type")? != "SUM",
         sparse,
     };
-    let owner = Owner::<Accumulator>::new(node)?;
+    let owner = OwnedResource::<Accumulator>::new(node)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let found = owner.get(c, |name| Ok(Accumulator::new(name, spec.clone(), Arithmetic::of::<T>())))?;
         if found.spec != spec {
@@ -208,7 +208,7 @@ pub fn accumulator_kernel<T: Number>(node: &KernelNode, sparse: bool) -> Result<
                 c.node.name
             ));
         }
-        owner.give(c, found);
+        owner.output_handle(c, found);
         Ok(())
     }))
 }

@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static SPLIT: Op = Op {
     name: "Split",
-    doc: "The value cut into `num_split` equal parts along `split_dim`.",
+    doc: "The value split into `num_split` equal parts along `split_dim`.",
     inputs: &["split_dim: int32", "value: T"],
     outputs: &["output: num_split * T"],
     attrs: &["num_split: int >= 1", "T: type"],
@@ -25,7 +25,7 @@ pub static SPLIT: Op = Op {
 
 pub static SPLIT_V: Op = Op {
     name: "SplitV",
-    doc: "The value cut along `split_dim` into parts of the sizes given; one size may be -1, to be worked out.",
+    doc: "The value split along `split_dim` into parts of the sizes given; one size may be -1, to be worked out.",
     inputs: &["value: T", "size_splits: Tlen", "split_dim: int32"],
     attrs: &["num_split: int >= 1", "T: type", "Tlen: {int8, int32, int64} = DT_INT64"],
     shape: shape_v,
@@ -122,7 +122,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let shape = c.shape(1)?;
         let axis = axis_in_range(c.scalar_int(0)?, shape.rank())?;
         let size = even_part(shape[axis] as i64, n, axis)?;
-        cut(c, 1, axis, &reserve::filled(n as usize, size)?)
+        split_along(c, 1, axis, &reserve::filled(n as usize, size)?)
     }))
 }
 
@@ -146,11 +146,11 @@ fn prepare_v(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             ));
         }
         let sizes = part_sizes(&sizes, shape[axis] as i64)?;
-        cut(c, 0, axis, &sizes)
+        split_along(c, 0, axis, &sizes)
     }))
 }
 
-fn cut(c: &mut OpCall<'_>, input: usize, axis: usize, sizes: &[i64]) -> Result<()> {
+fn split_along(c: &mut OpCall<'_>, input: usize, axis: usize, sizes: &[i64]) -> Result<()> {
     let mut start = 0;
     for (i, size) in sizes.iter().enumerate() {
         let size = *size as usize;

@@ -1,10 +1,10 @@
 //! `BatchDataset`, `BatchDatasetV2`: several elements stacked to one.
 
 use super::context::Context;
+use super::element_buffer::ElementBuffer;
 use super::sequence::{
     DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, Tuple, UNKNOWN, emit, input, later,
 };
-use super::weighed::Weighed;
 use crate::prelude::*;
 use crate::rows::stack;
 
@@ -90,7 +90,7 @@ impl<F: Fn(Vec<Tuple>) -> Result<Tuple> + Send> Iter for Batches<F> {
 
 impl<F> Batches<F> {
     async fn collect(&mut self, c: &Context) -> Result<Vec<Tuple>> {
-        let mut batch = Weighed::default();
+        let mut batch = ElementBuffer::default();
         while let (Some(input), true) = (&mut self.input, batch.len() < self.size) {
             c.check()?;
             match input.next(c).await? {

@@ -2,8 +2,8 @@
 
 use super::anonymous::{DELETE, DUMMY, anonymous};
 use super::context::Context;
+use super::element_buffer::ElementBuffer;
 use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, Tuple, emit, input, later, ready};
-use super::weighed::Weighed;
 use crate::prelude::*;
 use std::any::Any;
 use std::sync::Mutex;
@@ -80,7 +80,7 @@ impl Dataset for Cache {
             Some(elements) => Box::new(Kept { elements, at: 0 }),
             None => Box::new(Keeping {
                 input: Some(self.input.iterator(c)?),
-                seen: Weighed::default(),
+                seen: ElementBuffer::default(),
                 cache: self.cache.clone(),
             }),
         })
@@ -105,7 +105,7 @@ impl Iter for Kept {
 /// The first iteration. One that does not reach the end caches nothing.
 struct Keeping {
     input: Option<Box<dyn Iter>>,
-    seen: Weighed,
+    seen: ElementBuffer,
     cache: Arc<MemoryCache>,
 }
 

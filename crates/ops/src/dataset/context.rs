@@ -17,7 +17,7 @@ use thalweg_core::sync::lock;
 
 #[derive(Clone)]
 pub struct Context {
-    home: Arc<Home>,
+    environment: Arc<Environment>,
     /// Any of these cancels the call.
     stops: SmallVec<[Arc<Cancellation>; 2]>,
     deadline: Option<Instant>,
@@ -26,7 +26,7 @@ pub struct Context {
 }
 
 /// The device of an iterator, which outlives a step.
-struct Home {
+struct Environment {
     device: Device,
     functions: Option<Arc<dyn FunctionRunner>>,
     calls: AtomicU64,
@@ -34,25 +34,25 @@ struct Home {
 
 enum Device {
     /// The device holds the iterator, so the iterator does not hold the device.
-    Seen(Weak<DeviceContext>),
+    Weak(Weak<DeviceContext>),
     /// The iterator is owned elsewhere, and outlives the session whose device this is.
-    Held(Arc<DeviceContext>),
+    Strong(Arc<DeviceContext>),
 }
 
 impl Context {
     /// For iterators made in this step.
     pub fn of(step: &StepContext) -> Context {
-        Context::at(Device::Seen(Arc::downgrade(&step.device)), step)
+        Context::at(Device::Weak(Arc::downgrade(&step.device)), step)
     }
 
     /// The same, for iterators that are used after the step's session has ended.
     pub fn lasting(step: &StepContext) -> Context {
-        Context::at(Device::Held(step.device.clone()), step)
+        Context::at(Device::Strong(step.device.clone()), step)
     }
 
     fn at(device: Device, step: &StepContext) -> Context {
-        let home = Home { device, functions: step.functions.clone(), calls: AtomicU64::new(0) };
-        Context { home: Arc::new(home), stops: SmallVec::new(), deadline: None, depth: 0 }
+        let environment = Environment { device, functions: step.functions.clone(), calls: AtomicU64::new(0) };
+        Context { environment: Arc::new(environment), stops: SmallVec::new(), deadline: None, depth: 0 }
     }
 
     /// The same, cancelled by this too.
@@ -68,7 +68,7 @@ impl Context {
     }
 
     /// The same without cancellation, for work that goes on between calls.
-    pub fn unhurried(&self) -> Context {
+    pub fn without_cancellation(&self) -> Context {
         Context { stops: SmallVec::new(), deadline: None, ..self.clone() }
     }
 
@@ -94,9 +94,9 @@ impl Context {
     }
 
     pub fn device(&self) -> Result<Arc<DeviceContext>> {
-        match &self.home.device {
-            Device::Held(device) => Ok(device.clone()),
-            Device::Seen(device) => {
+        match &self.environment.device {
+            Device::Strong(device) => Ok(device.clone()),
+            Device::Weak(device) => {
                 device.upgrade().ok_or_else(|| cancelled("the session that made this iterator has ended"))
             }
         }
@@ -117,11 +117,11 @@ impl Context {
             }
         };
         // A step of its own: the function's per-step resources are freed when the call ends.
-        let id = self.home.calls.fetch_add(1, Ordering::Relaxed);
+        let id = self.environment.calls.fetch_add(1, Ordering::Relaxed);
         let mut step = StepContext::new(id, device);
         step.cancel = cancel;
         step.deadline = self.deadline;
-        step.functions = self.home.functions.clone();
+        step.functions = self.environment.functions.clone();
         let step = Arc::new(step);
         if elsewhere {
             step.call(f, args, done)

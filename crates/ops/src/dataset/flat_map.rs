@@ -32,7 +32,7 @@ struct FlatMap {
 
 impl Dataset for FlatMap {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
-        let inner = c.unhurried();
+        let inner = c.without_cancellation();
         Ok(Box::new(FlatMapIter {
             input: Some(self.input.iterator(c)?),
             f: self.f.clone(),

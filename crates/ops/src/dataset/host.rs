@@ -2,7 +2,7 @@
 //! in the process that made it.
 
 use super::context::Context;
-use super::sequence::{Dataset, Element, Held, Iter, Next, ready, tensor_of};
+use super::sequence::{Dataset, Element, Iter, Next, TypedDataset, ready, tensor_of};
 use crate::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -14,7 +14,7 @@ where
     N: FnMut() -> Element + Send + 'static,
 {
     let declared = types.iter().copied().zip(shapes.iter().cloned()).collect();
-    Ok(tensor_of(Held::new(types, shapes, &[], Host { begin, declared })?))
+    Ok(tensor_of(TypedDataset::new(types, shapes, &[], Host { begin, declared })?))
 }
 
 struct Host<B> {

@@ -24,12 +24,12 @@ pub struct Iterator {
 /// One iteration over a dataset, and the pending requests for its elements.
 struct Pass {
     context: Context,
-    line: Mutex<Line>,
+    state: Mutex<PassState>,
     /// Cancels the iteration.
     end: Arc<Cancellation>,
 }
 
-struct Line {
+struct PassState {
     /// `None` while an element is being produced.
     iterator: Option<Box<dyn Iter>>,
     waiting: VecDeque<Request>,
@@ -81,8 +81,8 @@ impl Iterator {
         let end = Arc::new(Cancellation::default());
         let context = if self.lasting { Context::lasting(step) } else { Context::of(step) }.until(&end);
         let iterator = Some(dataset.iterator(&context)?);
-        let line = Mutex::new(Line { iterator, waiting: VecDeque::new(), next_id: 0 });
-        let old = lock(&self.pass).replace(Arc::new(Pass { context, line, end }));
+        let state = Mutex::new(PassState { iterator, waiting: VecDeque::new(), next_id: 0 });
+        let old = lock(&self.pass).replace(Arc::new(Pass { context, state, end }));
         drop(old);
         Ok(())
     }
@@ -134,15 +134,15 @@ impl Pass {
     fn join(self: &Arc<Self>, step: &StepContext, answer: Answer) {
         let context = self.context.within(step);
         let (id, iterator) = {
-            let mut line = lock(&self.line);
-            let id = line.next_id;
-            line.next_id += 1;
-            if let Err(e) = reserve::room(&mut line.waiting, 1) {
-                drop(line);
+            let mut state = lock(&self.state);
+            let id = state.next_id;
+            state.next_id += 1;
+            if let Err(e) = reserve::room(&mut state.waiting, 1) {
+                drop(state);
                 return answer.give(Err(e));
             }
-            line.waiting.push_back(Request { id, context, answer, cancel: None });
-            (id, line.iterator.take())
+            state.waiting.push_back(Request { id, context, answer, cancel: None });
+            (id, state.iterator.take())
         };
         match iterator {
             Some(iterator) => Task::start(&step.device, serve(self.clone(), iterator)),
@@ -155,7 +155,7 @@ impl Pass {
         let token = cancel.on_cancel(move |e| {
             let Some(pass) = pass.upgrade() else { return };
             let left = {
-                let waiting = &mut lock(&pass.line).waiting;
+                let waiting = &mut lock(&pass.state).waiting;
                 let at = waiting.iter().position(|r| r.id == id);
                 at.and_then(|at| waiting.remove(at))
             };
@@ -163,7 +163,7 @@ impl Pass {
                 request.answer.give(Err(e.clone()));
             }
         });
-        match lock(&self.line).waiting.iter_mut().find(|r| r.id == id) {
+        match lock(&self.state).waiting.iter_mut().find(|r| r.id == id) {
             Some(request) => request.cancel = Some((cancel.clone(), token)),
             // It is being served, or was cancelled.
             None => cancel.forget(token),
@@ -175,11 +175,11 @@ impl Pass {
 async fn serve(pass: Arc<Pass>, mut iterator: Box<dyn Iter>) {
     loop {
         let request = {
-            let mut line = lock(&pass.line);
-            match line.waiting.pop_front() {
+            let mut state = lock(&pass.state);
+            match state.waiting.pop_front() {
                 Some(request) => request,
                 None => {
-                    line.iterator = Some(iterator);
+                    state.iterator = Some(iterator);
                     return;
                 }
             }
@@ -189,13 +189,13 @@ async fn serve(pass: Arc<Pass>, mut iterator: Box<dyn Iter>) {
         }
         let element = or_stopped(iterator.next(&request.context), &request.context).await;
         // The iterator is put back before the request completes: its callback may request the next element at once.
-        let mut line = lock(&pass.line);
-        if line.waiting.is_empty() {
-            line.iterator = Some(iterator);
-            drop(line);
+        let mut state = lock(&pass.state);
+        if state.waiting.is_empty() {
+            state.iterator = Some(iterator);
+            drop(state);
             return request.answer.give(element);
         }
-        drop(line);
+        drop(state);
         request.answer.give(element);
     }
 }
@@ -212,7 +212,7 @@ impl Resource for Iterator {
         let pass = lock(&self.pass).take();
         if let Some(pass) = pass {
             pass.end.cancel(cancelled("the iterator was deleted"));
-            let idle = lock(&pass.line).iterator.take();
+            let idle = lock(&pass.state).iterator.take();
             drop(idle);
         }
     }

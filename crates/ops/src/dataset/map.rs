@@ -4,7 +4,7 @@ use super::batch::{Batch, batch_size};
 use super::context::{Call, Context};
 use super::function::Function;
 use super::sequence::{
-    DATASET, Dataset, DatasetRef, Element, Held, Iter, Next, Tuple, emit, input, later, tensor_of,
+    DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, TypedDataset, emit, input, later, tensor_of,
 };
 use crate::prelude::*;
 use std::collections::VecDeque;
@@ -106,9 +106,9 @@ fn batched(c: &mut OpCall<'_>) -> Result<()> {
     let types = c.attrs().types("output_types")?;
     // The declared shapes are those of batches; those of single elements are unknown.
     let shapes = vec![PartialShape::unknown(); types.len()];
-    let mapped = Held::new(types.clone(), shapes, &[&map.input.clone()], map)?;
+    let mapped = TypedDataset::new(types.clone(), shapes, &[&map.input.clone()], map)?;
     let batch = Batch { input: mapped.clone(), size, drop_remainder };
-    let held = Held::new(types, c.attrs().shapes("output_shapes")?, &[&mapped], batch)?;
+    let held = TypedDataset::new(types, c.attrs().shapes("output_shapes")?, &[&mapped], batch)?;
     c.set(0, tensor_of(held));
     Ok(())
 }
@@ -196,7 +196,7 @@ impl Iter for ParallelMapped {
     fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
         later(async move {
             // Calls outlive the step that started them.
-            let between_steps = c.unhurried();
+            let between_steps = c.without_cancellation();
             while !self.ended && self.under_way.len() < self.at_once {
                 reserve::room(&mut self.under_way, 1)?;
                 match self.mapped.input.next(c).await {

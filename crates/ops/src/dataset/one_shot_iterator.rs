@@ -4,7 +4,7 @@ use super::function::Function;
 use super::iterator::Iterator;
 use super::iterator_v2::{find_or_make, handle};
 use crate::prelude::*;
-use crate::state::named::Place;
+use crate::state::named::ResourceKey;
 use std::any::Any;
 use std::sync::Mutex;
 use thalweg_core::resource::Resource;
@@ -29,11 +29,11 @@ pub static ONE_SHOT_ITERATOR: Op = Op {
 
 fn prepare(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
     let factory = node.attrs.func("dataset_factory")?.clone();
-    Ok(Arc::new(OneShot { place: Arc::new(Place::own(node)?), factory }))
+    Ok(Arc::new(OneShot { key: Arc::new(ResourceKey::own(node)?), factory }))
 }
 
 struct OneShot {
-    place: Arc<Place>,
+    key: Arc<ResourceKey>,
     factory: Func,
 }
 
@@ -68,9 +68,9 @@ impl AsyncKernel for OneShot {
             Ok(found) => found,
             Err(e) => return done(Err(e)),
         };
-        let (place, step, given) = (self.place.clone(), call.step.clone(), iterator.clone());
+        let (key, step, given) = (self.key.clone(), call.step.clone(), iterator.clone());
         let answer: OnStarted =
-            Box::new(move |started| done(started.map(|()| outputs([handle(&place, &step, given)]))));
+            Box::new(move |started| done(started.map(|()| outputs([handle(&key, &step, given)]))));
         if start.join(answer) {
             let (start, step) = (start.clone(), call.step.clone());
             call.step.call(&self.factory, vec![], Box::new(move |r| start.end(begin(&iterator, r, &step))));
@@ -84,9 +84,9 @@ fn begin(iterator: &Iterator, made: Result<Vec<Tensor>>, step: &StepContext) -> 
 
 impl OneShot {
     fn find(&self, call: &AsyncCall) -> Result<(Arc<Iterator>, Arc<Start>)> {
-        let iterator = find_or_make(&self.place, &call.node, &call.step)?;
-        let (store, name) = (&call.step.device.resources, format!("{}/start", self.place.name));
-        Ok((iterator, store.get_or_create(&self.place.container, &name, || Ok(Start::default()))?))
+        let iterator = find_or_make(&self.key, &call.node, &call.step)?;
+        let (store, name) = (&call.step.device.resources, format!("{}/start", self.key.name));
+        Ok((iterator, store.get_or_create(&self.key.container, &name, || Ok(Start::default()))?))
     }
 }
 

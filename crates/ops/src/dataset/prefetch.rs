@@ -1,9 +1,9 @@
 //! `PrefetchDataset`: elements produced ahead of demand.
 
 use super::context::{Context, or_stopped};
+use super::element_buffer::ElementBuffer;
 use super::sequence::{DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, emit, input, later};
 use super::task::Task;
-use super::weighed::Weighed;
 use crate::prelude::*;
 use std::future::poll_fn;
 use std::sync::Mutex;
@@ -74,7 +74,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Buffer {
-    elements: Weighed,
+    elements: ElementBuffer,
     /// The error, or the end, after the elements.
     last: Option<Result<()>>,
     /// The producer has ended.
@@ -87,7 +87,7 @@ impl Iter for PrefetchIter {
     fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
         later(async move {
             if let Some(input) = self.input.take() {
-                let context = c.unhurried().until(&self.shared.end);
+                let context = c.without_cancellation().until(&self.shared.end);
                 Task::spawn(&c.device()?, produce(input, Producer(self.shared.clone()), context));
             }
             let shared = &self.shared;

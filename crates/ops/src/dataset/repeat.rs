@@ -25,7 +25,7 @@ struct Repeat {
 
 impl Dataset for Repeat {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
-        let (input, inner) = (self.input.clone(), c.unhurried());
+        let (input, inner) = (self.input.clone(), c.without_cancellation());
         Ok(Box::new(RepeatIter { input, left: self.count, pass: None, given: false, inner }))
     }
     fn cardinality(&self) -> i64 {

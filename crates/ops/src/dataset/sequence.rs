@@ -62,7 +62,7 @@ impl Future for Next<'_> {
 }
 
 /// A dataset with the types and shapes of its elements: the value in a variant tensor.
-pub struct Held {
+pub struct TypedDataset {
     pub types: Vec<DataType>,
     pub shapes: Vec<PartialShape>,
     /// The length of the longest chain of datasets that this one is made of.
@@ -70,12 +70,12 @@ pub struct Held {
     dataset: Box<dyn Dataset>,
 }
 
-pub type DatasetRef = Arc<Held>;
+pub type DatasetRef = Arc<TypedDataset>;
 
 /// The longest chain of datasets. Iterators call each other this deep, on the stack.
 pub const MAX_DEPTH: usize = 128;
 
-impl Held {
+impl TypedDataset {
     pub fn new(
         types: Vec<DataType>,
         shapes: Vec<PartialShape>,
@@ -93,7 +93,7 @@ impl Held {
                 shapes.len()
             ));
         }
-        Ok(Arc::new(Held { types, shapes, depth, dataset: Box::new(dataset) }))
+        Ok(Arc::new(TypedDataset { types, shapes, depth, dataset: Box::new(dataset) }))
     }
 
     /// A new iterator over the dataset.
@@ -141,14 +141,14 @@ pub fn input(c: &OpCall<'_>, i: usize) -> Result<DatasetRef> {
 pub fn emit(c: &mut OpCall<'_>, inputs: &[&DatasetRef], dataset: impl Dataset + 'static) -> Result<()> {
     let attrs = c.attrs();
     let types = if attrs.get("output_types").is_some() { "output_types" } else { "Toutput_types" };
-    let held = Held::new(attrs.types(types)?, attrs.shapes("output_shapes")?, inputs, dataset)?;
+    let held = TypedDataset::new(attrs.types(types)?, attrs.shapes("output_shapes")?, inputs, dataset)?;
     c.set(0, tensor_of(held));
     Ok(())
 }
 
 /// As `emit`, for datasets of one string each.
 pub fn emit_strings(c: &mut OpCall<'_>, dataset: impl Dataset + 'static) -> Result<()> {
-    let held = Held::new(vec![DataType::String], vec![PartialShape::scalar()], &[], dataset)?;
+    let held = TypedDataset::new(vec![DataType::String], vec![PartialShape::scalar()], &[], dataset)?;
     c.set(0, tensor_of(held));
     Ok(())
 }

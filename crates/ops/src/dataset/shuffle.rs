@@ -1,11 +1,11 @@
 //! `ShuffleDataset` and its other forms: elements in random order, TensorFlow's for the same seeds.
 
 use super::context::Context;
+use super::element_buffer::ElementBuffer;
 use super::seed_generator::{SeedGenerator, Words, seeds};
 use super::sequence::{
     DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, Tuple, UNKNOWN, emit, input, later,
 };
-use super::weighed::Weighed;
 use crate::prelude::*;
 use std::collections::VecDeque;
 
@@ -114,13 +114,13 @@ struct Shuffle {
 impl Dataset for Shuffle {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
         Ok(Box::new(ShuffleIter {
-            inner: c.unhurried(),
+            inner: c.without_cancellation(),
             source: self.input.clone(),
             size: self.size,
             passes: self.passes,
             input: None,
             begun: 0,
-            buffer: Weighed::default(),
+            buffer: ElementBuffer::default(),
             slices: VecDeque::new(),
             words: Words::new(self.seeds.next()),
             seeds: self.seeds.clone(),
@@ -145,7 +145,7 @@ struct ShuffleIter {
     /// The current pass.
     input: Option<Box<dyn Iter>>,
     begun: i64,
-    buffer: Weighed,
+    buffer: ElementBuffer,
     /// How many elements of each pass the buffer holds. Elements are drawn from the oldest pass.
     slices: VecDeque<usize>,
     words: Words,

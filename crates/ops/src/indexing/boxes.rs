@@ -4,7 +4,7 @@ use crate::moving::Block;
 use crate::prelude::*;
 
 /// The box at `begin` of this shape, which must be inside; shares memory where its elements are contiguous.
-pub fn cut_box(c: &OpCall<'_>, x: &Tensor, begin: &[usize], shape: &Shape) -> Result<Tensor> {
+pub fn slice_box(c: &OpCall<'_>, x: &Tensor, begin: &[usize], shape: &Shape) -> Result<Tensor> {
     if shape == x.shape() {
         return Ok(x.clone());
     }

@@ -1,6 +1,6 @@
 //! `Slice`: a box sliced out of a tensor.
 
-use super::boxes::cut_box;
+use super::boxes::slice_box;
 use crate::prelude::*;
 
 pub static SLICE: Op = Op {
@@ -84,7 +84,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (begin, size) = (c.int_vector(1)?, c.int_vector(2)?);
     let size = box_size(&x.shape().to_i64(), &begin, &size)?;
     let begin: Vec<usize> = begin.iter().map(|b| *b as usize).collect();
-    let out = cut_box(c, x, &begin, &Shape::from_i64(&size)?)?;
+    let out = slice_box(c, x, &begin, &Shape::from_i64(&size)?)?;
     c.set(0, out);
     Ok(())
 }

@@ -62,9 +62,9 @@ impl Items {
         matches!(self, Items::ByPriority { .. })
     }
 
-    /// Adds an element, reserving room for `taken` elements that may be put back.
-    pub fn put(&mut self, tuple: Tuple, lent: usize) -> Result<()> {
-        let more = lent.saturating_add(1);
+    /// Adds an element, reserving room for `reserved` taken elements that may be put back.
+    pub fn put(&mut self, tuple: Tuple, reserved: usize) -> Result<()> {
+        let more = reserved.saturating_add(1);
         match self {
             Items::Fifo(held) => {
                 reserve::room(held, more)?;

@@ -38,13 +38,13 @@ pub struct Queue {
 struct State {
     items: Items,
     closed: bool,
-    producers: VecDeque<Waiting<Add>>,
-    consumers: VecDeque<Waiting<Take>>,
+    producers: VecDeque<PendingRequest<Add>>,
+    consumers: VecDeque<PendingRequest<Take>>,
     next_id: u64,
 }
 
 /// A pending request.
-struct Waiting<R> {
+struct PendingRequest<R> {
     id: u64,
     request: R,
     done: Answer,
@@ -70,7 +70,7 @@ struct Take {
 }
 
 /// Requests to complete once the lock is released. A linked list: completing many must not need a large allocation.
-type Due = LinkedList<(Answer, Option<(Arc<Cancellation>, u64)>, Result<Vec<Tuple>>)>;
+type Completions = LinkedList<(Answer, Option<(Arc<Cancellation>, u64)>, Result<Vec<Tuple>>)>;
 
 impl Queue {
     pub fn new(name: String, spec: Spec, items: Items) -> Queue {
@@ -94,7 +94,7 @@ impl Queue {
     pub fn enqueue(self: &Arc<Self>, elements: VecDeque<Tuple>, cancel: &Arc<Cancellation>, done: Answer) {
         self.join(cancel, "Enqueue", |state, id, due| {
             let request = Add::Elements(elements);
-            wait(&mut state.producers, Waiting { id, request, done, cancel: None }, due);
+            submit(&mut state.producers, PendingRequest { id, request, done, cancel: None }, due);
         });
     }
 
@@ -102,20 +102,20 @@ impl Queue {
     pub fn dequeue(self: &Arc<Self>, n: usize, fewer: bool, cancel: &Arc<Cancellation>, done: Answer) {
         self.join(cancel, "Dequeue", |state, id, due| {
             let request = Take { missing: n, taken: Vec::new(), fewer };
-            wait(&mut state.consumers, Waiting { id, request, done, cancel: None }, due);
+            submit(&mut state.consumers, PendingRequest { id, request, done, cancel: None }, due);
         });
     }
 
     /// Closes the queue after the pending producers.
     pub fn close(self: &Arc<Self>, cancel: &Arc<Cancellation>, done: Answer) {
         self.join(cancel, "Close", |state, id, due| {
-            wait(&mut state.producers, Waiting { id, request: Add::Close, done, cancel: None }, due);
+            submit(&mut state.producers, PendingRequest { id, request: Add::Close, done, cancel: None }, due);
         });
     }
 
     /// Closes the queue now; the pending producers are cancelled.
     pub fn close_and_cancel(&self) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
             state.closed = true;
@@ -123,16 +123,16 @@ impl Queue {
             due.extend(state.producers.drain(..).map(|w| (w.done, w.cancel, refused())));
             self.serve(&mut state, &mut due);
         }
-        answer(due);
+        complete(due);
     }
 
     fn join(
         self: &Arc<Self>,
         cancel: &Arc<Cancellation>,
         what: &'static str,
-        add: impl FnOnce(&mut State, u64, &mut Due),
+        add: impl FnOnce(&mut State, u64, &mut Completions),
     ) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         let (id, waits) = {
             let mut state = lock(&self.state);
             let id = state.next_id;
@@ -141,7 +141,7 @@ impl Queue {
             self.serve(&mut state, &mut due);
             (id, state.waits(id))
         };
-        answer(due);
+        complete(due);
         if !waits {
             return;
         }
@@ -154,7 +154,7 @@ impl Queue {
 
     /// Removes a request whose step was cancelled. The elements a consumer had collected are put back.
     fn leave(&self, id: u64, what: &'static str) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
             let gone = || Err(cancelled(format_args!("{what} operation was cancelled")));
@@ -166,11 +166,11 @@ impl Queue {
             }
             self.serve(&mut state, &mut due);
         }
-        answer(due);
+        complete(due);
     }
 
     /// Serves producers and consumers from the front until neither makes progress.
-    fn serve(&self, state: &mut State, due: &mut Due) {
+    fn serve(&self, state: &mut State, due: &mut Completions) {
         loop {
             let produced = self.serve_producers(state, due);
             let consumed = self.serve_consumers(state, due);
@@ -180,7 +180,7 @@ impl Queue {
         }
     }
 
-    fn serve_producers(&self, state: &mut State, due: &mut Due) -> bool {
+    fn serve_producers(&self, state: &mut State, due: &mut Completions) -> bool {
         let room = usize::try_from(self.spec.capacity).unwrap_or(usize::MAX);
         let mut moved = false;
         while let Some(first) = state.producers.front_mut() {
@@ -197,9 +197,9 @@ impl Queue {
                 }
                 Add::Elements(elements) => {
                     // Only the first consumer has taken some.
-                    let lent = state.consumers.front().map_or(0, |w| w.request.taken.len());
+                    let reserved = state.consumers.front().map_or(0, |w| w.request.taken.len());
                     let before = elements.len();
-                    let added = add_some(&mut state.items, elements, room, lent);
+                    let added = add_some(&mut state.items, elements, room, reserved);
                     moved |= elements.len() < before;
                     if added.is_ok() && !elements.is_empty() {
                         return moved;
@@ -215,7 +215,7 @@ impl Queue {
         moved
     }
 
-    fn serve_consumers(&self, state: &mut State, due: &mut Due) -> bool {
+    fn serve_consumers(&self, state: &mut State, due: &mut Completions) -> bool {
         let mut moved = false;
         while let Some(first) = state.consumers.front_mut() {
             let want = &mut first.request;
@@ -297,28 +297,28 @@ impl Take {
 }
 
 /// Adds elements while there are any, and fewer than `room` in all.
-fn add_some(items: &mut Items, elements: &mut VecDeque<Tuple>, room: usize, lent: usize) -> Result<()> {
+fn add_some(items: &mut Items, elements: &mut VecDeque<Tuple>, room: usize, reserved: usize) -> Result<()> {
     while items.len() < room {
         let Some(tuple) = elements.pop_front() else { break };
-        items.put(tuple, lent)?;
+        items.put(tuple, reserved)?;
     }
     Ok(())
 }
 
 /// Queues a request; if memory for that is refused, it completes with the error.
-fn wait<R>(line: &mut VecDeque<Waiting<R>>, request: Waiting<R>, due: &mut Due) {
-    match reserve::room(line, 1) {
-        Ok(()) => line.push_back(request),
+fn submit<R>(requests: &mut VecDeque<PendingRequest<R>>, request: PendingRequest<R>, due: &mut Completions) {
+    match reserve::room(requests, 1) {
+        Ok(()) => requests.push_back(request),
         Err(e) => due.push_back((request.done, None, Err(e))),
     }
 }
 
-fn remove<R>(line: &mut VecDeque<Waiting<R>>, id: u64) -> Option<Waiting<R>> {
-    let at = line.iter().position(|w| w.id == id)?;
-    line.remove(at)
+fn remove<R>(requests: &mut VecDeque<PendingRequest<R>>, id: u64) -> Option<PendingRequest<R>> {
+    let at = requests.iter().position(|w| w.id == id)?;
+    requests.remove(at)
 }
 
-fn answer(due: Due) {
+fn complete(due: Completions) {
     for (done, cancel, result) in due {
         if let Some((cancel, token)) = cancel {
             cancel.forget(token);
@@ -336,7 +336,7 @@ impl Resource for Queue {
     }
     /// Cancels the pending requests.
     fn discard(&self) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
             state.closed = true;
@@ -345,6 +345,6 @@ impl Resource for Queue {
             due.extend(state.producers.drain(..).map(|w| (w.done, w.cancel, gone())));
             due.extend(state.consumers.drain(..).map(|w| (w.done, w.cancel, gone())));
         }
-        answer(due);
+        complete(due);
     }
 }

@@ -8,7 +8,7 @@ use thalweg_math::parallel::Parallel;
 
 pub static SPACE_TO_BATCH_ND: Op = Op {
     name: "SpaceToBatchND",
-    doc: "Pads the dimensions after the first, cuts them into blocks, and moves the places in a block to the batch dimension.",
+    doc: "Pads the dimensions after the first, splits them into blocks, and moves the positions in a block to the batch dimension.",
     inputs: &["input: T", "block_shape: Tblock_shape", "paddings: Tpaddings"],
     outputs: &["output: T"],
     attrs: &["T: type", "Tblock_shape: {int32, int64} = DT_INT32", "Tpaddings: {int32, int64} = DT_INT32"],

@@ -106,10 +106,11 @@ fn kernel<T: Number>(node: &KernelNode, conjugate: fn(T) -> T) -> Result<Box<dyn
         }
         let mut out = Tensor::zeros(T::DTYPE, Shape::new(&[rows, cols])?)?;
         let b = c.slice::<T>(3)?;
-        let turned: Vec<T>;
+        let transposed: Vec<T>;
         let b = if tb {
-            turned = reserve::collect((0..inner * cols).map(|i| conjugate(b[i % cols * inner + i / cols])))?;
-            &turned[..]
+            transposed =
+                reserve::collect((0..inner * cols).map(|i| conjugate(b[i % cols * inner + i / cols])))?;
+            &transposed[..]
         } else {
             b
         };

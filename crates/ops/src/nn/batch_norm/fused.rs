@@ -157,11 +157,11 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let values = x.as_slice::<f32>()?;
     let samples = values.len().checked_div(depth).unwrap_or(0);
     // The statistics used (and saved for the gradient), and those output as the running ones.
-    let (used, told) = match (norm.training && samples > 0, given) {
+    let (used, running) = match (norm.training && samples > 0, given) {
         (false, Some((mean, variance))) if !norm.training => {
             let pair = |values: &[f32]| Ok::<_, Error>((reserve::copied(values)?, reserve::copied(values)?));
-            let ((mean, told_mean), (variance, told_variance)) = (pair(mean)?, pair(variance)?);
-            ((mean, variance), (told_mean, told_variance))
+            let ((mean, running_mean), (variance, running_variance)) = (pair(mean)?, pair(variance)?);
+            ((mean, variance), (running_mean, running_variance))
         }
         (false, _) => {
             let pair =
@@ -172,12 +172,12 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
             let (mean, variance) = moments(c.par(), depth, values);
             // Bessel's correction, except for a single sample.
             let unbiased = samples as f64 / (samples.max(2) - 1) as f64;
-            let told_variance = reserve::collect(variance.iter().map(|v| v * unbiased))?;
-            let told = match given {
-                None => (single(&mean)?, single(&told_variance)?),
-                Some((m, v)) => (mixed(&mean, m, norm.factor)?, mixed(&told_variance, v, norm.factor)?),
+            let running_variance = reserve::collect(variance.iter().map(|v| v * unbiased))?;
+            let running = match given {
+                None => (single(&mean)?, single(&running_variance)?),
+                Some((m, v)) => (mixed(&mean, m, norm.factor)?, mixed(&running_variance, v, norm.factor)?),
             };
-            ((single(&mean)?, single(&variance)?), told)
+            ((single(&mean)?, single(&variance)?), running)
         }
     };
     let inverse = inverse_deviation(&used.1, norm.epsilon)?;
@@ -188,7 +188,7 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     affine.write(c.par(), values, y.as_mut_slice::<f32>()?);
     let y = norm.channels.restored(c, y)?;
     c.set(0, y);
-    for (i, values) in [&told.0, &told.1, &used.0, &used.1].into_iter().enumerate() {
+    for (i, values) in [&running.0, &running.1, &used.0, &used.1].into_iter().enumerate() {
         c.set(i + 1, Tensor::vector(values)?);
     }
     if c.node.outputs.len() == 6 {

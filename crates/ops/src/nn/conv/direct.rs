@@ -126,15 +126,15 @@ impl<'a> Direct<'a> {
 
 /// The transposed convolution, which computes the gradient by the images: of the output gradient with the flipped filter. Only for
 /// stride 1.
-pub fn turned_round(sizes: &Sizes) -> Option<Sizes> {
-    let turn = |span: &Span| {
+pub fn transposed(sizes: &Sizes) -> Option<Sizes> {
+    let transpose = |span: &Span| {
         let before = span.size.checked_sub(1)?.checked_sub(span.before)?;
-        let turned = Span { input: span.output, output: span.input, before, ..*span };
-        (span.stride == 1 && span.dilation == 1).then_some(turned)
+        let transposed = Span { input: span.output, output: span.input, before, ..*span };
+        (span.stride == 1 && span.dilation == 1).then_some(transposed)
     };
     let grid = &sizes.grid;
     Some(Sizes {
-        grid: Grid { batch: grid.batch, rows: turn(&grid.rows)?, cols: turn(&grid.cols)? },
+        grid: Grid { batch: grid.batch, rows: transpose(&grid.rows)?, cols: transpose(&grid.cols)? },
         depth: sizes.outputs,
         group_depth: sizes.outputs,
         outputs: sizes.depth,
@@ -143,11 +143,11 @@ pub fn turned_round(sizes: &Sizes) -> Option<Sizes> {
 }
 
 /// The filter with its taps in reverse order, and input and output channels transposed.
-pub fn turned_filter<T: Multiplied>(sizes: &Sizes, filter: &[T]) -> Result<Tensor> {
+pub fn flipped_filter<T: Multiplied>(sizes: &Sizes, filter: &[T]) -> Result<Tensor> {
     let tap = sizes.group_depth * sizes.outputs;
     let mut out = Tensor::uninit(T::DTYPE, Shape::vector(filter.len()))?;
-    let turned = out.as_mut_slice::<T>()?.chunks_exact_mut(tap);
-    for (out, from) in turned.zip(filter.rchunks_exact(tap)) {
+    let taps = out.as_mut_slice::<T>()?.chunks_exact_mut(tap);
+    for (out, from) in taps.zip(filter.rchunks_exact(tap)) {
         for (o, out) in out.chunks_exact_mut(sizes.group_depth).enumerate() {
             out.iter_mut().zip(from[o..].iter().step_by(sizes.outputs)).for_each(|(out, x)| *out = *x);
         }

@@ -3,7 +3,7 @@
 //! Output rows are processed in parts, so that the patches of a part are still in cache when they are multiplied. Where there are
 //! many parts each is computed by one thread, else the threads share each part. Shapes alone decide.
 
-use super::direct::{Direct, turned_filter, turned_round};
+use super::direct::{Direct, flipped_filter, transposed};
 use super::sizes::Sizes;
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
@@ -252,10 +252,10 @@ pub fn add_by_images<T: Multiplied>(
     gradient: &[T],
     out: &mut [T],
 ) -> Result<()> {
-    if let Some(turned) = turned_round(sizes)
-        && let Some(direct) = Direct::of(&turned)
+    if let Some(transposed) = transposed(sizes)
+        && let Some(direct) = Direct::of(&transposed)
     {
-        let filter = turned_filter(sizes, filter)?;
+        let filter = flipped_filter(sizes, filter)?;
         return direct.convolve(par, gradient, filter.as_slice::<T>()?, out, Epilogue::default());
     }
     // `images` are those from `first` on, of the sizes given.

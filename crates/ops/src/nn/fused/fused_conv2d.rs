@@ -1,6 +1,6 @@
 //! `_FusedConv2D`: a convolution and its epilogue.
 
-use super::after::After;
+use super::epilogue::FusedEpilogue;
 use super::stages::Stages;
 use crate::nn::conv::{CONV2D, channels_last, convolved};
 use crate::nn::windows::Sliding;
@@ -46,7 +46,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }
     let same = ["strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"];
     let stages = Stages::new(node, &CONV2D, &same)?.kernel()?;
-    let Some(after) = After::read(node)? else { return Ok(stages) };
+    let Some(after) = FusedEpilogue::read(node)? else { return Ok(stages) };
     let Ok(sliding) = channels_last(Sliding::of(&node.attrs)?) else { return Ok(stages) };
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         // Sums of whole images, and empty or invalid inputs, run op by op.

@@ -1,6 +1,6 @@
 //! `_FusedMatMul`: a product of matrices and its epilogue.
 
-use super::after::After;
+use super::epilogue::FusedEpilogue;
 use super::stages::Stages;
 use crate::linalg::{MAT_MUL, wrong_size};
 use crate::prelude::*;
@@ -41,7 +41,7 @@ pub static FUSED_MAT_MUL: Op = Op {
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let stages = Stages::new(node, &MAT_MUL, &["transpose_a", "transpose_b"])?.kernel()?;
-    let Some(epilogue) = After::read(node)? else { return Ok(stages) };
+    let Some(epilogue) = FusedEpilogue::read(node)? else { return Ok(stages) };
     let (ta, tb) = (node.attrs.bool("transpose_a")?, node.attrs.bool("transpose_b")?);
     Ok(Box::new(move |c: &mut OpCall<'_>| match in_one_pass(c, ta, tb, &epilogue)? {
         Some(out) => {
@@ -53,7 +53,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 /// The product with its bias or sum and ReLU in one pass, if gemm's epilogue supports the shapes.
-fn in_one_pass(c: &mut OpCall<'_>, ta: bool, tb: bool, after: &After) -> Result<Option<Tensor>> {
+fn in_one_pass(c: &mut OpCall<'_>, ta: bool, tb: bool, after: &FusedEpilogue) -> Result<Option<Tensor>> {
     let ([a0, a1], [b0, b1]) = (c.shape(0)?.dims(), c.shape(1)?.dims()) else { return Ok(None) };
     let ((m, k), (k_too, n)) =
         (if ta { (*a1, *a0) } else { (*a0, *a1) }, if tb { (*b1, *b0) } else { (*b0, *b1) });

@@ -1,7 +1,7 @@
 //! A product fused with the ops that follow it, named in attr `fused_ops`. A TensorFlow master sends such nodes to its workers, and our
 //! own passes make them. A bias, a sum or a ReLU is applied in gemm's epilogue; all else runs op by op.
 
-mod after;
+mod epilogue;
 mod fused_conv2d;
 mod fused_depthwise_conv2d;
 mod fused_mat_mul;

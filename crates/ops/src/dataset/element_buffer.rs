@@ -1,29 +1,29 @@
-//! `Weighed`: elements kept in memory, and no more of them than one tensor may take.
+//! `ElementBuffer`: a queue of elements, limited in bytes as a single tensor is.
 
 use super::sequence::Tuple;
 use crate::prelude::*;
 use std::collections::VecDeque;
 use thalweg_core::buffer;
 
-/// Elements with what they weigh, up to the limit that holds for a single tensor.
+/// Elements with their size in bytes.
 #[derive(Default)]
-pub struct Weighed {
+pub struct ElementBuffer {
     items: VecDeque<Tuple>,
     bytes: usize,
 }
 
-/// What an element takes: its values, and something for being there.
-fn weight(tuple: &Tuple) -> usize {
+/// The memory of an element: its values, and an overhead for each.
+fn size_of(tuple: &Tuple) -> usize {
     tuple.iter().map(|t| t.byte_len().saturating_add(64)).fold(32, usize::saturating_add)
 }
 
-impl Weighed {
+impl ElementBuffer {
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
     pub fn push(&mut self, tuple: Tuple) -> Result<()> {
-        let bytes = self.bytes.saturating_add(weight(&tuple));
+        let bytes = self.bytes.saturating_add(size_of(&tuple));
         if bytes > buffer::limit() {
             return Err(resource_exhausted(format_args!(
                 "{} elements of a dataset, kept at once, are over the limit of {} bytes",
@@ -39,11 +39,11 @@ impl Weighed {
 
     pub fn pop(&mut self) -> Option<Tuple> {
         let tuple = self.items.pop_front()?;
-        self.bytes = self.bytes.saturating_sub(weight(&tuple));
+        self.bytes = self.bytes.saturating_sub(size_of(&tuple));
         Some(tuple)
     }
 
-    /// Puts an element in the place of another, which it gives.
+    /// Exchanges two elements.
     pub fn swap(&mut self, i: usize, j: usize) {
         if i < self.items.len() && j < self.items.len() {
             self.items.swap(i, j);

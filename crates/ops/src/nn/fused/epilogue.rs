@@ -1,25 +1,26 @@
-//! What follows a product, where the product itself can do it.
+//! The epilogues of `fused_ops` that gemm supports.
 
 use crate::prelude::*;
 
-/// What a product of floats can do on its way to memory.
-pub struct After {
-    /// What is added may be a vector, for each row.
+/// An epilogue of a product of floats.
+pub struct FusedEpilogue {
+    /// The addend may be a vector, broadcast over rows.
     pub broadcasts: bool,
-    /// It may be as large as the product: a bias may not.
+    /// It may have the shape of the product: a bias may not.
     pub whole: bool,
     pub relu: bool,
 }
 
-impl After {
-    /// From the names of the ops, if they are such.
-    pub fn read(node: &KernelNode) -> Result<Option<After>> {
+impl FusedEpilogue {
+    /// From `fused_ops`, if gemm supports them.
+    pub fn read(node: &KernelNode) -> Result<Option<FusedEpilogue>> {
         let names = node.attrs.list("fused_ops")?;
         let names: Vec<&[u8]> =
             names.iter().map(|n| if let Attr::Str(n) = n { &n[..] } else { b"" }).collect();
         let is_sum = |name: &[u8]| matches!(name, b"BiasAdd" | b"Add" | b"AddV2" | b"AddN");
-        let after =
-            |sum: &[u8], relu| Some(After { broadcasts: sum != b"AddN", whole: sum != b"BiasAdd", relu });
+        let after = |sum: &[u8], relu| {
+            Some(FusedEpilogue { broadcasts: sum != b"AddN", whole: sum != b"BiasAdd", relu })
+        };
         Ok(match names[..] {
             _ if node.attrs.dtype("T")? != DataType::Float => None,
             [b"Relu"] => after(b"", true),
