@@ -8,6 +8,7 @@ use crate::state::named::OwnedResource;
 use std::any::Any;
 use std::collections::{LinkedList, VecDeque};
 use std::sync::Mutex;
+use thalweg_core::attr::REPLICA;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::resource::Resource;
 use thalweg_core::sync::lock;
@@ -25,7 +26,7 @@ pub struct Origin {
 /// The replica whose gradients a node applies, from its attr `_replica`. A restarted replica may compute a second gradient for a step;
 /// TensorFlow's accumulators ignore the attr and take both.
 pub fn replica_of(node: &KernelNode) -> Option<i64> {
-    node.attrs.int("_replica").ok()
+    node.attrs.int(REPLICA).ok()
 }
 
 /// What an accumulator is made with; a second node of the same shared name must ask for the same.

@@ -1,5 +1,5 @@
-//! Hashes of strings, whose values are part of models: FarmHash's 64-bit fingerprint, SipHash-2-4, and the
-//! MurmurHash64A that TensorFlow's first hash op uses.
+//! Hashes of strings, whose values are part of models: FarmHash's 64-bit fingerprint and SipHash-2-4. (The
+//! MurmurHash64A of TensorFlow's first hash op is in `math`.)
 
 const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;
@@ -193,23 +193,4 @@ fn sip_round(v: &mut [u64; 4]) {
     b = b.rotate_left(17) ^ c;
     c = c.rotate_left(32);
     *v = [a, b, c, d];
-}
-
-/// MurmurHash64A with TensorFlow's seed.
-pub fn murmur(s: &[u8]) -> u64 {
-    const SEED: u64 = 0x00DE_CAFC_AFFE;
-    const M: u64 = 0xc6a4_a793_5bd1_e995;
-    let mut h = SEED ^ (s.len() as u64).wrapping_mul(M);
-    let blocks = s.chunks_exact(8);
-    let rest = blocks.remainder();
-    for block in blocks {
-        let k = shift_mix(word(block, 0).wrapping_mul(M)).wrapping_mul(M);
-        h = (h ^ k).wrapping_mul(M);
-    }
-    if !rest.is_empty() {
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        h = (h ^ u64::from_le_bytes(last)).wrapping_mul(M);
-    }
-    shift_mix(shift_mix(h).wrapping_mul(M))
 }

@@ -57,7 +57,7 @@ fn fused(work: &Work, id: NodeId, uses: &HashMap<NodeId, u32>) -> Result<Option<
 }
 
 /// Under this attr a fused node keeps the name of its product, for its errors.
-const FIRST_NAME: &str = "_product";
+const FIRST_NAME: &str = thalweg_core::attr::FUSED_PRODUCT_NAME;
 
 /// Which input of the node is a product that the node can be taken into.
 fn product_input(work: &Work, node: &WorkNode, uses: &HashMap<NodeId, u32>) -> Option<usize> {
