@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 pub static INTERLEAVE_DATASET: Op = Op {
     name: "InterleaveDataset",
-    doc: "`block_length` elements in turn of each of `cycle_length` datasets that `f` makes of elements.",
+    doc: "`block_length` elements at a time from each of `cycle_length` datasets that `f` makes of elements, round-robin.",
     inputs: &[
         "input_dataset: variant",
         "other_arguments: Targuments",

@@ -26,7 +26,7 @@ pub static ITERATOR: Op = Op { name: "Iterator", ..ITERATOR_V2 };
 
 pub static ANONYMOUS_ITERATOR: Op = Op {
     name: "AnonymousIterator",
-    doc: "A handle to a new iterator, which goes with its last handle.",
+    doc: "A handle to a new iterator, which is deleted with its last handle.",
     outputs: &["handle: resource"],
     attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
     shape: shape_call::scalar,

@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 pub static OPTIONS_DATASET: Op = Op {
     name: "OptionsDataset",
-    doc: "`input_dataset`, with options that change how it is run but not what it gives.",
+    doc: "`input_dataset`, with options that change how it runs but not its elements.",
     inputs: &["input_dataset: variant"],
     attrs: &[
         "serialized_options: string",

@@ -27,7 +27,7 @@ fn cardinality(c: &mut OpCall<'_>) -> Result<()> {
 
 pub static REDUCE_DATASET: Op = Op {
     name: "ReduceDataset",
-    doc: "Function `f` of a state and each element in turn, each result the next state; gives the last.",
+    doc: "Reduces the dataset by `f` of a state and an element; outputs the last state.",
     inputs: &["input_dataset: variant", "initial_state: Tstate", "other_arguments: Targuments"],
     outputs: &["components: output_types"],
     attrs: &[

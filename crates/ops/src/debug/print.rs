@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 pub static PRINT: Op = Op {
     name: "Print",
-    doc: "The input; prints `data` on the way, the first `first_n` times.",
+    doc: "The input; prints `data`, the first `first_n` times.",
     inputs: &["input: T", "data: U"],
     outputs: &["output: T"],
     attrs: &[

@@ -24,7 +24,7 @@ const fn by_reference(name: &'static str, queue: Op) -> Op {
 
 const FIFO_QUEUE: Op = Op {
     name: "FIFOQueueV2",
-    doc: "A handle to a queue that hands out elements in the order they came.",
+    doc: "A handle to a queue that dequeues elements in the order of arrival.",
     outputs: &["handle: resource"],
     attrs: &[
         "component_types: list(type) >= 1",
@@ -105,7 +105,7 @@ fn priority(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 
 const RANDOM_SHUFFLE_QUEUE: Op = Op {
     name: "RandomShuffleQueueV2",
-    doc: "A handle to a queue that hands out elements in random order, and keeps min_after_dequeue to choose from.",
+    doc: "A handle to a queue that dequeues elements in random order, and keeps min_after_dequeue to choose from.",
     attrs: &[
         "component_types: list(type) >= 1",
         "shapes: list(shape) >= 0 = []",

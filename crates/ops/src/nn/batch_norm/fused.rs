@@ -7,7 +7,7 @@ use thalweg_math::normalise::{Affine, moments};
 
 pub static FUSED_BATCH_NORM: Op = Op {
     name: "FusedBatchNorm",
-    doc: "Each channel of x less its mean, by its standard deviation, times scale, plus offset: those of x in training, else the given ones.",
+    doc: "Each channel of x less its mean, by its standard deviation, times scale, plus offset: the statistics of x in training, else the given ones.",
     inputs: &["x: T", "scale: T", "offset: T", "mean: T", "variance: T"],
     outputs: &["y: T", "batch_mean: T", "batch_variance: T", "reserve_space_1: T", "reserve_space_2: T"],
     attrs: &[

@@ -9,7 +9,7 @@ use thalweg_math::window::{Grid, Place, largest_places, sum_at_places};
 
 pub static MAX_POOL_GRAD: Op = Op {
     name: "MaxPoolGrad",
-    doc: "The gradient of MaxPool: what flows back to each window goes to its largest element, the first of equal ones.",
+    doc: "The gradient of MaxPool: the gradient of each window goes to its largest element, the first of equal ones.",
     inputs: &["orig_input: T", "orig_output: T", "grad: T"],
     outputs: &["output: T"],
     attrs: &[

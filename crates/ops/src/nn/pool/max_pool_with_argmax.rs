@@ -36,7 +36,7 @@ pub static MAX_POOL_WITH_ARGMAX: Op = Op {
 
 pub static MAX_POOL_GRAD_WITH_ARGMAX: Op = Op {
     name: "MaxPoolGradWithArgmax",
-    doc: "The gradient of MaxPoolWithArgmax: what flows back to each window goes to the element that argmax names.",
+    doc: "The gradient of MaxPoolWithArgmax: the gradient of each window goes to the element that argmax names.",
     inputs: &["input: T", "grad: T", "argmax: Targmax"],
     outputs: &["output: T"],
     attrs: &[
