@@ -10,6 +10,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+/// Attr of a node that an epilogue pass fused: the name of its product before that, for errors.
+pub const FUSED_PRODUCT_NAME: &str = "_product";
+
+/// Attr of a node that applies gradients to an accumulator: the number of its replica, of which the sum takes one gradient a step.
+pub const REPLICA: &str = "_replica";
+
 #[derive(Clone, Debug)]
 pub enum Attr {
     Str(Bytes),

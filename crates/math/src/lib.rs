@@ -5,6 +5,7 @@ pub mod elementary;
 /// Matrix products.
 pub mod gemm;
 mod half_bits;
+pub mod hash;
 pub mod isa;
 /// Batch normalisation by column.
 pub mod normalise;

@@ -1,12 +1,12 @@
-//! Broadcasting: how two shapes line up, and the walk over their rows.
+//! Broadcasting: how two shapes are aligned, and the iteration over their rows.
 
 use crate::prelude::*;
 use smallvec::SmallVec;
 
-/// Two shapes lined up to one, with neighbouring dimensions that behave alike merged.
+/// Two shapes broadcast to one, with neighbouring dimensions of the same strides merged.
 pub struct BroadcastPlan {
     shape: Shape,
-    /// Merged dimensions, outermost first: size, and how far each input moves per step (0: stays).
+    /// Merged dimensions, outermost first: size, and the stride of each input (0: broadcast).
     dims: SmallVec<[(usize, usize, usize); 4]>,
     simple: bool,
 }
@@ -31,7 +31,7 @@ impl BroadcastPlan {
         &self.shape
     }
 
-    /// Same shapes, or one input is a single element: no walk is needed.
+    /// Same shapes, or one input is a single element: no strides are needed.
     pub fn is_simple(&self) -> bool {
         self.simple
     }
@@ -41,7 +41,7 @@ impl BroadcastPlan {
         self.dims.last().map_or(1, |d| d.0)
     }
 
-    /// How far each input moves per element of a row.
+    /// The stride of each input along a row.
     pub fn row_steps(&self) -> (usize, usize) {
         self.dims.last().map_or((0, 0), |d| (d.1.min(1), d.2.min(1)))
     }
@@ -50,7 +50,7 @@ impl BroadcastPlan {
         self.walk_from(0)
     }
 
-    /// The walk from row number `first` on.
+    /// The rows from number `first` on.
     pub fn walk_from(&self, mut first: usize) -> RowWalk<'_> {
         let outer = &self.dims[..self.dims.len().saturating_sub(1)];
         let mut at = SmallVec::from_elem(0, outer.len());
@@ -120,7 +120,7 @@ pub struct RowWalk<'a> {
 }
 
 impl RowWalk<'_> {
-    /// Offsets of the next row; callers ask once per row of the output.
+    /// Offsets of the next row; called once per row of the output.
     pub fn next_offsets(&mut self) -> (usize, usize) {
         if !self.started {
             self.started = true;

@@ -1,4 +1,4 @@
-//! Files, as the `Access` of the device allows: the only module of this crate that opens any. `clippy.toml` forbids it to the others.
+//! File access as the `Access` of the device allows: the only module of this crate that opens files. `clippy.toml` forbids it elsewhere.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -16,7 +16,7 @@ pub fn read(access: &Access, path: &Path) -> Result<Vec<u8>> {
     whole::read(&to_read(access, path)?)
 }
 
-/// A file, to be read from its beginning.
+/// Opens a file for reading.
 pub fn open(access: &Access, path: &Path) -> Result<std::io::Result<File>> {
     Ok(File::open(&*to_read(access, path)?))
 }
@@ -26,7 +26,7 @@ pub fn size(access: &Access, path: &Path) -> Result<std::io::Result<u64>> {
     Ok(std::fs::metadata(&*to_read(access, path)?).map(|m| m.len()))
 }
 
-/// Writes a file in place of one that is there; directories are made as needed.
+/// Writes a file, replacing an existing one; creates directories as needed.
 pub fn write(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
     let path = to_write(access, path)?;
     let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);

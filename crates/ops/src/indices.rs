@@ -1,4 +1,4 @@
-//! Index tensors: read, checked, and turned into positions.
+//! Index tensors: read, checked, and converted to positions.
 
 use crate::prelude::*;
 
@@ -33,7 +33,7 @@ pub fn coordinates_text(mut i: usize, shape: &[usize]) -> String {
     if at.is_empty() { String::new() } else { format!("[{}]", at.join(",")) }
 }
 
-/// What becomes of an index that points outside.
+/// How an out-of-range index is handled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum BadIndices {
     Error,
@@ -53,7 +53,7 @@ impl BadIndices {
 
 /// Indices whose innermost dimension addresses the outer dimensions of a tensor, down to runs of its elements.
 pub struct NdIndices {
-    /// Which run each index means; `NOWHERE` if outside and ignored.
+    /// The run that each index addresses; `NOWHERE` if out of range and ignored.
     pub places: Vec<usize>,
     /// How many runs the tensor has, and elements in each.
     pub runs: usize,
@@ -88,7 +88,7 @@ impl NdIndices {
         let (addressed, rest) = shape.split_at(depth);
         let outer = Shape::new(outer)?;
         let values = indices.to_i64s()?;
-        // A shape with a zero in it may promise any number of indices.
+        // With a size of zero in their shape there may be any number of indices.
         let mut places = reserve::with_capacity(outer.elements())?;
         for i in 0..outer.elements() {
             let index = &values[i * depth..(i + 1) * depth];
@@ -140,7 +140,7 @@ impl NdIndices {
         let _ = self.try_update(target, updates, always);
     }
 
-    /// As `update`, as long as no change fails.
+    /// As `update`, up to the first change that fails.
     pub fn try_update<T: Clone>(
         &self,
         target: &mut [T],
@@ -161,7 +161,7 @@ impl NdIndices {
     }
 }
 
-/// What a scatter by coordinates gives before running: the shape of input `target`, the others checked against it.
+/// Shape rule of a scatter by coordinates: the shape of `target`, the others checked against it.
 pub fn scatter_nd_shape(
     target: &PartialShape,
     indices: &PartialShape,

@@ -1,6 +1,6 @@
-//! Moving elements without looking at them: one mechanism for all types, plain or not.
+//! Copying elements of any type, plain or not, by one mechanism.
 //!
-//! A plain element moves as a word of its size, an object (string, handle, variant) by cloning. `Block` copies a box of
+//! A plain element is copied as a word of its size, an object (string, handle, variant) is cloned. `Block` copies a box of
 //! elements between two layouts; `Gather` and `Scatter` copy runs picked by index.
 
 use crate::elementwise::{GRAIN, for_chunks_of};
@@ -10,12 +10,12 @@ use thalweg_core::resource::ResourceHandle;
 use thalweg_math::parallel::Parallel;
 use thalweg_math::prefetch;
 
-/// A way of moving elements, written once for elements of all kinds.
+/// A copy, written once for elements of all kinds.
 pub trait Motion {
     fn run<C: Clone + Send + Sync>(&self, from: &[C], to: &mut [C]);
 }
 
-/// Moves elements from one tensor to another of the same type.
+/// Runs a copy from one tensor to another of the same type.
 pub fn apply(motion: &impl Motion, from: &Tensor, to: &mut Tensor) -> Result<()> {
     fn words<W: bytemuck::Pod + Send + Sync>(motion: &impl Motion, from: &[u8], to: &mut [u8]) -> Result<()> {
         match (bytemuck::try_cast_slice::<u8, W>(from), bytemuck::try_cast_slice_mut::<u8, W>(to)) {
@@ -47,8 +47,8 @@ pub fn apply(motion: &impl Motion, from: &Tensor, to: &mut Tensor) -> Result<()>
     }
 }
 
-/// A box of elements to copy: where it starts in the source and in the target, and dimension by dimension how many
-/// steps there are and how far a step leads in each.
+/// A strided copy: offsets in source and target, and for each dimension its size and the strides in
+/// both.
 #[derive(Clone, Default)]
 pub struct Block {
     from: isize,
@@ -68,7 +68,7 @@ impl Block {
         Block { from: from as isize, to: to as isize, dims: SmallVec::new() }
     }
 
-    /// Adds a dimension inside those there are. Steps may lead backwards, and in the source nowhere (0: repeat).
+    /// Adds an innermost dimension. Strides may be negative, and 0 in the source (broadcast).
     pub fn dim(mut self, count: usize, from: isize, to: isize) -> Block {
         let mut steps = Steps { count, from, to };
         if to < 0 && count > 0 {
@@ -124,7 +124,7 @@ impl Block {
         (start + low, start + high)
     }
 
-    /// Copies the box; positions of the target that it does not reach stay as they are.
+    /// Copies the box; other positions of the target are unchanged.
     pub fn copy(&self, par: &dyn Parallel, from: &Tensor, to: &mut Tensor) -> Result<()> {
         if self.elements() == 0 {
             return Ok(());
@@ -138,7 +138,7 @@ impl Block {
         apply(&BlockCopy { block: self, par }, from, to)
     }
 
-    /// How to cut the target for threads: the start, length and size of equal pieces, one for each outermost step.
+    /// The partition of the target for threads: start, length and size of equal pieces, one for each outermost index.
     fn pieces(&self, target: usize) -> Option<(usize, usize, usize)> {
         let outer = self.dims.first()?;
         let (piece, start) = (outer.to as usize, self.to as usize);
@@ -214,7 +214,7 @@ pub fn fill(par: &dyn Parallel, value: &Tensor, to: &mut Tensor) -> Result<()> {
     Block::at(0, 0).dim(n, 0, 1).copy(par, value, to)
 }
 
-/// A tensor of one value throughout; zeros (empty strings, null handles) if none is given.
+/// A tensor filled with one value; zeros (empty strings, null handles) if none is given.
 pub fn filled(par: &dyn Parallel, dtype: DataType, shape: Shape, value: Option<&Tensor>) -> Result<Tensor> {
     match value {
         None => Tensor::zeros(dtype, shape),
@@ -227,7 +227,7 @@ pub fn filled(par: &dyn Parallel, dtype: DataType, shape: Shape, value: Option<&
 }
 
 /// Picks runs: the source is `batches * outer` groups of `size` runs of `run` elements; of each group the target has the
-/// runs at `picks`, of which there are as many for each batch. A pick at or past `size` leaves the target as it is.
+/// runs at `picks`, of which there are as many for each batch. A pick at or past `size` leaves the target unchanged.
 pub struct Gather<'a> {
     pub batches: usize,
     pub outer: usize,
@@ -274,12 +274,12 @@ impl Motion for Gather<'_> {
     }
 }
 
-/// Puts run `i` of the source at run `places[i]` of the target, in order: of several for one place the last stays.
-/// A place past the end is left out.
+/// Copies run `i` of the source to run `places[i]` of the target, in order: of several for one run the last stays.
+/// One past the end is skipped.
 pub struct Scatter<'a> {
     pub run: usize,
     pub places: &'a [usize],
-    /// The source is a single run, put at every place.
+    /// The source is a single run, copied to every place.
     pub one_for_all: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Kernels for halves: those for float on widened inputs, their results rounded once.
+//! Kernels for half and bfloat16: those for float on widened inputs, their results rounded once.
 
 use crate::arithmetic::convert::converted;
 use crate::prelude::*;

@@ -33,7 +33,7 @@ pub fn general(v: f64, precision: usize) -> String {
     trimmed(&format!("{v:.decimals$}")).to_string()
 }
 
-/// As TensorFlow writes floats into messages: six digits if they tell the value exactly, else nine.
+/// As TensorFlow writes floats into messages: six digits if they are exact, else nine.
 pub fn shortest_f32(v: f32) -> String {
     let short = general(v.into(), 6);
     if v.is_nan() || short.parse() == Ok(v) { short } else { general(v.into(), 9) }

@@ -44,7 +44,7 @@ pub fn call_in(
     direct::call(registry(), step, op, inputs.to_vec(), attrs.iter().cloned().collect())
 }
 
-/// Starts an op and gives its answer when it comes.
+/// Starts an async op; its result is received when it completes.
 pub fn begin(
     step: &Arc<StepContext>,
     op: &str,
@@ -116,7 +116,7 @@ pub fn ints(dims: &[usize], values: &[i32]) -> Tensor {
     Tensor::from_slice(Shape::new(dims).unwrap(), values).unwrap()
 }
 
-/// The code of the error that a call must give.
+/// The code of the error that a call must return.
 pub fn code(result: Result<Vec<Tensor>>) -> Code {
     result.map(|_| ()).expect_err("the call should fail").code()
 }

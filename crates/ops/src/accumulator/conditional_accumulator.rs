@@ -1,4 +1,5 @@
-//! `ConditionalAccumulator`, `ResourceConditionalAccumulator`: a sum of gradients that waits until there are enough.
+//! `ConditionalAccumulator`, `ResourceConditionalAccumulator`, `SparseConditionalAccumulator`: a sum of gradients, or of gradients of
+//! some rows, that can be taken once it has enough of them.
 
 use super::resource::accumulator_kernel;
 use crate::prelude::*;
@@ -26,6 +27,17 @@ pub static RESOURCE_CONDITIONAL_ACCUMULATOR: Op = Op {
     ..CONDITIONAL_ACCUMULATOR
 };
 
+pub static SPARSE_CONDITIONAL_ACCUMULATOR: Op = Op {
+    name: "SparseConditionalAccumulator",
+    doc: "A handle to an accumulator of gradients of some rows.",
+    kernels: cpu!(make prepare_sparse: dtype in f16, f32, f64),
+    ..CONDITIONAL_ACCUMULATOR
+};
+
 fn prepare<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     accumulator_kernel::<T>(node, false)
+}
+
+fn prepare_sparse<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    accumulator_kernel::<T>(node, true)
 }

@@ -1,4 +1,4 @@
-//! `AccumulatorNumAccumulated`, `ResourceAccumulatorNumAccumulated`, and our own `AccumulatorNumStale`: how an accumulator stands.
+//! `AccumulatorNumAccumulated`, `ResourceAccumulatorNumAccumulated`, and our own `AccumulatorNumStale`: counters of an accumulator.
 
 use super::resource::Accumulator;
 use crate::prelude::*;
@@ -20,7 +20,7 @@ pub static RESOURCE_ACCUMULATOR_NUM_ACCUMULATED: Op = Op {
     ..ACCUMULATOR_NUM_ACCUMULATED
 };
 
-/// TensorFlow drops without a word; there is no op of its own that tells how many.
+/// TensorFlow drops stale gradients silently and has no op that counts them.
 pub static ACCUMULATOR_NUM_STALE: Op = Op {
     name: "AccumulatorNumStale",
     doc: "The number of gradients that the accumulator has dropped because they came too late. Not in TensorFlow.",

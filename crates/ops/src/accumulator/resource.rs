@@ -1,13 +1,14 @@
-//! `Accumulator`: a sum of gradients, and those who wait to take it.
+//! `Accumulator`: a sum of gradients, and the pending requests to take it.
 //!
-//! Nobody blocks: who wants the sum joins a line, and is answered, after the lock is let go, once enough gradients have come.
+//! No thread blocks: a take request is queued, and completed after the lock is released, once there are enough gradients.
 
 use super::sum::{Arithmetic, Gradient, Sum};
 use crate::prelude::*;
-use crate::state::named::Owner;
+use crate::state::named::OwnedResource;
 use std::any::Any;
 use std::collections::{LinkedList, VecDeque};
 use std::sync::Mutex;
+use thalweg_core::attr::REPLICA;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::resource::Resource;
 use thalweg_core::sync::lock;
@@ -22,10 +23,10 @@ pub struct Origin {
     pub replica: Option<i64>,
 }
 
-/// The note on a node that adds gradients: which replica they are of. One that was started again computes a gradient for a step that may
-/// have its first one; TensorFlow's accumulators know nothing of replicas, pass over the note, and take both.
+/// The replica whose gradients a node applies, from its attr `_replica`. A restarted replica may compute a second gradient for a step;
+/// TensorFlow's accumulators ignore the attr and take both.
 pub fn replica_of(node: &KernelNode) -> Option<i64> {
-    node.attrs.int("_replica").ok()
+    node.attrs.int(REPLICA).ok()
 }
 
 /// What an accumulator is made with; a second node of the same shared name must ask for the same.
@@ -50,80 +51,80 @@ struct State {
     sum: Sum,
     count: u32,
     /// The replicas whose gradients are in the sum, of those that have numbers.
-    given: Vec<i64>,
+    replicas: Vec<i64>,
     /// Gradients dropped because they were computed before the global step, or because the sum has their replica's already.
     stale: u64,
-    takers: VecDeque<Taker>,
+    pending: VecDeque<PendingTake>,
     next_id: u64,
 }
 
-/// Gets the outputs of taking.
+/// Called with the outputs of a take.
 pub type Answer = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;
 
-struct Taker {
+struct PendingTake {
     id: u64,
     required: u32,
     done: Answer,
-    /// Where to take back the wish to hear of cancellation.
+    /// To unregister the cancellation callback.
     cancel: Option<(Arc<Cancellation>, u64)>,
 }
 
-/// Answers that are due.
-type Due = LinkedList<(Taker, Result<Vec<Tensor>>)>;
+/// Requests to complete once the lock is released.
+type Completions = LinkedList<(PendingTake, Result<Vec<Tensor>>)>;
 
 impl Accumulator {
     pub fn new(name: &str, spec: Spec, arithmetic: Arithmetic) -> Accumulator {
         let sum = if spec.sparse { Sum::Rows(None) } else { Sum::Dense(None) };
-        let takers = VecDeque::new();
-        let given = Vec::new();
-        let state = State { global_step: 0, sum, count: 0, given, stale: 0, takers, next_id: 0 };
+        let pending = VecDeque::new();
+        let replicas = Vec::new();
+        let state = State { global_step: 0, sum, count: 0, replicas, stale: 0, pending, next_id: 0 };
         Accumulator { name: name.to_string(), spec, arithmetic, state: Mutex::new(state) }
     }
 
     /// Adds a gradient; one from before the global step is only counted, and so is a second one of the same replica.
     pub fn apply(&self, from: Origin, gradient: Gradient, par: &dyn Parallel) -> Result<()> {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
-            let again = from.replica.is_some_and(|r| state.given.contains(&r));
+            let again = from.replica.is_some_and(|r| state.replicas.contains(&r));
             if from.local_step < state.global_step || again {
                 state.stale += 1;
                 return Ok(());
             }
-            reserve::room(&mut state.given, 1)?;
+            reserve::room(&mut state.replicas, 1)?;
             state.sum.add(gradient, &self.spec.shape, &self.arithmetic, par)?;
             state.count = state.count.saturating_add(1);
-            state.given.extend(from.replica);
+            state.replicas.extend(from.replica);
             self.serve(&mut state, &mut due);
         }
-        answer(due);
+        complete(due);
         Ok(())
     }
 
     /// Takes the sum, or the mean, once it is of `required` gradients; the global step then goes up by one.
     pub fn take(self: &Arc<Self>, required: u32, cancel: &Arc<Cancellation>, done: Answer) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         let (id, waits) = {
             let mut state = lock(&self.state);
             let id = state.next_id;
             state.next_id += 1;
-            let taker = Taker { id, required, done, cancel: None };
-            match reserve::room(&mut state.takers, 1) {
-                Ok(()) => state.takers.push_back(taker),
+            let taker = PendingTake { id, required, done, cancel: None };
+            match reserve::room(&mut state.pending, 1) {
+                Ok(()) => state.pending.push_back(taker),
                 Err(e) => due.push_back((taker, Err(e))),
             }
             self.serve(&mut state, &mut due);
-            (id, state.takers.iter().any(|t| t.id == id))
+            (id, state.pending.iter().any(|t| t.id == id))
         };
-        answer(due);
+        complete(due);
         if !waits {
             return;
         }
         let this = self.clone();
         let token = cancel.on_cancel(move |_| this.leave(id));
-        match lock(&self.state).takers.iter_mut().find(|t| t.id == id) {
+        match lock(&self.state).pending.iter_mut().find(|t| t.id == id) {
             Some(taker) => taker.cancel = Some((cancel.clone(), token)),
-            None => cancel.forget(token), // Answered meanwhile.
+            None => cancel.forget(token), // Completed meanwhile.
         }
     }
 
@@ -139,34 +140,34 @@ impl Accumulator {
         lock(&self.state).stale
     }
 
-    /// A taker leaves the line because its step was cancelled.
+    /// Removes a pending request whose step was cancelled.
     fn leave(&self, id: u64) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
-            if let Some(at) = state.takers.iter().position(|t| t.id == id) {
+            if let Some(at) = state.pending.iter().position(|t| t.id == id) {
                 let gone = Err(cancelled("TakeGrad operation was cancelled"));
-                due.extend(state.takers.remove(at).map(|t| (Taker { cancel: None, ..t }, gone)));
+                due.extend(state.pending.remove(at).map(|t| (PendingTake { cancel: None, ..t }, gone)));
             }
             self.serve(&mut state, &mut due);
         }
-        answer(due);
+        complete(due);
     }
 
-    /// Answers those at the front of the line as long as there are enough gradients.
-    fn serve(&self, state: &mut State, due: &mut Due) {
-        while state.takers.front().is_some_and(|t| t.required <= state.count) {
-            let Some(taker) = state.takers.pop_front() else { return };
+    /// Completes pending requests, oldest first, while there are enough gradients.
+    fn serve(&self, state: &mut State, due: &mut Completions) {
+        while state.pending.front().is_some_and(|t| t.required <= state.count) {
+            let Some(taker) = state.pending.pop_front() else { return };
             state.global_step = state.global_step.saturating_add(1);
             let taken = state.sum.take(state.count, self.spec.mean, &self.spec.shape, &self.arithmetic);
             state.count = 0;
-            state.given.clear();
+            state.replicas.clear();
             due.push_back((taker, taken));
         }
     }
 }
 
-fn answer(due: Due) {
+fn complete(due: Completions) {
     for (taker, result) in due {
         if let Some((cancel, token)) = taker.cancel {
             cancel.forget(token);
@@ -182,10 +183,10 @@ impl Resource for Accumulator {
     fn as_any(&self) -> &dyn Any {
         self
     }
-    /// Whoever waits is let go.
+    /// Cancels the pending requests.
     fn discard(&self) {
         let gone = || Err(cancelled(format_args!("{} '{}' was deleted", self.kind(), self.name)));
-        answer(lock(&self.state).takers.drain(..).map(|t| (t, gone())).collect());
+        complete(lock(&self.state).pending.drain(..).map(|t| (t, gone())).collect());
     }
 }
 
@@ -197,7 +198,7 @@ pub fn accumulator_kernel<T: Number>(node: &KernelNode, sparse: bool) -> Result<
         mean: node.attrs.str("reduction_type")? != "SUM",
         sparse,
     };
-    let owner = Owner::<Accumulator>::new(node)?;
+    let owner = OwnedResource::<Accumulator>::new(node)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let found = owner.get(c, |name| Ok(Accumulator::new(name, spec.clone(), Arithmetic::of::<T>())))?;
         if found.spec != spec {
@@ -208,12 +209,12 @@ pub fn accumulator_kernel<T: Number>(node: &KernelNode, sparse: bool) -> Result<
                 c.node.name
             ));
         }
-        owner.give(c, found);
+        owner.output_handle(c, found);
         Ok(())
     }))
 }
 
-/// Refuses values that are not of the accumulator's type.
+/// Rejects values that are not of the accumulator's type.
 pub fn check_type(a: &Accumulator, dtype: DataType) -> Result<()> {
     if dtype == a.spec.dtype {
         return Ok(());

@@ -4,7 +4,7 @@ use crate::elementwise::for_chunks;
 use crate::prelude::*;
 use thalweg_math::parallel::Parallel;
 
-/// A gradient as a worker gives it.
+/// A gradient of one worker.
 pub enum Gradient {
     Dense(Tensor),
     Rows(Rows),
@@ -91,7 +91,7 @@ impl Sum {
         Ok(())
     }
 
-    /// Takes the sum out, as the outputs that taking gives; divided by the number of gradients for a mean. Rows are divided by
+    /// Takes the sum out, as the outputs of a take; divided by the number of gradients for a mean. Rows are divided by
     /// the number of gradients that had them.
     pub fn take(
         &mut self,

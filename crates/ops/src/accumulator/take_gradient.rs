@@ -1,4 +1,4 @@
-//! `AccumulatorTakeGradient`, `ResourceAccumulatorTakeGradient`: waiting for enough gradients, and taking their mean.
+//! `AccumulatorTakeGradient`, `ResourceAccumulatorTakeGradient`, `SparseAccumulatorTakeGradient`: waiting for enough gradients, and taking their mean.
 
 use super::resource::{Accumulator, check_type};
 use crate::prelude::*;
@@ -24,6 +24,14 @@ pub static RESOURCE_ACCUMULATOR_TAKE_GRADIENT: Op = Op {
     ..ACCUMULATOR_TAKE_GRADIENT
 };
 
+pub static SPARSE_ACCUMULATOR_TAKE_GRADIENT: Op = Op {
+    name: "SparseAccumulatorTakeGradient",
+    doc: "The mean (or sum) of the rows, each over the gradients that had it, once there are num_required gradients.",
+    outputs: &["indices: int64", "values: dtype", "shape: int64"],
+    kernels: cpu!(async prepare_sparse),
+    ..ACCUMULATOR_TAKE_GRADIENT
+};
+
 struct Take {
     sparse: bool,
 }
@@ -32,7 +40,7 @@ fn prepare(_: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
     Ok(Arc::new(Take { sparse: false }))
 }
 
-pub fn prepare_sparse(_: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
+fn prepare_sparse(_: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
     Ok(Arc::new(Take { sparse: true }))
 }
 

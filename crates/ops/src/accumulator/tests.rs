@@ -31,7 +31,7 @@ impl A {
         call_in(&self.step, "AccumulatorApplyGradient", &inputs, &[])
     }
 
-    /// As `apply`, noted as of a replica.
+    /// As `apply`, by a replica with a number.
     fn apply_of(&self, replica: i64, local_step: i64, values: &[f32]) -> Result<Vec<Tensor>> {
         let inputs = [self.handle.clone(), Tensor::scalar(local_step), floats(&[values.len()], values)];
         call_in(&self.step, "AccumulatorApplyGradient", &inputs, &[("_replica", Attr::Int(replica))])
@@ -83,7 +83,7 @@ fn takers_wait_in_line_and_each_mean_raises_the_step() {
     a.apply(0, &[3., 6.]).unwrap();
     assert_eq!(dense(&first), [2., 4.]);
     assert!(waits(&second));
-    // The step is 1 now: what was computed at 0 is late.
+    // The global step is 1 now: a gradient computed at 0 is stale.
     a.apply(0, &[100., 100.]).unwrap();
     assert!(waits(&second));
     assert_eq!((a.number("AccumulatorNumStale"), a.number("AccumulatorNumAccumulated")), (1, 0));
@@ -176,7 +176,7 @@ fn a_replica_with_a_number_is_in_a_sum_once() {
     a.apply_of(0, 0, &[1.]).unwrap();
     a.apply_of(0, 0, &[100.]).unwrap();
     assert_eq!((a.number("AccumulatorNumStale"), a.number("AccumulatorNumAccumulated")), (1, 1));
-    // Others, and those without a number, are not held to it.
+    // Other replicas, and those without a number, are not limited.
     a.apply_of(1, 0, &[3.]).unwrap();
     (0..2).for_each(|_| drop(a.apply(0, &[4.]).unwrap()));
     assert_eq!(dense(&a.take(TAKE, 4)), [3.]);

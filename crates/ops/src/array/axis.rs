@@ -25,7 +25,7 @@ pub fn axis_input(c: &OpCall<'_>, i: usize, rank: usize) -> Result<usize> {
     axis_in_range(single_int(c, i)?, rank)
 }
 
-/// As `axis_input`, for a shape rule; `None` if it cannot be told yet.
+/// As `axis_input`, for a shape rule; `None` if it is not known before running.
 pub fn constant_axis(c: &ShapeCall<'_>, i: usize, rank: Option<usize>) -> Result<Option<usize>> {
     match (single_constant(c, i)?, rank) {
         (Some(axis), Some(rank)) => axis_in_range(axis, rank).map(Some),

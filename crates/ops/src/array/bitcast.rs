@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 pub static BITCAST: Op = Op {
     name: "Bitcast",
-    doc: "The bytes of the input as elements of another type; where sizes differ the innermost dimension goes or comes.",
+    doc: "The bytes of the input as elements of another type; where sizes differ the innermost dimension is removed or added.",
     inputs: &["input: T"],
     outputs: &["output: type"],
     attrs: &[

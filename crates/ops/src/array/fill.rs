@@ -24,7 +24,7 @@ pub static FILL: Op = Op {
 };
 
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
-    // TensorFlow's oldest ops take a vector of one element for a scalar, and the other way round.
+    // TensorFlow's oldest ops take a vector of one element for a scalar, and a scalar for a vector.
     if c.input(1).rank() != Some(1) || c.input(1).elements().is_some_and(|n| n != 1) {
         c.scalar(1)?;
     }

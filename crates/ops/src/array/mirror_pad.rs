@@ -1,4 +1,4 @@
-//! `MirrorPad`, `MirrorPadGrad`: a border that mirrors the tensor, and what flows back through it.
+//! `MirrorPad`, `MirrorPadGrad`: padding that mirrors the tensor, and its gradient.
 
 use super::paddings::{padded_shape, padded_size, paddings, paddings_input};
 use crate::moving::Block;
@@ -64,7 +64,7 @@ fn inner_size(size: usize, before: usize, after: usize) -> Result<usize> {
         .ok_or_else(|| invalid!("a dimension of {size} has no border of {before} and {after}"))
 }
 
-/// How far the mirror stands from the edge: REFLECT leaves out the edge itself.
+/// Offset of the mirrored elements from the edge: REFLECT leaves out the edge itself.
 fn offset(attrs: &Attrs) -> Result<usize> {
     Ok((attrs.str("mode")? == "REFLECT") as usize)
 }
@@ -151,7 +151,7 @@ fn fold_with(node: &KernelNode, folded: Folded) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// Folds the borders of one dimension onto its inside.
+/// Adds the gradient of the padding of one dimension to the elements it mirrors.
 fn folded<T: Number>(x: &Tensor, axis: usize, before: usize, n: usize, offset: usize) -> Result<Tensor> {
     let (outer, size, inner) = x.shape().around(axis)?;
     let mut out = Tensor::uninit(x.dtype(), x.shape().with(axis, n)?)?;

@@ -1,4 +1,4 @@
-//! `Pad`, `PadV2`: a border of one value around a tensor.
+//! `Pad`, `PadV2`: padding with one value around a tensor.
 
 use super::paddings::{padded_shape, padded_size, paddings_input};
 use crate::moving::{Block, filled};
@@ -49,7 +49,7 @@ pub static PAD_V2: Op = Op {
     ..PAD
 };
 
-/// The part of the gradient inside the border. As in TensorFlow, none flows to the value of the border.
+/// The gradient without the padding. As in TensorFlow, the padding value has none.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, paddings, dy) = (g.x[0], g.x[1], g.dy()?);
     let index = [("out_type", g.graph.dtype(paddings).into())];

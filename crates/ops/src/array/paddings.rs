@@ -1,4 +1,4 @@
-//! Paddings: a matrix with a row for each dimension, saying how much goes before and after.
+//! Paddings: a matrix with a row for each dimension: the padding before and after it.
 
 use crate::prelude::*;
 

@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 pub static RAGGED_RANGE: Op = Op {
     name: "RaggedRange",
-    doc: "The ranges from `starts` to `limits` by `deltas` laid end to end, and where each begins.",
+    doc: "The ranges from `starts` to `limits` by `deltas` concatenated, and where each begins.",
     inputs: &["starts: T", "limits: T", "deltas: T"],
     outputs: &["rt_nested_splits: Tsplits", "rt_dense_values: T"],
     attrs: &["T: {bfloat16, float, double, int32, int64} = DT_INT32", "Tsplits: {int32, int64} = DT_INT64"],

@@ -30,7 +30,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.rank(1, 1)?;
     let wanted = c.as_shape(1)?;
     let (Some(dims), Some(total)) = (wanted.dims(), c.input(0).elements()) else { return Ok(vec![wanted]) };
-    // A -1 in a constant is the one to be worked out; elsewhere it may be just not known.
+    // A -1 in a constant is the size to be inferred; elsewhere it may be just unknown.
     match c.ints(1) {
         Some(ints) => Ok(vec![target_shape(&ints, total as usize)?.as_slice().iter().copied().collect()]),
         None if dims.iter().filter(|d| **d < 0).count() == 1 => {
@@ -44,7 +44,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     }
 }
 
-/// The sizes asked for, with a -1 worked out from the number of elements.
+/// The requested sizes, with a -1 inferred from the number of elements.
 fn target_shape(wanted: &[i64], total: usize) -> Result<Vec<i64>> {
     if wanted.len() > MAX_RANK {
         return Err(invalid!(

@@ -1,4 +1,4 @@
-//! `ReverseV2`, `Reverse`: dimensions back to front.
+//! `ReverseV2`, `Reverse`: dimensions in reverse order.
 
 use crate::moving::Block;
 use crate::prelude::*;
@@ -69,7 +69,7 @@ fn flags(axes: &[i64], rank: usize) -> Result<Vec<bool>> {
 
 fn run_v2(c: &mut OpCall<'_>) -> Result<()> {
     let axes = c.int_vector(1)?;
-    // TensorFlow gives back a scalar whatever the axes are.
+    // TensorFlow returns a scalar as it is, whatever the axes are.
     let reversed = if c.shape(0)?.is_scalar() { Vec::new() } else { flags(&axes, c.shape(0)?.rank())? };
     reverse(c, &reversed)
 }

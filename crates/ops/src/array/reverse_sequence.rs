@@ -1,4 +1,4 @@
-//! `ReverseSequence`: the beginnings of sequences back to front, each by its own length.
+//! `ReverseSequence`: the first elements of each sequence reversed, each by its own length.
 
 use crate::moving::Block;
 use crate::prelude::*;

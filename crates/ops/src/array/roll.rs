@@ -1,11 +1,11 @@
-//! `Roll`: dimensions turned round.
+//! `Roll`: elements shifted along dimensions, with wrap-around.
 
 use crate::moving::Block;
 use crate::prelude::*;
 
 pub static ROLL: Op = Op {
     name: "Roll",
-    doc: "The input with its elements moved by `shift` along `axis`; those that fall off one end come in at the other.",
+    doc: "The input with its elements moved by `shift` along `axis`; those shifted past one end wrap around to the other.",
     inputs: &["input: T", "shift: Tshift", "axis: Taxis"],
     outputs: &["output: T"],
     attrs: &["T: type", "Tshift: {int32, int64}", "Taxis: {int32, int64}"],

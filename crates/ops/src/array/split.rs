@@ -1,4 +1,4 @@
-//! `Split`, `SplitV`: a tensor cut along an axis.
+//! `Split`, `SplitV`: a tensor split along an axis.
 
 use super::axis::{axis_input, constant_axis};
 use crate::moving::Block;
@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static SPLIT: Op = Op {
     name: "Split",
-    doc: "The value cut into `num_split` equal parts along `split_dim`.",
+    doc: "The value split into `num_split` equal parts along `split_dim`.",
     inputs: &["split_dim: int32", "value: T"],
     outputs: &["output: num_split * T"],
     attrs: &["num_split: int >= 1", "T: type"],
@@ -25,7 +25,7 @@ pub static SPLIT: Op = Op {
 
 pub static SPLIT_V: Op = Op {
     name: "SplitV",
-    doc: "The value cut along `split_dim` into parts of the sizes given; one size may be -1, to be worked out.",
+    doc: "The value split along `split_dim` into parts of the sizes given; one size may be -1, to be worked out.",
     inputs: &["value: T", "size_splits: Tlen", "split_dim: int32"],
     attrs: &["num_split: int >= 1", "T: type", "Tlen: {int8, int32, int64} = DT_INT64"],
     shape: shape_v,
@@ -80,7 +80,7 @@ fn shape_v(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     }
 }
 
-/// Sizes that add up to the whole, with a -1 worked out.
+/// Sizes that add up to the whole, with a -1 inferred.
 fn part_sizes(sizes: &[i64], whole: i64) -> Result<Vec<i64>> {
     let mut open = None;
     let mut sum = 0i64;
@@ -122,7 +122,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let shape = c.shape(1)?;
         let axis = axis_in_range(c.scalar_int(0)?, shape.rank())?;
         let size = even_part(shape[axis] as i64, n, axis)?;
-        cut(c, 1, axis, &reserve::filled(n as usize, size)?)
+        split_along(c, 1, axis, &reserve::filled(n as usize, size)?)
     }))
 }
 
@@ -146,11 +146,11 @@ fn prepare_v(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             ));
         }
         let sizes = part_sizes(&sizes, shape[axis] as i64)?;
-        cut(c, 0, axis, &sizes)
+        split_along(c, 0, axis, &sizes)
     }))
 }
 
-fn cut(c: &mut OpCall<'_>, input: usize, axis: usize, sizes: &[i64]) -> Result<()> {
+fn split_along(c: &mut OpCall<'_>, input: usize, axis: usize, sizes: &[i64]) -> Result<()> {
     let mut start = 0;
     for (i, size) in sizes.iter().enumerate() {
         let size = *size as usize;
@@ -161,7 +161,7 @@ fn cut(c: &mut OpCall<'_>, input: usize, axis: usize, sizes: &[i64]) -> Result<(
     Ok(())
 }
 
-/// `len` slices from `start` on along an axis; shares memory where they lie together.
+/// `len` slices from `start` on along an axis; shares memory where they are contiguous.
 pub fn part(c: &OpCall<'_>, x: &Tensor, axis: usize, start: usize, len: usize) -> Result<Tensor> {
     let (outer, size, run) = x.shape().around(axis)?;
     let shape = x.shape().with(axis, len)?;

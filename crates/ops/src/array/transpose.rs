@@ -105,7 +105,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
 pub fn transposed(c: &OpCall<'_>, x: &Tensor, perm: &[usize]) -> Result<Tensor> {
     let (dims, strides) = (x.shape(), x.shape().strides());
     let shape = Shape::new(&perm.iter().map(|p| dims[*p]).collect::<Vec<_>>())?;
-    // Only dimensions of size 1 may change places without moving elements.
+    // Only dimensions of size 1 may be permuted without moving elements.
     let moving: Vec<usize> = perm.iter().copied().filter(|p| dims[*p] != 1).collect();
     if moving.is_sorted() || x.elements() == 0 {
         return x.clone().reshape(shape);

@@ -51,7 +51,7 @@ fn signed<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     })
 }
 
-/// `name` words what was found: -Inf, +Inf, NaN.
+/// `name` is for the error text: -Inf, +Inf, NaN.
 fn prepare<T: Float>(node: &KernelNode, name: fn(bool, bool, bool) -> String) -> Result<Box<dyn Kernel>> {
     let message = node.attrs.str("message")?.to_string();
     Ok(Box::new(move |c: &mut OpCall<'_>| {

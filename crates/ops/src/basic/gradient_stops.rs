@@ -1,4 +1,4 @@
-//! `StopGradient`, `PreventGradient`: their input, with a word on gradients.
+//! `StopGradient`, `PreventGradient`: their input, without a gradient.
 
 use super::identity::IDENTITY;
 use crate::prelude::*;

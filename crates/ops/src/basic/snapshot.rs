@@ -21,7 +21,7 @@ pub static DEEP_COPY: Op = Op {
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let mut x = c.take(0)?;
-    // Asking to write is what parts shared memory. Objects are values: sharing them cannot be seen.
+    // A mutable borrow copies shared memory. Objects are immutable: sharing them has no effect.
     if x.dtype().is_plain() {
         x.bytes_mut()?;
     }

@@ -1,4 +1,4 @@
-//! `Merge`: the first of its inputs that comes alive, and which one it was.
+//! `Merge`: the first live input, and its index.
 
 use crate::prelude::*;
 
@@ -29,7 +29,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![common, PartialShape::scalar()])
 }
 
-/// The gradient goes to the input that came.
+/// The gradient goes to the live input.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let dy = g.dy()?;
     match g.x.len() {

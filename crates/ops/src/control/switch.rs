@@ -29,7 +29,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.all(c.input(0))
 }
 
-/// The gradients of the two sides meet again; only one of them comes.
+/// The gradients of the two outputs are merged; only one of them is live.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let sides = vec![g.dy_or_zeros(0)?, g.dy_or_zeros(1)?];
     let dx = g.op("Merge", [Arg::List(sides)], &[])?;

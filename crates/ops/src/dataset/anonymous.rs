@@ -1,4 +1,4 @@
-//! Resources without a name, which live as long as somebody has their handle.
+//! Resources without a name, which live as long as a handle to them.
 
 use crate::prelude::*;
 use std::any::Any;
@@ -9,7 +9,7 @@ use thalweg_core::tensor::VariantValue;
 pub const DUMMY: Op =
     Op { outputs: &["handle: resource"], shape: shape_call::scalar, kernels: cpu!(nothing), ..Op::STATEFUL };
 
-/// An op that lets go of an anonymous resource. Nothing is left to do: it goes with its last handle.
+/// An op that deletes an anonymous resource. It does nothing: the resource is dropped with its last handle.
 pub const DELETE: Op = Op {
     doc: "Lets go of a resource that has no name.",
     inputs: &["handle: resource", "deleter: variant"],

@@ -1,10 +1,10 @@
 //! `BatchDataset`, `BatchDatasetV2`: several elements stacked to one.
 
 use super::context::Context;
+use super::element_buffer::ElementBuffer;
 use super::sequence::{
     DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, Tuple, UNKNOWN, emit, input, later,
 };
-use super::weighed::Weighed;
 use crate::prelude::*;
 use crate::rows::stack;
 
@@ -42,7 +42,7 @@ pub fn batch_size(n: i64) -> Result<usize> {
     }
 }
 
-/// How many batches elements make.
+/// The number of batches of so many elements.
 pub fn batches(elements: i64, size: usize, drop_remainder: bool) -> i64 {
     let size = i64::try_from(size).unwrap_or(i64::MAX);
     match elements {
@@ -90,7 +90,7 @@ impl<F: Fn(Vec<Tuple>) -> Result<Tuple> + Send> Iter for Batches<F> {
 
 impl<F> Batches<F> {
     async fn collect(&mut self, c: &Context) -> Result<Vec<Tuple>> {
-        let mut batch = Weighed::default();
+        let mut batch = ElementBuffer::default();
         while let (Some(input), true) = (&mut self.input, batch.len() < self.size) {
             c.check()?;
             match input.next(c).await? {

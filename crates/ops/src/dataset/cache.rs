@@ -1,9 +1,9 @@
-//! `CacheDataset`, `CacheDatasetV2`: elements kept in memory after the first pass.
+//! `CacheDataset`, `CacheDatasetV2`: elements cached in memory by the first iteration.
 
 use super::anonymous::{DELETE, DUMMY, anonymous};
 use super::context::Context;
+use super::element_buffer::ElementBuffer;
 use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, Tuple, emit, input, later, ready};
-use super::weighed::Weighed;
 use crate::prelude::*;
 use std::any::Any;
 use std::sync::Mutex;
@@ -55,7 +55,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     emit(c, &[&input], Cache { input: input.clone(), cache })
 }
 
-/// All elements, once a pass has come to its end.
+/// All elements, once an iteration has reached the end.
 #[derive(Default)]
 struct MemoryCache(Mutex<Option<Arc<Vec<Tuple>>>>);
 
@@ -80,7 +80,7 @@ impl Dataset for Cache {
             Some(elements) => Box::new(Kept { elements, at: 0 }),
             None => Box::new(Keeping {
                 input: Some(self.input.iterator(c)?),
-                seen: Weighed::default(),
+                seen: ElementBuffer::default(),
                 cache: self.cache.clone(),
             }),
         })
@@ -102,10 +102,10 @@ impl Iter for Kept {
     }
 }
 
-/// The first pass. Ended before its time it leaves nothing behind.
+/// The first iteration. One that does not reach the end caches nothing.
 struct Keeping {
     input: Option<Box<dyn Iter>>,
-    seen: Weighed,
+    seen: ElementBuffer,
     cache: Arc<MemoryCache>,
 }
 

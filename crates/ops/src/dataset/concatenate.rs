@@ -28,7 +28,7 @@ struct Concatenate(DatasetRef, DatasetRef);
 
 impl Dataset for Concatenate {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
-        let (now, then) = (self.0.iterator(c)?, Some((self.1.clone(), c.unhurried())));
+        let (now, then) = (self.0.iterator(c)?, Some((self.1.clone(), c.without_cancellation())));
         Ok(Box::new(ConcatenateIter { now, then }))
     }
     fn cardinality(&self) -> i64 {
@@ -42,7 +42,7 @@ impl Dataset for Concatenate {
 
 struct ConcatenateIter {
     now: Box<dyn Iter>,
-    /// The second, and what its iterator is made in.
+    /// The second dataset, and the context for its iterator.
     then: Option<(DatasetRef, Context)>,
 }
 

@@ -1,4 +1,4 @@
-//! `Context`: what a call of an iterator may use: functions, the pool, and the word to stop.
+//! `Context`: what a call of an iterator may use: functions, the pool, and cancellation.
 
 use super::sequence::{Element, MAX_DEPTH, Next};
 use crate::prelude::*;
@@ -17,16 +17,16 @@ use thalweg_core::sync::lock;
 
 #[derive(Clone)]
 pub struct Context {
-    home: Arc<Home>,
-    /// Any of these ends the call.
+    environment: Arc<Environment>,
+    /// Any of these cancels the call.
     stops: SmallVec<[Arc<Cancellation>; 2]>,
     deadline: Option<Instant>,
     /// How deep iterators call each other, see [`MAX_DEPTH`].
     depth: usize,
 }
 
-/// Where an iterator lives, from step to step.
-struct Home {
+/// The device of an iterator, which outlives a step.
+struct Environment {
     device: Device,
     functions: Option<Arc<dyn FunctionRunner>>,
     calls: AtomicU64,
@@ -34,41 +34,41 @@ struct Home {
 
 enum Device {
     /// The device holds the iterator, so the iterator does not hold the device.
-    Seen(Weak<DeviceContext>),
-    /// The iterator is held elsewhere, and outlives the session whose device this is.
-    Held(Arc<DeviceContext>),
+    Weak(Weak<DeviceContext>),
+    /// The iterator is owned elsewhere, and outlives the session whose device this is.
+    Strong(Arc<DeviceContext>),
 }
 
 impl Context {
-    /// For iterators made in this step, and all that is done with them.
+    /// For iterators made in this step.
     pub fn of(step: &StepContext) -> Context {
-        Context::at(Device::Seen(Arc::downgrade(&step.device)), step)
+        Context::at(Device::Weak(Arc::downgrade(&step.device)), step)
     }
 
-    /// The same, for iterators that others go on with when the step's session has ended.
+    /// The same, for iterators that are used after the step's session has ended.
     pub fn lasting(step: &StepContext) -> Context {
-        Context::at(Device::Held(step.device.clone()), step)
+        Context::at(Device::Strong(step.device.clone()), step)
     }
 
     fn at(device: Device, step: &StepContext) -> Context {
-        let home = Home { device, functions: step.functions.clone(), calls: AtomicU64::new(0) };
-        Context { home: Arc::new(home), stops: SmallVec::new(), deadline: None, depth: 0 }
+        let environment = Environment { device, functions: step.functions.clone(), calls: AtomicU64::new(0) };
+        Context { environment: Arc::new(environment), stops: SmallVec::new(), deadline: None, depth: 0 }
     }
 
-    /// The same, ended when this is cancelled too.
+    /// The same, cancelled by this too.
     pub fn until(&self, stop: &Arc<Cancellation>) -> Context {
         let mut context = self.clone();
         context.stops.push(stop.clone());
         context
     }
 
-    /// The same, within what is left of a step.
+    /// The same, cancelled with a step or by its deadline.
     pub fn within(&self, step: &StepContext) -> Context {
         Context { deadline: step.deadline, ..self.until(&step.cancel) }
     }
 
-    /// The same without any word to stop, for what goes on between calls.
-    pub fn unhurried(&self) -> Context {
+    /// The same without cancellation, for work that goes on between calls.
+    pub fn without_cancellation(&self) -> Context {
         Context { stops: SmallVec::new(), deadline: None, ..self.clone() }
     }
 
@@ -80,7 +80,7 @@ impl Context {
         Ok(Context { depth: self.depth + 1, ..self.clone() })
     }
 
-    /// An error once the call has to end. Loops that may run for long look here.
+    /// An error once the call is cancelled. Long loops check this.
     pub fn check(&self) -> Result<()> {
         if let Some(reason) = self.stops.iter().find_map(|s| s.reason()) {
             return Err(reason);
@@ -94,15 +94,15 @@ impl Context {
     }
 
     pub fn device(&self) -> Result<Arc<DeviceContext>> {
-        match &self.home.device {
-            Device::Held(device) => Ok(device.clone()),
-            Device::Seen(device) => {
+        match &self.environment.device {
+            Device::Strong(device) => Ok(device.clone()),
+            Device::Weak(device) => {
                 device.upgrade().ok_or_else(|| cancelled("the session that made this iterator has ended"))
             }
         }
     }
 
-    /// Begins a call of a function. `elsewhere`: on another thread, for calls that run side by side.
+    /// Starts a call of a function. `elsewhere`: on another thread, for concurrent calls.
     pub fn call(&self, f: &Func, args: Vec<Tensor>, elsewhere: bool) -> Call {
         let slot = Arc::new(Mutex::new(Slot::default()));
         let cancel = Arc::new(Cancellation::default());
@@ -116,12 +116,12 @@ impl Context {
                 return call;
             }
         };
-        // A step of its own: what the function keeps for the length of a step goes when the call ends.
-        let id = self.home.calls.fetch_add(1, Ordering::Relaxed);
+        // A step of its own: the function's per-step resources are freed when the call ends.
+        let id = self.environment.calls.fetch_add(1, Ordering::Relaxed);
         let mut step = StepContext::new(id, device);
         step.cancel = cancel;
         step.deadline = self.deadline;
-        step.functions = self.home.functions.clone();
+        step.functions = self.environment.functions.clone();
         let step = Arc::new(step);
         if elsewhere {
             step.call(f, args, done)
@@ -132,14 +132,14 @@ impl Context {
     }
 }
 
-/// A call under way. Dropped, it is cancelled.
+/// A running call. Dropping it cancels it.
 pub struct Call {
     slot: Arc<Mutex<Slot>>,
     cancel: Arc<Cancellation>,
     ended: bool,
 }
 
-/// Answers once, and at the latest when it is dropped: who waits for a call never waits for nothing.
+/// Completes once, at the latest when it is dropped, so that no caller waits for ever.
 struct ResultOf(Option<Arc<Mutex<Slot>>>);
 
 impl ResultOf {
@@ -193,11 +193,11 @@ impl Drop for Call {
     }
 }
 
-/// An element unless the context is stopped first. A panic on the way is an error like any other.
+/// An element, unless the context is cancelled first. A panic becomes an error.
 pub struct OrStopped<'a> {
     element: Next<'a>,
     context: &'a Context,
-    /// Where the context's stops have been asked to wake us.
+    /// Registrations with the context's cancellations, to wake the task.
     heard: SmallVec<[(Arc<Cancellation>, u64); 2]>,
 }
 

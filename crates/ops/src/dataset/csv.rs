@@ -102,7 +102,7 @@ struct Format {
     /// Columns wanted; all if empty.
     select: Vec<i64>,
     exclude: Vec<i64>,
-    /// What a missing field is; an empty tensor where a field must not be missing.
+    /// Defaults of missing fields; an empty tensor for a required field.
     defaults: Vec<Tensor>,
 }
 
@@ -122,7 +122,7 @@ struct CsvIter {
     csv: Csv,
     at: usize,
     open: Option<Stream>,
-    /// Read of the file that is open.
+    /// Lines read of the open file.
     lines: usize,
 }
 
@@ -170,7 +170,7 @@ impl CsvIter {
         }
     }
 
-    /// What is wrong with the record that begins in this line, and the likely mistake.
+    /// The error of the record that begins in this line, with the likely cause.
     fn wrong(&self, line: usize, e: Error) -> Error {
         let path = self.csv.files.path(self.at).unwrap_or_default();
         let e = e.context(format_args!("{}, line {line}", path.display()));
@@ -273,7 +273,7 @@ impl Format {
     }
 }
 
-/// A field after its opening quote, and what follows its closing one.
+/// A field after its opening quote, and the text after its closing one.
 fn quoted(mut rest: &[u8]) -> Result<(Vec<u8>, &[u8])> {
     let mut field = Vec::new();
     loop {

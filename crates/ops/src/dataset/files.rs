@@ -1,4 +1,4 @@
-//! Files one after another, plain or compressed, as a stream each: what the readers of lines and records share.
+//! A list of files, plain or compressed, read as streams: shared by the readers of lines and records.
 
 use crate::files;
 use crate::prelude::*;
@@ -18,7 +18,7 @@ pub type Stream = Box<dyn BufRead + Send>;
 pub struct Files {
     pub names: Arc<[Bytes]>,
     pub compression: Compression,
-    /// Of the device that the dataset was made on.
+    /// File access of the device that the dataset was made on.
     access: Arc<Access>,
 }
 
@@ -85,7 +85,7 @@ pub fn text(c: &OpCall<'_>, i: usize) -> Result<Bytes> {
 }
 
 fn at(path: &Path, e: std::io::Error) -> Error {
-    // What decoders say of bytes that are not theirs.
+    // The errors of decoders for corrupt input.
     match e.kind() {
         std::io::ErrorKind::InvalidInput => data_loss(e.to_string()).context(path.display()),
         _ => at_path(path, e),
@@ -103,7 +103,7 @@ fn path_of(name: &Bytes) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(name).into_owned())
 }
 
-/// Bytes that most lines have at most.
+/// The initial capacity for a line.
 const LINE: usize = 128;
 
 /// Reads from a stream up to and without `end`, at most as much as a tensor may hold. False at the end of the stream.
@@ -111,7 +111,7 @@ pub fn read_until(stream: &mut Stream, end: u8, out: &mut Vec<u8>) -> std::io::R
     use std::io::Read;
     let start = out.len();
     loop {
-        // As much at a time as there is room for: `read_until` ends the process where memory ends.
+        // In pieces whose allocation may fail: `read_until` aborts the process when memory runs out.
         let room = (out.len() - start).max(LINE);
         reserve::room(out, room).map_err(reserve::as_io)?;
         let read = stream.by_ref().take(room as u64).read_until(end, out)?;

@@ -43,7 +43,7 @@ fn make(c: &mut OpCall<'_>, first_ends: bool) -> Result<()> {
 struct Filter {
     input: DatasetRef,
     predicate: Function,
-    /// The first element it is false of is the end.
+    /// Ends at the first element for which it is false.
     first_ends: bool,
 }
 

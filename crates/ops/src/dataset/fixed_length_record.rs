@@ -70,7 +70,7 @@ struct RecordsIter {
 
 struct Open {
     stream: Stream,
-    /// Read, but perhaps part of the footer: what is given lies this far from the end of the file.
+    /// Read ahead by the length of the footer, which is not part of a record.
     ahead: VecDeque<u8>,
 }
 
@@ -78,7 +78,7 @@ impl Iter for RecordsIter {
     fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
         let record = self.record();
         if record.is_err() {
-            // The next call begins the same file again, as TensorFlow's does, and meets the same error.
+            // The next call opens the same file again, as TensorFlow's does, and fails with the same error.
             self.open = None;
         }
         ready(record.map(|r| r.map(|bytes| vec![Tensor::string(bytes)])))
@@ -119,7 +119,7 @@ impl RecordsIter {
     }
 }
 
-/// Up to `count` bytes more. Memory grows with the bytes that are there, not with what is asked for.
+/// Up to `count` bytes more. Memory grows with the bytes read, not with `count`.
 fn read_into(stream: &mut impl Read, mut count: u64, out: &mut VecDeque<u8>) -> std::io::Result<()> {
     while count > 0 {
         let next = count.min(out.len().max(4096) as u64);
@@ -134,7 +134,7 @@ fn read_into(stream: &mut impl Read, mut count: u64, out: &mut VecDeque<u8>) -> 
 }
 
 impl Records {
-    /// A plain file's length tells at once whether it is one of these.
+    /// The length of an uncompressed file is checked before reading.
     fn check_size(&self, i: usize) -> Result<()> {
         if self.files.path(i).is_none() || self.files.compression != Compression::None {
             return Ok(());

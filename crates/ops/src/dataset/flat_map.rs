@@ -32,7 +32,7 @@ struct FlatMap {
 
 impl Dataset for FlatMap {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
-        let inner = c.unhurried();
+        let inner = c.without_cancellation();
         Ok(Box::new(FlatMapIter {
             input: Some(self.input.iterator(c)?),
             f: self.f.clone(),
@@ -47,7 +47,7 @@ struct FlatMapIter {
     f: Function,
     /// The dataset that the last element of the input became.
     now: Option<Box<dyn Iter>>,
-    /// What its iterators are made in: as deep as this one.
+    /// The context for its iterators, at the depth of this one.
     inner: Context,
 }
 

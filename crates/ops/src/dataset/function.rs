@@ -1,4 +1,4 @@
-//! `Function`: what map, filter and their kin apply to elements.
+//! `Function`: what map, filter and similar datasets apply to elements.
 
 use super::context::{Call, Context};
 use super::sequence::{DatasetRef, Tuple, dataset_of};
@@ -23,12 +23,12 @@ impl Function {
         Function { func, captured: Arc::new(captured) }
     }
 
-    /// Begins a call on the calling thread, where that is possible.
+    /// Starts a call on the calling thread, if possible.
     pub fn call(&self, c: &Context, args: Tuple) -> Call {
         c.call(&self.func, self.with_captured(args), false)
     }
 
-    /// Begins a call on another thread.
+    /// Starts a call on another thread.
     pub fn call_elsewhere(&self, c: &Context, args: Tuple) -> Call {
         c.call(&self.func, self.with_captured(args), true)
     }
@@ -38,7 +38,7 @@ impl Function {
         args
     }
 
-    /// The result of a call that must be one truth value.
+    /// The result of a call that must be one boolean.
     pub fn truth(results: &[Tensor]) -> Result<bool> {
         match results {
             [one] if one.dtype() == DataType::Bool && one.elements() == 1 => one.to_scalar(),

@@ -1,20 +1,20 @@
-//! Datasets whose elements a Rust closure gives. They are values, not nodes: a graph holds one as a constant, and so can only run
+//! Datasets whose elements a Rust closure produces. They are values, not nodes: a graph holds one as a constant, and so can only run
 //! in the process that made it.
 
 use super::context::Context;
-use super::sequence::{Dataset, Element, Held, Iter, Next, ready, tensor_of};
+use super::sequence::{Dataset, Element, Iter, Next, TypedDataset, ready, tensor_of};
 use crate::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// A scalar of type variant that holds a dataset. Each pass over it calls `begin`, and then what that gives once for each
-/// element, until it gives `None`.
+/// A scalar of type variant that holds a dataset. Each iterator calls `begin`, then the closure it returns once for each
+/// element, until that returns `None`.
 pub fn host_dataset<B, N>(types: Vec<DataType>, shapes: Vec<PartialShape>, begin: B) -> Result<Tensor>
 where
     B: Fn() -> N + Send + Sync + 'static,
     N: FnMut() -> Element + Send + 'static,
 {
     let declared = types.iter().copied().zip(shapes.iter().cloned()).collect();
-    Ok(tensor_of(Held::new(types, shapes, &[], Host { begin, declared })?))
+    Ok(tensor_of(TypedDataset::new(types, shapes, &[], Host { begin, declared })?))
 }
 
 struct Host<B> {

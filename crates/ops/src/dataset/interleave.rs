@@ -1,4 +1,4 @@
-//! `InterleaveDataset` and its parallel forms: the datasets that a function makes of each element, taken in turn.
+//! `InterleaveDataset` and its parallel forms: the datasets that a function makes of each element, in round-robin order.
 
 use super::context::Context;
 use super::function::Function;
@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 pub static INTERLEAVE_DATASET: Op = Op {
     name: "InterleaveDataset",
-    doc: "`block_length` elements in turn of each of `cycle_length` datasets that `f` makes of elements.",
+    doc: "`block_length` elements at a time from each of `cycle_length` datasets that `f` makes of elements, round-robin.",
     inputs: &[
         "input_dataset: variant",
         "other_arguments: Targuments",
@@ -19,7 +19,7 @@ pub static INTERLEAVE_DATASET: Op = Op {
     ..DATASET
 };
 
-/// The parallel forms give the same elements in the same order; their inputs are read one at a time.
+/// The parallel forms produce the same elements in the same order; their inputs are read one at a time.
 pub static PARALLEL_INTERLEAVE_DATASET_V2: Op = Op {
     name: "ParallelInterleaveDatasetV2",
     inputs: &[
@@ -106,10 +106,10 @@ impl Dataset for Interleave {
             f: self.f.clone(),
             cycle: self.cycle,
             block: self.block,
-            places: Vec::new(),
+            slots: Vec::new(),
             at: 0,
-            given: 0,
-            inner: c.unhurried(),
+            taken: 0,
+            inner: c.without_cancellation(),
         }))
     }
 }
@@ -119,24 +119,24 @@ struct InterleaveIter {
     f: Function,
     cycle: usize,
     block: i64,
-    /// The datasets in turn; as many places as were ever used, of at most `cycle`.
-    places: Vec<Option<Box<dyn Iter>>>,
+    /// The slots of the cycle that were ever used, at most `cycle`.
+    slots: Vec<Option<Box<dyn Iter>>>,
     at: usize,
-    /// Elements of this place in its turn.
-    given: i64,
+    /// Elements taken from this slot in the current block.
+    taken: i64,
     inner: Context,
 }
 
 impl Iter for InterleaveIter {
     fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
         later(async move {
-            while self.input.is_some() || self.places.iter().any(Option::is_some) {
+            while self.input.is_some() || self.slots.iter().any(Option::is_some) {
                 c.check()?;
-                if let Some(Some(open)) = self.places.get_mut(self.at) {
+                if let Some(Some(open)) = self.slots.get_mut(self.at) {
                     match open.next(c).await? {
                         Some(element) => {
-                            self.given += 1;
-                            if self.given == self.block {
+                            self.taken += 1;
+                            if self.taken == self.block {
                                 self.advance();
                             }
                             return Ok(Some(element));
@@ -166,26 +166,26 @@ impl Iter for InterleaveIter {
 
 impl InterleaveIter {
     fn open(&mut self, iterator: Box<dyn Iter>) -> Result<()> {
-        match self.places.get_mut(self.at) {
+        match self.slots.get_mut(self.at) {
             Some(place) => *place = Some(iterator),
             None => {
-                self.at = self.places.len();
-                reserve::push(&mut self.places, Some(iterator))?;
+                self.at = self.slots.len();
+                reserve::push(&mut self.slots, Some(iterator))?;
             }
         }
         Ok(())
     }
 
     fn close(&mut self) {
-        if let Some(place) = self.places.get_mut(self.at) {
+        if let Some(place) = self.slots.get_mut(self.at) {
             *place = None;
         }
     }
 
-    /// On to the next in turn. Behind the places used so far there are only unused ones, of no interest once the input has ended.
+    /// On to the next slot. Behind the slots used so far there are only empty ones, which are skipped once the input has ended.
     fn advance(&mut self) {
-        self.given = 0;
-        let turns = if self.input.is_some() { self.cycle } else { self.places.len() };
+        self.taken = 0;
+        let turns = if self.input.is_some() { self.cycle } else { self.slots.len() };
         self.at = if self.at + 1 < turns { self.at + 1 } else { 0 };
     }
 }

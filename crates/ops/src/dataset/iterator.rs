@@ -12,25 +12,25 @@ use thalweg_core::resource::Resource;
 use thalweg_core::step::StepContext;
 use thalweg_core::sync::lock;
 
-/// Holds a pass over some dataset of these types and shapes, once one has been begun.
+/// Holds an iteration over some dataset of these types and shapes, once `MakeIterator` has started one.
 pub struct Iterator {
     pub types: Vec<DataType>,
     pub shapes: Vec<PartialShape>,
-    /// Whether it outlives the session that made it, as what has a shared name does on a server.
+    /// Whether it outlives the session that made it, as a resource with a shared name does on a server.
     lasting: bool,
     pass: Mutex<Option<Arc<Pass>>>,
 }
 
-/// One pass over a dataset, and those who wait for its elements.
+/// One iteration over a dataset, and the pending requests for its elements.
 struct Pass {
     context: Context,
-    line: Mutex<Line>,
-    /// Ends the pass for all.
+    state: Mutex<PassState>,
+    /// Cancels the iteration.
     end: Arc<Cancellation>,
 }
 
-struct Line {
-    /// `None` while an element is being made.
+struct PassState {
+    /// `None` while an element is being produced.
     iterator: Option<Box<dyn Iter>>,
     waiting: VecDeque<Request>,
     next_id: u64,
@@ -40,13 +40,13 @@ struct Request {
     id: u64,
     context: Context,
     answer: Answer,
-    /// Takes the request out of the line when its step is cancelled.
+    /// Removes the request when its step is cancelled.
     cancel: Option<(Arc<Cancellation>, u64)>,
 }
 
 type OnElement = Box<dyn FnOnce(Element) + Send>;
 
-/// Answers once, and at the latest when it is dropped.
+/// Completes once, at the latest when it is dropped.
 struct Answer(Option<OnElement>);
 
 impl Answer {
@@ -70,24 +70,24 @@ impl Iterator {
         Iterator { types, shapes, lasting: false, pass: Mutex::default() }
     }
 
-    /// The same, for a place where it outlives the session that makes it, or not.
+    /// The same, which may outlive the session that makes it.
     pub fn lasting(self, lasting: bool) -> Iterator {
         Iterator { lasting, ..self }
     }
 
-    /// Begins a pass over a dataset. Who still waits for an element of an earlier pass gets it from there.
+    /// Starts an iteration over a dataset. Pending requests are still served by the earlier one.
     pub fn begin(&self, dataset: &DatasetRef, step: &StepContext) -> Result<()> {
         same_elements(&dataset.types, &dataset.shapes, &self.types, &self.shapes)?;
         let end = Arc::new(Cancellation::default());
         let context = if self.lasting { Context::lasting(step) } else { Context::of(step) }.until(&end);
         let iterator = Some(dataset.iterator(&context)?);
-        let line = Mutex::new(Line { iterator, waiting: VecDeque::new(), next_id: 0 });
-        let old = lock(&self.pass).replace(Arc::new(Pass { context, line, end }));
+        let state = Mutex::new(PassState { iterator, waiting: VecDeque::new(), next_id: 0 });
+        let old = lock(&self.pass).replace(Arc::new(Pass { context, state, end }));
         drop(old);
         Ok(())
     }
 
-    /// Asks for the next element. The answer may come at once.
+    /// Requests the next element. `done` may be called at once.
     pub fn next(&self, step: &StepContext, answer: OnElement) {
         let answer = Answer(Some(answer));
         let pass = lock(&self.pass).clone();
@@ -101,7 +101,7 @@ impl Iterator {
     }
 }
 
-/// Whether elements of a dataset are those that are expected.
+/// Whether the elements of a dataset match the declared types and shapes.
 pub fn same_elements(
     types: &[DataType],
     shapes: &[PartialShape],
@@ -134,15 +134,15 @@ impl Pass {
     fn join(self: &Arc<Self>, step: &StepContext, answer: Answer) {
         let context = self.context.within(step);
         let (id, iterator) = {
-            let mut line = lock(&self.line);
-            let id = line.next_id;
-            line.next_id += 1;
-            if let Err(e) = reserve::room(&mut line.waiting, 1) {
-                drop(line);
+            let mut state = lock(&self.state);
+            let id = state.next_id;
+            state.next_id += 1;
+            if let Err(e) = reserve::room(&mut state.waiting, 1) {
+                drop(state);
                 return answer.give(Err(e));
             }
-            line.waiting.push_back(Request { id, context, answer, cancel: None });
-            (id, line.iterator.take())
+            state.waiting.push_back(Request { id, context, answer, cancel: None });
+            (id, state.iterator.take())
         };
         match iterator {
             Some(iterator) => Task::start(&step.device, serve(self.clone(), iterator)),
@@ -155,7 +155,7 @@ impl Pass {
         let token = cancel.on_cancel(move |e| {
             let Some(pass) = pass.upgrade() else { return };
             let left = {
-                let waiting = &mut lock(&pass.line).waiting;
+                let waiting = &mut lock(&pass.state).waiting;
                 let at = waiting.iter().position(|r| r.id == id);
                 at.and_then(|at| waiting.remove(at))
             };
@@ -163,23 +163,23 @@ impl Pass {
                 request.answer.give(Err(e.clone()));
             }
         });
-        match lock(&self.line).waiting.iter_mut().find(|r| r.id == id) {
+        match lock(&self.state).waiting.iter_mut().find(|r| r.id == id) {
             Some(request) => request.cancel = Some((cancel.clone(), token)),
-            // Its turn has come, or it has left.
+            // It is being served, or was cancelled.
             None => cancel.forget(token),
         }
     }
 }
 
-/// Answers those in the line, one after another, until nobody waits.
+/// Serves the pending requests in order, until there are none.
 async fn serve(pass: Arc<Pass>, mut iterator: Box<dyn Iter>) {
     loop {
         let request = {
-            let mut line = lock(&pass.line);
-            match line.waiting.pop_front() {
+            let mut state = lock(&pass.state);
+            match state.waiting.pop_front() {
                 Some(request) => request,
                 None => {
-                    line.iterator = Some(iterator);
+                    state.iterator = Some(iterator);
                     return;
                 }
             }
@@ -188,14 +188,14 @@ async fn serve(pass: Arc<Pass>, mut iterator: Box<dyn Iter>) {
             cancel.forget(*token);
         }
         let element = or_stopped(iterator.next(&request.context), &request.context).await;
-        // The iterator is back in its place before the answer: who gets it may ask for the next at once.
-        let mut line = lock(&pass.line);
-        if line.waiting.is_empty() {
-            line.iterator = Some(iterator);
-            drop(line);
+        // The iterator is put back before the request completes: its callback may request the next element at once.
+        let mut state = lock(&pass.state);
+        if state.waiting.is_empty() {
+            state.iterator = Some(iterator);
+            drop(state);
             return request.answer.give(element);
         }
-        drop(line);
+        drop(state);
         request.answer.give(element);
     }
 }
@@ -207,12 +207,12 @@ impl Resource for Iterator {
     fn as_any(&self) -> &dyn Any {
         self
     }
-    /// Ends the pass, with what runs ahead and who waits.
+    /// Cancels the iteration, with prefetching and pending requests.
     fn discard(&self) {
         let pass = lock(&self.pass).take();
         if let Some(pass) = pass {
             pass.end.cancel(cancelled("the iterator was deleted"));
-            let idle = lock(&pass.line).iterator.take();
+            let idle = lock(&pass.state).iterator.take();
             drop(idle);
         }
     }

@@ -3,7 +3,7 @@
 use super::anonymous::{DELETE, anonymous};
 use super::iterator::Iterator;
 use crate::prelude::*;
-use crate::state::named::Place;
+use crate::state::named::ResourceKey;
 use thalweg_core::resource::ResourceHandle;
 use thalweg_core::step::StepContext;
 
@@ -26,7 +26,7 @@ pub static ITERATOR: Op = Op { name: "Iterator", ..ITERATOR_V2 };
 
 pub static ANONYMOUS_ITERATOR: Op = Op {
     name: "AnonymousIterator",
-    doc: "A handle to a new iterator, which goes with its last handle.",
+    doc: "A handle to a new iterator, which is deleted with its last handle.",
     outputs: &["handle: resource"],
     attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
     shape: shape_call::scalar,
@@ -63,42 +63,38 @@ fn nameless(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The iterator is looked up in each step: its functions' kernels may hold this one, which then must not hold the iterator.
+/// The iterator is looked up in each step: its functions' kernels may hold this kernel, so this kernel must not hold the iterator.
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    let place = Place::of(node)?;
+    let key = ResourceKey::of(node)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let iterator = find_or_make(&place, c.node, c.step)?;
-        c.set(0, handle(&place, c.step, iterator));
+        let iterator = find_or_make(&key, c.node, c.step)?;
+        c.set(0, handle(&key, c.step, iterator));
         Ok(())
     }))
 }
 
-pub fn find_or_make(place: &Place, node: &KernelNode, step: &StepContext) -> Result<Arc<Iterator>> {
+pub fn find_or_make(key: &ResourceKey, node: &KernelNode, step: &StepContext) -> Result<Arc<Iterator>> {
     let store = &step.device.resources;
-    let lasting = store.outlives_session(&place.container);
+    let lasting = store.outlives_session(&key.container);
     let make = || Ok(described(&node.attrs)?.lasting(lasting));
-    let found = store.get_or_create(&place.container, &place.name, make)?;
+    let found = store.get_or_create(&key.container, &key.name, make)?;
     let want = node.attrs.types("output_types")?;
     if found.types == want {
         return Ok(found);
     }
-    Err(invalid!(
-        "iterator '{}' has elements of types {:?}, this node says {want:?}",
-        place.name,
-        found.types
-    ))
+    Err(invalid!("iterator '{}' has elements of types {:?}, this node says {want:?}", key.name, found.types))
 }
 
-pub fn handle(place: &Place, step: &StepContext, iterator: Arc<Iterator>) -> Tensor {
+pub fn handle(key: &ResourceKey, step: &StepContext, iterator: Arc<Iterator>) -> Tensor {
     let store = &step.device.resources;
-    let container = match place.container.as_str() {
+    let container = match key.container.as_str() {
         "" => store.default_container().clone(),
         given => given.into(),
     };
     Tensor::from_object(ResourceHandle {
         device: step.device.name.clone(),
         container,
-        name: place.name.as_str().into(),
+        name: key.name.as_str().into(),
         type_name: "tensorflow::data::IteratorResource".into(),
         target: Some(iterator.into()),
         ..Default::default()

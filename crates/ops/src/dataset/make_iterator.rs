@@ -1,4 +1,4 @@
-//! `MakeIterator`: begins a pass over a dataset.
+//! `MakeIterator`: starts an iteration over a dataset.
 
 use super::iterator::Iterator;
 use super::sequence::input;

@@ -4,7 +4,7 @@ use super::batch::{Batch, batch_size};
 use super::context::{Call, Context};
 use super::function::Function;
 use super::sequence::{
-    DATASET, Dataset, DatasetRef, Element, Held, Iter, Next, Tuple, emit, input, later, tensor_of,
+    DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, TypedDataset, emit, input, later, tensor_of,
 };
 use crate::prelude::*;
 use std::collections::VecDeque;
@@ -104,19 +104,19 @@ fn batched(c: &mut OpCall<'_>) -> Result<()> {
     let scalar = |arg: usize| c.arg(arg).next().ok_or_else(|| internal("a scalar is missing"));
     let (size, drop_remainder) = (batch_size(c.scalar(scalar(2)?)?)?, c.scalar(scalar(4)?)?);
     let types = c.attrs().types("output_types")?;
-    // What the batch declares is of batches; of single elements nothing is declared.
+    // The declared shapes are those of batches; those of single elements are unknown.
     let shapes = vec![PartialShape::unknown(); types.len()];
-    let mapped = Held::new(types.clone(), shapes, &[&map.input.clone()], map)?;
+    let mapped = TypedDataset::new(types.clone(), shapes, &[&map.input.clone()], map)?;
     let batch = Batch { input: mapped.clone(), size, drop_remainder };
-    let held = Held::new(types, c.attrs().shapes("output_shapes")?, &[&mapped], batch)?;
+    let held = TypedDataset::new(types, c.attrs().shapes("output_shapes")?, &[&mapped], batch)?;
     c.set(0, tensor_of(held));
     Ok(())
 }
 
-/// Calls that may be under way for one iterator.
+/// Most concurrent calls of one iterator.
 const MAX_CALLS: i64 = 1024;
 
-/// The number of parallel calls that argument `arg` asks for; -1 leaves it to us.
+/// The number of parallel calls that argument `arg` asks for; -1 for autotuning.
 fn calls_at_once(c: &OpCall<'_>, arg: usize) -> Result<usize> {
     let n = match c.arg(arg).next() {
         Some(i) => c.scalar_int(i)?,
@@ -132,9 +132,9 @@ fn calls_at_once(c: &OpCall<'_>, arg: usize) -> Result<usize> {
 struct Map {
     input: DatasetRef,
     f: Function,
-    /// Calls under way at once.
+    /// Concurrent calls.
     at_once: usize,
-    /// A function that says "out of range" fails, instead of ending the sequence.
+    /// An OutOfRange error of the function is an error, instead of the end of the sequence.
     preserves: bool,
 }
 
@@ -184,7 +184,7 @@ impl Iter for Mapped {
     }
 }
 
-/// As many calls under way as allowed, answered in the order they were made.
+/// As many concurrent calls as allowed; results in the order of the calls.
 struct ParallelMapped {
     mapped: Mapped,
     at_once: usize,
@@ -195,8 +195,8 @@ struct ParallelMapped {
 impl Iter for ParallelMapped {
     fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
         later(async move {
-            // Calls outlive the step that began them.
-            let between_steps = c.unhurried();
+            // Calls outlive the step that started them.
+            let between_steps = c.without_cancellation();
             while !self.ended && self.under_way.len() < self.at_once {
                 reserve::room(&mut self.under_way, 1)?;
                 match self.mapped.input.next(c).await {
@@ -204,7 +204,7 @@ impl Iter for ParallelMapped {
                         self.under_way.push_back(Ok(self.mapped.f.call_elsewhere(&between_steps, e)))
                     }
                     Ok(None) => self.ended = true,
-                    // In its turn.
+                    // In order.
                     Err(e) => {
                         self.under_way.push_back(Err(e));
                         break;

@@ -1,7 +1,7 @@
-//! Datasets: sequences of elements that are made as they are asked for, and the iterators that ask.
+//! Datasets: sequences of elements that are produced on demand, and iterators over them.
 //!
-//! `dataset` says what one is, `context` what its iterators may use, `task` how they wait without a thread, `iterator` who
-//! asks. Each other file is an op, or a few that share everything.
+//! `sequence` has the traits, `context` what iterators may use, `task` how they wait without a thread, `iterator` the resource
+//! that steps draw from. Each other file is an op, or a few that share a template.
 
 mod anonymous;
 mod batch;
@@ -9,6 +9,7 @@ mod cache;
 mod concatenate;
 mod context;
 mod csv;
+mod element_buffer;
 mod files;
 mod filter;
 mod fixed_length_record;
@@ -24,7 +25,7 @@ mod map;
 mod one_shot_iterator;
 mod optional;
 mod padded_batch;
-mod pass;
+mod pass_through;
 mod prefetch;
 mod range;
 mod reduce;
@@ -40,7 +41,6 @@ mod task;
 mod tensors;
 mod text_line;
 mod tf_record;
-mod weighed;
 mod zip;
 
 #[cfg(test)]
@@ -96,9 +96,9 @@ pub static OPS: &[&Op] = &[
     &interleave::PARALLEL_INTERLEAVE_DATASET_V2,
     &interleave::PARALLEL_INTERLEAVE_DATASET_V3,
     &interleave::PARALLEL_INTERLEAVE_DATASET_V4,
-    &pass::OPTIONS_DATASET,
-    &pass::MODEL_DATASET,
-    &pass::FINALIZE_DATASET,
+    &pass_through::OPTIONS_DATASET,
+    &pass_through::MODEL_DATASET,
+    &pass_through::FINALIZE_DATASET,
     &reduce::DATASET_CARDINALITY,
     &reduce::REDUCE_DATASET,
     &reduce::DATASET_TO_SINGLE_ELEMENT,

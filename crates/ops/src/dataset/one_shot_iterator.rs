@@ -4,7 +4,7 @@ use super::function::Function;
 use super::iterator::Iterator;
 use super::iterator_v2::{find_or_make, handle};
 use crate::prelude::*;
-use crate::state::named::Place;
+use crate::state::named::ResourceKey;
 use std::any::Any;
 use std::sync::Mutex;
 use thalweg_core::resource::Resource;
@@ -29,11 +29,11 @@ pub static ONE_SHOT_ITERATOR: Op = Op {
 
 fn prepare(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
     let factory = node.attrs.func("dataset_factory")?.clone();
-    Ok(Arc::new(OneShot { place: Arc::new(Place::own(node)?), factory }))
+    Ok(Arc::new(OneShot { key: Arc::new(ResourceKey::own(node)?), factory }))
 }
 
 struct OneShot {
-    place: Arc<Place>,
+    key: Arc<ResourceKey>,
     factory: Func,
 }
 
@@ -45,7 +45,7 @@ struct Start(Mutex<Stage>);
 enum Stage {
     #[default]
     Before,
-    /// The factory runs; these wait for it.
+    /// The factory is running; these requests wait for it.
     UnderWay(Vec<OnStarted>),
     After(Result<()>),
 }
@@ -68,9 +68,9 @@ impl AsyncKernel for OneShot {
             Ok(found) => found,
             Err(e) => return done(Err(e)),
         };
-        let (place, step, given) = (self.place.clone(), call.step.clone(), iterator.clone());
+        let (key, step, given) = (self.key.clone(), call.step.clone(), iterator.clone());
         let answer: OnStarted =
-            Box::new(move |started| done(started.map(|()| outputs([handle(&place, &step, given)]))));
+            Box::new(move |started| done(started.map(|()| outputs([handle(&key, &step, given)]))));
         if start.join(answer) {
             let (start, step) = (start.clone(), call.step.clone());
             call.step.call(&self.factory, vec![], Box::new(move |r| start.end(begin(&iterator, r, &step))));
@@ -84,14 +84,14 @@ fn begin(iterator: &Iterator, made: Result<Vec<Tensor>>, step: &StepContext) -> 
 
 impl OneShot {
     fn find(&self, call: &AsyncCall) -> Result<(Arc<Iterator>, Arc<Start>)> {
-        let iterator = find_or_make(&self.place, &call.node, &call.step)?;
-        let (store, name) = (&call.step.device.resources, format!("{}/start", self.place.name));
-        Ok((iterator, store.get_or_create(&self.place.container, &name, || Ok(Start::default()))?))
+        let iterator = find_or_make(&self.key, &call.node, &call.step)?;
+        let (store, name) = (&call.step.device.resources, format!("{}/start", self.key.name));
+        Ok((iterator, store.get_or_create(&self.key.container, &name, || Ok(Start::default()))?))
     }
 }
 
 impl Start {
-    /// Answers once the dataset has been made. True: the caller is the one to make it.
+    /// Calls back once the dataset has been made. True: the caller is to make it.
     fn join(&self, answer: OnStarted) -> bool {
         let mut stage = lock(&self.0);
         match &mut *stage {
@@ -119,7 +119,7 @@ impl Start {
     }
 
     fn end(&self, result: Result<()>) {
-        // A step that was cancelled says nothing about the next one.
+        // After a cancelled step the next one tries again.
         let retry = matches!(&result, Err(e) if e.code() == Code::Cancelled);
         let stage = if retry { Stage::Before } else { Stage::After(result.clone()) };
         let before = std::mem::replace(&mut *lock(&self.0), stage);

@@ -1,4 +1,4 @@
-//! `OptionalFromValue`, `OptionalNone`, `OptionalHasValue`, `OptionalGetValue`: an element that may not be there.
+//! `OptionalFromValue`, `OptionalNone`, `OptionalHasValue`, `OptionalGetValue`: an element or none.
 
 use super::get_next::{components, declared};
 use super::sequence::Tuple;

@@ -1,9 +1,9 @@
-//! `PrefetchDataset`: elements made ahead of being asked for.
+//! `PrefetchDataset`: elements produced ahead of demand.
 
 use super::context::{Context, or_stopped};
+use super::element_buffer::ElementBuffer;
 use super::sequence::{DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, emit, input, later};
 use super::task::Task;
-use super::weighed::Weighed;
 use crate::prelude::*;
 use std::future::poll_fn;
 use std::sync::Mutex;
@@ -27,7 +27,7 @@ pub static PREFETCH_DATASET: Op = Op {
     ..DATASET
 };
 
-/// Elements ahead where the program leaves the number to us.
+/// The buffer size for autotuning.
 const AUTOTUNED: usize = 4;
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
@@ -60,7 +60,7 @@ impl Dataset for Prefetch {
 }
 
 struct PrefetchIter {
-    /// Until the first element is asked for; then the producer has it.
+    /// Until the first element is requested; then the producer owns it.
     input: Option<Box<dyn Iter>>,
     shared: Arc<Shared>,
 }
@@ -68,16 +68,16 @@ struct PrefetchIter {
 struct Shared {
     size: usize,
     buffer: Mutex<Buffer>,
-    /// Ends the producer.
+    /// Cancels the producer.
     end: Arc<Cancellation>,
 }
 
 #[derive(Default)]
 struct Buffer {
-    elements: Weighed,
-    /// An error, or the end, behind the elements.
+    elements: ElementBuffer,
+    /// The error, or the end, after the elements.
     last: Option<Result<()>>,
-    /// Nobody makes elements any more.
+    /// The producer has ended.
     abandoned: bool,
     producer: Option<Waker>,
     consumer: Option<Waker>,
@@ -87,7 +87,7 @@ impl Iter for PrefetchIter {
     fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
         later(async move {
             if let Some(input) = self.input.take() {
-                let context = c.unhurried().until(&self.shared.end);
+                let context = c.without_cancellation().until(&self.shared.end);
                 Task::spawn(&c.device()?, produce(input, Producer(self.shared.clone()), context));
             }
             let shared = &self.shared;
@@ -147,7 +147,7 @@ impl Buffer {
     }
 }
 
-/// Tells the consumer when the producer is gone, however it went: nobody waits for an element that nobody makes.
+/// Wakes the consumer when the producer is dropped, for whatever reason, so that it does not wait for ever.
 struct Producer(Arc<Shared>);
 
 impl Drop for Producer {

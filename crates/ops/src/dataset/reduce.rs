@@ -1,4 +1,4 @@
-//! `DatasetCardinality`, `ReduceDataset`, `DatasetToSingleElement`: what a whole dataset comes to.
+//! `DatasetCardinality`, `ReduceDataset`, `DatasetToSingleElement`: one result of a whole dataset.
 
 use super::context::{Context, or_stopped};
 use super::function::Function;
@@ -27,7 +27,7 @@ fn cardinality(c: &mut OpCall<'_>) -> Result<()> {
 
 pub static REDUCE_DATASET: Op = Op {
     name: "ReduceDataset",
-    doc: "Function `f` of a state and each element in turn, each result the next state; gives the last.",
+    doc: "Reduces the dataset by `f` of a state and an element; outputs the last state.",
     inputs: &["input_dataset: variant", "initial_state: Tstate", "other_arguments: Targuments"],
     outputs: &["components: output_types"],
     attrs: &[
@@ -61,7 +61,7 @@ fn prepare_single(_: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
     Ok(Arc::new(Whole { f: None }))
 }
 
-/// Goes through a whole dataset: with a function, to reduce it; without, for its one element.
+/// Iterates over a whole dataset: with a function, to reduce it; without, for its one element.
 struct Whole {
     f: Option<Func>,
 }

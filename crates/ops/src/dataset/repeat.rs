@@ -1,4 +1,4 @@
-//! `RepeatDataset`: a dataset over and over.
+//! `RepeatDataset`: a dataset repeated.
 
 use super::context::Context;
 use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, emit, input, later, ready};
@@ -25,7 +25,7 @@ struct Repeat {
 
 impl Dataset for Repeat {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
-        let (input, inner) = (self.input.clone(), c.unhurried());
+        let (input, inner) = (self.input.clone(), c.without_cancellation());
         Ok(Box::new(RepeatIter { input, left: self.count, pass: None, given: false, inner }))
     }
     fn cardinality(&self) -> i64 {
@@ -42,9 +42,9 @@ struct RepeatIter {
     input: DatasetRef,
     left: i64,
     pass: Option<Box<dyn Iter>>,
-    /// Whether this pass has given an element.
+    /// Whether this iteration has produced an element.
     given: bool,
-    /// What passes are made in.
+    /// The context for new iterators.
     inner: Context,
 }
 
@@ -68,7 +68,7 @@ impl Iter for RepeatIter {
                 if self.left > 0 {
                     self.left -= 1;
                 } else if !self.given {
-                    // Nothing, without end, is nothing.
+                    // An empty dataset repeated without end would never produce an element.
                     self.left = 0;
                 }
                 self.given = false;

@@ -29,7 +29,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The seeds in inputs `i` and `i + 1`; fresh ones if both are zero.
+/// The seeds in inputs `i` and `i + 1`; random ones if both are zero.
 pub fn seeds(c: &OpCall<'_>, i: usize) -> Result<(i64, i64)> {
     match (c.scalar::<i64>(i)?, c.scalar::<i64>(i + 1)?) {
         (0, 0) => Ok(((c.step.device.entropy)() as i64, (c.step.device.entropy)() as i64)),
@@ -37,7 +37,7 @@ pub fn seeds(c: &OpCall<'_>, i: usize) -> Result<(i64, i64)> {
     }
 }
 
-/// Gives each iteration its seeds.
+/// The seeds of each iteration.
 pub struct SeedGenerator {
     seeds: (i64, i64),
     /// `None`: every iteration has the same.

@@ -1,7 +1,7 @@
-//! `Dataset`: a sequence of tuples of tensors, described but not computed; `Iter`: one pass over it.
+//! `Dataset`: a lazy sequence of tuples of tensors; `Iter`: one iteration over it.
 //!
-//! An iterator is pulled: `next` gives a future, so that a function or a buffer may be waited for without holding a
-//! thread. What is ready at once costs no future. Dropping the future cancels what it waits for.
+//! `next` of an iterator returns a future, so that waiting for a function or a buffer holds no thread. An element that is ready
+//! at once needs no boxed future. Dropping the future cancels what it waits for.
 
 use super::context::Context;
 use crate::prelude::*;
@@ -17,7 +17,7 @@ pub type Tuple = Vec<Tensor>;
 /// The next tuple, or `None` at the end of the sequence.
 pub type Element = Result<Option<Tuple>>;
 
-/// How many elements a dataset has, where that cannot be said.
+/// Cardinalities of datasets without a known number of elements.
 pub const INFINITE: i64 = -1;
 pub const UNKNOWN: i64 = -2;
 
@@ -31,7 +31,7 @@ pub trait Dataset: Send + Sync {
 }
 
 pub trait Iter: Send {
-    /// The next element. After an error the one after it can be asked for.
+    /// The next element. It may be called again after an error.
     fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a>;
 }
 
@@ -61,21 +61,21 @@ impl Future for Next<'_> {
     }
 }
 
-/// A dataset with what its elements are: what the variant tensors of these ops hold.
-pub struct Held {
+/// A dataset with the types and shapes of its elements: the value in a variant tensor.
+pub struct TypedDataset {
     pub types: Vec<DataType>,
     pub shapes: Vec<PartialShape>,
-    /// Datasets between this one and its furthest source.
+    /// The length of the longest chain of datasets that this one is made of.
     pub depth: usize,
     dataset: Box<dyn Dataset>,
 }
 
-pub type DatasetRef = Arc<Held>;
+pub type DatasetRef = Arc<TypedDataset>;
 
-/// The deepest pile of datasets. Iterators call each other this deep, so a program cannot choose it freely.
+/// The longest chain of datasets. Iterators call each other this deep, on the stack.
 pub const MAX_DEPTH: usize = 128;
 
-impl Held {
+impl TypedDataset {
     pub fn new(
         types: Vec<DataType>,
         shapes: Vec<PartialShape>,
@@ -93,10 +93,10 @@ impl Held {
                 shapes.len()
             ));
         }
-        Ok(Arc::new(Held { types, shapes, depth, dataset: Box::new(dataset) }))
+        Ok(Arc::new(TypedDataset { types, shapes, depth, dataset: Box::new(dataset) }))
     }
 
-    /// A new pass over the dataset.
+    /// A new iterator over the dataset.
     pub fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
         self.dataset.iterator(&c.deeper()?)
     }
@@ -137,27 +137,27 @@ pub fn input(c: &OpCall<'_>, i: usize) -> Result<DatasetRef> {
     dataset_of(c.input(i)?)
 }
 
-/// Sets output 0 to a dataset of what attrs `output_types` (or `Toutput_types`) and `output_shapes` say.
+/// Sets output 0 to a dataset of the types and shapes in attrs `output_types` (or `Toutput_types`) and `output_shapes`.
 pub fn emit(c: &mut OpCall<'_>, inputs: &[&DatasetRef], dataset: impl Dataset + 'static) -> Result<()> {
     let attrs = c.attrs();
     let types = if attrs.get("output_types").is_some() { "output_types" } else { "Toutput_types" };
-    let held = Held::new(attrs.types(types)?, attrs.shapes("output_shapes")?, inputs, dataset)?;
+    let held = TypedDataset::new(attrs.types(types)?, attrs.shapes("output_shapes")?, inputs, dataset)?;
     c.set(0, tensor_of(held));
     Ok(())
 }
 
 /// As `emit`, for datasets of one string each.
 pub fn emit_strings(c: &mut OpCall<'_>, dataset: impl Dataset + 'static) -> Result<()> {
-    let held = Held::new(vec![DataType::String], vec![PartialShape::scalar()], &[], dataset)?;
+    let held = TypedDataset::new(vec![DataType::String], vec![PartialShape::scalar()], &[], dataset)?;
     c.set(0, tensor_of(held));
     Ok(())
 }
 
-/// What the attrs of most datasets are.
+/// The attrs of most datasets.
 pub const OUTPUT_ATTRS: &[&str] =
     &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1", "metadata: string = ''"];
 
-/// What all dataset ops have: one scalar variant, through which no gradient goes.
+/// What all dataset ops have: one scalar variant, without a gradient.
 pub const DATASET: Op = Op {
     outputs: &["handle: variant"],
     attrs: OUTPUT_ATTRS,

@@ -1,11 +1,11 @@
-//! `ShuffleDataset` and its kin: elements in random order, in the same one as TensorFlow's for the same seeds.
+//! `ShuffleDataset` and its other forms: elements in random order, TensorFlow's for the same seeds.
 
 use super::context::Context;
+use super::element_buffer::ElementBuffer;
 use super::seed_generator::{SeedGenerator, Words, seeds};
 use super::sequence::{
     DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, Tuple, UNKNOWN, emit, input, later,
 };
-use super::weighed::Weighed;
 use crate::prelude::*;
 use std::collections::VecDeque;
 
@@ -106,7 +106,7 @@ fn shuffle(c: &mut OpCall<'_>, passes: i64, seeds: Arc<SeedGenerator>) -> Result
 struct Shuffle {
     input: DatasetRef,
     size: usize,
-    /// How often the input is gone through; -1: without end.
+    /// How often the input is repeated; -1: without end.
     passes: i64,
     seeds: Arc<SeedGenerator>,
 }
@@ -114,13 +114,13 @@ struct Shuffle {
 impl Dataset for Shuffle {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
         Ok(Box::new(ShuffleIter {
-            inner: c.unhurried(),
+            inner: c.without_cancellation(),
             source: self.input.clone(),
             size: self.size,
             passes: self.passes,
             input: None,
             begun: 0,
-            buffer: Weighed::default(),
+            buffer: ElementBuffer::default(),
             slices: VecDeque::new(),
             words: Words::new(self.seeds.next()),
             seeds: self.seeds.clone(),
@@ -137,15 +137,15 @@ impl Dataset for Shuffle {
 }
 
 struct ShuffleIter {
-    /// What passes are made in.
+    /// The context for new iterators.
     inner: Context,
     source: DatasetRef,
     size: usize,
     passes: i64,
-    /// The pass under way.
+    /// The current pass.
     input: Option<Box<dyn Iter>>,
     begun: i64,
-    buffer: Weighed,
+    buffer: ElementBuffer,
     /// How many elements of each pass the buffer holds. Elements are drawn from the oldest pass.
     slices: VecDeque<usize>,
     words: Words,
@@ -190,7 +190,7 @@ impl ShuffleIter {
                 }
                 None => {
                     self.input = None;
-                    // A pass that gives nothing, without end, would fill nothing.
+                    // An empty input repeated without end would never produce an element.
                     if self.passes < 0 && self.slices.back() == Some(&0) {
                         self.passes = 0;
                     }
@@ -200,7 +200,7 @@ impl ShuffleIter {
         Ok(())
     }
 
-    /// Lets go of passes that have ended and have nothing left in the buffer.
+    /// Drops passes that have ended and have no elements left in the buffer.
     fn drop_empty(&mut self) {
         while self.slices.front() == Some(&0) && (self.slices.len() > 1 || self.input.is_none()) {
             self.slices.pop_front();

@@ -1,5 +1,5 @@
-//! `Task`: a future that runs on a device's pool whenever it can go on, also when the session that began it has ended: it may be at work for
-//! others by then.
+//! `Task`: a future that is polled on a device's pool whenever it is woken, even after the session that started it has ended: other
+//! sessions may use its results.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,14 +22,14 @@ pub struct Task {
 }
 
 const IDLE: u8 = 0;
-/// Waits for a thread.
+/// Scheduled on the pool.
 const QUEUED: u8 = 1;
 const RUNNING: u8 = 2;
-/// Running, and to be run again.
+/// Running, and woken meanwhile.
 const WOKEN: u8 = 3;
 
 impl Task {
-    /// Runs until it first has to wait, here and now.
+    /// Polls it on the calling thread until it first has to wait.
     pub fn start(device: &Arc<DeviceContext>, work: impl Future<Output = ()> + Send + 'static) {
         Task::new(device, work).run();
     }
@@ -63,7 +63,7 @@ impl Task {
                 return;
             }
             drop(work);
-            // Idle, unless somebody woke us meanwhile.
+            // Idle, unless woken meanwhile.
             if self.state.compare_exchange(RUNNING, IDLE, Ordering::AcqRel, Ordering::Acquire).is_ok() {
                 return;
             }

@@ -1,4 +1,4 @@
-//! `TensorDataset`, `TensorSliceDataset`: tensors that are there already, as one element or row by row.
+//! `TensorDataset`, `TensorSliceDataset`: given tensors, as one element or row by row.
 
 use super::context::Context;
 use super::sequence::{Dataset, Iter, Next, SOURCE, Tuple, emit, ready};

@@ -29,7 +29,7 @@ impl Dataset for Lines {
 
 struct LinesIter {
     files: Files,
-    /// The file that is open, or next.
+    /// The number of the open file, or of the next.
     at: usize,
     open: Option<Stream>,
 }
@@ -45,7 +45,7 @@ impl LinesIter {
         loop {
             let stream = match &mut self.open {
                 Some(stream) => stream,
-                // A file that cannot be opened is asked for again by the next call, as TensorFlow does it.
+                // A file that cannot be opened is retried by the next call, as in TensorFlow.
                 none => match self.files.open(self.at)? {
                     Some(stream) => none.insert(stream),
                     None => return Ok(None),
@@ -54,7 +54,7 @@ impl LinesIter {
             let mut line = Vec::new();
             match read_until(stream, b'\n', &mut line) {
                 Ok(true) => {
-                    // As TensorFlow does it: no carriage return anywhere.
+                    // As in TensorFlow, all carriage returns are removed.
                     line.retain(|b| *b != b'\r');
                     return Ok(Some(line));
                 }

@@ -48,7 +48,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
 #[derive(Clone)]
 struct Records {
     files: Files,
-    /// Where each file is read from; empty: from the beginning.
+    /// The offset at which reading each file starts; empty: at its beginning.
     offsets: Arc<[u64]>,
 }
 
@@ -82,7 +82,7 @@ impl RecordsIter {
             };
             match reader.next() {
                 Some(Ok(record)) => return Ok(Some(record)),
-                // After damage nothing in the file can be found any more; the next one may be whole.
+                // After corruption the rest of the file cannot be read; the next file may be intact.
                 ended => {
                     self.open = None;
                     self.at += 1;

@@ -1,6 +1,6 @@
 //! `Assert`: fails the step unless a condition holds.
 
-use super::summary::first_elements;
+use super::tensor_text::first_elements;
 use crate::prelude::*;
 
 pub static ASSERT: Op = Op {

@@ -3,7 +3,7 @@
 mod assert;
 mod print;
 mod string_format;
-pub mod summary;
+mod tensor_text;
 mod timestamp;
 
 use thalweg_core::op::Op;

@@ -1,12 +1,12 @@
 //! `Print`, `PrintV2`: messages while a graph runs.
 
-use super::summary::first_elements;
+use super::tensor_text::first_elements;
 use crate::prelude::*;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 pub static PRINT: Op = Op {
     name: "Print",
-    doc: "The input; prints `data` on the way, the first `first_n` times.",
+    doc: "The input; prints `data`, the first `first_n` times.",
     inputs: &["input: T", "data: U"],
     outputs: &["output: T"],
     attrs: &[

@@ -1,6 +1,6 @@
 //! `StringFormat`: tensors put into a text.
 
-use super::summary::both_ends;
+use super::tensor_text::both_ends;
 use crate::prelude::*;
 
 pub static STRING_FORMAT: Op = Op {

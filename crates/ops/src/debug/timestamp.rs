@@ -1,4 +1,4 @@
-//! `Timestamp`: what time it is.
+//! `Timestamp`: the current time.
 
 use crate::prelude::*;
 use std::time::{SystemTime, UNIX_EPOCH};

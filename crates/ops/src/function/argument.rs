@@ -1,4 +1,4 @@
-//! `_Arg`, `_Retval`: the ends of a function's body.
+//! `_Arg`, `_Retval`: the arguments and results of a function body.
 
 use crate::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `If`, `Case` and their stateless forms: one of several functions, picked by a value.
+//! `If`, `Case` and their stateless forms: calls one of several functions, chosen by a value.
 
 use super::call::run_function;
 use crate::prelude::*;
@@ -45,7 +45,7 @@ pub static CASE: Op = Op {
 pub static STATELESS_CASE: Op =
     Op { name: "StatelessCase", doc: "Case, of functions without effects.", stateful: false, ..CASE };
 
-/// The shapes that attr `output_shapes` declares, where it does.
+/// The shapes declared by attr `output_shapes`, if any.
 pub fn declared_shapes(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     let declared = c.attrs.shapes("output_shapes")?;
     if declared.len() == c.outputs { Ok(declared) } else { shape_call::unknown(c) }
@@ -81,7 +81,7 @@ fn prepare_case(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
     Ok(Arc::new(Branches { functions, pick }))
 }
 
-/// Truth as Python has it: a scalar other than zero, a string or tensor that is not empty.
+/// Truth as in Python: a non-zero scalar, or a non-empty string or tensor.
 pub fn truth(t: &Tensor) -> Result<bool> {
     if !t.shape().is_scalar() {
         return Ok(t.elements() > 0);

@@ -27,7 +27,7 @@ pub static STATEFUL_PARTITIONED_CALL: Op = Op {
     ..PARTITIONED_CALL
 };
 
-/// Answers with what a function gives for the call's inputs.
+/// Calls a function with the inputs of the node, and completes with its results.
 pub fn run_function(f: &Func, args: Vec<Tensor>, call: &AsyncCall, done: Done) {
     call.step.call(f, args, Box::new(move |r| done(r.map(outputs))));
 }

@@ -1,5 +1,5 @@
 //! Calls of functions, and the control flow made of them. Graph passes inline these calls, or turn them into the
-//! primitives of `control`; what is left runs the function through the step.
+//! primitives of `control`; the remaining ones call the function through the step.
 
 mod argument;
 mod branch;

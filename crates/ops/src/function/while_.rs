@@ -1,4 +1,4 @@
-//! `While`, `StatelessWhile`: a function called on its own results as long as another says so.
+//! `While`, `StatelessWhile`: a loop body called on its own results while a condition holds.
 
 use super::branch::{declared_shapes, truth};
 use crate::prelude::*;
@@ -41,8 +41,8 @@ impl AsyncKernel for WhileKernel {
     }
 }
 
-/// One round: the condition, and if it holds the body and the next round. Each round starts from a task of the pool, so
-/// that the stack does not grow with the number of rounds.
+/// One iteration: the condition, and if it holds the body and the next iteration. Each iteration starts as a task of the pool, so
+/// that the stack does not grow with their number.
 fn iterate(l: Arc<Loop>, state: Vec<Tensor>, call: AsyncCall, done: Done) {
     if let Some(e) = call.step.cancel.reason() {
         return done(Err(e));

@@ -12,7 +12,7 @@ pub static DECODE_PNG: Op = Op {
     attrs: &["channels: int = 0", "dtype: {uint8, uint16} = DT_UINT8"],
     shape: |c| {
         c.scalar(0)?;
-        // Which numbers of channels can be decoded is the kernel's to say: a graph may hold the node and never run it.
+        // The kernel validates the number of channels: a graph may have the node and never run it.
         let channels = match c.attrs.int("channels")? {
             0 => -1,
             n if n < 0 => return Err(invalid!("channels must be non-negative, got {n}")),
@@ -50,10 +50,10 @@ impl Channels {
     }
 }
 
-/// A byte of a compressed file stands for at most this many: what deflate can do.
+/// The largest compression ratio of deflate.
 const MOST_COMPRESSED: usize = 1100;
 
-/// What the decoder takes for itself, whatever it decodes.
+/// Memory that the decoder needs for any image.
 const DECODER: usize = 1 << 20;
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
@@ -72,7 +72,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let mut out = Tensor::uninit(c.output_type(0)?, shape)?;
         match c.output_type(0)? {
             DataType::Uint16 => file.write(want, out.as_mut_slice::<u16>()?, |v| v),
-            // Of 16 bits the upper ones; bytes were widened by repeating them.
+            // The upper byte of 16 bits; 8-bit samples were widened by repeating the byte.
             _ => file.write(want, out.as_mut_slice::<u8>()?, |v| (v >> 8) as u8),
         }
         c.set(0, out);
@@ -80,11 +80,11 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// What a file holds, palettes and narrow samples already made whole.
+/// A decoded file, with palettes and narrow samples expanded.
 struct Pixels {
     rows: usize,
     cols: usize,
-    /// Channels in the file; an alpha that comes from a colour said to be transparent does not count, one of a palette does.
+    /// Channels in the file; alpha from a transparent colour does not count, alpha of a palette does.
     own_channels: usize,
     /// Channels in `samples`.
     channels: usize,
@@ -108,7 +108,7 @@ impl Pixels {
         decoder.set_ignore_iccp_chunk(true);
         let header = decoder.read_header_info().map_err(|e| wrong(contents, e))?;
         let (rows, cols, own) = (header.height as usize, header.width as usize, header.color_type);
-        // What is said to be there must be able to be there, before any memory is made for it.
+        // The declared size is checked against the length of the file before memory is allocated.
         let raw = header.bits_per_pixel().saturating_mul(cols).div_ceil(8).saturating_mul(rows);
         if raw > contents.len().saturating_mul(MOST_COMPRESSED) {
             return Err(invalid!(
@@ -121,7 +121,7 @@ impl Pixels {
             reader.output_buffer_size().ok_or_else(|| resource_exhausted("the PNG image is too large"))?;
         let (color, depth) = reader.output_color_type();
         let mut samples = Tensor::uninit(DataType::Uint8, Shape::vector(size))?;
-        // The decoder holds some rows, and a window of what it has unpacked.
+        // The decoder holds some rows, and the deflate window.
         reserve::probe(size.checked_div(rows).unwrap_or(0).saturating_mul(8).saturating_add(DECODER))?;
         reader.next_frame(samples.as_mut_slice::<u8>()?).map_err(|e| wrong(contents, e))?;
         let own_channels = if own == ColorType::Indexed { color.samples() } else { own.samples() };
@@ -158,7 +158,7 @@ impl Pixels {
         }
     }
 
-    /// How bright a colour is, in fixed point: 0.299 red, 0.587 green, 0.114 blue.
+    /// The luminance of a colour, in fixed point: 0.299 red, 0.587 green, 0.114 blue.
     fn grey(&self, [r, g, b]: [u16; 3]) -> u16 {
         if r == g && r == b {
             return r;
@@ -178,7 +178,7 @@ mod tests {
     use crate::prelude::*;
     use crate::testing::{call, code};
 
-    /// Every cut and every flip of a bit of a small file is refused or gives an image.
+    /// A small file truncated anywhere, or with any bit flipped, is rejected or decodes to an image.
     #[test]
     fn files_cut_or_flipped_anywhere_do_no_harm() {
         let decode = |bytes: &[u8]| call("DecodePng", &[Tensor::string(bytes)], &[]);

@@ -16,7 +16,7 @@ pub static ENCODE_PNG: Op = Op {
     },
     grad: Stops,
     kernels: cpu!(make prepare),
-    // Files of the same image differ by who compressed them: no cases to compare; the tests below read them back.
+    // No cases to compare: encoders compress the same image differently; the tests below decode the result.
     cases: |_| vec![],
     expensive: true,
     ..Op::PURE
@@ -60,7 +60,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let outer = Shape::new(outer)?;
         let mut files = reserve::with_capacity(outer.elements())?;
         for image in bytes.chunks_exact((bytes.len() / outer.elements().max(1)).max(1)) {
-            // The encoder holds the rows as it filters them, and what it has packed.
+            // The encoder holds the filtered rows and the compressed data.
             reserve::probe(image.len().saturating_mul(2))?;
             let mut file = reserve::Written::default();
             let mut encoder = Encoder::new(&mut file, width, height);

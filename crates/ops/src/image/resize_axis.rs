@@ -1,8 +1,8 @@
-//! Where the pixels of a resized image come from.
+//! The source positions of the pixels of a resized image.
 
 use crate::prelude::*;
 
-/// How positions in the new image are found in the old.
+/// How positions in the resized image map to the original.
 #[derive(Clone, Copy)]
 pub struct Mapping {
     align_corners: bool,

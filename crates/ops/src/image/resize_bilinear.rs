@@ -1,4 +1,4 @@
-//! `ResizeBilinear`: images in another size, each pixel a mixture of four; and its gradient.
+//! `ResizeBilinear`: images in another size, each pixel interpolated from four; and its gradient.
 
 use super::resize_axis::{
     Mapping, four, mapping_attrs, not_empty, resized_shape, size_input, size_of, with_each_mapping,
@@ -106,7 +106,7 @@ fn prepare_grad<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let (down, across) = (mapping.linear(height, rows)?, mapping.linear(width, cols)?);
         let dy = c.slice::<f32>(0)?;
         let mut sums = Tensor::zeros(DataType::Double, c.shape(1)?.clone())?;
-        // An image at a time: the sums are then made in one order on any number of threads.
+        // An image at a time, so that the order of summation does not depend on the number of threads.
         for_chunks_of(c.par(), sums.as_mut_slice::<f64>()?, height * width * depth, 1, &|images, sums| {
             for (image, sums) in images.zip(sums.chunks_exact_mut((height * width * depth).max(1))) {
                 for (row, (low, high, y)) in down.iter().enumerate() {

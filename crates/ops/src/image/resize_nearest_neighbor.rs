@@ -75,7 +75,7 @@ fn prepare_grad<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let mut out = Tensor::zeros(T::DTYPE, Shape::new(&[batch, height, width, depth])?)?;
         let (down, across) = (mapping.nearest(height, rows)?, mapping.nearest(width, cols)?);
         let dy = c.slice::<T>(0)?;
-        // An image at a time: the sums are then made in one order on any number of threads.
+        // An image at a time, so that the order of summation does not depend on the number of threads.
         for_chunks_of(c.par(), out.as_mut_slice::<T>()?, height * width * depth, 1, &|images, out| {
             for (image, out) in images.zip(out.chunks_exact_mut((height * width * depth).max(1))) {
                 for (row, at_row) in down.iter().enumerate() {

@@ -1,10 +1,10 @@
-//! Boxes cut out of a tensor.
+//! Boxes sliced out of a tensor.
 
 use crate::moving::Block;
 use crate::prelude::*;
 
-/// The box at `begin` of this shape, which must lie inside; shares memory where its elements lie together.
-pub fn cut_box(c: &OpCall<'_>, x: &Tensor, begin: &[usize], shape: &Shape) -> Result<Tensor> {
+/// The box at `begin` of this shape, which must be inside; shares memory where its elements are contiguous.
+pub fn slice_box(c: &OpCall<'_>, x: &Tensor, begin: &[usize], shape: &Shape) -> Result<Tensor> {
     if shape == x.shape() {
         return Ok(x.clone());
     }

@@ -1,4 +1,4 @@
-//! `DynamicPartition`: slices sorted into tensors by number.
+//! `DynamicPartition`: slices distributed over tensors by partition number.
 
 use crate::indices::coordinates_text;
 use crate::moving::{Gather, apply};
@@ -35,7 +35,7 @@ pub fn after_prefix(data: &PartialShape, prefix: &PartialShape) -> Result<Partia
     Ok(d[p.len()..].iter().copied().collect())
 }
 
-/// The gradients of the outputs, stitched together where their slices came from.
+/// The gradients of the outputs, stitched together at the positions of their slices.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (data, partitions) = (g.x[0], g.x[1]);
     let parts: Vec<Output> = (0..g.y.len()).map(|i| g.dy_or_zeros(i)).collect::<Result<_>>()?;

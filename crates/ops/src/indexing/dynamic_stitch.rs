@@ -1,4 +1,4 @@
-//! `DynamicStitch`, `ParallelDynamicStitch`: slices of several tensors put in the places their indices say.
+//! `DynamicStitch`, `ParallelDynamicStitch`: slices of several tensors merged by their indices.
 
 use super::dynamic_partition::after_prefix;
 use crate::moving::{Scatter, apply};

@@ -103,7 +103,7 @@ fn grad_v2(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![dx, Grad::None, Grad::None])
 }
 
-/// The gradient of picking rows: the rows, by the indices that picked them.
+/// The gradient of gathering rows: indexed slices.
 fn slices(g: &mut GradCall<'_>) -> Result<Grad> {
     let (params, indices, dy) = (g.x[0], g.x[1], g.dy()?);
     let dense_shape = g.shape_of(params)?;
@@ -119,7 +119,7 @@ fn slices(g: &mut GradCall<'_>) -> Result<Grad> {
 }
 
 /// The gradient along any axis. With `params` seen as [batch, outer, size, inner] and the indices as [batch, picks], slices of
-/// `dy` are added up where they came from, the batches laid end to end.
+/// `dy` are added up where they came from, the batches concatenated.
 fn dense(g: &mut GradCall<'_>, batch: i64) -> Result<Grad> {
     let (params, axis, dy) = (g.x[0], g.x[2], g.dy()?);
     let indices = g.op("Cast", [g.x[1].into()], &[("DstT", DataType::Int32.into())])?;

@@ -1,4 +1,4 @@
-//! Elements as numbers that are equal where the elements are: for ops that look for equal ones.
+//! Elements as integer keys that are equal where the elements are: for ops that look for duplicates.
 
 use crate::prelude::*;
 use std::collections::HashMap;

@@ -3,7 +3,6 @@
 pub mod boxes;
 mod dynamic_partition;
 mod dynamic_stitch;
-mod edit_distance;
 pub mod gather;
 mod gather_nd;
 pub mod keys;
@@ -26,7 +25,6 @@ pub static OPS: &[&Op] = &[
     &dynamic_partition::DYNAMIC_PARTITION,
     &dynamic_stitch::DYNAMIC_STITCH,
     &dynamic_stitch::PARALLEL_DYNAMIC_STITCH,
-    &edit_distance::EDIT_DISTANCE,
     &gather::GATHER,
     &gather::GATHER_V2,
     &gather_nd::GATHER_ND,

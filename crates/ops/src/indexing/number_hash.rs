@@ -1,4 +1,4 @@
-//! A quick hash for tables of numbers. It differs from process to process, so that nobody can choose numbers that collide.
+//! A fast hash for tables of numbers, seeded per process, so that input cannot be chosen to collide.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::OnceLock;
@@ -28,7 +28,7 @@ impl BuildHasher for NumberHash {
     }
 }
 
-/// 2^64 divided by the golden ratio, odd: its multiples lie evenly.
+/// 2^64 divided by the golden ratio, odd: its multiples are evenly distributed.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 pub struct State {
@@ -38,13 +38,13 @@ pub struct State {
 
 impl Hasher for State {
     fn finish(&self) -> u64 {
-        // A factor may suit a pattern badly and leave the low bits, which tables look at, alike. The others differ: bring them down.
+        // A factor may map a pattern to equal low bits, which tables use. The high bits differ: mix them in.
         let spread = (self.hash ^ self.hash >> 32).wrapping_mul(GOLDEN);
         spread ^ spread >> 32
     }
 
     fn write_u64(&mut self, n: u64) {
-        // Both halves of the product: each bit of the number reaches the bits that tables look at.
+        // Both halves of the product: each bit of the number affects the bits that tables use.
         let product = u128::from(self.hash ^ n) * u128::from(self.factor);
         self.hash = product as u64 ^ (product >> 64) as u64;
     }

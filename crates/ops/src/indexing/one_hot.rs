@@ -1,4 +1,4 @@
-//! `OneHot`: indices as rows that are on at one place.
+//! `OneHot`: indices as rows that are `on_value` at one position.
 
 use crate::indices::NOWHERE;
 use crate::moving::{Scatter, apply, filled};

@@ -3,6 +3,7 @@
 use super::tensor_scatter::{add, combine, gather_updates};
 use crate::indices::{BadIndices, NdIndices, scatter_nd_shape};
 use crate::prelude::*;
+use std::ops::BitOrAssign;
 
 pub static SCATTER_ND: Op = Op {
     name: "ScatterNd",
@@ -15,24 +16,7 @@ pub static SCATTER_ND: Op = Op {
         Ok(vec![scatter_nd_shape(&target, &c.input(0), &c.input(1))?])
     },
     grad: Rule(|g| Ok(vec![Grad::None, gather_updates(g, g.x[0])?.into(), Grad::None])),
-    kernels: &[
-        cpu_row!([("T", DataType::Float)], Make::Plain(run::<f32>)),
-        cpu_row!([("T", DataType::Double)], Make::Plain(run::<f64>)),
-        cpu_row!([("T", DataType::Half)], Make::Plain(run::<f16>)),
-        cpu_row!([("T", DataType::Bfloat16)], Make::Plain(run::<bf16>)),
-        cpu_row!([("T", DataType::Int8)], Make::Plain(run::<i8>)),
-        cpu_row!([("T", DataType::Int16)], Make::Plain(run::<i16>)),
-        cpu_row!([("T", DataType::Int32)], Make::Plain(run::<i32>)),
-        cpu_row!([("T", DataType::Int64)], Make::Plain(run::<i64>)),
-        cpu_row!([("T", DataType::Uint8)], Make::Plain(run::<u8>)),
-        cpu_row!([("T", DataType::Uint16)], Make::Plain(run::<u16>)),
-        cpu_row!([("T", DataType::Uint32)], Make::Plain(run::<u32>)),
-        cpu_row!([("T", DataType::Uint64)], Make::Plain(run::<u64>)),
-        cpu_row!([("T", DataType::Complex64)], Make::Plain(run::<Complex32>)),
-        cpu_row!([("T", DataType::Complex128)], Make::Plain(run::<ComplexDouble>)),
-        cpu_row!([("T", DataType::Bool)], Make::Plain(run_bool)),
-        cpu_row!([("T", DataType::String)], Make::Plain(run_string)),
-    ],
+    kernels: cpu!(run_string for T = String, run: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; run_bool: T in bool),
     cases: |r| {
         vec![
             Case::new(vec![r.ints(&[3, 1], 0, 4), r.tensor(&[3, 2]), int_vector(&[4, 2])]),
@@ -65,9 +49,9 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-fn run_bool(c: &mut OpCall<'_>) -> Result<()> {
+fn run_bool<T: Element + BitOrAssign>(c: &mut OpCall<'_>) -> Result<()> {
     let (out, at) = target(c)?;
-    let out = combine(out, c.input(1)?, &at, |t: &mut bool, u: &bool| *t |= u)?;
+    let out = combine(out, c.input(1)?, &at, |t: &mut T, u| *t |= *u)?;
     c.set(0, out);
     Ok(())
 }

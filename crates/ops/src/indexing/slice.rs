@@ -1,6 +1,6 @@
-//! `Slice`: a box cut out of a tensor.
+//! `Slice`: a box sliced out of a tensor.
 
-use super::boxes::cut_box;
+use super::boxes::slice_box;
 use crate::prelude::*;
 
 pub static SLICE: Op = Op {
@@ -36,14 +36,14 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
         (Some(dims), Some(begin), Some(size)) => {
             Ok(vec![box_size(dims, &begin, &size)?.into_iter().collect()])
         }
-        // Without the beginning, -1 is as much as unknown.
+        // If `begin` is unknown, a size of -1 is unknown too.
         (Some(_), None, Some(size)) => Ok(vec![PartialShape::new(&size)?]),
         (Some(dims), _, None) => Ok(vec![PartialShape::unknown_of_rank(dims.len())]),
         _ => Ok(vec![PartialShape::unknown()]),
     }
 }
 
-/// The sizes asked for, checked against those there are (-1: not known).
+/// The requested sizes, checked against those of the input (-1: unknown).
 fn box_size(dims: &[i64], begin: &[i64], size: &[i64]) -> Result<Vec<i64>> {
     if begin.len() != dims.len() || size.len() != dims.len() {
         return Err(invalid!(
@@ -68,7 +68,7 @@ fn box_size(dims: &[i64], begin: &[i64], size: &[i64]) -> Result<Vec<i64>> {
         .collect()
 }
 
-/// The gradient padded with zeros to the place it was cut from.
+/// The gradient padded with zeros to the shape of the input.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, begin, y, dy) = (g.x[0], g.x[1], g.y[0], g.dy()?);
     let index = [("out_type", g.graph.dtype(begin).into())];
@@ -84,7 +84,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (begin, size) = (c.int_vector(1)?, c.int_vector(2)?);
     let size = box_size(&x.shape().to_i64(), &begin, &size)?;
     let begin: Vec<usize> = begin.iter().map(|b| *b as usize).collect();
-    let out = cut_box(c, x, &begin, &Shape::from_i64(&size)?)?;
+    let out = slice_box(c, x, &begin, &Shape::from_i64(&size)?)?;
     c.set(0, out);
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What `x[begin:end:strides, ...]` means: the arguments and masks that all strided-slice ops share.
 //!
-//! Bit i of a mask speaks of entry i: `begin_mask` and `end_mask` leave that bound open; at the `ellipsis_mask` entry as many
+//! Bit i of a mask is for entry i: `begin_mask` and `end_mask` leave that bound open; at the `ellipsis_mask` entry as many
 //! whole dimensions go in as are left over; a `new_axis_mask` entry adds a dimension of size 1; a `shrink_axis_mask` entry is a single index, whose
 //! dimension goes away.
 
@@ -76,7 +76,7 @@ impl Entries {
     }
 }
 
-/// How one dimension of the input is walked.
+/// The elements taken along one dimension of the input.
 #[derive(Clone, Copy, Debug)]
 pub struct Walk {
     pub begin: i64,
@@ -85,7 +85,7 @@ pub struct Walk {
     pub count: i64,
 }
 
-/// A slice worked out for an input.
+/// A slice resolved for an input.
 pub struct Slice {
     pub walks: Vec<Walk>,
     /// The sizes of the result; -1 if not known.
@@ -159,7 +159,7 @@ impl Slice {
             if w.count > 0 {
                 start += w.begin as usize * s;
             }
-            // A single step leads nowhere: its stride may be any number.
+            // With a single element the stride is not used, and may be any number.
             let stride = if w.count > 1 { w.stride as isize * s as isize } else { 0 };
             steps.push((w.count.max(0) as usize, stride));
         }
@@ -196,7 +196,7 @@ fn walk(size: i64, entries: &Entries, masks: Masks, i: usize, d: usize) -> Resul
         }
         return Ok(Walk { begin: at, stride: 1, count: 1 });
     }
-    // Walking backwards, the place before the first element is a bound too.
+    // With a negative stride, the position before the first element is a bound too.
     let (low, high) = if stride > 0 { (0, size) } else { (-1, size - 1) };
     let bound = |value: Option<i64>, open: bool, default: i64| match value {
         _ if open => Some(default),

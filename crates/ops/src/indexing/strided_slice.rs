@@ -1,4 +1,4 @@
-//! `StridedSlice`, `StridedSliceGrad`: numpy's slicing, and its reverse.
+//! `StridedSlice`, `StridedSliceGrad`: numpy's slicing, and its gradient.
 
 use super::slice_spec::{ATTRS, Entries, Masks, Slice};
 use crate::prelude::*;
@@ -102,7 +102,7 @@ fn masks_of(g: &GradCall<'_>) -> Result<Vec<(&'static str, Attr)>> {
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let dy = g.dy()?;
     let (x, index) = (g.x[0], g.graph.dtype(g.x[1]));
-    // The gradient op knows no int16.
+    // The gradient op does not support int16.
     let wide = if index == DataType::Int64 { index } else { DataType::Int32 };
     let mut args: Vec<Arg> = vec![g.op("Shape", [x.into()], &[("out_type", wide.into())])?.into()];
     for bound in &g.x[1..4] {

@@ -85,7 +85,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         _ => return Err(invalid!("axis does not support input tensors larger than 1 elements")),
     };
     let (outer, size, inner) = x.shape().around(axis)?;
-    // Most often ids of rows, which are numbers as they are.
+    // Most often row ids, which are their own keys.
     let is_number = matches!(x.dtype(), DataType::Int32 | DataType::Int64);
     let found = if outer * inner == 1 && is_number {
         first_places(x.to_i64s()?.into_iter().map(Ok))?
@@ -124,7 +124,7 @@ struct Found {
     ids: Vec<i64>,
 }
 
-/// A table for up to so many items is made at once; beyond, it grows as different ones come.
+/// A table of up to this size is allocated at once; a larger one grows with the distinct items.
 const TABLE: usize = 1 << 14;
 
 fn first_places<K: Hash + Eq>(items: impl ExactSizeIterator<Item = Result<K>>) -> Result<Found> {

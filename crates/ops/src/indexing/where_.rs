@@ -1,4 +1,4 @@
-//! `Where`: the positions of what is not zero.
+//! `Where`: the positions of non-zero elements.
 
 use crate::prelude::*;
 

@@ -174,7 +174,7 @@ fn prepare_complex<T: ComplexNumber + GemmElement>(node: &KernelNode) -> Result<
     }))
 }
 
-/// Bytes may meet each other or bfloat16; they are multiplied in the type of the result.
+/// 8-bit integers may be multiplied by each other or by bfloat16, in the type of the result.
 fn prepare_mixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let types = [node.attrs.dtype("Ta")?, node.attrs.dtype("Tb")?, node.attrs.dtype("Tout")?];
     let [a, b, out] = types;
@@ -206,13 +206,13 @@ fn prepare_mixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// What is multiplied, of any type.
+/// The operands, of any type.
 struct Products {
     adjoint: Adjoint,
-    /// The matrices as they lie.
+    /// The matrices in memory.
     x: [usize; 2],
     y: [usize; 2],
-    /// Which matrices meet. `None`: all on the left, one below the other, meet the one on the right.
+    /// Which matrices are multiplied. `None`: all on the left, stacked, by the one on the right.
     pairs: Option<Vec<(usize, usize)>>,
 }
 
@@ -239,7 +239,7 @@ fn products(c: &OpCall<'_>, adjoint: Adjoint) -> Result<(Products, Tensor)> {
     let batch = broadcast_shape(&batch_x, &batch_y)
         .map_err(|_| invalid!("In[0] and In[1] must have compatible batch dimensions: {x} vs. {y}"))?;
     let dims: Vec<usize> = batch.iter().copied().chain([m, n]).collect();
-    // Before the list of pairs: batches that broadcast may be more than memory holds.
+    // Allocated before the list of pairs: broadcast batches may exceed memory.
     let out = Tensor::uninit(c.input(0)?.dtype(), Shape::new(&dims)?)?;
     let pairs = match out.elements() {
         0 => Some(Vec::new()),

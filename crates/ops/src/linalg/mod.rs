@@ -1,7 +1,13 @@
-//! Products of matrices.
+//! Matrices: products, diagonals and bands.
 
+mod band;
 mod batch_mat_mul;
+mod diag;
 mod mat_mul;
+mod matrix_band_part;
+mod matrix_diag;
+mod matrix_diag_part;
+mod matrix_set_diag;
 mod products;
 
 pub use mat_mul::MAT_MUL;
@@ -13,7 +19,19 @@ pub static OPS: &[&Op] = &[
     &batch_mat_mul::BATCH_MAT_MUL,
     &batch_mat_mul::BATCH_MAT_MUL_V2,
     &batch_mat_mul::BATCH_MAT_MUL_V3,
+    &diag::DIAG,
+    &diag::DIAG_PART,
     &mat_mul::MAT_MUL,
+    &matrix_band_part::MATRIX_BAND_PART,
+    &matrix_diag::MATRIX_DIAG,
+    &matrix_diag::MATRIX_DIAG_V2,
+    &matrix_diag::MATRIX_DIAG_V3,
+    &matrix_diag_part::MATRIX_DIAG_PART,
+    &matrix_diag_part::MATRIX_DIAG_PART_V2,
+    &matrix_diag_part::MATRIX_DIAG_PART_V3,
+    &matrix_set_diag::MATRIX_SET_DIAG,
+    &matrix_set_diag::MATRIX_SET_DIAG_V2,
+    &matrix_set_diag::MATRIX_SET_DIAG_V3,
 ];
 
 pub(crate) fn wrong_size(e: ShapeError) -> Error {

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use crate::prelude::*;
-use crate::state::named::{Place, Remembered};
+use crate::state::named::{CachedResource, ResourceKey};
 
 pub static HASH_TABLE_V2: Op = Op {
     name: "HashTableV2",
@@ -60,13 +60,13 @@ fn of_tensors(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 
 fn table(node: &KernelNode, value_shape: Shape, fixed: bool) -> Result<Box<dyn Kernel>> {
     let by_name = node.attrs.bool("use_node_name_sharing")?;
-    let remembered = Remembered::new(if by_name { Place::of(node)? } else { Place::own(node)? });
+    let cached = CachedResource::new(if by_name { ResourceKey::of(node)? } else { ResourceKey::own(node)? });
     let (key, value) = (node.attrs.dtype("key_dtype")?, node.attrs.dtype("value_dtype")?);
     if !(key.is_plain() || key == DataType::String) {
         return Err(unimplemented(format_args!("tables with keys of type {key}")));
     }
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let t = remembered.get(&c.step.device.resources, |name| {
+        let t = cached.get(&c.step.device.resources, |name| {
             Ok(Table::new(name, key, value, value_shape.clone(), fixed))
         })?;
         if (t.key, t.value) != (key, value) {
@@ -80,7 +80,7 @@ fn table(node: &KernelNode, value_shape: Shape, fixed: bool) -> Result<Box<dyn K
         if t.fixed != fixed || t.value_shape != value_shape {
             return Err(invalid!("table {} is of another kind than this node asks for", t.name));
         }
-        c.set(0, remembered.handle(c, t, &[]));
+        c.set(0, cached.handle(c, t, &[]));
         Ok(())
     }))
 }

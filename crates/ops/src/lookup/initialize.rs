@@ -49,7 +49,7 @@ pub static INITIALIZE_TABLE_FROM_TEXT_FILE_V2: Op = Op {
     ..Op::STATEFUL
 };
 
-/// How the lines of a file become entries.
+/// How lines of a file are parsed to entries.
 struct Lines {
     key_index: i64,
     value_index: i64,

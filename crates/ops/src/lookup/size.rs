@@ -1,4 +1,4 @@
-//! `LookupTableSizeV2`, `LookupTableExportV2`: what a table holds.
+//! `LookupTableSizeV2`, `LookupTableExportV2`: the contents of a table.
 
 use super::table::Table;
 use crate::prelude::*;

@@ -13,7 +13,7 @@ pub struct Table {
     pub name: String,
     pub key: DataType,
     pub value: DataType,
-    /// Of one value.
+    /// The shape of one value.
     pub value_shape: Shape,
     /// Filled once, by an initializer, and then fixed; or changed at any time.
     pub fixed: bool,
@@ -101,7 +101,7 @@ impl Table {
         values.clone().reshape(self.values_shape(&Shape::vector(keys.elements()))?)
     }
 
-    /// Adds or replaces entries; first drops the others if told so.
+    /// Adds or replaces entries; with `replace_all`, drops all others first.
     pub fn insert(&self, keys: &Tensor, values: &Tensor, replace_all: bool) -> Result<()> {
         let pairs = self.pairs(keys, values)?;
         let mut entries = lock(&self.entries);
@@ -151,7 +151,7 @@ impl Table {
         Ok(())
     }
 
-    /// All keys and values, in an order that does not change from run to run.
+    /// All keys and values, in a deterministic order.
     pub fn export(&self) -> Result<(Tensor, Tensor)> {
         let mut all: Vec<(Bytes, Tensor)> = match lock(&self.entries).as_ref() {
             Some(entries) => reserve::collect(entries.iter().map(|(k, v)| (k.clone(), v.clone())))?,

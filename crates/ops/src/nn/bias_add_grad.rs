@@ -26,7 +26,7 @@ pub static BIAS_ADD_GRAD: Op = Op {
     ..Op::PURE
 };
 
-/// The bias's gradient repeated over all other dimensions, which is what adding it to zeros does.
+/// The gradient of the bias broadcast over all other dimensions, by adding it to zeros.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, d) = (g.x[0], g.dy()?);
     let zeros = g.unary("ZerosLike", x)?;

@@ -17,11 +17,11 @@ pub struct Logits<'a, T: RowFloat> {
 }
 
 impl<'a, T: RowFloat> Logits<'a, T> {
-    /// For a result of this size; a single row or column of logits serves for all.
+    /// For a result of this size; a single row or column of logits is broadcast.
     pub fn of(c: &'a OpCall<'_>, rows: usize, classes: usize) -> Result<Self> {
         let shape = Shape::new(&[rows, classes])?;
         let given = c.input(0)?;
-        // Before anything is made of this size: rows and columns that broadcast may be more than memory holds.
+        // Allocated first: broadcast rows and columns may exceed memory.
         let mut softmax = Tensor::uninit(T::DTYPE, shape.clone())?;
         let mut x = Cow::Borrowed(given.as_slice::<T>()?);
         if *given.shape() != shape {
@@ -32,13 +32,13 @@ impl<'a, T: RowFloat> Logits<'a, T> {
             };
             x = Cow::Owned(reserve::collect((0..shape.elements()).map(|i| x[at(i)]))?);
         }
-        // Rows of nothing take no memory, however many they are, and are never asked for.
+        // Empty rows take no memory, however many they are, and are never read.
         let mut scales = reserve::filled(if classes == 0 { 0 } else { rows }, RowScale::UNKNOWN)?;
         softmax::softmax_with_scales(c.par(), classes, &x, softmax.as_mut_slice::<T>()?, &mut scales);
         Ok(Logits { x, scales, softmax })
     }
 
-    /// The logarithm of the softmax at a place.
+    /// The logarithm of the softmax at a position.
     pub fn log(&self, row: usize, at: usize) -> T {
         self.scales[row].log(self.x[at])
     }

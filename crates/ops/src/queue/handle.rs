@@ -3,7 +3,7 @@
 use super::items::Items;
 use super::resource::{Queue, Spec};
 use crate::prelude::*;
-use crate::state::named::Owner;
+use crate::state::named::OwnedResource;
 
 /// Makes the items of a new queue; the second argument is a source of fresh seeds.
 pub type MakeItems = fn(&Spec, &dyn Fn() -> u64) -> Items;
@@ -11,13 +11,13 @@ pub type MakeItems = fn(&Spec, &dyn Fn() -> u64) -> Items;
 /// The kernel of an op whose output is a handle to a queue like this.
 pub fn queue_kernel(node: &KernelNode, spec: Spec, items: MakeItems) -> Result<Box<dyn Kernel>> {
     check_spec(&spec)?;
-    let owner = Owner::<Queue>::new(node)?;
+    let owner = OwnedResource::<Queue>::new(node)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let entropy = &c.step.device.entropy;
         let q =
             owner.get(c, |name| Ok(Queue::new(name.to_string(), spec.clone(), items(&spec, &**entropy))))?;
         same_spec(&q, &spec, c.node)?;
-        owner.give(c, q);
+        owner.output_handle(c, q);
         Ok(())
     }))
 }

@@ -1,4 +1,4 @@
-//! What a queue holds and in which order it gives it out: the one thing in which the four kinds of queue differ.
+//! The elements of a queue and the order in which they are dequeued: the one thing in which the four kinds of queue differ.
 
 use crate::prelude::*;
 use std::cmp::Reverse;
@@ -8,7 +8,7 @@ use thalweg_math::random::{Philox, Words};
 /// One element: a tensor for each component.
 pub type Tuple = Vec<Tensor>;
 
-/// An element taken out, with its place, so that it can be put back.
+/// A dequeued element with its position, so that it can be put back.
 pub struct Taken {
     pub tuple: Tuple,
     place: (i64, u64),
@@ -38,7 +38,7 @@ impl Ord for Taken {
 pub enum Items {
     /// First in, first out.
     Fifo(VecDeque<Tuple>),
-    /// Any one, as the random words say.
+    /// At random.
     Shuffled { held: Vec<Tuple>, words: Words },
     /// The least priority first (the scalar in component 0); of equals, the first in.
     ByPriority { held: BinaryHeap<Reverse<Taken>>, next: u64 },
@@ -57,14 +57,14 @@ impl Items {
         }
     }
 
-    /// Whether what comes later may have to go first, so that several are to be taken together.
+    /// Whether later elements may have to be dequeued first, so that several must be taken together.
     pub fn first_of_all(&self) -> bool {
         matches!(self, Items::ByPriority { .. })
     }
 
-    /// Adds an element. `lent` elements have been taken and may be put back: for them there is room then.
-    pub fn put(&mut self, tuple: Tuple, lent: usize) -> Result<()> {
-        let more = lent.saturating_add(1);
+    /// Adds an element, reserving room for `reserved` taken elements that may be put back.
+    pub fn put(&mut self, tuple: Tuple, reserved: usize) -> Result<()> {
+        let more = reserved.saturating_add(1);
         match self {
             Items::Fifo(held) => {
                 reserve::room(held, more)?;
@@ -97,7 +97,7 @@ impl Items {
         }
     }
 
-    /// Puts elements back that were taken in this order, as if they had not been.
+    /// Puts back elements that were taken in this order.
     pub fn put_back(&mut self, taken: Vec<Taken>) {
         for t in taken.into_iter().rev() {
             match self {

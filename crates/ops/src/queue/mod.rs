@@ -1,28 +1,19 @@
-//! Queues: tuples of tensors that steps hand to each other, with producers waiting for room and consumers for elements.
+//! Queues: tuples of tensors passed between steps, with back-pressure: producers wait for room, consumers for elements.
 
 mod close;
 mod dequeue;
 mod enqueue;
-mod fifo_queue;
 mod handle;
 mod items;
-mod padding_fifo_queue;
-mod priority_queue;
-mod random_shuffle_queue;
+mod kinds;
 mod resource;
 mod size;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[
-    &fifo_queue::FIFO_QUEUE_V2,
-    &fifo_queue::FIFO_QUEUE,
-    &random_shuffle_queue::RANDOM_SHUFFLE_QUEUE_V2,
-    &random_shuffle_queue::RANDOM_SHUFFLE_QUEUE,
-    &padding_fifo_queue::PADDING_FIFO_QUEUE_V2,
-    &padding_fifo_queue::PADDING_FIFO_QUEUE,
-    &priority_queue::PRIORITY_QUEUE_V2,
-    &priority_queue::PRIORITY_QUEUE,
+pub static OPS: &[&Op] = join![kinds::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
     &enqueue::QUEUE_ENQUEUE_V2,
     &enqueue::QUEUE_ENQUEUE,
     &enqueue::QUEUE_ENQUEUE_MANY_V2,

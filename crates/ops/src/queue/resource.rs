@@ -1,10 +1,9 @@
-//! `Queue`: the elements, and those who wait to add or take some.
+//! `Queue`: the elements, and the pending requests to enqueue or dequeue some.
 //!
-//! Nobody blocks. A request joins the end of its line (one for producers, one for consumers); whenever something
-//! changes, both lines are served from the front until neither moves. A producer of many adds elements as there is room,
-//! a consumer of many collects them as they come (of a priority queue it takes them when all are there, for they are to be the first of
-//! all), and no later request overtakes it. Answers are given after the lock is
-//! let go, so that whatever they start may use the queue again.
+//! No thread blocks. Requests wait in two queues, of producers and of consumers; whenever something changes, both are
+//! served from the front until neither makes progress. EnqueueMany adds elements as there is room, DequeueMany collects
+//! them as they come (of a priority queue it takes them once all are there, as they must be the first of all), and no later request
+//! overtakes it. Requests complete after the lock is released, so that their callbacks may use the queue again.
 
 use super::items::{Items, Taken, Tuple};
 use crate::prelude::*;
@@ -25,7 +24,7 @@ pub struct Spec {
     pub shapes: Vec<PartialShape>,
     /// Most elements; negative for no limit.
     pub capacity: i64,
-    /// Elements that stay while the queue is open, so that there is something to choose from.
+    /// Elements that stay while the queue is open, to choose from at random.
     pub min_after_dequeue: usize,
     pub seeds: (i64, i64),
 }
@@ -39,21 +38,21 @@ pub struct Queue {
 struct State {
     items: Items,
     closed: bool,
-    producers: VecDeque<Waiting<Add>>,
-    consumers: VecDeque<Waiting<Take>>,
+    producers: VecDeque<PendingRequest<Add>>,
+    consumers: VecDeque<PendingRequest<Take>>,
     next_id: u64,
 }
 
-/// One request in line.
-struct Waiting<R> {
+/// A pending request.
+struct PendingRequest<R> {
     id: u64,
     request: R,
     done: Answer,
-    /// Where to take back the wish to hear of cancellation.
+    /// To unregister the cancellation callback.
     cancel: Option<(Arc<Cancellation>, u64)>,
 }
 
-/// Gets the elements taken, or none for a producer.
+/// Called with the dequeued elements, none for a producer.
 pub type Answer = Box<dyn FnOnce(Result<Vec<Tuple>>) + Send>;
 
 enum Add {
@@ -66,12 +65,12 @@ struct Take {
     /// How many are still missing.
     missing: usize,
     taken: Vec<Taken>,
-    /// Content with fewer once the queue is closed.
+    /// Takes fewer once the queue is closed.
     fewer: bool,
 }
 
-/// Answers that are due. A list, as however many wait, no block of it is large: there must be room for an answer.
-type Due = LinkedList<(Answer, Option<(Arc<Cancellation>, u64)>, Result<Vec<Tuple>>)>;
+/// Requests to complete once the lock is released. A linked list: completing many must not need a large allocation.
+type Completions = LinkedList<(Answer, Option<(Arc<Cancellation>, u64)>, Result<Vec<Tuple>>)>;
 
 impl Queue {
     pub fn new(name: String, spec: Spec, items: Items) -> Queue {
@@ -91,11 +90,11 @@ impl Queue {
         lock(&self.state).closed
     }
 
-    /// Adds elements, one after another as there is room; answers when all are in.
+    /// Adds elements, one after another as there is room; completes when all are in.
     pub fn enqueue(self: &Arc<Self>, elements: VecDeque<Tuple>, cancel: &Arc<Cancellation>, done: Answer) {
         self.join(cancel, "Enqueue", |state, id, due| {
             let request = Add::Elements(elements);
-            wait(&mut state.producers, Waiting { id, request, done, cancel: None }, due);
+            submit(&mut state.producers, PendingRequest { id, request, done, cancel: None }, due);
         });
     }
 
@@ -103,20 +102,20 @@ impl Queue {
     pub fn dequeue(self: &Arc<Self>, n: usize, fewer: bool, cancel: &Arc<Cancellation>, done: Answer) {
         self.join(cancel, "Dequeue", |state, id, due| {
             let request = Take { missing: n, taken: Vec::new(), fewer };
-            wait(&mut state.consumers, Waiting { id, request, done, cancel: None }, due);
+            submit(&mut state.consumers, PendingRequest { id, request, done, cancel: None }, due);
         });
     }
 
-    /// Closes the queue once the producers in line are through.
+    /// Closes the queue after the pending producers.
     pub fn close(self: &Arc<Self>, cancel: &Arc<Cancellation>, done: Answer) {
         self.join(cancel, "Close", |state, id, due| {
-            wait(&mut state.producers, Waiting { id, request: Add::Close, done, cancel: None }, due);
+            submit(&mut state.producers, PendingRequest { id, request: Add::Close, done, cancel: None }, due);
         });
     }
 
-    /// Closes the queue now; the producers in line get Cancelled.
+    /// Closes the queue now; the pending producers are cancelled.
     pub fn close_and_cancel(&self) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
             state.closed = true;
@@ -124,16 +123,16 @@ impl Queue {
             due.extend(state.producers.drain(..).map(|w| (w.done, w.cancel, refused())));
             self.serve(&mut state, &mut due);
         }
-        answer(due);
+        complete(due);
     }
 
     fn join(
         self: &Arc<Self>,
         cancel: &Arc<Cancellation>,
         what: &'static str,
-        add: impl FnOnce(&mut State, u64, &mut Due),
+        add: impl FnOnce(&mut State, u64, &mut Completions),
     ) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         let (id, waits) = {
             let mut state = lock(&self.state);
             let id = state.next_id;
@@ -142,20 +141,20 @@ impl Queue {
             self.serve(&mut state, &mut due);
             (id, state.waits(id))
         };
-        answer(due);
+        complete(due);
         if !waits {
             return;
         }
         let queue = self.clone();
         let token = cancel.on_cancel(move |_| queue.leave(id, what));
         if !lock(&self.state).remember(id, cancel, token) {
-            cancel.forget(token); // Answered meanwhile.
+            cancel.forget(token); // Completed meanwhile.
         }
     }
 
-    /// A request leaves the line because its step was cancelled. What a consumer had collected goes back.
+    /// Removes a request whose step was cancelled. The elements a consumer had collected are put back.
     fn leave(&self, id: u64, what: &'static str) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
             let gone = || Err(cancelled(format_args!("{what} operation was cancelled")));
@@ -167,11 +166,11 @@ impl Queue {
             }
             self.serve(&mut state, &mut due);
         }
-        answer(due);
+        complete(due);
     }
 
-    /// Serves both lines from the front until neither moves.
-    fn serve(&self, state: &mut State, due: &mut Due) {
+    /// Serves producers and consumers from the front until neither makes progress.
+    fn serve(&self, state: &mut State, due: &mut Completions) {
         loop {
             let produced = self.serve_producers(state, due);
             let consumed = self.serve_consumers(state, due);
@@ -181,7 +180,7 @@ impl Queue {
         }
     }
 
-    fn serve_producers(&self, state: &mut State, due: &mut Due) -> bool {
+    fn serve_producers(&self, state: &mut State, due: &mut Completions) -> bool {
         let room = usize::try_from(self.spec.capacity).unwrap_or(usize::MAX);
         let mut moved = false;
         while let Some(first) = state.producers.front_mut() {
@@ -197,10 +196,10 @@ impl Queue {
                     Ok(vec![])
                 }
                 Add::Elements(elements) => {
-                    // Only who is first in line has taken some.
-                    let lent = state.consumers.front().map_or(0, |w| w.request.taken.len());
+                    // Only the first consumer has taken some.
+                    let reserved = state.consumers.front().map_or(0, |w| w.request.taken.len());
                     let before = elements.len();
-                    let added = add_some(&mut state.items, elements, room, lent);
+                    let added = add_some(&mut state.items, elements, room, reserved);
                     moved |= elements.len() < before;
                     if added.is_ok() && !elements.is_empty() {
                         return moved;
@@ -216,7 +215,7 @@ impl Queue {
         moved
     }
 
-    fn serve_consumers(&self, state: &mut State, due: &mut Due) -> bool {
+    fn serve_consumers(&self, state: &mut State, due: &mut Completions) -> bool {
         let mut moved = false;
         while let Some(first) = state.consumers.front_mut() {
             let want = &mut first.request;
@@ -284,7 +283,7 @@ impl State {
 }
 
 impl Take {
-    /// Takes as many as are missing, of those to spare. Whether there were any.
+    /// Takes as many of the spare elements as are missing. Whether there were any.
     fn take(&mut self, items: &mut Items, spare: usize) -> Result<bool> {
         let n = spare.min(self.missing);
         reserve::room(&mut self.taken, n)?;
@@ -298,28 +297,28 @@ impl Take {
 }
 
 /// Adds elements while there are any, and fewer than `room` in all.
-fn add_some(items: &mut Items, elements: &mut VecDeque<Tuple>, room: usize, lent: usize) -> Result<()> {
+fn add_some(items: &mut Items, elements: &mut VecDeque<Tuple>, room: usize, reserved: usize) -> Result<()> {
     while items.len() < room {
         let Some(tuple) = elements.pop_front() else { break };
-        items.put(tuple, lent)?;
+        items.put(tuple, reserved)?;
     }
     Ok(())
 }
 
-/// Puts a request at the end of its line; where there is no room for it, that is its answer.
-fn wait<R>(line: &mut VecDeque<Waiting<R>>, request: Waiting<R>, due: &mut Due) {
-    match reserve::room(line, 1) {
-        Ok(()) => line.push_back(request),
+/// Queues a request; if memory for that is refused, it completes with the error.
+fn submit<R>(requests: &mut VecDeque<PendingRequest<R>>, request: PendingRequest<R>, due: &mut Completions) {
+    match reserve::room(requests, 1) {
+        Ok(()) => requests.push_back(request),
         Err(e) => due.push_back((request.done, None, Err(e))),
     }
 }
 
-fn remove<R>(line: &mut VecDeque<Waiting<R>>, id: u64) -> Option<Waiting<R>> {
-    let at = line.iter().position(|w| w.id == id)?;
-    line.remove(at)
+fn remove<R>(requests: &mut VecDeque<PendingRequest<R>>, id: u64) -> Option<PendingRequest<R>> {
+    let at = requests.iter().position(|w| w.id == id)?;
+    requests.remove(at)
 }
 
-fn answer(due: Due) {
+fn complete(due: Completions) {
     for (done, cancel, result) in due {
         if let Some((cancel, token)) = cancel {
             cancel.forget(token);
@@ -335,9 +334,9 @@ impl Resource for Queue {
     fn as_any(&self) -> &dyn Any {
         self
     }
-    /// Whoever waits is let go.
+    /// Cancels the pending requests.
     fn discard(&self) {
-        let mut due = Due::new();
+        let mut due = Completions::new();
         {
             let mut state = lock(&self.state);
             state.closed = true;
@@ -346,6 +345,6 @@ impl Resource for Queue {
             due.extend(state.producers.drain(..).map(|w| (w.done, w.cancel, gone())));
             due.extend(state.consumers.drain(..).map(|w| (w.done, w.cancel, gone())));
         }
-        answer(due);
+        complete(due);
     }
 }

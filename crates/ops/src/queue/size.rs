@@ -1,4 +1,4 @@
-//! `QueueSizeV2`, `QueueIsClosedV2` and their older forms: how a queue stands.
+//! `QueueSizeV2`, `QueueIsClosedV2` and their older forms: the state of a queue.
 
 use super::resource::Queue;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! Queues over several ops; the order of answers and the texts are TensorFlow's.
+//! Queues over several ops; the order of completion and the error texts are TensorFlow's.
 
 use crate::prelude::*;
 use crate::testing::{begin, call_in, call_values, code, floats, ints, step};
@@ -158,7 +158,7 @@ fn a_cancelled_step_leaves_the_line_and_gives_back_its_elements() {
     assert_eq!(now(&batch).unwrap_err().code(), Code::Cancelled);
     assert_eq!(now(&behind).unwrap(), [1]);
     assert_eq!(q.size(), 1);
-    // A step that is over already never gets in line.
+    // A request of a cancelled step is never queued.
     now(&q.dequeue()).unwrap();
     assert_eq!(now(&doomed.dequeue()).unwrap_err().code(), Code::Cancelled);
 }
@@ -231,7 +231,7 @@ fn many_of_a_priority_queue_that_had_to_wait_are_sorted() {
     }
     let got = many.recv().unwrap().unwrap();
     assert_eq!(got[0].as_slice::<i64>().unwrap(), [1, 5, 7, 9]);
-    // A closed queue gives what is left, to who is content with fewer.
+    // Of a closed queue, DequeueUpTo takes the rest.
     let up_to = q.dequeue_n("QueueDequeueUpToV2", 4);
     q.begin("QueueEnqueueManyV2", &[Tensor::vector(&[3i64, 2]).unwrap(), ints(&[2], &[0, 0])], &[])
         .recv()

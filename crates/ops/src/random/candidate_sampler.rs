@@ -59,7 +59,7 @@ impl Distribution {
             Distribution::Uniform => below(words, range as u64) as i64,
             Distribution::LogUniform => {
                 let log_range = (range as f64).ln_1p();
-                // Rounding may give the number behind the last.
+                // Rounding may give one past the last class.
                 ((words.next_f64() * log_range).exp() as i64 - 1) % range
             }
         }
@@ -140,7 +140,7 @@ fn sample(
     Ok((out, tries))
 }
 
-/// A number below `range`, all equally likely: those words are left out that would favour some.
+/// A uniform number below `range`, by rejection sampling.
 fn below(words: &mut Words, range: u64) -> u64 {
     let mut wide = || u64::from(words.next_word()) | u64::from(words.next_word()) << 32;
     if range.is_power_of_two() {

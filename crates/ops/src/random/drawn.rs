@@ -1,15 +1,62 @@
-//! What the random ops share: where a node's stream comes from, and filling an output from it.
+//! What the random ops share: the templates of their signatures, the stream of a node, and filling an output from it.
 
+use super::stateless_key::example_key;
 use crate::prelude::*;
 use std::sync::Mutex;
 use thalweg_core::sync::lock;
 use thalweg_math::random::{self, Distribution, Philox, PhiloxState};
 
+/// An op that draws from its node's own stream.
+pub const SEEDED: Op = Op {
+    inputs: &["shape: T"],
+    outputs: &["output: dtype"],
+    attrs: &[
+        "seed: int = 0",
+        "seed2: int = 0",
+        "dtype: {half, bfloat16, float, double}",
+        "T: {int32, int64}",
+    ],
+    shape: drawn_shape,
+    cases: |_| {
+        let seeded = |dtype: DataType| {
+            Case::new(vec![int_vector(&[2, 3])]).attr("seed", 87654321).attr("seed2", 7).attr("dtype", dtype)
+        };
+        vec![seeded(DataType::Float), seeded(DataType::Double)]
+    },
+    expensive: true,
+    ..Op::STATEFUL
+};
+
+/// An op that draws from the stream of a seed.
+pub const STATELESS: Op = Op {
+    inputs: &["shape: T", "seed: Tseed"],
+    outputs: &["output: dtype"],
+    attrs: &[
+        "dtype: {half, bfloat16, float, double} = DT_FLOAT",
+        "T: {int32, int64} = DT_INT32",
+        "Tseed: {int32, int64} = DT_INT64",
+    ],
+    shape: stateless_shape,
+    grad: Stops,
+    cases: |_| vec![Case::new(vec![int_vector(&[7]), int_vector(&[3, -9])])],
+    expensive: true,
+    ..Op::PURE
+};
+
+/// An op that draws from the stream of a key and a counter.
+pub const KEYED: Op = Op {
+    inputs: &["shape: Tshape", "key: uint64", "counter: uint64", "alg: int32"],
+    attrs: &["dtype: {half, bfloat16, float, double} = DT_FLOAT", "Tshape: {int32, int64} = DT_INT32"],
+    shape: keyed_shape,
+    cases: |_| vec![Case::new([vec![int_vector(&[2, 2])], example_key()].concat())],
+    ..STATELESS
+};
+
 /// A real element type that can be drawn.
 pub trait RealElement: random::Real + Element {}
 impl<T: random::Real + Element> RealElement for T {}
 
-/// The stream of a stateful op, which moves on with every run of its node.
+/// The stream of a stateful op, which advances with every run of its node.
 pub struct Seeded {
     seeds: (i64, i64),
     state: Mutex<Option<PhiloxState>>,
@@ -20,7 +67,7 @@ impl Seeded {
         Ok(Seeded { seeds: (node.attrs.int("seed")?, node.attrs.int("seed2")?), state: Mutex::new(None) })
     }
 
-    /// A part of the stream that is this run's alone.
+    /// A part of the stream for this run alone.
     pub fn reserve(&self, c: &OpCall<'_>, part: impl FnOnce(&mut PhiloxState) -> Philox) -> Philox {
         let mut state = lock(&self.state);
         let entropy = &c.step.device.entropy;

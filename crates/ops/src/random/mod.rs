@@ -4,30 +4,21 @@ mod accidental_hits;
 mod candidate_sampler;
 mod drawn;
 mod multinomial;
-mod normal;
 mod random_gamma;
 mod random_poisson;
 mod random_shuffle;
-mod random_uniform;
+mod reals;
 mod stateless_key;
-mod truncated_normal;
 mod uniform_int;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![reals::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
     &candidate_sampler::UNIFORM_CANDIDATE_SAMPLER,
     &candidate_sampler::LOG_UNIFORM_CANDIDATE_SAMPLER,
     &accidental_hits::COMPUTE_ACCIDENTAL_HITS,
-    &random_uniform::RANDOM_UNIFORM,
-    &random_uniform::STATELESS_RANDOM_UNIFORM,
-    &random_uniform::STATELESS_RANDOM_UNIFORM_V2,
-    &normal::RANDOM_STANDARD_NORMAL,
-    &normal::STATELESS_RANDOM_NORMAL,
-    &normal::STATELESS_RANDOM_NORMAL_V2,
-    &truncated_normal::TRUNCATED_NORMAL,
-    &truncated_normal::STATELESS_TRUNCATED_NORMAL,
-    &truncated_normal::STATELESS_TRUNCATED_NORMAL_V2,
     &uniform_int::RANDOM_UNIFORM_INT,
     &uniform_int::STATELESS_RANDOM_UNIFORM_INT,
     &uniform_int::STATELESS_RANDOM_UNIFORM_INT_V2,

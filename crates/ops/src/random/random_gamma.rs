@@ -1,6 +1,6 @@
 //! `RandomGamma`, `StatelessRandomGammaV2`: numbers drawn from gamma distributions.
 
-use super::drawn::{Seeded, seed_stream, wanted_shape};
+use super::drawn::{STATELESS, Seeded, seed_stream, wanted_shape};
 use crate::prelude::*;
 use thalweg_math::random::{self, Philox};
 
@@ -29,14 +29,11 @@ pub static STATELESS_RANDOM_GAMMA_V2: Op = Op {
     name: "StatelessRandomGammaV2",
     doc: "Numbers from gamma distributions, by a seed alone; `shape` ends with the shape of `alpha`.",
     inputs: &["shape: T", "seed: Tseed", "alpha: dtype"],
-    outputs: &["output: dtype"],
     attrs: &["dtype: {half, float, double}", "T: {int32, int64}", "Tseed: {int32, int64} = DT_INT64"],
-    shape: super::drawn::stateless_shape,
     grad: Missing,
     kernels: cpu!(by_seed: dtype in f16, f32, f64),
     cases: |r| vec![Case::new(vec![int_vector(&[3, 2]), int_vector(&[3, 4]), r.positive(&[2])])],
-    expensive: true,
-    ..Op::PURE
+    ..STATELESS
 };
 
 fn by_seed<T: Float + Into<f64>>(c: &mut OpCall<'_>) -> Result<()> {

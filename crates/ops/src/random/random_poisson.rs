@@ -1,6 +1,6 @@
 //! `RandomPoissonV2`, `StatelessRandomPoisson`: counts drawn from Poisson distributions.
 
-use super::drawn::{Seeded, seed_stream, stateless_shape, wanted_shape};
+use super::drawn::{SEEDED, STATELESS, Seeded, seed_stream, wanted_shape};
 use crate::prelude::*;
 use thalweg_math::random::{self, Philox};
 
@@ -8,7 +8,6 @@ pub static RANDOM_POISSON_V2: Op = Op {
     name: "RandomPoissonV2",
     doc: "For each rate, as many counts as `shape` says from the Poisson distribution of that rate.",
     inputs: &["shape: S", "rate: R"],
-    outputs: &["output: dtype"],
     attrs: &[
         "seed: int = 0",
         "seed2: int = 0",
@@ -19,8 +18,7 @@ pub static RANDOM_POISSON_V2: Op = Op {
     shape: |c| Ok(vec![c.as_shape(0)?.concat(&c.input(1))]),
     kernels: cpu!(make own: dtype in f16, f32, f64, i32, i64),
     cases: |r| vec![Case::new(vec![int_vector(&[3]), r.positive(&[2])]).attr("seed", 3).attr("seed2", 4)],
-    expensive: true,
-    ..Op::STATEFUL
+    ..SEEDED
 };
 
 fn own<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
@@ -36,22 +34,18 @@ pub static STATELESS_RANDOM_POISSON: Op = Op {
     name: "StatelessRandomPoisson",
     doc: "Counts from Poisson distributions, by a seed alone; `shape` ends with the shape of `lam`.",
     inputs: &["shape: T", "seed: Tseed", "lam: Rtype"],
-    outputs: &["output: dtype"],
     attrs: &[
         "Rtype: {half, float, double, int32, int64}",
         "dtype: {half, float, double, int32, int64}",
         "T: {int32, int64}",
         "Tseed: {int32, int64} = DT_INT64",
     ],
-    shape: stateless_shape,
-    grad: Stops,
     kernels: cpu!(by_seed: dtype in f16, f32, f64, i32, i64),
     cases: |r| {
         let inputs = vec![int_vector(&[3, 2]), int_vector(&[3, 4]), r.positive(&[2])];
         vec![Case::new(inputs).attr("dtype", DataType::Int64)]
     },
-    expensive: true,
-    ..Op::PURE
+    ..STATELESS
 };
 
 fn by_seed<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
@@ -66,13 +60,13 @@ fn by_seed<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
 
 fn poisson<T: Real>(c: &mut OpCall<'_>, shape: Shape, rate: usize, stream: Philox) -> Result<()> {
     let mut rates = numbers(c.input(rate)?)?;
-    // Counts at such rates would be drawn for ever: hardly one of them fits.
+    // Counts that do not fit the type are drawn again; at such rates hardly any fits.
     if let Some(rate) = rates.iter().find(|r| r.is_finite() && **r > largest::<T>()) {
         return Err(invalid!("a rate of {rate} is more than any {} can count", T::DTYPE));
     }
     let impossible =
         reserve::collect((0..rates.len()).filter(|i| !(rates[*i].is_finite() && rates[*i] >= 0.0)))?;
-    // Drawn at rate 0, then overwritten: the draws of the others stay where they are in the stream.
+    // Drawn at rate 0, then overwritten: the other draws keep their positions in the stream.
     impossible.iter().for_each(|i| rates[*i] = 0.0);
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     // TensorFlow takes the NaN of the rate's type, which for whole numbers is 0.

@@ -1,10 +1,9 @@
 //! `RandomUniformInt`, its stateless forms and `StatelessRandomUniformFullInt`: integers drawn evenly.
 
 use super::drawn::{
-    Seeded, draw, drawn_shape, key_stream, keyed, keyed_shape, seed_stream, stateless, stateless_shape,
-    wanted_shape,
+    KEYED, SEEDED, STATELESS, Seeded, draw, drawn_shape, key_stream, keyed, keyed_shape, seed_stream,
+    stateless, stateless_shape, wanted_shape,
 };
-use super::random_uniform::{STATELESS_RANDOM_UNIFORM, STATELESS_RANDOM_UNIFORM_V2};
 use super::stateless_key::example_key;
 use crate::prelude::*;
 use thalweg_math::random::{FullInt, Int, Philox, UniformInt};
@@ -25,8 +24,7 @@ pub static RANDOM_UNIFORM_INT: Op = Op {
         let inputs = vec![int_vector(&[2, 3]), Tensor::scalar(-5i32), Tensor::scalar(100i32)];
         vec![Case::new(inputs).attr("seed", 4).attr("seed2", 9)]
     },
-    expensive: true,
-    ..Op::STATEFUL
+    ..SEEDED
 };
 
 fn own<T: Int + Element + PartialOrd + std::fmt::Display>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
@@ -54,7 +52,7 @@ pub static STATELESS_RANDOM_UNIFORM_INT: Op = Op {
         let seed = vec![int_vector(&[5]), int_vector(&[1, 2])];
         vec![Case::new([seed, vec![Tensor::scalar(-5i64), Tensor::scalar(1i64 << 40)]].concat())]
     },
-    ..STATELESS_RANDOM_UNIFORM
+    ..STATELESS
 };
 
 fn by_seed<T: Int + Element + PartialOrd + std::fmt::Display>(c: &mut OpCall<'_>) -> Result<()> {
@@ -84,7 +82,7 @@ pub static STATELESS_RANDOM_UNIFORM_INT_V2: Op = Op {
         let bounds = vec![Tensor::scalar(3i64), Tensor::scalar(i64::MAX)];
         vec![Case::new([vec![int_vector(&[5])], example_key(), bounds].concat())]
     },
-    ..STATELESS_RANDOM_UNIFORM_V2
+    ..KEYED
 };
 
 fn by_key<T: Int + Element + PartialOrd + std::fmt::Display>(c: &mut OpCall<'_>) -> Result<()> {
@@ -101,7 +99,7 @@ pub static STATELESS_RANDOM_UNIFORM_FULL_INT: Op = Op {
         "Tseed: {int32, int64, uint32, uint64} = DT_INT64",
     ],
     kernels: cpu!(full_by_seed: dtype in i32, i64, u32, u64),
-    ..STATELESS_RANDOM_UNIFORM
+    ..STATELESS
 };
 
 fn full_by_seed<T: Int + Element>(c: &mut OpCall<'_>) -> Result<()> {
@@ -113,7 +111,7 @@ pub static STATELESS_RANDOM_UNIFORM_FULL_INT_V2: Op = Op {
     doc: "Integers drawn evenly from all of their type, by a key and a counter.",
     attrs: &["dtype: {int32, int64, uint32, uint64} = DT_UINT64", "Tshape: {int32, int64} = DT_INT32"],
     kernels: cpu!(full_by_key: dtype in i32, i64, u32, u64),
-    ..STATELESS_RANDOM_UNIFORM_V2
+    ..KEYED
 };
 
 fn full_by_key<T: Int + Element>(c: &mut OpCall<'_>) -> Result<()> {

@@ -1,10 +1,21 @@
-//! What all reductions share: the axes they run over, their shape rule, and the pieces of their gradients.
+//! What all reductions share: the template of their signature, the axes they run over, and the pieces of their gradients.
 
 use crate::prelude::*;
 use thalweg_math::reduce::{Plan, Reducer, reduce};
 
+/// What all reductions over axes have.
+pub const REDUCTION: Op = Op {
+    inputs: &["input: T", "reduction_indices: Tidx"],
+    outputs: &["output: T"],
+    attrs: &["keep_dims: bool = false", "T: numbertype", "Tidx: {int32, int64} = DT_INT32"],
+    shape: reduced,
+    cases,
+    host_inputs: &["reduction_indices"],
+    ..Op::PURE
+};
+
 /// The shape of a reduction of input 0 over the axes in input 1.
-pub fn reduced(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
+fn reduced(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     let (input, keep) = (c.input(0), c.attrs.bool("keep_dims")?);
     let Some(dims) = input.dims() else { return Ok(vec![PartialShape::unknown()]) };
     let Some(axes) = c.ints(1) else {
@@ -43,7 +54,7 @@ fn marked(axes: &[i64], rank: usize) -> Result<Vec<bool>> {
     Ok(over)
 }
 
-/// The kernel of a reduction; `reducer` may look at the plan. Of one element each nothing is computed, as in TensorFlow: -0 stays -0.
+/// The kernel of a reduction; `reducer` may look at the plan. A reduction of single elements copies them, as in TensorFlow: -0 stays -0.
 pub fn reduction<T: Element, R: Reducer<T, Out = T>>(
     node: &KernelNode,
     reducer: impl Fn(&Plan) -> R + Send + Sync + 'static,
@@ -51,7 +62,7 @@ pub fn reduction<T: Element, R: Reducer<T, Out = T>>(
     kernel(node, true, reducer)
 }
 
-/// As `reduction`, for results that one element alone is not.
+/// As `reduction`, for reducers that change a single element.
 pub fn reduction_of_any<T: Element, R: Reducer<T, Out = T>>(
     node: &KernelNode,
     reducer: impl Fn(&Plan) -> R + Send + Sync + 'static,
@@ -95,7 +106,7 @@ fn plan(c: &OpCall<'_>, keep: bool) -> Result<(Plan, Shape)> {
 }
 
 /// In the gradient of a reduction: the shape of its output with the reduced dimensions kept as 1, as an int32 vector.
-pub fn kept_shape(g: &mut GradCall<'_>) -> Result<Output> {
+fn kept_shape(g: &mut GradCall<'_>) -> Result<Output> {
     let (x, axes) = (g.x[0], g.x[1]);
     let known = g.graph.shape(x);
     let constant = g.graph.constant(axes).and_then(|t| t.to_i64s().ok());
@@ -136,7 +147,7 @@ pub fn with_kept_dims(g: &mut GradCall<'_>, t: Output) -> Result<Output> {
     g.binary("Reshape", t, shape)
 }
 
-/// What flows back, repeated over the reduced dimensions.
+/// The gradient of the output, broadcast over the reduced dimensions.
 pub fn spread_dy(g: &mut GradCall<'_>) -> Result<Output> {
     let (x, dy) = (g.x[0], g.dy()?);
     let dy = with_kept_dims(g, dy)?;
@@ -145,7 +156,7 @@ pub fn spread_dy(g: &mut GradCall<'_>) -> Result<Output> {
 }
 
 /// Cases for a reduction of floats.
-pub fn cases(r: &mut CaseGen) -> Vec<Case> {
+fn cases(r: &mut CaseGen) -> Vec<Case> {
     vec![
         Case::new(vec![r.tensor(&[2, 3, 4]), int_vector(&[1])]).without_difference(&[1]),
         Case::new(vec![r.tensor(&[2, 3, 4]), int_vector(&[0, -1])])

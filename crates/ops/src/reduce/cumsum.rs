@@ -49,7 +49,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![c.input(0)])
 }
 
-/// The sum of a gradient from the other end.
+/// The cumulative sum of a gradient in the reverse direction.
 fn from_other_end(g: &mut GradCall<'_>, dy: Output) -> Result<Output> {
     let (exclusive, reverse) = (g.attrs.bool("exclusive")?, g.attrs.bool("reverse")?);
     let attrs = [("exclusive", Attr::Bool(exclusive)), ("reverse", Attr::Bool(!reverse))];

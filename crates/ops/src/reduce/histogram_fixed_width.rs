@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 pub static HISTOGRAM_FIXED_WIDTH: Op = Op {
     name: "HistogramFixedWidth",
-    doc: "Counts of values in nbins equal bins over value_range; what is outside goes to the first or last bin.",
+    doc: "Counts of values in nbins equal bins over value_range; values outside go to the first or last bin.",
     inputs: &["values: T", "value_range: T", "nbins: int32"],
     outputs: &["out: dtype"],
     attrs: &["T: {int32, int64, float, double}", "dtype: {int32, int64} = DT_INT32"],

@@ -4,7 +4,9 @@ use super::segment_gradients::{extremum_gradient, product_gradient};
 use super::segments::{Combine, Segments, by_element, segmented, segmented_shape, sorted_segments};
 use crate::prelude::*;
 
-pub static SEGMENT_SUM: Op = Op {
+pub static OPS: &[&Op] = &[&SEGMENT_SUM, &SEGMENT_MEAN, &SEGMENT_PROD, &SEGMENT_MAX, &SEGMENT_MIN];
+
+static SEGMENT_SUM: Op = Op {
     name: "SegmentSum",
     doc: "The sum of the rows of each segment; ids are sorted.",
     inputs: &["data: T", "segment_ids: Tindices"],
@@ -32,7 +34,7 @@ pub static SEGMENT_SUM: Op = Op {
     ..Op::PURE
 };
 
-pub static SEGMENT_MEAN: Op = Op {
+static SEGMENT_MEAN: Op = Op {
     name: "SegmentMean",
     doc: "The mean of the rows of each segment, 0 for none; ids are sorted.",
     grad: Rule(mean_grad),
@@ -40,7 +42,7 @@ pub static SEGMENT_MEAN: Op = Op {
     ..SEGMENT_SUM
 };
 
-pub static SEGMENT_PROD: Op = Op {
+static SEGMENT_PROD: Op = Op {
     name: "SegmentProd",
     doc: "The product of the rows of each segment; ids are sorted.",
     grad: Rule(|g| product_gradient(g, "SegmentSum", "SegmentProd")),
@@ -48,7 +50,7 @@ pub static SEGMENT_PROD: Op = Op {
     ..SEGMENT_SUM
 };
 
-pub static SEGMENT_MAX: Op = Op {
+static SEGMENT_MAX: Op = Op {
     name: "SegmentMax",
     doc: "The largest element of the rows of each segment, 0 for none; ids are sorted.",
     attrs: &["T: realnumbertype", "Tindices: {int32, int64}"],
@@ -57,7 +59,7 @@ pub static SEGMENT_MAX: Op = Op {
     ..SEGMENT_SUM
 };
 
-pub static SEGMENT_MIN: Op = Op {
+static SEGMENT_MIN: Op = Op {
     name: "SegmentMin",
     doc: "The smallest element of the rows of each segment, 0 for none; ids are sorted.",
     kernels: cpu!(smallest: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16),

@@ -14,10 +14,10 @@ pub struct Segments<'a> {
     pub width: usize,
 }
 
-/// What a row of the data does to a row of the result.
+/// Combines a row of the data into a row of the result.
 pub type Combine<'a, T> = &'a (dyn Fn(&mut [T], &[T]) + Sync);
 
-/// The same for each element of the two.
+/// Combines elementwise.
 pub fn by_element<T: Copy>(combine: impl Fn(T, T) -> T + Sync) -> impl Fn(&mut [T], &[T]) + Sync {
     move |out, row| {
         for (out, x) in out.iter_mut().zip(row) {
@@ -41,7 +41,7 @@ impl Segments<'_> {
         if width == 0 || out.is_empty() {
             return;
         }
-        // Each thread looks through all ids for those of its own rows: rows are long, or there is little to do.
+        // Each thread scans all ids for its own rows, which is cheap beside combining them.
         let rows = out.len() / width;
         let grain = if self.ids.len() * width < 1 << 14 { rows } else { rows.div_ceil(4 * par.threads()) };
         for_chunks_of(par, out, width, grain, &|own, out| {
@@ -69,7 +69,7 @@ impl Segments<'_> {
     }
 }
 
-/// Checks ids that must not fall, and gives the number of segments: one more than the last.
+/// Checks that ids are sorted, and returns the number of segments: one more than the last id.
 pub fn sorted_segments(ids: &[i64]) -> Result<usize> {
     let Some(last) = ids.last() else { return Ok(0) };
     if let Some(id) = ids.iter().find(|id| **id < 0) {

@@ -3,7 +3,16 @@
 use super::segments::{Segments, by_element, segmented, segmented_shape, sorted_segments};
 use crate::prelude::*;
 
-pub static SPARSE_SEGMENT_SUM: Op = Op {
+pub static OPS: &[&Op] = &[
+    &SPARSE_SEGMENT_SUM,
+    &SPARSE_SEGMENT_MEAN,
+    &SPARSE_SEGMENT_SQRT_N,
+    &with_num_segments("SparseSegmentSumWithNumSegments", WITH_NUM_ATTRS, SPARSE_SEGMENT_SUM),
+    &with_num_segments("SparseSegmentMeanWithNumSegments", WITH_NUM_FLOAT_ATTRS, SPARSE_SEGMENT_MEAN),
+    &with_num_segments("SparseSegmentSqrtNWithNumSegments", WITH_NUM_FLOAT_ATTRS, SPARSE_SEGMENT_SQRT_N),
+];
+
+const SPARSE_SEGMENT_SUM: Op = Op {
     name: "SparseSegmentSum",
     doc: "The sum of the rows of data that indices name, by segment; ids are sorted.",
     inputs: &["data: T", "indices: Tidx", "segment_ids: Tsegmentids"],
@@ -27,7 +36,7 @@ pub static SPARSE_SEGMENT_SUM: Op = Op {
     ..Op::PURE
 };
 
-pub static SPARSE_SEGMENT_MEAN: Op = Op {
+const SPARSE_SEGMENT_MEAN: Op = Op {
     name: "SparseSegmentMean",
     doc: "The mean of the rows of data that indices name, by segment; ids are sorted.",
     attrs: FLOAT_ATTRS,
@@ -36,7 +45,7 @@ pub static SPARSE_SEGMENT_MEAN: Op = Op {
     ..SPARSE_SEGMENT_SUM
 };
 
-pub static SPARSE_SEGMENT_SQRT_N: Op = Op {
+const SPARSE_SEGMENT_SQRT_N: Op = Op {
     name: "SparseSegmentSqrtN",
     doc: "The sum of the rows of data that indices name, by segment, divided by the root of their number; ids are sorted.",
     grad: Rule(|g| grad(g, "SparseSegmentSqrtNGrad")),
@@ -54,6 +63,14 @@ const FLOAT_ATTRS: &[&str] = &[
 const WITH_NUM_INPUTS: &[&str] =
     &["data: T", "indices: Tidx", "segment_ids: Tsegmentids", "num_segments: Tnumsegments"];
 
+const WITH_NUM_ATTRS: &[&str] = &[
+    "T: realnumbertype",
+    "Tidx: {int32, int64} = DT_INT32",
+    "Tnumsegments: {int32, int64} = DT_INT32",
+    "Tsegmentids: {int32, int64} = DT_INT32",
+    "sparse_gradient: bool = false",
+];
+
 const WITH_NUM_FLOAT_ATTRS: &[&str] = &[
     "T: {bfloat16, half, float, double}",
     "Tidx: {int32, int64} = DT_INT32",
@@ -67,35 +84,10 @@ fn with_num_cases(r: &mut CaseGen) -> Vec<Case> {
     vec![Case::new(vec![r.tensor(&[4, 2]), rows, ids, Tensor::scalar(5i32)]).without_difference(&[1, 2, 3])]
 }
 
-pub static SPARSE_SEGMENT_SUM_WITH_NUM_SEGMENTS: Op = Op {
-    name: "SparseSegmentSumWithNumSegments",
-    inputs: WITH_NUM_INPUTS,
-    attrs: &[
-        "T: realnumbertype",
-        "Tidx: {int32, int64} = DT_INT32",
-        "Tnumsegments: {int32, int64} = DT_INT32",
-        "Tsegmentids: {int32, int64} = DT_INT32",
-        "sparse_gradient: bool = false",
-    ],
-    cases: with_num_cases,
-    ..SPARSE_SEGMENT_SUM
-};
-
-pub static SPARSE_SEGMENT_MEAN_WITH_NUM_SEGMENTS: Op = Op {
-    name: "SparseSegmentMeanWithNumSegments",
-    inputs: WITH_NUM_INPUTS,
-    attrs: WITH_NUM_FLOAT_ATTRS,
-    cases: with_num_cases,
-    ..SPARSE_SEGMENT_MEAN
-};
-
-pub static SPARSE_SEGMENT_SQRT_N_WITH_NUM_SEGMENTS: Op = Op {
-    name: "SparseSegmentSqrtNWithNumSegments",
-    inputs: WITH_NUM_INPUTS,
-    attrs: WITH_NUM_FLOAT_ATTRS,
-    cases: with_num_cases,
-    ..SPARSE_SEGMENT_SQRT_N
-};
+/// The form of an op that is told the number of segments.
+const fn with_num_segments(name: &'static str, attrs: &'static [&'static str], op: Op) -> Op {
+    Op { name, inputs: WITH_NUM_INPUTS, attrs, cases: with_num_cases, ..op }
+}
 
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     let (data, indices, ids) = (c.rank_at_least(0, 1)?, c.rank(1, 1)?, c.rank(2, 1)?);

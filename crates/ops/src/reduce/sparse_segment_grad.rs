@@ -3,7 +3,9 @@
 use super::segments::{Segments, by_element, segmented, segmented_shape};
 use crate::prelude::*;
 
-pub static SPARSE_SEGMENT_SUM_GRAD: Op = Op {
+pub static OPS: &[&Op] = &[&SPARSE_SEGMENT_SUM_GRAD, &SPARSE_SEGMENT_MEAN_GRAD, &SPARSE_SEGMENT_SQRT_N_GRAD];
+
+static SPARSE_SEGMENT_SUM_GRAD: Op = Op {
     name: "SparseSegmentSumGrad",
     doc: "The gradient of SparseSegmentSum by its data, which has output_dim0 rows.",
     inputs: &["grad: T", "indices: Tidx", "segment_ids: Tsegmentids", "output_dim0: int32"],
@@ -28,14 +30,14 @@ pub static SPARSE_SEGMENT_SUM_GRAD: Op = Op {
     ..Op::PURE
 };
 
-pub static SPARSE_SEGMENT_MEAN_GRAD: Op = Op {
+static SPARSE_SEGMENT_MEAN_GRAD: Op = Op {
     name: "SparseSegmentMeanGrad",
     doc: "The gradient of SparseSegmentMean by its data, which has output_dim0 rows.",
     kernels: cpu!(mean: T in f32, f64, f16, bf16),
     ..SPARSE_SEGMENT_SUM_GRAD
 };
 
-pub static SPARSE_SEGMENT_SQRT_N_GRAD: Op = Op {
+static SPARSE_SEGMENT_SQRT_N_GRAD: Op = Op {
     name: "SparseSegmentSqrtNGrad",
     doc: "The gradient of SparseSegmentSqrtN by its data, which has output_dim0 rows.",
     kernels: cpu!(sqrt_n: T in f32, f64, f16, bf16),
@@ -76,7 +78,7 @@ fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
             }
         }
     }
-    // The other way round: rows of the gradient by segment go to the rows of the data.
+    // The transpose: rows of the gradient, by segment, are summed into rows of the data.
     let mut out = Tensor::uninit(T::DTYPE, out_shape)?;
     let back = Segments { ids: &indices, rows: Some(&ids), width };
     back.combine(c.par(), dy.as_slice::<T>()?, out.as_mut_slice::<T>()?, T::ZERO, &by_element(T::add));

@@ -4,7 +4,10 @@ use super::segment_gradients::{extremum_gradient, gather_or_zero, product_gradie
 use super::segments::{Combine, Segments, by_element};
 use crate::prelude::*;
 
-pub static UNSORTED_SEGMENT_SUM: Op = Op {
+pub static OPS: &[&Op] =
+    &[&UNSORTED_SEGMENT_SUM, &UNSORTED_SEGMENT_PROD, &UNSORTED_SEGMENT_MAX, &UNSORTED_SEGMENT_MIN];
+
+static UNSORTED_SEGMENT_SUM: Op = Op {
     name: "UnsortedSegmentSum",
     doc: "The sum of what belongs to each of num_segments segments; ids have the first dimensions of data, negative ones are left out.",
     inputs: &["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
@@ -30,7 +33,7 @@ pub static UNSORTED_SEGMENT_SUM: Op = Op {
     ..Op::PURE
 };
 
-pub static UNSORTED_SEGMENT_PROD: Op = Op {
+static UNSORTED_SEGMENT_PROD: Op = Op {
     name: "UnsortedSegmentProd",
     doc: "The product of what belongs to each of num_segments segments.",
     attrs: &["T: numbertype", "Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = DT_INT32"],
@@ -39,7 +42,7 @@ pub static UNSORTED_SEGMENT_PROD: Op = Op {
     ..UNSORTED_SEGMENT_SUM
 };
 
-pub static UNSORTED_SEGMENT_MAX: Op = Op {
+static UNSORTED_SEGMENT_MAX: Op = Op {
     name: "UnsortedSegmentMax",
     doc: "The largest of what belongs to each of num_segments segments, the least number of the type for none.",
     attrs: &["T: realnumbertype", "Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = DT_INT32"],
@@ -48,7 +51,7 @@ pub static UNSORTED_SEGMENT_MAX: Op = Op {
     ..UNSORTED_SEGMENT_SUM
 };
 
-pub static UNSORTED_SEGMENT_MIN: Op = Op {
+static UNSORTED_SEGMENT_MIN: Op = Op {
     name: "UnsortedSegmentMin",
     doc: "The smallest of what belongs to each of num_segments segments, the greatest number of the type for none.",
     kernels: cpu!(smallest: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16),

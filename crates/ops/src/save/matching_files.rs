@@ -19,7 +19,7 @@ pub static MATCHING_FILES: Op = Op {
     },
     kernels: cpu!(run),
     expensive: true,
-    // Files come and go.
+    // Files may change between steps.
     ..Op::STATEFUL
 };
 

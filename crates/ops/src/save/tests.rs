@@ -74,7 +74,7 @@ fn errors_are_tensorflows() {
         Code::InvalidArgument,
         "does not match the shape of the tensor",
     );
-    // A save that failed leaves the checkpoint that was there.
+    // A failed save leaves the old checkpoint.
     assert!(restore(m(), &["w"], &[""], FLOAT).unwrap()[0].same_bits(&w));
     assert_eq!(code(save(name(&dir, "no/such/dir/m"), &["w"], &[""], &twice[..1])), Code::NotFound);
 }

@@ -1,6 +1,7 @@
 //! Sparse tensors as three dense ones: where their elements are, the elements, and the shape.
 
 mod coordinates;
+mod edit_distance;
 mod sparse_cross;
 mod sparse_dense_cwise;
 mod sparse_fill_empty_rows;
@@ -13,6 +14,7 @@ mod sparse_to_dense;
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = &[
+    &edit_distance::EDIT_DISTANCE,
     &sparse_cross::SPARSE_CROSS,
     &sparse_dense_cwise::SPARSE_DENSE_CWISE_ADD,
     &sparse_dense_cwise::SPARSE_DENSE_CWISE_DIV,

@@ -155,7 +155,7 @@ fn sparse_column<'a>(c: &'a OpCall<'_>, indices: usize, values: usize, shape: us
     }
     let rows = usize::try_from(rows).map_err(|_| invalid!("a shape has {rows} rows"))?;
     let at = at.as_slice::<i64>()?;
-    // Features lie by rows; one that is out of order ends what is seen of them.
+    // Features are sorted by row; those after one out of order are ignored.
     let mut seen = 0;
     let mut ranges = reserve::with_capacity(rows)?;
     for row in 0..rows {

@@ -1,5 +1,5 @@
 //! `SparseDenseCwiseAdd`, `SparseDenseCwiseMul`, `SparseDenseCwiseDiv`: the elements of a sparse tensor with those of a dense one
-//! at their places.
+//! at their positions.
 
 use super::coordinates::{Coordinates, check_sparse, example};
 use crate::prelude::*;
@@ -103,7 +103,7 @@ fn run<T: Number>(c: &mut OpCall<'_>, f: fn(T, T) -> Result<T>) -> Result<()> {
             sparse.shape
         ));
     };
-    // A dimension of 1 is stood still in.
+    // A dimension of size 1 is broadcast.
     let steps: Vec<usize> =
         dims.iter().zip(dims.strides()).map(|(d, s)| if *d == 1 { 0 } else { s }).collect();
     let place =

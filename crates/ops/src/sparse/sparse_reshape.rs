@@ -47,7 +47,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The new shape with the size that is to be found.
+/// The new shape, with a -1 inferred.
 fn completed(old: &Shape, asked: &[i64]) -> Result<Shape> {
     let unknown = reserve::collect((0..asked.len()).filter(|i| asked[*i] == -1))?;
     let mut dims = reserve::copied(asked)?;

@@ -1,4 +1,4 @@
-//! `SparseSplit`: a sparse tensor cut along a dimension.
+//! `SparseSplit`: a sparse tensor split along a dimension.
 
 use super::coordinates::{Coordinates, check_sparse, example, matrix};
 use crate::prelude::*;
@@ -6,7 +6,7 @@ use crate::rows::pick;
 
 pub static SPARSE_SPLIT: Op = Op {
     name: "SparseSplit",
-    doc: "A sparse tensor cut along split_dim into num_split parts, the first of them one longer where it does not divide.",
+    doc: "A sparse tensor split along split_dim into num_split parts, the first of them one longer where it does not divide.",
     inputs: &["split_dim: int64", "indices: int64", "values: T", "shape: int64"],
     outputs: &[
         "output_indices: num_split * int64",
@@ -35,13 +35,13 @@ pub static SPARSE_SPLIT: Op = Op {
     ..Op::PURE
 };
 
-/// How a dimension is cut: the first `longer` parts have `size + 1`.
-struct Cut {
+/// How a dimension is split: the first `longer` parts have `size + 1`.
+struct Parts {
     size: i64,
     longer: i64,
 }
 
-impl Cut {
+impl Parts {
     fn part(&self, at: i64) -> (usize, i64) {
         let head = self.longer * (self.size + 1);
         if at < head {
@@ -76,10 +76,10 @@ fn run(c: &mut OpCall<'_>, parts: i64) -> Result<()> {
     if parts > size {
         return Err(invalid!("num_split must be in [1, {size}], the size of dimension {axis}, got {parts}"));
     }
-    let cut = Cut { size: size / parts, longer: size % parts };
+    let even = Parts { size: size / parts, longer: size % parts };
     let mut found = reserve::filled(parts as usize, (Vec::new(), Vec::new()))?;
     for (i, row) in all.rows().enumerate() {
-        let (part, at) = cut.part(row[axis]);
+        let (part, at) = even.part(row[axis]);
         let (picks, rows): &mut (Vec<usize>, Vec<i64>) = &mut found[part];
         reserve::push(picks, i)?;
         reserve::room(rows, row.len())?;
@@ -91,7 +91,7 @@ fn run(c: &mut OpCall<'_>, parts: i64) -> Result<()> {
         reserve::push(&mut rows, matrix(picks.len(), rank, at)?)?;
         reserve::push(&mut elements, pick(c, values, 1, picks, Shape::vector(picks.len()))?)?;
         let mut dims = all.shape.to_i64();
-        dims[axis] = cut.len(part);
+        dims[axis] = even.len(part);
         reserve::push(&mut shapes, Tensor::vector(&dims)?)?;
     }
     for (i, t) in rows.into_iter().chain(elements).chain(shapes).enumerate() {

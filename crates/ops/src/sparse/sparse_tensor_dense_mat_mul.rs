@@ -56,7 +56,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     } else {
         db
     };
-    // Of each element of a, the row of dy that it went to and the row of b that it met.
+    // For each element of a, its row of dy and its row of b.
     let sides = g.ops("Unpack", [indices.into()], &[("num", 2.into()), ("axis", 1.into())])?;
     let [rows, cols] = sides[..] else { return Err(internal("two columns")) };
     let (to, met) = if ta { (cols, rows) } else { (rows, cols) };
@@ -106,10 +106,11 @@ fn kernel<T: Number>(node: &KernelNode, conjugate: fn(T) -> T) -> Result<Box<dyn
         }
         let mut out = Tensor::zeros(T::DTYPE, Shape::new(&[rows, cols])?)?;
         let b = c.slice::<T>(3)?;
-        let turned: Vec<T>;
+        let transposed: Vec<T>;
         let b = if tb {
-            turned = reserve::collect((0..inner * cols).map(|i| conjugate(b[i % cols * inner + i / cols])))?;
-            &turned[..]
+            transposed =
+                reserve::collect((0..inner * cols).map(|i| conjugate(b[i % cols * inner + i / cols])))?;
+            &transposed[..]
         } else {
             b
         };
@@ -133,7 +134,7 @@ fn kernel<T: Number>(node: &KernelNode, conjugate: fn(T) -> T) -> Result<Box<dyn
 /// The elements of a sparse matrix by the row of the product that they go to, in their order.
 struct Terms {
     starts: Vec<usize>,
-    /// The element, and the row of b that it meets.
+    /// The element, and the row of b that it multiplies.
     items: Vec<(usize, usize)>,
 }
 

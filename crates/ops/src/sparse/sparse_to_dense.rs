@@ -34,7 +34,7 @@ pub static SPARSE_TO_DENSE: Op = Op {
     ..Op::PURE
 };
 
-/// The values get what flows back to their places, the default value the rest.
+/// The values get the gradient at their positions, the default value the sum of the rest.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (indices, shape, values, dy) = (g.x[0], g.x[1], g.x[2], g.dy()?);
     let rank = g.shape_of(shape)?;

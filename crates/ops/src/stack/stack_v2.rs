@@ -77,7 +77,7 @@ fn stack_input(c: &OpCall<'_>) -> Result<(Arc<Stack>, String)> {
 
 pub static STACK_PUSH_V2: Op = Op {
     name: "StackPushV2",
-    doc: "Pushes an element onto the stack, and gives it on.",
+    doc: "Pushes an element onto the stack, and outputs it.",
     inputs: &["handle: resource", "elem: T"],
     outputs: &["output: T"],
     attrs: &["T: type", "swap_memory: bool = false"],

@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 pub static COUNT_UP_TO: Op = Op {
     name: "CountUpTo",
-    doc: "Adds one to a scalar variable and gives its old value; at the limit it fails with OutOfRange.",
+    doc: "Adds one to a scalar variable and outputs its old value; at the limit it fails with OutOfRange.",
     inputs: &["ref: Ref(T)"],
     outputs: &["output: T"],
     attrs: &["limit: int", "T: {int32, int64}"],

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 pub static DESTROY_RESOURCE_OP: Op = Op {
     name: "DestroyResourceOp",
-    doc: "Deletes the resource that the handle stands for.",
+    doc: "Deletes the resource of the handle.",
     inputs: &["resource: resource"],
     attrs: &["ignore_lookup_error: bool = true"],
     shape: |_| Ok(vec![]),

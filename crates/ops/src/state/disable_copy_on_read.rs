@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 pub static DISABLE_COPY_ON_READ: Op = Op {
     name: "DisableCopyOnRead",
-    doc: "Tells that reads of the variable may share its memory; they always may here.",
+    doc: "A hint that reads of the variable may share its memory; here they always may.",
     inputs: &["resource: resource"],
     shape: |_| Ok(vec![]),
     kernels: cpu!(run),

@@ -22,7 +22,9 @@ mod variable_v2;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![scatter::OPS, scatter_nd::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
     &variable_v2::VARIABLE_V2,
     &variable_v2::VARIABLE,
     &is_initialized::IS_VARIABLE_INITIALIZED,
@@ -41,28 +43,6 @@ pub static OPS: &[&Op] = &[
     &variable_shape::VARIABLE_SHAPE,
     &resource_gather::RESOURCE_GATHER,
     &resource_gather_nd::RESOURCE_GATHER_ND,
-    &scatter::SCATTER_UPDATE,
-    &scatter::SCATTER_ADD,
-    &scatter::SCATTER_SUB,
-    &scatter::SCATTER_MUL,
-    &scatter::SCATTER_DIV,
-    &scatter::SCATTER_MIN,
-    &scatter::SCATTER_MAX,
-    &scatter::RESOURCE_SCATTER_UPDATE,
-    &scatter::RESOURCE_SCATTER_ADD,
-    &scatter::RESOURCE_SCATTER_SUB,
-    &scatter::RESOURCE_SCATTER_MUL,
-    &scatter::RESOURCE_SCATTER_DIV,
-    &scatter::RESOURCE_SCATTER_MIN,
-    &scatter::RESOURCE_SCATTER_MAX,
-    &scatter_nd::SCATTER_ND_UPDATE,
-    &scatter_nd::SCATTER_ND_ADD,
-    &scatter_nd::SCATTER_ND_SUB,
-    &scatter_nd::RESOURCE_SCATTER_ND_UPDATE,
-    &scatter_nd::RESOURCE_SCATTER_ND_ADD,
-    &scatter_nd::RESOURCE_SCATTER_ND_SUB,
-    &scatter_nd::RESOURCE_SCATTER_ND_MAX,
-    &scatter_nd::RESOURCE_SCATTER_ND_MIN,
     &temporary_variable::TEMPORARY_VARIABLE,
     &temporary_variable::DESTROY_TEMPORARY_VARIABLE,
     &count_up_to::COUNT_UP_TO,

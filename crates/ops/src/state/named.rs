@@ -1,4 +1,4 @@
-//! Resources that a node finds, or makes, under its container and name, and then remembers.
+//! Resources that a node looks up, or creates, by container and name, and then caches.
 
 use crate::prelude::*;
 use bytes::Bytes;
@@ -7,47 +7,47 @@ use thalweg_core::resource::{PRIVATE, Resource, ResourceHandle, ResourceStore};
 use thalweg_core::step::StepContext;
 use thalweg_core::sync::lock;
 
-/// Where a node's resource lives: attr `container`, and attr `shared_name` or else the node's own name.
-pub struct Place {
+/// The name of a node's resource: attr `container`, and attr `shared_name` or else the node's own name.
+pub struct ResourceKey {
     pub container: String,
     pub name: String,
 }
 
-impl Place {
-    pub fn of(node: &KernelNode) -> Result<Place> {
+impl ResourceKey {
+    pub fn of(node: &KernelNode) -> Result<ResourceKey> {
         let shared = node.attrs.str("shared_name")?;
-        Ok(Place {
+        Ok(ResourceKey {
             container: node.attrs.str("container")?.to_string(),
             name: if shared.is_empty() { node.name.to_string() } else { shared.to_string() },
         })
     }
 
     /// As `of`, for resources that belong to their node alone unless `shared_name` is given.
-    pub fn own(node: &KernelNode) -> Result<Place> {
+    pub fn own(node: &KernelNode) -> Result<ResourceKey> {
         if !node.attrs.str("shared_name")?.is_empty() {
-            return Place::of(node);
+            return ResourceKey::of(node);
         }
-        // Named as TensorFlow names what belongs to one node alone.
-        Ok(Place { container: PRIVATE.to_string(), name: format!("_0_{}", node.name) })
+        // TensorFlow's name for a resource of one node alone.
+        Ok(ResourceKey { container: PRIVATE.to_string(), name: format!("_0_{}", node.name) })
     }
 }
 
-/// A resource remembered until its container is cleared.
-pub struct Remembered<R> {
-    place: Place,
+/// A resource cached until its container is cleared.
+pub struct CachedResource<R> {
+    key: ResourceKey,
     found: Mutex<Option<Found<R>>>,
 }
 
 struct Found<R> {
     generation: u64,
     resource: Arc<R>,
-    /// What was last given out for it, and on which device.
+    /// The handle last made, and its device.
     handle: Option<(Arc<str>, Tensor)>,
 }
 
-impl<R: Resource> Remembered<R> {
-    pub fn new(place: Place) -> Self {
-        Remembered { place, found: Mutex::new(None) }
+impl<R: Resource> CachedResource<R> {
+    pub fn new(key: ResourceKey) -> Self {
+        CachedResource { key, found: Mutex::new(None) }
     }
 
     pub fn get(&self, store: &ResourceStore, make: impl FnOnce(&str) -> Result<R>) -> Result<Arc<R>> {
@@ -57,15 +57,15 @@ impl<R: Resource> Remembered<R> {
         match found.as_ref() {
             Some(f) if f.generation == generation => Ok(f.resource.clone()),
             _ => {
-                let resource = store
-                    .get_or_create(&self.place.container, &self.place.name, || make(&self.place.name))?;
+                let resource =
+                    store.get_or_create(&self.key.container, &self.key.name, || make(&self.key.name))?;
                 *found = Some(Found { generation, resource: resource.clone(), handle: None });
                 Ok(resource)
             }
         }
     }
 
-    /// The handle given out before, if it still stands for what is there.
+    /// The cached handle, if it is still valid.
     pub fn known_handle(&self, c: &OpCall<'_>) -> Option<Tensor> {
         let found = lock(&self.found);
         let Found { generation, handle: Some((on, handle)), .. } = found.as_ref()? else { return None };
@@ -74,7 +74,7 @@ impl<R: Resource> Remembered<R> {
             .then(|| handle.clone())
     }
 
-    /// A handle to the resource, as a scalar tensor; the same one each time, for it is many words.
+    /// A handle to the resource, as a scalar tensor; cached, as a handle is costly to make.
     pub fn handle(&self, c: &OpCall<'_>, r: Arc<R>, values: &[(DataType, PartialShape)]) -> Tensor {
         let device = &c.step.device.name;
         let mut found = lock(&self.found);
@@ -93,15 +93,15 @@ impl<R: Resource> Remembered<R> {
 
     fn new_handle(&self, c: &OpCall<'_>, r: Arc<R>, values: Vec<(DataType, PartialShape)>) -> Tensor {
         let store = &c.step.device.resources;
-        let container = if self.place.container.is_empty() {
+        let container = if self.key.container.is_empty() {
             store.default_container().clone()
         } else {
-            self.place.container.as_str().into()
+            self.key.container.as_str().into()
         };
         Tensor::from_object(ResourceHandle {
             device: c.step.device.name.clone(),
             container,
-            name: self.place.name.as_str().into(),
+            name: self.key.name.as_str().into(),
             hash_code: 0,
             type_name: r.kind().into(),
             values,
@@ -112,16 +112,20 @@ impl<R: Resource> Remembered<R> {
 
 /// The resource of a node whose output 0 is a handle to it: a resource handle, or for the older ops a reference to a string
 /// vector of container and name.
-pub struct Owner<R> {
-    resource: Remembered<R>,
+pub struct OwnedResource<R> {
+    resource: CachedResource<R>,
     by_reference: bool,
     reference: Mutex<Option<Arc<Variable>>>,
 }
 
-impl<R: Resource> Owner<R> {
+impl<R: Resource> OwnedResource<R> {
     pub fn new(node: &KernelNode) -> Result<Self> {
         let by_reference = node.outputs.first().is_some_and(|p| p.is_ref);
-        Ok(Owner { resource: Remembered::new(Place::own(node)?), by_reference, reference: Mutex::new(None) })
+        Ok(OwnedResource {
+            resource: CachedResource::new(ResourceKey::own(node)?),
+            by_reference,
+            reference: Mutex::new(None),
+        })
     }
 
     pub fn get(&self, c: &OpCall<'_>, make: impl FnOnce(&str) -> Result<R>) -> Result<Arc<R>> {
@@ -129,12 +133,12 @@ impl<R: Resource> Owner<R> {
     }
 
     /// Sets output 0.
-    pub fn give(&self, c: &mut OpCall<'_>, r: Arc<R>) {
+    pub fn output_handle(&self, c: &mut OpCall<'_>, r: Arc<R>) {
         if !self.by_reference {
             c.set(0, self.resource.handle(c, r, &[]));
             return;
         }
-        let Place { container, name } = &self.resource.place;
+        let ResourceKey { container, name } = &self.resource.key;
         let store = &c.step.device.resources;
         let container = if container.is_empty() { &**store.default_container() } else { container };
         let v = lock(&self.reference).get_or_insert_with(|| named_reference(container, name)).clone();
@@ -142,7 +146,7 @@ impl<R: Resource> Owner<R> {
     }
 }
 
-/// The resource that a handle of either kind stands for.
+/// The resource of a handle of either kind.
 pub fn resource_of<R: Resource>(handle: &Tensor, step: &StepContext) -> Result<Arc<R>> {
     let store = &step.device.resources;
     if handle.dtype() == DataType::String {
@@ -163,7 +167,7 @@ pub fn resource_input<R: Resource>(c: &OpCall<'_>) -> Result<Arc<R>> {
     }
 }
 
-/// A reference to a string vector of container and name: the handles of the time before resources.
+/// A reference to a string vector of container and name: the handles of ops older than resource handles.
 pub fn named_reference(container: &str, name: &str) -> Arc<Variable> {
     let text = |s: &str| Bytes::copy_from_slice(s.as_bytes());
     let v = Variable::new(name, DataType::String, PartialShape::vector(2));

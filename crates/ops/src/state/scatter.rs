@@ -5,126 +5,125 @@ use super::target::variable_shape;
 use crate::indices::positions;
 use crate::prelude::*;
 
-pub static SCATTER_UPDATE: Op = Op {
-    name: "ScatterUpdate",
-    doc: "Sets the rows `indices` of a reference variable to `updates`.",
+pub static OPS: &[&Op] = &[
+    &Op {
+        name: "ScatterUpdate",
+        doc: "Sets the rows `indices` of a reference variable to `updates`.",
+        attrs: &["T: type", "Tindices: {int32, int64}", "use_locking: bool = true"],
+        kernels: cpu!(update),
+        ..REF
+    },
+    &Op {
+        name: "ScatterAdd",
+        doc: "Adds `updates` to the rows `indices` of a reference variable; rows named twice get both.",
+        kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..REF
+    },
+    &Op {
+        name: "ScatterSub",
+        doc: "Subtracts `updates` from the rows `indices` of a reference variable.",
+        kernels: cpu!(sub: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..REF
+    },
+    &Op {
+        name: "ScatterMul",
+        doc: "Multiplies the rows `indices` of a reference variable by `updates`.",
+        kernels: cpu!(mul: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..REF
+    },
+    &Op {
+        name: "ScatterDiv",
+        doc: "Divides the rows `indices` of a reference variable by `updates`.",
+        kernels: cpu!(div: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..REF
+    },
+    &Op {
+        name: "ScatterMin",
+        doc: "Lowers the rows `indices` of a reference variable to `updates` where those are less.",
+        attrs: ORDERED,
+        kernels: cpu!(min: T in f32, f64, f16, bf16, i32, i64),
+        ..REF
+    },
+    &Op {
+        name: "ScatterMax",
+        doc: "Raises the rows `indices` of a reference variable to `updates` where those are more.",
+        attrs: ORDERED,
+        kernels: cpu!(max: T in f32, f64, f16, bf16, i32, i64),
+        ..REF
+    },
+    &Op {
+        name: "ResourceScatterUpdate",
+        doc: "Sets the rows `indices` of a resource variable to `updates`.",
+        attrs: &["dtype: type", "Tindices: {int32, int64}"],
+        kernels: cpu!(update),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterAdd",
+        doc: "Adds `updates` to the rows `indices` of a resource variable; rows named twice get both.",
+        kernels: cpu!(add: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterSub",
+        doc: "Subtracts `updates` from the rows `indices` of a resource variable.",
+        kernels: cpu!(sub: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterMul",
+        doc: "Multiplies the rows `indices` of a resource variable by `updates`.",
+        kernels: cpu!(mul: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterDiv",
+        doc: "Divides the rows `indices` of a resource variable by `updates`.",
+        kernels: cpu!(div: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterMin",
+        doc: "Lowers the rows `indices` of a resource variable to `updates` where those are less.",
+        kernels: cpu!(min: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterMax",
+        doc: "Raises the rows `indices` of a resource variable to `updates` where those are more.",
+        kernels: cpu!(max: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+        ..RESOURCE
+    },
+];
+
+/// A scatter of numbers into a reference variable.
+const REF: Op = Op {
     inputs: &["ref: Ref(T)", "indices: Tindices", "updates: T"],
     outputs: &["output_ref: Ref(T)"],
-    attrs: &["T: type", "Tindices: {int32, int64}", "use_locking: bool = true"],
+    attrs: &["T: numbertype", "Tindices: {int32, int64}", "use_locking: bool = false"],
     shape: |c| {
         let var = c.rank_at_least(0, 1)?;
         check_shapes(c, &var)?;
         Ok(vec![var])
     },
-    kernels: cpu!(update),
     ..Op::STATEFUL
 };
 
-const ARITHMETIC: &[&str] = &["T: numbertype", "Tindices: {int32, int64}", "use_locking: bool = false"];
-const ORDER: &[&str] = &[
+const ORDERED: &[&str] = &[
     "T: {half, bfloat16, float, double, int32, int64}",
     "Tindices: {int32, int64}",
     "use_locking: bool = false",
 ];
 
-pub static SCATTER_ADD: Op = Op {
-    name: "ScatterAdd",
-    doc: "Adds `updates` to the rows `indices` of a reference variable; rows named twice get both.",
-    attrs: ARITHMETIC,
-    kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..SCATTER_UPDATE
-};
-
-pub static SCATTER_SUB: Op = Op {
-    name: "ScatterSub",
-    doc: "Subtracts `updates` from the rows `indices` of a reference variable.",
-    kernels: cpu!(sub: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..SCATTER_ADD
-};
-
-pub static SCATTER_MUL: Op = Op {
-    name: "ScatterMul",
-    doc: "Multiplies the rows `indices` of a reference variable by `updates`.",
-    kernels: cpu!(mul: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..SCATTER_ADD
-};
-
-pub static SCATTER_DIV: Op = Op {
-    name: "ScatterDiv",
-    doc: "Divides the rows `indices` of a reference variable by `updates`.",
-    kernels: cpu!(div: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..SCATTER_ADD
-};
-
-pub static SCATTER_MIN: Op = Op {
-    name: "ScatterMin",
-    doc: "Lowers the rows `indices` of a reference variable to `updates` where those are less.",
-    attrs: ORDER,
-    kernels: cpu!(min: T in f32, f64, f16, bf16, i32, i64),
-    ..SCATTER_UPDATE
-};
-
-pub static SCATTER_MAX: Op = Op {
-    name: "ScatterMax",
-    doc: "Raises the rows `indices` of a reference variable to `updates` where those are more.",
-    kernels: cpu!(max: T in f32, f64, f16, bf16, i32, i64),
-    ..SCATTER_MIN
-};
-
-pub static RESOURCE_SCATTER_UPDATE: Op = Op {
-    name: "ResourceScatterUpdate",
-    doc: "Sets the rows `indices` of a resource variable to `updates`.",
+/// A scatter of numbers into a resource variable.
+const RESOURCE: Op = Op {
     inputs: &["resource: resource", "indices: Tindices", "updates: dtype"],
-    attrs: &["dtype: type", "Tindices: {int32, int64}"],
+    attrs: &["dtype: numbertype", "Tindices: {int32, int64}"],
     shape: |c| {
         check_shapes(c, &variable_shape(c, 0))?;
         Ok(vec![])
     },
-    kernels: cpu!(update),
     ..Op::STATEFUL
-};
-
-pub static RESOURCE_SCATTER_ADD: Op = Op {
-    name: "ResourceScatterAdd",
-    doc: "Adds `updates` to the rows `indices` of a resource variable; rows named twice get both.",
-    attrs: &["dtype: numbertype", "Tindices: {int32, int64}"],
-    kernels: cpu!(add: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..RESOURCE_SCATTER_UPDATE
-};
-
-pub static RESOURCE_SCATTER_SUB: Op = Op {
-    name: "ResourceScatterSub",
-    doc: "Subtracts `updates` from the rows `indices` of a resource variable.",
-    kernels: cpu!(sub: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..RESOURCE_SCATTER_ADD
-};
-
-pub static RESOURCE_SCATTER_MUL: Op = Op {
-    name: "ResourceScatterMul",
-    doc: "Multiplies the rows `indices` of a resource variable by `updates`.",
-    kernels: cpu!(mul: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..RESOURCE_SCATTER_ADD
-};
-
-pub static RESOURCE_SCATTER_DIV: Op = Op {
-    name: "ResourceScatterDiv",
-    doc: "Divides the rows `indices` of a resource variable by `updates`.",
-    kernels: cpu!(div: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..RESOURCE_SCATTER_ADD
-};
-
-pub static RESOURCE_SCATTER_MIN: Op = Op {
-    name: "ResourceScatterMin",
-    doc: "Lowers the rows `indices` of a resource variable to `updates` where those are less.",
-    kernels: cpu!(min: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
-    ..RESOURCE_SCATTER_ADD
-};
-
-pub static RESOURCE_SCATTER_MAX: Op = Op {
-    name: "ResourceScatterMax",
-    doc: "Raises the rows `indices` of a resource variable to `updates` where those are more.",
-    kernels: cpu!(max: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
-    ..RESOURCE_SCATTER_ADD
 };
 
 /// `updates` is shaped as `indices` followed by a row of the variable, or is one element for all.
@@ -143,30 +142,30 @@ fn update(c: &mut OpCall<'_>) -> Result<()> {
 }
 
 fn add<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.add(*d))))
+    scatter::<T>(c, rows, &Change::ADD)
 }
 
 fn sub<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.sub(*d))))
+    scatter::<T>(c, rows, &Change::SUB)
 }
 
 fn mul<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.mul(*d))))
+    scatter::<T>(c, rows, &Change::MUL)
 }
 
 fn div<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     if T::DTYPE.is_integer() && c.slice::<T>(2)?.contains(&T::ZERO) {
         return Err(invalid!("updates must not contain 0: integer division by zero"));
     }
-    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.div(*d))))
+    scatter::<T>(c, rows, &Change::DIV)
 }
 
 fn min<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.smaller(*d))))
+    scatter::<T>(c, rows, &Change::MIN)
 }
 
 fn max<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    scatter::<T>(c, rows, &Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.larger(*d))))
+    scatter::<T>(c, rows, &Change::MAX)
 }
 
 /// The rows of the variable that the indices name.

@@ -7,9 +7,60 @@ use crate::indices::{BadIndices, NdIndices};
 use crate::prelude::*;
 use std::ops::{BitOrAssign, BitXorAssign};
 
-pub static SCATTER_ND_UPDATE: Op = Op {
-    name: "ScatterNdUpdate",
-    doc: "Sets the slices of a reference variable at the coordinates `indices` to `updates`.",
+pub static OPS: &[&Op] = &[
+    &Op {
+        name: "ScatterNdUpdate",
+        doc: "Sets the slices of a reference variable at the coordinates `indices` to `updates`.",
+        kernels: cpu!(update),
+        ..REF
+    },
+    &Op {
+        name: "ScatterNdAdd",
+        doc: "Adds `updates` to the slices of a reference variable at the coordinates `indices`.",
+        attrs: NUMBERS,
+        kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..REF
+    },
+    &Op {
+        name: "ScatterNdSub",
+        doc: "Subtracts `updates` from the slices of a reference variable at the coordinates `indices`.",
+        attrs: NUMBERS,
+        kernels: cpu!(sub: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+        ..REF
+    },
+    &Op {
+        name: "ResourceScatterNdUpdate",
+        doc: "Sets the slices of a resource variable at the coordinates `indices` to `updates`.",
+        kernels: cpu!(update),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterNdAdd",
+        doc: "Adds `updates` to the slices of a resource variable at the coordinates `indices`.",
+        kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; add_bool: T in bool),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterNdSub",
+        doc: "Subtracts `updates` from the slices of a resource variable at the coordinates `indices`.",
+        kernels: cpu!(sub: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; sub_bool: T in bool),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterNdMax",
+        doc: "Raises the slices of a resource variable at the coordinates `indices` to `updates` where those are more.",
+        kernels: cpu!(max: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+        ..RESOURCE
+    },
+    &Op {
+        name: "ResourceScatterNdMin",
+        doc: "Lowers the slices of a resource variable at the coordinates `indices` to `updates` where those are less.",
+        kernels: cpu!(min: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+        ..RESOURCE
+    },
+];
+
+const REF: Op = Op {
     inputs: &["ref: Ref(T)", "indices: Tindices", "updates: T"],
     outputs: &["output_ref: Ref(T)"],
     attrs: &[
@@ -22,68 +73,24 @@ pub static SCATTER_ND_UPDATE: Op = Op {
         check_shapes(c, &c.input(0))?;
         Ok(vec![c.input(0)])
     },
-    kernels: cpu!(update),
     ..Op::STATEFUL
 };
 
-pub static SCATTER_ND_ADD: Op = Op {
-    name: "ScatterNdAdd",
-    doc: "Adds `updates` to the slices of a reference variable at the coordinates `indices`.",
-    attrs: &[
-        "T: numbertype",
-        "Tindices: {int32, int64}",
-        "use_locking: bool = false",
-        "bad_indices_policy: string = ''",
-    ],
-    kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..SCATTER_ND_UPDATE
-};
+const NUMBERS: &[&str] = &[
+    "T: numbertype",
+    "Tindices: {int32, int64}",
+    "use_locking: bool = false",
+    "bad_indices_policy: string = ''",
+];
 
-pub static SCATTER_ND_SUB: Op = Op {
-    name: "ScatterNdSub",
-    doc: "Subtracts `updates` from the slices of a reference variable at the coordinates `indices`.",
-    kernels: cpu!(sub: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
-    ..SCATTER_ND_ADD
-};
-
-pub static RESOURCE_SCATTER_ND_UPDATE: Op = Op {
-    name: "ResourceScatterNdUpdate",
-    doc: "Sets the slices of a resource variable at the coordinates `indices` to `updates`.",
+const RESOURCE: Op = Op {
     inputs: &["ref: resource", "indices: Tindices", "updates: T"],
     outputs: &[],
     shape: |c| {
         check_shapes(c, &variable_shape(c, 0))?;
         Ok(vec![])
     },
-    ..SCATTER_ND_UPDATE
-};
-
-pub static RESOURCE_SCATTER_ND_ADD: Op = Op {
-    name: "ResourceScatterNdAdd",
-    doc: "Adds `updates` to the slices of a resource variable at the coordinates `indices`.",
-    kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; add_bool: T in bool),
-    ..RESOURCE_SCATTER_ND_UPDATE
-};
-
-pub static RESOURCE_SCATTER_ND_SUB: Op = Op {
-    name: "ResourceScatterNdSub",
-    doc: "Subtracts `updates` from the slices of a resource variable at the coordinates `indices`.",
-    kernels: cpu!(sub: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble; sub_bool: T in bool),
-    ..RESOURCE_SCATTER_ND_UPDATE
-};
-
-pub static RESOURCE_SCATTER_ND_MAX: Op = Op {
-    name: "ResourceScatterNdMax",
-    doc: "Raises the slices of a resource variable at the coordinates `indices` to `updates` where those are more.",
-    kernels: cpu!(max: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
-    ..RESOURCE_SCATTER_ND_UPDATE
-};
-
-pub static RESOURCE_SCATTER_ND_MIN: Op = Op {
-    name: "ResourceScatterNdMin",
-    doc: "Lowers the slices of a resource variable at the coordinates `indices` to `updates` where those are less.",
-    kernels: cpu!(min: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
-    ..RESOURCE_SCATTER_ND_UPDATE
+    ..REF
 };
 
 /// `updates` is shaped as `indices` without its last dimension, followed by the dimensions not named by coordinates.
@@ -104,11 +111,11 @@ fn update(c: &mut OpCall<'_>) -> Result<()> {
 }
 
 fn add<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.add(*d))))
+    change::<T>(c, Change::ADD)
 }
 
 fn sub<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.sub(*d))))
+    change::<T>(c, Change::SUB)
 }
 
 /// The sum of two booleans is true where one of them is.
@@ -122,11 +129,11 @@ fn sub_bool<T: Element + BitXorAssign>(c: &mut OpCall<'_>) -> Result<()> {
 }
 
 fn max<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.larger(*d))))
+    change::<T>(c, Change::MAX)
 }
 
 fn min<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.smaller(*d))))
+    change::<T>(c, Change::MIN)
 }
 
 fn change<T: Element>(c: &mut OpCall<'_>, change: Change<T>) -> Result<()> {

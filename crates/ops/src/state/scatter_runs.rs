@@ -10,7 +10,19 @@ pub enum Change<T> {
     Combine(fn(&mut [T], &[T])),
 }
 
-/// Where updates go: update `i` changes the run of `run` elements at `places[i]`; one past the end is left out.
+impl<T: Number> Change<T> {
+    pub const ADD: Self = Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.add(*d)));
+    pub const SUB: Self = Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.sub(*d)));
+    pub const MUL: Self = Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.mul(*d)));
+    pub const DIV: Self = Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.div(*d)));
+}
+
+impl<T: Real> Change<T> {
+    pub const MIN: Self = Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.smaller(*d)));
+    pub const MAX: Self = Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.larger(*d)));
+}
+
+/// Where updates go: update `i` changes the run of `run` elements at `places[i]`; one past the end is skipped.
 pub struct Places {
     pub places: Vec<usize>,
     pub run: usize,

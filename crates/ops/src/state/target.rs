@@ -20,7 +20,7 @@ pub fn initialised(c: &OpCall<'_>, i: usize) -> Result<(Arc<Variable>, Tensor)> 
     Ok((v, value))
 }
 
-/// What reading a resource variable without a value says.
+/// The error of reading a resource variable without a value.
 pub fn missing(name: &str) -> Error {
     failed_precondition(format_args!(
         "Could not find variable {name}. This could mean that the variable has been deleted, or was never initialized: run the \
@@ -28,7 +28,7 @@ pub fn missing(name: &str) -> Error {
     ))
 }
 
-/// Passes the reference on, for the ops that give it back.
+/// Forwards the reference, for the ops that output it.
 pub fn give_back(c: &mut OpCall<'_>, v: Arc<Variable>) {
     if c.node.outputs.first().is_some_and(|p| p.is_ref) {
         c.set(0, Value::Ref(v));

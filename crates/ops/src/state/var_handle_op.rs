@@ -1,6 +1,6 @@
 //! `VarHandleOp`: a handle to a resource variable.
 
-use super::named::{Place, Remembered};
+use super::named::{CachedResource, ResourceKey};
 use crate::prelude::*;
 
 pub static VAR_HANDLE_OP: Op = Op {
@@ -23,7 +23,7 @@ pub static VAR_HANDLE_OP: Op = Op {
 };
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    let variable = Remembered::new(Place::of(node)?);
+    let variable = CachedResource::new(ResourceKey::of(node)?);
     let holds = (node.attrs.dtype("dtype")?, node.attrs.shape("shape")?.clone());
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         if let Some(handle) = variable.known_handle(c) {

@@ -1,6 +1,6 @@
 //! `VariableV2`, `Variable`: a reference variable.
 
-use super::named::{Place, Remembered};
+use super::named::{CachedResource, ResourceKey};
 use crate::prelude::*;
 
 pub static VARIABLE_V2: Op = Op {
@@ -15,7 +15,7 @@ pub static VARIABLE_V2: Op = Op {
 
 pub static VARIABLE: Op = Op {
     name: "Variable",
-    // Written before shapes could be unknown: a scalar shape may also mean an unknown one.
+    // The op predates unknown shapes: a scalar shape may also mean an unknown one.
     shape: |c| {
         let shape = c.attrs.shape("shape")?.clone();
         Ok(vec![if shape.rank() == Some(0) { PartialShape::unknown() } else { shape }])
@@ -24,7 +24,7 @@ pub static VARIABLE: Op = Op {
 };
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    let variable = Remembered::new(Place::of(node)?);
+    let variable = CachedResource::new(ResourceKey::of(node)?);
     let (dtype, shape) = (node.attrs.dtype("dtype")?, node.attrs.shape("shape")?.clone());
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let v =

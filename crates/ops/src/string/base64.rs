@@ -50,7 +50,7 @@ fn encode(c: &mut OpCall<'_>) -> Result<()> {
 
 fn decode(c: &mut OpCall<'_>) -> Result<()> {
     map_strings(c, |s| {
-        // Padding counts only where it makes up a group of four.
+        // Padding is only valid where it completes a group of four.
         let text = match s.len() % 4 {
             0 => s.strip_suffix(b"==").or_else(|| s.strip_suffix(b"=")).unwrap_or(s),
             _ => s,

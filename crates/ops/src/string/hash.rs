@@ -1,5 +1,5 @@
-//! Hashes of strings, whose values are part of models: FarmHash's 64-bit fingerprint, SipHash-2-4, and the
-//! MurmurHash64A that TensorFlow's first hash op uses.
+//! Hashes of strings, whose values are part of models: FarmHash's 64-bit fingerprint and SipHash-2-4. (The
+//! MurmurHash64A of TensorFlow's first hash op is in `math`.)
 
 const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;
@@ -105,7 +105,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    /// Takes in the block at the start of `s`; the last block uses another multiplier and weight.
+    /// Mixes in the block at the start of `s`; the last block uses another multiplier and weight.
     fn take(&mut self, s: &[u8], by: u64, weight: u64) {
         let Blocks { x, y, z, v, w } = *self;
         let x =
@@ -145,7 +145,7 @@ fn long(s: &[u8]) -> u64 {
     b.v.0 = b.v.0.wrapping_add(b.w.0);
     b.w.0 = b.w.0.wrapping_add(b.v.0);
     b.take(&s[s.len() - 64..], by, 9);
-    // The block above leaves x and z swapped, as the end wants them.
+    // The block above leaves x and z swapped, as the finalisation needs them.
     let Blocks { x, y, z, v, w } = b;
     let u = mix(v.0, w.0, by).wrapping_add(shift_mix(y).wrapping_mul(K0)).wrapping_add(z);
     mix(u, mix(v.1, w.1, by).wrapping_add(x), by)
@@ -193,23 +193,4 @@ fn sip_round(v: &mut [u64; 4]) {
     b = b.rotate_left(17) ^ c;
     c = c.rotate_left(32);
     *v = [a, b, c, d];
-}
-
-/// MurmurHash64A with TensorFlow's seed.
-pub fn murmur(s: &[u8]) -> u64 {
-    const SEED: u64 = 0x00DE_CAFC_AFFE;
-    const M: u64 = 0xc6a4_a793_5bd1_e995;
-    let mut h = SEED ^ (s.len() as u64).wrapping_mul(M);
-    let blocks = s.chunks_exact(8);
-    let rest = blocks.remainder();
-    for block in blocks {
-        let k = shift_mix(word(block, 0).wrapping_mul(M)).wrapping_mul(M);
-        h = (h ^ k).wrapping_mul(M);
-    }
-    if !rest.is_empty() {
-        let mut last = [0; 8];
-        last[..rest.len()].copy_from_slice(rest);
-        h = (h ^ u64::from_le_bytes(last)).wrapping_mul(M);
-    }
-    shift_mix(shift_mix(h).wrapping_mul(M))
 }

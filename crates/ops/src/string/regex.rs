@@ -11,7 +11,7 @@ use std::str::Chars;
 use std::sync::Mutex;
 use thalweg_core::sync::lock;
 
-/// Longer patterns come from hostile graphs: compiling takes some hundred times as much memory, which nobody can refuse in time.
+/// Longer patterns are rejected: compiling takes some hundred times their memory, and cannot be limited.
 const LONGEST: usize = 1 << 16;
 
 /// Compiles a pattern; with `whole` it must match the whole text.

@@ -52,7 +52,7 @@ fn fixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     Ok(Box::new(move |c: &mut OpCall<'_>| map_strings(c, |s| rewrite.apply(&regex, s, global))))
 }
 
-/// What a match becomes: literal text and groups.
+/// The replacement: literal text and groups.
 struct Rewrite(Vec<Part>);
 
 enum Part {
@@ -82,7 +82,7 @@ impl Rewrite {
         Ok(Rewrite(parts))
     }
 
-    /// Not by `Regex::replacen`, which ends the process where memory does.
+    /// Not by `Regex::replacen`, which aborts the process when memory runs out.
     fn apply(&self, regex: &Regex, s: &Bytes, global: bool) -> Result<Bytes> {
         let groups = regex.captures_len();
         if self.0.iter().any(|p| matches!(p, Part::Group(g) if *g >= groups)) {

@@ -45,7 +45,7 @@ fn write(letters: impl Iterator<Item = char>, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// A sigma in lower case depends on whether a word ends with it: what stands around it decides.
+/// A sigma in lower case depends on whether a word ends with it: its context decides.
 fn lower_sigma(text: &str, at: usize) -> char {
     const AROUND: usize = 32;
     let before: String =
@@ -55,7 +55,7 @@ fn lower_sigma(text: &str, at: usize) -> char {
     (before + &after).to_lowercase()[place..].chars().next().unwrap_or('σ')
 }
 
-/// Puts a letter, which lies at a place of a text, in the other case.
+/// The other case of the letter at a position of a text.
 type Letter = fn(&str, usize, char, &mut Vec<u8>) -> Result<()>;
 
 fn cased(node: &KernelNode, ascii: fn(&u8) -> u8, letter: Letter) -> Result<Box<dyn Kernel>> {

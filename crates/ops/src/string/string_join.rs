@@ -1,4 +1,4 @@
-//! `StringJoin`: strings of several tensors joined place by place.
+//! `StringJoin`: strings of several tensors joined elementwise.
 
 use super::mapped::words;
 use crate::prelude::*;
@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 pub static STRING_JOIN: Op = Op {
     name: "StringJoin",
-    doc: "The strings at each place joined by a separator; a scalar goes with every place.",
+    doc: "The strings at each position joined by a separator; a scalar is broadcast.",
     inputs: &["inputs: N * string"],
     outputs: &["output: string"],
     attrs: &["N: int >= 0", "separator: string = ''"],

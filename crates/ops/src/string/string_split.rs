@@ -1,4 +1,4 @@
-//! `StringSplit`, `StringSplitV2`: strings cut into pieces, as a sparse matrix with a row for each string.
+//! `StringSplit`, `StringSplitV2`: strings split into pieces, as a sparse matrix with a row for each string.
 
 use super::mapped::{one_string, words};
 use super::string_strip::is_space;
@@ -84,7 +84,7 @@ fn split_v2(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
-/// After the last cut allowed, what is left is a piece, even an empty one.
+/// After `maxsplit` splits the rest is one piece, even if empty.
 fn at_space(s: &[u8], most: i64) -> Result<Vec<Range<usize>>> {
     let skip = |from: usize| s[from..].iter().position(|b| !is_space(*b)).map_or(s.len(), |n| from + n);
     let mut pieces = Vec::new();

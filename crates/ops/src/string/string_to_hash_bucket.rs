@@ -1,8 +1,9 @@
-//! `StringToHashBucketFast`, `StringToHashBucketStrong`, `StringToHashBucket`: strings sorted into buckets by a hash.
+//! `StringToHashBucketFast`, `StringToHashBucketStrong`, `StringToHashBucket`: strings mapped to buckets by a hash.
 
-use super::hash::{fingerprint, murmur, sip};
+use super::hash::{fingerprint, sip};
 use super::mapped::{map_to, words};
 use crate::prelude::*;
+use thalweg_math::hash::murmur64;
 
 pub static STRING_TO_HASH_BUCKET_FAST: Op = Op {
     name: "StringToHashBucketFast",
@@ -50,7 +51,7 @@ fn fast(c: &mut OpCall<'_>) -> Result<()> {
 
 fn first(c: &mut OpCall<'_>) -> Result<()> {
     let buckets = c.attrs().int("num_buckets")?;
-    map_to(c, |s| bucket(murmur(s), buckets))
+    map_to(c, |s| bucket(murmur64(s), buckets))
 }
 
 fn strong(node: &KernelNode) -> Result<Box<dyn Kernel>> {

@@ -1,4 +1,4 @@
-//! `HistogramSummary`: how the values of a tensor are spread.
+//! `HistogramSummary`: the distribution of a tensor's values.
 
 use super::{serialized, tag};
 use crate::prelude::*;

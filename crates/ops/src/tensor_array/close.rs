@@ -1,4 +1,4 @@
-//! `TensorArrayCloseV3`: the end of an array before that of its step.
+//! `TensorArrayCloseV3`: deletes an array before its step ends.
 
 use super::resource::array_input;
 use crate::prelude::*;

@@ -1,5 +1,5 @@
-//! `TensorArray`: slots that are written once, and read once unless told otherwise. The array of gradients of another adds
-//! up what is written to a slot twice.
+//! `TensorArray`: slots that are written once, and read once unless `clear_after_read` is false. An array of gradients sums
+//! the values written to a slot.
 
 use crate::prelude::*;
 use std::any::Any;
@@ -23,11 +23,11 @@ pub struct TensorArray {
 pub struct Rules {
     pub clear_after_read: bool,
     pub identical_shapes: bool,
-    /// Holds gradients: what is written to a slot twice is added up.
+    /// Holds gradients: values written to the same slot are summed.
     pub adds_up: bool,
 }
 
-/// Slots that nobody has touched take no memory, however many there are.
+/// Unused slots take no memory.
 pub struct State {
     pub size: usize,
     pub dynamic: bool,
@@ -39,7 +39,7 @@ pub struct State {
 #[derive(Default, Clone)]
 struct Slot {
     value: Option<Tensor>,
-    /// The shape of the value, kept when the value is gone.
+    /// The shape of the value, kept after the value is cleared.
     shape: Option<Shape>,
     read: bool,
 }
@@ -190,7 +190,7 @@ impl TensorArray {
         Ok(value)
     }
 
-    /// All slots in order. An array may promise more than there is memory for, as long as nobody asks for all of them.
+    /// All slots in order. The declared size may exceed memory.
     pub fn read_all(&self, s: &mut State) -> Result<Vec<Tensor>> {
         let each = size_of::<Slot>() + size_of::<Tensor>();
         if s.size.saturating_mul(each) > thalweg_core::buffer::limit() {

@@ -10,7 +10,7 @@ pub static TENSOR_ARRAY_GRAD_V3: Op = Op {
     outputs: &["grad_handle: resource", "flow_out: float"],
     attrs: &["source: string"],
     shape: shape_call::scalar,
-    // There are no gradients of gradients: better told than taken for zero.
+    // There are no gradients of gradients: an error, not zero.
     grad: Missing,
     kernels: cpu!(run),
     ..Op::STATEFUL

@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 pub static TENSOR_ARRAY_WRITE_V3: Op = Op {
     name: "TensorArrayWriteV3",
-    doc: "Writes `value` to a slot that has not been written; an array of gradients adds it to what is there.",
+    doc: "Writes `value` to a slot that has not been written; an array of gradients adds it to the value in the slot.",
     inputs: &["handle: resource", "index: int32", "value: T", "flow_in: float"],
     outputs: &["flow_out: float"],
     attrs: &["T: type"],
@@ -34,7 +34,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     pass_flow(c, 3)
 }
 
-/// The flow comes out as it went in.
+/// Forwards the flow.
 pub fn pass_flow(c: &mut OpCall<'_>, i: usize) -> Result<()> {
     let flow = c.take(i)?;
     c.set(0, flow);

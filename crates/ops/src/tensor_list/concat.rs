@@ -1,4 +1,4 @@
-//! `TensorListConcat`, `TensorListConcatV2`, `TensorListSplit`: a list as one tensor cut along its first dimension.
+//! `TensorListConcat`, `TensorListConcatV2`, `TensorListSplit`: a list as one tensor, split along its first dimension.
 
 use super::list::{TensorList, shape_argument, shape_input};
 use crate::prelude::*;
@@ -89,7 +89,7 @@ fn rest_of(element: &PartialShape) -> PartialShape {
 
 pub static TENSOR_LIST_SPLIT: Op = Op {
     name: "TensorListSplit",
-    doc: "A list of pieces of these lengths, cut from a tensor along its first dimension.",
+    doc: "A list of pieces of these lengths, split from a tensor along its first dimension.",
     inputs: &["tensor: element_dtype", "element_shape: shape_type", "lengths: int64"],
     outputs: &["output_handle: variant"],
     attrs: &["element_dtype: type", "shape_type: {int32, int64}"],

@@ -39,7 +39,7 @@ fn reserve(c: &mut OpCall<'_>) -> Result<()> {
 
 pub static TENSOR_LIST_RESIZE: Op = Op {
     name: "TensorListResize",
-    doc: "The list cut off, or with elements not set added, to have `size` elements.",
+    doc: "The list truncated, or extended by elements not set, to `size` elements.",
     inputs: &["input_handle: variant", "size: int32"],
     outputs: &["output_handle: variant"],
     shape: shape_call::scalar,

@@ -1,4 +1,4 @@
-//! `TensorListLength`, `TensorListElementShape`: what a list is like.
+//! `TensorListLength`, `TensorListElementShape`: properties of a list.
 
 use super::list::TensorList;
 use crate::array::shape::int_tensor;

@@ -1,4 +1,4 @@
-//! `TensorList`: what a variant of this family holds, and what its ops share.
+//! `TensorList`: the value in a variant of this family, and what its ops share.
 
 use crate::prelude::*;
 use std::any::Any;

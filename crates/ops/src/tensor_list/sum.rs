@@ -1,4 +1,4 @@
-//! Sums of lists, and lists of zeros: what gradients of lists add up to.
+//! Sums of lists, and lists of zeros, for gradients of lists.
 
 use super::list::TensorList;
 use crate::prelude::*;

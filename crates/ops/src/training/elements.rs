@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 
-/// What has a square root.
+/// A number with a square root.
 pub trait Root: Number {
     fn root(self) -> Self;
 }
@@ -32,14 +32,20 @@ pub fn sign<T: Real>(x: T) -> T {
     }
 }
 
-/// x moved towards zero by `l1 * rate`, no further than zero, and scaled by `1 / (1 + l2 * rate)`: the step of proximal methods.
+/// x moved towards zero by `distance`, no further than zero (soft thresholding).
+#[inline(always)]
+pub fn towards_zero<T: Real>(x: T, distance: T) -> T {
+    sign(x).mul(x.absolute().sub(distance).larger(T::ZERO))
+}
+
+/// x moved towards zero by `l1 * rate` and scaled by `1 / (1 + l2 * rate)`: the step of proximal methods.
 #[inline(always)]
 pub fn shrunk<T: Real>(x: T, rate: T, l1: T, l2: T) -> T {
-    let left = if l1 > T::ZERO { sign(x).mul(x.absolute().sub(rate.mul(l1)).larger(T::ZERO)) } else { x };
+    let left = if l1 > T::ZERO { towards_zero(x, rate.mul(l1)) } else { x };
     left.div(T::ONE.add(l2.mul(rate)))
 }
 
-/// Refuses a setting that is less than zero, or not a number.
+/// Rejects a scalar that is less than zero, or not a number.
 pub fn not_negative<T: Real>(name: &str, value: T) -> Result<()> {
     if value >= T::ZERO {
         return Ok(());
@@ -47,7 +53,7 @@ pub fn not_negative<T: Real>(name: &str, value: T) -> Result<()> {
     Err(invalid!("{name} is not a non-negative scalar: {}", value.to_f64()))
 }
 
-/// Refuses a setting that is zero or less, or not a number.
+/// Rejects a scalar that is zero or less, or not a number.
 pub fn positive<T: Real>(name: &str, value: T) -> Result<()> {
     if value > T::ZERO {
         return Ok(());

@@ -1,178 +1,53 @@
 //! `ApplyFtrl`, `ApplyFtrlV2` and their other forms: follow the regularised leader (McMahan and others, 2013).
 
 use super::elements::{Root, not_negative, positive, sign};
-use super::update::{Update, shapes};
+use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};
+use super::update::Update;
 use crate::prelude::*;
 
-pub static APPLY_FTRL: Op = Op {
-    name: "ApplyFtrl",
-    doc: "With p(x) = x^-lr_power and accum' = accum + grad * grad: linear += grad - (p(accum') - p(accum)) / lr * var; var = (sign(linear) * l1 - linear) / (p(accum') / lr + 2 * l2) if |linear| > l1, else 0; accum = accum'.",
-    inputs: &[
-        "var: Ref(T)",
-        "accum: Ref(T)",
-        "linear: Ref(T)",
-        "grad: T",
-        "lr: T",
-        "l1: T",
-        "l2: T",
-        "lr_power: T",
-    ],
-    outputs: &["out: Ref(T)"],
-    attrs: &["T: numbertype", "use_locking: bool = false", "multiply_linear_by_lr: bool = false"],
-    shape: |c| shapes(c, 3, 3),
-    kernels: cpu!(run: T in f32, f64, f16, bf16),
-    ..Op::STATEFUL
-};
+pub static OPS: &[&Op] = &[
+    &apply::<Ftrl>("ApplyFtrl"),
+    &resource_apply::<Ftrl>("ResourceApplyFtrl"),
+    &sparse_apply::<Ftrl>("SparseApplyFtrl"),
+    &resource_sparse_apply::<Ftrl>("ResourceSparseApplyFtrl"),
+    &apply::<FtrlV2>("ApplyFtrlV2"),
+    &resource_apply::<FtrlV2>("ResourceApplyFtrlV2"),
+    &sparse_apply::<FtrlV2>("SparseApplyFtrlV2"),
+    &resource_sparse_apply::<FtrlV2>("ResourceSparseApplyFtrlV2"),
+];
 
-pub static RESOURCE_APPLY_FTRL: Op = Op {
-    name: "ResourceApplyFtrl",
-    inputs: &[
-        "var: resource",
-        "accum: resource",
-        "linear: resource",
-        "grad: T",
-        "lr: T",
-        "l1: T",
-        "l2: T",
-        "lr_power: T",
-    ],
-    outputs: &[],
-    ..APPLY_FTRL
-};
+struct Ftrl;
 
-pub static SPARSE_APPLY_FTRL: Op = Op {
-    name: "SparseApplyFtrl",
-    doc: "As ApplyFtrl, for the rows `indices` of the variable.",
-    inputs: &[
-        "var: Ref(T)",
-        "accum: Ref(T)",
-        "linear: Ref(T)",
-        "grad: T",
-        "indices: Tindices",
-        "lr: T",
-        "l1: T",
-        "l2: T",
-        "lr_power: T",
-    ],
-    attrs: &[
-        "T: numbertype",
-        "Tindices: {int32, int64}",
-        "use_locking: bool = false",
-        "multiply_linear_by_lr: bool = false",
-    ],
-    shape: |c| shapes(c, 3, 3),
-    ..APPLY_FTRL
-};
-
-pub static RESOURCE_SPARSE_APPLY_FTRL: Op = Op {
-    name: "ResourceSparseApplyFtrl",
-    inputs: &[
-        "var: resource",
-        "accum: resource",
-        "linear: resource",
-        "grad: T",
-        "indices: Tindices",
-        "lr: T",
-        "l1: T",
-        "l2: T",
-        "lr_power: T",
-    ],
-    outputs: &[],
-    ..SPARSE_APPLY_FTRL
-};
-
-pub static APPLY_FTRL_V2: Op = Op {
-    name: "ApplyFtrlV2",
-    doc: "As ApplyFtrl, with the gradient grad + 2 * l2_shrinkage * var added to linear.",
-    inputs: &[
-        "var: Ref(T)",
-        "accum: Ref(T)",
-        "linear: Ref(T)",
-        "grad: T",
-        "lr: T",
-        "l1: T",
-        "l2: T",
-        "l2_shrinkage: T",
-        "lr_power: T",
-    ],
-    outputs: &["out: Ref(T)"],
-    attrs: &["T: numbertype", "use_locking: bool = false", "multiply_linear_by_lr: bool = false"],
-    shape: |c| shapes(c, 3, 3),
-    kernels: cpu!(run_v2: T in f32, f64, f16, bf16),
-    ..Op::STATEFUL
-};
-
-pub static RESOURCE_APPLY_FTRL_V2: Op = Op {
-    name: "ResourceApplyFtrlV2",
-    inputs: &[
-        "var: resource",
-        "accum: resource",
-        "linear: resource",
-        "grad: T",
-        "lr: T",
-        "l1: T",
-        "l2: T",
-        "l2_shrinkage: T",
-        "lr_power: T",
-    ],
-    outputs: &[],
-    ..APPLY_FTRL_V2
-};
-
-pub static SPARSE_APPLY_FTRL_V2: Op = Op {
-    name: "SparseApplyFtrlV2",
-    doc: "As ApplyFtrlV2, for the rows `indices` of the variable.",
-    inputs: &[
-        "var: Ref(T)",
-        "accum: Ref(T)",
-        "linear: Ref(T)",
-        "grad: T",
-        "indices: Tindices",
-        "lr: T",
-        "l1: T",
-        "l2: T",
-        "l2_shrinkage: T",
-        "lr_power: T",
-    ],
-    attrs: &[
-        "T: numbertype",
-        "Tindices: {int32, int64}",
-        "use_locking: bool = false",
-        "multiply_linear_by_lr: bool = false",
-    ],
-    shape: |c| shapes(c, 3, 3),
-    ..APPLY_FTRL_V2
-};
-
-pub static RESOURCE_SPARSE_APPLY_FTRL_V2: Op = Op {
-    name: "ResourceSparseApplyFtrlV2",
-    inputs: &[
-        "var: resource",
-        "accum: resource",
-        "linear: resource",
-        "grad: T",
-        "indices: Tindices",
-        "lr: T",
-        "l1: T",
-        "l2: T",
-        "l2_shrinkage: T",
-        "lr_power: T",
-    ],
-    outputs: &[],
-    ..SPARSE_APPLY_FTRL_V2
-};
+impl Optimizer for Ftrl {
+    const DOC: &str = "With p(x) = x^-lr_power and accum' = accum + grad * grad: linear += grad - (p(accum') - p(accum)) / lr * var; var = (sign(linear) * l1 - linear) / (p(accum') / lr + 2 * l2) if |linear| > l1, else 0; accum = accum'.";
+    const SLOTS: Slots = slots!["accum", "linear"];
+    const SCALARS: &[&str] = &[];
+    const SCALARS_AFTER_GRAD: &[&str] = &["lr: T", "l1: T", "l2: T", "lr_power: T"];
+    const ATTRS: &[&str] = &["multiply_linear_by_lr: bool = false"];
+    const KERNELS: &[KernelRow] = cpu!(run: T in f32, f64, f16, bf16);
+}
 
 fn run<T: Float + Root>(c: &mut OpCall<'_>) -> Result<()> {
-    let update = Update::<3>::new(c, 3);
-    let [lr, l1, l2, lr_power] = update.scalars::<T, 4>(c, ["lr", "l1", "l2", "lr_power"])?;
+    let update = Update::of::<Ftrl>(c);
+    let [lr, l1, l2, lr_power] = update.scalars(c)?;
     ftrl(c, update, Settings { lr, l1, l2, l2_shrinkage: T::ZERO, lr_power })
 }
 
+struct FtrlV2;
+
+impl Optimizer for FtrlV2 {
+    const DOC: &str = "As ApplyFtrl, with the gradient grad + 2 * l2_shrinkage * var added to linear.";
+    const SLOTS: Slots = Ftrl::SLOTS;
+    const SCALARS: &[&str] = &[];
+    const SCALARS_AFTER_GRAD: &[&str] = &["lr: T", "l1: T", "l2: T", "l2_shrinkage: T", "lr_power: T"];
+    const ATTRS: &[&str] = Ftrl::ATTRS;
+    const KERNELS: &[KernelRow] = cpu!(run_v2: T in f32, f64, f16, bf16);
+}
+
 fn run_v2<T: Float + Root>(c: &mut OpCall<'_>) -> Result<()> {
-    let update = Update::<3>::new(c, 3);
-    let names = ["lr", "l1", "l2", "l2_shrinkage", "lr_power"];
-    let [lr, l1, l2, l2_shrinkage, lr_power] = update.scalars::<T, 5>(c, names)?;
-    ftrl(c, update, Settings { lr, l1, l2, l2_shrinkage, lr_power })
+    let update = Update::of::<FtrlV2>(c);
+    let [lr, l1, l2, l2_shrinkage, lr_power] = update.scalars(c)?;
+    ftrl::<T>(c, update, Settings { lr, l1, l2, l2_shrinkage, lr_power })
 }
 
 struct Settings<T> {
@@ -184,7 +59,7 @@ struct Settings<T> {
 }
 
 impl<T: Real> Settings<T> {
-    /// What TensorFlow asks of the sparse forms.
+    /// What TensorFlow requires in the sparse forms.
     fn check(&self, lr_may_be_zero: bool) -> Result<()> {
         if !(lr_may_be_zero && self.lr == T::ZERO) {
             positive("lr", self.lr)?;

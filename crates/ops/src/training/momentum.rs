@@ -1,75 +1,32 @@
-//! `ApplyMomentum`, `ResourceApplyKerasMomentum` and their other forms: steps that keep some of their speed.
+//! `ApplyMomentum`, `ResourceApplyKerasMomentum` and their other forms: steps that keep some of their velocity.
 
-use super::update::{Update, shapes};
+use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};
+use super::update::Update;
 use crate::prelude::*;
 
-pub static APPLY_MOMENTUM: Op = Op {
-    name: "ApplyMomentum",
-    doc: "accum = accum * momentum + grad; var -= lr * accum.",
-    inputs: &["var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T", "momentum: T"],
-    outputs: &["out: Ref(T)"],
-    attrs: &["T: numbertype", "use_locking: bool = false", "use_nesterov: bool = false"],
-    shape: |c| shapes(c, 2, 3),
-    kernels: cpu!(run: T in f32, f64, f16, bf16, Complex32, ComplexDouble),
-    ..Op::STATEFUL
-};
+pub static OPS: &[&Op] = &[
+    &apply::<Momentum>("ApplyMomentum"),
+    &resource_apply::<Momentum>("ResourceApplyMomentum"),
+    &sparse_apply::<Momentum>("SparseApplyMomentum"),
+    &resource_sparse_apply::<Momentum>("ResourceSparseApplyMomentum"),
+    &resource_apply::<KerasMomentum>("ResourceApplyKerasMomentum"),
+    &resource_sparse_apply::<KerasMomentum>("ResourceSparseApplyKerasMomentum"),
+];
 
-pub static RESOURCE_APPLY_MOMENTUM: Op = Op {
-    name: "ResourceApplyMomentum",
-    inputs: &["var: resource", "accum: resource", "lr: T", "grad: T", "momentum: T"],
-    outputs: &[],
-    ..APPLY_MOMENTUM
-};
+struct Momentum;
 
-pub static SPARSE_APPLY_MOMENTUM: Op = Op {
-    name: "SparseApplyMomentum",
-    doc: "As ApplyMomentum, for the rows `indices` of the variable.",
-    inputs: &["var: Ref(T)", "accum: Ref(T)", "lr: T", "grad: T", "indices: Tindices", "momentum: T"],
-    attrs: &[
-        "T: numbertype",
-        "Tindices: {int32, int64}",
-        "use_locking: bool = false",
-        "use_nesterov: bool = false",
-    ],
-    shape: |c| shapes(c, 2, 3),
-    ..APPLY_MOMENTUM
-};
-
-pub static RESOURCE_SPARSE_APPLY_MOMENTUM: Op = Op {
-    name: "ResourceSparseApplyMomentum",
-    inputs: &["var: resource", "accum: resource", "lr: T", "grad: T", "indices: Tindices", "momentum: T"],
-    outputs: &[],
-    ..SPARSE_APPLY_MOMENTUM
-};
-
-pub static RESOURCE_APPLY_KERAS_MOMENTUM: Op = Op {
-    name: "ResourceApplyKerasMomentum",
-    doc: "accum = accum * momentum - lr * grad; var += accum.",
-    inputs: &["var: resource", "accum: resource", "lr: T", "grad: T", "momentum: T"],
-    outputs: &[],
-    attrs: &["T: numbertype", "use_locking: bool = false", "use_nesterov: bool = false"],
-    shape: |c| shapes(c, 2, 3),
-    kernels: cpu!(keras: T in f32, f64, f16, bf16, Complex32, ComplexDouble),
-    ..Op::STATEFUL
-};
-
-pub static RESOURCE_SPARSE_APPLY_KERAS_MOMENTUM: Op = Op {
-    name: "ResourceSparseApplyKerasMomentum",
-    doc: "As ResourceApplyKerasMomentum, for the rows `indices` of the variable.",
-    inputs: &["var: resource", "accum: resource", "lr: T", "grad: T", "indices: Tindices", "momentum: T"],
-    attrs: &[
-        "T: numbertype",
-        "Tindices: {int32, int64}",
-        "use_locking: bool = false",
-        "use_nesterov: bool = false",
-    ],
-    shape: |c| shapes(c, 2, 3),
-    ..RESOURCE_APPLY_KERAS_MOMENTUM
-};
+impl Optimizer for Momentum {
+    const DOC: &str = "accum = accum * momentum + grad; var -= lr * accum.";
+    const SLOTS: Slots = slots!["accum"];
+    const SCALARS: &[&str] = &["lr: T"];
+    const SCALARS_AFTER_GRAD: &[&str] = &["momentum: T"];
+    const ATTRS: &[&str] = &["use_nesterov: bool = false"];
+    const KERNELS: &[KernelRow] = cpu!(run: T in f32, f64, f16, bf16, Complex32, ComplexDouble);
+}
 
 fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    let update = Update::<2>::new(c, 3);
-    let [lr, momentum] = update.scalars::<T, 2>(c, ["lr", "momentum"])?;
+    let update = Update::of::<Momentum>(c);
+    let [lr, momentum] = update.scalars(c)?;
     let nesterov = c.attrs().bool("use_nesterov")?;
     update.apply(c, move |[var, accum], grad: T| {
         let accum = accum.mul(momentum).add(grad);
@@ -78,9 +35,20 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
+struct KerasMomentum;
+
+impl Optimizer for KerasMomentum {
+    const DOC: &str = "accum = accum * momentum - lr * grad; var += accum.";
+    const SLOTS: Slots = Momentum::SLOTS;
+    const SCALARS: &[&str] = Momentum::SCALARS;
+    const SCALARS_AFTER_GRAD: &[&str] = Momentum::SCALARS_AFTER_GRAD;
+    const ATTRS: &[&str] = Momentum::ATTRS;
+    const KERNELS: &[KernelRow] = cpu!(keras: T in f32, f64, f16, bf16, Complex32, ComplexDouble);
+}
+
 fn keras<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
-    let update = Update::<2>::new(c, 3);
-    let [lr, momentum] = update.scalars::<T, 2>(c, ["lr", "momentum"])?;
+    let update = Update::of::<KerasMomentum>(c);
+    let [lr, momentum] = update.scalars(c)?;
     let nesterov = c.attrs().bool("use_nesterov")?;
     update.apply(c, move |[var, accum], grad: T| {
         let accum = accum.mul(momentum).sub(grad.mul(lr));

@@ -1,6 +1,7 @@
-//! What all update rules share: where their inputs are, the locks of the variable and its slots, and the loops over elements,
-//! dense in chunks over threads, sparse row by row.
+//! What all updates share: which inputs are scalars, the locks of the variable and its slots, and the loops over elements, dense in
+//! chunks over threads, sparse row by row.
 
+use super::forms::Optimizer;
 use crate::elementwise::GRAIN;
 use crate::indices::positions;
 use crate::prelude::*;
@@ -11,31 +12,35 @@ use thalweg_math::parallel::Parallel;
 use thalweg_math::prefetch;
 use thalweg_math::simd::{Loop, widest};
 
-/// Inputs of an update of `N` variables, the trained one and its slots: these come first; the gradient is input `grad`, in
+/// One call of an update of `N` variables: the trained one and its slots, which come first. The gradient is input `grad`, in
 /// sparse forms followed by the rows it is for; all others are scalars.
 #[derive(Clone, Copy)]
 pub struct Update<const N: usize> {
     grad: usize,
+    /// The scalar arguments before and after the gradient.
+    scalars: [&'static [&'static str]; 2],
     pub sparse: bool,
 }
 
-/// The elements of the variables with those of the gradient, changed in one pass.
+/// Changes the elements of the variables by those of the gradient, in one pass.
 type Change<'a, T, const N: usize> = &'a (dyn Fn([&mut [T]; N], &[T]) + Sync);
 
 impl<const N: usize> Update<N> {
-    pub fn new(c: &OpCall<'_>, grad: usize) -> Self {
-        Update { grad, sparse: is_sparse(c.attrs()) }
+    pub fn of<O: Optimizer>(c: &OpCall<'_>) -> Self {
+        const { assert!(N == O::VARIABLES) };
+        let scalars = [O::SCALARS, O::SCALARS_AFTER_GRAD];
+        Update { grad: O::GRAD_INPUT, scalars, sparse: is_sparse(c.attrs()) }
     }
 
-    /// The first `K` scalars, in the order of the inputs; the names are for error texts.
-    pub fn scalars<T: Element, const K: usize>(&self, c: &OpCall<'_>, names: [&str; K]) -> Result<[T; K]> {
+    /// The first `K` scalars, in the order of the inputs.
+    pub fn scalars<T: Element, const K: usize>(&self, c: &OpCall<'_>) -> Result<[T; K]> {
         let mut values = [T::default(); K];
         let inputs = scalar_inputs(c.inputs.len(), N, self.grad, self.sparse);
-        read_scalars(c, &mut inputs.zip(names), &mut values)?;
+        read_scalars(c, &mut inputs.zip(self.scalars.into_iter().flatten().copied()), &mut values)?;
         Ok(values)
     }
 
-    /// Changes each element of the variables by the element of the gradient that belongs to it: `rule` gets their values and gives
+    /// Changes each element of the variables by the element of the gradient that belongs to it: `rule` maps their values to
     /// the new ones. Nothing is changed if the shapes do not fit or an index is out of range.
     pub fn apply<T: Element>(
         self,
@@ -82,8 +87,8 @@ fn is_sparse(attrs: &Attrs) -> bool {
 }
 
 /// Which of the inputs are scalars.
-fn scalar_inputs(inputs: usize, slots: usize, grad: usize, sparse: bool) -> impl Iterator<Item = usize> {
-    (slots..inputs).filter(move |i| *i != grad && !(sparse && *i == grad + 1))
+fn scalar_inputs(inputs: usize, variables: usize, grad: usize, sparse: bool) -> impl Iterator<Item = usize> {
+    (variables..inputs).filter(move |i| *i != grad && !(sparse && *i == grad + 1))
 }
 
 fn read_scalars<T: Element>(
@@ -94,6 +99,7 @@ fn read_scalars<T: Element>(
     for ((i, name), value) in inputs.zip(values) {
         let t = c.input(i)?;
         if !t.shape().is_scalar() {
+            let name = name.split(':').next().unwrap_or_default();
             return Err(invalid!("{name} is not a scalar: {}", t.shape()));
         }
         *value = t.to_scalar()?;
@@ -147,12 +153,12 @@ fn rows_of(var: &Shape, grad: &Shape, rows: &Tensor) -> Result<Vec<usize>> {
     positions(rows, *height)
 }
 
-/// Elements changed together: those of all variables are read, then all are written, so that the compiler need not ask whether one
-/// variable's memory is another's. One element at a time it did not use vectors.
+/// Elements changed together: those of all variables are read, then all are written, so that the compiler need not check
+/// whether variables alias. One element at a time was not vectorised.
 const LANES: usize = 16;
 
-/// The loop over elements. One pass over memory, vectorised. The rule is here with its numbers, not a reference to them: those
-/// might be what is written.
+/// The loop over elements. One pass over memory, vectorised. The rule owns its scalars: a reference to them
+/// might alias what is written.
 struct Each<'a, T, F, const N: usize> {
     vars: [&'a mut [T]; N],
     grad: &'a [T],
@@ -176,7 +182,7 @@ impl<T: Element, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T
             return;
         }
         if N == 1 {
-            // One variable cannot be another's memory, and in blocks the compiler takes it apart.
+            // A single variable has no aliases, and the compiler vectorises it better without blocks.
             for var in self.vars {
                 for (value, grad) in var.iter_mut().zip(self.grad) {
                     *value = rule([*value; N], *grad)[0];
@@ -229,8 +235,8 @@ fn in_chunks<T: Element, const N: usize>(
     });
 }
 
-/// Rows one after another, so that a row that comes twice is changed twice, in order. Threads share the rows of the variables among
-/// them, each going through the list for its own: what takes long is waiting for rows from memory.
+/// Rows one after another, so that a row that comes twice is changed twice, in order. Each thread has a band
+/// of rows, and scans the list for them: the time goes into cache misses.
 fn in_rows<T: Element, const N: usize>(
     par: &dyn Parallel,
     places: &[usize],
@@ -300,19 +306,23 @@ fn locked<const N: usize>(
     })
 }
 
-/// Shape rule: the `slots` first inputs have one shape, that of the gradient; in sparse forms the gradient has a row for each index.
+/// Shape rule: the variables have one shape, that of the gradient; in sparse forms the gradient has a row for each index.
 /// The other inputs are scalars.
-pub fn shapes(c: &ShapeCall<'_>, slots: usize, grad: usize) -> Result<Vec<PartialShape>> {
+pub fn shapes<O: Optimizer>(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
+    update_shapes(c, O::VARIABLES, O::GRAD_INPUT)
+}
+
+fn update_shapes(c: &ShapeCall<'_>, variables: usize, grad: usize) -> Result<Vec<PartialShape>> {
     let of = |i: usize| if c.outputs > 0 { c.input(i) } else { variable_shape(c, i) };
     let sparse = is_sparse(c.attrs);
     let mut shape = if sparse { PartialShape::unknown() } else { c.input(grad) };
-    for i in 0..slots {
+    for i in 0..variables {
         shape = shape.merge(&of(i))?;
     }
     if sparse {
         sparse_shapes(c, grad, &shape)?;
     }
-    for i in scalar_inputs(c.inputs.len(), slots, grad, sparse) {
+    for i in scalar_inputs(c.inputs.len(), variables, grad, sparse) {
         c.scalar(i)?;
     }
     c.all(shape)

@@ -1,4 +1,4 @@
-//! `_Recv`: the tensor that the sender with the same key gives.
+//! `_Recv`: receives the tensor sent under the same key.
 
 use super::send::Key;
 use crate::prelude::*;

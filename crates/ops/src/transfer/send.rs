@@ -1,4 +1,4 @@
-//! `_Send`: gives its input to the receiver with the same key.
+//! `_Send`: sends its input to the receiver with the same key.
 
 use crate::prelude::*;
 use thalweg_core::rendezvous::{Parcel, rendezvous_key};

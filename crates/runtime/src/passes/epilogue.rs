@@ -56,7 +56,7 @@ fn fused(work: &Work, id: NodeId, uses: &HashMap<NodeId, u32>) -> Result<Option<
 }
 
 /// The attr in which a fused node keeps the name of its product, for error messages.
-const FIRST_NAME: &str = "_product";
+const FIRST_NAME: &str = thalweg_core::attr::FUSED_PRODUCT_NAME;
 
 /// Which input of the node is a product that the node can be fused into.
 fn product_input(work: &Work, node: &WorkNode, uses: &HashMap<NodeId, u32>) -> Option<usize> {

@@ -50,7 +50,7 @@ impl Accumulator {
     ) -> Result<Operation> {
         // A note for our own accumulators: one gradient of each replica.
         let noted = |add: OpBuilder<'_>| match number {
-            Some(n) => add.attr("_replica", n as i64).build(),
+            Some(n) => add.attr(thalweg_core::attr::REPLICA, n as i64).build(),
             None => add.build(),
         };
         match gradient {

@@ -1,4 +1,4 @@
-//! `FusedBatchNorm`: each channel brought to mean 0 and variance 1, then scaled and shifted.
+//! `FusedBatchNorm`: each channel normalised to mean 0 and variance 1, then scaled and shifted.
 
 use super::layout::{Channels, by_channel, inverse_deviation, single};
 use crate::narrow::in_float;
@@ -7,7 +7,7 @@ use thalweg_math::normalise::{Affine, moments};
 
 pub static FUSED_BATCH_NORM: Op = Op {
     name: "FusedBatchNorm",
-    doc: "Each channel of x less its mean, by its standard deviation, times scale, plus offset: those of x in training, else the given ones.",
+    doc: "Each channel of x less its mean, by its standard deviation, times scale, plus offset: the statistics of x in training, else the given ones.",
     inputs: &["x: T", "scale: T", "offset: T", "mean: T", "variance: T"],
     outputs: &["y: T", "batch_mean: T", "batch_variance: T", "reserve_space_1: T", "reserve_space_2: T"],
     attrs: &[
@@ -72,7 +72,7 @@ fn cases(r: &mut CaseGen) -> Vec<Case> {
     let mut case = |x: &[usize], given: usize| {
         Case::new(vec![r.tensor(x), r.tensor(&[3]), r.tensor(&[3]), r.tensor(&[given]), r.positive(&[given])])
     };
-    // The gradient leaves out what the batch's mean and variance do to the other outputs, and given ones do to y.
+    // The gradient is of y only, and not by the given mean and variance.
     vec![
         case(&[2, 3, 2, 3], 0).without_difference(&[0, 3, 4]),
         case(&[2, 3, 2, 3], 3).attr("exponential_avg_factor", 0.25f32).without_difference(&[0, 3, 4]),
@@ -113,7 +113,7 @@ fn grad(g: &mut GradCall<'_>, op: &str) -> Result<Vec<Grad>> {
 struct Norm {
     channels: Channels,
     epsilon: f32,
-    /// How much the batch counts against the mean and variance that were given.
+    /// The weight of the batch in the running mean and variance.
     factor: f32,
     training: bool,
 }
@@ -142,7 +142,7 @@ fn prepare_narrow<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let depth = norm.channels.count(c.shape(0)?)?;
     let (scale, offset) = (by_channel(c, 1, "scale", depth)?, by_channel(c, 2, "offset", depth)?);
-    // Also where they are not used.
+    // Checked even if not used.
     for (i, name) in [(3, "estimated_mean"), (4, "estimated_variance")] {
         if c.shape(i)?.rank() != 1 {
             return Err(invalid!("{name} must be 1-dimensional{}", c.shape(i)?));
@@ -156,12 +156,12 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     let x = norm.channels.to_last(c, c.input(0)?)?;
     let values = x.as_slice::<f32>()?;
     let samples = values.len().checked_div(depth).unwrap_or(0);
-    // What is used and kept for the gradient, and what is told of it.
-    let (used, told) = match (norm.training && samples > 0, given) {
+    // The statistics used (and saved for the gradient), and those output as the running ones.
+    let (used, running) = match (norm.training && samples > 0, given) {
         (false, Some((mean, variance))) if !norm.training => {
             let pair = |values: &[f32]| Ok::<_, Error>((reserve::copied(values)?, reserve::copied(values)?));
-            let ((mean, told_mean), (variance, told_variance)) = (pair(mean)?, pair(variance)?);
-            ((mean, variance), (told_mean, told_variance))
+            let ((mean, running_mean), (variance, running_variance)) = (pair(mean)?, pair(variance)?);
+            ((mean, variance), (running_mean, running_variance))
         }
         (false, _) => {
             let pair =
@@ -170,14 +170,14 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
         }
         (true, given) => {
             let (mean, variance) = moments(c.par(), depth, values);
-            // Of the sample one knows less than of the batch, except if it is all there is.
+            // Bessel's correction, except for a single sample.
             let unbiased = samples as f64 / (samples.max(2) - 1) as f64;
-            let told_variance = reserve::collect(variance.iter().map(|v| v * unbiased))?;
-            let told = match given {
-                None => (single(&mean)?, single(&told_variance)?),
-                Some((m, v)) => (mixed(&mean, m, norm.factor)?, mixed(&told_variance, v, norm.factor)?),
+            let running_variance = reserve::collect(variance.iter().map(|v| v * unbiased))?;
+            let running = match given {
+                None => (single(&mean)?, single(&running_variance)?),
+                Some((m, v)) => (mixed(&mean, m, norm.factor)?, mixed(&running_variance, v, norm.factor)?),
             };
-            ((single(&mean)?, single(&variance)?), told)
+            ((single(&mean)?, single(&variance)?), running)
         }
     };
     let inverse = inverse_deviation(&used.1, norm.epsilon)?;
@@ -188,7 +188,7 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     affine.write(c.par(), values, y.as_mut_slice::<f32>()?);
     let y = norm.channels.restored(c, y)?;
     c.set(0, y);
-    for (i, values) in [&told.0, &told.1, &used.0, &used.1].into_iter().enumerate() {
+    for (i, values) in [&running.0, &running.1, &used.0, &used.1].into_iter().enumerate() {
         c.set(i + 1, Tensor::vector(values)?);
     }
     if c.node.outputs.len() == 6 {
@@ -197,7 +197,7 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     Ok(())
 }
 
-/// A part of the new and the rest of the old.
+/// The exponential moving average.
 fn mixed(new: &[f64], old: &[f32], part: f32) -> Result<Vec<f32>> {
     let part = f64::from(part);
     let mix = |(new, old): (&f64, &f32)| (part * new + (1.0 - part) * f64::from(*old)) as f32;

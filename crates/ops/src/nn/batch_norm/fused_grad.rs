@@ -164,7 +164,7 @@ fn run(c: &mut OpCall<'_>, norm: &Norm) -> Result<()> {
     c.set(0, dx);
     c.set(1, Tensor::vector(&single(&dscale)?)?);
     c.set(2, Tensor::vector(&single(&sums)?)?);
-    // Reserved for devices that need them.
+    // Reserve spaces are for other devices.
     c.set(3, Tensor::scalar(0f32));
     c.set(4, Tensor::scalar(0f32));
     Ok(())

@@ -3,8 +3,8 @@
 use super::product::{Multiplied, convolve};
 use super::sizes::{Sizes, empty_filter, output_shape};
 use super::{Gradients, kernel, narrow_kernel, with_windows};
+use crate::nn::windows::Sliding;
 use crate::prelude::*;
-use crate::windows::Sliding;
 use thalweg_math::gemm::Epilogue;
 
 pub static CONV2D: Op = Op {
@@ -61,7 +61,7 @@ fn run<T: Multiplied>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
     Ok(())
 }
 
-/// The convolution, with what the epilogue adds to it, for each output channel.
+/// The convolution, with the epilogue applied to each output channel.
 pub fn convolved<T: Multiplied>(
     c: &OpCall<'_>,
     sliding: &Sliding,

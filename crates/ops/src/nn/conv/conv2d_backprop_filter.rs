@@ -4,8 +4,8 @@ use super::conv2d::OPS;
 use super::product::{Multiplied, add_by_filter};
 use super::sizes::{Sizes, sizes_input};
 use super::{Gradients, kernel, narrow_kernel, with_windows};
+use crate::nn::windows::Sliding;
 use crate::prelude::*;
-use crate::windows::Sliding;
 
 pub static CONV2D_BACKPROP_FILTER: Op = Op {
     name: "Conv2DBackpropFilter",

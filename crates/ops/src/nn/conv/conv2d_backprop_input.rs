@@ -4,8 +4,8 @@ use super::conv2d::OPS;
 use super::product::{Multiplied, add_by_images};
 use super::sizes::{Sizes, empty_filter, sizes_input};
 use super::{Gradients, kernel, narrow_kernel, with_windows};
+use crate::nn::windows::{Layout, Sliding};
 use crate::prelude::*;
-use crate::windows::{Layout, Sliding};
 
 pub static CONV2D_BACKPROP_INPUT: Op = Op {
     name: "Conv2DBackpropInput",

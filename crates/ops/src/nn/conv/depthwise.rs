@@ -2,8 +2,8 @@
 
 use super::sizes::sizes_input;
 use super::{Gradients, kernel, narrow_kernel, with_windows};
+use crate::nn::windows::{Layout, Sliding};
 use crate::prelude::*;
-use crate::windows::{Layout, Sliding};
 use thalweg_math::window::{Depthwise, Fused};
 
 const ATTRS: &[&str] = &[

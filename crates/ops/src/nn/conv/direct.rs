@@ -1,6 +1,6 @@
-//! Convolutions without patches: an image with its padding is a matrix of overlapping rows as it lies, and products take it so.
+//! Convolutions without im2col: a padded image in memory is a matrix of overlapping rows, which gemm packs directly.
 //!
-//! An image is one thread's where there are enough of them, else the threads share each. The shapes alone decide.
+//! Each image is computed by one thread if there are enough of them, else all threads share each image. Shapes alone decide.
 
 use super::product::{ENOUGH_PARTS, Multiplied, buffer, each_chunk, internal_size, sized};
 use super::sizes::Sizes;
@@ -9,10 +9,10 @@ use thalweg_math::gemm::{Epilogue, Im2colRef, MatMut, MatRef, NestedAxis, gemm};
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::window::{Grid, Span};
 
-/// Fewer places than this are not worth reading the whole filter for one image.
+/// With fewer output positions than this, packing the whole filter for one image does not pay.
 const PLACES: usize = 128;
 
-/// Fewer places side by side, or outputs, leave too much of a kernel unused.
+/// With fewer output columns, or channels, too much of a micro-kernel's tile is unused.
 const RUN: usize = 4;
 const OUTPUTS: usize = 8;
 
@@ -45,13 +45,13 @@ impl<'a> Direct<'a> {
         })
     }
 
-    /// Elements from a row to the next, of the image as the windows see it.
+    /// The row stride of the image, padded if need be.
     fn pitch(&self) -> usize {
         let cols = &self.sizes.grid.cols;
         (if self.sizes.grid.is_inside() { cols.input } else { cols.reach() }) * self.sizes.depth
     }
 
-    /// A row for each place with what is under the window there.
+    /// The matrix with a row for each output position, of the elements under its window.
     fn windows<'m, T: Multiplied>(&self, image: &'m [T], memory: &'m mut Tensor) -> Result<Im2colRef<'m, T>> {
         let (grid, depth, pitch) = (&self.sizes.grid, self.sizes.depth, self.pitch());
         let places = NestedAxis {
@@ -129,17 +129,17 @@ impl<'a> Direct<'a> {
     }
 }
 
-/// The convolution whose result is the gradient by the images: of the gradient, with the filter turned round. Only for windows that
-/// move by one.
-pub fn turned_round(sizes: &Sizes) -> Option<Sizes> {
-    let turn = |span: &Span| {
+/// The transposed convolution, which computes the gradient by the images: of the output gradient with the flipped filter. Only for
+/// stride 1.
+pub fn transposed(sizes: &Sizes) -> Option<Sizes> {
+    let transpose = |span: &Span| {
         let before = span.size.checked_sub(1)?.checked_sub(span.before)?;
-        let turned = Span { input: span.output, output: span.input, before, ..*span };
-        (span.stride == 1 && span.dilation == 1).then_some(turned)
+        let transposed = Span { input: span.output, output: span.input, before, ..*span };
+        (span.stride == 1 && span.dilation == 1).then_some(transposed)
     };
     let grid = &sizes.grid;
     Some(Sizes {
-        grid: Grid { batch: grid.batch, rows: turn(&grid.rows)?, cols: turn(&grid.cols)? },
+        grid: Grid { batch: grid.batch, rows: transpose(&grid.rows)?, cols: transpose(&grid.cols)? },
         depth: sizes.outputs,
         group_depth: sizes.outputs,
         outputs: sizes.depth,
@@ -147,12 +147,12 @@ pub fn turned_round(sizes: &Sizes) -> Option<Sizes> {
     .filter(|_| sizes.groups() == 1)
 }
 
-/// The filter with its taps in the opposite order, and its sides exchanged.
-pub fn turned_filter<T: Multiplied>(sizes: &Sizes, filter: &[T]) -> Result<Tensor> {
+/// The filter with its taps in reverse order, and input and output channels transposed.
+pub fn flipped_filter<T: Multiplied>(sizes: &Sizes, filter: &[T]) -> Result<Tensor> {
     let tap = sizes.group_depth * sizes.outputs;
     let mut out = Tensor::uninit(T::DTYPE, Shape::vector(filter.len()))?;
-    let turned = out.as_mut_slice::<T>()?.chunks_exact_mut(tap);
-    for (out, from) in turned.zip(filter.rchunks_exact(tap)) {
+    let taps = out.as_mut_slice::<T>()?.chunks_exact_mut(tap);
+    for (out, from) in taps.zip(filter.rchunks_exact(tap)) {
         for (o, out) in out.chunks_exact_mut(sizes.group_depth).enumerate() {
             out.iter_mut().zip(from[o..].iter().step_by(sizes.outputs)).for_each(|(out, x)| *out = *x);
         }

@@ -12,8 +12,8 @@ pub use conv2d::{CONV2D, convolved};
 pub use depthwise::DEPTHWISE_CONV2D_NATIVE;
 
 use crate::narrow::in_float;
+use crate::nn::windows::Sliding;
 use crate::prelude::*;
-use crate::windows::Sliding;
 pub use sizes::channels_last;
 
 pub static OPS: &[&Op] = &[
@@ -86,7 +86,7 @@ impl<'a, 'b> Gradients<'a, 'b> {
     }
 }
 
-/// A kernel that the attrs tell how its windows slide.
+/// A kernel, given the window parameters from the attrs.
 type Run = fn(&mut OpCall<'_>, &Sliding) -> Result<()>;
 
 fn kernel(node: &KernelNode, run: Run) -> Result<Box<dyn Kernel>> {

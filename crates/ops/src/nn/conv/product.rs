@@ -1,9 +1,9 @@
-//! Convolutions as matrix products: a row for each place of the window, with what is under it.
+//! Convolutions as matrix products (im2col): a patch matrix with a row for each window position.
 //!
-//! Places are taken some rows at a time, so that their patches are still in the cache when they are multiplied. Where there are
-//! many such parts each is one thread's, else the threads share the work within a part. All of this the shapes alone decide.
+//! Output rows are processed in parts, so that the patches of a part are still in cache when they are multiplied. Where there are
+//! many parts each is computed by one thread, else the threads share each part. Shapes alone decide.
 
-use super::direct::{Direct, turned_filter, turned_round};
+use super::direct::{Direct, flipped_filter, transposed};
 use super::sizes::Sizes;
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
@@ -15,17 +15,17 @@ use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::reduce::Number as Summed;
 use thalweg_math::window::add_patches;
 
-/// Bytes of patches made at a time, by one thread and by all.
+/// Bytes of patches in a part, of one thread and of all.
 const OWN_BYTES: usize = 1 << 20;
 const SHARED_BYTES: usize = 4 << 20;
 
-/// Fewer places than this are not worth laying out the filter for a product of their own.
+/// With fewer output positions than this, packing the filter for a product of their own does not pay.
 const PLACES: usize = 512;
 
-/// With this many parts each is left to one thread.
+/// With this many parts each is computed by one thread.
 pub(super) const ENOUGH_PARTS: usize = 8;
 
-/// Filters up to this many elements are summed in so many copies, one for each of as many parts.
+/// Filter gradients up to this many elements are summed in several copies, one for each part.
 const SMALL_FILTER: usize = 1 << 18;
 
 pub trait Multiplied: Element + GemmElement + Summed {}
@@ -39,12 +39,12 @@ pub(super) fn internal_size(e: ShapeError) -> Error {
 struct Group<'a> {
     sizes: &'a Sizes,
     number: usize,
-    /// The columns of the result, and of the filter, that are the group's.
+    /// The group's columns of the result and of the filter.
     outputs: usize,
     patch: usize,
 }
 
-/// Rows of places in parts of `step`.
+/// Output rows in parts of `step`.
 fn split(rows: Range<usize>, step: usize) -> impl Iterator<Item = Range<usize>> {
     rows.clone().step_by(step).map(move |start| start..rows.end.min(start + step))
 }
@@ -61,17 +61,17 @@ impl Sizes {
         })
     }
 
-    /// Elements of a row of results.
+    /// Elements of an output row.
     fn width(&self) -> usize {
         self.grid.cols.output * self.outputs
     }
 
-    /// Rows of places that make up to that many bytes of patches.
+    /// Output rows whose patches take up to that many bytes.
     fn rows_of(&self, bytes: usize, element: usize) -> usize {
         (bytes / (self.grid.cols.output * self.patches(0).len() * element).max(1)).max(1)
     }
 
-    /// Rows of places in a part of one thread, if there are enough of them.
+    /// Output rows in a part of one thread, if there are enough parts.
     fn own_parts(&self, element: usize) -> Option<usize> {
         let worth_while = PLACES.div_ceil(self.grid.cols.output.max(1));
         let step = self.rows_of(OWN_BYTES, element).max(worth_while);
@@ -79,14 +79,14 @@ impl Sizes {
             .then_some(step)
     }
 
-    /// Rows of places in a part that the threads share.
+    /// Output rows in a part that the threads share.
     fn shared_part(&self, element: usize) -> usize {
         if self.patches(0).is_identity() { usize::MAX } else { self.rows_of(SHARED_BYTES, element) }
     }
 }
 
 impl Group<'_> {
-    /// Of a matrix with a column for each output of all groups, this group's.
+    /// This group's columns of a matrix with a column for each output channel.
     fn columns<'m, T>(&self, matrix: &'m [T], rows: usize) -> Result<MatRef<'m, T>> {
         let from = matrix.get(self.number * self.outputs..).unwrap_or(&[]);
         MatRef::new(from, rows, self.outputs, self.sizes.outputs, 1).map_err(internal_size)
@@ -97,13 +97,13 @@ impl Group<'_> {
         MatMut::new(from, rows, self.outputs, self.sizes.outputs).map_err(internal_size)
     }
 
-    /// Of numbers for all outputs, this group's.
+    /// This group's part of a vector with an element for each output channel.
     fn bias<'m, T>(&self, all: &'m [T]) -> Result<&'m [T]> {
         let start = self.number * self.outputs;
         all.get(start..start + self.outputs).ok_or_else(|| internal("a bias that is too short"))
     }
 
-    /// The patches of some rows of places: of `buffer`, or the images themselves where they are the patches.
+    /// The patches of some output rows: in `buffer`, or the images themselves where they are the patches (1x1 windows).
     fn patches<'m, T: Multiplied>(
         &self,
         par: &dyn Parallel,
@@ -122,7 +122,7 @@ impl Group<'_> {
     }
 }
 
-/// That many elements of the buffer, which is made larger if it is too small.
+/// That many elements of the scratch buffer, which grows if needed.
 pub(super) fn sized<T: Element>(buffer: &mut Tensor, elements: usize) -> Result<&mut [T]> {
     if buffer.dtype() != T::DTYPE || buffer.elements() < elements {
         *buffer = Tensor::uninit(T::DTYPE, Shape::vector(elements))?;
@@ -130,12 +130,12 @@ pub(super) fn sized<T: Element>(buffer: &mut Tensor, elements: usize) -> Result<
     Ok(&mut buffer.as_mut_slice::<T>()?[..elements])
 }
 
-/// No memory yet.
+/// An empty scratch buffer.
 pub(super) fn buffer() -> Tensor {
     Tensor::scalar(0u8)
 }
 
-/// Runs `body` for chunks of `out` on several threads, and gives the error of one that failed.
+/// Runs `body` for chunks of `out` on several threads, and returns the error of one that failed.
 pub(super) fn each_chunk<T: Send>(
     par: &dyn Parallel,
     out: &mut [T],
@@ -222,7 +222,7 @@ pub fn add_by_filter<T: Multiplied>(
     sum_of_parts(par, rows, step, out, &|rows, out| some(&Serial, rows, step, out))
 }
 
-/// Adds to `out` what `add` makes of each of a few parts of `0..n`, each in memory of its own. Parts are multiples of `step`.
+/// Adds to `out` the sums that `add` computes for parts of `0..n`, each in a scratch buffer of its own. Parts are multiples of `step`.
 fn sum_of_parts<T: Multiplied>(
     par: &dyn Parallel,
     n: usize,
@@ -252,10 +252,10 @@ pub fn add_by_images<T: Multiplied>(
     gradient: &[T],
     out: &mut [T],
 ) -> Result<()> {
-    if let Some(turned) = turned_round(sizes)
-        && let Some(direct) = Direct::of(&turned)
+    if let Some(transposed) = transposed(sizes)
+        && let Some(direct) = Direct::of(&transposed)
     {
-        let filter = turned_filter(sizes, filter)?;
+        let filter = flipped_filter(sizes, filter)?;
         return direct.convolve(par, gradient, filter.as_slice::<T>()?, out, Epilogue::default());
     }
     // `images` are those from `first` on, of the sizes given.
@@ -285,7 +285,7 @@ pub fn add_by_images<T: Multiplied>(
             }
             Ok(())
         };
-    // Places overlap within an image: a thread has all of it.
+    // Windows overlap within an image: one thread computes all of it.
     match sizes.own_parts(size_of::<T>()).filter(|_| sizes.grid.batch >= ENOUGH_PARTS) {
         Some(step) => {
             let image = out.len() / sizes.grid.batch;
@@ -306,9 +306,9 @@ pub fn add_by_images<T: Multiplied>(
 mod tests {
     use super::super::direct::Direct;
     use super::super::sizes::Sizes;
+    use crate::nn::windows::Sliding;
     use crate::prelude::*;
     use crate::testing::step;
-    use crate::windows::Sliding;
     use thalweg_core::direct;
 
     fn values(dims: &[usize], salt: u64) -> Tensor {
@@ -320,7 +320,7 @@ mod tests {
         a.as_slice::<f64>().unwrap().iter().zip(b.as_slice::<f64>().unwrap()).map(|(a, b)| a * b).sum()
     }
 
-    /// Large enough for parts that are one thread's each. The gradients are the transposes of the convolution:
+    /// Large enough for a part per thread. The gradients are the transposes of the convolution:
     /// <conv(x, f), g> = <x, by_images(f, g)> = <f, by_filter(x, g)>.
     #[test]
     fn large_convolutions_and_their_gradients_belong_together_on_any_number_of_threads() {

@@ -1,7 +1,7 @@
 //! The sizes of one convolution, checked.
 
+use crate::nn::windows::{Layout, Sliding};
 use crate::prelude::*;
-use crate::windows::{Layout, Sliding};
 use thalweg_math::window::{Grid, Patches};
 
 /// A convolution of images with a filter that the attrs describe. Channels come in groups, each with filters of its own; usually

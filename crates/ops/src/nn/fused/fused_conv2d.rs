@@ -1,10 +1,10 @@
-//! `_FusedConv2D`: a convolution, and what is done to it.
+//! `_FusedConv2D`: a convolution and its epilogue.
 
-use super::after::After;
+use super::epilogue::FusedEpilogue;
 use super::stages::Stages;
 use crate::nn::conv::{CONV2D, channels_last, convolved};
+use crate::nn::windows::Sliding;
 use crate::prelude::*;
-use crate::windows::Sliding;
 use thalweg_math::gemm::Epilogue;
 
 pub static FUSED_CONV2D: Op = Op {
@@ -34,7 +34,7 @@ pub static FUSED_CONV2D: Op = Op {
         cpu_row!([("T", DataType::Double)], Make::Prepared(prepare)),
         cpu_row!([("T", DataType::Half)], Make::Prepared(prepare)),
     ],
-    // Its inputs are two lists, which no example's flat inputs can be dealt out to.
+    // No cases: its inputs are two lists, which a case's flat inputs cannot be split into.
     cases: |_| vec![],
     expensive: true,
     ..Op::PURE
@@ -46,10 +46,10 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }
     let same = ["strides", "padding", "explicit_paddings", "data_format", "dilations", "use_cudnn_on_gpu"];
     let stages = Stages::new(node, &CONV2D, &same)?.kernel()?;
-    let Some(after) = After::read(node)? else { return Ok(stages) };
+    let Some(after) = FusedEpilogue::read(node)? else { return Ok(stages) };
     let Ok(sliding) = channels_last(Sliding::of(&node.attrs)?) else { return Ok(stages) };
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        // Sums of whole images, and what is empty or wrong, go the long way.
+        // Sums of whole images, and empty or invalid inputs, run op by op.
         let ([_, _, _, outputs], [biases]) = (c.shape(1)?.dims(), c.shape(2)?.dims()) else {
             return stages.compute(c);
         };

@@ -1,4 +1,4 @@
-//! `_FusedDepthwiseConv2dNative`: a convolution of each channel by itself, and what is done to it.
+//! `_FusedDepthwiseConv2dNative`: a depthwise convolution and its epilogue.
 
 use super::stages::Stages;
 use crate::nn::conv::{DEPTHWISE_CONV2D_NATIVE, with_windows};

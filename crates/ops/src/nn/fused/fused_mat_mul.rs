@@ -1,6 +1,6 @@
-//! `_FusedMatMul`: a product of matrices, and what is done to it.
+//! `_FusedMatMul`: a product of matrices and its epilogue.
 
-use super::after::After;
+use super::epilogue::FusedEpilogue;
 use super::stages::Stages;
 use crate::linalg::{MAT_MUL, wrong_size};
 use crate::prelude::*;
@@ -41,7 +41,7 @@ pub static FUSED_MAT_MUL: Op = Op {
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let stages = Stages::new(node, &MAT_MUL, &["transpose_a", "transpose_b"])?.kernel()?;
-    let Some(epilogue) = After::read(node)? else { return Ok(stages) };
+    let Some(epilogue) = FusedEpilogue::read(node)? else { return Ok(stages) };
     let (ta, tb) = (node.attrs.bool("transpose_a")?, node.attrs.bool("transpose_b")?);
     Ok(Box::new(move |c: &mut OpCall<'_>| match in_one_pass(c, ta, tb, &epilogue)? {
         Some(out) => {
@@ -52,8 +52,8 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// The product with its sum and cut, unless the shapes are others than they mostly are.
-fn in_one_pass(c: &mut OpCall<'_>, ta: bool, tb: bool, after: &After) -> Result<Option<Tensor>> {
+/// The product with its bias or sum and ReLU in one pass, if gemm's epilogue supports the shapes.
+fn in_one_pass(c: &mut OpCall<'_>, ta: bool, tb: bool, after: &FusedEpilogue) -> Result<Option<Tensor>> {
     let ([a0, a1], [b0, b1]) = (c.shape(0)?.dims(), c.shape(1)?.dims()) else { return Ok(None) };
     let ((m, k), (k_too, n)) =
         (if ta { (*a1, *a0) } else { (*a0, *a1) }, if tb { (*b1, *b0) } else { (*b0, *b1) });
@@ -100,14 +100,14 @@ mod tests {
         call("_FusedMatMul", inputs, &attrs).unwrap()[0].as_slice::<f32>().unwrap().to_vec()
     }
 
-    /// Where its memory could be had, a bias of the product's shape was added as it is.
+    /// A bias of the product's shape was added elementwise where its buffer could be reused.
     #[test]
     fn a_bias_is_a_vector() {
         let inputs =
             vec![floats(&[2, 1], &[1.0, 2.0]), floats(&[1, 2], &[1.0, 2.0]), floats(&[2, 2], &[1.0; 4])];
         let names = Attr::List(vec![Attr::str("BiasAdd")]);
         let attrs = [("num_args", Attr::Int(1)), ("fused_ops", names)].into_iter().collect();
-        // The kernel gets the sole references.
+        // The kernel owns its inputs.
         let e = direct::call(&crate::registry(), &step(1), "_FusedMatMul", inputs, attrs).unwrap_err();
         assert!(e.message().contains("Biases must be 1D"), "{e}");
     }
@@ -132,10 +132,10 @@ mod tests {
             let inputs = vec![product.clone(), added.clone()];
             let attrs = if name == "AddN" { vec![("N", Attr::Int(2))] } else { vec![] };
             let sum = call(name, &inputs, &attrs).unwrap().remove(0);
-            let cut = call("Relu", &[sum.clone()], &[]).unwrap().remove(0);
+            let relu = call("Relu", &[sum.clone()], &[]).unwrap().remove(0);
             let all = [a.clone(), b.clone(), added];
             assert_eq!(fused(&[name], &all), sum.as_slice::<f32>().unwrap(), "{name} {shape:?}");
-            assert_eq!(fused(&[name, "Relu"], &all), cut.as_slice::<f32>().unwrap(), "{name} {shape:?}");
+            assert_eq!(fused(&[name, "Relu"], &all), relu.as_slice::<f32>().unwrap(), "{name} {shape:?}");
         }
     }
 

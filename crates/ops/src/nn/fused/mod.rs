@@ -1,8 +1,7 @@
-//! What TensorFlow's optimiser makes of a product and the ops after it: one node with a list of names. A TensorFlow master sends
-//! such nodes to its workers, and our own passes make them. A sum or a cut at zero the product does on its way to memory; all else runs
-//! as the ops it was made of, one after the other.
+//! A product fused with the ops that follow it, named in attr `fused_ops`. A TensorFlow master sends such nodes to its workers, and our
+//! own passes make them. A bias, a sum or a ReLU is applied in gemm's epilogue; all else runs op by op.
 
-mod after;
+mod epilogue;
 mod fused_conv2d;
 mod fused_depthwise_conv2d;
 mod fused_mat_mul;

@@ -4,12 +4,12 @@ use crate::arithmetic::{ADD_N, ADD_V2, SIGMOID, TANH};
 use crate::nn::batch_norm::FUSED_BATCH_NORM_V3;
 use crate::nn::{bias_add::BIAS_ADD, elu::ELU, leaky_relu::LEAKY_RELU, relu::RELU, relu6::RELU6};
 use crate::prelude::*;
-use thalweg_core::attr::Attrs;
+use thalweg_core::attr::FUSED_PRODUCT_NAME;
 use thalweg_core::direct;
 use thalweg_core::runnable::Runnable;
 use thalweg_core::signature::Signature;
 
-/// One op, with its own inputs beside the value that is handed on.
+/// One op, with its own inputs besides the result of the op before.
 struct Stage {
     node: Arc<KernelNode>,
     run: Runnable,
@@ -33,10 +33,7 @@ impl Stage {
     }
 }
 
-/// The name that the first op had, if it was not the fused node's: for errors.
-const PRODUCT_NAME: &str = "_product";
-
-/// A first op, and what follows it.
+/// The product, and the ops that follow it.
 pub struct Stages(Vec<Stage>);
 
 impl Stages {
@@ -49,7 +46,8 @@ impl Stages {
             }
         }
         let mut product = Stage::new(node, first, 2, &attrs)?;
-        if let (Ok(name), Some(stage)) = (node.attrs.str(PRODUCT_NAME), Arc::get_mut(&mut product.node)) {
+        if let (Ok(name), Some(stage)) = (node.attrs.str(FUSED_PRODUCT_NAME), Arc::get_mut(&mut product.node))
+        {
             stage.name = name.into();
         }
         let mut stages = vec![product];

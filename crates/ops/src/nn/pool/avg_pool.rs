@@ -1,4 +1,4 @@
-//! `AvgPool` and its gradient: the average under a window, padding left out.
+//! `AvgPool` and its gradient: the average under a window, without padding.
 
 use super::parameters::{Pool, check_shape, window_attrs, with_window};
 use crate::narrow::in_float;

@@ -1,4 +1,4 @@
-//! `MaxPool`, `MaxPoolV2`: the largest under a window.
+//! `MaxPool`, `MaxPoolV2`: the maximum under a window.
 
 use super::parameters::{Pool, Source, window_attrs, with_window};
 use crate::narrow::in_float;

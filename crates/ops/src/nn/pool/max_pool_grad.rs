@@ -1,4 +1,4 @@
-//! The gradients of `MaxPool`: `MaxPoolGrad` gives to the pixel that was largest, `MaxPoolGradGrad` takes from it.
+//! The gradients of `MaxPool`: `MaxPoolGrad` scatters to the pixel of the maximum, `MaxPoolGradGrad` gathers from it.
 
 use super::parameters::{Pool, Source, check_shape, window_attrs, with_window};
 use crate::arithmetic::convert::converted;
@@ -9,7 +9,7 @@ use thalweg_math::window::{Grid, Place, largest_places, sum_at_places};
 
 pub static MAX_POOL_GRAD: Op = Op {
     name: "MaxPoolGrad",
-    doc: "The gradient of MaxPool: what flows back to each window goes to its largest element, the first of equal ones.",
+    doc: "The gradient of MaxPool: the gradient of each window goes to its largest element, the first of equal ones.",
     inputs: &["orig_input: T", "orig_output: T", "grad: T"],
     outputs: &["output: T"],
     attrs: &[
@@ -76,7 +76,7 @@ pub static MAX_POOL_GRAD_GRAD_V2: Op = Op {
     ..MAX_POOL_GRAD_GRAD
 };
 
-/// An image with the true results of its windows, which TensorFlow looks for in it.
+/// An image with the results of its windows, which TensorFlow looks up in it.
 fn true_results(grad: Tensor) -> Case {
     let x = Tensor::vector(&[3f32, 1.0, 4.0, 1.5, 5.0, 9.0, 2.0, 6.0, 8.0])
         .and_then(|t| t.reshape(Shape::new(&[1, 3, 3, 1])?));
@@ -151,7 +151,7 @@ fn places<T: Real, P: Element + Place>(c: &OpCall<'_>, grid: &Grid, output: &Sha
     Ok(places)
 }
 
-/// The same as 64 bits, found as 32 where they suffice.
+/// The same as int64, computed as int32 where that suffices.
 pub fn long_places<T: Real>(c: &OpCall<'_>, grid: &Grid, images: &Shape, output: &Shape) -> Result<Tensor> {
     match images.elements() <= i32::MAX as usize {
         true => converted(&places::<T, i32>(c, grid, output)?, DataType::Int64),

@@ -1,4 +1,4 @@
-//! `MaxPoolWithArgmax`: the largest under a window, and where it is; and the gradient that uses this.
+//! `MaxPoolWithArgmax`: the maximum under a window, and its position; and the gradient that uses this.
 
 use super::max_pool_grad::long_places;
 use super::parameters::{Pool, check_shape, window_attrs, with_window};
@@ -36,7 +36,7 @@ pub static MAX_POOL_WITH_ARGMAX: Op = Op {
 
 pub static MAX_POOL_GRAD_WITH_ARGMAX: Op = Op {
     name: "MaxPoolGradWithArgmax",
-    doc: "The gradient of MaxPoolWithArgmax: what flows back to each window goes to the element that argmax names.",
+    doc: "The gradient of MaxPoolWithArgmax: the gradient of each window goes to the element that argmax names.",
     inputs: &["input: T", "grad: T", "argmax: Targmax"],
     outputs: &["output: T"],
     attrs: &[

@@ -1,4 +1,4 @@
-//! Pooling: the largest or the average of what is under a window, with gradients.
+//! Pooling: the maximum or the average under a window, with gradients.
 
 mod avg_pool;
 mod max_pool;

@@ -1,7 +1,7 @@
 //! The window of a pooling, from attrs or from inputs.
 
+use crate::nn::windows::{Layout, Sliding};
 use crate::prelude::*;
-use crate::windows::{Layout, Sliding};
 use thalweg_math::window::Grid;
 
 #[derive(Clone, Copy)]
@@ -141,7 +141,7 @@ pub fn window_attrs(attrs: &Attrs, names: &[&'static str]) -> Vec<(&'static str,
     names.iter().filter_map(|name| Some((*name, attrs.get(name)?.clone()))).collect()
 }
 
-/// Refuses a gradient of another shape than the result has.
+/// Rejects a gradient of another shape than the result has.
 pub fn check_shape(what: &str, got: &Shape, want: &Shape) -> Result<()> {
     if got == want { Ok(()) } else { Err(invalid!("Expected {what} shape to be {want}, but got {got}")) }
 }
