@@ -1,6 +1,7 @@
-//! Every op, one file each, by family. `ALL` is the op table; nothing here runs by itself.
+//! Every op, by family. `ALL` is the op table; nothing here runs by itself.
 //!
-//! To add an op: write its file in the family it belongs to, and name its `Op` item in that family's `OPS` list.
+//! To add an op: write its `Op` item in the file of its theme, and name it in that file's `OPS` list. A family's `OPS` joins the
+//! lists of its files (`join!`), `ALL` those of the families.
 
 // Tests make the files that they read.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
@@ -19,6 +20,14 @@ mod number;
 mod printf;
 mod rows;
 mod windows;
+
+/// The lists of several files as one list, joined by the compiler: `static OPS: &[&Op] = join![sums::OPS, division::OPS];`.
+macro_rules! join {
+    ($($list:expr),+ $(,)?) => {{
+        const LISTS: &[&[&thalweg_core::op::Op]] = &[$($list),+];
+        &$crate::joined::<{ $crate::total(LISTS) }>(LISTS)
+    }};
+}
 
 mod accumulator;
 mod arithmetic;
@@ -72,10 +81,6 @@ pub static ALL: &[&[&Op]] = &[
     lookup::OPS,
     matrix_parts::OPS,
     nn::OPS,
-    nn::batch_norm::OPS,
-    nn::conv::OPS,
-    nn::fused::OPS,
-    nn::pool::OPS,
     queue::OPS,
     random::OPS,
     reduce::OPS,
@@ -94,4 +99,30 @@ pub static ALL: &[&[&Op]] = &[
 /// A registry of all ops.
 pub fn registry() -> Registry {
     Registry::new(ALL)
+}
+
+/// How many ops the lists have together.
+const fn total(lists: &[&[&Op]]) -> usize {
+    let (mut n, mut i) = (0, 0);
+    while i < lists.len() {
+        n += lists[i].len();
+        i += 1;
+    }
+    n
+}
+
+/// The lists one after another. Runs in the compiler only, see `join!`.
+const fn joined<const N: usize>(lists: &[&[&'static Op]]) -> [&'static Op; N] {
+    static NONE: Op = Op::PURE;
+    let mut all = [&NONE; N];
+    let (mut at, mut i) = (0, 0);
+    while i < lists.len() {
+        let mut j = 0;
+        while j < lists[i].len() {
+            all[at] = lists[i][j];
+            (at, j) = (at + 1, j + 1);
+        }
+        i += 1;
+    }
+    all
 }

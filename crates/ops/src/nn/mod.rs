@@ -13,7 +13,7 @@ mod leaky_relu;
 mod logits;
 mod lrn;
 mod nth_element;
-pub mod pool;
+mod pool;
 mod relu;
 mod relu6;
 mod relu6_grad;
@@ -31,7 +31,9 @@ mod top_k;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![batch_norm::OPS, conv::OPS, fused::OPS, pool::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
     &bias_add::BIAS_ADD,
     &bias_add::BIAS_ADD_V1,
     &bias_add_grad::BIAS_ADD_GRAD,
