@@ -21,11 +21,14 @@ mod printf;
 mod rows;
 mod windows;
 
+#[macro_use]
+mod templates;
+
 /// The lists of several files as one list, joined by the compiler: `static OPS: &[&Op] = join![sums::OPS, division::OPS];`.
 macro_rules! join {
     ($($list:expr),+ $(,)?) => {{
         const LISTS: &[&[&thalweg_core::op::Op]] = &[$($list),+];
-        &$crate::joined::<{ $crate::total(LISTS) }>(LISTS)
+        &$crate::joined::<_, { $crate::total(LISTS) }>(LISTS, LISTS[0][0])
     }};
 }
 
@@ -101,8 +104,8 @@ pub fn registry() -> Registry {
     Registry::new(ALL)
 }
 
-/// How many ops the lists have together.
-const fn total(lists: &[&[&Op]]) -> usize {
+/// How many items the lists have together.
+const fn total<T>(lists: &[&[T]]) -> usize {
     let (mut n, mut i) = (0, 0);
     while i < lists.len() {
         n += lists[i].len();
@@ -112,9 +115,8 @@ const fn total(lists: &[&[&Op]]) -> usize {
 }
 
 /// The lists one after another. Runs in the compiler only, see `join!`.
-const fn joined<const N: usize>(lists: &[&[&'static Op]]) -> [&'static Op; N] {
-    static NONE: Op = Op::PURE;
-    let mut all = [&NONE; N];
+const fn joined<T: Copy, const N: usize>(lists: &[&[T]], first: T) -> [T; N] {
+    let mut all = [first; N];
     let (mut at, mut i) = (0, 0);
     while i < lists.len() {
         let mut j = 0;

@@ -2,7 +2,9 @@
 
 use crate::prelude::*;
 
-pub static BUCKETIZE: Op = Op {
+pub static OPS: &[&Op] = &[&BUCKETIZE];
+
+static BUCKETIZE: Op = Op {
     name: "Bucketize",
     doc: "How many of the boundaries, which are sorted, each element has reached.",
     inputs: &["input: T"],

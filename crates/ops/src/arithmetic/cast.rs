@@ -4,7 +4,9 @@ use super::convert::{loop_for, truncate};
 use crate::elementwise::{GRAIN, for_chunks_of};
 use crate::prelude::*;
 
-pub static CAST: Op = Op {
+pub static OPS: &[&Op] = &[&CAST];
+
+static CAST: Op = Op {
     name: "Cast",
     doc: "x in another type: floats to integers round towards zero, anything but 0 becomes true, complex numbers lose the imaginary part.",
     inputs: &["x: SrcT"],

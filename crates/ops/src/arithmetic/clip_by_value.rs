@@ -3,7 +3,9 @@
 use crate::elementwise::for_chunks;
 use crate::prelude::*;
 
-pub static CLIP_BY_VALUE: Op = Op {
+pub static OPS: &[&Op] = &[&CLIP_BY_VALUE];
+
+static CLIP_BY_VALUE: Op = Op {
     name: "ClipByValue",
     doc: "t, with what is below clip_value_min or above clip_value_max set to it; each bound is a scalar or shaped as t.",
     inputs: &["t: T", "clip_value_min: T", "clip_value_max: T"],

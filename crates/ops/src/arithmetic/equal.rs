@@ -4,7 +4,9 @@ use crate::elementwise::binary_strings;
 use crate::prelude::*;
 use thalweg_core::shape_call::broadcast_shapes;
 
-pub static EQUAL: Op = Op {
+pub static OPS: &[&Op] = &[&EQUAL, &NOT_EQUAL];
+
+static EQUAL: Op = Op {
     name: "Equal",
     doc: "Whether x is equal to y, elementwise; shapes broadcast.",
     inputs: &["x: T", "y: T"],
@@ -24,7 +26,7 @@ pub static EQUAL: Op = Op {
     ..Op::PURE
 };
 
-pub static NOT_EQUAL: Op =
+static NOT_EQUAL: Op =
     Op { name: "NotEqual", doc: "Whether x differs from y, elementwise; shapes broadcast.", ..EQUAL };
 
 const KERNELS: &[KernelRow] = &[

@@ -6,11 +6,11 @@ use crate::work::{Kind, Work, WorkNode};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::direct;
-use thalweg_core::dtype::{DataType, Element};
+use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::kernel::{KernelNode, OpCall};
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::Tile;
+use thalweg_core::op::{Tile, TileNumber};
 use thalweg_core::runnable::Runnable;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
@@ -165,7 +165,7 @@ impl Program {
         Compute { run: Runnable::Prepared(Arc::new(run)), node: Arc::new(kernel_node) }
     }
 
-    fn run<T: TileNumber>(&self, c: &mut OpCall<'_>) -> Result<()> {
+    fn run<T: Constants>(&self, c: &mut OpCall<'_>) -> Result<()> {
         if let Some(value) = self.run_scalars::<T>(c) {
             c.set(0, Tensor::scalar(value));
             return Ok(());
@@ -179,7 +179,7 @@ impl Program {
     }
 
     /// All inputs are scalars: no runs, no shapes.
-    fn run_scalars<T: TileNumber>(&self, c: &OpCall<'_>) -> Option<T> {
+    fn run_scalars<T: Constants>(&self, c: &OpCall<'_>) -> Option<T> {
         let mut registers = Vec::with_capacity(self.registers);
         for i in 0..self.inputs {
             registers.push(c.input(i).ok()?.as_scalar::<T>()?);
@@ -187,8 +187,7 @@ impl Program {
         registers.extend_from_slice(T::constants(self));
         registers.resize(self.registers, T::default());
         for s in &self.steps {
-            let (a, b) = (registers[s.a as usize], registers[s.b as usize]);
-            T::apply(s.tile, &[a], &[b], std::slice::from_mut(&mut registers[s.out as usize]));
+            registers[s.out as usize] = s.tile.run_scalar(registers[s.a as usize], registers[s.b as usize]);
         }
         registers.get(self.result as usize).copied()
     }
@@ -217,12 +216,7 @@ impl Program {
             for s in &self.steps {
                 // The result register is taken out for the moment, so that the others can be read beside it.
                 let mut y = std::mem::take(&mut registers[s.out as usize]);
-                T::apply(
-                    s.tile,
-                    &registers[s.a as usize][..len],
-                    &registers[s.b as usize][..len],
-                    &mut y[..len],
-                );
+                s.tile.run(&registers[s.a as usize][..len], &registers[s.b as usize][..len], &mut y[..len]);
                 registers[s.out as usize] = y;
             }
             out.copy_from_slice(&registers[self.result as usize][..len]);
@@ -261,38 +255,19 @@ fn common_shape(shapes: &[&Shape]) -> Option<Shape> {
     shapes.iter().all(fits).then(|| (*widest).clone())
 }
 
-/// The types that fused loops compute in.
-trait TileNumber: Element {
+/// The constants of a program, in the type it computes in.
+trait Constants: TileNumber {
     fn constants(program: &Program) -> &[Self];
-    fn apply(tile: Tile, a: &[Self], b: &[Self], out: &mut [Self]);
 }
 
-impl TileNumber for f32 {
+impl Constants for f32 {
     fn constants(program: &Program) -> &[f32] {
         &program.singles
     }
-
-    #[inline]
-    fn apply(tile: Tile, a: &[f32], b: &[f32], out: &mut [f32]) {
-        match tile {
-            Tile::F32Unary(f) => f(a, out),
-            Tile::F32Binary(f) => f(a, b, out),
-            _ => {}
-        }
-    }
 }
 
-impl TileNumber for f64 {
+impl Constants for f64 {
     fn constants(program: &Program) -> &[f64] {
         &program.doubles
-    }
-
-    #[inline]
-    fn apply(tile: Tile, a: &[f64], b: &[f64], out: &mut [f64]) {
-        match tile {
-            Tile::F64Unary(f) => f(a, out),
-            Tile::F64Binary(f) => f(a, b, out),
-            _ => {}
-        }
     }
 }
