@@ -1,4 +1,4 @@
-//! `Op`: one entry of the op table. To know everything about an op, read the one file that holds its `Op` item.
+//! `Op`: one entry of the op table. To know everything about an op, read its `Op` item.
 
 use crate::case::{Case, CaseGen};
 use crate::dtype::{DataType, Element};

@@ -1,4 +1,4 @@
-//! Pieces that many gradient rules share.
+//! Functions that many gradient rules share.
 
 use crate::prelude::*;
 

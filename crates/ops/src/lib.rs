@@ -6,6 +6,17 @@
 // Tests make the files that they read.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+/// The lists of several files as one list, joined by the compiler: `static OPS: &[&Op] = join![sums::OPS, division::OPS];`.
+macro_rules! join {
+    ($($list:expr),+ $(,)?) => {{
+        const LISTS: &[&[&thalweg_core::op::Op]] = &[$($list),+];
+        &$crate::joined::<_, { $crate::total(LISTS) }>(LISTS, LISTS[0][0])
+    }};
+}
+
+#[macro_use]
+mod templates;
+
 pub mod dataset;
 pub mod prelude;
 
@@ -20,17 +31,6 @@ mod number;
 mod printf;
 mod rows;
 mod windows;
-
-#[macro_use]
-mod templates;
-
-/// The lists of several files as one list, joined by the compiler: `static OPS: &[&Op] = join![sums::OPS, division::OPS];`.
-macro_rules! join {
-    ($($list:expr),+ $(,)?) => {{
-        const LISTS: &[&[&thalweg_core::op::Op]] = &[$($list),+];
-        &$crate::joined::<_, { $crate::total(LISTS) }>(LISTS, LISTS[0][0])
-    }};
-}
 
 mod accumulator;
 mod arithmetic;

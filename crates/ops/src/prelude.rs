@@ -1,4 +1,4 @@
-//! What an op file needs: `use crate::prelude::*;`.
+//! Imports of op files: `use crate::prelude::*;`.
 
 pub use crate::elementwise::{binary, unary};
 pub use crate::number::{ComplexNumber, Float, Integer, Number, Real};

@@ -57,7 +57,7 @@ fn prepare<T: Before>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     if !boundaries.is_sorted() {
         return Err(invalid!("Expected sorted boundaries, got {boundaries:?}"));
     }
-    // A number that is not one is before none of them.
+    // NaN is before none of them.
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let bounds = boundaries.as_slice();
         unary(c, |x: T| bounds.partition_point(|b| !x.before(*b)) as i32)

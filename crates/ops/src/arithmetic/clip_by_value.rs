@@ -1,4 +1,4 @@
-//! `ClipByValue`: values brought between two bounds.
+//! `ClipByValue`: values clipped to two bounds.
 
 use crate::elementwise::for_chunks;
 use crate::prelude::*;
@@ -23,7 +23,7 @@ static CLIP_BY_VALUE: Op = Op {
     ..Op::PURE
 };
 
-/// What flows back goes to t inside the bounds, and to the bound that was taken outside of them.
+/// The gradient goes to t inside the bounds, and to the bound that was taken outside of them.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, low, high, dy) = (g.x[0], g.x[1], g.x[2], g.dy()?);
     let zeros = g.unary("ZerosLike", dy)?;

@@ -27,7 +27,7 @@ pub struct Program {
     inputs: usize,
     /// One-element constants, in registers after those of the inputs.
     constants: Vec<Tensor>,
-    /// The same as numbers: reading a thousand of them out of tensors takes longer than adding them up.
+    /// The same as plain numbers: reading a thousand of them out of tensors takes longer than adding them up.
     singles: Vec<f32>,
     doubles: Vec<f64>,
     result: u32,
@@ -41,16 +41,16 @@ struct Step {
     out: u32,
 }
 
-/// Lays registers out: inputs, then constants, then results, whose registers are used again after their last use.
+/// Assigns registers: inputs, then constants, then results, whose registers are reused after their last use.
 pub struct Builder<'a> {
     work: &'a Work,
     inputs: Vec<Output>,
     constants: Vec<Tensor>,
-    places: HashMap<Output, Place>,
+    sources: HashMap<Output, Source>,
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Source {
     Input(u32),
     Constant(u32),
     Step(u32),
@@ -60,16 +60,16 @@ impl Builder<'_> {
     /// The program of a group of nodes, the last one first, and the inputs it takes.
     pub fn build(work: &Work, group: &[NodeId]) -> Option<(Program, Vec<Output>)> {
         let dtype = work.node(*group.first()?).outputs.first()?.dtype;
-        let mut b = Builder { work, inputs: Vec::new(), constants: Vec::new(), places: HashMap::new() };
+        let mut b = Builder { work, inputs: Vec::new(), constants: Vec::new(), sources: HashMap::new() };
         let mut parts = Vec::with_capacity(group.len());
         let device: Arc<str> = "/device:CPU:0".into();
         for id in group.iter().rev() {
             let node = work.node(*id);
-            let args: Vec<Place> = node.inputs.iter().map(|o| b.place(*o)).collect();
+            let args: Vec<Source> = node.inputs.iter().map(|o| b.source(*o)).collect();
             let kernel_node = Arc::new(node.kernel_node(&work.registry, &device).ok()?);
             let alone =
                 Compute { run: Runnable::make(node.op, &kernel_node, "CPU").ok()?, node: kernel_node };
-            b.places.insert(id.output(0), Place::Step(parts.len() as u32));
+            b.sources.insert(id.output(0), Source::Step(parts.len() as u32));
             parts.push((tile_of(node, dtype)?, args, alone));
         }
         let (inputs, constants) = (b.inputs, b.constants);
@@ -90,35 +90,35 @@ impl Builder<'_> {
         Some((program, inputs))
     }
 
-    fn place(&mut self, o: Output) -> Place {
-        if let Some(p) = self.places.get(&o) {
+    fn source(&mut self, o: Output) -> Source {
+        if let Some(p) = self.sources.get(&o) {
             return *p;
         }
         let p = match &self.work.node(o.node).kind {
             Kind::Value(t) if t.elements() == 1 && t.rank() == 0 => {
                 self.constants.push(t.clone());
-                Place::Constant(self.constants.len() as u32 - 1)
+                Source::Constant(self.constants.len() as u32 - 1)
             }
             _ => {
                 self.inputs.push(o);
-                Place::Input(self.inputs.len() as u32 - 1)
+                Source::Input(self.inputs.len() as u32 - 1)
             }
         };
-        self.places.insert(o, p);
+        self.sources.insert(o, p);
         p
     }
 }
 
 impl Program {
-    fn assign_registers(&mut self, parts: Vec<(Tile, Vec<Place>, Compute)>) {
+    fn assign_registers(&mut self, parts: Vec<(Tile, Vec<Source>, Compute)>) {
         let fixed = (self.inputs + self.constants.len()) as u32;
         let (mut free, mut next) = (Vec::new(), fixed);
         let mut register_of: Vec<u32> = Vec::with_capacity(parts.len());
         for (tile, args, alone) in parts {
-            let register = |p: &Place| match *p {
-                Place::Input(i) => i,
-                Place::Constant(c) => self.inputs as u32 + c,
-                Place::Step(s) => register_of[s as usize],
+            let register = |p: &Source| match *p {
+                Source::Input(i) => i,
+                Source::Constant(c) => self.inputs as u32 + c,
+                Source::Step(s) => register_of[s as usize],
             };
             let a = args.first().map_or(0, register);
             let b = args.get(1).map_or(a, register);
@@ -128,7 +128,7 @@ impl Program {
             });
             // Each result is used once, so its register is free as soon as this step has read it.
             for p in &args {
-                if let Place::Step(s) = p {
+                if let Source::Step(s) = p {
                     free.push(register_of[*s as usize]);
                 }
             }
