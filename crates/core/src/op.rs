@@ -1,8 +1,8 @@
-//! `Op`: one entry of the op table. To know everything about an op, read the one file that holds its `Op` item.
+//! `Op`: one entry of the op table. To know everything about an op, read its `Op` item.
 
 use crate::attr::Attrs;
 use crate::case::{Case, CaseGen};
-use crate::dtype::DataType;
+use crate::dtype::{DataType, Element};
 use crate::error::Result;
 use crate::grad::{Grad, GradCall};
 use crate::kernel::{AsyncKernel, Kernel, KernelNode, OpCall};
@@ -181,6 +181,7 @@ impl Op {
 }
 
 /// A kernel with the types it is for.
+#[derive(Clone, Copy)]
 pub struct KernelRow {
     /// Attrs that must name these types: `[("T", Float), ("Tidx", Int32)]`. Attrs not mentioned may be anything.
     pub types: &'static [(&'static str, DataType)],
@@ -209,6 +210,67 @@ pub enum Tile {
     F32Binary(fn(&[f32], &[f32], &mut [f32])),
     F64Unary(fn(&[f64], &mut [f64])),
     F64Binary(fn(&[f64], &[f64], &mut [f64])),
+}
+
+/// The types that fused loops compute in.
+pub trait TileNumber: Element {
+    /// A tile of another type writes nothing.
+    fn run_tile(tile: Tile, a: &[Self], b: &[Self], out: &mut [Self]);
+}
+
+impl TileNumber for f32 {
+    #[inline]
+    fn run_tile(tile: Tile, a: &[f32], b: &[f32], out: &mut [f32]) {
+        match tile {
+            Tile::F32Unary(f) => f(a, out),
+            Tile::F32Binary(f) => f(a, b, out),
+            Tile::F64Unary(_) | Tile::F64Binary(_) => {}
+        }
+    }
+}
+
+impl TileNumber for f64 {
+    #[inline]
+    fn run_tile(tile: Tile, a: &[f64], b: &[f64], out: &mut [f64]) {
+        match tile {
+            Tile::F64Unary(f) => f(a, out),
+            Tile::F64Binary(f) => f(a, b, out),
+            Tile::F32Unary(_) | Tile::F32Binary(_) => {}
+        }
+    }
+}
+
+impl Tile {
+    #[inline]
+    pub fn dtype(self) -> DataType {
+        match self {
+            Tile::F32Unary(_) | Tile::F32Binary(_) => DataType::Float,
+            Tile::F64Unary(_) | Tile::F64Binary(_) => DataType::Double,
+        }
+    }
+
+    /// How many inputs it reads.
+    #[inline]
+    pub fn inputs(self) -> usize {
+        match self {
+            Tile::F32Unary(_) | Tile::F64Unary(_) => 1,
+            Tile::F32Binary(_) | Tile::F64Binary(_) => 2,
+        }
+    }
+
+    /// Computes a run of elements; with one input, `b` is not read.
+    #[inline]
+    pub fn run<T: TileNumber>(self, a: &[T], b: &[T], out: &mut [T]) {
+        T::run_tile(self, a, b, out)
+    }
+
+    /// Computes one element.
+    #[inline]
+    pub fn run_scalar<T: TileNumber>(self, a: T, b: T) -> T {
+        let mut out = [T::default()];
+        self.run(&[a], &[b], &mut out);
+        out[0]
+    }
 }
 
 /// Kernel rows for the CPU.

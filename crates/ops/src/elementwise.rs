@@ -9,27 +9,24 @@ use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// Elements a thread takes at a time: enough work to be worth a hand-over.
+/// Elements a thread takes at a time: enough work to pay for scheduling it.
 pub const GRAIN: usize = 32 * 1024;
 
 /// Output 0 = `f` of each element of input 0.
 pub fn unary<T: Element, O: Element>(c: &mut OpCall<'_>, f: impl Fn(T) -> O + Copy + Sync) -> Result<()> {
-    let x = c.input(0)?;
-    if let Some(x) = x.as_scalar::<T>() {
-        c.set(0, Tensor::scalar(f(x)));
-        return Ok(());
-    }
-    unary_tensor(c, &|x: &[T], y: &mut [O]| {
-        for (x, y) in x.iter().zip(y) {
-            *y = f(*x);
-        }
-    })
+    unary_tensor(c, &|x: &[T], y: &mut [O]| tile1(x, y, f))
 }
 
 type UnaryRun<'a, T, O> = &'a (dyn Fn(&[T], &mut [O]) + Sync);
 
 /// As `unary`, with the function of a run of elements given: for vectorised implementations.
 pub fn unary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, run: UnaryRun<'_, T, O>) -> Result<()> {
+    if let Some(x) = c.input(0)?.as_scalar::<T>() {
+        let mut y = [O::default()];
+        run(&[x], &mut y);
+        c.set(0, Tensor::scalar(y[0]));
+        return Ok(());
+    }
     let shape = c.shape(0)?.clone();
     let par = c.par();
     if T::DTYPE == O::DTYPE
@@ -50,29 +47,12 @@ pub fn unary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, run: UnaryRun<'_
 
 /// Output 0 = `f` of the elements of inputs 0 and 1, broadcast together.
 pub fn binary<T: Element, O: Element>(c: &mut OpCall<'_>, f: impl Fn(T, T) -> O + Copy + Sync) -> Result<()> {
-    let (a, b) = (c.input(0)?, c.input(1)?);
-    if let (Some(a), Some(b)) = (a.as_scalar::<T>(), b.as_scalar::<T>()) {
-        c.set(0, Tensor::scalar(f(a, b)));
-        return Ok(());
-    }
     binary_tensor(
         c,
         &Runs {
-            both: &|a: &[T], b: &[T], out: &mut [O]| {
-                for ((a, b), out) in a.iter().zip(b).zip(out) {
-                    *out = f(*a, *b);
-                }
-            },
-            right_one: &|a: &[T], b: T, out: &mut [O]| {
-                for (a, out) in a.iter().zip(out) {
-                    *out = f(*a, b);
-                }
-            },
-            left_one: &|a: T, b: &[T], out: &mut [O]| {
-                for (b, out) in b.iter().zip(out) {
-                    *out = f(a, *b);
-                }
-            },
+            both: &|a: &[T], b: &[T], out: &mut [O]| tile2(a, b, out, f),
+            right_one: &|a: &[T], b: T, out: &mut [O]| tile1(a, out, |a| f(a, b)),
+            left_one: &|a: T, b: &[T], out: &mut [O]| tile1(b, out, |b| f(a, b)),
         },
     )
 }
@@ -89,7 +69,7 @@ pub fn binary_alike<T: Element, O: Element>(
     binary(c, f)
 }
 
-/// A slope times the gradient `dy`, which is 0 where no gradient comes, however steep the slope (as in TensorFlow).
+/// A slope times the gradient `dy`: 0 where `dy` is 0, even if the slope is infinite or NaN (as in TensorFlow).
 #[inline]
 pub fn if_any<T: Number + PartialEq>(dy: T, product: T) -> T {
     if dy == T::ZERO { T::ZERO } else { product }
@@ -111,15 +91,21 @@ pub fn binary_strings<O>(c: &OpCall<'_>, f: impl Fn(&Bytes, &Bytes) -> Result<O>
     Ok((plan.shape().clone(), out))
 }
 
-/// The three kinds of runs that broadcasting comes down to.
+/// The loops of a broadcast: both inputs move, or one is a single element.
 #[allow(clippy::type_complexity)]
-pub struct Runs<'a, T, O> {
-    pub both: &'a (dyn Fn(&[T], &[T], &mut [O]) + Sync),
-    pub right_one: &'a (dyn Fn(&[T], T, &mut [O]) + Sync),
-    pub left_one: &'a (dyn Fn(T, &[T], &mut [O]) + Sync),
+struct Runs<'a, T, O> {
+    both: &'a (dyn Fn(&[T], &[T], &mut [O]) + Sync),
+    right_one: &'a (dyn Fn(&[T], T, &mut [O]) + Sync),
+    left_one: &'a (dyn Fn(T, &[T], &mut [O]) + Sync),
 }
 
-pub fn binary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, runs: &Runs<'_, T, O>) -> Result<()> {
+fn binary_tensor<T: Element, O: Element>(c: &mut OpCall<'_>, runs: &Runs<'_, T, O>) -> Result<()> {
+    if let (Some(a), Some(b)) = (c.input(0)?.as_scalar::<T>(), c.input(1)?.as_scalar::<T>()) {
+        let mut z = [O::default()];
+        (runs.both)(&[a], &[b], &mut z);
+        c.set(0, Tensor::scalar(z[0]));
+        return Ok(());
+    }
     let plan = BroadcastPlan::new(c.shape(0)?, c.shape(1)?)?;
     let par = c.par();
     if T::DTYPE == O::DTYPE && plan.is_simple() {

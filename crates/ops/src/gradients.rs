@@ -1,4 +1,4 @@
-//! Pieces that many gradient rules share.
+//! Functions that many gradient rules share.
 
 use crate::prelude::*;
 
@@ -43,10 +43,36 @@ pub fn conj_y(g: &mut GradCall<'_>, i: usize) -> Result<Output> {
     conj(g, y)
 }
 
-/// The gradient of a function of one input: its slope there times what flows back.
+/// The gradient of a function of one input: its slope times dy.
 pub fn times_dy(g: &mut GradCall<'_>, slope: Output) -> Result<Vec<Grad>> {
     let dy = g.dy()?;
     Ok(vec![g.binary("Mul", dy, slope)?.into()])
+}
+
+/// The gradient of a function of one input, by its slope at `x`.
+pub fn slope_at_x(
+    g: &mut GradCall<'_>,
+    slope: impl FnOnce(&mut GradCall<'_>, Output) -> Result<Output>,
+) -> Result<Vec<Grad>> {
+    let x = conj_x(g, 0)?;
+    let slope = slope(g, x)?;
+    times_dy(g, slope)
+}
+
+/// The gradient of a function of one input, by its slope where the result is `y`.
+pub fn slope_at_y(
+    g: &mut GradCall<'_>,
+    slope: impl FnOnce(&mut GradCall<'_>, Output) -> Result<Output>,
+) -> Result<Vec<Grad>> {
+    let y = conj_y(g, 0)?;
+    let slope = slope(g, y)?;
+    times_dy(g, slope)
+}
+
+/// The gradient of a function of one input, where an op computes it of the result and dy.
+pub fn grad_op_of_y(g: &mut GradCall<'_>, op: &'static str) -> Result<Vec<Grad>> {
+    let (y, dy) = (g.y[0], g.dy()?);
+    Ok(vec![g.binary(op, y, dy)?.into()])
 }
 
 /// 1 where `x` is not 0, and 0 elsewhere, in the type of `x`.

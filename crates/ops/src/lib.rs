@@ -6,6 +6,17 @@
 // Tests make the files that they read.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+/// The lists of several files as one list, joined by the compiler: `static OPS: &[&Op] = join![sums::OPS, division::OPS];`.
+macro_rules! join {
+    ($($list:expr),+ $(,)?) => {{
+        const LISTS: &[&[&thalweg_core::op::Op]] = &[$($list),+];
+        &$crate::joined::<_, { $crate::total(LISTS) }>(LISTS, LISTS[0][0])
+    }};
+}
+
+#[macro_use]
+mod templates;
+
 pub mod dataset;
 pub mod prelude;
 
@@ -100,8 +111,8 @@ pub fn registry() -> Registry {
     Registry::new(ALL)
 }
 
-/// How many ops the lists have together.
-const fn total(lists: &[&[&Op]]) -> usize {
+/// How many items the lists have together.
+const fn total<T>(lists: &[&[T]]) -> usize {
     let (mut n, mut i) = (0, 0);
     while i < lists.len() {
         n += lists[i].len();
@@ -111,9 +122,8 @@ const fn total(lists: &[&[&Op]]) -> usize {
 }
 
 /// The lists one after another. Runs in the compiler only, see `join!`.
-const fn joined<const N: usize>(lists: &[&[&'static Op]]) -> [&'static Op; N] {
-    static NONE: Op = Op::PURE;
-    let mut all = [&NONE; N];
+const fn joined<T: Copy, const N: usize>(lists: &[&[T]], first: T) -> [T; N] {
+    let mut all = [first; N];
     let (mut at, mut i) = (0, 0);
     while i < lists.len() {
         let mut j = 0;

@@ -3,7 +3,7 @@
 use crate::prelude::{Complex32, ComplexDouble, Element, bf16, f16};
 use std::ops::{BitAnd, BitOr, BitXor, Not};
 
-/// What can be added and multiplied.
+/// Types with addition and multiplication.
 pub trait Number: Element {
     const ZERO: Self;
     const ONE: Self;
@@ -18,7 +18,7 @@ pub trait Number: Element {
     fn from_i64(v: i64) -> Self;
 }
 
-/// What also has an order.
+/// Numbers with an order.
 pub trait Real: Number + PartialOrd + thalweg_math::reduce::Element {
     const IS_INTEGER: bool;
     fn to_f64(self) -> f64;
@@ -33,8 +33,7 @@ pub trait Real: Number + PartialOrd + thalweg_math::reduce::Element {
     /// Remainder with the sign of the dividend.
     fn truncate_mod(self, o: Self) -> Self;
     fn is_nan(self) -> bool;
-    /// A number that is smaller, equal or larger as the value is; for NaN the largest of all. What sorts need not be compiled for
-    /// each type.
+    /// A sort key: ordered as the values are, NaN last. Sorts by it need not be compiled for each type.
     fn rank(self) -> u64;
     fn lowest() -> Self;
     fn highest() -> Self;
@@ -54,11 +53,11 @@ fn rank_of_double(v: f64) -> u64 {
     }
 }
 
-/// Integers as rows of bits.
+/// Integers, with bitwise ops.
 pub trait Integer:
     Real + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self> + Not<Output = Self>
 {
-    /// Shifts by less than nothing stay, shifts by the width or more go as far as one less than the width: as TensorFlow has it.
+    /// The shift is clamped to 0 ..= width - 1, as in TensorFlow.
     fn shifted_left(self, places: Self) -> Self;
     fn shifted_right(self, places: Self) -> Self;
     fn bits_set(self) -> u32;

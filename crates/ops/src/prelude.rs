@@ -1,7 +1,11 @@
-//! What an op file needs: `use crate::prelude::*;`.
+//! Imports of op files: `use crate::prelude::*;`.
 
-pub use crate::elementwise::{binary, tile1, tile2, unary};
+pub use crate::elementwise::{binary, unary};
 pub use crate::number::{ComplexNumber, Float, Integer, Number, Real};
+pub use crate::templates::{
+    ACTIVATION, ACTIVATION_GRAD, BINARY, BITWISE, COMPARISON, PREDICATE, QUOTIENT, ROUNDING, UNARY,
+    UNARY_BITWISE, UNARY_COMPLEX, UNARY_FLOAT, UNARY_GRAD, UNARY_SIGNED, ZERO_AT_ZERO, positive_case,
+};
 pub use std::sync::Arc;
 pub use thalweg_core::attr::{Attr, Attrs, Func};
 pub use thalweg_core::builder::Arg;

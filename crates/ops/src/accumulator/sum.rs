@@ -1,6 +1,6 @@
 //! `Sum`: the gradients added up so far, whole tensors or rows.
 
-use crate::elementwise::for_chunks;
+use crate::elementwise::{for_chunks, tile2};
 use crate::prelude::*;
 use thalweg_math::parallel::Parallel;
 

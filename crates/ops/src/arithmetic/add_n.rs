@@ -4,6 +4,8 @@ use crate::elementwise::for_chunks;
 use crate::prelude::*;
 use crate::tensor_list::TensorList;
 
+pub static OPS: &[&Op] = &[&ADD_N, &ACCUMULATE_NV2];
+
 pub static ADD_N: Op = Op {
     name: "AddN",
     doc: "The elementwise sum of all inputs, which have one shape.",
@@ -26,11 +28,11 @@ pub static ADD_N: Op = Op {
         ]
     },
     commutative: true,
-    epilogue: Some(super::add_v2::SUM_EPILOGUE),
+    epilogue: Some(super::sums::SUM_EPILOGUE),
     ..Op::PURE
 };
 
-pub static ACCUMULATE_NV2: Op = Op {
+static ACCUMULATE_NV2: Op = Op {
     name: "AccumulateNV2",
     attrs: &["N: int >= 1", "T: numbertype", "shape: shape"],
     kernels: cpu!(run: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),

@@ -2,7 +2,9 @@
 
 use crate::prelude::*;
 
-pub static BUCKETIZE: Op = Op {
+pub static OPS: &[&Op] = &[&BUCKETIZE];
+
+static BUCKETIZE: Op = Op {
     name: "Bucketize",
     doc: "How many of the boundaries, which are sorted, each element has reached.",
     inputs: &["input: T"],
@@ -55,7 +57,7 @@ fn prepare<T: Before>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     if !boundaries.is_sorted() {
         return Err(invalid!("Expected sorted boundaries, got {boundaries:?}"));
     }
-    // A number that is not one is before none of them.
+    // NaN is before none of them.
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let bounds = boundaries.as_slice();
         unary(c, |x: T| bounds.partition_point(|b| !x.before(*b)) as i32)

@@ -4,7 +4,9 @@ use super::convert::{loop_for, truncate};
 use crate::elementwise::{GRAIN, for_chunks_of};
 use crate::prelude::*;
 
-pub static CAST: Op = Op {
+pub static OPS: &[&Op] = &[&CAST];
+
+static CAST: Op = Op {
     name: "Cast",
     doc: "x in another type: floats to integers round towards zero, anything but 0 becomes true, complex numbers lose the imaginary part.",
     inputs: &["x: SrcT"],
@@ -47,11 +49,11 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }
     let convert = loop_for(from, to)
         .ok_or_else(|| unimplemented(format_args!("Cast {from} to {to} is not supported")))?;
-    let cut = if node.attrs.bool("Truncate")? { truncate(from, to) } else { None };
+    let truncation = if node.attrs.bool("Truncate")? { truncate(from, to) } else { None };
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let mut x = c.take(0)?;
-        if let Some(cut) = cut {
-            cut(&mut x)?;
+        if let Some(truncate) = truncation {
+            truncate(&mut x)?;
         }
         let mut y = Tensor::uninit(to, x.shape().clone())?;
         let bytes = x.bytes()?;
@@ -106,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn complex_numbers_are_cut_off_too() {
+    fn complex_numbers_are_truncated_too() {
         let x = [Tensor::scalar(ComplexDouble::new(160.463935, 1.0))];
         let to = ("DstT", Attr::Type(DataType::Half));
         let y = call("Cast", &x, &[to, ("Truncate", Attr::Bool(true))]).unwrap();

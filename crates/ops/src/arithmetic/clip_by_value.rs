@@ -1,9 +1,11 @@
-//! `ClipByValue`: values brought between two bounds.
+//! `ClipByValue`: values clipped to two bounds.
 
 use crate::elementwise::for_chunks;
 use crate::prelude::*;
 
-pub static CLIP_BY_VALUE: Op = Op {
+pub static OPS: &[&Op] = &[&CLIP_BY_VALUE];
+
+static CLIP_BY_VALUE: Op = Op {
     name: "ClipByValue",
     doc: "t, with what is below clip_value_min or above clip_value_max set to it; each bound is a scalar or shaped as t.",
     inputs: &["t: T", "clip_value_min: T", "clip_value_max: T"],
@@ -21,7 +23,7 @@ pub static CLIP_BY_VALUE: Op = Op {
     ..Op::PURE
 };
 
-/// What flows back goes to t inside the bounds, and to the bound that was taken outside of them.
+/// The gradient goes to t inside the bounds, and to the bound that was taken outside of them.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, low, high, dy) = (g.x[0], g.x[1], g.x[2], g.dy()?);
     let zeros = g.unary("ZerosLike", dy)?;

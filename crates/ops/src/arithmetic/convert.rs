@@ -70,7 +70,7 @@ fn run<S: Convert, D: Convert>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Sets bits to 0 that the narrower float type has no place for, so that the conversion does not round. As in
+/// Sets bits to 0 that the narrower float type does not have, so that the conversion does not round. As in
 /// TensorFlow, double to bfloat16 rounds all the same.
 pub fn truncate(from: DataType, to: DataType) -> Option<fn(&mut Tensor) -> Result<()>> {
     match (from, to) {
@@ -85,34 +85,34 @@ pub fn truncate(from: DataType, to: DataType) -> Option<fn(&mut Tensor) -> Resul
     }
 }
 
-fn cut_f32<const BITS: u32>(x: f32) -> f32 {
+fn truncate_f32<const BITS: u32>(x: f32) -> f32 {
     if x.is_nan() { x } else { f32::from_bits(x.to_bits() >> BITS << BITS) }
 }
 
-fn cut_f64<const BITS: u32>(x: f64) -> f64 {
+fn truncate_f64<const BITS: u32>(x: f64) -> f64 {
     if x.is_nan() { x } else { f64::from_bits(x.to_bits() >> BITS << BITS) }
 }
 
 fn clear_f32<const BITS: u32>(x: &mut Tensor) -> Result<()> {
-    x.as_mut_slice::<f32>()?.iter_mut().for_each(|x| *x = cut_f32::<BITS>(*x));
+    x.as_mut_slice::<f32>()?.iter_mut().for_each(|x| *x = truncate_f32::<BITS>(*x));
     Ok(())
 }
 
 fn clear_f64<const BITS: u32>(x: &mut Tensor) -> Result<()> {
-    x.as_mut_slice::<f64>()?.iter_mut().for_each(|x| *x = cut_f64::<BITS>(*x));
+    x.as_mut_slice::<f64>()?.iter_mut().for_each(|x| *x = truncate_f64::<BITS>(*x));
     Ok(())
 }
 
 fn clear_complex64<const BITS: u32>(x: &mut Tensor) -> Result<()> {
     for x in x.as_mut_slice::<Complex32>()? {
-        *x = Complex32::new(cut_f32::<BITS>(x.re), cut_f32::<BITS>(x.im));
+        *x = Complex32::new(truncate_f32::<BITS>(x.re), truncate_f32::<BITS>(x.im));
     }
     Ok(())
 }
 
 fn clear_complex128<const BITS: u32>(x: &mut Tensor) -> Result<()> {
     for x in x.as_mut_slice::<ComplexDouble>()? {
-        *x = ComplexDouble::new(cut_f64::<BITS>(x.re), cut_f64::<BITS>(x.im));
+        *x = ComplexDouble::new(truncate_f64::<BITS>(x.re), truncate_f64::<BITS>(x.im));
     }
     Ok(())
 }

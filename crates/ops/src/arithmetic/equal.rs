@@ -4,7 +4,9 @@ use crate::elementwise::binary_strings;
 use crate::prelude::*;
 use thalweg_core::shape_call::broadcast_shapes;
 
-pub static EQUAL: Op = Op {
+pub static OPS: &[&Op] = &[&EQUAL, &NOT_EQUAL];
+
+static EQUAL: Op = Op {
     name: "Equal",
     doc: "Whether x is equal to y, elementwise; shapes broadcast.",
     inputs: &["x: T", "y: T"],
@@ -24,27 +26,13 @@ pub static EQUAL: Op = Op {
     ..Op::PURE
 };
 
-pub static NOT_EQUAL: Op =
+static NOT_EQUAL: Op =
     Op { name: "NotEqual", doc: "Whether x differs from y, elementwise; shapes broadcast.", ..EQUAL };
 
-const KERNELS: &[KernelRow] = &[
-    cpu_row!([("T", DataType::Float)], Make::Prepared(prepare::<f32>)),
-    cpu_row!([("T", DataType::Double)], Make::Prepared(prepare::<f64>)),
-    cpu_row!([("T", DataType::Half)], Make::Prepared(prepare::<f16>)),
-    cpu_row!([("T", DataType::Bfloat16)], Make::Prepared(prepare::<bf16>)),
-    cpu_row!([("T", DataType::Int8)], Make::Prepared(prepare::<i8>)),
-    cpu_row!([("T", DataType::Int16)], Make::Prepared(prepare::<i16>)),
-    cpu_row!([("T", DataType::Int32)], Make::Prepared(prepare::<i32>)),
-    cpu_row!([("T", DataType::Int64)], Make::Prepared(prepare::<i64>)),
-    cpu_row!([("T", DataType::Uint8)], Make::Prepared(prepare::<u8>)),
-    cpu_row!([("T", DataType::Uint16)], Make::Prepared(prepare::<u16>)),
-    cpu_row!([("T", DataType::Uint32)], Make::Prepared(prepare::<u32>)),
-    cpu_row!([("T", DataType::Uint64)], Make::Prepared(prepare::<u64>)),
-    cpu_row!([("T", DataType::Bool)], Make::Prepared(prepare::<bool>)),
-    cpu_row!([("T", DataType::Complex64)], Make::Prepared(prepare::<Complex32>)),
-    cpu_row!([("T", DataType::Complex128)], Make::Prepared(prepare::<ComplexDouble>)),
-    cpu_row!([("T", DataType::String)], Make::Prepared(prepare_strings)),
-];
+const KERNELS: &[KernelRow] = join_rows!(
+    cpu!(make prepare: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, bool, Complex32, ComplexDouble),
+    &[cpu_row!([("T", DataType::String)], Make::Prepared(prepare_strings))],
+);
 
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     match broadcast_shapes(&c.input(0), &c.input(1)) {

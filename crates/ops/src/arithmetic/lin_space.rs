@@ -2,7 +2,9 @@
 
 use crate::prelude::*;
 
-pub static LIN_SPACE: Op = Op {
+pub static OPS: &[&Op] = &[&LIN_SPACE];
+
+static LIN_SPACE: Op = Op {
     name: "LinSpace",
     doc: "num values at equal distances, from start to stop, both included.",
     inputs: &["start: T", "stop: T", "num: Tidx"],

@@ -1,8 +1,10 @@
-//! `LogicalAnd`, `LogicalOr`, `LogicalNot`.
+//! Logical and, or, not.
 
 use crate::prelude::*;
 
-pub static LOGICAL_AND: Op = Op {
+pub static OPS: &[&Op] = &[&LOGICAL_AND, &LOGICAL_OR, &LOGICAL_NOT];
+
+static LOGICAL_AND: Op = Op {
     name: "LogicalAnd",
     doc: "Whether both x and y are true, elementwise; shapes broadcast.",
     inputs: &["x: bool", "y: bool"],
@@ -20,14 +22,14 @@ pub static LOGICAL_AND: Op = Op {
     ..Op::PURE
 };
 
-pub static LOGICAL_OR: Op = Op {
+static LOGICAL_OR: Op = Op {
     name: "LogicalOr",
     doc: "Whether x or y or both are true, elementwise; shapes broadcast.",
     kernels: cpu!(or),
     ..LOGICAL_AND
 };
 
-pub static LOGICAL_NOT: Op = Op {
+static LOGICAL_NOT: Op = Op {
     name: "LogicalNot",
     doc: "Whether x is false, elementwise.",
     inputs: &["x: bool"],

@@ -2,7 +2,9 @@
 
 use crate::prelude::*;
 
-pub static RANGE: Op = Op {
+pub static OPS: &[&Op] = &[&RANGE];
+
+static RANGE: Op = Op {
     name: "Range",
     doc: "start, start + delta, start + 2 delta, .. up to but not with limit.",
     inputs: &["start: Tidx", "limit: Tidx", "delta: Tidx"],

@@ -5,7 +5,9 @@ use crate::gradients::sum_to_shape_of;
 use crate::prelude::*;
 use thalweg_core::shape_call::broadcast_shapes;
 
-pub static SELECT_V2: Op = Op {
+pub static OPS: &[&Op] = &[&SELECT_V2, &SELECT];
+
+static SELECT_V2: Op = Op {
     name: "SelectV2",
     doc: "t where condition is true, e elsewhere; the three shapes broadcast.",
     inputs: &["condition: bool", "t: T", "e: T"],
@@ -27,7 +29,7 @@ pub static SELECT_V2: Op = Op {
     ..Op::PURE
 };
 
-pub static SELECT: Op = Op {
+static SELECT: Op = Op {
     name: "Select",
     doc: "t where condition is true, e elsewhere; the condition is shaped as them, a scalar, or picks rows as a vector.",
     shape,

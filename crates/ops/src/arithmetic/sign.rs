@@ -1,39 +1,52 @@
-//! `Sign`: -1, 0 or 1.
+//! Signs: negation, absolute value, sign.
 
+use crate::gradients::times_dy;
 use crate::prelude::*;
 
-pub static SIGN: Op = Op {
-    name: "Sign",
-    doc: "The sign of x, elementwise: -1, 0 or 1; x / |x| for complex x.",
-    inputs: &["x: T"],
-    outputs: &["y: T"],
-    attrs: &["T: {bfloat16, half, float, double, int8, int16, int32, int64, complex64, complex128}"],
-    shape: same_as_input,
-    grad: Rule(grad),
-    kernels: cpu!(run: T in f32, f64, f16, bf16, i32, i64, i8, i16; run_complex: T in Complex32, ComplexDouble),
-    cases: |r| vec![Case::new(vec![r.tensor(&[2, 3])])],
-    ..Op::PURE
+pub static OPS: &[&Op] = &[&NEG, &ABS, &SIGN];
+
+static NEG: Op = Op {
+    name: "Neg",
+    doc: "-x, elementwise.",
+    grad: Rule(|g| {
+        let dy = g.dy()?;
+        Ok(vec![g.unary("Neg", dy)?.into()])
+    }),
+    ..unary!(UNARY_SIGNED, fused, T: Number in floats, signed_integers, complexes => |x| x.neg())
 };
 
-fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
-    let x = g.x[0];
-    Ok(vec![g.unary("ZerosLike", x)?.into()])
-}
+static ABS: Op = Op {
+    name: "Abs",
+    doc: "The absolute value of x, elementwise.",
+    attrs: &["T: {bfloat16, half, float, double, int8, int16, int32, int64}"],
+    grad: Rule(|g| {
+        let x = g.x[0];
+        let sign = g.unary("Sign", x)?;
+        times_dy(g, sign)
+    }),
+    ..unary!(UNARY, fused, T: Real in floats, signed_integers => |x| x.absolute())
+};
 
-fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    unary(c, |x: T| {
-        if x > T::ZERO {
-            T::ONE
-        } else if x < T::ZERO {
-            T::ONE.neg()
-        } else if x.is_nan() {
-            x
-        } else {
-            T::ZERO
-        }
-    })
-}
+static SIGN: Op = Op {
+    name: "Sign",
+    doc: "The sign of x, elementwise: -1, 0 or 1; x / |x| for complex x.",
+    grad: Rule(|g| {
+        let x = g.x[0];
+        Ok(vec![g.unary("ZerosLike", x)?.into()])
+    }),
+    ..unary!(UNARY_SIGNED, T: Real in floats, signed_integers => |x| sign(x);
+             T: ComplexNumber in complexes => |z| z.map(|z| if z.norm() == 0.0 { z } else { z / z.norm() }))
+};
 
-fn run_complex<T: ComplexNumber>(c: &mut OpCall<'_>) -> Result<()> {
-    unary(c, |x: T| x.map(|z| if z.norm() == 0.0 { z } else { z / z.norm() }))
+#[inline]
+fn sign<T: Real>(x: T) -> T {
+    if x > T::ZERO {
+        T::ONE
+    } else if x < T::ZERO {
+        T::ONE.neg()
+    } else if x.is_nan() {
+        x
+    } else {
+        T::ZERO
+    }
 }

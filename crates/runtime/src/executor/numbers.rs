@@ -1,52 +1,36 @@
-//! Elementwise ops on single numbers: a graph that counts or computes a rate has hundreds of them, and a kernel call around each costs
-//! more than the number.
+//! Elementwise ops on scalars without a kernel call: a graph that counts or computes a learning rate has hundreds of them, and the
+//! call costs more than the arithmetic.
 
 use crate::plan::{Operand, StraightNode};
-use thalweg_core::dtype::Element;
+use thalweg_core::dtype::{DataType, Element};
 use thalweg_core::kernel::Value;
-use thalweg_core::op::Tile;
+use thalweg_core::op::{Tile, TileNumber};
 use thalweg_core::tensor::Tensor;
 
-/// Runs a node on numbers, if that is what its inputs are; whether they were. A slot that was read for the last time keeps its number
-/// until another value gets it, which costs no memory.
+/// Runs a node on scalars, if its inputs are scalars; returns whether they were. A slot that was read for the last time keeps its
+/// scalar until another value gets it, which costs no memory.
 #[inline]
 pub fn run(tile: Tile, node: &StraightNode, constants: &[Value], slots: &mut [Option<Value>]) -> bool {
-    match tile {
-        Tile::F32Unary(f) => unary(f, node, constants, slots),
-        Tile::F32Binary(f) => binary(f, node, constants, slots),
-        Tile::F64Unary(f) => unary(f, node, constants, slots),
-        Tile::F64Binary(f) => binary(f, node, constants, slots),
+    match tile.dtype() {
+        DataType::Float => run_as::<f32>(tile, node, constants, slots),
+        _ => run_as::<f64>(tile, node, constants, slots),
     }
 }
 
 #[inline]
-fn unary<T: Element>(
-    f: fn(&[T], &mut [T]),
+fn run_as<T: TileNumber>(
+    tile: Tile,
     node: &StraightNode,
     constants: &[Value],
     slots: &mut [Option<Value>],
 ) -> bool {
-    let [a] = *node.inputs.as_slice() else { return false };
-    let Some(a) = number::<T>(a, constants, slots) else { return false };
-    let mut y = [T::default()];
-    f(&[a], &mut y);
-    put(node, y[0], slots);
-    true
-}
-
-#[inline]
-fn binary<T: Element>(
-    f: fn(&[T], &[T], &mut [T]),
-    node: &StraightNode,
-    constants: &[Value],
-    slots: &mut [Option<Value>],
-) -> bool {
-    let [a, b] = *node.inputs.as_slice() else { return false };
-    let Some(a) = number::<T>(a, constants, slots) else { return false };
-    let Some(b) = number::<T>(b, constants, slots) else { return false };
-    let mut y = [T::default()];
-    f(&[a], &[b], &mut y);
-    put(node, y[0], slots);
+    let (a, b) = match *node.inputs.as_slice() {
+        [a] => (number::<T>(a, constants, slots), Some(T::default())),
+        [a, b] => (number::<T>(a, constants, slots), number::<T>(b, constants, slots)),
+        _ => return false,
+    };
+    let (Some(a), Some(b)) = (a, b) else { return false };
+    put(node, tile.run_scalar(a, b), slots);
     true
 }
 
@@ -64,12 +48,12 @@ fn number<T: Element>(operand: Operand, constants: &[Value], slots: &[Option<Val
 
 #[inline]
 fn put<T: Element>(node: &StraightNode, y: T, slots: &mut [Option<Value>]) {
-    let Some(place) = node.outputs.first().and_then(|s| slots.get_mut(*s as usize)) else { return };
-    // Mostly the number that was read.
-    if let Some(Value::Tensor(t)) = place
+    let Some(slot) = node.outputs.first().and_then(|s| slots.get_mut(*s as usize)) else { return };
+    // Mostly the scalar that was read: its memory is used again.
+    if let Some(Value::Tensor(t)) = slot
         && t.set_scalar(y)
     {
         return;
     }
-    *place = Some(Value::Tensor(Tensor::scalar(y)));
+    *slot = Some(Value::Tensor(Tensor::scalar(y)));
 }

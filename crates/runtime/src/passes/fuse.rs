@@ -72,15 +72,7 @@ pub(crate) fn fusible(node: &WorkNode) -> Option<DataType> {
 }
 
 pub fn tile_of(node: &WorkNode, dtype: DataType) -> Option<Tile> {
-    node.op.tiles.iter().copied().find(|t| {
-        let (of, inputs) = match t {
-            Tile::F32Unary(_) => (DataType::Float, 1),
-            Tile::F32Binary(_) => (DataType::Float, 2),
-            Tile::F64Unary(_) => (DataType::Double, 1),
-            Tile::F64Binary(_) => (DataType::Double, 2),
-        };
-        of == dtype && inputs == node.inputs.len()
-    })
+    node.op.tiles.iter().copied().find(|t| t.dtype() == dtype && t.inputs() == node.inputs.len())
 }
 
 /// The node and the fusible ones before it without other users, last first.

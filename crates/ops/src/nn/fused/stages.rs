@@ -1,8 +1,9 @@
 //! Ops run one after the other, as one kernel.
 
 use crate::arithmetic::{ADD_N, ADD_V2, SIGMOID, TANH};
+use crate::nn::activations::{ELU, LEAKY_RELU, RELU, RELU6};
 use crate::nn::batch_norm::FUSED_BATCH_NORM_V3;
-use crate::nn::{bias_add::BIAS_ADD, elu::ELU, leaky_relu::LEAKY_RELU, relu::RELU, relu6::RELU6};
+use crate::nn::bias_add::BIAS_ADD;
 use crate::prelude::*;
 use thalweg_core::attr::FUSED_PRODUCT_NAME;
 use thalweg_core::direct;

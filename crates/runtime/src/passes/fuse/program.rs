@@ -5,11 +5,11 @@ use crate::work::{Compute, Kind, Work, WorkNode};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::direct;
-use thalweg_core::dtype::{DataType, Element};
+use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, internal};
 use thalweg_core::kernel::{KernelNode, OpCall};
 use thalweg_core::node::{NodeId, Output};
-use thalweg_core::op::Tile;
+use thalweg_core::op::{Tile, TileNumber};
 use thalweg_core::runnable::Runnable;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
@@ -26,7 +26,7 @@ pub struct Program {
     inputs: usize,
     /// One-element constants, in registers after those of the inputs.
     constants: Vec<Tensor>,
-    /// The same as numbers: reading a thousand of them out of tensors takes longer than adding them up.
+    /// The same as plain numbers: reading a thousand of them out of tensors takes longer than adding them up.
     singles: Vec<f32>,
     doubles: Vec<f64>,
     result: u32,
@@ -40,16 +40,16 @@ struct Step {
     out: u32,
 }
 
-/// Lays registers out: inputs, then constants, then results, whose registers are used again after their last use.
+/// Assigns registers: inputs, then constants, then results, whose registers are reused after their last use.
 pub struct Builder<'a> {
     work: &'a Work,
     inputs: Vec<Output>,
     constants: Vec<Tensor>,
-    places: HashMap<Output, Place>,
+    sources: HashMap<Output, Source>,
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Source {
     Input(u32),
     Constant(u32),
     Step(u32),
@@ -59,16 +59,16 @@ impl Builder<'_> {
     /// The program of a group of nodes, the last one first, and the inputs it takes.
     pub fn build(work: &Work, group: &[NodeId]) -> Option<(Program, Vec<Output>)> {
         let dtype = work.node(*group.first()?).outputs.first()?.dtype;
-        let mut b = Builder { work, inputs: Vec::new(), constants: Vec::new(), places: HashMap::new() };
+        let mut b = Builder { work, inputs: Vec::new(), constants: Vec::new(), sources: HashMap::new() };
         let mut parts = Vec::with_capacity(group.len());
         let device: Arc<str> = "/device:CPU:0".into();
         for id in group.iter().rev() {
             let node = work.node(*id);
-            let args: Vec<Place> = node.inputs.iter().map(|o| b.place(*o)).collect();
+            let args: Vec<Source> = node.inputs.iter().map(|o| b.source(*o)).collect();
             let kernel_node = Arc::new(node.kernel_node(&work.registry, &device).ok()?);
             let alone =
                 Compute { run: Runnable::make(node.op, &kernel_node, "CPU").ok()?, node: kernel_node };
-            b.places.insert(id.output(0), Place::Step(parts.len() as u32));
+            b.sources.insert(id.output(0), Source::Step(parts.len() as u32));
             parts.push((tile_of(node, dtype)?, args, alone));
         }
         let (inputs, constants) = (b.inputs, b.constants);
@@ -89,35 +89,35 @@ impl Builder<'_> {
         Some((program, inputs))
     }
 
-    fn place(&mut self, o: Output) -> Place {
-        if let Some(p) = self.places.get(&o) {
+    fn source(&mut self, o: Output) -> Source {
+        if let Some(p) = self.sources.get(&o) {
             return *p;
         }
         let p = match &self.work.node(o.node).kind {
             Kind::Value(t) if t.elements() == 1 && t.rank() == 0 => {
                 self.constants.push(t.clone());
-                Place::Constant(self.constants.len() as u32 - 1)
+                Source::Constant(self.constants.len() as u32 - 1)
             }
             _ => {
                 self.inputs.push(o);
-                Place::Input(self.inputs.len() as u32 - 1)
+                Source::Input(self.inputs.len() as u32 - 1)
             }
         };
-        self.places.insert(o, p);
+        self.sources.insert(o, p);
         p
     }
 }
 
 impl Program {
-    fn assign_registers(&mut self, parts: Vec<(Tile, Vec<Place>, Compute)>) {
+    fn assign_registers(&mut self, parts: Vec<(Tile, Vec<Source>, Compute)>) {
         let fixed = (self.inputs + self.constants.len()) as u32;
         let (mut free, mut next) = (Vec::new(), fixed);
         let mut register_of: Vec<u32> = Vec::with_capacity(parts.len());
         for (tile, args, alone) in parts {
-            let register = |p: &Place| match *p {
-                Place::Input(i) => i,
-                Place::Constant(c) => self.inputs as u32 + c,
-                Place::Step(s) => register_of[s as usize],
+            let register = |p: &Source| match *p {
+                Source::Input(i) => i,
+                Source::Constant(c) => self.inputs as u32 + c,
+                Source::Step(s) => register_of[s as usize],
             };
             let a = args.first().map_or(0, register);
             let b = args.get(1).map_or(a, register);
@@ -127,7 +127,7 @@ impl Program {
             });
             // Each result is used once, so its register is free as soon as this step has read it.
             for p in &args {
-                if let Place::Step(s) = p {
+                if let Source::Step(s) = p {
                     free.push(register_of[*s as usize]);
                 }
             }
@@ -156,7 +156,7 @@ impl Program {
         Compute { run: Runnable::Prepared(Arc::new(run)), node: Arc::new(kernel_node) }
     }
 
-    fn run<T: TileNumber>(&self, c: &mut OpCall<'_>) -> Result<()> {
+    fn run<T: Constants>(&self, c: &mut OpCall<'_>) -> Result<()> {
         if let Some(value) = self.run_scalars::<T>(c) {
             c.set(0, Tensor::scalar(value));
             return Ok(());
@@ -170,7 +170,7 @@ impl Program {
     }
 
     /// All inputs are scalars: no runs, no shapes.
-    fn run_scalars<T: TileNumber>(&self, c: &OpCall<'_>) -> Option<T> {
+    fn run_scalars<T: Constants>(&self, c: &OpCall<'_>) -> Option<T> {
         let mut registers = Vec::with_capacity(self.registers);
         for i in 0..self.inputs {
             registers.push(c.input(i).ok()?.as_scalar::<T>()?);
@@ -178,8 +178,7 @@ impl Program {
         registers.extend_from_slice(T::constants(self));
         registers.resize(self.registers, T::default());
         for s in &self.steps {
-            let (a, b) = (registers[s.a as usize], registers[s.b as usize]);
-            T::apply(s.tile, &[a], &[b], std::slice::from_mut(&mut registers[s.out as usize]));
+            registers[s.out as usize] = s.tile.run_scalar(registers[s.a as usize], registers[s.b as usize]);
         }
         registers.get(self.result as usize).copied()
     }
@@ -208,12 +207,7 @@ impl Program {
             for s in &self.steps {
                 // The result register is taken out for the moment, so that the others can be read beside it.
                 let mut y = std::mem::take(&mut registers[s.out as usize]);
-                T::apply(
-                    s.tile,
-                    &registers[s.a as usize][..len],
-                    &registers[s.b as usize][..len],
-                    &mut y[..len],
-                );
+                s.tile.run(&registers[s.a as usize][..len], &registers[s.b as usize][..len], &mut y[..len]);
                 registers[s.out as usize] = y;
             }
             out.copy_from_slice(&registers[self.result as usize][..len]);
@@ -252,38 +246,19 @@ fn common_shape(shapes: &[&Shape]) -> Option<Shape> {
     shapes.iter().all(fits).then(|| (*widest).clone())
 }
 
-/// The types that fused loops compute in.
-trait TileNumber: Element {
+/// The constants of a program, in the type it computes in.
+trait Constants: TileNumber {
     fn constants(program: &Program) -> &[Self];
-    fn apply(tile: Tile, a: &[Self], b: &[Self], out: &mut [Self]);
 }
 
-impl TileNumber for f32 {
+impl Constants for f32 {
     fn constants(program: &Program) -> &[f32] {
         &program.singles
     }
-
-    #[inline]
-    fn apply(tile: Tile, a: &[f32], b: &[f32], out: &mut [f32]) {
-        match tile {
-            Tile::F32Unary(f) => f(a, out),
-            Tile::F32Binary(f) => f(a, b, out),
-            _ => {}
-        }
-    }
 }
 
-impl TileNumber for f64 {
+impl Constants for f64 {
     fn constants(program: &Program) -> &[f64] {
         &program.doubles
-    }
-
-    #[inline]
-    fn apply(tile: Tile, a: &[f64], b: &[f64], out: &mut [f64]) {
-        match tile {
-            Tile::F64Unary(f) => f(a, out),
-            Tile::F64Binary(f) => f(a, b, out),
-            _ => {}
-        }
     }
 }
