@@ -19,7 +19,7 @@ fn spans() -> Vec<Span> {
     all
 }
 
-/// Where each tap of each place is, found by trying.
+/// (output, tap, input) by brute force.
 fn tried(s: &Span) -> Vec<(usize, usize, usize)> {
     let mut all = Vec::new();
     for place in 0..s.output {
@@ -54,9 +54,9 @@ fn a_window_far_larger_than_the_image_takes_no_longer() {
     assert_eq!(s.covering(1).count(), 3);
 }
 
-/// Adding patches back is the transpose of writing them: <patches(x), p> = <x, add(p)>.
+/// <im2col(x), p> = <x, col2im(p)>.
 #[test]
-fn adding_patches_is_the_transpose_of_writing_them() {
+fn col2im_is_the_transpose_of_im2col() {
     for (rows, cols) in spans().iter().step_by(7).zip(spans().iter().skip(3).step_by(11)) {
         let grid = Grid { batch: 2, rows: *rows, cols: *cols };
         for (first_channel, channels) in [(0, 3), (1, 2)] {
@@ -70,10 +70,10 @@ fn adding_patches_is_the_transpose_of_writing_them() {
             // In two parts, so that rows of one image are apart.
             for part in [0..all / 2, all / 2..all] {
                 let mut patches = vec![99; part.len() * width];
-                what.write(&Serial, &images, part.clone(), &mut patches);
+                what.im2col(&Serial, &images, part.clone(), &mut patches);
                 let weights = &weights[part.start * width..part.end * width];
                 dot += patches.iter().zip(weights).map(|(a, b)| (a * b) as i64).sum::<i64>();
-                add_patches(&Serial, &what, weights, part, &mut back);
+                col2im(&Serial, &what, weights, part, &mut back);
             }
             let other = images.iter().zip(&back).map(|(a, b)| (a * b) as i64).sum::<i64>();
             assert_eq!(dot, other, "{what:?}");
@@ -82,12 +82,12 @@ fn adding_patches_is_the_transpose_of_writing_them() {
 }
 
 #[test]
-fn the_first_of_equal_elements_is_the_largest_and_nan_gives_way() {
+fn argmax_is_the_first_of_equal_elements_and_never_nan_among_numbers() {
     let line = |input| Span { input, output: 1, size: input, stride: 1, dilation: 1, before: 0 };
     let grid = Grid { batch: 1, rows: line(1), cols: line(4) };
     for (x, at) in [([1.0, 3.0, 3.0, 2.0], 1), ([f32::NAN, 1.0, f32::NAN, 0.0], 1), ([f32::NAN; 4], 0)] {
         let mut place = [-7];
-        largest_places(&Serial, &grid, 1, &x, &mut place);
+        max_pool_argmax(&Serial, &grid, 1, &x, &mut place);
         assert_eq!(place, [at]);
     }
 }
