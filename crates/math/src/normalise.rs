@@ -1,6 +1,6 @@
 //! Batch normalisation on a matrix with a row for each sample and a column for each channel.
 //!
-//! Sums are made in double precision, in parts that the shape alone decides.
+//! Sums are accumulated in double precision, in parts that depend on the shape alone.
 
 use crate::parallel::Parallel;
 use crate::scratch;
@@ -10,7 +10,7 @@ use crate::simd::{Loop, widest};
 /// Elements summed in one part.
 const PART: usize = 1 << 15;
 
-/// The mean of each column, and the mean square of the distance from it. Nothing of an empty matrix.
+/// The mean and the variance of each column. Both empty for an empty matrix.
 pub fn moments(par: &dyn Parallel, width: usize, x: &[f32]) -> (Vec<f64>, Vec<f64>) {
     let rows = x.len().checked_div(width).unwrap_or(0);
     let share = |mut sums: Vec<f64>| {
@@ -23,7 +23,7 @@ pub fn moments(par: &dyn Parallel, width: usize, x: &[f32]) -> (Vec<f64>, Vec<f6
     (mean, variance)
 }
 
-/// For each column, the sum of `dy`, and the sum of `dy` times the distance of `x` from `mean`.
+/// For each column, the sums of `dy` and of `dy * (x - mean)`.
 pub fn gradient_sums(
     par: &dyn Parallel,
     width: usize,
@@ -34,7 +34,7 @@ pub fn gradient_sums(
     column_sums(par, width, dy, x, mean, Term::Both)
 }
 
-/// `out = (x - mean) * scale + shift`, and `dy * factor` more where there is a gradient; all but `x` and `dy` by column.
+/// `out = (x - mean) * scale + shift`, plus `dy * factor` if there is a gradient; all but `x` and `dy` are per column.
 pub struct Affine<'a> {
     pub mean: &'a [f32],
     pub scale: &'a [f32],
@@ -55,7 +55,7 @@ impl Affine<'_> {
         let shared = SharedMut::new(out);
         par.run_ranges(x.len() / width, (PART / width).max(1), &|rows| {
             let range = rows.start * width..rows.end * width;
-            // SAFETY: the ranges of rows do not overlap.
+            // SAFETY: the ranges of rows are disjoint.
             let out = unsafe { shared.range(range.clone()) };
             widest(AffineRows { what: self, x: &x[range.clone()], start: range.start, out });
         });
@@ -138,7 +138,7 @@ struct Part<'a> {
     sums: &'a mut [f64],
 }
 
-/// Rows summed in single precision before the sums are added in double.
+/// Rows accumulated in single precision before the sum is added in double.
 const DEPTH: usize = 32;
 
 impl Loop for Part<'_> {
@@ -166,7 +166,7 @@ impl Loop for Part<'_> {
     }
 }
 
-/// Adds the terms of `N` columns from `at` on, which are summed in registers.
+/// Adds the terms of `N` columns from `at` on, accumulated in registers.
 #[inline(always)]
 fn lanes<const N: usize>(
     a: &[f32],

@@ -12,10 +12,10 @@ const ROUNDS: usize = 10;
 /// Words in one block.
 pub const BLOCK: usize = 4;
 
-/// Blocks computed side by side, so that the rounds become vector code.
+/// Blocks computed in parallel lanes, so that the rounds are vectorised.
 const LANES: usize = 32;
 
-/// A position in a stream of 128-bit blocks: plain data, cheap to copy.
+/// Key and counter: a position in a stream of 128-bit blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Philox {
     counter: u128,
@@ -68,7 +68,7 @@ impl Philox {
         widest(Fill { philox: self, out });
     }
 
-    /// Fills `out` with the blocks that are so many blocks ahead of this one.
+    /// Fills `out` with the blocks at these offsets from the current counter.
     pub fn fill_at(&self, ahead: &[u64], out: &mut [u32]) {
         assert_eq!(BLOCK * ahead.len(), out.len());
         widest(FillAt { philox: self, ahead, out });
@@ -147,8 +147,8 @@ impl Loop for FillAt<'_> {
     }
 }
 
-/// Each word sits in the low half of a `u64`, as the vector multiplication has
-/// it; what collects in the high halves is never read.
+/// Each word is in the low half of a `u64`, as the vector multiplication needs;
+/// the high halves are never read.
 #[inline(always)]
 fn rounds<const N: usize>(words: [[u64; N]; BLOCK], mut key: [u32; 2]) -> [[u64; N]; BLOCK] {
     let [mut a, mut b, mut c, mut d] = words;
