@@ -91,3 +91,94 @@ fn argmax_is_the_first_of_equal_elements_and_never_nan_among_numbers() {
         assert_eq!(place, [at]);
     }
 }
+
+/// Some grids with stride, dilation and padding.
+fn grids() -> impl Iterator<Item = Grid> {
+    let pairs: Vec<_> =
+        spans().into_iter().step_by(13).zip(spans().into_iter().skip(5).step_by(17)).collect();
+    pairs.into_iter().map(|(rows, cols)| Grid { batch: 2, rows, cols })
+}
+
+fn values(n: usize, seed: usize) -> Vec<f64> {
+    (0..n).map(|i| ((i + seed) * 37 % 23) as f64 - 11.0).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// For a linear function, <f(x), g> = <x, gradient(g)>.
+#[test]
+fn gradients_of_linear_windows_are_their_transposes() {
+    for grid in grids() {
+        for multiplier in [1, 2] {
+            let what = Depthwise { grid, channels: 5, multiplier };
+            let x = values(grid.input_rows() * grid.cols.input * 5, 1);
+            let g = values(grid.output_rows() * grid.cols.output * 5 * multiplier, 2);
+            let filter = values(grid.taps() * 5 * multiplier, 3);
+            let (mut y, mut dx, mut df) = (vec![0.0; g.len()], vec![0.0; x.len()], vec![0.0; filter.len()]);
+            what.convolve(&Serial, &x, &filter, &mut y);
+            what.input_gradient(&Serial, &g, &filter, &mut dx);
+            what.filter_gradient(&Serial, &x, &g, &mut df);
+            assert_eq!((dot(&y, &g), dot(&y, &g)), (dot(&x, &dx), dot(&filter, &df)), "{what:?}");
+        }
+        let x = values(grid.input_rows() * grid.cols.input * 3, 4);
+        let g = values(grid.output_rows() * grid.cols.output * 3, 5);
+        let (mut y, mut dx) = (vec![0.0; g.len()], vec![0.0; x.len()]);
+        avg_pool(&Serial, &grid, 3, &x, &mut y);
+        avg_pool_gradient(&Serial, &grid, 3, &g, &mut dx);
+        assert!((dot(&y, &g) - dot(&x, &dx)).abs() < 1e-9, "{grid:?}");
+    }
+}
+
+#[test]
+fn max_pool_is_the_element_at_the_argmax_and_gets_its_gradient() {
+    for grid in grids() {
+        let depth = 6;
+        let pixels = grid.rows.input * grid.cols.input;
+        let outputs = grid.output_rows() * grid.cols.output * depth;
+        let x = values(grid.batch * pixels * depth, 6);
+        let (mut y, mut argmax, mut dx) = (vec![0.0; outputs], vec![0i32; outputs], vec![0.0; x.len()]);
+        let (lowest, g) = (f64::NEG_INFINITY, values(outputs, 7));
+        max_pool(&Serial, &grid, depth, lowest, &x, &mut y);
+        max_pool_argmax(&Serial, &grid, depth, &x, &mut argmax);
+        max_pool_gradient(&Serial, &grid, depth, &argmax, &g, &mut dx);
+        let mut expected = vec![0.0; x.len()];
+        for (i, (y, pixel)) in y.iter().zip(&argmax).enumerate() {
+            let image = i / (outputs / grid.batch);
+            match usize::try_from(*pixel) {
+                Ok(pixel) => {
+                    let at = (image * pixels + pixel) * depth + i % depth;
+                    assert_eq!(*y, x[at], "{grid:?}");
+                    expected[at] += g[i];
+                }
+                Err(_) => assert_eq!(*y, lowest, "a window on padding: {grid:?}"),
+            }
+        }
+        assert_eq!(dx, expected, "{grid:?}");
+    }
+}
+
+#[test]
+fn windows_over_a_padded_copy_read_what_im2col_reads() {
+    for grid in grids() {
+        let Grid { rows, cols, .. } = grid;
+        let x: Vec<i32> = (1..=(rows.input * cols.input * 2) as i32).collect();
+        let mut padded = vec![99; rows.padded_len() * cols.padded_len() * 2];
+        grid.write_padded(2, &x, &mut padded);
+        let inside = Grid {
+            batch: 1,
+            rows: Span { input: rows.padded_len(), before: 0, ..rows },
+            cols: Span { input: cols.padded_len(), before: 0, ..cols },
+        };
+        assert!(inside.is_unpadded(), "{grid:?}");
+        let read = |grid: Grid, x: &[i32]| {
+            let what = Patches { grid, depth: 2, first_channel: 0, channels: 2 };
+            let mut out = vec![77; rows.output * cols.output * what.len()];
+            what.im2col(&Serial, x, 0..rows.output, &mut out);
+            out
+        };
+        assert_eq!(read(Grid { batch: 1, ..grid }, &x), read(inside, &padded), "{grid:?}");
+    }
+}
