@@ -253,3 +253,10 @@ fn maps_encode_in_order_of_keys() {
     assert_eq!(node.attr.keys().collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(node.attr["a"].value, Some(attr_value::Value::I(2)));
 }
+
+#[test]
+fn encode_equals_prosts_own() {
+    let graph =
+        text::parse_graph_def("node { name: 'a' op: 'Const' attr { key: 'x' value { i: -1 } } }").unwrap();
+    assert_eq!(thalweg_proto::encode(&graph), graph.encode_to_vec());
+}

@@ -236,4 +236,16 @@ mod tests {
             assert_eq!(filler, start.skipped(53));
         }
     }
+
+    #[test]
+    fn words_are_those_of_the_blocks_in_order() {
+        let (mut blocks, start) = (Philox::new(3, 4), Philox::new(3, 4));
+        let mut words = Words::new(start);
+        for _ in 0..3 {
+            assert_eq!(blocks.next_block(), std::array::from_fn(|_| words.next_word()));
+        }
+        assert!((0..1000).map(|_| words.next_f64()).all(|x| (0.0..1.0).contains(&x)));
+        // Two words each: the next number starts a block.
+        assert_eq!(words.next_word(), start.skipped(3 + 500).next_block()[0]);
+    }
 }
