@@ -185,7 +185,7 @@ fn entries_that_lie_are_errors_that_name_file_and_tensor() {
         let (mut wrong, mut errors) = (0, Vec::new());
         for (name, good) in NAMES.iter().zip(&good) {
             match reader.read(name) {
-                // Another type or shape of the same size cannot be told from the right one, other bytes can.
+                // Another dtype or shape of the same size is undetectable, other bytes are not.
                 Ok(got) => assert!(same_bytes(&got, good), "{case}: {name} is {got:?}"),
                 Err(e) => {
                     // A shard of a checkpoint need not have all slices, and may have types that only TensorFlow reads.

@@ -4,7 +4,7 @@
 //!
 //! The two alternate in short rounds, so that both see the same load. Prints, for each
 //! size, the median over the rounds of a visit, and the best of those over some visits. With
-//! `ta` or `tb`, our A or B lies transposed.
+//! `ta` or `tb`, our A or B is transposed.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Case {
     }
 }
 
-/// Waits, for some seconds at most, until the machine has nothing else to do.
+/// Waits, with a timeout of some seconds, until the machine is idle.
 fn wait_until_quiet() {
     for _ in 0..100 {
         let before = busy_ticks();

@@ -200,7 +200,7 @@ fn any_holds_any_bytes() {
     assert_eq!(text::print(&good), format!("[{url}] {{\n  name: \"a\"\n  op: \"b\"\n}}\n"));
     assert_eq!(text::parse::<Any>(&text::print(&good)).unwrap(), good);
 
-    // A field given twice has the last value, a field we do not know is passed over.
+    // The last value of a repeated singular field wins; unknown fields are skipped.
     let repeated = any(url, b"\x0a\x01a\x0a\x01b\xf8\x07\x01");
     assert_eq!(text::print(&repeated), format!("[{url}] {{\n  name: \"b\"\n}}\n"));
 

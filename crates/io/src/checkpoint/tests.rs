@@ -35,7 +35,7 @@ fn the_newest_few_are_kept() {
     assert_eq!(latest_checkpoint(dir.root()).unwrap(), Some(dir.path("model-12")));
     let text = fs::read_to_string(dir.path("checkpoint")).unwrap();
     assert_eq!(text.lines().next(), Some("model_checkpoint_path: \"model-12\""));
-    // Saved again, it is the newest again and not there twice.
+    // Saved again, it is the newest again and not listed twice.
     save(&dir, 10, 0);
     let state = State::read(dir.root()).unwrap().unwrap();
     assert_eq!(names(&state.all), ["model-11", "model-12", "model-10"]);
@@ -116,7 +116,7 @@ fn with_no_whole_checkpoint_training_does_not_start_from_nothing() {
     let e = recovered(&dir).0.unwrap_err();
     assert!(e.message().contains("none of the 2 checkpoints") && e.message().contains("model-2"), "{e}");
     assert!(saved.iter().all(|p| index_path(p).is_file()));
-    // A user who has removed them means to start anew.
+    // A user who removed them intends to start from the beginning.
     saved.iter().for_each(|p| remove(p).unwrap());
     let (found, said) = recovered(&dir);
     assert_eq!((found.unwrap(), said.len()), (None, 2));

@@ -87,7 +87,7 @@ fn plain(dtype: DataType, shape: Shape, data: &[u8], descr: &Descr) -> Result<Te
     if !descr.swapped {
         return Tensor::from_bytes(dtype, shape, data);
     }
-    // The parts of a complex number are swapped one by one.
+    // The byte order of each part of a complex number is swapped.
     let word = if dtype.is_complex() { descr.size / 2 } else { descr.size };
     let mut data = reserve::copied(data)?;
     data.chunks_exact_mut(word).for_each(<[u8]>::reverse);

@@ -96,7 +96,7 @@ fn table_of(contents: &[u8]) -> Bytes {
 #[test]
 fn blocks_that_lie_about_their_entries_are_data_loss() {
     assert_eq!(Table::read(&table_of(&[0, 1, 0, b'x', 0, 0, 0, 0, 1, 0, 0, 0])).unwrap().len(), 1);
-    // Lengths past the end, more restarts than bytes, a shared part that is not there.
+    // Lengths past the end, more restart points than bytes, a shared prefix of a missing key.
     for contents in [
         &[][..],
         &[0xff; 4],
