@@ -1,13 +1,13 @@
 # make test     everything CI checks: formatting, lints, tests, and the tests with real TensorFlow
 # make check    the quick part: formatting and lints
-# make isa      the tests of kernels with each instruction set that is less than this machine's best
+# make isa      the tests of kernels with each instruction set below this machine's best
 # make fuzz     the long property runs (CASES=10000000)
 # make fuzz-quick      libFuzzer for SECONDS (60) on each target of crates/fuzzing, or on TARGETS; needs a C++ compiler and cargo-fuzz
 # make bench    Thalweg beside TensorFlow
 # make differential  every op on TensorFlow and on a Thalweg server, N cases each (SEED=... repeats a run)
 # make coverage-ops  the same, with the table: for each op the types, the cases, the largest difference
-# make lectures        the lectures' programs with all their steps, held to what they must reach (DATA=folder with MNIST's files)
-# make kills           thalweg train mnist, killed at KILLS random moments (DATA=folder with MNIST's files)
+# make lectures        the lectures' programs with all their steps; asserts accuracy and loss (DATA=folder with MNIST's files)
+# make kills           thalweg train mnist, killed and resumed at KILLS random moments (DATA=folder with MNIST's files)
 # make bench-server    thalweg server beside TensorFlow's, with TensorFlow's client
 CASES ?= 10000000
 VENV ?= .venv
@@ -28,7 +28,7 @@ check:
 rust:
 	cargo test --workspace
 
-# A machine runs the kernels of its best instruction set: here those of the lesser ones. With --workspace, so that nothing is built anew.
+# Kernels are dispatched by instruction set: this tests the versions below this machine's best. With --workspace, so that nothing is rebuilt.
 isa:
 	for isa in avx2 baseline; do \
 		THALWEG_MAX_ISA=$$isa cargo test --workspace --lib -- gemm:: random:: window:: || exit 1; \
@@ -39,7 +39,7 @@ isa:
 shuttle:
 	cargo test -p thalweg-runtime --features shuttle --lib shuttle
 
-# Real TensorFlow in a virtual environment of its own, made once.
+# Real TensorFlow in its own virtual environment, created once.
 $(VENV)/ready: tests/interop/requirements.txt
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet --disable-pip-version-check -r tests/interop/requirements.txt
@@ -52,19 +52,19 @@ interop: $(VENV)/ready
 	cargo build -p thalweg-client --example differentiate
 	cargo build -p thalweg-train --example line --example partitioned --example models
 	$(VENV)/bin/python -m pytest -q tests/interop
-	# As on a CPU for which TensorFlow does not choose oneDNN's kernels.
+	# With TensorFlow's own kernels, as on CPUs where oneDNN is not its default.
 	TF_ENABLE_ONEDNN_OPTS=0 $(VENV)/bin/python -m pytest -q tests/interop/test_cases.py
 
 differential coverage-ops: $(VENV)/ready
 	cargo build -p thalweg-cli
 	cd tests/interop && $(abspath $(VENV))/bin/python -m differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(filter coverage-ops,$@),--table)
 
-# With overflow checks: sizes that wrap silently in a release would otherwise go unnoticed.
+# With overflow checks: sizes wrap silently in a release build.
 fuzz:
 	CARGO_PROFILE_BENCH_OVERFLOW_CHECKS=true THALWEG_FUZZ_CASES=$(CASES) cargo test --profile bench -p thalweg-runtime --test fuzz -- --nocapture
 
-# Coverage-guided, on stable Rust: without a sanitizer, as there is next to no unsafe code in what is fuzzed. What is new goes into the
-# corpus only when it is worth keeping: fuzz/corpus is read, fuzz/found written.
+# Coverage-guided, on stable Rust, without a sanitizer: the fuzzed code has next to no unsafe code. fuzz/corpus is read-only; new inputs go
+# to fuzz/found, and are added to the corpus by hand.
 fuzz-quick:
 	command -v cargo-fuzz > /dev/null || cargo install cargo-fuzz
 	cargo fuzz build --sanitizer none any

@@ -1,4 +1,4 @@
-//! The target that `THALWEG_FUZZ_TARGET` names.
+//! Runs the fuzz target named by `THALWEG_FUZZ_TARGET`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

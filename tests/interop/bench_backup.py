@@ -3,8 +3,8 @@
     python bench_backup.py [--thalweg PROGRAM] [--data DIR] [--steps N] [--batch N] [--seed N]
 
 Four workers train MNIST's net on one parameter server, all of them `thalweg train`. At random moments one of the workers, never the
-chief, which makes the updates, is stopped (SIGSTOP) for a second. A step's time is what passes between two values of the global step
-that the chief tells of. The first row is without anybody stopping.
+chief, which applies the updates, is stopped (SIGSTOP) for a second. A step's time is the interval between two values of the global
+step in the chief's output. The first row is without stops.
 """
 
 import argparse
@@ -25,7 +25,7 @@ STOPPED = 1.0
 
 
 class Training:
-    """A cluster that trains, and the moments at which its global step was seen to have moved."""
+    """A cluster that trains, and the times at which its global step was seen to advance."""
 
     def __init__(self, backups, args):
         ports = clusters.free_ports(WORKERS + 1)
@@ -66,10 +66,10 @@ class Training:
         return stops
 
     def step_times(self):
-        """Seconds of each step; where several came between two looks, they took the same."""
+        """Seconds of each step; the interval is divided evenly where several steps were seen at once."""
         times = []
         for (a, before), (b, after) in zip(self.seen, self.seen[1:]):
-            # A chief may tell of the same step twice.
+            # A chief may print the same step twice.
             if b > a:
                 times += [(after - before) / (b - a)] * (b - a)
         return times
@@ -102,7 +102,7 @@ def at(times, share):
 
 
 def curve(rows):
-    """The share of steps that took at most so long, one line for each row and a column for each time."""
+    """The cumulative distribution of step times: one line per row, one column per time."""
     limits = [0.05 * 1.35**i for i in range(14)]
     print(f"\n{'share of steps within':26}" + "".join(f"{limit:6.2f}" for limit in limits) + "  seconds")
     for name, times, _ in rows:

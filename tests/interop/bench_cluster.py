@@ -49,7 +49,7 @@ def dense(workers):
     kept = []
     for i in range(workers):
         with v1.device(f"/job:worker/task:{i}"):
-            # A number of each is kept: what nobody uses would not be sent.
+            # An element of each is fetched: unused tensors would not be sent.
             for j, table in enumerate(tables):
                 first = v1.get_variable(f"first{i}_{j}", [1], initializer=initial, use_resource=True)
                 kept.append(first.assign(table.read_value()[:1], read_value=False))
@@ -109,7 +109,7 @@ def step(target, make, workers):
 
 
 def timed(f, seconds):
-    """The median time of a call, of as many as there is time for."""
+    """The median time of a call, within a time budget."""
     f()
     times, end = [], time.perf_counter() + seconds
     while not times or time.perf_counter() < end:
@@ -212,7 +212,7 @@ def main():
             row = f"{name:34}{ours * 1e3:9.2f} ms{theirs * 1e3:9.2f} ms{ours / theirs:7.2f}x"
             print(f"{row}{own * 1e3:10.2f} ms{own / theirs:7.2f}x", flush=True)
         finally:
-            # A session whose server has gone waits for it.
+            # Closing a session waits for a server that was stopped.
             for session in sessions:
                 session.close()
             for c in made.values():

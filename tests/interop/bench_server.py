@@ -34,7 +34,7 @@ class Served:
         self.target = next(w for w in self.process.stdout.readline().split() if w.startswith("grpc://")).rstrip(",")
 
     def resident(self):
-        """Mebibytes of memory that it holds."""
+        """Resident memory in mebibytes."""
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
@@ -43,11 +43,11 @@ class Served:
         self.process.wait()
 
 
-# What is measured. Each makes a graph in the current one and gives what a round does with a target: seconds for one.
+# The benchmarks. Each adds to the current graph and returns a function from a target to the seconds of one round.
 
 
 def steps(count, prepare):
-    """The time of one of `count` steps, of a session that stays open."""
+    """The time per step of `count` steps, in one open session."""
     open_sessions = {}
 
     def round_(target):
@@ -129,7 +129,7 @@ CLIENTS, CLIENT_STEPS = 8, 400
 
 
 def many_clients():
-    """Client processes that take training steps at the same time; the time of one step of all."""
+    """Concurrent client processes that run training steps; the time per step over all of them."""
 
     def round_(target):
         command = [sys.executable, __file__, "--client", target]
@@ -158,7 +158,7 @@ def many_clients():
 
 
 def client(target):
-    """One of the client processes. Each has variables of its own."""
+    """One of the client processes. Each has its own variables."""
     x, train, loss = training_graph()
     image = np.random.default_rng(0).random((1, 784), np.float32)
     with tf1.Session(target, config=tf1.ConfigProto(isolate_session_state=True)) as session:
@@ -173,7 +173,7 @@ def client(target):
         sys.stdin.readline()
 
 
-# Name, how to make it, unit, units in a second, the largest ratio that is good enough, rounds that it is limited to.
+# Name, constructor, unit, units per second, the largest acceptable ratio, the limit on rounds.
 CASES = [
     ("trivial fetch", trivial, "µs", 1e6, 0.6, None),
     ("training step 1x784x100", training, "µs", 1e6, 0.6, None),

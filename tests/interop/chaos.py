@@ -1,10 +1,10 @@
-"""Kills tasks of a cluster that trains, one after another, and looks at every checkpoint on the way.
+"""Kills tasks of a cluster that trains, one after another, and verifies every checkpoint.
 
     python chaos.py [--thalweg PROGRAM] [--kills N] [--every SECONDS] [--mode sync|backup] [--ps N] [--workers N] [--steps N] [--seed N]
 
-What is trained is `tally`: each step takes the same from each variable, so that a gradient that is applied twice, or lost though its step
-is counted, shows in the next checkpoint. Three things must hold: the training ends, all checkpoints that it made are right, and it was
-never silent for longer than the time limit.
+The model is `tally`: each step subtracts the same from each variable, so that a gradient that is applied twice, or lost though its step
+is counted, shows in the next checkpoint. Three things must hold: the training ends, all its checkpoints are right, and its output
+never pauses for longer than the timeout.
 """
 
 import argparse
@@ -27,12 +27,12 @@ VARIABLES = 4
 
 
 def taken(mode, workers):
-    """What a step takes from each variable."""
+    """What a step subtracts from each variable."""
     return sum(4**i for i in range(workers)) / workers if mode == "sync" else 1
 
 
 def check(prefix, each):
-    """The step of a checkpoint, or None if it has gone already; all its variables must be what that step leaves."""
+    """The step of a checkpoint, or None if it was removed already; asserts that all its variables have that step's values."""
     try:
         reader = tf.train.load_checkpoint(prefix)
         step = int(reader.get_tensor("global_step"))
@@ -44,7 +44,7 @@ def check(prefix, each):
 
 
 class Watch:
-    """Looks at checkpoints as they come."""
+    """Verifies checkpoints as they appear."""
 
     def __init__(self, folder, each):
         self.folder, self.each = pathlib.Path(folder), each
@@ -74,7 +74,7 @@ class Watch:
 
 
 def run(args):
-    """Trains under fire; what was printed, and the checkpoints seen. Fails if anything was not as it must be."""
+    """Trains while killing tasks; returns the output and the checkpoints seen. Asserts the three conditions."""
     with tempfile.TemporaryDirectory() as folder:
         command = [clusters.PROGRAM, "local", "--ps", args.ps, "--workers", args.workers]
         command += ["--chaos", args.kills, "--chaos-every", args.every, "--chaos-seed", args.seed, "--"]

@@ -21,7 +21,7 @@ server.join()
 
 
 def free_ports(count):
-    """Ports that nobody listens on."""
+    """Unused ports."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for s in sockets:
@@ -30,7 +30,7 @@ def free_ports(count):
 
 
 class Cluster:
-    """Tasks by job: `{"ps": ["thalweg", "tensorflow"], ...}` says whose each is."""
+    """Tasks by job, with the implementation of each: `{"ps": ["thalweg", "tensorflow"], ...}`."""
 
     def __init__(self, jobs):
         ports = iter(free_ports(sum(map(len, jobs.values()))))

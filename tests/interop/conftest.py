@@ -20,7 +20,7 @@ def pytest_configure():
 
 @pytest.fixture(scope="session")
 def thalweg():
-    """Runs the program with arguments and gives the finished process."""
+    """Runs the program with arguments and returns the completed process."""
 
     def run(*args, **kwargs):
         return subprocess.run([TARGET / "thalweg", *map(str, args)], capture_output=True, text=True, timeout=120, **kwargs)
@@ -40,7 +40,7 @@ def case_dumps(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def example():
-    """Runs an example of one of our crates with arguments and gives what it prints."""
+    """Runs an example of one of our crates with arguments and returns its output."""
 
     def run(package, name, *args):
         cargo = ["cargo", "run", "--quiet", "-p", package, "--example", name, "--"]
@@ -65,7 +65,7 @@ class Server:
         self.target, self.task = found.groups()
 
     def stop(self):
-        """Asks it to stop, and gives the exit code."""
+        """Shuts it down, and returns the exit code."""
         self.process.terminate()
         try:
             return self.process.wait(timeout=30)
@@ -92,13 +92,13 @@ def start_server():
 
 @pytest.fixture(scope="session")
 def server(start_server):
-    """One server for all tests. Its variables outlive sessions: tests choose names of their own, or reset."""
+    """One server for all tests. Its variables outlive sessions: tests use unique names, or reset."""
     return start_server()
 
 
 @pytest.fixture
 def own_server(start_server):
-    """A server that no other test sees."""
+    """A server for one test."""
     server = start_server()
     yield server
     if server.process.poll() is None:

@@ -1,4 +1,4 @@
-"""The lectures' programs as a user starts them, with all their steps, held to what they must reach. MNIST's own files are needed.
+"""The lectures' programs as a user starts them, with all their steps; asserts the accuracy and loss they must reach. Needs MNIST's files.
 
     python tests/interop/full_training.py [--data FOLDER] [--binary target/release/thalweg] [--only WORDS]
 """

@@ -1,7 +1,7 @@
-"""TensorFlow as the judge: set up the same on every machine, and what it has no kernel for told apart from a difference.
+"""TensorFlow as the reference: configured the same on every machine, with missing kernels distinguished from differences.
 
-TensorFlow reads these variables when it is loaded, so whoever loads it calls `prepare` first (conftest does, for all tests), or `quiet`
-where it is measured as its users have it.
+TensorFlow reads these environment variables when it is imported, so call `prepare` before (conftest does, for all tests), or `quiet`
+for benchmarks in the default configuration.
 """
 
 import os
@@ -9,23 +9,23 @@ import os
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3"}
 
 SETTINGS = QUIET | {
-    # By itself TensorFlow takes oneDNN's kernels on some CPUs (those with AVX-512) and its own on others, and its own do not dilate or
-    # group convolutions backwards.
+    # By default TensorFlow uses oneDNN's kernels on some CPUs (those with AVX-512) and its own on others, which lack the gradients of
+    # dilated and grouped convolutions.
     "TF_ENABLE_ONEDNN_OPTS": "1",
-    # Else as many as there are cores.
+    # The default is the number of cores.
     "TF_NUM_INTRAOP_THREADS": "2",
     "TF_NUM_INTEROP_THREADS": "2",
 }
 
 
 def prepare():
-    """Sets what is not set: who sets it before sees what TensorFlow would say on another kind of machine."""
+    """Sets the variables that are unset: preset ones emulate another kind of machine."""
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
 
 
 def prepare_without_onednn():
-    """For inputs of every type and value: some stop the process in oneDNN's kernels, on CPUs without some instructions."""
+    """For inputs of every type and value: some crash the process in oneDNN's kernels, on CPUs without some instructions."""
     os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
     prepare()
 
@@ -39,7 +39,7 @@ def has_onednn():
     return os.environ["TF_ENABLE_ONEDNN_OPTS"] == "1"
 
 
-# What TensorFlow says where it has no kernel for what is asked, by class of error. Such a case is not judged.
+# TensorFlow's errors for a missing kernel, by class. Such a case is not compared.
 NO_KERNEL = {
     "UnimplementedError": [""],
     "NotFoundError": ["No registered '"],
@@ -58,7 +58,7 @@ NO_KERNEL = {
 
 
 def said(e):
-    """The kernel's own words in an exception: the line before the one that shows the node, or after the one that names it, or the last."""
+    """The kernel's message in an exception: the line before the one with the node's definition, or after the one with its name, or the last."""
     lines = [line.strip() for line in str(e).splitlines() if line.strip()]
     shown = next((i - 1 for i, line in enumerate(lines) if "[[{{node" in line), None)
     named = next((i + 1 for i, line in enumerate(lines[:-1]) if line.startswith("Node: '")), -1)
@@ -67,5 +67,5 @@ def said(e):
 
 
 def has_no_kernel(error, message):
-    """Whether an error of this class, in these words, says that TensorFlow cannot compute this here."""
+    """Whether an error of this class and message means that TensorFlow has no kernel."""
     return any(text in message for text in NO_KERNEL.get(error, []))

@@ -1,7 +1,6 @@
-"""`thalweg train mnist`, killed (SIGKILL) at random moments and told to resume, until it ends: as a run that was never killed.
+"""`thalweg train mnist`, killed (SIGKILL) at random moments and resumed, until it ends: equal to a run that was never killed.
 
-After each kill the checkpoint that the folder names is read by TensorFlow, every tensor of it, and the next run must go on from a step at
-least as far. With one thread and one seed the last checkpoint is equal to the other run's, byte by byte, and so is the printed accuracy.
+After each kill TensorFlow reads every tensor of the latest checkpoint, and the next run must resume from that step or a later one. With one thread and one seed the last checkpoint is equal to the other run's, byte by byte, and so is the printed accuracy.
 
     python tests/interop/kill_training.py [--kills 100] [--model mlp] [--steps 4700] [--data FOLDER] [--binary target/release/thalweg]
 """
@@ -46,14 +45,14 @@ def command(args, folder, save_every, *more):
 
 
 def complete(args, folder, save_every, *more):
-    """A run to its end: what it prints."""
+    """A run to its end; returns the output."""
     done = subprocess.run(command(args, folder, save_every, *more), capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
 
 def killed(args, folder, moments, *more):
-    """A run that is killed at a random moment: what it had printed, and whether it was still running."""
+    """A run that is killed at a random moment; returns the output, and whether it was still running."""
     with subprocess.Popen(command(args, folder, args.save_every, *more), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
         time.sleep(moments.uniform(0, args.longest))
         alive = run.poll() is None
@@ -61,8 +60,8 @@ def killed(args, folder, moments, *more):
         return run.stdout.read(), alive
 
 
-def whole_checkpoint(folder):
-    """The step of the newest checkpoint, after reading all of it; none if there is none yet."""
+def read_checkpoint(folder):
+    """The step of the newest checkpoint, after reading all of it; None if there is none yet."""
     newest = tf.train.latest_checkpoint(str(folder))
     if newest is None:
         assert not (folder / "checkpoint").exists(), "the state file names no checkpoint that is there"
@@ -75,7 +74,7 @@ def whole_checkpoint(folder):
     return step
 
 
-def went_on_after(text):
+def resumed_from(text):
     found = re.search(r"^going on after step (\d+)$", text, re.M)
     return int(found.group(1)) if found else None
 
@@ -85,21 +84,21 @@ def accuracy(text):
 
 
 def resume(folder):
-    """What a run into this folder is told: a first checkpoint may be there though the state file does not name it yet."""
+    """The arguments to resume in this folder: it may have a first checkpoint that is not in the state file yet."""
     return ["--resume"] if list(folder.glob("*.index")) else []
 
 
 def kill_often(args, folder):
-    """Kills runs, as often as asked, and checks what each leaves behind; how many were killed in the middle of a checkpoint."""
+    """Kills `kills` runs, and verifies the checkpoint after each; returns how many were killed while saving."""
     moments = random.Random(args.seed)
     saved, kills, torn = None, 0, 0
     while kills < args.kills:
         text, alive = killed(args, folder, moments, *resume(folder))
         assert alive, f"it ended by itself before it was killed often enough; give it more --steps: {text}"
         assert "error" not in text, text
-        began = went_on_after(text)
+        began = resumed_from(text)
         assert began is None or saved is None or began >= saved, f"after step {saved} was saved, it went on after {began}"
-        found = whole_checkpoint(folder)
+        found = read_checkpoint(folder)
         assert saved is None or found >= saved, f"step {saved} was saved, now {found} is the newest"
         saved, kills = found, kills + 1
         torn += folder.exists() and any(".tempstate" in f.name for f in folder.iterdir())
@@ -114,7 +113,7 @@ def main():
         parts, whole = pathlib.Path(scratch, "parts"), pathlib.Path(scratch, "whole")
         saved = kill_often(args, parts)
         found = complete(args, parts, args.steps, *resume(parts))
-        assert went_on_after(found) == saved, found
+        assert resumed_from(found) == saved, found
         expected = complete(args, whole, args.steps)
         weights = [(f / f"model.ckpt-{args.steps}{WEIGHTS}").read_bytes() for f in (parts, whole)]
         print(f"never killed: {accuracy(expected)}; killed: {accuracy(found)}")

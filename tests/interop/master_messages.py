@@ -1,5 +1,5 @@
-"""The messages of tensorflow.MasterService that a test sends itself: TensorFlow's package keeps them to its client, so they are made here, with the
-fields that tests need."""
+"""Messages of tensorflow.MasterService for tests that send them directly: TensorFlow's package does not export them, so they are defined here, with
+the fields that tests need."""
 
 import grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory

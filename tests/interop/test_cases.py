@@ -9,14 +9,14 @@ from tensorflow.core.framework import graph_pb2
 
 tf1 = tf.compat.v1
 
-# Relative tolerance by type: what separates two good implementations that sum or approximate in another order.
+# Relative tolerance by type, for sums in another order and different approximations.
 TOLERANCE = {np.float16: 4e-3, np.float32: 3e-5, np.float64: 1e-9, np.complex64: 3e-5, np.complex128: 1e-9}
 BFLOAT16 = 3e-2
 
-# What TensorFlow registers but no longer runs.
+# Ops that TensorFlow registers but no longer runs.
 REMOVED = {"TopK"}
 
-# Outputs from this one on are there for the gradient, or for their places only: with oneDNN they are as ours, without it anything.
+# Outputs from this index on are reserved for the gradient, or unused: with oneDNN they equal ours, without it they are unspecified.
 SCRATCH = {f"FusedBatchNorm{kind}{v}": 3 for kind in ("", "Grad") for v in ("", "V2", "V3")}
 
 # Cases that TensorFlow may have no kernel for: without oneDNN four and four, of some 650; with it none.
@@ -79,13 +79,13 @@ def difference(ours, theirs):
 
 
 class Report:
-    """What came of the cases: what differs, what TensorFlow could not judge, and the ops that were compared."""
+    """Results of the cases: differences, cases without a kernel in TensorFlow, and the ops that were compared."""
 
     def __init__(self):
         self.wrong, self.not_judged, self.compared = [], [], set()
 
     def refused(self, op, e):
-        """TensorFlow refuses what we accept: a difference, unless it has no kernel."""
+        """TensorFlow rejects what we accept: a difference, unless it has no kernel."""
         kind, text = type(e).__name__, judge.said(e)
         into = self.not_judged if judge.has_no_kernel(kind, text) else self.wrong
         into.append(f"{op}: TensorFlow says {kind}: {text}")
@@ -115,7 +115,7 @@ def test_every_case_agrees_with_tensorflow(case_dumps):
     report.check()
 
 
-# Where `tf.gradients` is wrong, fails, or has nothing; ours are what differences say (crates/runtime/tests/every_op/gradients.rs).
+# Where `tf.gradients` is wrong, fails, or is None; ours agree with finite differences (crates/runtime/tests/every_op/gradients.rs).
 GRADIENTS_DIFFER = {
     "ConcatV2": "fails in Python for an int64 axis",
     "DepthwiseConv2dNative": "its gradient kernels ignore dilations",
@@ -131,12 +131,12 @@ GRADIENTS_DIFFER = {
 }
 
 
-# Their gradients leave memory uninitialised in TensorFlow where there are no segments: what it holds may be anything, and ours are zeros.
+# TensorFlow's gradients of these are uninitialised memory where there are no segments; ours are zeros.
 UNINITIALISED = {"SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN"}
 
 
 def gradients_of_tensorflow(graph_def, ours):
-    """What `tf.gradients` gives for the inputs that we give gradients for, from the same weights of the outputs."""
+    """`tf.gradients` of the inputs that we have gradients of, with the same output gradients."""
     graph = tf1.Graph()
     with graph.as_default(), tf1.Session(graph=graph) as session:
         tf.import_graph_def(graph_def, name="")
@@ -152,7 +152,7 @@ def gradients_of_tensorflow(graph_def, ours):
 def gradient_difference(op, got, want):
     """None if equal enough, else what differs."""
     if got is None or want is None:
-        # None and zeros mean the same.
+        # None and zeros are equivalent.
         there = got if want is None else want
         if there is None or not np.any(there):
             return None

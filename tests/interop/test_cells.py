@@ -37,7 +37,7 @@ def test_cells_are_tensorflows(name, tmp_path, example):
         tf1.train.Saver().restore(session, str(tmp_path / "start"))
         theirs = [session.run([loss, train])[0] for _ in range(STEPS)]
         np.testing.assert_allclose(ours, theirs, rtol=1e-9)
-        # It is training that is compared, and limits that matter.
+        # The losses must change, and the clipping limits must matter.
         assert theirs[0] - theirs[-1] > 0.1
         for v in variables:
             np.testing.assert_allclose(saved.get_tensor(v.op.name), session.run(v), rtol=1e-7, atol=1e-9, err_msg=v.op.name)

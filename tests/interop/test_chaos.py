@@ -1,4 +1,4 @@
-"""Synchronous training goes on, and counts right, while its tasks are killed."""
+"""Synchronous training survives killed tasks, and counts every gradient once."""
 
 import subprocess
 

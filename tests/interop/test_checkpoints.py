@@ -1,4 +1,4 @@
-"""Checkpoints: what TensorFlow writes Thalweg reads, and the other way round."""
+"""Checkpoints: TensorFlow's read by Thalweg, and Thalweg's by TensorFlow."""
 
 import re
 from unittest import mock
@@ -65,7 +65,7 @@ def test_every_type_and_shape_goes_through_both(example, tmp_path):
 
 
 def test_large_indexes_are_read_and_written(example, tmp_path):
-    """More names than one block of the index holds."""
+    """More names than fit in one block of the index."""
     names = {f"layer_{i // 7}/some/long/name/for/a/variable/{i}": (tf.int32, np.int32(i)) for i in range(9000)}
     save_with_tensorflow(tmp_path / "theirs", names)
     example("thalweg-io", "copy", "checkpoint", tmp_path / "theirs", tmp_path / "ours")
@@ -74,7 +74,7 @@ def test_large_indexes_are_read_and_written(example, tmp_path):
 
 
 def test_partitioned_variables_and_shards_are_put_together(example, tmp_path):
-    """A sharded Saver's checkpoint with a variable in three parts."""
+    """A sharded Saver's checkpoint with a variable in three slices."""
     with tf1.Graph().as_default(), tf1.Session() as session:
         parts = tf1.get_variable(
             "p", shape=[7, 3], partitioner=tf1.fixed_size_partitioner(3), initializer=tf1.random_normal_initializer(seed=1), use_resource=True
@@ -97,7 +97,7 @@ def partitioned_graph():
 
 
 def test_partitioned_variables_of_ours_are_tensorflows(example, tmp_path):
-    """Parts saved by either are slices of one tensor to the other, with their slots, and training goes on."""
+    """Partitions saved by either are slices of one tensor to the other, with their slots, and training resumes."""
 
     def numbers(text):
         return np.array([float(n) for n in text.split()], np.float32).reshape(7, 3)
@@ -138,7 +138,7 @@ def variables_of(text):
 
 
 def test_training_goes_on_in_tensorflow_and_back(example, tmp_path):
-    """A run of ours, loaded with its graph by TensorFlow, trained on there, and taken back."""
+    """A run of ours, restored with its graph by TensorFlow, trained further there, and restored here."""
     example("thalweg-train", "line", "train", tmp_path, 20)
     prefix = tf.train.latest_checkpoint(str(tmp_path))
     assert prefix == str(tmp_path / "model-20")
@@ -172,7 +172,7 @@ def test_training_goes_on_in_tensorflow_and_back(example, tmp_path):
 
 @pytest.mark.parametrize("newest, hours", [(2, 1), (1, 0.5), (3, 10000), (0, 1)])
 def test_the_same_checkpoints_stay(example, tmp_path, newest, hours):
-    """Saved about every quarter of an hour, with one long gap, by clocks that are told the time."""
+    """Saved about every quarter of an hour, with one long gap, by mock clocks."""
     times = [100, 1000, 1900, 2800, 3700, 4600, 5500, 6400, 7300, 20000, 20900, 21800, 22700, 23600, 24500]
     example("thalweg-train", "keeping", tmp_path / "ours", newest, hours, *times)
     with tf1.Graph().as_default(), tf1.Session() as session, mock.patch("time.time") as clock:

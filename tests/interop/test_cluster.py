@@ -40,7 +40,7 @@ def device(name, spread):
 
 
 def losses(graph, make, target, steps):
-    """What `make(spread)` trains to, step by step."""
+    """The losses of `make(spread)`, step by step."""
     with graph.as_default():
         v1.set_random_seed(5)
         feeds, loss, train = make(target != "")
@@ -128,13 +128,13 @@ def v1_control_flow():
 
 
 def test_an_lstm_whose_loop_spans_tasks(master, v1_control_flow):
-    """The product is made on one worker in each round of a loop on another; the gradient goes back through both."""
+    """The product is computed on one worker in each iteration of a loop on another; the gradient flows through both."""
     sequences, targets = data(4, 6, 5), data(4, 8, seed=4)
 
     def make(spread):
         with device("/job:ps/task:0", spread):
             initializer = v1.glorot_uniform_initializer(seed=2)
-            # Their master refuses a resource that is read inside of a loop on another task.
+            # TensorFlow's master rejects a resource that is read inside a loop on another task.
             kernel = v1.get_variable("kernel", [13, 32], initializer=initializer, use_resource=False)
         with device("/job:worker/task:1", spread):
             x, y = v1.placeholder(tf.float32, [4, 6, 5]), v1.placeholder(tf.float32, [4, 8])
@@ -200,7 +200,7 @@ def test_partial_runs_over_tasks(master):
 
 @pytest.mark.parametrize("ps, worker", [(OURS, THEIRS), (THEIRS, OURS), (OURS, OURS)])
 def test_a_traced_step_tells_of_the_tensors_that_came_from_other_tasks(ps, worker):
-    """Masters ask workers for their transfers; what ours say looks as what TensorFlow's say."""
+    """Masters collect the transfers of workers; ours are in TensorFlow's format."""
     subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
     cluster = Cluster({"ps": [ps], "worker": [worker]})
     try:

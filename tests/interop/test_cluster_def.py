@@ -45,7 +45,7 @@ MIXED = {"all ours": (OURS, OURS, OURS), "their master": (THEIRS, OURS, OURS), "
 
 @pytest.fixture(scope="module", params=list(MIXED))
 def servers(request):
-    """A master, a worker and a ps to be, none of which knows of the others."""
+    """Servers for a master, a worker and a ps, each started alone."""
     made = [Server() if kind == OURS else Theirs() for kind in MIXED[request.param]]
     yield made
     for server in made:
@@ -89,7 +89,7 @@ def test_servers_that_stand_alone_train_together(servers):
 
 
 def test_names_may_be_given_anew_with_each_session(servers):
-    """Any task may have any name, also the master a number other than 0, and clusters may overlap."""
+    """Any task may have any name, the master an index other than 0, and clusters may overlap."""
     with v1.Graph().as_default() as graph:
         with v1.device("/job:a/task:1"):
             x = v1.placeholder(tf.float32, [])

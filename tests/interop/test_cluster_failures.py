@@ -1,4 +1,4 @@
-"""Tasks that stop, hang, or cannot be reached: steps end in time, with an error that names the task."""
+"""Tasks that crash, hang, or are unreachable: steps fail within the timeout, with an error that names the task."""
 
 import signal
 import socket
@@ -83,7 +83,7 @@ def test_a_task_that_is_killed_in_the_middle_of_a_step(cluster):
 
 
 def test_an_address_that_answers_nothing():
-    """A socket that is bound but takes nothing: connections are made by the kernel, and never answered."""
+    """A listening socket that never accepts: the kernel completes the handshake, and nothing answers."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(1)

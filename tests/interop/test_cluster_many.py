@@ -19,7 +19,7 @@ def built():
 
 
 def model(count, ps, sparse):
-    """Variables dealt out to the ps tasks; a worker adds all of them up, and updates each by what it read."""
+    """Variables distributed over the ps tasks; a worker sums all of them, and updates each by its value."""
     with v1.Graph().as_default() as g:
         placed = v1.train.replica_device_setter(ps_tasks=ps, worker_device="/job:worker/task:0")
         with v1.device(placed):

@@ -1,4 +1,4 @@
-"""Input pipelines built by TensorFlow: on `thalweg server` they give what TensorFlow gives, element by element."""
+"""Input pipelines built by TensorFlow: on `thalweg server` they produce TensorFlow's elements."""
 
 import gzip
 
@@ -10,7 +10,7 @@ tf1 = tf.compat.v1
 errors = tf.errors
 Dataset = tf1.data.Dataset
 
-# Elements asked for at most: some pipelines have no end.
+# The limit on elements: some pipelines are infinite.
 LIMIT = 40
 
 
@@ -115,12 +115,12 @@ PIPELINES = {
 
 
 def plain(element):
-    """An element as something that compares."""
+    """An element as a comparable value."""
     return [(np.asarray(x).dtype.kind, np.asarray(x).shape, np.asarray(x).tolist()) for x in tf.nest.flatten(element)]
 
 
 def elements(session, element, limit=LIMIT):
-    """What runs give, errors with their codes, until the end or the limit."""
+    """The results of runs, errors by code, up to the end or the limit."""
     seen = []
     while len(seen) < limit:
         try:

@@ -69,7 +69,7 @@ def build(kind, features):
 
 
 def minimize(loss, optimizers, step):
-    """As DNNLinearCombined of TensorFlow: each optimizer the variables of its part, then the step counts."""
+    """As TensorFlow's DNNLinearCombined: each optimizer updates the variables of its part, then the global step."""
     trained = [
         optimizer.minimize(loss, var_list=tf1.get_collection(tf1.GraphKeys.TRAINABLE_VARIABLES, scope=scope + "/"))
         for scope, optimizer in optimizers.items()
@@ -88,7 +88,7 @@ def test_training_follows_tensorflow(kind, tmp_path, example):
         features = {k: tf1.placeholder(tf.as_dtype(v.dtype) if v.dtype != object else tf.string, [None]) for k, v in FEATURES.items()}
         labels = tf1.placeholder(tf.int64, [None])
         logits, optimizers = build(kind, features)
-        # The deep net counts its examples by weight.
+        # The deep model weights its examples.
         weights = features["weight"] if kind == "dnn" else tf.ones_like(features["weight"])
         if kind == "wide_and_deep_numbers":
             losses = tf.math.squared_difference(logits[:, 0], tf.cast(labels, tf.float32))

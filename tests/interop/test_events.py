@@ -48,7 +48,7 @@ def test_tensorboards_accumulator_reads_our_events(run):
 
 
 def test_a_run_that_went_on_shows_each_step_once(thalweg, tmp_path):
-    """Steps that were made after the newest whole checkpoint, and lost, are not shown beside those made in their place."""
+    """Steps after the newest valid checkpoint, which were lost, are not shown beside those that replaced them."""
 
     def train(*args):
         done = thalweg("train", "iris", "--save-every", 25, "--logdir", tmp_path, *args)
@@ -71,7 +71,7 @@ def get(port, path):
 
 
 def wait_for(port, process):
-    """The server, once it has found the run."""
+    """Waits until the server has found the run."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert process.poll() is None, process.stdout.read()
@@ -98,7 +98,7 @@ def test_tensorboard_shows_our_run(run):
             assert len(histograms) == 20
             assert b'op: "ScalarSummary"' in get(port, "plugin/graphs/graph?run=.&conceptual=false")
         finally:
-            # Asked politely right after its start, it has been seen to go on.
+            # SIGTERM right after its start has been seen to have no effect.
             process.kill()
 
 

@@ -1,4 +1,4 @@
-"""Training graphs: ours trained on by TensorFlow, TensorFlow's by Thalweg. The same losses, step by step."""
+"""Training graphs: ours trained further by TensorFlow, TensorFlow's by Thalweg. The same losses, step by step."""
 
 import contextlib
 
@@ -48,7 +48,7 @@ def train(session, model, steps):
 def assert_same(ours, theirs):
     worst = np.max(np.abs(ours - theirs) / np.abs(theirs))
     assert worst < 1e-4, f"worst relative difference {worst}:\n{ours}\n{theirs}"
-    # It is training that is compared: the losses change.
+    # The losses must change.
     assert np.ptp(theirs) > 0.05, theirs
 
 
@@ -64,7 +64,7 @@ def test_our_graphs_train_on_in_tensorflow_and_back(example, tmp_path, model):
         theirs = train(session, model, range(STEPS))
         saver.save(session, middle, write_meta_graph=False)
     assert_same(ours, theirs)
-    # What TensorFlow saved goes on here as it goes on there, each with fresh random numbers.
+    # TensorFlow's checkpoint is trained further on both sides, each with fresh random numbers.
     lines = example("thalweg-train", "models", model, "train", middle, 20, STEPS, end)
     with tf1.Graph().as_default(), tf1.Session() as session:
         saver = tf1.train.import_meta_graph(start + ".meta")
@@ -83,7 +83,7 @@ def dense(x, units, name):
 
 
 def lstm(inputs, units):
-    """A loop over time, its state and outputs carried along."""
+    """A loop over time, with state and outputs as loop variables."""
     kernel = tf1.get_variable("lstm/w", [int(inputs.shape[-1]) + units, 4 * units], initializer=tf1.glorot_uniform_initializer(seed=4))
     by_time = tf.transpose(inputs, [1, 0, 2])
     given = tf.TensorArray(tf.float32, 8).unstack(by_time)
@@ -100,7 +100,7 @@ def lstm(inputs, units):
 
 
 def build(model):
-    """What TensorFlow itself makes of such models."""
+    """The same models, built by TensorFlow."""
     if model in ("words", "nce"):
         return build_sampled(model)
     if model == "mlp":
@@ -142,7 +142,7 @@ def build_sampled(model):
 
 @contextlib.contextmanager
 def loops_of(model):
-    """Loops as functions, or made of the primitives."""
+    """Control flow as functions (v2), or of the primitives (v1)."""
     was = tf1.control_flow_v2_enabled()
     (tf1.enable_control_flow_v2 if model == "lstm_functions" else tf1.disable_control_flow_v2)()
     try:

@@ -25,7 +25,7 @@ def calls(x):
 
 
 def branches(x):
-    """Both sides of a condition, one inside of the other."""
+    """Both branches of nested conditions."""
     first = tf.cond(x[0] < x[1], lambda: tf.exp(x), lambda: x * x * x)
     second = tf.cond(x[0] > x[1], lambda: tf.cond(x[2] > 1.0, lambda: tf.sin(first) * x, lambda: x), lambda: first)
     return first * second
@@ -56,7 +56,7 @@ def loop_in_a_loop(x):
 
 
 def array_in_a_loop(x):
-    """Writes and reads of a TensorArray, which functional loops keep in lists."""
+    """Writes and reads of a TensorArray, which functional loops lower to tensor lists."""
     given = tf.TensorArray(tf.float64, 3).unstack(x)
 
     def body(i, total, out):
@@ -87,7 +87,7 @@ def control_flow(functions):
 
 
 def expected(program, order):
-    """By TensorFlow, with control flow made of functions: for loops of the primitives it has no second gradients."""
+    """By TensorFlow, with control flow v2: it has no second gradients of v1 loops."""
     with control_flow(True) as (_, session):
         x = tf.constant(AT)
         y = program(x)
@@ -110,7 +110,7 @@ def written(program, functions, path):
     return path
 
 
-# TensorArrays of the primitives have no second gradients.
+# TensorArrays in v1 loops have no second gradients.
 CASES = [
     (program, functions, order)
     for program in PROGRAMS
@@ -126,5 +126,5 @@ def test_gradients_of_tensorflows_graphs(example, tmp_path, program, functions, 
     printed = example("thalweg-client", "differentiate", graph, order, tmp_path / "out.pb")
     want = expected(program, order)
     assert np.allclose([float(n) for n in printed.split()], want, rtol=1e-9, atol=1e-12)
-    # What we added is made of ordinary nodes.
+    # The added gradients are ordinary nodes.
     assert np.allclose(run_in_tensorflow(tmp_path / "out.pb"), want, rtol=1e-9, atol=1e-12)

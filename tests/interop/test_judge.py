@@ -1,4 +1,4 @@
-"""The judge itself: set up in one place, and its limits are no differences."""
+"""The reference configuration itself: set in one place, and missing kernels are no differences."""
 
 import pathlib
 import re
@@ -18,7 +18,7 @@ def test_nothing_else_sets_up_tensorflow():
 
 
 def error_of(make):
-    """The class and words of the error that TensorFlow answers a node with."""
+    """The class and message of TensorFlow's error for a node."""
     with tf1.Graph().as_default() as graph, tf1.Session(graph=graph) as session:
         with pytest.raises(tf.errors.OpError) as caught:
             session.run(make())

@@ -12,7 +12,7 @@ tf1 = tf.compat.v1
 
 STEPS = 20
 TYPES = {"double": np.float64, "float": np.float32}
-# Doubles element by element. Floats differ by the order of roundings, which 20 steps add up: relative to the largest element.
+# Doubles elementwise. Floats differ by the order of roundings, accumulated over 20 steps: relative to the largest element.
 TOLERANCE = {"double": 1e-6, "float": 2e-5}
 
 

@@ -1,4 +1,4 @@
-"""Partial runs with tracing, which TensorFlow's Python has no way to ask for, against TensorFlow's server."""
+"""Partial runs with tracing, which TensorFlow's Python cannot request, against TensorFlow's server."""
 
 import pytest
 import tensorflow as tf
@@ -37,5 +37,5 @@ def traced(target, levels):
 def test_the_first_call_asks_for_tracing_and_the_last_one_gets_it(server, their_server, levels):
     (told, nodes), (theirs, none) = traced(server.target, levels), traced(their_server.target, levels)
     assert told == theirs
-    # TensorFlow's server takes the option and records nothing; ours does, if the first call asks for it.
+    # TensorFlow's server accepts the option and records nothing; ours records if the first call requests it.
     assert none == set() and nodes >= ({"x", "y"} if levels[0] else set()) and bool(nodes) == bool(levels[0])

@@ -41,13 +41,13 @@ def secrets(example, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def secured(start_server, secrets):
-    """A server that asks for a certificate and a token."""
+    """A server that requires a certificate and a token."""
     return start_server("--port", 0, *secrets.certificate("server"), "--token-file", secrets.tokens)
 
 
 @pytest.fixture(scope="module")
 def proxied(secured, secrets):
-    """Where TensorFlow's client reaches it."""
+    """The proxy's address, for TensorFlow's client."""
     token = secrets.file("token", RUN)
     listen = ("--listen", "127.0.0.1:0", "--to", secured.target)
     command = [TARGET / "thalweg", "proxy", *listen, *secrets.certificate("client"), "--token-file", token]
@@ -96,7 +96,7 @@ def channel(secured, secrets, token=None, certificate="client", authority="ca.pe
 
 
 def call(channel, method):
-    """Calls a method with an empty message; gives the bytes of the answer."""
+    """Calls a method with an empty message; returns the response bytes."""
     return channel.unary_unary(f"/tensorflow.MasterService/{method}")(b"", timeout=30)
 
 

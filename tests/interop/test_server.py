@@ -1,4 +1,4 @@
-"""Unmodified TensorFlow programs, with `thalweg server` in the place of TensorFlow's own."""
+"""Unmodified TensorFlow programs, with `thalweg server` in place of TensorFlow's own."""
 
 import json
 import threading
@@ -15,7 +15,7 @@ errors = tf.errors
 
 @pytest.fixture
 def session(server):
-    """A session with an empty graph, on the shared server; its state is its own."""
+    """A session with an empty graph and its own container, on the shared server."""
     config = tf1.ConfigProto(isolate_session_state=True)
     with tf1.Graph().as_default(), tf1.Session(server.target, config=config) as s:
         yield s
@@ -83,7 +83,7 @@ def test_callables(session):
     x = tf1.placeholder(tf.float32, [])
     y = x * 2
     assert session.make_callable(y, [x])(4) == 8
-    # What uses the service's own callables is not public.
+    # The API that uses the service's callables is not public.
     options = config_pb2.CallableOptions(feed=[x.name], fetch=[y.name])
     call = session._make_callable_from_options(options)
     assert call(np.float32(5.0)) == [10.0]
@@ -153,7 +153,7 @@ def test_a_traced_run_makes_a_timeline(session):
 
 
 def same_error(session, fetch, feed=None, options=None):
-    """Runs on TensorFlow's own local session and on the server; gives the server's error after comparing class and node."""
+    """Runs on TensorFlow's local session and on the server; returns the server's error after comparing class and node."""
     caught = []
     with tf1.Session(graph=session.graph) as local:
         for s in (local, session):
@@ -235,7 +235,7 @@ def test_closed_session_cancels_its_steps(server):
         started.wait()
         s.close()
         waiter.join()
-        # The step may have been about to start: then its session is not there any more.
+        # If the step had not started yet, its session does not exist any more.
         assert [type(e) for e in caught] in ([errors.CancelledError], [errors.AbortedError])
 
 
@@ -260,7 +260,7 @@ def test_a_server_def_names_the_task(start_server, tmp_path):
     path.write_bytes(def_.SerializeToString())
     server = start_server("--server-def", path, "--port", 0)
     assert server.task == "/job:worker/replica:0/task:1"
-    # A session waits for all tasks that its filters name, and the other one does not exist.
+    # A session waits for all tasks in its device filters, and the other one does not exist.
     config = tf1.ConfigProto(device_filters=["/job:worker/task:1"])
     with tf1.Graph().as_default(), tf1.Session(server.target, config=config) as s:
         names = [d.name for d in s.list_devices()]

@@ -1,4 +1,4 @@
-"""Answers that once differed from TensorFlow's: each test is named for what broke."""
+"""Regressions: results that once differed from TensorFlow's. Each test is named for what broke."""
 
 import threading
 
@@ -12,7 +12,7 @@ STEP = tf1.RunOptions(timeout_in_ms=20_000)
 
 
 def on_both(server, program):
-    """What a program gives on TensorFlow's local session and on the server. It is called with a session of a new graph."""
+    """The results of a program on TensorFlow's local session and on the server. It is called with a session of a new graph."""
     results = []
     for target in ("", server.target):
         config = tf1.ConfigProto(isolate_session_state=bool(target))
@@ -26,13 +26,13 @@ def reference(name, initial):
 
 
 def after(before, make):
-    """What `make` makes, run after `before`: reads of one round are then not those of the next, in TensorFlow too."""
+    """The result of `make`, with a control dependency on `before`: orders reads within an iteration, in TensorFlow too."""
     with tf1.control_dependencies([before]):
         return make()
 
 
 def counted(body, rounds=4):
-    """A loop of some rounds whose body runs `body(i)` before it counts."""
+    """A loop whose body runs `body(i)` before it increments the counter."""
 
     return tf1.while_loop(lambda i: i < rounds, lambda i: after(body(i), lambda: i + 1), [0])
 
@@ -42,7 +42,7 @@ def counted(body, rounds=4):
 
 @pytest.fixture
 def v1_control_flow():
-    """Loops and branches of the primitives, which alone can hold references."""
+    """Control flow v1, which alone supports references."""
     was_enabled = tf1.control_flow_v2_enabled()
     tf1.disable_control_flow_v2()
     yield
@@ -255,7 +255,7 @@ def test_a_reset_ends_a_shared_iterator(own_server):
             second.run(following, options=STEP)
 
 
-# What a step does not need.
+# Nodes that a step does not need.
 
 
 def unneeded(kind, make, words):

@@ -1,5 +1,5 @@
-"""Steps that need a function in which an op is not known: TensorFlow refuses the step, whether or not the branch would be taken or the node needed, and
-leaves the session's other steps alone. The messages are sent as they are, for TensorFlow's client would not build such a graph."""
+"""Steps that need a function with an unknown op: TensorFlow rejects the step, whether or not the branch would be taken or the node needed, and
+does not affect the session's other steps. The messages are sent directly, because TensorFlow's client would not build such a graph."""
 
 import grpc
 import pytest

@@ -14,7 +14,7 @@ errors = tf.errors
 
 
 def on_both(server, program):
-    """What a program gives on TensorFlow's local session and on the server. It is called with a session of a new graph."""
+    """The results of a program on TensorFlow's local session and on the server. It is called with a session of a new graph."""
     results = []
     for target in ("", server.target):
         config = tf1.ConfigProto(isolate_session_state=bool(target))
@@ -60,7 +60,7 @@ def test_xor_with_a_hidden_layer(server):
 
 
 def classifier(session, inputs, classes, hidden, batches, rate):
-    """Trains on the batches of images and labels; gives the initial weights, the loss of each step and a function that predicts."""
+    """Trains on the batches of images and labels; returns the initial weights, the loss of each step and a prediction function."""
     tf1.set_random_seed(7)
     x = tf1.placeholder(tf.float32, [None, inputs])
     labels = tf1.placeholder(tf.int64, [None])
@@ -116,7 +116,7 @@ def idx(path, header):
 
 
 def digits():
-    """MNIST where it is at hand; else ten made-up patterns with noise."""
+    """MNIST if available; else ten synthetic patterns with noise."""
     folder = ROOT.parent / "shared/data/mnist"
     if folder.exists():
         x = idx(folder / "train-images-idx3-ubyte.gz", 16).reshape(-1, 784)
@@ -183,7 +183,7 @@ def test_initial_weights_are_bit_identical(server, name):
         assert a.dtype == b.dtype and a.tobytes() == b.tobytes(), (a, b)
 
 
-# Threads, and what graphs check for themselves.
+# Threads, and checks inside graphs.
 
 
 def test_a_queue_runner_with_a_coordinator(server):

@@ -1,5 +1,5 @@
-"""Values of reference variables that are carried by loops and given on by branches: in TensorFlow they share the variable's memory, so who uses one
-after an update sees the update. Each program has one answer whatever runs when."""
+"""Values of reference variables as loop variables and outputs of branches: in TensorFlow they alias the variable's memory, so a use
+after an update reads the update. Each program is deterministic, whatever the schedule."""
 
 import pytest
 import tensorflow as tf
@@ -8,8 +8,8 @@ tf1 = tf.compat.v1
 
 
 @pytest.fixture(autouse=True)
-def as_before():
-    """Reference variables, and control flow of single nodes."""
+def v1_behaviour():
+    """Reference variables, and control flow v1."""
     resources, control_flow_v2 = tf1.resource_variables_enabled(), tf1.control_flow_v2_enabled()
     tf1.disable_resource_variables()
     tf1.disable_control_flow_v2()
@@ -44,7 +44,7 @@ def carried_by_a_loop_and_updated_after_it():
     return after(add(v, 5.0, x), x)
 
 
-def carried_and_updated_in_each_round():
+def carried_and_updated_in_each_iteration():
     v = variable(2.0)
 
     def body(_, x):
@@ -64,7 +64,7 @@ def updated_by_what_is_carried():
     return loop(body, tf.identity(v))
 
 
-def given_on_by_a_branch():
+def forwarded_by_a_branch():
     v = variable(2.0)
     x = tf1.cond(tf1.placeholder_with_default(True, ()), lambda: tf.identity(v), lambda: tf.constant(0.0))
     return after(add(v, 5.0, x), x)
@@ -88,7 +88,7 @@ def the_variable_of_a_branch_itself():
     return after(add(v, 5.0, x), x)
 
 
-def given_on_by_a_branch_in_a_loop():
+def forwarded_by_a_branch_in_a_loop():
     v = variable(2.0)
 
     def body(i, x):
@@ -109,7 +109,7 @@ def carried_by_a_loop_in_a_loop():
     return loop(lambda _, x: loop(inner, x, rounds=2), tf.identity(v), rounds=2)
 
 
-def made_anew_in_each_round():
+def created_in_each_iteration():
     v = variable(2.0)
     (x,) = loop(lambda _, x: [x * 2.0], tf.identity(v))
     return after(add(v, 5.0, x), x)
@@ -117,15 +117,15 @@ def made_anew_in_each_round():
 
 PROGRAMS = [
     carried_by_a_loop_and_updated_after_it,
-    carried_and_updated_in_each_round,
+    carried_and_updated_in_each_iteration,
     updated_by_what_is_carried,
-    given_on_by_a_branch,
+    forwarded_by_a_branch,
     computed_on_a_branch,
     of_either_branch,
     the_variable_of_a_branch_itself,
-    given_on_by_a_branch_in_a_loop,
+    forwarded_by_a_branch_in_a_loop,
     carried_by_a_loop_in_a_loop,
-    made_anew_in_each_round,
+    created_in_each_iteration,
 ]
 
 

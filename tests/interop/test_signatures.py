@@ -6,7 +6,7 @@ import tensorflow as tf  # noqa: F401  (registers the ops)
 from tensorflow.core.framework import attr_value_pb2, types_pb2
 from tensorflow.python.framework import op_def_registry
 
-# Ours by design, with the reason.
+# Intended differences, with the reason.
 OWN = {
     "_Arg": "internal; TensorFlow registers it outside of the public table",
     "_Retval": "internal",

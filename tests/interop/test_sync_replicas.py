@@ -24,7 +24,7 @@ def program():
 
 
 class Defined:
-    """A cluster of our tasks, each told its place by a file with a ServerDef."""
+    """A cluster of our tasks, each configured by a ServerDef file."""
 
     def __init__(self, folder, jobs):
         ports = iter(free_ports(sum(jobs.values())))
@@ -60,7 +60,7 @@ def batch(i):
 
 
 def model(resource, sparse):
-    """A line through points, with an embedding of what all rows look up if wanted."""
+    """Linear regression, optionally with an embedding that all rows look up."""
     x, y = v1.placeholder(tf.float32, [None, 3]), v1.placeholder(tf.float32, [None, 1])
     w = v1.get_variable("w", [3, 1], initializer=v1.zeros_initializer(), use_resource=resource)
     b = v1.get_variable("b", [1], initializer=v1.zeros_initializer(), use_resource=resource)
@@ -88,7 +88,7 @@ def alone(sparse, make_optimizer):
 
 
 class Source:
-    """Gives each batch to the worker that asks first."""
+    """Dispatches each batch to the first worker that requests one."""
 
     def __init__(self):
         self.lock, self.next = threading.Lock(), 0
@@ -126,7 +126,7 @@ def work(cluster, task, sparse, resource, make_optimizer, source, ready, losses,
                 feed = dict(zip((x, y), batch(i)))
                 losses[i] = session.run([loss, train], feed)[0]
             if is_chief:
-                # The last step is over when its token has come.
+                # The last step is complete when its token arrives.
                 found.extend(session.run([step, v1.trainable_variables()]))
                 coordinator.request_stop()
 
@@ -142,7 +142,7 @@ def test_the_losses_are_those_of_one_worker_with_large_batches(cluster, resource
     def run(task):
         try:
             work(cluster, task, sparse, resource, make_optimizer, source, ready, losses, found)
-        except BaseException as e:  # told by the test, not by the thread
+        except BaseException as e:  # raised by the test, not by the thread
             failed.append(e)
             ready.set()
 

@@ -1,6 +1,6 @@
 //! TF_CONFIG and clusters in JSON, read by serde_json, whose allocations cannot fail: what they may take is asked for before.
 
-#[path = "../../proto/tests/room/counting.rs"]
+#[path = "../../proto/tests/decoded_size/counting.rs"]
 mod counting;
 
 use counting::peak;

@@ -1,4 +1,4 @@
-//! Reads a file and writes what it read, for comparing with TensorFlow: `copy checkpoint FROM TO`,
+//! Round-trips a file, for comparison with TensorFlow: `copy checkpoint FROM TO`,
 //! `copy records FROM TO [COMPRESSION [COMPRESSION]]`, `copy events FROM TO`.
 
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! Paths that an `Access` allows: the one place where it is asked.
+//! Access control of paths: the only code that checks an `Access`.
 //!
-//! What is compared is where a path really leads, with `..` and symbolic links resolved; parts that are not there yet are what they say.
-//! Graphs can make no links, so what was allowed when asked stays so until it is opened.
+//! Paths are compared after `..` and symbolic links are resolved; components that do not exist yet are taken literally.
+//! Graphs cannot create links, so a path that was allowed stays allowed until it is opened.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -11,7 +11,7 @@ use thalweg_core::access::Access;
 use thalweg_core::error::{Code, Error, Result};
 use thalweg_core::invalid;
 
-/// A path that may be used; it cannot be made in any other way.
+/// A path that has been checked; only the functions of this module make one.
 #[derive(Debug)]
 pub struct Allowed(PathBuf);
 
@@ -23,7 +23,7 @@ impl std::ops::Deref for Allowed {
     }
 }
 
-/// Links on the way to one file; more go round in a circle.
+/// The most symbolic links on one path; more are taken for a cycle.
 const MAX_LINKS: usize = 40;
 
 /// A path to read from.
@@ -32,13 +32,13 @@ pub fn to_read(access: &Access, path: &Path) -> Result<Allowed> {
     allowed(path, only.read.iter().chain(&only.write), "read", "--allow-read")
 }
 
-/// A path to write to, or to move or remove what is there.
+/// A path to write, rename or remove.
 pub fn to_write(access: &Access, path: &Path) -> Result<Allowed> {
     let Access::Only(only) = access else { return Ok(Allowed(path.into())) };
     allowed(path, only.write.iter(), "written", "--allow-write")
 }
 
-/// A prefix of files to read, `PREFIX.index` and its like. Those that are there must all lead to where they may be read.
+/// The prefix of a checkpoint to read (`PREFIX.index` and others). All existing files of it must resolve to readable paths.
 pub fn prefix_to_read(access: &Access, prefix: &Path) -> Result<Allowed> {
     let allowed = prefix_in(access, prefix, to_read)?;
     if let (Access::Only(_), Some(directory), Some(name)) = (access, allowed.parent(), allowed.file_name()) {
@@ -53,12 +53,12 @@ pub fn prefix_to_read(access: &Access, prefix: &Path) -> Result<Allowed> {
     Ok(allowed)
 }
 
-/// A prefix of files to write. They are moved to their places, so that a link that is there is replaced and not followed.
+/// The prefix of a checkpoint to write. Its files are renamed into fixture, which replaces a symbolic link instead of following it.
 pub fn prefix_to_write(access: &Access, prefix: &Path) -> Result<Allowed> {
     prefix_in(access, prefix, to_write)
 }
 
-/// The files of a prefix lie beside it: what counts is its directory.
+/// Checks the directory of a prefix, which is that of its files.
 fn prefix_in(
     access: &Access,
     prefix: &Path,
@@ -92,11 +92,11 @@ fn allowed<'a>(
     ))
 }
 
-/// Where a path leads.
+/// A path with `..` and symbolic links resolved.
 fn resolve(path: &Path) -> std::io::Result<PathBuf> {
     let mut left = VecDeque::new();
     let mut real = PathBuf::from("/");
-    // The directory of a name alone is the empty path.
+    // The parent of a bare file name is the empty path.
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     prepend(&mut left, &std::path::absolute(path)?);
     let mut links = 0;
@@ -125,7 +125,7 @@ fn resolve(path: &Path) -> std::io::Result<PathBuf> {
     Ok(real)
 }
 
-/// The parts of a path, to be gone through next.
+/// Puts the components of a path before those left to resolve.
 fn prepend(left: &mut VecDeque<OsString>, path: &Path) {
     let parts = path.components().filter(|c| matches!(c, Component::Normal(_) | Component::ParentDir));
     for part in parts.rev() {
@@ -141,13 +141,13 @@ mod tests {
     use std::os::unix::fs::symlink;
     use thalweg_core::access::Directories;
 
-    struct Place {
-        /// Holds `inside`, which may be used, and `outside`, which may not.
+    struct Fixture {
+        /// Has `inside`, which is allowed, and `outside`, which is not.
         scratch: Scratch,
         access: Access,
     }
 
-    fn place() -> Place {
+    fn fixture() -> Fixture {
         let scratch = Scratch::new();
         for directory in ["inside", "outside", "data"] {
             fs::create_dir(scratch.path(directory)).unwrap();
@@ -155,10 +155,10 @@ mod tests {
         }
         let real = |name: &str| scratch.path(name).canonicalize().unwrap();
         let access = Access::Only(Directories { read: vec![real("data")], write: vec![real("inside")] });
-        Place { scratch, access }
+        Fixture { scratch, access }
     }
 
-    impl Place {
+    impl Fixture {
         fn code(&self, path: &str, write: bool) -> Option<Code> {
             let path = self.scratch.path(path);
             let asked = if write { to_write(&self.access, &path) } else { to_read(&self.access, &path) };
@@ -172,8 +172,8 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_the_directories_may_be_used_and_nothing_else() {
-        let p = place();
+    fn only_paths_in_the_directories_are_allowed() {
+        let p = fixture();
         for path in
             ["inside", "inside/file", "inside/new/deep/file", "inside/./file", "outside/../inside/file"]
         {
@@ -195,8 +195,8 @@ mod tests {
     }
 
     #[test]
-    fn a_symbolic_link_is_where_it_leads_to() {
-        let p = place();
+    fn symbolic_links_are_resolved() {
+        let p = fixture();
         let (inside, outside) = (p.scratch.path("inside"), p.scratch.path("outside"));
         symlink(outside.join("file"), inside.join("to_file")).unwrap();
         symlink(&outside, inside.join("to_directory")).unwrap();
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn links_to_links_are_followed_up_to_a_limit() {
-        let p = place();
+        let p = fixture();
         symlink("file", p.scratch.path("inside/1")).unwrap();
         for i in 2..=MAX_LINKS + 1 {
             symlink((i - 1).to_string(), p.scratch.path(&format!("inside/{i}"))).unwrap();
@@ -226,15 +226,15 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_a_checkpoint_must_lie_where_it_may_be_read() {
-        let p = place();
+    fn every_file_of_a_checkpoint_must_be_readable() {
+        let p = fixture();
         let prefix = p.scratch.path("inside/model");
         fs::write(p.scratch.path("inside/model.index"), "").unwrap();
         assert!(prefix_to_read(&p.access, &prefix).is_ok());
         symlink(p.scratch.path("outside/file"), p.scratch.path("inside/model.data-00000-of-00001")).unwrap();
         assert_eq!(prefix_to_read(&p.access, &prefix).unwrap_err().code(), Code::PermissionDenied);
         assert!(prefix_to_read(&p.access, &p.scratch.path("inside/mod")).is_ok());
-        // The files of this one would lie beside the directory: inside.index.
+        // The files of this one would be beside the directory: inside.index.
         assert!(prefix_to_write(&p.access, &p.scratch.path("inside")).is_err());
         assert!(prefix_to_write(&p.access, &p.scratch.path("inside/")).is_err());
         assert!(prefix_to_write(&p.access, &p.scratch.path("inside/..")).is_err());

@@ -1,13 +1,13 @@
-//! CRC-32C, masked as TensorFlow's files keep it, so that a checksum over data that holds checksums stays a good one.
+//! Masked CRC32C, as TensorFlow stores it: a CRC over data that contains CRCs would be weak without the mask.
 
-const DELTA: u32 = 0xa282_ead8;
+const MASK_DELTA: u32 = 0xa282_ead8;
 
 /// The masked checksum of some bytes.
 pub fn masked(bytes: &[u8]) -> u32 {
     mask(crc32c::crc32c(bytes))
 }
 
-/// A checksum over bytes that come piece by piece.
+/// An incremental CRC32C.
 #[derive(Clone, Copy, Default)]
 pub struct Crc(u32);
 
@@ -21,15 +21,15 @@ impl Crc {
     }
 }
 
-/// Whether a checksum is the one that was stored, in a file's byte order. A fuzzer cannot make one right, and would never come to what lies
-/// behind: in its builds every checksum is.
+/// Whether a checksum equals the stored one (little-endian). A fuzzer cannot find a valid CRC and would never reach the code
+/// behind it, so fuzzing builds accept any.
 #[allow(unexpected_cfgs, reason = "cargo fuzz sets it")]
 pub fn agrees(stored: &[u8], got: u32) -> bool {
     cfg!(fuzzing) || *stored == got.to_le_bytes()
 }
 
 fn mask(crc: u32) -> u32 {
-    crc.rotate_right(15).wrapping_add(DELTA)
+    crc.rotate_right(15).wrapping_add(MASK_DELTA)
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
-//! Files that are there whole or not at all, also when the machine stops in between: written under another name, forced to
-//! disk, then renamed.
+//! Crash-consistent writes: to a temporary file, which is synced (fsync) and then atomically renamed. A crash leaves the old file
+//! or the new one, never a part.
 
-use crate::missing;
+use crate::path_hint;
 use std::fs::{self, File};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use thalweg_core::error::{Code, Error, Result};
 
-/// The same error, saying which file; and if it is not there, or is none, what is.
+/// Adds the path to an error, and a hint if no file is there.
 pub fn at(path: &Path, e: impl Into<Error>) -> Error {
     let e = e.into().context(path.display());
     match e.code() {
-        Code::NotFound | Code::FailedPrecondition => match missing::hint(path) {
+        Code::NotFound | Code::FailedPrecondition => match path_hint::hint(path) {
             Some(hint) => e.hint(hint),
             None => e,
         },
@@ -19,21 +19,21 @@ pub fn at(path: &Path, e: impl Into<Error>) -> Error {
     }
 }
 
-/// What the name of a file under construction has after that of the file it will be, as TensorFlow has it too.
-const DRAFT: &str = ".tempstate";
+/// The suffix of temporary files, which is TensorFlow's.
+const TEMPORARY: &str = ".tempstate";
 
-/// A file under construction. Dropped before `publish`, it leaves nothing behind.
-pub struct Draft {
+/// A temporary file that becomes `path` on `commit`. Dropped before, it is removed.
+pub struct AtomicFile {
     out: Option<BufWriter<File>>,
     temporary: PathBuf,
     path: PathBuf,
 }
 
-impl Draft {
-    pub fn create(path: &Path) -> Result<Draft> {
+impl AtomicFile {
+    pub fn create(path: &Path) -> Result<AtomicFile> {
         let (temporary, file) = temporary(path)?;
         let out = Some(BufWriter::with_capacity(1 << 18, file));
-        Ok(Draft { out, temporary, path: path.to_path_buf() })
+        Ok(AtomicFile { out, temporary, path: path.to_path_buf() })
     }
 
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
@@ -43,8 +43,8 @@ impl Draft {
         }
     }
 
-    /// Forces the bytes to disk and gives the file its name. The name itself is on disk after `sync_directory`.
-    pub fn publish(mut self) -> Result<()> {
+    /// Syncs the bytes and renames the file. The rename is durable after `sync_directory`.
+    pub fn commit(mut self) -> Result<()> {
         let done = self.out.take().map_or(Ok(()), |out| {
             let file = out.into_inner().map_err(|e| e.into_error())?;
             file.sync_all()?;
@@ -57,7 +57,7 @@ impl Draft {
     }
 }
 
-impl Drop for Draft {
+impl Drop for AtomicFile {
     fn drop(&mut self) {
         if self.out.take().is_some() {
             drop(fs::remove_file(&self.temporary));
@@ -65,26 +65,26 @@ impl Drop for Draft {
     }
 }
 
-/// Writes a whole file so that readers see the old or the new one, never a part.
+/// Replaces a file atomically: readers see the old or the new one, never a part.
 pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    let mut draft = Draft::create(path)?;
-    draft.write(bytes)?;
-    draft.publish()?;
+    let mut file = AtomicFile::create(path)?;
+    file.write(bytes)?;
+    file.commit()?;
     sync_directory(path)
 }
 
-/// Forces the names in a file's directory to disk.
+/// Syncs (fsync) a file's directory.
 pub fn sync_directory(of: &Path) -> Result<()> {
     let directory = directory(of);
-    // Only Unix lets a directory be opened; elsewhere renaming is all that can be done.
+    // Only Unix can open a directory; elsewhere the rename alone must do.
     if cfg!(unix) {
         File::open(&directory).and_then(|d| d.sync_all()).map_err(|e| at(&directory, e))?;
     }
     Ok(())
 }
 
-/// Makes a directory and those above it that are not there, and forces their names to disk: what is saved in a new directory is lost with the
-/// name of any of them.
+/// Creates a directory with its missing parents, and syncs the parents: a checkpoint in a new directory is lost with the
+/// directory entry of any of them.
 pub fn create_directory(path: &Path) -> Result<()> {
     let is_new = |p: &&Path| !p.as_os_str().is_empty() && !p.exists();
     let made: Vec<&Path> = path.ancestors().take_while(is_new).collect();
@@ -92,15 +92,16 @@ pub fn create_directory(path: &Path) -> Result<()> {
     made.into_iter().try_for_each(sync_directory)
 }
 
-/// Removes what a process that was killed left behind: drafts of files whose names start with that of `path`. Nobody may be writing them.
-pub fn remove_drafts(path: &Path) -> Result<()> {
+/// Removes the temporary files of a killed process, of all files whose names start with that of `path`. No other process may be
+/// writing them.
+pub fn remove_temporary_files(path: &Path) -> Result<()> {
     let (directory, Some(name)) = (directory(path), path.file_name()) else { return Ok(()) };
     for entry in fs::read_dir(&directory).map_err(|e| at(&directory, e))? {
         let entry = entry.map_err(|e| at(&directory, e))?;
         let found = entry.file_name();
         let rest = found.as_encoded_bytes().strip_prefix(name.as_encoded_bytes());
-        if rest.is_some_and(|r| r.windows(DRAFT.len()).any(|w| w == DRAFT.as_bytes())) {
-            // Another may have removed it meanwhile; what stays only takes up space.
+        if rest.is_some_and(|r| r.windows(TEMPORARY.len()).any(|w| w == TEMPORARY.as_bytes())) {
+            // Already removed, or it only takes up space.
             drop(fs::remove_file(entry.path()));
         }
     }
@@ -115,19 +116,20 @@ pub fn directory(of: &Path) -> PathBuf {
     }
 }
 
-/// A path with more at the end of its last part: `model` and `.index`.
+/// Appends to the last component of a path: `model` and `.index`.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// A new file beside `path`, under a name that nobody else is using.
+/// A new temporary file beside `path`, of a unique name.
 fn temporary(path: &Path) -> Result<(PathBuf, File)> {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let mut attempt = 0;
     loop {
-        let name = with_suffix(path, &format!("{DRAFT}{}{:05}{attempt}", now.as_nanos(), std::process::id()));
+        let name =
+            with_suffix(path, &format!("{TEMPORARY}{}{:05}{attempt}", now.as_nanos(), std::process::id()));
         match File::create_new(&name) {
             Ok(file) => return Ok((name, file)),
             Err(e) if e.kind() == ErrorKind::AlreadyExists && attempt < 1000 => attempt += 1,
@@ -145,7 +147,7 @@ mod tests {
     fn a_draft_that_is_dropped_leaves_nothing() {
         let dir = Scratch::new();
         let path = dir.path("x");
-        let mut draft = Draft::create(&path).unwrap();
+        let mut draft = AtomicFile::create(&path).unwrap();
         draft.write(b"half").unwrap();
         drop(draft);
         assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 0);
@@ -179,7 +181,7 @@ mod tests {
         ] {
             fs::write(dir.path(name), "").unwrap();
         }
-        remove_drafts(&dir.path("m-")).unwrap();
+        remove_temporary_files(&dir.path("m-")).unwrap();
         assert!(dir.path("m-1.index").exists() && dir.path("n.tempstate1").exists());
         assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 3);
     }

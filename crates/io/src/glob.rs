@@ -1,14 +1,14 @@
-//! Files by pattern: `*` for any characters but `/`, `?` for one, `[a-z]` for one of a set, `\` before a character that stands for itself.
+//! Glob patterns: `*` for any characters but `/`, `?` for one, `[a-z]` for one of a set, `\` escapes a character.
 
 use std::path::{Path, PathBuf};
 use thalweg_core::error::{Result, resource_exhausted};
 
-/// Each `*/..` in a pattern finds all again, once for each.
-const MOST_PATHS: usize = 1 << 20;
+/// The limit on matches: each `*/..` in a pattern multiplies them.
+const MAX_PATHS: usize = 1 << 20;
 
-/// The paths that exist and match, in order. Wildcards may stand in any part of the pattern.
+/// The existing paths that match, sorted. Any component may have wildcards.
 pub fn matching(pattern: &str) -> Result<Vec<PathBuf>> {
-    matching_up_to(pattern, MOST_PATHS)
+    matching_up_to(pattern, MAX_PATHS)
 }
 
 fn matching_up_to(pattern: &str, most: usize) -> Result<Vec<PathBuf>> {
@@ -28,7 +28,7 @@ fn matching_up_to(pattern: &str, most: usize) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// What one part of a pattern leads to from a directory. Directories that cannot be read hold nothing.
+/// The matches of one component in a directory. Unreadable directories have none.
 fn step(base: &Path, part: &str) -> Vec<PathBuf> {
     if !part.contains(['*', '?', '[', '\\']) {
         let path = base.join(part);
@@ -40,11 +40,11 @@ fn step(base: &Path, part: &str) -> Vec<PathBuf> {
     names.filter(|n| matches(part, n)).map(|n| base.join(n)).collect()
 }
 
-/// Whether a name fits a pattern without `/`.
+/// Whether a name matches a pattern without `/`.
 pub fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
     let (mut p, mut n) = (0, 0);
-    // Where to go on after the last star took one more character.
+    // Where to backtrack to: the last star, matching one more character.
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {
         match pattern.get(p) {
@@ -68,13 +68,13 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     pattern[p..].iter().all(|c| *c == '*')
 }
 
-/// Where the pattern goes on after matching this character at `p`; `None` if it does not match.
+/// The position in the pattern after matching this character at `p`; `None` if it does not match.
 fn one(pattern: &[char], p: usize, c: char) -> Option<usize> {
     match pattern[p] {
         '?' => Some(p + 1),
         '[' => match set(pattern, p + 1, c) {
             Some((held, next)) => held.then_some(next),
-            // A bracket that is never closed stands for itself.
+            // An unclosed bracket is a literal.
             None => (c == '[').then_some(p + 1),
         },
         '\\' if p + 1 < pattern.len() => (pattern[p + 1] == c).then_some(p + 2),
@@ -82,7 +82,7 @@ fn one(pattern: &[char], p: usize, c: char) -> Option<usize> {
     }
 }
 
-/// Whether a set that starts at `p` holds the character, and where the pattern goes on after it.
+/// Whether the set that starts at `p` has the character, and the position after the set.
 fn set(pattern: &[char], mut p: usize, c: char) -> Option<(bool, usize)> {
     let not = matches!(pattern.get(p), Some('!' | '^'));
     p += not as usize;
@@ -140,7 +140,7 @@ mod tests {
 
     /// A pattern of fifty characters took all memory.
     #[test]
-    fn a_pattern_that_finds_everything_again_and_again_is_refused() {
+    fn a_pattern_with_too_many_matches_is_refused() {
         let dir = Scratch::new();
         (0..16).for_each(|i| std::fs::create_dir(dir.path(&format!("d{i}"))).unwrap());
         let pattern = |times: usize| format!("{}{}", dir.root().display(), "/*/..".repeat(times));

@@ -1,6 +1,6 @@
-//! idx files, the format of MNIST: sizes, then bytes; gzipped or not.
+//! idx files, the format of MNIST: magic number, dimensions, then bytes; gzipped or not.
 
-use crate::{durable, whole};
+use crate::{bounded_read, durable};
 use std::io::ErrorKind;
 use std::path::Path;
 use thalweg_core::error::{Error, Result, data_loss};
@@ -13,23 +13,25 @@ pub struct Idx {
     pub bytes: Vec<u8>,
 }
 
-/// Files larger than this are not what they claim to be.
+/// The limit on the size of a file, after decompression.
 const MAX_BYTES: usize = 1 << 31;
 
 pub fn read(path: &Path) -> Result<Idx> {
-    let file = whole::read(path)?;
+    let file = bounded_read::read(path)?;
     parse(&file).map_err(|e| durable::at(path, e))
 }
 
-/// The array in a file's bytes.
+/// Parses a file's bytes.
 pub fn parse(file: &[u8]) -> Result<Idx> {
     let mut plain = Vec::new();
     let data = match file {
         [0x1f, 0x8b, ..] => {
             let mut unzipped = flate2::read::GzDecoder::new(file);
-            whole::read_up_to(&mut unzipped, MAX_BYTES + 1, &mut plain).map_err(|e| match e.kind() {
-                ErrorKind::OutOfMemory => Error::from(e),
-                _ => data_loss(format_args!("cannot be unzipped: {e}")),
+            bounded_read::read_up_to(&mut unzipped, MAX_BYTES + 1, &mut plain).map_err(|e| {
+                match e.kind() {
+                    ErrorKind::OutOfMemory => Error::from(e),
+                    _ => data_loss(format_args!("cannot be unzipped: {e}")),
+                }
             })?;
             plain.as_slice()
         }

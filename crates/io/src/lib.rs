@@ -1,21 +1,22 @@
-//! Files: what is read from them becomes tensors, and the other way round.
+//! File formats, from bytes to tensors and back.
 //!
-//! - [`access`]: paths that graphs may use.
-//! - [`npy`], [`idx`]: numpy's arrays, and MNIST's.
+//! - [`access`]: access control of the paths in graphs.
+//! - [`npy`], [`idx`]: arrays of numpy, and of MNIST.
 //! - [`record`]: TFRecord files, plain or compressed.
-//! - [`table`]: sorted tables of keys and values, the index of a checkpoint.
-//! - [`bundle`]: the tensors of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
-//! - [`checkpoint`]: which checkpoints a directory has, and which is the newest whole one.
-//! - [`event`]: the logs that TensorBoard shows.
-//! - [`glob`]: files by pattern.
-//! - [`whole`]: a file read whole; [`missing`]: what is said of one that is not there.
-//! - [`message`]: messages decoded within the memory that there is; [`wire`]: tensors and shapes as messages.
+//! - [`table`]: sorted string tables in LevelDB's format, as the index of a checkpoint is.
+//! - [`bundle`]: tensor bundles, the files of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
+//! - [`checkpoint`]: the checkpoints of a directory, its state file, lock file, and recovery.
+//! - [`event`]: event files, for TensorBoard.
+//! - [`glob`]: paths by glob pattern.
+//! - [`durable`]: crash-consistent writes (temporary file, fsync, atomic rename).
+//! - [`bounded_read`]: whole files, within a limit; [`path_hint`]: hints for errors of paths.
+//! - [`message`]: messages decoded within the memory limit; [`wire`]: tensors and shapes as messages.
 //!
-//! Whatever a file says, the answer is a value or an error: `DataLoss` where bytes are missing or damaged,
-//! `InvalidArgument` where they are whole but cannot be a tensor. No number in a file is believed before the bytes
-//! it promises are there.
+//! Malformed input is an error: `DataLoss` where bytes are missing or corrupt, `InvalidArgument` where they are intact
+//! but not a valid tensor. No length in a file is trusted before its bytes have been read.
 
 pub mod access;
+pub mod bounded_read;
 pub mod bundle;
 pub mod checkpoint;
 pub mod crc;
@@ -24,12 +25,11 @@ pub mod event;
 pub mod glob;
 pub mod idx;
 pub mod message;
-pub mod missing;
 pub mod npy;
+pub mod path_hint;
 pub mod record;
 pub mod table;
 pub mod varint;
-pub mod whole;
 pub mod wire;
 
 /// For tests of this crate and of those above it.

@@ -1,13 +1,14 @@
-//! A directory that goes away: for tests, and for models that nobody named a folder for.
+//! Temporary directories: for tests, and for models without a directory.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// A temporary directory, removed on drop.
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A new directory in the system's place for such. One that a killed process of the same number left behind is not taken over.
+    /// A new directory in the system's temporary directory. One left by a killed process of the same id is not reused.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Scratch {
         static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -1,9 +1,9 @@
-//! Numbers in as many bytes as they need, seven bits each, the lowest first.
+//! Varints (LEB128): seven bits per byte, the lowest first.
 
-/// Bytes that a number takes at most.
-pub const MOST: usize = 10;
+/// The longest varint, in bytes.
+pub const MAX_LEN: usize = 10;
 
-/// Appends a number.
+/// Appends a varint.
 pub fn put(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);
@@ -12,7 +12,7 @@ pub fn put(out: &mut Vec<u8>, mut n: u64) {
     out.push(n as u8);
 }
 
-/// Takes a number off the front; `None` if the bytes end first or the number is past 64 bits.
+/// Decodes a varint at the front and advances; `None` if it is truncated or exceeds 64 bits.
 pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut n = 0u64;
     for (i, b) in bytes.iter().enumerate().take(10) {
@@ -28,7 +28,7 @@ pub fn take(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// As `take`, for a size or a position.
+/// As `take`, for a size or an offset.
 pub fn take_size(bytes: &mut &[u8]) -> Option<usize> {
     take(bytes).and_then(|n| usize::try_from(n).ok())
 }

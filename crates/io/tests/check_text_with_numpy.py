@@ -65,7 +65,7 @@ def array(rng):
 
 
 def text(a):
-    # TensorFlow hands strings out as objects.
+    # TensorFlow returns strings as objects.
     if a.dtype.kind == "S":
         return str(a[()]) if a.shape == () else str(a.astype(object))
     return str(a[()]) if a.shape == () else str(a)

@@ -1,4 +1,4 @@
-//! Messages that become many times their bytes, in a process that may not hold so much: refused, where prost would end the process.
+//! Messages whose decoded size is many times their encoding, above the memory limit: rejected, where prost would abort the process.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use thalweg_core::error::{Code, Result};
@@ -105,7 +105,7 @@ fn messages_that_fit_are_read() {
     assert!(decode::<GraphDef>(vec![0xff; 9]).unwrap().is_err());
 }
 
-/// There is room for each of them, but not for all.
+/// Each of them fits in memory, but not all.
 #[test]
 fn messages_read_at_the_same_time_do_not_count_on_the_same_room() {
     let (bytes, _alone) = alone_within(40 * MIB, || Bytes::from(field(1, &field(5, &[])).repeat(5000)));

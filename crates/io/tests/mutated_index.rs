@@ -1,7 +1,7 @@
-//! Indexes of checkpoints whose checksums are right but whose entries are not: reading gives the tensors that were written, or an error that names
-//! the file and the tensor; and no memory is asked for that the data does not fill.
+//! Checkpoint indexes with valid CRCs but corrupt entries: reading returns the tensors that were written, or an error that names
+//! the file and the tensor; and no allocation exceeds what the data fills.
 //!
-//! `THALWEG_FUZZ_CASES` says how many, `THALWEG_FUZZ_SEED` where to start.
+//! `THALWEG_FUZZ_CASES` is the number of cases, `THALWEG_FUZZ_SEED` the seed.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
@@ -20,16 +20,16 @@ use thalweg_proto::{
     BundleEntryProto, BundleHeaderProto, Bytes, Message, TensorShapeProto, TensorSliceProto, decode,
 };
 
-/// Notes the largest piece of memory that is asked for.
-struct Noting;
+/// Records the largest allocation.
+struct RecordingAllocator;
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
-static ALLOCATOR: Noting = Noting;
+static ALLOCATOR: RecordingAllocator = RecordingAllocator;
 
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Noting {
+// SAFETY: forwards to the system allocator.
+unsafe impl GlobalAlloc for RecordingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
         // SAFETY: as the caller promises.
@@ -48,7 +48,7 @@ unsafe impl GlobalAlloc for Noting {
     }
 }
 
-/// The checkpoint has a few hundred bytes: nothing that is read of it needs more than a buffer for reading.
+/// The limit on an allocation: the checkpoint has a few hundred bytes, so only read buffers are larger.
 const MOST: usize = 1 << 20;
 
 const NAMES: [&str; 4] = ["count", "cut", "text", "weights"];
@@ -185,7 +185,7 @@ fn entries_that_lie_are_errors_that_name_file_and_tensor() {
         let (mut wrong, mut errors) = (0, Vec::new());
         for (name, good) in NAMES.iter().zip(&good) {
             match reader.read(name) {
-                // Another type or shape of the same size cannot be told from the right one, other bytes can.
+                // Another dtype or shape of the same size is undetectable, other bytes are not.
                 Ok(got) => assert!(same_bytes(&got, good), "{case}: {name} is {got:?}"),
                 Err(e) => {
                     // A shard of a checkpoint need not have all slices, and may have types that only TensorFlow reads.

@@ -32,7 +32,7 @@ def tensorflow(threads):
     def make(m, k, n):
         a = tf.constant(np.random.rand(m, k).astype("f"))
         b = tf.constant(np.random.rand(k, n).astype("f"))
-        # Eager execution hides the cost of the call least: this is the raw op, no Python wrappers.
+        # The raw op: eager execution with the least call overhead.
         raw = tf.raw_ops.MatMul
         return lambda: raw(a=a, b=b)
 
@@ -40,14 +40,14 @@ def tensorflow(threads):
 
 
 def tensorflow_graph(threads):
-    """A chain of products in one graph call, so that the cost of entering TensorFlow is shared by many."""
+    """A chain of products in one graph call, so that the call overhead is amortised."""
     os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
     import numpy as np
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     tf.config.threading.set_inter_op_parallelism_threads(1)
-    # Its optimizer would drop products that nobody reads.
+    # Grappler would prune unused products.
     tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     count = 50
 
@@ -57,7 +57,7 @@ def tensorflow_graph(threads):
 
         @tf.function(input_signature=[tf.TensorSpec((m, k)), tf.TensorSpec((m, k)), tf.TensorSpec((k, n))])
         def chain(x, y, w):
-            # Control dependencies keep the products apart and in order.
+            # Control dependencies order the products and prevent common subexpression elimination.
             last = tf.no_op()
             for i in range(count):
                 with tf.control_dependencies([last]):
@@ -111,7 +111,7 @@ def busy_ticks():
 
 
 def wait_until_quiet():
-    """Waits, for some seconds at most, until the machine has nothing else to do."""
+    """Waits, with a timeout of some seconds, until the machine is idle."""
     for _ in range(100):
         before = busy_ticks()
         time.sleep(0.06)

@@ -1,8 +1,8 @@
-//! GFLOP/s of the products of a convolution over padded images, on one thread.
+//! GFLOP/s of convolution by implicit GEMM over padded images, on one thread.
 //!
 //!     cargo run --profile bench -p thalweg-math --example conv_bench [-- side depth taps outputs]
 //!
-//! First the convolution itself, then its gradient by the filter; among the best of many rounds, as neighbours on the machine make most of them slower.
+//! The convolution, then its gradient with respect to the filter. A low percentile of many rounds, as other load slows most of them.
 
 use std::hint::black_box;
 use std::time::Instant;

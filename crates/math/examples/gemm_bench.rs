@@ -2,9 +2,9 @@
 //!
 //!     cargo run --release -p thalweg-math --features peers --example gemm_bench [-- ours] [m k n] [ta] [tb]
 //!
-//! The two take turns in short rounds, so that both see the same machine. Prints, for each
+//! The two alternate in short rounds, so that both see the same load. Prints, for each
 //! size, the median over the rounds of a visit, and the best of those over some visits. With
-//! `ta` or `tb`, our A or B lies transposed.
+//! `ta` or `tb`, our A or B is transposed.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn sizes() -> Vec<[usize; 3]> {
     sizes
 }
 
-/// A vector that begins on a cache line, as tensors do in all the libraries compared.
+/// A vector aligned to cache lines, as tensors are in all the libraries compared.
 struct Aligned {
     data: Vec<f32>,
     start: usize,
@@ -111,7 +111,7 @@ impl Case {
     }
 }
 
-/// Waits, for some seconds at most, until the machine has nothing else to do.
+/// Waits, with a timeout of some seconds, until the machine is idle.
 fn wait_until_quiet() {
     for _ in 0..100 {
         let before = busy_ticks();

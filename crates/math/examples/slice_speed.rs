@@ -132,7 +132,7 @@ fn transpositions(bench: &Bench, parallel: &dyn Parallel) {
 }
 
 fn elementaries(bench: &Bench) {
-    // Small enough for the cache: what counts here is the arithmetic.
+    // Fits in the cache: bound by arithmetic.
     let x: Vec<f32> = (1..=1 << 14).map(|n| n as f32 / 2048.0).collect();
     let mut y = vec![0f32; x.len()];
     type Function = fn(&[f32], &mut [f32]);

@@ -2,7 +2,7 @@
 //!
 //! Within one or two units in the last place, with the special values of IEEE
 //! 754: NaN, infinities, signed zeros and subnormal numbers. The loops have no
-//! branches and no calls, so that the compiler makes vector code of them.
+//! branches and no calls, so that the compiler vectorises them.
 
 pub(crate) mod scalar;
 

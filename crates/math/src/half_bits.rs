@@ -30,7 +30,7 @@ pub(crate) fn f32_to_bf16(x: f32) -> bf16 {
 #[inline(always)]
 pub(crate) fn f32_to_f16(x: f32) -> f16 {
     let (magnitude, sign) = (x.to_bits() & 0x7fff_ffff, x.to_bits() >> 16 & 0x8000);
-    // Adding this number pushes the bits that a subnormal has no room for out
+    // Adding this number shifts the bits below a subnormal's precision out
     // of the fraction, with the rounding of the addition.
     let pusher = f32::from_bits(126 << 23);
     let subnormal = (f32::from_bits(magnitude) + pusher).to_bits().wrapping_sub(pusher.to_bits());

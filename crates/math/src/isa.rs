@@ -1,13 +1,13 @@
-//! The instruction set that kernels run with: the best that this CPU has, or less if `THALWEG_MAX_ISA` says so.
+//! Dispatch by instruction set: the best that this CPU has, limited by `THALWEG_MAX_ISA`.
 //!
-//! The one place that asks the CPU (CPUID). Kernels that exist in several forms choose by [`current`], so that each form can be tried on a
-//! machine that has better ones.
+//! The only caller of CPUID. Kernels compiled for several instruction sets dispatch on [`current`], so that each version can be
+//! tested on a machine that has better ones.
 
 use std::ffi::OsStr;
 use std::sync::OnceLock;
 use std::{fmt, io};
 
-/// An instruction set, the lesser first.
+/// An instruction set, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
     /// What every CPU of the architecture has: SSE2 on x86-64, NEON on 64-bit ARM.
@@ -18,14 +18,14 @@ pub enum Isa {
     Avx512,
 }
 
-/// The variable that limits the instruction set.
+/// The environment variable that limits the instruction set.
 pub const MAX_ISA: &str = "THALWEG_MAX_ISA";
 
 impl Isa {
     /// All of them, the best first.
     const ALL: [Isa; 3] = [Isa::Avx512, Isa::Avx2, Isa::Baseline];
 
-    /// As [`MAX_ISA`] spells it.
+    /// The value of [`MAX_ISA`] for it.
     pub fn name(self) -> &'static str {
         match self {
             Isa::Avx512 => "avx512",
@@ -47,7 +47,7 @@ impl Isa {
         Isa::Baseline
     }
 
-    /// What a value of [`MAX_ISA`] means; none, or an empty one, is no limit.
+    /// Parses a value of [`MAX_ISA`]; unset or empty is no limit.
     fn parse(value: Option<&OsStr>) -> io::Result<Isa> {
         let Some(value) = value.filter(|v| !v.is_empty()) else {
             return Ok(Isa::Avx512);
@@ -66,22 +66,22 @@ impl fmt::Display for Isa {
     }
 }
 
-/// The most that kernels may use, whether this CPU has it or not. Programs ask at their start: a value that means nothing is an error
-/// here, and no limit to kernels, which have nobody to tell.
+/// The limit set by [`MAX_ISA`], whether this CPU has it or not. Programs validate it at startup; kernels, which cannot report an
+/// error, ignore an invalid value.
 pub fn limit() -> io::Result<Isa> {
     Isa::parse(std::env::var_os(MAX_ISA).as_deref())
 }
 
-/// The instruction set of this process. Found once: results must not change while it runs.
+/// The instruction set of this process, detected once: results must not change while it runs.
 ///
-/// The CPU has what this names; `unsafe` calls of kernels rely on it.
+/// The CPU supports it; `unsafe` calls of kernels rely on that.
 #[inline]
 pub fn current() -> Isa {
     static CURRENT: OnceLock<Isa> = OnceLock::new();
     *CURRENT.get_or_init(|| limit().unwrap_or(Isa::Avx512).min(Isa::detect()))
 }
 
-/// All that kernels may use here, the best first.
+/// All instruction sets that kernels may use here, the best first.
 pub fn available() -> impl Iterator<Item = Isa> {
     Isa::ALL.into_iter().filter(|isa| *isa <= current())
 }

@@ -7,18 +7,18 @@ pub mod gemm;
 mod half_bits;
 pub mod hash;
 pub mod isa;
-/// Batch normalisation by column.
+/// Batch normalisation over the columns of a matrix.
 pub mod normalise;
-/// Splitting loops over threads: the `Parallel` trait.
+/// Parallel for loops: the `Parallel` trait.
 pub mod parallel;
-/// Worker threads.
+/// The thread pool.
 pub mod pool;
 pub mod prefetch;
-/// Random numbers as TensorFlow draws them.
+/// Counter-based random numbers (Philox), bit for bit TensorFlow's.
 pub mod random;
-/// Sums, maxima and the like over axes; argmax; running sums.
+/// Reductions over axes, argmax, and scans (cumulative sums).
 pub mod reduce;
-/// Scratch memory of loops, and what they do when there is none.
+/// Scratch buffers of loops, and how allocation failures are reported.
 pub mod scratch;
 mod shared;
 pub mod simd;
@@ -26,7 +26,7 @@ pub mod simd;
 pub mod softmax;
 /// Special functions of real numbers.
 pub mod special;
-/// Copies with the axes in another order.
+/// Transposition: any permutation of axes.
 pub mod transpose;
-/// Windows that slide over images: patches, poolings, convolutions of single channels.
+/// Sliding windows over images: im2col, pooling, depthwise convolution.
 pub mod window;

@@ -1,6 +1,6 @@
 //! Batch normalisation on a matrix with a row for each sample and a column for each channel.
 //!
-//! Sums are made in double precision, in parts that the shape alone decides.
+//! Sums are accumulated in double precision, in parts that depend on the shape alone.
 
 use crate::parallel::Parallel;
 use crate::scratch;
@@ -10,7 +10,7 @@ use crate::simd::{Loop, widest};
 /// Elements summed in one part.
 const PART: usize = 1 << 15;
 
-/// The mean of each column, and the mean square of the distance from it. Nothing of an empty matrix.
+/// The mean and the variance of each column; NaN without rows.
 pub fn moments(par: &dyn Parallel, width: usize, x: &[f32]) -> (Vec<f64>, Vec<f64>) {
     let rows = x.len().checked_div(width).unwrap_or(0);
     let share = |mut sums: Vec<f64>| {
@@ -23,7 +23,7 @@ pub fn moments(par: &dyn Parallel, width: usize, x: &[f32]) -> (Vec<f64>, Vec<f6
     (mean, variance)
 }
 
-/// For each column, the sum of `dy`, and the sum of `dy` times the distance of `x` from `mean`.
+/// For each column, the sums of `dy` and of `dy * (x - mean)`.
 pub fn gradient_sums(
     par: &dyn Parallel,
     width: usize,
@@ -34,7 +34,7 @@ pub fn gradient_sums(
     column_sums(par, width, dy, x, mean, Term::Both)
 }
 
-/// `out = (x - mean) * scale + shift`, and `dy * factor` more where there is a gradient; all but `x` and `dy` by column.
+/// `out = (x - mean) * scale + shift`, plus `dy * factor` if there is a gradient; all but `x` and `dy` are per column.
 pub struct Affine<'a> {
     pub mean: &'a [f32],
     pub scale: &'a [f32],
@@ -55,7 +55,7 @@ impl Affine<'_> {
         let shared = SharedMut::new(out);
         par.run_ranges(x.len() / width, (PART / width).max(1), &|rows| {
             let range = rows.start * width..rows.end * width;
-            // SAFETY: the ranges of rows do not overlap.
+            // SAFETY: the ranges of rows are disjoint.
             let out = unsafe { shared.range(range.clone()) };
             widest(AffineRows { what: self, x: &x[range.clone()], start: range.start, out });
         });
@@ -138,7 +138,7 @@ struct Part<'a> {
     sums: &'a mut [f64],
 }
 
-/// Rows summed in single precision before the sums are added in double.
+/// Rows accumulated in single precision before the sum is added in double.
 const DEPTH: usize = 32;
 
 impl Loop for Part<'_> {
@@ -166,7 +166,7 @@ impl Loop for Part<'_> {
     }
 }
 
-/// Adds the terms of `N` columns from `at` on, which are summed in registers.
+/// Adds the terms of `N` columns from `at` on, accumulated in registers.
 #[inline(always)]
 fn lanes<const N: usize>(
     a: &[f32],
@@ -200,5 +200,48 @@ fn lanes<const N: usize>(
     for i in 0..N {
         first[at + i] += f64::from(plain[i]);
         second[at + i] += f64::from(product[i]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parallel::Serial;
+    use crate::pool::Pool;
+
+    /// Large offsets, so that a variance from sums of squares would lose all digits.
+    fn matrix(rows: usize, width: usize) -> Vec<f32> {
+        (0..rows * width).map(|i| 1000.0 * (i % width) as f32 + (i * 37 % 101) as f32 / 101.0).collect()
+    }
+
+    #[test]
+    fn moments_are_those_of_the_definition_on_any_number_of_threads() {
+        for (rows, width) in [(1, 1), (3, 5), (700, 67), (9000, 9)] {
+            let x = matrix(rows, width);
+            let (mean, variance) = moments(&Serial, width, &x);
+            for column in 0..width {
+                let values: Vec<f64> = x.iter().skip(column).step_by(width).map(|x| f64::from(*x)).collect();
+                let exact = values.iter().sum::<f64>() / rows as f64;
+                let square = values.iter().map(|x| (x - exact).powi(2)).sum::<f64>() / rows as f64;
+                assert!((mean[column] - exact).abs() <= 1e-6 * exact.abs().max(1.0), "{rows}x{width}");
+                assert!((variance[column] - square).abs() <= 1e-4, "{rows}x{width}: {}", variance[column]);
+            }
+            assert_eq!((mean, variance), moments(&*Pool::new(3).unwrap(), width, &x));
+        }
+        assert!(moments(&Serial, 2, &[]).0.iter().all(|mean| mean.is_nan()));
+    }
+
+    #[test]
+    fn affine_adds_the_gradient_if_there_is_one() {
+        let (x, dy) = ([1.0, 2.0, 3.0, 4.0], [1.0, 0.0, 0.0, 10.0]);
+        let (mean, scale, shift, factor) = ([1.0, 2.0], [2.0, 3.0], [5.0, 7.0], [100.0, 1000.0]);
+        let mut out = [0.0; 4];
+        let plain = Affine { mean: &mean, scale: &scale, shift: &shift, gradient: None };
+        plain.write(&Serial, &x, &mut out);
+        assert_eq!(out, [5.0, 7.0, 9.0, 13.0]);
+        Affine { gradient: Some((&factor, &dy)), ..plain }.write(&Serial, &x, &mut out);
+        assert_eq!(out, [105.0, 7.0, 9.0, 10013.0]);
+        let (sums, products) = gradient_sums(&Serial, 2, &dy, &x, &[1.0, 2.0]);
+        assert_eq!((sums, products), (vec![1.0, 10.0], vec![0.0, 20.0]));
     }
 }

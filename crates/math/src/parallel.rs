@@ -1,27 +1,27 @@
-//! Splitting a loop over threads, without saying whose threads.
+//! Parallel for, independent of the thread pool.
 //!
-//! Numeric code takes a `&dyn Parallel` and asks it to cover `0..n`. Tests and small
-//! programs hand in [`Serial`]; the runtime hands in its [`Pool`](crate::pool::Pool).
+//! Numeric code takes a `&dyn Parallel` and runs `0..n` on it. Tests and small
+//! programs pass [`Serial`]; the runtime passes its [`Pool`](crate::pool::Pool).
 
 use std::ops::Range;
 
-/// Something that can run the parts of a loop, perhaps on several threads.
+/// An executor of parallel for loops.
 pub trait Parallel: Sync {
-    /// How many threads may work on one loop at once, the caller included. At least 1.
+    /// The most threads that run one loop, the caller included. At least 1.
     fn threads(&self) -> usize;
 
-    /// Covers `0..n` with disjoint ranges, calls `body` once for each, and returns when
-    /// all calls have returned.
+    /// A fork-join loop: splits `0..n` into disjoint ranges, calls `body` once for each, and
+    /// returns when all calls have returned.
     ///
-    /// Every range starts at a multiple of `grain` and holds at least `grain` items,
+    /// Every range starts at a multiple of the grain size and has at least that many items,
     /// except that the last may be shorter. If `n <= grain`, or there is one thread,
     /// `body` is called once, here, with the whole of `0..n`; if `n` is 0 it is not
-    /// called. A panic in `body` is passed on to the caller after the other calls in
-    /// progress have ended; ranges not yet begun are then dropped.
+    /// called. A panic in `body` is propagated to the caller after the other calls in
+    /// progress have ended; ranges not yet started are then dropped.
     fn run_ranges(&self, n: usize, grain: usize, body: &(dyn Fn(Range<usize>) + Sync));
 }
 
-/// No threads but the caller's.
+/// Runs everything on the calling thread.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Serial;
 

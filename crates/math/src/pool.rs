@@ -1,14 +1,14 @@
-//! Worker threads for loops and for tasks.
+//! The thread pool: fork-join loops and spawned tasks.
 //!
-//! Two kinds of work share one queue: *loops*, short and with a caller who works on
-//! them too and waits for them ([`Parallel::run_ranges`]), and *tasks*, of any length
-//! and with nobody waiting ([`Pool::spawn`]). Workers take loops first.
+//! Two kinds of work share one queue: parallel for *loops*, short, whose caller takes part
+//! and joins ([`Parallel::run_ranges`]), and detached *tasks* of any length
+//! ([`Pool::spawn`]). Workers take loops first.
 //!
-//! A caller never waits for a chunk that nobody has begun: it claims chunks until none
+//! A caller never waits for a chunk that no thread has started: it claims chunks until none
 //! are left, and only then waits for those that others have claimed. So loops may nest,
-//! and finish even when every worker is stuck in a long task.
+//! and finish even when every worker is busy with a long task.
 //!
-//! A worker without work spins for [`SPIN`] before it sleeps: waking a sleeping thread
+//! An idle worker spins for [`SPIN`] before it sleeps: waking a sleeping thread
 //! costs more than a small matrix product.
 
 mod shared_loop;
@@ -25,18 +25,18 @@ use std::time::{Duration, Instant};
 use crate::parallel::Parallel;
 use shared_loop::SharedLoop;
 
-/// More threads than any machine this is meant for; a larger number is a mistake.
+/// The limit on the size of a pool; a larger number is a mistake.
 pub const MAX_THREADS: usize = 1024;
 
-/// How long a thread looks for work, or for the end of a loop, before it sleeps.
+/// How long a thread spins, for work or for the end of a loop, before it sleeps.
 const SPIN: Duration = Duration::from_micros(50);
 
-/// Chunks made per thread, so that one that is held up does not hold up the loop.
+/// Chunks per thread, for load balance when a thread is preempted.
 const CHUNKS_PER_THREAD: usize = 4;
 
 type Task = Box<dyn FnOnce() + Send>;
 
-/// A set of worker threads. Dropping it runs the tasks still queued, then joins them.
+/// A thread pool. Dropping it drains the queued tasks, then joins the workers.
 pub struct Pool {
     threads: usize,
     queue: Arc<Queue>,
@@ -63,12 +63,12 @@ impl Pool {
         Ok(Arc::new(pool))
     }
 
-    /// Queues a task. A panic in it ends the task and nothing else.
+    /// Enqueues a task. A panic in it ends the task only.
     ///
     /// A pool of one thread has no workers until the first task, which starts one.
     pub fn spawn(&self, task: Task) {
         if !self.has_worker.load(Ordering::Acquire) && self.start_first_worker().is_err() {
-            // The system has no thread to give. Late is better than never.
+            // No thread could be started: run the task on the caller's.
             run_task(task);
         } else {
             self.queue.push_task(task);
@@ -114,10 +114,10 @@ impl Drop for Pool {
         self.queue.close();
         let me = thread::current().id();
         for worker in self.workers.get_mut().unwrap().drain(..) {
-            // The last owner of a pool may be a task running on it: that thread cannot
+            // The last owner of a pool may be a task running on it: its thread cannot
             // join itself, and ends on its own.
             if worker.thread().id() != me {
-                // Workers catch the panics of their work, so there is none to pass on.
+                // Workers catch panics, so there is none to propagate.
                 let _ = worker.join();
             }
         }
@@ -130,12 +130,12 @@ fn chunk_size(n: usize, grain: usize, threads: usize) -> usize {
     grains.div_ceil(threads * CHUNKS_PER_THREAD).saturating_mul(grain)
 }
 
-/// Work that waits for a worker.
+/// The queue of work.
 #[derive(Default)]
 struct Queue {
     state: Mutex<State>,
     wake: Condvar,
-    /// The number of entries in `state`, for workers to watch without the lock.
+    /// The number of entries in `state`, which spinning workers read without the lock.
     entries: AtomicUsize,
 }
 
@@ -185,8 +185,8 @@ impl Queue {
         self.entries.store(state.loops.len() + state.tasks.len(), Ordering::Release);
     }
 
-    /// Makes a changed queue visible, and wakes one sleeper for it. If there is work for
-    /// more, that one wakes the next: the thread that brought the work should get on with it.
+    /// Publishes the length of a changed queue, and wakes one sleeping worker. If there is work for
+    /// more, that one wakes the next: waking is not to delay the enqueuing thread.
     fn publish(&self, state: MutexGuard<'_, State>) {
         self.count(&state);
         let wake = state.sleepers > 0 && state.has_work();
@@ -209,7 +209,7 @@ impl Queue {
             if state.closed {
                 return None;
             }
-            // Work that others finished first is a sign of more to come: spin on.
+            // Another worker took the work; more is likely to follow: keep spinning.
             if !seen {
                 state.sleepers += 1;
                 state = self.wake.wait(state).unwrap();
@@ -235,7 +235,7 @@ impl State {
     }
 }
 
-/// The life of a worker.
+/// The main loop of a worker.
 fn work(queue: &Queue) {
     while let Some(work) = queue.next() {
         match work {
@@ -246,11 +246,11 @@ fn work(queue: &Queue) {
 }
 
 fn run_task(task: Task) {
-    // The panic hook has reported it; there is no one to hand it to.
+    // The panic hook has reported it; no caller waits for it.
     let _ = catch_unwind(AssertUnwindSafe(task));
 }
 
-/// Spins until `ready` or until [`SPIN`] has passed; says whether it became ready.
+/// Spins until `ready` or until [`SPIN`] has passed; returns whether it became ready.
 fn spin_until(ready: impl Fn() -> bool) -> bool {
     if ready() {
         return true;

@@ -1,15 +1,14 @@
-//! Asking for memory before it is needed: rows of a large table at random places come one after another otherwise, each as late as
-//! the slowest cache.
+//! Software prefetch, for gathers from large tables: without it each row of a random index costs a full cache miss.
 
-/// Rows asked for before they are used: enough to be on their way at once, few enough to be there still.
+/// The prefetch distance, in rows: enough misses in flight, few enough not to be evicted before use.
 pub const AHEAD: usize = 8;
 
-/// The most lines of a row to ask for. A longer row is read in order, which the machine foresees by itself.
+/// The most cache lines of a row to prefetch. The rest of a longer row is left to the hardware prefetcher.
 const LINES: usize = 8;
 
 const LINE_BYTES: usize = 64;
 
-/// Asks for the cache line at an address, which need not be valid.
+/// Prefetches the cache line at an address, which need not be valid.
 #[inline(always)]
 pub fn line<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -22,7 +21,7 @@ pub fn line<T>(at: *const T) {
     let _ = at;
 }
 
-/// Asks for the row of `width` elements from `start` on, or its beginning if it is long.
+/// Prefetches the row of `width` elements at `start`, or the beginning of a long one.
 #[inline]
 pub fn row<T>(data: &[T], start: usize, width: usize) {
     let each = (LINE_BYTES / size_of::<T>().max(1)).max(1);

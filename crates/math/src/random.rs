@@ -1,7 +1,7 @@
 //! Random numbers, bit for bit those of TensorFlow's CPU kernels.
 //!
-//! An op owns a [`PhiloxState`]; each execution reserves a part of the stream
-//! and a [`Distribution`] turns that part into numbers:
+//! An op owns a [`PhiloxState`]; each execution reserves a range of the counter
+//! and a [`Distribution`] turns that part of the stream into numbers:
 //!
 //! ```
 //! use thalweg_math::{parallel::Serial, random};

@@ -1,6 +1,6 @@
 //! Reductions over any axes of a row-major array.
 //!
-//! A [`Plan`] describes the shape once; a [`Reducer`] says what happens to the
+//! A [`Plan`] has the shape and the reduced axes; a [`Reducer`] combines the
 //! elements:
 //!
 //! ```
@@ -14,8 +14,8 @@
 //! ```
 //!
 //! The order of combination depends on the shape alone, never on the number of
-//! threads, so results repeat to the last bit. It is a tree, so that the error
-//! of a long f32 sum stays small.
+//! threads, so results are reproducible to the last bit. Summation is pairwise, so
+//! that the rounding error of a long f32 sum stays small.
 
 mod arg;
 mod columns;
@@ -37,7 +37,7 @@ use plan::Inner;
 /// order of combination: changing it changes last bits.
 const CHUNK: usize = 1 << 16;
 
-/// With this many outputs each is left to one thread.
+/// With this many outputs, no output is split over threads.
 const ENOUGH_TASKS: usize = 64;
 
 /// Reduces `input` as planned into `out`.

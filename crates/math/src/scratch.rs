@@ -1,35 +1,35 @@
-//! Scratch memory whose size the data decides.
+//! Scratch buffers whose size depends on the data.
 //!
-//! Loops give numbers, not results: one that gets no memory ends by unwinding with [`NoMemory`], through the pool to whoever
-//! runs the kernel, who reports it as out of memory (`core::kernel::caught`). `vec![..]` would end the process.
+//! Loops return no `Result`: a failed allocation unwinds with [`NoMemory`], through the pool to the caller of the kernel,
+//! where it becomes ResourceExhausted (`core::kernel::caught`). `vec![..]` would abort the process.
 
 use std::collections::TryReserveError;
 use std::panic::resume_unwind;
 
-/// What a loop unwinds with when it gets no memory.
+/// The payload that a loop unwinds with when an allocation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoMemory {
     pub bytes: usize,
 }
 
-/// An empty vector with room for `n`.
-pub fn room<T>(n: usize) -> Vec<T> {
+/// An empty vector with capacity for `n`.
+pub fn with_capacity<T>(n: usize) -> Vec<T> {
     let mut items = Vec::new();
     got::<T>(items.try_reserve_exact(n), n);
     items
 }
 
-/// `n` times the same value.
+/// `n` copies of a value.
 pub fn filled<T: Clone>(n: usize, value: T) -> Vec<T> {
-    let mut items = room(n);
+    let mut items = with_capacity(n);
     items.resize(n, value);
     items
 }
 
-/// What an iterator gives; one that knows how many needs one allocation.
+/// Collects an iterator; one with an exact size hint needs one allocation.
 pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Vec<T> {
     let from = from.into_iter();
-    let mut items = room(from.size_hint().0);
+    let mut items = with_capacity(from.size_hint().0);
     for item in from {
         if items.len() == items.capacity() {
             got::<T>(items.try_reserve(1), items.len() + 1);
@@ -41,7 +41,7 @@ pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Vec<T> {
 
 fn got<T>(memory: Result<(), TryReserveError>, n: usize) {
     if memory.is_err() {
-        // No panic message: nothing is wrong with the program.
+        // Without the panic hook: this is no bug of the program.
         resume_unwind(Box::new(NoMemory { bytes: n.saturating_mul(size_of::<T>()) }));
     }
 }
@@ -62,6 +62,6 @@ mod tests {
     fn vectors_hold_what_they_were_asked_for() {
         assert_eq!(filled(3, 7u8), [7, 7, 7]);
         assert_eq!(collect((0..100).filter(|i| i % 3 == 0)), (0..100).step_by(3).collect::<Vec<_>>());
-        assert!(room::<u32>(10).capacity() >= 10);
+        assert!(with_capacity::<u32>(10).capacity() >= 10);
     }
 }

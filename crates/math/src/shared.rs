@@ -1,9 +1,9 @@
-//! One mutable slice, written by several threads in parts.
+//! A mutable slice, written by several threads in disjoint parts.
 
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// A slice of which disjoint parts may be borrowed at the same time.
+/// A slice of which disjoint parts may be borrowed mutably at the same time.
 pub(crate) struct SharedMut<'a, T> {
     start: *mut T,
     len: usize,
@@ -23,7 +23,7 @@ impl<'a, T> SharedMut<'a, T> {
     /// One part of the slice.
     ///
     /// # Safety
-    /// Parts that are alive at the same time must not overlap.
+    /// Parts borrowed at the same time must be disjoint.
     #[allow(clippy::mut_from_ref)]
     pub(crate) unsafe fn range(&self, range: Range<usize>) -> &mut [T] {
         assert!(range.start <= range.end && range.end <= self.len);

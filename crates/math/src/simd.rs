@@ -1,7 +1,7 @@
-//! Loops with the widest vectors there are.
+//! Auto-vectorised loops, compiled for each instruction set.
 //!
-//! Loops are plain Rust that the compiler vectorises. [`widest`] compiles such
-//! a loop once per instruction set and runs it with the one of this process
+//! Loops are plain Rust that the compiler vectorises. [`widest`] instantiates such
+//! a loop once per instruction set and dispatches to the one of this process
 //! (`isa`).
 
 #[cfg(target_arch = "x86_64")]
@@ -11,25 +11,25 @@ use crate::isa::{self, Isa};
 pub trait Loop {
     type Output;
 
-    /// Whether it is worth being compiled for each instruction set. Most programs are made of `f32` and `f64`; loops over the dozen other
-    /// types would be most of the program's code.
+    /// Whether it is compiled for each instruction set. Most programs compute in `f32` and `f64`; versions for the dozen other
+    /// types would be most of the code size.
     const WIDE: bool = true;
 
     /// Runs the loop. Must be `#[inline(always)]`, as must be everything hot
-    /// that it calls, or the vectors stay narrow. `FMA` says whether a fused
-    /// multiply-add is one instruction here.
+    /// that it calls, or it is compiled for the baseline. `FMA`: whether a fused
+    /// multiply-add is one instruction.
     fn run<const FMA: bool>(self) -> Self::Output;
 }
 
 /// Runs a loop with the widest vectors of this process.
-#[inline(never)] // Into each caller, a loop would be compiled as often as it is called.
+#[inline(never)] // Inlined, a loop would be compiled once per call site.
 pub fn widest<L: Loop>(work: L) -> L::Output {
     if !L::WIDE {
         return work.run::<false>();
     }
     #[cfg(target_arch = "x86_64")]
     match isa::current() {
-        // SAFETY: the CPU has what is current.
+        // SAFETY: the CPU has the current instruction set.
         Isa::Avx512 => unsafe { with_avx512(work) },
         // SAFETY: as above.
         Isa::Avx2 => unsafe { with_avx2(work) },
@@ -51,7 +51,7 @@ fn with_avx2<L: Loop>(work: L) -> L::Output {
     work.run::<true>()
 }
 
-/// `a * b + c`, rounded once where that costs nothing.
+/// `a * b + c`, fused where the CPU has FMA.
 #[inline(always)]
 pub fn mul_add<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }

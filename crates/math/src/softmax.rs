@@ -20,7 +20,7 @@ pub trait Float: Number + Ordered {
     fn exp<const FMA: bool>(self) -> Self;
 }
 
-/// What the softmax of a row was made with.
+/// The maximum and the log-sum-exp of a row.
 #[derive(Clone, Copy)]
 pub struct RowScale<A> {
     max: A,
@@ -28,7 +28,7 @@ pub struct RowScale<A> {
 }
 
 impl<A: Float> RowScale<A> {
-    /// To be written by `softmax_with_scales`.
+    /// Initial value, to be overwritten by `softmax_with_scales`.
     pub const UNKNOWN: Self = RowScale { max: A::ZERO, log_sum: A::ZERO };
 
     /// The logarithm of the softmax of an element of the row.
@@ -43,7 +43,7 @@ pub fn softmax<T: Float>(parallel: &dyn Parallel, width: usize, x: &[T], out: &m
     rows::<T, false>(parallel, width, x, out, &mut []);
 }
 
-/// The same, with what makes a logarithm of one of them cheap: a scale for each row.
+/// The same, with the scale of each row, by which the logarithm of an element is cheap.
 pub fn softmax_with_scales<T: Float>(
     parallel: &dyn Parallel,
     width: usize,
@@ -60,10 +60,10 @@ pub fn log_softmax<T: Float>(parallel: &dyn Parallel, width: usize, x: &[T], out
     rows::<T, true>(parallel, width, x, out, &mut []);
 }
 
-/// Elements done together, which stay in the cache from one pass to the next.
+/// Elements of a cache block, which stays in L1 from pass to pass.
 const BLOCK: usize = 2048;
 
-/// Sums and maxima are made in this many lanes.
+/// Lanes of the sum and max reductions.
 const LANES: usize = 32;
 
 /// `scales`: none, or one for each row.
@@ -120,10 +120,10 @@ impl<T: Float, const LOG: bool> Loop for Rows<'_, T, LOG> {
     }
 }
 
-/// From this width on, rows are done one at a time.
+/// From this width on, rows are processed one at a time.
 const WIDE: usize = 2 * LANES;
 
-/// Returns the largest element, and the sum of the exponentials of what the others are below it.
+/// Returns the maximum, and the sum of `exp(x - max)`.
 #[inline(always)]
 fn row<T: Float, const FMA: bool>(x: &[T], out: &mut [T]) -> (T, T) {
     let max = fold(x, T::LOWEST, |x| x, Ordered::max);
@@ -163,8 +163,8 @@ fn log_row<T: Float, const FMA: bool>(x: &[T], out: &mut [T]) {
     }
 }
 
-/// Short rows, a block of them at a time. Only the exponentials cost, and they
-/// know no rows.
+/// Short rows, a block of them at a time. The exponentials dominate, and are computed
+/// across rows.
 #[inline(always)]
 fn narrow_rows<T: Float, const LOG: bool, const FMA: bool>(
     width: usize,
@@ -205,7 +205,7 @@ fn narrow_rows<T: Float, const LOG: bool, const FMA: bool>(
     }
 }
 
-/// Subtracts the largest element, and returns it.
+/// Subtracts the maximum, and returns it.
 #[inline(always)]
 fn shift<T: Float>(x: &[T], shifted: &mut [T]) -> T {
     let max = fold(x, T::LOWEST, |x| x, Ordered::max);

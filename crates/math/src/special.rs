@@ -7,7 +7,7 @@ pub fn digamma(x: f64) -> f64 {
             return f64::NAN;
         }
         // Reflection: psi(1 - x) - psi(x) = pi cot(pi x).
-        // From the nearest whole number, so that what is just below 0 keeps its digits.
+        // Relative to the nearest integer: arguments just below 0 keep their precision.
         let fraction = x - x.round();
         return digamma(1.0 - x) - std::f64::consts::PI / (std::f64::consts::PI * fraction).tan();
     }

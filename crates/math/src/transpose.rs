@@ -1,4 +1,4 @@
-//! Copies of row-major arrays with the axes in another order.
+//! Transposition of row-major arrays by any permutation of axes.
 //!
 //! ```
 //! use thalweg_math::{parallel::Serial, transpose::transpose};

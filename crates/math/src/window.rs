@@ -1,75 +1,75 @@
-//! Windows that slide over images: patches, poolings, and convolutions of each channel by itself.
+//! Sliding windows over images: im2col and col2im, pooling, depthwise convolution.
 //!
-//! Images lie with the channels innermost: batch, rows, columns, channels. A [`Span`] says where a window goes along one
-//! dimension; a [`Grid`] is a batch of images with a window over rows and columns. All work is divided by rows of images,
-//! and each sum is made in an order that the shapes alone decide, so that results do not depend on the number of threads.
+//! Images are NHWC. A [`Span`] has stride, dilation and padding of a window along one dimension; a [`Grid`] is a batch of
+//! images with a window over rows and columns. Parallel loops run over image rows, and the order of each sum depends on
+//! the shapes alone, so results do not depend on the number of threads.
 
-mod average;
+mod avg_pool;
 mod depthwise;
-mod largest;
+mod im2col;
+mod max_pool;
 mod padded;
-mod patches;
 
-pub use average::{average, average_gradient};
+pub use avg_pool::{avg_pool, avg_pool_gradient};
 pub use depthwise::{Depthwise, Fused};
-pub use largest::{Place, largest, largest_places, sum_at_places};
-pub use patches::{Patches, add_patches};
+pub use im2col::{Patches, col2im};
+pub use max_pool::{ArgmaxIndex, max_pool, max_pool_argmax, max_pool_gradient};
 
 use crate::parallel::Parallel;
 use crate::shared::SharedMut;
 use std::ops::Range;
 
-/// A window along one dimension: at place `o` its tap `k` is on position `o * stride + k * dilation - before`.
+/// A window along one dimension: tap `k` of output `o` reads input `o * stride + k * dilation - before`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Positions there are.
+    /// Input size.
     pub input: usize,
-    /// Places of the window.
+    /// Output size.
     pub output: usize,
-    /// Taps of the window.
+    /// Filter (window) size: its number of taps.
     pub size: usize,
     pub stride: usize,
     pub dilation: usize,
-    /// Padding before the first position.
+    /// Padding before the first input.
     pub before: usize,
 }
 
 impl Span {
-    /// The taps of the window at a place that are on positions, not on padding.
+    /// The taps of an output that read the input, not padding.
     #[inline]
-    pub fn taps(&self, place: usize) -> Range<usize> {
-        let start = place * self.stride;
+    pub fn taps(&self, output: usize) -> Range<usize> {
+        let start = output * self.stride;
         let first = self.before.saturating_sub(start).div_ceil(self.dilation);
         let end = (self.input + self.before).saturating_sub(start).div_ceil(self.dilation).min(self.size);
         first.min(end)..end
     }
 
-    /// Where a tap is that is not on padding.
+    /// The input that a tap reads; not for taps on padding.
     #[inline]
-    pub fn at(&self, place: usize, tap: usize) -> usize {
-        place * self.stride + tap * self.dilation - self.before
+    pub fn at(&self, output: usize, tap: usize) -> usize {
+        output * self.stride + tap * self.dilation - self.before
     }
 
-    /// The places whose windows have a tap on a position, and that tap.
+    /// The outputs whose receptive field has an input, each with the tap that reads it.
     #[inline]
-    pub fn covering(self, position: usize) -> impl Iterator<Item = (usize, usize)> {
-        let padded = position + self.before;
-        let reach = self.size.saturating_sub(1).saturating_mul(self.dilation);
-        let first = padded.saturating_sub(reach).div_ceil(self.stride);
+    pub fn covering(self, input: usize) -> impl Iterator<Item = (usize, usize)> {
+        let padded = input + self.before;
+        let extent = self.size.saturating_sub(1).saturating_mul(self.dilation);
+        let first = padded.saturating_sub(extent).div_ceil(self.stride);
         let end = (padded / self.stride + 1).min(self.output);
-        (first..end).filter_map(move |place| {
-            let far = padded - place * self.stride;
-            far.is_multiple_of(self.dilation).then_some((place, far / self.dilation))
+        (first..end).filter_map(move |output| {
+            let far = padded - output * self.stride;
+            far.is_multiple_of(self.dilation).then_some((output, far / self.dilation))
         })
     }
 
-    /// The window is one position, and goes to each.
+    /// Whether the window is 1 with stride 1 and no padding.
     pub fn is_identity(&self) -> bool {
         self.size == 1 && self.stride == 1 && self.before == 0 && self.input == self.output
     }
 }
 
-/// A window over the rows and columns of a batch of images.
+/// A 2-D window over a batch of images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     pub batch: usize,
@@ -78,26 +78,26 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Rows of all images.
+    /// Input rows of the whole batch.
     pub fn input_rows(&self) -> usize {
         self.batch * self.rows.input
     }
 
-    /// Rows of places, of all images.
+    /// Output rows of the whole batch.
     pub fn output_rows(&self) -> usize {
         self.batch * self.rows.output
     }
 
-    /// Taps of the window.
+    /// Taps of the 2-D window.
     pub fn taps(&self) -> usize {
         self.rows.size * self.cols.size
     }
 }
 
-/// Elements that are worth a thread's attention at a time.
+/// Grain size of the parallel loops, in elements.
 const GRAIN: usize = 16 * 1024;
 
-/// Calls `body` for each row of `width` elements, over threads. `cost` is how much work an element is.
+/// A parallel loop over rows of `width` elements. `cost` is the relative work of an element.
 fn for_rows<T: Send>(
     par: &dyn Parallel,
     out: &mut [T],
@@ -113,36 +113,35 @@ fn for_rows<T: Send>(
     let grain = (GRAIN / width.saturating_mul(cost.max(1))).max(1);
     par.run_ranges(rows, grain, &|range| {
         for row in range {
-            // SAFETY: ranges do not overlap, so neither do their rows.
+            // SAFETY: ranges are disjoint, so their rows are too.
             body(row, unsafe { shared.range(row * width..(row + 1) * width) });
         }
     });
 }
 
-/// Some channels of what is under the window at one place: computed together, in registers. The number of channels is a
-/// constant, so that loops over them become vector instructions.
+/// Computes `N` channels of one output in registers. `N` is a constant, so that loops over channels are vectorised.
 trait Lanes<T> {
-    /// Writes `N` channels from `first` on of the result at column `col`.
+    /// Writes channels `first..first + N` of output column `col`.
     fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]);
 }
 
-/// All channels of one row of results, in as large pieces as there are.
+/// All channels of one output row, in the widest chunks that fit.
 #[inline(always)]
 fn for_lanes<const FMA: bool, T, L: Lanes<T>>(what: &L, depth: usize, out: &mut [T]) {
     for (col, out) in out.chunks_exact_mut(depth).enumerate() {
         let (wide, rest) = out.as_chunks_mut::<64>();
-        let first = pieces::<FMA, 64, T, L>(what, col, 0, wide);
+        let first = lane_chunks::<FMA, 64, T, L>(what, col, 0, wide);
         let (middle, rest) = rest.as_chunks_mut::<16>();
-        let first = pieces::<FMA, 16, T, L>(what, col, first, middle);
+        let first = lane_chunks::<FMA, 16, T, L>(what, col, first, middle);
         let (narrow, rest) = rest.as_chunks_mut::<4>();
-        let first = pieces::<FMA, 4, T, L>(what, col, first, narrow);
-        pieces::<FMA, 1, T, L>(what, col, first, rest.as_chunks_mut::<1>().0);
+        let first = lane_chunks::<FMA, 4, T, L>(what, col, first, narrow);
+        lane_chunks::<FMA, 1, T, L>(what, col, first, rest.as_chunks_mut::<1>().0);
     }
 }
 
-/// Channels in pieces of `N`, from `first` on; where they end.
+/// Channels in chunks of `N`, from `first` on; returns their end.
 #[inline(always)]
-fn pieces<const FMA: bool, const N: usize, T, L: Lanes<T>>(
+fn lane_chunks<const FMA: bool, const N: usize, T, L: Lanes<T>>(
     what: &L,
     col: usize,
     first: usize,
@@ -156,8 +155,8 @@ fn pieces<const FMA: bool, const N: usize, T, L: Lanes<T>>(
 
 /// `N` elements from `at` on.
 #[inline(always)]
-fn piece<T, const N: usize>(slice: &[T], at: usize) -> &[T; N] {
-    slice[at..].first_chunk().expect("a piece inside the slice")
+fn lane_chunk<T, const N: usize>(slice: &[T], at: usize) -> &[T; N] {
+    slice[at..].first_chunk().expect("a lane_chunk inside the slice")
 }
 
 #[cfg(test)]

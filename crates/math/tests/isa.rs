@@ -1,10 +1,10 @@
-//! The instruction set is chosen in one place, and kept to.
+//! The instruction set is detected in one file, and the limit is respected.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use thalweg_math::isa::{self, Isa, MAX_ISA};
 
-/// In every process, whatever it was started with; the next test starts it with each.
+/// Holds for any limit; the next test runs this one with each.
 #[test]
 fn kernels_keep_to_the_limit() {
     let limit = isa::limit().unwrap();
@@ -23,7 +23,7 @@ fn each_limit_holds_in_a_process_started_with_it() {
     }
 }
 
-/// Kernels that ask the CPU themselves would run what `THALWEG_MAX_ISA` forbids, and no test would try their other forms.
+/// Kernels that use CPUID themselves would ignore `THALWEG_MAX_ISA`, and their other versions would not be tested.
 #[test]
 fn no_other_file_asks_the_cpu() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();

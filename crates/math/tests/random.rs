@@ -19,7 +19,7 @@ struct Expected {
     head: Vec<u8>,
 }
 
-/// The record, less the cases checked so far.
+/// The recorded results not yet checked.
 struct Record(BTreeMap<String, Expected>);
 
 impl Record {

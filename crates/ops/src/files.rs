@@ -9,11 +9,11 @@ use thalweg_core::access::Access;
 use thalweg_io::access::{Allowed, prefix_to_read, prefix_to_write, to_read, to_write};
 use thalweg_io::bundle::{BundleReader, BundleWriter, Merge, merge};
 use thalweg_io::durable::at;
-use thalweg_io::{glob, whole};
+use thalweg_io::{bounded_read, glob};
 
 /// All bytes of a file.
 pub fn read(access: &Access, path: &Path) -> Result<Vec<u8>> {
-    whole::read(&to_read(access, path)?)
+    bounded_read::read(&to_read(access, path)?)
 }
 
 /// Opens a file for reading.

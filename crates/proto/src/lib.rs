@@ -7,7 +7,7 @@
 //! messages have equal encodings. [`text`] reads and writes the text form (`.pbtxt`). The feature `services`
 //! adds the clients and servers of `MasterService` and `WorkerService`.
 //!
-//! This crate only knows how messages are written down. It gives them no meaning and does no I/O.
+//! This crate encodes and decodes messages. It does not interpret them and does no I/O.
 //!
 //! ```
 //! use thalweg_proto::{GraphDef, Message, decode, text};
@@ -18,15 +18,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod decoded_size;
 mod pieces;
-mod room;
 mod schema;
 pub mod text;
 
 pub use bytes::Bytes;
+pub use decoded_size::max_decoded_size;
 pub use pieces::Pieces;
 pub use prost::{DecodeError, Message, Name};
-pub use room::room_for;
 pub use tensorflow::*;
 
 /// Package `tensorflow`.
@@ -40,7 +40,7 @@ pub mod tensorflow {
     }
 }
 
-/// Messages of protocol buffers' own that TensorFlow's refer to.
+/// Protobuf's well-known types that TensorFlow's messages refer to.
 #[allow(clippy::all)]
 pub mod google {
     /// Package `google.protobuf`.
@@ -54,16 +54,16 @@ pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "
 
 /// Decodes a message. Its byte fields are slices of `bytes`, not copies.
 ///
-/// Input may be hostile: nesting deeper than 100 is an error, and no length is believed before the bytes
-/// are there. What it becomes may take many times its size: see [`room_for`].
+/// Input may be hostile: nesting deeper than 100 is an error, and no length is trusted before its bytes
+/// are read. The decoded message may be many times larger: see [`max_decoded_size`].
 pub fn decode<M: Message + Default>(bytes: impl Into<Bytes>) -> Result<M, DecodeError> {
     M::decode(Pieces::from(bytes.into()))
 }
 
-/// The encoding of a message. As [`Message::encode_to_vec`], but written as messages to peers are: one kind of code for both.
+/// Encodes a message. As [`Message::encode_to_vec`], but to the buffer type of messages to peers, so that the code is instantiated once.
 pub fn encode(message: &impl Message) -> Vec<u8> {
     let mut bytes = bytes::BytesMut::with_capacity(message.encoded_len());
-    // Writing fails for want of room only, and here is room for all.
+    // Fails only if the buffer is too small, and it has the encoded length.
     let _ = message.encode(&mut bytes);
     bytes.into()
 }

@@ -1,10 +1,9 @@
-//! The bytes of a message, in pieces.
+//! A message's bytes in several segments, as a `Buf`.
 
 use bytes::{Buf, Bytes};
 use std::collections::VecDeque;
 
-/// What every message is decoded from, whether its bytes are one piece or many: one kind of source, or all the code of decoding would
-/// be compiled for each.
+/// The source of all decoding, of one segment or many: with several source types, prost's code would be instantiated for each.
 #[derive(Default)]
 pub struct Pieces {
     front: Bytes,
@@ -25,7 +24,7 @@ impl Pieces {
         }
     }
 
-    /// The piece at hand, and those after it.
+    /// The current segment, and those after it.
     pub(crate) fn parts(&self) -> (&Bytes, &VecDeque<Bytes>) {
         (&self.front, &self.rest)
     }
@@ -57,7 +56,7 @@ impl Buf for Pieces {
         }
     }
 
-    /// What lies in one piece is not copied.
+    /// Bytes within one segment are shared, not copied.
     fn copy_to_bytes(&mut self, len: usize) -> Bytes {
         let len = len.min(self.remaining);
         if len <= self.front.len() {

@@ -1,4 +1,4 @@
-//! What is known of each message: the names, numbers and kinds of its fields, and how large it is in memory.
+//! Message descriptors: the names, numbers and kinds of fields, and the size of the Rust type.
 
 include!(concat!(env!("OUT_DIR"), "/schema.rs"));
 
@@ -7,7 +7,7 @@ pub(crate) struct MessageType {
     pub name: &'static str,
     /// Whether this is the implied message of a map's entries.
     pub map_entry: bool,
-    /// Bytes of the Rust type, without what it points to. None for the entries of maps, which have no type.
+    /// `size_of` the Rust type. 0 for map entries, which have no type.
     pub size: usize,
     /// By number.
     pub fields: &'static [Field],
@@ -91,7 +91,7 @@ impl Field {
 }
 
 impl Kind {
-    /// Bytes that a value takes where it lies.
+    /// `size_of` a value.
     pub fn size(self) -> usize {
         match self {
             Kind::Bool => 1,

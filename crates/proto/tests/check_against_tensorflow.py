@@ -33,7 +33,7 @@ def python_files():
         name = os.path.relpath(path, os.path.dirname(ROOT))[:-3].replace("/", ".")
         try:
             todo = [importlib.import_module(name).DESCRIPTOR]
-        except Exception as error:  # Some need packages that are not there.
+        except Exception as error:  # Some need packages that are not installed.
             print(f"note: cannot import {name}: {error}")
             continue
         while todo:

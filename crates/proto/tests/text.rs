@@ -200,7 +200,7 @@ fn any_holds_any_bytes() {
     assert_eq!(text::print(&good), format!("[{url}] {{\n  name: \"a\"\n  op: \"b\"\n}}\n"));
     assert_eq!(text::parse::<Any>(&text::print(&good)).unwrap(), good);
 
-    // A field given twice has the last value, a field we do not know is passed over.
+    // The last value of a repeated singular field wins; unknown fields are skipped.
     let repeated = any(url, b"\x0a\x01a\x0a\x01b\xf8\x07\x01");
     assert_eq!(text::print(&repeated), format!("[{url}] {{\n  name: \"b\"\n}}\n"));
 
@@ -252,4 +252,11 @@ fn maps_encode_in_order_of_keys() {
     let node: NodeDef = text::parse(text).unwrap();
     assert_eq!(node.attr.keys().collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!(node.attr["a"].value, Some(attr_value::Value::I(2)));
+}
+
+#[test]
+fn encode_equals_prosts_own() {
+    let graph =
+        text::parse_graph_def("node { name: 'a' op: 'Const' attr { key: 'x' value { i: -1 } } }").unwrap();
+    assert_eq!(thalweg_proto::encode(&graph), graph.encode_to_vec());
 }

@@ -35,7 +35,7 @@ def main():
     tf.compat.v1.logging.set_verbosity("ERROR")
     from conftest import TARGET, Server
 
-    from . import apart, coverage, plan
+    from . import child_process, coverage, plan
 
     ours = [op["name"] for op in json.loads(subprocess.check_output([TARGET / "thalweg", "ops", "--json"]))]
     wanted = args.op or ours
@@ -51,7 +51,7 @@ def main():
             first, count = (args.index, 1) if args.index is not None else (0, args.cases)
             batch = list(plan.cases(ops, args.seed, count, first))
             for k in range(0, len(batch), BATCH):
-                verdicts = apart.run(batch[k : k + BATCH], args.target or server.target)
+                verdicts = child_process.run(batch[k : k + BATCH], args.target or server.target)
                 counted.add(verdicts)
                 for v in verdicts:
                     if v.status == "different":
@@ -75,7 +75,7 @@ def main():
     if missing:
         print(f"no generator for: {' '.join(missing)}")
     sys.stdout.flush()
-    # TensorFlow's own threads need not be waited for.
+    # Do not join TensorFlow's own threads.
     os._exit(1 if totals["different"] or missing else 0)
 
 

@@ -1,4 +1,4 @@
-"""What families give: one call of an op (or a small program about it) with its inputs."""
+"""A case: one call of an op (or a small program around it) with its inputs."""
 
 import dataclasses
 import itertools
@@ -19,7 +19,7 @@ class Case:
     inputs: list  # arrays; a list of arrays where the op takes a list
     attrs: dict
     types: str  # for the table
-    judge: str = "exact"  # how `compare` judges: exact, close, sum, shape, sorted, or a function's name
+    judge: str = "exact"  # how `compare` compares: exact, close, sum, shape, sorted, or a function's name
     build: Optional[Callable] = None  # a program: build(list of tensors) -> what to fetch
     label: str = ""
     mutated: bool = False
@@ -27,7 +27,7 @@ class Case:
 
     @property
     def stateful(self):
-        """Whether running it twice in one session may give two results."""
+        """Whether two runs in one session may differ."""
         return self.build is not None or op_def_registry.get(self.op).is_stateful
 
     def describe(self):
@@ -40,20 +40,20 @@ class Case:
 
 
 class Gen:
-    """Handed to a generator: the op, the types chosen for this case, and makers of random parts."""
+    """The argument of a generator: the op, the types of this case, and random sources."""
 
     def __init__(self, op, rng, index):
         self.op, self.rng, self.index = op, rng, index
         self.definition = op_def_registry.get(op)
         combinations = kernels.combinations(op)
-        # Every combination gets its turn before one comes again; the turn starts anywhere, so short runs differ by seed.
+        # Round robin over the combinations of types, from a random start, so that short runs differ by seed.
         self.types = combinations[index % len(combinations)] if combinations else {}
 
     def t(self, name="T"):
         return self.types[name]
 
     def restrict(self, **wanted):
-        """Chooses again among the combinations that meet conditions on types."""
+        """Chooses again among the combinations that satisfy conditions on types."""
         fits = [c for c in kernels.combinations(self.op) if all(test(c[k]) for k, test in wanted.items())]
         self.types = fits[self.index % len(fits)]
 
@@ -93,14 +93,14 @@ class Gen:
         return pair if self.coin() else pair[::-1]
 
     def name(self):
-        """A name no other case has, for shared state."""
+        """A unique name, for shared state."""
         return f"case_{next(serial)}"
 
     def label(self):
         return ",".join(f"{t.name}" for t in self.types.values())
 
     def case(self, *inputs, judge="exact", **attrs):
-        """The op itself, its inputs in order. Type attrs that inputs do not fix are given."""
+        """The op with its inputs in order. Type attrs that the inputs do not determine are set."""
         fixed = {a.type_attr for a in self.definition.input_arg} | {a.type_list_attr for a in self.definition.input_arg}
         for name, t in self.types.items():
             if name in fixed:

@@ -1,12 +1,12 @@
-"""Judges two outcomes of a case. TensorFlow is the judge; where implementations may differ, how much and why stands here."""
+"""Compares two outcomes of a case. TensorFlow is the reference; tolerances, with reasons, are here."""
 
 import numpy as np
 
 from . import values
 
-# Relative tolerance by type for functions that two good libraries approximate differently (judge "close").
+# Relative tolerance by type for functions that libraries approximate differently (judge "close").
 CLOSE = {"float32": 5e-6, "float64": 1e-13, "float16": 2e-3, "bfloat16": 1.6e-2, "complex64": 1e-5, "complex128": 1e-12}
-# Sums in another order (judge "sum"): relative to the size of what was summed.
+# Sums in another order (judge "sum"): relative to the magnitude of the summands.
 SUM = {"float32": 2e-6, "float64": 4e-15, "float16": 4e-3, "bfloat16": 3e-2, "complex64": 4e-6, "complex128": 1e-14}
 
 
@@ -34,7 +34,7 @@ def relative(x, y):
 
 
 def scale_of(case):
-    """How large the summands are: the largest finite number among the inputs, times how many there are, squared for products."""
+    """The magnitude of the summands: the largest finite input, times the number of elements, squared for products."""
     size = 1.0
     for a in case.arrays():
         if isinstance(a, np.ndarray) and a.dtype != object and a.size:
@@ -81,7 +81,7 @@ def output(case, a, b):
     return None, off
 
 
-# Which of two equal zeros is the larger is by chance of the instruction.
+# The maximum of 0 and -0 depends on the instruction.
 EITHER_ZERO = {"Relu", "Relu6", "Maximum", "Minimum", "Max", "Min", "ClipByValue", "SegmentMax", "SegmentMin", "UnsortedSegmentMax", "UnsortedSegmentMin"}
 
 
@@ -97,7 +97,7 @@ JUDGES = {
     "loose_sum": (SUM, 4, True),
     "long_sum": (SUM, 8, True),  # convolutions and pools: dozens of products
     "norm": (CLOSE, 20, True),  # means and variances are differences of sums
-    "rule": (SUM, 8, True),  # update rules: several roundings, the order of which is not said
+    "rule": (SUM, 8, True),  # update rules: several roundings, in unspecified order
     "softmax": (CLOSE, 2, True),  # exponentials of differences: an error in the difference is one relative to the logits
     "product": (CLOSE, 8, False),  # dozens of factors in another order
     "coarse": (CLOSE, 2, False),  # TensorFlow rounds to the type after every step
@@ -106,7 +106,7 @@ JUDGES = {
 }
 
 
-# What is below the smallest normal number TensorFlow may or may not flush to zero, as the thread has it.
+# TensorFlow may flush denormals to zero, depending on the thread.
 FLUSHED = {"float16": 6.2e-5, "float64": 2.3e-308, "complex128": 2.3e-308}
 
 

@@ -1,6 +1,6 @@
-"""Differences that stay, each with its reason: what TensorFlow does there is a mistake, or left to chance.
+"""Accepted differences, each with its reason: TensorFlow has a bug there, or is nondeterministic.
 
-An entry: the ops, a test of the case and both outcomes, and why. Everything else that differs is a failure.
+An entry: the ops, a predicate of the case and both outcomes, and the reason. Any other difference is a failure.
 """
 
 import numpy as np
@@ -17,7 +17,7 @@ def any_input(case, test):
 
 
 def nothing_to_do(case, ours, theirs):
-    """TensorFlow returns early where a result has no elements, before it has looked at the rest."""
+    """TensorFlow returns early if a result has no elements, before it validates the rest."""
     return not theirs.error and ours.error == "InvalidArgumentError" and all(np.size(v) == 0 or np.size(v) == np.size(case.inputs[0]) for v in theirs.values if v is not None)
 
 
@@ -40,7 +40,7 @@ def differs_at_infinity(case, ours, theirs):
 
 
 def only_scratch_differs(case, ours, theirs):
-    """The results are the same; what a forward pass leaves for its gradient is each implementation's own."""
+    """The results are equal; reserved outputs of a forward pass for its gradient are implementation-defined."""
     same = lambda a, b: np.allclose(compare.wide(a), compare.wide(b), rtol=2e-2 if a.dtype.itemsize == 2 else 1e-4, atol=1e-3, equal_nan=True)
     return not ours.error and not theirs.error and all(a.shape == b.shape and same(a, b) for a, b in zip(ours.values[:3], theirs.values[:3]))
 

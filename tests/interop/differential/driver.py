@@ -1,4 +1,4 @@
-"""Runs cases on TensorFlow's own session and on a Thalweg server: many in one graph, one by one where something fails."""
+"""Runs cases on TensorFlow's own session and on a Thalweg server: many in one graph, bisected on failure."""
 
 import dataclasses
 
@@ -16,7 +16,7 @@ TIMEOUT_MS = 60_000
 
 @dataclasses.dataclass
 class Outcome:
-    """What one side did with one case."""
+    """The outcome of one case on one side."""
 
     values: list = None
     error: str = None  # class of the exception
@@ -28,7 +28,7 @@ class Verdict:
     op: str
     types: str
     mutated: bool
-    status: str  # same, different, deviation (a known one), flushed, refused (TensorFlow would not build or run it), fatal (TensorFlow's process stopped)
+    status: str  # same, different, deviation (an accepted one), flushed, refused (TensorFlow rejects it), fatal (TensorFlow's process crashed)
     detail: str = ""
     worst: float = 0.0
     text: str = ""  # the case in full, where it matters
@@ -44,7 +44,7 @@ def placeholder(a, static):
 
 
 def build(case):
-    """(feeds: placeholder to array, fetches) of a case in the graph at hand."""
+    """(feeds: placeholder to array, fetches) of a case in the current graph."""
     feeds, tensors = {}, []
     for value in case.inputs:
         made = []
@@ -78,7 +78,7 @@ def config():
 
 
 class Side:
-    """One of the two: where its sessions are, and the graph."""
+    """One of the two implementations: the target of its sessions, and the graph."""
 
     def __init__(self, target, graph):
         self.target, self.graph, self.session = target, graph, None
@@ -93,7 +93,7 @@ class Side:
         return self.session.run([item.fetches for item in group], feeds)
 
     def run(self, group, outcomes):
-        """Outcomes of a group: all at once, halved where that fails until the one that fails is alone."""
+        """Outcomes of a group: all in one step, bisected on failure."""
         pending = [group]
         while pending:
             part = pending.pop()
@@ -107,7 +107,7 @@ class Side:
                     middle = len(part) // 2
                     pending += [part[:middle], part[middle:]]
                 if any(item.case.stateful for item in part):
-                    self.close()  # what the failed step did to queues, variables and random sources must not show in the next
+                    self.close()  # a failed step's effects on queues, variables and random sources must not affect the next
 
     def close(self):
         if self.session is not None:
@@ -152,7 +152,7 @@ def run(cases, target):
 
 
 def rerun_flushed(side, built, theirs, ours, verdicts):
-    """Threads of TensorFlow take denormal numbers for zero. Where ours differ, they must agree once we are given zeros."""
+    """TensorFlow's threads flush denormals to zero. Where results differ, they must agree once our inputs are flushed too."""
     for item in built:
         if item.case.stateful or judge(item.case, ours[item.index], theirs[item.index]).status != "different":
             continue
@@ -168,7 +168,7 @@ def rerun_flushed(side, built, theirs, ours, verdicts):
 
 
 def merged(case, ours, again, theirs):
-    """Of two results, element by element the one that agrees: which thread computed an element is chance."""
+    """Of two results, elementwise the one that agrees: which thread computed an element is nondeterministic."""
     if ours.error or again.error or theirs.error or any(np.shape(a) != np.shape(b) for a, b in zip(ours.values, theirs.values)):
         return again
     values = []
@@ -180,13 +180,13 @@ def merged(case, ours, again, theirs):
 
 
 def judge(case, ours, theirs):
-    verdict = weigh(case, ours, theirs)
+    verdict = compare_outcomes(case, ours, theirs)
     if verdict.status == "different" and (why := deviations.reason(case, ours, theirs)):
         return dataclasses.replace(verdict, status="deviation", detail=why)
     return verdict
 
 
-def weigh(case, ours, theirs):
+def compare_outcomes(case, ours, theirs):
     if not (theirs.error or ours.error):
         what, worst = compare.outputs(case, ours.values, theirs.values)
         return Verdict.of(case, "different" if what else "same", what or "", worst)

@@ -14,7 +14,7 @@ ORDINARY = FLOATS + INTS + COMPLEX + [tf.bool, tf.string]
 
 
 def allowed(attr):
-    """The ordinary types that a type attr may have."""
+    """The compared types that a type attr allows."""
     if attr.allowed_values.list.type:
         types = [tf.as_dtype(t) for t in attr.allowed_values.list.type]
         return [t for t in ORDINARY if t in types]
@@ -23,7 +23,7 @@ def allowed(attr):
 
 @functools.cache
 def combinations(op):
-    """Every assignment of ordinary types to the op's type attrs that a CPU kernel takes."""
+    """Every assignment of compared types to the op's type attrs that has a CPU kernel."""
     definition = op_def_registry.get(op)
     attrs = [a for a in definition.attr if a.type == "type"]
     found = {}

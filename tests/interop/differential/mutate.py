@@ -1,13 +1,13 @@
-"""Makes a good case bad: another rank, another size, an index out of range. Both sides must then say the same."""
+"""Mutates a valid case into an invalid one: another rank, another size, an index out of range. Both sides must raise the same error."""
 
 import numpy as np
 
-# Inputs that say how large something becomes: numbers there are not raised, sizes of tensors only.
+# Inputs that determine the size of an output: their values are not increased.
 SIZES = {"shape", "dims", "size", "multiples", "num", "num_segments", "paddings", "depth", "nbins", "output_dim0", "num_rows", "num_cols"}
 
 
-def spoil(case, rng):
-    """Changes one input of the case in place; the graph then does not know shapes, so that kernels judge and not Python."""
+def mutate(case, rng):
+    """Mutates one input in place; the graph has no static shapes then, so that kernels validate and not Python."""
     case.mutated, case.static = True, False
     places = [(v, j) for v in [case.inputs] for j in range(len(v)) if not isinstance(v[j], list)]
     places += [(v, j) for v in case.inputs if isinstance(v, list) for j in range(len(v))]

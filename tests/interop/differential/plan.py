@@ -1,4 +1,4 @@
-"""Which cases a run has: for each op a number of them, each from its own random source, so that one can be made again alone."""
+"""The cases of a run: a number for each op, each from its own random source, so that one can be reproduced alone."""
 
 import zlib
 
@@ -45,14 +45,14 @@ def source(seed, op, index):
 
 
 def make(make_case, op, seed, index):
-    """Case number `index` of an op. One in five is made wrong on purpose."""
+    """Case number `index` of an op. One in five is mutated to be invalid."""
     rng = source(seed, op, index)
-    start = int(source(seed, op, 1 << 30).integers(1 << 20))  # where the turn of types begins
+    start = int(source(seed, op, 1 << 30).integers(1 << 20))  # where the round robin of types starts
     case = make_case(Gen(op, rng, start + index))
     case.label += f"#{index}"
     case.static = bool(rng.random() < 0.3) or op in STATIC
     if not case.build and index % 5 == 4 and op not in STATIC:
-        mutate.spoil(case, rng)
+        mutate.mutate(case, rng)
     return case
 
 

@@ -1,4 +1,4 @@
-//! Keys of slices: encodings that sort as what they encode.
+//! Keys of slices, in order-preserving encodings (TensorFlow's `OrderedCode`).
 
 use super::slice::TensorSlice;
 
@@ -20,7 +20,7 @@ pub fn is_of_slice(key: &[u8]) -> bool {
     key.first() == Some(&0)
 }
 
-/// The number of bytes, then the bytes, the highest first.
+/// The number of bytes, then the bytes, big-endian.
 fn put_unsigned(out: &mut Vec<u8>, n: u64) {
     let bytes = n.to_be_bytes();
     let skip = n.leading_zeros() as usize / 8;
@@ -28,7 +28,7 @@ fn put_unsigned(out: &mut Vec<u8>, n: u64) {
     out.extend_from_slice(&bytes[skip..]);
 }
 
-/// The bytes with 0 and 255 escaped, then an end that sorts before any byte.
+/// The bytes with 0 and 255 escaped, then a terminator that sorts before any byte.
 fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
     for b in bytes {
         match b {
@@ -40,7 +40,7 @@ fn put_string(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend([0, 1]);
 }
 
-/// Seven bits to a byte; how many bytes there are is told by the leading ones (zeros for negative numbers), as in UTF-8.
+/// Seven bits per byte; the number of leading ones (zeros for negative numbers) is the length, as in UTF-8.
 fn put_signed(out: &mut Vec<u8>, n: i64) {
     let magnitude = if n < 0 { !n } else { n } as u64;
     let length = (1..10).find(|len| magnitude >> (7 * len - 1) == 0).unwrap_or(10);

@@ -1,7 +1,7 @@
-//! Several bundles made into one: each task of a cluster writes its own, and the last step joins them.
+//! Merging bundles: each task of a cluster writes its own, and the last step of a save merges them.
 
 use super::reader::BundleReader;
-use super::writer::{Entries, publish_index, slices_of};
+use super::writer::{Entries, slices_of, write_index};
 use super::{data_path, index_path};
 use crate::durable;
 use std::collections::BTreeSet;
@@ -11,9 +11,9 @@ use thalweg_core::invalid;
 use thalweg_proto::BundleEntryProto;
 
 pub struct Merge {
-    /// Removes the directories that the parts came from, if they are then empty.
+    /// Removes the directories of the parts, if they are then empty.
     pub delete_old_dirs: bool,
-    /// Parts that are not there are left out; there must be one.
+    /// Missing parts are skipped; at least one must exist.
     pub allow_missing_files: bool,
 }
 
@@ -23,7 +23,7 @@ impl Default for Merge {
     }
 }
 
-/// Moves the data of the parts to `destination` and writes an index of all of it. Nothing moves before everything is known to fit.
+/// Renames the shards of the parts to `destination` and writes a merged index. No file is renamed before all parts are validated.
 pub fn merge(parts: &[PathBuf], destination: &Path, options: &Merge) -> Result<()> {
     let (mut entries, mut files) = (Entries::new(), Vec::new());
     for prefix in parts {
@@ -46,7 +46,7 @@ pub fn merge(parts: &[PathBuf], destination: &Path, options: &Merge) -> Result<(
     for (i, file) in files.iter().enumerate() {
         std::fs::rename(file, data_path(destination, i, files.len())).map_err(|e| durable::at(file, e))?;
     }
-    publish_index(destination, files.len(), &entries)?;
+    write_index(destination, files.len(), &entries)?;
     remove_old(parts, destination, options.delete_old_dirs);
     Ok(())
 }
@@ -68,7 +68,7 @@ fn add(entries: &mut Entries, part: &BundleReader, first: usize) -> Result<()> {
     Ok(())
 }
 
-/// A tensor that two parts hold slices of.
+/// Merges the entries of a tensor that two parts have slices of.
 fn join(there: &mut BundleEntryProto, more: BundleEntryProto) -> Result<()> {
     if there.slices.is_empty() || more.slices.is_empty() {
         return Err(invalid!("in more than one of the checkpoints"));
@@ -84,7 +84,7 @@ fn join(there: &mut BundleEntryProto, more: BundleEntryProto) -> Result<()> {
     Ok(())
 }
 
-/// The merged checkpoint is whole by now: what cannot be removed only takes up space.
+/// Removes the parts. The merged checkpoint is complete by now: what cannot be removed only takes up space.
 fn remove_old(parts: &[PathBuf], destination: &Path, directories: bool) {
     for prefix in parts.iter().filter(|p| *p != destination) {
         drop(std::fs::remove_file(index_path(prefix)));

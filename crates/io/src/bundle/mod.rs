@@ -1,8 +1,8 @@
 //! Tensor bundles: the tensors of one checkpoint, in TensorFlow's second format.
 //!
-//! A bundle has a prefix, `dir/model-100`. Its tensors lie back to back in `model-100.data-00000-of-00001`, or in several such
-//! shards; `model-100.index` is a [table](crate::table) that says for each name the type, shape, place and checksum. A tensor may be stored
-//! in slices, each under a key of its own. Bundles are written whole or not at all: the index comes last.
+//! A bundle has a prefix, `dir/model-100`. Its tensors are contiguous in `model-100.data-00000-of-00001`, or in several such
+//! shards; `model-100.index` is a [table](crate::table) with a header entry, and for each name dtype, shape, shard, offset, size and CRC. A
+//! tensor may be stored in slices, each under its own key. Writes are atomic: the index is renamed into place last.
 //!
 //! ```
 //! use thalweg_core::tensor::Tensor;
@@ -36,7 +36,7 @@ pub use writer::BundleWriter;
 use crate::durable::with_suffix;
 use std::path::{Path, PathBuf};
 
-/// The version of the format, as TensorFlow counts it.
+/// TensorFlow's version of the format.
 const VERSION: i32 = 1;
 
 /// `model.index`.

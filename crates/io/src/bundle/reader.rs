@@ -7,7 +7,7 @@ use crate::crc::{self, Crc};
 use crate::message::decode;
 use crate::table::Table;
 use crate::wire::shape_from_proto;
-use crate::{durable, missing, whole};
+use crate::{bounded_read, durable, path_hint};
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -24,23 +24,23 @@ use thalweg_core::tensor::{Object, Tensor};
 use thalweg_proto::bundle_header_proto::Endianness;
 use thalweg_proto::{BundleEntryProto, BundleHeaderProto};
 
-/// Bytes that are read, and their checksum computed, at a time: few enough to stay in the cache.
+/// Bytes that are read and checksummed at a time: few enough to stay in the cache.
 const CHUNK: usize = 256 << 10;
 
-/// Reads tensors of a bundle. Opening reads all of the index; data is checked as it is read.
+/// Reads tensors of a bundle. `open` reads the whole index; the CRC of data is checked as it is read.
 pub struct BundleReader {
     prefix: PathBuf,
     table: Table,
-    /// Data files, opened when first needed, with their lengths.
+    /// Shards, opened lazily, with their lengths.
     shards: Vec<Option<(File, u64)>>,
 }
 
-/// What the index says of a tensor.
+/// The index entry of a tensor.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub dtype: DataType,
     pub shape: Shape,
-    /// Slices it is stored in; none if it is stored whole.
+    /// The stored slices; empty if it is stored whole.
     pub slices: Vec<TensorSlice>,
     pub bytes: u64,
 }
@@ -48,12 +48,12 @@ pub struct Entry {
 impl BundleReader {
     pub fn open(prefix: &Path) -> Result<BundleReader> {
         let path = index_path(prefix);
-        let file = whole::read(&path).map_err(|e| match e.code() {
+        let file = bounded_read::read(&path).map_err(|e| match e.code() {
             Code::NotFound => not_found(format_args!(
                 "Unsuccessful TensorSliceReader constructor: Failed to find any matching files for {}",
                 prefix.display()
             ))
-            .hint(missing::hint(&path).unwrap_or_default()),
+            .hint(path_hint::hint(&path).unwrap_or_default()),
             _ => e,
         })?;
         let table = Table::read(&file.into()).map_err(|e| durable::at(&path, e))?;
@@ -65,7 +65,7 @@ impl BundleReader {
         !name.is_empty() && self.table.get(name.as_bytes()).is_some()
     }
 
-    /// The names of all tensors, in order.
+    /// The names of all tensors, sorted.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let keys = self.table.iter().map(|(key, _)| key);
         let keys = keys.filter(|key| !key.is_empty() && !key::is_of_slice(key));
@@ -78,7 +78,7 @@ impl BundleReader {
 
     pub fn entry(&self, name: &str) -> Result<Entry> {
         let found = self.find(name)?;
-        described(&found).map_err(|e| self.damaged(name, e))
+        parse_entry(&found).map_err(|e| self.damaged(name, e))
     }
 
     /// The tensor of that name.
@@ -92,7 +92,7 @@ impl BundleReader {
         self.assemble(name, &entry, &all, &entry.shape)
     }
 
-    /// A part of the tensor of that name, whatever parts it is stored in.
+    /// A slice of the tensor of that name, however it is stored.
     pub fn read_slice(&mut self, name: &str, part: &ShapeAndSlice) -> Result<Tensor> {
         let entry = self.entry(name)?;
         if entry.shape != part.shape {
@@ -106,12 +106,13 @@ impl BundleReader {
         self.assemble(name, &entry, &wanted, &part.slice_shape)
     }
 
-    /// Puts together a region from the slices that hold it.
+    /// Assembles a region from the stored slices.
     fn assemble(&mut self, name: &str, entry: &Entry, wanted: &Ranges, shape: &Shape) -> Result<Tensor> {
         let parts = self.parts(name, entry)?.into_iter();
-        let parts = parts.filter_map(|(key, at)| region::common(&at, wanted).map(|part| (key, at, part)));
+        let parts =
+            parts.filter_map(|(key, at)| region::intersection(&at, wanted).map(|part| (key, at, part)));
         let parts: Vec<_> = parts.collect();
-        // Before memory is asked for, for what is said of the whole may be absurd.
+        // Before the allocation: the declared shape may be absurd.
         let filled = parts.iter().fold(0usize, |sum, (.., part)| sum.saturating_add(region::elements(part)));
         if filled != shape.elements() {
             let e = invalid!(
@@ -129,7 +130,7 @@ impl BundleReader {
         Ok(out)
     }
 
-    /// What is stored under a key: all of it must be there, and be what the tensor it is a part of says of it.
+    /// The tensor stored under a key, whose entry must match the tensor that it is a slice of.
     fn stored(
         &mut self,
         name: &str,
@@ -138,7 +139,7 @@ impl BundleReader {
         at: &Ranges,
     ) -> Result<(BundleEntryProto, Entry)> {
         let found = self.find_key(key)?;
-        let own = described(&found).map_err(|e| self.damaged(name, e))?;
+        let own = parse_entry(&found).map_err(|e| self.damaged(name, e))?;
         let nested = !entry.slices.is_empty() && !own.slices.is_empty();
         let sizes = at.iter().map(|(start, end)| end - start);
         if nested || own.dtype != entry.dtype || !own.shape.iter().copied().eq(sizes) {
@@ -148,13 +149,13 @@ impl BundleReader {
         Ok((found, own))
     }
 
-    /// Keys and regions of the stored parts: the tensor itself, or its slices, no two of which may overlap.
+    /// Keys and regions of the stored parts: the tensor itself, or its slices, which must not overlap.
     fn parts(&self, name: &str, entry: &Entry) -> Result<Vec<(Vec<u8>, Ranges)>> {
         if entry.slices.is_empty() {
             return Ok(vec![(name.as_bytes().to_vec(), entry.shape.iter().map(|d| (0, *d)).collect())]);
         }
-        if entry.slices.len() > MOST_SLICES {
-            let e = format!("{} slices are more than the {MOST_SLICES} that are read", entry.slices.len());
+        if entry.slices.len() > MAX_SLICES {
+            let e = format!("{} slices are more than the {MAX_SLICES} that are read", entry.slices.len());
             return Err(self.damaged(name, resource_exhausted(e)));
         }
         let mut parts: Vec<(Vec<u8>, Ranges)> = Vec::new();
@@ -168,12 +169,12 @@ impl BundleReader {
         Ok(parts)
     }
 
-    /// Reads all data and compares it with the checksums.
+    /// Reads all data and verifies the checksums.
     pub fn verify(&mut self) -> Result<()> {
         let entries = self.entries()?;
         for (key, found) in &entries {
             let name = String::from_utf8_lossy(key);
-            let entry = described(found).map_err(|e| self.damaged(&name, e))?;
+            let entry = parse_entry(found).map_err(|e| self.damaged(&name, e))?;
             if entry.slices.is_empty() {
                 self.verify_data(found, &entry).map_err(|e| self.damaged(&name, e))?;
             } else {
@@ -199,12 +200,12 @@ impl BundleReader {
                     crc.add(&chunk[..next]);
                     left -= next;
                 }
-                compare(found, crc)
+                check_crc(found, crc)
             }
         }
     }
 
-    /// The tensor that an entry says where to find.
+    /// The tensor of an entry.
     fn data(&mut self, name: &str, found: &BundleEntryProto, entry: &Entry) -> Result<Tensor> {
         self.load(found, entry).map_err(|e| self.damaged(name, e))
     }
@@ -229,7 +230,7 @@ impl BundleReader {
                     self.read_exact(found, chunk)?;
                     crc.add(chunk);
                 }
-                compare(found, crc)?;
+                check_crc(found, crc)?;
                 if dtype == DataType::Bool {
                     t.bytes_mut()?.iter_mut().for_each(|b| *b = (*b != 0) as u8);
                 }
@@ -238,7 +239,7 @@ impl BundleReader {
         }
     }
 
-    /// Goes to an entry's data, and gives its size, once it is known to be there, and to be as much as such a tensor has.
+    /// Seeks to an entry's data; returns its size, validated against the shard's length and the tensor's shape.
     fn locate(&mut self, found: &BundleEntryProto, entry: &Entry) -> Result<usize> {
         let wrong = || data_loss(format_args!("stored at {} with size {}", found.offset, found.size));
         let (offset, size) = (u64::try_from(found.offset), u64::try_from(found.size));
@@ -252,7 +253,7 @@ impl BundleReader {
         let size = usize::try_from(size).map_err(|_| wrong())?;
         let (dtype, shape) = (entry.dtype, &entry.shape);
         let fits = match dtype {
-            // A length of one byte at least for each, and a checksum of the lengths.
+            // At least one byte of length per string, and the checksum of the lengths.
             DataType::String => shape.elements().saturating_add(4) <= size,
             DataType::Variant | DataType::Resource => true,
             _ => shape.elements().checked_mul(dtype.size()) == Some(size),
@@ -278,7 +279,7 @@ impl BundleReader {
         if slot.is_none() {
             let path = data_path(prefix, i, count);
             let opened = File::open(&path).and_then(|f| Ok((f.metadata()?.len(), f)));
-            // An index without its data is a damaged checkpoint, not a missing one.
+            // An index without its data is a corrupt checkpoint, not a missing one.
             let (length, file) = opened.map_err(|e| match e.kind() {
                 ErrorKind::NotFound => data_loss(format_args!("{} is missing", path.display())),
                 _ => durable::at(&path, e),
@@ -304,10 +305,10 @@ impl BundleReader {
         parse(value).map_err(|e| self.damaged(&key.escape_ascii().to_string(), e))
     }
 
-    /// Every entry of the index but the header.
+    /// All entries of the index but the header entry.
     pub(super) fn entries(&self) -> Result<Entries> {
         let entries = self.table.iter().filter(|(key, _)| !key.is_empty());
-        // One by one: `collect` would first put all of them into a list.
+        // Not `collect`, which would build a vector of all of them first.
         let mut all = Entries::new();
         for (key, value) in entries {
             let parsed = parse(value).map_err(|e| self.damaged(&String::from_utf8_lossy(key), e))?;
@@ -321,11 +322,11 @@ impl BundleReader {
     }
 }
 
-/// Numbers of types that TensorFlow has or may have soon; others are damage.
+/// DataType numbers that TensorFlow has or may have soon; others are corruption.
 const TYPE_NUMBERS: std::ops::Range<i32> = 1..64;
 
-/// What an entry says, if it makes sense.
-fn described(found: &BundleEntryProto) -> Result<Entry> {
+/// Validates an entry.
+fn parse_entry(found: &BundleEntryProto) -> Result<Entry> {
     let number = found.dtype;
     let dtype = DataType::from_wire(number).ok_or_else(|| {
         let e = format!("has data type number {number}");
@@ -337,7 +338,7 @@ fn described(found: &BundleEntryProto) -> Result<Entry> {
     Ok(Entry { dtype, shape, slices, bytes: found.size.max(0) as u64 })
 }
 
-fn compare(found: &BundleEntryProto, crc: Crc) -> Result<()> {
+fn check_crc(found: &BundleEntryProto, crc: Crc) -> Result<()> {
     if crc::agrees(&found.crc32c.to_le_bytes(), crc.masked()) {
         return Ok(());
     }
@@ -348,7 +349,7 @@ fn parse(value: &Bytes) -> Result<BundleEntryProto> {
     decode(value.clone())?.map_err(|e| data_loss(format_args!("a damaged entry: {e}")))
 }
 
-/// As many empty places as the header says there are shards.
+/// One unopened shard for each that the header entry counts.
 fn shards(table: &Table) -> Result<Vec<Option<(File, u64)>>> {
     let header =
         table.get(b"").ok_or_else(|| data_loss("a table, but not of a checkpoint: it has no header"))?;
@@ -366,16 +367,16 @@ fn shards(table: &Table) -> Result<Vec<Option<(File, u64)>>> {
     }
     // A shard holds a tensor at least, or there is one.
     match usize::try_from(header.num_shards) {
-        Ok(n) if n >= 1 && n <= table.len().max(1) + MOST_EMPTY_SHARDS => Ok((0..n).map(|_| None).collect()),
+        Ok(n) if n >= 1 && n <= table.len().max(1) + MAX_EMPTY_SHARDS => Ok((0..n).map(|_| None).collect()),
         _ => Err(data_loss(format_args!("the header says there are {} shards", header.num_shards))),
     }
 }
 
-/// Each is compared with each.
-const MOST_SLICES: usize = 10_000;
+/// The limit on slices, which are compared pairwise.
+const MAX_SLICES: usize = 10_000;
 
-/// Tasks of a cluster without variables write shards without tensors.
-const MOST_EMPTY_SHARDS: usize = 100_000;
+/// The limit on shards without tensors, which tasks without variables write.
+const MAX_EMPTY_SHARDS: usize = 100_000;
 
 fn copy(from: &Tensor, to: &mut Tensor, part: &Ranges, at: &Ranges, wanted: &Ranges) -> Result<()> {
     if from.dtype() == DataType::String {

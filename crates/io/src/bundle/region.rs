@@ -1,16 +1,16 @@
-//! Copying the part that two slices of one tensor have in common.
+//! Intersections of slices of one tensor, and copies of them.
 
 use std::ops::Range;
 
 /// Start and end along each dimension.
 pub type Ranges = Vec<(usize, usize)>;
 
-/// What two regions have in common; `None` if that is nothing.
-pub fn common(a: &Ranges, b: &Ranges) -> Option<Ranges> {
+/// The intersection of two regions; `None` if empty.
+pub fn intersection(a: &Ranges, b: &Ranges) -> Option<Ranges> {
     overlap(a, b).then(|| a.iter().zip(b).map(|(x, y)| (x.0.max(y.0), x.1.min(y.1))).collect())
 }
 
-/// Whether two regions have anything in common.
+/// Whether two regions intersect.
 pub fn overlap(a: &Ranges, b: &Ranges) -> bool {
     a.iter().zip(b).all(|(x, y)| x.0.max(y.0) < x.1.min(y.1))
 }
@@ -19,8 +19,8 @@ pub fn elements(region: &Ranges) -> usize {
     region.iter().map(|(start, end)| end - start).product()
 }
 
-/// Calls `copy(from, to)` with runs of elements: where region `part` lies in a row-major array of region `from`, and where in one of
-/// region `to`. Both must hold all of it.
+/// Calls `copy(from, to)` for each contiguous run of region `part`, with its ranges in row-major arrays of the regions `from` and
+/// `to`, both of which contain it.
 pub fn runs(part: &Ranges, from: &Ranges, to: &Ranges, mut copy: impl FnMut(Range<usize>, Range<usize>)) {
     let rank = part.len();
     let Some((last, outer)) = part.split_last() else { return copy(0..1, 0..1) };
@@ -53,14 +53,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_land_where_they_belong() {
+    fn runs_have_the_offsets_of_both_arrays() {
         let (from, to) = (vec![(1, 4), (0, 3)], vec![(0, 3), (1, 5)]);
-        let part = common(&from, &to).unwrap();
+        let part = intersection(&from, &to).unwrap();
         assert_eq!((&part, elements(&part)), (&vec![(1, 3), (1, 3)], 4));
         let source: Vec<usize> = (1..4).flat_map(|r| (0..3).map(move |c| r * 10 + c)).collect();
         let mut target = vec![0; 12];
         runs(&part, &from, &to, |a, b| target[b].copy_from_slice(&source[a]));
         assert_eq!(target, [0, 0, 0, 0, 11, 12, 0, 0, 21, 22, 0, 0]);
-        assert_eq!(common(&vec![(0, 2)], &vec![(2, 3)]), None);
+        assert_eq!(intersection(&vec![(0, 2)], &vec![(2, 3)]), None);
     }
 }

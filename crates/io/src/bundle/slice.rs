@@ -1,4 +1,4 @@
-//! Slices: which part of a tensor is stored, or wanted.
+//! Slices of tensors, stored or requested.
 
 use std::fmt;
 use thalweg_core::error::{Result, data_loss};
@@ -7,20 +7,20 @@ use thalweg_core::shape::Shape;
 use thalweg_proto::TensorSliceProto;
 use thalweg_proto::tensor_slice_proto::{self, extent::HasLengthHack};
 
-/// A run along one dimension.
+/// A range along one dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     pub start: i64,
-    /// `None`: all of the dimension.
+    /// `None`: the whole dimension.
     pub length: Option<i64>,
 }
 
-/// A run along each dimension.
+/// A range along each dimension.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorSlice(Vec<Extent>);
 
 impl TensorSlice {
-    /// From its text: `0,3:-:5,1`.
+    /// Parses `0,3:-:5,1`.
     pub fn parse(text: &str) -> Result<TensorSlice> {
         let part = |part: &str| {
             if part == "-" {
@@ -105,7 +105,7 @@ impl fmt::Display for TensorSlice {
     }
 }
 
-/// What a `shape_and_slices` text says: `4 3 0,2:-`, the whole tensor's shape and a slice of it.
+/// An element of `shape_and_slices`: `4 3 0,2:-`, the full shape and a slice.
 #[derive(Clone, Debug)]
 pub struct ShapeAndSlice {
     pub shape: Shape,

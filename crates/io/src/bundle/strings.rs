@@ -1,4 +1,4 @@
-//! Strings in a data file: all lengths, a checksum of the lengths, all bytes.
+//! Encoding of string tensors in a shard: all lengths as varints, a CRC of the lengths, all bytes.
 
 use crate::crc::{self, Crc};
 use crate::varint;
@@ -6,9 +6,9 @@ use bytes::Bytes;
 use thalweg_core::error::{Result, data_loss};
 use thalweg_core::reserve;
 
-/// Bytes to write, and the checksum for the index.
+/// The encoded bytes, and the CRC for the index.
 pub fn encode(items: &[Bytes]) -> Result<(Vec<u8>, u32)> {
-    let bytes = items.iter().fold(4usize, |n, s| n.saturating_add(s.len() + varint::MOST));
+    let bytes = items.iter().fold(4usize, |n, s| n.saturating_add(s.len() + varint::MAX_LEN));
     let mut out = reserve::with_capacity(bytes)?;
     items.iter().for_each(|s| varint::put(&mut out, s.len() as u64));
     let mut checksum = Checksum::default();
@@ -21,12 +21,12 @@ pub fn encode(items: &[Bytes]) -> Result<(Vec<u8>, u32)> {
     Ok((out, checksum.0.masked()))
 }
 
-/// The strings in these bytes, which they share; all of the bytes must belong to them.
+/// Decodes strings, as slices of `data`, all of which must be used.
 pub fn decode(data: &Bytes, count: usize, want: u32) -> Result<Vec<Bytes>> {
     let short = || data_loss(format_args!("{} bytes are too few for {count} strings", data.len()));
     let mut rest = &data[..];
     let mut checksum = Checksum::default();
-    // Each length takes a byte at least.
+    // Each length is at least one byte.
     let mut lengths = reserve::with_capacity(count.min(data.len()))?;
     for _ in 0..count {
         let length = varint::take_size(&mut rest).ok_or_else(short)?;
@@ -60,7 +60,7 @@ pub fn crc_differs(stored: u32, got: u32) -> thalweg_core::error::Error {
     ))
 }
 
-/// The checksum of a tensor of strings: lengths as fixed-size numbers, the checksum of these, the bytes.
+/// The CRC of a string tensor: over the lengths as fixed-size integers, the CRC of these, and the bytes.
 #[derive(Default)]
 struct Checksum(Crc);
 

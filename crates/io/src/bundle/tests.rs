@@ -328,7 +328,7 @@ fn index_with_slices(prefix: &std::path::Path, dims: &[i64], slices: &[(i64, i64
     fs::write(index_path(prefix), table.finish()).unwrap();
 }
 
-/// Memory was asked for before it was known that the slices hold the tensor.
+/// Memory was allocated before the slices were validated to cover the tensor.
 #[test]
 fn slices_that_are_not_there_reserve_no_memory() {
     let dir = Scratch::new();
@@ -340,7 +340,7 @@ fn slices_that_are_not_there_reserve_no_memory() {
     }
 }
 
-/// Each slice was compared with each, so a file of a few megabytes took hours.
+/// Slices are compared pairwise, so a file of a few megabytes took hours.
 #[test]
 fn more_slices_than_can_be_compared_are_refused() {
     let dir = Scratch::new();

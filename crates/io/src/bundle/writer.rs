@@ -1,7 +1,7 @@
 use super::slice::{ShapeAndSlice, TensorSlice};
 use super::{VERSION, data_path, index_path, key, strings};
 use crate::crc;
-use crate::durable::{self, Draft};
+use crate::durable::{self, AtomicFile};
 use crate::table::TableBuilder;
 use crate::wire::shape_to_proto;
 use std::collections::BTreeMap;
@@ -15,23 +15,23 @@ use thalweg_proto::{BundleEntryProto, BundleHeaderProto, VersionDef, encode};
 
 pub(super) type Entries = BTreeMap<Vec<u8>, BundleEntryProto>;
 
-/// Writes a bundle of one shard. Nothing is there under the prefix before `finish`, and nothing stays behind without it.
+/// Writes a bundle of one shard. No file of the prefix exists before `finish`, and none is left behind without it.
 pub struct BundleWriter {
     prefix: PathBuf,
-    data: Draft,
+    data: AtomicFile,
     offset: i64,
     entries: Entries,
 }
 
 impl BundleWriter {
-    /// The directory is made if only its last part is missing.
+    /// Creates the directory if only its last component is missing.
     pub fn create(prefix: &Path) -> Result<BundleWriter> {
         let directory = durable::directory(prefix);
         match std::fs::create_dir(&directory) {
             Err(e) if !directory.is_dir() => return Err(durable::at(&directory, e)),
             _ => {}
         }
-        let data = Draft::create(&data_path(prefix, 0, 1))?;
+        let data = AtomicFile::create(&data_path(prefix, 0, 1))?;
         Ok(BundleWriter { prefix: prefix.to_path_buf(), data, offset: 0, entries: Entries::new() })
     }
 
@@ -40,7 +40,7 @@ impl BundleWriter {
         self.store(check_name(name)?.as_bytes().to_vec(), t)
     }
 
-    /// Adds a part of a tensor. The others may follow, or be in bundles that this one is merged with.
+    /// Adds a slice of a tensor. The others may follow, or be in bundles that this one is merged with.
     pub fn add_slice(&mut self, name: &str, part: &ShapeAndSlice, t: &Tensor) -> Result<()> {
         if *t.shape() != part.slice_shape {
             return Err(invalid!(
@@ -96,14 +96,14 @@ impl BundleWriter {
         Ok(())
     }
 
-    /// Puts the bundle in its place: first the data, then the index that makes it count.
+    /// Commits the bundle: first the data, then the index, without which it does not exist.
     pub fn finish(self) -> Result<()> {
-        self.data.publish()?;
-        publish_index(&self.prefix, 1, &self.entries)
+        self.data.commit()?;
+        write_index(&self.prefix, 1, &self.entries)
     }
 }
 
-/// Names that the index cannot hold: its own key, and those that look like a slice's.
+/// Rejects names that the index cannot have: the header's key, and those that look like a slice's.
 fn check_name(name: &str) -> Result<&str> {
     if name.is_empty() || name.starts_with('\0') {
         return Err(invalid!("a tensor cannot be saved under the name '{}'", name.escape_debug()));
@@ -119,8 +119,8 @@ fn as_whole(
     BundleEntryProto { dtype: dtype.wire(), shape: Some(shape_to_proto(shape)), slices, ..Default::default() }
 }
 
-/// Writes the index, and makes sure that all names are on disk.
-pub(super) fn publish_index(prefix: &Path, shards: usize, entries: &Entries) -> Result<()> {
+/// Writes the index, and syncs the directory.
+pub(super) fn write_index(prefix: &Path, shards: usize, entries: &Entries) -> Result<()> {
     let header = BundleHeaderProto {
         num_shards: i32::try_from(shards).map_err(|_| invalid!("{shards} shards are too many"))?,
         version: Some(VersionDef { producer: VERSION, ..Default::default() }),

@@ -5,46 +5,46 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 use thalweg_core::error::{Error, Result};
 
-/// Reads all of a checkpoint: index, data, checksums.
+/// Verifies a checkpoint: reads index and data, and checks the CRCs.
 fn verify(prefix: &Path) -> Result<()> {
     BundleReader::open(prefix)?.verify()
 }
 
-/// The newest checkpoint that the state file names and whose index exists, as TensorFlow finds it: without reading it.
+/// The newest checkpoint of the state file, if its index exists; not verified, as in TensorFlow's `latest_checkpoint`.
 pub fn latest_in_state(directory: &Path) -> Result<Option<PathBuf>> {
     let state = State::read(directory)?.unwrap_or_default();
     Ok(state.latest().filter(|p| index_path(p).is_file()).cloned())
 }
 
-/// The newest checkpoint of a directory that is whole, and those that would have come before it.
+/// The newest valid checkpoint of a directory, and the corrupt ones that are newer.
 pub struct Newest {
-    pub whole: Option<PathBuf>,
-    /// The newest first, each with what is wrong with it.
+    pub valid: Option<PathBuf>,
+    /// The newest first, each with its error.
     pub skipped: Vec<(PathBuf, Error)>,
 }
 
-/// The newest checkpoint of a directory that is whole; all of it is read to know. Those in the state file come first, the newest
-/// before the others; then, for a state file that was lost, any that lie in the directory.
+/// The newest valid checkpoint of a directory; candidates are verified. Those in the state file come first, from the newest on;
+/// then, for a lost state file, any others in the directory.
 pub fn latest_checkpoint(directory: &Path) -> Result<Option<PathBuf>> {
-    Ok(newest(directory)?.whole)
+    Ok(newest(directory)?.valid)
 }
 
-/// As `latest_checkpoint`, with those that were passed over.
+/// As `latest_checkpoint`, with the corrupt ones that were skipped.
 pub fn newest(directory: &Path) -> Result<Newest> {
-    // A state file that cannot be read says nothing; the checkpoints may still be there.
+    // Without a readable state file the checkpoints may still be valid.
     let listed = State::read(directory).ok().flatten().unwrap_or_default().all;
     let mut skipped = Vec::new();
-    if let Some(whole) = first_whole(listed.iter().rev(), &mut skipped) {
-        return Ok(Newest { whole: Some(whole), skipped });
+    if let Some(valid) = first_valid(listed.iter().rev(), &mut skipped) {
+        return Ok(Newest { valid: Some(valid), skipped });
     }
-    let mut lying: Vec<(SystemTime, PathBuf)> = in_directory(directory)?;
-    lying.retain(|(_, p)| !listed.contains(p));
-    lying.sort();
-    let whole = first_whole(lying.iter().rev().map(|(_, p)| p), &mut skipped);
-    Ok(Newest { whole, skipped })
+    let mut unlisted: Vec<(SystemTime, PathBuf)> = in_directory(directory)?;
+    unlisted.retain(|(_, p)| !listed.contains(p));
+    unlisted.sort();
+    let valid = first_valid(unlisted.iter().rev().map(|(_, p)| p), &mut skipped);
+    Ok(Newest { valid, skipped })
 }
 
-fn first_whole<'a>(
+fn first_valid<'a>(
     prefixes: impl Iterator<Item = &'a PathBuf>,
     skipped: &mut Vec<(PathBuf, Error)>,
 ) -> Option<PathBuf> {
@@ -57,12 +57,12 @@ fn first_whole<'a>(
     None
 }
 
-/// Whether a directory has checkpoints, whole or not.
+/// Whether a directory has checkpoints, valid or not.
 pub fn has_checkpoints(directory: &Path) -> Result<bool> {
     Ok(!in_directory(directory)?.is_empty())
 }
 
-/// Prefixes for which there is an index, with its age.
+/// Prefixes that have an index, with its modification time.
 fn in_directory(directory: &Path) -> Result<Vec<(SystemTime, PathBuf)>> {
     let entries = match std::fs::read_dir(directory) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

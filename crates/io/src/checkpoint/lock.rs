@@ -6,16 +6,16 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use thalweg_core::error::{Code, Error, Result};
 
-/// The file that is locked. It stays when the lock goes: removing it would let two processes lock two files of that name.
+/// The lock file. It is not removed with the lock: otherwise two processes could lock two files of that name.
 pub const LOCK_FILE: &str = "training.lock";
 
-/// Held while a process trains into a directory. The system takes it back when the process ends, however it ends.
+/// Held while a process trains into a directory. The operating system releases it when the process ends, however it ends.
 pub struct DirectoryLock {
     _file: File,
 }
 
 impl DirectoryLock {
-    /// Takes the lock of a directory, which is made if it is not there. Aborted, with the holder's number, if another has it.
+    /// Acquires the lock of a directory, which is created if missing. Aborted, with the holder's process id, if it is held.
     pub fn take(directory: &Path) -> Result<DirectoryLock> {
         durable::create_directory(directory)?;
         let path = directory.join(LOCK_FILE);
@@ -23,9 +23,9 @@ impl DirectoryLock {
         let opened = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = opened.map_err(at)?;
         match file.try_lock() {
-            Ok(()) => sign(&mut file).map_err(at)?,
-            Err(TryLockError::WouldBlock) => return Err(held(directory, &mut file)),
-            // A file system without locks cannot be asked for one; training on it is not refused.
+            Ok(()) => write_pid(&mut file).map_err(at)?,
+            Err(TryLockError::WouldBlock) => return Err(already_held(directory, &mut file)),
+            // A file system without locks; training on it is not refused.
             Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => {}
             Err(TryLockError::Error(e)) => return Err(at(e)),
         }
@@ -33,16 +33,16 @@ impl DirectoryLock {
     }
 }
 
-/// Says who holds the lock, for the one who meets it.
-fn sign(file: &mut File) -> std::io::Result<()> {
+/// Writes the process id, for the error of others.
+fn write_pid(file: &mut File) -> std::io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     writeln!(file, "{}", std::process::id())
 }
 
-fn held(directory: &Path, file: &mut File) -> Error {
+fn already_held(directory: &Path, file: &mut File) -> Error {
     let mut text = String::new();
-    // A holder that has not signed yet is met without its number.
+    // The holder may not have written its process id yet.
     let read = file.take(32).read_to_string(&mut text);
     let holder = match read.ok().and_then(|_| text.trim().parse::<u32>().ok()) {
         Some(pid) => format!("process {pid}"),
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_that_was_left_behind_holds_nobody_up() {
+    fn a_stale_lock_file_does_not_block() {
         let dir = Scratch::new();
         std::fs::write(dir.path(LOCK_FILE), "4194305\n4194305\n").unwrap();
         let _held = DirectoryLock::take(dir.root()).unwrap();

@@ -1,7 +1,6 @@
-//! The checkpoints of a directory: the state file `checkpoint` that lists them, and the newest that is whole.
+//! The checkpoints of a directory: the state file `checkpoint` that lists them, and recovery of the newest valid one.
 //!
-//! The state file is only believed as far as the files it names hold up: a machine that stopped may have left any of them
-//! damaged.
+//! The state file is not trusted: after a crash any of the files it lists may be corrupt, so they are verified.
 
 mod latest;
 mod lock;

@@ -1,4 +1,4 @@
-//! The checkpoint to go on from, for the one process that trains into a directory.
+//! Recovery: the checkpoint that training resumes from.
 
 use super::latest::newest;
 use super::state::{State, files};
@@ -8,17 +8,17 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use thalweg_core::error::{Code, Error, Result, data_loss};
 
-/// The folder that damaged checkpoints are moved to, beside where they lay.
-const ASIDE: &str = "damaged";
+/// The subdirectory that corrupt checkpoints are moved to.
+const QUARANTINE: &str = "damaged";
 
-/// The newest whole checkpoint of a directory. Newer ones that are damaged are told of, a line each, and moved aside: training makes
-/// checkpoints of the same names. With none that is whole, damaged ones stay where they are and are an error: training from the start
-/// would pass over them without a word. Nobody else may be training into the directory.
-pub fn recover(directory: &Path, tell: &dyn Fn(&str)) -> Result<Option<PathBuf>> {
+/// The newest valid checkpoint of a directory. Newer, corrupt ones are logged, a line each, and moved to quarantine: training will
+/// write checkpoints of the same names. If none is valid, corrupt ones stay and are an error: training from the start would ignore
+/// them silently. The caller holds the directory's lock.
+pub fn recover(directory: &Path, log: &dyn Fn(&str)) -> Result<Option<PathBuf>> {
     let listed = match State::read(directory) {
         Ok(state) => state,
         Err(e) => {
-            tell(&format!("passed over the list of checkpoints: {e}"));
+            log(&format!("skipped the state file: {e}"));
             None
         }
     };
@@ -29,28 +29,28 @@ pub fn recover(directory: &Path, tell: &dyn Fn(&str)) -> Result<Option<PathBuf>>
     let is_there = |prefix: &Path| files(prefix).is_ok_and(|all| all.iter().any(|f| f.is_file()));
     let (damaged, gone): (Vec<_>, Vec<_>) = found.skipped.iter().partition(|(prefix, _)| is_there(prefix));
     for (prefix, _) in &gone {
-        tell(&format!("passed over {}: it is in the list of checkpoints, but not there", prefix.display()));
+        log(&format!("skipped {}: it is in the state file, but missing", prefix.display()));
     }
-    if let (None, Some((_, why))) = (&found.whole, damaged.first()) {
-        return Err(none_whole(directory, damaged.len(), why));
+    if let (None, Some((_, why))) = (&found.valid, damaged.first()) {
+        return Err(none_valid(directory, damaged.len(), why));
     }
     if let (Some(mut state), false) = (listed, found.skipped.is_empty()) {
         state.all.retain(|p| found.skipped.iter().all(|(skipped, _)| skipped != p));
         state.write(directory)?;
     }
     for (prefix, why) in damaged {
-        let aside = set_aside(prefix)?;
-        tell(&format!("passed over a damaged checkpoint, now in {}: {why}", aside.display()));
+        let moved = quarantine(prefix)?;
+        log(&format!("skipped a damaged checkpoint, moved to {}: {why}", moved.display()));
     }
-    Ok(found.whole)
+    Ok(found.valid)
 }
 
-/// Whether an error is the fault of the files, not of the process that reads them.
+/// Whether an error is corruption of the files, not a condition of this process.
 fn is_damage(e: &Error) -> bool {
     !matches!(e.code(), Code::PermissionDenied | Code::ResourceExhausted | Code::Unknown)
 }
 
-fn none_whole(directory: &Path, damaged: usize, why: &Error) -> Error {
+fn none_valid(directory: &Path, damaged: usize, why: &Error) -> Error {
     data_loss(format_args!(
         "none of the {damaged} checkpoints in {} is whole; restore one from a copy, or move them away to train from the start; \
          the newest: {why}",
@@ -58,14 +58,14 @@ fn none_whole(directory: &Path, damaged: usize, why: &Error) -> Error {
     ))
 }
 
-/// Moves the files of a checkpoint to a folder beside it; which one.
-fn set_aside(prefix: &Path) -> Result<PathBuf> {
+/// Moves the files of a checkpoint to a quarantine directory, and returns that.
+fn quarantine(prefix: &Path) -> Result<PathBuf> {
     let directory = durable::directory(prefix);
     let name = prefix.file_name().unwrap_or_default();
-    let numbered = |n: u32| if n == 0 { ASIDE.to_string() } else { format!("{ASIDE}-{n}") };
+    let numbered = |n: u32| if n == 0 { QUARANTINE.to_string() } else { format!("{QUARANTINE}-{n}") };
     let mut folders = (0..).map(|n| directory.join(numbered(n)));
     let is_free = |f: &PathBuf| !index_path(&f.join(name)).exists();
-    let folder = folders.find(is_free).unwrap_or_else(|| directory.join(ASIDE));
+    let folder = folders.find(is_free).unwrap_or_else(|| directory.join(QUARANTINE));
     durable::create_directory(&folder)?;
     for file in files(prefix)? {
         let to = folder.join(file.file_name().unwrap_or_default());

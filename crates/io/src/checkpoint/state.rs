@@ -1,14 +1,14 @@
 use super::STATE_FILE;
 use crate::bundle::index_path;
 use crate::message::parse_text;
-use crate::{durable, whole};
+use crate::{bounded_read, durable};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use thalweg_core::error::{Code, Result, data_loss};
 use thalweg_core::invalid;
 use thalweg_proto::{CheckpointState, text};
 
-/// What a directory's state file says.
+/// The contents of a state file (`CheckpointState`).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Prefixes of the checkpoints that are kept, the newest last.
@@ -21,10 +21,10 @@ impl State {
         self.all.last()
     }
 
-    /// Reads a directory's state file; `None` if it has none. Paths that are relative in it are relative to the directory.
+    /// Reads a directory's state file; `None` if it has none. Relative paths are relative to the directory.
     pub fn read(directory: &Path) -> Result<Option<State>> {
         let path = directory.join(STATE_FILE);
-        let text = match whole::read(&path) {
+        let text = match bounded_read::read(&path) {
             Ok(bytes) => bytes,
             Err(e) if e.code() == Code::NotFound => return Ok(None),
             Err(e) => return Err(e),
@@ -42,8 +42,8 @@ impl State {
         Ok(Some(State { all }))
     }
 
-    /// Writes the state file, in place of the one that was there. Checkpoints in the directory itself are named relative to it, so that the
-    /// directory can be moved.
+    /// Replaces the state file. Paths of checkpoints in the directory are written relative to it, so that the directory can be
+    /// moved.
     pub fn write(&self, directory: &Path) -> Result<()> {
         let name = |p: &PathBuf| {
             let short = p.strip_prefix(directory).unwrap_or(p);
@@ -59,7 +59,7 @@ impl State {
         durable::write(&directory.join(STATE_FILE), text::print(&state).as_bytes())
     }
 
-    /// Adds the newest checkpoint and gives those that are then too many (`keep` 0: none ever is).
+    /// Adds the newest checkpoint and returns those beyond the `keep` newest, to be removed (`keep` 0: none).
     pub fn push(&mut self, prefix: &Path, keep: usize) -> Vec<PathBuf> {
         self.all.retain(|p| p != prefix);
         self.all.push(prefix.to_path_buf());
@@ -68,7 +68,7 @@ impl State {
     }
 }
 
-/// Removes the files of a checkpoint, the index first: without it the rest counts for nothing.
+/// Removes the files of a checkpoint, the index first: without it there is no checkpoint.
 pub fn remove(prefix: &Path) -> Result<()> {
     files(prefix)?.iter().try_for_each(|path| match std::fs::remove_file(path) {
         Err(e) if e.kind() != ErrorKind::NotFound => Err(durable::at(path, e)),
@@ -76,7 +76,7 @@ pub fn remove(prefix: &Path) -> Result<()> {
     })
 }
 
-/// The files that a checkpoint may have: the index first, then the data that is there, then the graph.
+/// The files of a checkpoint: the index first, then the existing shards, then the meta graph.
 pub(super) fn files(prefix: &Path) -> Result<Vec<PathBuf>> {
     let mut all = vec![index_path(prefix)];
     let (Some(name), directory) = (prefix.file_name(), durable::directory(prefix)) else { return Ok(all) };

@@ -35,7 +35,7 @@ fn the_newest_few_are_kept() {
     assert_eq!(latest_checkpoint(dir.root()).unwrap(), Some(dir.path("model-12")));
     let text = fs::read_to_string(dir.path("checkpoint")).unwrap();
     assert_eq!(text.lines().next(), Some("model_checkpoint_path: \"model-12\""));
-    // Saved again, it is the newest again and not there twice.
+    // Saved again, it is the newest again and not listed twice.
     save(&dir, 10, 0);
     let state = State::read(dir.root()).unwrap().unwrap();
     assert_eq!(names(&state.all), ["model-11", "model-12", "model-10"]);
@@ -86,7 +86,7 @@ fn recovered(dir: &Scratch) -> (thalweg_core::error::Result<Option<PathBuf>>, Ve
 }
 
 #[test]
-fn a_damaged_newest_checkpoint_is_told_of_and_kept_aside() {
+fn a_corrupt_newest_checkpoint_is_logged_and_quarantined() {
     let dir = Scratch::new();
     for round in 0..2 {
         let saved: Vec<PathBuf> = (1..=3).map(|step| save(&dir, step, 0)).collect();
@@ -116,7 +116,7 @@ fn with_no_whole_checkpoint_training_does_not_start_from_nothing() {
     let e = recovered(&dir).0.unwrap_err();
     assert!(e.message().contains("none of the 2 checkpoints") && e.message().contains("model-2"), "{e}");
     assert!(saved.iter().all(|p| index_path(p).is_file()));
-    // A user who has removed them means to start anew.
+    // A user who removed them intends to start from the beginning.
     saved.iter().for_each(|p| remove(p).unwrap());
     let (found, said) = recovered(&dir);
     assert_eq!((found.unwrap(), said.len()), (None, 2));
@@ -142,4 +142,16 @@ fn a_state_file_that_cannot_be_read_is_not_one_that_is_not_there() {
     std::fs::write(dir.path("checkpoint"), "all_model_checkpoint_paths: 'a'").unwrap();
     let state = State::read(dir.root()).unwrap().unwrap();
     assert_eq!((state.all.len(), state.latest()), (1, Some(&dir.path("a"))));
+}
+
+#[test]
+fn the_latest_of_the_state_file_has_an_index_but_is_not_verified() {
+    let dir = Scratch::new();
+    assert_eq!(latest_in_state(dir.root()).unwrap(), None);
+    let saved = [save(&dir, 1, 0), save(&dir, 2, 0)];
+    flip(&data_path(&saved[1], 0, 1));
+    assert_eq!(latest_in_state(dir.root()).unwrap().as_ref(), Some(&saved[1]));
+    assert_eq!(latest_checkpoint(dir.root()).unwrap().as_ref(), Some(&saved[0]));
+    fs::remove_file(index_path(&saved[1])).unwrap();
+    assert_eq!(latest_in_state(dir.root()).unwrap(), None);
 }

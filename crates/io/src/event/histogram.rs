@@ -2,7 +2,7 @@
 
 use thalweg_proto::HistogramProto;
 
-/// The upper limits of all buckets: zero, and to both sides numbers from 1e-12 on, each larger by a tenth, and the largest there is.
+/// The upper limits of all buckets: zero, powers of 1.1 from 1e-12 on to both sides, and the largest number.
 pub fn bucket_limits() -> Vec<f64> {
     let mut positive = Vec::new();
     let mut v = 1.0e-12;
@@ -15,7 +15,7 @@ pub fn bucket_limits() -> Vec<f64> {
     negative.chain([0.0]).chain(positive.iter().copied()).collect()
 }
 
-/// Counts values by size.
+/// A histogram of values.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     limits: Vec<f64>,
@@ -49,7 +49,7 @@ impl Histogram {
 
     /// Adds a finite value.
     pub fn add(&mut self, value: f64) {
-        // The first bucket whose limit is above the value; the largest number itself is past them all.
+        // The first bucket whose limit is above the value; the largest number is above all limits.
         let bucket = self.limits.partition_point(|limit| *limit <= value);
         if let Some(count) = self.counts.get_mut(bucket.min(self.limits.len().saturating_sub(1))) {
             *count += 1.0;

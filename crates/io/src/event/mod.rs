@@ -1,4 +1,4 @@
-//! Event files: what TensorBoard shows. TFRecords of `Event` messages, the first of which says the version.
+//! Event files, for TensorBoard: TFRecords of `Event` messages, the first of which has the file version.
 
 mod histogram;
 mod reader;

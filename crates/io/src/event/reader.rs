@@ -4,7 +4,7 @@ use std::path::Path;
 use thalweg_core::error::{Result, data_loss};
 use thalweg_proto::Event;
 
-/// Reads the events of a file in order. A file that is still being written ends with `DataLoss` if its last event is not all there.
+/// Reads the events of a file in order. A truncated last event, as of a file that is still being written, is `DataLoss`.
 pub struct EventReader<'a> {
     records: RecordReader<'a>,
     name: String,

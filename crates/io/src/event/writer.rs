@@ -16,7 +16,7 @@ pub struct EventWriter {
 }
 
 impl EventWriter {
-    /// A new file in a directory, which is made if it is not there: `events.out.tfevents.<seconds>.<host>` and the suffix.
+    /// A new file in a directory, which is created if missing: `events.out.tfevents.<seconds>.<host>` and the suffix.
     pub fn create(directory: &Path, suffix: &str) -> Result<EventWriter> {
         durable::create_directory(directory)?;
         let now = now();
@@ -39,7 +39,7 @@ impl EventWriter {
         &self.path
     }
 
-    /// Something that happened at a step, now.
+    /// Adds an event of a step, at the current time.
     pub fn add(&mut self, step: i64, what: What) -> Result<()> {
         self.write(&Event { wall_time: now(), step, what: Some(what), ..Default::default() })
     }
@@ -48,7 +48,7 @@ impl EventWriter {
         self.out.write(&encode(event)).map_err(|e| durable::at(&self.path, e))
     }
 
-    /// Hands all events so far to the system: readers see them.
+    /// Flushes the buffer, so that readers see all events so far.
     pub fn flush(&mut self) -> Result<()> {
         self.out.flush().map_err(|e| durable::at(&self.path, e))
     }
@@ -58,7 +58,7 @@ fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
 }
 
-/// A file that was not there: two writers may start within one second.
+/// Creates a file of a new name: two writers may start within one second.
 fn new_file(directory: &Path, base: &str, suffix: &str) -> Result<(PathBuf, File)> {
     for attempt in 0u32.. {
         let number = if attempt == 0 { String::new() } else { format!(".{attempt}") };
@@ -72,7 +72,7 @@ fn new_file(directory: &Path, base: &str, suffix: &str) -> Result<(PathBuf, File
     Err(durable::at(directory, std::io::Error::from(ErrorKind::AlreadyExists)))
 }
 
-/// The name of this machine, as far as it is known without asking the system's C library.
+/// The host name, as far as it is known without libc.
 fn host() -> String {
     let named = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let named = named.or_else(|| std::env::var("HOSTNAME").or_else(|_| std::env::var("COMPUTERNAME")).ok());

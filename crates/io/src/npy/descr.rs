@@ -11,7 +11,7 @@ pub struct Descr {
     pub kind: Kind,
     /// Bytes of one element.
     pub size: usize,
-    /// The bytes of a number are not in the machine's order.
+    /// The byte order is not the machine's.
     pub swapped: bool,
 }
 
@@ -23,7 +23,7 @@ pub enum Kind {
     Text,
 }
 
-/// Types of tensors and how numpy writes them, without byte order. The first row of a type is the one written.
+/// DataTypes and numpy's type codes, without byte order. The first row of a type is the one written.
 const TABLE: [(DataType, &str); 21] = [
     (Float, "f4"),
     (Double, "f8"),
@@ -50,7 +50,7 @@ const TABLE: [(DataType, &str); 21] = [
 
 const NATIVE: char = if cfg!(target_endian = "little") { '<' } else { '>' };
 
-/// How elements of this type are described; strings have a width of their own.
+/// The descriptor of a DataType; those of strings depend on the width.
 pub fn of(dtype: DataType) -> Result<String> {
     let row = TABLE.iter().find(|row| row.0 == dtype);
     let (_, code) = row.ok_or_else(|| invalid!("a {dtype} tensor cannot be kept in an .npy file"))?;

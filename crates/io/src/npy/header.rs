@@ -1,4 +1,4 @@
-//! The head of a file: a magic number, a version, and a Python dictionary
+//! The npy header: magic number, version, and a Python dictionary
 //! `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`.
 
 use thalweg_core::error::{Error, Result, data_loss};
@@ -16,7 +16,7 @@ pub struct Header {
     pub shape: Vec<i64>,
 }
 
-/// The dictionary and the data after it.
+/// Splits a file into the header's dictionary and the data.
 pub fn split(bytes: &[u8]) -> Result<(&str, &[u8])> {
     let short = || data_loss(format_args!("an .npy file of {} bytes ends within its header", bytes.len()));
     let rest = bytes
@@ -39,16 +39,16 @@ pub fn split(bytes: &[u8]) -> Result<(&str, &[u8])> {
     Ok((header, data))
 }
 
-/// A whole head, for data in row-major order.
+/// A header for data in row-major order.
 pub fn make(descr: &str, shape: &Shape) -> Vec<u8> {
     let mut dims = shape.iter().map(|d| d.to_string()).collect::<Vec<_>>().join(", ");
     if shape.rank() == 1 {
         dims.push(',');
     }
     let mut dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({dims}), }}");
-    // Version 1: what it can say of its length, 64 KiB, is more than any shape needs.
+    // Version 1: its limit on the header, 64 KiB, is more than any shape needs.
     let start = MAGIC.len() + 4;
-    // Spaces and a newline bring the data to a multiple of 64.
+    // Padded with spaces and a newline to the alignment.
     let end = (start + dict.len() + 1).next_multiple_of(ALIGN);
     dict.extend(std::iter::repeat_n(' ', end - start - dict.len() - 1));
     dict.push('\n');
@@ -96,7 +96,7 @@ impl Header {
     }
 }
 
-/// The little of Python's notation that headers use.
+/// A parser of the Python literals in headers.
 struct Parser<'a> {
     rest: &'a str,
 }

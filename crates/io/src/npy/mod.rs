@@ -18,7 +18,7 @@ mod header;
 #[cfg(test)]
 mod tests;
 
-use crate::{durable, whole};
+use crate::{bounded_read, durable};
 use bytes::Bytes;
 use descr::{Descr, Kind};
 use header::Header;
@@ -30,7 +30,7 @@ use thalweg_core::reserve;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 
-/// The tensor in a file's bytes.
+/// Parses a file's bytes.
 pub fn read(bytes: &[u8]) -> Result<Tensor> {
     let (header, data) = header::split(bytes)?;
     let Header { descr, fortran_order, shape } = Header::parse(header)?;
@@ -58,7 +58,7 @@ pub fn read(bytes: &[u8]) -> Result<Tensor> {
     }
 }
 
-/// The bytes of a file that holds the tensor, in version 1 of the format where it fits.
+/// Encodes a tensor, in version 1 of the format.
 pub fn write(t: &Tensor) -> Result<Vec<u8>> {
     let strings;
     let (descr, data) = match t.dtype() {
@@ -74,7 +74,7 @@ pub fn write(t: &Tensor) -> Result<Vec<u8>> {
 }
 
 pub fn read_file(path: &Path) -> Result<Tensor> {
-    let bytes = whole::read(path)?;
+    let bytes = bounded_read::read(path)?;
     read(&bytes).map_err(|e| durable::at(path, e))
 }
 
@@ -87,7 +87,7 @@ fn plain(dtype: DataType, shape: Shape, data: &[u8], descr: &Descr) -> Result<Te
     if !descr.swapped {
         return Tensor::from_bytes(dtype, shape, data);
     }
-    // The parts of a complex number are swapped one by one.
+    // The byte order of each part of a complex number is swapped.
     let word = if dtype.is_complex() { descr.size / 2 } else { descr.size };
     let mut data = reserve::copied(data)?;
     data.chunks_exact_mut(word).for_each(<[u8]>::reverse);
@@ -124,7 +124,7 @@ fn text(item: &[u8], swapped: bool) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Strings side by side, each padded with zeros to the longest.
+/// Contiguous strings, padded with zeros to the longest.
 fn fixed_strings(t: &Tensor) -> Result<(String, Vec<u8>)> {
     let items = t.strings()?;
     let size = items.iter().map(|s| s.len()).max().unwrap_or(0).max(1);
@@ -138,7 +138,7 @@ fn fixed_strings(t: &Tensor) -> Result<(String, Vec<u8>)> {
     Ok((format!("|S{size}"), data))
 }
 
-/// Elements whose first index runs fastest, put in row-major order.
+/// Transposes column-major (Fortran order) elements to row-major.
 fn from_fortran(data: &[u8], shape: &Shape, size: usize) -> Result<Vec<u8>> {
     let mut out = reserve::with_capacity(data.len())?;
     let mut strides = Vec::with_capacity(shape.rank());

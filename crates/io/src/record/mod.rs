@@ -1,4 +1,4 @@
-//! TFRecord files: byte strings one after another, each with its length and checksums; the whole may be compressed.
+//! TFRecord files: records of length, masked CRC32C of the length, data, masked CRC32C of the data; optionally compressed.
 //!
 //! ```
 //! use thalweg_io::record::{Compression, RecordReader, RecordWriter};
@@ -31,7 +31,7 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// By TensorFlow's name for it: empty, `ZLIB` or `GZIP`.
+    /// Parses TensorFlow's name: empty, `ZLIB` or `GZIP`.
     pub fn from_name(name: &str) -> Result<Compression> {
         match name {
             "" => Ok(Compression::None),
@@ -41,7 +41,7 @@ impl Compression {
         }
     }
 
-    /// What a file that starts like this is; `None` if it does not start as records do.
+    /// Detects the compression of a file from its first bytes; `None` if it is no TFRecord file.
     pub fn of_bytes(start: &[u8]) -> Option<Compression> {
         match start {
             [0x1f, 0x8b, ..] => Some(Compression::Gzip),
@@ -60,7 +60,7 @@ fn unknown(name: &str) -> Error {
     invalid!("no compression is called '{name}'; there are '' (none), 'ZLIB' and 'GZIP'")
 }
 
-/// Length, checksum of the length.
+/// Bytes before the data: length, and its CRC.
 const HEADER: usize = 12;
-/// Checksum of the data.
+/// Bytes after the data: its CRC.
 const FOOTER: usize = 4;

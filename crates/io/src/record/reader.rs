@@ -1,5 +1,5 @@
 use super::{Compression, FOOTER, HEADER};
-use crate::{crc, durable, whole};
+use crate::{bounded_read, crc, durable};
 use bytes::Bytes;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use std::fs::File;
@@ -8,13 +8,13 @@ use std::path::Path;
 use thalweg_core::buffer;
 use thalweg_core::error::{Error, Result, data_loss, resource_exhausted};
 
-/// Reads records in order. After an error there is no next record: where one begins is no longer known.
+/// Reads records in order. An error ends the iteration: the start of the next record is unknown then.
 pub struct RecordReader<'a> {
     input: Box<dyn Read + Send + 'a>,
     name: String,
     offset: u64,
     failed: bool,
-    /// Bytes that a record may have: as many as a tensor. A few compressed bytes may stand for very many.
+    /// The limit on a record's length, that of a tensor: a few compressed bytes may expand to very many.
     pub(super) limit: usize,
 }
 
@@ -26,7 +26,7 @@ impl RecordReader<'static> {
 }
 
 impl<'a> RecordReader<'a> {
-    /// Reads from anything; `name` is what errors call it.
+    /// Reads from any source; errors have its `name`.
     pub fn new(input: impl Read + Send + 'a, compression: Compression, name: impl Into<String>) -> Self {
         let input = BufReader::with_capacity(1 << 16, input);
         let input: Box<dyn Read + Send + 'a> = match compression {
@@ -37,7 +37,7 @@ impl<'a> RecordReader<'a> {
         RecordReader { input, name: name.into(), offset: 0, failed: false, limit: buffer::limit() }
     }
 
-    /// Where the next record begins, in bytes before compression.
+    /// The offset of the next record, uncompressed.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -81,8 +81,8 @@ impl<'a> RecordReader<'a> {
 
     /// Up to `count` bytes.
     fn fill(&mut self, out: &mut Vec<u8>, count: usize) -> Result<()> {
-        whole::read_up_to(&mut self.input, count, out).map_err(|e| match e.kind() {
-            // What decoders say of bytes that are not theirs.
+        bounded_read::read_up_to(&mut self.input, count, out).map_err(|e| match e.kind() {
+            // Decoders report corrupt input so.
             ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
                 self.damaged("corrupted record", &format!("the compressed data is damaged ({e})"))
             }

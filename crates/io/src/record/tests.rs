@@ -30,14 +30,14 @@ fn records_come_back_in_order() {
 }
 
 #[test]
-fn a_plain_record_is_laid_out_as_tensorflow_does() {
+fn an_uncompressed_record_has_tensorflows_layout() {
     // tf.io.TFRecordWriter().write(b"abc")
     let want = b"\x03\0\0\0\0\0\0\0\xb0\x99\x49\x0eabc\x6e\x57\xf1\x21";
     assert_eq!(file(&[Bytes::from_static(b"abc")], Compression::None), want);
 }
 
 #[test]
-fn the_first_bytes_tell_the_compression() {
+fn compression_is_detected_from_the_first_bytes() {
     for compression in ALL {
         for length in [1usize, 0x78, 0x178] {
             let start = file(&[vec![7; length].into()], compression);

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use thalweg_core::error::Result;
 
-/// Writes records. `finish` ends the file; compressed files that were not finished are cut short.
+/// Writes records. `finish` ends the file; a compressed file is truncated without it.
 pub struct RecordWriter<W: Write> {
     out: Encoder<W>,
 }
@@ -18,7 +18,7 @@ enum Encoder<W: Write> {
 }
 
 impl RecordWriter<BufWriter<File>> {
-    /// A new file, in place of one that was there.
+    /// Creates a file, or truncates an existing one.
     pub fn create(path: &Path, compression: Compression) -> Result<Self> {
         let file = File::create(path).map_err(|e| durable::at(path, e))?;
         Ok(RecordWriter::new(BufWriter::with_capacity(1 << 16, file), compression))
@@ -46,12 +46,12 @@ impl<W: Write> RecordWriter<W> {
         Ok(())
     }
 
-    /// Hands all records so far to the file.
+    /// Flushes all records so far.
     pub fn flush(&mut self) -> Result<()> {
         Ok(self.out.writer().flush()?)
     }
 
-    /// Ends the file and gives back what it was written to.
+    /// Ends the file and returns the underlying writer.
     pub fn finish(self) -> Result<W> {
         let mut out = match self.out {
             Encoder::Plain(out) => out,

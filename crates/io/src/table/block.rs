@@ -1,22 +1,22 @@
-//! Blocks: entries whose keys leave out what they share with the key before.
+//! Blocks: entries with prefix-compressed keys, and restart points.
 
 use crate::varint;
 use thalweg_core::error::{Result, data_loss};
 use thalweg_core::reserve;
 
-/// Makes a block, entry by entry.
+/// Builds a block.
 pub struct BlockBuilder {
     bytes: Vec<u8>,
-    /// Where keys are stored whole.
+    /// Offsets of the restart points, where keys are stored in full.
     restarts: Vec<u32>,
-    /// Entries since the last restart.
+    /// Entries since the last restart point.
     since: usize,
     interval: usize,
     last: Vec<u8>,
 }
 
 impl BlockBuilder {
-    /// Every `interval`-th key is stored whole.
+    /// Every `interval`-th entry is a restart point.
     pub fn new(interval: usize) -> BlockBuilder {
         BlockBuilder { bytes: Vec::new(), restarts: vec![0], since: 0, interval, last: Vec::new() }
     }
@@ -43,7 +43,7 @@ impl BlockBuilder {
         self.bytes.is_empty()
     }
 
-    /// Bytes of the block if it ended here.
+    /// The size of the block if it were finished now.
     pub fn size(&self) -> usize {
         self.bytes.len() + 4 * (self.restarts.len() + 1)
     }
@@ -64,7 +64,7 @@ impl BlockBuilder {
     }
 }
 
-/// Walks over the entries of a block: `each(key, position of the value)`.
+/// Decodes the entries of a block: `each(key, range of the value)`.
 pub fn entries(
     block: &[u8],
     mut each: impl FnMut(&[u8], std::ops::Range<usize>) -> Result<()>,

@@ -54,7 +54,7 @@ fn damaged_tables_are_data_loss() {
         bad[bit / 8] ^= 1 << (bit % 8);
         match Table::read(&bad.into()) {
             Err(e) => assert_eq!(e.code(), Code::DataLoss, "bit {bit}: {e}"),
-            // The handle of the block of metadata, and the padding, are not used; that block has no entries.
+            // The handle of the metaindex block, and the padding, are not used; that block has no entries.
             Ok(t) => {
                 assert!(unused.contains(&(bit / 8)) || bit / 8 >= data_end(&whole), "{bit}: {}", t.len())
             }
@@ -62,16 +62,16 @@ fn damaged_tables_are_data_loss() {
     }
 }
 
-/// Where the blocks of entries end and that of metadata begins.
+/// The end of the data blocks, where the metaindex block begins.
 fn data_end(file: &[u8]) -> usize {
-    Handle::take(&mut &file[file.len() - FOOTER..]).unwrap().offset
+    BlockHandle::take(&mut &file[file.len() - FOOTER..]).unwrap().offset
 }
 
-/// A table of one block with these contents, and right checksums.
+/// A table of one block with these contents, and valid CRCs.
 fn table_of(contents: &[u8]) -> Bytes {
     let mut file = Vec::new();
     let mut append = |block: &[u8]| {
-        let handle = Handle { offset: file.len(), size: block.len() };
+        let handle = BlockHandle { offset: file.len(), size: block.len() };
         let mut crc = crate::crc::Crc::default();
         crc.add(block);
         crc.add(&[0]);
@@ -96,7 +96,7 @@ fn table_of(contents: &[u8]) -> Bytes {
 #[test]
 fn blocks_that_lie_about_their_entries_are_data_loss() {
     assert_eq!(Table::read(&table_of(&[0, 1, 0, b'x', 0, 0, 0, 0, 1, 0, 0, 0])).unwrap().len(), 1);
-    // Lengths past the end, more restarts than bytes, a shared part that is not there.
+    // Lengths past the end, more restart points than bytes, a shared prefix of a missing key.
     for contents in [
         &[][..],
         &[0xff; 4],
@@ -153,7 +153,7 @@ fn keys_out_of_order_or_past_their_block_are_data_loss() {
 }
 
 #[test]
-fn a_table_is_known_by_its_end() {
+fn a_table_is_known_by_its_magic_number() {
     let whole = file(&random_map(&mut CaseGen::new(3), 4), 50);
     assert!(is_table(&whole) && is_table(&whole[whole.len() - 8..]));
     assert!(!is_table(&whole[..whole.len() - 1]) && !is_table(b""));

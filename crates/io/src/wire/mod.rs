@@ -1,4 +1,4 @@
-//! Tensors and shapes as protocol messages, as they stand in graphs, requests and event files.
+//! Tensors and shapes as protocol messages, in graphs, requests and event files.
 
 mod shape;
 mod tensor;

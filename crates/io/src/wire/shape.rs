@@ -13,7 +13,7 @@ pub fn partial_shape_from_proto(p: &TensorShapeProto) -> Result<PartialShape> {
     PartialShape::new(&p.dim.iter().map(|d| d.size).collect::<Vec<_>>())
 }
 
-/// The shape of a tensor that exists: absent means scalar, and nothing may be unknown.
+/// A fully defined shape: absent means scalar, and no dimension may be unknown.
 pub fn shape_from_proto(p: Option<&TensorShapeProto>) -> Result<Shape> {
     let Some(p) = p else { return Ok(Shape::scalar()) };
     if p.unknown_rank {

@@ -1,4 +1,4 @@
-//! TensorProto, in all its encodings: raw content, typed fields, and typed fields cut short where the last value repeats.
+//! TensorProto, in all its encodings: raw content, typed fields, and typed fields truncated where the last value repeats.
 
 use super::shape::{partial_shape_from_proto, partial_shape_to_proto, shape_from_proto, shape_to_proto};
 use crate::message::decode;
@@ -53,7 +53,7 @@ pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
     }
 }
 
-/// The values, of which there must not be too many. TensorFlow's own client sends one for tensors without elements.
+/// Rejects too many values. TensorFlow's own client sends one for tensors without elements.
 fn fitting<'a, V>(values: &'a [V], shape: &Shape) -> Result<&'a [V]> {
     match shape.elements() {
         0 => Ok(&[]),
@@ -64,7 +64,7 @@ fn fitting<'a, V>(values: &'a [V], shape: &Shape) -> Result<&'a [V]> {
     }
 }
 
-/// As many values as there are, then the last one repeated; zeros if there are none.
+/// The values, the last one repeated to the end; zeros if there are none.
 fn fill<V, T: Element>(shape: Shape, values: &[V], convert: impl Fn(&V) -> T) -> Result<Tensor> {
     let values = fitting(values, &shape)?;
     let last = values.last().map(&convert).unwrap_or_default();
@@ -109,7 +109,7 @@ fn from_content(dtype: DataType, shape: Shape, content: &Bytes) -> Result<Tensor
     }
 }
 
-/// Strings in content: all lengths as varints, then all bytes.
+/// Strings in `tensor_content`: all lengths as varints, then all bytes.
 fn split_content(shape: &Shape, content: &Bytes) -> Result<Vec<Bytes>> {
     let short = || {
         invalid!("tensor_content of {} bytes is too short for {} strings", content.len(), shape.elements())
@@ -169,7 +169,7 @@ fn handle_to_proto(h: &ResourceHandle) -> ResourceHandleProto {
     }
 }
 
-/// With raw content, as TensorFlow sends tensors; strings in their own field, which Python needs in attrs and takes everywhere.
+/// Encodes with raw content, as TensorFlow sends tensors; strings in `string_val`, which Python needs in attrs and accepts everywhere.
 pub fn tensor_to_proto(t: &Tensor) -> Result<TensorProto> {
     let mut p = TensorProto {
         dtype: t.dtype().wire(),
@@ -202,7 +202,7 @@ fn content(t: &Tensor) -> Result<Bytes> {
 }
 
 fn join_content(items: &[Vec<u8>]) -> Result<Bytes> {
-    let bytes: usize = items.iter().map(|item| item.len() + varint::MOST).sum();
+    let bytes: usize = items.iter().map(|item| item.len() + varint::MAX_LEN).sum();
     let mut out = reserve::with_capacity(bytes)?;
     items.iter().for_each(|item| varint::put(&mut out, item.len() as u64));
     items.iter().for_each(|item| out.extend_from_slice(item));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn lying_tensors_are_refused() {
+    fn inconsistent_tensors_are_refused() {
         for (dtype, dims) in [
             (1, vec![1 << 40, 1 << 40]),
             (1, vec![-5]),

@@ -19,7 +19,7 @@ def remez(f, weight, powers, low, high, rounds=8):
     n = len(powers)
     nodes = [(low + high) / 2 - (high - low) * mpf("0.4999") * mp.cos(mp.pi * k / n) for k in range(n + 1)]
     grid = [low + (high - low) * (k + mpf(1) / 3) / 600 for k in range(600)]
-    # Where the weight vanishes, at zero, something must still be asked.
+    # Where the weight vanishes, at zero, the error still needs a constraint.
     floor = max(abs(weight(x)) for x in grid) / 50
     weigh = lambda x: abs(weight(x)) + floor
     at_grid = [(x, f(x), weigh(x)) for x in grid]

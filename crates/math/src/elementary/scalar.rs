@@ -1,7 +1,7 @@
 //! The functions of one number. Conditions are selections of values, not
 //! branches. Polynomials are from `fit.py`.
 
-// The digits printed by `fit.py` name the f32 beyond doubt, if not shortest.
+// The digits printed by `fit.py` round-trip, but are not the shortest.
 #![allow(clippy::excessive_precision)]
 
 use crate::simd::{mul_add, mul_add_f64};
@@ -23,7 +23,7 @@ fn poly<const FMA: bool, const N: usize>(x: f32, coefficients: [f32; N]) -> f32 
     sum
 }
 
-/// `x`, but not outside of `low..=high`; NaN stays NaN.
+/// Clamps to `low..=high`; NaN stays NaN.
 #[inline(always)]
 fn clamp(x: f32, low: f32, high: f32) -> f32 {
     let x = if x < low { low } else { x };

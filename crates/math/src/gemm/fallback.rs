@@ -94,7 +94,7 @@ fn multiply<T: FallbackElement>(
     let b = if b.col_stride() == 1 {
         b
     } else {
-        copy = scratch::room(b.rows() * b.cols());
+        copy = scratch::with_capacity(b.rows() * b.cols());
         copy.extend((0..b.rows()).flat_map(|p| (0..b.cols()).map(move |j| b.get(p, j))));
         MatRef::row_major(&copy, b.rows(), b.cols()).expect("a vector of that very size")
     };

@@ -119,7 +119,7 @@ impl<T: Copy> Lhs<'_, T> {
             Lhs::Dense(a) => body(a),
             Lhs::Im2col(a) => {
                 let (rows, cols) = (a.rows(), a.cols());
-                let mut copy: Vec<T> = scratch::room(rows * cols);
+                let mut copy: Vec<T> = scratch::with_capacity(rows * cols);
                 copy.extend((0..rows).flat_map(|i| (0..cols).map(move |j| a.get(i, j))));
                 body(MatRef::packed(&copy, cols))
             }

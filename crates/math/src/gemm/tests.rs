@@ -449,3 +449,17 @@ fn batches_that_do_not_fit_are_errors() {
     assert!(run(&[square, square], &[square, square], 7).is_err());
     assert!(run(&[], &[], 1).is_err());
 }
+
+/// Callers that accumulate rely on a single rounding of C.
+#[test]
+fn a_single_k_block_adds_to_c_once() {
+    assert!(is_single_k_block(0) && is_single_k_block(512) && !is_single_k_block(513));
+    let k = 512;
+    let (a, b) = (vec![1.0f32; k], vec![1.0f32; 2 * k]);
+    let (a, b) = (MatRef::row_major(&a, 1, k).unwrap(), MatRef::row_major(&b, k, 2).unwrap());
+    // Above 2^24, adding ones singly would be lost.
+    let mut c = [16_777_216.0f32; 2];
+    let add = Epilogue { accumulate: true, ..Epilogue::default() };
+    gemm(&Serial, a, b, MatMut::row_major(&mut c, 1, 2).unwrap(), add).unwrap();
+    assert_eq!(c, [16_777_216.0 + 512.0; 2]);
+}

@@ -1,7 +1,7 @@
-//! One loop, worked on by its caller and by any workers that find the time.
+//! One parallel for loop, shared by its caller and the workers that join in.
 //!
 //! The body is borrowed from the caller's stack while workers hold the loop in an `Arc`
-//! that may outlive the call. What makes that sound is one rule: the body is called only
+//! that may outlive the call. This is sound by one rule: the body is called only
 //! for a claimed chunk, and [`run`] does not return before every chunk is done.
 
 use std::any::Any;
@@ -21,7 +21,7 @@ pub(super) struct SharedLoop {
     n: usize,
     chunk: usize,
     chunks: usize,
-    /// The first chunk nobody has claimed.
+    /// The first unclaimed chunk.
     next: AtomicUsize,
     done: AtomicUsize,
     failed: AtomicBool,
@@ -30,14 +30,14 @@ pub(super) struct SharedLoop {
 }
 
 // SAFETY: all fields but `body` are `Send + Sync`; `body` points to a `Sync` closure,
-// and is followed only as the module's rule allows.
+// and is dereferenced only as the module's rule allows.
 unsafe impl Send for SharedLoop {}
 // SAFETY: as above.
 unsafe impl Sync for SharedLoop {}
 
 /// Runs `body` over `0..n` in chunks of `chunk`, here and in every thread that calls
-/// [`SharedLoop::help`] on what `publish` was given. `retract` is called when no chunk is
-/// left to claim.
+/// [`SharedLoop::help`] on the loop that `publish` enqueues. `retract` dequeues it when no
+/// chunk is left to claim.
 pub(super) fn run(
     n: usize,
     chunk: usize,
@@ -45,7 +45,7 @@ pub(super) fn run(
     publish: impl FnOnce(&Arc<SharedLoop>),
     retract: impl FnOnce(&Arc<SharedLoop>),
 ) {
-    // SAFETY: only the lifetime changes. The pointer is followed only in `SharedLoop::work`,
+    // SAFETY: only the lifetime changes. The pointer is dereferenced only in `SharedLoop::work`,
     // for claimed chunks, and this function returns (or unwinds) only after `wait`, when all
     // chunks are done. `publish` and `retract` come from `Queue` and do not panic with the
     // loop shared; if one did, the guard below still waits.
@@ -72,7 +72,7 @@ pub(super) fn run(
     }
 }
 
-/// Leaves no chunk running or to be run, whichever way the caller's frame is left.
+/// Joins on return and on unwinding: no chunk runs after the caller's stack frame is gone.
 struct FinishOnDrop<'a>(&'a SharedLoop);
 
 impl Drop for FinishOnDrop<'_> {
@@ -87,15 +87,15 @@ impl SharedLoop {
         self.next.load(Ordering::Relaxed) < self.chunks
     }
 
-    /// A worker's part: as many chunks as it can claim.
+    /// A worker's share: runs chunks until none is unclaimed.
     pub(super) fn help(&self) {
         if self.work() {
-            // The caller may have gone to sleep waiting for these chunks.
+            // The caller may be asleep, waiting for these chunks.
             self.caller.unpark();
         }
     }
 
-    /// Claims and runs chunks until none are left; says whether these were the last to end.
+    /// Claims and runs chunks until none are left; returns whether these were the last to finish.
     fn work(&self) -> bool {
         let mut mine = 0;
         loop {
@@ -106,7 +106,7 @@ impl SharedLoop {
             self.run_chunk(index);
             mine += 1;
         }
-        // Release: what the chunks wrote is visible to the caller who sees the count.
+        // Release: the chunks' writes are visible to the caller that reads the count.
         mine > 0 && self.done.fetch_add(mine, Ordering::AcqRel) + mine == self.chunks
     }
 

@@ -1,4 +1,4 @@
-//! Classes drawn in proportion to the exponentials of logits.
+//! The categorical distribution over logits.
 
 use super::philox::{BLOCK, Philox, Words};
 use super::real::unit_f64;
@@ -7,7 +7,7 @@ use crate::parallel::Parallel;
 use crate::scratch;
 use crate::shared::SharedMut;
 
-/// Words that one draw uses.
+/// Words consumed by one draw.
 const WORDS: usize = 2;
 
 /// Blocks that an execution of `Multinomial` reserves.
@@ -15,8 +15,8 @@ pub fn categorical_blocks(rows: u64, samples: u64) -> u64 {
     rows * samples.next_multiple_of(4) * WORDS as u64 * BLOCKS_PER_OUTPUT
 }
 
-/// Fills `out`, of shape `[rows, samples]`, with classes drawn by the rows of
-/// `logits`, of shape `[rows, classes]`. Logits that are not finite are never
+/// Fills `out`, of shape `[rows, samples]`, with classes sampled from the rows of
+/// `logits`, of shape `[rows, classes]`. Classes whose logits are not finite are never
 /// drawn.
 ///
 /// The draws are those of TensorFlow when one thread does all rows; with more,
@@ -34,11 +34,11 @@ pub fn categorical<T: Copy + Sync + Into<f64>>(
     let out = SharedMut::new(out);
     let grain = (1 << 14) / (classes + 4 * samples) + 1;
     parallel.run_ranges(rows, grain, &|range| {
-        let mut cumulative = scratch::room(classes);
+        let mut cumulative = scratch::with_capacity(classes);
         let mut words = words_from(stream, range.start * samples * WORDS);
         for row in range {
             accumulate(&logits[row * classes..][..classes], &mut cumulative);
-            // SAFETY: rows do not overlap, and no two ranges hold the same row.
+            // SAFETY: rows are disjoint, and each is in one range only.
             let out = unsafe { out.range(row * samples..(row + 1) * samples) };
             let total = cumulative.last().copied().unwrap_or(0.0);
             for class in out {
@@ -58,7 +58,7 @@ fn words_from(stream: Philox, word: usize) -> Words {
     words
 }
 
-/// Running sums of the exponentials, scaled so that none overflows.
+/// The cumulative distribution: running sums of the exponentials, scaled so that none overflows.
 fn accumulate<T: Copy + Into<f64>>(logits: &[T], cumulative: &mut Vec<f64>) {
     let finite = |&logit: &T| Some(logit.into()).filter(|x: &f64| x.is_finite());
     let max = logits.iter().filter_map(finite).fold(f64::MIN, f64::max);

@@ -1,8 +1,8 @@
-//! Distributions: how blocks of a stream become numbers.
+//! Distributions: from Philox blocks to numbers.
 //!
-//! Output is made in groups of fixed size, and where group `n` starts in the
-//! stream depends on `n` alone. So a tensor may be filled in any order, by any
-//! number of threads, with the same result.
+//! Output is generated in groups of fixed size, and the counter of group `n` depends
+//! on `n` alone. So a tensor may be filled in any order, by any number of threads,
+//! with the same result.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::state::BLOCKS_PER_OUTPUT;
 use crate::parallel::Parallel;
 use crate::shared::SharedMut;
 
-/// A way to turn a stream into numbers.
+/// A distribution to sample from a stream.
 pub trait Distribution: Sync {
     type Item: Copy + Default + Send + Sync;
 
@@ -27,7 +27,7 @@ pub trait Distribution: Sync {
     fn fill(&self, stream: Philox, start: u64, out: &mut [Self::Item]);
 }
 
-/// Fills `out` from the start of the stream, with all threads.
+/// Fills `out` from the start of the stream, in parallel.
 pub fn fill<D: Distribution>(parallel: &dyn Parallel, dist: &D, stream: Philox, out: &mut [D::Item]) {
     let len = out.len();
     let grain = (GRAIN_NANOSECONDS / (D::COST * D::GROUP)).max(1);
@@ -39,7 +39,7 @@ pub fn fill<D: Distribution>(parallel: &dyn Parallel, dist: &D, stream: Philox, 
     });
 }
 
-/// Work worth handing to another thread.
+/// The grain size of the parallel loop.
 const GRAIN_NANOSECONDS: usize = 20_000;
 
 /// Uniform in [0, 1).
@@ -48,7 +48,7 @@ pub struct Uniform<T>(PhantomData<T>);
 /// Standard normal.
 pub struct Normal<T>(PhantomData<T>);
 
-/// Standard normal, with what lies two or more from zero drawn again.
+/// Standard normal, redrawn until within two standard deviations.
 pub struct TruncatedNormal<T>(PhantomData<T>);
 
 /// Uniform over all values of an integer type.
@@ -128,20 +128,20 @@ impl<T: Real> Distribution for TruncatedNormal<T> {
     }
 }
 
-/// Groups of truncated normals made together.
+/// Groups of truncated normals generated together.
 const BATCH: usize = 64;
 
 /// A group whose numbers are not all drawn yet.
 #[derive(Clone, Copy)]
 struct Pending {
-    /// Where its next number goes, and where its numbers end.
+    /// The index of its next number, and the end of the group.
     next: usize,
     end: usize,
 }
 
-/// A group takes blocks, from a place of its own in the stream, until enough of
-/// the numbers in them are small. In each round all groups that lack numbers
-/// take one block; nearly all groups need only one.
+/// Rejection sampling: a group draws blocks, from its own range of the counter, until
+/// enough numbers are accepted. In each round all pending groups draw one block;
+/// nearly all groups need only one.
 fn fill_truncated<T: Real>(stream: Philox, first: u64, out: &mut [T]) {
     let group = BLOCK / T::WORDS;
     let distance = group as u64 * BLOCKS_PER_OUTPUT / BLOCK as u64;
@@ -236,10 +236,10 @@ impl<T: Int> Distribution for UniformInt<T> {
     }
 }
 
-/// Words made at a time: enough for long vectors, little enough for L1.
+/// Words generated at a time: enough for wide vectors, few enough for L1.
 const BUFFER: usize = 1024;
 
-/// Fills `out` from the words here, in pieces of whole blocks.
+/// Fills `out` from the words of the stream, in chunks of whole blocks.
 fn map_words<T: Copy + Default>(
     mut stream: Philox,
     words_per_item: usize,

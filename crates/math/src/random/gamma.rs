@@ -1,12 +1,12 @@
-//! The gamma distribution, by Marsaglia and Tsang's rejection (2000).
+//! The gamma distribution, by Marsaglia and Tsang's rejection sampling (2000).
 
 use super::outputs::{Drawn, fill_each};
 use super::philox::Philox;
 use super::real::Real;
 use crate::parallel::Parallel;
 
-/// Fills `out`, of shape `[samples, alphas]`. All steps are in f64; `round`
-/// makes an output of the result.
+/// Fills `out`, of shape `[samples, alphas]`. Computes in f64; `round` converts
+/// the result to the output type.
 pub fn gamma<A: Copy + Sync + Into<f64>, T: Send>(
     parallel: &dyn Parallel,
     stream: Philox,
@@ -38,7 +38,7 @@ fn draw(alpha: f64, mut stream: Philox) -> f64 {
         }
         let v = v * v * v;
         let u = uniform.next(|| uniforms(&mut stream));
-        // The first test spares nearly all of the logarithms.
+        // The squeeze test avoids nearly all of the logarithms.
         let squeezed = u < 1.0 - 0.0331 * (x * x) * (x * x);
         if !squeezed && u.ln() >= 0.5 * x * x + d * (1.0 - v + v.ln()) {
             continue;

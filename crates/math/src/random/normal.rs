@@ -1,16 +1,16 @@
-//! Normals in f32, by the transform of Box and Muller.
+//! Normals in f32, by the Box-Muller transform.
 //!
-//! Which bits come out depends on how logarithm, sine and cosine are rounded.
+//! The bits depend on how logarithm, sine and cosine are rounded.
 //! TensorFlow calls the C library for them; here are the same steps as in glibc
 //! (2.28 and later; the constants are those of Arm's optimized routines), so that
-//! the bits agree on every platform, and so that they become vector code.
+//! the bits agree on every platform, and the loops vectorise.
 
 use crate::simd::{Loop, mul_add_f64, widest};
 
-/// Pairs of normals made at a time.
+/// Pairs of normals generated at a time.
 const PAIRS: usize = 256;
 
-/// Below this, a uniform number is not passed to the logarithm.
+/// Uniform numbers are clamped to this before the logarithm.
 const SMALLEST: f32 = 1.0e-7;
 
 /// Fills `out` with normals, from as many words.
@@ -118,7 +118,7 @@ fn sin_cos<const FMA: bool>(angle: f32) -> (f32, f32) {
     let c2 = mul_add_f64::<FMA>(x2, 2.4390450703564542e-05, -0.001388676379437604);
     let c = mul_add_f64::<FMA>(x4, 0.041666623324344516, c1);
     let cosine = mul_add_f64::<FMA>(x4 * x2, c2, c) as f32;
-    // In which quarter of the circle: rounding is symmetric, so signs may come last.
+    // The quadrant. Rounding is symmetric, so signs may be applied last.
     let odd = quarters == 1.0 || quarters == 3.0;
     let (sine, cosine) = if odd { (cosine, -sine) } else { (sine, cosine) };
     if quarters == 2.0 || quarters == 3.0 { (-sine, -cosine) } else { (sine, cosine) }

@@ -1,5 +1,5 @@
-//! Distributions with a parameter, where each output draws from its own part of
-//! the stream.
+//! Distributions with a parameter, where each output samples from its own range of
+//! the counter.
 
 use super::philox::Philox;
 use super::state::BLOCKS_PER_OUTPUT;
@@ -9,7 +9,7 @@ use crate::shared::SharedMut;
 /// Fills `out`, of shape `[samples, params]`, where each element is drawn by
 /// `draw` from its parameter and a stream of its own.
 ///
-/// In the stream, the samples of one parameter lie together.
+/// In the stream, the samples of one parameter are contiguous.
 pub(super) fn fill_each<P: Copy + Sync, T: Send>(
     parallel: &dyn Parallel,
     stream: Philox,
@@ -34,10 +34,10 @@ pub(super) fn fill_each<P: Copy + Sync, T: Send>(
     });
 }
 
-/// Elements worth handing to another thread, at some 50 ns each.
+/// Grain size of the parallel loop, at some 50 ns per element.
 const GRAIN: usize = 512;
 
-/// Draws that come in pairs but are used one by one, the last one first.
+/// Draws generated in pairs and used one by one, the last one first.
 pub(super) struct Drawn {
     pair: [f64; 2],
     left: usize,

@@ -12,10 +12,10 @@ const ROUNDS: usize = 10;
 /// Words in one block.
 pub const BLOCK: usize = 4;
 
-/// Blocks computed side by side, so that the rounds become vector code.
+/// Blocks computed in parallel lanes, so that the rounds are vectorised.
 const LANES: usize = 32;
 
-/// A position in a stream of 128-bit blocks: plain data, cheap to copy.
+/// Key and counter: a position in a stream of 128-bit blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Philox {
     counter: u128,
@@ -68,7 +68,7 @@ impl Philox {
         widest(Fill { philox: self, out });
     }
 
-    /// Fills `out` with the blocks that are so many blocks ahead of this one.
+    /// Fills `out` with the blocks at these offsets from the current counter.
     pub fn fill_at(&self, ahead: &[u64], out: &mut [u32]) {
         assert_eq!(BLOCK * ahead.len(), out.len());
         widest(FillAt { philox: self, ahead, out });
@@ -147,8 +147,8 @@ impl Loop for FillAt<'_> {
     }
 }
 
-/// Each word sits in the low half of a `u64`, as the vector multiplication has
-/// it; what collects in the high halves is never read.
+/// Each word is in the low half of a `u64`, as the vector multiplication needs;
+/// the high halves are never read.
 #[inline(always)]
 fn rounds<const N: usize>(words: [[u64; N]; BLOCK], mut key: [u32; 2]) -> [[u64; N]; BLOCK] {
     let [mut a, mut b, mut c, mut d] = words;
@@ -235,5 +235,17 @@ mod tests {
             }
             assert_eq!(filler, start.skipped(53));
         }
+    }
+
+    #[test]
+    fn words_are_those_of_the_blocks_in_order() {
+        let (mut blocks, start) = (Philox::new(3, 4), Philox::new(3, 4));
+        let mut words = Words::new(start);
+        for _ in 0..3 {
+            assert_eq!(blocks.next_block(), std::array::from_fn(|_| words.next_word()));
+        }
+        assert!((0..1000).map(|_| words.next_f64()).all(|x| (0.0..1.0).contains(&x)));
+        // Two words each: the next number starts a block.
+        assert_eq!(words.next_word(), start.skipped(3 + 500).next_block()[0]);
     }
 }

@@ -6,7 +6,7 @@ use super::real::Real;
 use crate::parallel::Parallel;
 
 /// Fills `out`, of shape `[samples, rates]`, with counts at the given rates.
-/// `round` makes an output of a count; `highest` is the largest it takes.
+/// `round` converts a count to the output type; `highest` is the largest it takes.
 pub fn poisson<R: Copy + Sync + Into<f64>, T: Send>(
     parallel: &dyn Parallel,
     stream: Philox,
@@ -41,7 +41,7 @@ impl Uniforms {
     }
 }
 
-/// Knuth's way: events are exponentially distributed in time, so uniforms are
+/// Knuth's algorithm: intervals are exponentially distributed, so uniforms are
 /// multiplied until the product falls below `exp(-rate)`.
 fn by_product(rate: f64, highest: f64, mut uniforms: Uniforms) -> f64 {
     let end = (-rate).exp();

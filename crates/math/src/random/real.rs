@@ -2,7 +2,7 @@
 
 use half::{bf16, f16};
 
-/// Below this, a uniform number is not passed to the logarithm.
+/// Uniform numbers are clamped to this before the logarithm.
 const SMALLEST: f64 = 1.0e-7;
 
 /// A floating-point type that can be drawn.
@@ -10,7 +10,7 @@ pub trait Real: Copy + Default + Send + Sync {
     /// The type in which normals are computed before they are rounded.
     type Wide: Copy + Default + Into<f64>;
 
-    /// Random words that make one number.
+    /// Random words consumed by one number.
     const WORDS: usize;
 
     /// Uniform in [0, 1), from `WORDS` words.
@@ -28,7 +28,7 @@ impl Real for f16 {
 
     #[inline(always)]
     fn uniform(words: &[u32]) -> Self {
-        // Ten bits behind the point of a number in [1, 2): exact in f32.
+        // Ten fraction bits of a number in [1, 2): exact in f32.
         f16::from_f32(unit_f32(words[0] << 13))
     }
 
@@ -89,7 +89,7 @@ impl Real for f64 {
         unit_f64(words[0], words[1])
     }
 
-    /// Box and Muller. The last bits depend on the platform's `log`, `sin` and `cos`.
+    /// Box-Muller. The last bits depend on the platform's `log`, `sin` and `cos`.
     fn normals(words: &[u32], out: &mut [f64]) {
         let words = words.as_chunks::<4>().0;
         for (pair, &[a, b, c, d]) in out.as_chunks_mut::<2>().0.iter_mut().zip(words) {

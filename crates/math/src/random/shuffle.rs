@@ -1,4 +1,4 @@
-//! Random order.
+//! Fisher-Yates shuffle.
 
 use super::{Philox, Words};
 

@@ -2,12 +2,12 @@
 
 use super::Philox;
 
-/// Blocks that an op reserves for every output element, whatever it uses.
+/// Blocks that an op reserves for each output element, however many it uses.
 pub const BLOCKS_PER_OUTPUT: u64 = 256;
 
 /// The stream of one stateful op. Each execution reserves a part of it.
 ///
-/// Not a lock: an op whose executions overlap puts one around it.
+/// Not synchronised: an op whose executions overlap wraps it in a lock.
 #[derive(Clone, Debug)]
 pub struct PhiloxState {
     next: Philox,
@@ -22,7 +22,7 @@ impl PhiloxState {
         Self::from(Philox::new(seed, seed2))
     }
 
-    /// A stream of which the first `blocks` blocks are the caller's alone.
+    /// Reserves the next `blocks` blocks and returns the stream at their start.
     pub fn reserve(&mut self, blocks: u64) -> Philox {
         let reserved = self.next;
         self.next.skip(blocks);
@@ -34,7 +34,7 @@ impl PhiloxState {
         self.reserve(words.div_ceil(4))
     }
 
-    /// What an execution reserves that produces this many elements.
+    /// Reserves the blocks of an execution with this many output elements.
     pub fn reserve_outputs(&mut self, outputs: u64) -> Philox {
         self.reserve(outputs.wrapping_mul(BLOCKS_PER_OUTPUT))
     }

@@ -1,4 +1,4 @@
-//! Where along an axis the largest or smallest element is.
+//! Argmax and argmin along an axis.
 
 use std::ops::Range;
 
@@ -7,15 +7,14 @@ use crate::parallel::Parallel;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
-/// Columns done together.
+/// Columns of a tile.
 const TILE: usize = 512;
 
-/// Columns into which a run is folded.
+/// Lanes of a row reduction.
 const LANES: usize = 64;
 
-/// For an array of shape `[outer, len, inner]`, the index of the largest element
-/// along the middle axis: the first of equals, and never that of a NaN unless
-/// nothing else is there.
+/// For an array of shape `[outer, len, inner]`, the index of the maximum along the
+/// middle axis: the first of equal ones, and that of a NaN only if all are NaN.
 pub fn arg_max<T: Element + PartialOrd>(
     parallel: &dyn Parallel,
     [outer, len, inner]: [usize; 3],
@@ -25,7 +24,7 @@ pub fn arg_max<T: Element + PartialOrd>(
     arg(parallel, [outer, len, inner], input, out, |x, best| x > best);
 }
 
-/// As [`arg_max`], of the smallest element.
+/// As [`arg_max`], of the minimum.
 pub fn arg_min<T: Element + PartialOrd>(
     parallel: &dyn Parallel,
     [outer, len, inner]: [usize; 3],
@@ -47,7 +46,7 @@ fn arg<T: Element + PartialOrd>(
     let grain = ((1 << 15) / len).max(1);
     let shared = SharedMut::new(out);
     parallel.run_ranges(outer * inner, grain, &|range| {
-        // SAFETY: the ranges do not overlap.
+        // SAFETY: the ranges are disjoint.
         let out = unsafe { shared.range(range.clone()) };
         widest(Search { input, len, inner, range, out, better: &better });
     });
@@ -86,14 +85,14 @@ impl<T: Element + PartialOrd, F: Fn(T, T) -> bool> Loop for Search<'_, T, F> {
 
 #[inline(always)]
 fn wins<T: Copy + PartialOrd>(x: T, best: T, better: &impl Fn(T, T) -> bool) -> bool {
-    // Only a NaN differs from itself; it gives way to anything else.
+    // Only a NaN differs from itself; anything else replaces it.
     #[allow(clippy::eq_op)]
     let replaces_nan = best != best && x == x;
     better(x, best) | replaces_nan
 }
 
-/// The run is searched as the rows of a matrix, so that the comparisons of one
-/// row are independent; then the winners of the columns are compared.
+/// The contiguous axis is searched in `LANES` independent lanes, whose winners are
+/// then compared.
 #[inline(always)]
 fn row<T: Copy + PartialOrd>(row: &[T], better: &impl Fn(T, T) -> bool) -> i64 {
     let mut at = [0; LANES];

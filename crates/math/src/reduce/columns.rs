@@ -1,4 +1,4 @@
-//! Reductions whose innermost axis is kept: rows are combined element by element.
+//! Column reductions: the innermost axis is kept, and rows are combined elementwise.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use crate::scratch;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
-/// Columns done together, so that their accumulators stay in the first cache.
+/// Columns of a tile: their accumulators stay in L1.
 const TILE: usize = 1024;
 
-/// Rows summed one by one before the sums enter the tree.
+/// Rows summed sequentially before the sum enters the pairwise tree.
 const DEPTH: usize = 64;
 
-/// Rows narrower than this are joined.
+/// Rows narrower than this are processed several at a time.
 const NARROW: usize = 64;
 
-/// How the rows of one tile of outputs are divided.
+/// The column reduction of an input.
 struct Columns<'a, T, R> {
     plan: &'a Plan,
     split: Split,
@@ -28,14 +28,14 @@ struct Columns<'a, T, R> {
     input: &'a [T],
 }
 
-/// What of that depends on the shape alone.
+/// How the work is split; depends on the shape alone.
 struct Split {
     rows: usize,
     width: usize,
     /// Tiles across the width.
     tiles: usize,
-    /// A block is a number of successive rows. Many rows are several units; of
-    /// small blocks, several make one unit.
+    /// A block is a number of consecutive rows. A large block is split into several units; several
+    /// small blocks make one unit.
     rows_per_unit: usize,
     units_per_block: usize,
     blocks_per_unit: usize,
@@ -65,7 +65,7 @@ impl Split {
         }
     }
 
-    /// Which outputs a cell, that is a tile of some row of outputs, holds.
+    /// The outputs of a cell, which is a tile of one output row.
     fn outputs(&self, cell: usize) -> Range<usize> {
         let tile = self.tile(cell);
         let row = cell / self.tiles * self.width;
@@ -94,7 +94,7 @@ pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
         parallel.run_ranges(cells, grain, &|range| {
             for cell in range {
                 let mut chunks = (0..split.chunks).map(|chunk| columns.chunk(cell, chunk));
-                // SAFETY: tiles do not overlap, and no two ranges hold the same one.
+                // SAFETY: tiles are disjoint, and each is in one range only.
                 columns.finish(&mut chunks, unsafe { shared.range(split.outputs(cell)) });
             }
         });
@@ -103,7 +103,7 @@ pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
     let mut parts = scratch::filled(cells * split.chunks, Vec::new());
     let shared_parts = SharedMut::new(&mut parts);
     parallel.run_ranges(cells * split.chunks, 1, &|range| {
-        // SAFETY: the ranges do not overlap.
+        // SAFETY: the ranges are disjoint.
         let parts = unsafe { shared_parts.range(range.clone()) };
         for (task, part) in range.zip(parts) {
             *part = columns.chunk(task / split.chunks, task % split.chunks);
@@ -124,7 +124,7 @@ impl<T: Copy, R: Reducer<T>> Columns<'_, T, R> {
         }
     }
 
-    /// One for all: next to adding up rows, what it does is little.
+    /// Not instantiated per instruction set: its cost is small beside that of adding rows.
     fn combine(&self, parts: &mut dyn Iterator<Item = Vec<R::Acc>>) -> Vec<R::Acc> {
         let combine = |a: Vec<R::Acc>, b: Vec<R::Acc>| self.combine_two(a, &b);
         let mut tree = Pairwise::new();
@@ -185,7 +185,7 @@ impl<T: Copy, R: Reducer<T>> Loop for Unit<'_, T, R> {
     }
 }
 
-/// Adds successive rows.
+/// Adds consecutive rows.
 #[inline(always)]
 fn accumulate<T: Copy, R: Reducer<T>>(
     reducer: &R,
@@ -204,7 +204,7 @@ fn accumulate<T: Copy, R: Reducer<T>>(
     }
 }
 
-/// As many rows as fit are taken as one wide row.
+/// Takes as many rows as fit as one wide row.
 #[inline(always)]
 fn narrow<T: Copy, R: Reducer<T>>(reducer: &R, acc: &mut [R::Acc], block: &[T], width: usize) {
     let mut lanes = [reducer.init(); NARROW];

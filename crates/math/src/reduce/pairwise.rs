@@ -1,7 +1,7 @@
-//! Combination in a balanced tree, of parts that come one after another.
+//! Pairwise summation of a sequence of parts.
 
-/// Parts combined so far. At any time the stack holds one part for each one bit
-/// in the number of parts pushed, as a binary counter does.
+/// The parts combined so far. The stack has one part for each one bit of the number
+/// of parts pushed, as in a binary counter.
 pub(super) struct Pairwise<A> {
     stack: Vec<A>,
     pushed: usize,

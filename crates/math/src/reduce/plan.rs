@@ -1,6 +1,6 @@
-//! The shape of a reduction, brought into the form the loops want.
+//! The shape of a reduction, with adjacent axes collapsed.
 
-/// Which elements of an array go into which output.
+/// The mapping from the elements of an array to the outputs.
 #[derive(Clone, Debug)]
 pub struct Plan {
     input_len: usize,
@@ -11,12 +11,12 @@ pub struct Plan {
     pub(super) reduced: Axes,
 }
 
-/// The innermost axes, which lie together in memory.
+/// The innermost axes, which are contiguous in memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Inner {
-    /// Runs of this length are reduced.
+    /// A row reduction, over a contiguous axis of this length.
     Reduced { len: usize },
-    /// Rows of this width are kept, and that many successive rows are reduced.
+    /// A column reduction: `rows` consecutive rows of `width` elements are reduced to one.
     Kept { rows: usize, width: usize },
 }
 
@@ -39,7 +39,7 @@ impl Plan {
         match axes.pop() {
             None => {}
             Some((axis, true)) => inner = Inner::Reduced { len: axis.size },
-            // After collapsing, the axis outside of a kept one is a reduced one.
+            // After collapsing, kept and reduced axes alternate.
             Some((axis, false)) => {
                 let rows = axes.pop().map_or(1, |(rows, _)| rows.size);
                 inner = Inner::Kept { rows, width: axis.size };
@@ -63,13 +63,13 @@ impl Plan {
         self.output_len
     }
 
-    /// How many elements go into one output.
+    /// Elements that are reduced to one output.
     pub fn reduced_len(&self) -> usize {
         self.input_len.checked_div(self.output_len).unwrap_or(0)
     }
 }
 
-/// Joins neighbours of one kind and drops axes of size one.
+/// Merges adjacent axes of one kind and drops axes of size one.
 fn collapse(shape: &[usize], reduced: &[bool]) -> Vec<(Axis, bool)> {
     let mut axes: Vec<(Axis, bool)> = Vec::new();
     let mut stride = 1;
@@ -89,7 +89,7 @@ impl Axes {
         self.0.iter().map(|axis| axis.size).product()
     }
 
-    /// Where in the array the `index`-th combination of coordinates starts.
+    /// The offset in the array of the `index`-th combination of coordinates.
     #[inline]
     pub(super) fn offset(&self, mut index: usize) -> usize {
         let mut offset = 0;

@@ -1,10 +1,10 @@
-//! What a reduction does to its elements.
+//! Reducers: sum, product, mean, max, min, all, any.
 
 use half::{bf16, f16};
 use num_complex::Complex;
 
-/// A way to make one value of many. `combine` must be associative, up to
-/// rounding, and `init` its neutral element.
+/// A reduction. `combine` must be associative, up to rounding, and `init` its
+/// identity element.
 pub trait Reducer<T>: Sync {
     type Acc: Copy + Send + Sync;
     type Out: Copy + Send + Sync;
@@ -18,7 +18,7 @@ pub trait Reducer<T>: Sync {
     fn finish(&self, acc: Self::Acc) -> Self::Out;
 }
 
-/// An element type, with the type in which it is accumulated.
+/// An element type, with its accumulator type.
 pub trait Element: Copy + Send + Sync {
     type Acc: Copy + Send + Sync;
 
@@ -35,7 +35,7 @@ pub trait Element: Copy + Send + Sync {
     }
 }
 
-/// What can be added and multiplied. Integers wrap around.
+/// Addition and multiplication. Integers wrap around.
 pub trait Number: Copy + Send + Sync {
     const ZERO: Self;
     const ONE: Self;
@@ -47,7 +47,7 @@ pub trait Number: Copy + Send + Sync {
     fn div_count(self, count: usize) -> Self;
 }
 
-/// What can be compared. NaN is both the largest and the smallest number.
+/// Maximum and minimum. Both propagate NaN.
 pub trait Ordered: Copy + Send + Sync {
     const LOWEST: Self;
     const HIGHEST: Self;

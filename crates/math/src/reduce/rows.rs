@@ -1,4 +1,4 @@
-//! Reductions whose innermost axis is reduced: runs of neighbours become one.
+//! Row reductions: the innermost, contiguous axis is reduced.
 
 use super::pairwise::Pairwise;
 use super::plan::{Inner, Plan};
@@ -9,16 +9,16 @@ use crate::scratch;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
-/// Accumulators side by side: enough to hide the latency of wide additions.
+/// Independent accumulators: enough to hide the latency of vector additions.
 const LANES: usize = 64;
 
-/// The same where vectors are narrow: more would have no registers.
+/// The same for the baseline instruction set: more would spill.
 const FEW_LANES: usize = 8;
 
 /// Elements summed by the lanes before the lanes are combined.
 const UNIT: usize = 64 * LANES;
 
-/// How the elements of one output are divided.
+/// The row reduction of an input.
 struct Rows<'a, T, R> {
     plan: &'a Plan,
     split: Split,
@@ -26,17 +26,17 @@ struct Rows<'a, T, R> {
     input: &'a [T],
 }
 
-/// What of that depends on the shape alone.
+/// How the work is split; depends on the shape alone.
 struct Split {
-    /// Length of a run.
+    /// Length of the contiguous axis: of a run.
     len: usize,
-    /// A long run is several units; of short runs, several make one.
+    /// A long run is split into several units; several short runs make one.
     units_per_run: usize,
     runs_per_unit: usize,
     units: usize,
     units_per_chunk: usize,
     chunks: usize,
-    /// Whether each output is one short run, and the next output's is beside it.
+    /// Whether each output is one short run, and consecutive outputs are contiguous.
     short_side_by_side: bool,
 }
 
@@ -65,7 +65,7 @@ pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
         let out = SharedMut::new(out);
         let grain = (CHUNK / 2 / plan.reduced_len()).max(1);
         parallel.run_ranges(cells, grain, &|range| {
-            // SAFETY: the ranges do not overlap.
+            // SAFETY: the ranges are disjoint.
             rows.whole(range.start, unsafe { out.range(range) });
         });
         return;
@@ -73,14 +73,14 @@ pub(super) fn reduce<T: Copy + Sync, R: Reducer<T>>(
     let mut parts = scratch::filled(cells * chunks, reducer.init());
     let shared = SharedMut::new(&mut parts);
     parallel.run_ranges(cells * chunks, 1, &|range| {
-        // SAFETY: the ranges do not overlap.
+        // SAFETY: the ranges are disjoint.
         let parts = unsafe { shared.range(range.clone()) };
         widest(Parts { rows: &rows, first: range.start, parts });
     });
     rows.finish(&parts, out);
 }
 
-/// Parts of outputs: as many chunks as there is room for, from the `first` of all on.
+/// Partial results of the chunks from `first` on, as many as the slice holds.
 struct Parts<'a, T, R: Reducer<T>> {
     rows: &'a Rows<'a, T, R>,
     first: usize,
@@ -95,7 +95,7 @@ impl<T: Copy, R: Reducer<T>> Loop for Parts<'_, T, R> {
     fn run<const FMA: bool>(self) {
         let (rows, split) = (self.rows, &self.rows.split);
         if split.short_side_by_side {
-            // Finding each would take longer than reducing it.
+            // Computing each offset would take longer than the reduction.
             let runs = rows.input[self.first * split.len..].chunks_exact(split.len);
             for (run, part) in runs.zip(self.parts) {
                 *part = one_by_one(rows.reducer, run);
@@ -108,12 +108,12 @@ impl<T: Copy, R: Reducer<T>> Loop for Parts<'_, T, R> {
     }
 }
 
-/// Chunks whose room is taken from the stack.
+/// Chunks whose results are kept on the stack.
 const FEW: usize = 64;
 
-// Everything inlined here is so at one place only: it is compiled for every type, reducer and instruction set.
+// Inlined at one call site only: this is compiled for every type, reducer and instruction set.
 impl<T: Copy, R: Reducer<T>> Rows<'_, T, R> {
-    /// Whole outputs, from the `first` on.
+    /// Outputs from `first` on, each by one thread.
     fn whole(&self, first: usize, out: &mut [R::Out]) {
         let chunks = self.split.chunks;
         let mut few = [self.reducer.init(); FEW];
@@ -132,7 +132,7 @@ impl<T: Copy, R: Reducer<T>> Rows<'_, T, R> {
         }
     }
 
-    /// Makes each output of its chunks.
+    /// Combines the chunks of each output.
     fn finish(&self, parts: &[R::Acc], out: &mut [R::Out]) {
         if self.split.chunks == 1 {
             for (out, &part) in out.iter_mut().zip(parts) {

@@ -1,23 +1,23 @@
-//! Running sums and products along an axis.
+//! Scans: cumulative sums and products along an axis.
 
 use super::reducers::Reducer;
 use crate::parallel::Parallel;
 use crate::shared::SharedMut;
 
-/// Columns done together.
+/// Columns of a tile.
 const TILE: usize = 256;
 
-/// How a scan goes along its axis.
+/// Options of a scan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scan {
-    /// Each output leaves out its own element, and the first is neutral.
+    /// Each output excludes its own element; the first is the identity.
     pub exclusive: bool,
     /// From the last element to the first.
     pub reverse: bool,
 }
 
-/// For an array of shape `[outer, len, inner]`, what the reducer makes of all
-/// elements up to each one along the middle axis.
+/// For an array of shape `[outer, len, inner]`, the prefix reductions along the
+/// middle axis.
 pub fn scan<T: Copy + Sync, R: Reducer<T>>(
     parallel: &dyn Parallel,
     how: Scan,

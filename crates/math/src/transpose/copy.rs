@@ -5,22 +5,22 @@ use super::tile;
 use crate::parallel::Parallel;
 use crate::shared::SharedMut;
 
-/// Bytes worth handing to another thread.
+/// Grain size of the parallel loops, in bytes.
 const GRAIN: usize = 1 << 15;
 
-/// Long elements, copied one by one.
+/// Long elements, copied one at a time.
 pub(super) fn runs(parallel: &dyn Parallel, plan: &Plan, input: &[u8], out: &mut [u8]) {
     let size = plan.size;
     let shared = SharedMut::new(out);
     if plan.axes.is_empty() {
         parallel.run_ranges(input.len(), GRAIN, &|range| {
-            // SAFETY: the ranges do not overlap.
+            // SAFETY: the ranges are disjoint.
             unsafe { shared.range(range.clone()) }.copy_from_slice(&input[range]);
         });
         return;
     }
     parallel.run_ranges(plan.bytes / size, (GRAIN / size).max(1), &|range| {
-        // SAFETY: the ranges do not overlap.
+        // SAFETY: the ranges are disjoint.
         let out = unsafe { shared.range(range.start * size..range.end * size) };
         for (index, run) in range.zip(out.chunks_exact_mut(size)) {
             let (from, _) = offsets(&plan.axes, index);
@@ -29,9 +29,9 @@ pub(super) fn runs(parallel: &dyn Parallel, plan: &Plan, input: &[u8], out: &mut
     });
 }
 
-/// Elements of `SIZE` bytes, in square tiles of `TILE` by `TILE` of them.
+/// Elements of `SIZE` bytes, in tiles of `TILE` by `TILE` elements.
 ///
-/// Of a tile, whole cache lines are read and whole cache lines are written.
+/// A tile reads and writes whole cache lines.
 pub(super) fn elements<const SIZE: usize, const TILE: usize>(
     parallel: &dyn Parallel,
     plan: &Plan,
@@ -65,23 +65,23 @@ pub(super) fn elements<const SIZE: usize, const TILE: usize>(
     });
 }
 
-/// Columns after which the next rows have their turn. Each column is a page of
-/// the input, and the table of pages that the processor keeps is small.
+/// Columns of a block. Each column is on another page of the input, and the TLB is
+/// small.
 const WIDE: usize = 512;
 
-/// Fewer rows or columns than this make no tile.
+/// With fewer rows or columns than this, tiles do not pay.
 const THIN: usize = 8;
 
-/// Elements of a thin strip done together.
+/// Elements of a block of a thin strip.
 const LONG: usize = 1024;
 
-/// Some rows of the output, which are columns of the input.
+/// A range of output rows, which are input columns.
 struct Strip {
     rows: usize,
     columns: usize,
-    /// Distance of rows in the output.
+    /// Leading dimension of the output.
     row: usize,
-    /// Distance of columns in the input.
+    /// Leading dimension of the input.
     column: usize,
 }
 
@@ -108,7 +108,7 @@ impl Strip {
         }
     }
 
-    /// Few rows or few columns: one after the other.
+    /// Few rows or few columns, without tiles.
     fn thin<const SIZE: usize>(&self, input: &[[u8; SIZE]], out: &SharedMut<[u8; SIZE]>, start: usize) {
         if self.row == self.columns {
             // SAFETY: the rows follow each other, so the strip is all of this range.
@@ -132,7 +132,7 @@ impl Strip {
     }
 }
 
-/// Where the `index`-th combination of coordinates lies in input and output.
+/// Offsets of the `index`-th combination of coordinates in input and output.
 fn offsets(axes: &[Axis], mut index: usize) -> (usize, usize) {
     let (mut from, mut to) = (0, 0);
     for axis in axes.iter().rev() {

@@ -1,10 +1,10 @@
-//! A transposition in its simplest form.
+//! A transposition with axes collapsed.
 
-/// Sizes of elements that are moved as one value.
+/// Element sizes that are moved as one value.
 const SINGLE: [usize; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 
-/// What is left of a transposition when axes that stay together are one axis,
-/// and an innermost axis that stays innermost is part of the element.
+/// A transposition in which axes that stay adjacent are merged, and an innermost
+/// axis that stays innermost is part of the element.
 pub(super) struct Plan {
     /// Bytes of an element.
     pub(super) size: usize,
@@ -37,14 +37,14 @@ impl Plan {
             }
         }
         if axes.is_empty() && SINGLE.contains(&size) {
-            // A single element: let the loops over runs have it.
+            // A single element: left to `runs`.
             axes.push(Axis { len: 1, from: 1, to: 1 });
         }
         Self { size, bytes, axes }
     }
 }
 
-/// The axes in output order, joined where neighbours stay neighbours.
+/// The axes in output order, merged where they stay adjacent.
 fn collapse(shape: &[usize], perm: &[usize]) -> Vec<Axis> {
     let mut from = vec![1; shape.len()];
     for axis in (1..shape.len()).rev() {

@@ -1,13 +1,13 @@
-//! Transposition of one tile, in registers where the machine has them.
+//! Transposition of one tile, in SSE registers on x86-64.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-/// Part of an array of elements of `SIZE` bytes, rows and columns exchanged.
+/// A transposed tile of elements of `SIZE` bytes.
 pub(super) type Tile<const SIZE: usize, const TILE: usize> = [[[u8; SIZE]; TILE]; TILE];
 
-/// Fills a tile: its columns are lines of the input, `stride` apart.
+/// Fills a tile: its columns are rows of the input, with leading dimension `stride`.
 #[inline(always)]
 pub(super) fn fill<const SIZE: usize, const TILE: usize>(
     input: &[[u8; SIZE]],
@@ -23,11 +23,11 @@ pub(super) fn fill<const SIZE: usize, const TILE: usize>(
         8 => return fill_squares::<SIZE, TILE, 2>(input, stride, tile, [rows, columns]),
         _ => {}
     }
-    fill_singly(input, stride, tile, 0..rows, 0..columns);
+    fill_scalar(input, stride, tile, 0..rows, 0..columns);
 }
 
 #[inline(always)]
-fn fill_singly<const SIZE: usize, const TILE: usize>(
+fn fill_scalar<const SIZE: usize, const TILE: usize>(
     input: &[[u8; SIZE]],
     stride: usize,
     tile: &mut Tile<SIZE, TILE>,
@@ -43,7 +43,7 @@ fn fill_singly<const SIZE: usize, const TILE: usize>(
 }
 
 /// In squares of `N` by `N` elements, a row of which fills a register; the
-/// edges singly.
+/// edges one by one.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn fill_squares<const SIZE: usize, const TILE: usize, const N: usize>(
@@ -64,12 +64,12 @@ fn fill_squares<const SIZE: usize, const TILE: usize, const N: usize>(
             }
         }
     }
-    fill_singly(input, stride, tile, whole_rows..rows, 0..whole_columns);
-    fill_singly(input, stride, tile, 0..rows, whole_columns..columns);
+    fill_scalar(input, stride, tile, whole_rows..rows, 0..whole_columns);
+    fill_scalar(input, stride, tile, 0..rows, whole_columns..columns);
 }
 
-/// Each round shuffles the first half of the rows with the second, as one
-/// shuffles cards; after as many rounds as `N` has bits, rows are columns.
+/// Each round interleaves the first half of the rows with the second (a perfect
+/// shuffle); after log2(`N`) rounds the square is transposed.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn transpose_square<const SIZE: usize, const N: usize>(mut rows: [__m128i; N]) -> [__m128i; N] {

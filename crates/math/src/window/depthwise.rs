@@ -1,6 +1,6 @@
-//! Convolution of each channel with filters of its own.
+//! Depthwise convolution: each channel has its own filters.
 
-use super::{Grid, Lanes, for_lanes, for_rows, piece};
+use super::{Grid, Lanes, for_lanes, for_rows, lane_chunk};
 use crate::parallel::Parallel;
 use crate::reduce::Number;
 use crate::scratch;
@@ -8,7 +8,7 @@ use crate::shared::SharedMut;
 use crate::simd::{Loop, mul_add, mul_add_f64, widest};
 use std::ops::Range;
 
-/// `channels` channels, each with `multiplier` filters, whose results lie side by side.
+/// `channels` input channels, each with `multiplier` filters, whose outputs are adjacent channels.
 #[derive(Clone, Copy, Debug)]
 pub struct Depthwise {
     pub grid: Grid,
@@ -16,7 +16,7 @@ pub struct Depthwise {
     pub multiplier: usize,
 }
 
-/// What is multiplied and added in one step where that costs nothing.
+/// A fused multiply-add where the CPU has one.
 pub trait Fused: Number {
     /// `a * b + c`.
     fn fused<const FMA: bool>(a: Self, b: Self, c: Self) -> Self;
@@ -36,7 +36,8 @@ impl Fused for f64 {
     }
 }
 
-/// Sums of many rows are made in at most this many parts, of at most so many elements together, which are then added in order.
+/// The filter's gradient is a sum over rows, in at most `PARTS` partial sums of at most `PARTS_LEN` elements together, which are
+/// then added in order.
 const PARTS: usize = 16;
 const PARTS_LEN: usize = 1 << 22;
 
@@ -57,7 +58,7 @@ impl Depthwise {
         self.grid.taps() * self.outputs()
     }
 
-    /// The convolution of images with a filter: rows, columns, channels, filters of a channel.
+    /// The convolution of images with a filter of shape [rows, columns, channels, multiplier].
     pub fn convolve<T: Fused>(&self, par: &dyn Parallel, images: &[T], filter: &[T], out: &mut [T]) {
         assert_eq!((images.len(), filter.len()), (self.input_len(), self.filter_len()));
         assert_eq!(out.len(), self.output_len());
@@ -66,8 +67,8 @@ impl Depthwise {
         });
     }
 
-    /// The gradient of [`convolve`](Self::convolve) by the images.
-    pub fn by_images<T: Fused>(&self, par: &dyn Parallel, gradient: &[T], filter: &[T], out: &mut [T]) {
+    /// The gradient of [`convolve`](Self::convolve) with respect to the images.
+    pub fn input_gradient<T: Fused>(&self, par: &dyn Parallel, gradient: &[T], filter: &[T], out: &mut [T]) {
         assert_eq!((gradient.len(), filter.len()), (self.output_len(), self.filter_len()));
         assert_eq!(out.len(), self.input_len());
         let cost = self.grid.taps().saturating_mul(self.multiplier);
@@ -76,8 +77,8 @@ impl Depthwise {
         });
     }
 
-    /// The gradient of [`convolve`](Self::convolve) by the filter.
-    pub fn by_filter<T: Fused>(&self, par: &dyn Parallel, images: &[T], gradient: &[T], out: &mut [T]) {
+    /// The gradient of [`convolve`](Self::convolve) with respect to the filter.
+    pub fn filter_gradient<T: Fused>(&self, par: &dyn Parallel, images: &[T], gradient: &[T], out: &mut [T]) {
         assert_eq!((images.len(), gradient.len()), (self.input_len(), self.output_len()));
         assert_eq!(out.len(), self.filter_len());
         out.fill(T::ZERO);
@@ -119,19 +120,19 @@ impl<T: Fused> Loop for ForwardRow<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let rows = &self.what.grid.rows;
-        let (image, place) = (self.row / rows.output, self.row % rows.output);
-        let row = Forward { what: self.what, images: self.images, filter: self.filter, image, place };
+        let (image, out_row) = (self.row / rows.output, self.row % rows.output);
+        let row = Forward { what: self.what, images: self.images, filter: self.filter, image, out_row };
         for_lanes::<FMA, T, _>(&row, self.what.outputs(), self.out);
     }
 }
 
-/// The results at one row of places.
+/// One output row.
 struct Forward<'a, T> {
     what: &'a Depthwise,
     images: &'a [T],
     filter: &'a [T],
     image: usize,
-    place: usize,
+    out_row: usize,
 }
 
 impl<T: Fused> Lanes<T> for Forward<'_, T> {
@@ -140,13 +141,13 @@ impl<T: Fused> Lanes<T> for Forward<'_, T> {
         let what = self.what;
         let (rows, cols) = (&what.grid.rows, &what.grid.cols);
         let mut sums = [T::ZERO; N];
-        for k in rows.taps(self.place) {
-            let line = (self.image * rows.input + rows.at(self.place, k)) * cols.input;
+        for k in rows.taps(self.out_row) {
+            let line = (self.image * rows.input + rows.at(self.out_row, k)) * cols.input;
             for l in cols.taps(col) {
                 let from = (line + cols.at(col, l)) * what.channels;
-                let f = piece::<T, N>(self.filter, (k * cols.size + l) * what.outputs() + first);
+                let f = lane_chunk::<T, N>(self.filter, (k * cols.size + l) * what.outputs() + first);
                 if what.multiplier == 1 {
-                    let x = piece::<T, N>(self.images, from + first);
+                    let x = lane_chunk::<T, N>(self.images, from + first);
                     for i in 0..N {
                         sums[i] = T::fused::<FMA>(x[i], f[i], sums[i]);
                     }
@@ -176,21 +177,21 @@ impl<T: Fused> Loop for BackwardRow<'_, T> {
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let rows = &self.what.grid.rows;
-        let (image, position) = (self.row / rows.input, self.row % rows.input);
-        let places =
-            scratch::collect(rows.covering(position).map(|(place, k)| (image * rows.output + place, k)));
-        let row = Backward { what: self.what, gradient: self.gradient, filter: self.filter, places };
+        let (image, in_row) = (self.row / rows.input, self.row % rows.input);
+        let out_rows =
+            scratch::collect(rows.covering(in_row).map(|(out_row, k)| (image * rows.output + out_row, k)));
+        let row = Backward { what: self.what, gradient: self.gradient, filter: self.filter, out_rows };
         for_lanes::<FMA, T, _>(&row, self.what.channels, self.out);
     }
 }
 
-/// The gradients at one row of positions.
+/// The gradients of one input row.
 struct Backward<'a, T> {
     what: &'a Depthwise,
     gradient: &'a [T],
     filter: &'a [T],
-    /// The rows of places whose windows cover it, and with which of their taps.
-    places: Vec<(usize, usize)>,
+    /// The output rows whose windows have it, and the tap.
+    out_rows: Vec<(usize, usize)>,
 }
 
 impl<T: Fused> Lanes<T> for Backward<'_, T> {
@@ -198,12 +199,13 @@ impl<T: Fused> Lanes<T> for Backward<'_, T> {
     fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
         let (what, cols, each) = (self.what, &self.what.grid.cols, self.what.multiplier);
         let mut sums = [T::ZERO; N];
-        for (row, k) in &self.places {
+        for (row, k) in &self.out_rows {
             for (at, l) in cols.covering(col) {
                 let from = (row * cols.output + at) * what.outputs() + first * each;
                 let tap = (k * cols.size + l) * what.outputs() + first * each;
                 if each == 1 {
-                    let (dy, f) = (piece::<T, N>(self.gradient, from), piece::<T, N>(self.filter, tap));
+                    let (dy, f) =
+                        (lane_chunk::<T, N>(self.gradient, from), lane_chunk::<T, N>(self.filter, tap));
                     for i in 0..N {
                         sums[i] = T::fused::<FMA>(dy[i], f[i], sums[i]);
                     }
@@ -235,9 +237,9 @@ impl<T: Fused> Loop for FilterSums<'_, T> {
         let what = self.what;
         let (rows, cols, each) = (&what.grid.rows, &what.grid.cols, what.multiplier);
         for row in self.rows {
-            let (image, place) = (row / rows.output, row % rows.output);
-            for k in rows.taps(place) {
-                let line = (image * rows.input + rows.at(place, k)) * cols.input;
+            let (image, out_row) = (row / rows.output, row % rows.output);
+            for k in rows.taps(out_row) {
+                let line = (image * rows.input + rows.at(out_row, k)) * cols.input;
                 for col in 0..cols.output {
                     let dy = &self.gradient[(row * cols.output + col) * what.outputs()..][..what.outputs()];
                     for l in cols.taps(col) {

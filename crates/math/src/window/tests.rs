@@ -19,7 +19,7 @@ fn spans() -> Vec<Span> {
     all
 }
 
-/// Where each tap of each place is, found by trying.
+/// (output, tap, input) by brute force.
 fn tried(s: &Span) -> Vec<(usize, usize, usize)> {
     let mut all = Vec::new();
     for place in 0..s.output {
@@ -54,9 +54,9 @@ fn a_window_far_larger_than_the_image_takes_no_longer() {
     assert_eq!(s.covering(1).count(), 3);
 }
 
-/// Adding patches back is the transpose of writing them: <patches(x), p> = <x, add(p)>.
+/// <im2col(x), p> = <x, col2im(p)>.
 #[test]
-fn adding_patches_is_the_transpose_of_writing_them() {
+fn col2im_is_the_transpose_of_im2col() {
     for (rows, cols) in spans().iter().step_by(7).zip(spans().iter().skip(3).step_by(11)) {
         let grid = Grid { batch: 2, rows: *rows, cols: *cols };
         for (first_channel, channels) in [(0, 3), (1, 2)] {
@@ -70,10 +70,10 @@ fn adding_patches_is_the_transpose_of_writing_them() {
             // In two parts, so that rows of one image are apart.
             for part in [0..all / 2, all / 2..all] {
                 let mut patches = vec![99; part.len() * width];
-                what.write(&Serial, &images, part.clone(), &mut patches);
+                what.im2col(&Serial, &images, part.clone(), &mut patches);
                 let weights = &weights[part.start * width..part.end * width];
                 dot += patches.iter().zip(weights).map(|(a, b)| (a * b) as i64).sum::<i64>();
-                add_patches(&Serial, &what, weights, part, &mut back);
+                col2im(&Serial, &what, weights, part, &mut back);
             }
             let other = images.iter().zip(&back).map(|(a, b)| (a * b) as i64).sum::<i64>();
             assert_eq!(dot, other, "{what:?}");
@@ -82,12 +82,103 @@ fn adding_patches_is_the_transpose_of_writing_them() {
 }
 
 #[test]
-fn the_first_of_equal_elements_is_the_largest_and_nan_gives_way() {
+fn argmax_is_the_first_of_equal_elements_and_never_nan_among_numbers() {
     let line = |input| Span { input, output: 1, size: input, stride: 1, dilation: 1, before: 0 };
     let grid = Grid { batch: 1, rows: line(1), cols: line(4) };
     for (x, at) in [([1.0, 3.0, 3.0, 2.0], 1), ([f32::NAN, 1.0, f32::NAN, 0.0], 1), ([f32::NAN; 4], 0)] {
         let mut place = [-7];
-        largest_places(&Serial, &grid, 1, &x, &mut place);
+        max_pool_argmax(&Serial, &grid, 1, &x, &mut place);
         assert_eq!(place, [at]);
+    }
+}
+
+/// Some grids with stride, dilation and padding.
+fn grids() -> impl Iterator<Item = Grid> {
+    let pairs: Vec<_> =
+        spans().into_iter().step_by(13).zip(spans().into_iter().skip(5).step_by(17)).collect();
+    pairs.into_iter().map(|(rows, cols)| Grid { batch: 2, rows, cols })
+}
+
+fn values(n: usize, seed: usize) -> Vec<f64> {
+    (0..n).map(|i| ((i + seed) * 37 % 23) as f64 - 11.0).collect()
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+/// For a linear function, <f(x), g> = <x, gradient(g)>.
+#[test]
+fn gradients_of_linear_windows_are_their_transposes() {
+    for grid in grids() {
+        for multiplier in [1, 2] {
+            let what = Depthwise { grid, channels: 5, multiplier };
+            let x = values(grid.input_rows() * grid.cols.input * 5, 1);
+            let g = values(grid.output_rows() * grid.cols.output * 5 * multiplier, 2);
+            let filter = values(grid.taps() * 5 * multiplier, 3);
+            let (mut y, mut dx, mut df) = (vec![0.0; g.len()], vec![0.0; x.len()], vec![0.0; filter.len()]);
+            what.convolve(&Serial, &x, &filter, &mut y);
+            what.input_gradient(&Serial, &g, &filter, &mut dx);
+            what.filter_gradient(&Serial, &x, &g, &mut df);
+            assert_eq!((dot(&y, &g), dot(&y, &g)), (dot(&x, &dx), dot(&filter, &df)), "{what:?}");
+        }
+        let x = values(grid.input_rows() * grid.cols.input * 3, 4);
+        let g = values(grid.output_rows() * grid.cols.output * 3, 5);
+        let (mut y, mut dx) = (vec![0.0; g.len()], vec![0.0; x.len()]);
+        avg_pool(&Serial, &grid, 3, &x, &mut y);
+        avg_pool_gradient(&Serial, &grid, 3, &g, &mut dx);
+        assert!((dot(&y, &g) - dot(&x, &dx)).abs() < 1e-9, "{grid:?}");
+    }
+}
+
+#[test]
+fn max_pool_is_the_element_at_the_argmax_and_gets_its_gradient() {
+    for grid in grids() {
+        let depth = 6;
+        let pixels = grid.rows.input * grid.cols.input;
+        let outputs = grid.output_rows() * grid.cols.output * depth;
+        let x = values(grid.batch * pixels * depth, 6);
+        let (mut y, mut argmax, mut dx) = (vec![0.0; outputs], vec![0i32; outputs], vec![0.0; x.len()]);
+        let (lowest, g) = (f64::NEG_INFINITY, values(outputs, 7));
+        max_pool(&Serial, &grid, depth, lowest, &x, &mut y);
+        max_pool_argmax(&Serial, &grid, depth, &x, &mut argmax);
+        max_pool_gradient(&Serial, &grid, depth, &argmax, &g, &mut dx);
+        let mut expected = vec![0.0; x.len()];
+        for (i, (y, pixel)) in y.iter().zip(&argmax).enumerate() {
+            let image = i / (outputs / grid.batch);
+            match usize::try_from(*pixel) {
+                Ok(pixel) => {
+                    let at = (image * pixels + pixel) * depth + i % depth;
+                    assert_eq!(*y, x[at], "{grid:?}");
+                    expected[at] += g[i];
+                }
+                Err(_) => assert_eq!(*y, lowest, "a window on padding: {grid:?}"),
+            }
+        }
+        assert_eq!(dx, expected, "{grid:?}");
+    }
+}
+
+#[test]
+fn windows_over_a_padded_copy_read_what_im2col_reads() {
+    for grid in grids() {
+        let Grid { rows, cols, .. } = grid;
+        let x: Vec<i32> = (1..=(rows.input * cols.input * 2) as i32).collect();
+        let mut padded = vec![99; rows.padded_len() * cols.padded_len() * 2];
+        grid.write_padded(2, &x, &mut padded);
+        let inside = Grid {
+            batch: 1,
+            rows: Span { input: rows.padded_len(), before: 0, ..rows },
+            cols: Span { input: cols.padded_len(), before: 0, ..cols },
+        };
+        assert!(inside.is_unpadded(), "{grid:?}");
+        let read = |grid: Grid, x: &[i32]| {
+            let what = Patches { grid, depth: 2, first_channel: 0, channels: 2 };
+            let mut out = vec![77; rows.output * cols.output * what.len()];
+            what.im2col(&Serial, x, 0..rows.output, &mut out);
+            out
+        };
+        assert_eq!(read(Grid { batch: 1, ..grid }, &x), read(inside, &padded), "{grid:?}");
     }
 }

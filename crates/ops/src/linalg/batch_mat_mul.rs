@@ -272,7 +272,7 @@ fn multiply<T: GemmElement>(
         let b = MatRef::row_major(right, y0, y1)?.t_if(adjoint.y);
         return gemm(par, a, b, MatMut::row_major(into, rows, n)?, Epilogue::default());
     };
-    let (mut a, mut b) = (scratch::room(pairs.len()), scratch::room(pairs.len()));
+    let (mut a, mut b) = (scratch::with_capacity(pairs.len()), scratch::with_capacity(pairs.len()));
     for (i, j) in pairs {
         a.push(MatRef::row_major(&left[i * x0 * x1..][..x0 * x1], x0, x1)?.t_if(adjoint.x));
         b.push(MatRef::row_major(&right[j * y0 * y1..][..y0 * y1], y0, y1)?.t_if(adjoint.y));

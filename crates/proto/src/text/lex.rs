@@ -1,4 +1,4 @@
-//! Tokens of the text form.
+//! The lexer of the text format.
 
 use super::TextError;
 
@@ -7,13 +7,13 @@ pub(super) enum Token<'a> {
     Ident(&'a str),
     /// Anything that starts like a number, without its sign.
     Number(&'a str),
-    /// What stands between the quotes, with its escapes.
+    /// The characters between the quotes, escapes unresolved.
     Quoted(&'a str),
     Punct(char),
     End,
 }
 
-/// A text, the token at its current place, and where that token starts.
+/// A text, the current token, and its offset.
 pub(super) struct Lexer<'a> {
     text: &'a str,
     next: usize,
@@ -35,7 +35,7 @@ pub(super) fn error(text: &str, at: usize, message: String) -> TextError {
     }
 }
 
-/// As much of a word as a message quotes: a text may be one word.
+/// Truncates a token for an error message: a text may be one token.
 pub(super) fn quote(word: &str) -> &str {
     &word[..word.floor_char_boundary(200)]
 }
@@ -52,8 +52,8 @@ impl<'a> Lexer<'a> {
         self.fail_at(self.at, message)
     }
 
-    /// Makes room for `more` bytes, which need not be there.
-    pub fn room(&self, out: &mut Vec<u8>, more: usize) -> Result<()> {
+    /// Reserves `more` bytes, fallibly.
+    pub fn reserve(&self, out: &mut Vec<u8>, more: usize) -> Result<()> {
         let no_memory = || TextError {
             is_out_of_memory: true,
             ..error(self.text, self.at, format!("out of memory: no {more} bytes more"))
@@ -65,7 +65,7 @@ impl<'a> Lexer<'a> {
         Err(error(self.text, at, message.into()))
     }
 
-    /// "Expected so-and-so" at the current token.
+    /// The error "expected `what`" at the current token.
     pub fn expected<T>(&self, what: &str) -> Result<T> {
         match self.token {
             Token::Ident(s) | Token::Number(s) => self.fail(format!("expected {what}, found `{}`", quote(s))),
@@ -173,8 +173,8 @@ impl<'a> Lexer<'a> {
         let mut value = Vec::new();
         let Token::Quoted(_) = self.token else { return self.expected("a string") };
         while let Token::Quoted(raw) = self.token {
-            // No escape stands for more than its own length.
-            self.room(&mut value, raw.len())?;
+            // No escape is shorter than its result.
+            self.reserve(&mut value, raw.len())?;
             if let Err(offset) = unescape(raw, &mut value) {
                 return self.fail_at(self.at + 1 + offset, "not a known escape");
             }
@@ -197,7 +197,7 @@ fn unescape(raw: &str, out: &mut Vec<u8>) -> std::result::Result<(), usize> {
     Ok(())
 }
 
-/// Appends what the escape at the start of `text` stands for, and returns the escape's length.
+/// Appends the value of the escape at the start of `text`, and returns the escape's length.
 fn escape(text: &[u8], out: &mut Vec<u8>) -> Option<usize> {
     let simple = match text.get(1)? {
         b'a' => 0x07,

@@ -1,6 +1,6 @@
-//! The text form of messages, as TensorFlow prints and reads it (`.pbtxt`).
+//! Protobuf text format, as TensorFlow prints and parses it (`.pbtxt`).
 //!
-//! Printing follows Python's `text_format.MessageToString` to the letter. Parsing takes all that is legal in
+//! Printing equals Python's `text_format.MessageToString` to the byte. Parsing accepts all of
 //! text format: either kind of brackets and quotes, comments, separators, lists, numbers in octal and
 //! hexadecimal, and `Any` written out as the message it holds. Unknown fields, and a second value for a field
 //! that takes one, are errors.
@@ -18,10 +18,10 @@ use prost::{Message, Name};
 
 use crate::{GraphDef, schema};
 
-/// Nesting deeper than this is refused, as it is in the binary form.
+/// The limit on nesting, as in the binary format.
 const MAX_DEPTH: usize = 100;
 
-/// What is wrong with a text, and where.
+/// A parse error, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextError {
     /// Line of the offending token, from 1.
@@ -29,7 +29,7 @@ pub struct TextError {
     /// Column of its first character, from 1.
     pub column: usize,
     pub message: String,
-    /// Nothing is wrong with the text, but there is no memory for it.
+    /// The text may be valid, but an allocation failed.
     pub is_out_of_memory: bool,
 }
 

@@ -1,4 +1,4 @@
-//! From text to the encoded message.
+//! The parser: from text to the encoded message.
 
 use prost::encoding::encode_varint;
 
@@ -21,11 +21,11 @@ struct Parser<'a> {
     depth: usize,
 }
 
-/// The fields that a message has been given so far, as bits by index.
+/// The fields set so far, as bits by index.
 struct Seen(u64);
 
 impl Parser<'_> {
-    /// Fields up to the token `end`, which is left.
+    /// Fields up to the token `end`, which is not consumed.
     fn fields(&mut self, ty: &MessageType, end: Token<'_>) -> Result<()> {
         let mut seen = Seen(0);
         while self.lexer.token != end {
@@ -68,7 +68,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Notes that a field is given a value, if it can take one.
+    /// Marks a field as set; an error if it already is.
     fn mark(&self, ty: &MessageType, index: usize, seen: &mut Seen) -> Result<()> {
         let field = &ty.fields[index];
         let given = |i: usize| seen.0 & (1 << i) != 0;
@@ -121,7 +121,7 @@ impl Parser<'_> {
         self.depth -= 1;
         let mut length = Vec::with_capacity(10);
         encode_varint((self.out.len() - start) as u64, &mut length);
-        self.room(length.len())?;
+        self.reserve(length.len())?;
         self.out.splice(start..start, length);
         self.lexer.expect(close)
     }
@@ -273,7 +273,7 @@ impl Parser<'_> {
     }
 
     fn varint(&mut self, value: u64) -> Result<()> {
-        self.room(10)?;
+        self.reserve(10)?;
         encode_varint(value, &mut self.out);
         Ok(())
     }
@@ -284,12 +284,12 @@ impl Parser<'_> {
     }
 
     fn write(&mut self, value: &[u8]) -> Result<()> {
-        self.room(value.len())?;
+        self.reserve(value.len())?;
         self.out.extend_from_slice(value);
         Ok(())
     }
 
-    fn room(&mut self, more: usize) -> Result<()> {
-        self.lexer.room(&mut self.out, more)
+    fn reserve(&mut self, more: usize) -> Result<()> {
+        self.lexer.reserve(&mut self.out, more)
     }
 }

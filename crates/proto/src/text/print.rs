@@ -1,4 +1,4 @@
-//! From the encoded message to text.
+//! The printer: from the encoded message to text.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -9,8 +9,7 @@ use prost::encoding::decode_varint;
 use super::MAX_DEPTH;
 use crate::schema::{self, Field, Kind, MessageType, WireType};
 
-/// Prints an encoded message of type `ty`. What cannot be decoded is left out, which does not happen to
-/// messages that we encoded ourselves.
+/// Prints an encoded message of type `ty`. Malformed parts are left out; our own encodings have none.
 pub(super) fn print(ty: &MessageType, wire: &[u8]) -> String {
     let mut printer = Printer { out: String::new(), depth: 0, foreign: false };
     let _ = printer.message(ty, wire);
@@ -20,7 +19,7 @@ pub(super) fn print(ty: &MessageType, wire: &[u8]) -> String {
 struct Printer {
     out: String,
     depth: usize,
-    /// Inside of an `Any`, whose content nobody has checked yet.
+    /// Inside an `Any`, whose content is not validated yet.
     foreign: bool,
 }
 
@@ -252,8 +251,8 @@ fn keep_last_of_oneofs(ty: &MessageType, values: &mut Vec<(usize, Raw<'_>)>) {
     values.retain(|(index, _)| ty.fields[*index].oneof.is_none_or(|oneof| last[&oneof] == *index));
 }
 
-/// Makes one of the values of each field that is not repeated: the last one, or all merged if they are messages,
-/// which is the same as joining their encodings.
+/// Merges the values of each singular field: the last one wins; messages are merged, which is the same as
+/// concatenating their encodings.
 fn merge_singular(ty: &MessageType, values: &mut Vec<(usize, Raw<'_>)>) {
     values.dedup_by(|later, earlier| {
         let field = &ty.fields[later.0];
@@ -268,7 +267,7 @@ fn merge_singular(ty: &MessageType, values: &mut Vec<(usize, Raw<'_>)>) {
     });
 }
 
-/// A single scalar outside of a oneof is there if it is not zero.
+/// A singular scalar outside of a oneof is present if it is not zero.
 fn is_present(field: &Field, value: &Raw<'_>) -> bool {
     let zero = match value {
         Raw::Number(n) => *n == 0,
@@ -302,7 +301,7 @@ fn take_array<const N: usize>(wire: &mut &[u8]) -> Result<[u8; N]> {
     Ok(*head)
 }
 
-/// Writes a number with the fewest digits that read back as it, but not fewer than six if there are more.
+/// Writes a number with the fewest digits that round-trip, but not fewer than six if there are more.
 fn float(value: f32, out: &mut String) {
     if !value.is_finite() {
         return double(value.into(), out);
@@ -311,7 +310,7 @@ fn float(value: f32, out: &mut String) {
     decimal(&digits.unwrap_or_else(|| format!("{value:.8e}")), out);
 }
 
-/// Writes a number with the fewest digits that read back as it.
+/// Writes a number with the fewest digits that round-trip.
 fn double(value: f64, out: &mut String) {
     if value.is_nan() {
         return out.push_str("nan");
@@ -320,7 +319,7 @@ fn double(value: f64, out: &mut String) {
         return out.push_str(if value > 0.0 { "inf" } else { "-inf" });
     }
     let shortest = format!("{value:e}");
-    // Between two shortest numbers that are equally near, the even one.
+    // Of two shortest representations that are equally near, the even one.
     let fraction = shortest.bytes().take_while(|&b| b != b'e').filter(u8::is_ascii_digit).count() - 1;
     let even = format!("{value:.fraction$e}");
     decimal(if even.parse() == Ok(value) { &even } else { &shortest }, out);
@@ -349,7 +348,7 @@ fn decimal(scientific: &str, out: &mut String) {
     }
 }
 
-/// Writes a string in quotes. Text keeps its letters of all scripts; bytes beyond ASCII are escaped.
+/// Writes a quoted string. Text keeps non-ASCII characters; non-ASCII bytes are escaped.
 fn quote(value: &[u8], is_text: bool, out: &mut String) {
     out.push('"');
     let letters: Cow<'_, str> = match std::str::from_utf8(value) {

@@ -11,7 +11,7 @@ use thalweg_core::tensor::Tensor;
 use thalweg_io::bundle::{BundleReader, BundleWriter};
 use thalweg_io::record::{Compression, RecordReader, RecordWriter};
 use thalweg_io::scratch::Scratch;
-use thalweg_io::{idx, npy, whole, wire};
+use thalweg_io::{bounded_read, idx, npy, wire};
 use thalweg_proto::Bytes;
 
 /// Reads one format, and gives a number that depends on what was read.
@@ -113,5 +113,5 @@ fn checkpoint(folder: &Scratch) -> Read {
 fn a_file(folder: &Scratch) -> Read {
     let path = folder.path("file");
     std::fs::write(&path, vec![7; 500_000]).unwrap();
-    Box::new(move || whole::read(&path).map(|b| b.len()))
+    Box::new(move || bounded_read::read(&path).map(|b| b.len()))
 }

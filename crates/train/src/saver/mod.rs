@@ -110,8 +110,8 @@ impl Saver {
         durable::create_directory(&directory)?;
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.is_new() {
-            durable::remove_drafts(path)?;
-            durable::remove_drafts(&directory.join(checkpoint::STATE_FILE))?;
+            durable::remove_temporary_files(path)?;
+            durable::remove_temporary_files(&directory.join(checkpoint::STATE_FILE))?;
         }
         session.run(&self.nodes.save, &[feed(&self.nodes.filename, text(&prefix)?)])?;
         if self.write_meta_graph {

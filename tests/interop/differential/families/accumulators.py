@@ -44,7 +44,7 @@ def dense(g):
         out = a.do(a.head + "AccumulatorNumAccumulated")
         if counted or required <= 0:
             out += a.do(a.head + "AccumulatorTakeGradient", num_required=required, dtype=dtype)
-        # Taking has raised the step: of these two, the first is late.
+        # Taking has incremented the step: the first of these two is stale.
         for step in (now, now + 1):
             a.do(a.head + "AccumulatorApplyGradient", local_step=tf.constant(step, tf.int64), gradient=t[0])
         return out + a.do(a.head + "AccumulatorNumAccumulated")

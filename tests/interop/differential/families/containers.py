@@ -31,12 +31,12 @@ class Queue:
 
 
 def queue(g):
-    """Enqueue some, ask the size, dequeue in one of the ways, close, ask again."""
+    """Enqueue, size, dequeue in one of the ways, close, size."""
     old = not g.op.endswith("V2")
     base = g.op.removesuffix("V2")
     kind = base if base.endswith("Queue") else g.pick(["FIFOQueue", "FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"])
     types = [g.pick(TYPES) for _ in range(g.int(1, 2))]
-    shapes = [g.shape(0, 2, zeros=False) for _ in types]  # elements without contents stop TensorFlow's process
+    shapes = [g.shape(0, 2, zeros=False) for _ in types]  # empty elements crash TensorFlow's process
     attrs = {}
     if kind == "RandomShuffleQueue":
         attrs = {"seed": g.int(1, 1000), "seed2": g.int(1, 1000), "min_after_dequeue": 0}
@@ -44,7 +44,7 @@ def queue(g):
     take = {"QueueDequeue": "one", "QueueDequeueMany": "many", "QueueDequeueUpTo": "up_to"}.get(base) or g.pick(["one", "many", "up_to"])
     close_first = take == "up_to" or base in ("QueueClose", "QueueIsClosed") and g.coin()
     priorities = [g.ints(0, 9, (n,), tf.int64)] if kind == "PriorityQueue" else []
-    # Rows of equal priority come out in the order they went in only by luck.
+    # The order of rows of equal priority is unspecified.
     if priorities:
         priorities = [g.of(g.rng.permutation(20)[:n], tf.int64)]
     batch = priorities + [g.array(t, (n,) + s, "plain") for t, s in zip(types, shapes)]
@@ -144,7 +144,7 @@ def tensor_array(g):
 
 
 class Lists:
-    """Ways to make a tensor list and to look into one."""
+    """Constructors and readers of tensor lists."""
 
     def __init__(self, g, dtype, n, inner):
         self.g, self.dtype, self.n, self.inner = g, dtype, n, inner

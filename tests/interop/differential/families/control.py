@@ -21,7 +21,7 @@ def switch_merge(g):
 
 
 def dead(g):
-    """The side that is not taken cannot be fetched: the same error on both sides."""
+    """Fetching a dead tensor: the same error on both sides."""
     take = g.coin()
 
     def build(t):

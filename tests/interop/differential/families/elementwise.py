@@ -3,7 +3,7 @@
 import numpy as np
 import tensorflow as tf
 
-# Where every good library gives the same bits, or the op only looks at its input.
+# Exact: every library gives the same bits, or the op only inspects its input.
 EXACT_UNARY = """Abs Ceil Conj Floor Invert IsFinite IsInf IsNan LogicalNot Neg OnesLike ZerosLike PopulationCount Relu Relu6 Rint Round
     Sign Square Real Imag LeakyRelu Identity Snapshot StopGradient DeepCopy Rank Shape Size""".split()
 CLOSE_UNARY = """Acos Acosh Asin Asinh Atan Atanh Cos Cosh Digamma Elu Erf Erfc Exp Expm1 Inv Lgamma Log Log1p Reciprocal Rsqrt Selu
@@ -60,7 +60,7 @@ def division(g):
     a, b = g.broadcast_pair()
     x, y = g.array(dtype, a, "plain" if dtype.is_complex else None), g.array(dtype, b, "plain" if dtype.is_complex else None)
     if dtype.is_integer and not dtype.is_unsigned:
-        # The smallest number divided by -1 stops the process in TensorFlow: keep it away.
+        # The smallest integer divided by -1 crashes TensorFlow's process.
         x = np.where(x == np.iinfo(x.dtype).min, x.dtype.type(7), x)
     if dtype.is_integer and g.coin(0.9):
         y = np.where(y == 0, y.dtype.type(3), y)
@@ -122,7 +122,7 @@ def select_v2(g):
     return g.case(g.array(tf.bool, g.pick([a, b, ()])), g.array(g.t(), a), g.array(g.t(), b))
 
 
-# What Cast does with numbers the target cannot hold is undefined in TensorFlow: values stay inside.
+# Cast of numbers out of the target's range is undefined in TensorFlow: values stay in range.
 def cast(g):
     src, dst = g.t("SrcT"), g.t("DstT")
     if tf.string in (src, dst):

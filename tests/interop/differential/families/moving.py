@@ -1,4 +1,4 @@
-"""Ops that move elements: shapes, pads, splits, transpositions, blocks. They change no value, so all is exact."""
+"""Ops that move elements: shapes, padding, splits, transposition, blocks. Compared exactly."""
 
 import numpy as np
 import tensorflow as tf
@@ -6,7 +6,7 @@ import tensorflow as tf
 
 def transpose(g):
     if g.op == "ConjugateTranspose":
-        g.restrict(T=lambda t: t != tf.string)  # strings stop TensorFlow's process
+        g.restrict(T=lambda t: t != tf.string)  # strings crash TensorFlow's process
     shape = g.shape()
     return g.case(g.array(g.t(), shape), g.of(g.rng.permutation(len(shape)), g.t("Tperm")))
 

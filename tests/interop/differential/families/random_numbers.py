@@ -5,7 +5,7 @@ import tensorflow as tf
 
 
 def seeds(g):
-    """Seeds of a stateful op; both zero, so anything may come, in one case of ten."""
+    """Seeds of a stateful op; both zero (unseeded) in one case of ten."""
     if g.coin(0.1):
         return {"seed": 0, "seed2": 0}, "shape"
     return {"seed": g.int(1, 1 << 40), "seed2": g.int(0, 1 << 40)}, "exact"

@@ -1,4 +1,4 @@
-"""Reductions over axes, running sums, segments, counts."""
+"""Reductions over axes, scans, segments, counts."""
 
 import numpy as np
 import tensorflow as tf
@@ -24,9 +24,9 @@ def reduce(g):
     dtype = g.t() if "T" in g.types else tf.bool
     shape = g.shape()
     if g.op == "Mean" and dtype.is_integer and 0 in shape:
-        shape = tuple(max(d, 1) for d in shape)  # dividing whole numbers by no count stops the process in TensorFlow
+        shape = tuple(max(d, 1) for d in shape)  # an integer mean over no elements crashes TensorFlow's process
     if g.op == "EuclideanNorm" and dtype.is_integer:
-        x, judge = g.array(dtype, shape, "plain"), "exact"  # the root of squares that overflow is anything
+        x, judge = g.array(dtype, shape, "plain"), "exact"  # the root of squares that overflow is unspecified
     elif g.op in ("Max", "Min", "All", "Any"):
         x, judge = g.array(dtype, shape), "exact"
     else:
@@ -39,7 +39,7 @@ def arg_extreme(g):
     axis = g.int(0, len(shape) - 1)
     if shape[axis] == 0:
         shape = shape[:axis] + (3,) + shape[axis + 1 :]
-    # With NaN the winner depends on the order of comparison; ties are in `whole`.
+    # With NaN the result depends on the order of comparison; ties are in `whole`.
     profile = g.profile("whole", "wide") if g.t().is_floating else g.profile("plain", "wide")
     return g.case(g.array(g.t(), shape, profile), g.of(axis - (len(shape) if g.coin(0.3) else 0), g.t("Tidx")))
 

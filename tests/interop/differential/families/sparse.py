@@ -5,7 +5,7 @@ import tensorflow as tf
 
 
 def coordinates(g, shape, most=6):
-    """Some places of a shape, each once, in row-major order."""
+    """Distinct coordinates of a shape, in row-major order."""
     total = int(np.prod(shape))
     flat = np.sort(g.rng.permutation(total)[: g.int(0, min(most, total))])
     return np.stack(np.unravel_index(flat, shape), -1).astype(np.int64).reshape(len(flat), len(shape))
@@ -73,7 +73,7 @@ def cross(g):
     parts = [sparse(g, t, (rows, g.int(1, 3)), "plain") for t in kinds[:n]]
     dense = [g.array(t, (rows, g.int(1, 3)), "plain") for t in kinds[n:]]
     out = g.pick([tf.int64, tf.string])
-    # Texts of numbers are made only if the op works on numbers inside; features that are all texts it may take as they are.
+    # Strings of numbers only if the op hashes to integers; it may pass string features through.
     inside = out if out == tf.int64 or all(t == tf.string for t in kinds) else tf.int64
     attrs = {"hashed_output": out == tf.int64, "num_buckets": g.pick([0, 1, 1000]), "hash_key": g.pick([0xDECAFCAFFE, 1, 7]), "out_type": out, "internal_type": inside}
     g.types = {}

@@ -10,7 +10,7 @@ SCATTER_ND = ["Add", "Sub", "Min", "Max", "Update"]
 
 
 def resource(g, dtype, shape, value):
-    """A variable that holds `value` once what is built inside runs."""
+    """A variable initialised to `value` before the ops built inside run."""
     handle = raw.VarHandleOp(dtype=dtype, shape=shape, shared_name=g.name(), container="")
     return handle, raw.AssignVariableOp(resource=handle, value=value)
 
@@ -26,7 +26,7 @@ def after(ops, make):
 
 
 def on_variable(g, start, update, inputs, judge="exact", extra=()):
-    """A program: set a variable (of the kind the op wants), update it, read it. `update(handle, tensors, more)` gives the op or tensor."""
+    """A program: assign a variable (of the kind the op needs), update it, read it. `update(handle, tensors, more)` returns the op or tensor."""
     dtype = tf.string if start.dtype == object else tf.as_dtype(start.dtype)
     make = resource if g.definition.input_arg[0].type == tf.resource.as_datatype_enum else reference
 
@@ -133,7 +133,7 @@ def train(g):
 
 
 def reading(g):
-    """Ops that look at a resource variable: ReadVariableOp, VariableShape, gathers, whether it is there."""
+    """Ops that read a resource variable: ReadVariableOp, VariableShape, gathers, VarIsInitializedOp."""
     dtype = g.types.get("dtype", tf.float32)
     shape = g.shape(1, 3, zeros=False)
     inputs = []
@@ -161,7 +161,7 @@ def reading(g):
 
 
 def untouched(g):
-    """A variable nobody has set: is it there, and what does reading it say?"""
+    """An uninitialised variable: whether it is initialised, and the error of reading it."""
     dtype = g.types.get("dtype", tf.float32)
     ask = g.coin()
 
@@ -178,7 +178,7 @@ def untouched(g):
 
 
 def read_in_place(g):
-    """A variable read after it was told that its memory may be shared."""
+    """A variable read after DisableCopyOnRead."""
     value = g.array(tf.float32, g.shape(0, 2), "plain")
 
     def build(t):
@@ -215,7 +215,7 @@ def count_up(g):
 
 
 def temporary(g):
-    """TemporaryVariable: set, added to, taken away."""
+    """TemporaryVariable: assigned, added to, destroyed."""
     dtype = g.pick([tf.float32, tf.float64, tf.int32, tf.int64])
     shape = g.shape(0, 2)
 
@@ -228,7 +228,7 @@ def temporary(g):
 
 
 def through(g):
-    """RefIdentity, and RefSwitch into RefMerge: the reference arrives and can be written."""
+    """RefIdentity, and RefSwitch into RefMerge: the reference is forwarded and can be written."""
     dtype, shape = g.pick([tf.float32, tf.int64]), g.shape(0, 2)
 
     def build(t):
@@ -245,7 +245,7 @@ def through(g):
 
 
 def ref_loop(g):
-    """A reference carried round a loop of RefEnter, RefMerge, RefSwitch, RefNextIteration, RefExit."""
+    """A reference as a loop variable: RefEnter, RefMerge, RefSwitch, RefNextIteration, RefExit."""
     turns = g.int(0, 4)
 
     def build(t):

@@ -1,4 +1,4 @@
-"""Lookup tables: made, filled, asked, changed, listed."""
+"""Lookup tables: create, insert, find, remove, export."""
 
 import os
 import pathlib
@@ -28,7 +28,7 @@ def keys_of(g, dtype, n):
 
 
 def wanted(g, keys):
-    """Keys to ask for, some that are not there."""
+    """Keys to look up, some of them missing."""
     pool = np.concatenate([keys, keys_of(g, tf.string if keys.dtype == object else tf.as_dtype(keys.dtype), 4)])
     return np.asarray(pool[g.rng.integers(0, len(pool), g.shape(1, 2))], pool.dtype)
 
@@ -55,7 +55,7 @@ def table(g):
             out.append(after([gone], lambda: raw.LookupTableSizeV2(table_handle=handle)))
             out.append(after([gone], lambda: raw.LookupTableFindV2(table_handle=handle, keys=t[2], default_value=t[3])))
         if g.op == "LookupTableExportV2" and n:
-            # In any order: compare sorted by key, through the position of each key asked for.
+            # The order is unspecified: compare sorted by key, through the position of each key looked up.
             listed, values = after([out[0]], lambda: raw.LookupTableExportV2(table_handle=handle, Tkeys=key, Tvalues=value))
             same = raw.Equal(x=tf.expand_dims(t[0], 1), y=tf.expand_dims(listed, 0))
             order = raw.ArgMax(input=raw.Cast(x=same, DstT=tf.int32), dimension=1)

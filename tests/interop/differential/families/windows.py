@@ -1,4 +1,4 @@
-"""Convolutions, pools, normalisation over channels, resizing: what slides over images."""
+"""Sliding windows over images: convolution, pooling; normalisation over channels, resizing."""
 
 import numpy as np
 import tensorflow as tf
@@ -9,7 +9,7 @@ def image(g, channels=None):
 
 
 def window(g, shape, explicit=True):
-    """Kernel size, strides and padding that fit an NHWC shape. TensorFlow's own CPU kernels know no other format."""
+    """Filter size, strides and padding that fit an NHWC shape. TensorFlow's CPU kernels support no other format."""
     kh, kw = g.int(1, 3), g.int(1, 3)
     strides = [1, g.int(1, 3), g.int(1, 3), 1]
     attrs = {"strides": strides, "padding": g.pick(["SAME", "VALID"]), "data_format": "NHWC"}
@@ -106,7 +106,7 @@ def batch_norm(g):
     attrs = {"epsilon": g.pick([1e-3, 0.1]), "data_format": "NHWC", "is_training": train}
     if train or "Grad" in g.op:
         return g.case(*inputs, judge="norm", **attrs)
-    # What is kept for the gradient is not set when there is no training.
+    # The outputs reserved for the gradient are not set in inference.
     names = [a.name for a in g.definition.input_arg]
     return g.program(lambda t: getattr(tf.raw_ops, g.op)(**dict(zip(names, t)), **attrs)[:3], *inputs, judge="norm")
 
@@ -136,7 +136,7 @@ def png(g):
     pixels = g.array(dtype, (g.int(1, 5), g.int(1, 5), channels), "wide")
 
     def build(t):
-        # Files may differ in how they are compressed: what counts is what is in them.
+        # Encodings may be compressed differently: compare the decoded images.
         return [tf.raw_ops.DecodePng(contents=tf.raw_ops.EncodePng(image=t[0]), channels=g.pick([0, channels]), dtype=dtype)]
 
     return g.program(build, pixels)

@@ -156,7 +156,7 @@ fn run_by_images<T: Element + Fused>(c: &mut OpCall<'_>, sliding: &Sliding) -> R
     check_gradient(c.shape(2)?, &shape)?;
     let mut out = Tensor::zeros(T::DTYPE, images)?;
     if out.elements() > 0 && shape.elements() > 0 {
-        what.by_images(c.par(), c.slice::<T>(2)?, c.slice::<T>(1)?, out.as_mut_slice::<T>()?);
+        what.input_gradient(c.par(), c.slice::<T>(2)?, c.slice::<T>(1)?, out.as_mut_slice::<T>()?);
     }
     c.set(0, out);
     Ok(())
@@ -169,7 +169,7 @@ fn run_by_filter<T: Element + Fused>(c: &mut OpCall<'_>, sliding: &Sliding) -> R
         let (what, shape) = sizes(sliding, c.shape(0)?, &filter)?;
         check_gradient(c.shape(2)?, &shape)?;
         if shape.elements() > 0 && c.shape(0)?.elements() > 0 {
-            what.by_filter(c.par(), c.slice::<T>(0)?, c.slice::<T>(2)?, out.as_mut_slice::<T>()?);
+            what.filter_gradient(c.par(), c.slice::<T>(0)?, c.slice::<T>(2)?, out.as_mut_slice::<T>()?);
         }
     }
     c.set(0, out);

@@ -36,7 +36,7 @@ impl<'a> Direct<'a> {
             && cols.output >= RUN
             && sizes.outputs >= OUTPUTS
             && places >= PLACES;
-        let padded = rows.reach().checked_mul(cols.reach())?.checked_mul(sizes.depth)?;
+        let padded = rows.padded_len().checked_mul(cols.padded_len())?.checked_mul(sizes.depth)?;
         fits.then(|| Direct {
             sizes,
             image: rows.input * cols.input * sizes.depth,
@@ -48,7 +48,7 @@ impl<'a> Direct<'a> {
     /// The row stride of the image, padded if need be.
     fn pitch(&self) -> usize {
         let cols = &self.sizes.grid.cols;
-        (if self.sizes.grid.is_inside() { cols.input } else { cols.reach() }) * self.sizes.depth
+        (if self.sizes.grid.is_unpadded() { cols.input } else { cols.padded_len() }) * self.sizes.depth
     }
 
     /// The matrix with a row for each output position, of the elements under its window.
@@ -66,7 +66,7 @@ impl<'a> Direct<'a> {
             stride: 1,
             run_stride: pitch,
         };
-        let seen = if grid.is_inside() {
+        let seen = if grid.is_unpadded() {
             image
         } else {
             let padded = sized::<T>(memory, self.padded)?;

@@ -13,7 +13,7 @@ use thalweg_core::sync::lock;
 use thalweg_math::gemm::{Epilogue, GemmElement, MatMut, MatRef, ShapeError, gemm};
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::reduce::Number as Summed;
-use thalweg_math::window::add_patches;
+use thalweg_math::window::col2im;
 
 /// Bytes of patches in a part, of one thread and of all.
 const OWN_BYTES: usize = 1 << 20;
@@ -117,7 +117,7 @@ impl Group<'_> {
             return MatRef::row_major(images, rows, self.patch).map_err(internal_size);
         }
         let patches = sized::<T>(buffer, rows * self.patch)?;
-        what.write(par, images, part.clone(), patches);
+        what.im2col(par, images, part.clone(), patches);
         MatRef::row_major(patches, rows, self.patch).map_err(internal_size)
     }
 }
@@ -280,7 +280,7 @@ pub fn add_by_images<T: Multiplied>(
                     let into =
                         MatMut::row_major(&mut *patches, places, group.patch).map_err(internal_size)?;
                     gemm(par, left, right, into, Epilogue::default()).map_err(internal_size)?;
-                    add_patches(par, &what, patches, part.clone(), images);
+                    col2im(par, &what, patches, part.clone(), images);
                 }
             }
             Ok(())

@@ -4,7 +4,7 @@ use super::parameters::{Pool, check_shape, window_attrs, with_window};
 use crate::narrow::in_float;
 use crate::prelude::*;
 use thalweg_math::reduce::Number as Summed;
-use thalweg_math::window::{average, average_gradient};
+use thalweg_math::window::{avg_pool, avg_pool_gradient};
 
 pub static AVG_POOL: Op = Op {
     name: "AvgPool",
@@ -88,7 +88,7 @@ fn run<T: Element + Summed>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
     let grid = pool.grid_of_planes(images)?;
     let mut out = Tensor::zeros(T::DTYPE, pool.output(images)?)?;
     if images.elements() > 0 && out.elements() > 0 {
-        average(c.par(), &grid, images.dim(3)?, c.slice::<T>(0)?, out.as_mut_slice::<T>()?);
+        avg_pool(c.par(), &grid, images.dim(3)?, c.slice::<T>(0)?, out.as_mut_slice::<T>()?);
     }
     c.set(0, out);
     Ok(())
@@ -104,7 +104,7 @@ fn run_grad<T: Element + Summed>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> 
     check_shape("grad", c.shape(1)?, &pool.output(&images)?)?;
     let mut out = Tensor::zeros(T::DTYPE, images.clone())?;
     if out.elements() > 0 && c.shape(1)?.elements() > 0 {
-        average_gradient(c.par(), &grid, images.dim(3)?, c.slice::<T>(1)?, out.as_mut_slice::<T>()?);
+        avg_pool_gradient(c.par(), &grid, images.dim(3)?, c.slice::<T>(1)?, out.as_mut_slice::<T>()?);
     }
     c.set(0, out);
     Ok(())

@@ -3,7 +3,7 @@
 use super::parameters::{Pool, Source, window_attrs, with_window};
 use crate::narrow::in_float;
 use crate::prelude::*;
-use thalweg_math::window::largest;
+use thalweg_math::window::max_pool;
 
 pub static MAX_POOL: Op = Op {
     name: "MaxPool",
@@ -92,7 +92,7 @@ fn run<T: Real>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
                 *y = x.iter().fold(T::lowest(), |best, x| if *x > best { *x } else { best });
             }
         } else {
-            largest(c.par(), &pool.grid(images)?, images.dim(3)?, T::lowest(), x, y);
+            max_pool(c.par(), &pool.grid(images)?, images.dim(3)?, T::lowest(), x, y);
         }
     }
     c.set(0, out);

@@ -5,7 +5,7 @@ use crate::arithmetic::convert::converted;
 use crate::narrow::in_float;
 use crate::prelude::*;
 use thalweg_math::reduce::Number as Summed;
-use thalweg_math::window::{Grid, Place, largest_places, sum_at_places};
+use thalweg_math::window::{ArgmaxIndex, Grid, max_pool_argmax, max_pool_gradient};
 
 pub static MAX_POOL_GRAD: Op = Op {
     name: "MaxPoolGrad",
@@ -144,10 +144,10 @@ fn prepare_narrow_grad<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     narrow_kernel::<T>(node, run_grad::<f32>)
 }
 
-/// Where the largest element of each window of input 0 is, as [`largest_places`] has it.
-fn places<T: Real, P: Element + Place>(c: &OpCall<'_>, grid: &Grid, output: &Shape) -> Result<Tensor> {
+/// Where the largest element of each window of input 0 is, as [`max_pool_argmax`] has it.
+fn places<T: Real, P: Element + ArgmaxIndex>(c: &OpCall<'_>, grid: &Grid, output: &Shape) -> Result<Tensor> {
     let mut places = Tensor::uninit(P::DTYPE, output.clone())?;
-    largest_places(c.par(), grid, output.dim(3)?, c.slice::<T>(0)?, places.as_mut_slice::<P>()?);
+    max_pool_argmax(c.par(), grid, output.dim(3)?, c.slice::<T>(0)?, places.as_mut_slice::<P>()?);
     Ok(places)
 }
 
@@ -174,7 +174,7 @@ fn run<T: Real + Summed>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
     Ok(())
 }
 
-fn scattered<T: Real + Summed, P: Element + Place>(
+fn scattered<T: Real + Summed, P: Element + ArgmaxIndex>(
     c: &OpCall<'_>,
     grid: &Grid,
     images: &Shape,
@@ -183,7 +183,7 @@ fn scattered<T: Real + Summed, P: Element + Place>(
     let places = places::<T, P>(c, grid, output)?;
     let mut out = Tensor::uninit(T::DTYPE, images.clone())?;
     let (places, dy) = (places.as_slice::<P>()?, c.slice::<T>(2)?);
-    sum_at_places(c.par(), grid, output.dim(3)?, places, dy, out.as_mut_slice::<T>()?);
+    max_pool_gradient(c.par(), grid, output.dim(3)?, places, dy, out.as_mut_slice::<T>()?);
     Ok(out)
 }
 

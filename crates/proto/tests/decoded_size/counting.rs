@@ -1,4 +1,4 @@
-//! An allocator that knows how much a thread holds, and has held at most.
+//! An allocator that counts each thread's live bytes and their peak.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,7 +10,7 @@ thread_local! {
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
 
-/// What `body` gives, and how much more was held meanwhile than before.
+/// The result of `body`, and the peak of live bytes above those before.
 pub fn peak<R>(body: impl FnOnce() -> R) -> (R, usize) {
     let before = LIVE.get();
     PEAK.set(before);

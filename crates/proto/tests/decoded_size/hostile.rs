@@ -1,4 +1,4 @@
-//! Bytes that become as much as possible, for any message: what its descriptor allows, repeated.
+//! Encodings that expand as much as possible, for any message type: each field of its descriptor, repeated.
 
 use prost_types::field_descriptor_proto::{Label, Type};
 use prost_types::{DescriptorProto, FieldDescriptorProto, FileDescriptorSet};
@@ -23,7 +23,7 @@ impl Schema {
         Schema(all)
     }
 
-    /// Hostile messages of this type, each with what is hostile in it.
+    /// Hostile messages of this type, each with a description.
     pub fn hostile(&self, root: &str) -> Vec<(String, Vec<u8>)> {
         let mut found = Vec::new();
         for (name, path) in self.reachable(root) {
@@ -57,7 +57,7 @@ impl Schema {
         found
     }
 
-    /// What one field can be given, in few bytes or more.
+    /// Encodings of one field, repeated.
     fn repeated(&self, field: &FieldDescriptorProto) -> Vec<(&'static str, Vec<u8>)> {
         let repeats = field.label() == Label::Repeated;
         match field.r#type() {
@@ -101,7 +101,7 @@ impl Schema {
         }
     }
 
-    /// A message in itself, as deep as can be; none if it cannot be.
+    /// A recursive message, nested to the limit; none if the type is not recursive.
     fn deep(&self, root: &str) -> Option<Vec<u8>> {
         let (path, round) = self.reachable(root).into_iter().find_map(|(name, path)| {
             let back = self.0[&name].field.iter().filter(|f| f.r#type() == Type::Message).find_map(|f| {

@@ -14,7 +14,7 @@ macro_rules! kinds {
     ($($message:ty),* $(,)?) => {
         pub const ALL: &[Kind] = &[$(Kind {
             name: <$message as Name>::full_name,
-            room: room_for::<$message>,
+            room: max_decoded_size::<$message>,
             decode: |pieces| <$message as Message>::decode(pieces).is_ok(),
             is_as_written: |bytes| {
                 decode::<$message>(bytes.clone()).is_ok_and(|m| m.encoded_len() >= bytes.len())

@@ -1,4 +1,4 @@
-//! The elements under a window laid out as rows of a matrix, and the reverse: rows added back to where they came from.
+//! im2col: the patches of images as the rows of a matrix; and col2im, its transpose, which adds them back.
 
 use std::ops::Range;
 
@@ -8,18 +8,18 @@ use crate::reduce::Number;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
-/// The patches of some channels of a batch of images: a row for each place, in it the taps by row and column, in each the channels.
+/// The im2col matrix of a range of channels: a row for each output, of elements [filter row, filter column, channel].
 #[derive(Clone, Copy, Debug)]
 pub struct Patches {
     pub grid: Grid,
-    /// Channels that the images have, and which of them are meant.
+    /// Channels of the images, and the range of them.
     pub depth: usize,
     pub first_channel: usize,
     pub channels: usize,
 }
 
 impl Patches {
-    /// Elements of one patch.
+    /// Elements of one patch: columns of the matrix.
     pub fn len(&self) -> usize {
         self.grid.taps() * self.channels
     }
@@ -28,13 +28,13 @@ impl Patches {
         self.len() == 0
     }
 
-    /// Whether the patches of all places are the images as they lie.
+    /// Whether the matrix is the images themselves, so that no copy is needed.
     pub fn is_identity(&self) -> bool {
         self.grid.rows.is_identity() && self.grid.cols.is_identity() && self.channels == self.depth
     }
 
-    /// Writes the patches of some rows of places, counted over all images. Padding is `T::default()`.
-    pub fn write<T: Copy + Default + Send + Sync>(
+    /// Writes the patches of some output rows of the batch. Padding is `T::default()`.
+    pub fn im2col<T: Copy + Default + Send + Sync>(
         &self,
         par: &dyn Parallel,
         images: &[T],
@@ -49,8 +49,8 @@ impl Patches {
 
     fn write_row<T: Copy + Default>(&self, images: &[T], row: usize, out: &mut [T]) {
         let (rows, cols) = (&self.grid.rows, &self.grid.cols);
-        let (image, place) = (row / rows.output, row % rows.output);
-        let inside = rows.taps(place);
+        let (image, out_row) = (row / rows.output, row % rows.output);
+        let inside = rows.taps(out_row);
         let line = cols.size * self.channels;
         for (col, patch) in out.chunks_exact_mut(self.len()).enumerate() {
             let taps = cols.taps(col);
@@ -59,7 +59,7 @@ impl Patches {
                     out.fill(T::default());
                     continue;
                 }
-                let from = (image * rows.input + rows.at(place, k)) * cols.input;
+                let from = (image * rows.input + rows.at(out_row, k)) * cols.input;
                 out[..taps.start * self.channels].fill(T::default());
                 out[taps.end * self.channels..].fill(T::default());
                 let out = &mut out[taps.start * self.channels..taps.end * self.channels];
@@ -77,8 +77,8 @@ impl Patches {
         }
     }
 
-    /// The rows of images that patches of these rows of places touch; several images are taken whole.
-    fn touched(&self, rows: &Range<usize>) -> Range<usize> {
+    /// The input rows that the patches of these output rows read; all rows, if those are of several images.
+    fn input_rows(&self, rows: &Range<usize>) -> Range<usize> {
         let span = &self.grid.rows;
         let (first, last) = (rows.start / span.output, (rows.end - 1) / span.output);
         if first != last {
@@ -91,8 +91,8 @@ impl Patches {
     }
 }
 
-/// Adds patches of some rows of places, as [`Patches::write`] lays them out, to the images they are of.
-pub fn add_patches<T: Number>(
+/// Adds the patches of some output rows, as [`Patches::im2col`] writes them, to the images.
+pub fn col2im<T: Number>(
     par: &dyn Parallel,
     what: &Patches,
     patches: &[T],
@@ -105,19 +105,19 @@ pub fn add_patches<T: Number>(
     if patches.is_empty() {
         return;
     }
-    let (touched, width) = (what.touched(&rows), grid.cols.input * what.depth);
+    let (input_rows, width) = (what.input_rows(&rows), grid.cols.input * what.depth);
     let shared = SharedMut::new(images);
-    par.run_ranges(touched.len(), 1, &|range| {
-        for row in range.start + touched.start..range.end + touched.start {
+    par.run_ranges(input_rows.len(), 1, &|range| {
+        for row in range.start + input_rows.start..range.end + input_rows.start {
             // SAFETY: each row is in one range only.
             let out = unsafe { shared.range(row * width..(row + 1) * width) };
-            widest(AddRow { what, patches, rows: rows.clone(), row, out });
+            widest(Col2imRow { what, patches, rows: rows.clone(), row, out });
         }
     });
 }
 
-/// One row of an image gets what the patches have for it.
-struct AddRow<'a, T> {
+/// Adds the patches' elements of one input row.
+struct Col2imRow<'a, T> {
     what: &'a Patches,
     patches: &'a [T],
     rows: Range<usize>,
@@ -125,7 +125,7 @@ struct AddRow<'a, T> {
     out: &'a mut [T],
 }
 
-impl<T: Number> Loop for AddRow<'_, T> {
+impl<T: Number> Loop for Col2imRow<'_, T> {
     type Output = ();
     const WIDE: bool = T::WIDE;
 
@@ -133,9 +133,9 @@ impl<T: Number> Loop for AddRow<'_, T> {
     fn run<const FMA: bool>(self) {
         let (what, cols) = (self.what, &self.what.grid.cols);
         let (image, line) = (self.row / what.grid.rows.input, cols.size * what.channels);
-        for (place, k) in what.grid.rows.covering(self.row % what.grid.rows.input) {
-            let place = image * what.grid.rows.output + place;
-            if !self.rows.contains(&place) {
+        for (out_row, k) in what.grid.rows.covering(self.row % what.grid.rows.input) {
+            let out_row = image * what.grid.rows.output + out_row;
+            if !self.rows.contains(&out_row) {
                 continue;
             }
             for col in 0..cols.output {
@@ -143,7 +143,7 @@ impl<T: Number> Loop for AddRow<'_, T> {
                 if taps.is_empty() {
                     continue;
                 }
-                let patch = ((place - self.rows.start) * cols.output + col) * what.len() + k * line;
+                let patch = ((out_row - self.rows.start) * cols.output + col) * what.len() + k * line;
                 let from =
                     &self.patches[patch + taps.start * what.channels..patch + taps.end * what.channels];
                 if what.channels == what.depth && cols.dilation == 1 {

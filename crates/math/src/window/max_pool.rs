@@ -1,13 +1,13 @@
-//! The largest elements under windows, and where they are. A NaN is never larger than anything.
+//! Max pooling, its argmax and its gradient. A NaN is never larger than anything.
 
-use super::{Grid, Lanes, for_lanes, for_rows, piece};
+use super::{Grid, Lanes, for_lanes, for_rows, lane_chunk};
 use crate::parallel::Parallel;
 use crate::reduce::{Element, Number};
 use crate::scratch;
 use crate::simd::{Loop, widest};
 
-/// The largest element of each channel under each window; `lowest` where there is none.
-pub fn largest<T: Element + PartialOrd>(
+/// The maximum of each channel over each window; `lowest` where a window is all padding.
+pub fn max_pool<T: Element + PartialOrd>(
     par: &dyn Parallel,
     grid: &Grid,
     depth: usize,
@@ -19,21 +19,21 @@ pub fn largest<T: Element + PartialOrd>(
     assert_eq!(out.len(), grid.output_rows() * grid.cols.output * depth);
     let cost = grid.rows.size.min(grid.rows.input) * grid.cols.size.min(grid.cols.input);
     for_rows(par, out, grid.cols.output * depth, cost, &|row, out| {
-        widest(LargestRow { grid, depth, lowest, images, row, out })
+        widest(MaxPoolRow { grid, depth, lowest, images, row, out })
     });
 }
 
-/// The number of a pixel: as wide as needed, since narrow ones are compared and moved faster.
-pub trait Place: Copy + PartialEq + Send + Sync {
-    /// That there is none.
+/// The index of a pixel. `i32` where it suffices: narrow indices are compared and moved faster.
+pub trait ArgmaxIndex: Copy + PartialEq + Send + Sync {
+    /// No pixel.
     const NONE: Self;
-    /// Whether loops with such places are compiled for each instruction set.
+    /// Whether loops with such indices are compiled for each instruction set.
     const WIDE: bool;
     /// Pixels of an image must fit.
     fn of(pixel: usize) -> Self;
 }
 
-impl Place for i32 {
+impl ArgmaxIndex for i32 {
     const NONE: i32 = -1;
     const WIDE: bool = true;
     #[inline(always)]
@@ -42,7 +42,7 @@ impl Place for i32 {
     }
 }
 
-impl Place for i64 {
+impl ArgmaxIndex for i64 {
     const NONE: i64 = -1;
     const WIDE: bool = false;
     #[inline(always)]
@@ -51,9 +51,8 @@ impl Place for i64 {
     }
 }
 
-/// Where the largest element of each channel under each window is: the pixel, counted within its image. The first of several
-/// that are equal.
-pub fn largest_places<T: Element + PartialOrd, P: Place>(
+/// The index, within its image, of the pixel with the maximum of each channel over each window; the first of equal ones.
+pub fn max_pool_argmax<T: Element + PartialOrd, P: ArgmaxIndex>(
     par: &dyn Parallel,
     grid: &Grid,
     depth: usize,
@@ -64,29 +63,29 @@ pub fn largest_places<T: Element + PartialOrd, P: Place>(
     assert_eq!(out.len(), grid.output_rows() * grid.cols.output * depth);
     let cost = grid.rows.size.min(grid.rows.input) * grid.cols.size.min(grid.cols.input);
     for_rows(par, out, grid.cols.output * depth, cost, &|row, out| {
-        widest(PlacesRow { grid, depth, images, row, out })
+        widest(ArgmaxRow { grid, depth, images, row, out })
     });
 }
 
-/// Sums what each window has for the pixel that `places` names: the gradient of [`largest`] by the images.
-pub fn sum_at_places<T: Number, P: Place>(
+/// The gradient of [`max_pool`] with respect to the images: each window's gradient is added to its pixel in `argmax`.
+pub fn max_pool_gradient<T: Number, P: ArgmaxIndex>(
     par: &dyn Parallel,
     grid: &Grid,
     depth: usize,
-    places: &[P],
+    argmax: &[P],
     gradient: &[T],
     out: &mut [T],
 ) {
     assert_eq!(out.len(), grid.input_rows() * grid.cols.input * depth);
     assert_eq!(gradient.len(), grid.output_rows() * grid.cols.output * depth);
-    assert_eq!(gradient.len(), places.len());
+    assert_eq!(gradient.len(), argmax.len());
     let cost = grid.rows.size.min(grid.rows.output) * grid.cols.size.min(grid.cols.output);
     for_rows(par, out, grid.cols.input * depth, cost, &|row, out| {
-        widest(SumRow { grid, depth, places, gradient, row, out })
+        widest(GradientRow { grid, depth, argmax, gradient, row, out })
     });
 }
 
-struct LargestRow<'a, T> {
+struct MaxPoolRow<'a, T> {
     grid: &'a Grid,
     depth: usize,
     lowest: T,
@@ -95,38 +94,39 @@ struct LargestRow<'a, T> {
     out: &'a mut [T],
 }
 
-impl<T: Element + PartialOrd> Loop for LargestRow<'_, T> {
+impl<T: Element + PartialOrd> Loop for MaxPoolRow<'_, T> {
     type Output = ();
     const WIDE: bool = T::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let (depth, rows) = (self.depth, &self.grid.rows);
-        let (image, place) = (self.row / rows.output, self.row % rows.output);
-        let what = Largest { grid: self.grid, depth, lowest: self.lowest, images: self.images, image, place };
+        let (image, out_row) = (self.row / rows.output, self.row % rows.output);
+        let what =
+            MaxPool { grid: self.grid, depth, lowest: self.lowest, images: self.images, image, out_row };
         for_lanes::<FMA, T, _>(&what, depth, self.out);
     }
 }
 
-/// The largest at one row of places.
-struct Largest<'a, T> {
+/// The maxima of one output row.
+struct MaxPool<'a, T> {
     grid: &'a Grid,
     depth: usize,
     lowest: T,
     images: &'a [T],
     image: usize,
-    place: usize,
+    out_row: usize,
 }
 
-impl<T: Copy + PartialOrd> Lanes<T> for Largest<'_, T> {
+impl<T: Copy + PartialOrd> Lanes<T> for MaxPool<'_, T> {
     #[inline(always)]
     fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
         let (rows, cols) = (&self.grid.rows, &self.grid.cols);
         let mut best = [self.lowest; N];
-        for k in rows.taps(self.place) {
-            let line = (self.image * rows.input + rows.at(self.place, k)) * cols.input;
+        for k in rows.taps(self.out_row) {
+            let line = (self.image * rows.input + rows.at(self.out_row, k)) * cols.input;
             for l in cols.taps(col) {
-                let x = piece::<T, N>(self.images, (line + cols.at(col, l)) * self.depth + first);
+                let x = lane_chunk::<T, N>(self.images, (line + cols.at(col, l)) * self.depth + first);
                 for i in 0..N {
                     best[i] = if x[i] > best[i] { x[i] } else { best[i] };
                 }
@@ -136,7 +136,7 @@ impl<T: Copy + PartialOrd> Lanes<T> for Largest<'_, T> {
     }
 }
 
-struct PlacesRow<'a, T, P> {
+struct ArgmaxRow<'a, T, P> {
     grid: &'a Grid,
     depth: usize,
     images: &'a [T],
@@ -144,111 +144,112 @@ struct PlacesRow<'a, T, P> {
     out: &'a mut [P],
 }
 
-impl<T: Element + PartialOrd, P: Place> Loop for PlacesRow<'_, T, P> {
+impl<T: Element + PartialOrd, P: ArgmaxIndex> Loop for ArgmaxRow<'_, T, P> {
     type Output = ();
     const WIDE: bool = T::WIDE && P::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let (depth, rows) = (self.depth, &self.grid.rows);
-        let (image, place) = (self.row / rows.output, self.row % rows.output);
-        let what = Places { grid: self.grid, depth, images: self.images, image, place };
+        let (image, out_row) = (self.row / rows.output, self.row % rows.output);
+        let what = Argmax { grid: self.grid, depth, images: self.images, image, out_row };
         for_lanes::<FMA, P, _>(&what, depth, self.out);
     }
 }
 
-/// Where the largest are at one row of places.
-struct Places<'a, T> {
+/// The argmax of one output row.
+struct Argmax<'a, T> {
     grid: &'a Grid,
     depth: usize,
     images: &'a [T],
     image: usize,
-    place: usize,
+    out_row: usize,
 }
 
-impl<T: Copy + PartialOrd, P: Place> Lanes<P> for Places<'_, T> {
+impl<T: Copy + PartialOrd, P: ArgmaxIndex> Lanes<P> for Argmax<'_, T> {
     #[inline(always)]
     fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [P; N]) {
         let (rows, cols) = (&self.grid.rows, &self.grid.cols);
-        let (down, across) = (rows.taps(self.place), cols.taps(col));
-        let pixel = |k: usize, l: usize| rows.at(self.place, k) * cols.input + cols.at(col, l);
+        let (down, across) = (rows.taps(self.out_row), cols.taps(col));
+        let pixel = |k: usize, l: usize| rows.at(self.out_row, k) * cols.input + cols.at(col, l);
         let under = |pixel: usize| {
             let image = self.image * rows.input * cols.input;
-            *piece::<T, N>(self.images, (image + pixel) * self.depth + first)
+            *lane_chunk::<T, N>(self.images, (image + pixel) * self.depth + first)
         };
         if down.is_empty() || across.is_empty() {
-            // A window on padding alone: no pixel.
+            // The window is all padding.
             *out = [P::NONE; N];
             return;
         }
         let start = pixel(down.start, across.start);
-        let (mut best, mut places) = (under(start), [P::of(start); N]);
+        let (mut best, mut argmax) = (under(start), [P::of(start); N]);
         for k in down {
             for l in across.clone() {
                 let here = pixel(k, l);
                 let x = under(here);
                 for i in 0..N {
-                    // A NaN that came first gives way to any number.
+                    // A NaN that came first is replaced by any number.
                     #[allow(clippy::eq_op)]
                     let larger = x[i] > best[i] || (best[i] != best[i] && x[i] == x[i]);
                     best[i] = if larger { x[i] } else { best[i] };
-                    places[i] = if larger { P::of(here) } else { places[i] };
+                    argmax[i] = if larger { P::of(here) } else { argmax[i] };
                 }
             }
         }
-        *out = places;
+        *out = argmax;
     }
 }
 
-struct SumRow<'a, T, P> {
+struct GradientRow<'a, T, P> {
     grid: &'a Grid,
     depth: usize,
-    places: &'a [P],
+    argmax: &'a [P],
     gradient: &'a [T],
     row: usize,
     out: &'a mut [T],
 }
 
-impl<T: Number, P: Place> Loop for SumRow<'_, T, P> {
+impl<T: Number, P: ArgmaxIndex> Loop for GradientRow<'_, T, P> {
     type Output = ();
     const WIDE: bool = T::WIDE && P::WIDE;
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
         let (depth, rows) = (self.depth, &self.grid.rows);
-        let (image, position) = (self.row / rows.input, self.row % rows.input);
+        let (image, in_row) = (self.row / rows.input, self.row % rows.input);
         let lines =
-            rows.covering(position).map(|(place, _)| (image * rows.output + place) * self.grid.cols.output);
+            rows.covering(in_row).map(|(out_row, _)| (image * rows.output + out_row) * self.grid.cols.output);
         let lines = scratch::collect(lines);
-        let (places, gradient) = (self.places, self.gradient);
-        let what = SumAt { grid: self.grid, depth, places, gradient, lines, position };
+        let (argmax, gradient) = (self.argmax, self.gradient);
+        let what = Gradient { grid: self.grid, depth, argmax, gradient, lines, in_row };
         for_lanes::<FMA, T, _>(&what, depth, self.out);
     }
 }
 
-/// What one row of positions gets.
-struct SumAt<'a, T, P> {
+/// The gradients of one input row.
+struct Gradient<'a, T, P> {
     grid: &'a Grid,
     depth: usize,
-    places: &'a [P],
+    argmax: &'a [P],
     gradient: &'a [T],
-    /// Where the rows of places begin whose windows cover it.
+    /// Offsets of the output rows whose windows have it.
     lines: Vec<usize>,
-    position: usize,
+    in_row: usize,
 }
 
-impl<T: Number, P: Place> Lanes<T> for SumAt<'_, T, P> {
+impl<T: Number, P: ArgmaxIndex> Lanes<T> for Gradient<'_, T, P> {
     #[inline(always)]
     fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
         let cols = &self.grid.cols;
-        let pixel = P::of(self.position * cols.input + col);
+        let pixel = P::of(self.in_row * cols.input + col);
         let mut sums = [T::ZERO; N];
         for line in &self.lines {
             for (at, _) in cols.covering(col) {
                 let from = (line + at) * self.depth + first;
-                let (places, dy) = (piece::<P, N>(self.places, from), piece::<T, N>(self.gradient, from));
+                let (argmax, dy) =
+                    (lane_chunk::<P, N>(self.argmax, from), lane_chunk::<T, N>(self.gradient, from));
                 for i in 0..N {
-                    sums[i] = if places[i] == pixel { sums[i].add(dy[i]) } else { sums[i] };
+                    sums[i] = if argmax[i] == pixel { sums[i].add(dy[i]) } else { sums[i] };
                 }
             }
         }

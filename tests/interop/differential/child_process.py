@@ -1,4 +1,4 @@
-"""Runs cases in child processes: some inputs stop TensorFlow's process, and that must cost one case, not the run."""
+"""Runs cases in child processes: some inputs crash TensorFlow's process, which must cost one case, not the run."""
 
 import os
 import pickle
@@ -8,7 +8,7 @@ from . import driver
 
 
 def run(cases, target):
-    """Verdicts of some cases. Where the child dies, halves of them run again; one that is alone and dies is `fatal`."""
+    """Verdicts of some cases. If the child crashes, the cases are bisected; a single case that crashes is `fatal`."""
     done, pending = {}, [list(enumerate(cases))]
     while pending:
         part = pending.pop()
@@ -25,7 +25,7 @@ def run(cases, target):
 
 
 def in_child(cases, target):
-    """(verdicts or None, how the child ended). This process must not have opened a session: its threads would not be in the child."""
+    """(verdicts or None, exit status). This process must not have opened a session: fork does not copy its threads."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

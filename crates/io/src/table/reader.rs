@@ -1,51 +1,54 @@
 use super::block::entries;
-use super::{FOOTER, Handle, MAGIC, TRAILER};
+use super::{BlockHandle, FOOTER, MAGIC, TRAILER};
 use crate::crc::{self, Crc};
 use bytes::Bytes;
 use thalweg_core::error::{Error, Result, data_loss, unimplemented};
 use thalweg_core::reserve;
 
-/// All entries of a table, checked when it is read.
+/// All entries of a table, validated when it is read.
 #[derive(Debug)]
 pub struct Table {
     entries: Vec<(Vec<u8>, Bytes)>,
 }
 
-/// Keys may be this many times larger than the file that holds them: far from what sharing prefixes saves, and a bound on what a
-/// file made to hurt can cost.
-const MOST_GROWTH: usize = 64;
+/// The limit on the size of all keys, relative to the file: far above the ratio of prefix compression, and a bound on what a
+/// hostile file can allocate.
+const MAX_EXPANSION: usize = 64;
 
 impl Table {
-    /// Reads the table in a file's bytes; values share them.
+    /// Parses a file's bytes; values are slices of them.
     pub fn read(file: &Bytes) -> Result<Table> {
         let footer = file.len().checked_sub(FOOTER).and_then(|at| file.get(at..));
         let footer = footer.ok_or_else(|| {
             data_loss(format_args!("too short for a table: {} bytes, a footer has {FOOTER}", file.len()))
         })?;
         if !footer.ends_with(&MAGIC) {
-            return Err(data_loss("not a table: the number at its end is wrong"));
+            return Err(data_loss("not a table: the magic number is wrong"));
         }
         let mut handles = footer;
-        let _metadata = Handle::take(&mut handles);
-        let index = Handle::take(&mut handles).ok_or_else(|| data_loss("the table's footer is damaged"))?;
+        let _metaindex = BlockHandle::take(&mut handles);
+        let index =
+            BlockHandle::take(&mut handles).ok_or_else(|| data_loss("the table's footer is damaged"))?;
         let index = block(file, index)?;
 
         let mut table = Table { entries: Vec::new() };
-        let mut room = file.len().saturating_mul(MOST_GROWTH).saturating_add(1 << 20);
+        let mut budget = file.len().saturating_mul(MAX_EXPANSION).saturating_add(1 << 20);
         entries(&index, |bound, at| {
-            let handle = Handle::take(&mut &index[at]).ok_or_else(|| data_loss("a damaged block handle"))?;
-            table.take_block(&block(file, handle)?, bound, &mut room)
+            let handle =
+                BlockHandle::take(&mut &index[at]).ok_or_else(|| data_loss("a damaged block handle"))?;
+            table.add_block(&block(file, handle)?, bound, &mut budget)
         })?;
         Ok(table)
     }
 
-    fn take_block(&mut self, block: &Bytes, bound: &[u8], room: &mut usize) -> Result<()> {
+    fn add_block(&mut self, block: &Bytes, bound: &[u8], budget: &mut usize) -> Result<()> {
         entries(block, |key, at| {
             if self.entries.last().is_some_and(|(last, _)| key <= &last[..]) || key > bound {
                 return Err(data_loss("the table's keys are not in order"));
             }
             let cost = key.len() + std::mem::size_of::<(Vec<u8>, Bytes)>();
-            *room = room.checked_sub(cost).ok_or_else(|| data_loss("the table's keys are absurdly large"))?;
+            *budget =
+                budget.checked_sub(cost).ok_or_else(|| data_loss("the table's keys are absurdly large"))?;
             reserve::push(&mut self.entries, (reserve::copied(key)?, block.slice(at)))
         })
     }
@@ -69,8 +72,8 @@ impl Table {
     }
 }
 
-/// The contents of a block, once its checksum is right.
-fn block(file: &Bytes, at: Handle) -> Result<Bytes> {
+/// The contents of a block, after its CRC is verified.
+fn block(file: &Bytes, at: BlockHandle) -> Result<Bytes> {
     let outside = || -> Error { data_loss(format_args!("a block at {} is past the table's end", at.offset)) };
     let end = at.offset.checked_add(at.size).ok_or_else(outside)?;
     let trailer = end.checked_add(TRAILER).and_then(|e| file.get(end..e)).ok_or_else(outside)?;

@@ -1,13 +1,13 @@
-//! What is said of a file that is not there: which part of its path is missing, and what lies beside it.
+//! Hints for a path without a file: the missing component, and the names beside it.
 
 use std::path::{Path, PathBuf};
 use thalweg_core::registry::did_you_mean;
 
-/// Files of a folder that are looked at, and of those that are named.
-const LOOKED_AT: usize = 1000;
-const NAMED: usize = 4;
+/// The most directory entries that are read, and that are listed.
+const MAX_ENTRIES: usize = 1000;
+const MAX_LISTED: usize = 4;
 
-/// How to put a path right that leads to nothing, or to a folder where a file is needed; nothing if it leads to a file.
+/// How to correct a path that does not exist or is a folder; `None` for a file.
 pub fn hint(path: &Path) -> Option<String> {
     if path.as_os_str().is_empty() {
         return Some("the path is empty; name a file".to_string());
@@ -18,7 +18,7 @@ pub fn hint(path: &Path) -> Option<String> {
     if path.is_symlink() {
         return Some("it is a link to something that is not there".to_string());
     }
-    // What a relative path is relative to is often the mistake.
+    // With the working directory, which is often the mistake in a relative path.
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     let above: Vec<&Path> = path.ancestors().skip(1).collect();
     let there = above.iter().position(|folder| folder.exists()).unwrap_or(above.len());
@@ -31,7 +31,7 @@ pub fn hint(path: &Path) -> Option<String> {
     })
 }
 
-/// The folder is there: what it has instead.
+/// The folder exists: similar names in it, or some of its entries.
 fn beside(path: &Path) -> String {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return "correct the path".to_string();
@@ -47,7 +47,8 @@ fn beside(path: &Path) -> String {
     match names.len() {
         0 => format!("the folder {folder} is empty; correct the path"),
         n => {
-            let (some, more) = (names[..n.min(NAMED)].join(", "), if n > NAMED { ", .." } else { "" });
+            let (some, more) =
+                (names[..n.min(MAX_LISTED)].join(", "), if n > MAX_LISTED { ", .." } else { "" });
             format!("the folder {folder} has {some}{more}; correct the path")
         }
     }
@@ -56,7 +57,7 @@ fn beside(path: &Path) -> String {
 fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let name = |path: PathBuf| path.file_name().map(|n| n.to_string_lossy().into_owned());
-    entries.take(LOOKED_AT).filter_map(|e| name(e.ok()?.path())).collect()
+    entries.take(MAX_ENTRIES).filter_map(|e| name(e.ok()?.path())).collect()
 }
 
 #[cfg(test)]

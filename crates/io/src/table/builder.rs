@@ -1,20 +1,20 @@
 use super::block::BlockBuilder;
-use super::{FOOTER, Handle, MAGIC, TRAILER};
+use super::{BlockHandle, FOOTER, MAGIC, TRAILER};
 use crate::crc::Crc;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 
-/// A block is closed once it is this large, as TensorFlow's are.
+/// The size from which a data block is flushed, which is TensorFlow's.
 const BLOCK_SIZE: usize = 256 << 10;
 const RESTART_INTERVAL: usize = 16;
 
-/// Makes the bytes of a table. Keys are added in order.
+/// Builds a table. Keys are added in order.
 pub struct TableBuilder {
     file: Vec<u8>,
     block: BlockBuilder,
     index: BlockBuilder,
-    /// The block that was closed last, with its last key: listed once the next key is known.
-    closed: Option<(Handle, Vec<u8>)>,
+    /// The last flushed block, with its last key: its index entry is added once the next key is known.
+    flushed: Option<(BlockHandle, Vec<u8>)>,
     entries: u64,
     block_size: usize,
 }
@@ -35,7 +35,7 @@ impl TableBuilder {
             file: Vec::new(),
             block: BlockBuilder::new(RESTART_INTERVAL),
             index: BlockBuilder::new(1),
-            closed: None,
+            flushed: None,
             entries: 0,
             block_size,
         }
@@ -43,7 +43,7 @@ impl TableBuilder {
 
     /// Keys must come in increasing order.
     pub fn add(&mut self, key: &[u8], value: &[u8]) -> Result<()> {
-        let last = self.closed.as_ref().map_or(self.block.last(), |c| &c.1);
+        let last = self.flushed.as_ref().map_or(self.block.last(), |c| &c.1);
         if self.entries > 0 && key <= last {
             return Err(invalid!(
                 "keys of a table must increase: '{}' after '{}'",
@@ -51,13 +51,13 @@ impl TableBuilder {
                 last.escape_ascii()
             ));
         }
-        if let Some((handle, last)) = self.closed.take() {
-            self.list(&between(&last, key), handle);
+        if let Some((handle, last)) = self.flushed.take() {
+            self.add_index_entry(&shortest_separator(&last, key), handle);
         }
         self.block.add(key, value);
         self.entries += 1;
         if self.block.size() >= self.block_size {
-            self.close_block();
+            self.flush_block();
         }
         Ok(())
     }
@@ -65,16 +65,16 @@ impl TableBuilder {
     /// The bytes of the file.
     pub fn finish(mut self) -> Vec<u8> {
         if !self.block.is_empty() {
-            self.close_block();
+            self.flush_block();
         }
-        let metadata = self.append(BlockBuilder::new(RESTART_INTERVAL).finish());
-        if let Some((handle, last)) = self.closed.take() {
-            self.list(&after(&last), handle);
+        let metaindex = self.append(BlockBuilder::new(RESTART_INTERVAL).finish());
+        if let Some((handle, last)) = self.flushed.take() {
+            self.add_index_entry(&short_successor(&last), handle);
         }
         let index = self.index.finish();
         let index = self.append(index);
         let mut footer = Vec::with_capacity(FOOTER);
-        metadata.put(&mut footer);
+        metaindex.put(&mut footer);
         index.put(&mut footer);
         footer.resize(FOOTER - MAGIC.len(), 0);
         footer.extend_from_slice(&MAGIC);
@@ -82,20 +82,20 @@ impl TableBuilder {
         self.file
     }
 
-    fn list(&mut self, key: &[u8], handle: Handle) {
+    fn add_index_entry(&mut self, key: &[u8], handle: BlockHandle) {
         let mut value = Vec::new();
         handle.put(&mut value);
         self.index.add(key, &value);
     }
 
-    fn close_block(&mut self) {
+    fn flush_block(&mut self) {
         let last = self.block.last().to_vec();
         let block = self.block.finish();
-        self.closed = Some((self.append(block), last));
+        self.flushed = Some((self.append(block), last));
     }
 
-    fn append(&mut self, block: Vec<u8>) -> Handle {
-        let handle = Handle { offset: self.file.len(), size: block.len() };
+    fn append(&mut self, block: Vec<u8>) -> BlockHandle {
+        let handle = BlockHandle { offset: self.file.len(), size: block.len() };
         let mut crc = Crc::default();
         crc.add(&block);
         crc.add(&[0]);
@@ -107,8 +107,8 @@ impl TableBuilder {
     }
 }
 
-/// A short key that is at least `low` and below `high`.
-fn between(low: &[u8], high: &[u8]) -> Vec<u8> {
+/// The shortest separator: a short key that is at least `low` and below `high`.
+fn shortest_separator(low: &[u8], high: &[u8]) -> Vec<u8> {
     let same = low.iter().zip(high).take_while(|(a, b)| a == b).count();
     match (low.get(same), high.get(same)) {
         (Some(a), Some(b)) if *a < u8::MAX && a + 1 < *b => {
@@ -120,8 +120,8 @@ fn between(low: &[u8], high: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A short key that is at least `low`.
-fn after(low: &[u8]) -> Vec<u8> {
+/// A short successor: a short key that is at least `low`.
+fn short_successor(low: &[u8]) -> Vec<u8> {
     match low.iter().position(|b| *b < u8::MAX) {
         Some(at) => {
             let mut key = low[..=at].to_vec();
@@ -140,14 +140,20 @@ mod tests {
     fn separators_lie_between_their_neighbours() {
         let keys: [&[u8]; 9] = [b"", b"a", b"ab", b"ac", b"b", b"b\xff", b"d", b"\xff", b"\xff\xff"];
         for (i, low) in keys.iter().enumerate() {
-            assert!(after(low) >= low.to_vec(), "{low:?}");
+            assert!(short_successor(low) >= low.to_vec(), "{low:?}");
             for high in &keys[i + 1..] {
-                let key = between(low, high);
+                let key = shortest_separator(low, high);
                 assert!(key.as_slice() >= *low && key.as_slice() < *high, "{low:?} {key:?} {high:?}");
             }
         }
-        // Short ones, as long as there is room for them.
-        assert_eq!((between(b"abcd", b"ax"), after(b"abcd")), (b"ac".to_vec(), b"b".to_vec()));
-        assert_eq!((between(b"abcd", b"ac"), after(b"\xff")), (b"abcd".to_vec(), b"\xff".to_vec()));
+        // Shortened, if there is a shorter key between the two.
+        assert_eq!(
+            (shortest_separator(b"abcd", b"ax"), short_successor(b"abcd")),
+            (b"ac".to_vec(), b"b".to_vec())
+        );
+        assert_eq!(
+            (shortest_separator(b"abcd", b"ac"), short_successor(b"\xff")),
+            (b"abcd".to_vec(), b"\xff".to_vec())
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! How much memory a message takes once it is decoded, found without decoding it.
+//! An upper bound of the memory that decoding a message allocates, computed without decoding it.
 //!
-//! prost allocates as std does: what the allocator refuses ends the process. And it takes many times the bytes that it reads: two bytes
-//! can be a `NodeDef`, four a map with room for eleven `AttrValue`s. So the bytes are walked through first, by the same rules, and what
-//! they would take is added up. Whoever decodes asks for that much before.
+//! prost allocates infallibly: a failed allocation aborts the process. And it allocates many times the bytes that it reads: two bytes
+//! can be a `NodeDef`, four a map node of eleven `AttrValue`s. So the encoding is walked first, by the same rules, and the allocations
+//! are summed. Callers reserve that much before they decode.
 
 use crate::Pieces;
 use crate::schema::{self, Field, Kind, MessageType};
@@ -10,49 +10,49 @@ use bytes::{Buf, Bytes};
 use prost::encoding::{DecodeContext, WireType, decode_key, decode_varint, skip_field};
 use std::collections::vec_deque;
 
-/// At most how many bytes are allocated while these bytes are decoded as an `M`, whether they are one or not. A block that grows is counted
-/// as large as it becomes.
+/// An upper bound of the bytes allocated while these bytes are decoded as an `M`, valid or not. A block that grows is counted at its
+/// final capacity.
 ///
 /// # Panics
 ///
 /// If `M` belongs to another crate.
-pub fn room_for<M: prost::Name>(bytes: &Pieces) -> usize {
-    let mut walk = Walk { at: bytes.walk(), room: SLACK };
-    // Where the bytes are no message, prost stops too.
+pub fn max_decoded_size<M: prost::Name>(bytes: &Pieces) -> usize {
+    let mut walk = SizeWalk { at: bytes.walk(), bytes: OVERHEAD };
+    // prost stops at malformed bytes too.
     let _ = walk.message(schema::of::<M>());
-    walk.room
+    walk.bytes
 }
 
-/// For errors, and what is shared once: the first slice of a block makes its count.
-const SLACK: usize = 1024;
+/// For errors, and for the reference count that the first slice of a block allocates.
+const OVERHEAD: usize = 1024;
 
-/// prost refuses to go deeper than 100.
+/// prost's recursion limit is 100.
 const MAX_DEPTH: usize = 101;
 
-/// Entries of a node of a `BTreeMap`, and at least how many it keeps when it is split.
-const NODE: usize = 11;
-const SPLIT: usize = 4;
+/// The capacity of a `BTreeMap` node, and the least entries of a node after a split.
+const NODE_CAPACITY: usize = 11;
+const MIN_AFTER_SPLIT: usize = 4;
 
-struct Walk<'a> {
+struct SizeWalk<'a> {
     at: Cursor<'a>,
-    room: usize,
+    bytes: usize,
 }
 
-/// A message that is being read.
+/// A message that is being walked.
 struct Frame {
     of: &'static MessageType,
-    /// Bytes that are left when it is at its end.
+    /// The remaining bytes at its end.
     end: usize,
-    /// The fields that it has been given, as bits by index.
+    /// The fields seen so far, as bits by index.
     seen: u64,
 }
 
-impl Walk<'_> {
+impl SizeWalk<'_> {
     /// None where prost would fail.
     fn message(&mut self, of: &'static MessageType) -> Option<()> {
         let mut open = vec![Frame { of, end: 0, seen: 0 }];
         while let Some(frame) = open.last_mut() {
-            // A part may be longer than what it is a part of, which is found out only after it.
+            // A field may be longer than its message, which prost detects only after it.
             if self.at.remaining() <= frame.end {
                 (self.at.remaining() == frame.end).then_some(())?;
                 open.pop();
@@ -66,7 +66,7 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Reads a field, or begins with one that is a message.
+    /// Walks a field; returns a new frame for a message field.
     fn field(&mut self, frame: &mut Frame) -> Option<Option<Frame>> {
         let (number, wire) = decode_key(&mut self.at).ok()?;
         let Some((index, field)) = frame.of.field(number) else {
@@ -85,12 +85,12 @@ impl Walk<'_> {
 
     fn inner(&mut self, field: &Field, wire: WireType, first: bool) -> Option<Frame> {
         let of = field.message()?;
-        // Of a map, prost does not look at it.
+        // prost does not check the wire type of map entries.
         let len = self.length(if of.map_entry { WireType::LengthDelimited } else { wire })?;
         match field.repeated {
             true if of.map_entry => self.take(map_entry(of, first)),
             true => self.items(1, of.size, first),
-            // Lies in the message, or in a block of its own.
+            // Inline in the message, or boxed.
             false => self.take(of.size),
         }
         Some(Frame { of, end: self.at.remaining().checked_sub(len)?, seen: 0 })
@@ -102,10 +102,10 @@ impl Walk<'_> {
             self.items(1, field.kind.size(), first);
         }
         match field.kind {
-            // Bytes share the block that they lie in, if it is one.
-            Kind::Bytes if len <= self.at.piece() => {}
+            // Bytes within one segment are shared.
+            Kind::Bytes if len <= self.at.segment() => {}
             Kind::Bytes => self.take(len),
-            // One that is given anew grows, by doubling.
+            // A repeated occurrence of a singular string grows it, by doubling.
             _ if first || field.repeated => self.take(len.max(8)),
             _ => self.take(len.saturating_mul(3)),
         }
@@ -127,7 +127,7 @@ impl Walk<'_> {
             schema::WireType::Fixed64 => len / 8,
             _ => self.at.clone().varints(len),
         };
-        // The last may reach past the end, and is there when that is found out.
+        // The last may be truncated, and is pushed before prost detects it.
         self.items(count.saturating_add(1), size, first);
         self.at.advance(len);
         Some(())
@@ -138,7 +138,7 @@ impl Walk<'_> {
         usize::try_from(len).ok().filter(|len| *len <= self.at.remaining())
     }
 
-    /// Items pushed to a vector: it begins with room for four (eight, of bytes), and doubles.
+    /// Items pushed to a vector: the first capacity is four (eight, of bytes), and doubles.
     fn items(&mut self, count: usize, size: usize, first: bool) {
         let begins = match (first, size) {
             (false, _) => 0,
@@ -149,19 +149,19 @@ impl Walk<'_> {
     }
 
     fn take(&mut self, bytes: usize) {
-        self.room = self.room.saturating_add(bytes);
+        self.bytes = self.bytes.saturating_add(bytes);
     }
 }
 
-/// The first entry of a map makes a node for eleven; nodes that are full are split, and their parents have nodes too.
+/// The first entry of a map allocates a node; full nodes are split, and have parent nodes.
 fn map_entry(of: &MessageType, first: bool) -> usize {
     let entry = of.fields.iter().map(|f| f.kind.size().next_multiple_of(8)).sum::<usize>();
-    let pointers = (NODE + 3) * size_of::<usize>();
-    let node = NODE * entry + pointers;
-    if first { node } else { node / SPLIT }
+    let pointers = (NODE_CAPACITY + 3) * size_of::<usize>();
+    let node = NODE_CAPACITY * entry + pointers;
+    if first { node } else { node / MIN_AFTER_SPLIT }
 }
 
-/// A place in the bytes of a message.
+/// A read position in a message's bytes.
 #[derive(Clone)]
 struct Cursor<'a> {
     chunk: &'a [u8],
@@ -177,12 +177,12 @@ impl Pieces {
 }
 
 impl Cursor<'_> {
-    /// Bytes that are left in the piece at hand.
-    fn piece(&self) -> usize {
+    /// Bytes left in the current segment.
+    fn segment(&self) -> usize {
         self.chunk.len()
     }
 
-    /// How many varints end in the next `len` bytes.
+    /// The number of varints that end in the next `len` bytes.
     fn varints(mut self, mut len: usize) -> usize {
         let mut count = 0;
         while len > 0 && !self.chunk.is_empty() {

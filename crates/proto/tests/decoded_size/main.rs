@@ -1,5 +1,5 @@
-//! What `room_for` says is held against what prost takes: for every message that a peer or a file can send, bytes made to become as much
-//! as possible, by what its descriptor allows.
+//! `max_decoded_size` against prost's allocations: for every message that a peer or a file can send, bytes that expand as much
+//! as its descriptor allows.
 
 mod counting;
 mod hostile;
@@ -13,7 +13,7 @@ use thalweg_proto::{Bytes, Pieces};
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
-/// How many times the bytes of a message its decoded form may be. Changes with the messages' fields: see `room_for`.
+/// How many times the bytes of a message its decoded form may be. Changes with the messages' fields: see `max_decoded_size`.
 const MOST_TIMES: usize = 4000;
 
 #[test]
@@ -64,7 +64,7 @@ fn what_is_damaged_takes_no_more_than_is_asked_for() {
     }
 }
 
-/// Bytes that lie in several pieces are copied.
+/// Bytes in several segments are copied.
 #[test]
 fn pieces_take_no_more_than_is_asked_for() {
     let schema = Schema::new();
