@@ -31,14 +31,6 @@ mod number;
 mod printf;
 mod rows;
 
-/// The lists of several files as one list, joined by the compiler: `static OPS: &[&Op] = join![sums::OPS, division::OPS];`.
-macro_rules! join {
-    ($($list:expr),+ $(,)?) => {{
-        const LISTS: &[&[&thalweg_core::op::Op]] = &[$($list),+];
-        &$crate::joined::<{ $crate::total(LISTS) }>(LISTS)
-    }};
-}
-
 mod accumulator;
 mod arithmetic;
 mod array;
