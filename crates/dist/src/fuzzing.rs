@@ -1,15 +1,15 @@
 //! A server's ways in without sockets, for fuzzers: bytes of a connection, header blocks, messages of calls.
 
-use crate::answers::Answers;
 use crate::auth::Origin;
-use crate::calls::Calls;
-use crate::grpc::{self, Collecting};
-use crate::http2::frame::{self, FrameHead};
-use crate::http2::hpack::Decoder;
-use crate::http2::{Reading, Sending};
-use crate::peers::{Peer, PeerLimits};
-use crate::security::Security;
-use crate::server::{Server, ServerOptions};
+use crate::net::grpc::{self, Collecting};
+use crate::net::http2::frame::{self, FrameHead};
+use crate::net::http2::hpack::Decoder;
+use crate::net::http2::{Reading, Sending};
+use crate::net::server::calls::Calls;
+use crate::net::server::peer::{Peer, PeerLimits};
+use crate::net::server::unread_responses::Answers;
+use crate::service::Security;
+use crate::service::server::{Server, ServerOptions};
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};

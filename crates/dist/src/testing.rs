@@ -1,18 +1,18 @@
 //! What tests of several modules need: a task without a server, and what is sent, taken apart.
 
-use crate::answers::Answers;
 use crate::auth::{Gate, Origin};
 use crate::cluster::{ClusterSpec, Connector, Membership};
-use crate::http2::frame::{self, FrameHead};
-use crate::http2::hpack::{Decoder, Encoder};
-use crate::http2::testing::drained;
-use crate::http2::{Head, Sending};
 use crate::log::Log;
 use crate::master::Master;
-use crate::peers::{Peer, PeerLimits};
-use crate::remote::connection::Patience;
-use crate::sessions::Limits;
-use crate::task::Task;
+use crate::master::sessions::Limits;
+use crate::net::client_connection::Patience;
+use crate::net::http2::frame::{self, FrameHead};
+use crate::net::http2::hpack::{Decoder, Encoder};
+use crate::net::http2::testing::drained;
+use crate::net::http2::{Head, Sending};
+use crate::net::server::peer::{Peer, PeerLimits};
+use crate::net::server::unread_responses::Answers;
+use crate::worker::task::Task;
 use bytes::BytesMut;
 use std::net::SocketAddr;
 use std::sync::Arc;

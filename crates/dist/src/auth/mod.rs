@@ -10,7 +10,7 @@ pub use refusals::Refusals;
 pub use tokens::Tokens;
 
 use crate::log::Log;
-use crate::turns::{Owner, Part, Party};
+use crate::threads::quota::{Owner, Part, Party};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tonic::Status;

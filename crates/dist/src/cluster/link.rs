@@ -6,11 +6,11 @@
 use super::reach::Reach;
 use super::spec::TaskAddress;
 use super::traffic::{PeerTraffic, Traffic};
-use crate::credentials::Outgoing;
-use crate::grpc::fields::{NOWHERE, Path};
-use crate::grpc::{Arrived, Contents};
 use crate::log::Log;
-use crate::remote::connection::{self, Asking, Patience, Request, Sender};
+use crate::net::client_connection::{self, Asking, Patience, Request, Sender};
+use crate::net::credentials::Outgoing;
+use crate::net::grpc::content_scanner::{NOWHERE, Path};
+use crate::net::grpc::{Arrived, Contents};
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, mpsc};
@@ -313,7 +313,7 @@ impl Link {
         if let Some(sender) = connected.as_ref().filter(|s| !s.is_closed()) {
             return Ok(sender.clone());
         }
-        let sender = connection::open(&self.address, Some(self.patience), &self.outgoing).await?;
+        let sender = client_connection::open(&self.address, Some(self.patience), &self.outgoing).await?;
         *connected = Some(sender.clone());
         self.log.info("link_made", &[("task", &self.task), ("address", &self.address)]);
         Ok(sender)
@@ -333,7 +333,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http2::frame::{self, FrameHead, HEAD, PREFACE};
+    use crate::net::http2::frame::{self, FrameHead, HEAD, PREFACE};
     use std::time::Duration;
     use thalweg_proto::{GetStatusRequest, GetStatusResponse};
     use tokio::io::AsyncReadExt;

@@ -3,11 +3,11 @@
 use super::run_step::strs;
 use super::{Master, run_step};
 use crate::auth::Caller;
-use crate::blocking::let_go;
-use crate::config;
-use crate::grpc::Contents;
-use crate::sessions::MAX_HELD;
-use crate::steps;
+use crate::master::sessions::MAX_HELD;
+use crate::net::grpc::Contents;
+use crate::threads::awaited_step as steps;
+use crate::threads::client_threads::let_go;
+use crate::wire::config;
 use std::sync::Arc;
 use thalweg_core::error::{Result, resource_exhausted, unimplemented};
 use thalweg_core::invalid;

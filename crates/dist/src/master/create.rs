@@ -1,10 +1,11 @@
 //! CreateSession.
 
 use super::Master;
+use super::session_cluster::{Opener, open_session};
 use crate::auth::Caller;
-use crate::cluster::{Membership, Opener, open_session};
-use crate::config::session_options;
-use crate::sessions::MasterSession;
+use crate::cluster::Membership;
+use crate::master::sessions::MasterSession;
+use crate::wire::config::session_options;
 use std::sync::Arc;
 use thalweg_core::error::{Result, internal};
 use thalweg_proto::{CreateSessionRequest, CreateSessionResponse};

@@ -4,21 +4,28 @@ mod callable;
 mod create;
 mod extend;
 mod partial_run;
+mod recording;
+mod registered_graph;
 mod reset;
 mod run_step;
+mod session_cluster;
+pub mod sessions;
+#[cfg(test)]
+mod tests;
 
+pub use registered_graph::node_def;
 pub use reset::attributes;
 pub use run_step::{feeds, named};
 
 use crate::auth::{Caller, Gate};
 use crate::cluster::{Connector, Membership};
-use crate::grpc::Contents;
 use crate::log::Log;
-use crate::recent_requests::RecentRequests;
-use crate::sessions::{Limits, Sessions};
-use crate::task::Task;
-use crate::wire_error::{no_session_any_more, status, step_message};
+use crate::master::sessions::{Limits, Sessions};
+use crate::net::grpc::Contents;
+use crate::wire::error::{no_session_any_more, status, step_message};
 use crate::worker::Worker;
+use crate::worker::recent_requests::RecentRequests;
+use crate::worker::task::Task;
 use std::sync::Arc;
 use thalweg_core::error::{Code, Error, Result};
 use thalweg_proto::master_service_server::MasterService;

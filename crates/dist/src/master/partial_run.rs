@@ -3,10 +3,10 @@
 use super::Master;
 use super::run_step::{feeds, named, strs};
 use crate::auth::Caller;
-use crate::grpc::Contents;
-use crate::sessions::{MAX_HELD, MasterSession};
-use crate::steps;
-use crate::{config, metadata};
+use crate::master::sessions::{MAX_HELD, MasterSession};
+use crate::net::grpc::Contents;
+use crate::threads::awaited_step as steps;
+use crate::wire::{config, metadata};
 use std::sync::Arc;
 use thalweg_core::error::{Result, cancelled, resource_exhausted};
 use thalweg_core::invalid;

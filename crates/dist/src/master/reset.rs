@@ -1,10 +1,10 @@
 //! Reset, and the devices it resets.
 
 use super::Master;
+use super::session_cluster::chosen;
 use crate::auth::Caller;
-use crate::blocking::blocking;
-use crate::cluster::chosen;
-use crate::wire_error::no_session_any_more;
+use crate::threads::client_threads::blocking;
+use crate::wire::error::no_session_any_more;
 use thalweg_core::error::{Code, Result};
 use thalweg_proto::{
     CleanupAllRequest, CleanupAllResponse, DeviceAttributes, DeviceLocality, ListDevicesResponse,

@@ -1,12 +1,13 @@
 //! RunStep, for whole steps.
 
 use super::Master;
+use super::recording::Recording;
 use crate::auth::Caller;
-use crate::cluster::Recording;
-use crate::grpc::Contents;
-use crate::sessions::MasterSession;
-use crate::wire_error::of_step;
-use crate::{config, metadata, steps};
+use crate::master::sessions::MasterSession;
+use crate::net::grpc::Contents;
+use crate::threads::awaited_step as steps;
+use crate::wire::error::of_step;
+use crate::wire::{config, metadata};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_core::error::Result;

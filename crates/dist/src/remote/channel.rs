@@ -1,8 +1,8 @@
 //! A connection to a task, for callers that wait: unary gRPC calls over one HTTP/2 connection, driven by a thread of its own.
 
-use super::connection::{Request, Sender, open};
-use crate::credentials::Credentials;
-use crate::grpc::fields::NOWHERE;
+use crate::net::client_connection::{Request, Sender, open};
+use crate::net::credentials::Credentials;
+use crate::net::grpc::content_scanner::NOWHERE;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;

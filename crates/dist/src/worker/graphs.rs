@@ -1,11 +1,11 @@
 //! RegisterGraph, DeregisterGraph.
 
 use super::Worker;
-use crate::blocking::let_go;
-use crate::config::optimises;
-use crate::peers::Line;
-use crate::steps;
-use crate::turns::Party;
+use crate::net::server::peer::Line;
+use crate::threads::awaited_step as steps;
+use crate::threads::client_threads::let_go;
+use crate::threads::quota::Party;
+use crate::wire::config::optimises;
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;

@@ -1,27 +1,28 @@
 //! `tensorflow.WorkerService`: what masters and other tasks ask of this one.
 
 mod graphs;
+pub mod recent_requests;
 mod recv_tensor;
 mod rendezvous;
 mod run_graph;
-mod sessions;
-mod steps;
+mod step_table;
+pub mod task;
 #[cfg(test)]
 mod tests;
 mod transfer_log;
+mod worker_sessions;
 
 pub use recv_tensor::sender;
-pub use steps::Steps;
+pub use step_table::Steps;
 pub use transfer_log::TransferLog;
 
-use crate::blocking::blocking;
 use crate::cluster::{Connector, Membership};
 use crate::log::Log;
 use crate::master::attributes;
-use crate::recent_requests::RecentRequests;
-use crate::task::Task;
+use crate::threads::client_threads::blocking;
+use crate::worker::recent_requests::RecentRequests;
+use crate::worker::task::Task;
 use run_graph::PartialRuns;
-use sessions::WorkerSessions;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use thalweg_core::error::Result;
@@ -29,6 +30,7 @@ use thalweg_proto::{
     CleanupAllRequest, CleanupAllResponse, CleanupGraphRequest, CleanupGraphResponse, GetStatusResponse,
     LoggingRequest, LoggingResponse,
 };
+use worker_sessions::WorkerSessions;
 
 pub struct Worker {
     pub task: Arc<Task>,

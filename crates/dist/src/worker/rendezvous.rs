@@ -2,9 +2,9 @@
 
 use super::transfer_log::TransferLog;
 use crate::cluster::{Begun, Membership};
-use crate::grpc::Contents;
-use crate::grpc::fields::RECV_TENSOR;
-use crate::wire_error::received;
+use crate::net::grpc::Contents;
+use crate::net::grpc::content_scanner::RECV_TENSOR;
+use crate::wire::error::received;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};

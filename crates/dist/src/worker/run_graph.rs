@@ -2,14 +2,15 @@
 
 use super::Worker;
 use super::rendezvous::StepRendezvous;
-use crate::blocking::ClientThreads;
-use crate::grpc::Contents;
-use crate::peers::Line;
-use crate::sessions::MAX_HELD;
-use crate::steps::{CancelOnDrop, QUICK, ended};
-use crate::turns::Party;
-use crate::wire_error::peer_message;
-use crate::{master, metadata};
+use crate::master;
+use crate::master::sessions::MAX_HELD;
+use crate::net::grpc::Contents;
+use crate::net::server::peer::Line;
+use crate::threads::awaited_step::{CancelOnDrop, QUICK, ended};
+use crate::threads::client_threads::ClientThreads;
+use crate::threads::quota::Party;
+use crate::wire::error::peer_message;
+use crate::wire::metadata;
 use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::error::{Error, Result, aborted, internal, resource_exhausted};

@@ -1,0 +1,410 @@
+//! A connection to a task: unary gRPC calls over HTTP/2. One task drives it; calls are put to it from any thread.
+
+use crate::net::credentials::Outgoing;
+use crate::net::grpc::content_scanner::Path;
+use crate::net::grpc::{Arrived, Collecting, percent_decoded};
+use crate::net::http2::frame;
+use crate::net::http2::{
+    Alive, Ending, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire, budget_is_spent,
+};
+use bytes::{BufMut, Bytes, BytesMut};
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+use thalweg_core::error::{Code, Error, Result, internal};
+use thalweg_core::invalid;
+use thalweg_proto::Message;
+use tokio::sync::{mpsc, oneshot};
+
+/// How a peer that has gone silent is found out.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    pub ask_every: Duration,
+    pub answer_within: Duration,
+}
+
+/// A call to be made.
+pub struct Request {
+    /// `/package.Service/Method`.
+    method: String,
+    /// With what stands before it.
+    message: Bytes,
+}
+
+impl Request {
+    pub fn new(method: String, message: &impl Message) -> Result<Request> {
+        let size = message.encoded_len();
+        let length = u32::try_from(size).ok().filter(|n| *n <= i32::MAX as u32);
+        let length =
+            length.ok_or_else(|| invalid!("a message of {size} bytes: at most 2 GiB can be sent"))?;
+        let mut body = BytesMut::with_capacity(size + 5);
+        body.put_u8(0);
+        body.put_u32(length);
+        message.encode(&mut body).map_err(|e| internal(format_args!("encoding a message: {e}")))?;
+        Ok(Request { method, message: body.freeze() })
+    }
+
+    /// Bytes that it takes.
+    pub fn len(&self) -> usize {
+        self.message.len()
+    }
+}
+
+/// Puts calls to a connection.
+#[derive(Clone)]
+pub struct Sender {
+    address: Arc<str>,
+    asks: mpsc::UnboundedSender<Said>,
+    /// It takes no more calls, though some may still be answered.
+    retired: Arc<AtomicBool>,
+}
+
+enum Said {
+    Ask(Ask),
+    GiveUp(Arc<Ticket>),
+}
+
+struct Ask {
+    request: Request,
+    /// Where large contents of the answer lie.
+    path: Path,
+    done: OnAnswer,
+    ticket: Arc<Ticket>,
+}
+
+type OnAnswer = Box<dyn FnOnce(Result<Arrived>) + Send>;
+
+/// The number of a call's stream; 0 before it has one.
+#[derive(Default)]
+struct Ticket {
+    stream: AtomicU32,
+    given_up: AtomicBool,
+}
+
+/// A call under way.
+pub struct Asking {
+    ticket: Arc<Ticket>,
+    asks: mpsc::UnboundedSender<Said>,
+}
+
+impl Asking {
+    /// Nobody wants the answer any more, which the task at the other end notices.
+    pub fn give_up(&self) {
+        if !self.ticket.given_up.swap(true, Ordering::Relaxed) {
+            // A connection that has ended has no calls.
+            let _ = self.asks.send(Said::GiveUp(self.ticket.clone()));
+        }
+    }
+}
+
+impl Sender {
+    /// Makes a call; `done` gets the answer, on the thread of the connection, unless the call is given up.
+    pub fn ask(&self, request: Request, path: Path, done: OnAnswer) -> Asking {
+        let ticket = Arc::<Ticket>::default();
+        let asking = Asking { ticket: ticket.clone(), asks: self.asks.clone() };
+        if let Err(mpsc::error::SendError(Said::Ask(ask))) =
+            self.asks.send(Said::Ask(Ask { request, path, done, ticket }))
+        {
+            answer(ask.done, Err(lost(&self.address, "the connection has ended")));
+        }
+        asking
+    }
+
+    /// As `ask`, awaited; dropping the future gives the call up.
+    pub async fn unary(&self, request: Request, path: Path) -> Result<Arrived> {
+        struct GiveUp(Option<Asking>);
+        impl Drop for GiveUp {
+            fn drop(&mut self) {
+                self.0.iter().for_each(Asking::give_up);
+            }
+        }
+        let (tx, rx) = oneshot::channel();
+        let mut asking = GiveUp(Some(self.ask(request, path, Box::new(move |a| drop(tx.send(a))))));
+        let answer = rx.await;
+        asking.0 = None;
+        answer.unwrap_or_else(|_| Err(lost(&self.address, "the connection has ended")))
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.asks.is_closed() || self.retired.load(Ordering::Relaxed)
+    }
+}
+
+/// Passes an answer on. What comes of it is nothing to the other calls, not even if it is a panic, which has been reported.
+fn answer(done: OnAnswer, answer: Result<Arrived>) {
+    let _ = catch_unwind(AssertUnwindSafe(|| done(answer)));
+}
+
+fn lost(address: &str, why: &str) -> Error {
+    Error::new(Code::Unavailable, format_args!("{address}: {why}"))
+}
+
+/// Connects to `host:port`.
+pub async fn open(address: &str, patience: Option<Patience>, outgoing: &Outgoing) -> Result<Sender> {
+    let stream = outgoing.dial(address).await?;
+    let alive = patience.map(|p| Alive::new(p.ask_every, p.answer_within));
+    let (tx, asks) = mpsc::unbounded_channel();
+    let sender = Sender { address: address.into(), asks: tx, retired: Arc::default() };
+    let calls = Calls {
+        address: sender.address.clone(),
+        under_way: HashMap::new(),
+        waiting: VecDeque::new(),
+        next: 1,
+        scheme: if outgoing.is_secure() { b"https" } else { b"http" },
+        authorization: outgoing.authorization.clone(),
+        retired: sender.retired.clone(),
+    };
+    let driver = Driver { wire: Wire::new(stream, Role::Client, alive), calls, asks };
+    tokio::spawn(driver.drive());
+    Ok(sender)
+}
+
+/// What runs a connection.
+struct Driver {
+    wire: Wire,
+    calls: Calls,
+    asks: mpsc::UnboundedReceiver<Said>,
+}
+
+impl Driver {
+    /// Until the peer goes, or nobody can ask for anything any more.
+    async fn drive(mut self) {
+        let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
+        let why = match ended {
+            Ok(()) => "the connection was closed by its other end".to_string(),
+            Err(fault) => fault.why,
+        };
+        // From now on it counts as closed; those who are told below may ask.
+        self.asks.close();
+        self.calls.fail_all(&why);
+        while let Ok(said) = self.asks.try_recv() {
+            if let Said::Ask(ask) = said {
+                answer(ask.done, Err(lost(&self.calls.address, &why)));
+            }
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context) -> Poll<Handled> {
+        loop {
+            let unwanted = self.poll_asks(cx);
+            if unwanted && self.calls.is_idle() {
+                return Poll::Ready(Ok(()));
+            }
+            let waits = !self.calls.is_idle();
+            if let Poll::Ready(ended) = self.wire.poll(cx, &mut self.calls, waits) {
+                return Poll::Ready(ended);
+            }
+            self.calls.start_waiting(&mut self.wire.sending);
+            // An answer may have led to the next call.
+            if self.asks.is_empty() && self.wire.sending.is_blocked() {
+                return Poll::Pending;
+            }
+            if budget_is_spent(cx) {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Takes what is asked; whether nobody can ask any more.
+    fn poll_asks(&mut self, cx: &mut Context) -> bool {
+        loop {
+            match self.asks.poll_recv(cx) {
+                Poll::Ready(Some(Said::Ask(ask))) => self.calls.begin(&mut self.wire.sending, ask),
+                Poll::Ready(Some(Said::GiveUp(ticket))) => {
+                    let stream = ticket.stream.load(Ordering::Relaxed);
+                    if self.calls.under_way.remove(&stream).is_some() {
+                        self.wire.sending.reset(stream, frame::CANCEL);
+                    }
+                }
+                Poll::Ready(None) => return true,
+                Poll::Pending => return false,
+            }
+        }
+    }
+}
+
+/// The calls of a connection.
+struct Calls {
+    address: Arc<str>,
+    under_way: HashMap<u32, Call>,
+    /// Those for which the peer has no stream yet.
+    waiting: VecDeque<Ask>,
+    /// The number of the next stream.
+    next: u32,
+    scheme: &'static [u8],
+    /// Goes with each call.
+    authorization: Option<Arc<str>>,
+    retired: Arc<AtomicBool>,
+}
+
+/// A call that waits for its answer.
+struct Call {
+    message: Collecting,
+    head: Head,
+    taken: u32,
+    done: OnAnswer,
+}
+
+/// Numbers of streams end here; a little before, another connection is to be made.
+const LAST_STREAM: u32 = u32::MAX >> 1;
+const RETIRE: u32 = LAST_STREAM - (1 << 20);
+
+impl Calls {
+    fn is_idle(&self) -> bool {
+        self.under_way.is_empty() && self.waiting.is_empty()
+    }
+
+    fn begin(&mut self, sending: &mut Sending, ask: Ask) {
+        if self.under_way.len() >= sending.max_streams() {
+            return self.waiting.push_back(ask);
+        }
+        self.start(sending, ask);
+    }
+
+    /// Starts calls that had to wait.
+    fn start_waiting(&mut self, sending: &mut Sending) {
+        while self.under_way.len() < sending.max_streams()
+            && let Some(ask) = self.waiting.pop_front()
+        {
+            self.start(sending, ask);
+        }
+    }
+
+    fn start(&mut self, sending: &mut Sending, ask: Ask) {
+        if ask.ticket.given_up.load(Ordering::Relaxed) {
+            return;
+        }
+        let stream = self.next;
+        if stream > RETIRE {
+            self.retired.store(true, Ordering::Relaxed);
+        }
+        let Some(next) = stream.checked_add(2).filter(|n| *n <= LAST_STREAM) else {
+            return answer(ask.done, Err(lost(&self.address, "the connection has had all its calls")));
+        };
+        self.next = next;
+        ask.ticket.stream.store(stream, Ordering::Relaxed);
+        let (request, address) = (ask.request, &self.address);
+        sending.headers(stream, false, |encoder, out| {
+            encoder.field(out, ":method", b"POST");
+            encoder.field(out, ":scheme", self.scheme);
+            encoder.field(out, ":path", request.method.as_bytes());
+            encoder.field(out, ":authority", address.as_bytes());
+            encoder.field(out, "content-type", b"application/grpc");
+            encoder.field(out, "te", b"trailers");
+            encoder.field(out, "user-agent", b"thalweg");
+            if let Some(shown) = &self.authorization {
+                encoder.field(out, "authorization", shown.as_bytes());
+            }
+        });
+        sending.open(stream);
+        sending.message(stream, [request.message].into(), Ending::Nothing, None);
+        let message = Collecting::new(ask.path, i32::MAX as usize);
+        self.under_way.insert(stream, Call { message, head: Head::default(), taken: 0, done: ask.done });
+    }
+
+    fn fail_all(&mut self, why: &str) {
+        for (_, call) in std::mem::take(&mut self.under_way) {
+            answer(call.done, Err(lost(&self.address, why)));
+        }
+        for ask in std::mem::take(&mut self.waiting) {
+            answer(ask.done, Err(lost(&self.address, why)));
+        }
+    }
+}
+
+impl Handler for Calls {
+    fn is_idle(&self, stream: u32) -> bool {
+        stream >= self.next || stream.is_multiple_of(2)
+    }
+
+    fn last_stream(&self) -> u32 {
+        // A server begins none: pushing is switched off.
+        0
+    }
+
+    fn begin_data(&mut self, sending: &mut Sending, stream: u32, length: usize) -> bool {
+        // The answer to a call that was given up is passed over.
+        let Some(call) = self.under_way.get_mut(&stream) else { return false };
+        call.taken += length as u32;
+        if call.taken >= STREAM_WINDOW / 2 {
+            sending.give_credit(stream, std::mem::take(&mut call.taken));
+        }
+        true
+    }
+
+    fn head(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) -> Handled {
+        if let Some(call) = self.under_way.get_mut(&stream) {
+            call.head.add(head);
+        }
+        if end {
+            self.end(sending, stream);
+        }
+        Ok(())
+    }
+
+    fn data(&mut self, sending: &mut Sending, stream: u32, bytes: &[u8]) {
+        let Some(call) = self.under_way.get_mut(&stream) else { return };
+        if call.message.push(bytes).is_err()
+            && let Some(call) = self.under_way.remove(&stream)
+        {
+            sending.reset(stream, frame::CANCEL);
+            answer(call.done, Err(nonsense(&self.address)));
+        }
+    }
+
+    fn room(&mut self, stream: u32) -> Option<&mut [u8]> {
+        self.under_way.get_mut(&stream)?.message.room()
+    }
+
+    fn filled(&mut self, _: &mut Sending, stream: u32, bytes: usize) {
+        if let Some(call) = self.under_way.get_mut(&stream) {
+            call.message.filled(bytes);
+        }
+    }
+
+    fn end(&mut self, sending: &mut Sending, stream: u32) {
+        let Some(call) = self.under_way.remove(&stream) else { return };
+        // An answer may come before all of the request has gone out.
+        sending.cut_off(stream);
+        let said =
+            check(&call.head).and_then(|()| call.message.finish().ok_or_else(|| nonsense(&self.address)));
+        answer(call.done, said);
+    }
+
+    fn reset(&mut self, stream: u32, code: u32) {
+        if let Some(call) = self.under_way.remove(&stream) {
+            answer(call.done, Err(lost(&self.address, &format!("the call was reset (HTTP/2 error {code})"))));
+        }
+    }
+
+    fn goaway(&mut self, last: u32) {
+        self.retired.store(true, Ordering::Relaxed);
+        let refused: Vec<u32> = self.under_way.keys().filter(|s| **s > last).copied().collect();
+        for stream in refused {
+            self.reset(stream, frame::REFUSED_STREAM);
+        }
+    }
+}
+
+/// Whether the call went well.
+fn check(said: &Head) -> Result<()> {
+    let text = |value: &Option<Bytes>| value.as_deref().map(percent_decoded);
+    match text(&said.grpc_status).and_then(|code| code.parse::<i32>().ok()) {
+        Some(0) => Ok(()),
+        Some(code) => Err(Error::new(Code::from_wire(code), text(&said.grpc_message).unwrap_or_default())),
+        None => {
+            let status = text(&said.http_status).unwrap_or_else(|| "none".into());
+            Err(Error::new(Code::Unavailable, format_args!("not a gRPC server: HTTP status {status}")))
+        }
+    }
+}
+
+fn nonsense(address: &str) -> Error {
+    internal(format_args!("{address} answered with something that is not a gRPC message"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! Messages on their way out: as much of each as the peer's windows allow, in turns, so that small ones do not wait for large ones.
+
+use super::frame::{self, put_head, put_number};
+use super::hpack::Encoder;
+use super::write_buffer::{Held, Output};
+use super::{Fault, Handled, MAX_FRAME};
+use bytes::{Bytes, BytesMut};
+use std::collections::{HashMap, VecDeque};
+
+pub struct Sending {
+    pub out: Output,
+    encoder: Encoder,
+    /// Bytes that the peer takes on all streams together.
+    window: i64,
+    /// Bytes that it takes on each stream from its start.
+    initial_window: i64,
+    max_frame: usize,
+    max_streams: usize,
+    streams: HashMap<u32, Stream>,
+    /// Those that have something to send and a window for it.
+    turn: VecDeque<u32>,
+    /// The windows of all streams have changed since it was last looked who may send. A peer may change them thousands of times
+    /// between two looks.
+    windows_changed: bool,
+}
+
+#[derive(Default)]
+struct Stream {
+    /// Bytes sent, less those that the peer has given back.
+    used: i64,
+    pieces: VecDeque<Bytes>,
+    left: usize,
+    ending: Ending,
+    /// It waits for its window.
+    waits: bool,
+    held: Option<Held>,
+}
+
+/// What comes after a message.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// Nothing: the stream ends with it.
+    #[default]
+    Nothing,
+    /// The status of a call that went well.
+    Ok,
+}
+
+/// What a peer has that has said nothing.
+const DEFAULT_WINDOW: i64 = 65_535;
+const DEFAULT_FRAME: usize = 16_384;
+const MAX_WINDOW: i64 = i32::MAX as i64;
+/// The longest frame of one message, as long as others wait too.
+const TURN: usize = 256 << 10;
+/// Bytes made ready for the socket before it takes them.
+pub const BACKLOG: usize = 1 << 20;
+
+impl Default for Sending {
+    fn default() -> Sending {
+        Sending {
+            out: Output::default(),
+            encoder: Encoder::default(),
+            window: DEFAULT_WINDOW,
+            initial_window: DEFAULT_WINDOW,
+            max_frame: DEFAULT_FRAME,
+            max_streams: usize::MAX,
+            streams: HashMap::new(),
+            turn: VecDeque::new(),
+            windows_changed: false,
+        }
+    }
+}
+
+impl Sending {
+    /// A stream has begun on which a message will be sent.
+    pub fn open(&mut self, stream: u32) {
+        self.streams.insert(stream, Stream::default());
+    }
+
+    /// Nothing more goes out on it.
+    pub fn close(&mut self, stream: u32) {
+        self.streams.remove(&stream);
+    }
+
+    pub fn reset(&mut self, stream: u32, code: u32) {
+        self.close(stream);
+        put_number(&mut self.out.small, frame::RST_STREAM, stream, code);
+    }
+
+    /// The peer may send so many bytes more; on stream 0, on all together.
+    pub fn give_credit(&mut self, stream: u32, bytes: u32) {
+        put_number(&mut self.out.small, frame::WINDOW_UPDATE, stream, bytes);
+    }
+
+    /// Whether all is written.
+    pub fn is_idle(&self) -> bool {
+        self.turn.is_empty() && self.out.len() == 0 && self.streams.values().all(|s| s.left == 0)
+    }
+
+    /// Whether nothing can be written before the peer or the socket takes more.
+    pub fn is_blocked(&self) -> bool {
+        !self.windows_changed && self.turn.is_empty() || self.window <= 0 || self.out.len() > 0
+    }
+
+    /// Ends a stream of which the peer wants no more, if it has not ended.
+    pub fn cut_off(&mut self, stream: u32) {
+        if self.streams.contains_key(&stream) {
+            self.reset(stream, frame::NO_ERROR);
+        }
+    }
+
+    /// How many streams of ours the peer takes at a time.
+    pub fn max_streams(&self) -> usize {
+        self.max_streams
+    }
+
+    pub fn headers(&mut self, stream: u32, ends: bool, fill: impl FnOnce(&mut Encoder, &mut BytesMut)) {
+        let out = &mut self.out.small;
+        let at = out.len();
+        let flags = frame::END_HEADERS | if ends { frame::END_STREAM } else { 0 };
+        put_head(out, 0, frame::HEADERS, flags, stream);
+        self.encoder.begin(out);
+        fill(&mut self.encoder, out);
+        // Known only now; three bytes of it are sent.
+        let length = out.len() - at - frame::HEAD;
+        if length > self.max_frame {
+            return self.continued(stream, ends, at);
+        }
+        out[at..at + 3].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
+    }
+
+    /// Headers longer than a frame of the peer's: those that begin at `at` are written again, in several.
+    fn continued(&mut self, stream: u32, ends: bool, at: usize) {
+        let out = &mut self.out.small;
+        let block = out.split_off(at).split_off(frame::HEAD);
+        let frames = block.len().div_ceil(self.max_frame);
+        for (i, part) in block.chunks(self.max_frame).enumerate() {
+            let kind = if i == 0 { frame::HEADERS } else { frame::CONTINUATION };
+            let last = if i + 1 == frames { frame::END_HEADERS } else { 0 };
+            let end = if i == 0 && ends { frame::END_STREAM } else { 0 };
+            put_head(out, part.len(), kind, last | end, stream);
+            out.extend_from_slice(part);
+        }
+    }
+
+    /// Sends a message; what is `held` is dropped when the socket has taken it.
+    pub fn message(&mut self, stream: u32, pieces: VecDeque<Bytes>, ending: Ending, held: Option<Held>) {
+        let Some(s) = self.streams.get_mut(&stream) else { return };
+        s.left = pieces.iter().map(Bytes::len).sum();
+        (s.pieces, s.ending, s.held) = (pieces, ending, held);
+        self.turn.push_back(stream);
+    }
+
+    /// Makes frames, as far as windows and the socket allow.
+    pub fn pump(&mut self) {
+        if std::mem::take(&mut self.windows_changed) {
+            let woken = |(id, s): (&u32, &mut Stream)| std::mem::take(&mut s.waits).then_some(*id);
+            self.turn.extend(self.streams.iter_mut().filter_map(woken));
+        }
+        while self.out.len() < BACKLOG
+            && let Some(id) = self.turn.pop_front()
+        {
+            let Some(s) = self.streams.get_mut(&id) else { continue };
+            let longest = if self.turn.is_empty() { self.max_frame } else { self.max_frame.min(TURN) };
+            let room = self.window.min(self.initial_window - s.used).min(longest as i64);
+            if room <= 0 && s.left > 0 {
+                if self.window <= 0 {
+                    return self.turn.push_front(id);
+                }
+                s.waits = true;
+                continue;
+            }
+            let n = s.left.min(room.max(0) as usize);
+            s.left -= n;
+            s.used += n as i64;
+            self.window -= n as i64;
+            let last = s.left == 0;
+            let flags = if last && s.ending == Ending::Nothing { frame::END_STREAM } else { 0 };
+            put_head(&mut self.out.small, n, frame::DATA, flags, id);
+            self.out.take(&mut s.pieces, n);
+            match last {
+                false => self.turn.push_back(id),
+                true => self.finish(id),
+            }
+        }
+    }
+
+    fn finish(&mut self, id: u32) {
+        let Some(s) = self.streams.remove(&id) else { return };
+        if s.ending == Ending::Ok {
+            self.headers(id, true, |encoder, out| encoder.field(out, "grpc-status", b"0"));
+        }
+        self.out.hold(s.held);
+    }
+
+    /// The peer takes more: on this stream, or, if it is 0, on all together. An error is the stream's, or the connection's.
+    pub fn window_grew(&mut self, stream: u32, bytes: u32) -> Handled {
+        let overflow = || Fault { code: frame::FLOW_CONTROL_ERROR, why: "a window that is too large".into() };
+        if bytes == 0 {
+            return Err(Fault::protocol("a window that grows by nothing"));
+        }
+        let bytes = i64::from(bytes);
+        if stream == 0 {
+            self.window += bytes;
+            return if self.window > MAX_WINDOW { Err(overflow()) } else { Ok(()) };
+        }
+        // One that has ended may still hear of it.
+        let Some(s) = self.streams.get_mut(&stream) else { return Ok(()) };
+        s.used -= bytes;
+        if self.initial_window - s.used > MAX_WINDOW {
+            return Err(overflow());
+        }
+        if std::mem::take(&mut s.waits) {
+            self.turn.push_back(stream);
+        }
+        Ok(())
+    }
+
+    /// What the peer wants from now on.
+    pub fn peer_setting(&mut self, name: u16, value: u32) -> Handled {
+        match name {
+            frame::SET_HEADER_TABLE_SIZE => self.encoder.peer_table(value as usize),
+            frame::SET_MAX_STREAMS => self.max_streams = value as usize,
+            frame::SET_INITIAL_WINDOW => {
+                if i64::from(value) > MAX_WINDOW {
+                    let why = "a window that is too large".into();
+                    return Err(Fault { code: frame::FLOW_CONTROL_ERROR, why });
+                }
+                self.initial_window = i64::from(value);
+                self.windows_changed = true;
+            }
+            frame::SET_ENABLE_PUSH if value > 1 => {
+                return Err(Fault::protocol(format!("push is on or off, not {value}")));
+            }
+            frame::SET_MAX_FRAME => {
+                if !(DEFAULT_FRAME..1 << 24).contains(&(value as usize)) {
+                    return Err(Fault::protocol(format!("frames of {value} bytes")));
+                }
+                self.max_frame = (value as usize).min(MAX_FRAME as usize);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! HTTP/2, as far as unary calls of gRPC need it: both ends of a connection.
+//!
+//! A library for all of HTTP/2 hands every frame from task to task, and copies what it reads. Here one task drives a connection:
+//! frames are handled as they are read, an answer that is there at once leaves with the same system call, and large contents are
+//! read from the socket to where they stay.
+//!
+//! `frame` has the numbers, `hpack` the headers, `reading` takes frames apart for a `Handler`, `sending` puts messages together as
+//! far as the peer's windows allow, `output` holds what the socket has not taken, `wire` is all of it on one `socket`, which is TCP or TLS.
+
+pub mod frame;
+mod frame_reader;
+mod frame_writer;
+pub mod hpack;
+mod keep_alive;
+mod socket;
+#[cfg(test)]
+pub mod testing;
+mod transport;
+mod write_buffer;
+
+pub use frame_reader::{Handler, Reading};
+pub use frame_writer::{Ending, Sending};
+pub use hpack::Head;
+pub use keep_alive::Alive;
+pub use socket::Socket;
+pub use transport::{Role, Wire, budget_is_spent};
+
+/// What a peer may send before it hears from us again: tensors of some megabytes arrive without waiting.
+pub const STREAM_WINDOW: u32 = 64 << 20;
+pub const CONNECTION_WINDOW: u32 = 256 << 20;
+/// Large frames are cheaper.
+pub const MAX_FRAME: u32 = 1 << 20;
+
+/// Why a connection ends: what the peer is told, and what the log says.
+#[derive(Debug)]
+pub struct Fault {
+    pub code: u32,
+    pub why: String,
+}
+
+/// Whether a connection goes on.
+pub type Handled = Result<(), Fault>;
+
+impl Fault {
+    pub fn protocol(why: impl Into<String>) -> Fault {
+        Fault { code: frame::PROTOCOL_ERROR, why: why.into() }
+    }
+}
+
+impl From<std::io::Error> for Fault {
+    fn from(e: std::io::Error) -> Fault {
+        Fault { code: frame::NO_ERROR, why: e.to_string() }
+    }
+}

@@ -1,0 +1,145 @@
+//! One connection: a socket, what comes in and what goes out.
+
+use super::frame::{self, PREFACE, put_goaway, put_settings};
+use super::frame_reader::{Handler, Reading};
+use super::frame_writer::{BACKLOG, Sending};
+use super::hpack::MAX_HEADERS;
+use super::socket::Socket;
+use super::{Alive, CONNECTION_WINDOW, Fault, Handled, MAX_FRAME, STREAM_WINDOW};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
+
+pub struct Wire {
+    socket: Socket,
+    reading: Reading,
+    pub sending: Sending,
+    alive: Option<Alive>,
+}
+
+/// Which end of a connection this is.
+pub enum Role {
+    Client,
+    Server {
+        /// Streams that the peer may have open.
+        streams: u32,
+    },
+}
+
+/// What a peer has before it is told otherwise.
+const DEFAULT_WINDOW: u32 = 65_535;
+
+/// Whether this poll of a task has done its share: then the task is woken to go on later, and must return. Sockets, channels and
+/// timers answer Pending from here on, whatever they have, so that a loop that waits for them to be empty would never end.
+pub fn budget_is_spent(cx: &mut Context) -> bool {
+    let spent = !tokio::task::coop::has_budget_remaining();
+    if spent {
+        cx.waker().wake_by_ref();
+    }
+    spent
+}
+
+/// How long one connection may keep its thread from the others.
+const SLICE: Duration = Duration::from_micros(250);
+/// How long, and for how much, a peer that is told goodbye is listened to.
+const LINGER: Duration = Duration::from_millis(200);
+const LINGER_READS: usize = 64;
+
+impl Wire {
+    pub fn new(socket: Socket, role: Role, alive: Option<Alive>) -> Wire {
+        let mut sending = Sending::default();
+        let out = &mut sending.out.small;
+        let of_role = match role {
+            Role::Client => {
+                out.extend_from_slice(PREFACE);
+                (frame::SET_ENABLE_PUSH, 0)
+            }
+            Role::Server { streams } => (frame::SET_MAX_STREAMS, streams),
+        };
+        let settings = [
+            of_role,
+            (frame::SET_INITIAL_WINDOW, STREAM_WINDOW),
+            (frame::SET_MAX_FRAME, MAX_FRAME),
+            (frame::SET_MAX_HEADER_LIST, MAX_HEADERS as u32),
+        ];
+        put_settings(out, &settings);
+        sending.give_credit(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
+        Wire { socket, reading: Reading::new(matches!(role, Role::Server { .. })), sending, alive }
+    }
+
+    /// Reads and writes until there is nothing to do but wait, or for a slice of time; ready when the peer has gone, or must go.
+    /// `waits`: something is expected of the peer.
+    pub fn poll(&mut self, cx: &mut Context, handler: &mut impl Handler, waits: bool) -> Poll<Handled> {
+        let ended = ready!(self.poll_to_end(cx, handler, waits));
+        if let Err(fault) = &ended
+            && fault.code != frame::NO_ERROR
+        {
+            // As a last word; the socket takes it or not.
+            put_goaway(&mut self.sending.out.small, handler.last_stream(), fault.code);
+            let _ = self.sending.out.poll_flush(&mut self.socket, cx);
+        }
+        Poll::Ready(ended)
+    }
+
+    fn poll_to_end(&mut self, cx: &mut Context, handler: &mut impl Handler, waits: bool) -> Poll<Handled> {
+        if let Some(alive) = &mut self.alive {
+            alive.poll(cx, waits, &mut self.sending)?;
+        }
+        let mut since = None;
+        loop {
+            if let Poll::Ready(flushed) = self.poll_flush(cx) {
+                flushed?;
+            } else if self.sending.out.len() >= BACKLOG {
+                // Who does not read is not read from.
+                return Poll::Pending;
+            }
+            let read = self.reading.poll(&mut self.socket, cx, handler, &mut self.sending);
+            match ready!(read)? {
+                false => return Poll::Ready(Ok(())),
+                true => self.alive.iter_mut().for_each(Alive::heard),
+            }
+            if since.get_or_insert_with(Instant::now).elapsed() > SLICE {
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// Ends the connection so that the peer hears the last word: a socket that is closed with bytes unread is torn down, and what
+    /// was written may be lost with it.
+    pub async fn linger(mut self) {
+        let last_words = async {
+            std::future::poll_fn(|cx| self.sending.out.poll_flush(&mut self.socket, cx)).await?;
+            self.socket.shutdown().await?;
+            let mut rest = [0; 4096];
+            for _ in 0..LINGER_READS {
+                if self.socket.read(&mut rest).await? == 0 {
+                    break;
+                }
+            }
+            std::io::Result::Ok(())
+        };
+        // Whatever comes of it, the connection is over.
+        let _ = tokio::time::timeout(LINGER, last_words).await;
+    }
+
+    /// Writes until nothing is left that may be written.
+    pub fn poll_flush(&mut self, cx: &mut Context) -> Poll<Handled> {
+        loop {
+            self.sending.pump();
+            if self.sending.out.len() == 0 {
+                return Pin::new(&mut self.socket).poll_flush(cx).map_err(Fault::from);
+            }
+            ready!(self.sending.out.poll_flush(&mut self.socket, cx))?;
+        }
+    }
+
+    /// Whether all has been written.
+    pub fn is_idle(&self) -> bool {
+        self.sending.is_idle() && self.socket.is_flushed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

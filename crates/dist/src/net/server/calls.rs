@@ -1,0 +1,409 @@
+//! The calls of a connection to this server: requests that arrive, run and are answered.
+
+use crate::auth::Caller;
+use crate::net::grpc::{self, Answer, Collecting, Refusal};
+use crate::net::http2::{Ending, Fault, Handled, Handler, Head, STREAM_WINDOW, Sending, frame};
+use crate::net::server::pacing::Earned;
+use crate::net::server::peer::{Patience, Peer};
+use crate::net::server::recent_streams::RecentStreams;
+use crate::wire::error::status;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use thalweg_core::budget::Charge;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
+use tokio::time::{Duration, Instant};
+use tonic::Status;
+
+pub struct Calls {
+    peer: Arc<Peer>,
+    streams: HashMap<u32, Call>,
+    /// The last stream that was begun.
+    pub last: u32,
+    finished: mpsc::UnboundedSender<(u32, Answer)>,
+    /// No new calls are taken.
+    pub draining: bool,
+    /// Streams that we gave up before the peer had ended them: it may not have known.
+    refused: RecentStreams,
+    /// Streams that the peer has ended or given up: nothing may come on them any more.
+    ended: RecentStreams,
+    /// What the connection has earned by calls that were answered.
+    pub earned: Earned,
+}
+
+enum Call {
+    Arriving(Box<Request>),
+    Running { call: AbortHandle, _charge: Charge },
+}
+
+/// A request that has not come as a whole.
+struct Request {
+    path: Bytes,
+    caller: Caller,
+    timeout: Option<Duration>,
+    message: Collecting,
+    charge: Charge,
+    /// Bytes that the peer has not got credit for again.
+    taken: u32,
+    /// Bytes that its head says it has, and that have come.
+    content_length: Option<u64>,
+    received: u64,
+    began: Instant,
+    last_bytes: Instant,
+}
+
+/// How a call that is not taken is told so.
+enum Refused {
+    Reset(u32),
+    /// It is HTTP, but not gRPC.
+    Http(&'static str),
+    Call(Status),
+}
+
+/// What a call costs beside its message: its task, its streams, its place in tables.
+const CALL: usize = 4 << 10;
+
+impl Handler for Calls {
+    fn is_idle(&self, stream: u32) -> bool {
+        stream > self.last || stream.is_multiple_of(2)
+    }
+
+    fn last_stream(&self) -> u32 {
+        self.last
+    }
+
+    fn head(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) -> Handled {
+        match self.streams.get(&stream) {
+            Some(Call::Arriving(_)) if end && head.trailers_fault().is_none() => {
+                self.end(sending, stream);
+                Ok(())
+            }
+            Some(Call::Arriving(_)) => {
+                self.give_up(sending, stream, frame::PROTOCOL_ERROR);
+                Ok(())
+            }
+            Some(Call::Running { .. }) => {
+                self.give_up(sending, stream, frame::STREAM_CLOSED);
+                Ok(())
+            }
+            None if stream.is_multiple_of(2) => Err(Fault::protocol("a client's streams have odd numbers")),
+            None if stream > self.last => {
+                self.last = stream;
+                self.begin(sending, stream, head, end);
+                Ok(())
+            }
+            None if self.refused.has(stream) => Ok(()),
+            None if self.ended.has(stream) => {
+                Err(Fault { code: frame::STREAM_CLOSED, why: "headers on a stream that has ended".into() })
+            }
+            None => Err(Fault::protocol("a stream with a lower number than the last")),
+        }
+    }
+
+    fn begin_data(&mut self, sending: &mut Sending, stream: u32, length: usize) -> bool {
+        if let Some(request) = self.request(stream) {
+            request.taken += length as u32;
+            if request.taken >= STREAM_WINDOW / 2 {
+                sending.give_credit(stream, std::mem::take(&mut request.taken));
+            }
+            return true;
+        }
+        if !self.refused.has(stream) {
+            self.give_up(sending, stream, frame::STREAM_CLOSED);
+        }
+        false
+    }
+
+    fn data(&mut self, sending: &mut Sending, stream: u32, bytes: &[u8]) {
+        let Some(request) = self.request(stream) else { return };
+        let refused = request.message.push(bytes).err();
+        self.took(sending, stream, bytes.len(), refused);
+    }
+
+    fn room(&mut self, stream: u32) -> Option<&mut [u8]> {
+        self.request(stream)?.message.room()
+    }
+
+    fn filled(&mut self, sending: &mut Sending, stream: u32, bytes: usize) {
+        let Some(request) = self.request(stream) else { return };
+        request.message.filled(bytes);
+        self.took(sending, stream, bytes, None);
+    }
+
+    fn end(&mut self, sending: &mut Sending, stream: u32) {
+        match self.streams.remove(&stream) {
+            Some(Call::Arriving(request)) => {
+                self.ended.note(stream);
+                if request.content_length.is_some_and(|length| length != request.received) {
+                    return sending.reset(stream, frame::PROTOCOL_ERROR);
+                }
+                self.call(sending, stream, *request);
+            }
+            Some(running) => drop(self.streams.insert(stream, running)),
+            None => {}
+        }
+    }
+
+    fn reset(&mut self, stream: u32, _: u32) {
+        self.ended.note(stream);
+        if let Some(Call::Running { call, .. }) = self.streams.remove(&stream) {
+            call.abort();
+        }
+    }
+
+    fn goaway(&mut self, _: u32) {}
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        for call in self.streams.values() {
+            if let Call::Running { call, .. } = call {
+                call.abort();
+            }
+        }
+    }
+}
+
+impl Calls {
+    /// Those of a peer; answers that are not there at once come by `finished`.
+    pub fn new(peer: Peer, finished: mpsc::UnboundedSender<(u32, Answer)>) -> Calls {
+        Calls {
+            peer: Arc::new(peer),
+            streams: HashMap::new(),
+            last: 0,
+            finished,
+            draining: false,
+            refused: RecentStreams::default(),
+            ended: RecentStreams::default(),
+            earned: Earned::default(),
+        }
+    }
+
+    /// Whether no call is under way.
+    pub fn is_idle(&self) -> bool {
+        self.streams.is_empty()
+    }
+
+    /// Calls without an answer so far.
+    pub fn waiting(&self) -> usize {
+        self.streams.len()
+    }
+
+    fn request(&mut self, stream: u32) -> Option<&mut Request> {
+        match self.streams.get_mut(&stream) {
+            Some(Call::Arriving(request)) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// A call has begun.
+    fn begin(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) {
+        let (caller, charge) = match self.admit(&head) {
+            Ok(admitted) => admitted,
+            Err(refused) => return self.turn_away(sending, stream, refused, end),
+        };
+        self.peer.answers.expected();
+        let path = grpc::known_path(head.path.unwrap_or_default());
+        let now = Instant::now();
+        let request = Request {
+            timeout: head.timeout.as_deref().and_then(grpc::timeout),
+            message: Collecting::new(grpc::contents_of(&path), self.peer.limits.message),
+            path,
+            caller,
+            charge,
+            taken: 0,
+            content_length: head.content_length,
+            received: 0,
+            began: now,
+            last_bytes: now,
+        };
+        sending.open(stream);
+        self.streams.insert(stream, Call::Arriving(Box::new(request)));
+        if end {
+            self.end(sending, stream);
+        }
+    }
+
+    /// Who makes a new call and what it costs, if it is taken.
+    fn admit(&self, head: &Head) -> Result<(Caller, Charge), Refused> {
+        if head.request_fault().is_some() {
+            return Err(Refused::Reset(frame::PROTOCOL_ERROR));
+        }
+        if self.draining || self.streams.len() >= self.peer.limits.calls as usize {
+            return Err(Refused::Reset(frame::REFUSED_STREAM));
+        }
+        if let Some(status) = grpc::http_refusal(head) {
+            return Err(Refused::Http(status));
+        }
+        let caller = self.peer.admit(head).map_err(Refused::Call)?;
+        match self.peer.incoming.charge(CALL) {
+            Ok(charge) => Ok((caller, charge)),
+            Err(e) => Err(Refused::Call(Status::resource_exhausted(e.message()))),
+        }
+    }
+
+    fn turn_away(&mut self, sending: &mut Sending, stream: u32, refused: Refused, end: bool) {
+        if !end {
+            self.refused.note(stream);
+        }
+        match refused {
+            Refused::Reset(code) => return sending.reset(stream, code),
+            Refused::Http(status) => sending.headers(stream, true, |encoder, out| {
+                encoder.passing(out, ":status", status.as_bytes());
+            }),
+            Refused::Call(why) => self.answer(sending, stream, Err(why)),
+        }
+        if !end {
+            sending.reset(stream, frame::NO_ERROR);
+        }
+    }
+
+    /// Ends a stream for what the peer has done on it.
+    fn give_up(&mut self, sending: &mut Sending, stream: u32, code: u32) {
+        self.reset(stream, code);
+        self.refused.note(stream);
+        sending.reset(stream, code);
+    }
+
+    /// Bytes of a request have come.
+    fn took(&mut self, sending: &mut Sending, stream: u32, bytes: usize, refused: Option<Refusal>) {
+        let limit = self.peer.limits.message;
+        self.earned.bytes += bytes;
+        let Some(request) = self.request(stream) else { return };
+        request.last_bytes = Instant::now();
+        request.received += bytes as u64;
+        let refused = match refused {
+            None => match request.charge.resize(CALL + request.message.held()) {
+                Ok(()) => return,
+                Err(e) => Status::resource_exhausted(format!(
+                    "messages that have not arrived as a whole: {}; send less at a time",
+                    e.message()
+                )),
+            },
+            Some(Refusal::Compressed) => Status::unimplemented("compressed messages are not supported"),
+            Some(Refusal::TooLong(length)) => {
+                Status::resource_exhausted(format!("a message of {length} bytes; the limit is {limit}"))
+            }
+            Some(Refusal::TooMuch) => {
+                Status::invalid_argument("more than one message in a call that takes one")
+            }
+            Some(Refusal::Failed(e)) => status(&self.peer.master.task.name, &e),
+        };
+        self.refuse(sending, stream, refused);
+    }
+
+    /// Answers a request that has not ended. The peer is told that it need not go on.
+    fn refuse(&mut self, sending: &mut Sending, stream: u32, why: Status) {
+        self.respond(sending, stream, Err(why));
+        self.refused.note(stream);
+        sending.reset(stream, frame::NO_ERROR);
+    }
+
+    /// The request is there as a whole. Most are answered at once; what takes longer goes on beside the connection.
+    fn call(&mut self, sending: &mut Sending, stream: u32, request: Request) {
+        let Some(message) = request.message.finish() else {
+            let cut_short = Status::invalid_argument("the request ended before its message");
+            return self.answer(sending, stream, Err(cut_short));
+        };
+        let mut charge = request.charge;
+        if let Err(e) = charge.resize(CALL + message.len()) {
+            return self.answer(sending, stream, Err(Status::resource_exhausted(e.message())));
+        }
+        let mut call =
+            Box::pin(grpc::answer(self.peer.clone(), request.caller, request.path, request.timeout, message));
+        let began = Instant::now();
+        let first =
+            catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
+        match first {
+            Ok(Poll::Ready(answer)) => {
+                self.earned.ran += began.elapsed();
+                self.answer(sending, stream, answer);
+            }
+            Ok(Poll::Pending) => {
+                let mut told = Told { stream, to: Some(self.finished.clone()) };
+                let rest = async move { told.tell(call.await) };
+                let call = tokio::spawn(rest).abort_handle();
+                self.streams.insert(stream, Call::Running { call, _charge: charge });
+            }
+            Err(_) => self.answer(sending, stream, Err(panicked())),
+        }
+    }
+
+    /// The answer of a call that goes on beside the connection; nobody wants it if the stream has ended.
+    pub fn respond(&mut self, sending: &mut Sending, stream: u32, answer: Answer) {
+        if self.streams.remove(&stream).is_some() {
+            self.answer(sending, stream, answer);
+        }
+    }
+
+    fn answer(&mut self, sending: &mut Sending, stream: u32, answer: Answer) {
+        let taken = answer.and_then(|reply| {
+            let watched = self.peer.answers.sending(reply.len())?;
+            Ok((reply, watched))
+        });
+        match taken {
+            Ok((reply, watched)) => {
+                self.earned.answer(reply.len());
+                sending.headers(stream, false, |encoder, out| {
+                    encoder.field(out, ":status", b"200");
+                    encoder.field(out, "content-type", b"application/grpc");
+                });
+                sending.message(stream, reply.pieces, Ending::Ok, Some(Box::new(watched)));
+            }
+            Err(status) => {
+                sending.headers(stream, true, |encoder, out| {
+                    encoder.field(out, ":status", b"200");
+                    encoder.field(out, "content-type", b"application/grpc");
+                    encoder.passing(out, "grpc-status", (status.code() as i32).to_string().as_bytes());
+                    encoder.passing(out, "grpc-message", &grpc::percent_coded(status.message()));
+                });
+                sending.close(stream);
+            }
+        }
+    }
+
+    /// Requests of which nothing more comes, or too little while memory is tight.
+    pub fn give_up_unfinished(&mut self, sending: &mut Sending) {
+        let patience = Patience::with(self.peer.incoming.pool(), self.peer.limits.patience);
+        let late = |call: &Call| {
+            matches!(call, Call::Arriving(r)
+                if patience.is_over(r.began.elapsed(), r.last_bytes.elapsed(), r.message.held()))
+        };
+        let late: Vec<u32> = self.streams.iter().filter(|s| late(s.1)).map(|s| *s.0).collect();
+        for stream in late {
+            let why = Status::deadline_exceeded("the rest of the request did not come");
+            self.refuse(sending, stream, why);
+        }
+    }
+}
+
+/// Tells the connection how a call ended, even if it does so by a panic.
+struct Told {
+    stream: u32,
+    to: Option<mpsc::UnboundedSender<(u32, Answer)>>,
+}
+
+impl Told {
+    fn tell(&mut self, answer: Answer) {
+        if let Some(to) = self.to.take() {
+            // A connection that has gone wants no answer.
+            let _ = to.send((self.stream, answer));
+        }
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.tell(Err(panicked()));
+    }
+}
+
+fn panicked() -> Status {
+    Status::internal("the call ended in a panic; the server's output says where")
+}
+
+#[cfg(test)]
+mod tests;
