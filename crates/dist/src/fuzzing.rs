@@ -1,12 +1,14 @@
 //! A server's ways in without sockets, for fuzzers: bytes of a connection, header blocks, messages of calls.
 
 use crate::auth::Origin;
-use crate::net::grpc::{self, Collecting};
+use crate::net::PeerLimits;
+use crate::net::grpc::Collecting;
 use crate::net::http2::frame::{self, FrameHead};
 use crate::net::http2::hpack::Decoder;
-use crate::net::http2::{Reading, Sending};
+use crate::net::http2::{Head, Reading, Sending};
 use crate::net::server::calls::Calls;
-use crate::net::server::peer::{Peer, PeerLimits};
+use crate::net::server::peer::Peer;
+use crate::net::server::service::Call;
 use crate::net::server::unread_responses::Answers;
 use crate::service::Security;
 use crate::service::server::{Server, ServerOptions};
@@ -57,7 +59,9 @@ impl Bench {
     fn peer(&self) -> Peer {
         let (incoming, unread) = (Pool::new(64 << 20), Pool::new(64 << 20));
         Peer {
-            master: self.server.master().clone(),
+            service: self.server.services().clone(),
+            gate: self.server.services().gate().clone(),
+            log: Default::default(),
             limits: PeerLimits { message: 16 << 20, calls: 100, ..Default::default() },
             incoming: incoming.account(),
             answers: Arc::new(Answers::new(&unread)),
@@ -94,15 +98,23 @@ impl Bench {
 
     /// A call with this message; the message of its answer if it went well.
     fn call_within(&self, limit: Duration, path: &'static str, message: Vec<u8>) -> Option<Vec<u8>> {
-        let path = Bytes::from_static(path.as_bytes());
-        let mut collecting = Collecting::new(grpc::contents_of(&path), 16 << 20);
+        let (peer, mut head) = (self.peer(), Head::default());
+        head.path = Some(Bytes::from_static(path.as_bytes()));
+        let (caller, route) = peer.admit(&head).ok()?;
+        let mut collecting = Collecting::new(route.contents, 16 << 20);
         let framed = [&[0][..], &(message.len() as u32).to_be_bytes(), &message].concat();
         for piece in framed.chunks(70_001) {
             collecting.push(piece).ok()?;
         }
-        let (peer, arrived) = (Arc::new(self.peer()), collecting.finish()?);
-        let caller = peer.admit(&Default::default()).ok()?;
-        let answer = grpc::answer(peer, caller, path, Some(limit), arrived);
+        let answer = peer.service.call(Call {
+            path: route.path,
+            caller,
+            origin: peer.origin,
+            connection: peer.line,
+            timeout: Some(limit),
+            message: collecting.finish()?,
+            max_answer: peer.limits.message,
+        });
         let answered = lock(&self.runtime).block_on(async { tokio::time::timeout(2 * limit, answer).await });
         let reply = answered.ok()?.ok()?;
         Some(reply.pieces.iter().flatten().skip(5).copied().collect())

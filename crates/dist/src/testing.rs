@@ -5,13 +5,15 @@ use crate::cluster::{ClusterSpec, Connector, Membership};
 use crate::log::Log;
 use crate::master::Master;
 use crate::master::sessions::Limits;
+use crate::net::PeerLimits;
 use crate::net::client_connection::Patience;
 use crate::net::http2::frame::{self, FrameHead};
 use crate::net::http2::hpack::{Decoder, Encoder};
 use crate::net::http2::testing::drained;
 use crate::net::http2::{Head, Sending};
-use crate::net::server::peer::{Peer, PeerLimits};
+use crate::net::server::peer::Peer;
 use crate::net::server::unread_responses::Answers;
+use crate::service::methods::Services;
 use crate::worker::task::Task;
 use bytes::BytesMut;
 use std::net::SocketAddr;
@@ -31,13 +33,20 @@ pub fn master() -> Master {
         Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
     let home = Membership::of(&connector, task.name.clone(), &ClusterSpec::default()).unwrap();
     let limits = Limits { idle: None, sessions: 100, share: 100 };
-    Master::new(task, connector, home, limits, Arc::new(Gate::new(None, Log::default())), Log::default())
+    Master::new(task, connector, home, limits, Log::default())
+}
+
+/// Both services of that task, open to everybody.
+pub fn services() -> Arc<Services> {
+    Arc::new(Services::new(master(), Arc::new(Gate::new(None, Log::default()))))
 }
 
 /// A client of that task, alone on its connection and in its pools.
-pub fn peer(limits: PeerLimits) -> Peer {
+pub fn peer(services: &Arc<Services>, limits: PeerLimits) -> Peer {
     Peer {
-        master: master(),
+        service: services.clone(),
+        gate: services.gate().clone(),
+        log: Log::default(),
         limits,
         incoming: Pool::new(limits.unfinished).account(),
         answers: Arc::new(Answers::new(&Pool::new(limits.unread))),

@@ -2,12 +2,12 @@
 
 use super::Origin;
 use crate::log::Log;
+use crate::wire::Status;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use thalweg_core::sync::lock;
-use tonic::Status;
 
 pub struct Refusals {
     log: Log,

@@ -3,11 +3,11 @@
 use super::run_step::strs;
 use super::{Master, run_step};
 use crate::auth::Caller;
-use crate::master::sessions::MAX_HELD;
-use crate::net::grpc::Contents;
+use crate::master::sessions::MAX_CALLABLES;
 use crate::threads::awaited_step as steps;
 use crate::threads::client_threads::let_go;
 use crate::wire::config;
+use crate::wire::tensors::Contents;
 use std::sync::Arc;
 use thalweg_core::error::{Result, resource_exhausted, unimplemented};
 use thalweg_core::invalid;
@@ -36,9 +36,9 @@ pub async fn make(
         let (feeds, fetches, targets) = (strs(&options.feed), strs(&options.fetch), strs(&options.target));
         let callable = session.session.callable_by_name_with(&feeds, &fetches, &targets, until)?;
         let mut callables = lock(&session.callables);
-        if callables.held.len() >= MAX_HELD {
+        if callables.held.len() >= MAX_CALLABLES {
             return Err(resource_exhausted(format_args!(
-                "this session has {MAX_HELD} callables: release some"
+                "this session has {MAX_CALLABLES} callables: release some"
             )));
         }
         let handle = callables.next;

@@ -1,11 +1,11 @@
 //! PartialRunSetup, and RunStep for parts of such a run.
 
 use super::Master;
-use super::run_step::{feeds, named, strs};
+use super::run_step::strs;
 use crate::auth::Caller;
-use crate::master::sessions::{MAX_HELD, MasterSession};
-use crate::net::grpc::Contents;
-use crate::threads::awaited_step as steps;
+use crate::master::sessions::MasterSession;
+use crate::threads::awaited_step::{self as steps, MAX_PARTIAL_RUNS};
+use crate::wire::tensors::{Contents, feeds, named};
 use crate::wire::{config, metadata};
 use std::sync::Arc;
 use thalweg_core::error::{Result, cancelled, resource_exhausted};
@@ -26,9 +26,9 @@ pub async fn setup(
         let (feeds, fetches, targets) = (strs(&request.feed), strs(&request.fetch), strs(&request.target));
         let run = session.session.partial_run_with(&feeds, &fetches, &targets, until)?;
         let mut runs = lock(&session.partial_runs);
-        if runs.held.len() >= MAX_HELD {
+        if runs.held.len() >= MAX_PARTIAL_RUNS {
             return Err(resource_exhausted(format_args!(
-                "{MAX_HELD} partial runs of this session have not ended"
+                "{MAX_PARTIAL_RUNS} partial runs of this session have not ended"
             )));
         }
         let handle = runs.next.to_string();

@@ -1,18 +1,18 @@
 //! A part of a session's graph on another task: registered once, then run for each step.
 
 use crate::cluster::Link;
-use crate::net::grpc::Contents;
 use crate::net::grpc::content_scanner::FETCHED;
 use crate::wire::error::received;
+use crate::wire::graph_def::node_def;
+use crate::wire::tensors::Contents;
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
-use thalweg_graph::NodeSpec;
-use thalweg_graph::convert::{attrs_to_proto, tensor_to_proto};
+use thalweg_graph::convert::tensor_to_proto;
 use thalweg_proto::{
     CleanupGraphRequest, CleanupGraphResponse, DeregisterGraphRequest, DeregisterGraphResponse, ExecutorOpts,
-    FunctionDefLibrary, GraphDef, GraphOptions, NamedTensorProto, NodeDef, RegisterGraphRequest,
+    FunctionDefLibrary, GraphDef, GraphOptions, NamedTensorProto, RegisterGraphRequest,
     RegisterGraphResponse, RunGraphRequest, RunGraphResponse, VersionDef,
 };
 use thalweg_runtime::session::cluster::{OnPartDone, PartResult, PartStep, RegisteredPart, TaskGraph};
@@ -68,17 +68,6 @@ fn graph_def(graph: &TaskGraph) -> Result<GraphDef> {
         node: graph.nodes.iter().map(node_def).collect::<Result<_>>()?,
         library,
         versions: Some(VersionDef { producer: PRODUCER, ..Default::default() }),
-        ..Default::default()
-    })
-}
-
-pub fn node_def(node: &NodeSpec) -> Result<NodeDef> {
-    Ok(NodeDef {
-        name: node.name.clone(),
-        op: node.op.clone(),
-        input: node.inputs.clone(),
-        device: node.device.clone(),
-        attr: attrs_to_proto(&node.attrs)?,
         ..Default::default()
     })
 }
@@ -181,7 +170,7 @@ mod tests {
     use crate::cluster::{Connector, TaskAddress};
     use crate::net::client_connection::Patience;
     use std::time::Duration;
-    use thalweg_graph::Graph;
+    use thalweg_graph::{Graph, NodeSpec};
     use thalweg_proto::{OptimizerOptions, text};
 
     const FUNCTION: &str = "

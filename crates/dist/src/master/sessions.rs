@@ -32,8 +32,8 @@ pub struct MasterSession {
     last_used: Mutex<Instant>,
 }
 
-/// Callables, or partial runs, that a session may have at a time.
-pub const MAX_HELD: usize = 10_000;
+/// Callables that a session may have at a time.
+pub const MAX_CALLABLES: usize = 10_000;
 
 #[derive(Default)]
 pub struct Callables {

@@ -10,5 +10,5 @@ pub mod tls;
 
 pub use credentials::Credentials;
 pub use proxy::Proxy;
-pub use server::peer::PeerLimits;
+pub use server::limits::PeerLimits;
 pub use tls::TlsFiles;

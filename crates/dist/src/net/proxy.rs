@@ -5,10 +5,10 @@
 //! nothing is decoded, no message is held, and the windows are those of the ends.
 
 use crate::log::Log;
+use crate::net::PeerLimits;
 use crate::net::credentials::{Credentials, Outgoing};
 use crate::net::http2::frame::{self, FrameHead, HEAD, PREFACE, put_head};
 use crate::net::http2::hpack::Encoder;
-use crate::net::server::peer::PeerLimits;
 use bytes::{Bytes, BytesMut};
 use std::net::{SocketAddr, TcpListener};
 use std::pin::pin;

@@ -3,26 +3,24 @@
 //! Each connection belongs to one of a few threads, each with a single-threaded async runtime of its own: a request is read,
 //! run (if it is short) and answered without a change of thread.
 
-use crate::auth::Origin;
+use super::methods::Services;
+use super::security::Security;
 use crate::cluster::{ClusterSpec, Connector, Membership, PeerTraffic, keep_to_lane};
 use crate::log::Log;
 use crate::master::Master;
 use crate::master::sessions::Limits;
 use crate::net::client_connection::Patience;
-use crate::net::http2::Socket;
-use crate::net::server::connection;
+use crate::net::server::limits::PeerLimits;
+use crate::net::server::listener::{accept, serve};
 use crate::net::server::open_files;
-use crate::net::server::peer::{Peer, PeerLimits};
-use crate::net::server::slots::{Place, Places};
+use crate::net::server::peer::Peer;
+use crate::net::server::phase::Phase;
+use crate::net::server::slots::Places;
 use crate::net::server::unread_responses::Answers;
-use crate::net::tls;
-use crate::service::security::Security;
 use crate::threads::client_threads::blocking;
 use crate::worker::task::Task;
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::pin::pin;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::task::Poll;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use thalweg_core::budget::Pool;
@@ -32,8 +30,6 @@ use thalweg_proto::ConfigProto;
 use thalweg_runtime::SessionOptions;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
-use tokio_rustls::TlsAcceptor;
-use tonic::Status;
 
 /// What a server is and may use.
 #[derive(Clone, Debug)]
@@ -82,20 +78,10 @@ impl Default for ServerOptions {
 /// A server that listens; it serves from `start` on until it is stopped or dropped.
 pub struct Server {
     address: SocketAddr,
-    master: Master,
+    services: Arc<Services>,
     drain: Duration,
     stop: watch::Sender<Phase>,
     threads: Vec<JoinHandle<()>>,
-}
-
-/// The life of a server.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    Serving,
-    /// No new connections and requests.
-    Draining,
-    /// No connections at all, whatever their peers do.
-    Closing,
 }
 
 /// Threads for connections.
@@ -140,7 +126,10 @@ impl Server {
         let (stop, stopped) = watch::channel(Phase::Serving);
         let mut server = Server {
             address,
-            master: Master::new(task, connector, home, limits, guard.gate, options.log),
+            services: Arc::new(Services::new(
+                Master::new(task, connector, home, limits, options.log),
+                guard.gate.clone(),
+            )),
             drain: options.drain,
             stop,
             threads: Vec::new(),
@@ -150,10 +139,13 @@ impl Server {
         for (i, runtime) in runtimes.into_iter().enumerate() {
             let (sender, connections) = mpsc::unbounded_channel();
             senders.push(sender);
-            let (master, limits) = (server.master.clone(), options.peers);
+            let (services, gate) = (server.services.clone(), guard.gate.clone());
+            let (limits, log) = (options.peers, options.log);
             let (incoming, unread) = (incoming.clone(), unread.clone());
             let peer = move |origin| Peer {
-                master: master.clone(),
+                service: services.clone(),
+                gate: gate.clone(),
+                log,
                 limits,
                 incoming: incoming.account(),
                 answers: Arc::new(Answers::new(&unread)),
@@ -166,8 +158,8 @@ impl Server {
                 served.await;
             })?;
         }
-        let (log, sessions) = (options.log, server.master.sessions.clone());
-        let worker = server.master.worker.clone();
+        let (log, sessions) = (options.log, server.master().sessions.clone());
+        let worker = server.master().worker.clone();
         let places = Places::new(options.peers.connections.min(open_files::for_connections()));
         server.spawn("thalweg-accept".into(), runtime()?, async move {
             let collect = async move {
@@ -215,31 +207,35 @@ impl Server {
 
     /// `/job:localhost/replica:0/task:0`.
     pub fn task(&self) -> &str {
-        &self.master.task.name
+        &self.master().task.name
+    }
+
+    pub(crate) fn services(&self) -> &Arc<Services> {
+        &self.services
     }
 
     pub(crate) fn master(&self) -> &Master {
-        &self.master
+        &self.services.master
     }
 
     /// Sessions open at the moment.
     pub fn sessions(&self) -> usize {
-        self.master.sessions.len()
+        self.master().sessions.len()
     }
 
     /// Requests that name a session and are being worked on.
     pub fn active_requests(&self) -> usize {
-        self.master.sessions.active()
+        self.master().sessions.active()
     }
 
     /// Sessions of other tasks' masters that this task takes part in.
     pub fn guests(&self) -> usize {
-        self.master.worker.guests()
+        self.master().worker.guests()
     }
 
     /// Bytes to and from the other tasks of the cluster, by task.
     pub fn traffic(&self) -> Vec<PeerTraffic> {
-        self.master.worker.home.links.traffic()
+        self.master().worker.home.links.traffic()
     }
 
     /// Stops, as dropping it does: no new connections, running requests get some time to end, what then still runs is
@@ -256,7 +252,7 @@ impl Server {
         }
         // What is cancelled now still gets its answer.
         let cancelled = Instant::now();
-        if self.master.sessions.close_all() > 0 {
+        if self.master().sessions.close_all() > 0 {
             while !self.has_ended() && cancelled.elapsed() < FAREWELL {
                 std::thread::sleep(POLL);
             }
@@ -271,6 +267,7 @@ impl Server {
                 // A thread that panicked has reported it.
                 true => drop(thread.join()),
                 false => self
+                    .services
                     .master
                     .log
                     .warn("thread_abandoned", &[("thread", &thread.thread().name().unwrap_or("?"))]),
@@ -320,102 +317,6 @@ impl Drop for Server {
 
 /// How often idle sessions are looked for.
 const COLLECT_EVERY: Duration = Duration::from_secs(1);
-
-/// A connection, where from, and its place among those that there may be.
-type Accepted = (TcpStream, SocketAddr, Place);
-
-/// Hands each connection to the next thread.
-async fn accept(
-    listener: TcpListener,
-    threads: Vec<mpsc::UnboundedSender<Accepted>>,
-    places: Arc<Places>,
-    mut stopped: watch::Receiver<Phase>,
-    log: Log,
-) {
-    let listener =
-        match listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener)) {
-            Ok(listener) => listener,
-            Err(e) => return log.info("cannot_listen", &[("error", &e)]),
-        };
-    for thread in threads.iter().cycle() {
-        let mut stop = pin!(stopped.wait_for(|phase| *phase > Phase::Serving));
-        let accepted = std::future::poll_fn(|cx| {
-            if stop.as_mut().poll(cx).is_ready() {
-                return Poll::Ready(None);
-            }
-            listener.poll_accept(cx).map(Some)
-        });
-        match accepted.await {
-            None => return,
-            Some(Ok((stream, address))) => match (stream.into_std(), places.take(address.ip())) {
-                (Ok(stream), Some(place)) => drop(thread.send((stream, address, place))),
-                (Ok(_), None) => {
-                    log.info("connection_refused", &[("peer", &address), ("why", &"too many connections")])
-                }
-                (Err(e), _) => log.info("accept_failed", &[("error", &e)]),
-            },
-            Some(Err(e)) => {
-                // Mostly too many open files: others have to close theirs first.
-                log.info("accept_failed", &[("error", &e)]);
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
-    }
-}
-
-/// The life of a thread for connections.
-async fn serve(
-    peer: impl Fn(Origin) -> Peer + Clone + Send + 'static,
-    acceptor: Option<TlsAcceptor>,
-    patience: Duration,
-    mut connections: mpsc::UnboundedReceiver<Accepted>,
-    stopped: watch::Receiver<Phase>,
-) {
-    let mut open = tokio::task::JoinSet::new();
-    // Ends when the acceptor does.
-    while let Some((stream, address, place)) = connections.recv().await {
-        let (peer, acceptor, stopped) = (peer.clone(), acceptor.clone(), stopped.clone());
-        open.spawn(async move {
-            let secured = secured(acceptor, stream, patience, stopped.clone()).await;
-            let origin = |certificate| Origin { address, certificate };
-            match secured {
-                Ok((socket, certificate)) => {
-                    connection::serve(socket, peer(origin(certificate)), place, stopped).await
-                }
-                Err(e) => {
-                    let refused = Status::unauthenticated(format!("no connection: {e}"));
-                    let origin = origin(None);
-                    peer(origin.clone()).master.gate.refusals.note(&origin, "unknown", b"", &refused);
-                }
-            }
-        });
-        while open.try_join_next().is_some() {}
-    }
-    while open.join_next().await.is_some() {}
-}
-
-/// A connection that calls may come over, and who is at its other end, as far as a certificate says. With TLS that takes the peer's
-/// part too, so it has a time limit, and ends when the server stops.
-async fn secured(
-    acceptor: Option<TlsAcceptor>,
-    stream: TcpStream,
-    patience: Duration,
-    mut stopped: watch::Receiver<Phase>,
-) -> std::io::Result<(Socket, Option<Arc<str>>)> {
-    let stream = tokio::net::TcpStream::from_std(stream)?;
-    let Some(acceptor) = acceptor else { return Ok((stream.into(), None)) };
-    let (mut stop, mut accepted) = (
-        pin!(stopped.wait_for(|phase| *phase > Phase::Serving)),
-        pin!(tls::accept(&acceptor, stream, patience)),
-    );
-    std::future::poll_fn(|cx| {
-        if stop.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Err(std::io::ErrorKind::ConnectionAborted.into()));
-        }
-        accepted.as_mut().poll(cx)
-    })
-    .await
-}
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,7 @@
 //! Steps, awaited.
 
-use crate::master::sessions::MasterSession;
-use crate::threads::client_threads::ClientThreads;
-use crate::threads::quota::Party;
-use crate::worker::task::Task;
+use super::client_threads::{ClientThreads, SessionTurns};
+use super::quota::Party;
 use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
@@ -16,11 +14,14 @@ use tokio::sync::oneshot;
 /// more than others of that thread lose by waiting.
 pub const QUICK: Duration = Duration::from_millis(1);
 
+/// Partial runs that a session, or a worker, may have under way at a time.
+pub const MAX_PARTIAL_RUNS: usize = 10_000;
+
 /// Runs a step to its end. It holds no thread while it waits, and dropping the future cancels it.
 pub async fn run(
-    task: &Task,
+    threads: &ClientThreads,
+    turns: &SessionTurns,
     party: &Party,
-    session: &MasterSession,
     callable: Callable,
     feeds: Vec<Tensor>,
     options: RunOptions,
@@ -37,7 +38,7 @@ pub async fn run(
         callable.start(feeds, &options, done);
     } else {
         let start = move || callable.start(feeds, &options, done);
-        let start = task.threads.run_in_turn(party, &session.turns, start);
+        let start = threads.run_in_turn(party, turns, start);
         within(timeout, &cancel.0, start).await?;
     }
     within(timeout, &cancel.0, ended(receiver)).await

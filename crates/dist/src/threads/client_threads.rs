@@ -1,6 +1,6 @@
 //! Work that takes long but waits for nobody: compiling plans, reading graphs, large steps.
 
-use crate::threads::quota::{Party, Turn, Turns};
+use super::quota::{Party, Turn, Turns};
 use std::sync::Arc;
 use thalweg_core::error::{Result, internal};
 use tokio::runtime::{Builder, Handle, Runtime};

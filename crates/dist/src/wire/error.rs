@@ -1,8 +1,8 @@
 //! Errors as clients expect them: a code, and a text with the node in the form that they look for.
 
+use super::Status;
 use thalweg_core::error::{Code, Error, internal};
 use thalweg_runtime::executor::dead_fetch;
-use tonic::Status;
 
 /// The text of an error that a step of this task ended with, with the task before what one of its nodes said.
 pub fn step_message(task: &str, e: &Error) -> String {
@@ -36,7 +36,7 @@ pub fn received(task: &str, code: Code, text: &str) -> Error {
 
 /// An error as the status of a call that another task has made.
 pub fn peer_status(task: &str, e: &Error) -> Status {
-    Status::new(tonic::Code::from_i32(e.code() as i32), shortened(peer_message(task, e)))
+    Status::new(e.code(), shortened(peer_message(task, e)))
 }
 
 /// The error of a step: TensorFlow's master gets fetches from its workers as they get tensors from each other, so one without a
@@ -52,7 +52,12 @@ pub fn of_step(e: Error, fetches: &[String]) -> Error {
 
 /// An error as the status of a call. The text goes into a header, so it has a limit.
 pub fn status(task: &str, e: &Error) -> Status {
-    Status::new(tonic::Code::from_i32(e.code() as i32), shortened(step_message(task, e)))
+    Status::new(e.code(), shortened(step_message(task, e)))
+}
+
+/// The same for an error of the connection, which no step is to blame for.
+pub fn connection_status(e: &Error) -> Status {
+    Status::new(e.code(), shortened(e.wire_message()))
 }
 
 fn shortened(mut text: String) -> String {
@@ -101,7 +106,7 @@ mod tests {
         assert!(text.starts_with(DERIVED));
         let heard = received(worker, Code::Cancelled, &text);
         assert!(heard.is_derived() && !heard.message().contains(DERIVED), "{heard}");
-        assert_eq!(peer_status(ps, &derived).code(), tonic::Code::Cancelled);
+        assert_eq!(peer_status(ps, &derived).code(), Code::Cancelled);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a step tells about itself, as RunMetadata.
 
-use crate::master::node_def;
+use super::graph_def::node_def;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use thalweg_core::error::Result;

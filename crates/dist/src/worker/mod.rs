@@ -4,6 +4,7 @@ mod graphs;
 pub mod recent_requests;
 mod recv_tensor;
 mod rendezvous;
+mod request_ids;
 mod run_graph;
 mod step_table;
 pub mod task;
@@ -18,8 +19,8 @@ pub use transfer_log::TransferLog;
 
 use crate::cluster::{Connector, Membership};
 use crate::log::Log;
-use crate::master::attributes;
 use crate::threads::client_threads::blocking;
+use crate::wire::device::attributes;
 use crate::worker::recent_requests::RecentRequests;
 use crate::worker::task::Task;
 use run_graph::PartialRuns;

@@ -2,15 +2,13 @@
 
 use super::Worker;
 use super::rendezvous::StepRendezvous;
-use crate::master;
-use crate::master::sessions::MAX_HELD;
-use crate::net::grpc::Contents;
 use crate::net::server::peer::Line;
-use crate::threads::awaited_step::{CancelOnDrop, QUICK, ended};
+use crate::threads::awaited_step::{CancelOnDrop, MAX_PARTIAL_RUNS, QUICK, ended};
 use crate::threads::client_threads::ClientThreads;
 use crate::threads::quota::Party;
 use crate::wire::error::peer_message;
 use crate::wire::metadata;
+use crate::wire::tensors::{Contents, feeds, named};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::error::{Error, Result, aborted, internal, resource_exhausted};
@@ -30,19 +28,15 @@ impl Worker {
         line: &Arc<Line>,
         party: &Party,
     ) -> Result<RunGraphResponse> {
-        let errors_in_body = request.store_errors_in_response_body;
-        let (handle, created) = (request.session_handle.clone(), request.create_worker_session_called);
         let result = self.run(request, contents, line, party).await;
-        match self.told("RunGraph", result) {
-            Err(e) if errors_in_body => Ok(RunGraphResponse {
-                status_code: e.code() as i32,
-                status_error_message: match self.session(&handle, created) {
-                    Ok(session) => peer_message(&session.us.task, &e),
-                    Err(_) => peer_message(&self.task.name, &e),
-                },
-                ..Default::default()
-            }),
-            other => other,
+        self.told("RunGraph", result)
+    }
+
+    /// The text of a step's error, from the task as the session of the step names it.
+    pub fn message(&self, session: &str, created: bool, e: &Error) -> String {
+        match self.session(session, created) {
+            Ok(session) => peer_message(&session.us.task, e),
+            Err(_) => peer_message(&self.task.name, e),
         }
     }
 
@@ -59,7 +53,7 @@ impl Worker {
         let plans = plans
             .ok_or_else(|| aborted(format_args!("Graph handle is not found: {}", request.graph_handle)))?;
         let id = request.step_id as u64;
-        let (names, values) = master::feeds(request.send, contents)?;
+        let (names, values) = feeds(request.send, contents)?;
         let fed: usize = values.iter().map(Tensor::byte_len).sum();
         let step = self.steps.begin_of_guest(id, &session.us, session.number)?;
         // Looked at after the step is on the list, so that an end of the session at this moment does not miss it.
@@ -76,7 +70,7 @@ impl Worker {
         if request.is_partial && !request.is_last_partial_run {
             self.start_partial(party, &plans, id, step.clone(), trace).await?;
             let fetched = fetched(&*step, &request.recv_key).await?;
-            let recv = master::named(request.recv_key, &fetched)?;
+            let recv = named(request.recv_key, &fetched)?;
             return Ok(RunGraphResponse { recv, ..Default::default() });
         }
         let partial = request.is_partial.then(|| lock(&self.partial).remove(&id)).flatten();
@@ -93,7 +87,7 @@ impl Worker {
         cancel.release();
         let stats = trace.then(|| metadata::step_stats(&timings, &metadata::short_label));
         Ok(RunGraphResponse {
-            recv: master::named(request.recv_key, &values?)?,
+            recv: named(request.recv_key, &values?)?,
             step_stats: stats,
             cost_graph: Some(CostGraphDef::default()),
             ..Default::default()
@@ -113,9 +107,9 @@ impl Worker {
             if partial.contains_key(&id) {
                 return Ok(());
             }
-            if partial.len() >= MAX_HELD {
+            if partial.len() >= MAX_PARTIAL_RUNS {
                 return Err(resource_exhausted(format_args!(
-                    "{MAX_HELD} partial runs on {} have not ended; no more are begun",
+                    "{MAX_PARTIAL_RUNS} partial runs on {} have not ended; no more are begun",
                     self.task.name
                 )));
             }

@@ -1,6 +1,7 @@
 //! The steps that this task takes part in, each with the place where its tensors meet their receivers.
 
 use super::rendezvous::StepRendezvous;
+use super::request_ids::RequestIds;
 use super::transfer_log::TransferLog;
 use crate::cluster::Membership;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -12,6 +13,7 @@ pub struct Steps {
     /// What this task is, unless the step's session says otherwise.
     home: Arc<Membership>,
     pub transfers: Arc<TransferLog>,
+    request_ids: Arc<RequestIds>,
     state: Mutex<State>,
 }
 
@@ -30,7 +32,7 @@ const MEMORY: usize = 4096;
 
 impl Steps {
     pub fn new(home: Arc<Membership>) -> Steps {
-        Steps { home, transfers: Arc::default(), state: Mutex::default() }
+        Steps { home, transfers: Arc::default(), request_ids: Arc::default(), state: Mutex::default() }
     }
 
     /// A step of our own master, in a session in which this task is `us`.
@@ -84,8 +86,12 @@ impl Steps {
         Ok(self.find(&mut state, id))
     }
 
+    fn rendezvous(&self, id: u64) -> StepRendezvous {
+        StepRendezvous::new(id, self.home.clone(), self.transfers.clone(), self.request_ids.clone())
+    }
+
     fn find(&self, state: &mut State, id: u64) -> Arc<StepRendezvous> {
-        let make = || Arc::new(StepRendezvous::new(id, self.home.clone(), self.transfers.clone()));
+        let make = || Arc::new(self.rendezvous(id));
         state.open.entry(id).or_insert_with(make).clone()
     }
 

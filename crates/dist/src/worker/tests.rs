@@ -5,8 +5,8 @@ use crate::auth::Caller;
 use crate::cluster::{ClusterSpec, Connector, Membership};
 use crate::log::Log;
 use crate::net::client_connection::Patience;
-use crate::net::grpc::Contents;
 use crate::net::server::peer::Line;
+use crate::wire::tensors::Contents;
 use crate::worker::task::Task;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -244,7 +244,7 @@ async fn partial_runs_have_an_upper_bound() {
     let b = Bench::new();
     let m = b.open("m", "/job:worker/replica:0/task:0", 7);
     let graph = b.register(&m, &[QUEUE, TAKE]).await;
-    let most = crate::master::sessions::MAX_HELD as i64;
+    let most = crate::threads::awaited_step::MAX_PARTIAL_RUNS as i64;
     for step in 1..=most {
         b.run_as(&m, step, &graph, true).await.unwrap();
     }

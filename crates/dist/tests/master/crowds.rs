@@ -29,9 +29,7 @@ struct Probe {
 
 impl Probe {
     async fn start(b: &Bench) -> Probe {
-        let endpoint =
-            tonic::transport::Endpoint::from_shared(format!("http://{}", b.server.address())).unwrap();
-        let client = master_service_client::MasterServiceClient::new(endpoint.connect().await.unwrap());
+        let client = b.another().await;
         let (stop, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
         let (stopped, count) = (stop.clone(), answered.clone());
         let asking = tokio::spawn(async move {

@@ -1,7 +1,8 @@
 //! The time that a client gives a call.
 
+use crate::wire::Status;
 use std::time::Duration;
-use tonic::Status;
+use thalweg_core::error::Code;
 
 /// What the header `grpc-timeout` says: digits and a unit.
 pub fn timeout(header: &[u8]) -> Option<Duration> {
@@ -31,7 +32,7 @@ pub async fn within<T>(
     match limit {
         None => call.await,
         Some(limit) => tokio::time::timeout(limit, call).await.unwrap_or_else(|_| {
-            Err(Status::deadline_exceeded("the call did not end within the time it was given"))
+            Err(Status::new(Code::DeadlineExceeded, "the call did not end within the time it was given"))
         }),
     }
 }
@@ -77,6 +78,6 @@ mod tests {
         assert_eq!(within(None, call(100 * second)).await.unwrap(), 7);
         assert_eq!(within(Some(5 * second), call(4 * second)).await.unwrap(), 7);
         let late = within(Some(5 * second), call(6 * second)).await.unwrap_err();
-        assert_eq!(late.code(), tonic::Code::DeadlineExceeded);
+        assert_eq!(late.code(), Code::DeadlineExceeded);
     }
 }

@@ -1,13 +1,12 @@
 //! A message that has arrived, as it is decoded.
 
+use crate::wire::tensors::Contents;
 use bytes::{Buf, Bytes};
-use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::tensor::Tensor;
-use thalweg_graph::convert::{shape_from_proto, tensor_from_proto};
 use thalweg_io::message::decode_pieces;
-use thalweg_proto::{Message, Name, Pieces, TensorProto};
+use thalweg_proto::{Message, Name, Pieces};
 
 /// The bytes of a message. Large contents of tensors are pieces of their own, in memory that a tensor owns.
 #[derive(Default)]
@@ -22,7 +21,7 @@ impl Arrived {
     }
 
     pub fn push_content(&mut self, tensor: Tensor) {
-        self.contents.0.push(tensor.clone());
+        self.contents.push(tensor.clone());
         self.push(Bytes::from_owner(Owned(tensor)));
     }
 
@@ -47,34 +46,13 @@ impl AsRef<[u8]> for Owned {
     }
 }
 
-/// Contents of a message's large tensors, as tensors of bytes.
-#[derive(Clone, Default)]
-pub struct Contents(Vec<Tensor>);
-
-impl Contents {
-    /// The tensor of a message, without a copy if its content is here.
-    pub fn tensor(&self, message: &TensorProto) -> Result<Tensor> {
-        let content = &message.tensor_content;
-        let found = self.0.iter().find(|t| t.bytes().is_ok_and(|b| std::ptr::eq(b, &content[..])));
-        match (found, DataType::from_wire(message.dtype)) {
-            (Some(bytes), Some(dtype)) if dtype.is_plain() => {
-                bytes.clone().bytes_as(dtype, shape_from_proto(message.tensor_shape.as_ref())?)
-            }
-            _ => tensor_from_proto(message),
-        }
-    }
-
-    #[cfg(test)]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::dtype::DataType;
     use thalweg_core::shape::Shape;
     use thalweg_graph::convert::tensor_to_proto;
+    use thalweg_proto::TensorProto;
 
     /// A message that arrived with the content of its tensor beside it.
     fn arrived(mut message: TensorProto) -> (TensorProto, Contents) {
@@ -95,7 +73,7 @@ mod tests {
         assert_eq!(contents.len(), 1);
         let got = contents.tensor(&message).unwrap();
         assert!(got.same_bits(&tensor));
-        assert!(std::ptr::eq(got.bytes().unwrap(), contents.0[0].bytes().unwrap()));
+        assert!(std::ptr::eq(got.bytes().unwrap(), contents.first().bytes().unwrap()));
         // Without it, it is a copy.
         let copy = Contents::default().tensor(&message).unwrap();
         assert!(copy.same_bits(&tensor) && !std::ptr::eq(copy.bytes().unwrap(), got.bytes().unwrap()));

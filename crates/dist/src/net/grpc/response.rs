@@ -1,12 +1,12 @@
 //! The one message of a response, as pieces that are sent one after the other.
 
-use crate::net::server::peer::Peer;
+use crate::wire::Status;
 use bytes::{BufMut, Bytes, BytesMut};
 use std::collections::VecDeque;
+use thalweg_core::error::Code;
 use thalweg_proto::{
     Message, NamedTensorProto, RecvTensorResponse, RunGraphResponse, RunStepResponse, TensorProto,
 };
-use tonic::Status;
 
 /// The message of a response.
 #[derive(Default)]
@@ -16,32 +16,31 @@ pub struct Reply {
 
 impl Reply {
     /// A message that is written in one piece.
-    pub fn of<M: Message>(response: tonic::Response<M>, peer: &Peer) -> Result<Reply, Status> {
-        let message = response.into_inner();
-        check_length(message.encoded_len(), peer)?;
+    pub fn of<M: Message>(message: &M, limit: usize) -> Result<Reply, Status> {
+        check_length(message.encoded_len(), limit)?;
         let mut out = Pieces::default();
-        out.message(&message);
+        out.message(message);
         Ok(out.reply())
     }
 
     /// The answer to a step, whose large tensors are not copied.
-    pub fn of_step(response: RunStepResponse, peer: &Peer) -> Result<Reply, Status> {
+    pub fn of_step(response: RunStepResponse, limit: usize) -> Result<Reply, Status> {
         let reply = large_run_step(response);
-        check_length(reply.len(), peer)?;
+        check_length(reply.len(), limit)?;
         Ok(reply)
     }
 
     /// The answer to another task's step, whose large tensors are not copied.
-    pub fn of_graph(response: RunGraphResponse, peer: &Peer) -> Result<Reply, Status> {
+    pub fn of_graph(response: RunGraphResponse, limit: usize) -> Result<Reply, Status> {
         let reply = large_run_graph(response);
-        check_length(reply.len(), peer)?;
+        check_length(reply.len(), limit)?;
         Ok(reply)
     }
 
     /// A tensor for another task, which is not copied.
-    pub fn of_tensor(response: RecvTensorResponse, peer: &Peer) -> Result<Reply, Status> {
+    pub fn of_tensor(response: RecvTensorResponse, limit: usize) -> Result<Reply, Status> {
         let reply = large_tensor(response);
-        check_length(reply.len(), peer)?;
+        check_length(reply.len(), limit)?;
         Ok(reply)
     }
 
@@ -50,13 +49,13 @@ impl Reply {
     }
 }
 
-fn check_length(length: usize, peer: &Peer) -> Result<(), Status> {
-    match length <= peer.limits.message {
+fn check_length(length: usize, limit: usize) -> Result<(), Status> {
+    match length <= limit {
         true => Ok(()),
-        false => Err(Status::resource_exhausted(format!(
-            "the answer has {length} bytes, and a message can have {}: fetch less at a time",
-            peer.limits.message
-        ))),
+        false => Err(Status::new(
+            Code::ResourceExhausted,
+            format!("the answer has {length} bytes, and a message can have {limit}: fetch less at a time"),
+        )),
     }
 }
 

@@ -1,25 +1,27 @@
 //! The calls of a connection to this server: requests that arrive, run and are answered.
 
+use super::limits::Patience;
+use super::pacing::Earned;
+use super::peer::Peer;
+use super::recent_streams::RecentStreams;
+use super::service::{Call as Incoming, Route};
 use crate::auth::Caller;
 use crate::net::grpc::{self, Answer, Collecting, Refusal};
 use crate::net::http2::{Ending, Fault, Handled, Handler, Head, STREAM_WINDOW, Sending, frame};
-use crate::net::server::pacing::Earned;
-use crate::net::server::peer::{Patience, Peer};
-use crate::net::server::recent_streams::RecentStreams;
-use crate::wire::error::status;
+use crate::wire::Status;
+use crate::wire::error::connection_status;
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use thalweg_core::budget::Charge;
+use thalweg_core::error::Code;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{Duration, Instant};
-use tonic::Status;
 
 pub struct Calls {
-    peer: Arc<Peer>,
+    peer: Peer,
     streams: HashMap<u32, Call>,
     /// The last stream that was begun.
     pub last: u32,
@@ -171,7 +173,7 @@ impl Calls {
     /// Those of a peer; answers that are not there at once come by `finished`.
     pub fn new(peer: Peer, finished: mpsc::UnboundedSender<(u32, Answer)>) -> Calls {
         Calls {
-            peer: Arc::new(peer),
+            peer,
             streams: HashMap::new(),
             last: 0,
             finished,
@@ -201,17 +203,16 @@ impl Calls {
 
     /// A call has begun.
     fn begin(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) {
-        let (caller, charge) = match self.admit(&head) {
+        let (caller, route, charge) = match self.admit(&head) {
             Ok(admitted) => admitted,
             Err(refused) => return self.turn_away(sending, stream, refused, end),
         };
         self.peer.answers.expected();
-        let path = grpc::known_path(head.path.unwrap_or_default());
         let now = Instant::now();
         let request = Request {
             timeout: head.timeout.as_deref().and_then(grpc::timeout),
-            message: Collecting::new(grpc::contents_of(&path), self.peer.limits.message),
-            path,
+            message: Collecting::new(route.contents, self.peer.limits.message),
+            path: route.path,
             caller,
             charge,
             taken: 0,
@@ -228,7 +229,7 @@ impl Calls {
     }
 
     /// Who makes a new call and what it costs, if it is taken.
-    fn admit(&self, head: &Head) -> Result<(Caller, Charge), Refused> {
+    fn admit(&self, head: &Head) -> Result<(Caller, Route, Charge), Refused> {
         if head.request_fault().is_some() {
             return Err(Refused::Reset(frame::PROTOCOL_ERROR));
         }
@@ -238,10 +239,10 @@ impl Calls {
         if let Some(status) = grpc::http_refusal(head) {
             return Err(Refused::Http(status));
         }
-        let caller = self.peer.admit(head).map_err(Refused::Call)?;
+        let (caller, route) = self.peer.admit(head).map_err(Refused::Call)?;
         match self.peer.incoming.charge(CALL) {
-            Ok(charge) => Ok((caller, charge)),
-            Err(e) => Err(Refused::Call(Status::resource_exhausted(e.message()))),
+            Ok(charge) => Ok((caller, route, charge)),
+            Err(e) => Err(Refused::Call(Status::new(Code::ResourceExhausted, e.message()))),
         }
     }
 
@@ -278,19 +279,25 @@ impl Calls {
         let refused = match refused {
             None => match request.charge.resize(CALL + request.message.held()) {
                 Ok(()) => return,
-                Err(e) => Status::resource_exhausted(format!(
-                    "messages that have not arrived as a whole: {}; send less at a time",
-                    e.message()
-                )),
+                Err(e) => Status::new(
+                    Code::ResourceExhausted,
+                    format!(
+                        "messages that have not arrived as a whole: {}; send less at a time",
+                        e.message()
+                    ),
+                ),
             },
-            Some(Refusal::Compressed) => Status::unimplemented("compressed messages are not supported"),
-            Some(Refusal::TooLong(length)) => {
-                Status::resource_exhausted(format!("a message of {length} bytes; the limit is {limit}"))
+            Some(Refusal::Compressed) => {
+                Status::new(Code::Unimplemented, "compressed messages are not supported")
             }
+            Some(Refusal::TooLong(length)) => Status::new(
+                Code::ResourceExhausted,
+                format!("a message of {length} bytes; the limit is {limit}"),
+            ),
             Some(Refusal::TooMuch) => {
-                Status::invalid_argument("more than one message in a call that takes one")
+                Status::new(Code::InvalidArgument, "more than one message in a call that takes one")
             }
-            Some(Refusal::Failed(e)) => status(&self.peer.master.task.name, &e),
+            Some(Refusal::Failed(e)) => connection_status(&e),
         };
         self.refuse(sending, stream, refused);
     }
@@ -305,15 +312,22 @@ impl Calls {
     /// The request is there as a whole. Most are answered at once; what takes longer goes on beside the connection.
     fn call(&mut self, sending: &mut Sending, stream: u32, request: Request) {
         let Some(message) = request.message.finish() else {
-            let cut_short = Status::invalid_argument("the request ended before its message");
+            let cut_short = Status::new(Code::InvalidArgument, "the request ended before its message");
             return self.answer(sending, stream, Err(cut_short));
         };
         let mut charge = request.charge;
         if let Err(e) = charge.resize(CALL + message.len()) {
-            return self.answer(sending, stream, Err(Status::resource_exhausted(e.message())));
+            return self.answer(sending, stream, Err(Status::new(Code::ResourceExhausted, e.message())));
         }
-        let mut call =
-            Box::pin(grpc::answer(self.peer.clone(), request.caller, request.path, request.timeout, message));
+        let mut call = self.peer.service.clone().call(Incoming {
+            path: request.path,
+            caller: request.caller,
+            origin: self.peer.origin.clone(),
+            connection: self.peer.line.clone(),
+            timeout: request.timeout,
+            message,
+            max_answer: self.peer.limits.message,
+        });
         let began = Instant::now();
         let first =
             catch_unwind(AssertUnwindSafe(|| call.as_mut().poll(&mut Context::from_waker(Waker::noop()))));
@@ -374,7 +388,7 @@ impl Calls {
         };
         let late: Vec<u32> = self.streams.iter().filter(|s| late(s.1)).map(|s| *s.0).collect();
         for stream in late {
-            let why = Status::deadline_exceeded("the rest of the request did not come");
+            let why = Status::new(Code::DeadlineExceeded, "the rest of the request did not come");
             self.refuse(sending, stream, why);
         }
     }
@@ -402,7 +416,7 @@ impl Drop for Told {
 }
 
 fn panicked() -> Status {
-    Status::internal("the call ended in a panic; the server's output says where")
+    Status::new(Code::Internal, "the call ended in a panic; the server's output says where")
 }
 
 #[cfg(test)]

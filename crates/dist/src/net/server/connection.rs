@@ -1,12 +1,12 @@
 //! One connection, from its first byte to its end.
 
+use super::calls::Calls;
+use super::pacing::Pace;
+use super::peer::Peer;
+use super::phase::Phase;
+use super::slots::Place;
 use crate::net::http2::frame::{self, put_goaway};
 use crate::net::http2::{Alive, Role, Socket, Wire, budget_is_spent};
-use crate::net::server::calls::Calls;
-use crate::net::server::pacing::Pace;
-use crate::net::server::peer::Peer;
-use crate::net::server::slots::Place;
-use crate::service::server::Phase;
 use std::pin::pin;
 use std::task::Poll;
 use tokio::sync::{mpsc, watch};
@@ -19,7 +19,7 @@ const MIN_PATIENCE: Duration = Duration::from_millis(40);
 
 /// Serves until the peer goes, the server stops, the peer has kept us waiting for too long, or its place is wanted by another.
 pub async fn serve(stream: Socket, peer: Peer, place: Place, stopped: watch::Receiver<Phase>) {
-    let (log, answers, limits) = (peer.master.log, peer.answers.clone(), peer.limits);
+    let (log, answers, limits) = (peer.log, peer.answers.clone(), peer.limits);
     // Without it the connection is slow, not wrong.
     let _ = stream.set_nodelay();
     let patience = limits.patience;

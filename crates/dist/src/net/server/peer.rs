@@ -1,50 +1,20 @@
-//! What the other ends of connections may cost.
+//! The other end of a connection.
 
-use crate::auth::{Caller, Origin};
-use crate::master::Master;
+use super::limits::PeerLimits;
+use super::service::{Route, Service};
+use super::unread_responses::Answers;
+use crate::auth::{Caller, Gate, Origin};
+use crate::log::Log;
 use crate::net::http2::Head;
-use crate::net::server::unread_responses::Answers;
+use crate::wire::Status;
 use std::sync::Arc;
-use std::time::Duration;
-use thalweg_core::budget::{Account, Pool};
-use tonic::Status;
-
-/// Limits on peers, well-meaning or not.
-#[derive(Clone, Copy, Debug)]
-pub struct PeerLimits {
-    /// Connections of one address at a time; idle ones make room. An eighth more are kept for others.
-    pub connections: usize,
-    /// Calls at a time on one connection. Steps may wait for each other, so this must not be small.
-    pub calls: u32,
-    /// Bytes of one message, in or out.
-    pub message: usize,
-    /// Bytes held at a time for messages that have not arrived as a whole, and for calls under way.
-    pub unfinished: usize,
-    /// Bytes of answers that wait to be taken.
-    pub unread: usize,
-    /// How long a peer may keep silent in the middle of a request, or leave an answer unread. Large answers get more time, and
-    /// all get less when memory is tight.
-    pub patience: Duration,
-}
-
-impl Default for PeerLimits {
-    fn default() -> Self {
-        PeerLimits {
-            connections: 16_384,
-            calls: 10_000,
-            // Protocol buffers can be no larger.
-            message: i32::MAX as usize,
-            unfinished: 4 << 30,
-            unread: 4 << 30,
-            patience: Duration::from_secs(60),
-        }
-    }
-}
+use thalweg_core::budget::Account;
 
 /// The other end of a connection, with what its requests need.
 #[derive(Clone)]
 pub struct Peer {
-    pub master: Master,
+    pub service: Arc<dyn Service>,
+    pub gate: Arc<Gate>,
     pub limits: PeerLimits,
     /// Memory of its messages that have not arrived as a whole, and of its calls under way.
     pub incoming: Arc<Account>,
@@ -52,77 +22,19 @@ pub struct Peer {
     /// There as long as the connection is.
     pub line: Arc<Line>,
     pub origin: Origin,
+    pub log: Log,
 }
 
 impl Peer {
-    /// Who makes the call that these headers begin, if it may.
-    pub fn admit(&self, head: &Head) -> Result<Caller, Status> {
+    /// Who makes the call that these headers begin, if it may, and where the call goes.
+    pub fn admit(&self, head: &Head) -> Result<(Caller, Route), Status> {
         let path = head.path.as_deref().unwrap_or_default();
-        self.master.gate.admit(&self.origin, head.authorization.as_deref(), path)
+        let route = self.service.route(path);
+        let caller = self.gate.admit(&self.origin, head.authorization.as_deref(), path, route.role)?;
+        Ok((caller, route))
     }
 }
 
 /// A connection, for those who want to know whether it is still there.
 #[derive(Default)]
 pub struct Line;
-
-/// Bytes in a second below which a peer counts as one that does not send or read, where it matters.
-pub const SLOWEST: usize = 64 << 10;
-
-/// How long peers may take over what they hold of a pool.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Patience {
-    pub silence: Duration,
-    /// Memory is tight: what hardly moves must go.
-    pub tight: bool,
-}
-
-impl Patience {
-    /// All of it while half of the pool is free; then less and less.
-    pub fn with(pool: &Pool, patience: Duration) -> Patience {
-        let free = 1.0 - pool.held() as f64 / pool.limit().max(1) as f64;
-        Patience { silence: patience.mul_f64((2.0 * free).clamp(0.01, 1.0)), tight: free < 0.5 }
-    }
-
-    /// Whether something that began so long ago, and was last heard of so long ago, has taken too long for so many bytes.
-    pub fn is_over(&self, age: Duration, silent: Duration, bytes: usize) -> bool {
-        let fair = self.silence + Duration::from_secs((bytes / SLOWEST) as u64);
-        silent > self.silence || self.tight && age > fair
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patience_shrinks_with_the_memory_that_is_left() {
-        let pool = Pool::new(1000);
-        let account = pool.account();
-        let minute = Duration::from_secs(60);
-        let slow = |p: Patience| p.is_over(Duration::from_secs(100), Duration::ZERO, SLOWEST);
-        let all = Patience::with(&pool, minute);
-        assert_eq!(all, Patience { silence: minute, tight: false });
-        assert!(!slow(all) && all.is_over(minute, minute + Duration::from_nanos(1), usize::MAX));
-        let _held = account.charge(800).unwrap();
-        let less = Patience::with(&pool, minute);
-        assert!(less.tight && less.silence < minute / 2 && less.silence > minute / 3, "{less:?}");
-        assert!(slow(less) && !less.is_over(Duration::from_secs(100), Duration::ZERO, 100 * SLOWEST));
-    }
-
-    #[test]
-    fn half_a_pool_is_room_enough() {
-        let pool = Pool::new(1000);
-        let account = pool.account();
-        let minute = Duration::from_secs(60);
-        let _half = account.charge(500).unwrap();
-        assert_eq!(Patience::with(&pool, minute), Patience { silence: minute, tight: false });
-        let _more = account.charge(1).unwrap();
-        assert!(Patience::with(&pool, minute).tight);
-        // Where memory is tight, time ends with what a slow line takes for so many bytes, and not before.
-        let tight = Patience { silence: minute, tight: true };
-        for (age, bytes, over) in [(60, 0, false), (61, SLOWEST - 1, true), (61, SLOWEST, false)] {
-            assert_eq!(tight.is_over(Duration::from_secs(age), minute, bytes), over, "{age} {bytes}");
-        }
-    }
-}

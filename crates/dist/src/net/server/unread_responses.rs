@@ -1,13 +1,14 @@
 //! Answers of a connection that the peer has not taken yet.
 
-use crate::net::server::peer::{Patience, PeerLimits};
+use super::limits::{Patience, PeerLimits};
+use crate::wire::Status;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use thalweg_core::budget::{Account, Charge, Pool};
+use thalweg_core::error::Code;
 use thalweg_core::sync::lock;
 use tokio::time::{Duration, Instant};
-use tonic::Status;
 
 pub struct Answers {
     /// Since when each of them waits, and its bytes.
@@ -43,7 +44,7 @@ impl Answers {
     pub fn sending(self: &Arc<Answers>, bytes: usize) -> Result<Sending, Status> {
         let charge = self.unread.charge(bytes).map_err(|e| {
             let unread = lock(&self.waiting).len();
-            Status::resource_exhausted(format!(
+            Status::new(Code::ResourceExhausted, format!(
                 "an answer of {bytes} bytes, with {unread} on this connection that have not been read: {}",
                 e.message()
             ))
@@ -75,8 +76,8 @@ impl Drop for Sending {
 
 #[cfg(test)]
 mod tests {
+    use super::super::limits::SLOWEST;
     use super::*;
-    use crate::net::server::peer::SLOWEST;
 
     fn patience(patience: Duration) -> PeerLimits {
         PeerLimits { patience, ..Default::default() }

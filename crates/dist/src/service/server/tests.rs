@@ -32,7 +32,7 @@ fn a_server_is_what_its_options_say() {
     let options = ServerOptions { job: "ps".into(), task: 2, threads: 3, cluster, ..Default::default() };
     let server = start(options);
     assert_eq!(server.task(), "/job:ps/replica:0/task:2");
-    assert_eq!(server.master.task.options.threads, 3);
+    assert_eq!(server.master().task.options.threads, 3);
     let others: Vec<_> = server.traffic().into_iter().map(|t| (t.task, t.received, t.sent)).collect();
     assert_eq!(others, [("/job:worker/replica:0/task:0".to_string(), 0, 0)]);
     assert_eq!((server.sessions(), server.active_requests(), server.guests()), (0, 0, 0));

@@ -1,9 +1,11 @@
 //! Calls, frame by frame, without a socket.
 
 use super::*;
+use crate::net::PeerLimits;
 use crate::net::http2::hpack::Decoder;
-use crate::net::server::peer::PeerLimits;
-use crate::testing::{Frame, call_head, framed, frames, head, peer};
+use crate::service::methods::Services;
+use crate::testing::{Frame, call_head, framed, frames, head, peer, services};
+use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::budget::{Account, Pool};
 use thalweg_core::shape::Shape;
@@ -23,6 +25,7 @@ const GRAPH: &str = "
     node { name: 'y' op: 'AddV2' input: 'x' input: 'x' attr { key: 'T' value { type: DT_FLOAT } } }";
 
 struct Bench {
+    services: Arc<Services>,
     calls: Calls,
     sending: Sending,
     answered: UnboundedReceiver<(u32, Answer)>,
@@ -32,11 +35,19 @@ struct Bench {
 
 impl Bench {
     fn new(limits: PeerLimits) -> Bench {
-        let peer = peer(limits);
+        let services = services();
+        let peer = peer(&services, limits);
         let incoming = peer.incoming.clone();
         let (finished, answered) = mpsc::unbounded_channel();
         let calls = Calls::new(peer, finished);
-        Bench { calls, sending: Sending::default(), answered, decoder: Decoder::default(), incoming }
+        Bench {
+            services,
+            calls,
+            sending: Sending::default(),
+            answered,
+            decoder: Decoder::default(),
+            incoming,
+        }
     }
 
     /// Begins a call of this method.
@@ -103,7 +114,7 @@ impl Bench {
     }
 
     fn active(&self) -> usize {
-        self.calls.peer.master.sessions.active()
+        self.services.master.sessions.active()
     }
 
     async fn until_active(&self, calls: usize) {
@@ -276,7 +287,7 @@ async fn a_call_that_goes_on_holds_its_message_until_it_is_answered() {
     b.until_active(0).await;
     // The answer of a call that was given up is nobody's.
     b.answered.try_recv().ok();
-    b.calls.respond(&mut b.sending, 3, Err(Status::internal("late")));
+    b.calls.respond(&mut b.sending, 3, Err(Status::new(Code::Internal, "late")));
     assert_eq!(b.frames(), []);
 }
 
@@ -320,9 +331,9 @@ async fn a_request_has_the_length_that_it_says() {
 async fn what_is_no_message_is_told_so() {
     let mut b = Bench::new(PeerLimits { message: 100, ..Default::default() });
     for (stream, bytes, code) in [
-        (1, framed(&[0; 101]), tonic::Code::ResourceExhausted),
-        (3, vec![1, 0, 0, 0, 0], tonic::Code::Unimplemented),
-        (5, [framed(b""), vec![7]].concat(), tonic::Code::InvalidArgument),
+        (1, framed(&[0; 101]), Code::ResourceExhausted),
+        (3, vec![1, 0, 0, 0, 0], Code::Unimplemented),
+        (5, [framed(b""), vec![7]].concat(), Code::InvalidArgument),
     ] {
         b.begin(stream, "ListDevices");
         b.data(stream, &bytes);
@@ -334,7 +345,7 @@ async fn what_is_no_message_is_told_so() {
     b.data(7, &[0, 0, 0]);
     b.end(7);
     let said = b.frames();
-    assert_eq!((b.status(&said, 7), said.len()), (Some(tonic::Code::InvalidArgument as i32), 1));
+    assert_eq!((b.status(&said, 7), said.len()), (Some(Code::InvalidArgument as i32), 1));
     assert!(Calls::is_idle(&b.calls));
 }
 
@@ -411,7 +422,7 @@ async fn requests_of_which_nothing_more_comes_are_given_up() {
 async fn slow_requests_are_given_up_where_memory_is_tight() {
     let mut b = Bench::new(PeerLimits { patience: Duration::from_secs(60), ..Default::default() });
     let pool = Pool::new(1_000_000);
-    Arc::get_mut(&mut b.calls.peer).unwrap().incoming = pool.account();
+    b.calls.peer.incoming = pool.account();
     b.begin(1, "RunStep");
     b.data(1, &[0, 0, 0, 0x40, 0]);
     for _ in 0..20 {
@@ -433,7 +444,7 @@ async fn calls_end_with_their_stream_and_with_their_connection() {
     for stream in [3, 5] {
         b.call(stream, "RunStep", &fetch(&session, "get:0"));
     }
-    let master = b.calls.peer.master.clone();
+    let services = b.services.clone();
     b.until_active(2).await;
     // That nothing more comes on it is no news.
     b.end(3);
@@ -441,7 +452,7 @@ async fn calls_end_with_their_stream_and_with_their_connection() {
     b.until_active(1).await;
     assert!(!Calls::is_idle(&b.calls));
     drop(b);
-    while master.sessions.active() != 0 {
+    while services.master.sessions.active() != 0 {
         tokio::task::yield_now().await;
     }
 }
@@ -452,10 +463,10 @@ fn a_call_that_ends_in_a_panic_is_answered_with_it() {
     let (to, mut told) = mpsc::unbounded_channel();
     drop(Told { stream: 7, to: Some(to.clone()) });
     let (stream, answer) = told.try_recv().unwrap();
-    assert_eq!((stream, answer.err().unwrap().code()), (7, tonic::Code::Internal));
+    assert_eq!((stream, answer.err().unwrap().code()), (7, Code::Internal));
     let mut well = Told { stream: 9, to: Some(to) };
-    well.tell(Err(Status::aborted("x")));
+    well.tell(Err(Status::new(Code::Aborted, "x")));
     drop(well);
-    assert_eq!(told.try_recv().unwrap().1.err().unwrap().code(), tonic::Code::Aborted);
+    assert_eq!(told.try_recv().unwrap().1.err().unwrap().code(), Code::Aborted);
     assert!(told.try_recv().is_err());
 }

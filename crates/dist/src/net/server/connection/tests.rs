@@ -1,11 +1,11 @@
 //! Whole connections, with the client played by hand. Where time matters it is the runtime's, which goes on when all wait.
 
 use super::*;
+use crate::net::PeerLimits;
 use crate::net::http2::frame::{FrameHead, HEAD, PREFACE, put_settings};
 use crate::net::http2::{Head, Sending};
-use crate::net::server::peer::PeerLimits;
 use crate::net::server::slots::Places;
-use crate::testing::{Frame, framed};
+use crate::testing::{Frame, framed, peer, services};
 use bytes::BytesMut;
 use std::net::IpAddr;
 use thalweg_proto::{
@@ -41,7 +41,7 @@ impl Bench {
         let mut hello = BytesMut::from(PREFACE);
         put_settings(&mut hello, settings);
         client.socket.write_all(&hello).await.unwrap();
-        let peer = crate::testing::peer(PeerLimits { patience: PATIENCE, ..Default::default() });
+        let peer = peer(&services(), PeerLimits { patience: PATIENCE, ..Default::default() });
         Bench { peer, client, socket: socket.unwrap().0, phase: watch::channel(Phase::Serving).0 }
     }
 

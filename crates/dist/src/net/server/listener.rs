@@ -1,0 +1,115 @@
+//! Accepts connections and hands each to a thread that serves it.
+
+use super::connection;
+use super::peer::Peer;
+use super::phase::Phase;
+use super::slots::{Place, Places};
+use crate::auth::Origin;
+use crate::log::Log;
+use crate::net::http2::Socket;
+use crate::net::tls;
+use crate::wire::Status;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use thalweg_core::error::Code;
+use tokio::sync::{mpsc, watch};
+use tokio_rustls::TlsAcceptor;
+
+/// A connection, where from, and its place among those that there may be.
+pub type Accepted = (TcpStream, SocketAddr, Place);
+
+/// Hands each connection to the next thread.
+pub async fn accept(
+    listener: TcpListener,
+    threads: Vec<mpsc::UnboundedSender<Accepted>>,
+    places: Arc<Places>,
+    mut stopped: watch::Receiver<Phase>,
+    log: Log,
+) {
+    let listener =
+        match listener.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(listener)) {
+            Ok(listener) => listener,
+            Err(e) => return log.info("cannot_listen", &[("error", &e)]),
+        };
+    for thread in threads.iter().cycle() {
+        let mut stop = pin!(stopped.wait_for(|phase| *phase > Phase::Serving));
+        let accepted = std::future::poll_fn(|cx| {
+            if stop.as_mut().poll(cx).is_ready() {
+                return Poll::Ready(None);
+            }
+            listener.poll_accept(cx).map(Some)
+        });
+        match accepted.await {
+            None => return,
+            Some(Ok((stream, address))) => match (stream.into_std(), places.take(address.ip())) {
+                (Ok(stream), Some(place)) => drop(thread.send((stream, address, place))),
+                (Ok(_), None) => {
+                    log.info("connection_refused", &[("peer", &address), ("why", &"too many connections")])
+                }
+                (Err(e), _) => log.info("accept_failed", &[("error", &e)]),
+            },
+            Some(Err(e)) => {
+                // Mostly too many open files: others have to close theirs first.
+                log.info("accept_failed", &[("error", &e)]);
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// The life of a thread for connections.
+pub async fn serve(
+    peer: impl Fn(Origin) -> Peer + Clone + Send + 'static,
+    acceptor: Option<TlsAcceptor>,
+    patience: Duration,
+    mut connections: mpsc::UnboundedReceiver<Accepted>,
+    stopped: watch::Receiver<Phase>,
+) {
+    let mut open = tokio::task::JoinSet::new();
+    // Ends when the acceptor does.
+    while let Some((stream, address, place)) = connections.recv().await {
+        let (peer, acceptor, stopped) = (peer.clone(), acceptor.clone(), stopped.clone());
+        open.spawn(async move {
+            let secured = secured(acceptor, stream, patience, stopped.clone()).await;
+            let origin = |certificate| Origin { address, certificate };
+            match secured {
+                Ok((socket, certificate)) => {
+                    connection::serve(socket, peer(origin(certificate)), place, stopped).await
+                }
+                Err(e) => {
+                    let refused = Status::new(Code::Unauthenticated, format!("no connection: {e}"));
+                    let origin = origin(None);
+                    peer(origin.clone()).gate.refusals.note(&origin, "unknown", b"", &refused);
+                }
+            }
+        });
+        while open.try_join_next().is_some() {}
+    }
+    while open.join_next().await.is_some() {}
+}
+
+/// A connection that calls may come over, and who is at its other end, as far as a certificate says. With TLS that takes the peer's
+/// part too, so it has a time limit, and ends when the server stops.
+async fn secured(
+    acceptor: Option<TlsAcceptor>,
+    stream: TcpStream,
+    patience: Duration,
+    mut stopped: watch::Receiver<Phase>,
+) -> std::io::Result<(Socket, Option<Arc<str>>)> {
+    let stream = tokio::net::TcpStream::from_std(stream)?;
+    let Some(acceptor) = acceptor else { return Ok((stream.into(), None)) };
+    let (mut stop, mut accepted) = (
+        pin!(stopped.wait_for(|phase| *phase > Phase::Serving)),
+        pin!(tls::accept(&acceptor, stream, patience)),
+    );
+    std::future::poll_fn(|cx| {
+        if stop.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(std::io::ErrorKind::ConnectionAborted.into()));
+        }
+        accepted.as_mut().poll(cx)
+    })
+    .await
+}
