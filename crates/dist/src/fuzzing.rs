@@ -2,14 +2,14 @@
 
 use crate::auth::Origin;
 use crate::net::PeerLimits;
-use crate::net::grpc::Collecting;
-use crate::net::http2::frame::{self, FrameHead};
+use crate::net::grpc::MessageReader;
+use crate::net::http2::frame::{self, FrameHeader};
 use crate::net::http2::hpack::Decoder;
-use crate::net::http2::{Head, Reading, Sending};
+use crate::net::http2::{FrameReader, FrameWriter, Head};
 use crate::net::server::calls::Calls;
 use crate::net::server::peer::Peer;
 use crate::net::server::service::Call;
-use crate::net::server::unread_responses::Answers;
+use crate::net::server::unread_responses::UnreadResponses;
 use crate::service::Security;
 use crate::service::server::{Server, ServerOptions};
 use bytes::Bytes;
@@ -64,8 +64,8 @@ impl Bench {
             log: Default::default(),
             limits: PeerLimits { message: 16 << 20, calls: 100, ..Default::default() },
             incoming: incoming.account(),
-            answers: Arc::new(Answers::new(&unread)),
-            line: Arc::default(),
+            unread: Arc::new(UnreadResponses::new(&unread)),
+            connection: Arc::default(),
             origin: Origin { address: SocketAddr::from(([127, 0, 0, 1], 1)), certificate: None },
         }
     }
@@ -76,15 +76,15 @@ impl Bench {
         lock(&self.runtime).block_on(async {
             let (finished, mut answered) = mpsc::unbounded_channel();
             let mut calls = Calls::new(self.peer(), finished);
-            let (mut reading, mut sending) = (Reading::new(true), Sending::default());
+            let (mut reading, mut writer) = (FrameReader::new(true), FrameWriter::default());
             for piece in rest.chunks(usize::from(*size).pow(2) + 1) {
-                let read = reading.feed(piece, &mut calls, &mut sending);
+                let read = reading.feed(piece, &mut calls, &mut writer);
                 tokio::task::yield_now().await;
                 while let Ok((stream, answer)) = answered.try_recv() {
-                    calls.respond(&mut sending, stream, answer);
+                    calls.respond(&mut writer, stream, answer);
                 }
-                sending.pump();
-                check_frames(&sending.out.drained());
+                writer.write_frames();
+                check_frames(&writer.out.drained());
                 if read.is_err() {
                     return;
                 }
@@ -101,7 +101,7 @@ impl Bench {
         let (peer, mut head) = (self.peer(), Head::default());
         head.path = Some(Bytes::from_static(path.as_bytes()));
         let (caller, route) = peer.admit(&head).ok()?;
-        let mut collecting = Collecting::new(route.contents, 16 << 20);
+        let mut collecting = MessageReader::new(route.contents, 16 << 20);
         let framed = [&[0][..], &(message.len() as u32).to_be_bytes(), &message].concat();
         for piece in framed.chunks(70_001) {
             collecting.push(piece).ok()?;
@@ -110,7 +110,7 @@ impl Bench {
             path: route.path,
             caller,
             origin: peer.origin,
-            connection: peer.line,
+            connection: peer.connection,
             timeout: Some(limit),
             message: collecting.finish()?,
             max_answer: peer.limits.message,
@@ -161,7 +161,7 @@ pub fn header_blocks(mut bytes: &[u8]) {
 /// What we send is frames, whole ones, of kinds that a server may send.
 fn check_frames(mut bytes: &[u8]) {
     while let Some(head) = bytes.first_chunk::<{ frame::HEAD }>() {
-        let head = FrameHead::parse(head);
+        let head = FrameHeader::parse(head);
         assert!(head.kind <= frame::CONTINUATION && head.kind != frame::PUSH_PROMISE, "{head:?}");
         assert!(head.length <= 16_384 || head.kind == frame::DATA, "{head:?}");
         bytes = bytes.get(frame::HEAD + head.length..).expect("a frame was cut short");

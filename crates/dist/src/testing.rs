@@ -6,13 +6,13 @@ use crate::log::Log;
 use crate::master::Master;
 use crate::master::sessions::Limits;
 use crate::net::PeerLimits;
-use crate::net::client_connection::Patience;
-use crate::net::http2::frame::{self, FrameHead};
+use crate::net::client_connection::KeepAliveOptions;
+use crate::net::http2::frame::{self, FrameHeader};
 use crate::net::http2::hpack::{Decoder, Encoder};
 use crate::net::http2::testing::drained;
-use crate::net::http2::{Head, Sending};
+use crate::net::http2::{FrameWriter, Head};
 use crate::net::server::peer::Peer;
-use crate::net::server::unread_responses::Answers;
+use crate::net::server::unread_responses::UnreadResponses;
 use crate::service::methods::Services;
 use crate::worker::task::Task;
 use bytes::BytesMut;
@@ -28,7 +28,7 @@ use tokio::net::{TcpListener, TcpStream};
 pub fn master() -> Master {
     let options = SessionOptions { threads: 1, ..Default::default() };
     let task = Task::new(Arc::new(thalweg_ops::registry()), options).unwrap();
-    let patience = Patience { ask_every: Duration::from_secs(1), answer_within: Duration::from_secs(1) };
+    let patience = KeepAliveOptions { interval: Duration::from_secs(1), timeout: Duration::from_secs(1) };
     let connector =
         Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
     let home = Membership::of(&connector, task.name.clone(), &ClusterSpec::default()).unwrap();
@@ -49,8 +49,8 @@ pub fn peer(services: &Arc<Services>, limits: PeerLimits) -> Peer {
         log: Log::default(),
         limits,
         incoming: Pool::new(limits.unfinished).account(),
-        answers: Arc::new(Answers::new(&Pool::new(limits.unread))),
-        line: Arc::default(),
+        unread: Arc::new(UnreadResponses::new(&Pool::new(limits.unread))),
+        connection: Arc::default(),
         origin: Origin { address: SocketAddr::from(([127, 0, 0, 1], 1)), certificate: None },
     }
 }
@@ -75,9 +75,9 @@ impl Frame {
 }
 
 /// What is ready to be written.
-pub fn frames(sending: &mut Sending) -> Vec<Frame> {
-    sending.pump();
-    let all = drained(sending).into_iter();
+pub fn frames(writer: &mut FrameWriter) -> Vec<Frame> {
+    writer.write_frames();
+    let all = drained(writer).into_iter();
     all.map(|(kind, flags, stream, payload)| Frame { kind, flags, stream, payload }).collect()
 }
 
@@ -112,7 +112,7 @@ impl Played {
 
     /// Links to it, as to the only other task; they end with the connector.
     pub fn member(&self) -> (Connector, Arc<Membership>) {
-        let patience = Patience { ask_every: Duration::MAX, answer_within: Duration::MAX };
+        let patience = KeepAliveOptions { interval: Duration::MAX, timeout: Duration::MAX };
         let connector =
             Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
         let address = self.listener.local_addr().unwrap();
@@ -133,7 +133,7 @@ impl Played {
         loop {
             let mut head = [0; frame::HEAD];
             socket.read_exact(&mut head).await.unwrap();
-            let head = FrameHead::parse(&head);
+            let head = FrameHeader::parse(&head);
             let mut payload = vec![0; head.length];
             socket.read_exact(&mut payload).await.unwrap();
             match head.kind {

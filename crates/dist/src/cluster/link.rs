@@ -7,10 +7,10 @@ use super::reach::Reach;
 use super::spec::TaskAddress;
 use super::traffic::{PeerTraffic, Traffic};
 use crate::log::Log;
-use crate::net::client_connection::{self, Asking, Patience, Request, Sender};
+use crate::net::client_connection::{self, ClientConnection, KeepAliveOptions, OutgoingCall, Request};
 use crate::net::credentials::Outgoing;
-use crate::net::grpc::Arrived;
-use crate::net::grpc::content_scanner::{NOWHERE, Path};
+use crate::net::grpc::ReceivedMessage;
+use crate::net::grpc::content_scanner::{ContentPath, NO_CONTENT};
 use crate::wire::tensors::Contents;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ pub struct Connector {
     threads: Vec<Handle>,
     /// The thread for the calls of all others, made with the first link. Dropping the sender ends it.
     shared: Mutex<Option<(Handle, oneshot::Sender<()>)>>,
-    patience: Patience,
+    patience: KeepAliveOptions,
     /// What tasks show each other.
     outgoing: Outgoing,
     /// Where the clusters that clients bring may lead.
@@ -46,18 +46,18 @@ pub struct Connector {
 
 thread_local! {
     /// Which of the server's threads this is, if it is one.
-    static LANE: Cell<Option<usize>> = const { Cell::new(None) };
+    static IO_THREAD: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
 /// From now on, calls of this thread, the `index`th of those that the `Connector` was told of, take its own lane.
-pub fn keep_to_lane(index: usize) {
-    LANE.set(Some(index));
+pub fn set_io_thread(index: usize) {
+    IO_THREAD.set(Some(index));
 }
 
 impl Connector {
     pub fn new(
         threads: Vec<Handle>,
-        patience: Patience,
+        patience: KeepAliveOptions,
         outgoing: Outgoing,
         reach: Reach,
         log: Log,
@@ -138,7 +138,7 @@ pub struct Link {
     shared: Arc<Lane>,
     /// Of the server's threads, by their numbers.
     own: Vec<Arc<Lane>>,
-    patience: Patience,
+    patience: KeepAliveOptions,
     outgoing: Outgoing,
     traffic: Traffic,
     log: Log,
@@ -147,7 +147,7 @@ pub struct Link {
 /// One connection to a task, and the thread that drives it.
 struct Lane {
     runtime: Handle,
-    connected: tokio::sync::Mutex<Option<Sender>>,
+    connected: tokio::sync::Mutex<Option<ClientConnection>>,
 }
 
 impl Lane {
@@ -156,7 +156,7 @@ impl Lane {
     }
 
     /// The connection, if there is one that can be used.
-    fn ready(&self) -> Option<Sender> {
+    fn ready(&self) -> Option<ClientConnection> {
         self.connected.try_lock().ok()?.as_ref().filter(|s| !s.is_closed()).cloned()
     }
 
@@ -168,34 +168,34 @@ impl Lane {
 }
 
 /// A call that was begun.
-pub enum Begun {
+pub enum CallHandle {
     /// It has failed at once.
     Failed,
     /// Its connection has to be made first.
     Connecting(AbortHandle),
-    Asked(Asking),
+    Asked(OutgoingCall),
 }
 
-impl Begun {
+impl CallHandle {
     /// Ends the call, which the task at the other end notices.
-    pub fn give_up(&self) {
+    pub fn cancel(&self) {
         match self {
-            Begun::Failed => {}
-            Begun::Connecting(call) => call.abort(),
-            Begun::Asked(asking) => asking.give_up(),
+            CallHandle::Failed => {}
+            CallHandle::Connecting(call) => call.abort(),
+            CallHandle::Asked(asking) => asking.cancel(),
         }
     }
 }
 
 /// A call under way; dropping it ends the call.
 pub struct Call<T> {
-    call: Begun,
+    call: CallHandle,
     answer: oneshot::Receiver<Result<T>>,
 }
 
 impl<T> Drop for Call<T> {
     fn drop(&mut self) {
-        self.call.give_up();
+        self.call.cancel();
     }
 }
 
@@ -211,7 +211,7 @@ impl<T> Call<T> {
 impl Link {
     /// The lane of this thread.
     fn lane(&self) -> &Arc<Lane> {
-        LANE.get().and_then(|index| self.own.get(index)).unwrap_or(&self.shared)
+        IO_THREAD.get().and_then(|index| self.own.get(index)).unwrap_or(&self.shared)
     }
 
     /// Calls a method of the task's `WorkerService`.
@@ -231,8 +231,8 @@ impl Link {
         method: &str,
         message: &impl Message,
         done: impl FnOnce(Result<B>) + Send + 'static,
-    ) -> Begun {
-        self.call_for_tensors(method, message, NOWHERE, move |answer| done(answer.map(|a| a.0)))
+    ) -> CallHandle {
+        self.call_for_tensors(method, message, NO_CONTENT, move |answer| done(answer.map(|a| a.0)))
     }
 
     /// As `call_then`, for answers with large tensors at `path`, which come beside the message.
@@ -240,9 +240,9 @@ impl Link {
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
-        path: Path,
+        path: ContentPath,
         done: impl FnOnce(Result<(B, Contents)>) + Send + 'static,
-    ) -> Begun {
+    ) -> CallHandle {
         self.call_over(self.lane(), method, message, path, done)
     }
 
@@ -254,7 +254,7 @@ impl Link {
     ) -> Result<B> {
         let (tx, rx) = mpsc::channel();
         let done = move |answer: Result<(B, Contents)>| drop(tx.send(answer.map(|a| a.0)));
-        self.call_over(&self.shared, method, message, NOWHERE, done);
+        self.call_over(&self.shared, method, message, NO_CONTENT, done);
         rx.recv().unwrap_or_else(|_| Err(internal("the call was given up")))
     }
 
@@ -263,14 +263,14 @@ impl Link {
         lane: &Arc<Lane>,
         method: &str,
         message: &impl Message,
-        path: Path,
+        path: ContentPath,
         done: impl FnOnce(Result<(B, Contents)>) + Send + 'static,
-    ) -> Begun {
+    ) -> CallHandle {
         let request = match Request::new(format!("{SERVICE}{method}"), message) {
             Ok(request) => request,
             Err(e) => {
                 done(Err(e));
-                return Begun::Failed;
+                return CallHandle::Failed;
             }
         };
         let (link, on, length) = (self.clone(), lane.clone(), request.len());
@@ -280,7 +280,7 @@ impl Link {
                 let sent = link.heard(&on, &through, length, sent);
                 done(sent.and_then(|arrived| link.decoded(arrived)));
             };
-            return Begun::Asked(sender.ask(request, path, Box::new(answered)));
+            return CallHandle::Asked(sender.ask(request, path, Box::new(answered)));
         }
         let call = async move {
             let sent = match link.sender(&on).await {
@@ -291,12 +291,18 @@ impl Link {
             };
             done(sent.and_then(|arrived| link.decoded(arrived)));
         };
-        Begun::Connecting(lane.runtime.spawn(call).abort_handle())
+        CallHandle::Connecting(lane.runtime.spawn(call).abort_handle())
     }
 
     /// What was heard of a call.
-    fn heard(&self, lane: &Lane, sender: &Sender, length: usize, sent: Result<Arrived>) -> Result<Arrived> {
-        self.traffic.note(sent.as_ref().map_or(0, Arrived::len), length);
+    fn heard(
+        &self,
+        lane: &Lane,
+        sender: &ClientConnection,
+        length: usize,
+        sent: Result<ReceivedMessage>,
+    ) -> Result<ReceivedMessage> {
+        self.traffic.note(sent.as_ref().map_or(0, ReceivedMessage::len), length);
         let Err(e) = sent else { return sent };
         if !sender.is_closed() {
             // What the task itself said is passed on as it is.
@@ -309,7 +315,7 @@ impl Link {
     }
 
     /// The connection, made if there is none.
-    async fn sender(&self, lane: &Lane) -> Result<Sender> {
+    async fn sender(&self, lane: &Lane) -> Result<ClientConnection> {
         let mut connected = lane.connected.lock().await;
         if let Some(sender) = connected.as_ref().filter(|s| !s.is_closed()) {
             return Ok(sender.clone());
@@ -320,7 +326,7 @@ impl Link {
         Ok(sender)
     }
 
-    fn decoded<B: Message + Name + Default>(&self, arrived: Arrived) -> Result<(B, Contents)> {
+    fn decoded<B: Message + Name + Default>(&self, arrived: ReceivedMessage) -> Result<(B, Contents)> {
         arrived
             .decode()
             .map_err(|e| internal(format_args!("{} answered with a damaged message: {e}", self.task)))
@@ -334,7 +340,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::http2::frame::{self, FrameHead, HEAD, PREFACE};
+    use crate::net::http2::frame::{self, FrameHeader, HEAD, PREFACE};
     use std::time::Duration;
     use thalweg_proto::{GetStatusRequest, GetStatusResponse};
     use tokio::io::AsyncReadExt;
@@ -344,7 +350,7 @@ mod tests {
 
     /// A link to an address, from a server with so many threads that wait for sockets.
     fn link(address: String, threads: usize) -> (Connector, Arc<Link>) {
-        let patience = Patience { ask_every: HOUR, answer_within: HOUR };
+        let patience = KeepAliveOptions { interval: HOUR, timeout: HOUR };
         let threads = (0..threads).map(|_| Handle::current()).collect();
         let connector =
             Connector::new(threads, patience, Default::default(), Default::default(), Log::default());
@@ -358,7 +364,7 @@ mod tests {
         loop {
             let mut head = [0; HEAD];
             socket.read_exact(&mut head).await.unwrap();
-            let head = FrameHead::parse(&head);
+            let head = FrameHeader::parse(&head);
             socket.read_exact(&mut vec![0; head.length]).await.unwrap();
             if [frame::HEADERS, frame::RST_STREAM].contains(&head.kind) {
                 return (head.kind, head.stream);
@@ -412,7 +418,7 @@ mod tests {
             let lane = |number: Option<usize>| {
                 let link = &link;
                 let thread = scope.spawn(move || {
-                    number.into_iter().for_each(keep_to_lane);
+                    number.into_iter().for_each(set_io_thread);
                     link.lane().clone()
                 });
                 thread.join().unwrap()

@@ -8,7 +8,7 @@ mod spec;
 mod tf_config;
 mod traffic;
 
-pub use link::{Begun, Connector, Link, Links, keep_to_lane};
+pub use link::{CallHandle, Connector, Link, Links, set_io_thread};
 pub use membership::Membership;
 pub(crate) use reach::Reach;
 pub use server_def::TaskSpec;

@@ -57,8 +57,8 @@ pub async fn run_step(
     let asked = (run.clone(), fetch.clone());
     let begin = move || asked.0.step(fed, &asked.1, trace, Box::new(move |r| drop(sender.send(r))));
     let timeout = options.timeout.or(session.operation_timeout);
-    let giving_up = GivingUp { run: Some(run.clone()), session: &session, handle: &handle };
-    let begun = master.task.threads.run_in_turn(&caller.party, &session.turns, begin);
+    let giving_up = PartialRunGuard { run: Some(run.clone()), session: &session, handle: &handle };
+    let begun = master.task.threads.run_with_permit(&caller.party, &session.turns, begin);
     let result = match steps::within(timeout, run.cancellation(), async { begun.await? }).await {
         Ok(()) => steps::within(timeout, run.cancellation(), steps::ended(receiver)).await,
         // A call that makes no sense is refused; the run goes on.
@@ -81,19 +81,19 @@ pub async fn run_step(
 }
 
 /// Ends the run if the client goes away in the middle of a call.
-struct GivingUp<'a> {
+struct PartialRunGuard<'a> {
     run: Option<Arc<PartialRun>>,
     session: &'a MasterSession,
     handle: &'a str,
 }
 
-impl GivingUp<'_> {
+impl PartialRunGuard<'_> {
     fn disarm(mut self) {
         self.run = None;
     }
 }
 
-impl Drop for GivingUp<'_> {
+impl Drop for PartialRunGuard<'_> {
     fn drop(&mut self) {
         if let Some(run) = &self.run {
             run.cancellation().cancel(cancelled("the client has gone"));

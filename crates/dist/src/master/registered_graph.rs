@@ -116,7 +116,7 @@ impl RegisteredPart for Registered {
         let link = self.link.clone();
         let id = step.cancel.on_cancel(move |reason| {
             let Some(done) = lock(&done).take() else { return };
-            call.give_up();
+            call.cancel();
             // Some tasks do not notice that nobody waits any more.
             let request = CleanupGraphRequest { step_id: step.id as i64 };
             link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});
@@ -168,7 +168,7 @@ impl Drop for Registered {
 mod tests {
     use super::*;
     use crate::cluster::{Connector, TaskAddress};
-    use crate::net::client_connection::Patience;
+    use crate::net::client_connection::KeepAliveOptions;
     use std::time::Duration;
     use thalweg_graph::{Graph, NodeSpec};
     use thalweg_proto::{OptimizerOptions, text};
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_step_of_a_part_says_whose_it_is_and_what_it_gets_and_gives() {
-        let patience = Patience { ask_every: Duration::MAX, answer_within: Duration::MAX };
+        let patience = KeepAliveOptions { interval: Duration::MAX, timeout: Duration::MAX };
         let connector =
             Connector::new(Vec::new(), patience, Default::default(), Default::default(), Default::default());
         let task = TaskAddress { task: "/job:ps/replica:0/task:0".into(), address: "127.0.0.1:1".into() };

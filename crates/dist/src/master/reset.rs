@@ -1,7 +1,7 @@
 //! Reset, and the devices it resets.
 
 use super::Master;
-use super::session_cluster::chosen;
+use super::session_cluster::links_passing;
 use crate::auth::Caller;
 use crate::threads::client_threads::blocking;
 use crate::wire::device::attributes;
@@ -13,7 +13,7 @@ use thalweg_proto::{
 
 /// Closes all sessions, whatever containers are named, and drops the state in these containers on all tasks, as TensorFlow's master does.
 pub async fn reset(master: &Master, request: ResetRequest) -> Result<ResetResponse> {
-    let links = chosen(&master.worker.home.links, &request.device_filters)?;
+    let links = links_passing(&master.worker.home.links, &request.device_filters)?;
     let (sessions, task) = (master.sessions.clone(), master.task.clone());
     let all = CleanupAllRequest { container: request.container.clone() };
     let closed = blocking(move || {

@@ -24,7 +24,7 @@ pub async fn run_step(
     let session = master.sessions.find(&request.session_handle, caller)?;
     let mut options = config::run_options(request.options.as_ref());
     options.timeout = options.timeout.or(session.operation_timeout).map(in_time);
-    options.serial = master.sessions.take_turns(&session);
+    options.serial = master.sessions.is_shared(&session);
     let (names, feeds) = feeds(request.feed, contents)?;
     let fetch = request.fetch;
     let callable = match compiled(&session, &names, &fetch, &request.target) {

@@ -3,7 +3,7 @@
 use super::registered_graph::register;
 use crate::cluster::{Link, Links, Membership};
 use crate::worker::task::renamed;
-use crate::worker::{Steps, TransferLog};
+use crate::worker::{StepTable, TransferLog};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +27,7 @@ pub struct SessionCluster {
     links: Vec<Arc<Link>>,
     /// Tasks by the names of their devices.
     tasks: HashMap<String, usize>,
-    steps: Arc<Steps>,
+    steps: Arc<StepTable>,
     options: GraphOptions,
     entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// The tasks have been told that it is over.
@@ -35,22 +35,22 @@ pub struct SessionCluster {
 }
 
 /// The master that opens a session: its name and what tells its lives apart.
-pub struct Opener<'a> {
+pub struct SessionOpener<'a> {
     pub us: &'a Arc<Membership>,
     /// Our own first device: what it lends its kernels is lent to the stand-ins of other tasks' devices too.
     pub device: &'a Device,
-    pub steps: &'a Arc<Steps>,
+    pub steps: &'a Arc<StepTable>,
     pub log: crate::log::Log,
 }
 
 /// Waits until all tasks that the session may use are there, and makes them ready for it. Gives their devices, and the way to
 /// them; `None` if there is nobody else.
 pub async fn open_session(
-    opener: Opener<'_>,
+    opener: SessionOpener<'_>,
     handle: &str,
     config: &ConfigProto,
 ) -> Result<Option<(Vec<Device>, Arc<SessionCluster>)>> {
-    let wanted = chosen(&opener.us.links, &config.device_filters)?;
+    let wanted = links_passing(&opener.us.links, &config.device_filters)?;
     if wanted.is_empty() {
         return Ok(None);
     }
@@ -68,7 +68,7 @@ pub async fn open_session(
     for link in wanted {
         for device in status(&link, &opener).await? {
             cluster.tasks.insert(device.name.clone(), cluster.links.len());
-            devices.push(stand_in(&device, opener.device)?);
+            devices.push(remote_device(&device, opener.device)?);
         }
         let request = CreateWorkerSessionRequest {
             session_handle: handle.to_string(),
@@ -86,11 +86,11 @@ pub async fn open_session(
 }
 
 /// The tasks that pass the filters, which are partial device names; all, if there are none.
-pub fn chosen(links: &Links, filters: &[String]) -> Result<Vec<Arc<Link>>> {
+pub fn links_passing(links: &Links, filters: &[String]) -> Result<Vec<Arc<Link>>> {
     let filters = filters.iter().map(|f| DeviceSpec::parse(f)).collect::<Result<Vec<_>>>()?;
-    let mut chosen = links.all();
+    let mut links_passing = links.all();
     let mut specs = HashMap::new();
-    for link in &chosen {
+    for link in &links_passing {
         specs.insert(link.task.clone(), DeviceSpec::parse(&link.task)?);
     }
     let passes = |link: &Arc<Link>| {
@@ -98,8 +98,8 @@ pub fn chosen(links: &Links, filters: &[String]) -> Result<Vec<Arc<Link>>> {
         filters.is_empty()
             || filters.iter().any(|f| specs.get(&link.task).is_some_and(|s| task_only(f).matches(s)))
     };
-    chosen.retain(passes);
-    Ok(chosen)
+    links_passing.retain(passes);
+    Ok(links_passing)
 }
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -108,7 +108,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// The devices of a task. One that is not there yet is waited for, as long as the client waits for us.
-async fn status(link: &Arc<Link>, opener: &Opener<'_>) -> Result<Vec<DeviceAttributes>> {
+async fn status(link: &Arc<Link>, opener: &SessionOpener<'_>) -> Result<Vec<DeviceAttributes>> {
     let (mut wait, mut told) = (FIRST_WAIT, None::<Instant>);
     loop {
         let answer: Result<GetStatusResponse> = link.call("GetStatus", &GetStatusRequest {}).answer().await;
@@ -146,7 +146,7 @@ fn server_def(task: &str, us: &Membership) -> Result<ServerDef> {
 }
 
 /// Another task's device, as placement and partitioning know it: nothing runs on it here.
-fn stand_in(attributes: &DeviceAttributes, ours: &Device) -> Result<Device> {
+fn remote_device(attributes: &DeviceAttributes, ours: &Device) -> Result<Device> {
     Device::new(Arc::new(DeviceContext {
         name: attributes.name.as_str().into(),
         incarnation: attributes.incarnation,
@@ -222,11 +222,11 @@ impl Drop for SessionCluster {
 mod tests {
     use super::*;
     use crate::cluster::{ClusterSpec, Connector};
-    use crate::net::client_connection::Patience;
+    use crate::net::client_connection::KeepAliveOptions;
     use crate::{Server, ServerOptions};
 
     fn connector() -> Connector {
-        let patience = Patience { ask_every: LONGEST_WAIT, answer_within: LONGEST_WAIT };
+        let patience = KeepAliveOptions { interval: LONGEST_WAIT, timeout: LONGEST_WAIT };
         Connector::new(Vec::new(), patience, Default::default(), Default::default(), Default::default())
     }
 
@@ -246,14 +246,14 @@ mod tests {
     fn filters_choose_tasks_whatever_devices_they_name() {
         let spec = ClusterSpec::parse(r#"{"ps": ["a:1"], "worker": ["b:1", "c:1"]}"#).unwrap();
         let us = Membership::of(&connector(), "/job:worker/replica:0/task:0".into(), &spec).unwrap();
-        let chosen = |filters: &[&str]| -> Vec<String> {
+        let links_passing = |filters: &[&str]| -> Vec<String> {
             let filters: Vec<String> = filters.iter().map(|f| f.to_string()).collect();
-            chosen(&us.links, &filters).unwrap().iter().map(|link| link.address.clone()).collect()
+            links_passing(&us.links, &filters).unwrap().iter().map(|link| link.address.clone()).collect()
         };
-        assert_eq!(chosen(&[]), ["a:1", "c:1"]);
-        assert_eq!(chosen(&["/job:ps/device:GPU:7"]), ["a:1"]);
-        assert_eq!(chosen(&["/job:worker/task:1/device:CPU:0", "/job:none"]), ["c:1"]);
-        assert!(chosen(&["/job:worker/task:0"]).is_empty());
+        assert_eq!(links_passing(&[]), ["a:1", "c:1"]);
+        assert_eq!(links_passing(&["/job:ps/device:GPU:7"]), ["a:1"]);
+        assert_eq!(links_passing(&["/job:worker/task:1/device:CPU:0", "/job:none"]), ["c:1"]);
+        assert!(links_passing(&["/job:worker/task:0"]).is_empty());
     }
 
     /// The first connection is lost at once: the task was just being started.
@@ -271,7 +271,7 @@ mod tests {
         });
         let (link, master) = (us.links.all().remove(0), crate::testing::master());
         let device = &master.task.devices()[0];
-        let opener = Opener { us: &us, device, steps: &master.worker.steps, log: Default::default() };
+        let opener = SessionOpener { us: &us, device, steps: &master.worker.steps, log: Default::default() };
         let devices = status(&link, &opener).await.unwrap();
         // It goes by the name that it has in our cluster.
         assert_eq!(devices.len(), 1);

@@ -2,7 +2,7 @@
 
 use super::session_cluster::SessionCluster;
 use crate::auth::{Caller, Role};
-use crate::threads::client_threads::{SessionTurns, let_go};
+use crate::threads::client_threads::{SessionPermits, drop_in_background};
 use crate::wire::error::no_session;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ pub struct MasterSession {
     pub operation_timeout: Option<Duration>,
     pub callables: Mutex<Callables>,
     pub partial_runs: Mutex<PartialRuns>,
-    pub turns: SessionTurns,
+    pub turns: SessionPermits,
     busy: AtomicUsize,
     last_used: Mutex<Instant>,
 }
@@ -66,7 +66,7 @@ impl MasterSession {
             operation_timeout,
             callables: Mutex::default(),
             partial_runs: Mutex::default(),
-            turns: SessionTurns::default(),
+            turns: SessionPermits::default(),
             busy: AtomicUsize::new(0),
             last_used: Mutex::new(Instant::now()),
         }
@@ -81,7 +81,7 @@ impl MasterSession {
         if let Some(cluster) = &self.cluster {
             cluster.end();
         }
-        let_go(std::mem::take(&mut lock(&self.callables).held));
+        drop_in_background(std::mem::take(&mut lock(&self.callables).held));
     }
 
     /// Whether this caller may use it.
@@ -133,7 +133,7 @@ impl Drop for Use {
         session.busy.fetch_sub(1, Ordering::AcqRel);
         // It has been closed meanwhile: its graph and plans may be large, and connections wait for this thread.
         if let Some(closed) = Arc::into_inner(session) {
-            let_go(closed);
+            drop_in_background(closed);
         }
     }
 }
@@ -163,7 +163,7 @@ impl Sessions {
 
     /// Whether another session has run a step since this one did: then several clients share the machine, and each step should
     /// cost little rather than end soon.
-    pub fn take_turns(&self, session: &Arc<MasterSession>) -> bool {
+    pub fn is_shared(&self, session: &Arc<MasterSession>) -> bool {
         let this = Arc::as_ptr(session).addr();
         // Written only when it changes: one client alone leaves the cache line where it is.
         self.last.load(Ordering::Relaxed) != this && self.last.swap(this, Ordering::Relaxed) != 0
@@ -231,7 +231,7 @@ impl Sessions {
         drop(open);
         closed.iter().for_each(|s| s.close());
         // What is freed may be large.
-        let_go(closed);
+        drop_in_background(closed);
         Ok(true)
     }
 
@@ -348,7 +348,7 @@ mod tests {
     fn steps_are_serial_where_sessions_take_turns() {
         let all = sessions(FEW, &[("a", "me"), ("b", "me")]);
         let [a, b] = ["a", "b"].map(|handle| all.find(handle, &caller("me")).unwrap());
-        let turns = [&a, &a, &b, &b, &a, &b].map(|session| all.take_turns(session));
+        let turns = [&a, &a, &b, &b, &a, &b].map(|session| all.is_shared(session));
         assert_eq!(turns, [false, false, true, false, true, true]);
     }
 

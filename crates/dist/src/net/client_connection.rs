@@ -1,11 +1,11 @@
 //! A connection to a task: unary gRPC calls over HTTP/2. One task drives it; calls are put to it from any thread.
 
 use crate::net::credentials::Outgoing;
-use crate::net::grpc::content_scanner::Path;
-use crate::net::grpc::{Arrived, Collecting, percent_decoded};
+use crate::net::grpc::content_scanner::ContentPath;
+use crate::net::grpc::{MessageReader, ReceivedMessage, percent_decoded};
 use crate::net::http2::frame;
 use crate::net::http2::{
-    Alive, Ending, Handled, Handler, Head, Role, STREAM_WINDOW, Sending, Wire, budget_is_spent,
+    Ending, FrameWriter, Handled, Handler, Head, KeepAlive, Role, STREAM_WINDOW, Transport, budget_is_spent,
 };
 use bytes::{BufMut, Bytes, BytesMut};
 use std::collections::{HashMap, VecDeque};
@@ -21,9 +21,9 @@ use tokio::sync::{mpsc, oneshot};
 
 /// How a peer that has gone silent is found out.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    pub ask_every: Duration,
-    pub answer_within: Duration,
+pub struct KeepAliveOptions {
+    pub interval: Duration,
+    pub timeout: Duration,
 }
 
 /// A call to be made.
@@ -55,58 +55,58 @@ impl Request {
 
 /// Puts calls to a connection.
 #[derive(Clone)]
-pub struct Sender {
+pub struct ClientConnection {
     address: Arc<str>,
-    asks: mpsc::UnboundedSender<Said>,
+    asks: mpsc::UnboundedSender<Command>,
     /// It takes no more calls, though some may still be answered.
     retired: Arc<AtomicBool>,
 }
 
-enum Said {
-    Ask(Ask),
-    GiveUp(Arc<Ticket>),
+enum Command {
+    Start(NewCall),
+    Cancel(Arc<CallState>),
 }
 
-struct Ask {
+struct NewCall {
     request: Request,
     /// Where large contents of the answer lie.
-    path: Path,
-    done: OnAnswer,
-    ticket: Arc<Ticket>,
+    path: ContentPath,
+    done: OnResponse,
+    ticket: Arc<CallState>,
 }
 
-type OnAnswer = Box<dyn FnOnce(Result<Arrived>) + Send>;
+type OnResponse = Box<dyn FnOnce(Result<ReceivedMessage>) + Send>;
 
 /// The number of a call's stream; 0 before it has one.
 #[derive(Default)]
-struct Ticket {
+struct CallState {
     stream: AtomicU32,
-    given_up: AtomicBool,
+    cancelled: AtomicBool,
 }
 
 /// A call under way.
-pub struct Asking {
-    ticket: Arc<Ticket>,
-    asks: mpsc::UnboundedSender<Said>,
+pub struct OutgoingCall {
+    ticket: Arc<CallState>,
+    asks: mpsc::UnboundedSender<Command>,
 }
 
-impl Asking {
+impl OutgoingCall {
     /// Nobody wants the answer any more, which the task at the other end notices.
-    pub fn give_up(&self) {
-        if !self.ticket.given_up.swap(true, Ordering::Relaxed) {
+    pub fn cancel(&self) {
+        if !self.ticket.cancelled.swap(true, Ordering::Relaxed) {
             // A connection that has ended has no calls.
-            let _ = self.asks.send(Said::GiveUp(self.ticket.clone()));
+            let _ = self.asks.send(Command::Cancel(self.ticket.clone()));
         }
     }
 }
 
-impl Sender {
+impl ClientConnection {
     /// Makes a call; `done` gets the answer, on the thread of the connection, unless the call is given up.
-    pub fn ask(&self, request: Request, path: Path, done: OnAnswer) -> Asking {
-        let ticket = Arc::<Ticket>::default();
-        let asking = Asking { ticket: ticket.clone(), asks: self.asks.clone() };
-        if let Err(mpsc::error::SendError(Said::Ask(ask))) =
-            self.asks.send(Said::Ask(Ask { request, path, done, ticket }))
+    pub fn ask(&self, request: Request, path: ContentPath, done: OnResponse) -> OutgoingCall {
+        let ticket = Arc::<CallState>::default();
+        let asking = OutgoingCall { ticket: ticket.clone(), asks: self.asks.clone() };
+        if let Err(mpsc::error::SendError(Command::Start(ask))) =
+            self.asks.send(Command::Start(NewCall { request, path, done, ticket }))
         {
             answer(ask.done, Err(lost(&self.address, "the connection has ended")));
         }
@@ -114,11 +114,11 @@ impl Sender {
     }
 
     /// As `ask`, awaited; dropping the future gives the call up.
-    pub async fn unary(&self, request: Request, path: Path) -> Result<Arrived> {
-        struct GiveUp(Option<Asking>);
+    pub async fn unary(&self, request: Request, path: ContentPath) -> Result<ReceivedMessage> {
+        struct GiveUp(Option<OutgoingCall>);
         impl Drop for GiveUp {
             fn drop(&mut self) {
-                self.0.iter().for_each(Asking::give_up);
+                self.0.iter().for_each(OutgoingCall::cancel);
             }
         }
         let (tx, rx) = oneshot::channel();
@@ -134,7 +134,7 @@ impl Sender {
 }
 
 /// Passes an answer on. What comes of it is nothing to the other calls, not even if it is a panic, which has been reported.
-fn answer(done: OnAnswer, answer: Result<Arrived>) {
+fn answer(done: OnResponse, answer: Result<ReceivedMessage>) {
     let _ = catch_unwind(AssertUnwindSafe(|| done(answer)));
 }
 
@@ -143,11 +143,15 @@ fn lost(address: &str, why: &str) -> Error {
 }
 
 /// Connects to `host:port`.
-pub async fn open(address: &str, patience: Option<Patience>, outgoing: &Outgoing) -> Result<Sender> {
+pub async fn open(
+    address: &str,
+    patience: Option<KeepAliveOptions>,
+    outgoing: &Outgoing,
+) -> Result<ClientConnection> {
     let stream = outgoing.dial(address).await?;
-    let alive = patience.map(|p| Alive::new(p.ask_every, p.answer_within));
+    let alive = patience.map(|p| KeepAlive::new(p.interval, p.timeout));
     let (tx, asks) = mpsc::unbounded_channel();
-    let sender = Sender { address: address.into(), asks: tx, retired: Arc::default() };
+    let sender = ClientConnection { address: address.into(), asks: tx, retired: Arc::default() };
     let calls = Calls {
         address: sender.address.clone(),
         under_way: HashMap::new(),
@@ -157,16 +161,16 @@ pub async fn open(address: &str, patience: Option<Patience>, outgoing: &Outgoing
         authorization: outgoing.authorization.clone(),
         retired: sender.retired.clone(),
     };
-    let driver = Driver { wire: Wire::new(stream, Role::Client, alive), calls, asks };
+    let driver = Driver { wire: Transport::new(stream, Role::Client, alive), calls, asks };
     tokio::spawn(driver.drive());
     Ok(sender)
 }
 
 /// What runs a connection.
 struct Driver {
-    wire: Wire,
+    wire: Transport,
     calls: Calls,
-    asks: mpsc::UnboundedReceiver<Said>,
+    asks: mpsc::UnboundedReceiver<Command>,
 }
 
 impl Driver {
@@ -181,7 +185,7 @@ impl Driver {
         self.asks.close();
         self.calls.fail_all(&why);
         while let Ok(said) = self.asks.try_recv() {
-            if let Said::Ask(ask) = said {
+            if let Command::Start(ask) = said {
                 answer(ask.done, Err(lost(&self.calls.address, &why)));
             }
         }
@@ -197,9 +201,9 @@ impl Driver {
             if let Poll::Ready(ended) = self.wire.poll(cx, &mut self.calls, waits) {
                 return Poll::Ready(ended);
             }
-            self.calls.start_waiting(&mut self.wire.sending);
+            self.calls.start_waiting(&mut self.wire.writer);
             // An answer may have led to the next call.
-            if self.asks.is_empty() && self.wire.sending.is_blocked() {
+            if self.asks.is_empty() && self.wire.writer.is_blocked() {
                 return Poll::Pending;
             }
             if budget_is_spent(cx) {
@@ -212,11 +216,11 @@ impl Driver {
     fn poll_asks(&mut self, cx: &mut Context) -> bool {
         loop {
             match self.asks.poll_recv(cx) {
-                Poll::Ready(Some(Said::Ask(ask))) => self.calls.begin(&mut self.wire.sending, ask),
-                Poll::Ready(Some(Said::GiveUp(ticket))) => {
+                Poll::Ready(Some(Command::Start(ask))) => self.calls.begin(&mut self.wire.writer, ask),
+                Poll::Ready(Some(Command::Cancel(ticket))) => {
                     let stream = ticket.stream.load(Ordering::Relaxed);
                     if self.calls.under_way.remove(&stream).is_some() {
-                        self.wire.sending.reset(stream, frame::CANCEL);
+                        self.wire.writer.reset(stream, frame::CANCEL);
                     }
                 }
                 Poll::Ready(None) => return true,
@@ -231,7 +235,7 @@ struct Calls {
     address: Arc<str>,
     under_way: HashMap<u32, Call>,
     /// Those for which the peer has no stream yet.
-    waiting: VecDeque<Ask>,
+    waiting: VecDeque<NewCall>,
     /// The number of the next stream.
     next: u32,
     scheme: &'static [u8],
@@ -242,10 +246,10 @@ struct Calls {
 
 /// A call that waits for its answer.
 struct Call {
-    message: Collecting,
+    message: MessageReader,
     head: Head,
     taken: u32,
-    done: OnAnswer,
+    done: OnResponse,
 }
 
 /// Numbers of streams end here; a little before, another connection is to be made.
@@ -257,24 +261,24 @@ impl Calls {
         self.under_way.is_empty() && self.waiting.is_empty()
     }
 
-    fn begin(&mut self, sending: &mut Sending, ask: Ask) {
-        if self.under_way.len() >= sending.max_streams() {
+    fn begin(&mut self, writer: &mut FrameWriter, ask: NewCall) {
+        if self.under_way.len() >= writer.max_streams() {
             return self.waiting.push_back(ask);
         }
-        self.start(sending, ask);
+        self.start(writer, ask);
     }
 
     /// Starts calls that had to wait.
-    fn start_waiting(&mut self, sending: &mut Sending) {
-        while self.under_way.len() < sending.max_streams()
+    fn start_waiting(&mut self, writer: &mut FrameWriter) {
+        while self.under_way.len() < writer.max_streams()
             && let Some(ask) = self.waiting.pop_front()
         {
-            self.start(sending, ask);
+            self.start(writer, ask);
         }
     }
 
-    fn start(&mut self, sending: &mut Sending, ask: Ask) {
-        if ask.ticket.given_up.load(Ordering::Relaxed) {
+    fn start(&mut self, writer: &mut FrameWriter, ask: NewCall) {
+        if ask.ticket.cancelled.load(Ordering::Relaxed) {
             return;
         }
         let stream = self.next;
@@ -287,7 +291,7 @@ impl Calls {
         self.next = next;
         ask.ticket.stream.store(stream, Ordering::Relaxed);
         let (request, address) = (ask.request, &self.address);
-        sending.headers(stream, false, |encoder, out| {
+        writer.headers(stream, false, |encoder, out| {
             encoder.field(out, ":method", b"POST");
             encoder.field(out, ":scheme", self.scheme);
             encoder.field(out, ":path", request.method.as_bytes());
@@ -299,9 +303,9 @@ impl Calls {
                 encoder.field(out, "authorization", shown.as_bytes());
             }
         });
-        sending.open(stream);
-        sending.message(stream, [request.message].into(), Ending::Nothing, None);
-        let message = Collecting::new(ask.path, i32::MAX as usize);
+        writer.open(stream);
+        writer.message(stream, [request.message].into(), Ending::Nothing, None);
+        let message = MessageReader::new(ask.path, i32::MAX as usize);
         self.under_way.insert(stream, Call { message, head: Head::default(), taken: 0, done: ask.done });
     }
 
@@ -325,32 +329,32 @@ impl Handler for Calls {
         0
     }
 
-    fn begin_data(&mut self, sending: &mut Sending, stream: u32, length: usize) -> bool {
+    fn begin_data(&mut self, writer: &mut FrameWriter, stream: u32, length: usize) -> bool {
         // The answer to a call that was given up is passed over.
         let Some(call) = self.under_way.get_mut(&stream) else { return false };
         call.taken += length as u32;
         if call.taken >= STREAM_WINDOW / 2 {
-            sending.give_credit(stream, std::mem::take(&mut call.taken));
+            writer.send_window_update(stream, std::mem::take(&mut call.taken));
         }
         true
     }
 
-    fn head(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) -> Handled {
+    fn head(&mut self, writer: &mut FrameWriter, stream: u32, head: Head, end: bool) -> Handled {
         if let Some(call) = self.under_way.get_mut(&stream) {
             call.head.add(head);
         }
         if end {
-            self.end(sending, stream);
+            self.end(writer, stream);
         }
         Ok(())
     }
 
-    fn data(&mut self, sending: &mut Sending, stream: u32, bytes: &[u8]) {
+    fn data(&mut self, writer: &mut FrameWriter, stream: u32, bytes: &[u8]) {
         let Some(call) = self.under_way.get_mut(&stream) else { return };
         if call.message.push(bytes).is_err()
             && let Some(call) = self.under_way.remove(&stream)
         {
-            sending.reset(stream, frame::CANCEL);
+            writer.reset(stream, frame::CANCEL);
             answer(call.done, Err(nonsense(&self.address)));
         }
     }
@@ -359,16 +363,16 @@ impl Handler for Calls {
         self.under_way.get_mut(&stream)?.message.room()
     }
 
-    fn filled(&mut self, _: &mut Sending, stream: u32, bytes: usize) {
+    fn filled(&mut self, _: &mut FrameWriter, stream: u32, bytes: usize) {
         if let Some(call) = self.under_way.get_mut(&stream) {
             call.message.filled(bytes);
         }
     }
 
-    fn end(&mut self, sending: &mut Sending, stream: u32) {
+    fn end(&mut self, writer: &mut FrameWriter, stream: u32) {
         let Some(call) = self.under_way.remove(&stream) else { return };
         // An answer may come before all of the request has gone out.
-        sending.cut_off(stream);
+        writer.reset_if_open(stream);
         let said =
             check(&call.head).and_then(|()| call.message.finish().ok_or_else(|| nonsense(&self.address)));
         answer(call.done, said);

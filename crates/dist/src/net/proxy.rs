@@ -1,4 +1,4 @@
-//! `Proxy`: a way for clients of this machine that know nothing of TLS and tokens to a server that asks for them.
+//! `Proxy`: a upstream for clients of this machine that know nothing of TLS and tokens to a server that asks for them.
 //!
 //! Bytes go through as they are, both ways, but for one thing: a block of headers that the client has ended goes on in one frame more,
 //! with the token in it. As that field is not to be remembered, what the ends remember of headers (HPACK's tables) stays the same. So
@@ -7,7 +7,7 @@
 use crate::log::Log;
 use crate::net::PeerLimits;
 use crate::net::credentials::{Credentials, Outgoing};
-use crate::net::http2::frame::{self, FrameHead, HEAD, PREFACE, put_head};
+use crate::net::http2::frame::{self, FrameHeader, HEAD, PREFACE, put_frame_header};
 use crate::net::http2::hpack::Encoder;
 use bytes::{Bytes, BytesMut};
 use std::net::{SocketAddr, TcpListener};
@@ -30,7 +30,7 @@ pub struct Proxy {
 }
 
 /// Where connections lead, and what is shown there.
-struct Way {
+struct Upstream {
     to: String,
     outgoing: Outgoing,
     /// The token as a field of headers.
@@ -53,7 +53,7 @@ impl Proxy {
             Encoder::default().passing(&mut field, "authorization", shown.as_bytes());
             field.freeze()
         });
-        let way = Arc::new(Way { to, outgoing, field, log });
+        let upstream = Arc::new(Upstream { to, outgoing, field, log });
         let listener = TcpListener::bind(listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -61,7 +61,7 @@ impl Proxy {
         let (stop, stopped) = oneshot::channel();
         let thread = std::thread::Builder::new().name("thalweg-proxy".into()).spawn(move || {
             runtime.block_on(async move {
-                let mut accepting = pin!(accept(listener, way));
+                let mut accepting = pin!(accept(listener, upstream));
                 let mut stopped = pin!(stopped);
                 std::future::poll_fn(|cx| match stopped.as_mut().poll(cx) {
                     Poll::Ready(_) => Poll::Ready(()),
@@ -90,29 +90,31 @@ impl Drop for Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, way: Arc<Way>) {
+async fn accept(listener: TcpListener, upstream: Arc<Upstream>) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
-        Err(e) => return way.log.warn("cannot_listen", &[("error", &e)]),
+        Err(e) => return upstream.log.warn("cannot_listen", &[("error", &e)]),
     };
     let places = Arc::new(Semaphore::new(PeerLimits::default().connections));
     loop {
         match (listener.accept().await, places.clone().try_acquire_owned()) {
             (Ok((client, peer)), Ok(place)) => {
-                let way = way.clone();
+                let upstream = upstream.clone();
                 tokio::spawn(async move {
-                    if let Err(e) = carry(client, &way).await {
-                        way.log.warn("not_forwarded", &[("peer", &peer), ("to", &way.to), ("error", &e)]);
+                    if let Err(e) = forward(client, &upstream).await {
+                        upstream
+                            .log
+                            .warn("not_forwarded", &[("peer", &peer), ("to", &upstream.to), ("error", &e)]);
                     }
                     drop(place);
                 });
             }
             (Ok((_, peer)), Err(_)) => {
-                way.log.warn("refused", &[("peer", &peer), ("why", &"too many connections")]);
+                upstream.log.warn("refused", &[("peer", &peer), ("why", &"too many connections")]);
             }
             (Err(e), _) => {
                 // Mostly too many open files: others have to close theirs first.
-                way.log.warn("accept_failed", &[("error", &e)]);
+                upstream.log.warn("accept_failed", &[("error", &e)]);
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }
@@ -120,12 +122,12 @@ async fn accept(listener: TcpListener, way: Arc<Way>) {
 }
 
 /// The life of one connection; over when either end has gone.
-async fn carry(client: TcpStream, way: &Way) -> Result<()> {
+async fn forward(client: TcpStream, upstream: &Upstream) -> Result<()> {
     client.set_nodelay(true)?;
-    let server = way.outgoing.dial(&way.to).await?;
+    let server = upstream.outgoing.dial(&upstream.to).await?;
     let (from_server, to_server) = tokio::io::split(server);
     let (from_client, to_client) = client.into_split();
-    let added = way.field.clone().map(Adding::new);
+    let added = upstream.field.clone().map(HeaderInjector::new);
     let (mut there, mut back) =
         (pin!(copy(from_client, to_server, added)), pin!(copy(from_server, to_client, None)));
     std::future::poll_fn(|cx| match there.as_mut().poll(cx) {
@@ -141,7 +143,7 @@ const BUFFER: usize = 128 << 10;
 async fn copy(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    mut adding: Option<Adding>,
+    mut injector: Option<HeaderInjector>,
 ) -> std::io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     let mut out = BytesMut::new();
@@ -151,11 +153,11 @@ async fn copy(
         if read.is_empty() {
             return to.shutdown().await;
         }
-        match &mut adding {
+        match &mut injector {
             None => to.write_all(read).await?,
-            Some(adding) => {
+            Some(injector) => {
                 out.clear();
-                adding.push(read, &mut out);
+                injector.push(read, &mut out);
                 to.write_all(&out).await?;
             }
         }
@@ -164,13 +166,13 @@ async fn copy(
 }
 
 /// Adds a field to each block of headers that goes by.
-struct Adding {
+struct HeaderInjector {
     field: Bytes,
-    at: At,
+    at: ParserState,
 }
 
 /// What comes next.
-enum At {
+enum ParserState {
     /// What a client says first, of which so many bytes are left.
     Preface(usize),
     Head([u8; HEAD], usize),
@@ -178,36 +180,36 @@ enum At {
     Payload(usize, Option<u32>),
 }
 
-const NEXT: At = At::Head([0; HEAD], 0);
+const NEXT: ParserState = ParserState::Head([0; HEAD], 0);
 
-impl Adding {
-    fn new(field: Bytes) -> Adding {
-        Adding { field, at: At::Preface(PREFACE.len()) }
+impl HeaderInjector {
+    fn new(field: Bytes) -> HeaderInjector {
+        HeaderInjector { field, at: ParserState::Preface(PREFACE.len()) }
     }
 
     /// Writes what these bytes become.
     fn push(&mut self, mut bytes: &[u8], out: &mut BytesMut) {
         while !bytes.is_empty() {
             match &mut self.at {
-                At::Preface(left) => {
-                    *left -= pass(&mut bytes, *left, out);
+                ParserState::Preface(left) => {
+                    *left -= copy_through(&mut bytes, *left, out);
                     if *left == 0 {
                         self.at = NEXT;
                     }
                 }
-                At::Head(head, have) => {
+                ParserState::Head(head, have) => {
                     for (place, byte) in head.iter_mut().skip(*have).zip(bytes) {
                         *place = *byte;
                     }
                     let taken = bytes.len().min(HEAD - *have);
                     (bytes, *have) = (&bytes[taken..], *have + taken);
                     if *have == HEAD {
-                        let head = FrameHead::parse(head);
+                        let head = FrameHeader::parse(head);
                         self.head(head, out);
                     }
                 }
-                At::Payload(left, ends) => {
-                    *left -= pass(&mut bytes, *left, out);
+                ParserState::Payload(left, ends) => {
+                    *left -= copy_through(&mut bytes, *left, out);
                     if *left == 0 {
                         let ends = ends.take();
                         self.payload_ended(ends, out);
@@ -217,21 +219,21 @@ impl Adding {
         }
     }
 
-    fn head(&mut self, head: FrameHead, out: &mut BytesMut) {
+    fn head(&mut self, head: FrameHeader, out: &mut BytesMut) {
         let of_headers = matches!(head.kind, frame::HEADERS | frame::CONTINUATION);
         let ends = (of_headers && head.has(frame::END_HEADERS)).then_some(head.stream);
         let flags = if ends.is_some() { head.flags & !frame::END_HEADERS } else { head.flags };
-        put_head(out, head.length, head.kind, flags, head.stream);
+        put_frame_header(out, head.length, head.kind, flags, head.stream);
         if head.length == 0 {
             self.payload_ended(ends, out)
         } else {
-            self.at = At::Payload(head.length, ends)
+            self.at = ParserState::Payload(head.length, ends)
         }
     }
 
     fn payload_ended(&mut self, ends: Option<u32>, out: &mut BytesMut) {
         if let Some(stream) = ends {
-            put_head(out, self.field.len(), frame::CONTINUATION, frame::END_HEADERS, stream);
+            put_frame_header(out, self.field.len(), frame::CONTINUATION, frame::END_HEADERS, stream);
             out.extend_from_slice(&self.field);
         }
         self.at = NEXT;
@@ -239,7 +241,7 @@ impl Adding {
 }
 
 /// Passes on at most so many bytes; how many it were.
-fn pass(bytes: &mut &[u8], most: usize, out: &mut BytesMut) -> usize {
+fn copy_through(bytes: &mut &[u8], most: usize, out: &mut BytesMut) -> usize {
     let (now, later) = bytes.split_at(most.min(bytes.len()));
     out.extend_from_slice(now);
     *bytes = later;
@@ -252,7 +254,7 @@ mod tests {
 
     fn frame_of(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
         let mut out = BytesMut::new();
-        put_head(&mut out, payload.len(), kind, flags, stream);
+        put_frame_header(&mut out, payload.len(), kind, flags, stream);
         out.extend_from_slice(payload);
         out.to_vec()
     }
@@ -283,9 +285,9 @@ mod tests {
         ];
         let sent = sent.concat();
         for size in 1..=sent.len() {
-            let mut adding = Adding::new(Bytes::from_static(b"token"));
+            let mut injector = HeaderInjector::new(Bytes::from_static(b"token"));
             let mut out = BytesMut::new();
-            sent.chunks(size).for_each(|piece| adding.push(piece, &mut out));
+            sent.chunks(size).for_each(|piece| injector.push(piece, &mut out));
             assert_eq!(out, want.concat()[..], "in pieces of {size}");
         }
     }

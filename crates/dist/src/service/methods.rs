@@ -4,7 +4,7 @@
 use super::{master_service as master, worker_service as worker};
 use crate::auth::{Gate, Role};
 use crate::master::Master;
-use crate::net::grpc::content_scanner::{NOWHERE, Path, RUN_CALLABLE, RUN_GRAPH, RUN_STEP};
+use crate::net::grpc::content_scanner::{ContentPath, NO_CONTENT, RUN_CALLABLE, RUN_GRAPH, RUN_STEP};
 use crate::net::grpc::{Answer, Reply, within};
 use crate::net::server::service::{Answering, Call, Route, Service};
 use crate::wire::Status;
@@ -23,7 +23,7 @@ pub struct Services {
 struct Method {
     path: &'static str,
     /// Where the large contents of its requests are.
-    contents: Path,
+    contents: ContentPath,
     role: Role,
     handler: fn(Arc<Services>, Call) -> Answering,
 }
@@ -33,7 +33,7 @@ const WORKER: &str = "/tensorflow.WorkerService/";
 
 const fn method(
     path: &'static str,
-    contents: Path,
+    contents: ContentPath,
     role: Role,
     handler: fn(Arc<Services>, Call) -> Answering,
 ) -> Method {
@@ -43,49 +43,55 @@ const fn method(
 use Role::{Admin, Cluster, Run};
 
 static METHODS: [Method; 20] = [
-    method("/tensorflow.MasterService/CloseSession", NOWHERE, Run, |s, c| {
+    method("/tensorflow.MasterService/CloseSession", NO_CONTENT, Run, |s, c| {
         s.in_time(c, master::close_session)
     }),
-    method("/tensorflow.MasterService/CreateSession", NOWHERE, Run, |s, c| {
+    method("/tensorflow.MasterService/CreateSession", NO_CONTENT, Run, |s, c| {
         s.in_time(c, master::create_session)
     }),
-    method("/tensorflow.MasterService/ExtendSession", NOWHERE, Run, |s, c| {
+    method("/tensorflow.MasterService/ExtendSession", NO_CONTENT, Run, |s, c| {
         s.in_time(c, master::extend_session)
     }),
-    method("/tensorflow.MasterService/ListDevices", NOWHERE, Run, |s, c| s.in_time(c, master::list_devices)),
-    method("/tensorflow.MasterService/MakeCallable", NOWHERE, Run, |s, c| {
+    method("/tensorflow.MasterService/ListDevices", NO_CONTENT, Run, |s, c| {
+        s.in_time(c, master::list_devices)
+    }),
+    method("/tensorflow.MasterService/MakeCallable", NO_CONTENT, Run, |s, c| {
         s.in_time(c, master::make_callable)
     }),
-    method("/tensorflow.MasterService/PartialRunSetup", NOWHERE, Run, |s, c| {
+    method("/tensorflow.MasterService/PartialRunSetup", NO_CONTENT, Run, |s, c| {
         s.in_time(c, master::partial_run_setup)
     }),
-    method("/tensorflow.MasterService/ReleaseCallable", NOWHERE, Run, |s, c| {
+    method("/tensorflow.MasterService/ReleaseCallable", NO_CONTENT, Run, |s, c| {
         s.in_time(c, master::release_callable)
     }),
-    method("/tensorflow.MasterService/Reset", NOWHERE, Admin, |s, c| s.in_time(c, master::reset)),
+    method("/tensorflow.MasterService/Reset", NO_CONTENT, Admin, |s, c| s.in_time(c, master::reset)),
     method("/tensorflow.MasterService/RunCallable", RUN_CALLABLE, Run, |s, c| {
         s.in_time(c, master::run_callable)
     }),
     method("/tensorflow.MasterService/RunStep", RUN_STEP, Run, |s, c| s.in_time(c, master::run_step)),
-    method("/tensorflow.WorkerService/CleanupAll", NOWHERE, Admin, |s, c| s.answered(c, worker::cleanup_all)),
-    method("/tensorflow.WorkerService/CleanupGraph", NOWHERE, Cluster, |s, c| {
+    method("/tensorflow.WorkerService/CleanupAll", NO_CONTENT, Admin, |s, c| {
+        s.answered(c, worker::cleanup_all)
+    }),
+    method("/tensorflow.WorkerService/CleanupGraph", NO_CONTENT, Cluster, |s, c| {
         s.answered(c, worker::cleanup_graph)
     }),
-    method("/tensorflow.WorkerService/CreateWorkerSession", NOWHERE, Cluster, |s, c| {
+    method("/tensorflow.WorkerService/CreateWorkerSession", NO_CONTENT, Cluster, |s, c| {
         s.answered(c, worker::create_worker_session)
     }),
-    method("/tensorflow.WorkerService/DeleteWorkerSession", NOWHERE, Cluster, |s, c| {
+    method("/tensorflow.WorkerService/DeleteWorkerSession", NO_CONTENT, Cluster, |s, c| {
         s.answered(c, worker::delete_worker_session)
     }),
-    method("/tensorflow.WorkerService/DeregisterGraph", NOWHERE, Cluster, |s, c| {
+    method("/tensorflow.WorkerService/DeregisterGraph", NO_CONTENT, Cluster, |s, c| {
         s.answered(c, worker::deregister_graph)
     }),
-    method("/tensorflow.WorkerService/GetStatus", NOWHERE, Cluster, |s, c| s.answered(c, worker::get_status)),
-    method("/tensorflow.WorkerService/Logging", NOWHERE, Cluster, |s, c| s.answered(c, worker::logging)),
-    method("/tensorflow.WorkerService/RecvTensor", NOWHERE, Cluster, |s, c| {
+    method("/tensorflow.WorkerService/GetStatus", NO_CONTENT, Cluster, |s, c| {
+        s.answered(c, worker::get_status)
+    }),
+    method("/tensorflow.WorkerService/Logging", NO_CONTENT, Cluster, |s, c| s.answered(c, worker::logging)),
+    method("/tensorflow.WorkerService/RecvTensor", NO_CONTENT, Cluster, |s, c| {
         s.answered(c, worker::recv_tensor)
     }),
-    method("/tensorflow.WorkerService/RegisterGraph", NOWHERE, Cluster, |s, c| {
+    method("/tensorflow.WorkerService/RegisterGraph", NO_CONTENT, Cluster, |s, c| {
         s.answered(c, worker::register_graph)
     }),
     method("/tensorflow.WorkerService/RunGraph", RUN_GRAPH, Cluster, |s, c| s.answered(c, worker::run_graph)),
@@ -105,7 +111,7 @@ impl Service for Services {
         }
         let role = if path.starts_with(WORKER.as_bytes()) { Role::Cluster } else { Role::Run };
         let path = Bytes::copy_from_slice(path.get(..MAX_UNKNOWN).unwrap_or(path));
-        Route { path, contents: NOWHERE, role }
+        Route { path, contents: NO_CONTENT, role }
     }
 
     fn call(self: Arc<Self>, call: Call) -> Answering {
@@ -277,9 +283,9 @@ mod tests {
             ("/tensorflow.MasterService/RunStep", RUN_STEP),
             ("/tensorflow.MasterService/RunCallable", RUN_CALLABLE),
             ("/tensorflow.WorkerService/RunGraph", RUN_GRAPH),
-            ("/tensorflow.MasterService/CreateSession", NOWHERE),
-            ("/other.Service/RunStep", NOWHERE),
-            ("RunStep", NOWHERE),
+            ("/tensorflow.MasterService/CreateSession", NO_CONTENT),
+            ("/other.Service/RunStep", NO_CONTENT),
+            ("RunStep", NO_CONTENT),
         ] {
             assert_eq!(services.route(path.as_bytes()).contents, want, "{path}");
         }

@@ -5,18 +5,18 @@
 
 use super::methods::Services;
 use super::security::Security;
-use crate::cluster::{ClusterSpec, Connector, Membership, PeerTraffic, keep_to_lane};
+use crate::cluster::{ClusterSpec, Connector, Membership, PeerTraffic, set_io_thread};
 use crate::log::Log;
 use crate::master::Master;
 use crate::master::sessions::Limits;
-use crate::net::client_connection::Patience;
+use crate::net::client_connection::KeepAliveOptions;
 use crate::net::server::limits::PeerLimits;
 use crate::net::server::listener::{accept, serve};
 use crate::net::server::open_files;
 use crate::net::server::peer::Peer;
 use crate::net::server::phase::Phase;
-use crate::net::server::slots::Places;
-use crate::net::server::unread_responses::Answers;
+use crate::net::server::slots::ConnectionSlots;
+use crate::net::server::unread_responses::UnreadResponses;
 use crate::threads::client_threads::blocking;
 use crate::worker::task::Task;
 use std::net::{SocketAddr, TcpListener};
@@ -148,19 +148,19 @@ impl Server {
                 log,
                 limits,
                 incoming: incoming.account(),
-                answers: Arc::new(Answers::new(&unread)),
-                line: Arc::default(),
+                unread: Arc::new(UnreadResponses::new(&unread)),
+                connection: Arc::default(),
                 origin,
             };
             let served = serve(peer, guard.acceptor.clone(), limits.patience, connections, stopped.clone());
             server.spawn(format!("thalweg-io-{i}"), runtime, async move {
-                keep_to_lane(i);
+                set_io_thread(i);
                 served.await;
             })?;
         }
         let (log, sessions) = (options.log, server.master().sessions.clone());
         let worker = server.master().worker.clone();
-        let places = Places::new(options.peers.connections.min(open_files::for_connections()));
+        let slots = ConnectionSlots::new(options.peers.connections.min(open_files::for_connections()));
         server.spawn("thalweg-accept".into(), runtime()?, async move {
             let collect = async move {
                 loop {
@@ -180,7 +180,7 @@ impl Server {
                 }
             };
             tokio::spawn(collect);
-            accept(listener, senders, places, stopped, log).await;
+            accept(listener, senders, slots, stopped, log).await;
         })?;
         Ok(server)
     }
@@ -244,7 +244,7 @@ impl Server {
 
     fn shut_down(&mut self) {
         let began = Instant::now();
-        // Sending fails if no thread listens: then all have ended.
+        // FrameWriter fails if no thread listens: then all have ended.
         let _ = self.stop.send(Phase::Draining);
         let patience = |s: &Server| if s.active_requests() > 0 { s.drain } else { s.drain.min(FAREWELL) };
         while !self.has_ended() && began.elapsed() < patience(self) {
@@ -299,8 +299,8 @@ fn runtime() -> Result<Runtime> {
 }
 
 /// Silence for as long as this, all in all, is noticed.
-fn patience(limit: Duration) -> Patience {
-    Patience { ask_every: limit / 2, answer_within: limit / 2 }
+fn patience(limit: Duration) -> KeepAliveOptions {
+    KeepAliveOptions { interval: limit / 2, timeout: limit / 2 }
 }
 
 /// How long clients get to take their last answers and say goodbye.

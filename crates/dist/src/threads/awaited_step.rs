@@ -1,6 +1,6 @@
-//! Steps, awaited.
+//! StepTable, awaited.
 
-use super::client_threads::{ClientThreads, SessionTurns};
+use super::client_threads::{ClientThreads, SessionPermits};
 use super::quota::Party;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub const MAX_PARTIAL_RUNS: usize = 10_000;
 /// Runs a step to its end. It holds no thread while it waits, and dropping the future cancels it.
 pub async fn run(
     threads: &ClientThreads,
-    turns: &SessionTurns,
+    turns: &SessionPermits,
     party: &Party,
     callable: Callable,
     feeds: Vec<Tensor>,
@@ -38,7 +38,7 @@ pub async fn run(
         callable.start(feeds, &options, done);
     } else {
         let start = move || callable.start(feeds, &options, done);
-        let start = threads.run_in_turn(party, turns, start);
+        let start = threads.run_with_permit(party, turns, start);
         within(timeout, &cancel.0, start).await?;
     }
     within(timeout, &cancel.0, ended(receiver)).await

@@ -1,6 +1,6 @@
 //! Work that takes long but waits for nobody: compiling plans, reading graphs, large steps.
 
-use super::quota::{Party, Turn, Turns};
+use super::quota::{Party, ThreadPermit, ThreadQuota};
 use std::sync::Arc;
 use thalweg_core::error::{Result, internal};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -16,7 +16,7 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send
 }
 
 /// Lets go of what may take long to free, on such a thread if there is one.
-pub fn let_go<T: Send + 'static>(large: T) {
+pub fn drop_in_background<T: Send + 'static>(large: T) {
     if let Ok(runtime) = Handle::try_current() {
         drop(runtime.spawn_blocking(move || drop(large)));
     }
@@ -26,8 +26,8 @@ pub fn let_go<T: Send + 'static>(large: T) {
 /// keep sessions from being closed. Nor are those of steps the ones that make sessions and compile.
 pub struct ClientThreads {
     threads: Option<Runtime>,
-    steps: Arc<Turns>,
-    preparations: Arc<Turns>,
+    steps: Arc<ThreadQuota>,
+    preparations: Arc<ThreadQuota>,
 }
 
 /// Threads at a time for each of the two, at least, and for each core; and those of the steps of one session.
@@ -47,8 +47,8 @@ impl ClientThreads {
         let builder = builder.on_thread_stop(thalweg_core::memory::end_thread);
         Ok(ClientThreads {
             threads: Some(builder.build()?),
-            steps: Turns::new(all),
-            preparations: Turns::new(all),
+            steps: ThreadQuota::new(all),
+            preparations: ThreadQuota::new(all),
         })
     }
 
@@ -72,7 +72,7 @@ impl ClientThreads {
 
     async fn work<T: Send + 'static>(
         &self,
-        turn: Turn,
+        turn: ThreadPermit,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
         let threads = self.threads.as_ref().ok_or_else(|| internal("the task has ended"))?;
@@ -84,10 +84,10 @@ impl ClientThreads {
     }
 
     /// As `run`, when it is the step's turn among those of its session.
-    pub async fn run_in_turn<T: Send + 'static>(
+    pub async fn run_with_permit<T: Send + 'static>(
         &self,
         party: &Party,
-        turns: &SessionTurns,
+        turns: &SessionPermits,
         step: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
         let turn = turns.0.clone().acquire_owned().await.map_err(|_| internal("the session has ended"))?;
@@ -101,7 +101,7 @@ impl ClientThreads {
 
 impl Drop for ClientThreads {
     fn drop(&mut self) {
-        // Steps that still run have been cancelled; nobody waits for them.
+        // StepTable that still run have been cancelled; nobody waits for them.
         if let Some(threads) = self.threads.take() {
             threads.shutdown_background();
         }
@@ -109,10 +109,10 @@ impl Drop for ClientThreads {
 }
 
 /// Those of one session's steps that may keep a thread: it leaves threads to the others.
-pub struct SessionTurns(Arc<Semaphore>);
+pub struct SessionPermits(Arc<Semaphore>);
 
-impl Default for SessionTurns {
-    fn default() -> SessionTurns {
-        SessionTurns(Arc::new(Semaphore::new(OF_SESSION.max(2 * cores()))))
+impl Default for SessionPermits {
+    fn default() -> SessionPermits {
+        SessionPermits(Arc::new(Semaphore::new(OF_SESSION.max(2 * cores()))))
     }
 }

@@ -1,7 +1,7 @@
-//! Turns: who may keep a thread, and who waits for one.
+//! ThreadQuota: who may keep a thread, and who waits for one.
 //!
 //! Shared as memory is (`core::budget`), by what is still free: an owner holds no more than a quarter of that, and each of its parts no
-//! more than a quarter of what the owner could still get. Steps may never end, so a share is small: after twenty owners that
+//! more than a quarter of what the owner could still get. StepTable may never end, so a share is small: after twenty owners that
 //! take all they can, the next still finds some. One thread is for everybody, as long as there is one.
 
 use std::collections::{BTreeMap, HashMap};
@@ -44,13 +44,13 @@ impl Party {
 /// One part of so many.
 const SHARE: usize = 4;
 
-pub struct Turns {
+pub struct ThreadQuota {
     all: usize,
-    taken: Mutex<Taken>,
+    table: Mutex<QuotaTable>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct QuotaTable {
     held: usize,
     owners: HashMap<Owner, Parts>,
     /// Those who have waited so far.
@@ -67,49 +67,52 @@ struct Parts {
 struct Count {
     held: usize,
     /// By number: who came first is first.
-    waiting: BTreeMap<u64, oneshot::Sender<Turn>>,
+    waiting: BTreeMap<u64, oneshot::Sender<ThreadPermit>>,
 }
 
-impl Turns {
-    pub fn new(all: usize) -> Arc<Turns> {
-        Arc::new(Turns { all, taken: Mutex::default() })
+impl ThreadQuota {
+    pub fn new(all: usize) -> Arc<ThreadQuota> {
+        Arc::new(ThreadQuota { all, table: Mutex::default() })
     }
 
-    /// A turn, when there is one for this party. Dropping the future gives up its place in the line.
-    pub async fn take(self: &Arc<Turns>, party: &Party) -> Result<Turn> {
+    /// A permit, when there is one for this party. Dropping the future gives up its place in the line.
+    pub async fn take(self: &Arc<ThreadQuota>, party: &Party) -> Result<ThreadPermit> {
         let mut waiting = match self.ask(party) {
-            Ok(turn) => return Ok(turn),
+            Ok(permit) => return Ok(permit),
             Err(waiting) => waiting,
         };
         (&mut waiting.answer).await.map_err(|_| internal("the task has ended"))
     }
 
-    fn ask(self: &Arc<Turns>, party: &Party) -> std::result::Result<Turn, Waiting> {
-        let mut taken = lock(&self.taken);
-        let is_first = taken.count(party).waiting.is_empty();
-        if is_first && taken.may_have(self.all, party) {
-            taken.add(party);
-            return Ok(Turn { turns: self.clone(), party: party.clone() });
+    fn ask(self: &Arc<ThreadQuota>, party: &Party) -> std::result::Result<ThreadPermit, QueuedRequest> {
+        let mut table = lock(&self.table);
+        let is_first = table.count(party).waiting.is_empty();
+        if is_first && table.may_have(self.all, party) {
+            table.add(party);
+            return Ok(ThreadPermit { quota: self.clone(), party: party.clone() });
         }
-        taken.waited += 1;
-        let (number, (sender, answer)) = (taken.waited, oneshot::channel());
-        taken.count(party).waiting.insert(number, sender);
-        Err(Waiting { turns: self.clone(), party: party.clone(), number, answer })
+        table.waited += 1;
+        let (number, (sender, answer)) = (table.waited, oneshot::channel());
+        table.count(party).waiting.insert(number, sender);
+        Err(QueuedRequest { quota: self.clone(), party: party.clone(), number, answer })
     }
 
-    /// Gives free turns to those who wait: of those who may have one, to the part that holds least, and to who came first.
-    fn pass_on(self: &Arc<Turns>, taken: &mut Taken) -> Vec<(oneshot::Sender<Turn>, Turn)> {
+    /// Gives free quota to those who wait: of those who may have one, to the part that holds least, and to who came first.
+    fn pass_on(
+        self: &Arc<ThreadQuota>,
+        table: &mut QuotaTable,
+    ) -> Vec<(oneshot::Sender<ThreadPermit>, ThreadPermit)> {
         let mut given = Vec::new();
-        while let Some((party, number)) = taken.next(self.all) {
-            let Some(sender) = taken.count(&party).waiting.remove(&number) else { break };
-            taken.add(&party);
-            given.push((sender, Turn { turns: self.clone(), party }));
+        while let Some((party, number)) = table.next(self.all) {
+            let Some(sender) = table.count(&party).waiting.remove(&number) else { break };
+            table.add(&party);
+            given.push((sender, ThreadPermit { quota: self.clone(), party }));
         }
         given
     }
 }
 
-impl Taken {
+impl QuotaTable {
     fn count(&mut self, party: &Party) -> &mut Count {
         let parts = self.owners.entry(party.owner.clone()).or_default();
         parts.parts.entry(party.part.clone()).or_default()
@@ -162,7 +165,7 @@ impl Taken {
         }
     }
 
-    /// Who is to have the next turn, and the number it waits under.
+    /// Who is to have the next permit, and the number it waits under.
     fn next(&self, all: usize) -> Option<(Party, u64)> {
         let mut best: Option<(usize, usize, u64, &Owner, &Part)> = None;
         for (owner, parts) in &self.owners {
@@ -180,36 +183,36 @@ impl Taken {
 }
 
 /// A thread may be kept as long as this lives.
-pub struct Turn {
-    turns: Arc<Turns>,
+pub struct ThreadPermit {
+    quota: Arc<ThreadQuota>,
     party: Party,
 }
 
-impl Drop for Turn {
+impl Drop for ThreadPermit {
     fn drop(&mut self) {
         let given = {
-            let mut taken = lock(&self.turns.taken);
-            taken.remove(&self.party);
-            self.turns.pass_on(&mut taken)
+            let mut table = lock(&self.quota.table);
+            table.remove(&self.party);
+            self.quota.pass_on(&mut table)
         };
-        // Who has just gone gives its turn back by dropping it.
-        given.into_iter().for_each(|(to, turn)| drop(to.send(turn)));
+        // Who has just gone gives its permit back by dropping it.
+        given.into_iter().for_each(|(to, permit)| drop(to.send(permit)));
     }
 }
 
 /// A place in the line.
-struct Waiting {
-    turns: Arc<Turns>,
+struct QueuedRequest {
+    quota: Arc<ThreadQuota>,
     party: Party,
     number: u64,
-    answer: oneshot::Receiver<Turn>,
+    answer: oneshot::Receiver<ThreadPermit>,
 }
 
-impl Drop for Waiting {
+impl Drop for QueuedRequest {
     fn drop(&mut self) {
-        let mut taken = lock(&self.turns.taken);
-        drop(taken.count(&self.party).waiting.remove(&self.number));
-        taken.forget(&self.party);
+        let mut table = lock(&self.quota.table);
+        drop(table.count(&self.party).waiting.remove(&self.number));
+        table.forget(&self.party);
     }
 }
 
@@ -224,23 +227,23 @@ mod tests {
     }
 
     /// As many as there are at once.
-    fn all_of(turns: &Arc<Turns>, party: &Party) -> Vec<Turn> {
-        std::iter::from_fn(|| turns.ask(party).ok()).collect()
+    fn all_of(quota: &Arc<ThreadQuota>, party: &Party) -> Vec<ThreadPermit> {
+        std::iter::from_fn(|| quota.ask(party).ok()).collect()
     }
 
     #[test]
     fn one_connection_leaves_turns_to_others_of_its_address_and_these_to_other_addresses() {
-        let turns = Turns::new(512);
-        let hog = all_of(&turns, &party(1, 1));
+        let quota = ThreadQuota::new(512);
+        let hog = all_of(&quota, &party(1, 1));
         assert_eq!(hog.len(), 20);
-        assert_eq!(all_of(&turns, &party(1, 2)).len(), 16);
-        let many: Vec<Turn> = (2..2_000).flat_map(|port| all_of(&turns, &party(1, port))).collect();
+        assert_eq!(all_of(&quota, &party(1, 2)).len(), 16);
+        let many: Vec<ThreadPermit> = (2..2_000).flat_map(|port| all_of(&quota, &party(1, port))).collect();
         assert_eq!(hog.len() + many.len(), 102);
-        let hogs: Vec<Turn> = (2..20)
+        let hogs: Vec<ThreadPermit> = (2..20)
             .flat_map(|a| (0..50).flat_map(move |port| [(a, port)]))
-            .flat_map(|(a, port)| all_of(&turns, &party(a, port)))
+            .flat_map(|(a, port)| all_of(&quota, &party(a, port)))
             .collect();
-        let new: Vec<usize> = (20..24).map(|a| all_of(&turns, &party(a, 1)).len()).collect();
+        let new: Vec<usize> = (20..24).map(|a| all_of(&quota, &party(a, 1)).len()).collect();
         assert!(
             new.iter().all(|n| *n > 0),
             "{} hold, {} hold, and new ones get {new:?}",
@@ -248,24 +251,24 @@ mod tests {
             hogs.len()
         );
         drop((hog, many, hogs));
-        let taken = lock(&turns.taken);
-        assert_eq!((taken.held, taken.owners.len()), (0, 0));
+        let table = lock(&quota.table);
+        assert_eq!((table.held, table.owners.len()), (0, 0));
     }
 
     #[test]
     fn a_turn_given_back_goes_to_who_holds_least() {
-        let turns = Turns::new(512);
-        let mut hog = all_of(&turns, &party(1, 1));
-        let mut second = all_of(&turns, &party(1, 2));
+        let quota = ThreadQuota::new(512);
+        let mut hog = all_of(&quota, &party(1, 1));
+        let mut second = all_of(&quota, &party(1, 2));
         let mut cx = Context::from_waker(Waker::noop());
         let (more, less) = (party(1, 1), party(1, 3));
-        let mut rest: Vec<Turn> = (4..100).flat_map(|port| all_of(&turns, &party(1, port))).collect();
-        let (mut first, mut later) = (Box::pin(turns.take(&more)), Box::pin(turns.take(&less)));
+        let mut rest: Vec<ThreadPermit> = (4..100).flat_map(|port| all_of(&quota, &party(1, port))).collect();
+        let (mut first, mut later) = (Box::pin(quota.take(&more)), Box::pin(quota.take(&less)));
         assert!(first.as_mut().poll(&mut cx).is_pending() && later.as_mut().poll(&mut cx).is_pending());
         drop(hog.pop());
         assert!(first.as_mut().poll(&mut cx).is_pending());
-        let Poll::Ready(Ok(turn)) = later.as_mut().poll(&mut cx) else { panic!("it is this one's turn") };
-        rest.push(turn);
+        let Poll::Ready(Ok(permit)) = later.as_mut().poll(&mut cx) else { panic!("it is this one's turn") };
+        rest.push(permit);
         second.clear();
         rest.clear();
         assert!(first.as_mut().poll(&mut cx).is_ready());
@@ -274,22 +277,22 @@ mod tests {
     /// Calls that were given up, again and again, must not fill the line.
     #[test]
     fn who_goes_leaves_its_place_in_the_line() {
-        let turns = Turns::new(4);
-        let hog = all_of(&turns, &party(1, 1));
+        let quota = ThreadQuota::new(4);
+        let hog = all_of(&quota, &party(1, 1));
         let mut cx = Context::from_waker(Waker::noop());
         for _ in 0..10 {
             let own = party(1, 1);
-            let mut given_up = Box::pin(turns.take(&own));
+            let mut given_up = Box::pin(quota.take(&own));
             assert!(given_up.as_mut().poll(&mut cx).is_pending());
         }
-        assert!(lock(&turns.taken).count(&party(1, 1)).waiting.is_empty());
+        assert!(lock(&quota.table).count(&party(1, 1)).waiting.is_empty());
         let own = party(1, 1);
-        let mut waits = Box::pin(turns.take(&own));
+        let mut waits = Box::pin(quota.take(&own));
         assert!(waits.as_mut().poll(&mut cx).is_pending());
-        // It goes just when it is given a turn.
+        // It goes just when it is given a permit.
         drop(hog);
         drop(waits);
-        let taken = lock(&turns.taken);
-        assert_eq!((taken.held, taken.owners.len()), (0, 0));
+        let table = lock(&quota.table);
+        assert_eq!((table.held, table.owners.len()), (0, 0));
     }
 }

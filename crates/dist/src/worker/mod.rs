@@ -14,7 +14,7 @@ mod transfer_log;
 mod worker_sessions;
 
 pub use recv_tensor::sender;
-pub use step_table::Steps;
+pub use step_table::StepTable;
 pub use transfer_log::TransferLog;
 
 use crate::cluster::{Connector, Membership};
@@ -38,7 +38,7 @@ pub struct Worker {
     pub connector: Connector,
     /// Its place in the cluster that the server was started in.
     pub home: Arc<Membership>,
-    pub steps: Arc<Steps>,
+    pub steps: Arc<StepTable>,
     sessions: WorkerSessions,
     recent: RecentRequests,
     partial: Mutex<PartialRuns>,
@@ -48,7 +48,7 @@ pub struct Worker {
 impl Worker {
     pub fn new(task: Arc<Task>, connector: Connector, home: Membership, log: Log) -> Worker {
         let home = Arc::new(home);
-        let steps = Arc::new(Steps::new(home.clone()));
+        let steps = Arc::new(StepTable::new(home.clone()));
         Worker {
             task,
             connector,
@@ -89,7 +89,7 @@ impl Worker {
         self.collect_sessions(now);
     }
 
-    fn told<T>(&self, call: &str, result: Result<T>) -> Result<T> {
+    fn logged<T>(&self, call: &str, result: Result<T>) -> Result<T> {
         match &result {
             Ok(_) => self.log.debug(call, &[]),
             Err(e) => self.log.debug(call, &[("code", &e.code().name()), ("error", &e.wire_message())]),

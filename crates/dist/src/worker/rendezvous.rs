@@ -2,7 +2,7 @@
 
 use super::request_ids::RequestIds;
 use super::transfer_log::TransferLog;
-use crate::cluster::{Begun, Membership};
+use crate::cluster::{CallHandle, Membership};
 use crate::net::grpc::content_scanner::RECV_TENSOR;
 use crate::wire::error::received;
 use crate::wire::tensors::Contents;
@@ -30,14 +30,14 @@ pub struct StepRendezvous {
     transfers: Arc<TransferLog>,
     request_ids: Arc<RequestIds>,
     local: LocalRendezvous,
-    asked: Arc<Mutex<Asked>>,
+    asked: Arc<Mutex<RemoteRecvs>>,
 }
 
 /// Tensors asked of other tasks.
 #[derive(Default)]
-struct Asked {
+struct RemoteRecvs {
     next: u64,
-    waiting: HashMap<u64, (OnParcel, Option<Begun>)>,
+    waiting: HashMap<u64, (OnParcel, Option<CallHandle>)>,
     aborted: Option<Error>,
 }
 
@@ -99,9 +99,9 @@ impl StepRendezvous {
     }
 
     /// As `recv`, for tensors made on this task; dropping the result takes the wish back.
-    pub fn want_local(self: &Arc<Self>, key: &str, done: OnParcel) -> Wish {
+    pub fn recv_local(self: &Arc<Self>, key: &str, done: OnParcel) -> LocalRecv {
         let number = self.local.want(key, done);
-        Wish { step: self.clone(), key: key.to_string(), number }
+        LocalRecv { step: self.clone(), key: key.to_string(), number }
     }
 
     /// Keys under which tensors made here lie, or are waited for.
@@ -110,7 +110,7 @@ impl StepRendezvous {
         self.local.len()
     }
 
-    fn ask(&self, key: &str, done: OnParcel) {
+    fn recv_remote(&self, key: &str, done: OnParcel) {
         let Some(link) = self.us().links.to_device(key) else {
             return done(Err(invalid!(
                 "'{key}' comes from a task that is not in the cluster of {}",
@@ -150,19 +150,19 @@ impl StepRendezvous {
         // It may have been answered, or given up, meanwhile.
         match lock(&self.asked).waiting.get_mut(&number) {
             Some(entry) => entry.1 = Some(call),
-            None => call.give_up(),
+            None => call.cancel(),
         }
     }
 }
 
 /// That somebody waits for a tensor.
-pub struct Wish {
+pub struct LocalRecv {
     step: Arc<StepRendezvous>,
     key: String,
     number: u64,
 }
 
-impl Drop for Wish {
+impl Drop for LocalRecv {
     fn drop(&mut self) {
         if self.number != 0 {
             self.step.local.withdraw(&self.key, self.number);
@@ -191,7 +191,7 @@ impl Rendezvous for StepRendezvous {
     fn recv(&self, key: &str, done: OnParcel) {
         match is_from(key, &self.us().task) {
             true => self.local.recv(key, done),
-            false => self.ask(key, done),
+            false => self.recv_remote(key, done),
         }
     }
 
@@ -202,7 +202,7 @@ impl Rendezvous for StepRendezvous {
             std::mem::take(&mut asked.waiting)
         };
         for (_, (done, call)) in waiting {
-            call.inspect(Begun::give_up);
+            call.inspect(CallHandle::cancel);
             done(Err(reason.clone().derived()));
         }
         self.local.abort(reason);

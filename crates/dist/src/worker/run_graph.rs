@@ -2,7 +2,7 @@
 
 use super::Worker;
 use super::rendezvous::StepRendezvous;
-use crate::net::server::peer::Line;
+use crate::net::server::peer::ConnectionToken;
 use crate::threads::awaited_step::{CancelOnDrop, MAX_PARTIAL_RUNS, QUICK, ended};
 use crate::threads::client_threads::ClientThreads;
 use crate::threads::quota::Party;
@@ -25,11 +25,11 @@ impl Worker {
         self: &Arc<Self>,
         request: RunGraphRequest,
         contents: Contents,
-        line: &Arc<Line>,
+        connection: &Arc<ConnectionToken>,
         party: &Party,
     ) -> Result<RunGraphResponse> {
-        let result = self.run(request, contents, line, party).await;
-        self.told("RunGraph", result)
+        let result = self.run(request, contents, connection, party).await;
+        self.logged("RunGraph", result)
     }
 
     /// The text of a step's error, from the task as the session of the step names it.
@@ -44,18 +44,18 @@ impl Worker {
         &self,
         request: RunGraphRequest,
         contents: Contents,
-        line: &Arc<Line>,
+        connection: &Arc<ConnectionToken>,
         party: &Party,
     ) -> Result<RunGraphResponse> {
         let created = request.create_worker_session_called;
-        let session = self.session_used(&request.session_handle, created, line)?;
+        let session = self.session_used(&request.session_handle, created, connection)?;
         let plans = lock(&session.graphs).held.get(&request.graph_handle).cloned();
         let plans = plans
             .ok_or_else(|| aborted(format_args!("Graph handle is not found: {}", request.graph_handle)))?;
         let id = request.step_id as u64;
         let (names, values) = feeds(request.send, contents)?;
         let fed: usize = values.iter().map(Tensor::byte_len).sum();
-        let step = self.steps.begin_of_guest(id, &session.us, session.number)?;
+        let step = self.steps.begin_remote(id, &session.us, session.number)?;
         // Looked at after the step is on the list, so that an end of the session at this moment does not miss it.
         if session.is_over() {
             self.steps.end(id);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use thalweg_core::error::{Error, aborted, resource_exhausted};
 use thalweg_core::sync::lock;
 
-pub struct Steps {
+pub struct StepTable {
     /// What this task is, unless the step's session says otherwise.
     home: Arc<Membership>,
     pub transfers: Arc<TransferLog>,
@@ -25,14 +25,14 @@ struct State {
     order: VecDeque<u64>,
 }
 
-/// Steps at a time; each of them may hold tensors.
+/// StepTable at a time; each of them may hold tensors.
 const MAX_OPEN: usize = 100_000;
 /// Ended steps remembered.
 const MEMORY: usize = 4096;
 
-impl Steps {
-    pub fn new(home: Arc<Membership>) -> Steps {
-        Steps { home, transfers: Arc::default(), request_ids: Arc::default(), state: Mutex::default() }
+impl StepTable {
+    pub fn new(home: Arc<Membership>) -> StepTable {
+        StepTable { home, transfers: Arc::default(), request_ids: Arc::default(), state: Mutex::default() }
     }
 
     /// A step of our own master, in a session in which this task is `us`.
@@ -41,7 +41,7 @@ impl Steps {
     }
 
     /// A step of another task's master, which may leave any number of them behind.
-    pub fn begin_of_guest(
+    pub fn begin_remote(
         &self,
         id: u64,
         us: &Arc<Membership>,

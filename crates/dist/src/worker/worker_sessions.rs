@@ -5,8 +5,8 @@
 
 use super::Worker;
 use crate::cluster::Membership;
-use crate::net::server::peer::Line;
-use crate::threads::client_threads::let_go;
+use crate::net::server::peer::ConnectionToken;
+use crate::threads::client_threads::drop_in_background;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +22,7 @@ use thalweg_runtime::device::Device;
 use thalweg_runtime::plan::KernelCache;
 use thalweg_runtime::task_plans::TaskPlans;
 
-/// Steps of a master end that has had no connection to this task for so long.
+/// StepTable of a master end that has had no connection to this task for so long.
 const STEPS_OUTLIVE: Duration = Duration::from_secs(60);
 /// And its sessions, which others do not wait for, after so long: some masters close connections that they do not use.
 const SESSIONS_OUTLIVE: Duration = Duration::from_secs(24 * 3600);
@@ -49,7 +49,7 @@ pub struct WorkerSession {
     master: Master,
     over: AtomicBool,
     /// The connections that it was used over.
-    lines: Mutex<SmallVec<[Weak<Line>; 4]>>,
+    connections: Mutex<SmallVec<[Weak<ConnectionToken>; 4]>>,
     /// Since when there is none of them any more, as far as has been looked.
     left_since: Mutex<Option<Instant>>,
 }
@@ -94,17 +94,17 @@ impl WorkerSession {
         self.over.load(Ordering::SeqCst)
     }
 
-    fn note_use(&self, line: &Arc<Line>) {
-        let mut lines = lock(&self.lines);
-        if !lines.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(line))) {
-            lines.retain(|l| l.strong_count() > 0);
-            lines.push(Arc::downgrade(line));
+    fn note_use(&self, connection: &Arc<ConnectionToken>) {
+        let mut connections = lock(&self.connections);
+        if !connections.iter().any(|l| std::ptr::eq(l.as_ptr(), Arc::as_ptr(connection))) {
+            connections.retain(|l| l.strong_count() > 0);
+            connections.push(Arc::downgrade(connection));
         }
     }
 
     /// How long its master has had no connection to us.
     fn left_for(&self, now: Instant) -> Duration {
-        let is_there = lock(&self.lines).iter().any(|l| l.strong_count() > 0);
+        let is_there = lock(&self.connections).iter().any(|l| l.strong_count() > 0);
         let mut since = lock(&self.left_since);
         if is_there {
             *since = None;
@@ -124,20 +124,20 @@ impl Worker {
     pub fn create_worker_session(
         &self,
         request: CreateWorkerSessionRequest,
-        line: &Arc<Line>,
+        connection: &Arc<ConnectionToken>,
     ) -> Result<CreateWorkerSessionResponse> {
         let made = Membership::of_worker(&self.connector, &request.server_def.unwrap_or_default())
             .and_then(|us| {
                 let master = Master::of(request.master_task, request.master_incarnation, us.as_ref());
                 self.open(us, request.isolate_session_state, master)
             })
-            .and_then(|session| self.add(request.session_handle, session, line));
-        self.told("CreateWorkerSession", made)?;
+            .and_then(|session| self.add(request.session_handle, session, connection));
+        self.logged("CreateWorkerSession", made)?;
         Ok(CreateWorkerSessionResponse {})
     }
 
-    fn add(&self, handle: String, session: WorkerSession, line: &Arc<Line>) -> Result<()> {
-        session.note_use(line);
+    fn add(&self, handle: String, session: WorkerSession, connection: &Arc<ConnectionToken>) -> Result<()> {
+        session.note_use(connection);
         let mut open = lock(&self.sessions.open);
         // A master that has started anew does not know the sessions of its earlier life.
         let mut ended: Vec<_> =
@@ -156,14 +156,14 @@ impl Worker {
         ended.extend(open.insert(handle, Arc::new(session)));
         drop(open);
         ended.iter().for_each(|session| self.end_session(session));
-        let_go(ended);
+        drop_in_background(ended);
         Ok(())
     }
 
     pub fn delete_worker_session(&self, request: &DeleteWorkerSessionRequest) -> DeleteWorkerSessionResponse {
         let ended = lock(&self.sessions.open).remove(&request.session_handle);
         ended.iter().for_each(|session| self.end_session(session));
-        let_go(ended);
+        drop_in_background(ended);
         DeleteWorkerSessionResponse {}
     }
 
@@ -200,9 +200,14 @@ impl Worker {
     }
 
     /// As `session`, for a master that asks over this connection.
-    pub fn session_used(&self, handle: &str, created: bool, line: &Arc<Line>) -> Result<Arc<WorkerSession>> {
+    pub fn session_used(
+        &self,
+        handle: &str,
+        created: bool,
+        connection: &Arc<ConnectionToken>,
+    ) -> Result<Arc<WorkerSession>> {
         let session = self.session(handle, created)?;
-        session.note_use(line);
+        session.note_use(connection);
         Ok(session)
     }
 
@@ -241,7 +246,7 @@ impl Worker {
             graphs: Mutex::default(),
             master,
             over: AtomicBool::new(false),
-            lines: Mutex::default(),
+            connections: Mutex::default(),
             left_since: Mutex::default(),
         })
     }
@@ -270,7 +275,7 @@ mod tests {
     impl WorkerSession {
         /// Connections that are remembered.
         pub fn connections(&self) -> usize {
-            lock(&self.lines).len()
+            lock(&self.connections).len()
         }
     }
 

@@ -1,7 +1,7 @@
 //! The client's end, frame by frame: first its calls alone, then with a socket and a server that is played here.
 
 use super::*;
-use crate::net::grpc::content_scanner::{NOWHERE, RECV_TENSOR};
+use crate::net::grpc::content_scanner::{NO_CONTENT, RECV_TENSOR};
 use crate::net::http2::hpack::Decoder;
 use crate::testing::{Frame, framed, frames, head};
 use std::sync::Mutex;
@@ -14,9 +14,9 @@ use tokio::net::{TcpListener, TcpStream};
 
 struct Bench {
     calls: Calls,
-    sending: Sending,
+    writer: FrameWriter,
     /// What the calls were answered, in the order in which they were.
-    answers: Arc<Mutex<Vec<(u32, Result<Arrived>)>>>,
+    answers: Arc<Mutex<Vec<(u32, Result<ReceivedMessage>)>>>,
 }
 
 impl Bench {
@@ -30,21 +30,21 @@ impl Bench {
             authorization: Some("Bearer me".into()),
             retired: Arc::default(),
         };
-        Bench { calls, sending: Sending::default(), answers: Arc::default() }
+        Bench { calls, writer: FrameWriter::default(), answers: Arc::default() }
     }
 
     /// Makes a call that is known by this number here.
-    fn ask(&mut self, number: u32, path: Path) -> Arc<Ticket> {
+    fn ask(&mut self, number: u32, path: ContentPath) -> Arc<CallState> {
         let request = Request::new("/a.B/C".into(), &ListDevicesRequest { session_handle: "s".into() });
-        let (answers, ticket) = (self.answers.clone(), Arc::<Ticket>::default());
-        let done: OnAnswer = Box::new(move |answer| answers.lock().unwrap().push((number, answer)));
-        let ask = Ask { request: request.unwrap(), path, done, ticket: ticket.clone() };
-        self.calls.begin(&mut self.sending, ask);
+        let (answers, ticket) = (self.answers.clone(), Arc::<CallState>::default());
+        let done: OnResponse = Box::new(move |answer| answers.lock().unwrap().push((number, answer)));
+        let ask = NewCall { request: request.unwrap(), path, done, ticket: ticket.clone() };
+        self.calls.begin(&mut self.writer, ask);
         ticket
     }
 
     fn frames(&mut self) -> Vec<Frame> {
-        frames(&mut self.sending)
+        frames(&mut self.writer)
     }
 
     /// Streams of the calls that go out.
@@ -52,9 +52,9 @@ impl Bench {
         self.frames().iter().filter(|f| f.kind == frame::HEADERS).map(|f| f.stream).collect()
     }
 
-    /// Answers a call with this status.
+    /// UnreadResponses a call with this status.
     fn status(&mut self, stream: u32, fields: &[(&'static str, &str)]) {
-        self.calls.head(&mut self.sending, stream, head(fields), true).unwrap();
+        self.calls.head(&mut self.writer, stream, head(fields), true).unwrap();
     }
 
     /// Numbers and codes of what has been answered since.
@@ -67,8 +67,8 @@ impl Bench {
 #[test]
 fn a_call_goes_out_with_its_head_and_its_message() {
     let mut b = Bench::new();
-    b.ask(1, NOWHERE);
-    b.ask(2, NOWHERE);
+    b.ask(1, NO_CONTENT);
+    b.ask(2, NO_CONTENT);
     let out = b.frames();
     let shape: Vec<_> = out.iter().map(|f| (f.kind, f.flags, f.stream)).collect();
     let (headers, data, end) = (frame::HEADERS, frame::DATA, frame::END_STREAM);
@@ -94,8 +94,8 @@ fn a_call_goes_out_with_its_head_and_its_message() {
 #[test]
 fn streams_are_ours_and_none_is_the_servers() {
     let mut b = Bench::new();
-    b.ask(1, NOWHERE);
-    b.ask(2, NOWHERE);
+    b.ask(1, NO_CONTENT);
+    b.ask(2, NO_CONTENT);
     let idle: Vec<u32> = (1..=7).filter(|stream| Handler::is_idle(&b.calls, *stream)).collect();
     assert_eq!((idle, b.calls.last_stream()), (vec![2, 4, 5, 6, 7], 0));
 }
@@ -103,25 +103,25 @@ fn streams_are_ours_and_none_is_the_servers() {
 #[test]
 fn calls_wait_for_the_streams_that_the_peer_takes() {
     let mut b = Bench::new();
-    b.sending.peer_setting(frame::SET_MAX_STREAMS, 2).unwrap();
+    b.writer.apply_setting(frame::SET_MAX_STREAMS, 2).unwrap();
     assert!(Calls::is_idle(&b.calls));
-    let tickets: Vec<_> = (1..=5).map(|n| b.ask(n, NOWHERE)).collect();
+    let tickets: Vec<_> = (1..=5).map(|n| b.ask(n, NO_CONTENT)).collect();
     assert_eq!(b.begun(), [1, 3]);
-    b.calls.start_waiting(&mut b.sending);
+    b.calls.start_waiting(&mut b.writer);
     assert!(b.begun().is_empty());
     // One of those that wait is not wanted any more, and never goes out.
-    tickets[2].given_up.store(true, Ordering::Relaxed);
+    tickets[2].cancelled.store(true, Ordering::Relaxed);
     b.status(1, &[(":status", "200"), ("grpc-status", "5")]);
-    b.calls.start_waiting(&mut b.sending);
+    b.calls.start_waiting(&mut b.writer);
     assert_eq!(b.begun(), [5]);
     assert_eq!(tickets.iter().map(|t| t.stream.load(Ordering::Relaxed)).collect::<Vec<_>>(), [1, 3, 0, 5, 0]);
     // With no call under way there may be some that wait.
-    b.sending.peer_setting(frame::SET_MAX_STREAMS, 0).unwrap();
+    b.writer.apply_setting(frame::SET_MAX_STREAMS, 0).unwrap();
     b.status(3, &[("grpc-status", "5")]);
     b.status(5, &[("grpc-status", "5")]);
     assert!(!Calls::is_idle(&b.calls) && b.calls.under_way.is_empty());
-    b.sending.peer_setting(frame::SET_MAX_STREAMS, 100).unwrap();
-    b.calls.start_waiting(&mut b.sending);
+    b.writer.apply_setting(frame::SET_MAX_STREAMS, 100).unwrap();
+    b.calls.start_waiting(&mut b.writer);
     assert_eq!(b.begun(), [7]);
     assert!(!Calls::is_idle(&b.calls) && b.calls.waiting.is_empty());
     assert_eq!(
@@ -136,32 +136,32 @@ fn a_connection_is_given_up_before_its_numbers_end() {
     let mut b = Bench::new();
     let retired = |b: &Bench| b.calls.retired.load(Ordering::Relaxed);
     b.calls.next = RETIRE;
-    b.ask(1, NOWHERE);
+    b.ask(1, NO_CONTENT);
     assert!(!retired(&b));
-    b.ask(2, NOWHERE);
+    b.ask(2, NO_CONTENT);
     assert!(retired(&b));
     b.calls.next = LAST_STREAM - 2;
-    b.ask(3, NOWHERE);
+    b.ask(3, NO_CONTENT);
     assert_eq!((b.begun(), b.answered()), (vec![RETIRE, RETIRE + 2, LAST_STREAM - 2], vec![]));
-    b.ask(4, NOWHERE);
+    b.ask(4, NO_CONTENT);
     assert_eq!((b.begun(), b.answered()), (vec![], vec![(4, Some(Code::Unavailable))]));
 }
 
 #[test]
 fn half_a_window_taken_is_given_back() {
     let mut b = Bench::new();
-    b.ask(1, NOWHERE);
+    b.ask(1, NO_CONTENT);
     b.frames();
     let half = STREAM_WINDOW as usize / 2;
     for _ in 0..2 {
-        assert!(b.calls.begin_data(&mut b.sending, 1, half - 1));
+        assert!(b.calls.begin_data(&mut b.writer, 1, half - 1));
         assert_eq!(b.frames(), []);
-        assert!(b.calls.begin_data(&mut b.sending, 1, 1));
+        assert!(b.calls.begin_data(&mut b.writer, 1, 1));
         let [credit] = &b.frames()[..] else { panic!("one frame") };
         assert_eq!((credit.kind, credit.stream, credit.number()), (frame::WINDOW_UPDATE, 1, half as u32));
     }
     // The answer to a call that was given up is passed over.
-    assert!(!b.calls.begin_data(&mut b.sending, 3, half));
+    assert!(!b.calls.begin_data(&mut b.writer, 3, half));
     assert_eq!(b.frames(), []);
 }
 
@@ -170,20 +170,20 @@ fn an_answer_is_its_message_or_why_there_is_none() {
     let mut b = Bench::new();
     let ok = [("grpc-status", "0")];
     for n in 1..=6 {
-        b.ask(n, NOWHERE);
+        b.ask(n, NO_CONTENT);
     }
     b.frames();
-    b.calls.head(&mut b.sending, 1, head(&[(":status", "200")]), false).unwrap();
+    b.calls.head(&mut b.writer, 1, head(&[(":status", "200")]), false).unwrap();
     assert!(b.answered().is_empty());
-    b.calls.data(&mut b.sending, 1, &framed(b"")[..3]);
-    b.calls.data(&mut b.sending, 1, &framed(b"")[3..]);
+    b.calls.data(&mut b.writer, 1, &framed(b"")[..3]);
+    b.calls.data(&mut b.writer, 1, &framed(b"")[3..]);
     b.status(1, &ok);
     // Without a message, without a status, with another status, with something after the message, of nobody.
     b.status(3, &ok);
     b.status(5, &[(":status", "502")]);
     b.status(7, &[(":status", "200"), ("grpc-status", "9"), ("grpc-message", "not%20yet")]);
-    b.calls.data(&mut b.sending, 9, &[framed(b""), vec![1]].concat());
-    b.calls.data(&mut b.sending, 99, &framed(b""));
+    b.calls.data(&mut b.writer, 9, &[framed(b""), vec![1]].concat());
+    b.calls.data(&mut b.writer, 99, &framed(b""));
     b.status(99, &ok);
     Handler::reset(&mut b.calls, 11, frame::REFUSED_STREAM);
     {
@@ -214,16 +214,16 @@ fn a_large_tensor_is_read_to_where_it_stays() {
     assert!(b.calls.room(1).is_none() && b.calls.room(3).is_none());
     let mut at = 0;
     while b.calls.room(1).is_none() {
-        b.calls.data(&mut b.sending, 1, &message[at..=at]);
+        b.calls.data(&mut b.writer, 1, &message[at..=at]);
         at += 1;
     }
     for n in [300_000, 100_000] {
         b.calls.room(1).unwrap()[..n].copy_from_slice(&message[at..at + n]);
-        b.calls.filled(&mut b.sending, 1, n);
+        b.calls.filled(&mut b.writer, 1, n);
         at += n;
     }
     assert!(b.calls.room(1).is_none());
-    b.calls.data(&mut b.sending, 1, &message[at..]);
+    b.calls.data(&mut b.writer, 1, &message[at..]);
     b.status(1, &[("grpc-status", "0")]);
     let arrived = b.answers.lock().unwrap().pop().unwrap().1.unwrap();
     let (answer, contents) = arrived.decode::<RecvTensorResponse>().unwrap();
@@ -235,8 +235,8 @@ fn a_large_tensor_is_read_to_where_it_stays() {
 #[test]
 fn a_request_that_is_answered_early_is_not_sent_to_its_end() {
     let mut b = Bench::new();
-    b.sending.peer_setting(frame::SET_INITIAL_WINDOW, 0).unwrap();
-    b.ask(1, NOWHERE);
+    b.writer.apply_setting(frame::SET_INITIAL_WINDOW, 0).unwrap();
+    b.ask(1, NO_CONTENT);
     assert_eq!(b.begun(), [1]);
     b.status(1, &[("grpc-status", "8")]);
     let said = b.frames();
@@ -247,13 +247,13 @@ fn a_request_that_is_answered_early_is_not_sent_to_its_end() {
 fn what_a_server_that_goes_has_not_taken_is_refused() {
     let mut b = Bench::new();
     for n in 1..=4 {
-        b.ask(n, NOWHERE);
+        b.ask(n, NO_CONTENT);
     }
     b.calls.goaway(5);
     assert_eq!(b.answered(), [(4, Some(Code::Unavailable))]);
     assert!(b.calls.retired.load(Ordering::Relaxed));
-    b.sending.peer_setting(frame::SET_MAX_STREAMS, 0).unwrap();
-    b.ask(5, NOWHERE);
+    b.writer.apply_setting(frame::SET_MAX_STREAMS, 0).unwrap();
+    b.ask(5, NO_CONTENT);
     b.calls.fail_all("gone");
     let mut rest = b.answered();
     rest.sort_by_key(|answer| answer.0);
@@ -264,7 +264,7 @@ fn what_a_server_that_goes_has_not_taken_is_refused() {
 /// A server that is played by the test.
 struct Server(TcpStream);
 
-async fn connected(patience: Option<Patience>) -> (Sender, Server) {
+async fn connected(patience: Option<KeepAliveOptions>) -> (ClientConnection, Server) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let outgoing = Outgoing::default();
@@ -285,7 +285,7 @@ impl Server {
         loop {
             let mut head = [0; frame::HEAD];
             self.0.read_exact(&mut head).await.unwrap();
-            let head = frame::FrameHead::parse(&head);
+            let head = frame::FrameHeader::parse(&head);
             let mut payload = vec![0; head.length];
             self.0.read_exact(&mut payload).await.unwrap();
             if kinds.contains(&head.kind) {
@@ -296,7 +296,7 @@ impl Server {
 
     /// Ends a call with this status.
     async fn answer(&mut self, stream: u32, status: &str) {
-        let mut out = Sending::default();
+        let mut out = FrameWriter::default();
         out.headers(stream, true, |encoder, out| {
             encoder.field(out, ":status", b"200");
             encoder.field(out, "grpc-status", status.as_bytes());
@@ -313,14 +313,14 @@ fn request() -> Request {
 async fn a_call_that_is_given_up_is_cancelled_once() {
     let (sender, mut server) = connected(None).await;
     let (tx, rx) = oneshot::channel();
-    let asking = sender.ask(request(), NOWHERE, Box::new(move |a| drop(tx.send(a))));
+    let asking = sender.ask(request(), NO_CONTENT, Box::new(move |a| drop(tx.send(a))));
     assert_eq!(server.next(&[frame::HEADERS]).await.stream, 1);
-    asking.give_up();
-    asking.give_up();
+    asking.cancel();
+    asking.cancel();
     assert!(server.next(&[frame::RST_STREAM]).await.is_reset(1, frame::CANCEL));
     assert!(rx.await.is_err(), "nobody is told");
     // So is one whose future is dropped; one that was answered is not.
-    let mut call = Box::pin(sender.unary(request(), NOWHERE));
+    let mut call = Box::pin(sender.unary(request(), NO_CONTENT));
     tokio::select! {
         biased;
         _ = &mut call => panic!("answered"),
@@ -328,12 +328,12 @@ async fn a_call_that_is_given_up_is_cancelled_once() {
     }
     drop(call);
     assert!(server.next(&[frame::RST_STREAM]).await.is_reset(3, frame::CANCEL));
-    let (said, ()) = tokio::join!(sender.unary(request(), NOWHERE), async {
+    let (said, ()) = tokio::join!(sender.unary(request(), NO_CONTENT), async {
         assert_eq!(server.next(&[frame::HEADERS, frame::RST_STREAM]).await.stream, 5);
         server.answer(5, "7").await;
     });
     assert_eq!(said.err().unwrap().code(), Code::PermissionDenied);
-    let again = sender.ask(request(), NOWHERE, Box::new(|_| {}));
+    let again = sender.ask(request(), NO_CONTENT, Box::new(|_| {}));
     let next = server.next(&[frame::HEADERS, frame::RST_STREAM]).await;
     assert_eq!((next.kind, next.stream), (frame::HEADERS, 7));
     drop(again);
@@ -343,7 +343,7 @@ async fn a_call_that_is_given_up_is_cancelled_once() {
 async fn calls_of_a_connection_that_ends_are_unavailable() {
     let (sender, mut server) = connected(None).await;
     assert!(!sender.is_closed());
-    let (said, ()) = tokio::join!(sender.unary(request(), NOWHERE), async {
+    let (said, ()) = tokio::join!(sender.unary(request(), NO_CONTENT), async {
         server.next(&[frame::HEADERS]).await;
         drop(server);
     });
@@ -351,14 +351,14 @@ async fn calls_of_a_connection_that_ends_are_unavailable() {
     assert_eq!(e.code(), Code::Unavailable);
     assert!(e.message().starts_with("127.0.0.1:"), "{e}");
     assert!(sender.is_closed());
-    let e = sender.unary(request(), NOWHERE).await.err().unwrap();
+    let e = sender.unary(request(), NO_CONTENT).await.err().unwrap();
     assert_eq!(e.code(), Code::Unavailable);
 }
 
 #[tokio::test]
 async fn a_connection_that_takes_no_more_calls_counts_as_closed_and_answers_what_it_has() {
     let (sender, mut server) = connected(None).await;
-    let (said, ()) = tokio::join!(sender.unary(request(), NOWHERE), async {
+    let (said, ()) = tokio::join!(sender.unary(request(), NO_CONTENT), async {
         server.next(&[frame::HEADERS]).await;
         let mut bye = BytesMut::new();
         frame::put_goaway(&mut bye, 1, frame::NO_ERROR);
@@ -383,8 +383,8 @@ async fn a_connection_ends_when_nobody_can_ask_for_anything() {
 #[tokio::test]
 async fn a_server_that_is_silent_while_a_call_waits_is_asked_and_then_given_up() {
     let soon = Duration::from_millis(1);
-    let (sender, mut server) = connected(Some(Patience { ask_every: soon, answer_within: soon })).await;
-    let (said, ()) = tokio::join!(sender.unary(request(), NOWHERE), async {
+    let (sender, mut server) = connected(Some(KeepAliveOptions { interval: soon, timeout: soon })).await;
+    let (said, ()) = tokio::join!(sender.unary(request(), NO_CONTENT), async {
         server.next(&[frame::PING]).await;
     });
     let e = said.err().unwrap();

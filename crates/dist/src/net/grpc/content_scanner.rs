@@ -1,26 +1,26 @@
 //! The fields of a message that arrives bit by bit, as far as is needed to see where large contents begin.
 
 /// Where large contents lie: field numbers, from the outside in.
-pub type Path = &'static [u64];
+pub type ContentPath = &'static [u64];
 
 /// `feed`, `tensor`, `tensor_content`.
-pub const RUN_STEP: Path = &[2, 2, 4];
+pub const RUN_STEP: ContentPath = &[2, 2, 4];
 /// `feed`, `tensor_content`.
-pub const RUN_CALLABLE: Path = &[3, 4];
+pub const RUN_CALLABLE: ContentPath = &[3, 4];
 /// `send`, `tensor`, `tensor_content`.
-pub const RUN_GRAPH: Path = &[3, 2, 4];
+pub const RUN_GRAPH: ContentPath = &[3, 2, 4];
 /// `tensor`, `tensor_content`, in the answer.
-pub const RECV_TENSOR: Path = &[1, 4];
+pub const RECV_TENSOR: ContentPath = &[1, 4];
 /// `recv`, or `tensor`, then `tensor`, `tensor_content`, in the answers to steps.
-pub const FETCHED: Path = &[1, 2, 4];
-pub const NOWHERE: Path = &[];
+pub const FETCHED: ContentPath = &[1, 2, 4];
+pub const NO_CONTENT: ContentPath = &[];
 
 /// From this size on, a second copy costs more than looking for what it is a copy of.
 const LARGE: u64 = 64 << 10;
 
 /// A place in a message. Bytes that make no sense are passed over: whoever decodes them will say so.
-pub struct Fields {
-    path: Path,
+pub struct ContentScanner {
+    path: ContentPath,
     /// Where the message ends, and those in it that have been entered.
     ends: Vec<usize>,
     at: usize,
@@ -42,10 +42,10 @@ enum Next {
 
 const LOST: Next = Next::Skip(usize::MAX);
 
-impl Fields {
-    pub fn new(length: usize, path: Path) -> Fields {
+impl ContentScanner {
+    pub fn new(length: usize, path: ContentPath) -> ContentScanner {
         let next = if path.is_empty() { LOST } else { Next::Tag };
-        Fields { path, ends: vec![length], at: 0, next, number: 0, bits: 0 }
+        ContentScanner { path, ends: vec![length], at: 0, next, number: 0, bits: 0 }
     }
 
     /// Looks through the next bytes. How many of them come before a large content, and its length: the place is then behind it.
@@ -133,7 +133,7 @@ impl Fields {
 mod tests {
     use super::*;
 
-    const PATH: Path = &[2, 4];
+    const PATH: ContentPath = &[2, 4];
     const MUCH: usize = 64 << 10;
 
     fn varint(n: u64) -> Vec<u8> {
@@ -149,7 +149,7 @@ mod tests {
 
     /// Where contents are found in a message that comes in pieces of this size, and how long they are.
     fn found(message: &[u8], piece: usize) -> Vec<(usize, usize)> {
-        let (mut fields, mut at, mut found) = (Fields::new(message.len(), PATH), 0, Vec::new());
+        let (mut fields, mut at, mut found) = (ContentScanner::new(message.len(), PATH), 0, Vec::new());
         while at < message.len() {
             let (seen, content) = fields.next_content(&message[at..message.len().min(at + piece)]);
             at += seen;
@@ -207,14 +207,14 @@ mod tests {
         // Two in one message, and what comes after them.
         let two = field(2, &[&large[..], &large, &[1 << 3, 1]].concat());
         assert_eq!(found(&two, 1000), [(8, MUCH), (8 + MUCH + 4, MUCH)]);
-        assert!(matches!(Fields::new(10, NOWHERE).next, Next::Skip(usize::MAX)));
+        assert!(matches!(ContentScanner::new(10, NO_CONTENT).next, Next::Skip(usize::MAX)));
     }
 
     #[test]
     fn a_content_at_the_first_level_or_the_third_is_found_as_well() {
         let large = field(4, &[7; MUCH]);
         for (path, message) in [(&[4][..], large.clone()), (&[2, 3, 4], field(2, &field(3, &large)))] {
-            let mut fields = Fields::new(message.len(), path);
+            let mut fields = ContentScanner::new(message.len(), path);
             let start = message.len() - MUCH;
             assert_eq!(fields.next_content(&message), (start, Some(MUCH)));
         }
@@ -241,6 +241,9 @@ mod tests {
                 .concat();
         assert_eq!(found(&longer, longer.len()), []);
         // More than was announced.
-        assert_eq!(Fields::new(2, PATH).next_content(&[1 << 3, 1, 1 << 3, 1, 2 << 3 | 2, 0, 1]), (7, None));
+        assert_eq!(
+            ContentScanner::new(2, PATH).next_content(&[1 << 3, 1, 1 << 3, 1, 2 << 3 | 2, 0, 1]),
+            (7, None)
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! The one message of a call, as its bytes come.
 
-use super::content_scanner::Path;
-use super::partial_message::{Arriving, at_once};
-use super::received_message::Arrived;
+use super::content_scanner::ContentPath;
+use super::partial_message::{PartialMessage, at_once};
+use super::received_message::ReceivedMessage;
 use bytes::Bytes;
 use thalweg_core::error::Error;
 
@@ -10,8 +10,8 @@ use thalweg_core::error::Error;
 const PREFIX: usize = 5;
 
 /// Memory grows with what arrives, not with what is announced.
-pub struct Collecting {
-    path: Path,
+pub struct MessageReader {
+    path: ContentPath,
     limit: usize,
     prefix: [u8; PREFIX],
     /// Bytes of it that have come.
@@ -22,7 +22,7 @@ pub struct Collecting {
 enum Body {
     /// It came in one piece.
     Whole(Bytes),
-    Arriving(Box<Arriving>),
+    Partial(Box<PartialMessage>),
 }
 
 /// Why a message is not taken.
@@ -36,10 +36,10 @@ pub enum Refusal {
     Failed(Error),
 }
 
-impl Collecting {
+impl MessageReader {
     /// Of at most `limit` bytes, with large contents at this path.
-    pub fn new(path: Path, limit: usize) -> Collecting {
-        Collecting { path, limit, prefix: [0; PREFIX], begun: 0, body: None }
+    pub fn new(path: ContentPath, limit: usize) -> MessageReader {
+        MessageReader { path, limit, prefix: [0; PREFIX], begun: 0, body: None }
     }
 
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), Refusal> {
@@ -61,11 +61,11 @@ impl Collecting {
             }
             self.body = Some(match bytes.len() == length {
                 true => Body::Whole(Bytes::copy_from_slice(std::mem::take(&mut bytes))),
-                false => Body::Arriving(Box::new(Arriving::new(length, self.path))),
+                false => Body::Partial(Box::new(PartialMessage::new(length, self.path))),
             });
         }
         match &mut self.body {
-            Some(Body::Arriving(arriving)) => match arriving.push(bytes) {
+            Some(Body::Partial(arriving)) => match arriving.push(bytes) {
                 Ok(true) => Ok(()),
                 Ok(false) => Err(Refusal::TooMuch),
                 Err(e) => Err(Refusal::Failed(e)),
@@ -78,13 +78,13 @@ impl Collecting {
     /// Where the next bytes go as they are, if that is known; then how many have come.
     pub fn room(&mut self) -> Option<&mut [u8]> {
         match &mut self.body {
-            Some(Body::Arriving(arriving)) => arriving.room(),
+            Some(Body::Partial(arriving)) => arriving.room(),
             _ => None,
         }
     }
 
     pub fn filled(&mut self, bytes: usize) {
-        if let Some(Body::Arriving(arriving)) = &mut self.body {
+        if let Some(Body::Partial(arriving)) = &mut self.body {
             arriving.filled(bytes);
         }
     }
@@ -92,16 +92,16 @@ impl Collecting {
     /// Bytes of memory that it takes while it is not whole.
     pub fn held(&self) -> usize {
         match &self.body {
-            Some(Body::Arriving(arriving)) => arriving.held(),
+            Some(Body::Partial(arriving)) => arriving.held(),
             _ => 0,
         }
     }
 
     /// The message, if it has come as a whole.
-    pub fn finish(self) -> Option<Arrived> {
+    pub fn finish(self) -> Option<ReceivedMessage> {
         match self.body? {
             Body::Whole(bytes) => Some(at_once(bytes)),
-            Body::Arriving(arriving) => arriving.is_whole().then(|| arriving.finish()),
+            Body::Partial(arriving) => arriving.is_whole().then(|| arriving.finish()),
         }
     }
 }
@@ -109,7 +109,7 @@ impl Collecting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::grpc::content_scanner::{NOWHERE, RECV_TENSOR};
+    use crate::net::grpc::content_scanner::{NO_CONTENT, RECV_TENSOR};
     use bytes::Buf;
 
     fn framed(message: &[u8]) -> Vec<u8> {
@@ -120,7 +120,7 @@ mod tests {
     fn a_message_in_any_pieces_is_whole_at_its_end_and_not_before() {
         let wire = framed(b"some bytes");
         for size in 1..=wire.len() {
-            let mut message = Collecting::new(NOWHERE, 100);
+            let mut message = MessageReader::new(NO_CONTENT, 100);
             for piece in wire[..wire.len() - 1].chunks(size) {
                 message.push(piece).unwrap();
             }
@@ -128,22 +128,22 @@ mod tests {
             message.push(&[]).unwrap();
             let mut arrived = message.finish().unwrap();
             assert_eq!(&arrived.pieces.copy_to_bytes(10)[..], b"some bytes");
-            let mut cut = Collecting::new(NOWHERE, 100);
+            let mut cut = MessageReader::new(NO_CONTENT, 100);
             cut.push(&wire[..size - 1]).unwrap();
             assert!(cut.finish().is_none());
         }
-        let mut empty = Collecting::new(NOWHERE, 100);
+        let mut empty = MessageReader::new(NO_CONTENT, 100);
         empty.push(&framed(b"")).unwrap();
         assert_eq!(empty.finish().unwrap().len(), 0);
     }
 
     #[test]
     fn what_is_not_one_message_is_refused() {
-        let push = |bytes: &[u8]| Collecting::new(NOWHERE, 100).push(bytes);
+        let push = |bytes: &[u8]| MessageReader::new(NO_CONTENT, 100).push(bytes);
         assert!(matches!(push(&[1, 0, 0, 0, 0]), Err(Refusal::Compressed)));
         assert!(matches!(push(&[0, 0, 0, 0, 101]), Err(Refusal::TooLong(101))));
         assert!(matches!(push(&[0, 0, 0, 0, 1, 7, 7]), Err(Refusal::TooMuch)));
-        let mut twice = Collecting::new(NOWHERE, 100);
+        let mut twice = MessageReader::new(NO_CONTENT, 100);
         twice.push(&framed(b"one")).unwrap();
         assert!(matches!(twice.push(&framed(b"two")), Err(Refusal::TooMuch)));
     }
@@ -151,12 +151,12 @@ mod tests {
     #[test]
     fn a_message_may_have_as_many_bytes_as_the_limit() {
         for size in [100, 101] {
-            let mut message = Collecting::new(NOWHERE, 100);
+            let mut message = MessageReader::new(NO_CONTENT, 100);
             let taken = message.push(&framed(&vec![7; size]));
             assert_eq!(taken.is_ok(), size <= 100, "{size} bytes");
         }
         // What is announced counts, not what has come.
-        let announced = Collecting::new(NOWHERE, 100).push(&[0, 0, 1, 0, 0]);
+        let announced = MessageReader::new(NO_CONTENT, 100).push(&[0, 0, 1, 0, 0]);
         assert!(matches!(announced, Err(Refusal::TooLong(65_536))));
     }
 
@@ -167,7 +167,7 @@ mod tests {
         let content: Vec<u8> = (0..MUCH).map(|i| (i % 251) as u8).collect();
         let before = [0x0a, 0xa4, 0x8d, 0x06, 0x22, 0xa0, 0x8d, 0x06];
         let wire = framed(&[&before[..], &content, &[0x10, 1]].concat());
-        let mut message = Collecting::new(RECV_TENSOR, 1 << 20);
+        let mut message = MessageReader::new(RECV_TENSOR, 1 << 20);
         assert!(message.room().is_none());
         message.push(&wire[..5]).unwrap();
         assert!(message.room().is_none() && message.held() < 100);
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_message_that_came_at_once_holds_nothing_more() {
-        let mut message = Collecting::new(NOWHERE, 100);
+        let mut message = MessageReader::new(NO_CONTENT, 100);
         assert_eq!(message.held(), 0);
         message.push(&framed(b"all")).unwrap();
         assert!(message.held() == 0 && message.room().is_none());

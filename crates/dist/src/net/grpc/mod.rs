@@ -11,9 +11,9 @@ mod received_message;
 mod response;
 
 pub use deadline::{timeout, within};
-pub use message_reader::{Collecting, Refusal};
-pub use percent_encoding::{percent_coded, percent_decoded};
-pub use received_message::Arrived;
+pub use message_reader::{MessageReader, Refusal};
+pub use percent_encoding::{percent_decoded, percent_encoded};
+pub use received_message::ReceivedMessage;
 
 pub use response::Reply;
 

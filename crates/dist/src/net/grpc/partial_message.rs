@@ -1,7 +1,7 @@
 //! A message while it arrives: large contents of tensors go straight to where they stay.
 
-use super::content_scanner::{Fields, Path};
-use super::received_message::Arrived;
+use super::content_scanner::{ContentPath, ContentScanner};
+use super::received_message::ReceivedMessage;
 use bytes::{Bytes, BytesMut};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
@@ -10,12 +10,12 @@ use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 
 /// A message of which some bytes have come.
-pub struct Arriving {
-    fields: Fields,
+pub struct PartialMessage {
+    fields: ContentScanner,
     /// What is no large content, since the last one.
     rest: BytesMut,
     filling: Option<Filling>,
-    arrived: Arrived,
+    arrived: ReceivedMessage,
     /// Bytes of contents that have come: what is merely announced is memory that was never touched.
     held: usize,
     missing: usize,
@@ -28,14 +28,14 @@ struct Filling {
     untouched: Untouched,
 }
 
-impl Arriving {
+impl PartialMessage {
     /// Nothing of a message of so many bytes, with large contents at this path.
-    pub fn new(length: usize, path: Path) -> Arriving {
-        Arriving {
-            fields: Fields::new(length, path),
+    pub fn new(length: usize, path: ContentPath) -> PartialMessage {
+        PartialMessage {
+            fields: ContentScanner::new(length, path),
             rest: BytesMut::new(),
             filling: None,
-            arrived: Arrived::default(),
+            arrived: ReceivedMessage::default(),
             held: 0,
             missing: length,
         }
@@ -103,7 +103,7 @@ impl Arriving {
         self.missing == 0
     }
 
-    pub fn finish(mut self) -> Arrived {
+    pub fn finish(mut self) -> ReceivedMessage {
         self.arrived.push(self.rest.freeze());
         self.arrived
     }
@@ -126,8 +126,8 @@ impl Filling {
 }
 
 /// A message that came in one piece.
-pub fn at_once(message: Bytes) -> Arrived {
-    let mut arrived = Arrived::default();
+pub fn at_once(message: Bytes) -> ReceivedMessage {
+    let mut arrived = ReceivedMessage::default();
     arrived.push(message);
     arrived
 }
@@ -163,7 +163,7 @@ mod tests {
         let request = request(&large);
         let wire = request.encode_to_vec();
         for size in [1, 7, 1000, 199_999, wire.len()] {
-            let mut arriving = Arriving::new(wire.len(), RUN_STEP);
+            let mut arriving = PartialMessage::new(wire.len(), RUN_STEP);
             for piece in wire.chunks(size) {
                 assert!(!arriving.is_whole());
                 assert!(arriving.push(piece).unwrap());
@@ -188,7 +188,7 @@ mod tests {
             // Mostly in the structure, which comes first.
             let at = (random >> 33) as usize % 60;
             wire[at] = (random >> 24) as u8;
-            let mut arriving = Arriving::new(wire.len(), RUN_STEP);
+            let mut arriving = PartialMessage::new(wire.len(), RUN_STEP);
             wire.chunks(70_001).for_each(|piece| assert!(arriving.push(piece).unwrap()));
             assert!(arriving.is_whole());
             let arrived = arriving.finish();
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn more_than_was_announced_is_refused() {
-        let mut arriving = Arriving::new(3, RUN_STEP);
+        let mut arriving = PartialMessage::new(3, RUN_STEP);
         assert!(arriving.push(&[0x18, 1]).unwrap());
         assert!(!arriving.push(&[0, 0]).unwrap());
     }
@@ -210,7 +210,7 @@ mod tests {
     fn what_is_announced_and_not_sent_is_not_charged() {
         let large = large();
         let wire = request(&large).encode_to_vec();
-        let mut arriving = Arriving::new(wire.len(), RUN_STEP);
+        let mut arriving = PartialMessage::new(wire.len(), RUN_STEP);
         arriving.push(&wire[..100]).unwrap();
         assert!(arriving.held() < 1000, "{}", arriving.held());
         arriving.push(&wire[100..100_000]).unwrap();

@@ -1,7 +1,7 @@
 //! Texts of errors as they stand in headers: what is not plain is written with a percent sign and two digits.
 
 /// The text, so written.
-pub fn percent_coded(text: &str) -> Vec<u8> {
+pub fn percent_encoded(text: &str) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut coded = Vec::with_capacity(text.len());
     for byte in text.bytes() {
@@ -48,7 +48,7 @@ mod tests {
     #[test]
     fn texts_come_back_and_have_no_signs_that_headers_may_not_have() {
         for text in ["plain text", "100 % {{node a}}\n\tline", "größe \u{7f}\u{1f600}", ""] {
-            let coded = percent_coded(text);
+            let coded = percent_encoded(text);
             assert!(coded.iter().all(|b| (b' '..0x7f).contains(b)), "{text}");
             assert_eq!(percent_decoded(&coded), text);
         }
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn each_sign_is_written_as_it_should_be() {
-        assert_eq!(percent_coded("a b~%\n\u{7f}\u{e9}"), b"a b~%25%0A%7F%C3%A9");
+        assert_eq!(percent_encoded("a b~%\n\u{7f}\u{e9}"), b"a b~%25%0A%7F%C3%A9");
         assert_eq!(percent_decoded(b"x41%41%4"), "x41A%4");
     }
 }

@@ -10,12 +10,12 @@ use thalweg_proto::{Message, Name, Pieces};
 
 /// The bytes of a message. Large contents of tensors are pieces of their own, in memory that a tensor owns.
 #[derive(Default)]
-pub struct Arrived {
+pub struct ReceivedMessage {
     pub(super) pieces: Pieces,
     contents: Contents,
 }
 
-impl Arrived {
+impl ReceivedMessage {
     pub fn push(&mut self, piece: Bytes) {
         self.pieces.push(piece);
     }
@@ -59,7 +59,7 @@ mod tests {
         let content =
             Tensor::from_slice(Shape::new(&[message.tensor_content.len()]).unwrap(), &message.tensor_content)
                 .unwrap();
-        let mut arrived = Arrived::default();
+        let mut arrived = ReceivedMessage::default();
         arrived.push_content(content);
         message.tensor_content = arrived.pieces.copy_to_bytes(arrived.len());
         (message, arrived.contents)

@@ -43,16 +43,16 @@ pub const SET_MAX_FRAME: u16 = 5;
 pub const SET_MAX_HEADER_LIST: u16 = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FrameHead {
+pub struct FrameHeader {
     pub length: usize,
     pub kind: u8,
     pub flags: u8,
     pub stream: u32,
 }
 
-impl FrameHead {
-    pub fn parse(b: &[u8; HEAD]) -> FrameHead {
-        FrameHead {
+impl FrameHeader {
+    pub fn parse(b: &[u8; HEAD]) -> FrameHeader {
+        FrameHeader {
             length: u32::from_be_bytes([0, b[0], b[1], b[2]]) as usize,
             kind: b[3],
             flags: b[4],
@@ -66,14 +66,14 @@ impl FrameHead {
 }
 
 /// Writes what stands before a payload of so many bytes. Lengths are limited by the caller to what a frame can have.
-pub fn put_head(out: &mut BytesMut, length: usize, kind: u8, flags: u8, stream: u32) {
+pub fn put_frame_header(out: &mut BytesMut, length: usize, kind: u8, flags: u8, stream: u32) {
     out.put_uint(length as u64, 3);
     out.put_slice(&[kind, flags]);
     out.put_u32(stream);
 }
 
 pub fn put_settings(out: &mut BytesMut, settings: &[(u16, u32)]) {
-    put_head(out, 6 * settings.len(), SETTINGS, 0, 0);
+    put_frame_header(out, 6 * settings.len(), SETTINGS, 0, 0);
     for (name, value) in settings {
         out.put_u16(*name);
         out.put_u32(*value);
@@ -82,17 +82,17 @@ pub fn put_settings(out: &mut BytesMut, settings: &[(u16, u32)]) {
 
 /// Frames whose payload is one number.
 pub fn put_number(out: &mut BytesMut, kind: u8, stream: u32, number: u32) {
-    put_head(out, 4, kind, 0, stream);
+    put_frame_header(out, 4, kind, 0, stream);
     out.put_u32(number);
 }
 
 pub fn put_ping(out: &mut BytesMut, flags: u8, payload: &[u8; 8]) {
-    put_head(out, 8, PING, flags, 0);
+    put_frame_header(out, 8, PING, flags, 0);
     out.put_slice(payload);
 }
 
 pub fn put_goaway(out: &mut BytesMut, last: u32, code: u32) {
-    put_head(out, 8, GOAWAY, 0, 0);
+    put_frame_header(out, 8, GOAWAY, 0, 0);
     out.put_u32(last);
     out.put_u32(code);
 }
@@ -104,8 +104,8 @@ mod tests {
     #[test]
     fn a_head_reads_back_as_it_was_written() {
         let mut out = BytesMut::new();
-        put_head(&mut out, 0x012345, CONTINUATION, END_HEADERS, u32::MAX >> 1);
-        let read = FrameHead::parse(out[..].try_into().unwrap());
+        put_frame_header(&mut out, 0x012345, CONTINUATION, END_HEADERS, u32::MAX >> 1);
+        let read = FrameHeader::parse(out[..].try_into().unwrap());
         assert_eq!((read.length, read.kind, read.stream), (0x012345, CONTINUATION, u32::MAX >> 1));
         assert!(read.has(END_HEADERS) && !read.has(PADDED));
     }
@@ -113,7 +113,7 @@ mod tests {
     /// RFC 9113, 4.1: the first bit before a stream's number means nothing.
     #[test]
     fn the_reserved_bit_is_passed_over() {
-        let read = FrameHead::parse(&[0, 0, 1, DATA, END_STREAM | PADDED, 0x80, 0, 0, 5]);
+        let read = FrameHeader::parse(&[0, 0, 1, DATA, END_STREAM | PADDED, 0x80, 0, 0, 5]);
         assert_eq!((read.length, read.stream), (1, 5));
         assert!(read.has(END_STREAM) && read.has(PADDED) && !read.has(END_HEADERS));
     }

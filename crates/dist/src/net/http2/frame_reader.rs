@@ -1,38 +1,38 @@
 //! Frames on their way in.
 
-use super::frame::{self, FrameHead, HEAD, PREFACE, put_head, put_ping};
+use super::frame::{self, FrameHeader, HEAD, PREFACE, put_frame_header, put_ping};
 use super::hpack::{Decoder, Head};
-use super::{CONNECTION_WINDOW, Fault, Handled, MAX_FRAME, Sending, Socket};
+use super::{CONNECTION_WINDOW, ConnectionError, FrameWriter, Handled, MAX_FRAME, Socket};
 use std::io::Result as IoResult;
 use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Whose streams they are. What it has to say it says by way of `Sending`.
+/// Whose streams they are. What it has to say it says by way of `FrameWriter`.
 pub trait Handler {
     /// Whether nothing has begun the stream yet.
     fn is_idle(&self, stream: u32) -> bool;
     /// The last stream that the peer has begun, for a farewell.
     fn last_stream(&self) -> u32;
     /// Headers; `end`: nothing comes after them.
-    fn head(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) -> Handled;
+    fn head(&mut self, writer: &mut FrameWriter, stream: u32, head: Head, end: bool) -> Handled;
     /// A frame of data has begun, of so many bytes with its padding; whether its stream takes data. Never of an idle stream.
-    fn begin_data(&mut self, sending: &mut Sending, stream: u32, length: usize) -> bool;
+    fn begin_data(&mut self, writer: &mut FrameWriter, stream: u32, length: usize) -> bool;
     /// Bytes of a message.
-    fn data(&mut self, sending: &mut Sending, stream: u32, bytes: &[u8]);
+    fn data(&mut self, writer: &mut FrameWriter, stream: u32, bytes: &[u8]);
     /// Where the next bytes of the stream's message go as they are, if that is known; then how many have come.
     fn room(&mut self, stream: u32) -> Option<&mut [u8]>;
-    fn filled(&mut self, sending: &mut Sending, stream: u32, bytes: usize);
+    fn filled(&mut self, writer: &mut FrameWriter, stream: u32, bytes: usize);
     /// Nothing more comes on the stream.
-    fn end(&mut self, sending: &mut Sending, stream: u32);
+    fn end(&mut self, writer: &mut FrameWriter, stream: u32);
     /// The peer has given the stream up.
     fn reset(&mut self, stream: u32, code: u32);
     /// The peer takes no streams after this one.
     fn goaway(&mut self, last: u32);
 }
 
-pub struct Reading {
+pub struct FrameReader {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -51,9 +51,9 @@ enum Next {
     Preface,
     Head,
     /// Of a frame that is handled as a whole.
-    Payload(FrameHead),
+    Payload(FrameHeader),
     /// The length of what a frame of data is filled up with.
-    Padding(FrameHead),
+    Padding(FrameHeader),
     Data {
         stream: u32,
         left: usize,
@@ -75,9 +75,9 @@ const FRAMES: usize = 16;
 /// Bits of a number on the wire that count.
 const NUMBER: u32 = u32::MAX >> 1;
 
-impl Reading {
-    pub fn new(expects_preface: bool) -> Reading {
-        Reading {
+impl FrameReader {
+    pub fn new(expects_preface: bool) -> FrameReader {
+        FrameReader {
             // Memory that is never touched is never there.
             buffer: vec![0; BUFFER],
             start: 0,
@@ -97,10 +97,10 @@ impl Reading {
         socket: &mut Socket,
         cx: &mut Context,
         handler: &mut impl Handler,
-        sending: &mut Sending,
-    ) -> Poll<Result<bool, Fault>> {
+        writer: &mut FrameWriter,
+    ) -> Poll<Result<bool, ConnectionError>> {
         if self.unhandled {
-            self.handle(handler, sending)?;
+            self.handle(handler, writer)?;
             return Poll::Ready(Ok(true));
         }
         if let Next::Data { stream, left, .. } = &mut self.next
@@ -112,14 +112,14 @@ impl Reading {
             let n = ready!(poll_read(socket, cx, &mut room[..longest]))?;
             *left -= n;
             let stream = *stream;
-            handler.filled(sending, stream, n);
-            self.handle(handler, sending)?;
+            handler.filled(writer, stream, n);
+            self.handle(handler, writer)?;
             return Poll::Ready(Ok(n > 0));
         }
         self.make_room();
         let n = ready!(poll_read(socket, cx, &mut self.buffer[self.end..]))?;
         self.end += n;
-        self.handle(handler, sending)?;
+        self.handle(handler, writer)?;
         Poll::Ready(Ok(n > 0))
     }
 
@@ -130,7 +130,12 @@ impl Reading {
     }
 
     /// Handles bytes as if they had been read: for fuzzers.
-    pub fn feed(&mut self, mut bytes: &[u8], handler: &mut impl Handler, sending: &mut Sending) -> Handled {
+    pub fn feed(
+        &mut self,
+        mut bytes: &[u8],
+        handler: &mut impl Handler,
+        writer: &mut FrameWriter,
+    ) -> Handled {
         while self.unhandled || !bytes.is_empty() {
             if !self.unhandled {
                 self.make_room();
@@ -138,13 +143,13 @@ impl Reading {
                 self.buffer[self.end..self.end + now.len()].copy_from_slice(now);
                 (self.end, bytes) = (self.end + now.len(), later);
             }
-            self.handle(handler, sending)?;
+            self.handle(handler, writer)?;
         }
         Ok(())
     }
 
     /// Handles what has been read, up to what has not come as a whole, or for some frames.
-    fn handle(&mut self, handler: &mut impl Handler, sending: &mut Sending) -> Handled {
+    fn handle(&mut self, handler: &mut impl Handler, writer: &mut FrameWriter) -> Handled {
         let mut frames = 0;
         self.unhandled = false;
         loop {
@@ -169,34 +174,34 @@ impl Reading {
                     let Some(bytes) = self.buffer[self.start..self.end].first_chunk::<HEAD>() else {
                         return Ok(());
                     };
-                    let head = FrameHead::parse(bytes);
+                    let head = FrameHeader::parse(bytes);
                     self.start += HEAD;
                     frames += 1;
-                    self.next = self.after(head, handler, sending)?;
+                    self.next = self.after(head, handler, writer)?;
                 }
                 Next::Padding(head) => {
                     let Some(at) = self.take(1) else { return Ok(()) };
                     let padding = usize::from(self.buffer[at.start]);
                     let left = (head.length - 1).checked_sub(padding).ok_or_else(overfilled)?;
-                    self.next = data(head, left, padding, handler, sending);
+                    self.next = data(head, left, padding, handler, writer);
                 }
                 Next::Data { stream, left: 0, padding, ends } => {
                     self.next = Next::Skip(padding);
                     if ends {
-                        handler.end(sending, stream);
+                        handler.end(writer, stream);
                     }
                 }
                 Next::Data { .. } if have == 0 => return Ok(()),
                 Next::Data { stream, ref mut left, .. } => {
                     let n = have.min(*left);
                     *left -= n;
-                    handler.data(sending, stream, &self.buffer[self.start..self.start + n]);
+                    handler.data(writer, stream, &self.buffer[self.start..self.start + n]);
                     self.start += n;
                 }
                 Next::Payload(head) => {
                     let Some(payload) = self.take(head.length) else { return Ok(()) };
                     self.next = Next::Head;
-                    self.frame(head, payload, handler, sending)?;
+                    self.frame(head, payload, handler, writer)?;
                 }
                 Next::Skip(0) => self.next = Next::Head,
                 Next::Skip(_) if have == 0 => return Ok(()),
@@ -220,48 +225,48 @@ impl Reading {
 
     fn after(
         &mut self,
-        head: FrameHead,
+        head: FrameHeader,
         handler: &mut impl Handler,
-        sending: &mut Sending,
-    ) -> Result<Next, Fault> {
+        writer: &mut FrameWriter,
+    ) -> Result<Next, ConnectionError> {
         if head.length > MAX_FRAME as usize {
             return Err(too_long(head));
         }
         if self.block.as_ref().is_some_and(|b| head.kind != frame::CONTINUATION || head.stream != b.0) {
-            return Err(Fault::protocol("headers that do not go on"));
+            return Err(ConnectionError::protocol("headers that do not go on"));
         }
         check_stream(head, handler)?;
         match head.kind {
             frame::DATA => {
-                self.credit(sending, head.length);
+                self.credit(writer, head.length);
                 match head.has(frame::PADDED) {
                     true if head.length == 0 => Err(overfilled()),
                     true => Ok(Next::Padding(head)),
-                    false => Ok(data(head, head.length, 0, handler, sending)),
+                    false => Ok(data(head, head.length, 0, handler, writer)),
                 }
             }
             frame::HEADERS..=frame::CONTINUATION if head.length > WHOLE => Err(too_long(head)),
-            frame::PUSH_PROMISE => Err(Fault::protocol("a promise that nobody asked for")),
+            frame::PUSH_PROMISE => Err(ConnectionError::protocol("a promise that nobody asked for")),
             frame::HEADERS..=frame::CONTINUATION => Ok(Next::Payload(head)),
             _ => Ok(Next::Skip(head.length)),
         }
     }
 
     /// Lets the peer send more, when it has sent much. What lies here is not what holds it back: contents go where they stay.
-    fn credit(&mut self, sending: &mut Sending, bytes: usize) {
+    fn credit(&mut self, writer: &mut FrameWriter, bytes: usize) {
         self.taken += bytes as u32;
         if self.taken >= CONNECTION_WINDOW / 2 {
-            sending.give_credit(0, std::mem::take(&mut self.taken));
+            writer.send_window_update(0, std::mem::take(&mut self.taken));
         }
     }
 
     /// A frame that has come as a whole.
     fn frame(
         &mut self,
-        head: FrameHead,
+        head: FrameHeader,
         place: Range<usize>,
         handler: &mut impl Handler,
-        sending: &mut Sending,
+        writer: &mut FrameWriter,
     ) -> Handled {
         let payload = &self.buffer[place];
         match head.kind {
@@ -273,14 +278,17 @@ impl Reading {
                     return Ok(());
                 }
                 let decoded = self.decoder.decode(fields).map_err(bad_headers)?;
-                handler.head(sending, head.stream, decoded, ends)
+                handler.head(writer, head.stream, decoded, ends)
             }
             frame::CONTINUATION => {
                 let Some((stream, ends, mut all)) = self.block.take() else {
-                    return Err(Fault::protocol("headers that go on from nothing"));
+                    return Err(ConnectionError::protocol("headers that go on from nothing"));
                 };
                 if all.len() + payload.len() > WHOLE {
-                    return Err(Fault { code: frame::ENHANCE_YOUR_CALM, why: "endless headers".into() });
+                    return Err(ConnectionError {
+                        code: frame::ENHANCE_YOUR_CALM,
+                        why: "endless headers".into(),
+                    });
                 }
                 all.extend_from_slice(payload);
                 if !head.has(frame::END_HEADERS) {
@@ -288,16 +296,17 @@ impl Reading {
                     return Ok(());
                 }
                 let decoded = self.decoder.decode(&all).map_err(bad_headers)?;
-                handler.head(sending, stream, decoded, ends)
+                handler.head(writer, stream, decoded, ends)
             }
-            _ => small_frame(head, payload, handler, sending),
+            _ => small_frame(head, payload, handler, writer),
         }
     }
 }
 
 /// Whether the frame may stand on its stream: RFC 9113, 5.1 and section 6.
-fn check_stream(head: FrameHead, handler: &impl Handler) -> Handled {
-    let wrong = |what: &str| Err(Fault::protocol(format!("a frame of kind {} on {what}", head.kind)));
+fn check_stream(head: FrameHeader, handler: &impl Handler) -> Handled {
+    let wrong =
+        |what: &str| Err(ConnectionError::protocol(format!("a frame of kind {} on {what}", head.kind)));
     match head.kind {
         frame::SETTINGS | frame::PING | frame::GOAWAY if head.stream != 0 => wrong("a stream"),
         frame::DATA | frame::HEADERS | frame::PRIORITY | frame::RST_STREAM | frame::CONTINUATION
@@ -316,28 +325,28 @@ fn check_stream(head: FrameHead, handler: &impl Handler) -> Handled {
 
 /// A frame without header fields or data.
 fn small_frame(
-    head: FrameHead,
+    head: FrameHeader,
     payload: &[u8],
     handler: &mut impl Handler,
-    sending: &mut Sending,
+    writer: &mut FrameWriter,
 ) -> Handled {
     match head.kind {
         frame::RST_STREAM => {
             let code = number(payload).ok_or_else(|| too_long(head))?;
-            sending.close(head.stream);
+            writer.close(head.stream);
             handler.reset(head.stream, code);
         }
         frame::PRIORITY => match payload.first_chunk::<4>() {
-            _ if payload.len() != 5 => reset(sending, handler, head.stream, frame::FRAME_SIZE_ERROR),
+            _ if payload.len() != 5 => reset(writer, handler, head.stream, frame::FRAME_SIZE_ERROR),
             Some(on) if u32::from_be_bytes(*on) & NUMBER == head.stream => {
-                reset(sending, handler, head.stream, frame::PROTOCOL_ERROR)
+                reset(writer, handler, head.stream, frame::PROTOCOL_ERROR)
             }
             _ => {}
         },
         frame::WINDOW_UPDATE => {
             let bytes = number(payload).ok_or_else(|| too_long(head))? & NUMBER;
-            match sending.window_grew(head.stream, bytes) {
-                Err(fault) if head.stream != 0 => reset(sending, handler, head.stream, fault.code),
+            match writer.on_window_update(head.stream, bytes) {
+                Err(fault) if head.stream != 0 => reset(writer, handler, head.stream, fault.code),
                 grown => return grown,
             }
         }
@@ -349,14 +358,14 @@ fn small_frame(
             }
             for s in settings {
                 let value = u32::from_be_bytes([s[2], s[3], s[4], s[5]]);
-                sending.peer_setting(u16::from_be_bytes([s[0], s[1]]), value)?;
+                writer.apply_setting(u16::from_be_bytes([s[0], s[1]]), value)?;
             }
-            put_head(&mut sending.out.small, 0, frame::SETTINGS, frame::ACK, 0);
+            put_frame_header(&mut writer.out.small, 0, frame::SETTINGS, frame::ACK, 0);
         }
         frame::PING => {
             let said: &[u8; 8] = payload.try_into().map_err(|_| too_long(head))?;
             if !head.has(frame::ACK) {
-                put_ping(&mut sending.out.small, frame::ACK, said);
+                put_ping(&mut writer.out.small, frame::ACK, said);
             }
         }
         _ => {
@@ -369,27 +378,27 @@ fn small_frame(
 }
 
 /// Ends a stream for what its peer has done on it.
-fn reset(sending: &mut Sending, handler: &mut impl Handler, stream: u32, code: u32) {
-    sending.reset(stream, code);
+fn reset(writer: &mut FrameWriter, handler: &mut impl Handler, stream: u32, code: u32) {
+    writer.reset(stream, code);
     handler.reset(stream, code);
 }
 
 /// What follows the head of a frame of data.
 fn data(
-    head: FrameHead,
+    head: FrameHeader,
     left: usize,
     padding: usize,
     handler: &mut impl Handler,
-    sending: &mut Sending,
+    writer: &mut FrameWriter,
 ) -> Next {
-    match handler.begin_data(sending, head.stream, head.length) {
+    match handler.begin_data(writer, head.stream, head.length) {
         true => Next::Data { stream: head.stream, left, padding, ends: head.has(frame::END_STREAM) },
         false => Next::Skip(left + padding),
     }
 }
 
 /// The fields of a frame of headers, without what may stand around them.
-fn fields(head: FrameHead, payload: &[u8]) -> Result<&[u8], Fault> {
+fn fields(head: FrameHeader, payload: &[u8]) -> Result<&[u8], ConnectionError> {
     let mut rest = payload;
     let mut padding = 0;
     if head.has(frame::PADDED) {
@@ -400,7 +409,7 @@ fn fields(head: FrameHead, payload: &[u8]) -> Result<&[u8], Fault> {
         let (priority, after) = rest.split_first_chunk::<5>().ok_or_else(|| too_long(head))?;
         let [a, b, c, d, _] = *priority;
         if u32::from_be_bytes([a, b, c, d]) & NUMBER == head.stream {
-            return Err(Fault::protocol("a stream that depends on itself"));
+            return Err(ConnectionError::protocol("a stream that depends on itself"));
         }
         rest = after;
     }
@@ -418,21 +427,21 @@ fn poll_read(socket: &mut Socket, cx: &mut Context, place: &mut [u8]) -> Poll<Io
     Poll::Ready(Ok(place.filled().len()))
 }
 
-fn not_http2() -> Fault {
-    Fault::protocol("the peer does not speak HTTP/2")
+fn not_http2() -> ConnectionError {
+    ConnectionError::protocol("the peer does not speak HTTP/2")
 }
 
-fn overfilled() -> Fault {
-    Fault::protocol("a frame with more padding than it has room for")
+fn overfilled() -> ConnectionError {
+    ConnectionError::protocol("a frame with more padding than it has room for")
 }
 
-fn too_long(head: FrameHead) -> Fault {
+fn too_long(head: FrameHeader) -> ConnectionError {
     let why = format!("a frame of kind {} with {} bytes", head.kind, head.length);
-    Fault { code: frame::FRAME_SIZE_ERROR, why }
+    ConnectionError { code: frame::FRAME_SIZE_ERROR, why }
 }
 
-fn bad_headers(why: &'static str) -> Fault {
-    Fault { code: frame::COMPRESSION_ERROR, why: why.into() }
+fn bad_headers(why: &'static str) -> ConnectionError {
+    ConnectionError { code: frame::COMPRESSION_ERROR, why: why.into() }
 }
 
 #[cfg(test)]

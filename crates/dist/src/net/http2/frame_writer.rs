@@ -1,14 +1,14 @@
 //! Messages on their way out: as much of each as the peer's windows allow, in turns, so that small ones do not wait for large ones.
 
-use super::frame::{self, put_head, put_number};
+use super::frame::{self, put_frame_header, put_number};
 use super::hpack::Encoder;
-use super::write_buffer::{Held, Output};
-use super::{Fault, Handled, MAX_FRAME};
+use super::write_buffer::{OnWritten, WriteBuffer};
+use super::{ConnectionError, Handled, MAX_FRAME};
 use bytes::{Bytes, BytesMut};
 use std::collections::{HashMap, VecDeque};
 
-pub struct Sending {
-    pub out: Output,
+pub struct FrameWriter {
+    pub out: WriteBuffer,
     encoder: Encoder,
     /// Bytes that the peer takes on all streams together.
     window: i64,
@@ -33,7 +33,7 @@ struct Stream {
     ending: Ending,
     /// It waits for its window.
     waits: bool,
-    held: Option<Held>,
+    held: Option<OnWritten>,
 }
 
 /// What comes after a message.
@@ -55,10 +55,10 @@ const TURN: usize = 256 << 10;
 /// Bytes made ready for the socket before it takes them.
 pub const BACKLOG: usize = 1 << 20;
 
-impl Default for Sending {
-    fn default() -> Sending {
-        Sending {
-            out: Output::default(),
+impl Default for FrameWriter {
+    fn default() -> FrameWriter {
+        FrameWriter {
+            out: WriteBuffer::default(),
             encoder: Encoder::default(),
             window: DEFAULT_WINDOW,
             initial_window: DEFAULT_WINDOW,
@@ -71,7 +71,7 @@ impl Default for Sending {
     }
 }
 
-impl Sending {
+impl FrameWriter {
     /// A stream has begun on which a message will be sent.
     pub fn open(&mut self, stream: u32) {
         self.streams.insert(stream, Stream::default());
@@ -88,7 +88,7 @@ impl Sending {
     }
 
     /// The peer may send so many bytes more; on stream 0, on all together.
-    pub fn give_credit(&mut self, stream: u32, bytes: u32) {
+    pub fn send_window_update(&mut self, stream: u32, bytes: u32) {
         put_number(&mut self.out.small, frame::WINDOW_UPDATE, stream, bytes);
     }
 
@@ -103,7 +103,7 @@ impl Sending {
     }
 
     /// Ends a stream of which the peer wants no more, if it has not ended.
-    pub fn cut_off(&mut self, stream: u32) {
+    pub fn reset_if_open(&mut self, stream: u32) {
         if self.streams.contains_key(&stream) {
             self.reset(stream, frame::NO_ERROR);
         }
@@ -118,7 +118,7 @@ impl Sending {
         let out = &mut self.out.small;
         let at = out.len();
         let flags = frame::END_HEADERS | if ends { frame::END_STREAM } else { 0 };
-        put_head(out, 0, frame::HEADERS, flags, stream);
+        put_frame_header(out, 0, frame::HEADERS, flags, stream);
         self.encoder.begin(out);
         fill(&mut self.encoder, out);
         // Known only now; three bytes of it are sent.
@@ -138,13 +138,13 @@ impl Sending {
             let kind = if i == 0 { frame::HEADERS } else { frame::CONTINUATION };
             let last = if i + 1 == frames { frame::END_HEADERS } else { 0 };
             let end = if i == 0 && ends { frame::END_STREAM } else { 0 };
-            put_head(out, part.len(), kind, last | end, stream);
+            put_frame_header(out, part.len(), kind, last | end, stream);
             out.extend_from_slice(part);
         }
     }
 
     /// Sends a message; what is `held` is dropped when the socket has taken it.
-    pub fn message(&mut self, stream: u32, pieces: VecDeque<Bytes>, ending: Ending, held: Option<Held>) {
+    pub fn message(&mut self, stream: u32, pieces: VecDeque<Bytes>, ending: Ending, held: Option<OnWritten>) {
         let Some(s) = self.streams.get_mut(&stream) else { return };
         s.left = pieces.iter().map(Bytes::len).sum();
         (s.pieces, s.ending, s.held) = (pieces, ending, held);
@@ -152,7 +152,7 @@ impl Sending {
     }
 
     /// Makes frames, as far as windows and the socket allow.
-    pub fn pump(&mut self) {
+    pub fn write_frames(&mut self) {
         if std::mem::take(&mut self.windows_changed) {
             let woken = |(id, s): (&u32, &mut Stream)| std::mem::take(&mut s.waits).then_some(*id);
             self.turn.extend(self.streams.iter_mut().filter_map(woken));
@@ -176,7 +176,7 @@ impl Sending {
             self.window -= n as i64;
             let last = s.left == 0;
             let flags = if last && s.ending == Ending::Nothing { frame::END_STREAM } else { 0 };
-            put_head(&mut self.out.small, n, frame::DATA, flags, id);
+            put_frame_header(&mut self.out.small, n, frame::DATA, flags, id);
             self.out.take(&mut s.pieces, n);
             match last {
                 false => self.turn.push_back(id),
@@ -194,10 +194,11 @@ impl Sending {
     }
 
     /// The peer takes more: on this stream, or, if it is 0, on all together. An error is the stream's, or the connection's.
-    pub fn window_grew(&mut self, stream: u32, bytes: u32) -> Handled {
-        let overflow = || Fault { code: frame::FLOW_CONTROL_ERROR, why: "a window that is too large".into() };
+    pub fn on_window_update(&mut self, stream: u32, bytes: u32) -> Handled {
+        let overflow =
+            || ConnectionError { code: frame::FLOW_CONTROL_ERROR, why: "a window that is too large".into() };
         if bytes == 0 {
-            return Err(Fault::protocol("a window that grows by nothing"));
+            return Err(ConnectionError::protocol("a window that grows by nothing"));
         }
         let bytes = i64::from(bytes);
         if stream == 0 {
@@ -217,24 +218,24 @@ impl Sending {
     }
 
     /// What the peer wants from now on.
-    pub fn peer_setting(&mut self, name: u16, value: u32) -> Handled {
+    pub fn apply_setting(&mut self, name: u16, value: u32) -> Handled {
         match name {
             frame::SET_HEADER_TABLE_SIZE => self.encoder.peer_table(value as usize),
             frame::SET_MAX_STREAMS => self.max_streams = value as usize,
             frame::SET_INITIAL_WINDOW => {
                 if i64::from(value) > MAX_WINDOW {
                     let why = "a window that is too large".into();
-                    return Err(Fault { code: frame::FLOW_CONTROL_ERROR, why });
+                    return Err(ConnectionError { code: frame::FLOW_CONTROL_ERROR, why });
                 }
                 self.initial_window = i64::from(value);
                 self.windows_changed = true;
             }
             frame::SET_ENABLE_PUSH if value > 1 => {
-                return Err(Fault::protocol(format!("push is on or off, not {value}")));
+                return Err(ConnectionError::protocol(format!("push is on or off, not {value}")));
             }
             frame::SET_MAX_FRAME => {
                 if !(DEFAULT_FRAME..1 << 24).contains(&(value as usize)) {
-                    return Err(Fault::protocol(format!("frames of {value} bytes")));
+                    return Err(ConnectionError::protocol(format!("frames of {value} bytes")));
                 }
                 self.max_frame = (value as usize).min(MAX_FRAME as usize);
             }

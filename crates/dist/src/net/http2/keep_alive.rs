@@ -1,14 +1,14 @@
 //! Whether the peer of a connection is still there: one that says nothing is asked.
 
-use super::Sending;
+use super::FrameWriter;
 use super::frame::{NO_ERROR, put_ping};
-use super::{Fault, Handled};
+use super::{ConnectionError, Handled};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
-pub struct Alive {
+pub struct KeepAlive {
     /// Silence before it is asked, and after.
     every: Duration,
     within: Duration,
@@ -20,10 +20,10 @@ pub struct Alive {
 /// Whoever wants to wait for longer does not want to ask; and times that far ahead can be told.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
-impl Alive {
-    pub fn new(every: Duration, within: Duration) -> Alive {
+impl KeepAlive {
+    pub fn new(every: Duration, within: Duration) -> KeepAlive {
         let (every, within) = (every.min(LONGEST), within.min(LONGEST));
-        Alive {
+        KeepAlive {
             every,
             within,
             heard: Instant::now(),
@@ -39,7 +39,7 @@ impl Alive {
     }
 
     /// Asks, when it is time and something is waited for; an error when the peer has not answered.
-    pub fn poll(&mut self, cx: &mut Context, waits: bool, sending: &mut Sending) -> Handled {
+    pub fn poll(&mut self, cx: &mut Context, waits: bool, writer: &mut FrameWriter) -> Handled {
         while let Poll::Ready(()) = self.timer.as_mut().poll(cx) {
             let now = Instant::now();
             let next = match self.asked {
@@ -47,12 +47,12 @@ impl Alive {
                 true => {
                     let silent = (now - self.heard).as_secs_f32();
                     let why = format!("nothing has been heard for {silent:.1} s: keep-alive timed out");
-                    return Err(Fault { code: NO_ERROR, why });
+                    return Err(ConnectionError { code: NO_ERROR, why });
                 }
                 false if !waits => now + self.every,
                 false if now < self.heard + self.every => self.heard + self.every,
                 false => {
-                    put_ping(&mut sending.out.small, 0, b"thalweg?");
+                    put_ping(&mut writer.out.small, 0, b"thalweg?");
                     self.asked = true;
                     now + self.within
                 }
@@ -74,17 +74,17 @@ mod tests {
     const MOMENT: Duration = Duration::from_millis(1);
 
     /// What it does now: how often the peer is asked, or why the connection ends.
-    fn look(alive: &mut Alive, waits: bool) -> Result<usize, String> {
-        let mut sending = Sending::default();
-        let polled = alive.poll(&mut Context::from_waker(Waker::noop()), waits, &mut sending);
+    fn look(alive: &mut KeepAlive, waits: bool) -> Result<usize, String> {
+        let mut writer = FrameWriter::default();
+        let polled = alive.poll(&mut Context::from_waker(Waker::noop()), waits, &mut writer);
         // It looks again later, not all the time.
         assert!(polled.is_err() || alive.timer.deadline() > Instant::now());
-        polled.map(|()| sending.out.drained().len() / 17).map_err(|fault| fault.why)
+        polled.map(|()| writer.out.drained().len() / 17).map_err(|fault| fault.why)
     }
 
     #[tokio::test(start_paused = true)]
     async fn silence_is_asked_about_once_and_then_ends_the_connection() {
-        let mut alive = Alive::new(EVERY, WITHIN);
+        let mut alive = KeepAlive::new(EVERY, WITHIN);
         assert_eq!(look(&mut alive, true), Ok(0));
         advance(EVERY - MOMENT).await;
         assert_eq!(look(&mut alive, true), Ok(0));
@@ -99,7 +99,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_says_something_is_asked_only_after_a_new_silence() {
-        let mut alive = Alive::new(EVERY, WITHIN);
+        let mut alive = KeepAlive::new(EVERY, WITHIN);
         assert_eq!(look(&mut alive, true), Ok(0));
         advance(EVERY / 2).await;
         alive.heard();
@@ -118,7 +118,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_peer_of_whom_nothing_is_expected_may_be_silent() {
-        let mut alive = Alive::new(EVERY, WITHIN);
+        let mut alive = KeepAlive::new(EVERY, WITHIN);
         for _ in 0..3 {
             advance(EVERY + WITHIN).await;
             assert_eq!(look(&mut alive, false), Ok(0));
@@ -132,8 +132,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_patience_of_a_year_is_a_year_and_one_without_end_is_no_overflow() {
         let year = Duration::from_secs(365 * 24 * 3600);
-        assert_eq!((Alive::new(year, year).every, Alive::new(year, year).within), (year, year));
-        let mut alive = Alive::new(Duration::MAX, Duration::MAX);
+        assert_eq!((KeepAlive::new(year, year).every, KeepAlive::new(year, year).within), (year, year));
+        let mut alive = KeepAlive::new(Duration::MAX, Duration::MAX);
         alive.timer.as_mut().reset(Instant::now());
         alive.heard();
         assert_eq!(look(&mut alive, true), Ok(0));
@@ -142,14 +142,14 @@ mod tests {
 
     #[tokio::test]
     async fn the_question_is_a_ping() {
-        let mut alive = Alive::new(Duration::ZERO, EVERY);
-        let mut sending = Sending::default();
+        let mut alive = KeepAlive::new(Duration::ZERO, EVERY);
+        let mut writer = FrameWriter::default();
         std::future::poll_fn(|cx| {
-            let polled = alive.poll(cx, true, &mut sending);
+            let polled = alive.poll(cx, true, &mut writer);
             assert!(polled.is_ok());
-            if sending.out.len() == 0 { Poll::Pending } else { Poll::Ready(()) }
+            if writer.out.len() == 0 { Poll::Pending } else { Poll::Ready(()) }
         })
         .await;
-        assert_eq!(sending.out.drained(), b"\0\0\x08\x06\0\0\0\0\0thalweg?");
+        assert_eq!(writer.out.drained(), b"\0\0\x08\x06\0\0\0\0\0thalweg?");
     }
 }

@@ -18,12 +18,12 @@ pub mod testing;
 mod transport;
 mod write_buffer;
 
-pub use frame_reader::{Handler, Reading};
-pub use frame_writer::{Ending, Sending};
+pub use frame_reader::{FrameReader, Handler};
+pub use frame_writer::{Ending, FrameWriter};
 pub use hpack::Head;
-pub use keep_alive::Alive;
+pub use keep_alive::KeepAlive;
 pub use socket::Socket;
-pub use transport::{Role, Wire, budget_is_spent};
+pub use transport::{Role, Transport, budget_is_spent};
 
 /// What a peer may send before it hears from us again: tensors of some megabytes arrive without waiting.
 pub const STREAM_WINDOW: u32 = 64 << 20;
@@ -33,22 +33,22 @@ pub const MAX_FRAME: u32 = 1 << 20;
 
 /// Why a connection ends: what the peer is told, and what the log says.
 #[derive(Debug)]
-pub struct Fault {
+pub struct ConnectionError {
     pub code: u32,
     pub why: String,
 }
 
 /// Whether a connection goes on.
-pub type Handled = Result<(), Fault>;
+pub type Handled = Result<(), ConnectionError>;
 
-impl Fault {
-    pub fn protocol(why: impl Into<String>) -> Fault {
-        Fault { code: frame::PROTOCOL_ERROR, why: why.into() }
+impl ConnectionError {
+    pub fn protocol(why: impl Into<String>) -> ConnectionError {
+        ConnectionError { code: frame::PROTOCOL_ERROR, why: why.into() }
     }
 }
 
-impl From<std::io::Error> for Fault {
-    fn from(e: std::io::Error) -> Fault {
-        Fault { code: frame::NO_ERROR, why: e.to_string() }
+impl From<std::io::Error> for ConnectionError {
+    fn from(e: std::io::Error) -> ConnectionError {
+        ConnectionError { code: frame::NO_ERROR, why: e.to_string() }
     }
 }

@@ -1,7 +1,7 @@
 //! For tests: connected sockets, frames, and a handler that notes what it is told.
 
-use super::frame::{FrameHead, put_head};
-use super::{Fault, Handled, Handler, Head, Sending, Socket};
+use super::frame::{FrameHeader, put_frame_header};
+use super::{ConnectionError, FrameWriter, Handled, Handler, Head, Socket};
 use bytes::BytesMut;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
@@ -21,16 +21,16 @@ pub async fn pair() -> (Socket, TcpStream) {
 
 pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     let mut out = BytesMut::new();
-    put_head(&mut out, payload.len(), kind, flags, stream);
+    put_frame_header(&mut out, payload.len(), kind, flags, stream);
     out.extend_from_slice(payload);
     out.to_vec()
 }
 
 /// The frames that these bytes are.
-pub fn frames(mut bytes: &[u8]) -> Vec<(FrameHead, Vec<u8>)> {
+pub fn frames(mut bytes: &[u8]) -> Vec<(FrameHeader, Vec<u8>)> {
     let mut found = Vec::new();
     while let Some((head, rest)) = bytes.split_first_chunk() {
-        let head = FrameHead::parse(head);
+        let head = FrameHeader::parse(head);
         let (payload, rest) = rest.split_at(head.length);
         found.push((head, payload.to_vec()));
         bytes = rest;
@@ -40,8 +40,8 @@ pub fn frames(mut bytes: &[u8]) -> Vec<(FrameHead, Vec<u8>)> {
 }
 
 /// Kind, flags, stream and payload of what has been made ready.
-pub fn drained(sending: &mut Sending) -> Vec<(u8, u8, u32, Vec<u8>)> {
-    let all = frames(&sending.out.drained());
+pub fn drained(writer: &mut FrameWriter) -> Vec<(u8, u8, u32, Vec<u8>)> {
+    let all = frames(&writer.out.drained());
     all.into_iter().map(|(h, payload)| (h.kind, h.flags, h.stream, payload)).collect()
 }
 
@@ -97,22 +97,22 @@ impl Handler for Notes {
         self.last
     }
 
-    fn head(&mut self, _: &mut Sending, stream: u32, head: Head, end: bool) -> Handled {
+    fn head(&mut self, _: &mut FrameWriter, stream: u32, head: Head, end: bool) -> Handled {
         let path = head.path.unwrap_or_default().to_vec();
         self.last = self.last.max(stream);
         self.events.push(Event::Head { stream, path: path.clone(), end });
         match &path[..] {
-            b"/bad" => Err(Fault::protocol("a bad path")),
+            b"/bad" => Err(ConnectionError::protocol("a bad path")),
             _ => Ok(()),
         }
     }
 
-    fn begin_data(&mut self, _: &mut Sending, stream: u32, length: usize) -> bool {
+    fn begin_data(&mut self, _: &mut FrameWriter, stream: u32, length: usize) -> bool {
         self.events.push(Event::Begin { stream, length });
         !self.refused.contains(&stream)
     }
 
-    fn data(&mut self, _: &mut Sending, stream: u32, bytes: &[u8]) {
+    fn data(&mut self, _: &mut FrameWriter, stream: u32, bytes: &[u8]) {
         self.events.push(Event::Data { stream, bytes: bytes.to_vec() });
     }
 
@@ -120,12 +120,12 @@ impl Handler for Notes {
         self.room.as_mut()?.get_mut(self.filled..)
     }
 
-    fn filled(&mut self, _: &mut Sending, stream: u32, bytes: usize) {
+    fn filled(&mut self, _: &mut FrameWriter, stream: u32, bytes: usize) {
         self.filled += bytes;
         self.events.push(Event::Filled { stream, bytes });
     }
 
-    fn end(&mut self, _: &mut Sending, stream: u32) {
+    fn end(&mut self, _: &mut FrameWriter, stream: u32) {
         self.events.push(Event::End(stream));
     }
 

@@ -1,21 +1,21 @@
 //! One connection: a socket, what comes in and what goes out.
 
 use super::frame::{self, PREFACE, put_goaway, put_settings};
-use super::frame_reader::{Handler, Reading};
-use super::frame_writer::{BACKLOG, Sending};
+use super::frame_reader::{FrameReader, Handler};
+use super::frame_writer::{BACKLOG, FrameWriter};
 use super::hpack::MAX_HEADERS;
 use super::socket::Socket;
-use super::{Alive, CONNECTION_WINDOW, Fault, Handled, MAX_FRAME, STREAM_WINDOW};
+use super::{CONNECTION_WINDOW, ConnectionError, Handled, KeepAlive, MAX_FRAME, STREAM_WINDOW};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-pub struct Wire {
+pub struct Transport {
     socket: Socket,
-    reading: Reading,
-    pub sending: Sending,
-    alive: Option<Alive>,
+    reading: FrameReader,
+    pub writer: FrameWriter,
+    alive: Option<KeepAlive>,
 }
 
 /// Which end of a connection this is.
@@ -46,10 +46,10 @@ const SLICE: Duration = Duration::from_micros(250);
 const LINGER: Duration = Duration::from_millis(200);
 const LINGER_READS: usize = 64;
 
-impl Wire {
-    pub fn new(socket: Socket, role: Role, alive: Option<Alive>) -> Wire {
-        let mut sending = Sending::default();
-        let out = &mut sending.out.small;
+impl Transport {
+    pub fn new(socket: Socket, role: Role, alive: Option<KeepAlive>) -> Transport {
+        let mut writer = FrameWriter::default();
+        let out = &mut writer.out.small;
         let of_role = match role {
             Role::Client => {
                 out.extend_from_slice(PREFACE);
@@ -64,8 +64,8 @@ impl Wire {
             (frame::SET_MAX_HEADER_LIST, MAX_HEADERS as u32),
         ];
         put_settings(out, &settings);
-        sending.give_credit(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
-        Wire { socket, reading: Reading::new(matches!(role, Role::Server { .. })), sending, alive }
+        writer.send_window_update(0, CONNECTION_WINDOW - DEFAULT_WINDOW);
+        Transport { socket, reading: FrameReader::new(matches!(role, Role::Server { .. })), writer, alive }
     }
 
     /// Reads and writes until there is nothing to do but wait, or for a slice of time; ready when the peer has gone, or must go.
@@ -76,28 +76,28 @@ impl Wire {
             && fault.code != frame::NO_ERROR
         {
             // As a last word; the socket takes it or not.
-            put_goaway(&mut self.sending.out.small, handler.last_stream(), fault.code);
-            let _ = self.sending.out.poll_flush(&mut self.socket, cx);
+            put_goaway(&mut self.writer.out.small, handler.last_stream(), fault.code);
+            let _ = self.writer.out.poll_flush(&mut self.socket, cx);
         }
         Poll::Ready(ended)
     }
 
     fn poll_to_end(&mut self, cx: &mut Context, handler: &mut impl Handler, waits: bool) -> Poll<Handled> {
         if let Some(alive) = &mut self.alive {
-            alive.poll(cx, waits, &mut self.sending)?;
+            alive.poll(cx, waits, &mut self.writer)?;
         }
         let mut since = None;
         loop {
             if let Poll::Ready(flushed) = self.poll_flush(cx) {
                 flushed?;
-            } else if self.sending.out.len() >= BACKLOG {
+            } else if self.writer.out.len() >= BACKLOG {
                 // Who does not read is not read from.
                 return Poll::Pending;
             }
-            let read = self.reading.poll(&mut self.socket, cx, handler, &mut self.sending);
+            let read = self.reading.poll(&mut self.socket, cx, handler, &mut self.writer);
             match ready!(read)? {
                 false => return Poll::Ready(Ok(())),
-                true => self.alive.iter_mut().for_each(Alive::heard),
+                true => self.alive.iter_mut().for_each(KeepAlive::heard),
             }
             if since.get_or_insert_with(Instant::now).elapsed() > SLICE {
                 cx.waker().wake_by_ref();
@@ -110,7 +110,7 @@ impl Wire {
     /// was written may be lost with it.
     pub async fn linger(mut self) {
         let last_words = async {
-            std::future::poll_fn(|cx| self.sending.out.poll_flush(&mut self.socket, cx)).await?;
+            std::future::poll_fn(|cx| self.writer.out.poll_flush(&mut self.socket, cx)).await?;
             self.socket.shutdown().await?;
             let mut rest = [0; 4096];
             for _ in 0..LINGER_READS {
@@ -127,17 +127,17 @@ impl Wire {
     /// Writes until nothing is left that may be written.
     pub fn poll_flush(&mut self, cx: &mut Context) -> Poll<Handled> {
         loop {
-            self.sending.pump();
-            if self.sending.out.len() == 0 {
-                return Pin::new(&mut self.socket).poll_flush(cx).map_err(Fault::from);
+            self.writer.write_frames();
+            if self.writer.out.len() == 0 {
+                return Pin::new(&mut self.socket).poll_flush(cx).map_err(ConnectionError::from);
             }
-            ready!(self.sending.out.poll_flush(&mut self.socket, cx))?;
+            ready!(self.writer.out.poll_flush(&mut self.socket, cx))?;
         }
     }
 
     /// Whether all has been written.
     pub fn is_idle(&self) -> bool {
-        self.sending.is_idle() && self.socket.is_flushed()
+        self.writer.is_idle() && self.socket.is_flushed()
     }
 }
 

@@ -9,25 +9,25 @@ use std::task::{Context, Poll, ready};
 use tokio::io::AsyncWrite;
 
 #[derive(Default)]
-pub struct Output {
+pub struct WriteBuffer {
     /// Goes first.
     queue: VecDeque<Bytes>,
     queued: usize,
     /// Frames are written here; large contents go into the queue, after what is here.
     pub small: BytesMut,
     /// Dropped when all is written.
-    held: Vec<Held>,
+    held: Vec<OnWritten>,
 }
 
 /// Something that is to be told, by being dropped, that a message has been written.
-pub type Held = Box<dyn Send>;
+pub type OnWritten = Box<dyn Send>;
 
 /// Pieces up to this size are copied: a call with more pieces costs as much.
 const COPIED: usize = 8 << 10;
 /// Pieces in one call.
 const PIECES: usize = 64;
 
-impl Output {
+impl WriteBuffer {
     pub fn len(&self) -> usize {
         self.queued + self.small.len()
     }
@@ -59,7 +59,7 @@ impl Output {
         self.queue.push_back(piece);
     }
 
-    pub fn hold(&mut self, held: Option<Held>) {
+    pub fn hold(&mut self, held: Option<OnWritten>) {
         self.held.extend(held);
     }
 
@@ -101,7 +101,7 @@ impl Output {
     }
 }
 
-impl Output {
+impl WriteBuffer {
     /// All of it, as if it had been written: for tests and fuzzers.
     pub fn drained(&mut self) -> Vec<u8> {
         let all = self.queue.iter().map(|p| &p[..]).chain([&self.small[..]]).flatten().copied().collect();
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn the_first_bytes_of_pieces_are_taken_and_the_rest_stays() {
-        let mut out = Output::default();
+        let mut out = WriteBuffer::default();
         let mut pieces = VecDeque::from([piece(3, 1), piece(4, 2), piece(5, 3)]);
         out.take(&mut pieces, 5);
         assert_eq!((out.len(), pieces.iter().map(Bytes::len).collect::<Vec<_>>()), (5, vec![2, 5]));
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn small_pieces_are_copied_and_large_ones_are_not() {
-        let mut out = Output::default();
+        let mut out = WriteBuffer::default();
         out.small.extend_from_slice(b"head");
         let (small, large) = (piece(COPIED, 1), piece(COPIED + 1, 2));
         out.take(&mut [small.clone()].into(), COPIED);
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn what_was_written_in_part_goes_on_where_it_stopped() {
         let filled = || {
-            let mut out = Output::default();
+            let mut out = WriteBuffer::default();
             out.small.extend_from_slice(b"abc");
             out.take(&mut [piece(COPIED + 1, b'L')].into(), COPIED + 1);
             out.small.extend_from_slice(b"xyz");
@@ -176,7 +176,7 @@ mod tests {
     #[tokio::test]
     async fn a_socket_that_takes_little_gets_all_and_is_told_at_the_end() {
         let (mut socket, mut peer) = pair().await;
-        let mut out = Output::default();
+        let mut out = WriteBuffer::default();
         let mut want = Vec::new();
         // More pieces than one call takes, and more bytes than the system holds.
         for i in 0..150u8 {

@@ -1,13 +1,13 @@
 //! The calls of a connection to this server: requests that arrive, run and are answered.
 
-use super::limits::Patience;
+use super::limits::StallTimeout;
 use super::pacing::Earned;
 use super::peer::Peer;
 use super::recent_streams::RecentStreams;
 use super::service::{Call as Incoming, Route};
 use crate::auth::Caller;
-use crate::net::grpc::{self, Answer, Collecting, Refusal};
-use crate::net::http2::{Ending, Fault, Handled, Handler, Head, STREAM_WINDOW, Sending, frame};
+use crate::net::grpc::{self, Answer, MessageReader, Refusal};
+use crate::net::http2::{ConnectionError, Ending, FrameWriter, Handled, Handler, Head, STREAM_WINDOW, frame};
 use crate::wire::Status;
 use crate::wire::error::connection_status;
 use bytes::Bytes;
@@ -46,7 +46,7 @@ struct Request {
     path: Bytes,
     caller: Caller,
     timeout: Option<Duration>,
-    message: Collecting,
+    message: MessageReader,
     charge: Charge,
     /// Bytes that the peer has not got credit for again.
     taken: u32,
@@ -77,72 +77,75 @@ impl Handler for Calls {
         self.last
     }
 
-    fn head(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) -> Handled {
+    fn head(&mut self, writer: &mut FrameWriter, stream: u32, head: Head, end: bool) -> Handled {
         match self.streams.get(&stream) {
             Some(Call::Arriving(_)) if end && head.trailers_fault().is_none() => {
-                self.end(sending, stream);
+                self.end(writer, stream);
                 Ok(())
             }
             Some(Call::Arriving(_)) => {
-                self.give_up(sending, stream, frame::PROTOCOL_ERROR);
+                self.give_up(writer, stream, frame::PROTOCOL_ERROR);
                 Ok(())
             }
             Some(Call::Running { .. }) => {
-                self.give_up(sending, stream, frame::STREAM_CLOSED);
+                self.give_up(writer, stream, frame::STREAM_CLOSED);
                 Ok(())
             }
-            None if stream.is_multiple_of(2) => Err(Fault::protocol("a client's streams have odd numbers")),
+            None if stream.is_multiple_of(2) => {
+                Err(ConnectionError::protocol("a client's streams have odd numbers"))
+            }
             None if stream > self.last => {
                 self.last = stream;
-                self.begin(sending, stream, head, end);
+                self.begin(writer, stream, head, end);
                 Ok(())
             }
             None if self.refused.has(stream) => Ok(()),
-            None if self.ended.has(stream) => {
-                Err(Fault { code: frame::STREAM_CLOSED, why: "headers on a stream that has ended".into() })
-            }
-            None => Err(Fault::protocol("a stream with a lower number than the last")),
+            None if self.ended.has(stream) => Err(ConnectionError {
+                code: frame::STREAM_CLOSED,
+                why: "headers on a stream that has ended".into(),
+            }),
+            None => Err(ConnectionError::protocol("a stream with a lower number than the last")),
         }
     }
 
-    fn begin_data(&mut self, sending: &mut Sending, stream: u32, length: usize) -> bool {
+    fn begin_data(&mut self, writer: &mut FrameWriter, stream: u32, length: usize) -> bool {
         if let Some(request) = self.request(stream) {
             request.taken += length as u32;
             if request.taken >= STREAM_WINDOW / 2 {
-                sending.give_credit(stream, std::mem::take(&mut request.taken));
+                writer.send_window_update(stream, std::mem::take(&mut request.taken));
             }
             return true;
         }
         if !self.refused.has(stream) {
-            self.give_up(sending, stream, frame::STREAM_CLOSED);
+            self.give_up(writer, stream, frame::STREAM_CLOSED);
         }
         false
     }
 
-    fn data(&mut self, sending: &mut Sending, stream: u32, bytes: &[u8]) {
+    fn data(&mut self, writer: &mut FrameWriter, stream: u32, bytes: &[u8]) {
         let Some(request) = self.request(stream) else { return };
         let refused = request.message.push(bytes).err();
-        self.took(sending, stream, bytes.len(), refused);
+        self.took(writer, stream, bytes.len(), refused);
     }
 
     fn room(&mut self, stream: u32) -> Option<&mut [u8]> {
         self.request(stream)?.message.room()
     }
 
-    fn filled(&mut self, sending: &mut Sending, stream: u32, bytes: usize) {
+    fn filled(&mut self, writer: &mut FrameWriter, stream: u32, bytes: usize) {
         let Some(request) = self.request(stream) else { return };
         request.message.filled(bytes);
-        self.took(sending, stream, bytes, None);
+        self.took(writer, stream, bytes, None);
     }
 
-    fn end(&mut self, sending: &mut Sending, stream: u32) {
+    fn end(&mut self, writer: &mut FrameWriter, stream: u32) {
         match self.streams.remove(&stream) {
             Some(Call::Arriving(request)) => {
                 self.ended.note(stream);
                 if request.content_length.is_some_and(|length| length != request.received) {
-                    return sending.reset(stream, frame::PROTOCOL_ERROR);
+                    return writer.reset(stream, frame::PROTOCOL_ERROR);
                 }
-                self.call(sending, stream, *request);
+                self.call(writer, stream, *request);
             }
             Some(running) => drop(self.streams.insert(stream, running)),
             None => {}
@@ -202,16 +205,16 @@ impl Calls {
     }
 
     /// A call has begun.
-    fn begin(&mut self, sending: &mut Sending, stream: u32, head: Head, end: bool) {
+    fn begin(&mut self, writer: &mut FrameWriter, stream: u32, head: Head, end: bool) {
         let (caller, route, charge) = match self.admit(&head) {
             Ok(admitted) => admitted,
-            Err(refused) => return self.turn_away(sending, stream, refused, end),
+            Err(refused) => return self.turn_away(writer, stream, refused, end),
         };
-        self.peer.answers.expected();
+        self.peer.unread.expected();
         let now = Instant::now();
         let request = Request {
             timeout: head.timeout.as_deref().and_then(grpc::timeout),
-            message: Collecting::new(route.contents, self.peer.limits.message),
+            message: MessageReader::new(route.contents, self.peer.limits.message),
             path: route.path,
             caller,
             charge,
@@ -221,10 +224,10 @@ impl Calls {
             began: now,
             last_bytes: now,
         };
-        sending.open(stream);
+        writer.open(stream);
         self.streams.insert(stream, Call::Arriving(Box::new(request)));
         if end {
-            self.end(sending, stream);
+            self.end(writer, stream);
         }
     }
 
@@ -246,31 +249,31 @@ impl Calls {
         }
     }
 
-    fn turn_away(&mut self, sending: &mut Sending, stream: u32, refused: Refused, end: bool) {
+    fn turn_away(&mut self, writer: &mut FrameWriter, stream: u32, refused: Refused, end: bool) {
         if !end {
             self.refused.note(stream);
         }
         match refused {
-            Refused::Reset(code) => return sending.reset(stream, code),
-            Refused::Http(status) => sending.headers(stream, true, |encoder, out| {
+            Refused::Reset(code) => return writer.reset(stream, code),
+            Refused::Http(status) => writer.headers(stream, true, |encoder, out| {
                 encoder.passing(out, ":status", status.as_bytes());
             }),
-            Refused::Call(why) => self.answer(sending, stream, Err(why)),
+            Refused::Call(why) => self.answer(writer, stream, Err(why)),
         }
         if !end {
-            sending.reset(stream, frame::NO_ERROR);
+            writer.reset(stream, frame::NO_ERROR);
         }
     }
 
     /// Ends a stream for what the peer has done on it.
-    fn give_up(&mut self, sending: &mut Sending, stream: u32, code: u32) {
+    fn give_up(&mut self, writer: &mut FrameWriter, stream: u32, code: u32) {
         self.reset(stream, code);
         self.refused.note(stream);
-        sending.reset(stream, code);
+        writer.reset(stream, code);
     }
 
     /// Bytes of a request have come.
-    fn took(&mut self, sending: &mut Sending, stream: u32, bytes: usize, refused: Option<Refusal>) {
+    fn took(&mut self, writer: &mut FrameWriter, stream: u32, bytes: usize, refused: Option<Refusal>) {
         let limit = self.peer.limits.message;
         self.earned.bytes += bytes;
         let Some(request) = self.request(stream) else { return };
@@ -299,31 +302,31 @@ impl Calls {
             }
             Some(Refusal::Failed(e)) => connection_status(&e),
         };
-        self.refuse(sending, stream, refused);
+        self.refuse(writer, stream, refused);
     }
 
-    /// Answers a request that has not ended. The peer is told that it need not go on.
-    fn refuse(&mut self, sending: &mut Sending, stream: u32, why: Status) {
-        self.respond(sending, stream, Err(why));
+    /// UnreadResponses a request that has not ended. The peer is told that it need not go on.
+    fn refuse(&mut self, writer: &mut FrameWriter, stream: u32, why: Status) {
+        self.respond(writer, stream, Err(why));
         self.refused.note(stream);
-        sending.reset(stream, frame::NO_ERROR);
+        writer.reset(stream, frame::NO_ERROR);
     }
 
     /// The request is there as a whole. Most are answered at once; what takes longer goes on beside the connection.
-    fn call(&mut self, sending: &mut Sending, stream: u32, request: Request) {
+    fn call(&mut self, writer: &mut FrameWriter, stream: u32, request: Request) {
         let Some(message) = request.message.finish() else {
             let cut_short = Status::new(Code::InvalidArgument, "the request ended before its message");
-            return self.answer(sending, stream, Err(cut_short));
+            return self.answer(writer, stream, Err(cut_short));
         };
         let mut charge = request.charge;
         if let Err(e) = charge.resize(CALL + message.len()) {
-            return self.answer(sending, stream, Err(Status::new(Code::ResourceExhausted, e.message())));
+            return self.answer(writer, stream, Err(Status::new(Code::ResourceExhausted, e.message())));
         }
         let mut call = self.peer.service.clone().call(Incoming {
             path: request.path,
             caller: request.caller,
             origin: self.peer.origin.clone(),
-            connection: self.peer.line.clone(),
+            connection: self.peer.connection.clone(),
             timeout: request.timeout,
             message,
             max_answer: self.peer.limits.message,
@@ -334,73 +337,73 @@ impl Calls {
         match first {
             Ok(Poll::Ready(answer)) => {
                 self.earned.ran += began.elapsed();
-                self.answer(sending, stream, answer);
+                self.answer(writer, stream, answer);
             }
             Ok(Poll::Pending) => {
-                let mut told = Told { stream, to: Some(self.finished.clone()) };
+                let mut told = CompletionGuard { stream, to: Some(self.finished.clone()) };
                 let rest = async move { told.tell(call.await) };
                 let call = tokio::spawn(rest).abort_handle();
                 self.streams.insert(stream, Call::Running { call, _charge: charge });
             }
-            Err(_) => self.answer(sending, stream, Err(panicked())),
+            Err(_) => self.answer(writer, stream, Err(panicked())),
         }
     }
 
     /// The answer of a call that goes on beside the connection; nobody wants it if the stream has ended.
-    pub fn respond(&mut self, sending: &mut Sending, stream: u32, answer: Answer) {
+    pub fn respond(&mut self, writer: &mut FrameWriter, stream: u32, answer: Answer) {
         if self.streams.remove(&stream).is_some() {
-            self.answer(sending, stream, answer);
+            self.answer(writer, stream, answer);
         }
     }
 
-    fn answer(&mut self, sending: &mut Sending, stream: u32, answer: Answer) {
+    fn answer(&mut self, writer: &mut FrameWriter, stream: u32, answer: Answer) {
         let taken = answer.and_then(|reply| {
-            let watched = self.peer.answers.sending(reply.len())?;
+            let watched = self.peer.unread.sending(reply.len())?;
             Ok((reply, watched))
         });
         match taken {
             Ok((reply, watched)) => {
                 self.earned.answer(reply.len());
-                sending.headers(stream, false, |encoder, out| {
+                writer.headers(stream, false, |encoder, out| {
                     encoder.field(out, ":status", b"200");
                     encoder.field(out, "content-type", b"application/grpc");
                 });
-                sending.message(stream, reply.pieces, Ending::Ok, Some(Box::new(watched)));
+                writer.message(stream, reply.pieces, Ending::Ok, Some(Box::new(watched)));
             }
             Err(status) => {
-                sending.headers(stream, true, |encoder, out| {
+                writer.headers(stream, true, |encoder, out| {
                     encoder.field(out, ":status", b"200");
                     encoder.field(out, "content-type", b"application/grpc");
                     encoder.passing(out, "grpc-status", (status.code() as i32).to_string().as_bytes());
-                    encoder.passing(out, "grpc-message", &grpc::percent_coded(status.message()));
+                    encoder.passing(out, "grpc-message", &grpc::percent_encoded(status.message()));
                 });
-                sending.close(stream);
+                writer.close(stream);
             }
         }
     }
 
     /// Requests of which nothing more comes, or too little while memory is tight.
-    pub fn give_up_unfinished(&mut self, sending: &mut Sending) {
-        let patience = Patience::with(self.peer.incoming.pool(), self.peer.limits.patience);
+    pub fn give_up_unfinished(&mut self, writer: &mut FrameWriter) {
+        let patience = StallTimeout::for_pool(self.peer.incoming.pool(), self.peer.limits.patience);
         let late = |call: &Call| {
             matches!(call, Call::Arriving(r)
-                if patience.is_over(r.began.elapsed(), r.last_bytes.elapsed(), r.message.held()))
+                if patience.is_exceeded(r.began.elapsed(), r.last_bytes.elapsed(), r.message.held()))
         };
         let late: Vec<u32> = self.streams.iter().filter(|s| late(s.1)).map(|s| *s.0).collect();
         for stream in late {
             let why = Status::new(Code::DeadlineExceeded, "the rest of the request did not come");
-            self.refuse(sending, stream, why);
+            self.refuse(writer, stream, why);
         }
     }
 }
 
 /// Tells the connection how a call ended, even if it does so by a panic.
-struct Told {
+struct CompletionGuard {
     stream: u32,
     to: Option<mpsc::UnboundedSender<(u32, Answer)>>,
 }
 
-impl Told {
+impl CompletionGuard {
     fn tell(&mut self, answer: Answer) {
         if let Some(to) = self.to.take() {
             // A connection that has gone wants no answer.
@@ -409,7 +412,7 @@ impl Told {
     }
 }
 
-impl Drop for Told {
+impl Drop for CompletionGuard {
     fn drop(&mut self) {
         self.tell(Err(panicked()));
     }

@@ -1,12 +1,12 @@
 //! One connection, from its first byte to its end.
 
 use super::calls::Calls;
-use super::pacing::Pace;
+use super::pacing::Pacer;
 use super::peer::Peer;
 use super::phase::Phase;
-use super::slots::Place;
+use super::slots::ConnectionSlot;
 use crate::net::http2::frame::{self, put_goaway};
-use crate::net::http2::{Alive, Role, Socket, Wire, budget_is_spent};
+use crate::net::http2::{KeepAlive, Role, Socket, Transport, budget_is_spent};
 use std::pin::pin;
 use std::task::Poll;
 use tokio::sync::{mpsc, watch};
@@ -17,27 +17,30 @@ const PING_EVERY: Duration = Duration::from_secs(60);
 /// So that the intervals at which is looked are never zero.
 const MIN_PATIENCE: Duration = Duration::from_millis(40);
 
-/// Serves until the peer goes, the server stops, the peer has kept us waiting for too long, or its place is wanted by another.
-pub async fn serve(stream: Socket, peer: Peer, place: Place, stopped: watch::Receiver<Phase>) {
-    let (log, answers, limits) = (peer.log, peer.answers.clone(), peer.limits);
+/// Serves until the peer goes, the server stops, the peer has kept us waiting for too long, or its slot is wanted by another.
+pub async fn serve(stream: Socket, peer: Peer, slot: ConnectionSlot, stopped: watch::Receiver<Phase>) {
+    let (log, answers, limits) = (peer.log, peer.unread.clone(), peer.limits);
     // Without it the connection is slow, not wrong.
     let _ = stream.set_nodelay();
     let patience = limits.patience;
-    let mut wire =
-        Wire::new(stream, Role::Server { streams: limits.calls }, Some(Alive::new(PING_EVERY, patience)));
+    let mut wire = Transport::new(
+        stream,
+        Role::Server { streams: limits.calls },
+        Some(KeepAlive::new(PING_EVERY, patience)),
+    );
     let (finished, mut answered) = mpsc::unbounded_channel();
     let mut calls = Calls::new(peer, finished);
     let (mut phase, mut closing) = (stopped.clone(), stopped);
     let mut drain = pin!(phase.wait_for(|phase| *phase > Phase::Serving));
     let mut close = pin!(closing.wait_for(|phase| *phase == Phase::Closing));
-    let mut unwanted = pin!(place.unwanted());
+    let mut unwanted = pin!(slot.unwanted());
     let opened = Instant::now();
-    let mut pace = Pace::new();
+    let mut pace = Pacer::new();
     let mut look = tokio::time::interval(patience.max(MIN_PATIENCE) / 16);
     let ended = std::future::poll_fn(|cx| {
         if !calls.draining && (drain.as_mut().poll(cx).is_ready() || unwanted.as_mut().poll(cx).is_ready()) {
             calls.draining = true;
-            put_goaway(&mut wire.sending.out.small, calls.last, frame::NO_ERROR);
+            put_goaway(&mut wire.writer.out.small, calls.last, frame::NO_ERROR);
         }
         if close.as_mut().poll(cx).is_ready() {
             return Poll::Ready(Ok(()));
@@ -51,18 +54,18 @@ pub async fn serve(stream: Socket, peer: Peer, place: Place, stopped: watch::Rec
                 log.info("connection_closed", &[("why", &"its peer asks for nothing")]);
                 return Poll::Ready(Ok(()));
             }
-            calls.give_up_unfinished(&mut wire.sending);
+            calls.give_up_unfinished(&mut wire.writer);
         }
         std::task::ready!(pace.poll_ready(cx));
         let began = Instant::now();
         let worked = loop {
             while let Poll::Ready(Some((stream, answer))) = answered.poll_recv(cx) {
-                calls.respond(&mut wire.sending, stream, answer);
+                calls.respond(&mut wire.writer, stream, answer);
             }
             if let Poll::Ready(ended) = wire.poll(cx, &mut calls, true) {
                 break Poll::Ready(ended);
             }
-            place.note(calls.is_idle());
+            slot.note(calls.is_idle());
             if calls.draining && calls.is_idle() && wire.is_idle() {
                 break Poll::Ready(Ok(()));
             }

@@ -8,7 +8,7 @@ use thalweg_core::budget::Pool;
 pub struct PeerLimits {
     /// Connections of one address at a time; idle ones make room. An eighth more are kept for others.
     pub connections: usize,
-    /// Calls at a time on one connection. Steps may wait for each other, so this must not be small.
+    /// Calls at a time on one connection. StepTable may wait for each other, so this must not be small.
     pub calls: u32,
     /// Bytes of one message, in or out.
     pub message: usize,
@@ -40,21 +40,21 @@ pub const SLOWEST: usize = 64 << 10;
 
 /// How long peers may take over what they hold of a pool.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Patience {
+pub struct StallTimeout {
     pub silence: Duration,
     /// Memory is tight: what hardly moves must go.
     pub tight: bool,
 }
 
-impl Patience {
+impl StallTimeout {
     /// All of it while half of the pool is free; then less and less.
-    pub fn with(pool: &Pool, patience: Duration) -> Patience {
+    pub fn for_pool(pool: &Pool, patience: Duration) -> StallTimeout {
         let free = 1.0 - pool.held() as f64 / pool.limit().max(1) as f64;
-        Patience { silence: patience.mul_f64((2.0 * free).clamp(0.01, 1.0)), tight: free < 0.5 }
+        StallTimeout { silence: patience.mul_f64((2.0 * free).clamp(0.01, 1.0)), tight: free < 0.5 }
     }
 
     /// Whether something that began so long ago, and was last heard of so long ago, has taken too long for so many bytes.
-    pub fn is_over(&self, age: Duration, silent: Duration, bytes: usize) -> bool {
+    pub fn is_exceeded(&self, age: Duration, silent: Duration, bytes: usize) -> bool {
         let fair = self.silence + Duration::from_secs((bytes / SLOWEST) as u64);
         silent > self.silence || self.tight && age > fair
     }
@@ -69,14 +69,14 @@ mod tests {
         let pool = Pool::new(1000);
         let account = pool.account();
         let minute = Duration::from_secs(60);
-        let slow = |p: Patience| p.is_over(Duration::from_secs(100), Duration::ZERO, SLOWEST);
-        let all = Patience::with(&pool, minute);
-        assert_eq!(all, Patience { silence: minute, tight: false });
-        assert!(!slow(all) && all.is_over(minute, minute + Duration::from_nanos(1), usize::MAX));
+        let slow = |p: StallTimeout| p.is_exceeded(Duration::from_secs(100), Duration::ZERO, SLOWEST);
+        let all = StallTimeout::for_pool(&pool, minute);
+        assert_eq!(all, StallTimeout { silence: minute, tight: false });
+        assert!(!slow(all) && all.is_exceeded(minute, minute + Duration::from_nanos(1), usize::MAX));
         let _held = account.charge(800).unwrap();
-        let less = Patience::with(&pool, minute);
+        let less = StallTimeout::for_pool(&pool, minute);
         assert!(less.tight && less.silence < minute / 2 && less.silence > minute / 3, "{less:?}");
-        assert!(slow(less) && !less.is_over(Duration::from_secs(100), Duration::ZERO, 100 * SLOWEST));
+        assert!(slow(less) && !less.is_exceeded(Duration::from_secs(100), Duration::ZERO, 100 * SLOWEST));
     }
 
     #[test]
@@ -85,13 +85,13 @@ mod tests {
         let account = pool.account();
         let minute = Duration::from_secs(60);
         let _half = account.charge(500).unwrap();
-        assert_eq!(Patience::with(&pool, minute), Patience { silence: minute, tight: false });
+        assert_eq!(StallTimeout::for_pool(&pool, minute), StallTimeout { silence: minute, tight: false });
         let _more = account.charge(1).unwrap();
-        assert!(Patience::with(&pool, minute).tight);
+        assert!(StallTimeout::for_pool(&pool, minute).tight);
         // Where memory is tight, time ends with what a slow line takes for so many bytes, and not before.
-        let tight = Patience { silence: minute, tight: true };
+        let tight = StallTimeout { silence: minute, tight: true };
         for (age, bytes, over) in [(60, 0, false), (61, SLOWEST - 1, true), (61, SLOWEST, false)] {
-            assert_eq!(tight.is_over(Duration::from_secs(age), minute, bytes), over, "{age} {bytes}");
+            assert_eq!(tight.is_exceeded(Duration::from_secs(age), minute, bytes), over, "{age} {bytes}");
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::connection;
 use super::peer::Peer;
 use super::phase::Phase;
-use super::slots::{Place, Places};
+use super::slots::{ConnectionSlot, ConnectionSlots};
 use crate::auth::Origin;
 use crate::log::Log;
 use crate::net::http2::Socket;
@@ -18,14 +18,14 @@ use thalweg_core::error::Code;
 use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
-/// A connection, where from, and its place among those that there may be.
-pub type Accepted = (TcpStream, SocketAddr, Place);
+/// A connection, where from, and its slot among those that there may be.
+pub type Accepted = (TcpStream, SocketAddr, ConnectionSlot);
 
 /// Hands each connection to the next thread.
 pub async fn accept(
     listener: TcpListener,
     threads: Vec<mpsc::UnboundedSender<Accepted>>,
-    places: Arc<Places>,
+    slots: Arc<ConnectionSlots>,
     mut stopped: watch::Receiver<Phase>,
     log: Log,
 ) {
@@ -44,8 +44,8 @@ pub async fn accept(
         });
         match accepted.await {
             None => return,
-            Some(Ok((stream, address))) => match (stream.into_std(), places.take(address.ip())) {
-                (Ok(stream), Some(place)) => drop(thread.send((stream, address, place))),
+            Some(Ok((stream, address))) => match (stream.into_std(), slots.take(address.ip())) {
+                (Ok(stream), Some(slot)) => drop(thread.send((stream, address, slot))),
                 (Ok(_), None) => {
                     log.info("connection_refused", &[("peer", &address), ("why", &"too many connections")])
                 }
@@ -70,14 +70,14 @@ pub async fn serve(
 ) {
     let mut open = tokio::task::JoinSet::new();
     // Ends when the acceptor does.
-    while let Some((stream, address, place)) = connections.recv().await {
+    while let Some((stream, address, slot)) = connections.recv().await {
         let (peer, acceptor, stopped) = (peer.clone(), acceptor.clone(), stopped.clone());
         open.spawn(async move {
             let secured = secured(acceptor, stream, patience, stopped.clone()).await;
             let origin = |certificate| Origin { address, certificate };
             match secured {
                 Ok((socket, certificate)) => {
-                    connection::serve(socket, peer(origin(certificate)), place, stopped).await
+                    connection::serve(socket, peer(origin(certificate)), slot, stopped).await
                 }
                 Err(e) => {
                     let refused = Status::new(Code::Unauthenticated, format!("no connection: {e}"));

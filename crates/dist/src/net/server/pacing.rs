@@ -45,16 +45,16 @@ impl Earned {
     }
 }
 
-pub struct Pace {
+pub struct Pacer {
     credit: Duration,
     debt: Duration,
     refilled: Instant,
     wait: Option<Pin<Box<Sleep>>>,
 }
 
-impl Pace {
-    pub fn new() -> Pace {
-        Pace { credit: BURST, debt: Duration::ZERO, refilled: Instant::now(), wait: None }
+impl Pacer {
+    pub fn new() -> Pacer {
+        Pacer { credit: BURST, debt: Duration::ZERO, refilled: Instant::now(), wait: None }
     }
 
     /// Pending while the connection has to wait for credit.
@@ -102,20 +102,20 @@ mod tests {
     use super::*;
     use std::task::Waker;
 
-    fn poll(pace: &mut Pace, took: Duration, earned: Earned, waiting: usize) -> bool {
+    fn poll(pace: &mut Pacer, took: Duration, earned: Earned, waiting: usize) -> bool {
         let mut cx = Context::from_waker(Waker::noop());
         pace.polled(Instant::now() - took, earned, waiting, &mut cx);
         pace.poll_ready(&mut cx).is_ready()
     }
 
     /// Polls of a time slice each until the connection has to wait.
-    fn polls_until_paced(pace: &mut Pace, earned: fn() -> Earned) -> usize {
+    fn polls_until_paced(pace: &mut Pacer, earned: fn() -> Earned) -> usize {
         (0..10_000).take_while(|_| poll(pace, MAX_POLL, earned(), 0)).count()
     }
 
     #[tokio::test(start_paused = true)]
     async fn work_that_answers_nothing_is_paced_and_goes_on_later() {
-        let mut pace = Pace::new();
+        let mut pace = Pacer::new();
         let burst = polls_until_paced(&mut pace, Earned::default);
         assert_eq!(burst as u128, BURST.as_micros() / MAX_POLL.as_micros());
         let waited = Instant::now();
@@ -131,7 +131,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_is_answered_never_waits() {
-        let mut pace = Pace::new();
+        let mut pace = Pacer::new();
         assert_eq!(polls_until_paced(&mut pace, || Earned { calls: 2, ..Default::default() }), 10_000);
         let large = || Earned { bytes: 300_000, ..Default::default() };
         assert_eq!(polls_until_paced(&mut pace, large), 10_000);
@@ -142,7 +142,7 @@ mod tests {
     /// A step that moves thousands of tensors opens as many calls before the first is answered.
     #[tokio::test(start_paused = true)]
     async fn calls_that_wait_are_lent_their_time() {
-        let mut pace = Pace::new();
+        let mut pace = Pacer::new();
         let opened =
             (1..10_000).take_while(|n| poll(&mut pace, Duration::from_micros(100), Earned::default(), *n));
         assert_eq!(opened.count(), 9_999);

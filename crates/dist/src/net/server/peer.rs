@@ -2,7 +2,7 @@
 
 use super::limits::PeerLimits;
 use super::service::{Route, Service};
-use super::unread_responses::Answers;
+use super::unread_responses::UnreadResponses;
 use crate::auth::{Caller, Gate, Origin};
 use crate::log::Log;
 use crate::net::http2::Head;
@@ -18,9 +18,9 @@ pub struct Peer {
     pub limits: PeerLimits,
     /// Memory of its messages that have not arrived as a whole, and of its calls under way.
     pub incoming: Arc<Account>,
-    pub answers: Arc<Answers>,
+    pub unread: Arc<UnreadResponses>,
     /// There as long as the connection is.
-    pub line: Arc<Line>,
+    pub connection: Arc<ConnectionToken>,
     pub origin: Origin,
     pub log: Log,
 }
@@ -37,4 +37,4 @@ impl Peer {
 
 /// A connection, for those who want to know whether it is still there.
 #[derive(Default)]
-pub struct Line;
+pub struct ConnectionToken;

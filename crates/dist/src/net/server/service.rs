@@ -1,9 +1,9 @@
 //! What connections need of the services that they lead to.
 
-use super::peer::Line;
+use super::peer::ConnectionToken;
 use crate::auth::{Caller, Origin, Role};
-use crate::net::grpc::content_scanner::Path;
-use crate::net::grpc::{Answer, Arrived};
+use crate::net::grpc::content_scanner::ContentPath;
+use crate::net::grpc::{Answer, ReceivedMessage};
 use bytes::Bytes;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub struct Route {
     /// Static if the method exists, else only its beginning: a peer may send thousands of long ones.
     pub path: Bytes,
     /// Where the large contents of its request are.
-    pub contents: Path,
+    pub contents: ContentPath,
     /// The role that its caller must have.
     pub role: Role,
 }
@@ -34,9 +34,9 @@ pub struct Call {
     pub path: Bytes,
     pub caller: Caller,
     pub origin: Origin,
-    pub connection: Arc<Line>,
+    pub connection: Arc<ConnectionToken>,
     pub timeout: Option<Duration>,
-    pub message: Arrived,
+    pub message: ReceivedMessage,
     /// Bytes that the message of the answer may have.
     pub max_answer: usize,
 }

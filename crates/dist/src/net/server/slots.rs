@@ -1,4 +1,4 @@
-//! Places for connections: those of one address leave some to others, and who has none takes that of the longest idle.
+//! ConnectionSlots for connections: those of one address leave some to others, and who has none takes that of the longest idle.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -9,19 +9,19 @@ use thalweg_core::budget::{Account, Charge, Pool};
 use thalweg_core::sync::lock;
 use tokio::sync::Notify;
 
-pub struct Places {
+pub struct ConnectionSlots {
     pool: Arc<Pool>,
-    taken: Mutex<Taken>,
+    table: Mutex<SlotTable>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct SlotTable {
     next: u64,
-    seats: HashMap<u64, Seat>,
+    slots: HashMap<u64, OccupiedSlot>,
     addresses: HashMap<IpAddr, Weak<Account>>,
 }
 
-struct Seat {
+struct OccupiedSlot {
     address: IpAddr,
     /// Since when it has no calls.
     idle: Option<Instant>,
@@ -32,33 +32,38 @@ struct Seat {
 /// A connection idle for less is not asked to leave: it may be about to say something.
 const IDLE: Duration = Duration::from_secs(1);
 
-impl Places {
+impl ConnectionSlots {
     /// So many for the connections of one address, and an eighth more for those of others.
-    pub fn new(limit: usize) -> Arc<Places> {
-        Arc::new(Places { pool: Pool::new(limit.saturating_add(limit.div_ceil(8))), taken: Mutex::default() })
+    pub fn new(limit: usize) -> Arc<ConnectionSlots> {
+        Arc::new(ConnectionSlots {
+            pool: Pool::new(limit.saturating_add(limit.div_ceil(8))),
+            table: Mutex::default(),
+        })
     }
 
-    /// A place for a connection from this address; none if all are taken by connections that are busy.
-    pub fn take(self: &Arc<Places>, address: IpAddr) -> Option<Place> {
+    /// A slot for a connection from this address; none if all are table by connections that are busy.
+    pub fn take(self: &Arc<ConnectionSlots>, address: IpAddr) -> Option<ConnectionSlot> {
         self.take_at(address, Instant::now())
     }
 
-    fn take_at(self: &Arc<Places>, address: IpAddr, now: Instant) -> Option<Place> {
-        let mut taken = lock(&self.taken);
-        let account = taken.account(&self.pool, address);
+    fn take_at(self: &Arc<ConnectionSlots>, address: IpAddr, now: Instant) -> Option<ConnectionSlot> {
+        let mut table = lock(&self.table);
+        let account = table.account(&self.pool, address);
         let charge = match account.charge(1) {
             Ok(charge) => charge,
             Err(_) => {
                 // One of the same address, if it is that address that has too many.
                 let own = account.held() > 0;
-                taken.dismiss_idle(own.then_some(address), now);
+                table.dismiss_idle(own.then_some(address), now);
                 account.charge(1).ok()?
             }
         };
-        taken.next += 1;
-        let (number, leave) = (taken.next, Arc::<Notify>::default());
-        taken.seats.insert(number, Seat { address, idle: Some(now), leave: leave.clone(), _charge: charge });
-        Some(Place { places: self.clone(), number, leave, was_idle: AtomicBool::new(true) })
+        table.next += 1;
+        let (number, leave) = (table.next, Arc::<Notify>::default());
+        table
+            .slots
+            .insert(number, OccupiedSlot { address, idle: Some(now), leave: leave.clone(), _charge: charge });
+        Some(ConnectionSlot { slots: self.clone(), number, leave, was_idle: AtomicBool::new(true) })
     }
 
     #[cfg(test)]
@@ -67,13 +72,13 @@ impl Places {
     }
 }
 
-impl Taken {
+impl SlotTable {
     fn account(&mut self, pool: &Arc<Pool>, address: IpAddr) -> Arc<Account> {
         if let Some(known) = self.addresses.get(&address).and_then(Weak::upgrade) {
             return known;
         }
         // Addresses come and go: those without connections are forgotten now and then.
-        if self.addresses.len() > 2 * self.seats.len() + 16 {
+        if self.addresses.len() > 2 * self.slots.len() + 16 {
             self.addresses.retain(|_, account| account.strong_count() > 0);
         }
         let account = pool.account();
@@ -81,51 +86,51 @@ impl Taken {
         account
     }
 
-    /// Asks the longest idle to leave; its place is free at once.
+    /// Asks the longest idle to leave; its slot is free at once.
     fn dismiss_idle(&mut self, of: Option<IpAddr>, now: Instant) {
-        let among = self.seats.iter().filter(|(_, seat)| of.is_none_or(|a| a == seat.address));
-        let idle = among.filter_map(|(number, seat)| Some((seat.idle?, *number)));
+        let among = self.slots.iter().filter(|(_, slot)| of.is_none_or(|a| a == slot.address));
+        let idle = among.filter_map(|(number, slot)| Some((slot.idle?, *number)));
         if let Some((since, number)) = idle.min()
             && now.saturating_duration_since(since) >= IDLE
-            && let Some(seat) = self.seats.remove(&number)
+            && let Some(slot) = self.slots.remove(&number)
         {
-            seat.leave.notify_one();
+            slot.leave.notify_one();
         }
     }
 }
 
-/// The place of one connection.
-pub struct Place {
-    places: Arc<Places>,
+/// The slot of one connection.
+pub struct ConnectionSlot {
+    slots: Arc<ConnectionSlots>,
     number: u64,
     leave: Arc<Notify>,
     /// What was noted last: only changes are worth a lock.
     was_idle: AtomicBool,
 }
 
-impl Place {
+impl ConnectionSlot {
     /// Notes whether the connection has no calls under way.
     pub fn note(&self, idle: bool) {
         // A connection with calls one after the other is busy in between, for all that matters.
         if self.was_idle.swap(idle, Ordering::Relaxed) == idle {
             return;
         }
-        if let Some(seat) = lock(&self.places.taken).seats.get_mut(&self.number) {
-            seat.idle = idle.then(Instant::now);
+        if let Some(slot) = lock(&self.slots.table).slots.get_mut(&self.number) {
+            slot.idle = idle.then(Instant::now);
         }
     }
 
-    /// When another connection has got the place.
+    /// When another connection has got the slot.
     pub fn unwanted(&self) -> impl Future<Output = ()> + 'static {
         let leave = self.leave.clone();
         async move { leave.notified().await }
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let seat = lock(&self.places.taken).seats.remove(&self.number);
-        drop(seat);
+        let slot = lock(&self.slots.table).slots.remove(&self.number);
+        drop(slot);
     }
 }
 
@@ -140,55 +145,55 @@ mod tests {
     /// A thousand idle connections that answered pings locked everybody out.
     #[test]
     fn idle_connections_make_room_for_new_ones_the_longest_idle_first() {
-        let places = Places::new(8);
+        let slots = ConnectionSlots::new(8);
         let begin = Instant::now();
-        let mut held: Vec<Place> = (0..8).filter_map(|_| places.take_at(address(1), begin)).collect();
+        let mut held: Vec<ConnectionSlot> = (0..8).filter_map(|_| slots.take_at(address(1), begin)).collect();
         assert_eq!(held.len(), 8);
         // None has been idle for long enough.
-        assert!(places.take_at(address(1), begin).is_none());
+        assert!(slots.take_at(address(1), begin).is_none());
         held[0].note(false);
         let later = begin + 2 * IDLE;
-        held.extend(places.take_at(address(1), later));
-        assert_eq!((held.len(), places.held()), (9, 8));
+        held.extend(slots.take_at(address(1), later));
+        assert_eq!((held.len(), slots.held()), (9, 8));
         let asked: Vec<bool> =
-            held.iter().map(|p| !lock(&places.taken).seats.contains_key(&p.number)).collect();
+            held.iter().map(|p| !lock(&slots.table).slots.contains_key(&p.number)).collect();
         assert_eq!(asked, [false, true, false, false, false, false, false, false, false]);
         drop(held);
-        assert_eq!(places.held(), 0);
+        assert_eq!(slots.held(), 0);
     }
 
     #[test]
     fn connections_of_one_address_leave_places_to_others() {
-        let places = Places::new(80);
+        let slots = ConnectionSlots::new(80);
         let now = Instant::now();
-        let hog: Vec<Place> = (0..200).filter_map(|_| places.take_at(address(1), now)).collect();
+        let hog: Vec<ConnectionSlot> = (0..200).filter_map(|_| slots.take_at(address(1), now)).collect();
         hog.iter().for_each(|p| p.note(false));
         assert_eq!(hog.len(), 80);
-        assert!(places.take_at(address(1), now + 2 * IDLE).is_none());
-        let other: Vec<Place> = (0..5).filter_map(|_| places.take_at(address(2), now)).collect();
+        assert!(slots.take_at(address(1), now + 2 * IDLE).is_none());
+        let other: Vec<ConnectionSlot> = (0..5).filter_map(|_| slots.take_at(address(2), now)).collect();
         assert_eq!(other.len(), 5);
     }
 
     #[test]
     fn addresses_without_connections_are_forgotten() {
-        let places = Places::new(100);
+        let slots = ConnectionSlots::new(100);
         for n in 0..=255 {
-            assert!(places.take(address(n)).is_some());
+            assert!(slots.take(address(n)).is_some());
         }
-        assert!(lock(&places.taken).addresses.len() < 20);
+        assert!(lock(&slots.table).addresses.len() < 20);
     }
 
     #[tokio::test]
     async fn who_is_asked_to_leave_hears_of_it() {
-        let places = Places::new(1);
+        let slots = ConnectionSlots::new(1);
         let begin = Instant::now();
-        let first = places.take_at(address(1), begin).unwrap();
-        let second = places.take_at(address(1), begin + 2 * IDLE);
+        let first = slots.take_at(address(1), begin).unwrap();
+        let second = slots.take_at(address(1), begin + 2 * IDLE);
         assert!(second.is_some());
         first.unwanted().await;
     }
 
-    impl Place {
+    impl ConnectionSlot {
         /// As if another connection had got it.
         pub fn dismiss(&self) {
             self.leave.notify_one();
@@ -197,39 +202,39 @@ mod tests {
 
     #[test]
     fn who_has_no_connection_gets_the_place_of_an_idle_one_of_others() {
-        let places = Places::new(8);
+        let slots = ConnectionSlots::new(8);
         let begin = Instant::now();
-        let hog: Vec<Place> = (0..8).filter_map(|_| places.take_at(address(1), begin)).collect();
+        let hog: Vec<ConnectionSlot> = (0..8).filter_map(|_| slots.take_at(address(1), begin)).collect();
         assert_eq!(hog.len(), 8);
-        assert!(places.take_at(address(2), begin).is_none());
-        let new = places.take_at(address(2), begin + IDLE);
+        assert!(slots.take_at(address(2), begin).is_none());
+        let new = slots.take_at(address(2), begin + IDLE);
         assert!(new.is_some());
-        assert_eq!(places.held(), 8);
+        assert_eq!(slots.held(), 8);
     }
 
     #[test]
     fn who_has_too_many_gives_up_one_of_its_own() {
-        let places = Places::new(8);
+        let slots = ConnectionSlots::new(8);
         let begin = Instant::now();
-        let other = places.take_at(address(2), begin).unwrap();
+        let other = slots.take_at(address(2), begin).unwrap();
         let later = begin + IDLE;
-        let mut hog: Vec<Place> = (0..9).filter_map(|_| places.take_at(address(1), later)).collect();
+        let mut hog: Vec<ConnectionSlot> = (0..9).filter_map(|_| slots.take_at(address(1), later)).collect();
         assert_eq!(hog.len(), 7);
-        hog.extend(places.take_at(address(1), later + IDLE));
+        hog.extend(slots.take_at(address(1), later + IDLE));
         assert_eq!(hog.len(), 8);
         // It was idle for longer, and is another's.
-        assert!(lock(&places.taken).seats.contains_key(&other.number));
+        assert!(lock(&slots.table).slots.contains_key(&other.number));
     }
 
     #[test]
     fn who_has_connections_is_not_forgotten_with_those_that_have_none() {
-        let places = Places::new(16);
+        let slots = ConnectionSlots::new(16);
         let now = Instant::now();
-        let hog: Vec<Place> = (0..20).filter_map(|_| places.take_at(address(1), now)).collect();
+        let hog: Vec<ConnectionSlot> = (0..20).filter_map(|_| slots.take_at(address(1), now)).collect();
         assert_eq!(hog.len(), 16);
         for n in 2..=255 {
-            assert!(places.take_at(address(n), now).is_some());
+            assert!(slots.take_at(address(n), now).is_some());
         }
-        assert!(places.take_at(address(1), now).is_none());
+        assert!(slots.take_at(address(1), now).is_none());
     }
 }

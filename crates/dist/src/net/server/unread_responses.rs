@@ -1,6 +1,6 @@
-//! Answers of a connection that the peer has not taken yet.
+//! UnreadResponses of a connection that the peer has not taken yet.
 
-use super::limits::{Patience, PeerLimits};
+use super::limits::{PeerLimits, StallTimeout};
 use crate::wire::Status;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use thalweg_core::error::Code;
 use thalweg_core::sync::lock;
 use tokio::time::{Duration, Instant};
 
-pub struct Answers {
+pub struct UnreadResponses {
     /// Since when each of them waits, and its bytes.
     waiting: Mutex<HashMap<u64, (Instant, usize)>>,
     next: AtomicU64,
@@ -19,10 +19,10 @@ pub struct Answers {
     unread: Arc<Account>,
 }
 
-impl Answers {
+impl UnreadResponses {
     /// Of one connection; the pool is that of all.
-    pub fn new(pool: &Arc<Pool>) -> Answers {
-        Answers {
+    pub fn new(pool: &Arc<Pool>) -> UnreadResponses {
+        UnreadResponses {
             waiting: Mutex::default(),
             next: AtomicU64::new(0),
             asked: AtomicBool::new(false),
@@ -41,7 +41,7 @@ impl Answers {
     }
 
     /// An answer of so many bytes is on its way until the result is dropped.
-    pub fn sending(self: &Arc<Answers>, bytes: usize) -> Result<Sending, Status> {
+    pub fn sending(self: &Arc<UnreadResponses>, bytes: usize) -> Result<UnreadResponse, Status> {
         let charge = self.unread.charge(bytes).map_err(|e| {
             let unread = lock(&self.waiting).len();
             Status::new(Code::ResourceExhausted, format!(
@@ -51,26 +51,26 @@ impl Answers {
         })?;
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         lock(&self.waiting).insert(number, (Instant::now(), bytes));
-        Ok(Sending { answers: self.clone(), number, _charge: charge })
+        Ok(UnreadResponse { unread: self.clone(), number, _charge: charge })
     }
 
     /// Whether an answer should have been taken before now.
     pub fn overdue(&self, limits: &PeerLimits) -> bool {
-        let patience = Patience { tight: true, ..Patience::with(&self.pool, limits.patience) };
+        let patience = StallTimeout { tight: true, ..StallTimeout::for_pool(&self.pool, limits.patience) };
         let waiting = lock(&self.waiting);
-        waiting.values().any(|(since, bytes)| patience.is_over(since.elapsed(), Duration::ZERO, *bytes))
+        waiting.values().any(|(since, bytes)| patience.is_exceeded(since.elapsed(), Duration::ZERO, *bytes))
     }
 }
 
-pub struct Sending {
-    answers: Arc<Answers>,
+pub struct UnreadResponse {
+    unread: Arc<UnreadResponses>,
     number: u64,
     _charge: Charge,
 }
 
-impl Drop for Sending {
+impl Drop for UnreadResponse {
     fn drop(&mut self) {
-        lock(&self.answers.waiting).remove(&self.number);
+        lock(&self.unread.waiting).remove(&self.number);
     }
 }
 
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_overdue_until_it_is_taken() {
-        let answers = Arc::new(Answers::new(&Pool::new(1 << 40)));
+        let answers = Arc::new(UnreadResponses::new(&Pool::new(1 << 40)));
         let small = answers.sending(10).ok();
         assert!(!answers.overdue(&patience(Duration::from_secs(60))));
         while !answers.overdue(&patience(Duration::ZERO)) {}
@@ -103,11 +103,11 @@ mod tests {
         let pool = Pool::new(9_000);
         let mut held = Vec::new();
         for _ in 0..20 {
-            held.extend(Arc::new(Answers::new(&pool)).sending(4_000).ok());
+            held.extend(Arc::new(UnreadResponses::new(&pool)).sending(4_000).ok());
         }
         assert_eq!((held.len(), pool.held()), (2, 8_000));
         // Who comes new, and wants less, finds room.
-        let good = Arc::new(Answers::new(&pool));
+        let good = Arc::new(UnreadResponses::new(&pool));
         assert!(good.sending(800).is_ok());
         drop(held);
         assert_eq!(pool.held(), 0);

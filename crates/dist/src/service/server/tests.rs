@@ -23,7 +23,7 @@ fn threads_for_sockets_are_few_and_fewer_in_a_cluster() {
 #[test]
 fn half_of_a_peers_time_is_for_silence_and_half_for_its_answer() {
     let told = patience(Duration::from_secs(10));
-    assert_eq!((told.ask_every, told.answer_within), (Duration::from_secs(5), Duration::from_secs(5)));
+    assert_eq!((told.interval, told.timeout), (Duration::from_secs(5), Duration::from_secs(5)));
 }
 
 #[test]
@@ -88,14 +88,14 @@ fn a_request_that_has_not_come_as_a_whole_does_not_hold_up_the_end() {
     let mut peer = std::net::TcpStream::connect(address).unwrap();
     let mut bytes = bytes::BytesMut::from(crate::net::http2::frame::PREFACE);
     crate::net::http2::frame::put_settings(&mut bytes, &[]);
-    let mut sending = crate::net::http2::Sending::default();
-    sending.headers(1, false, |encoder, out| {
+    let mut writer = crate::net::http2::FrameWriter::default();
+    writer.headers(1, false, |encoder, out| {
         encoder.field(out, ":method", b"POST");
         encoder.field(out, ":scheme", b"http");
         encoder.field(out, ":path", b"/tensorflow.MasterService/ListDevices");
         encoder.field(out, "content-type", b"application/grpc");
     });
-    bytes.extend_from_slice(&sending.out.drained());
+    bytes.extend_from_slice(&writer.out.drained());
     crate::net::http2::frame::put_ping(&mut bytes, 0, b"answered");
     peer.write_all(&bytes).unwrap();
     // What was sent before the ping has been taken when it is answered.

@@ -27,10 +27,10 @@ fn data(stream: u32, bytes: &[u8]) -> Event {
 }
 
 /// What is made of these bytes by one on whose streams up to 9 something may come, and what it says; or with what code it ends.
-fn read(bytes: &[u8]) -> Result<(Vec<Event>, Sending), u32> {
-    let (mut notes, mut sending) = (Notes { last: 9, ..Default::default() }, Sending::default());
-    match Reading::new(false).feed(bytes, &mut notes, &mut sending) {
-        Ok(()) => Ok((notes.joined(), sending)),
+fn read(bytes: &[u8]) -> Result<(Vec<Event>, FrameWriter), u32> {
+    let (mut notes, mut writer) = (Notes { last: 9, ..Default::default() }, FrameWriter::default());
+    match FrameReader::new(false).feed(bytes, &mut notes, &mut writer) {
+        Ok(()) => Ok((notes.joined(), writer)),
         Err(fault) => Err(fault.code),
     }
 }
@@ -92,15 +92,15 @@ fn frames_in_any_pieces_are_the_same_frames() {
         Event::Goaway(5),
     ];
     for size in [1, 2, 3, 5, 8, 9, 10, 64, all.len()] {
-        let (mut notes, mut sending) =
-            (Notes { last: 7, refused: vec![7], ..Default::default() }, Sending::default());
-        let mut reading = Reading::new(true);
+        let (mut notes, mut writer) =
+            (Notes { last: 7, refused: vec![7], ..Default::default() }, FrameWriter::default());
+        let mut reading = FrameReader::new(true);
         for piece in all.chunks(size) {
-            reading.feed(piece, &mut notes, &mut sending).unwrap();
+            reading.feed(piece, &mut notes, &mut writer).unwrap();
         }
         assert_eq!(notes.joined(), want, "pieces of {size}");
         let said = [(SETTINGS, ACK, 0, vec![]), (PING, ACK, 0, b"question".to_vec())];
-        assert_eq!(drained(&mut sending), said, "pieces of {size}");
+        assert_eq!(drained(&mut writer), said, "pieces of {size}");
     }
 }
 
@@ -121,8 +121,8 @@ fn more_than_the_buffer_holds_is_taken_bit_by_bit() {
 #[test]
 fn what_can_no_more_become_a_preface_is_refused_at_once() {
     let begun = |bytes: &[u8]| {
-        let (mut notes, mut sending) = (Notes::default(), Sending::default());
-        Reading::new(true).feed(bytes, &mut notes, &mut sending).map_err(|fault| fault.code)
+        let (mut notes, mut writer) = (Notes::default(), FrameWriter::default());
+        FrameReader::new(true).feed(bytes, &mut notes, &mut writer).map_err(|fault| fault.code)
     };
     assert_eq!(begun(b"PRI * HT"), Ok(()));
     assert_eq!(begun(b"GET"), Err(PROTOCOL_ERROR));
@@ -134,7 +134,7 @@ fn what_can_no_more_become_a_preface_is_refused_at_once() {
 fn frames_have_lengths_up_to_their_limits() {
     let begun = |kind, length| {
         let mut out = bytes::BytesMut::new();
-        put_head(
+        put_frame_header(
             &mut out,
             length,
             kind,
@@ -210,11 +210,11 @@ fn priorities_are_well_formed_and_otherwise_nothing() {
         (&[0, 0, 0, 3], Some(FRAME_SIZE_ERROR)),
         (&[0, 0, 0, 3, 1, 1], Some(FRAME_SIZE_ERROR)),
     ] {
-        let (found, mut sending) = read(&frame(PRIORITY, 0, 5, payload)).unwrap();
+        let (found, mut writer) = read(&frame(PRIORITY, 0, 5, payload)).unwrap();
         assert_eq!(found, Vec::from_iter(code.map(|code| Event::Reset(5, code))), "{payload:?}");
         let said: Vec<_> =
             code.map(|code| (RST_STREAM, 0, 5, code.to_be_bytes().to_vec())).into_iter().collect();
-        assert_eq!(drained(&mut sending), said, "{payload:?}");
+        assert_eq!(drained(&mut writer), said, "{payload:?}");
     }
 }
 
@@ -247,31 +247,31 @@ fn small_frames_have_the_lengths_that_they_have() {
 #[test]
 fn reserved_bits_of_numbers_are_passed_over() {
     assert_eq!(events(&frame(GOAWAY, 0, 0, &[0x80, 0, 0, 5, 0, 0, 0, 0])), Ok(vec![Event::Goaway(5)]));
-    let (mut notes, mut sending) = (Notes { last: 9, ..Default::default() }, Sending::default());
-    sending.peer_setting(SET_INITIAL_WINDOW, 0).unwrap();
-    sending.open(1);
-    sending.message(1, VecDeque::from([Bytes::from_static(&[7; 100])]), Ending::Nothing, None);
-    sending.pump();
+    let (mut notes, mut writer) = (Notes { last: 9, ..Default::default() }, FrameWriter::default());
+    writer.apply_setting(SET_INITIAL_WINDOW, 0).unwrap();
+    writer.open(1);
+    writer.message(1, VecDeque::from([Bytes::from_static(&[7; 100])]), Ending::Nothing, None);
+    writer.write_frames();
     let grown = frame(WINDOW_UPDATE, 0, 1, &[0x80, 0, 0, 5]);
-    Reading::new(false).feed(&grown, &mut notes, &mut sending).unwrap();
-    sending.pump();
-    assert_eq!(drained(&mut sending), [(DATA, 0, 1, vec![7; 5])]);
+    FrameReader::new(false).feed(&grown, &mut notes, &mut writer).unwrap();
+    writer.write_frames();
+    assert_eq!(drained(&mut writer), [(DATA, 0, 1, vec![7; 5])]);
     // What was reset is not sent.
     let reset = [grown, frame(RST_STREAM, 0, 1, &[0, 0, 0, 8])].concat();
-    Reading::new(false).feed(&reset, &mut notes, &mut sending).unwrap();
-    sending.pump();
-    assert_eq!((drained(&mut sending), notes.joined()), (vec![], vec![Event::Reset(1, 8)]));
+    FrameReader::new(false).feed(&reset, &mut notes, &mut writer).unwrap();
+    writer.write_frames();
+    assert_eq!((drained(&mut writer), notes.joined()), (vec![], vec![Event::Reset(1, 8)]));
 }
 
 #[test]
 fn a_window_that_grows_too_far_is_the_streams_fault_or_the_connections() {
-    let (mut notes, mut sending) = (Notes { last: 9, ..Default::default() }, Sending::default());
-    sending.open(1);
+    let (mut notes, mut writer) = (Notes { last: 9, ..Default::default() }, FrameWriter::default());
+    writer.open(1);
     for (payload, code) in [([0; 4], PROTOCOL_ERROR), ([0x7f, 0xff, 0xff, 0xff], FLOW_CONTROL_ERROR)] {
-        sending.open(1);
-        Reading::new(false).feed(&frame(WINDOW_UPDATE, 0, 1, &payload), &mut notes, &mut sending).unwrap();
+        writer.open(1);
+        FrameReader::new(false).feed(&frame(WINDOW_UPDATE, 0, 1, &payload), &mut notes, &mut writer).unwrap();
         assert_eq!(notes.joined(), [Event::Reset(1, code)]);
-        assert_eq!(drained(&mut sending), [(RST_STREAM, 0, 1, code.to_be_bytes().to_vec())]);
+        assert_eq!(drained(&mut writer), [(RST_STREAM, 0, 1, code.to_be_bytes().to_vec())]);
         assert_eq!(events(&frame(WINDOW_UPDATE, 0, 0, &payload)), Err(code));
     }
 }
@@ -279,12 +279,12 @@ fn a_window_that_grows_too_far_is_the_streams_fault_or_the_connections() {
 #[test]
 fn settings_are_taken_as_they_are_written_and_acknowledged() {
     let payload = [0, 3, 1, 2, 3, 4, 0xff, 3, 9, 9, 9, 9];
-    let (_, mut sending) = read(&frame(SETTINGS, 0, 0, &payload)).unwrap();
-    assert_eq!(sending.max_streams(), 0x0102_0304);
-    assert_eq!(drained(&mut sending), [(SETTINGS, ACK, 0, vec![])]);
+    let (_, mut writer) = read(&frame(SETTINGS, 0, 0, &payload)).unwrap();
+    assert_eq!(writer.max_streams(), 0x0102_0304);
+    assert_eq!(drained(&mut writer), [(SETTINGS, ACK, 0, vec![])]);
     assert_eq!(events(&frame(SETTINGS, 0, 0, &[0, 4, 0x80, 0, 0, 0])), Err(FLOW_CONTROL_ERROR));
-    let (_, mut sending) = read(&frame(SETTINGS, ACK, 0, &[])).unwrap();
-    assert_eq!(drained(&mut sending), []);
+    let (_, mut writer) = read(&frame(SETTINGS, ACK, 0, &[])).unwrap();
+    assert_eq!(drained(&mut writer), []);
 }
 
 #[test]
@@ -316,32 +316,32 @@ fn headers_without_end_are_given_up_at_their_limit() {
 
 #[test]
 fn credit_is_given_back_when_half_of_it_is_used() {
-    let (mut reading, mut notes, mut sending) =
-        (Reading::new(false), Notes { last: 9, ..Default::default() }, Sending::default());
+    let (mut reading, mut notes, mut writer) =
+        (FrameReader::new(false), Notes { last: 9, ..Default::default() }, FrameWriter::default());
     let half = 128 << 20;
     for _ in 0..2 {
-        reading.credit(&mut sending, half - 10);
-        assert_eq!(drained(&mut sending), []);
+        reading.credit(&mut writer, half - 10);
+        assert_eq!(drained(&mut writer), []);
         // Padding counts as well; so does what nobody takes.
-        reading.feed(&frame(DATA, PADDED, 1, &[3, 1, 2, 3, 0, 0, 0]), &mut notes, &mut sending).unwrap();
-        assert_eq!(drained(&mut sending), []);
+        reading.feed(&frame(DATA, PADDED, 1, &[3, 1, 2, 3, 0, 0, 0]), &mut notes, &mut writer).unwrap();
+        assert_eq!(drained(&mut writer), []);
         notes.refused = vec![3];
-        reading.feed(&frame(DATA, 0, 3, &[1, 2, 3]), &mut notes, &mut sending).unwrap();
-        assert_eq!(drained(&mut sending), [(WINDOW_UPDATE, 0, 0, (half as u32).to_be_bytes().to_vec())]);
+        reading.feed(&frame(DATA, 0, 3, &[1, 2, 3]), &mut notes, &mut writer).unwrap();
+        assert_eq!(drained(&mut writer), [(WINDOW_UPDATE, 0, 0, (half as u32).to_be_bytes().to_vec())]);
     }
 }
 
 /// Polls until `enough`; how much was noted in each poll.
 async fn poll_until(
-    reading: &mut Reading,
+    reading: &mut FrameReader,
     socket: &mut Socket,
     notes: &mut Notes,
     enough: impl Fn(&Notes) -> bool,
 ) -> Vec<usize> {
-    let (mut sending, mut noted) = (Sending::default(), Vec::new());
+    let (mut writer, mut noted) = (FrameWriter::default(), Vec::new());
     while !enough(notes) {
         let before = notes.events.len();
-        let polled = std::future::poll_fn(|cx| reading.poll(socket, cx, notes, &mut sending));
+        let polled = std::future::poll_fn(|cx| reading.poll(socket, cx, notes, &mut writer));
         // What was sent is there; only a test that fails waits.
         let polled = tokio::time::timeout(Duration::from_secs(30), polled).await.unwrap();
         assert!(polled.unwrap(), "it has not ended");
@@ -372,7 +372,7 @@ async fn large_contents_are_read_to_where_they_stay_if_there_is_room() {
         (3 * DIRECT, None, false),
     ] {
         let (mut socket, mut peer) = pair().await;
-        let mut reading = Reading::new(false);
+        let mut reading = FrameReader::new(false);
         let mut notes = Notes { last: 9, room: room.map(|n| vec![0; n]), ..Default::default() };
         let content: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
         let sent = frame(DATA, END_STREAM, 1, &content);
@@ -395,7 +395,7 @@ async fn some_frames_are_handled_in_one_poll_and_the_rest_in_the_next() {
     let all: Vec<u8> =
         (0..100u32).flat_map(|i| frame(GOAWAY, 0, 0, &[i.to_be_bytes(), [0; 4]].concat())).collect();
     peer.write_all(&all).await.unwrap();
-    let (mut reading, mut notes) = (Reading::new(false), Notes::default());
+    let (mut reading, mut notes) = (FrameReader::new(false), Notes::default());
     let noted = poll_until(&mut reading, &mut socket, &mut notes, |n| n.events.len() == 100).await;
     assert!(noted.iter().all(|n| *n <= 16), "{noted:?}");
     assert_eq!(notes.joined(), (0..100).map(Event::Goaway).collect::<Vec<_>>());
@@ -406,7 +406,7 @@ async fn frames_that_come_in_halves_are_kept_until_they_are_whole() {
     let (mut socket, mut peer) = pair().await;
     let all: Vec<u8> =
         (0..20_000u32).flat_map(|i| frame(GOAWAY, 0, 0, &[i.to_be_bytes(), [0; 4]].concat())).collect();
-    let (mut reading, mut notes) = (Reading::new(false), Notes::default());
+    let (mut reading, mut notes) = (FrameReader::new(false), Notes::default());
     let mut sent = 0;
     for piece in all.chunks(9_999) {
         peer.write_all(piece).await.unwrap();
@@ -423,11 +423,9 @@ async fn the_end_of_the_socket_is_told_wherever_it_comes() {
         peer.write_all(&before).await.unwrap();
         drop(peer);
         let mut notes = Notes { last: 9, room: Some(vec![0; 100_000]), ..Default::default() };
-        let (mut reading, mut sending) = (Reading::new(false), Sending::default());
+        let (mut reading, mut writer) = (FrameReader::new(false), FrameWriter::default());
         let mut polls = 0;
-        while std::future::poll_fn(|cx| reading.poll(&mut socket, cx, &mut notes, &mut sending))
-            .await
-            .unwrap()
+        while std::future::poll_fn(|cx| reading.poll(&mut socket, cx, &mut notes, &mut writer)).await.unwrap()
         {
             polls += 1;
             assert!(polls < 3, "it has ended");

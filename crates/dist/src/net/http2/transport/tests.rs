@@ -14,12 +14,12 @@ use tokio::time::advance;
 const SERVER: Role = Role::Server { streams: 100 };
 const GOODBYE: [u8; 8] = [0; 8];
 
-fn poll(wire: &mut Wire, notes: &mut Notes) -> Poll<Handled> {
+fn poll(wire: &mut Transport, notes: &mut Notes) -> Poll<Handled> {
     wire.poll(&mut Context::from_waker(Waker::noop()), notes, true)
 }
 
 /// Lets the sockets hear what there is, and polls as often.
-async fn poll_often(wire: &mut Wire, notes: &mut Notes) -> Poll<Handled> {
+async fn poll_often(wire: &mut Transport, notes: &mut Notes) -> Poll<Handled> {
     for _ in 0..50 {
         if let Poll::Ready(ended) = poll(wire, notes) {
             return Poll::Ready(ended);
@@ -41,7 +41,7 @@ async fn until(mut done: impl FnMut() -> bool) {
 }
 
 /// Until something new has been noted.
-async fn poll_until_told(wire: &mut Wire, notes: &mut Notes) {
+async fn poll_until_told(wire: &mut Transport, notes: &mut Notes) {
     notes.events.clear();
     until(|| {
         assert!(poll(wire, notes).is_pending(), "it goes on");
@@ -50,7 +50,7 @@ async fn poll_until_told(wire: &mut Wire, notes: &mut Notes) {
     .await;
 }
 
-async fn ended(wire: &mut Wire, notes: &mut Notes) -> Handled {
+async fn ended(wire: &mut Transport, notes: &mut Notes) -> Handled {
     std::future::poll_fn(|cx| wire.poll(cx, notes, true)).await
 }
 
@@ -69,10 +69,10 @@ fn setting(name: u16, value: u32) -> Vec<u8> {
 async fn the_first_words_say_what_may_be_sent() {
     let same = [setting(4, 67_108_864), setting(5, 1_048_576), setting(6, 16_384)].concat();
     let credit = frame(WINDOW_UPDATE, 0, 0, &(268_435_456u32 - 65_535).to_be_bytes());
-    let client = Wire::new(pair().await.0, Role::Client, None).sending.out.drained();
+    let client = Transport::new(pair().await.0, Role::Client, None).writer.out.drained();
     let settings = frame(SETTINGS, 0, 0, &[setting(2, 0), same.clone()].concat());
     assert_eq!(client, [b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", &settings[..], &credit].concat());
-    let server = Wire::new(pair().await.0, SERVER, None).sending.out.drained();
+    let server = Transport::new(pair().await.0, SERVER, None).writer.out.drained();
     let settings = frame(SETTINGS, 0, 0, &[setting(3, 100), same].concat());
     assert_eq!(server, [settings, credit].concat());
 }
@@ -81,12 +81,12 @@ async fn the_first_words_say_what_may_be_sent() {
 async fn two_ends_understand_each_other() {
     let (ours, theirs) = pair().await;
     let (mut client, mut server) =
-        (Wire::new(ours, Role::Client, None), Wire::new(theirs.into(), SERVER, None));
+        (Transport::new(ours, Role::Client, None), Transport::new(theirs.into(), SERVER, None));
     let (mut asks, mut answers) = (Notes::default(), Notes::default());
-    client.sending.headers(1, true, |encoder, out| encoder.field(out, ":path", b"/a"));
+    client.writer.headers(1, true, |encoder, out| encoder.field(out, ":path", b"/a"));
     until(|| {
         assert!(poll(&mut client, &mut asks).is_pending() && poll(&mut server, &mut answers).is_pending());
-        let heard = !answers.events.is_empty() && client.sending.max_streams() == 100;
+        let heard = !answers.events.is_empty() && client.writer.max_streams() == 100;
         heard && client.is_idle() && server.is_idle()
     })
     .await;
@@ -98,13 +98,13 @@ async fn two_ends_understand_each_other() {
 #[tokio::test]
 async fn all_is_written_when_the_socket_has_it() {
     let (socket, peer) = pair().await;
-    let mut wire = Wire::new(socket, SERVER, None);
+    let mut wire = Transport::new(socket, SERVER, None);
     assert!(!wire.is_idle());
-    wire.sending.window_grew(0, 1 << 30).unwrap();
-    wire.sending.peer_setting(frame::SET_INITIAL_WINDOW, 1 << 30).unwrap();
-    wire.sending.open(1);
+    wire.writer.on_window_update(0, 1 << 30).unwrap();
+    wire.writer.apply_setting(frame::SET_INITIAL_WINDOW, 1 << 30).unwrap();
+    wire.writer.open(1);
     // More than is made ready at a time, and more than the system holds.
-    wire.sending.message(1, [Bytes::from(vec![7; 20 << 20])].into(), Ending::Nothing, None);
+    wire.writer.message(1, [Bytes::from(vec![7; 20 << 20])].into(), Ending::Nothing, None);
     let mut cx = Context::from_waker(Waker::noop());
     assert!(wire.poll_flush(&mut cx).is_pending() && !wire.is_idle());
     let write = async {
@@ -120,7 +120,7 @@ async fn all_is_written_when_the_socket_has_it() {
 #[tokio::test]
 async fn whoever_breaks_the_rules_is_told_so_and_up_to_where_it_was_heard() {
     let (socket, mut peer) = pair().await;
-    let mut wire = Wire::new(socket, SERVER, None);
+    let mut wire = Transport::new(socket, SERVER, None);
     peer.write_all(b"GET / HTTP/1.1\r\n").await.unwrap();
     let mut notes = Notes { last: 7, ..Default::default() };
     let fault = ended(&mut wire, &mut notes).await.unwrap_err();
@@ -134,7 +134,7 @@ async fn whoever_breaks_the_rules_is_told_so_and_up_to_where_it_was_heard() {
 #[tokio::test]
 async fn a_client_expects_no_preface() {
     let (socket, mut peer) = pair().await;
-    let mut wire = Wire::new(socket, Role::Client, None);
+    let mut wire = Transport::new(socket, Role::Client, None);
     peer.write_all(&frame(GOAWAY, 0, 0, &GOODBYE)).await.unwrap();
     poll_until_told(&mut wire, &mut Notes::default()).await;
 }
@@ -142,21 +142,21 @@ async fn a_client_expects_no_preface() {
 #[tokio::test]
 async fn who_does_not_read_is_not_read_from() {
     let (socket, mut peer) = pair().await;
-    let mut wire = Wire::new(socket, Role::Client, None);
+    let mut wire = Transport::new(socket, Role::Client, None);
     let mut notes = Notes::default();
     // Until the system takes no more.
-    while poll_often(&mut wire, &mut notes).await.is_pending() && wire.sending.out.len() == 0 {
-        wire.sending.out.small.resize(100_000, 0);
+    while poll_often(&mut wire, &mut notes).await.is_pending() && wire.writer.out.len() == 0 {
+        wire.writer.out.small.resize(100_000, 0);
     }
     // Little is left: nothing keeps us from listening.
     peer.write_all(&frame(GOAWAY, 0, 0, &GOODBYE)).await.unwrap();
     poll_until_told(&mut wire, &mut notes).await;
-    wire.sending.out.small.resize(4 << 20, 0);
+    wire.writer.out.small.resize(4 << 20, 0);
     notes.events.clear();
     peer.write_all(&frame(GOAWAY, 0, 0, &GOODBYE)).await.unwrap();
     assert!(poll_often(&mut wire, &mut notes).await.is_pending());
     assert_eq!(notes.events, []);
-    assert!(wire.sending.out.len() > 1 << 20, "{} are left", wire.sending.out.len());
+    assert!(wire.writer.out.len() > 1 << 20, "{} are left", wire.writer.out.len());
     let mut place = vec![0; 1 << 20];
     until(|| {
         let _ = peer.try_read(&mut place);
@@ -178,7 +178,7 @@ impl Wake for Woken {
 #[tokio::test]
 async fn after_a_slice_of_time_it_is_the_turn_of_others() {
     let (socket, mut peer) = pair().await;
-    let mut wire = Wire::new(socket, Role::Client, None);
+    let mut wire = Transport::new(socket, Role::Client, None);
     let mut notes = Notes { slow: SLICE / 8, ..Default::default() };
     peer.write_all(&frame(GOAWAY, 0, 0, &GOODBYE).repeat(1000)).await.unwrap();
     let woken = Arc::new(Woken(AtomicUsize::new(0)));
@@ -204,7 +204,7 @@ async fn after_a_slice_of_time_it_is_the_turn_of_others() {
 async fn a_peer_that_does_not_answer_is_left_without_a_word() {
     let (socket, mut peer) = pair().await;
     let second = Duration::from_secs(1);
-    let mut wire = Wire::new(socket, Role::Client, Some(Alive::new(10 * second, 4 * second)));
+    let mut wire = Transport::new(socket, Role::Client, Some(KeepAlive::new(10 * second, 4 * second)));
     let mut notes = Notes::default();
     assert!(poll_often(&mut wire, &mut notes).await.is_pending());
     advance(9 * second).await;
@@ -233,8 +233,8 @@ async fn a_peer_that_does_not_answer_is_left_without_a_word() {
 #[tokio::test(start_paused = true)]
 async fn a_peer_that_is_told_goodbye_is_listened_to_until_it_goes() {
     let (socket, mut peer) = pair().await;
-    let mut wire = Wire::new(socket, SERVER, None);
-    put_goaway(&mut wire.sending.out.small, 3, PROTOCOL_ERROR);
+    let mut wire = Transport::new(socket, SERVER, None);
+    put_goaway(&mut wire.writer.out.small, 3, PROTOCOL_ERROR);
     let mut lingers = std::pin::pin!(wire.linger());
     let mut cx = Context::from_waker(Waker::noop());
     for _ in 0..5 {

@@ -27,7 +27,7 @@ const GRAPH: &str = "
 struct Bench {
     services: Arc<Services>,
     calls: Calls,
-    sending: Sending,
+    writer: FrameWriter,
     answered: UnboundedReceiver<(u32, Answer)>,
     decoder: Decoder,
     incoming: Arc<Account>,
@@ -43,7 +43,7 @@ impl Bench {
         Bench {
             services,
             calls,
-            sending: Sending::default(),
+            writer: FrameWriter::default(),
             answered,
             decoder: Decoder::default(),
             incoming,
@@ -53,16 +53,16 @@ impl Bench {
     /// Begins a call of this method.
     fn begin(&mut self, stream: u32, method: &str) {
         let head = call_head(&format!("/tensorflow.MasterService/{method}"));
-        self.calls.head(&mut self.sending, stream, head, false).unwrap();
+        self.calls.head(&mut self.writer, stream, head, false).unwrap();
     }
 
     fn data(&mut self, stream: u32, bytes: &[u8]) {
-        assert!(self.calls.begin_data(&mut self.sending, stream, bytes.len()));
-        self.calls.data(&mut self.sending, stream, bytes);
+        assert!(self.calls.begin_data(&mut self.writer, stream, bytes.len()));
+        self.calls.data(&mut self.writer, stream, bytes);
     }
 
     fn end(&mut self, stream: u32) {
-        self.calls.end(&mut self.sending, stream);
+        self.calls.end(&mut self.writer, stream);
     }
 
     /// A whole call.
@@ -73,13 +73,13 @@ impl Bench {
     }
 
     fn frames(&mut self) -> Vec<Frame> {
-        frames(&mut self.sending)
+        frames(&mut self.writer)
     }
 
     /// Waits for a call that goes on beside the connection.
     async fn respond(&mut self) {
         let (stream, answer) = self.answered.recv().await.unwrap();
-        self.calls.respond(&mut self.sending, stream, answer);
+        self.calls.respond(&mut self.writer, stream, answer);
     }
 
     /// The message of the answer to a call that went well.
@@ -133,7 +133,7 @@ const DEVICES: ListDevicesRequest = ListDevicesRequest { session_handle: String:
 #[tokio::test]
 async fn streams_are_the_clients_begin_in_order_and_are_idle_before() {
     let mut b = Bench::new(PeerLimits::default());
-    let say = |b: &mut Bench, stream, head| b.calls.head(&mut b.sending, stream, head, true).err();
+    let say = |b: &mut Bench, stream, head| b.calls.head(&mut b.writer, stream, head, true).err();
     let good = || call_head("/tensorflow.MasterService/ListDevices");
     assert_eq!(b.calls.last_stream(), 0);
     b.call(5, "ListDevices", &DEVICES);
@@ -146,7 +146,7 @@ async fn streams_are_the_clients_begin_in_order_and_are_idle_before() {
     assert_eq!(b.calls.last_stream(), 5);
     // One that we turned away before its end: the client may not have known when it sent its trailers.
     let html = head(&[(":method", "GET"), (":scheme", "http"), (":path", "/")]);
-    assert!(b.calls.head(&mut b.sending, 7, html, false).is_ok());
+    assert!(b.calls.head(&mut b.writer, 7, html, false).is_ok());
     assert!(say(&mut b, 7, head(&[("x", "y")])).is_none());
     assert!(Calls::is_idle(&b.calls));
 }
@@ -164,7 +164,7 @@ async fn a_second_head_ends_the_request_or_is_a_fault_of_its_stream() {
     ] {
         b.begin(stream, "ListDevices");
         b.data(stream, &message);
-        b.calls.head(&mut b.sending, stream, head, end).unwrap();
+        b.calls.head(&mut b.writer, stream, head, end).unwrap();
         let said = b.frames();
         let status = b.status(&said, stream);
         match fault {
@@ -175,7 +175,7 @@ async fn a_second_head_ends_the_request_or_is_a_fault_of_its_stream() {
     // While it runs nothing may come, and what comes ends it.
     b.call(11, "RunStep", &fetch(&session, "get:0"));
     b.until_active(1).await;
-    b.calls.head(&mut b.sending, 11, head(&[("x", "y")]), true).unwrap();
+    b.calls.head(&mut b.writer, 11, head(&[("x", "y")]), true).unwrap();
     assert!(b.frames()[0].is_reset(11, frame::STREAM_CLOSED));
     b.until_active(0).await;
 }
@@ -186,9 +186,9 @@ async fn half_a_window_taken_is_given_back() {
     b.begin(1, "RunStep");
     let half = STREAM_WINDOW as usize / 2;
     for _ in 0..2 {
-        assert!(b.calls.begin_data(&mut b.sending, 1, half - 1));
+        assert!(b.calls.begin_data(&mut b.writer, 1, half - 1));
         assert_eq!(b.frames(), []);
-        assert!(b.calls.begin_data(&mut b.sending, 1, 1));
+        assert!(b.calls.begin_data(&mut b.writer, 1, 1));
         let [credit] = &b.frames()[..] else { panic!("one frame") };
         assert_eq!((credit.kind, credit.stream, credit.number()), (frame::WINDOW_UPDATE, 1, half as u32));
     }
@@ -200,15 +200,15 @@ async fn data_of_a_stream_that_takes_none_is_passed_over_or_refused() {
     b.call(1, "ListDevices", &DEVICES);
     b.frames();
     // It had ended; that is told once.
-    assert!(!b.calls.begin_data(&mut b.sending, 1, 10));
+    assert!(!b.calls.begin_data(&mut b.writer, 1, 10));
     assert!(b.frames()[0].is_reset(1, frame::STREAM_CLOSED));
-    assert!(!b.calls.begin_data(&mut b.sending, 1, 10));
+    assert!(!b.calls.begin_data(&mut b.writer, 1, 10));
     assert_eq!(b.frames(), []);
     let html = head(&[(":method", "GET"), (":scheme", "http"), (":path", "/")]);
-    b.calls.head(&mut b.sending, 3, html, false).unwrap();
+    b.calls.head(&mut b.writer, 3, html, false).unwrap();
     let said = b.frames();
     assert!(said.len() == 2 && said[1].is_reset(3, frame::NO_ERROR), "{said:?}");
-    assert!(!b.calls.begin_data(&mut b.sending, 3, 10));
+    assert!(!b.calls.begin_data(&mut b.writer, 3, 10));
     assert_eq!(b.frames(), []);
 }
 
@@ -216,12 +216,12 @@ async fn data_of_a_stream_that_takes_none_is_passed_over_or_refused() {
 async fn a_call_that_is_turned_away_is_reset_only_if_it_has_not_ended() {
     let mut b = Bench::new(PeerLimits::default());
     let html = || head(&[(":method", "GET"), (":scheme", "http"), (":path", "/")]);
-    b.calls.head(&mut b.sending, 1, html(), true).unwrap();
+    b.calls.head(&mut b.writer, 1, html(), true).unwrap();
     let said = b.frames();
     assert_eq!(said.iter().map(|f| (f.kind, f.flags)).collect::<Vec<_>>(), [(frame::HEADERS, 5)]);
     assert!(!b.calls.refused.has(1));
     let malformed = head(&[(":method", "POST")]);
-    b.calls.head(&mut b.sending, 3, malformed, true).unwrap();
+    b.calls.head(&mut b.writer, 3, malformed, true).unwrap();
     assert!(b.frames()[0].is_reset(3, frame::PROTOCOL_ERROR));
 }
 
@@ -287,7 +287,7 @@ async fn a_call_that_goes_on_holds_its_message_until_it_is_answered() {
     b.until_active(0).await;
     // The answer of a call that was given up is nobody's.
     b.answered.try_recv().ok();
-    b.calls.respond(&mut b.sending, 3, Err(Status::new(Code::Internal, "late")));
+    b.calls.respond(&mut b.writer, 3, Err(Status::new(Code::Internal, "late")));
     assert_eq!(b.frames(), []);
 }
 
@@ -316,7 +316,7 @@ async fn a_request_has_the_length_that_it_says() {
             ("content-type", "application/grpc"),
             ("content-length", &length),
         ]);
-        b.calls.head(&mut b.sending, stream, head, false).unwrap();
+        b.calls.head(&mut b.writer, stream, head, false).unwrap();
         b.data(stream, &message[..2]);
         b.data(stream, &message[2..]);
         b.end(stream);
@@ -366,9 +366,9 @@ async fn a_large_tensor_is_read_to_where_it_stays() {
         at += 1;
     }
     for n in [300_000, 100_000] {
-        assert!(b.calls.begin_data(&mut b.sending, 3, n));
+        assert!(b.calls.begin_data(&mut b.writer, 3, n));
         b.calls.room(3).unwrap()[..n].copy_from_slice(&message[at..at + n]);
-        b.calls.filled(&mut b.sending, 3, n);
+        b.calls.filled(&mut b.writer, 3, n);
         at += n;
     }
     assert!(b.calls.room(3).is_none());
@@ -376,11 +376,11 @@ async fn a_large_tensor_is_read_to_where_it_stays() {
     assert!(held >= CALL + 400_000, "{held}");
     b.data(3, &message[at..]);
     b.end(3);
-    b.sending.window_grew(0, 1 << 30).unwrap();
-    b.sending.window_grew(3, 1 << 20).ok();
+    b.writer.on_window_update(0, 1 << 30).unwrap();
+    b.writer.on_window_update(3, 1 << 20).ok();
     if !Calls::is_idle(&b.calls) {
         b.respond().await;
-        b.sending.window_grew(3, 1 << 20).unwrap();
+        b.writer.on_window_update(3, 1 << 20).unwrap();
     }
     let answer: RunStepResponse = b.message(3);
     let content = &answer.tensor[0].tensor.as_ref().unwrap().tensor_content;
@@ -400,20 +400,20 @@ async fn requests_of_which_nothing_more_comes_are_given_up() {
     b.begin(7, "RunStep");
     b.data(7, &[0, 0, 0, 1, 0, 1]);
     tokio::time::advance(Duration::from_secs(20)).await;
-    b.calls.give_up_unfinished(&mut b.sending);
+    b.calls.give_up_unfinished(&mut b.writer);
     assert_eq!(b.frames(), []);
     tokio::time::advance(Duration::from_millis(1)).await;
-    b.calls.give_up_unfinished(&mut b.sending);
+    b.calls.give_up_unfinished(&mut b.writer);
     let said = b.frames();
     assert_eq!((b.status(&said, 5), b.status(&said[..0], 7)), (Some(4), None));
     assert!(said.len() == 2 && said[1].is_reset(5, frame::NO_ERROR), "{said:?}");
     // What still comes of it is passed over. The call that runs, however long, is none of these.
-    assert!(!b.calls.begin_data(&mut b.sending, 5, 10));
+    assert!(!b.calls.begin_data(&mut b.writer, 5, 10));
     assert_eq!(b.frames(), []);
     tokio::time::advance(Duration::from_secs(39)).await;
     b.data(7, &[1]);
     tokio::time::advance(Duration::from_secs(60)).await;
-    b.calls.give_up_unfinished(&mut b.sending);
+    b.calls.give_up_unfinished(&mut b.writer);
     assert_eq!((b.frames(), b.active()), (vec![], 1));
 }
 
@@ -428,11 +428,11 @@ async fn slow_requests_are_given_up_where_memory_is_tight() {
     for _ in 0..20 {
         tokio::time::advance(Duration::from_secs(5)).await;
         b.data(1, &[0]);
-        b.calls.give_up_unfinished(&mut b.sending);
+        b.calls.give_up_unfinished(&mut b.writer);
     }
     assert_eq!(b.frames(), []);
     let _held = pool.account().charge(600_000).unwrap();
-    b.calls.give_up_unfinished(&mut b.sending);
+    b.calls.give_up_unfinished(&mut b.writer);
     let said = b.frames();
     assert_eq!(b.status(&said, 1), Some(4));
 }
@@ -461,10 +461,10 @@ async fn calls_end_with_their_stream_and_with_their_connection() {
 #[test]
 fn a_call_that_ends_in_a_panic_is_answered_with_it() {
     let (to, mut told) = mpsc::unbounded_channel();
-    drop(Told { stream: 7, to: Some(to.clone()) });
+    drop(CompletionGuard { stream: 7, to: Some(to.clone()) });
     let (stream, answer) = told.try_recv().unwrap();
     assert_eq!((stream, answer.err().unwrap().code()), (7, Code::Internal));
-    let mut well = Told { stream: 9, to: Some(to) };
+    let mut well = CompletionGuard { stream: 9, to: Some(to) };
     well.tell(Err(Status::new(Code::Aborted, "x")));
     drop(well);
     assert_eq!(told.try_recv().unwrap().1.err().unwrap().code(), Code::Aborted);

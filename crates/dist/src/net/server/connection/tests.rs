@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::net::PeerLimits;
-use crate::net::http2::frame::{FrameHead, HEAD, PREFACE, put_settings};
-use crate::net::http2::{Head, Sending};
-use crate::net::server::slots::Places;
+use crate::net::http2::frame::{FrameHeader, HEAD, PREFACE, put_settings};
+use crate::net::http2::{FrameWriter, Head};
+use crate::net::server::slots::ConnectionSlots;
 use crate::testing::{Frame, framed, peer, services};
 use bytes::BytesMut;
 use std::net::IpAddr;
@@ -29,7 +29,7 @@ struct Bench {
 /// A client played by hand.
 struct Client {
     socket: TcpStream,
-    sending: Sending,
+    writer: FrameWriter,
 }
 
 impl Bench {
@@ -37,7 +37,7 @@ impl Bench {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (client, socket) = tokio::join!(TcpStream::connect(address), listener.accept());
-        let mut client = Client { socket: client.unwrap(), sending: Sending::default() };
+        let mut client = Client { socket: client.unwrap(), writer: FrameWriter::default() };
         let mut hello = BytesMut::from(PREFACE);
         put_settings(&mut hello, settings);
         client.socket.write_all(&hello).await.unwrap();
@@ -46,12 +46,12 @@ impl Bench {
     }
 
     /// What the client has sent so far is there before the connection is served: no clock runs ahead of it.
-    fn serve(self) -> (impl Future<Output = ()>, Client, watch::Sender<Phase>, Place) {
-        let places = Places::new(4);
-        let place = |n| places.take(IpAddr::from([127, 0, 0, n])).unwrap();
+    fn serve(self) -> (impl Future<Output = ()>, Client, watch::Sender<Phase>, ConnectionSlot) {
+        let slots = ConnectionSlots::new(4);
+        let slot = |n| slots.take(IpAddr::from([127, 0, 0, n])).unwrap();
         let (peer, stopped) = (self.peer, self.phase.subscribe());
-        let served = serve(self.socket.into(), peer, place(1), stopped);
-        (served, self.client, self.phase, place(2))
+        let served = serve(self.socket.into(), peer, slot(1), stopped);
+        (served, self.client, self.phase, slot(2))
     }
 }
 
@@ -59,16 +59,16 @@ impl Client {
     /// A call; without `end` there is more to come.
     async fn call(&mut self, stream: u32, method: &str, body: &[u8], end: bool) {
         let path = format!("/tensorflow.MasterService/{method}");
-        self.sending.headers(stream, false, |encoder, out| {
+        self.writer.headers(stream, false, |encoder, out| {
             encoder.field(out, ":method", b"POST");
             encoder.field(out, ":scheme", b"http");
             encoder.passing(out, ":path", path.as_bytes());
             encoder.field(out, "content-type", b"application/grpc");
         });
-        let out = &mut self.sending.out.small;
-        frame::put_head(out, body.len(), frame::DATA, u8::from(end), stream);
+        let out = &mut self.writer.out.small;
+        frame::put_frame_header(out, body.len(), frame::DATA, u8::from(end), stream);
         out.extend_from_slice(body);
-        self.socket.write_all(&self.sending.out.drained()).await.unwrap();
+        self.socket.write_all(&self.writer.out.drained()).await.unwrap();
     }
 
     /// The next frame of these kinds; none at the end of the connection.
@@ -76,7 +76,7 @@ impl Client {
         loop {
             let mut head = [0; HEAD];
             self.socket.read_exact(&mut head).await.ok()?;
-            let head = FrameHead::parse(&head);
+            let head = FrameHeader::parse(&head);
             let mut payload = vec![0; head.length];
             self.socket.read_exact(&mut payload).await.ok()?;
             if kinds.contains(&head.kind) {
@@ -183,8 +183,8 @@ async fn a_server_that_drains_says_so_ends_what_runs_and_takes_nothing_new() {
             client.next(&[frame::RST_STREAM, frame::DATA]).await.unwrap().is_reset(7, frame::REFUSED_STREAM)
         );
         // The step goes on until its client gives it up.
-        client.sending.reset(3, frame::CANCEL);
-        let cancel = client.sending.out.drained();
+        client.writer.reset(3, frame::CANCEL);
+        let cancel = client.writer.out.drained();
         client.socket.write_all(&cancel).await.unwrap();
         assert!(client.next(&[frame::GOAWAY, frame::HEADERS]).await.is_none());
     })
@@ -220,10 +220,10 @@ async fn a_server_that_closes_waits_for_no_call() {
 #[tokio::test]
 async fn a_connection_whose_place_is_wanted_by_another_ends() {
     let b = Bench::new(&[]).await;
-    let place = Places::new(4).take(IpAddr::from([127, 0, 0, 1])).unwrap();
-    place.dismiss();
+    let slot = ConnectionSlots::new(4).take(IpAddr::from([127, 0, 0, 1])).unwrap();
+    slot.dismiss();
     let (mut client, stopped) = (b.client, b.phase.subscribe());
-    both(serve(b.socket.into(), b.peer, place, stopped), async {
+    both(serve(b.socket.into(), b.peer, slot, stopped), async {
         assert_eq!(client.next(&[frame::GOAWAY]).await.unwrap().number(), 0);
         assert!(client.next(&[frame::GOAWAY]).await.is_none());
     })
