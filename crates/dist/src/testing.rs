@@ -28,9 +28,9 @@ use tokio::net::{TcpListener, TcpStream};
 pub fn master() -> Master {
     let options = SessionOptions { threads: 1, ..Default::default() };
     let task = Task::new(Arc::new(thalweg_ops::registry()), options).unwrap();
-    let patience = KeepAliveOptions { interval: Duration::from_secs(1), timeout: Duration::from_secs(1) };
+    let keep_alive = KeepAliveOptions { interval: Duration::from_secs(1), timeout: Duration::from_secs(1) };
     let connector =
-        Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
+        Connector::new(Vec::new(), keep_alive, Default::default(), Default::default(), Log::default());
     let home = Membership::of(&connector, task.name.clone(), &ClusterSpec::default()).unwrap();
     let limits = Limits { idle: None, sessions: 100, share: 100 };
     Master::new(task, connector, home, limits, Log::default())
@@ -112,9 +112,9 @@ impl Played {
 
     /// Links to it, as to the only other task; they end with the connector.
     pub fn member(&self) -> (Connector, Arc<Membership>) {
-        let patience = KeepAliveOptions { interval: Duration::MAX, timeout: Duration::MAX };
+        let keep_alive = KeepAliveOptions { interval: Duration::MAX, timeout: Duration::MAX };
         let connector =
-            Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
+            Connector::new(Vec::new(), keep_alive, Default::default(), Default::default(), Log::default());
         let address = self.listener.local_addr().unwrap();
         let spec = ClusterSpec::parse(&format!(r#"{{"ps": ["{address}"]}}"#)).unwrap();
         let us = Membership::of(&connector, "/job:worker/replica:0/task:0".into(), &spec).unwrap();

@@ -48,7 +48,7 @@ pub struct Caller {
 }
 
 impl Default for Caller {
-    /// Somebody who has not been through the gate, and owns nothing.
+    /// A caller that was not authenticated, and owns nothing.
     fn default() -> Caller {
         let (identity, nowhere): (Arc<str>, _) = ("nobody".into(), SocketAddr::from(([0, 0, 0, 0], 0)));
         let party = Party { owner: Owner::Known(identity.clone()), part: Part::Connection(nowhere) };
@@ -64,7 +64,7 @@ pub struct Origin {
     pub certificate: Option<Arc<str>>,
 }
 
-/// What all calls of a server pass.
+/// Authenticates and authorises all calls of a server.
 pub struct Gate {
     tokens: Option<Tokens>,
     /// Callers without a token or a certificate: one identity.

@@ -1,5 +1,5 @@
 //! Links to the other tasks of the cluster. A link has a lane, which is a connection, for each thread of the server that waits
-//! for sockets: a call that such a thread makes goes out and is answered on that very thread, for waking another one costs more
+//! for sockets (io threads): a call from such a thread is sent and answered on that thread, as waking another one costs more
 //! than a small step does. Calls of other threads share a lane with a thread of its own. A lane connects when it is first used,
 //! and again when its connection was lost.
 
@@ -36,7 +36,7 @@ pub struct Connector {
     threads: Vec<Handle>,
     /// The thread for the calls of all others, made with the first link. Dropping the sender ends it.
     shared: Mutex<Option<(Handle, oneshot::Sender<()>)>>,
-    patience: KeepAliveOptions,
+    keep_alive: KeepAliveOptions,
     /// What tasks show each other.
     outgoing: Outgoing,
     /// Where the clusters that clients bring may lead.
@@ -45,11 +45,11 @@ pub struct Connector {
 }
 
 thread_local! {
-    /// Which of the server's threads this is, if it is one.
+    /// The index of this io thread, if it is one.
     static IO_THREAD: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// From now on, calls of this thread, the `index`th of those that the `Connector` was told of, take its own lane.
+/// Marks this thread as the `index`th io thread of the `Connector`: its calls take its own lane.
 pub fn set_io_thread(index: usize) {
     IO_THREAD.set(Some(index));
 }
@@ -57,12 +57,12 @@ pub fn set_io_thread(index: usize) {
 impl Connector {
     pub fn new(
         threads: Vec<Handle>,
-        patience: KeepAliveOptions,
+        keep_alive: KeepAliveOptions,
         outgoing: Outgoing,
         reach: Reach,
         log: Log,
     ) -> Connector {
-        Connector { threads, shared: Mutex::default(), patience, outgoing, reach, log }
+        Connector { threads, shared: Mutex::default(), keep_alive, outgoing, reach, log }
     }
 
     /// Links to these tasks, with a lane for each of the threads; nothing is connected yet.
@@ -77,7 +77,7 @@ impl Connector {
                 address: t.address,
                 shared: Lane::new(shared.clone()),
                 own: self.threads.iter().cloned().map(Lane::new).collect(),
-                patience: self.patience,
+                keep_alive: self.keep_alive,
                 outgoing: self.outgoing.clone(),
                 traffic: Traffic::default(),
                 log: self.log,
@@ -138,7 +138,7 @@ pub struct Link {
     shared: Arc<Lane>,
     /// Of the server's threads, by their numbers.
     own: Vec<Arc<Lane>>,
-    patience: KeepAliveOptions,
+    keep_alive: KeepAliveOptions,
     outgoing: Outgoing,
     traffic: Traffic,
     log: Log,
@@ -160,24 +160,24 @@ impl Lane {
         self.connected.try_lock().ok()?.as_ref().filter(|s| !s.is_closed()).cloned()
     }
 
-    /// Lets a connection that was lost go; false if another call over it has done so, or is making a new one.
+    /// Drops a lost connection; false if another call has done so, or is reconnecting.
     fn forget(&self) -> bool {
         let connected = self.connected.try_lock();
         connected.is_ok_and(|mut c| c.take_if(|s| s.is_closed()).is_some())
     }
 }
 
-/// A call that was begun.
+/// Cancels a call that was started.
 pub enum CallHandle {
-    /// It has failed at once.
+    /// Failed immediately.
     Failed,
-    /// Its connection has to be made first.
+    /// Waits for its connection.
     Connecting(AbortHandle),
     Asked(OutgoingCall),
 }
 
 impl CallHandle {
-    /// Ends the call, which the task at the other end notices.
+    /// Cancels the call, also on the other task.
     pub fn cancel(&self) {
         match self {
             CallHandle::Failed => {}
@@ -187,7 +187,7 @@ impl CallHandle {
     }
 }
 
-/// A call under way; dropping it ends the call.
+/// A call in flight; dropping it cancels it.
 pub struct Call<T> {
     call: CallHandle,
     answer: oneshot::Receiver<Result<T>>,
@@ -225,7 +225,7 @@ impl Link {
         Call { call, answer: rx }
     }
 
-    /// As `call`; `done` gets the answer, on the thread of the lane. The call ends early when the handle is told to.
+    /// As `call`; `done` gets the response, on the thread of the lane. The handle can cancel it.
     pub fn call_then<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
@@ -246,7 +246,7 @@ impl Link {
         self.call_over(self.lane(), method, message, path, done)
     }
 
-    /// As `call`, for callers that wait, and must not wait for themselves.
+    /// As `call`, blocking: over the shared lane, as an io thread must not block on itself.
     pub fn call_and_wait<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
@@ -285,7 +285,7 @@ impl Link {
         let call = async move {
             let sent = match link.sender(&on).await {
                 Ok(sender) => link.heard(&on, &sender, length, sender.unary(request, path).await),
-                // What is wrong on our side stays wrong, however long one waits.
+                // Errors of our own configuration are not retried.
                 Err(e) if e.code() == Code::InvalidArgument => Err(e.context(&link.task)),
                 Err(e) => Err(link.blame(e)),
             };
@@ -294,7 +294,7 @@ impl Link {
         CallHandle::Connecting(lane.runtime.spawn(call).abort_handle())
     }
 
-    /// What was heard of a call.
+    /// Handles the result of a call.
     fn heard(
         &self,
         lane: &Lane,
@@ -305,7 +305,7 @@ impl Link {
         self.traffic.note(sent.as_ref().map_or(0, ReceivedMessage::len), length);
         let Err(e) = sent else { return sent };
         if !sender.is_closed() {
-            // What the task itself said is passed on as it is.
+            // An error of the task itself is passed on unchanged.
             return Err(e);
         }
         if lane.forget() {
@@ -320,7 +320,7 @@ impl Link {
         if let Some(sender) = connected.as_ref().filter(|s| !s.is_closed()) {
             return Ok(sender.clone());
         }
-        let sender = client_connection::open(&self.address, Some(self.patience), &self.outgoing).await?;
+        let sender = client_connection::open(&self.address, Some(self.keep_alive), &self.outgoing).await?;
         *connected = Some(sender.clone());
         self.log.info("link_made", &[("task", &self.task), ("address", &self.address)]);
         Ok(sender)
@@ -350,10 +350,10 @@ mod tests {
 
     /// A link to an address, from a server with so many threads that wait for sockets.
     fn link(address: String, threads: usize) -> (Connector, Arc<Link>) {
-        let patience = KeepAliveOptions { interval: HOUR, timeout: HOUR };
+        let keep_alive = KeepAliveOptions { interval: HOUR, timeout: HOUR };
         let threads = (0..threads).map(|_| Handle::current()).collect();
         let connector =
-            Connector::new(threads, patience, Default::default(), Default::default(), Log::default());
+            Connector::new(threads, keep_alive, Default::default(), Default::default(), Log::default());
         let task = TaskAddress { task: "/job:ps/replica:0/task:0".into(), address };
         let link = connector.links(vec![task]).unwrap().all().remove(0);
         (connector, link)

@@ -58,7 +58,7 @@ pub async fn run_step(
     let begin = move || asked.0.step(fed, &asked.1, trace, Box::new(move |r| drop(sender.send(r))));
     let timeout = options.timeout.or(session.operation_timeout);
     let giving_up = PartialRunGuard { run: Some(run.clone()), session: &session, handle: &handle };
-    let begun = master.task.threads.run_with_permit(&caller.party, &session.turns, begin);
+    let begun = master.task.threads.run_with_permit(&caller.party, &session.permits, begin);
     let result = match steps::within(timeout, run.cancellation(), async { begun.await? }).await {
         Ok(()) => steps::within(timeout, run.cancellation(), steps::ended(receiver)).await,
         // A call that makes no sense is refused; the run goes on.

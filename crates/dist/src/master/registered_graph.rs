@@ -28,7 +28,7 @@ pub struct Registered {
 /// The version of GraphDefs that TensorFlow 2 writes.
 const PRODUCER: i32 = 2474;
 
-/// Gives a task its part of a graph, and waits until it has it.
+/// Registers a task's part of a graph; blocks until it is registered.
 pub fn register(
     link: &Arc<Link>,
     session: &str,
@@ -97,7 +97,7 @@ impl RegisteredPart for Registered {
             Ok(request) => request,
             Err(e) => return done(Err(e)),
         };
-        // Whoever comes first answers: the task, or a cancellation.
+        // Completed once: by the response or by cancellation.
         let done = Arc::new(Mutex::new(Some(done)));
         let (answered, fetches, task) = (done.clone(), self.fetches.clone(), self.link.task.clone());
         let cancel = step.cancel.clone();
@@ -117,7 +117,7 @@ impl RegisteredPart for Registered {
         let id = step.cancel.on_cancel(move |reason| {
             let Some(done) = lock(&done).take() else { return };
             call.cancel();
-            // Some tasks do not notice that nobody waits any more.
+            // Some tasks do not notice RST_STREAM.
             let request = CleanupGraphRequest { step_id: step.id as i64 };
             link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});
             done(Err(match reason.code() {
@@ -221,9 +221,14 @@ mod tests {
 
     #[test]
     fn a_step_of_a_part_says_whose_it_is_and_what_it_gets_and_gives() {
-        let patience = KeepAliveOptions { interval: Duration::MAX, timeout: Duration::MAX };
-        let connector =
-            Connector::new(Vec::new(), patience, Default::default(), Default::default(), Default::default());
+        let keep_alive = KeepAliveOptions { interval: Duration::MAX, timeout: Duration::MAX };
+        let connector = Connector::new(
+            Vec::new(),
+            keep_alive,
+            Default::default(),
+            Default::default(),
+            Default::default(),
+        );
         let task = TaskAddress { task: "/job:ps/replica:0/task:0".into(), address: "127.0.0.1:1".into() };
         let part = Registered {
             link: connector.links(vec![task]).unwrap().all().remove(0),

@@ -68,7 +68,7 @@ pub async fn run(
         _ => None,
     };
     let threads = &master.task.threads;
-    let step = steps::run(threads, &session.turns, &caller.party, callable, feeds, options);
+    let step = steps::run(threads, &session.permits, &caller.party, callable, feeds, options);
     let (values, told) = step.await?;
     let mut metadata = metadata::to_proto(&told, &session.session);
     if let Some(recording) = recording {

@@ -1,4 +1,4 @@
-//! Sessions that span the cluster: who takes part, and how their graphs get there and run.
+//! Sessions across tasks: workers found, worker sessions created, graphs registered, steps cleaned up.
 
 use super::registered_graph::register;
 use crate::cluster::{Link, Links, Membership};
@@ -30,11 +30,11 @@ pub struct SessionCluster {
     steps: Arc<StepTable>,
     options: GraphOptions,
     entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
-    /// The tasks have been told that it is over.
+    /// DeleteWorkerSession was sent.
     ended: AtomicBool,
 }
 
-/// The master that opens a session: its name and what tells its lives apart.
+/// The master that opens a session.
 pub struct SessionOpener<'a> {
     pub us: &'a Arc<Membership>,
     /// Our own first device: what it lends its kernels is lent to the stand-ins of other tasks' devices too.
@@ -43,8 +43,8 @@ pub struct SessionOpener<'a> {
     pub log: crate::log::Log,
 }
 
-/// Waits until all tasks that the session may use are there, and makes them ready for it. Gives their devices, and the way to
-/// them; `None` if there is nobody else.
+/// Waits until all tasks of the session are reachable, and creates worker sessions. Returns their devices and the cluster;
+/// `None` if there are no other tasks.
 pub async fn open_session(
     opener: SessionOpener<'_>,
     handle: &str,
@@ -78,7 +78,7 @@ pub async fn open_session(
             master_incarnation: opener.device.context.incarnation as i64,
             ..Default::default()
         };
-        // On the list first, so that whatever happens it is told when the session ends.
+        // In the list first, so that it gets DeleteWorkerSession whatever happens.
         cluster.links.push(link.clone());
         let _: CreateWorkerSessionResponse = link.call("CreateWorkerSession", &request).answer().await?;
     }
@@ -107,7 +107,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// How often the log says who is waited for.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// The devices of a task. One that is not there yet is waited for, as long as the client waits for us.
+/// The devices of a task. An unreachable task is retried with back-off, until the client cancels.
 async fn status(link: &Arc<Link>, opener: &SessionOpener<'_>) -> Result<Vec<DeviceAttributes>> {
     let (mut wait, mut told) = (FIRST_WAIT, None::<Instant>);
     loop {
@@ -199,8 +199,8 @@ impl Cluster for SessionCluster {
 }
 
 impl SessionCluster {
-    /// Tells the tasks that the session is over, and with it all its steps. Calls made from one thread arrive in order: what the same client
-    /// asks for next finds nothing of this session that still waits.
+    /// Sends DeleteWorkerSession, which ends all steps. Calls made from one thread arrive in order: the client's
+    /// next request finds no waiting step of this session.
     pub fn end(&self) {
         if self.ended.swap(true, Ordering::AcqRel) {
             return;
@@ -226,8 +226,8 @@ mod tests {
     use crate::{Server, ServerOptions};
 
     fn connector() -> Connector {
-        let patience = KeepAliveOptions { interval: LONGEST_WAIT, timeout: LONGEST_WAIT };
-        Connector::new(Vec::new(), patience, Default::default(), Default::default(), Default::default())
+        let keep_alive = KeepAliveOptions { interval: LONGEST_WAIT, timeout: LONGEST_WAIT };
+        Connector::new(Vec::new(), keep_alive, Default::default(), Default::default(), Default::default())
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub struct MasterSession {
     pub operation_timeout: Option<Duration>,
     pub callables: Mutex<Callables>,
     pub partial_runs: Mutex<PartialRuns>,
-    pub turns: SessionPermits,
+    pub permits: SessionPermits,
     busy: AtomicUsize,
     last_used: Mutex<Instant>,
 }
@@ -66,7 +66,7 @@ impl MasterSession {
             operation_timeout,
             callables: Mutex::default(),
             partial_runs: Mutex::default(),
-            turns: SessionPermits::default(),
+            permits: SessionPermits::default(),
             busy: AtomicUsize::new(0),
             last_used: Mutex::new(Instant::now()),
         }
@@ -161,7 +161,7 @@ impl Sessions {
         Sessions { open: Mutex::default(), limits, last: AtomicUsize::new(0) }
     }
 
-    /// Whether another session has run a step since this one did: then several clients share the machine, and each step should
+    /// Whether another session has run a step since this one did: then clients share the machine, and a step should
     /// cost little rather than end soon.
     pub fn is_shared(&self, session: &Arc<MasterSession>) -> bool {
         let this = Arc::as_ptr(session).addr();
@@ -169,12 +169,12 @@ impl Sessions {
         self.last.load(Ordering::Relaxed) != this && self.last.swap(this, Ordering::Relaxed) != 0
     }
 
-    /// Whether there is room for one more session of this caller, or can be made: known before work is put into it.
+    /// Checks the quota of this caller, before the session is made.
     pub fn check_room(&self, caller: &Caller) -> Result<()> {
         self.in_the_way(&lock(&self.open), &caller.identity).map(drop)
     }
 
-    /// The session that has to go for one more of this owner: its own that has been idle longest. Those of others stay.
+    /// The session to evict for one more of this owner: its own longest idle one. Those of others stay.
     fn in_the_way(
         &self,
         open: &HashMap<String, Arc<MasterSession>>,

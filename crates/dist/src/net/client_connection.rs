@@ -1,4 +1,4 @@
-//! A connection to a task: unary gRPC calls over HTTP/2. One task drives it; calls are put to it from any thread.
+//! The client's end of a connection: unary gRPC calls over HTTP/2. One async task drives it; calls are enqueued from any thread.
 
 use crate::net::credentials::Outgoing;
 use crate::net::grpc::content_scanner::ContentPath;
@@ -19,18 +19,18 @@ use thalweg_core::invalid;
 use thalweg_proto::Message;
 use tokio::sync::{mpsc, oneshot};
 
-/// How a peer that has gone silent is found out.
+/// Keep-alive: silence before a PING, and the timeout of its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct KeepAliveOptions {
     pub interval: Duration,
     pub timeout: Duration,
 }
 
-/// A call to be made.
+/// A request, encoded.
 pub struct Request {
     /// `/package.Service/Method`.
     method: String,
-    /// With what stands before it.
+    /// With the prefix of gRPC.
     message: Bytes,
 }
 
@@ -53,12 +53,12 @@ impl Request {
     }
 }
 
-/// Puts calls to a connection.
+/// A handle of a connection.
 #[derive(Clone)]
 pub struct ClientConnection {
     address: Arc<str>,
     asks: mpsc::UnboundedSender<Command>,
-    /// It takes no more calls, though some may still be answered.
+    /// Draining: no new calls, though some may still be answered.
     retired: Arc<AtomicBool>,
 }
 
@@ -69,7 +69,7 @@ enum Command {
 
 struct NewCall {
     request: Request,
-    /// Where large contents of the answer lie.
+    /// Where the response has large contents.
     path: ContentPath,
     done: OnResponse,
     ticket: Arc<CallState>,
@@ -77,21 +77,21 @@ struct NewCall {
 
 type OnResponse = Box<dyn FnOnce(Result<ReceivedMessage>) + Send>;
 
-/// The number of a call's stream; 0 before it has one.
+/// The stream of a call, 0 before it has one, and whether it was cancelled.
 #[derive(Default)]
 struct CallState {
     stream: AtomicU32,
     cancelled: AtomicBool,
 }
 
-/// A call under way.
+/// A call in flight.
 pub struct OutgoingCall {
     ticket: Arc<CallState>,
     asks: mpsc::UnboundedSender<Command>,
 }
 
 impl OutgoingCall {
-    /// Nobody wants the answer any more, which the task at the other end notices.
+    /// Cancels the call by RST_STREAM.
     pub fn cancel(&self) {
         if !self.ticket.cancelled.swap(true, Ordering::Relaxed) {
             // A connection that has ended has no calls.
@@ -101,7 +101,7 @@ impl OutgoingCall {
 }
 
 impl ClientConnection {
-    /// Makes a call; `done` gets the answer, on the thread of the connection, unless the call is given up.
+    /// Starts a call; `done` gets the response, on the thread of the connection, unless the call is cancelled.
     pub fn ask(&self, request: Request, path: ContentPath, done: OnResponse) -> OutgoingCall {
         let ticket = Arc::<CallState>::default();
         let asking = OutgoingCall { ticket: ticket.clone(), asks: self.asks.clone() };
@@ -113,7 +113,7 @@ impl ClientConnection {
         asking
     }
 
-    /// As `ask`, awaited; dropping the future gives the call up.
+    /// As `ask`, awaited; dropping the future cancels the call.
     pub async fn unary(&self, request: Request, path: ContentPath) -> Result<ReceivedMessage> {
         struct GiveUp(Option<OutgoingCall>);
         impl Drop for GiveUp {
@@ -133,7 +133,7 @@ impl ClientConnection {
     }
 }
 
-/// Passes an answer on. What comes of it is nothing to the other calls, not even if it is a panic, which has been reported.
+/// Completes a call. A panic of its callback, which has been reported, must not affect other calls.
 fn answer(done: OnResponse, answer: Result<ReceivedMessage>) {
     let _ = catch_unwind(AssertUnwindSafe(|| done(answer)));
 }
@@ -145,11 +145,11 @@ fn lost(address: &str, why: &str) -> Error {
 /// Connects to `host:port`.
 pub async fn open(
     address: &str,
-    patience: Option<KeepAliveOptions>,
+    keep_alive: Option<KeepAliveOptions>,
     outgoing: &Outgoing,
 ) -> Result<ClientConnection> {
     let stream = outgoing.dial(address).await?;
-    let alive = patience.map(|p| KeepAlive::new(p.interval, p.timeout));
+    let alive = keep_alive.map(|p| KeepAlive::new(p.interval, p.timeout));
     let (tx, asks) = mpsc::unbounded_channel();
     let sender = ClientConnection { address: address.into(), asks: tx, retired: Arc::default() };
     let calls = Calls {
@@ -166,7 +166,7 @@ pub async fn open(
     Ok(sender)
 }
 
-/// What runs a connection.
+/// Drives a connection.
 struct Driver {
     wire: Transport,
     calls: Calls,
@@ -174,14 +174,14 @@ struct Driver {
 }
 
 impl Driver {
-    /// Until the peer goes, or nobody can ask for anything any more.
+    /// Until the connection ends, or all handles are dropped.
     async fn drive(mut self) {
         let ended = std::future::poll_fn(|cx| self.poll(cx)).await;
         let why = match ended {
             Ok(()) => "the connection was closed by its other end".to_string(),
             Err(fault) => fault.why,
         };
-        // From now on it counts as closed; those who are told below may ask.
+        // Closed before callbacks run: they may start calls.
         self.asks.close();
         self.calls.fail_all(&why);
         while let Ok(said) = self.asks.try_recv() {
@@ -212,7 +212,7 @@ impl Driver {
         }
     }
 
-    /// Takes what is asked; whether nobody can ask any more.
+    /// Takes commands; whether all handles are dropped.
     fn poll_asks(&mut self, cx: &mut Context) -> bool {
         loop {
             match self.asks.poll_recv(cx) {
@@ -234,17 +234,17 @@ impl Driver {
 struct Calls {
     address: Arc<str>,
     under_way: HashMap<u32, Call>,
-    /// Those for which the peer has no stream yet.
+    /// Calls beyond the peer's SETTINGS_MAX_CONCURRENT_STREAMS.
     waiting: VecDeque<NewCall>,
     /// The number of the next stream.
     next: u32,
     scheme: &'static [u8],
-    /// Goes with each call.
+    /// Sent with each call.
     authorization: Option<Arc<str>>,
     retired: Arc<AtomicBool>,
 }
 
-/// A call that waits for its answer.
+/// A call whose response is awaited.
 struct Call {
     message: MessageReader,
     head: Head,
@@ -252,7 +252,7 @@ struct Call {
     done: OnResponse,
 }
 
-/// Numbers of streams end here; a little before, another connection is to be made.
+/// The last stream id; the connection is retired a little before.
 const LAST_STREAM: u32 = u32::MAX >> 1;
 const RETIRE: u32 = LAST_STREAM - (1 << 20);
 
@@ -268,7 +268,7 @@ impl Calls {
         self.start(writer, ask);
     }
 
-    /// Starts calls that had to wait.
+    /// Starts queued calls.
     fn start_waiting(&mut self, writer: &mut FrameWriter) {
         while self.under_way.len() < writer.max_streams()
             && let Some(ask) = self.waiting.pop_front()
@@ -325,12 +325,12 @@ impl Handler for Calls {
     }
 
     fn last_stream(&self) -> u32 {
-        // A server begins none: pushing is switched off.
+        // A server opens none: push is disabled.
         0
     }
 
     fn begin_data(&mut self, writer: &mut FrameWriter, stream: u32, length: usize) -> bool {
-        // The answer to a call that was given up is passed over.
+        // The response to a cancelled call is skipped.
         let Some(call) = self.under_way.get_mut(&stream) else { return false };
         call.taken += length as u32;
         if call.taken >= STREAM_WINDOW / 2 {
@@ -371,7 +371,7 @@ impl Handler for Calls {
 
     fn end(&mut self, writer: &mut FrameWriter, stream: u32) {
         let Some(call) = self.under_way.remove(&stream) else { return };
-        // An answer may come before all of the request has gone out.
+        // A response may come before all of the request was sent.
         writer.reset_if_open(stream);
         let said =
             check(&call.head).and_then(|()| call.message.finish().ok_or_else(|| nonsense(&self.address)));
@@ -393,7 +393,7 @@ impl Handler for Calls {
     }
 }
 
-/// Whether the call went well.
+/// The status of a call, from headers and trailers.
 fn check(said: &Head) -> Result<()> {
     let text = |value: &Option<Bytes>| value.as_deref().map(percent_decoded);
     match text(&said.grpc_status).and_then(|code| code.parse::<i32>().ok()) {

@@ -1,4 +1,4 @@
-//! What a client, or a task that calls another, shows the server, and what it knows the server by.
+//! Credentials of clients and of tasks that call others: certificates and tokens.
 
 use crate::auth::Tokens;
 use crate::net::http2::Socket;
@@ -60,7 +60,7 @@ impl Credentials {
 /// How long a task may take to accept a connection.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
-/// What connections to servers are made with.
+/// Credentials, loaded.
 #[derive(Clone, Default)]
 pub struct Outgoing {
     tls: Option<TlsConnector>,

@@ -1,8 +1,8 @@
-//! `Proxy`: a upstream for clients of this machine that know nothing of TLS and tokens to a server that asks for them.
+//! `Proxy`: connects clients of this machine without TLS and tokens to a server that requires them.
 //!
-//! Bytes go through as they are, both ways, but for one thing: a block of headers that the client has ended goes on in one frame more,
-//! with the token in it. As that field is not to be remembered, what the ends remember of headers (HPACK's tables) stays the same. So
-//! nothing is decoded, no message is held, and the windows are those of the ends.
+//! Bytes are forwarded unchanged, but for one thing: each header block of the client gets a CONTINUATION frame
+//! with the token. The field is a literal without indexing, so HPACK's dynamic tables stay in step. So
+//! nothing is decoded, no message is buffered, and flow control stays end to end.
 
 use crate::log::Log;
 use crate::net::PeerLimits;
@@ -29,7 +29,7 @@ pub struct Proxy {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Where connections lead, and what is shown there.
+/// The server that connections are forwarded to, and the credentials for it.
 struct Upstream {
     to: String,
     outgoing: Outgoing,
@@ -121,7 +121,7 @@ async fn accept(listener: TcpListener, upstream: Arc<Upstream>) {
     }
 }
 
-/// The life of one connection; over when either end has gone.
+/// Forwards one connection until either end closes.
 async fn forward(client: TcpStream, upstream: &Upstream) -> Result<()> {
     client.set_nodelay(true)?;
     let server = upstream.outgoing.dial(&upstream.to).await?;
@@ -165,18 +165,18 @@ async fn copy(
     }
 }
 
-/// Adds a field to each block of headers that goes by.
+/// Adds a field to each header block.
 struct HeaderInjector {
     field: Bytes,
     at: ParserState,
 }
 
-/// What comes next.
+/// The state of the parser: what comes next.
 enum ParserState {
-    /// What a client says first, of which so many bytes are left.
+    /// Bytes that are left of the preface.
     Preface(usize),
     Head([u8; HEAD], usize),
-    /// Bytes that are left of a frame; the stream whose headers end with it, if they do.
+    /// Bytes that are left of a payload; the stream whose header block ends with it, if one does.
     Payload(usize, Option<u32>),
 }
 
@@ -187,7 +187,7 @@ impl HeaderInjector {
         HeaderInjector { field, at: ParserState::Preface(PREFACE.len()) }
     }
 
-    /// Writes what these bytes become.
+    /// Writes these bytes with the field added.
     fn push(&mut self, mut bytes: &[u8], out: &mut BytesMut) {
         while !bytes.is_empty() {
             match &mut self.at {
@@ -240,7 +240,7 @@ impl HeaderInjector {
     }
 }
 
-/// Passes on at most so many bytes; how many it were.
+/// Copies at most so many bytes; returns how many.
 fn copy_through(bytes: &mut &[u8], most: usize, out: &mut BytesMut) -> usize {
     let (now, later) = bytes.split_at(most.min(bytes.len()));
     out.extend_from_slice(now);

@@ -19,14 +19,14 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 /// Files in PEM form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TlsFiles {
-    /// The certificate to show, followed by those between it and its authority.
+    /// The certificate chain: the leaf first.
     pub cert: Option<PathBuf>,
     pub key: Option<PathBuf>,
     /// The authorities that peers are verified against.
     pub ca: Option<PathBuf>,
 }
 
-/// How long a peer may take to agree on keys.
+/// Timeout of the handshake.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 const HTTP2: &[u8] = b"h2";
 
@@ -35,7 +35,7 @@ impl TlsFiles {
         *self == TlsFiles::default()
     }
 
-    /// What a server accepts connections with. With authorities, clients must have certificates of theirs.
+    /// The server's end. With authorities, clients must have certificates of theirs.
     pub fn acceptor(&self) -> Result<TlsAcceptor> {
         let (chain, key) = self.identity()?.ok_or_else(|| {
             invalid!("a server with TLS needs a certificate and its key: give --tls-cert and --tls-key")
@@ -55,7 +55,7 @@ impl TlsFiles {
         Ok(TlsAcceptor::from(Arc::new(config)))
     }
 
-    /// What to connect to servers with; a server may ask for the certificate.
+    /// The client's end; a server may ask for the certificate.
     pub fn connector(&self) -> Result<TlsConnector> {
         let roots = self.authorities()?.ok_or_else(|| {
             invalid!(
@@ -112,19 +112,19 @@ fn bad(e: impl std::fmt::Display) -> Error {
     invalid!("TLS: {e}")
 }
 
-/// Agrees on keys with a client; with the fingerprint of its certificate, if it had to show one.
+/// Handshake with a client; returns the fingerprint of its certificate, if it has one.
 pub async fn accept(
     acceptor: &TlsAcceptor,
     tcp: TcpStream,
-    patience: Duration,
+    stall_timeout: Duration,
 ) -> std::io::Result<(Socket, Option<Arc<str>>)> {
-    let stream = tokio::time::timeout(patience.min(HANDSHAKE_TIME), acceptor.accept(tcp)).await??;
+    let stream = tokio::time::timeout(stall_timeout.min(HANDSHAKE_TIME), acceptor.accept(tcp)).await??;
     let shown = stream.get_ref().1.peer_certificates().and_then(|chain| chain.first());
     let fingerprint = shown.map(|certificate| fingerprint(certificate));
     Ok((Socket::from(Box::new(stream)), fingerprint))
 }
 
-/// Agrees on keys with a server, which must be the one that the address names.
+/// Handshake with a server, whose certificate must have the name in the address.
 pub async fn connect(connector: &TlsConnector, address: &str, tcp: TcpStream) -> Result<Socket> {
     let host = address.rsplit_once(':').map_or(address, |a| a.0).trim_matches(['[', ']']);
     let name = ServerName::try_from(host.to_string())

@@ -40,7 +40,7 @@ struct Sent {
     rewritten: usize,
 }
 
-/// What can be links_passing about a run on another task.
+/// What can be chosen about a run on another task.
 #[derive(Clone, Default)]
 pub struct RemoteRunOptions {
     pub timeout: Option<Duration>,

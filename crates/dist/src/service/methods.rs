@@ -140,7 +140,7 @@ impl Services {
         &self.gate
     }
 
-    /// A call that has the time that its client gives it.
+    /// Runs a call within the deadline of its client.
     fn in_time<F: Future<Output = Answer> + Send + 'static>(
         self: Arc<Self>,
         call: Call,
@@ -154,7 +154,7 @@ impl Services {
         })
     }
 
-    /// A call of another task, which gives it up by a reset.
+    /// Runs a call of another task, which has no deadline: its task cancels it.
     fn answered<F: Future<Output = Answer> + Send + 'static>(
         self: Arc<Self>,
         call: Call,
@@ -199,7 +199,7 @@ impl Services {
     }
 }
 
-/// Whatever a caller may not do, a session of another or a file, is logged.
+/// Audit: calls that fail with PERMISSION_DENIED are logged.
 struct Audit {
     origin: crate::auth::Origin,
     identity: Arc<str>,

@@ -13,7 +13,7 @@ use thalweg_core::error::{Error, Result, failed_precondition};
 use thalweg_core::invalid;
 use tokio_rustls::TlsAcceptor;
 
-/// What can be links_passing. As it stands by default, a server on a loopback address does for every client of the machine what TensorFlow's
+/// What can be chosen. As it stands by default, a server on a loopback address does for every client of the machine what TensorFlow's
 /// does; on another address its graphs stay in the working directory, and it connects to the tasks of its own cluster only.
 #[derive(Clone, Debug, Default)]
 pub struct Security {

@@ -120,8 +120,13 @@ impl Server {
             runtimes.push(runtime()?);
         }
         let handles = runtimes.iter().map(|r| r.handle().clone()).collect();
-        let connector =
-            Connector::new(handles, patience(options.peer_timeout), guard.outgoing, guard.reach, options.log);
+        let connector = Connector::new(
+            handles,
+            keep_alive(options.peer_timeout),
+            guard.outgoing,
+            guard.reach,
+            options.log,
+        );
         let home = Membership::of(&connector, task.name.clone(), &options.cluster)?;
         let (stop, stopped) = watch::channel(Phase::Serving);
         let mut server = Server {
@@ -152,7 +157,8 @@ impl Server {
                 connection: Arc::default(),
                 origin,
             };
-            let served = serve(peer, guard.acceptor.clone(), limits.patience, connections, stopped.clone());
+            let served =
+                serve(peer, guard.acceptor.clone(), limits.stall_timeout, connections, stopped.clone());
             server.spawn(format!("thalweg-io-{i}"), runtime, async move {
                 set_io_thread(i);
                 served.await;
@@ -244,10 +250,10 @@ impl Server {
 
     fn shut_down(&mut self) {
         let began = Instant::now();
-        // FrameWriter fails if no thread listens: then all have ended.
+        // Sending fails if no thread listens: then all have ended.
         let _ = self.stop.send(Phase::Draining);
-        let patience = |s: &Server| if s.active_requests() > 0 { s.drain } else { s.drain.min(FAREWELL) };
-        while !self.has_ended() && began.elapsed() < patience(self) {
+        let time = |s: &Server| if s.active_requests() > 0 { s.drain } else { s.drain.min(FAREWELL) };
+        while !self.has_ended() && began.elapsed() < time(self) {
             std::thread::sleep(POLL);
         }
         // What is cancelled now still gets its answer.
@@ -287,7 +293,7 @@ fn io_threads(cluster: &ClusterSpec, cores: usize) -> usize {
     threads.clamp(1, MAX_IO_THREADS)
 }
 
-/// Tasks that are polled before sockets are looked at again. Each may take a time slice: with tokio's 61, who says something new waits for
+/// Async tasks polled between two polls of sockets. Each may take a time slice: with tokio's 61, a new request waits for
 /// fifteen milliseconds of them.
 const EVENT_INTERVAL: u32 = 4;
 
@@ -298,12 +304,12 @@ fn runtime() -> Result<Runtime> {
     Ok(builder.on_thread_stop(thalweg_core::memory::end_thread).build()?)
 }
 
-/// Silence for as long as this, all in all, is noticed.
-fn patience(limit: Duration) -> KeepAliveOptions {
+/// Keep-alive that detects silence of this length, PING and timeout together.
+fn keep_alive(limit: Duration) -> KeepAliveOptions {
     KeepAliveOptions { interval: limit / 2, timeout: limit / 2 }
 }
 
-/// How long clients get to take their last answers and say goodbye.
+/// Time for clients to read their last responses and close.
 const FAREWELL: Duration = Duration::from_millis(200);
 const POLL: Duration = Duration::from_millis(2);
 /// How long threads get to end when nothing is left for them to do; a server that is told to stop must stop.

@@ -1,4 +1,4 @@
-//! StepTable, awaited.
+//! Runs steps as futures.
 
 use super::client_threads::{ClientThreads, SessionPermits};
 use super::quota::Party;
@@ -10,8 +10,8 @@ use thalweg_core::tensor::Tensor;
 use thalweg_runtime::{Callable, OnDone, RunMetadata, RunOptions};
 use tokio::sync::oneshot;
 
-/// A step that keeps its thread no longer than this runs on the thread that serves the connection: handing it over would cost
-/// more than others of that thread lose by waiting.
+/// A step expected to take no longer runs on the io thread of its connection: dispatching it to another thread costs
+/// more than other connections lose by waiting.
 pub const QUICK: Duration = Duration::from_millis(1);
 
 /// Partial runs that a session, or a worker, may have under way at a time.
@@ -20,7 +20,7 @@ pub const MAX_PARTIAL_RUNS: usize = 10_000;
 /// Runs a step to its end. It holds no thread while it waits, and dropping the future cancels it.
 pub async fn run(
     threads: &ClientThreads,
-    turns: &SessionPermits,
+    permits: &SessionPermits,
     party: &Party,
     callable: Callable,
     feeds: Vec<Tensor>,
@@ -28,7 +28,7 @@ pub async fn run(
 ) -> Result<(Vec<Tensor>, RunMetadata)> {
     let cancel = CancelOnDrop(Arc::default());
     let quick = callable.starts_within(QUICK);
-    // Long steps are worth all threads, whoever else is there.
+    // Long steps use all threads even when sessions share the machine.
     let serial = options.serial && quick;
     let options = RunOptions { cancel: Some(cancel.0.clone()), serial, ..options };
     let (sender, receiver) = oneshot::channel();
@@ -38,13 +38,13 @@ pub async fn run(
         callable.start(feeds, &options, done);
     } else {
         let start = move || callable.start(feeds, &options, done);
-        let start = threads.run_with_permit(party, turns, start);
+        let start = threads.run_with_permit(party, permits, start);
         within(timeout, &cancel.0, start).await?;
     }
     within(timeout, &cancel.0, ended(receiver)).await
 }
 
-/// Compiles what a step is to run: elsewhere, for it can take long, and until the client goes or the time is over.
+/// Compiles on a client thread, until the deadline or the client's cancellation.
 pub async fn prepare<T: Send + 'static>(
     threads: &ClientThreads,
     party: &Party,
@@ -61,7 +61,7 @@ pub async fn ended<T>(answer: oneshot::Receiver<Result<T>>) -> Result<T> {
     answer.await.unwrap_or_else(|_| Err(internal("the step was dropped without an answer")))
 }
 
-/// Gives up, and cancels, when the time is over.
+/// Cancels at the deadline.
 pub async fn within<T>(
     limit: Option<Duration>,
     cancel: &Cancellation,
@@ -74,7 +74,7 @@ pub async fn within<T>(
     }
     let e: Error = deadline_exceeded("the step did not end within its time limit");
     cancel.cancel(e.clone());
-    // What is cancelled answers at once, and may say whom it waited for.
+    // A cancelled step ends at once, and may say what it waited for.
     match tokio::time::timeout(LAST_WORDS, work).await {
         Ok(Err(more)) if more.code() == Code::DeadlineExceeded => Err(more),
         _ => Err(e),
@@ -84,7 +84,7 @@ pub async fn within<T>(
 /// How long a cancelled step may take to say so.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// Cancels when the client has gone, which drops the future that holds this.
+/// Cancels when dropped: the client cancelled or disconnected.
 pub struct CancelOnDrop(pub Arc<Cancellation>);
 
 impl CancelOnDrop {

@@ -1,4 +1,4 @@
-//! Work that takes long but waits for nobody: compiling plans, reading graphs, large steps.
+//! Threads for long work: compiling plans, importing graphs, long steps.
 
 use super::quota::{Party, ThreadPermit, ThreadQuota};
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use thalweg_core::error::{Result, internal};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Semaphore;
 
-/// Runs on a thread kept for administration, so that the threads that serve connections go on serving. It must end soon, whatever
-/// clients have done: what they decide the length of has its own threads.
+/// Runs on a thread of administration, so that io threads do not block. It must end soon, whatever
+/// clients do: work whose length they decide has its own threads.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
@@ -15,7 +15,7 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send
     }
 }
 
-/// Lets go of what may take long to free, on such a thread if there is one.
+/// Drops what may take long to free on such a thread, if there is one.
 pub fn drop_in_background<T: Send + 'static>(large: T) {
     if let Ok(runtime) = Handle::try_current() {
         drop(runtime.spawn_blocking(move || drop(large)));
@@ -52,7 +52,7 @@ impl ClientThreads {
         })
     }
 
-    /// Makes ready what steps need, on a thread of its own, when there is one for this party.
+    /// Runs preparation (compiling, importing) on a thread, when this party has a permit.
     pub async fn prepare<T: Send + 'static>(
         &self,
         party: &Party,
@@ -61,7 +61,7 @@ impl ClientThreads {
         self.work(self.preparations.take(party).await?, work).await?
     }
 
-    /// Runs a step on a thread of its own, when there is one for this party.
+    /// Runs a step on a thread, when this party has a permit.
     pub async fn run<T: Send + 'static>(
         &self,
         party: &Party,
@@ -72,27 +72,28 @@ impl ClientThreads {
 
     async fn work<T: Send + 'static>(
         &self,
-        turn: ThreadPermit,
+        permit: ThreadPermit,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
         let threads = self.threads.as_ref().ok_or_else(|| internal("the task has ended"))?;
         let worked = threads.spawn_blocking(move || {
-            let _turn = turn;
+            let _turn = permit;
             work()
         });
         worked.await.map_err(|e| internal(format_args!("the request could not be worked on: {e}")))
     }
 
-    /// As `run`, when it is the step's turn among those of its session.
+    /// As `run`, within the permits of its session.
     pub async fn run_with_permit<T: Send + 'static>(
         &self,
         party: &Party,
-        turns: &SessionPermits,
+        permits: &SessionPermits,
         step: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T> {
-        let turn = turns.0.clone().acquire_owned().await.map_err(|_| internal("the session has ended"))?;
+        let permit =
+            permits.0.clone().acquire_owned().await.map_err(|_| internal("the session has ended"))?;
         self.run(party, move || {
-            let _turn = turn;
+            let _turn = permit;
             step()
         })
         .await
@@ -101,14 +102,14 @@ impl ClientThreads {
 
 impl Drop for ClientThreads {
     fn drop(&mut self) {
-        // StepTable that still run have been cancelled; nobody waits for them.
+        // Steps that still run have been cancelled; nobody waits for them.
         if let Some(threads) = self.threads.take() {
             threads.shutdown_background();
         }
     }
 }
 
-/// Those of one session's steps that may keep a thread: it leaves threads to the others.
+/// Limits the threads of one session's steps.
 pub struct SessionPermits(Arc<Semaphore>);
 
 impl Default for SessionPermits {

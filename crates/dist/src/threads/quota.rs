@@ -1,7 +1,7 @@
-//! ThreadQuota: who may keep a thread, and who waits for one.
+//! Thread quota: permits for threads, and queues for them.
 //!
 //! Shared as memory is (`core::budget`), by what is still free: an owner holds no more than a quarter of that, and each of its parts no
-//! more than a quarter of what the owner could still get. StepTable may never end, so a share is small: after twenty owners that
+//! more than a quarter of what the owner could still get. Steps may never end, so a share is small: after twenty owners that
 //! take all they can, the next still finds some. One thread is for everybody, as long as there is one.
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +11,7 @@ use thalweg_core::error::{Result, internal};
 use thalweg_core::sync::lock;
 use tokio::sync::oneshot;
 
-/// Whom a thread is counted to.
+/// Whose quota a thread counts against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Party {
     pub owner: Owner,
@@ -66,7 +66,7 @@ struct Parts {
 #[derive(Default)]
 struct Count {
     held: usize,
-    /// By number: who came first is first.
+    /// By number: first come, first served.
     waiting: BTreeMap<u64, oneshot::Sender<ThreadPermit>>,
 }
 
@@ -75,7 +75,7 @@ impl ThreadQuota {
         Arc::new(ThreadQuota { all, table: Mutex::default() })
     }
 
-    /// A permit, when there is one for this party. Dropping the future gives up its place in the line.
+    /// A permit for this party; waits in its queue. Dropping the future leaves the queue.
     pub async fn take(self: &Arc<ThreadQuota>, party: &Party) -> Result<ThreadPermit> {
         let mut waiting = match self.ask(party) {
             Ok(permit) => return Ok(permit),
@@ -97,7 +97,7 @@ impl ThreadQuota {
         Err(QueuedRequest { quota: self.clone(), party: party.clone(), number, answer })
     }
 
-    /// Gives free quota to those who wait: of those who may have one, to the part that holds least, and to who came first.
+    /// Grants free permits to queued requests: to the part that holds least, then first come, first served.
     fn pass_on(
         self: &Arc<ThreadQuota>,
         table: &mut QuotaTable,
@@ -153,7 +153,7 @@ impl QuotaTable {
         self.forget(party);
     }
 
-    /// Parties come and go: those who hold nothing and wait for nothing are not kept.
+    /// Drops parties that hold nothing and wait for nothing.
     fn forget(&mut self, party: &Party) {
         let Some(parts) = self.owners.get_mut(&party.owner) else { return };
         let gone = |p: &Count| p.held == 0 && p.waiting.is_empty();
@@ -165,7 +165,7 @@ impl QuotaTable {
         }
     }
 
-    /// Who is to have the next permit, and the number it waits under.
+    /// The next request to grant: its party and number.
     fn next(&self, all: usize) -> Option<(Party, u64)> {
         let mut best: Option<(usize, usize, u64, &Owner, &Part)> = None;
         for (owner, parts) in &self.owners {
@@ -182,7 +182,7 @@ impl QuotaTable {
     }
 }
 
-/// A thread may be kept as long as this lives.
+/// A thread may be held as long as this lives.
 pub struct ThreadPermit {
     quota: Arc<ThreadQuota>,
     party: Party,
@@ -195,12 +195,12 @@ impl Drop for ThreadPermit {
             table.remove(&self.party);
             self.quota.pass_on(&mut table)
         };
-        // Who has just gone gives its permit back by dropping it.
+        // If the receiver is gone, the permit is dropped and passed on.
         given.into_iter().for_each(|(to, permit)| drop(to.send(permit)));
     }
 }
 
-/// A place in the line.
+/// A request in the queue.
 struct QueuedRequest {
     quota: Arc<ThreadQuota>,
     party: Party,

@@ -1,4 +1,4 @@
-//! Requests seen lately: one that is sent again must not run a second step.
+//! Deduplicates requests: a retry must not run a second step.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Mutex;

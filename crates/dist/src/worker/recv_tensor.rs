@@ -1,4 +1,4 @@
-//! RecvTensor: a tensor that was made here, for a task that needs it. Whoever asks early waits.
+//! RecvTensor: sends a tensor that was produced here; a request that comes early waits.
 
 use super::Worker;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ impl Worker {
 
     async fn received(&self, request: RecvTensorRequest) -> Result<RecvTensorResponse> {
         self.check_sender(&request.rendezvous_key)?;
-        // One that comes again, as over a bad connection, would take a tensor that the first still waits for.
+        // A retry would take the tensor that the first request waits for.
         self.recent.note(request.request_id, "RecvTensor")?;
         let step = self.steps.wanted(request.step_id as u64)?;
         let (tx, rx) = oneshot::channel();
-        // A call that is given up leaves neither its key nor itself on the step.
+        // A cancelled call leaves nothing in the rendezvous.
         let _wish = step.recv_local(&request.rendezvous_key, Box::new(move |parcel| drop(tx.send(parcel))));
         let parcel = rx.await.map_err(|_| internal("the step was dropped"))??;
         let receiver = request.rendezvous_key.split(';').nth(2).unwrap_or_default();

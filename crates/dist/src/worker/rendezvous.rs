@@ -1,4 +1,4 @@
-//! Where the tensors of one step meet: those made here are kept until they are asked for, those made elsewhere are asked for.
+//! The rendezvous of one step: tensors produced here wait for their receivers, those of other tasks are fetched by RecvTensor.
 
 use super::request_ids::RequestIds;
 use super::transfer_log::TransferLog;
@@ -33,7 +33,7 @@ pub struct StepRendezvous {
     asked: Arc<Mutex<RemoteRecvs>>,
 }
 
-/// Tensors asked of other tasks.
+/// RecvTensor calls in flight.
 #[derive(Default)]
 struct RemoteRecvs {
     next: u64,
@@ -98,13 +98,13 @@ impl StepRendezvous {
         self.us.get().unwrap_or(&self.home)
     }
 
-    /// As `recv`, for tensors made on this task; dropping the result takes the wish back.
+    /// As `recv`, for tensors of this task; dropping the result withdraws it.
     pub fn recv_local(self: &Arc<Self>, key: &str, done: OnParcel) -> LocalRecv {
         let number = self.local.want(key, done);
         LocalRecv { step: self.clone(), key: key.to_string(), number }
     }
 
-    /// Keys under which tensors made here lie, or are waited for.
+    /// Keys that hold tensors or receivers.
     #[cfg(test)]
     pub fn keys(&self) -> usize {
         self.local.len()
@@ -155,7 +155,7 @@ impl StepRendezvous {
     }
 }
 
-/// That somebody waits for a tensor.
+/// A receiver that waits for a local tensor.
 pub struct LocalRecv {
     step: Arc<StepRendezvous>,
     key: String,

@@ -56,7 +56,7 @@ impl Worker {
         let (names, values) = feeds(request.send, contents)?;
         let fed: usize = values.iter().map(Tensor::byte_len).sum();
         let step = self.steps.begin_remote(id, &session.us, session.number)?;
-        // Looked at after the step is on the list, so that an end of the session at this moment does not miss it.
+        // Checked after the step is in the table, so that a concurrent end of the session does not miss it.
         if session.is_over() {
             self.steps.end(id);
             return Err(self.no_such_session(&request.session_handle));
@@ -79,7 +79,7 @@ impl Worker {
             None => started(&self.task.threads, party, plans, id, step.clone(), trace).await?,
         };
         let values = fetched(&*step, &request.recv_key).await;
-        // The plans tell why; a fetch that was cut off only that it was.
+        // The plans have the original error; an aborted fetch has a derived one.
         let timings = ended(running).await?;
         let sent = values.iter().flatten().map(Tensor::byte_len).sum();
         session.us.links.note(session.master_task(), fed, sent);
@@ -116,7 +116,7 @@ impl Worker {
         }
         let running = started(&self.task.threads, party, plans.clone(), id, step.clone(), trace).await?;
         lock(&self.partial).insert(id, running);
-        // It may have been ended while it was started; then nobody comes to take it away.
+        // If the step ended meanwhile, nobody else removes it.
         if !self.steps.has(id, &step) {
             drop(lock(&self.partial).remove(&id));
         }

@@ -1,4 +1,4 @@
-//! The steps that this task takes part in, each with the place where its tensors meet their receivers.
+//! The steps that this task takes part in, each with its rendezvous.
 
 use super::rendezvous::StepRendezvous;
 use super::request_ids::RequestIds;
@@ -20,12 +20,12 @@ pub struct StepTable {
 #[derive(Default)]
 struct State {
     open: HashMap<u64, Arc<StepRendezvous>>,
-    /// The last steps that have ended: who comes late to them is not to wait.
+    /// Recently ended steps: late requests for them fail instead of waiting.
     ended: HashSet<u64>,
     order: VecDeque<u64>,
 }
 
-/// StepTable at a time; each of them may hold tensors.
+/// Steps at a time; each of them may hold tensors.
 const MAX_OPEN: usize = 100_000;
 /// Ended steps remembered.
 const MEMORY: usize = 4096;
@@ -76,7 +76,7 @@ impl StepTable {
         Ok(())
     }
 
-    /// A step that somebody wants a tensor of; it may begin later.
+    /// The step of a RecvTensor; it may begin later.
     pub fn wanted(&self, id: u64) -> Result<Arc<StepRendezvous>, Error> {
         let mut state = lock(&self.state);
         if state.ended.contains(&id) {
@@ -95,7 +95,7 @@ impl StepTable {
         state.open.entry(id).or_insert_with(make).clone()
     }
 
-    /// The step is over: whoever still waits in it is told so.
+    /// Ends a step and aborts its rendezvous.
     pub fn end(&self, id: u64) {
         let step = {
             let mut state = lock(&self.state);

@@ -1,4 +1,4 @@
-//! The task that a server is: its name, its devices and their state, which all its sessions share.
+//! The task of a server: its name, its devices and their state, shared by all sessions.
 
 use crate::threads::client_threads::ClientThreads;
 use std::sync::{Arc, Mutex};

@@ -51,9 +51,10 @@ impl Bench {
     fn new() -> Bench {
         let options = SessionOptions { job: "ps".into(), threads: 1, ..Default::default() };
         let task = Arc::new(Task::new(Arc::new(thalweg_ops::registry()), options).unwrap());
-        let patience = KeepAliveOptions { interval: Duration::from_secs(1), timeout: Duration::from_secs(1) };
+        let keep_alive =
+            KeepAliveOptions { interval: Duration::from_secs(1), timeout: Duration::from_secs(1) };
         let connector =
-            Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
+            Connector::new(Vec::new(), keep_alive, Default::default(), Default::default(), Log::default());
         let home = Membership::of(&connector, task.name.clone(), &ClusterSpec::default()).unwrap();
         Bench { worker: Arc::new(Worker::new(task, connector, home, Log::default())), next_step: 0 }
     }

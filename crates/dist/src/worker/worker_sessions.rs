@@ -1,7 +1,7 @@
 //! Sessions that masters have opened on this task, and the graphs they have registered.
 //!
-//! A session ends when its master says so, when the master has started anew, or long after the master has gone without a word. With it end its
-//! steps: a step that waits for a token, say, is not to take it from the one that the master's next life waits with.
+//! A session ends by DeleteWorkerSession, when its master restarts, or long after the master disconnected. With it end its
+//! steps: a step that waits for a token must not take it from the restarted master's.
 
 use super::Worker;
 use crate::cluster::Membership;
@@ -22,7 +22,7 @@ use thalweg_runtime::device::Device;
 use thalweg_runtime::plan::KernelCache;
 use thalweg_runtime::task_plans::TaskPlans;
 
-/// StepTable of a master end that has had no connection to this task for so long.
+/// Steps of a master end that has had no connection to this task for so long.
 const STEPS_OUTLIVE: Duration = Duration::from_secs(60);
 /// And its sessions, which others do not wait for, after so long: some masters close connections that they do not use.
 const SESSIONS_OUTLIVE: Duration = Duration::from_secs(24 * 3600);
@@ -50,7 +50,7 @@ pub struct WorkerSession {
     over: AtomicBool,
     /// The connections that it was used over.
     connections: Mutex<SmallVec<[Weak<ConnectionToken>; 4]>>,
-    /// Since when there is none of them any more, as far as has been looked.
+    /// When the last of them was found closed.
     left_since: Mutex<Option<Instant>>,
 }
 
@@ -61,7 +61,7 @@ struct Master {
     task: String,
     /// What it is known by to other sessions: names in clusters that clients bring are not its own, addresses are.
     key: String,
-    /// What tells its lives apart.
+    /// Its incarnation: differs after a restart.
     life: i64,
 }
 
@@ -77,7 +77,7 @@ impl Master {
         Master { task, key, life }
     }
 
-    /// Whether the other is the same one in another life.
+    /// Whether the other is the same master before a restart.
     fn has_replaced(&self, other: &Master) -> bool {
         !self.key.is_empty() && self.key == other.key && self.life != other.life
     }
@@ -139,7 +139,7 @@ impl Worker {
     fn add(&self, handle: String, session: WorkerSession, connection: &Arc<ConnectionToken>) -> Result<()> {
         session.note_use(connection);
         let mut open = lock(&self.sessions.open);
-        // A master that has started anew does not know the sessions of its earlier life.
+        // A restarted master does not know its earlier sessions.
         let mut ended: Vec<_> =
             open.extract_if(|_, s| session.master.has_replaced(&s.master)).map(|s| s.1).collect();
         if open.len() >= MAX_SESSIONS && !open.contains_key(&handle) {

@@ -21,7 +21,7 @@ fn limited(peers: PeerLimits) -> ServerOptions {
 /// which nothing is asked is let go too.
 async fn impatient() -> Bench {
     let patience = Duration::from_millis(300);
-    let mut b = bench_with(limited(PeerLimits { patience, ..Default::default() })).await;
+    let mut b = bench_with(limited(PeerLimits { stall_timeout: patience, ..Default::default() })).await;
     while b.create_with(CONSTANT, ConfigProto::default()).await.is_err() {}
     b
 }

@@ -92,7 +92,8 @@ fn certificates_own_sessions_but_may_not_reset() {
 #[test]
 fn a_handshake_that_does_not_go_on_holds_nothing_for_long() {
     let secrets = Secrets::new();
-    let peers = PeerLimits { connections: 1, patience: Duration::from_millis(100), ..Default::default() };
+    let peers =
+        PeerLimits { connections: 1, stall_timeout: Duration::from_millis(100), ..Default::default() };
     let server = server_with(ServerOptions { security: one_way(&secrets), peers, ..Default::default() });
     let mut silent = TcpStream::connect(server.address()).unwrap();
     // Until the server gives it up, its place is the only one.
@@ -103,7 +104,7 @@ fn a_handshake_that_does_not_go_on_holds_nothing_for_long() {
         served = ask(&with(secrets.ca()), &secure(&server));
     }
     assert_eq!(served, Ok(3.0));
-    let patient = PeerLimits { patience: Duration::from_secs(3600), ..peers };
+    let patient = PeerLimits { stall_timeout: Duration::from_secs(3600), ..peers };
     let server =
         server_with(ServerOptions { security: one_way(&secrets), peers: patient, ..Default::default() });
     let _silent = TcpStream::connect(server.address()).unwrap();

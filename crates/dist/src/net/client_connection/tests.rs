@@ -52,7 +52,7 @@ impl Bench {
         self.frames().iter().filter(|f| f.kind == frame::HEADERS).map(|f| f.stream).collect()
     }
 
-    /// UnreadResponses a call with this status.
+    /// Answers a call with this status.
     fn status(&mut self, stream: u32, fields: &[(&'static str, &str)]) {
         self.calls.head(&mut self.writer, stream, head(fields), true).unwrap();
     }
@@ -160,7 +160,7 @@ fn half_a_window_taken_is_given_back() {
         let [credit] = &b.frames()[..] else { panic!("one frame") };
         assert_eq!((credit.kind, credit.stream, credit.number()), (frame::WINDOW_UPDATE, 1, half as u32));
     }
-    // The answer to a call that was given up is passed over.
+    // The response to a cancelled call is skipped.
     assert!(!b.calls.begin_data(&mut b.writer, 3, half));
     assert_eq!(b.frames(), []);
 }
@@ -231,7 +231,7 @@ fn a_large_tensor_is_read_to_where_it_stays() {
     assert_eq!(tensor.as_slice::<f32>().unwrap(), &values[..]);
 }
 
-/// An answer may come before all of the request has gone out.
+/// A response may come before all of the request was sent.
 #[test]
 fn a_request_that_is_answered_early_is_not_sent_to_its_end() {
     let mut b = Bench::new();
@@ -264,11 +264,11 @@ fn what_a_server_that_goes_has_not_taken_is_refused() {
 /// A server that is played by the test.
 struct Server(TcpStream);
 
-async fn connected(patience: Option<KeepAliveOptions>) -> (ClientConnection, Server) {
+async fn connected(keep_alive: Option<KeepAliveOptions>) -> (ClientConnection, Server) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let outgoing = Outgoing::default();
-    let (sender, accepted) = tokio::join!(open(&address, patience, &outgoing), listener.accept());
+    let (sender, accepted) = tokio::join!(open(&address, keep_alive, &outgoing), listener.accept());
     let mut server = Server(accepted.unwrap().0);
     let mut preface = [0; frame::PREFACE.len()];
     server.0.read_exact(&mut preface).await.unwrap();

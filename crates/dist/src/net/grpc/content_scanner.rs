@@ -1,6 +1,6 @@
-//! The fields of a message that arrives bit by bit, as far as is needed to see where large contents begin.
+//! Scans a message as it arrives for the start of large contents.
 
-/// Where large contents lie: field numbers, from the outside in.
+/// The field numbers that lead to large contents, outermost first.
 pub type ContentPath = &'static [u64];
 
 /// `feed`, `tensor`, `tensor_content`.
@@ -15,22 +15,22 @@ pub const RECV_TENSOR: ContentPath = &[1, 4];
 pub const FETCHED: ContentPath = &[1, 2, 4];
 pub const NO_CONTENT: ContentPath = &[];
 
-/// From this size on, a second copy costs more than looking for what it is a copy of.
+/// From this size on, avoiding the copy is worth the lookup.
 const LARGE: u64 = 64 << 10;
 
-/// A place in a message. Bytes that make no sense are passed over: whoever decodes them will say so.
+/// Malformed bytes are skipped: decoding reports them.
 pub struct ContentScanner {
     path: ContentPath,
-    /// Where the message ends, and those in it that have been entered.
+    /// Ends of the message and of the nested ones that contain the position.
     ends: Vec<usize>,
     at: usize,
     next: Next,
-    /// The number that is being read, and its bits so far.
+    /// The varint that is being read, and its bits so far.
     number: u64,
     bits: u32,
 }
 
-/// What comes next.
+/// The state of the parser: what comes next.
 enum Next {
     Tag,
     Number,
@@ -48,7 +48,7 @@ impl ContentScanner {
         ContentScanner { path, ends: vec![length], at: 0, next, number: 0, bits: 0 }
     }
 
-    /// Looks through the next bytes. How many of them come before a large content, and its length: the place is then behind it.
+    /// Scans the next bytes. Returns how many precede a large content, and its length; the position is then after it.
     pub fn next_content(&mut self, bytes: &[u8]) -> (usize, Option<usize>) {
         let mut seen = 0;
         while let Some(byte) = bytes.get(seen) {
@@ -69,7 +69,7 @@ impl ContentScanner {
         (seen, None)
     }
 
-    /// Adds a byte to the number that is being read; the number at its end.
+    /// Adds a byte to the varint; returns it when complete.
     fn numbered(&mut self, byte: u8) -> Option<u64> {
         if self.bits > 63 {
             self.next = LOST;
@@ -84,7 +84,7 @@ impl ContentScanner {
         Some(std::mem::take(&mut self.number))
     }
 
-    /// Goes on after a number; the length of the large content that it begins, if it does.
+    /// Advances by a varint; returns the length of the large content that it begins, if any.
     fn step(&mut self, number: u64) -> Option<usize> {
         let field = match self.next {
             Next::Length(field) => field,

@@ -1,10 +1,10 @@
-//! The time that a client gives a call.
+//! Deadlines of calls: `grpc-timeout`.
 
 use crate::wire::Status;
 use std::time::Duration;
 use thalweg_core::error::Code;
 
-/// What the header `grpc-timeout` says: digits and a unit.
+/// Parses `grpc-timeout`: digits and a unit.
 pub fn timeout(header: &[u8]) -> Option<Duration> {
     parse(std::str::from_utf8(header).ok()?)
 }
@@ -24,7 +24,7 @@ fn parse(text: &str) -> Option<Duration> {
     })
 }
 
-/// The answer to a call, if it comes in time. What is not waited for any longer is dropped, which cancels its step.
+/// Runs a call within its deadline. Dropping it cancels its step.
 pub async fn within<T>(
     limit: Option<Duration>,
     call: impl Future<Output = Result<T, Status>>,

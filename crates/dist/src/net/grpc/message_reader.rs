@@ -1,4 +1,4 @@
-//! The one message of a call, as its bytes come.
+//! Reads the length-prefixed message of a call.
 
 use super::content_scanner::ContentPath;
 use super::partial_message::{PartialMessage, at_once};
@@ -6,10 +6,10 @@ use super::received_message::ReceivedMessage;
 use bytes::Bytes;
 use thalweg_core::error::Error;
 
-/// Before each message: a byte that says whether it is compressed, and its length.
+/// The prefix: the compressed flag and the length.
 const PREFIX: usize = 5;
 
-/// Memory grows with what arrives, not with what is announced.
+/// Memory grows with the bytes received, not with the announced length.
 pub struct MessageReader {
     path: ContentPath,
     limit: usize,
@@ -25,13 +25,13 @@ enum Body {
     Partial(Box<PartialMessage>),
 }
 
-/// Why a message is not taken.
+/// Why a message is rejected.
 #[derive(Debug)]
 pub enum Refusal {
     Compressed,
     /// So many bytes.
     TooLong(usize),
-    /// There is something after it.
+    /// Bytes after the message.
     TooMuch,
     Failed(Error),
 }
@@ -75,7 +75,7 @@ impl MessageReader {
         }
     }
 
-    /// Where the next bytes go as they are, if that is known; then how many have come.
+    /// The buffer of a large content, if the next bytes are of one; `filled` then says how many were read.
     pub fn room(&mut self) -> Option<&mut [u8]> {
         match &mut self.body {
             Some(Body::Partial(arriving)) => arriving.room(),
@@ -89,7 +89,7 @@ impl MessageReader {
         }
     }
 
-    /// Bytes of memory that it takes while it is not whole.
+    /// Memory of the incomplete message.
     pub fn held(&self) -> usize {
         match &self.body {
             Some(Body::Partial(arriving)) => arriving.held(),
@@ -97,7 +97,7 @@ impl MessageReader {
         }
     }
 
-    /// The message, if it has come as a whole.
+    /// The message, if it is complete.
     pub fn finish(self) -> Option<ReceivedMessage> {
         match self.body? {
             Body::Whole(bytes) => Some(at_once(bytes)),

@@ -1,6 +1,6 @@
-//! gRPC's unary calls over HTTP/2, as far as a task needs them.
+//! Messages of unary gRPC calls.
 //!
-//! Memory grows with what has arrived, not with what is announced, and tensors are sent from where they lie.
+//! Memory grows with the bytes received, not with announced lengths. Tensors are sent from their own buffers.
 
 pub mod content_scanner;
 mod deadline;
@@ -23,7 +23,7 @@ use crate::wire::Status;
 /// How a call ends.
 pub type Answer = Result<Reply, Status>;
 
-/// The HTTP status for what is no gRPC call, as gRPC over HTTP/2 asks for.
+/// The HTTP status of a request that is not gRPC, as gRPC over HTTP/2 asks for.
 pub fn http_refusal(head: &Head) -> Option<&'static str> {
     if head.method.as_deref() != Some(b"POST") {
         return Some("405");

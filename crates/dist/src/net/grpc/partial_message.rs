@@ -1,4 +1,4 @@
-//! A message while it arrives: large contents of tensors go straight to where they stay.
+//! A message being received: large tensor contents are read into their tensors.
 
 use super::content_scanner::{ContentPath, ContentScanner};
 use super::received_message::ReceivedMessage;
@@ -9,19 +9,19 @@ use thalweg_core::memory::Untouched;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 
-/// A message of which some bytes have come.
+/// An incomplete message.
 pub struct PartialMessage {
     fields: ContentScanner,
-    /// What is no large content, since the last one.
+    /// Bytes since the last large content.
     rest: BytesMut,
     filling: Option<Filling>,
     arrived: ReceivedMessage,
-    /// Bytes of contents that have come: what is merely announced is memory that was never touched.
+    /// Bytes of contents received: what is only announced is memory that was never touched.
     held: usize,
     missing: usize,
 }
 
-/// The content that is arriving.
+/// The content being received.
 struct Filling {
     tensor: Tensor,
     filled: usize,
@@ -29,7 +29,7 @@ struct Filling {
 }
 
 impl PartialMessage {
-    /// Nothing of a message of so many bytes, with large contents at this path.
+    /// Expects a message of so many bytes, with large contents at this path.
     pub fn new(length: usize, path: ContentPath) -> PartialMessage {
         PartialMessage {
             fields: ContentScanner::new(length, path),
@@ -41,7 +41,7 @@ impl PartialMessage {
         }
     }
 
-    /// Takes in the next bytes, none of which are kept; false if the message has not as many.
+    /// Adds bytes, by copying; false if they exceed the message.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<bool> {
         let Some(missing) = self.missing.checked_sub(bytes.len()) else { return Ok(false) };
         self.missing = missing;
@@ -67,7 +67,7 @@ impl PartialMessage {
         Ok(true)
     }
 
-    /// Where the next bytes go as they are, if they are of a large content; then how many have come.
+    /// The buffer of the large content that the next bytes are of, if any; `filled` then says how many were read.
     pub fn room(&mut self) -> Option<&mut [u8]> {
         let filling = self.filling.as_mut()?;
         filling.tensor.bytes_mut().ok()?.get_mut(filling.filled..)
@@ -94,7 +94,7 @@ impl PartialMessage {
         }
     }
 
-    /// Bytes of memory that this message takes by now.
+    /// Memory of this message so far.
     pub fn held(&self) -> usize {
         self.held + self.rest.capacity()
     }
@@ -110,7 +110,7 @@ impl PartialMessage {
 }
 
 impl Filling {
-    /// Takes what fits; how much that was.
+    /// Copies what fits; returns how much.
     fn take(&mut self, bytes: &[u8]) -> Result<usize> {
         let room = self.tensor.bytes_mut()?.get_mut(self.filled..).unwrap_or_default();
         let n = room.len().min(bytes.len());

@@ -1,4 +1,4 @@
-//! Texts of errors as they stand in headers: what is not plain is written with a percent sign and two digits.
+//! Percent-encoding of `grpc-message`.
 
 /// The text, so written.
 pub fn percent_encoded(text: &str) -> Vec<u8> {

@@ -30,7 +30,7 @@ impl ReceivedMessage {
         self.pieces.remaining()
     }
 
-    /// The message, with its large contents. One that takes more memory than there is room for is refused.
+    /// Decodes the message. One that would exceed the memory budget is rejected.
     pub fn decode<M: Message + Name + Default>(self) -> Result<(M, Contents)> {
         let message = decode_pieces(self.pieces)?;
         Ok((message.map_err(|e| invalid!("not a valid message: {e}"))?, self.contents))

@@ -1,4 +1,4 @@
-//! The one message of a response, as pieces that are sent one after the other.
+//! Encodes the message of a response, in pieces so that large tensors are not copied.
 
 use crate::wire::Status;
 use bytes::{BufMut, Bytes, BytesMut};
@@ -59,7 +59,7 @@ fn check_length(length: usize, limit: usize) -> Result<(), Status> {
     }
 }
 
-/// Contents from this size on are sent from where they lie.
+/// Contents from this size on are not copied.
 const LARGE: usize = 16 << 10;
 
 /// Tags of the fields written by hand: number and "length-delimited".

@@ -1,11 +1,11 @@
-//! Frames: nine bytes before each, and the numbers in them.
+//! The frame layer: headers of nine bytes, frame types, flags, error codes and settings (RFC 9113, 4 and 6).
 
 use bytes::{BufMut, BytesMut};
 
-/// Bytes before the payload.
+/// Bytes of a frame header.
 pub const HEAD: usize = 9;
 
-/// What a client says first.
+/// The connection preface of a client.
 pub const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 pub const DATA: u8 = 0;
@@ -65,7 +65,7 @@ impl FrameHeader {
     }
 }
 
-/// Writes what stands before a payload of so many bytes. Lengths are limited by the caller to what a frame can have.
+/// Writes a frame header. The caller limits lengths to what a frame can have.
 pub fn put_frame_header(out: &mut BytesMut, length: usize, kind: u8, flags: u8, stream: u32) {
     out.put_uint(length as u64, 3);
     out.put_slice(&[kind, flags]);
@@ -80,7 +80,7 @@ pub fn put_settings(out: &mut BytesMut, settings: &[(u16, u32)]) {
     }
 }
 
-/// Frames whose payload is one number.
+/// Frames whose payload is one number: RST_STREAM, WINDOW_UPDATE.
 pub fn put_number(out: &mut BytesMut, kind: u8, stream: u32, number: u32) {
     put_frame_header(out, 4, kind, 0, stream);
     out.put_u32(number);

@@ -1,4 +1,4 @@
-//! Frames on their way in.
+//! Parses frames and hands them to a `Handler`.
 
 use super::frame::{self, FrameHeader, HEAD, PREFACE, put_frame_header, put_ping};
 use super::hpack::{Decoder, Head};
@@ -9,26 +9,26 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Whose streams they are. What it has to say it says by way of `FrameWriter`.
+/// Handles the frames of streams. What it sends goes to the `FrameWriter`.
 pub trait Handler {
-    /// Whether nothing has begun the stream yet.
+    /// Whether the stream is idle (RFC 9113, 5.1).
     fn is_idle(&self, stream: u32) -> bool;
-    /// The last stream that the peer has begun, for a farewell.
+    /// The last stream that the peer opened, for GOAWAY.
     fn last_stream(&self) -> u32;
-    /// Headers; `end`: nothing comes after them.
+    /// A header block; `end`: with END_STREAM.
     fn head(&mut self, writer: &mut FrameWriter, stream: u32, head: Head, end: bool) -> Handled;
-    /// A frame of data has begun, of so many bytes with its padding; whether its stream takes data. Never of an idle stream.
+    /// A DATA frame of this length, padding included, begins; whether its stream accepts data. Never for an idle stream.
     fn begin_data(&mut self, writer: &mut FrameWriter, stream: u32, length: usize) -> bool;
-    /// Bytes of a message.
+    /// Payload of DATA.
     fn data(&mut self, writer: &mut FrameWriter, stream: u32, bytes: &[u8]);
-    /// Where the next bytes of the stream's message go as they are, if that is known; then how many have come.
+    /// The buffer that the next payload bytes of the stream can be read into, if there is one; `filled` then says how many were.
     fn room(&mut self, stream: u32) -> Option<&mut [u8]>;
     fn filled(&mut self, writer: &mut FrameWriter, stream: u32, bytes: usize);
-    /// Nothing more comes on the stream.
+    /// END_STREAM.
     fn end(&mut self, writer: &mut FrameWriter, stream: u32);
-    /// The peer has given the stream up.
+    /// RST_STREAM.
     fn reset(&mut self, stream: u32, code: u32);
-    /// The peer takes no streams after this one.
+    /// GOAWAY: the peer handles no streams after this one.
     fn goaway(&mut self, last: u32);
 }
 
@@ -38,21 +38,21 @@ pub struct FrameReader {
     end: usize,
     next: Next,
     decoder: Decoder,
-    /// Headers that go on in the next frame: of which stream, whether it ends with them, and what has come.
+    /// A header block that continues in CONTINUATION: its stream, END_STREAM, and the fragments so far.
     block: Option<(u32, bool, Vec<u8>)>,
-    /// Bytes of messages that the peer has not got credit for again.
+    /// Bytes of DATA for which no WINDOW_UPDATE has been sent.
     taken: u32,
-    /// What is in the buffer has not been handled as far as it could be.
+    /// The buffer holds frames that can be handled without reading more.
     unhandled: bool,
 }
 
-/// What comes next.
+/// The state of the parser: what comes next.
 enum Next {
     Preface,
     Head,
-    /// Of a frame that is handled as a whole.
+    /// Of a frame that is buffered whole.
     Payload(FrameHeader),
-    /// The length of what a frame of data is filled up with.
+    /// The pad length of a DATA frame.
     Padding(FrameHeader),
     Data {
         stream: u32,
@@ -63,22 +63,22 @@ enum Next {
     Skip(usize),
 }
 
-/// A frame that is handled as a whole, and a block of headers, can be no longer.
+/// The limit of frames that are buffered whole, and of header blocks.
 const WHOLE: usize = 64 << 10;
 const BUFFER: usize = 2 * WHOLE;
 /// Settings in one frame.
 const MAX_SETTINGS: usize = 64;
-/// From this many bytes on, reading to where they stay is worth a call of its own.
+/// From this many bytes on, reading into the tensor is worth a system call of its own.
 const DIRECT: usize = 32 << 10;
-/// Frames handled between two looks at the clock: each may run a short step.
+/// Frames handled before the clock is checked: each may run a short step.
 const FRAMES: usize = 16;
-/// Bits of a number on the wire that count.
+/// Mask without the reserved bit.
 const NUMBER: u32 = u32::MAX >> 1;
 
 impl FrameReader {
     pub fn new(expects_preface: bool) -> FrameReader {
         FrameReader {
-            // Memory that is never touched is never there.
+            // Pages that are never touched cost nothing.
             buffer: vec![0; BUFFER],
             start: 0,
             end: 0,
@@ -90,8 +90,8 @@ impl FrameReader {
         }
     }
 
-    /// Handles some of what has been read, or reads what the socket has, as much as there is room for, and begins to handle it.
-    /// False at the socket's end.
+    /// Handles buffered frames, or reads from the socket and handles what came.
+    /// False at end of file.
     pub fn poll(
         &mut self,
         socket: &mut Socket,
@@ -123,7 +123,7 @@ impl FrameReader {
         Poll::Ready(Ok(n > 0))
     }
 
-    /// Moves what has not been handled to the start of the buffer.
+    /// Moves unhandled bytes to the start of the buffer.
     fn make_room(&mut self) {
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
@@ -148,7 +148,7 @@ impl FrameReader {
         Ok(())
     }
 
-    /// Handles what has been read, up to what has not come as a whole, or for some frames.
+    /// Handles buffered frames up to the first incomplete one, at most `FRAMES`.
     fn handle(&mut self, handler: &mut impl Handler, writer: &mut FrameWriter) -> Handled {
         let mut frames = 0;
         self.unhandled = false;
@@ -157,7 +157,7 @@ impl FrameReader {
             match self.next {
                 Next::Preface => {
                     let Some(said) = self.take(PREFACE.len()) else {
-                        // What can no more become one is refused before it is whole.
+                        // A wrong preface is rejected before it is complete.
                         let so_far = &self.buffer[self.start..self.end];
                         return if PREFACE.starts_with(so_far) { Ok(()) } else { Err(not_http2()) };
                     };
@@ -214,7 +214,7 @@ impl FrameReader {
         }
     }
 
-    /// The place of the next `n` bytes, if they are there.
+    /// The range of the next `n` bytes, if they are buffered.
     fn take(&mut self, n: usize) -> Option<Range<usize>> {
         let place = self.start..self.start + n;
         (place.end <= self.end).then(|| {
@@ -252,7 +252,7 @@ impl FrameReader {
         }
     }
 
-    /// Lets the peer send more, when it has sent much. What lies here is not what holds it back: contents go where they stay.
+    /// Flow control of the connection: a WINDOW_UPDATE when half of the window is used. Memory is limited by charges, not by the window.
     fn credit(&mut self, writer: &mut FrameWriter, bytes: usize) {
         self.taken += bytes as u32;
         if self.taken >= CONNECTION_WINDOW / 2 {
@@ -260,7 +260,7 @@ impl FrameReader {
         }
     }
 
-    /// A frame that has come as a whole.
+    /// A frame that is buffered whole.
     fn frame(
         &mut self,
         head: FrameHeader,
@@ -303,7 +303,7 @@ impl FrameReader {
     }
 }
 
-/// Whether the frame may stand on its stream: RFC 9113, 5.1 and section 6.
+/// Validates a frame's stream: RFC 9113, 5.1 and section 6.
 fn check_stream(head: FrameHeader, handler: &impl Handler) -> Handled {
     let wrong =
         |what: &str| Err(ConnectionError::protocol(format!("a frame of kind {} on {what}", head.kind)));
@@ -369,7 +369,7 @@ fn small_frame(
             }
         }
         _ => {
-            // GOAWAY is the last that is handled as a whole.
+            // GOAWAY is the last type that is buffered whole.
             let last = payload.first_chunk::<4>().filter(|_| payload.len() >= 8);
             handler.goaway(u32::from_be_bytes(*last.ok_or_else(|| too_long(head))?) & NUMBER);
         }
@@ -377,13 +377,13 @@ fn small_frame(
     Ok(())
 }
 
-/// Ends a stream for what its peer has done on it.
+/// Resets a stream for an error of its peer.
 fn reset(writer: &mut FrameWriter, handler: &mut impl Handler, stream: u32, code: u32) {
     writer.reset(stream, code);
     handler.reset(stream, code);
 }
 
-/// What follows the head of a frame of data.
+/// The state after the header of a DATA frame.
 fn data(
     head: FrameHeader,
     left: usize,
@@ -397,7 +397,7 @@ fn data(
     }
 }
 
-/// The fields of a frame of headers, without what may stand around them.
+/// The header block fragment of HEADERS, without padding and priority.
 fn fields(head: FrameHeader, payload: &[u8]) -> Result<&[u8], ConnectionError> {
     let mut rest = payload;
     let mut padding = 0;

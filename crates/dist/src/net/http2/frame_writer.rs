@@ -1,4 +1,4 @@
-//! Messages on their way out: as much of each as the peer's windows allow, in turns, so that small ones do not wait for large ones.
+//! Encodes messages as DATA frames within the flow-control windows, round robin among streams, so that small messages do not wait for large ones.
 
 use super::frame::{self, put_frame_header, put_number};
 use super::hpack::Encoder;
@@ -10,49 +10,49 @@ use std::collections::{HashMap, VecDeque};
 pub struct FrameWriter {
     pub out: WriteBuffer,
     encoder: Encoder,
-    /// Bytes that the peer takes on all streams together.
+    /// The flow-control window of the connection.
     window: i64,
-    /// Bytes that it takes on each stream from its start.
+    /// SETTINGS_INITIAL_WINDOW_SIZE of the peer.
     initial_window: i64,
     max_frame: usize,
     max_streams: usize,
     streams: HashMap<u32, Stream>,
-    /// Those that have something to send and a window for it.
-    turn: VecDeque<u32>,
-    /// The windows of all streams have changed since it was last looked who may send. A peer may change them thousands of times
-    /// between two looks.
+    /// Streams with data to send and window for it, in round-robin order.
+    ready: VecDeque<u32>,
+    /// SETTINGS changed the windows of all streams since `ready` was last computed. A peer may change them thousands of times
+    /// between two writes.
     windows_changed: bool,
 }
 
 #[derive(Default)]
 struct Stream {
-    /// Bytes sent, less those that the peer has given back.
+    /// Bytes sent less window updates.
     used: i64,
     pieces: VecDeque<Bytes>,
     left: usize,
     ending: Ending,
-    /// It waits for its window.
+    /// Blocked by its window.
     waits: bool,
     held: Option<OnWritten>,
 }
 
-/// What comes after a message.
+/// What ends a stream after its message.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// Nothing: the stream ends with it.
+    /// END_STREAM on the last DATA frame.
     #[default]
     Nothing,
-    /// The status of a call that went well.
+    /// Trailers with `grpc-status: 0`.
     Ok,
 }
 
-/// What a peer has that has said nothing.
+/// Defaults of RFC 9113, 6.5.2.
 const DEFAULT_WINDOW: i64 = 65_535;
 const DEFAULT_FRAME: usize = 16_384;
 const MAX_WINDOW: i64 = i32::MAX as i64;
-/// The longest frame of one message, as long as others wait too.
-const TURN: usize = 256 << 10;
-/// Bytes made ready for the socket before it takes them.
+/// The longest DATA frame while other streams are ready.
+const MAX_SHARED_FRAME: usize = 256 << 10;
+/// Encoded bytes that are buffered for the socket: back-pressure begins here.
 pub const BACKLOG: usize = 1 << 20;
 
 impl Default for FrameWriter {
@@ -65,19 +65,19 @@ impl Default for FrameWriter {
             max_frame: DEFAULT_FRAME,
             max_streams: usize::MAX,
             streams: HashMap::new(),
-            turn: VecDeque::new(),
+            ready: VecDeque::new(),
             windows_changed: false,
         }
     }
 }
 
 impl FrameWriter {
-    /// A stream has begun on which a message will be sent.
+    /// Opens a stream for a message.
     pub fn open(&mut self, stream: u32) {
         self.streams.insert(stream, Stream::default());
     }
 
-    /// Nothing more goes out on it.
+    /// Drops what has not been sent on it.
     pub fn close(&mut self, stream: u32) {
         self.streams.remove(&stream);
     }
@@ -87,29 +87,29 @@ impl FrameWriter {
         put_number(&mut self.out.small, frame::RST_STREAM, stream, code);
     }
 
-    /// The peer may send so many bytes more; on stream 0, on all together.
+    /// WINDOW_UPDATE: of a stream, or of the connection for stream 0.
     pub fn send_window_update(&mut self, stream: u32, bytes: u32) {
         put_number(&mut self.out.small, frame::WINDOW_UPDATE, stream, bytes);
     }
 
     /// Whether all is written.
     pub fn is_idle(&self) -> bool {
-        self.turn.is_empty() && self.out.len() == 0 && self.streams.values().all(|s| s.left == 0)
+        self.ready.is_empty() && self.out.len() == 0 && self.streams.values().all(|s| s.left == 0)
     }
 
-    /// Whether nothing can be written before the peer or the socket takes more.
+    /// Whether all streams are blocked by flow control or by the socket.
     pub fn is_blocked(&self) -> bool {
-        !self.windows_changed && self.turn.is_empty() || self.window <= 0 || self.out.len() > 0
+        !self.windows_changed && self.ready.is_empty() || self.window <= 0 || self.out.len() > 0
     }
 
-    /// Ends a stream of which the peer wants no more, if it has not ended.
+    /// Resets a stream, if it is open, whose rest the peer does not need.
     pub fn reset_if_open(&mut self, stream: u32) {
         if self.streams.contains_key(&stream) {
             self.reset(stream, frame::NO_ERROR);
         }
     }
 
-    /// How many streams of ours the peer takes at a time.
+    /// SETTINGS_MAX_CONCURRENT_STREAMS of the peer.
     pub fn max_streams(&self) -> usize {
         self.max_streams
     }
@@ -121,7 +121,7 @@ impl FrameWriter {
         put_frame_header(out, 0, frame::HEADERS, flags, stream);
         self.encoder.begin(out);
         fill(&mut self.encoder, out);
-        // Known only now; three bytes of it are sent.
+        // The length is known only now; it has three bytes.
         let length = out.len() - at - frame::HEAD;
         if length > self.max_frame {
             return self.continued(stream, ends, at);
@@ -129,7 +129,7 @@ impl FrameWriter {
         out[at..at + 3].copy_from_slice(&(length as u32).to_be_bytes()[1..]);
     }
 
-    /// Headers longer than a frame of the peer's: those that begin at `at` are written again, in several.
+    /// Splits the header block at `at`, longer than the peer's frames, into HEADERS and CONTINUATION.
     fn continued(&mut self, stream: u32, ends: bool, at: usize) {
         let out = &mut self.out.small;
         let block = out.split_off(at).split_off(frame::HEAD);
@@ -143,29 +143,30 @@ impl FrameWriter {
         }
     }
 
-    /// Sends a message; what is `held` is dropped when the socket has taken it.
+    /// Queues a message; `held` is dropped when it has been written.
     pub fn message(&mut self, stream: u32, pieces: VecDeque<Bytes>, ending: Ending, held: Option<OnWritten>) {
         let Some(s) = self.streams.get_mut(&stream) else { return };
         s.left = pieces.iter().map(Bytes::len).sum();
         (s.pieces, s.ending, s.held) = (pieces, ending, held);
-        self.turn.push_back(stream);
+        self.ready.push_back(stream);
     }
 
-    /// Makes frames, as far as windows and the socket allow.
+    /// Encodes DATA frames as far as windows and the buffer's limit allow.
     pub fn write_frames(&mut self) {
         if std::mem::take(&mut self.windows_changed) {
             let woken = |(id, s): (&u32, &mut Stream)| std::mem::take(&mut s.waits).then_some(*id);
-            self.turn.extend(self.streams.iter_mut().filter_map(woken));
+            self.ready.extend(self.streams.iter_mut().filter_map(woken));
         }
         while self.out.len() < BACKLOG
-            && let Some(id) = self.turn.pop_front()
+            && let Some(id) = self.ready.pop_front()
         {
             let Some(s) = self.streams.get_mut(&id) else { continue };
-            let longest = if self.turn.is_empty() { self.max_frame } else { self.max_frame.min(TURN) };
+            let longest =
+                if self.ready.is_empty() { self.max_frame } else { self.max_frame.min(MAX_SHARED_FRAME) };
             let room = self.window.min(self.initial_window - s.used).min(longest as i64);
             if room <= 0 && s.left > 0 {
                 if self.window <= 0 {
-                    return self.turn.push_front(id);
+                    return self.ready.push_front(id);
                 }
                 s.waits = true;
                 continue;
@@ -179,7 +180,7 @@ impl FrameWriter {
             put_frame_header(&mut self.out.small, n, frame::DATA, flags, id);
             self.out.take(&mut s.pieces, n);
             match last {
-                false => self.turn.push_back(id),
+                false => self.ready.push_back(id),
                 true => self.finish(id),
             }
         }
@@ -193,7 +194,7 @@ impl FrameWriter {
         self.out.hold(s.held);
     }
 
-    /// The peer takes more: on this stream, or, if it is 0, on all together. An error is the stream's, or the connection's.
+    /// A WINDOW_UPDATE of the peer. An error is the stream's, or for stream 0 the connection's.
     pub fn on_window_update(&mut self, stream: u32, bytes: u32) -> Handled {
         let overflow =
             || ConnectionError { code: frame::FLOW_CONTROL_ERROR, why: "a window that is too large".into() };
@@ -205,19 +206,19 @@ impl FrameWriter {
             self.window += bytes;
             return if self.window > MAX_WINDOW { Err(overflow()) } else { Ok(()) };
         }
-        // One that has ended may still hear of it.
+        // A stream that has ended may still get one.
         let Some(s) = self.streams.get_mut(&stream) else { return Ok(()) };
         s.used -= bytes;
         if self.initial_window - s.used > MAX_WINDOW {
             return Err(overflow());
         }
         if std::mem::take(&mut s.waits) {
-            self.turn.push_back(stream);
+            self.ready.push_back(stream);
         }
         Ok(())
     }
 
-    /// What the peer wants from now on.
+    /// A setting of the peer.
     pub fn apply_setting(&mut self, name: u16, value: u32) -> Handled {
         match name {
             frame::SET_HEADER_TABLE_SIZE => self.encoder.peer_table(value as usize),

@@ -1,4 +1,4 @@
-//! Whether the peer of a connection is still there: one that says nothing is asked.
+//! Keep-alive: a PING after silence, and a timeout for its answer.
 
 use super::FrameWriter;
 use super::frame::{NO_ERROR, put_ping};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Sleep};
 
 pub struct KeepAlive {
-    /// Silence before it is asked, and after.
+    /// Silence before a PING, and the timeout after it.
     every: Duration,
     within: Duration,
     heard: Instant,
@@ -17,7 +17,7 @@ pub struct KeepAlive {
     timer: Pin<Box<Sleep>>,
 }
 
-/// Whoever wants to wait for longer does not want to ask; and times that far ahead can be told.
+/// Longer intervals mean no keep-alive; `Instant` can add this much without overflow.
 const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 impl KeepAlive {
@@ -32,18 +32,18 @@ impl KeepAlive {
         }
     }
 
-    /// The peer has said something.
+    /// Bytes have been received.
     pub fn heard(&mut self) {
         self.heard = Instant::now();
         self.asked = false;
     }
 
-    /// Asks, when it is time and something is waited for; an error when the peer has not answered.
+    /// Sends a PING when it is due and a call is pending (`waits`); an error when the last one timed out.
     pub fn poll(&mut self, cx: &mut Context, waits: bool, writer: &mut FrameWriter) -> Handled {
         while let Poll::Ready(()) = self.timer.as_mut().poll(cx) {
             let now = Instant::now();
             let next = match self.asked {
-                // The timer was set to when the answer should have come.
+                // The timer was set to the timeout of the PING.
                 true => {
                     let silent = (now - self.heard).as_secs_f32();
                     let why = format!("nothing has been heard for {silent:.1} s: keep-alive timed out");

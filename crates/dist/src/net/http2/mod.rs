@@ -1,11 +1,11 @@
-//! HTTP/2, as far as unary calls of gRPC need it: both ends of a connection.
+//! HTTP/2 for unary gRPC calls, client and server.
 //!
-//! A library for all of HTTP/2 hands every frame from task to task, and copies what it reads. Here one task drives a connection:
-//! frames are handled as they are read, an answer that is there at once leaves with the same system call, and large contents are
-//! read from the socket to where they stay.
+//! One task drives a connection, without the queues and copies of a general library:
+//! frames are handled as they are read, an immediate response leaves with the same system call, and large contents are
+//! read from the socket into their tensors.
 //!
-//! `frame` has the numbers, `hpack` the headers, `reading` takes frames apart for a `Handler`, `sending` puts messages together as
-//! far as the peer's windows allow, `output` holds what the socket has not taken, `wire` is all of it on one `socket`, which is TCP or TLS.
+//! `frame` has the wire format, `hpack` header compression, `frame_reader` parses frames for a `Handler`, `frame_writer` sends messages
+//! under flow control, `write_buffer` holds what the socket has not taken, `transport` is all of it on one `socket`, which is TCP or TLS.
 
 pub mod frame;
 mod frame_reader;

@@ -1,4 +1,4 @@
-//! The stream of bytes under a connection: TCP as it is, or TLS over it.
+//! The byte stream under a connection: TCP or TLS.
 
 use std::io::{IoSlice, Result};
 use std::pin::Pin;
@@ -17,7 +17,7 @@ pub enum Socket {
 }
 
 impl Socket {
-    /// Small messages both ways: never wait for more to send.
+    /// Without Nagle's algorithm: messages are small.
     pub fn set_nodelay(&self) -> Result<()> {
         match self {
             Socket::Plain(tcp) => tcp.set_nodelay(true),

@@ -1,4 +1,4 @@
-//! One connection: a socket, what comes in and what goes out.
+//! One connection: a socket with its frame reader and writer.
 
 use super::frame::{self, PREFACE, put_goaway, put_settings};
 use super::frame_reader::{FrameReader, Handler};
@@ -27,10 +27,10 @@ pub enum Role {
     },
 }
 
-/// What a peer has before it is told otherwise.
+/// The initial window of RFC 9113, 6.9.2.
 const DEFAULT_WINDOW: u32 = 65_535;
 
-/// Whether this poll of a task has done its share: then the task is woken to go on later, and must return. Sockets, channels and
+/// Whether tokio's cooperative budget is spent: then the task is woken to go on later, and must return. Sockets, channels and
 /// timers answer Pending from here on, whatever they have, so that a loop that waits for them to be empty would never end.
 pub fn budget_is_spent(cx: &mut Context) -> bool {
     let spent = !tokio::task::coop::has_budget_remaining();
@@ -40,9 +40,9 @@ pub fn budget_is_spent(cx: &mut Context) -> bool {
     spent
 }
 
-/// How long one connection may keep its thread from the others.
-const SLICE: Duration = Duration::from_micros(250);
-/// How long, and for how much, a peer that is told goodbye is listened to.
+/// The time slice of one poll: other connections share the thread.
+const TIME_SLICE: Duration = Duration::from_micros(250);
+/// How long, and for how many reads, a connection lingers after GOAWAY.
 const LINGER: Duration = Duration::from_millis(200);
 const LINGER_READS: usize = 64;
 
@@ -68,14 +68,14 @@ impl Transport {
         Transport { socket, reading: FrameReader::new(matches!(role, Role::Server { .. })), writer, alive }
     }
 
-    /// Reads and writes until there is nothing to do but wait, or for a slice of time; ready when the peer has gone, or must go.
-    /// `waits`: something is expected of the peer.
+    /// Reads and writes until both block, or for a time slice; ready when the connection has ended.
+    /// `waits`: a call is pending, so that keep-alive applies.
     pub fn poll(&mut self, cx: &mut Context, handler: &mut impl Handler, waits: bool) -> Poll<Handled> {
         let ended = ready!(self.poll_to_end(cx, handler, waits));
         if let Err(fault) = &ended
             && fault.code != frame::NO_ERROR
         {
-            // As a last word; the socket takes it or not.
+            // Best effort: the socket may not take it.
             put_goaway(&mut self.writer.out.small, handler.last_stream(), fault.code);
             let _ = self.writer.out.poll_flush(&mut self.socket, cx);
         }
@@ -91,7 +91,7 @@ impl Transport {
             if let Poll::Ready(flushed) = self.poll_flush(cx) {
                 flushed?;
             } else if self.writer.out.len() >= BACKLOG {
-                // Who does not read is not read from.
+                // Back-pressure: a peer that does not read is not read from.
                 return Poll::Pending;
             }
             let read = self.reading.poll(&mut self.socket, cx, handler, &mut self.writer);
@@ -99,14 +99,14 @@ impl Transport {
                 false => return Poll::Ready(Ok(())),
                 true => self.alive.iter_mut().for_each(KeepAlive::heard),
             }
-            if since.get_or_insert_with(Instant::now).elapsed() > SLICE {
+            if since.get_or_insert_with(Instant::now).elapsed() > TIME_SLICE {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
         }
     }
 
-    /// Ends the connection so that the peer hears the last word: a socket that is closed with bytes unread is torn down, and what
+    /// A lingering close, so that GOAWAY arrives: closing a socket with unread bytes resets it, and what
     /// was written may be lost with it.
     pub async fn linger(mut self) {
         let last_words = async {

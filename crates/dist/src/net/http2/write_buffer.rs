@@ -1,4 +1,4 @@
-//! What is to be written, and has not been taken by the socket yet.
+//! Bytes that the socket has not taken yet.
 
 use super::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
@@ -10,19 +10,19 @@ use tokio::io::AsyncWrite;
 
 #[derive(Default)]
 pub struct WriteBuffer {
-    /// Goes first.
+    /// Written before `small`.
     queue: VecDeque<Bytes>,
     queued: usize,
-    /// Frames are written here; large contents go into the queue, after what is here.
+    /// Frames are encoded here; large payloads are queued after it.
     pub small: BytesMut,
     /// Dropped when all is written.
     held: Vec<OnWritten>,
 }
 
-/// Something that is to be told, by being dropped, that a message has been written.
+/// Dropped when a message has been written.
 pub type OnWritten = Box<dyn Send>;
 
-/// Pieces up to this size are copied: a call with more pieces costs as much.
+/// Pieces up to this size are copied: another slice in the system call costs as much.
 const COPIED: usize = 8 << 10;
 /// Pieces in one call.
 const PIECES: usize = 64;

@@ -1,4 +1,4 @@
-//! The calls of a connection to this server: requests that arrive, run and are answered.
+//! The calls of a server's connection: streams from HEADERS to the response.
 
 use super::limits::StallTimeout;
 use super::pacing::Earned;
@@ -23,16 +23,16 @@ use tokio::time::{Duration, Instant};
 pub struct Calls {
     peer: Peer,
     streams: HashMap<u32, Call>,
-    /// The last stream that was begun.
+    /// The last stream that was opened.
     pub last: u32,
     finished: mpsc::UnboundedSender<(u32, Answer)>,
-    /// No new calls are taken.
+    /// Draining: GOAWAY was sent, new streams are refused.
     pub draining: bool,
-    /// Streams that we gave up before the peer had ended them: it may not have known.
+    /// Streams that we reset before END_STREAM: the peer may still send on them.
     refused: RecentStreams,
-    /// Streams that the peer has ended or given up: nothing may come on them any more.
+    /// Streams that the peer ended or reset: it may not send on them any more.
     ended: RecentStreams,
-    /// What the connection has earned by calls that were answered.
+    /// Credit for pacing, from answered calls.
     pub earned: Earned,
 }
 
@@ -41,23 +41,23 @@ enum Call {
     Running { call: AbortHandle, _charge: Charge },
 }
 
-/// A request that has not come as a whole.
+/// An incomplete request.
 struct Request {
     path: Bytes,
     caller: Caller,
     timeout: Option<Duration>,
     message: MessageReader,
     charge: Charge,
-    /// Bytes that the peer has not got credit for again.
+    /// Bytes for which no WINDOW_UPDATE has been sent.
     taken: u32,
-    /// Bytes that its head says it has, and that have come.
+    /// `content-length`, and the bytes received.
     content_length: Option<u64>,
     received: u64,
     began: Instant,
     last_bytes: Instant,
 }
 
-/// How a call that is not taken is told so.
+/// How a call is rejected.
 enum Refused {
     Reset(u32),
     /// It is HTTP, but not gRPC.
@@ -65,7 +65,7 @@ enum Refused {
     Call(Status),
 }
 
-/// What a call costs beside its message: its task, its streams, its place in tables.
+/// Memory of a call beside its message: its async task, its stream, its entries in tables.
 const CALL: usize = 4 << 10;
 
 impl Handler for Calls {
@@ -173,7 +173,7 @@ impl Drop for Calls {
 }
 
 impl Calls {
-    /// Those of a peer; answers that are not there at once come by `finished`.
+    /// The calls of a peer; responses that are not immediate come by `finished`.
     pub fn new(peer: Peer, finished: mpsc::UnboundedSender<(u32, Answer)>) -> Calls {
         Calls {
             peer,
@@ -187,12 +187,12 @@ impl Calls {
         }
     }
 
-    /// Whether no call is under way.
+    /// Whether no call is in flight.
     pub fn is_idle(&self) -> bool {
         self.streams.is_empty()
     }
 
-    /// Calls without an answer so far.
+    /// Calls in flight.
     pub fn waiting(&self) -> usize {
         self.streams.len()
     }
@@ -204,7 +204,7 @@ impl Calls {
         }
     }
 
-    /// A call has begun.
+    /// HEADERS of a new call.
     fn begin(&mut self, writer: &mut FrameWriter, stream: u32, head: Head, end: bool) {
         let (caller, route, charge) = match self.admit(&head) {
             Ok(admitted) => admitted,
@@ -231,7 +231,7 @@ impl Calls {
         }
     }
 
-    /// Who makes a new call and what it costs, if it is taken.
+    /// Authenticates and charges a new call.
     fn admit(&self, head: &Head) -> Result<(Caller, Route, Charge), Refused> {
         if head.request_fault().is_some() {
             return Err(Refused::Reset(frame::PROTOCOL_ERROR));
@@ -265,14 +265,14 @@ impl Calls {
         }
     }
 
-    /// Ends a stream for what the peer has done on it.
+    /// Resets a stream for an error of the peer.
     fn give_up(&mut self, writer: &mut FrameWriter, stream: u32, code: u32) {
         self.reset(stream, code);
         self.refused.note(stream);
         writer.reset(stream, code);
     }
 
-    /// Bytes of a request have come.
+    /// DATA of a request.
     fn took(&mut self, writer: &mut FrameWriter, stream: u32, bytes: usize, refused: Option<Refusal>) {
         let limit = self.peer.limits.message;
         self.earned.bytes += bytes;
@@ -305,14 +305,14 @@ impl Calls {
         self.refuse(writer, stream, refused);
     }
 
-    /// UnreadResponses a request that has not ended. The peer is told that it need not go on.
+    /// Rejects an incomplete request: a response, then RST_STREAM with NO_ERROR.
     fn refuse(&mut self, writer: &mut FrameWriter, stream: u32, why: Status) {
         self.respond(writer, stream, Err(why));
         self.refused.note(stream);
         writer.reset(stream, frame::NO_ERROR);
     }
 
-    /// The request is there as a whole. Most are answered at once; what takes longer goes on beside the connection.
+    /// Runs a complete request. It is polled once here; if it is pending it becomes an async task.
     fn call(&mut self, writer: &mut FrameWriter, stream: u32, request: Request) {
         let Some(message) = request.message.finish() else {
             let cut_short = Status::new(Code::InvalidArgument, "the request ended before its message");
@@ -349,7 +349,7 @@ impl Calls {
         }
     }
 
-    /// The answer of a call that goes on beside the connection; nobody wants it if the stream has ended.
+    /// The response of such a task; dropped if the stream has ended.
     pub fn respond(&mut self, writer: &mut FrameWriter, stream: u32, answer: Answer) {
         if self.streams.remove(&stream).is_some() {
             self.answer(writer, stream, answer);
@@ -382,12 +382,12 @@ impl Calls {
         }
     }
 
-    /// Requests of which nothing more comes, or too little while memory is tight.
+    /// Rejects requests that have stalled, or are slow while memory is tight.
     pub fn give_up_unfinished(&mut self, writer: &mut FrameWriter) {
-        let patience = StallTimeout::for_pool(self.peer.incoming.pool(), self.peer.limits.patience);
+        let timeout = StallTimeout::for_pool(self.peer.incoming.pool(), self.peer.limits.stall_timeout);
         let late = |call: &Call| {
             matches!(call, Call::Arriving(r)
-                if patience.is_exceeded(r.began.elapsed(), r.last_bytes.elapsed(), r.message.held()))
+                if timeout.is_exceeded(r.began.elapsed(), r.last_bytes.elapsed(), r.message.held()))
         };
         let late: Vec<u32> = self.streams.iter().filter(|s| late(s.1)).map(|s| *s.0).collect();
         for stream in late {
@@ -397,7 +397,7 @@ impl Calls {
     }
 }
 
-/// Tells the connection how a call ended, even if it does so by a panic.
+/// Sends the response of a call to its connection, even after a panic.
 struct CompletionGuard {
     stream: u32,
     to: Option<mpsc::UnboundedSender<(u32, Answer)>>,
@@ -406,7 +406,7 @@ struct CompletionGuard {
 impl CompletionGuard {
     fn tell(&mut self, answer: Answer) {
         if let Some(to) = self.to.take() {
-            // A connection that has gone wants no answer.
+            // The connection may have closed.
             let _ = to.send((self.stream, answer));
         }
     }

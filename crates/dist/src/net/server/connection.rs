@@ -1,4 +1,4 @@
-//! One connection, from its first byte to its end.
+//! Serves one connection.
 
 use super::calls::Calls;
 use super::pacing::Pacer;
@@ -12,21 +12,21 @@ use std::task::Poll;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Duration, Instant};
 
-/// How often a peer that says nothing is asked whether it is still there.
+/// Interval of keep-alive.
 const PING_EVERY: Duration = Duration::from_secs(60);
-/// So that the intervals at which is looked are never zero.
-const MIN_PATIENCE: Duration = Duration::from_millis(40);
+/// So that the interval of checks is never zero.
+const MIN_STALL_TIMEOUT: Duration = Duration::from_millis(40);
 
-/// Serves until the peer goes, the server stops, the peer has kept us waiting for too long, or its slot is wanted by another.
+/// Serves until the peer closes, the server stops, the peer stalls, or its slot is given to another.
 pub async fn serve(stream: Socket, peer: Peer, slot: ConnectionSlot, stopped: watch::Receiver<Phase>) {
     let (log, answers, limits) = (peer.log, peer.unread.clone(), peer.limits);
-    // Without it the connection is slow, not wrong.
+    // Failure makes the connection slow, not wrong.
     let _ = stream.set_nodelay();
-    let patience = limits.patience;
+    let stall_timeout = limits.stall_timeout;
     let mut wire = Transport::new(
         stream,
         Role::Server { streams: limits.calls },
-        Some(KeepAlive::new(PING_EVERY, patience)),
+        Some(KeepAlive::new(PING_EVERY, stall_timeout)),
     );
     let (finished, mut answered) = mpsc::unbounded_channel();
     let mut calls = Calls::new(peer, finished);
@@ -36,7 +36,7 @@ pub async fn serve(stream: Socket, peer: Peer, slot: ConnectionSlot, stopped: wa
     let mut unwanted = pin!(slot.unwanted());
     let opened = Instant::now();
     let mut pace = Pacer::new();
-    let mut look = tokio::time::interval(patience.max(MIN_PATIENCE) / 16);
+    let mut look = tokio::time::interval(stall_timeout.max(MIN_STALL_TIMEOUT) / 16);
     let ended = std::future::poll_fn(|cx| {
         if !calls.draining && (drain.as_mut().poll(cx).is_ready() || unwanted.as_mut().poll(cx).is_ready()) {
             calls.draining = true;
@@ -50,7 +50,7 @@ pub async fn serve(stream: Socket, peer: Peer, slot: ConnectionSlot, stopped: wa
                 log.info("connection_closed", &[("why", &"its peer does not read its answers")]);
                 return Poll::Ready(Ok(()));
             }
-            if !answers.has_asked() && opened.elapsed() > patience {
+            if !answers.has_asked() && opened.elapsed() > stall_timeout {
                 log.info("connection_closed", &[("why", &"its peer asks for nothing")]);
                 return Poll::Ready(Ok(()));
             }

@@ -1,4 +1,4 @@
-//! What the other ends of connections may cost.
+//! Limits on what peers may cost.
 
 use std::time::Duration;
 use thalweg_core::budget::Pool;
@@ -8,17 +8,17 @@ use thalweg_core::budget::Pool;
 pub struct PeerLimits {
     /// Connections of one address at a time; idle ones make room. An eighth more are kept for others.
     pub connections: usize,
-    /// Calls at a time on one connection. StepTable may wait for each other, so this must not be small.
+    /// Calls at a time on one connection. Steps may wait for each other, so this must not be small.
     pub calls: u32,
     /// Bytes of one message, in or out.
     pub message: usize,
-    /// Bytes held at a time for messages that have not arrived as a whole, and for calls under way.
+    /// Bytes of incomplete messages and of calls in flight.
     pub unfinished: usize,
-    /// Bytes of answers that wait to be taken.
+    /// Bytes of responses that peers have not read.
     pub unread: usize,
-    /// How long a peer may keep silent in the middle of a request, or leave an answer unread. Large answers get more time, and
+    /// Timeout of a stalled request or an unread response. Large responses get more time, and
     /// all get less when memory is tight.
-    pub patience: Duration,
+    pub stall_timeout: Duration,
 }
 
 impl Default for PeerLimits {
@@ -30,30 +30,30 @@ impl Default for PeerLimits {
             message: i32::MAX as usize,
             unfinished: 4 << 30,
             unread: 4 << 30,
-            patience: Duration::from_secs(60),
+            stall_timeout: Duration::from_secs(60),
         }
     }
 }
 
-/// Bytes in a second below which a peer counts as one that does not send or read, where it matters.
+/// Bytes per second below which a peer counts as stalled, while memory is tight.
 pub const SLOWEST: usize = 64 << 10;
 
-/// How long peers may take over what they hold of a pool.
+/// The timeout of stalled peers, given the memory that is free.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StallTimeout {
     pub silence: Duration,
-    /// Memory is tight: what hardly moves must go.
+    /// Memory is tight: slow transfers time out too.
     pub tight: bool,
 }
 
 impl StallTimeout {
-    /// All of it while half of the pool is free; then less and less.
-    pub fn for_pool(pool: &Pool, patience: Duration) -> StallTimeout {
+    /// All of it while half of the pool is free; less in proportion below that.
+    pub fn for_pool(pool: &Pool, stall_timeout: Duration) -> StallTimeout {
         let free = 1.0 - pool.held() as f64 / pool.limit().max(1) as f64;
-        StallTimeout { silence: patience.mul_f64((2.0 * free).clamp(0.01, 1.0)), tight: free < 0.5 }
+        StallTimeout { silence: stall_timeout.mul_f64((2.0 * free).clamp(0.01, 1.0)), tight: free < 0.5 }
     }
 
-    /// Whether something that began so long ago, and was last heard of so long ago, has taken too long for so many bytes.
+    /// Whether a transfer of so many bytes, of this age and silent for so long, has timed out.
     pub fn is_exceeded(&self, age: Duration, silent: Duration, bytes: usize) -> bool {
         let fair = self.silence + Duration::from_secs((bytes / SLOWEST) as u64);
         silent > self.silence || self.tight && age > fair

@@ -18,7 +18,7 @@ use thalweg_core::error::Code;
 use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
-/// A connection, where from, and its slot among those that there may be.
+/// A connection, its address and its slot.
 pub type Accepted = (TcpStream, SocketAddr, ConnectionSlot);
 
 /// Hands each connection to the next thread.
@@ -60,11 +60,11 @@ pub async fn accept(
     }
 }
 
-/// The life of a thread for connections.
+/// The main loop of an io thread.
 pub async fn serve(
     peer: impl Fn(Origin) -> Peer + Clone + Send + 'static,
     acceptor: Option<TlsAcceptor>,
-    patience: Duration,
+    stall_timeout: Duration,
     mut connections: mpsc::UnboundedReceiver<Accepted>,
     stopped: watch::Receiver<Phase>,
 ) {
@@ -73,7 +73,7 @@ pub async fn serve(
     while let Some((stream, address, slot)) = connections.recv().await {
         let (peer, acceptor, stopped) = (peer.clone(), acceptor.clone(), stopped.clone());
         open.spawn(async move {
-            let secured = secured(acceptor, stream, patience, stopped.clone()).await;
+            let secured = secured(acceptor, stream, stall_timeout, stopped.clone()).await;
             let origin = |certificate| Origin { address, certificate };
             match secured {
                 Ok((socket, certificate)) => {
@@ -91,19 +91,19 @@ pub async fn serve(
     while open.join_next().await.is_some() {}
 }
 
-/// A connection that calls may come over, and who is at its other end, as far as a certificate says. With TLS that takes the peer's
-/// part too, so it has a time limit, and ends when the server stops.
+/// The TLS handshake, if there is TLS, and the fingerprint of the peer's certificate. The handshake needs the peer's
+/// part, so it has a timeout, and ends when the server stops.
 async fn secured(
     acceptor: Option<TlsAcceptor>,
     stream: TcpStream,
-    patience: Duration,
+    stall_timeout: Duration,
     mut stopped: watch::Receiver<Phase>,
 ) -> std::io::Result<(Socket, Option<Arc<str>>)> {
     let stream = tokio::net::TcpStream::from_std(stream)?;
     let Some(acceptor) = acceptor else { return Ok((stream.into(), None)) };
     let (mut stop, mut accepted) = (
         pin!(stopped.wait_for(|phase| *phase > Phase::Serving)),
-        pin!(tls::accept(&acceptor, stream, patience)),
+        pin!(tls::accept(&acceptor, stream, stall_timeout)),
     );
     std::future::poll_fn(|cx| {
         if stop.as_mut().poll(cx).is_ready() {

@@ -16,17 +16,17 @@ pub struct Peer {
     pub service: Arc<dyn Service>,
     pub gate: Arc<Gate>,
     pub limits: PeerLimits,
-    /// Memory of its messages that have not arrived as a whole, and of its calls under way.
+    /// Memory of its incomplete messages and calls in flight.
     pub incoming: Arc<Account>,
     pub unread: Arc<UnreadResponses>,
-    /// There as long as the connection is.
+    /// Dropped with the connection.
     pub connection: Arc<ConnectionToken>,
     pub origin: Origin,
     pub log: Log,
 }
 
 impl Peer {
-    /// Who makes the call that these headers begin, if it may, and where the call goes.
+    /// Authenticates and authorises the call of these headers.
     pub fn admit(&self, head: &Head) -> Result<(Caller, Route), Status> {
         let path = head.path.as_deref().unwrap_or_default();
         let route = self.service.route(path);
@@ -35,6 +35,6 @@ impl Peer {
     }
 }
 
-/// A connection, for those who want to know whether it is still there.
+/// Lives as long as its connection: a weak reference tells whether the connection is open.
 #[derive(Default)]
 pub struct ConnectionToken;

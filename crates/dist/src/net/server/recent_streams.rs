@@ -1,4 +1,4 @@
-//! Streams of a connection that ended lately: what still comes on them is told apart from what never had a right to come.
+//! Streams that were closed recently: frames that were in flight are told from protocol errors.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! ConnectionSlots for connections: those of one address leave some to others, and who has none takes that of the longest idle.
+//! Connection slots: one address leaves some to others, and a new connection evicts the longest idle one if there is none free.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -29,11 +29,11 @@ struct OccupiedSlot {
     _charge: Charge,
 }
 
-/// A connection idle for less is not asked to leave: it may be about to say something.
+/// A connection idle for less is not evicted: a request may be on its way.
 const IDLE: Duration = Duration::from_secs(1);
 
 impl ConnectionSlots {
-    /// So many for the connections of one address, and an eighth more for those of others.
+    /// So many for one address, and an eighth more for others.
     pub fn new(limit: usize) -> Arc<ConnectionSlots> {
         Arc::new(ConnectionSlots {
             pool: Pool::new(limit.saturating_add(limit.div_ceil(8))),
@@ -41,7 +41,7 @@ impl ConnectionSlots {
         })
     }
 
-    /// A slot for a connection from this address; none if all are table by connections that are busy.
+    /// A slot for a connection from this address; `None` if all slots are busy.
     pub fn take(self: &Arc<ConnectionSlots>, address: IpAddr) -> Option<ConnectionSlot> {
         self.take_at(address, Instant::now())
     }
@@ -52,7 +52,7 @@ impl ConnectionSlots {
         let charge = match account.charge(1) {
             Ok(charge) => charge,
             Err(_) => {
-                // One of the same address, if it is that address that has too many.
+                // Of the same address, if that address has too many.
                 let own = account.held() > 0;
                 table.dismiss_idle(own.then_some(address), now);
                 account.charge(1).ok()?
@@ -77,7 +77,7 @@ impl SlotTable {
         if let Some(known) = self.addresses.get(&address).and_then(Weak::upgrade) {
             return known;
         }
-        // Addresses come and go: those without connections are forgotten now and then.
+        // Addresses without connections are dropped now and then.
         if self.addresses.len() > 2 * self.slots.len() + 16 {
             self.addresses.retain(|_, account| account.strong_count() > 0);
         }
@@ -86,7 +86,7 @@ impl SlotTable {
         account
     }
 
-    /// Asks the longest idle to leave; its slot is free at once.
+    /// Evicts the longest idle connection; its slot is free at once.
     fn dismiss_idle(&mut self, of: Option<IpAddr>, now: Instant) {
         let among = self.slots.iter().filter(|(_, slot)| of.is_none_or(|a| a == slot.address));
         let idle = among.filter_map(|(number, slot)| Some((slot.idle?, *number)));
@@ -99,19 +99,19 @@ impl SlotTable {
     }
 }
 
-/// The slot of one connection.
+/// The slot that a connection occupies.
 pub struct ConnectionSlot {
     slots: Arc<ConnectionSlots>,
     number: u64,
     leave: Arc<Notify>,
-    /// What was noted last: only changes are worth a lock.
+    /// The last state: only changes take the lock.
     was_idle: AtomicBool,
 }
 
 impl ConnectionSlot {
-    /// Notes whether the connection has no calls under way.
+    /// Notes whether the connection has no calls in flight.
     pub fn note(&self, idle: bool) {
-        // A connection with calls one after the other is busy in between, for all that matters.
+        // A connection with calls one after the other counts as busy in between.
         if self.was_idle.swap(idle, Ordering::Relaxed) == idle {
             return;
         }
@@ -120,7 +120,7 @@ impl ConnectionSlot {
         }
     }
 
-    /// When another connection has got the slot.
+    /// Completes when the connection is evicted.
     pub fn unwanted(&self) -> impl Future<Output = ()> + 'static {
         let leave = self.leave.clone();
         async move { leave.notified().await }

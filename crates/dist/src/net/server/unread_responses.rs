@@ -1,4 +1,4 @@
-//! UnreadResponses of a connection that the peer has not taken yet.
+//! Responses of a connection that the peer has not read.
 
 use super::limits::{PeerLimits, StallTimeout};
 use crate::wire::Status;
@@ -31,7 +31,7 @@ impl UnreadResponses {
         }
     }
 
-    /// Notes that the peer has asked for something.
+    /// Notes that the peer has made a call.
     pub fn expected(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
@@ -40,7 +40,7 @@ impl UnreadResponses {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// An answer of so many bytes is on its way until the result is dropped.
+    /// Charges a response of so many bytes until the result is dropped.
     pub fn sending(self: &Arc<UnreadResponses>, bytes: usize) -> Result<UnreadResponse, Status> {
         let charge = self.unread.charge(bytes).map_err(|e| {
             let unread = lock(&self.waiting).len();
@@ -54,11 +54,12 @@ impl UnreadResponses {
         Ok(UnreadResponse { unread: self.clone(), number, _charge: charge })
     }
 
-    /// Whether an answer should have been taken before now.
+    /// Whether a response has timed out.
     pub fn overdue(&self, limits: &PeerLimits) -> bool {
-        let patience = StallTimeout { tight: true, ..StallTimeout::for_pool(&self.pool, limits.patience) };
+        let timeout =
+            StallTimeout { tight: true, ..StallTimeout::for_pool(&self.pool, limits.stall_timeout) };
         let waiting = lock(&self.waiting);
-        waiting.values().any(|(since, bytes)| patience.is_exceeded(since.elapsed(), Duration::ZERO, *bytes))
+        waiting.values().any(|(since, bytes)| timeout.is_exceeded(since.elapsed(), Duration::ZERO, *bytes))
     }
 }
 
@@ -79,20 +80,20 @@ mod tests {
     use super::super::limits::SLOWEST;
     use super::*;
 
-    fn patience(patience: Duration) -> PeerLimits {
-        PeerLimits { patience, ..Default::default() }
+    fn limits(stall_timeout: Duration) -> PeerLimits {
+        PeerLimits { stall_timeout, ..Default::default() }
     }
 
     #[test]
     fn an_answer_is_overdue_until_it_is_taken() {
         let answers = Arc::new(UnreadResponses::new(&Pool::new(1 << 40)));
         let small = answers.sending(10).ok();
-        assert!(!answers.overdue(&patience(Duration::from_secs(60))));
-        while !answers.overdue(&patience(Duration::ZERO)) {}
+        assert!(!answers.overdue(&limits(Duration::from_secs(60))));
+        while !answers.overdue(&limits(Duration::ZERO)) {}
         drop(small);
-        assert!(!answers.overdue(&patience(Duration::ZERO)));
+        assert!(!answers.overdue(&limits(Duration::ZERO)));
         let large = answers.sending(100 * SLOWEST).ok();
-        assert!(!answers.overdue(&patience(Duration::ZERO)));
+        assert!(!answers.overdue(&limits(Duration::ZERO)));
         drop(large);
         assert!(lock(&answers.waiting).is_empty());
     }

@@ -22,7 +22,7 @@ fn threads_for_sockets_are_few_and_fewer_in_a_cluster() {
 
 #[test]
 fn half_of_a_peers_time_is_for_silence_and_half_for_its_answer() {
-    let told = patience(Duration::from_secs(10));
+    let told = keep_alive(Duration::from_secs(10));
     assert_eq!((told.interval, told.timeout), (Duration::from_secs(5), Duration::from_secs(5)));
 }
 

@@ -42,7 +42,7 @@ fn messages_take_turns_within_the_windows() {
     s.on_window_update(1, 1_000_000).unwrap();
     let sent = frames(&mut s);
     assert_eq!(sent.last().map(|f| (f.0, f.2)), Some((frame::HEADERS, 1)));
-    assert!(s.streams.is_empty() && s.turn.is_empty());
+    assert!(s.streams.is_empty() && s.ready.is_empty());
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_thousand_settings_of_the_window_cost_one_look_at_the_streams() {
         s.apply_setting(frame::SET_INITIAL_WINDOW, window % 10).unwrap();
     }
     // Nobody has been looked at yet; all that waited are, when something can be sent.
-    assert!(s.turn.is_empty() && !s.is_blocked());
+    assert!(s.ready.is_empty() && !s.is_blocked());
     let mut sent = frames(&mut s);
     sent.sort_by_key(|f| f.2);
     assert_eq!(sent.iter().map(|f| (f.2, f.3)).collect::<Vec<_>>(), [(1, 9), (3, 9)]);
@@ -196,11 +196,11 @@ fn a_stream_that_waits_is_in_turn_once_however_often_its_window_grows() {
         s.on_window_update(1, 5).unwrap();
     }
     s.apply_setting(frame::SET_INITIAL_WINDOW, 1).unwrap();
-    assert_eq!(s.turn.len(), 1);
+    assert_eq!(s.ready.len(), 1);
     assert_eq!(frames(&mut s), [(frame::DATA, 0, 1, 16)]);
     // A stream that is not known may still hear of its window.
     s.on_window_update(9, 5).unwrap();
-    assert!(s.turn.is_empty());
+    assert!(s.ready.is_empty());
 }
 
 #[test]

@@ -1,16 +1,16 @@
-//! Header blocks, read.
+//! Decodes header blocks (HPACK, RFC 7541).
 
 use super::static_table::FIELDS;
 use super::{ENTRY, Head, KNOWN, TABLE, huffman};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// The fields that a peer may name by number, newest first.
+/// The dynamic table, newest entry first.
 pub struct Decoder {
     table: VecDeque<(Bytes, Bytes)>,
     size: usize,
     limit: usize,
-    /// Where texts are decoded; kept for the next.
+    /// Scratch buffer for Huffman decoding.
     text: Vec<u8>,
 }
 
@@ -20,11 +20,11 @@ impl Default for Decoder {
     }
 }
 
-/// Fields of one block: what is longer is meant to keep us busy, as a short number may stand for a long field.
+/// Fields of one block. An indexed field is one byte and may stand for a long field, so more are an attack.
 const MAX_FIELDS: usize = 256;
 
 impl Decoder {
-    /// What a whole block says; an error says what is wrong with it. After one, the table is not the peer's any more.
+    /// Decodes a whole block. After an error the dynamic table is out of step with the peer's.
     pub fn decode(&mut self, block: &[u8]) -> Result<Head, &'static str> {
         let mut head = Head::default();
         let mut rest = block;
@@ -70,7 +70,7 @@ impl Decoder {
         Ok((name, self.string(rest)?))
     }
 
-    /// The field of a number.
+    /// An entry of the static or dynamic table.
     fn entry(&self, number: usize) -> Result<(Bytes, Bytes), &'static str> {
         let known = || number.checked_sub(1).and_then(|n| FIELDS.get(n));
         if let Some((name, value)) = known() {
@@ -113,7 +113,7 @@ impl Decoder {
 
 const CUT: &str = "header fields that end in the middle";
 
-/// A number whose first bits are the last `prefix` of a byte.
+/// An integer with a prefix of so many bits (RFC 7541, 5.1).
 fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, &'static str> {
     let (first, mut after) = rest.split_first().ok_or(CUT)?;
     let most = (1usize << prefix) - 1;

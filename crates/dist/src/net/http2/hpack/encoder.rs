@@ -1,15 +1,15 @@
-//! Header blocks, written. Texts are not coded: what is sent often is remembered, and then takes a byte.
+//! Encodes header blocks. No Huffman coding: frequent fields are in the dynamic table, and take a byte.
 
 use super::static_table::FIELDS;
 use super::{ENTRY, KNOWN, TABLE};
 use bytes::{BufMut, BytesMut};
 
-/// The fields that the peer remembers for us, oldest first. There is room for all that matter, so none is ever pushed out.
+/// The dynamic table, oldest entry first. It has room for all fields that we index, so none is evicted.
 pub struct Encoder {
     sent: Vec<(&'static str, Vec<u8>)>,
     size: usize,
     limit: usize,
-    /// The peer is to be told that nothing is to be remembered any more.
+    /// A table size update to 0 is due.
     forget: bool,
 }
 
@@ -20,7 +20,7 @@ impl Default for Encoder {
 }
 
 impl Encoder {
-    /// What the peer is willing to remember. With less than usual, nothing is left to remember.
+    /// SETTINGS_HEADER_TABLE_SIZE of the peer. If it is lower than the default, nothing is indexed.
     pub fn peer_table(&mut self, bytes: usize) {
         if bytes < self.limit {
             *self = Encoder { limit: 0, forget: true, ..Default::default() };
@@ -34,7 +34,7 @@ impl Encoder {
         }
     }
 
-    /// A field that will come again.
+    /// A field that is indexed.
     pub fn field(&mut self, out: &mut BytesMut, name: &'static str, value: &[u8]) {
         if let Some(place) = self.sent.iter().position(|s| s.0 == name && s.1 == value) {
             return integer(out, 0x80, 7, KNOWN + self.sent.len() - place);
@@ -51,7 +51,7 @@ impl Encoder {
         self.size += size;
     }
 
-    /// A field that will not.
+    /// A literal field without indexing.
     pub fn passing(&self, out: &mut BytesMut, name: &str, value: &[u8]) {
         literal(out, 0, 4, name, value);
     }

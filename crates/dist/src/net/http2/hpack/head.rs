@@ -1,4 +1,4 @@
-//! What the header fields of a call say, as far as it matters here, and whether they may stand there.
+//! The header fields that calls need, validated (RFC 9113, 8).
 
 use bytes::Bytes;
 
@@ -32,7 +32,7 @@ const STATUS: u8 = 16;
 pub const MAX_HEADERS: usize = 16 << 10;
 
 impl Head {
-    /// Takes a field in. What is wrong with it is remembered: the block must be read to its end, for the table's sake.
+    /// Adds a field. An error is kept for later: the block must be decoded to its end, to keep the dynamic table right.
     pub(super) fn take(&mut self, name: &Bytes, value: &Bytes) {
         self.size = self.size.saturating_add(name.len() + value.len() + super::ENTRY);
         if self.size > MAX_HEADERS {
@@ -100,14 +100,14 @@ impl Head {
         self.malformed.get_or_insert(why);
     }
 
-    /// What comes after the message of a response adds to what came before it.
+    /// Adds trailers.
     pub fn add(&mut self, later: Head) {
         self.http_status = later.http_status.or(self.http_status.take());
         self.grpc_status = later.grpc_status.or(self.grpc_status.take());
         self.grpc_message = later.grpc_message.or(self.grpc_message.take());
     }
 
-    /// What is wrong with it as the head of a request.
+    /// Why it is malformed as a request.
     pub fn request_fault(&self) -> Option<&'static str> {
         match self.pseudo {
             _ if self.malformed.is_some() => self.malformed,
@@ -119,7 +119,7 @@ impl Head {
         }
     }
 
-    /// What is wrong with it after a message.
+    /// Why it is malformed as trailers.
     pub fn trailers_fault(&self) -> Option<&'static str> {
         match self.pseudo {
             0 => self.malformed,
@@ -128,7 +128,7 @@ impl Head {
     }
 }
 
-/// Signs of field names: those of RFC 9110's tokens, in lower case.
+/// Characters of field names: RFC 9110's tokens, in lower case.
 fn is_name(b: u8) -> bool {
     matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
 }

@@ -1,6 +1,6 @@
-//! The code that header texts may be written in.
+//! The Huffman code of RFC 7541, appendix B.
 
-/// Bits of each byte's code. Codes are given out in the order of their lengths, and of the bytes among equals.
+/// Code lengths. The code is canonical: ordered by length, then by byte.
 const LENGTHS: [u8; 256] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28, 28, 28,
     28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5, 5, 6, 6, 6, 6, 6,
@@ -48,7 +48,7 @@ const fn codes() -> Codes {
     c
 }
 
-/// The text that was written so; `None` if nothing is written so.
+/// Decodes a string; `None` if it is not valid.
 pub fn decode(coded: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let (mut code, mut length) = (0u32, 0usize);
     for byte in coded {
@@ -65,7 +65,7 @@ pub fn decode(coded: &[u8], out: &mut Vec<u8>) -> Option<()> {
             }
         }
     }
-    // The last byte is filled up with ones.
+    // Padding is the most significant bits of EOS: ones, fewer than eight.
     (length < 8 && code == (1 << length) - 1).then_some(())
 }
 

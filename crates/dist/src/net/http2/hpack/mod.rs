@@ -1,4 +1,4 @@
-//! Headers as HTTP/2 sends them: fields that were sent before are named by their numbers.
+//! HPACK header compression (RFC 7541).
 
 mod decoder;
 mod encoder;
@@ -10,11 +10,11 @@ pub use decoder::Decoder;
 pub use encoder::Encoder;
 pub use head::{Head, MAX_HEADERS};
 
-/// Bytes of fields that an end remembers for the other, unless it says otherwise.
+/// The default size of a dynamic table.
 pub const TABLE: usize = 4096;
-/// What an entry counts beside its texts.
+/// Overhead of an entry (RFC 7541, 4.1).
 const ENTRY: usize = 32;
-/// Entries that both ends know from the start.
+/// Entries of the static table.
 const KNOWN: usize = static_table::FIELDS.len();
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The fields that both ends know from the start, numbered from 1.
+//! The static table of RFC 7541, appendix A.
 
 pub const FIELDS: [(&str, &str); 61] = [
     (":authority", ""),

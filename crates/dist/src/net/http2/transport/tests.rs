@@ -179,7 +179,7 @@ impl Wake for Woken {
 async fn after_a_slice_of_time_it_is_the_turn_of_others() {
     let (socket, mut peer) = pair().await;
     let mut wire = Transport::new(socket, Role::Client, None);
-    let mut notes = Notes { slow: SLICE / 8, ..Default::default() };
+    let mut notes = Notes { slow: TIME_SLICE / 8, ..Default::default() };
     peer.write_all(&frame(GOAWAY, 0, 0, &GOODBYE).repeat(1000)).await.unwrap();
     let woken = Arc::new(Woken(AtomicUsize::new(0)));
     let waker = Waker::from(woken.clone());

@@ -390,7 +390,7 @@ async fn a_large_tensor_is_read_to_where_it_stays() {
 /// The clock of these is the runtime's, which the test moves.
 #[tokio::test(start_paused = true)]
 async fn requests_of_which_nothing_more_comes_are_given_up() {
-    let mut b = Bench::new(PeerLimits { patience: Duration::from_secs(60), ..Default::default() });
+    let mut b = Bench::new(PeerLimits { stall_timeout: Duration::from_secs(60), ..Default::default() });
     let session = b.session(1).await;
     b.call(3, "RunStep", &fetch(&session, "get:0"));
     b.begin(5, "RunStep");
@@ -420,7 +420,7 @@ async fn requests_of_which_nothing_more_comes_are_given_up() {
 /// A little every few seconds is enough as long as there is room.
 #[tokio::test(start_paused = true)]
 async fn slow_requests_are_given_up_where_memory_is_tight() {
-    let mut b = Bench::new(PeerLimits { patience: Duration::from_secs(60), ..Default::default() });
+    let mut b = Bench::new(PeerLimits { stall_timeout: Duration::from_secs(60), ..Default::default() });
     let pool = Pool::new(1_000_000);
     b.calls.peer.incoming = pool.account();
     b.begin(1, "RunStep");

@@ -41,7 +41,7 @@ impl Bench {
         let mut hello = BytesMut::from(PREFACE);
         put_settings(&mut hello, settings);
         client.socket.write_all(&hello).await.unwrap();
-        let peer = peer(&services(), PeerLimits { patience: PATIENCE, ..Default::default() });
+        let peer = peer(&services(), PeerLimits { stall_timeout: PATIENCE, ..Default::default() });
         Bench { peer, client, socket: socket.unwrap().0, phase: watch::channel(Phase::Serving).0 }
     }
 
