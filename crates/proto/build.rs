@@ -34,8 +34,6 @@ fn messages(set: &mut FileDescriptorSet, out: &Path) -> Result<(), Box<dyn Error
         .compile_well_known_types()
         .disable_comments([".google"])
         .enable_type_names();
-    #[cfg(feature = "services")]
-    config.service_generator(tonic_prost_build::configure().build_transport(false).service_generator());
     config.compile_fds(set.clone())?;
 
     // Comments are of use to prost only.

@@ -133,7 +133,7 @@ fn step(session: &str, fetch: &str) -> Vec<u8> {
     raw::message(&request.encode_to_vec())
 }
 
-/// Connections that say hello and nothing else.
+/// Connections that send the preface and nothing else.
 fn connections(address: SocketAddr, count: usize) -> Vec<Raw> {
     (0..count).map(|_| hello(address, 65_535)).collect()
 }
@@ -153,7 +153,7 @@ fn streams(address: SocketAddr, count: usize) -> Vec<Raw> {
     peers
 }
 
-/// Calls that are begun and given up.
+/// Calls that are started and cancelled.
 fn cancels(address: SocketAddr, count: usize) {
     let attack = move || {
         let mut peer = hello(address, 65_535);
@@ -171,7 +171,7 @@ fn cancels(address: SocketAddr, count: usize) {
     attacks.into_iter().for_each(|a| drop(a.join()));
 }
 
-/// Settings of the window, on a connection with 10,000 streams that wait for it.
+/// SETTINGS_INITIAL_WINDOW_SIZE, on a connection with 10,000 streams blocked by flow control.
 fn settings(address: SocketAddr, bytes: usize) {
     let mut peer = hello(address, 0);
     let mut open = hello(address, 65_535);

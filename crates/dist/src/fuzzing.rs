@@ -1,15 +1,17 @@
 //! A server's ways in without sockets, for fuzzers: bytes of a connection, header blocks, messages of calls.
 
-use crate::answers::Answers;
 use crate::auth::Origin;
-use crate::calls::Calls;
-use crate::grpc::{self, Collecting};
-use crate::http2::frame::{self, FrameHead};
-use crate::http2::hpack::Decoder;
-use crate::http2::{Reading, Sending};
-use crate::peers::{Peer, PeerLimits};
-use crate::security::Security;
-use crate::server::{Server, ServerOptions};
+use crate::net::PeerLimits;
+use crate::net::grpc::MessageReader;
+use crate::net::http2::frame::{self, FrameHeader};
+use crate::net::http2::hpack::Decoder;
+use crate::net::http2::{FrameReader, FrameWriter, Head};
+use crate::net::server::calls::Calls;
+use crate::net::server::peer::Peer;
+use crate::net::server::service::Call;
+use crate::net::server::unread_responses::UnreadResponses;
+use crate::service::Security;
+use crate::service::server::{Server, ServerOptions};
 use bytes::Bytes;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -57,11 +59,13 @@ impl Bench {
     fn peer(&self) -> Peer {
         let (incoming, unread) = (Pool::new(64 << 20), Pool::new(64 << 20));
         Peer {
-            master: self.server.master().clone(),
+            service: self.server.services().clone(),
+            gate: self.server.services().gate().clone(),
+            log: Default::default(),
             limits: PeerLimits { message: 16 << 20, calls: 100, ..Default::default() },
             incoming: incoming.account(),
-            answers: Arc::new(Answers::new(&unread)),
-            line: Arc::default(),
+            unread: Arc::new(UnreadResponses::new(&unread)),
+            connection: Arc::default(),
             origin: Origin { address: SocketAddr::from(([127, 0, 0, 1], 1)), certificate: None },
         }
     }
@@ -72,15 +76,15 @@ impl Bench {
         lock(&self.runtime).block_on(async {
             let (finished, mut answered) = mpsc::unbounded_channel();
             let mut calls = Calls::new(self.peer(), finished);
-            let (mut reading, mut sending) = (Reading::new(true), Sending::default());
+            let (mut reading, mut writer) = (FrameReader::new(true), FrameWriter::default());
             for piece in rest.chunks(usize::from(*size).pow(2) + 1) {
-                let read = reading.feed(piece, &mut calls, &mut sending);
+                let read = reading.feed(piece, &mut calls, &mut writer);
                 tokio::task::yield_now().await;
                 while let Ok((stream, answer)) = answered.try_recv() {
-                    calls.respond(&mut sending, stream, answer);
+                    calls.respond(&mut writer, stream, answer);
                 }
-                sending.pump();
-                check_frames(&sending.out.drained());
+                writer.write_frames();
+                check_frames(&writer.out.drained());
                 if read.is_err() {
                     return;
                 }
@@ -94,15 +98,23 @@ impl Bench {
 
     /// A call with this message; the message of its answer if it went well.
     fn call_within(&self, limit: Duration, path: &'static str, message: Vec<u8>) -> Option<Vec<u8>> {
-        let path = Bytes::from_static(path.as_bytes());
-        let mut collecting = Collecting::new(grpc::contents_of(&path), 16 << 20);
+        let (peer, mut head) = (self.peer(), Head::default());
+        head.path = Some(Bytes::from_static(path.as_bytes()));
+        let (caller, route) = peer.admit(&head).ok()?;
+        let mut collecting = MessageReader::new(route.contents, 16 << 20);
         let framed = [&[0][..], &(message.len() as u32).to_be_bytes(), &message].concat();
         for piece in framed.chunks(70_001) {
             collecting.push(piece).ok()?;
         }
-        let (peer, arrived) = (Arc::new(self.peer()), collecting.finish()?);
-        let caller = peer.admit(&Default::default()).ok()?;
-        let answer = grpc::answer(peer, caller, path, Some(limit), arrived);
+        let answer = peer.service.call(Call {
+            path: route.path,
+            caller,
+            origin: peer.origin,
+            connection: peer.connection,
+            timeout: Some(limit),
+            message: collecting.finish()?,
+            max_answer: peer.limits.message,
+        });
         let answered = lock(&self.runtime).block_on(async { tokio::time::timeout(2 * limit, answer).await });
         let reply = answered.ok()?.ok()?;
         Some(reply.pieces.iter().flatten().skip(5).copied().collect())
@@ -149,7 +161,7 @@ pub fn header_blocks(mut bytes: &[u8]) {
 /// What we send is frames, whole ones, of kinds that a server may send.
 fn check_frames(mut bytes: &[u8]) {
     while let Some(head) = bytes.first_chunk::<{ frame::HEAD }>() {
-        let head = FrameHead::parse(head);
+        let head = FrameHeader::parse(head);
         assert!(head.kind <= frame::CONTINUATION && head.kind != frame::PUSH_PROMISE, "{head:?}");
         assert!(head.length <= 16_384 || head.kind == frame::DATA, "{head:?}");
         bytes = bytes.get(frame::HEAD + head.length..).expect("a frame was cut short");

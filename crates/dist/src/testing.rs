@@ -1,18 +1,20 @@
 //! What tests of several modules need: a task without a server, and what is sent, taken apart.
 
-use crate::answers::Answers;
 use crate::auth::{Gate, Origin};
 use crate::cluster::{ClusterSpec, Connector, Membership};
-use crate::http2::frame::{self, FrameHead};
-use crate::http2::hpack::{Decoder, Encoder};
-use crate::http2::testing::drained;
-use crate::http2::{Head, Sending};
 use crate::log::Log;
 use crate::master::Master;
-use crate::peers::{Peer, PeerLimits};
-use crate::remote::connection::Patience;
-use crate::sessions::Limits;
-use crate::task::Task;
+use crate::master::sessions::Limits;
+use crate::net::PeerLimits;
+use crate::net::client_connection::KeepAliveOptions;
+use crate::net::http2::frame::{self, FrameHeader};
+use crate::net::http2::hpack::{Decoder, Encoder};
+use crate::net::http2::testing::drained;
+use crate::net::http2::{FrameWriter, Head};
+use crate::net::server::peer::Peer;
+use crate::net::server::unread_responses::UnreadResponses;
+use crate::service::methods::Services;
+use crate::worker::task::Task;
 use bytes::BytesMut;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -26,22 +28,29 @@ use tokio::net::{TcpListener, TcpStream};
 pub fn master() -> Master {
     let options = SessionOptions { threads: 1, ..Default::default() };
     let task = Task::new(Arc::new(thalweg_ops::registry()), options).unwrap();
-    let patience = Patience { ask_every: Duration::from_secs(1), answer_within: Duration::from_secs(1) };
+    let keep_alive = KeepAliveOptions { interval: Duration::from_secs(1), timeout: Duration::from_secs(1) };
     let connector =
-        Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
+        Connector::new(Vec::new(), keep_alive, Default::default(), Default::default(), Log::default());
     let home = Membership::of(&connector, task.name.clone(), &ClusterSpec::default()).unwrap();
     let limits = Limits { idle: None, sessions: 100, share: 100 };
-    Master::new(task, connector, home, limits, Arc::new(Gate::new(None, Log::default())), Log::default())
+    Master::new(task, connector, home, limits, Log::default())
+}
+
+/// Both services of that task, open to everybody.
+pub fn services() -> Arc<Services> {
+    Arc::new(Services::new(master(), Arc::new(Gate::new(None, Log::default()))))
 }
 
 /// A client of that task, alone on its connection and in its pools.
-pub fn peer(limits: PeerLimits) -> Peer {
+pub fn peer(services: &Arc<Services>, limits: PeerLimits) -> Peer {
     Peer {
-        master: master(),
+        service: services.clone(),
+        gate: services.gate().clone(),
+        log: Log::default(),
         limits,
         incoming: Pool::new(limits.unfinished).account(),
-        answers: Arc::new(Answers::new(&Pool::new(limits.unread))),
-        line: Arc::default(),
+        unread: Arc::new(UnreadResponses::new(&Pool::new(limits.unread))),
+        connection: Arc::default(),
         origin: Origin { address: SocketAddr::from(([127, 0, 0, 1], 1)), certificate: None },
     }
 }
@@ -66,9 +75,9 @@ impl Frame {
 }
 
 /// What is ready to be written.
-pub fn frames(sending: &mut Sending) -> Vec<Frame> {
-    sending.pump();
-    let all = drained(sending).into_iter();
+pub fn frames(writer: &mut FrameWriter) -> Vec<Frame> {
+    writer.write_frames();
+    let all = drained(writer).into_iter();
     all.map(|(kind, flags, stream, payload)| Frame { kind, flags, stream, payload }).collect()
 }
 
@@ -103,9 +112,9 @@ impl Played {
 
     /// Links to it, as to the only other task; they end with the connector.
     pub fn member(&self) -> (Connector, Arc<Membership>) {
-        let patience = Patience { ask_every: Duration::MAX, answer_within: Duration::MAX };
+        let keep_alive = KeepAliveOptions { interval: Duration::MAX, timeout: Duration::MAX };
         let connector =
-            Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
+            Connector::new(Vec::new(), keep_alive, Default::default(), Default::default(), Log::default());
         let address = self.listener.local_addr().unwrap();
         let spec = ClusterSpec::parse(&format!(r#"{{"ps": ["{address}"]}}"#)).unwrap();
         let us = Membership::of(&connector, "/job:worker/replica:0/task:0".into(), &spec).unwrap();
@@ -124,7 +133,7 @@ impl Played {
         loop {
             let mut head = [0; frame::HEAD];
             socket.read_exact(&mut head).await.unwrap();
-            let head = FrameHead::parse(&head);
+            let head = FrameHeader::parse(&head);
             let mut payload = vec![0; head.length];
             socket.read_exact(&mut payload).await.unwrap();
             match head.kind {

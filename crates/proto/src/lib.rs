@@ -4,8 +4,7 @@
 //! The messages are generated at build time from the `.proto` files of this crate and stand at its root,
 //! under TensorFlow's own names: [`GraphDef`], [`TensorProto`], [`SavedModel`]. Byte fields are
 //! [`bytes::Bytes`], so a message decoded from `Bytes` shares its memory, and maps are `BTreeMap`s, so equal
-//! messages have equal encodings. [`text`] reads and writes the text form (`.pbtxt`). The feature `services`
-//! adds the clients and servers of `MasterService` and `WorkerService`.
+//! messages have equal encodings. [`text`] reads and writes the text form (`.pbtxt`).
 //!
 //! This crate encodes and decodes messages. It does not interpret them and does no I/O.
 //!

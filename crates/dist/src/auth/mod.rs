@@ -10,10 +10,11 @@ pub use refusals::Refusals;
 pub use tokens::Tokens;
 
 use crate::log::Log;
-use crate::turns::{Owner, Part, Party};
+use crate::threads::quota::{Owner, Part, Party};
+use crate::wire::Status;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use tonic::Status;
+use thalweg_core::error::Code;
 
 /// What a caller may do; each may do what those before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,15 +35,6 @@ impl Role {
             Role::Admin => "admin",
         }
     }
-
-    /// What a method asks for.
-    fn for_method(path: &[u8]) -> Role {
-        match path {
-            b"/tensorflow.MasterService/Reset" | b"/tensorflow.WorkerService/CleanupAll" => Role::Admin,
-            path if path.starts_with(b"/tensorflow.WorkerService/") => Role::Cluster,
-            _ => Role::Run,
-        }
-    }
 }
 
 /// Who makes a call.
@@ -56,7 +48,7 @@ pub struct Caller {
 }
 
 impl Default for Caller {
-    /// Somebody who has not been through the gate, and owns nothing.
+    /// A caller that was not authenticated, and owns nothing.
     fn default() -> Caller {
         let (identity, nowhere): (Arc<str>, _) = ("nobody".into(), SocketAddr::from(([0, 0, 0, 0], 0)));
         let party = Party { owner: Owner::Known(identity.clone()), part: Part::Connection(nowhere) };
@@ -72,7 +64,7 @@ pub struct Origin {
     pub certificate: Option<Arc<str>>,
 }
 
-/// What all calls of a server pass.
+/// Authenticates and authorises all calls of a server.
 pub struct Gate {
     tokens: Option<Tokens>,
     /// Callers without a token or a certificate: one identity.
@@ -88,21 +80,21 @@ impl Gate {
         Gate { tokens, anonymous: "anonymous".into(), refusals: Refusals::new(log) }
     }
 
-    /// Who calls, if it may call this method. Asked when the headers of a call have come, before its message is taken.
+    /// Who calls, if it may call this method, which needs a role. Asked when the headers of a call have come, before its message is taken.
     pub fn admit(
         &self,
         origin: &Origin,
         authorization: Option<&[u8]>,
         path: &[u8],
+        needed: Role,
     ) -> Result<Caller, Status> {
         let admitted = self.identify(origin, authorization).and_then(|caller| {
-            let needed = Role::for_method(path);
             if caller.role >= needed {
                 return Ok(caller);
             }
             let (method, has, needs) = (path.escape_ascii(), caller.role.name(), needed.name());
             let why = format!("{method} needs the role {needs}, and this caller has the role {has}");
-            Err((caller.identity, Status::permission_denied(why)))
+            Err((caller.identity, Status::new(Code::PermissionDenied, why)))
         });
         admitted.map_err(|(identity, status)| {
             self.refusals.note(origin, &identity, path, &status);
@@ -118,7 +110,7 @@ impl Gate {
         match (&self.tokens, &origin.certificate) {
             (Some(tokens), _) => match tokens.holder(authorization) {
                 Ok(holder) => Ok(known(holder)),
-                Err(why) => Err((self.anonymous.clone(), Status::unauthenticated(why))),
+                Err(why) => Err((self.anonymous.clone(), Status::new(Code::Unauthenticated, why))),
             },
             // Tasks of a cluster are known by their certificates alone.
             (None, Some(fingerprint)) => Ok(known((fingerprint.clone(), Role::Cluster))),
@@ -144,7 +136,6 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tonic::Code;
 
     fn origin(certificate: Option<&str>) -> Origin {
         Origin { address: SocketAddr::from(([127, 0, 0, 1], 9)), certificate: certificate.map(Arc::from) }
@@ -155,46 +146,43 @@ mod tests {
     }
 
     const RUN: &[u8] = b"/tensorflow.MasterService/RunStep";
-    const RESET: &[u8] = b"/tensorflow.MasterService/Reset";
-    const WORK: &[u8] = b"/tensorflow.WorkerService/RunGraph";
-    const CLEAN: &[u8] = b"/tensorflow.WorkerService/CleanupAll";
 
     #[test]
     fn each_role_may_do_what_is_its_own_and_no_more() {
         let gate = gate(Some("run:r-token-of-enough\ncluster:c-token-of-enough\nadmin:a-token-of-enough\n"));
-        let code = |token: &str, path| {
+        let refusal = |token: &str, needed| {
             let said = format!("Bearer {token}");
-            gate.admit(&origin(None), Some(said.as_bytes()), path).map_or_else(|e| e.code(), |_| Code::Ok)
+            gate.admit(&origin(None), Some(said.as_bytes()), RUN, needed).err().map(|e| e.code())
         };
         for (token, allowed) in [
-            ("r-token-of-enough", [true, false, false, false]),
-            ("c-token-of-enough", [true, false, true, false]),
-            ("a-token-of-enough", [true, true, true, true]),
+            ("r-token-of-enough", [true, false, false]),
+            ("c-token-of-enough", [true, true, false]),
+            ("a-token-of-enough", [true, true, true]),
         ] {
-            for (path, allowed) in [RUN, RESET, WORK, CLEAN].into_iter().zip(allowed) {
-                let want = if allowed { Code::Ok } else { Code::PermissionDenied };
-                assert_eq!(code(token, path), want, "{token} {}", path.escape_ascii());
+            for (needed, allowed) in [Role::Run, Role::Cluster, Role::Admin].into_iter().zip(allowed) {
+                let want = (!allowed).then_some(Code::PermissionDenied);
+                assert_eq!(refusal(token, needed), want, "{token} {needed:?}");
             }
         }
-        assert_eq!(code("another", RUN), Code::Unauthenticated);
+        assert_eq!(refusal("another", Role::Run), Some(Code::Unauthenticated));
     }
 
     #[test]
     fn a_certificate_does_not_stand_in_for_a_token() {
         let with_tokens = gate(Some("run:r-token-of-enough"));
-        let refused = with_tokens.admit(&origin(Some("sha256:aa")), None, RUN).unwrap_err();
+        let refused = with_tokens.admit(&origin(Some("sha256:aa")), None, RUN, Role::Run).unwrap_err();
         assert_eq!(refused.code(), Code::Unauthenticated);
         let without = gate(None);
-        let caller = without.admit(&origin(Some("sha256:aa")), None, WORK).unwrap();
+        let caller = without.admit(&origin(Some("sha256:aa")), None, RUN, Role::Cluster).unwrap();
         assert_eq!(&*caller.identity, "sha256:aa");
-        assert!(without.admit(&origin(Some("sha256:aa")), None, RESET).is_err());
+        assert!(without.admit(&origin(Some("sha256:aa")), None, RUN, Role::Admin).is_err());
     }
 
     #[test]
     fn without_tokens_and_certificates_all_is_as_in_tensorflow() {
         let gate = gate(None);
-        for path in [RUN, RESET, WORK, CLEAN] {
-            assert_eq!(gate.admit(&origin(None), None, path).unwrap().role, Role::Admin);
+        for needed in [Role::Run, Role::Cluster, Role::Admin] {
+            assert_eq!(gate.admit(&origin(None), None, RUN, needed).unwrap().role, Role::Admin);
         }
         assert_eq!(gate.share(4096, false), 4096);
     }
@@ -211,9 +199,9 @@ mod tests {
     fn what_is_refused_is_noted() {
         let gate = gate(Some("run:r-token-of-enough"));
         assert_eq!(gate.refusals.peers(), 0);
-        assert!(gate.admit(&origin(None), Some(b"Bearer r-token-of-enough"), RUN).is_ok());
+        assert!(gate.admit(&origin(None), Some(b"Bearer r-token-of-enough"), RUN, Role::Run).is_ok());
         assert_eq!(gate.refusals.peers(), 0);
-        assert!(gate.admit(&origin(None), None, RUN).is_err());
+        assert!(gate.admit(&origin(None), None, RUN, Role::Run).is_err());
         assert_eq!(gate.refusals.peers(), 1);
     }
 }

@@ -2,12 +2,12 @@
 
 use super::Origin;
 use crate::log::Log;
+use crate::wire::Status;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use thalweg_core::sync::lock;
-use tonic::Status;
 
 pub struct Refusals {
     log: Log,
@@ -24,7 +24,7 @@ struct Recent {
 
 /// Lines for one peer in a while; further ones are counted.
 const LINES: u32 = 10;
-const WHILE: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_secs(60);
 /// Peers that are kept apart; further ones share the lines of one.
 const PEERS: usize = 1024;
 const OTHERS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
@@ -53,7 +53,7 @@ impl Refusals {
     /// Whether there is a line for a refusal of this peer, and how many before it had none.
     fn line_for(&self, peer: IpAddr, now: Instant) -> Option<u64> {
         let mut peers = lock(&self.peers);
-        let fresh = |r: &Recent| now.saturating_duration_since(r.since) < WHILE;
+        let fresh = |r: &Recent| now.saturating_duration_since(r.since) < WINDOW;
         if peers.len() >= PEERS && !peers.contains_key(&peer) {
             peers.retain(|_, recent| fresh(recent));
         }
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(told(1, now), LINES as usize);
         assert_eq!(told(2, now), LINES as usize);
         // The next line after a while says how many had none.
-        assert_eq!(refusals.line_for(ip(1), now + WHILE), Some(1000 - u64::from(LINES)));
+        assert_eq!(refusals.line_for(ip(1), now + WINDOW), Some(1000 - u64::from(LINES)));
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
         let told = (1..100_000).filter(|n| refusals.line_for(ip(*n), now).is_some()).count();
         assert!(told <= PEERS + LINES as usize, "{told}");
         assert!(lock(&refusals.peers).len() <= PEERS + 1);
-        assert_eq!(refusals.line_for(ip(7_000_000), now + WHILE), Some(0));
+        assert_eq!(refusals.line_for(ip(7_000_000), now + WINDOW), Some(0));
     }
 
     impl Refusals {
@@ -118,11 +118,11 @@ mod tests {
         let fill =
             |refusals: &Refusals, n| (0..15).filter(|_| refusals.line_for(ip(n), now).is_some()).count();
         assert_eq!(fill(&refusals, 1), 10);
-        assert_eq!(refusals.line_for(ip(2), now + WHILE), Some(0));
-        assert_eq!(refusals.line_for(ip(1), now + WHILE), Some(5));
+        assert_eq!(refusals.line_for(ip(2), now + WINDOW), Some(0));
+        assert_eq!(refusals.line_for(ip(1), now + WINDOW), Some(5));
         // The same where there is no room for more peers.
         let refusals = Refusals::new(Log::default());
         assert!((1..=PEERS as u32).all(|n| fill(&refusals, n) == 10));
-        assert_eq!(refusals.line_for(ip(1), now + WHILE), Some(5));
+        assert_eq!(refusals.line_for(ip(1), now + WINDOW), Some(5));
     }
 }

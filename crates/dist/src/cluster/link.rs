@@ -1,16 +1,17 @@
 //! Links to the other tasks of the cluster. A link has a lane, which is a connection, for each thread of the server that waits
-//! for sockets: a call that such a thread makes goes out and is answered on that very thread, for waking another one costs more
+//! for sockets (io threads): a call from such a thread is sent and answered on that thread, as waking another one costs more
 //! than a small step does. Calls of other threads share a lane with a thread of its own. A lane connects when it is first used,
 //! and again when its connection was lost.
 
 use super::reach::Reach;
 use super::spec::TaskAddress;
 use super::traffic::{PeerTraffic, Traffic};
-use crate::credentials::Outgoing;
-use crate::grpc::fields::{NOWHERE, Path};
-use crate::grpc::{Arrived, Contents};
 use crate::log::Log;
-use crate::remote::connection::{self, Asking, Patience, Request, Sender};
+use crate::net::client_connection::{self, ClientConnection, KeepAliveOptions, OutgoingCall, Request};
+use crate::net::credentials::Outgoing;
+use crate::net::grpc::ReceivedMessage;
+use crate::net::grpc::content_scanner::{ContentPath, NO_CONTENT};
+use crate::wire::tensors::Contents;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, mpsc};
@@ -35,7 +36,7 @@ pub struct Connector {
     threads: Vec<Handle>,
     /// The thread for the calls of all others, made with the first link. Dropping the sender ends it.
     shared: Mutex<Option<(Handle, oneshot::Sender<()>)>>,
-    patience: Patience,
+    keep_alive: KeepAliveOptions,
     /// What tasks show each other.
     outgoing: Outgoing,
     /// Where the clusters that clients bring may lead.
@@ -44,24 +45,24 @@ pub struct Connector {
 }
 
 thread_local! {
-    /// Which of the server's threads this is, if it is one.
-    static LANE: Cell<Option<usize>> = const { Cell::new(None) };
+    /// The index of this io thread, if it is one.
+    static IO_THREAD: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-/// From now on, calls of this thread, the `index`th of those that the `Connector` was told of, take its own lane.
-pub fn keep_to_lane(index: usize) {
-    LANE.set(Some(index));
+/// Marks this thread as the `index`th io thread of the `Connector`: its calls take its own lane.
+pub fn set_io_thread(index: usize) {
+    IO_THREAD.set(Some(index));
 }
 
 impl Connector {
     pub fn new(
         threads: Vec<Handle>,
-        patience: Patience,
+        keep_alive: KeepAliveOptions,
         outgoing: Outgoing,
         reach: Reach,
         log: Log,
     ) -> Connector {
-        Connector { threads, shared: Mutex::default(), patience, outgoing, reach, log }
+        Connector { threads, shared: Mutex::default(), keep_alive, outgoing, reach, log }
     }
 
     /// Links to these tasks, with a lane for each of the threads; nothing is connected yet.
@@ -76,7 +77,7 @@ impl Connector {
                 address: t.address,
                 shared: Lane::new(shared.clone()),
                 own: self.threads.iter().cloned().map(Lane::new).collect(),
-                patience: self.patience,
+                keep_alive: self.keep_alive,
                 outgoing: self.outgoing.clone(),
                 traffic: Traffic::default(),
                 log: self.log,
@@ -137,7 +138,7 @@ pub struct Link {
     shared: Arc<Lane>,
     /// Of the server's threads, by their numbers.
     own: Vec<Arc<Lane>>,
-    patience: Patience,
+    keep_alive: KeepAliveOptions,
     outgoing: Outgoing,
     traffic: Traffic,
     log: Log,
@@ -146,7 +147,7 @@ pub struct Link {
 /// One connection to a task, and the thread that drives it.
 struct Lane {
     runtime: Handle,
-    connected: tokio::sync::Mutex<Option<Sender>>,
+    connected: tokio::sync::Mutex<Option<ClientConnection>>,
 }
 
 impl Lane {
@@ -155,46 +156,46 @@ impl Lane {
     }
 
     /// The connection, if there is one that can be used.
-    fn ready(&self) -> Option<Sender> {
+    fn ready(&self) -> Option<ClientConnection> {
         self.connected.try_lock().ok()?.as_ref().filter(|s| !s.is_closed()).cloned()
     }
 
-    /// Lets a connection that was lost go; false if another call over it has done so, or is making a new one.
+    /// Drops a lost connection; false if another call has done so, or is reconnecting.
     fn forget(&self) -> bool {
         let connected = self.connected.try_lock();
         connected.is_ok_and(|mut c| c.take_if(|s| s.is_closed()).is_some())
     }
 }
 
-/// A call that was begun.
-pub enum Begun {
-    /// It has failed at once.
+/// Cancels a call that was started.
+pub enum CallHandle {
+    /// Failed immediately.
     Failed,
-    /// Its connection has to be made first.
+    /// Waits for its connection.
     Connecting(AbortHandle),
-    Asked(Asking),
+    Asked(OutgoingCall),
 }
 
-impl Begun {
-    /// Ends the call, which the task at the other end notices.
-    pub fn give_up(&self) {
+impl CallHandle {
+    /// Cancels the call, also on the other task.
+    pub fn cancel(&self) {
         match self {
-            Begun::Failed => {}
-            Begun::Connecting(call) => call.abort(),
-            Begun::Asked(asking) => asking.give_up(),
+            CallHandle::Failed => {}
+            CallHandle::Connecting(call) => call.abort(),
+            CallHandle::Asked(asking) => asking.cancel(),
         }
     }
 }
 
-/// A call under way; dropping it ends the call.
+/// A call in flight; dropping it cancels it.
 pub struct Call<T> {
-    call: Begun,
+    call: CallHandle,
     answer: oneshot::Receiver<Result<T>>,
 }
 
 impl<T> Drop for Call<T> {
     fn drop(&mut self) {
-        self.call.give_up();
+        self.call.cancel();
     }
 }
 
@@ -210,7 +211,7 @@ impl<T> Call<T> {
 impl Link {
     /// The lane of this thread.
     fn lane(&self) -> &Arc<Lane> {
-        LANE.get().and_then(|index| self.own.get(index)).unwrap_or(&self.shared)
+        IO_THREAD.get().and_then(|index| self.own.get(index)).unwrap_or(&self.shared)
     }
 
     /// Calls a method of the task's `WorkerService`.
@@ -224,14 +225,14 @@ impl Link {
         Call { call, answer: rx }
     }
 
-    /// As `call`; `done` gets the answer, on the thread of the lane. The call ends early when the handle is told to.
+    /// As `call`; `done` gets the response, on the thread of the lane. The handle can cancel it.
     pub fn call_then<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
         done: impl FnOnce(Result<B>) + Send + 'static,
-    ) -> Begun {
-        self.call_for_tensors(method, message, NOWHERE, move |answer| done(answer.map(|a| a.0)))
+    ) -> CallHandle {
+        self.call_for_tensors(method, message, NO_CONTENT, move |answer| done(answer.map(|a| a.0)))
     }
 
     /// As `call_then`, for answers with large tensors at `path`, which come beside the message.
@@ -239,13 +240,13 @@ impl Link {
         self: &Arc<Self>,
         method: &str,
         message: &impl Message,
-        path: Path,
+        path: ContentPath,
         done: impl FnOnce(Result<(B, Contents)>) + Send + 'static,
-    ) -> Begun {
+    ) -> CallHandle {
         self.call_over(self.lane(), method, message, path, done)
     }
 
-    /// As `call`, for callers that wait, and must not wait for themselves.
+    /// As `call`, blocking: over the shared lane, as an io thread must not block on itself.
     pub fn call_and_wait<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
@@ -253,7 +254,7 @@ impl Link {
     ) -> Result<B> {
         let (tx, rx) = mpsc::channel();
         let done = move |answer: Result<(B, Contents)>| drop(tx.send(answer.map(|a| a.0)));
-        self.call_over(&self.shared, method, message, NOWHERE, done);
+        self.call_over(&self.shared, method, message, NO_CONTENT, done);
         rx.recv().unwrap_or_else(|_| Err(internal("the call was given up")))
     }
 
@@ -262,14 +263,14 @@ impl Link {
         lane: &Arc<Lane>,
         method: &str,
         message: &impl Message,
-        path: Path,
+        path: ContentPath,
         done: impl FnOnce(Result<(B, Contents)>) + Send + 'static,
-    ) -> Begun {
+    ) -> CallHandle {
         let request = match Request::new(format!("{SERVICE}{method}"), message) {
             Ok(request) => request,
             Err(e) => {
                 done(Err(e));
-                return Begun::Failed;
+                return CallHandle::Failed;
             }
         };
         let (link, on, length) = (self.clone(), lane.clone(), request.len());
@@ -279,26 +280,32 @@ impl Link {
                 let sent = link.heard(&on, &through, length, sent);
                 done(sent.and_then(|arrived| link.decoded(arrived)));
             };
-            return Begun::Asked(sender.ask(request, path, Box::new(answered)));
+            return CallHandle::Asked(sender.ask(request, path, Box::new(answered)));
         }
         let call = async move {
             let sent = match link.sender(&on).await {
                 Ok(sender) => link.heard(&on, &sender, length, sender.unary(request, path).await),
-                // What is wrong on our side stays wrong, however long one waits.
+                // Errors of our own configuration are not retried.
                 Err(e) if e.code() == Code::InvalidArgument => Err(e.context(&link.task)),
                 Err(e) => Err(link.blame(e)),
             };
             done(sent.and_then(|arrived| link.decoded(arrived)));
         };
-        Begun::Connecting(lane.runtime.spawn(call).abort_handle())
+        CallHandle::Connecting(lane.runtime.spawn(call).abort_handle())
     }
 
-    /// What was heard of a call.
-    fn heard(&self, lane: &Lane, sender: &Sender, length: usize, sent: Result<Arrived>) -> Result<Arrived> {
-        self.traffic.note(sent.as_ref().map_or(0, Arrived::len), length);
+    /// Handles the result of a call.
+    fn heard(
+        &self,
+        lane: &Lane,
+        sender: &ClientConnection,
+        length: usize,
+        sent: Result<ReceivedMessage>,
+    ) -> Result<ReceivedMessage> {
+        self.traffic.note(sent.as_ref().map_or(0, ReceivedMessage::len), length);
         let Err(e) = sent else { return sent };
         if !sender.is_closed() {
-            // What the task itself said is passed on as it is.
+            // An error of the task itself is passed on unchanged.
             return Err(e);
         }
         if lane.forget() {
@@ -308,18 +315,18 @@ impl Link {
     }
 
     /// The connection, made if there is none.
-    async fn sender(&self, lane: &Lane) -> Result<Sender> {
+    async fn sender(&self, lane: &Lane) -> Result<ClientConnection> {
         let mut connected = lane.connected.lock().await;
         if let Some(sender) = connected.as_ref().filter(|s| !s.is_closed()) {
             return Ok(sender.clone());
         }
-        let sender = connection::open(&self.address, Some(self.patience), &self.outgoing).await?;
+        let sender = client_connection::open(&self.address, Some(self.keep_alive), &self.outgoing).await?;
         *connected = Some(sender.clone());
         self.log.info("link_made", &[("task", &self.task), ("address", &self.address)]);
         Ok(sender)
     }
 
-    fn decoded<B: Message + Name + Default>(&self, arrived: Arrived) -> Result<(B, Contents)> {
+    fn decoded<B: Message + Name + Default>(&self, arrived: ReceivedMessage) -> Result<(B, Contents)> {
         arrived
             .decode()
             .map_err(|e| internal(format_args!("{} answered with a damaged message: {e}", self.task)))
@@ -333,7 +340,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http2::frame::{self, FrameHead, HEAD, PREFACE};
+    use crate::net::http2::frame::{self, FrameHeader, HEAD, PREFACE};
     use std::time::Duration;
     use thalweg_proto::{GetStatusRequest, GetStatusResponse};
     use tokio::io::AsyncReadExt;
@@ -343,10 +350,10 @@ mod tests {
 
     /// A link to an address, from a server with so many threads that wait for sockets.
     fn link(address: String, threads: usize) -> (Connector, Arc<Link>) {
-        let patience = Patience { ask_every: HOUR, answer_within: HOUR };
+        let keep_alive = KeepAliveOptions { interval: HOUR, timeout: HOUR };
         let threads = (0..threads).map(|_| Handle::current()).collect();
         let connector =
-            Connector::new(threads, patience, Default::default(), Default::default(), Log::default());
+            Connector::new(threads, keep_alive, Default::default(), Default::default(), Log::default());
         let task = TaskAddress { task: "/job:ps/replica:0/task:0".into(), address };
         let link = connector.links(vec![task]).unwrap().all().remove(0);
         (connector, link)
@@ -357,7 +364,7 @@ mod tests {
         loop {
             let mut head = [0; HEAD];
             socket.read_exact(&mut head).await.unwrap();
-            let head = FrameHead::parse(&head);
+            let head = FrameHeader::parse(&head);
             socket.read_exact(&mut vec![0; head.length]).await.unwrap();
             if [frame::HEADERS, frame::RST_STREAM].contains(&head.kind) {
                 return (head.kind, head.stream);
@@ -411,7 +418,7 @@ mod tests {
             let lane = |number: Option<usize>| {
                 let link = &link;
                 let thread = scope.spawn(move || {
-                    number.into_iter().for_each(keep_to_lane);
+                    number.into_iter().for_each(set_io_thread);
                     link.lane().clone()
                 });
                 thread.join().unwrap()

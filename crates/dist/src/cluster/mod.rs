@@ -3,21 +3,15 @@
 mod link;
 mod membership;
 mod reach;
-mod recording;
-mod register;
-mod session;
+mod server_def;
 mod spec;
-#[cfg(test)]
-mod tests;
 mod tf_config;
 mod traffic;
 
-pub use link::{Begun, Connector, Link, Links, keep_to_lane};
+pub use link::{CallHandle, Connector, Link, Links, set_io_thread};
 pub use membership::Membership;
 pub(crate) use reach::Reach;
-pub use recording::Recording;
-pub use register::node_def;
-pub use session::{Opener, SessionCluster, chosen, open_session};
+pub use server_def::TaskSpec;
 pub use spec::{ClusterSpec, TaskAddress, task_name};
 pub use tf_config::TfConfig;
 pub use traffic::PeerTraffic;

@@ -1,7 +1,7 @@
 //! `TF_CONFIG` and cluster descriptions in JSON, as TensorFlow's own programs are given them.
 
+use super::server_def::TaskSpec;
 use super::spec::ClusterSpec;
-use crate::server_def::TaskSpec;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use thalweg_core::error::Result;

@@ -3,11 +3,11 @@
 use super::run_step::strs;
 use super::{Master, run_step};
 use crate::auth::Caller;
-use crate::blocking::let_go;
-use crate::config;
-use crate::grpc::Contents;
-use crate::sessions::MAX_HELD;
-use crate::steps;
+use crate::master::sessions::MAX_CALLABLES;
+use crate::threads::awaited_step as steps;
+use crate::threads::client_threads::drop_in_background;
+use crate::wire::config;
+use crate::wire::tensors::Contents;
 use std::sync::Arc;
 use thalweg_core::error::{Result, resource_exhausted, unimplemented};
 use thalweg_core::invalid;
@@ -36,9 +36,9 @@ pub async fn make(
         let (feeds, fetches, targets) = (strs(&options.feed), strs(&options.fetch), strs(&options.target));
         let callable = session.session.callable_by_name_with(&feeds, &fetches, &targets, until)?;
         let mut callables = lock(&session.callables);
-        if callables.held.len() >= MAX_HELD {
+        if callables.held.len() >= MAX_CALLABLES {
             return Err(resource_exhausted(format_args!(
-                "this session has {MAX_HELD} callables: release some"
+                "this session has {MAX_CALLABLES} callables: release some"
             )));
         }
         let handle = callables.next;
@@ -67,7 +67,7 @@ pub async fn run(
     let feeds = request.feed.iter().map(|f| contents.tensor(f)).collect::<Result<Vec<_>>>()?;
     // Feeds that only the step holds can be worked on in place.
     drop((request, contents));
-    let options = RunOptions { serial: master.sessions.take_turns(&session), ..made.1.clone() };
+    let options = RunOptions { serial: master.sessions.is_shared(&session), ..made.1.clone() };
     let (values, metadata) = run_step::run(master, caller, &session, made.0.clone(), feeds, options).await?;
     Ok(RunCallableResponse {
         fetch: values.iter().map(tensor_to_proto).collect::<Result<_>>()?,
@@ -82,6 +82,6 @@ pub fn release(
 ) -> Result<ReleaseCallableResponse> {
     let session = master.sessions.find(&request.session_handle, caller)?;
     let released = lock(&session.callables).held.remove(&request.handle);
-    let_go(released);
+    drop_in_background(released);
     Ok(ReleaseCallableResponse {})
 }

@@ -1,10 +1,11 @@
 //! CreateSession.
 
 use super::Master;
+use super::session_cluster::{SessionOpener, open_session};
 use crate::auth::Caller;
-use crate::cluster::{Membership, Opener, open_session};
-use crate::config::session_options;
-use crate::sessions::MasterSession;
+use crate::cluster::Membership;
+use crate::master::sessions::MasterSession;
+use crate::wire::config::session_options;
 use std::sync::Arc;
 use thalweg_core::error::{Result, internal};
 use thalweg_proto::{CreateSessionRequest, CreateSessionResponse};
@@ -28,7 +29,7 @@ pub async fn create_session(
     let first = devices.first().ok_or_else(|| internal("a task without devices"))?;
     // Differs from session to session and process to process, so that a handle from before a restart finds nothing.
     let handle = format!("{:016x}", (first.context.entropy)());
-    let opener = Opener { us: &us, device: first, steps: &worker.steps, log: master.log };
+    let opener = SessionOpener { us: &us, device: first, steps: &worker.steps, log: master.log };
     let others = open_session(opener, &handle, &config).await?;
     let cluster = others.map(|(theirs, cluster)| {
         devices.extend(theirs);

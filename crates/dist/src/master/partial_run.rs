@@ -1,12 +1,12 @@
 //! PartialRunSetup, and RunStep for parts of such a run.
 
 use super::Master;
-use super::run_step::{feeds, named, strs};
+use super::run_step::strs;
 use crate::auth::Caller;
-use crate::grpc::Contents;
-use crate::sessions::{MAX_HELD, MasterSession};
-use crate::steps;
-use crate::{config, metadata};
+use crate::master::sessions::MasterSession;
+use crate::threads::awaited_step::{self as steps, MAX_PARTIAL_RUNS};
+use crate::wire::tensors::{Contents, feeds, named};
+use crate::wire::{config, metadata};
 use std::sync::Arc;
 use thalweg_core::error::{Result, cancelled, resource_exhausted};
 use thalweg_core::invalid;
@@ -26,9 +26,9 @@ pub async fn setup(
         let (feeds, fetches, targets) = (strs(&request.feed), strs(&request.fetch), strs(&request.target));
         let run = session.session.partial_run_with(&feeds, &fetches, &targets, until)?;
         let mut runs = lock(&session.partial_runs);
-        if runs.held.len() >= MAX_HELD {
+        if runs.held.len() >= MAX_PARTIAL_RUNS {
             return Err(resource_exhausted(format_args!(
-                "{MAX_HELD} partial runs of this session have not ended"
+                "{MAX_PARTIAL_RUNS} partial runs of this session have not ended"
             )));
         }
         let handle = runs.next.to_string();
@@ -57,8 +57,8 @@ pub async fn run_step(
     let asked = (run.clone(), fetch.clone());
     let begin = move || asked.0.step(fed, &asked.1, trace, Box::new(move |r| drop(sender.send(r))));
     let timeout = options.timeout.or(session.operation_timeout);
-    let giving_up = GivingUp { run: Some(run.clone()), session: &session, handle: &handle };
-    let begun = master.task.threads.run_in_turn(&caller.party, &session.turns, begin);
+    let giving_up = PartialRunGuard { run: Some(run.clone()), session: &session, handle: &handle };
+    let begun = master.task.threads.run_with_permit(&caller.party, &session.permits, begin);
     let result = match steps::within(timeout, run.cancellation(), async { begun.await? }).await {
         Ok(()) => steps::within(timeout, run.cancellation(), steps::ended(receiver)).await,
         // A call that makes no sense is refused; the run goes on.
@@ -81,19 +81,19 @@ pub async fn run_step(
 }
 
 /// Ends the run if the client goes away in the middle of a call.
-struct GivingUp<'a> {
+struct PartialRunGuard<'a> {
     run: Option<Arc<PartialRun>>,
     session: &'a MasterSession,
     handle: &'a str,
 }
 
-impl GivingUp<'_> {
+impl PartialRunGuard<'_> {
     fn disarm(mut self) {
         self.run = None;
     }
 }
 
-impl Drop for GivingUp<'_> {
+impl Drop for PartialRunGuard<'_> {
     fn drop(&mut self) {
         if let Some(run) = &self.run {
             run.cancellation().cancel(cancelled("the client has gone"));

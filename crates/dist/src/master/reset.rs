@@ -1,20 +1,19 @@
 //! Reset, and the devices it resets.
 
 use super::Master;
+use super::session_cluster::links_passing;
 use crate::auth::Caller;
-use crate::blocking::blocking;
-use crate::cluster::chosen;
-use crate::wire_error::no_session_any_more;
+use crate::threads::client_threads::blocking;
+use crate::wire::device::attributes;
+use crate::wire::error::no_session_any_more;
 use thalweg_core::error::{Code, Result};
 use thalweg_proto::{
-    CleanupAllRequest, CleanupAllResponse, DeviceAttributes, DeviceLocality, ListDevicesResponse,
-    ResetRequest, ResetResponse,
+    CleanupAllRequest, CleanupAllResponse, ListDevicesResponse, ResetRequest, ResetResponse,
 };
-use thalweg_runtime::device::Device;
 
 /// Closes all sessions, whatever containers are named, and drops the state in these containers on all tasks, as TensorFlow's master does.
 pub async fn reset(master: &Master, request: ResetRequest) -> Result<ResetResponse> {
-    let links = chosen(&master.worker.home.links, &request.device_filters)?;
+    let links = links_passing(&master.worker.home.links, &request.device_filters)?;
     let (sessions, task) = (master.sessions.clone(), master.task.clone());
     let all = CleanupAllRequest { container: request.container.clone() };
     let closed = blocking(move || {
@@ -51,19 +50,4 @@ pub fn list_devices(master: &Master, caller: &Caller, handle: &str) -> Result<Li
         local_device: local.into_iter().map(attributes).collect(),
         remote_device: remote.into_iter().map(attributes).collect(),
     })
-}
-
-/// What TensorFlow's CPU devices say of their memory.
-const MEMORY_LIMIT: i64 = 256 << 20;
-
-pub fn attributes(device: &Device) -> DeviceAttributes {
-    DeviceAttributes {
-        name: device.name().to_string(),
-        device_type: device.spec.kind.clone().unwrap_or_default(),
-        memory_limit: MEMORY_LIMIT,
-        locality: Some(DeviceLocality::default()),
-        incarnation: device.context.incarnation,
-        xla_global_id: -1,
-        ..Default::default()
-    }
 }

@@ -1,18 +1,18 @@
 //! RunStep, for whole steps.
 
 use super::Master;
+use super::recording::Recording;
 use crate::auth::Caller;
-use crate::cluster::Recording;
-use crate::grpc::Contents;
-use crate::sessions::MasterSession;
-use crate::wire_error::of_step;
-use crate::{config, metadata, steps};
+use crate::master::sessions::MasterSession;
+use crate::threads::awaited_step as steps;
+use crate::wire::error::of_step;
+use crate::wire::tensors::{Contents, feeds, named};
+use crate::wire::{config, metadata};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_core::error::Result;
 use thalweg_core::tensor::Tensor;
-use thalweg_graph::convert::tensor_to_proto;
-use thalweg_proto::{NamedTensorProto, RunMetadata, RunStepRequest, RunStepResponse};
+use thalweg_proto::{RunMetadata, RunStepRequest, RunStepResponse};
 use thalweg_runtime::{Callable, RunOptions};
 
 pub async fn run_step(
@@ -24,7 +24,7 @@ pub async fn run_step(
     let session = master.sessions.find(&request.session_handle, caller)?;
     let mut options = config::run_options(request.options.as_ref());
     options.timeout = options.timeout.or(session.operation_timeout).map(in_time);
-    options.serial = master.sessions.take_turns(&session);
+    options.serial = master.sessions.is_shared(&session);
     let (names, feeds) = feeds(request.feed, contents)?;
     let fetch = request.fetch;
     let callable = match compiled(&session, &names, &fetch, &request.target) {
@@ -67,8 +67,9 @@ pub async fn run(
         }
         _ => None,
     };
-    let party = &caller.party;
-    let (values, told) = steps::run(&master.task, party, session, callable, feeds, options).await?;
+    let threads = &master.task.threads;
+    let step = steps::run(threads, &session.permits, &caller.party, callable, feeds, options);
+    let (values, told) = step.await?;
     let mut metadata = metadata::to_proto(&told, &session.session);
     if let Some(recording) = recording {
         let transfers = recording.of_step(told.step).await;
@@ -110,27 +111,6 @@ async fn compile(
 
 pub fn strs(names: &[String]) -> Vec<&str> {
     names.iter().map(String::as_str).collect()
-}
-
-/// Names and values of what is fed.
-pub fn feeds(fed: Vec<NamedTensorProto>, contents: Contents) -> Result<(Vec<String>, Vec<Tensor>)> {
-    let mut names = Vec::with_capacity(fed.len());
-    let mut values = Vec::with_capacity(fed.len());
-    for feed in fed {
-        let value = contents.tensor(feed.tensor.as_ref().unwrap_or(&Default::default()));
-        values.push(value.map_err(|e| e.context(format_args!("feed '{}'", feed.name)))?);
-        names.push(feed.name);
-    }
-    Ok((names, values))
-}
-
-/// Fetched values under their names.
-pub fn named(names: Vec<String>, values: &[Tensor]) -> Result<Vec<NamedTensorProto>> {
-    let named = |(name, value): (String, &Tensor)| match tensor_to_proto(value) {
-        Ok(tensor) => Ok(NamedTensorProto { name, tensor: Some(tensor) }),
-        Err(e) => Err(e.context(format_args!("fetch '{name}'"))),
-    };
-    names.into_iter().zip(values).map(named).collect()
 }
 
 #[cfg(test)]

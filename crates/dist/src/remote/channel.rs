@@ -1,8 +1,8 @@
 //! A connection to a task, for callers that wait: unary gRPC calls over one HTTP/2 connection, driven by a thread of its own.
 
-use super::connection::{Request, Sender, open};
-use crate::credentials::Credentials;
-use crate::grpc::fields::NOWHERE;
+use crate::net::client_connection::{ClientConnection, Request, open};
+use crate::net::credentials::Credentials;
+use crate::net::grpc::content_scanner::NO_CONTENT;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;
@@ -20,7 +20,7 @@ pub struct Limits {
 pub struct Channel {
     /// Dropping it ends the thread.
     _alive: tokio::sync::oneshot::Sender<()>,
-    sender: Sender,
+    sender: ClientConnection,
     address: String,
 }
 
@@ -62,11 +62,12 @@ impl Channel {
         let request = Request::new(path.to_string(), message)?;
         let (tx, rx) = mpsc::channel();
         let answered = tx.clone();
-        let asking = Arc::new(self.sender.ask(request, NOWHERE, Box::new(move |a| drop(answered.send(a)))));
+        let asking =
+            Arc::new(self.sender.ask(request, NO_CONTENT, Box::new(move |a| drop(answered.send(a)))));
         let heard = limits.cancel.as_ref().map(|cancel| {
             let asking = asking.clone();
             let stop = move |e: &Error| {
-                asking.give_up();
+                asking.cancel();
                 drop(tx.send(Err(e.clone())));
             };
             (cancel, cancel.on_cancel(stop))
@@ -76,7 +77,7 @@ impl Channel {
             cancel.forget(token);
         }
         if answer.is_err() {
-            asking.give_up();
+            asking.cancel();
         }
         let (message, _) = answer?
             .decode()

@@ -1,11 +1,10 @@
 //! A session on another task, Thalweg's or TensorFlow's: the calls of `MasterService` as a client makes them.
 
 mod channel;
-pub(crate) mod connection;
 
 pub use channel::{Channel, Limits};
 
-use crate::credentials::Credentials;
+use crate::net::credentials::Credentials;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use thalweg_core::cancel::Cancellation;

@@ -1,11 +1,11 @@
 //! RegisterGraph, DeregisterGraph.
 
 use super::Worker;
-use crate::blocking::let_go;
-use crate::config::optimises;
-use crate::peers::Line;
-use crate::steps;
-use crate::turns::Party;
+use crate::net::server::peer::ConnectionToken;
+use crate::threads::awaited_step as steps;
+use crate::threads::client_threads::drop_in_background;
+use crate::threads::quota::Party;
+use crate::wire::config::optimises;
 use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
@@ -24,24 +24,24 @@ impl Worker {
     pub async fn register_graph(
         self: &Arc<Self>,
         request: RegisterGraphRequest,
-        line: &Arc<Line>,
+        connection: &Arc<ConnectionToken>,
         party: &Party,
     ) -> Result<RegisterGraphResponse> {
-        let (worker, line) = (self.clone(), line.clone());
+        let (worker, connection) = (self.clone(), connection.clone());
         let party = party.session(&request.session_handle);
-        let register = move |until: &RunOptions| worker.register(request, &line, until);
+        let register = move |until: &RunOptions| worker.register(request, &connection, until);
         let result = steps::prepare(&self.task.threads, &party, None, register).await;
-        self.told("RegisterGraph", result)
+        self.logged("RegisterGraph", result)
     }
 
     fn register(
         &self,
         request: RegisterGraphRequest,
-        line: &Arc<Line>,
+        connection: &Arc<ConnectionToken>,
         until: &RunOptions,
     ) -> Result<RegisterGraphResponse> {
         let created = request.create_worker_session_called;
-        let session = self.session_used(&request.session_handle, created, line)?;
+        let session = self.session_used(&request.session_handle, created, connection)?;
         let def = request.graph_def.unwrap_or_default();
         let graph = Graph::from_def(self.task.registry.clone(), &def)?;
         // All of a registered graph runs.
@@ -74,7 +74,7 @@ impl Worker {
         let dropped = lock(&session.graphs).held.remove(&request.graph_handle);
         match dropped {
             Some(graph) => {
-                let_go(graph);
+                drop_in_background(graph);
                 Ok(DeregisterGraphResponse {})
             }
             None => Err(invalid!("there is no graph '{}' to deregister", request.graph_handle)),

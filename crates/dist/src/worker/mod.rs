@@ -1,27 +1,29 @@
 //! `tensorflow.WorkerService`: what masters and other tasks ask of this one.
 
 mod graphs;
+pub mod recent_requests;
 mod recv_tensor;
 mod rendezvous;
+mod request_ids;
 mod run_graph;
-mod sessions;
-mod steps;
+mod step_table;
+pub mod task;
 #[cfg(test)]
 mod tests;
 mod transfer_log;
+mod worker_sessions;
 
 pub use recv_tensor::sender;
-pub use steps::Steps;
+pub use step_table::StepTable;
 pub use transfer_log::TransferLog;
 
-use crate::blocking::blocking;
 use crate::cluster::{Connector, Membership};
 use crate::log::Log;
-use crate::master::attributes;
-use crate::recent_requests::RecentRequests;
-use crate::task::Task;
+use crate::threads::client_threads::blocking;
+use crate::wire::device::attributes;
+use crate::worker::recent_requests::RecentRequests;
+use crate::worker::task::Task;
 use run_graph::PartialRuns;
-use sessions::WorkerSessions;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use thalweg_core::error::Result;
@@ -29,13 +31,14 @@ use thalweg_proto::{
     CleanupAllRequest, CleanupAllResponse, CleanupGraphRequest, CleanupGraphResponse, GetStatusResponse,
     LoggingRequest, LoggingResponse,
 };
+use worker_sessions::WorkerSessions;
 
 pub struct Worker {
     pub task: Arc<Task>,
     pub connector: Connector,
     /// Its place in the cluster that the server was started in.
     pub home: Arc<Membership>,
-    pub steps: Arc<Steps>,
+    pub steps: Arc<StepTable>,
     sessions: WorkerSessions,
     recent: RecentRequests,
     partial: Mutex<PartialRuns>,
@@ -45,7 +48,7 @@ pub struct Worker {
 impl Worker {
     pub fn new(task: Arc<Task>, connector: Connector, home: Membership, log: Log) -> Worker {
         let home = Arc::new(home);
-        let steps = Arc::new(Steps::new(home.clone()));
+        let steps = Arc::new(StepTable::new(home.clone()));
         Worker {
             task,
             connector,
@@ -86,7 +89,7 @@ impl Worker {
         self.collect_sessions(now);
     }
 
-    fn told<T>(&self, call: &str, result: Result<T>) -> Result<T> {
+    fn logged<T>(&self, call: &str, result: Result<T>) -> Result<T> {
         match &result {
             Ok(_) => self.log.debug(call, &[]),
             Err(e) => self.log.debug(call, &[("code", &e.code().name()), ("error", &e.wire_message())]),

@@ -1,4 +1,4 @@
-//! RecvTensor: a tensor that was made here, for a task that needs it. Whoever asks early waits.
+//! RecvTensor: sends a tensor that was produced here; a request that comes early waits.
 
 use super::Worker;
 use std::sync::Arc;
@@ -19,17 +19,17 @@ pub fn sender(key: &str) -> Option<&str> {
 impl Worker {
     pub async fn recv_tensor(self: &Arc<Self>, request: RecvTensorRequest) -> Result<RecvTensorResponse> {
         let result = self.received(request).await;
-        self.told("RecvTensor", result)
+        self.logged("RecvTensor", result)
     }
 
     async fn received(&self, request: RecvTensorRequest) -> Result<RecvTensorResponse> {
         self.check_sender(&request.rendezvous_key)?;
-        // One that comes again, as over a bad line, would take a tensor that the first still waits for.
+        // A retry would take the tensor that the first request waits for.
         self.recent.note(request.request_id, "RecvTensor")?;
         let step = self.steps.wanted(request.step_id as u64)?;
         let (tx, rx) = oneshot::channel();
-        // A call that is given up leaves neither its key nor itself on the step.
-        let _wish = step.want_local(&request.rendezvous_key, Box::new(move |parcel| drop(tx.send(parcel))));
+        // A cancelled call leaves nothing in the rendezvous.
+        let _wish = step.recv_local(&request.rendezvous_key, Box::new(move |parcel| drop(tx.send(parcel))));
         let parcel = rx.await.map_err(|_| internal("the step was dropped"))??;
         let receiver = request.rendezvous_key.split(';').nth(2).unwrap_or_default();
         step.us().links.note(receiver, 0, parcel.value.as_ref().map_or(0, |t| t.byte_len()));

@@ -1,10 +1,11 @@
-//! Where the tensors of one step meet: those made here are kept until they are asked for, those made elsewhere are asked for.
+//! The rendezvous of one step: tensors produced here wait for their receivers, those of other tasks are fetched by RecvTensor.
 
+use super::request_ids::RequestIds;
 use super::transfer_log::TransferLog;
-use crate::cluster::{Begun, Membership};
-use crate::grpc::Contents;
-use crate::grpc::fields::RECV_TENSOR;
-use crate::wire_error::received;
+use crate::cluster::{CallHandle, Membership};
+use crate::net::grpc::content_scanner::RECV_TENSOR;
+use crate::wire::error::received;
+use crate::wire::tensors::Contents;
 use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,20 +28,26 @@ pub struct StepRendezvous {
     /// Its parts here that are under way.
     parts: Mutex<SmallVec<[Weak<Cancellation>; 1]>>,
     transfers: Arc<TransferLog>,
+    request_ids: Arc<RequestIds>,
     local: LocalRendezvous,
-    asked: Arc<Mutex<Asked>>,
+    asked: Arc<Mutex<RemoteRecvs>>,
 }
 
-/// Tensors asked of other tasks.
+/// RecvTensor calls in flight.
 #[derive(Default)]
-struct Asked {
+struct RemoteRecvs {
     next: u64,
-    waiting: HashMap<u64, (OnParcel, Option<Begun>)>,
+    waiting: HashMap<u64, (OnParcel, Option<CallHandle>)>,
     aborted: Option<Error>,
 }
 
 impl StepRendezvous {
-    pub fn new(id: u64, home: Arc<Membership>, transfers: Arc<TransferLog>) -> Self {
+    pub fn new(
+        id: u64,
+        home: Arc<Membership>,
+        transfers: Arc<TransferLog>,
+        request_ids: Arc<RequestIds>,
+    ) -> Self {
         StepRendezvous {
             id,
             home,
@@ -48,6 +55,7 @@ impl StepRendezvous {
             session: AtomicU64::new(0),
             parts: Mutex::default(),
             transfers,
+            request_ids,
             local: LocalRendezvous::default(),
             asked: Arc::default(),
         }
@@ -90,19 +98,19 @@ impl StepRendezvous {
         self.us.get().unwrap_or(&self.home)
     }
 
-    /// As `recv`, for tensors made on this task; dropping the result takes the wish back.
-    pub fn want_local(self: &Arc<Self>, key: &str, done: OnParcel) -> Wish {
+    /// As `recv`, for tensors of this task; dropping the result withdraws it.
+    pub fn recv_local(self: &Arc<Self>, key: &str, done: OnParcel) -> LocalRecv {
         let number = self.local.want(key, done);
-        Wish { step: self.clone(), key: key.to_string(), number }
+        LocalRecv { step: self.clone(), key: key.to_string(), number }
     }
 
-    /// Keys under which tensors made here lie, or are waited for.
+    /// Keys that hold tensors or receivers.
     #[cfg(test)]
     pub fn keys(&self) -> usize {
         self.local.len()
     }
 
-    fn ask(&self, key: &str, done: OnParcel) {
+    fn recv_remote(&self, key: &str, done: OnParcel) {
         let Some(link) = self.us().links.to_device(key) else {
             return done(Err(invalid!(
                 "'{key}' comes from a task that is not in the cluster of {}",
@@ -123,7 +131,7 @@ impl StepRendezvous {
         let request = RecvTensorRequest {
             step_id: self.id as i64,
             rendezvous_key: key.to_string(),
-            request_id: request_id(),
+            request_id: self.request_ids.next(),
             ..Default::default()
         };
         let (asked, task) = (self.asked.clone(), link.task.clone());
@@ -142,38 +150,24 @@ impl StepRendezvous {
         // It may have been answered, or given up, meanwhile.
         match lock(&self.asked).waiting.get_mut(&number) {
             Some(entry) => entry.1 = Some(call),
-            None => call.give_up(),
+            None => call.cancel(),
         }
     }
 }
 
-/// That somebody waits for a tensor.
-pub struct Wish {
+/// A receiver that waits for a local tensor.
+pub struct LocalRecv {
     step: Arc<StepRendezvous>,
     key: String,
     number: u64,
 }
 
-impl Drop for Wish {
+impl Drop for LocalRecv {
     fn drop(&mut self) {
         if self.number != 0 {
             self.step.local.withdraw(&self.key, self.number);
         }
     }
-}
-
-/// Different for every request of this process, and never 0, which means "none".
-fn request_id() -> i64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let mut n = NEXT.load(Ordering::Relaxed);
-    if n == 0 {
-        // Processes start at different places, so that a task does not take one's requests for another's.
-        use std::hash::{BuildHasher, Hasher};
-        let start = std::hash::RandomState::new().build_hasher().finish() | 1;
-        let _ = NEXT.compare_exchange(0, start, Ordering::Relaxed, Ordering::Relaxed);
-    }
-    n = NEXT.fetch_add(1, Ordering::Relaxed);
-    (n & i64::MAX as u64).max(1) as i64
 }
 
 fn parcel(answer: Result<(RecvTensorResponse, Contents)>, task: &str) -> Result<Parcel> {
@@ -197,7 +191,7 @@ impl Rendezvous for StepRendezvous {
     fn recv(&self, key: &str, done: OnParcel) {
         match is_from(key, &self.us().task) {
             true => self.local.recv(key, done),
-            false => self.ask(key, done),
+            false => self.recv_remote(key, done),
         }
     }
 
@@ -208,7 +202,7 @@ impl Rendezvous for StepRendezvous {
             std::mem::take(&mut asked.waiting)
         };
         for (_, (done, call)) in waiting {
-            call.inspect(Begun::give_up);
+            call.inspect(CallHandle::cancel);
             done(Err(reason.clone().derived()));
         }
         self.local.abort(reason);
@@ -229,15 +223,6 @@ mod tests {
     use std::collections::HashSet;
 
     const TASK: &str = "/job:ps/replica:0/task:0";
-
-    /// A task takes a number that it has seen for a request that comes again.
-    #[test]
-    fn requests_have_numbers_of_their_own_that_begin_anywhere() {
-        let ids: Vec<i64> = (0..1000).map(|_| request_id()).collect();
-        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
-        // 2^20 of 2^63 places to begin at are below this.
-        assert!(ids.iter().all(|id| *id > 1 << 20), "{ids:?}");
-    }
 
     #[test]
     fn an_answer_is_a_tensor_nothing_or_an_error_with_its_task() {
@@ -272,7 +257,7 @@ mod tests {
     async fn a_tensor_is_asked_of_its_task_by_step_key_and_a_number() {
         let mut played = crate::testing::Played::new().await;
         let (_connector, us) = played.member();
-        let step = StepRendezvous::new(7, us, Arc::default());
+        let step = StepRendezvous::new(7, us, Arc::default(), Arc::default());
         let key = "/job:ps/replica:0/task:0/device:CPU:0;1;/job:worker/replica:0/task:0/device:CPU:0;t;0:0";
         let mut numbers = HashSet::new();
         for _ in 0..3 {

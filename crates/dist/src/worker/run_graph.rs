@@ -2,14 +2,13 @@
 
 use super::Worker;
 use super::rendezvous::StepRendezvous;
-use crate::blocking::ClientThreads;
-use crate::grpc::Contents;
-use crate::peers::Line;
-use crate::sessions::MAX_HELD;
-use crate::steps::{CancelOnDrop, QUICK, ended};
-use crate::turns::Party;
-use crate::wire_error::peer_message;
-use crate::{master, metadata};
+use crate::net::server::peer::ConnectionToken;
+use crate::threads::awaited_step::{CancelOnDrop, MAX_PARTIAL_RUNS, QUICK, ended};
+use crate::threads::client_threads::ClientThreads;
+use crate::threads::quota::Party;
+use crate::wire::error::peer_message;
+use crate::wire::metadata;
+use crate::wire::tensors::{Contents, feeds, named};
 use std::collections::HashMap;
 use std::sync::Arc;
 use thalweg_core::error::{Error, Result, aborted, internal, resource_exhausted};
@@ -26,22 +25,18 @@ impl Worker {
         self: &Arc<Self>,
         request: RunGraphRequest,
         contents: Contents,
-        line: &Arc<Line>,
+        connection: &Arc<ConnectionToken>,
         party: &Party,
     ) -> Result<RunGraphResponse> {
-        let errors_in_body = request.store_errors_in_response_body;
-        let (handle, created) = (request.session_handle.clone(), request.create_worker_session_called);
-        let result = self.run(request, contents, line, party).await;
-        match self.told("RunGraph", result) {
-            Err(e) if errors_in_body => Ok(RunGraphResponse {
-                status_code: e.code() as i32,
-                status_error_message: match self.session(&handle, created) {
-                    Ok(session) => peer_message(&session.us.task, &e),
-                    Err(_) => peer_message(&self.task.name, &e),
-                },
-                ..Default::default()
-            }),
-            other => other,
+        let result = self.run(request, contents, connection, party).await;
+        self.logged("RunGraph", result)
+    }
+
+    /// The text of a step's error, from the task as the session of the step names it.
+    pub fn message(&self, session: &str, created: bool, e: &Error) -> String {
+        match self.session(session, created) {
+            Ok(session) => peer_message(&session.us.task, e),
+            Err(_) => peer_message(&self.task.name, e),
         }
     }
 
@@ -49,19 +44,19 @@ impl Worker {
         &self,
         request: RunGraphRequest,
         contents: Contents,
-        line: &Arc<Line>,
+        connection: &Arc<ConnectionToken>,
         party: &Party,
     ) -> Result<RunGraphResponse> {
         let created = request.create_worker_session_called;
-        let session = self.session_used(&request.session_handle, created, line)?;
+        let session = self.session_used(&request.session_handle, created, connection)?;
         let plans = lock(&session.graphs).held.get(&request.graph_handle).cloned();
         let plans = plans
             .ok_or_else(|| aborted(format_args!("Graph handle is not found: {}", request.graph_handle)))?;
         let id = request.step_id as u64;
-        let (names, values) = master::feeds(request.send, contents)?;
+        let (names, values) = feeds(request.send, contents)?;
         let fed: usize = values.iter().map(Tensor::byte_len).sum();
-        let step = self.steps.begin_of_guest(id, &session.us, session.number)?;
-        // Looked at after the step is on the list, so that an end of the session at this moment does not miss it.
+        let step = self.steps.begin_remote(id, &session.us, session.number)?;
+        // Checked after the step is in the table, so that a concurrent end of the session does not miss it.
         if session.is_over() {
             self.steps.end(id);
             return Err(self.no_such_session(&request.session_handle));
@@ -75,7 +70,7 @@ impl Worker {
         if request.is_partial && !request.is_last_partial_run {
             self.start_partial(party, &plans, id, step.clone(), trace).await?;
             let fetched = fetched(&*step, &request.recv_key).await?;
-            let recv = master::named(request.recv_key, &fetched)?;
+            let recv = named(request.recv_key, &fetched)?;
             return Ok(RunGraphResponse { recv, ..Default::default() });
         }
         let partial = request.is_partial.then(|| lock(&self.partial).remove(&id)).flatten();
@@ -84,7 +79,7 @@ impl Worker {
             None => started(&self.task.threads, party, plans, id, step.clone(), trace).await?,
         };
         let values = fetched(&*step, &request.recv_key).await;
-        // The plans tell why; a fetch that was cut off only that it was.
+        // The plans have the original error; an aborted fetch has a derived one.
         let timings = ended(running).await?;
         let sent = values.iter().flatten().map(Tensor::byte_len).sum();
         session.us.links.note(session.master_task(), fed, sent);
@@ -92,7 +87,7 @@ impl Worker {
         cancel.release();
         let stats = trace.then(|| metadata::step_stats(&timings, &metadata::short_label));
         Ok(RunGraphResponse {
-            recv: master::named(request.recv_key, &values?)?,
+            recv: named(request.recv_key, &values?)?,
             step_stats: stats,
             cost_graph: Some(CostGraphDef::default()),
             ..Default::default()
@@ -112,16 +107,16 @@ impl Worker {
             if partial.contains_key(&id) {
                 return Ok(());
             }
-            if partial.len() >= MAX_HELD {
+            if partial.len() >= MAX_PARTIAL_RUNS {
                 return Err(resource_exhausted(format_args!(
-                    "{MAX_HELD} partial runs on {} have not ended; no more are begun",
+                    "{MAX_PARTIAL_RUNS} partial runs on {} have not ended; no more are begun",
                     self.task.name
                 )));
             }
         }
         let running = started(&self.task.threads, party, plans.clone(), id, step.clone(), trace).await?;
         lock(&self.partial).insert(id, running);
-        // It may have been ended while it was started; then nobody comes to take it away.
+        // If the step ended meanwhile, nobody else removes it.
         if !self.steps.has(id, &step) {
             drop(lock(&self.partial).remove(&id));
         }

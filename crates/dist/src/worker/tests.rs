@@ -3,11 +3,11 @@
 use super::Worker;
 use crate::auth::Caller;
 use crate::cluster::{ClusterSpec, Connector, Membership};
-use crate::grpc::Contents;
 use crate::log::Log;
-use crate::peers::Line;
-use crate::remote::connection::Patience;
-use crate::task::Task;
+use crate::net::client_connection::KeepAliveOptions;
+use crate::net::server::peer::ConnectionToken;
+use crate::wire::tensors::Contents;
+use crate::worker::task::Task;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thalweg_core::error::{Code, Error, Result};
@@ -44,29 +44,30 @@ struct Bench {
 /// A master, in one of its lives, with a session and its connection.
 struct Master {
     handle: String,
-    line: Arc<Line>,
+    connection: Arc<ConnectionToken>,
 }
 
 impl Bench {
     fn new() -> Bench {
         let options = SessionOptions { job: "ps".into(), threads: 1, ..Default::default() };
         let task = Arc::new(Task::new(Arc::new(thalweg_ops::registry()), options).unwrap());
-        let patience = Patience { ask_every: Duration::from_secs(1), answer_within: Duration::from_secs(1) };
+        let keep_alive =
+            KeepAliveOptions { interval: Duration::from_secs(1), timeout: Duration::from_secs(1) };
         let connector =
-            Connector::new(Vec::new(), patience, Default::default(), Default::default(), Log::default());
+            Connector::new(Vec::new(), keep_alive, Default::default(), Default::default(), Log::default());
         let home = Membership::of(&connector, task.name.clone(), &ClusterSpec::default()).unwrap();
         Bench { worker: Arc::new(Worker::new(task, connector, home, Log::default())), next_step: 0 }
     }
 
     fn open(&self, handle: &str, master: &str, life: i64) -> Master {
-        let made = Master { handle: handle.into(), line: Arc::default() };
+        let made = Master { handle: handle.into(), connection: Arc::default() };
         let request = CreateWorkerSessionRequest {
             session_handle: handle.into(),
             master_task: master.into(),
             master_incarnation: life,
             ..Default::default()
         };
-        self.worker.create_worker_session(request, &made.line).unwrap();
+        self.worker.create_worker_session(request, &made.connection).unwrap();
         made
     }
 
@@ -78,7 +79,11 @@ impl Bench {
             create_worker_session_called: true,
             ..Default::default()
         };
-        self.worker.register_graph(request, &m.line, &Caller::default().party).await.unwrap().graph_handle
+        self.worker
+            .register_graph(request, &m.connection, &Caller::default().party)
+            .await
+            .unwrap()
+            .graph_handle
     }
 
     async fn run_as(&self, m: &Master, step: i64, graph: &str, partial: bool) -> Result<RunGraphResponse> {
@@ -90,7 +95,7 @@ impl Bench {
             is_partial: partial,
             ..Default::default()
         };
-        self.worker.run_graph(request, Contents::default(), &m.line, &Caller::default().party).await
+        self.worker.run_graph(request, Contents::default(), &m.connection, &Caller::default().party).await
     }
 
     /// A step that waits for an element: it does when this returns, for it is a partial run whose first call asks for nothing.
@@ -128,7 +133,7 @@ impl Bench {
         };
         let answer = self
             .worker
-            .run_graph(request, Contents::default(), &m.line, &Caller::default().party)
+            .run_graph(request, Contents::default(), &m.connection, &Caller::default().party)
             .await
             .unwrap();
         self.worker.cleanup_graph(&CleanupGraphRequest { step_id: self.next_step });
@@ -172,7 +177,7 @@ async fn a_call_that_waits_ends_when_its_step_does() {
     let mut b = Bench::new();
     let m = b.open("m", "/job:worker/replica:0/task:0", 7);
     let graph = b.register(&m, &[QUEUE, TAKE]).await;
-    let (worker, line) = (b.worker.clone(), m.line.clone());
+    let (worker, connection) = (b.worker.clone(), m.connection.clone());
     let request = RunGraphRequest {
         session_handle: "m".into(),
         create_worker_session_called: true,
@@ -181,7 +186,7 @@ async fn a_call_that_waits_ends_when_its_step_does() {
         ..Default::default()
     };
     let waiting = tokio::spawn(async move {
-        worker.run_graph(request, Contents::default(), &line, &Caller::default().party).await
+        worker.run_graph(request, Contents::default(), &connection, &Caller::default().party).await
     });
     while b.worker.steps.len() == 0 {
         tokio::task::yield_now().await;
@@ -208,7 +213,7 @@ async fn what_a_master_leaves_behind_that_has_gone_is_freed() {
     b.worker.collect(after(0));
     b.worker.collect(after(100_000));
     assert_eq!((b.worker.steps.len(), b.worker.guests()), (2, 2), "a master that is there may take its time");
-    drop(gone.line);
+    drop(gone.connection);
     b.worker.collect(after(100_001));
     b.worker.collect(after(100_060));
     assert_eq!(b.worker.steps.len(), 2, "it may connect again");
@@ -230,10 +235,10 @@ async fn a_master_that_connects_again_keeps_its_session() {
     let m = b.open("m", "/job:worker/replica:0/task:0", 7);
     let graph = b.register(&m, &[QUEUE, PUT]).await;
     let start = Instant::now();
-    let Master { handle, line } = m;
-    drop(line);
+    let Master { handle, connection } = m;
+    drop(connection);
     b.worker.collect(start);
-    let again = Master { handle, line: Arc::default() };
+    let again = Master { handle, connection: Arc::default() };
     b.step(&again, &graph).await.unwrap();
     b.worker.collect(start + Duration::from_secs(48 * 3600));
     assert_eq!((b.worker.guests(), b.size(&again).await), (1, 1));
@@ -244,7 +249,7 @@ async fn partial_runs_have_an_upper_bound() {
     let b = Bench::new();
     let m = b.open("m", "/job:worker/replica:0/task:0", 7);
     let graph = b.register(&m, &[QUEUE, TAKE]).await;
-    let most = crate::sessions::MAX_HELD as i64;
+    let most = crate::threads::awaited_step::MAX_PARTIAL_RUNS as i64;
     for step in 1..=most {
         b.run_as(&m, step, &graph, true).await.unwrap();
     }
@@ -263,13 +268,13 @@ fn sessions_have_an_upper_bound_and_those_of_masters_that_have_gone_go_first() {
         (0..4096).map(|i| b.open(&i.to_string(), &format!("/job:worker/replica:0/task:{i}"), 1)).collect();
     let request =
         |handle: &str| CreateWorkerSessionRequest { session_handle: handle.into(), ..Default::default() };
-    let line = Arc::default();
-    let e = b.worker.create_worker_session(request("more"), &line).unwrap_err();
+    let connection = Arc::default();
+    let e = b.worker.create_worker_session(request("more"), &connection).unwrap_err();
     assert_eq!(e.code(), Code::ResourceExhausted, "{e}");
     let gone = masters.remove(17);
-    drop(gone.line);
+    drop(gone.connection);
     b.worker.collect(Instant::now());
-    b.worker.create_worker_session(request("more"), &line).unwrap();
+    b.worker.create_worker_session(request("more"), &connection).unwrap();
     assert_eq!(b.worker.guests(), 4096);
     assert!(b.worker.session("17", true).is_err() && b.worker.session("18", true).is_ok());
 }
@@ -279,13 +284,13 @@ fn steps_have_an_upper_bound_except_for_our_own_masters() {
     let b = Bench::new();
     let (steps, us) = (&b.worker.steps, &b.worker.home);
     for id in 0..100_000 {
-        steps.begin_of_guest(id, us, 1).unwrap();
+        steps.begin_remote(id, us, 1).unwrap();
     }
-    let e = steps.begin_of_guest(100_000, us, 1).err().unwrap();
+    let e = steps.begin_remote(100_000, us, 1).err().unwrap();
     assert_eq!(e.code(), Code::ResourceExhausted, "{e}");
     assert!(steps.wanted(100_000).is_err(), "asking for a tensor is no way around it");
     // Those that are there go on, and our own are not held up by what others leave behind.
-    assert!(steps.begin_of_guest(7, us, 1).is_ok() && steps.wanted(7).is_ok());
+    assert!(steps.begin_remote(7, us, 1).is_ok() && steps.wanted(7).is_ok());
     steps.begin(100_000, us);
     steps.of_session(1).into_iter().for_each(|id| steps.end(id));
     assert_eq!(steps.len(), 1);
@@ -347,14 +352,14 @@ fn a_master_is_there_as_long_as_one_of_its_connections_is() {
     }
     let session = b.worker.session("m", true).unwrap();
     assert!(session.connections() <= 2, "{}", session.connections());
-    let second = Arc::<Line>::default();
+    let second = Arc::<ConnectionToken>::default();
     b.worker.session_used("m", true, &second).unwrap();
     b.worker.session_used("m", true, &second).unwrap();
     drop(second);
     b.worker.collect(start);
     b.worker.collect(later);
     assert_eq!(b.worker.guests(), 1);
-    drop(m.line);
+    drop(m.connection);
     b.worker.collect(later);
     b.worker.collect(later + Duration::from_secs(48 * 3600));
     assert_eq!(b.worker.guests(), 0);
@@ -479,7 +484,7 @@ async fn a_partial_run_gives_what_is_fetched_before_its_end() {
             recv_key: keys,
             ..Default::default()
         };
-        b.worker.run_graph(request, Contents::default(), &m.line, &party)
+        b.worker.run_graph(request, Contents::default(), &m.connection, &party)
     };
     let key = format!("{DEVICE};0000000000000001;{DEVICE};size:0;0:0");
     let first = call(vec![key.clone()], false).await.unwrap();

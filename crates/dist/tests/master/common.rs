@@ -1,14 +1,13 @@
 //! A server in this process, and a client of its service.
 
+use crate::client::Client;
 use std::sync::Arc;
 use thalweg_core::registry::Registry;
 use thalweg_core::tensor::Tensor;
 use thalweg_dist::{Server, ServerOptions};
 use thalweg_graph::convert::{tensor_from_proto, tensor_to_proto};
-use thalweg_proto::master_service_client::MasterServiceClient;
 use thalweg_proto::*;
 use tonic::Status;
-use tonic::transport::{Channel, Endpoint};
 
 pub struct Bench {
     pub server: Server,
@@ -26,18 +25,8 @@ pub async fn bench_with(options: ServerOptions) -> Bench {
 /// With these ops.
 pub async fn bench_of(registry: Registry, options: ServerOptions) -> Bench {
     let server = Server::start(Arc::new(registry), options).unwrap();
-    let client = client_of(&server).await;
+    let client = Client::connect(&server).await;
     Bench { server, client }
-}
-
-pub type Client = MasterServiceClient<Channel>;
-
-/// A client with a connection of its own.
-async fn client_of(server: &Server) -> Client {
-    let endpoint = Endpoint::from_shared(format!("http://{}", server.address())).unwrap();
-    MasterServiceClient::new(endpoint.connect().await.unwrap())
-        .max_decoding_message_size(i32::MAX as usize)
-        .max_encoding_message_size(i32::MAX as usize)
 }
 
 pub fn graph(text: &str) -> GraphDef {
@@ -59,7 +48,7 @@ pub fn names(names: &[&str]) -> Vec<String> {
 impl Bench {
     /// Another client.
     pub async fn another(&self) -> Client {
-        client_of(&self.server).await
+        Client::connect(&self.server).await
     }
 
     pub async fn create(&mut self, text: &str) -> String {

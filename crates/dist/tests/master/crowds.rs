@@ -29,9 +29,7 @@ struct Probe {
 
 impl Probe {
     async fn start(b: &Bench) -> Probe {
-        let endpoint =
-            tonic::transport::Endpoint::from_shared(format!("http://{}", b.server.address())).unwrap();
-        let client = master_service_client::MasterServiceClient::new(endpoint.connect().await.unwrap());
+        let client = b.another().await;
         let (stop, answered) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
         let (stopped, count) = (stop.clone(), answered.clone());
         let asking = tokio::spawn(async move {
@@ -111,7 +109,7 @@ async fn a_thousand_calls_whose_time_is_up_together_are_all_answered() {
     probe.end().await;
 }
 
-/// Each setting of the window was told to each of the streams.
+/// Each SETTINGS_INITIAL_WINDOW_SIZE was applied to each stream.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_on_a_connection_with_thousands_of_streams_do_not_silence_the_server() {
     let (b, s) = with_queue().await;
@@ -132,7 +130,7 @@ async fn settings_on_a_connection_with_thousands_of_streams_do_not_silence_the_s
     probe.end().await;
 }
 
-/// Calls that begin and are given up at once, again and again.
+/// Calls that are cancelled at once (rapid reset).
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rapid_resets_do_not_silence_the_server() {
     let (b, s) = with_queue().await;
@@ -158,7 +156,7 @@ async fn rapid_resets_do_not_silence_the_server() {
     probe.end().await;
 }
 
-/// Goes round for as long as `x` is true: for ever, or not at all.
+/// A while loop on `x`: endless, or without iterations.
 const LOOP: &str = "
 node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_BOOL } } }
 node { name: 'enter' op: 'Enter' input: 'x' attr { key: 'T' value { type: DT_BOOL } }
@@ -194,7 +192,7 @@ async fn steps_without_end_do_not_keep_others_from_making_sessions() {
     }
 }
 
-/// Steps that go round for ever, each of a call of its own.
+/// Endless steps, each of a call of its own.
 #[derive(Default)]
 struct Endless(tokio::task::JoinSet<Result<tonic::Response<RunStepResponse>, tonic::Status>>);
 

@@ -1,10 +1,10 @@
-//! What HTTP/2 allows and client libraries do not do: calls in odd pieces, windows that hardly open.
+//! What HTTP/2 allows and client libraries do not do: fragmented calls, padding, tiny windows.
 
 use crate::common::*;
 use crate::raw::{self, Frame, Raw};
 use thalweg_proto::*;
 
-/// A server with a session, what a step of it is asked with, and a connection of our own that has said these settings.
+/// A server with a session, a RunStep request for it, and a raw connection with these settings.
 async fn connected(settings: &[(u16, u32)]) -> (Bench, Vec<u8>, Raw) {
     let mut b = bench().await;
     let s = b.create(CONSTANT).await;
@@ -36,7 +36,7 @@ async fn a_call_in_the_smallest_pieces_is_the_same_call() {
     }
     sent.extend(raw::frame(raw::CONTINUATION, raw::END_HEADERS, 1, &[]));
     for (i, byte) in request.iter().enumerate() {
-        // Each with some filling, and every other one with nothing in it at all.
+        // Each padded, and every other one empty.
         let filling = i as u8 % 3;
         let payload = [&[filling, *byte][..], &vec![0; filling as usize]].concat();
         sent.extend(raw::frame(raw::DATA, raw::PADDED, 1, &payload));
@@ -61,7 +61,7 @@ async fn an_answer_goes_on_with_its_window() {
         assert_eq!((next.kind, next.stream, next.payload.len()), (raw::DATA, 1, 4));
         frames.push(next);
     }
-    // Credit by another way: for all streams, less what this one has had.
+    // Window by SETTINGS_INITIAL_WINDOW_SIZE, less what this stream has used.
     peer.send(&raw::settings(&[(raw::INITIAL_WINDOW, 1000)]));
     frames.extend(peer.frames_until_end_of(1));
     assert_eq!(fetched(&frames, 1), 3.0);

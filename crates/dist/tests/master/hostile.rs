@@ -17,16 +17,16 @@ fn limited(peers: PeerLimits) -> ServerOptions {
     ServerOptions { drain: Duration::ZERO, peers, ..Default::default() }
 }
 
-/// A server that soon lets go of peers that keep it waiting. Its well-meaning client has asked for something: a connection on
-/// which nothing is asked is let go too.
+/// A server with a short stall timeout. Its honest client has made a call: a connection on
+/// which no call is made is closed too.
 async fn impatient() -> Bench {
-    let patience = Duration::from_millis(300);
-    let mut b = bench_with(limited(PeerLimits { patience, ..Default::default() })).await;
+    let stall_timeout = Duration::from_millis(300);
+    let mut b = bench_with(limited(PeerLimits { stall_timeout, ..Default::default() })).await;
     while b.create_with(CONSTANT, ConfigProto::default()).await.is_err() {}
     b
 }
 
-/// Others are served as if nothing had been.
+/// Other clients are not affected.
 async fn still_serves(b: &mut Bench) {
     let s = b.create(CONSTANT).await;
     assert_eq!(b.fetch(&s, "c:0").await, 3.0);
@@ -85,7 +85,7 @@ async fn a_request_cut_at_any_place_is_no_request() {
 async fn a_peer_that_says_nothing_is_let_go() {
     let mut b = impatient().await;
     let mut silent = Raw::connect(b.server.address());
-    // The server says its settings, and in the end that it closes.
+    // The server sends SETTINGS, and at last GOAWAY.
     tokio::task::spawn_blocking(move || silent.frames_until_closed()).await.unwrap();
     still_serves(&mut b).await;
 }
@@ -96,7 +96,7 @@ async fn a_peer_that_never_takes_its_answer_is_let_go() {
     let s = b.create(CONSTANT).await;
     let request = step(&s, &[], &["c:0"], &[]).encode_to_vec();
     let mut peer = Raw::connect(b.server.address());
-    // No credit for a single byte of data.
+    // No WINDOW_UPDATE for a single byte.
     peer.send(&[raw::PREFACE, &raw::settings(&[(raw::INITIAL_WINDOW, 0)])].concat());
     peer.send(&raw::request(1, "RunStep", &raw::message(&request), true));
     let frames = tokio::task::spawn_blocking(move || peer.frames_until_closed()).await.unwrap();

@@ -12,16 +12,16 @@ const FRAME_SIZE_ERROR: u32 = 6;
 const COMPRESSION_ERROR: u32 = 9;
 const PRIORITY_FLAG: u8 = 0x20;
 
-/// How the server took what it was sent.
+/// The server's reaction.
 #[derive(Debug, PartialEq)]
 enum Taken {
-    /// It ended the connection, with this code.
+    /// GOAWAY with this code.
     Connection(u32),
-    /// It ended the stream, with this code.
+    /// RST_STREAM with this code.
     Stream(u32, u32),
     /// It answered the stream.
     Answered(u32),
-    /// It answered the ping that followed, and nothing was wrong.
+    /// It answered the PING that followed, without an error.
     Nothing,
 }
 
@@ -31,7 +31,7 @@ fn number(payload: &[u8]) -> u32 {
     u32::from_be_bytes(payload[..4].try_into().unwrap())
 }
 
-/// Sends frames after a preface and settings, then a ping; the first thing that the server says to them.
+/// Sends frames after a preface and SETTINGS, then a PING; the server's first reaction.
 fn say(b: &Bench, frames: &[u8]) -> Taken {
     say_after(b, &[PREFACE, &settings(&[])].concat(), frames)
 }
@@ -72,7 +72,7 @@ fn good() -> Vec<u8> {
     fields(&GOOD)
 }
 
-/// A head that does not end its stream.
+/// HEADERS without END_STREAM.
 fn open(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &good())
 }
@@ -96,7 +96,7 @@ async fn section_3_4_the_preface() {
 #[tokio::test]
 async fn section_4_frames() {
     let b = bench().await;
-    // 4.1: kinds, flags and the reserved bit that nobody knows are passed over.
+    // 4.1: unknown types and flags, and the reserved bit, are ignored.
     assert_eq!(say(&b, &frame(0x16, 0xff, 0, &[7; 8])), Nothing);
     assert_eq!(say(&b, &frame(PING, 0x16, 0, b"are_done")), Nothing);
     assert_eq!(say(&b, &frame(PING, 0, 1 << 31, b"are_done")), Nothing);
@@ -127,7 +127,7 @@ async fn section_5_1_streams_and_their_states() {
         assert_eq!(say(&b, &sent), Connection(PROTOCOL_ERROR));
     }
     assert_eq!(say(&b, &frame(PRIORITY, 0, 1, &[0, 0, 0, 0, 1])), Nothing);
-    // Ended by us: the answer goes on its way, and what is said about it counts.
+    // Half-closed by us: the response is sent, and its window updates count.
     assert_eq!(say(&b, &[whole(1), update(1)].concat()), Answered(1));
     let after = |sent: Vec<u8>| {
         let mut peer = Raw::connect(b.server.address());
@@ -146,7 +146,7 @@ async fn section_5_1_streams_and_their_states() {
     assert_eq!(after(open(1)), Connection(STREAM_CLOSED));
     assert_eq!(after(more(1)), Connection(PROTOCOL_ERROR));
     assert_eq!(after([update(1), cancel(1)].concat()), Nothing);
-    // Given up by the peer.
+    // Reset by the peer.
     assert_eq!(say(&b, &[open(1), cancel(1), frame(DATA, 0, 1, &[0; 5])].concat()), Stream(1, STREAM_CLOSED));
     assert_eq!(say(&b, &[open(1), cancel(1), open(1)].concat()), Connection(STREAM_CLOSED));
     assert_eq!(say(&b, &[open(1), cancel(1), more(1)].concat()), Connection(PROTOCOL_ERROR));
@@ -285,13 +285,13 @@ async fn section_7_codes_that_nobody_knows_are_codes() {
 async fn section_8_1_messages() {
     let b = bench().await;
     let reset = Stream(1, PROTOCOL_ERROR);
-    // A second head that does not end the stream; trailers, good and bad.
+    // A second HEADERS without END_STREAM; trailers, good and bad.
     assert_eq!(say(&b, &[open(1), open(1)].concat()), reset);
     let message = frame(DATA, 0, 1, &[0; 5]);
     let trailers = |of: &[(&str, &str)]| [open(1), message.clone(), head(1, of)].concat();
     assert_eq!(say(&b, &trailers(&[("x-more", "1")])), Answered(1));
     assert_eq!(say(&b, &trailers(&[(":path", "/")])), reset);
-    // The length that the head tells.
+    // `content-length`.
     for (length, data) in [("4", 5), ("6", 5), ("5", 0)] {
         let told = fields(&[&GOOD[..], &[("content-length", length)]].concat());
         let halves =

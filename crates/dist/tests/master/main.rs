@@ -1,5 +1,6 @@
 //! The master's service, called as a client calls it.
 
+mod client;
 mod common;
 mod crowds;
 mod frames;

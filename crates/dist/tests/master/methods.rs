@@ -39,7 +39,7 @@ async fn every_method_is_there_and_no_other() {
     ];
     for (service, methods) in services {
         for method in methods.split(' ') {
-            // What is wrong with a call that says nothing is told, if something is, by the method.
+            // Whether an empty request is an error is up to the method.
             let told = answer(&format!("/tensorflow.{service}/{method}"));
             assert!(!told.contains("does not exist"), "{method}: {told}");
         }

@@ -102,7 +102,7 @@ async fn a_step_ends_with_its_time_its_session_or_its_queue() {
     assert!(texts.iter().any(|t| r.status_error_message.contains(t)), "{}", r.status_error_message);
 }
 
-/// A call of functions that each call the next twice: it takes long to find out that they cannot all be laid out.
+/// A call of functions that each call the next twice: it takes long to find out that they cannot all be inlined.
 fn endless_calls() -> String {
     let arg = |what: &str, name: &str| format!("{what} {{ name: '{name}' type: DT_FLOAT }}");
     let ends = format!("{} {}", arg("input_arg", "x"), arg("output_arg", "y"));

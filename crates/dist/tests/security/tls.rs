@@ -1,4 +1,4 @@
-//! TLS: who is let in, and who is believed.
+//! TLS: which clients are accepted, and which servers verified.
 
 use crate::certificates::Authority;
 use crate::common::*;
@@ -88,14 +88,15 @@ fn certificates_own_sessions_but_may_not_reset() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// Peers that begin no handshake had a place each for as long as they liked, and the server waited for them when it stopped.
+/// Peers that begin no handshake had a slot each for as long as they liked, and the server waited for them when it stopped.
 #[test]
 fn a_handshake_that_does_not_go_on_holds_nothing_for_long() {
     let secrets = Secrets::new();
-    let peers = PeerLimits { connections: 1, patience: Duration::from_millis(100), ..Default::default() };
+    let peers =
+        PeerLimits { connections: 1, stall_timeout: Duration::from_millis(100), ..Default::default() };
     let server = server_with(ServerOptions { security: one_way(&secrets), peers, ..Default::default() });
     let mut silent = TcpStream::connect(server.address()).unwrap();
-    // Until the server gives it up, its place is the only one.
+    // Until the server closes it, its slot is the only one.
     let mut closed = Vec::new();
     silent.read_to_end(&mut closed).unwrap_or_default();
     let mut served = Err(Code::Unknown);
@@ -103,7 +104,7 @@ fn a_handshake_that_does_not_go_on_holds_nothing_for_long() {
         served = ask(&with(secrets.ca()), &secure(&server));
     }
     assert_eq!(served, Ok(3.0));
-    let patient = PeerLimits { patience: Duration::from_secs(3600), ..peers };
+    let patient = PeerLimits { stall_timeout: Duration::from_secs(3600), ..peers };
     let server =
         server_with(ServerOptions { security: one_way(&secrets), peers: patient, ..Default::default() });
     let _silent = TcpStream::connect(server.address()).unwrap();

@@ -1,0 +1,89 @@
+//! Serves one connection.
+
+use super::calls::Calls;
+use super::pacing::Pacer;
+use super::peer::Peer;
+use super::phase::Phase;
+use super::slots::ConnectionSlot;
+use crate::net::http2::frame::{self, put_goaway};
+use crate::net::http2::{KeepAlive, Role, Socket, Transport, budget_is_spent};
+use std::pin::pin;
+use std::task::Poll;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Duration, Instant};
+
+/// Interval of keep-alive.
+const PING_EVERY: Duration = Duration::from_secs(60);
+/// So that the interval of checks is never zero.
+const MIN_STALL_TIMEOUT: Duration = Duration::from_millis(40);
+
+/// Serves until the peer closes, the server stops, the peer stalls, or its slot is given to another.
+pub async fn serve(stream: Socket, peer: Peer, slot: ConnectionSlot, stopped: watch::Receiver<Phase>) {
+    let (log, answers, limits) = (peer.log, peer.unread.clone(), peer.limits);
+    // Failure makes the connection slow, not wrong.
+    let _ = stream.set_nodelay();
+    let stall_timeout = limits.stall_timeout;
+    let mut wire = Transport::new(
+        stream,
+        Role::Server { streams: limits.calls },
+        Some(KeepAlive::new(PING_EVERY, stall_timeout)),
+    );
+    let (finished, mut answered) = mpsc::unbounded_channel();
+    let mut calls = Calls::new(peer, finished);
+    let (mut phase, mut closing) = (stopped.clone(), stopped);
+    let mut drain = pin!(phase.wait_for(|phase| *phase > Phase::Serving));
+    let mut close = pin!(closing.wait_for(|phase| *phase == Phase::Closing));
+    let mut unwanted = pin!(slot.unwanted());
+    let opened = Instant::now();
+    let mut pace = Pacer::new();
+    let mut look = tokio::time::interval(stall_timeout.max(MIN_STALL_TIMEOUT) / 16);
+    let ended = std::future::poll_fn(|cx| {
+        if !calls.draining && (drain.as_mut().poll(cx).is_ready() || unwanted.as_mut().poll(cx).is_ready()) {
+            calls.draining = true;
+            put_goaway(&mut wire.writer.out.small, calls.last, frame::NO_ERROR);
+        }
+        if close.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Ok(()));
+        }
+        while look.poll_tick(cx).is_ready() {
+            if answers.overdue(&limits) {
+                log.info("connection_closed", &[("why", &"its peer does not read its answers")]);
+                return Poll::Ready(Ok(()));
+            }
+            if !answers.has_asked() && opened.elapsed() > stall_timeout {
+                log.info("connection_closed", &[("why", &"its peer asks for nothing")]);
+                return Poll::Ready(Ok(()));
+            }
+            calls.give_up_unfinished(&mut wire.writer);
+        }
+        std::task::ready!(pace.poll_ready(cx));
+        let began = Instant::now();
+        let worked = loop {
+            while let Poll::Ready(Some((stream, answer))) = answered.poll_recv(cx) {
+                calls.respond(&mut wire.writer, stream, answer);
+            }
+            if let Poll::Ready(ended) = wire.poll(cx, &mut calls, true) {
+                break Poll::Ready(ended);
+            }
+            slot.note(calls.is_idle());
+            if calls.draining && calls.is_idle() && wire.is_idle() {
+                break Poll::Ready(Ok(()));
+            }
+            if answered.is_empty() || budget_is_spent(cx) {
+                break Poll::Pending;
+            }
+        };
+        pace.polled(began, std::mem::take(&mut calls.earned), calls.waiting(), cx);
+        worked
+    });
+    if let Err(e) = ended.await {
+        log.debug("connection_ended", &[("error", &e.why)]);
+        if e.code != frame::NO_ERROR {
+            drop(calls);
+            wire.linger().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! Pacing: a connection whose work comes to nothing gets a small share of its thread.
+//!
+//! Control frames, malformed frames and calls that are cancelled cost CPU time and answer nobody. A connection has credit in CPU time:
+//! what its polls take is deducted, what its answered calls took is paid back, and the rest refills slowly. A connection
+//! without credit is not polled until it has some again, so that TCP flow control slows its peer down. Honest clients earn more than they
+//! spend and never wait.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use tokio::time::{Duration, Instant, Sleep, sleep};
+
+/// Credit of a new connection, and the most that can be saved up: some hundred cancelled calls.
+const BURST: Duration = Duration::from_millis(20);
+/// What an answered call earns beside the time it ran for: reading its frames and writing its answer.
+const CALL: Duration = Duration::from_micros(200);
+/// What a byte of requests and answers earns.
+const BYTE: Duration = Duration::from_nanos(2);
+/// What one poll is charged at most. Polls end after a time slice; one that took longer was preempted, which is not its peer's doing.
+const MAX_POLL: Duration = Duration::from_micros(300);
+/// The share of real time by which credit refills.
+const REFILL: u32 = 20;
+/// A paced connection waits for at least as long, so that it does some work when it is polled again.
+const MIN_WAIT: Duration = Duration::from_millis(5);
+/// No poll makes a connection wait for longer.
+const MAX_WAIT: Duration = Duration::from_secs(1);
+
+/// What a connection's calls have earned since they were last asked.
+#[derive(Default, Debug)]
+pub struct Earned {
+    pub calls: u32,
+    pub bytes: usize,
+    /// How long answered calls ran on the connection's own thread.
+    pub ran: Duration,
+}
+
+impl Earned {
+    pub fn answer(&mut self, bytes: usize) {
+        self.calls = self.calls.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn worth(&self) -> Duration {
+        let bytes = u32::try_from(self.bytes).unwrap_or(u32::MAX);
+        CALL.saturating_mul(self.calls).saturating_add(BYTE.saturating_mul(bytes))
+    }
+}
+
+pub struct Pacer {
+    credit: Duration,
+    debt: Duration,
+    refilled: Instant,
+    wait: Option<Pin<Box<Sleep>>>,
+}
+
+impl Pacer {
+    pub fn new() -> Pacer {
+        Pacer { credit: BURST, debt: Duration::ZERO, refilled: Instant::now(), wait: None }
+    }
+
+    /// Pending while the connection has to wait for credit.
+    pub fn poll_ready(&mut self, cx: &mut Context) -> Poll<()> {
+        if let Some(wait) = &mut self.wait {
+            std::task::ready!(wait.as_mut().poll(cx));
+            self.wait = None;
+        }
+        Poll::Ready(())
+    }
+
+    /// A poll that began then has ended, with so many calls still waiting for their answers.
+    pub fn polled(&mut self, began: Instant, earned: Earned, waiting: usize, cx: &mut Context) {
+        let now = Instant::now();
+        let cost = now.duration_since(began).saturating_sub(earned.ran).min(MAX_POLL);
+        self.earn(earned.worth() + now.duration_since(self.refilled) / REFILL);
+        self.refilled = now;
+        self.spend(cost);
+        // Calls that wait are answered some day: that much is lent.
+        let lent = CALL.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX));
+        if self.debt > lent {
+            let wait = ((self.debt - lent) * REFILL).clamp(MIN_WAIT, MAX_WAIT);
+            let mut wait = Box::pin(sleep(wait));
+            // Registers the waker; a fresh timer is not ready.
+            let _ = wait.as_mut().poll(cx);
+            self.wait = Some(wait);
+        }
+    }
+
+    fn earn(&mut self, worth: Duration) {
+        let repaid = worth.min(self.debt);
+        self.debt -= repaid;
+        self.credit = self.credit.saturating_add(worth - repaid).min(BURST);
+    }
+
+    fn spend(&mut self, time: Duration) {
+        let paid = time.min(self.credit);
+        self.credit -= paid;
+        self.debt = self.debt.saturating_add(time - paid);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+
+    fn poll(pace: &mut Pacer, took: Duration, earned: Earned, waiting: usize) -> bool {
+        let mut cx = Context::from_waker(Waker::noop());
+        pace.polled(Instant::now() - took, earned, waiting, &mut cx);
+        pace.poll_ready(&mut cx).is_ready()
+    }
+
+    /// Polls of a time slice each until the connection has to wait.
+    fn polls_until_paced(pace: &mut Pacer, earned: fn() -> Earned) -> usize {
+        (0..10_000).take_while(|_| poll(pace, MAX_POLL, earned(), 0)).count()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_that_answers_nothing_is_paced_and_goes_on_later() {
+        let mut pace = Pacer::new();
+        let burst = polls_until_paced(&mut pace, Earned::default);
+        assert_eq!(burst as u128, BURST.as_micros() / MAX_POLL.as_micros());
+        let waited = Instant::now();
+        std::future::poll_fn(|cx| pace.poll_ready(cx)).await;
+        assert!(waited.elapsed() >= MIN_WAIT);
+        assert!(polls_until_paced(&mut pace, Earned::default) < 2, "it refills slowly");
+        // After a rest it has its burst again, and not more.
+        std::future::poll_fn(|cx| pace.poll_ready(cx)).await;
+        tokio::time::advance(10 * REFILL * BURST).await;
+        assert!(poll(&mut pace, Duration::ZERO, Earned::default(), 0));
+        assert_eq!(polls_until_paced(&mut pace, Earned::default), burst);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_answered_never_waits() {
+        let mut pace = Pacer::new();
+        assert_eq!(polls_until_paced(&mut pace, || Earned { calls: 2, ..Default::default() }), 10_000);
+        let large = || Earned { bytes: 300_000, ..Default::default() };
+        assert_eq!(polls_until_paced(&mut pace, large), 10_000);
+        // Ten seconds of a step on the connection's own thread, or of another process on its core.
+        assert!(poll(&mut pace, Duration::from_secs(10), Earned::default(), 0));
+    }
+
+    /// A step that moves thousands of tensors opens as many calls before the first is answered.
+    #[tokio::test(start_paused = true)]
+    async fn calls_that_wait_are_lent_their_time() {
+        let mut pace = Pacer::new();
+        let opened =
+            (1..10_000).take_while(|n| poll(&mut pace, Duration::from_micros(100), Earned::default(), *n));
+        assert_eq!(opened.count(), 9_999);
+        // All of them cancelled: what was lent is owed.
+        assert!(!poll(&mut pace, Duration::ZERO, Earned::default(), 0));
+    }
+}

@@ -1,0 +1,119 @@
+//! Threads for long work: compiling plans, importing graphs, long steps.
+
+use super::quota::{Party, ThreadPermit, ThreadQuota};
+use std::sync::Arc;
+use thalweg_core::error::{Result, internal};
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::sync::Semaphore;
+
+/// Runs on a thread of administration, so that io threads do not block. It must end soon, whatever
+/// clients do: work whose length they decide has its own threads.
+pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(result) => result,
+        Err(e) => Err(internal(format_args!("the request could not be worked on: {e}"))),
+    }
+}
+
+/// Drops what may take long to free on such a thread, if there is one.
+pub fn drop_in_background<T: Send + 'static>(large: T) {
+    if let Ok(runtime) = Handle::try_current() {
+        drop(runtime.spawn_blocking(move || drop(large)));
+    }
+}
+
+/// Threads for what clients ask for, shared fairly among them. They are not those of administration: steps without end must not
+/// keep sessions from being closed. Nor are those of steps the ones that make sessions and compile.
+pub struct ClientThreads {
+    threads: Option<Runtime>,
+    steps: Arc<ThreadQuota>,
+    preparations: Arc<ThreadQuota>,
+}
+
+/// Threads at a time for each of the two, at least, and for each core; and those of the steps of one session.
+const THREADS: usize = 512;
+const OF_CORE: usize = 64;
+const OF_SESSION: usize = 8;
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+impl ClientThreads {
+    pub fn new() -> Result<ClientThreads> {
+        let all = THREADS.max(OF_CORE * cores());
+        let mut builder = Builder::new_current_thread();
+        let builder = builder.max_blocking_threads(2 * all).thread_name("thalweg-client");
+        let builder = builder.on_thread_stop(thalweg_core::memory::end_thread);
+        Ok(ClientThreads {
+            threads: Some(builder.build()?),
+            steps: ThreadQuota::new(all),
+            preparations: ThreadQuota::new(all),
+        })
+    }
+
+    /// Runs preparation (compiling, importing) on a thread, when this party has a permit.
+    pub async fn prepare<T: Send + 'static>(
+        &self,
+        party: &Party,
+        work: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.work(self.preparations.take(party).await?, work).await?
+    }
+
+    /// Runs a step on a thread, when this party has a permit.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        party: &Party,
+        step: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        self.work(self.steps.take(party).await?, step).await
+    }
+
+    async fn work<T: Send + 'static>(
+        &self,
+        permit: ThreadPermit,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let threads = self.threads.as_ref().ok_or_else(|| internal("the task has ended"))?;
+        let worked = threads.spawn_blocking(move || {
+            let _turn = permit;
+            work()
+        });
+        worked.await.map_err(|e| internal(format_args!("the request could not be worked on: {e}")))
+    }
+
+    /// As `run`, within the permits of its session.
+    pub async fn run_with_permit<T: Send + 'static>(
+        &self,
+        party: &Party,
+        permits: &SessionPermits,
+        step: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let permit =
+            permits.0.clone().acquire_owned().await.map_err(|_| internal("the session has ended"))?;
+        self.run(party, move || {
+            let _turn = permit;
+            step()
+        })
+        .await
+    }
+}
+
+impl Drop for ClientThreads {
+    fn drop(&mut self) {
+        // Steps that still run have been cancelled; nobody waits for them.
+        if let Some(threads) = self.threads.take() {
+            threads.shutdown_background();
+        }
+    }
+}
+
+/// Limits the threads of one session's steps.
+pub struct SessionPermits(Arc<Semaphore>);
+
+impl Default for SessionPermits {
+    fn default() -> SessionPermits {
+        SessionPermits(Arc::new(Semaphore::new(OF_SESSION.max(2 * cores()))))
+    }
+}

@@ -1,0 +1,11 @@
+//! Protocol messages as our own types, and back: options, step statistics, errors.
+
+pub mod config;
+pub mod device;
+pub mod error;
+pub mod graph_def;
+pub mod metadata;
+mod status;
+pub mod tensors;
+
+pub use status::Status;

@@ -1,0 +1,121 @@
+//! The task of a server: its name, its devices and their state, shared by all sessions.
+
+use crate::threads::client_threads::ClientThreads;
+use std::sync::{Arc, Mutex};
+use thalweg_core::error::Result;
+use thalweg_core::memory::Holder;
+use thalweg_core::registry::Registry;
+use thalweg_core::resource::ResourceStore;
+use thalweg_core::step::DeviceContext;
+use thalweg_core::sync::lock;
+use thalweg_runtime::SessionOptions;
+use thalweg_runtime::device::Device;
+
+pub struct Task {
+    /// `/job:localhost/replica:0/task:0`.
+    pub name: String,
+    pub registry: Arc<Registry>,
+    /// What sessions start from, before the client's own wishes.
+    pub options: SessionOptions,
+    pub threads: ClientThreads,
+    /// Grows when a session asks for more CPU devices than there are.
+    devices: Mutex<Vec<Device>>,
+}
+
+impl Task {
+    pub fn new(registry: Arc<Registry>, options: SessionOptions) -> Result<Task> {
+        let devices = Mutex::new(options.make_devices()?);
+        let name = format!("/job:{}/replica:0/task:{}", options.job, options.task);
+        Ok(Task { name, registry, options, threads: ClientThreads::new()?, devices })
+    }
+
+    /// The devices for a session that knows this task as `name`; with `isolated`, their state is its own.
+    pub fn session_devices(
+        &self,
+        name: &str,
+        options: &SessionOptions,
+        isolated: bool,
+    ) -> Result<Vec<Device>> {
+        options.check_devices()?;
+        let mut devices = lock(&self.devices);
+        while devices.len() < options.cpu_devices {
+            let new = format!("{}/device:CPU:{}", self.name, devices.len());
+            let Some(first) = devices.first() else { break };
+            let life = (first.context.entropy)() | 1;
+            let (memory, state) = (first.context.memory.clone(), ResourceStore::new(&self.options.job));
+            let next = like(first, new.into(), life, state, memory)?;
+            devices.push(next);
+        }
+        let shared = devices.iter().take(options.cpu_devices);
+        let state = |d: &Device| match isolated {
+            true => ResourceStore::new(&self.options.job),
+            false => ResourceStore::of_session(&d.context.resources),
+        };
+        let memory = Arc::new(Holder::new());
+        let of_session = |d: &Device| {
+            like(d, renamed(d.name(), name).into(), d.context.incarnation, state(d), memory.clone())
+        };
+        shared.map(of_session).collect()
+    }
+
+    /// Drops the state in these containers; in the default one if none is named.
+    pub fn clear(&self, containers: &[String]) {
+        let devices = lock(&self.devices).clone();
+        devices.iter().for_each(|d| d.context.resources.clear(containers));
+    }
+
+    pub fn devices(&self) -> Vec<Device> {
+        lock(&self.devices).clone()
+    }
+}
+
+/// What outlives sessions may hold devices that lead back here: it is let go of.
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.devices().iter().for_each(|d| d.context.resources.end());
+    }
+}
+
+/// The name of a device in a cluster where its task goes by this name.
+pub fn renamed(device: &str, task: &str) -> String {
+    match device.split_once("/device:") {
+        Some((_, local)) => format!("{task}/device:{local}"),
+        None => device.to_string(),
+    }
+}
+
+/// A device like another, under this name, with this state and on this count.
+fn like(
+    device: &Device,
+    name: Arc<str>,
+    incarnation: u64,
+    resources: ResourceStore,
+    memory: Arc<Holder>,
+) -> Result<Device> {
+    let like = &device.context;
+    Device::new(Arc::new(DeviceContext {
+        incarnation,
+        name,
+        pool: like.pool.clone(),
+        resources: Arc::new(resources),
+        memory,
+        entropy: like.entropy.clone(),
+        print: like.print.clone(),
+        access: like.access.clone(),
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tasks_devices_hold_goes_with_it() {
+        let options = SessionOptions { threads: 1, ..Default::default() };
+        let task = Task::new(Arc::new(thalweg_ops::registry()), options).unwrap();
+        let store = task.devices()[0].context.resources.clone();
+        let before = store.generation();
+        drop(task);
+        assert_ne!(store.generation(), before);
+    }
+}
