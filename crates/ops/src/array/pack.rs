@@ -94,7 +94,6 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 mod tests {
     use crate::prelude::*;
     use crate::testing::{call, code, floats};
-    use thalweg_core::shape::MAX_RANK;
 
     #[test]
     fn values_of_different_shapes_are_refused() {
