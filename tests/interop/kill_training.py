@@ -76,7 +76,7 @@ def whole_checkpoint(folder):
 
 
 def went_on_after(text):
-    found = re.search(r"^going on after step (\d+)$", text, re.M)
+    found = re.search(r"^continuing after step (\d+)$", text, re.M)
     return int(found.group(1)) if found else None
 
 
