@@ -75,7 +75,7 @@ def read_checkpoint(folder):
 
 
 def resumed_from(text):
-    found = re.search(r"^going on after step (\d+)$", text, re.M)
+    found = re.search(r"^continuing after step (\d+)$", text, re.M)
     return int(found.group(1)) if found else None
 
 

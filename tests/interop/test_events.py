@@ -58,7 +58,7 @@ def test_a_run_that_went_on_shows_each_step_once(thalweg, tmp_path):
     train("--steps", 60)
     for file in tmp_path.glob("model.ckpt-60.*"):
         file.unlink()
-    assert "going on after step 50" in train("--steps", 80, "--resume")
+    assert "continuing after step 50" in train("--steps", 80, "--resume")
     events = EventAccumulator(str(tmp_path))
     events.Reload()
     assert [e.step for e in events.Scalars("loss")] == list(range(1, 81))

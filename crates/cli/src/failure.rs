@@ -1,4 +1,4 @@
-//! How a command fails: an error, and whose fault it is.
+//! How a command fails: the error, and the exit code.
 
 use std::process::ExitCode;
 use thalweg_core::error::Error;
@@ -6,19 +6,19 @@ use thalweg_core::error::Error;
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 pub enum Failure {
-    /// What was asked for did not work out.
+    /// The command failed.
     Run(Error),
-    /// The command line makes no sense.
+    /// The command line is wrong.
     Usage(Error),
-    /// Other tasks of the cluster are gone for now: the same may work later.
+    /// Other tasks of the cluster were lost: a retry may succeed.
     Lost(Error),
-    /// Nothing to say but the exit code.
+    /// The exit code, without a message.
     Code(u8),
-    /// Whoever read our output has stopped reading: nothing is wrong, and nobody to tell.
+    /// Standard output was closed by its reader: not an error.
     Unread,
 }
 
-/// For schedulers that start a task again if its code is 128 or above.
+/// For schedulers that restart a task if its code is 128 or above.
 pub const LOST: u8 = 138;
 
 impl From<Error> for Failure {
@@ -28,13 +28,12 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// A signal ended it. As shells say it: 143 for SIGTERM, 130 for Ctrl-C. Schedulers take 128 and above for "not its own fault: start it
-    /// again".
+    /// Ended by a signal, as shells report it: 143 for SIGTERM, 130 for Ctrl-C. Schedulers restart tasks with codes of 128 and above.
     pub fn signalled(signal: i32) -> Failure {
         Failure::Code(u8::try_from(signal.saturating_add(128)).unwrap_or(LOST))
     }
 
-    /// What the process ends with.
+    /// The exit code of the process.
     pub fn code(&self) -> u8 {
         match self {
             Failure::Run(_) => 1,

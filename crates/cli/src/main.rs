@@ -1,12 +1,11 @@
-//! `thalweg`: trains models, runs graphs, serves them, shows the op table, measures.
+//! `thalweg`: trains models, runs and serves graphs, shows the op table, measures.
 //!
-//! Exit codes: 0 all went well, 1 what was asked for failed, 2 it was asked for wrongly. The first line on standard
-//! error is then `error: CODE: message`.
+//! Exit codes: 0 success, 1 the command failed, 2 the command line is wrong. On failure the first line on standard
+//! error is `error: CODE: message`.
 
 mod bench;
 mod failure;
 mod inspect;
-mod json;
 mod local;
 mod memory_limit;
 mod model_file;
@@ -16,6 +15,7 @@ mod proxy;
 mod run;
 mod security;
 mod server;
+mod tf_config;
 mod train;
 
 use clap::{Parser, Subcommand};
@@ -25,7 +25,7 @@ use thalweg_core::memory::Counting;
 use thalweg_math::isa;
 
 const ENVIRONMENT: &str = "Environment:
-  THALWEG_MAX_ISA  the most that kernels may use of the CPU: avx512, avx2 or baseline (default: all that it has)";
+  THALWEG_MAX_ISA  the highest instruction set that kernels use: avx512, avx2 or baseline (default: what the CPU has)";
 
 /// Dataflow graphs, run.
 #[derive(Parser)]
@@ -54,7 +54,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    cli.memory.hold_to_it();
+    cli.memory.apply();
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

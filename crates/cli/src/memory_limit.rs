@@ -1,16 +1,16 @@
-//! `--memory-limit`: how much memory the process may have.
+//! `--memory-limit`: how much memory the process may use.
 
 use thalweg_core::memory;
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Memory that the process may have, such as 2GiB or 300MiB [default: what its cgroup, its address space and the machine allow]
+    /// Memory that the process may use, such as 2GiB or 300MiB [default: what its cgroup, its address space and the machine allow]
     #[arg(long, value_name = "BYTES", global = true, value_parser = bytes)]
     memory_limit: Option<usize>,
 }
 
 impl Args {
-    pub fn hold_to_it(&self) {
+    pub fn apply(&self) {
         memory::start(self.memory_limit);
     }
 }
@@ -28,7 +28,7 @@ const UNITS: [(&str, u32); 9] = [
 ];
 
 /// What the program itself needs.
-const LEAST: usize = 64 << 20;
+const MIN: usize = 64 << 20;
 
 fn bytes(text: &str) -> Result<usize, String> {
     let (number, shift) =
@@ -37,8 +37,9 @@ fn bytes(text: &str) -> Result<usize, String> {
         .trim()
         .parse()
         .map_err(|_| format!("'{text}' is not a number of bytes; write it as 2GiB, 300MiB or 1073741824"))?;
-    let bytes = number.checked_mul(1 << shift).ok_or_else(|| format!("{text} is more than there can be"))?;
-    match bytes < LEAST {
+    let bytes =
+        number.checked_mul(1 << shift).ok_or_else(|| format!("{text} is more than an address space has"))?;
+    match bytes < MIN {
         true => Err(format!("{text} is too little to run in; give it 64MiB or more")),
         false => Ok(bytes),
     }

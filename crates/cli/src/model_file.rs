@@ -1,4 +1,4 @@
-//! The graph in a file: a GraphDef, a MetaGraphDef or a SavedModel, binary or text, told apart by what is in it.
+//! Reads the graph of a file: a GraphDef, a MetaGraphDef or a SavedModel, binary or text, recognised by content.
 
 use std::io::Read;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> Result<GraphDef> {
     let file = std::fs::File::open(path).map_err(|e| at(e.into()))?;
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| at(e.into()))?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(at(invalid!("larger than {MAX_BYTES} bytes, which no graph is")));
+        return Err(at(invalid!("larger than {MAX_BYTES} bytes, the limit of protocol messages")));
     }
     parse(bytes.into()).map_err(at)
 }

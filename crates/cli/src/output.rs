@@ -1,12 +1,14 @@
-//! Standard output that may be closed early (`thalweg ops | head`), and tables.
+//! Standard output that may be closed early (`thalweg ops | head`), tables, and JSON.
 
 use crate::failure::{Failure, Outcome};
-use std::io::{ErrorKind, Write};
-use thalweg_core::error::Error;
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+use std::io::{self, ErrorKind, Write};
+use thalweg_core::error::{Error, Result, internal};
 
 /// Writes text to standard output.
 pub fn print(text: &str) -> Outcome {
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(()),
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(Failure::Unread),
@@ -20,7 +22,7 @@ pub enum Align {
     Right,
 }
 
-/// Rows under one another in columns two spaces apart. A cell wider than `widest` pushes the rest of its row aside instead
+/// Rows in aligned columns, two spaces apart. A cell wider than `widest` shifts the rest of its row instead
 /// of widening its column.
 pub fn table(rows: &[Vec<String>], align: &[Align], widest: usize) -> String {
     let mut widths = vec![0; align.len()];
@@ -46,4 +48,40 @@ pub fn table(rows: &[Vec<String>], align: &[Align], widest: usize) -> String {
         out.push('\n');
     }
     out
+}
+
+/// A value as JSON, on one line with a space after each comma and colon.
+pub fn json(value: &impl Serialize) -> Result<String> {
+    let mut out = Vec::new();
+    let bad = |e: &dyn std::fmt::Display| internal(format_args!("JSON: {e}"));
+    value.serialize(&mut Serializer::with_formatter(&mut out, Spaced)).map_err(|e| bad(&e))?;
+    String::from_utf8(out).map_err(|e| bad(&e))
+}
+
+struct Spaced;
+
+impl Formatter for Spaced {
+    fn begin_array_value<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        out.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, out: &mut W, first: bool) -> io::Result<()> {
+        out.write_all(if first { b"" } else { b", " })
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
+        out.write_all(b": ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_is_one_line_with_spaces_after_commas_and_colons() {
+        let value = serde_json::json!({"a\"": "x\n\u{1}\\", "b": [1, 2.5, f64::NAN], "c": {}});
+        let text = json(&value).unwrap();
+        assert_eq!(text, r#"{"a\"": "x\n\u0001\\", "b": [1, 2.5, null], "c": {}}"#);
+    }
 }

@@ -1,4 +1,4 @@
-//! `thalweg proxy`: a way to a secured server for clients that know nothing of TLS and tokens.
+//! `thalweg proxy`: adds TLS and tokens to the calls of clients that support neither.
 
 use crate::failure::Outcome;
 use crate::output;
@@ -9,8 +9,8 @@ use thalweg_dist::{Proxy, wait_for_stop};
 
 /// Let TensorFlow clients on this machine reach a server with TLS and a token
 ///
-/// Listens on a loopback address, and passes on what comes to the server with TLS and with the token in each call. Whoever can connect to
-/// it has the token's rights. Where it is not given, THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE name the files.
+/// Listens on a loopback address, and forwards calls to the server with TLS and the token. Whoever can connect to it has the token's
+/// rights. THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE are the defaults of the flags.
 /// When it is ready it prints one line:
 ///
 ///     thalweg proxy: listening on grpc://ADDRESS:PORT, to grpcs://HOST:PORT

@@ -1,4 +1,4 @@
-//! What `server`, `proxy` and the tasks of `train` are told of certificates, tokens and limits.
+//! Flags of `server`, `proxy` and the tasks of `train` for certificates, tokens and limits.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use thalweg_dist::{Credentials, Security, TlsFiles};
 /// Certificates and tokens.
 #[derive(clap::Args, Clone)]
 pub struct CredentialArgs {
-    /// The certificate to show, in PEM form, with those between it and its authority after it
+    /// The certificate to present, in PEM format, followed by its intermediate certificates
     #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = SECURITY)]
     tls_cert: Option<PathBuf>,
-    /// The key of the certificate, in PEM form
+    /// The private key of the certificate, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = SECURITY)]
     tls_key: Option<PathBuf>,
-    /// The authorities that certificates of others are verified against, in PEM form. A server with it asks clients for certificates; where
-    /// there is no --token-file, each has the role cluster
+    /// The certificate authorities that peers are verified against, in PEM format. A server with it requires client certificates; without
+    /// --token-file, each has the role cluster
     #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     tls_ca: Option<PathBuf>,
-    /// A file with a token on each line, as ROLE:TOKEN. A server asks each call for one of them; the strongest is what it shows to others.
-    /// Roles: run (its own sessions), cluster (also what tasks ask of each other), admin (also Reset, and sessions of others). A token
+    /// A file with a token on each line, as ROLE:TOKEN. A server requires one of them in each call, and sends the strongest to other tasks.
+    /// Roles: run (its own sessions), cluster (also calls between tasks), admin (also Reset, and sessions of others). A token
     /// without a role has the role admin
     #[arg(long, value_name = "FILE", help_heading = SECURITY)]
     token_file: Option<PathBuf>,
@@ -33,7 +33,7 @@ impl CredentialArgs {
         TlsFiles { cert: self.tls_cert.clone(), key: self.tls_key.clone(), ca: self.tls_ca.clone() }
     }
 
-    /// For a client: what is not given is as the environment says.
+    /// For a client: the environment supplies what flags do not.
     pub fn credentials(&self) -> Credentials {
         let (given, env) = (self.tls(), Credentials::from_env());
         Credentials {
@@ -47,12 +47,12 @@ impl CredentialArgs {
         }
     }
 
-    /// For a server, whose environment may be meant for clients.
+    /// For a server, which does not use the environment: that may be meant for clients.
     pub fn security(&self) -> Security {
         Security { tls: self.tls(), token_file: self.token_file.clone(), ..Default::default() }
     }
 
-    /// `grpc`, or `grpcs` where a server with these has TLS.
+    /// `grpcs` if a server with these uses TLS, else `grpc`.
     pub fn scheme(&self) -> &'static str {
         if self.tls_cert.is_some() { "grpcs" } else { "grpc" }
     }
@@ -74,7 +74,7 @@ pub struct SecurityArgs {
     /// A directory that graphs may read and write files in; may be given several times
     #[arg(long, value_name = "DIR", help_heading = SECURITY)]
     allow_write: Vec<PathBuf>,
-    /// Addresses that the cluster_def of a session may have, beside those of the server's own cluster; '*' is any. [default: any if bound to
+    /// Addresses that the cluster_def of a session may contain, in addition to those of the server's own cluster; '*' is any. [default: any if bound to
     /// a loopback address without a token, else none]
     #[arg(long, value_name = "HOST:PORT", num_args = 1.., help_heading = SECURITY)]
     allow_connect: Option<Vec<String>>,
@@ -95,13 +95,13 @@ impl SecurityArgs {
         }
     }
 
-    /// Whether anything may be refused, so that somebody may want to know of it.
-    pub fn refuses(&self, address: IpAddr) -> bool {
+    /// Whether calls may be rejected, which is then worth logging.
+    pub fn may_reject(&self, address: IpAddr) -> bool {
         !address.is_loopback() || !self.credentials.is_empty() || self.security().files.is_some()
     }
 }
 
-/// Says on standard error what is wrong with listening on this address.
+/// Warns on standard error about listening on this address.
 pub fn warn(security: &Security, address: IpAddr) {
     for why in security.exposures(address) {
         eprintln!("warning: listening on {address}: {why}");

@@ -1,15 +1,15 @@
 //! `thalweg server`: a task that TensorFlow clients can open sessions on.
 
 use crate::failure::{Failure, Outcome};
-use crate::output;
 use crate::security::{self, SecurityArgs};
+use crate::{output, tf_config};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use thalweg_core::error::Result;
 use thalweg_core::memory;
-use thalweg_dist::cluster::{ClusterSpec, TfConfig};
+use thalweg_dist::cluster::ClusterSpec;
 use thalweg_dist::log::{Level, Log};
 use thalweg_dist::{PeerLimits, Server, ServerOptions, TaskSpec, wait_for_stop};
 use thalweg_io::durable;
@@ -21,13 +21,13 @@ use thalweg_io::durable;
 ///
 ///     thalweg server: listening on grpc://ADDRESS:PORT, task /job:JOB/replica:0/task:N
 ///
-/// With --tls-cert and --tls-key it is at grpcs://; --tls-ca asks clients for certificates, --token-file for tokens (thalweg proxy shows them
-/// for TensorFlow's clients, which have no way to). Who was refused what is told on standard error.
+/// With --tls-cert and --tls-key it serves grpcs://; --tls-ca requires client certificates, --token-file tokens (thalweg proxy sends them
+/// for TensorFlow's clients, which cannot). Rejected calls are logged to standard error.
 ///
-/// A task of a cluster is told so by --server-def, by --cluster, --job and --task, or by the environment variable TF_CONFIG.
-/// Sessions on it then see the devices of all tasks, and nodes run on the task that their device names.
+/// It is a task of a cluster with --server-def, with --cluster, --job and --task, or with the environment variable TF_CONFIG.
+/// Sessions on it then see the devices of all tasks, and nodes run on the task of their device.
 ///
-/// SIGTERM or Ctrl-C stops it: running steps get some time to end, the rest are cancelled.
+/// SIGTERM or Ctrl-C stops it: running steps have --drain seconds to end, then they are cancelled.
 #[derive(clap::Args)]
 #[command(after_help = "Example: thalweg server --port 2222 --log info", verbatim_doc_comment)]
 pub struct Args {
@@ -43,30 +43,30 @@ pub struct Args {
     /// The cluster, as JSON: '{"ps": ["host:2222"], "worker": ["host:2223", "host:2224"]}'; with --job and --task
     #[arg(long, value_name = "JSON", conflicts_with = "server_def", requires = "job")]
     cluster: Option<String>,
-    /// The job that this task is of
+    /// The job of this task
     #[arg(long, value_name = "JOB", requires = "cluster")]
     job: Option<String>,
     /// The number of this task in its job
     #[arg(long, value_name = "N", default_value_t = 0, requires = "cluster")]
     task: u32,
-    /// Seconds that another task may be silent, while something is asked of it, before it counts as gone
+    /// Seconds without a response after which another task counts as lost
     #[arg(long, value_name = "SECS", default_value_t = 10)]
     peer_timeout: u64,
     /// Threads for kernels [default: one for each core]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
-    /// Close sessions that nobody has used for so many seconds; 0: never
+    /// Seconds after which idle sessions are closed; 0: never
     #[arg(long, value_name = "SECS", default_value_t = 0)]
     session_gc: u64,
-    /// Sessions to keep open; one more closes the one of the same client that is idle for longest. Clients with tokens have equal shares of
-    /// them, those with certificates an eighth each
+    /// Sessions to keep open; one more evicts the session of the same client that is idle for longest. Clients with tokens have equal quotas,
+    /// those with certificates an eighth each
     #[arg(long, value_name = "N", default_value_t = 4096)]
     max_sessions: usize,
-    /// Seconds that running steps get to end when the server is stopped
+    /// Seconds that running steps have to end when the server stops
     #[arg(long, value_name = "SECS", default_value_t = 5)]
     drain: u64,
-    /// What to write to standard error: one line of key=value pairs for each event [default: off; warn, which tells of calls that were
-    /// refused, if others can connect or anything under Security is given]
+    /// What to log to standard error, one line of key=value pairs per event [default: off; warn, which logs rejected calls, if others can
+    /// connect or a flag under Security is given]
     #[arg(long, value_name = "LEVEL")]
     log: Option<LogLevel>,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub fn run(args: Args) -> Outcome {
     let spec = task_spec(&args).map_err(Failure::Usage)?;
     let log = Log {
         level: match args.log {
-            None if args.security.refuses(args.bind) => Level::Warn,
+            None if args.security.may_reject(args.bind) => Level::Warn,
             None | Some(LogLevel::Off) => Level::Off,
             Some(LogLevel::Warn) => Level::Warn,
             Some(LogLevel::Info) => Level::Info,
@@ -132,13 +132,13 @@ fn options(args: &Args, spec: Option<TaskSpec>, log: Log) -> ServerOptions {
     options
 }
 
-/// Messages on their way, in and out, may take a quarter each of the memory there is.
+/// Incoming and outgoing messages may each take a quarter of the memory limit.
 fn peer_limits() -> PeerLimits {
     let (usual, part) = (PeerLimits::default(), memory::limits().limit / 4);
     PeerLimits { unfinished: usual.unfinished.min(part), unread: usual.unread.min(part), ..usual }
 }
 
-/// Which task of which cluster this is: as the arguments say, else as the environment does, else alone.
+/// The task and its cluster: from the arguments, else from TF_CONFIG, else none.
 fn task_spec(args: &Args) -> Result<Option<TaskSpec>> {
     if let Some(path) = &args.server_def {
         return read_server_def(path).map(Some);
@@ -147,10 +147,7 @@ fn task_spec(args: &Args) -> Result<Option<TaskSpec>> {
         let cluster = ClusterSpec::parse(cluster).map_err(|e| e.context("--cluster"))?;
         return TaskSpec::in_cluster(cluster, job, args.task).map(Some);
     }
-    match std::env::var("TF_CONFIG") {
-        Ok(text) if !text.trim().is_empty() => TfConfig::parse(&text)?.task_spec().map(Some),
-        _ => Ok(None),
-    }
+    tf_config::from_environment()?.map(|config| config.task_spec()).transpose()
 }
 
 fn read_server_def(path: &std::path::Path) -> Result<TaskSpec> {

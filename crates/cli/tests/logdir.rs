@@ -97,7 +97,7 @@ fn a_damaged_newest_checkpoint_is_told_of_and_kept_aside() {
     assert_eq!(code, Some(0), "{text}");
     let lines: Vec<&str> = text.lines().filter(|l| l.contains("damaged checkpoint")).collect();
     assert!(matches!(lines.as_slice(), [one] if one.contains("model.ckpt-10")), "{text}");
-    assert!(text.contains("going on after step 5"), "{text}");
+    assert!(text.contains("continuing after step 5"), "{text}");
     assert_eq!(std::fs::read(data(&dir.join("damaged"), 10)).unwrap(), bytes);
     let _ = std::fs::remove_dir_all(&dir);
 }

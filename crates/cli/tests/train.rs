@@ -94,7 +94,7 @@ fn a_run_that_goes_on_ends_as_one_that_was_never_stopped() {
         let expected = run(&whole, &["--steps", "12"]);
         run(&parts, &["--steps", "5"]);
         let found = run(&parts, &["--steps", "12", "--resume"]);
-        assert!(found.contains("going on after step 5"));
+        assert!(found.contains("continuing after step 5"));
         assert_eq!(result(&found, "last loss"), result(&expected, "last loss"));
         assert!(weights(&whole, 12) == weights(&parts, 12), "the weights of {program:?} differ");
         let _ = (std::fs::remove_dir_all(&whole), std::fs::remove_dir_all(&parts));
@@ -130,7 +130,7 @@ fn a_run_that_is_killed_goes_on_from_a_whole_checkpoint() {
         train(&all.iter().map(String::as_str).collect::<Vec<_>>())
     };
     let (found, expected) = (out(&parts, more), out(&whole, &[]));
-    assert!(found.contains("going on after step "), "{found}");
+    assert!(found.contains("continuing after step "), "{found}");
     assert_eq!(result(&found, "test accuracy"), result(&expected, "test accuracy"));
     assert!(weights(&whole, 60) == weights(&parts, 60), "the weights differ");
     let _ = (std::fs::remove_dir_all(&whole), std::fs::remove_dir_all(&parts));

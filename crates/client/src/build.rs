@@ -3,6 +3,7 @@
 use crate::output::{Operation, Output};
 use crate::outputs::Outputs;
 use crate::scope::Scope;
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::panic::Location;
 use thalweg_core::attr::{Attr, Attrs};
@@ -12,7 +13,7 @@ use thalweg_core::error::{Code, Error, Result};
 use thalweg_core::node::NodeId;
 use thalweg_graph::{Graph, NodeRequest};
 
-/// A node about to be made: `g.op("MatMul").input(&a).input(&b).attr("transpose_a", true).output()`.
+/// A node under construction: `g.op("MatMul").input(&a).input(&b).attr("transpose_a", true).output()`.
 pub struct OpBuilder<'a> {
     scope: &'a Scope,
     op: &'a str,
@@ -27,6 +28,7 @@ pub struct OpBuilder<'a> {
 const DEFAULT_GRAPH_SEED: i64 = 87654321;
 
 impl Scope {
+    /// Starts a node of the op type `op`. Inputs and attrs follow in the order and under the names of the op's signature (`thalweg ops NAME`).
     #[track_caller]
     pub fn op<'a>(&'a self, op: &'a str) -> OpBuilder<'a> {
         let caller = Location::caller();
@@ -37,7 +39,7 @@ impl Scope {
             as_scope: false,
             args: Ok(Vec::new()),
             attrs: Attrs::new(),
-            location: self.place.location.unwrap_or(caller),
+            location: self.defaults.location.unwrap_or(caller),
         }
     }
 }
@@ -61,7 +63,7 @@ impl Scope {
 }
 
 impl<'a> OpBuilder<'a> {
-    /// The name wanted; the op's type if none is given.
+    /// The node's name; the op's type if none is given. A name in use gets a number.
     pub fn name(mut self, name: &'a str) -> Self {
         self.name = name;
         self
@@ -73,37 +75,40 @@ impl<'a> OpBuilder<'a> {
         self
     }
 
-    pub fn input(mut self, input: &Output) -> Self {
+    /// The next input; of this graph, or of a graph around this function.
+    pub fn input(mut self, input: impl Borrow<Output>) -> Self {
         self.args = self.args.and_then(|mut args| {
-            args.push(Arg::One(self.scope.capture(input)?));
+            args.push(Arg::One(self.scope.capture(input.borrow())?));
             Ok(args)
         });
         self
     }
 
     /// One argument that takes a list.
-    pub fn inputs(mut self, inputs: &[&Output]) -> Self {
+    pub fn inputs<O: Borrow<Output>>(mut self, inputs: &[O]) -> Self {
         self.args = self.args.and_then(|mut args| {
-            args.push(Arg::List(inputs.iter().map(|o| self.scope.capture(o)).collect::<Result<_>>()?));
+            let captured = inputs.iter().map(|o| self.scope.capture(o.borrow()));
+            args.push(Arg::List(captured.collect::<Result<_>>()?));
             Ok(args)
         });
         self
     }
 
+    /// Sets an attr; those with a default may be left out.
     pub fn attr(mut self, name: &'static str, value: impl Into<Attr>) -> Self {
         self.attrs.set(name, value);
         self
     }
 
-    /// The two seeds of a random op, as TensorFlow derives them from the graph's seed and the op's own: both given, the op's
-    /// is the second; only the graph's, the second is the number of nodes so far, so that no two ops draw the same; neither, fresh
-    /// numbers in every session.
+    /// Sets the two seeds of a random op, as TensorFlow derives them from the graph's seed and the op's own. With both, the op's
+    /// is the second. With the graph's alone, the second is the number of nodes so far, so that no two ops draw the same. With neither,
+    /// every session draws other numbers.
     pub fn seeds(self, own: Option<i64>) -> Self {
         let (seed, seed2) = self.scope.seeds_for(own);
         self.attr("seed", seed).attr("seed2", seed2)
     }
 
-    /// Makes the node; a mistake is remembered by the scope, with the caller's file and line.
+    /// Makes the node. The scope records a mistake, with the caller's file and line.
     pub fn build(self) -> Operation {
         let (scope, location) = (self.scope, self.location);
         let id = match self.try_build() {
@@ -116,12 +121,12 @@ impl<'a> OpBuilder<'a> {
         Operation { scope: scope.clone(), id }
     }
 
-    /// Makes the node and gives its first output.
+    /// Makes the node and returns its first output.
     pub fn output(self) -> Output {
         self.build().output(0)
     }
 
-    /// Makes the node and gives its outputs.
+    /// Makes the node and returns its outputs.
     pub fn outputs(self) -> Outputs {
         let op = self.build();
         let count = op.id.map_or(0, |id| op.scope.lock().graph.node(id).outputs.len() as u32);
@@ -135,13 +140,13 @@ impl<'a> OpBuilder<'a> {
             (false, "") => self.op,
             (false, name) => name,
         };
-        let name = format!("{}{base}", self.scope.place.prefix);
-        let mut control = self.scope.place.control.clone();
+        let name = format!("{}{base}", self.scope.defaults.prefix);
+        let mut control = self.scope.defaults.control.clone();
         let has_inputs = args.iter().any(|a| !matches!(a, Arg::List(list) if list.is_empty()));
         if !has_inputs {
-            control.extend(self.scope.place.context.as_ref().and_then(|c| c.pivot));
+            control.extend(self.scope.defaults.context.as_ref().and_then(|c| c.pivot));
         }
-        let device = self.scope.place.devices.of(self.op, &self.attrs);
+        let device = self.scope.defaults.devices.of(self.op, &self.attrs);
         let request = NodeRequest {
             op: self.op,
             name: &name,
@@ -158,23 +163,23 @@ impl<'a> OpBuilder<'a> {
 }
 
 /// Inputs that an error names at most.
-const MOST_TOLD: usize = 6;
+const MAX_NAMED: usize = 6;
 
-/// The error, told with what the inputs are, and with the usual remedy where their types differ.
+/// Adds the inputs to an error, and the usual remedy where their types differ.
 fn with_inputs(e: Error, op: &str, args: &[Arg], graph: &Graph) -> Error {
     let outputs = args.iter().flat_map(|arg| match arg {
         Arg::One(o) => std::slice::from_ref(o),
         Arg::List(list) => list,
     });
-    let told: Vec<String> = outputs
-        .take(MOST_TOLD)
+    let inputs: Vec<String> = outputs
+        .take(MAX_NAMED)
         .map(|o| format!("'{}' ({} {})", graph.tensor_name(*o), graph.dtype(*o), graph.shape(*o)))
         .collect();
-    if told.is_empty() || e.code() != Code::InvalidArgument {
+    if inputs.is_empty() || e.code() != Code::InvalidArgument {
         return e;
     }
     let remedy = if types_differ(op, args, graph) { "; cast one of them (Scope::cast)" } else { "" };
-    e.context(format_args!("{op} of {}{remedy}", told.join(" and ")))
+    e.context(format_args!("{op} of {}{remedy}", inputs.join(" and ")))
 }
 
 /// Whether two inputs that the op wants of one type are of two.

@@ -1,4 +1,4 @@
-//! `Callable`: a run prepared to be made many times.
+//! `Callable`: a step prepared to be run many times.
 
 use std::sync::Arc;
 use thalweg_core::error::Result;
@@ -7,41 +7,42 @@ use thalweg_core::tensor::Tensor;
 use thalweg_dist::{RemoteRunOptions, RemoteSession};
 use thalweg_runtime::{RunMetadata, RunOptions};
 
-/// What is fed, fetched and run, fixed; values are given in the order of the feeds.
-pub struct Callable(Kind);
+/// A step with fixed feeds, fetches and targets. Values are passed in the order of the feeds.
+pub struct Callable(Backend);
 
-enum Kind {
-    Here(thalweg_runtime::Callable),
-    There { session: Arc<RemoteSession>, feeds: Vec<String>, fetches: Vec<String>, targets: Vec<String> },
+enum Backend {
+    Local(thalweg_runtime::Callable),
+    Remote { session: Arc<RemoteSession>, feeds: Vec<String>, fetches: Vec<String>, targets: Vec<String> },
 }
 
 impl Callable {
-    pub(crate) fn here(callable: thalweg_runtime::Callable) -> Callable {
-        Callable(Kind::Here(callable))
+    pub(crate) fn local(callable: thalweg_runtime::Callable) -> Callable {
+        Callable(Backend::Local(callable))
     }
 
-    pub(crate) fn there(
+    pub(crate) fn remote(
         session: Arc<RemoteSession>,
         feeds: Vec<String>,
         fetches: Vec<String>,
         targets: Vec<String>,
     ) -> Callable {
-        Callable(Kind::There { session, feeds, fetches, targets })
+        Callable(Backend::Remote { session, feeds, fetches, targets })
     }
 
+    /// Runs once. As many tensors as there are feeds, in their order; the results are in the order of the fetches.
     #[inline]
     pub fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
         match &self.0 {
-            Kind::Here(callable) => callable.run(feeds),
-            Kind::There { .. } => self.run_with(feeds, &RunOptions::default()).map(|r| r.0),
+            Backend::Local(callable) => callable.run(feeds),
+            Backend::Remote { .. } => self.run_with(feeds, &RunOptions::default()).map(|r| r.0),
         }
     }
 
-    /// Timings of nodes come from runs in this process only.
+    /// As [`Callable::run`], with options. Node timings come from runs in this process only.
     pub fn run_with(&self, values: Vec<Tensor>, options: &RunOptions) -> Result<(Vec<Tensor>, RunMetadata)> {
         match &self.0 {
-            Kind::Here(callable) => callable.run_with(values, options),
-            Kind::There { session, feeds, fetches, targets } => {
+            Backend::Local(callable) => callable.run_with(values, options),
+            Backend::Remote { session, feeds, fetches, targets } => {
                 if feeds.len() != values.len() {
                     return Err(invalid!("takes {} feeds, got {}", feeds.len(), values.len()));
                 }

@@ -1,4 +1,4 @@
-//! Collections: lists of outputs and operations that parts of a program leave for others to find.
+//! Collections: named lists of outputs and operations, as in TensorFlow's graphs.
 
 use crate::output::{Operation, Output};
 use crate::scope::Scope;
@@ -7,18 +7,21 @@ use thalweg_core::node::{self, NodeId};
 
 /// The names that the library itself uses.
 pub mod keys {
-    /// Terms of the loss: regularisation, and what the loss functions give.
+    /// Results of the loss functions.
     pub const LOSSES: &str = "losses";
+    /// Terms of the loss that depend on the weights alone.
     pub const REGULARIZATION_LOSSES: &str = "regularization_losses";
-    /// What must run beside a training step: moving averages.
+    /// Operations to run with each training step: updates of moving averages.
     pub const UPDATE_OPS: &str = "update_ops";
+    /// Summary ops, which `summary::merge_all` joins.
     pub const SUMMARIES: &str = "summaries";
-    /// Handles of variables that checkpoints need not hold: the counts of metrics.
+    /// Handles of variables that checkpoints do not hold: the counts of metrics.
     pub const LOCAL_VARIABLES: &str = "local_variables";
     /// Operations that initialise lookup tables.
     pub const TABLE_INITIALIZERS: &str = "table_initializer";
 }
 
+/// The collections of one graph, by name.
 #[derive(Default)]
 pub struct Collections {
     outputs: HashMap<String, Vec<node::Output>>,
@@ -26,11 +29,13 @@ pub struct Collections {
 }
 
 impl Scope {
+    /// Appends an output to a collection; see [`keys`] for the names that the library reads.
     pub fn add_to_collection(&self, name: &str, value: &Output) {
         let Some(id) = value.id else { return };
         self.lock().collections.outputs.entry(name.to_string()).or_default().push(id);
     }
 
+    /// Appends an operation to a collection.
     pub fn add_operation_to_collection(&self, name: &str, value: &Operation) {
         let Some(id) = value.id else { return };
         self.lock().collections.operations.entry(name.to_string()).or_default().push(id);
@@ -42,6 +47,7 @@ impl Scope {
         found.into_iter().map(|o| Output::new(self, Some(o))).collect()
     }
 
+    /// The operations of a collection, in the order they were added.
     pub fn operations_in_collection(&self, name: &str) -> Vec<Operation> {
         let found = self.lock().collections.operations.get(name).cloned().unwrap_or_default();
         found.into_iter().map(|id| Operation { scope: self.clone(), id: Some(id) }).collect()

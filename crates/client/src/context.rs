@@ -1,5 +1,5 @@
-//! Control-flow contexts: which loop or branch a scope builds in. Values from outside are brought in where they are used: through an
-//! Enter into a loop, through a Switch into a branch.
+//! Control-flow contexts: which loop or branch a scope builds in. Values from outside are captured where they are used: by an
+//! Enter into a loop, by a Switch into a branch.
 
 use crate::output::Output;
 use crate::scope::Scope;
@@ -38,7 +38,7 @@ impl Context {
             shared.contexts += 1;
             shared.contexts
         };
-        let parent = scope.place.context.clone();
+        let parent = scope.defaults.context.clone();
         let depth = depth(&parent) + 1;
         Arc::new(Context { id, depth, kind, pivot, parent, captured: Captured::default() })
     }
@@ -60,14 +60,14 @@ fn depth(context: &Option<Arc<Context>>) -> u32 {
     context.as_ref().map_or(0, |c| c.depth)
 }
 
-/// Of two scopes, the one further inside: where an op on a value of each belongs.
+/// Of two scopes, the one in the inner context: an op on a value of each belongs there.
 pub(crate) fn innermost<'a>(a: &'a Scope, b: &'a Scope) -> &'a Scope {
-    let further = if a.is_same_graph(b) {
-        depth(&b.place.context) > depth(&a.place.context)
+    let inner = if a.is_same_graph(b) {
+        depth(&b.defaults.context) > depth(&a.defaults.context)
     } else {
         b.function_depth() > a.function_depth()
     };
-    if further { b } else { a }
+    if inner { b } else { a }
 }
 
 fn id(context: &Option<Arc<Context>>) -> Option<u64> {
@@ -80,11 +80,11 @@ impl Scope {
         if !self.is_same_graph(&o.scope) {
             return self.capture(&self.capture_outer(o)?);
         }
-        let mut value = o.id.ok_or_else(|| invalid!("an input could not be made"))?;
-        let from = id(&o.scope.place.context);
+        let mut value = o.id.ok_or_else(|| invalid!("an input is the result of an earlier mistake"))?;
+        let from = id(&o.scope.defaults.context);
         // The contexts between, innermost first.
         let mut between = Vec::new();
-        let mut at = self.place.context.clone();
+        let mut at = self.defaults.context.clone();
         while id(&at) != from {
             let Some(context) = at else {
                 return Err(invalid!(
@@ -96,12 +96,12 @@ impl Scope {
             between.push(context);
         }
         for context in between.iter().rev() {
-            value = self.bring_in(context, value)?;
+            value = self.capture_into(context, value)?;
         }
         Ok(value)
     }
 
-    fn bring_in(&self, context: &Context, value: node::Output) -> Result<node::Output> {
+    fn capture_into(&self, context: &Context, value: node::Output) -> Result<node::Output> {
         let mut captured = context.captured.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = captured.get(&value) {
             return Ok(*known);
@@ -127,7 +127,7 @@ impl Scope {
         Ok(made)
     }
 
-    /// The output relabelled as a value of this scope's context, which it is.
+    /// The output as a value of this scope's context.
     pub(crate) fn own(&self, o: &Output) -> Output {
         Output { scope: self.clone(), id: o.id }
     }

@@ -24,7 +24,7 @@ impl Scope {
         let pred = scope.op("Identity").name("pred_id").input(pred).output();
         let Some(pred_id) = pred.id else { return Outputs::new(self, Vec::new()) };
         let branch = |side: u32, name: &str| {
-            let start = scope.op("Identity").name(name).input(&pivot.output(side)).build();
+            let start = scope.op("Identity").name(name).input(pivot.output(side)).build();
             let context = Context::inside(&scope, Kind::Branch { pred: pred_id, side }, start.id);
             scope.with(|p| {
                 p.context = Some(context);
@@ -61,9 +61,24 @@ impl Scope {
         }
     }
 
-    /// Runs `body` on the loop variables, then on its own results, while `cond` of them is true; gives the last ones. At most
-    /// `parallel_iterations` rounds are under way at once. Both closures get a scope whose nodes run once in every round, and
+    /// Runs `body` on the loop variables, then on its own results, while `cond` of them is true; returns the last ones. At most
+    /// `parallel_iterations` iterations run at once. Both closures get a scope whose nodes run once per iteration, and
     /// may use any outer value.
+    ///
+    /// ```
+    /// use thalweg_client::{Scope, Session};
+    ///
+    /// let g = Scope::new();
+    /// let (i, product) = (g.constant(1), g.constant(1));
+    /// let last = g.while_loop(
+    ///     &[&i, &product],
+    ///     10,
+    ///     |g, v| g.less_equal(&v[0], g.constant(5)),
+    ///     |_, v| vec![&v[0] + 1, &v[1] * &v[0]],
+    /// );
+    /// assert_eq!(Session::new(&g)?.run(&last[1], &[])?.to_scalar::<i32>()?, 120);
+    /// # Ok::<(), thalweg_client::Error>(())
+    /// ```
     #[track_caller]
     pub fn while_loop<R: Into<Vec<Output>>>(
         &self,
@@ -73,18 +88,18 @@ impl Scope {
         body: impl FnOnce(&Scope, &[Output]) -> R,
     ) -> Outputs {
         let outside = self.name_scope("while").with(|p| p.control.clear());
-        let frame = format!("{}while_context", outside.place.prefix);
+        let frame = format!("{}while_context", outside.defaults.prefix);
         let kind = Kind::Loop { frame: frame.clone(), parallel_iterations };
         let context = Context::inside(&outside, kind, None);
         let inside = outside.with(|p| p.context = Some(context.clone()));
-        let round = |pivot: &Output| {
+        let iteration = |pivot: &Output| {
             let context = context.with_pivot(pivot.op().id);
             outside.with(|p| p.context = Some(context))
         };
         let merge = |x: &&Output| {
             let enter = outside
                 .op("Enter")
-                .input(x)
+                .input(*x)
                 .attr("frame_name", frame.as_str())
                 .attr("parallel_iterations", parallel_iterations)
                 .output();
@@ -97,15 +112,15 @@ impl Scope {
             self.fail(invalid!("a loop needs at least one loop variable"), Location::caller());
             return Outputs::new(self, Vec::new());
         };
-        let at = round(first);
+        let at = iteration(first);
         let pred = cond(&at, &merges.iter().map(|m| at.own(m)).collect::<Vec<_>>());
         let pred = inside.op("LoopCond").input(&pred).output();
         let switches: Vec<Operation> =
             merges.iter().map(|m| inside.op("Switch").input(m).input(&pred).build()).collect();
         let args: Vec<Output> =
-            switches.iter().map(|s| inside.op("Identity").input(&s.output(1)).output()).collect();
+            switches.iter().map(|s| inside.op("Identity").input(s.output(1)).output()).collect();
         let Some(pivot) = args.first() else { return Outputs::new(self, Vec::new()) };
-        let at = round(pivot);
+        let at = iteration(pivot);
         let results: Vec<Output> = body(&at, &args.iter().map(|a| at.own(a)).collect::<Vec<_>>()).into();
         if results.len() != merges.len() {
             self.fail(different("loop variables", merges.len(), results.len()), Location::caller());
@@ -119,7 +134,7 @@ impl Scope {
                 }
             }
         }
-        let exit = |s: &Operation| outside.own(&inside.op("Exit").input(&s.output(0)).output());
+        let exit = |s: &Operation| outside.own(&inside.op("Exit").input(s.output(0)).output());
         Outputs::new(self, switches.iter().map(exit).collect())
     }
 }

@@ -1,4 +1,4 @@
-//! Devices of new nodes: what scopes say, and functions that choose for each node.
+//! Devices of new nodes: named by scopes, or chosen node by node by functions.
 
 use crate::scope::Scope;
 use std::borrow::Cow;
@@ -10,8 +10,9 @@ use thalweg_runtime::device::DeviceSpec;
 pub struct NewNode<'a> {
     /// Its type: `VarHandleOp`.
     pub op: &'a str,
+    /// Its attrs: `dtype` and `shape` for a variable.
     pub attrs: &'a Attrs,
-    /// What the scopes inside of the function's say, maybe nothing.
+    /// The device that scopes inside of the function's scope name; empty if none.
     pub device: &'a str,
 }
 

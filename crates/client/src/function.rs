@@ -16,6 +16,7 @@ use thalweg_graph::{Graph, NodeRequest};
 /// A function of a graph's library, as nodes that call it need it.
 #[derive(Clone)]
 pub struct TracedFunction {
+    /// Its name, for attrs that take a function.
     pub func: Func,
     /// Outer values that it uses: its last arguments.
     pub captured: Vec<Output>,
@@ -23,7 +24,7 @@ pub struct TracedFunction {
     pub results: Vec<(DataType, PartialShape)>,
 }
 
-/// What the scope of a function's body knows of the graph around it.
+/// The graph around a function's body.
 pub(crate) struct Body {
     outer: Scope,
     /// How many functions this one is inside of, itself included.
@@ -66,7 +67,7 @@ impl Scope {
         let depth = self.function_depth() + 1;
         let body = Body { outer: self.clone(), depth, args: Vec::new(), captured: Vec::new() };
         let shared = Shared { seed, body: Some(body), ..Shared::new(graph) };
-        Scope { shared: Arc::new(Mutex::new(shared)), place: Arc::default() }
+        Scope { shared: Arc::new(Mutex::new(shared)), defaults: Arc::default() }
     }
 
     /// A new argument of the function whose body this scope builds.

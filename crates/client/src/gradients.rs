@@ -10,21 +10,25 @@ use thalweg_core::invalid;
 use thalweg_core::node;
 use thalweg_graph::gradients::{self, Options};
 
-/// The derivative of something with respect to one tensor.
+/// The derivative of `y` with respect to one tensor `x`.
 #[derive(Clone, Debug)]
 pub enum Gradient {
-    /// It does not depend on it.
+    /// `y` does not depend on `x`.
     None,
+    /// A tensor of the shape of `x`.
     Dense(Output),
-    /// Only some rows are not zero: these, as lookups in a large table give them.
+    /// Only these rows are not zero, as after lookups in a large table.
     Slices(IndexedSlices),
 }
 
 /// Rows `values` for the rows `indices` of a tensor of shape `dense_shape`. An index may come more than once: its rows add up.
 #[derive(Clone, Debug)]
 pub struct IndexedSlices {
+    /// The rows.
     pub values: Output,
+    /// Which row of the whole each of them is.
     pub indices: Output,
+    /// The shape of the whole.
     pub dense_shape: Output,
 }
 
@@ -64,13 +68,14 @@ impl Gradient {
 }
 
 impl Scope {
-    /// The derivatives of the sum of `ys` with respect to each of `xs`, as nodes of the graph. Calls of functions in between are laid out in
-    /// the graph, under the names they had; so take gradients through calls before a session on another task has the graph.
+    /// The derivatives of the sum of `ys` with respect to each of `xs`, as nodes of the graph. Function calls in between are inlined,
+    /// under their names; so take gradients through calls before a session on a server has the graph.
     #[track_caller]
     pub fn gradients(&self, ys: &[&Output], xs: &[&Output]) -> Vec<Gradient> {
         self.gradients_with(ys, xs, &GradientOptions::default())
     }
 
+    /// As [`Scope::gradients`], with gradients to start from and tensors taken as constants.
     #[track_caller]
     pub fn gradients_with(
         &self,
@@ -95,7 +100,7 @@ impl Scope {
     ) -> Result<Vec<Gradient>> {
         let (ys, xs) = (ids(ys)?, ids(xs)?);
         let (grad_ys, stop) = (ids(options.grad_ys)?, ids(options.stop_gradients)?);
-        let device = self.place.devices.of("", &Attrs::new());
+        let device = self.defaults.devices.of("", &Attrs::new());
         let options = Options { grad_ys: &grad_ys, stop: &stop, device: &device };
         let found = gradients::gradients(&mut self.lock().graph, &ys, &xs, &options)?;
         let output = |o: node::Output| Output::new(self, Some(o));
@@ -115,6 +120,8 @@ impl Scope {
 }
 
 fn ids(outputs: &[&Output]) -> Result<Vec<node::Output>> {
-    let known = |o: &&Output| o.id.ok_or_else(|| invalid!("a tensor to differentiate could not be made"));
+    let known = |o: &&Output| {
+        o.id.ok_or_else(|| invalid!("a tensor to differentiate is the result of an earlier mistake"))
+    };
     outputs.iter().map(known).collect()
 }

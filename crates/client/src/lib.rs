@@ -1,10 +1,13 @@
 //! The Rust client: graphs built on a [`Scope`], run by a [`Session`]. Programs use it through the `thalweg` crate.
 
+#![warn(missing_docs)]
+
 mod build;
 mod callable;
 mod collections;
 mod context;
 mod control_flow;
+pub mod data;
 mod devices;
 mod function;
 mod gradients;

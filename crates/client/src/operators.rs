@@ -12,9 +12,9 @@ impl Output {
         innermost(&self.scope, &right.scope).op(op).name(name).input(self).input(right).output()
     }
 
-    /// A Rust value as a constant beside this output, in its type where the value is a plain number.
+    /// A Rust value as a constant in this output's scope; a plain number gets this output's type.
     #[track_caller]
-    fn beside(&self, value: impl IntoTensor) -> Output {
+    fn constant_like(&self, value: impl IntoTensor) -> Output {
         let location = Location::caller();
         let tensor = value.into_tensor().and_then(|t| {
             let number = t.shape().is_scalar() && t.dtype() != self.dtype();
@@ -67,22 +67,22 @@ macro_rules! operators {
         impl ops::$trait<$t> for &Output {
             type Output = Output;
             #[track_caller]
-            fn $method(self, right: $t) -> Output { self.binary($op, $name, &self.beside(right)) }
+            fn $method(self, right: $t) -> Output { self.binary($op, $name, &self.constant_like(right)) }
         }
         impl ops::$trait<$t> for Output {
             type Output = Output;
             #[track_caller]
-            fn $method(self, right: $t) -> Output { self.binary($op, $name, &self.beside(right)) }
+            fn $method(self, right: $t) -> Output { self.binary($op, $name, &self.constant_like(right)) }
         }
         impl ops::$trait<&Output> for $t {
             type Output = Output;
             #[track_caller]
-            fn $method(self, right: &Output) -> Output { right.beside(self).binary($op, $name, right) }
+            fn $method(self, right: &Output) -> Output { right.constant_like(self).binary($op, $name, right) }
         }
         impl ops::$trait<Output> for $t {
             type Output = Output;
             #[track_caller]
-            fn $method(self, right: Output) -> Output { right.beside(self).binary($op, $name, &right) }
+            fn $method(self, right: Output) -> Output { right.constant_like(self).binary($op, $name, &right) }
         }
     )* };
 }

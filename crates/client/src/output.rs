@@ -16,21 +16,22 @@ pub struct Output {
 
 impl Output {
     pub(crate) fn new(scope: &Scope, id: Option<node::Output>) -> Output {
-        // What is made from this output by operators gets the scope's device and dependencies, but a name of its own.
+        // Nodes that operators make from this output get the scope's prefix, device and dependencies.
         Output { scope: scope.clone(), id }
     }
 
+    /// The type of its elements.
     pub fn dtype(&self) -> DataType {
         self.id.map_or(DataType::Float, |o| self.scope.lock().graph.dtype(o))
     }
 
-    /// What is known of the shape.
+    /// The static shape.
     pub fn shape(&self) -> PartialShape {
         self.id.map_or(PartialShape::unknown(), |o| self.scope.lock().graph.shape(o))
     }
 
-    /// The same tensor with what is known of its shape refined: what the program knows and the graph cannot tell, as of a loop's
-    /// values. A shape that contradicts what is known is a mistake.
+    /// The same tensor with a refined static shape, where the program knows more than shape inference: the values of a loop, for example.
+    /// A shape that contradicts the inferred one is a mistake.
     #[track_caller]
     pub fn with_shape(&self, shape: &PartialShape) -> Output {
         if let Some(o) = self.id {
@@ -87,7 +88,7 @@ impl fmt::Debug for Output {
     }
 }
 
-/// A node, for running it or waiting for it.
+/// A node, as a target of runs and of control dependencies.
 #[derive(Clone)]
 pub struct Operation {
     pub(crate) scope: Scope,
@@ -95,11 +96,12 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// The name of the node.
     pub fn name(&self) -> String {
         self.id.map_or_else(|| "<error>".into(), |id| self.scope.lock().graph.node(id).name.to_string())
     }
 
-    /// The device that it asks for; empty: anywhere.
+    /// The device that the node requests; empty for any.
     pub fn device(&self) -> String {
         self.id.map_or_else(String::new, |id| self.scope.lock().graph.node(id).device.to_string())
     }

@@ -7,8 +7,8 @@ use std::ops::{Deref, Index, RangeFrom};
 use std::panic::Location;
 use thalweg_core::invalid;
 
-/// Several outputs: a slice that can be indexed at will. After a mistake there may be none of them, and a place that is not there is a
-/// mistake of its own: either way what is given stands for a value that was never made, and the scope remembers the first mistake.
+/// Several outputs: a slice whose indexing does not panic. An index out of range is a mistake that the scope records (the first of them), and
+/// returns an output that stands for a value that was never made.
 #[derive(Clone)]
 pub struct Outputs {
     all: Vec<Output>,
@@ -20,6 +20,7 @@ impl Outputs {
         Outputs { all, missing: Output::new(scope, None) }
     }
 
+    /// All of them, in order.
     pub fn as_slice(&self) -> &[Output] {
         &self.all
     }

@@ -8,15 +8,34 @@ use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 
-/// How many parts a variable is kept in, and along which axis it is cut.
+/// How many parts a variable is split into, and along which axis.
 #[derive(Clone, Copy, Debug)]
 pub enum Partitioner {
     /// This many, or as many as the axis is long.
-    FixedSize { shards: usize, axis: usize },
+    FixedSize {
+        /// How many parts.
+        shards: usize,
+        /// The axis that is split.
+        axis: usize,
+    },
     /// As many as keep each part at `max_shard_bytes` at most, up to `max_shards`.
-    VariableAxisSize { max_shard_bytes: usize, axis: usize, max_shards: Option<usize> },
+    VariableAxisSize {
+        /// The size limit of a part.
+        max_shard_bytes: usize,
+        /// The axis that is split.
+        axis: usize,
+        /// The limit of parts; none if `None`.
+        max_shards: Option<usize>,
+    },
     /// Up to `max_partitions` of at least `min_slice_size` bytes.
-    MinMax { max_partitions: usize, axis: usize, min_slice_size: usize },
+    MinMax {
+        /// The limit of parts.
+        max_partitions: usize,
+        /// The axis that is split.
+        axis: usize,
+        /// The smallest size of a part, in bytes.
+        min_slice_size: usize,
+    },
 }
 
 /// Bytes that the rules count for a string.
@@ -35,7 +54,7 @@ impl Partitioner {
     pub fn parts(&self, dtype: DataType, dims: &[usize]) -> Result<usize> {
         let axis = self.axis();
         let Some(length) = dims.get(axis).copied() else {
-            return Err(invalid!("cannot cut a variable of rank {} along axis {axis}", dims.len()));
+            return Err(invalid!("cannot split a variable of rank {} along axis {axis}", dims.len()));
         };
         let element = if dtype == DataType::String { STRING_BYTES } else { dtype.size().max(1) };
         let product = |dims: &[usize]| dims.iter().try_fold(element, |n, d| n.checked_mul(*d));
@@ -60,9 +79,11 @@ impl Partitioner {
 pub struct Slice {
     /// The name of the whole.
     pub full_name: String,
+    /// The dimensions of the whole.
     pub full_dims: Vec<usize>,
     /// Where the part begins.
     pub offset: Vec<usize>,
+    /// The dimensions of the part.
     pub dims: Vec<usize>,
 }
 
@@ -79,9 +100,11 @@ impl Slice {
 /// A variable in parts, which are ordinary variables `name/part_0`, `name/part_1`, ..
 #[derive(Clone, Debug)]
 pub struct PartitionedVariable {
+    /// The name of the whole, under which checkpoints hold it.
     pub name: String,
+    /// In order along the axis.
     pub parts: Vec<Variable>,
-    /// Where it is cut.
+    /// The axis that it is split along.
     pub axis: usize,
 }
 
@@ -137,6 +160,7 @@ impl Scope {
         self.get_partitioned_variable_with(name, dims, initializer, partitioner, VariableOptions::default())
     }
 
+    /// As [`Scope::get_partitioned_variable`], with a type and whether optimizers train it.
     #[track_caller]
     pub fn get_partitioned_variable_with(
         &self,

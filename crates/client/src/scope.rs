@@ -6,6 +6,7 @@ use crate::devices::Devices;
 use crate::function::Body;
 use crate::output::{Operation, Output};
 use crate::variables::{VariableScope, VariableStore};
+use std::borrow::Borrow;
 use std::panic::Location;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use thalweg_core::error::{Error, Result};
@@ -15,15 +16,29 @@ use thalweg_core::registry::Registry;
 use thalweg_graph::Graph;
 
 /// Where ops are made. Clones, and scopes made from it, build the same graph.
+///
+/// ```
+/// use thalweg_client::Scope;
+///
+/// let g = Scope::new();
+/// let hidden = g.name_scope("hidden");
+/// let x = hidden.constant([1f32, 2.0]);
+/// let y = hidden.relu(&x * 2.0 - 3.0);
+/// assert_eq!(y.name(), "hidden/Relu:0");
+/// assert_eq!(y.shape().to_string(), "[2]");
+/// g.check()?;
+/// # Ok::<(), thalweg_client::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Scope {
     pub(crate) shared: Arc<Mutex<Shared>>,
-    /// What new nodes get; shared, for every output has a scope.
-    pub(crate) place: Arc<Place>,
+    /// Shared, because every output has a scope.
+    pub(crate) defaults: Arc<NodeDefaults>,
 }
 
+/// What new nodes get: names, devices, dependencies.
 #[derive(Clone, Default)]
-pub(crate) struct Place {
+pub(crate) struct NodeDefaults {
     /// Put before the names of new nodes: empty, or ends with `/`.
     pub prefix: String,
     pub devices: Devices,
@@ -31,7 +46,7 @@ pub(crate) struct Place {
     /// The loop or branch that nodes are in.
     pub context: Option<Arc<Context>>,
     pub variables: VariableScope,
-    /// What nodes and mistakes tell as the place they were made at, instead of the line that makes them.
+    /// The location of new nodes and mistakes, instead of the line that makes them.
     pub location: Option<&'static Location<'static>>,
 }
 
@@ -45,7 +60,7 @@ pub(crate) struct Shared {
     pub collections: Collections,
     /// Seed of all random ops, see [`Scope::set_random_seed`].
     pub seed: Option<i64>,
-    /// For the body of a function: what it is inside of.
+    /// For the body of a function: the graph around it.
     pub body: Option<Body>,
 }
 
@@ -69,7 +84,7 @@ impl Scope {
         Scope::with_registry(Arc::new(thalweg_ops::registry()))
     }
 
-    /// A scope with all of Thalweg's ops and some of your own, or others in the place of those. Sessions on the scope run them.
+    /// A scope with Thalweg's ops and some of your own, which replace those of the same name. Sessions on the scope run them.
     pub fn with_ops(own: &[&'static Op]) -> Scope {
         let mut registry = thalweg_ops::registry();
         own.iter().for_each(|op| registry.add(op));
@@ -81,61 +96,61 @@ impl Scope {
         Scope::of(Graph::new(registry))
     }
 
-    /// A scope that goes on building a graph.
+    /// A scope that adds to an existing graph.
     pub fn of(graph: Graph) -> Scope {
-        Scope { shared: Arc::new(Mutex::new(Shared::new(graph))), place: Arc::default() }
+        Scope { shared: Arc::new(Mutex::new(Shared::new(graph))), defaults: Arc::default() }
     }
 
-    /// Random ops made from now on draw numbers that depend on this seed, and on nothing else.
+    /// Random ops made from now on draw numbers that depend on this seed alone.
     pub fn set_random_seed(&self, seed: i64) {
         self.lock().seed = Some(seed);
     }
 
     /// The same graph without any of this scope's names, devices and dependencies.
     pub fn root(&self) -> Scope {
-        let place = Place { location: self.place.location, ..Place::default() };
-        Scope { shared: self.shared.clone(), place: Arc::new(place) }
+        let defaults = NodeDefaults { location: self.defaults.location, ..NodeDefaults::default() };
+        Scope { shared: self.shared.clone(), defaults: Arc::new(defaults) }
     }
 
     /// The same graph without any of this scope's names and dependencies, but on its devices.
     pub fn top_level(&self) -> Scope {
-        let (devices, location) = (self.place.devices.clone(), self.place.location);
-        let place = Place { devices, location, ..Place::default() };
-        Scope { shared: self.shared.clone(), place: Arc::new(place) }
+        let (devices, location) = (self.defaults.devices.clone(), self.defaults.location);
+        let defaults = NodeDefaults { devices, location, ..NodeDefaults::default() };
+        Scope { shared: self.shared.clone(), defaults: Arc::new(defaults) }
     }
 
-    /// Nodes made on the scope returned, and mistakes, are told as made there: for a library, at the line of the program that asked for them. What is
-    /// set once stays.
+    /// Nodes and mistakes of the scope returned get this location: libraries pass the line of the program that called them. A location that is
+    /// set already stays.
     pub fn made_at(&self, location: &'static Location<'static>) -> Scope {
         self.with(|p| p.location = p.location.or(Some(location)))
     }
 
-    /// The scope with some of what new nodes get changed.
-    pub(crate) fn with(&self, change: impl FnOnce(&mut Place)) -> Scope {
-        let mut place = Place::clone(&self.place);
-        change(&mut place);
-        Scope { shared: self.shared.clone(), place: Arc::new(place) }
+    /// The scope with other defaults for new nodes.
+    pub(crate) fn with(&self, change: impl FnOnce(&mut NodeDefaults)) -> Scope {
+        let mut defaults = NodeDefaults::clone(&self.defaults);
+        change(&mut defaults);
+        Scope { shared: self.shared.clone(), defaults: Arc::new(defaults) }
     }
 
     /// Nodes made on the scope returned are named `name/...`; a name in use gets a number.
     pub fn name_scope(&self, name: &str) -> Scope {
-        let full = self.lock().graph.unique_name(&format!("{}{name}", self.place.prefix));
+        let full = self.lock().graph.unique_name(&format!("{}{name}", self.defaults.prefix));
         self.with(|p| p.prefix = format!("{full}/"))
     }
 
     /// The name of this scope, without the slash that its nodes' names have after it.
     pub fn scope_name(&self) -> &str {
-        self.place.prefix.strip_suffix('/').unwrap_or_default()
+        self.defaults.prefix.strip_suffix('/').unwrap_or_default()
     }
 
     /// A name that is not taken: this one, or this one with a number.
     pub fn unique_name(&self, name: &str) -> String {
-        self.lock().graph.unique_name(&format!("{}{name}", self.place.prefix))
+        self.lock().graph.unique_name(&format!("{}{name}", self.defaults.prefix))
     }
 
     /// Nodes made on the scope returned run after these.
-    pub fn control_dependencies(&self, before: &[&Operation]) -> Scope {
-        self.with(|p| p.control.extend(before.iter().filter_map(|op| op.id)))
+    pub fn control_dependencies<O: Borrow<Operation>>(&self, before: &[O]) -> Scope {
+        self.with(|p| p.control.extend(before.iter().filter_map(|op| op.borrow().id)))
     }
 
     /// The first mistake made on this graph, with the file and line that made it.
@@ -152,11 +167,12 @@ impl Scope {
         Ok(self.lock().graph.clone())
     }
 
+    /// The graph as a protocol message: what TensorFlow imports, and `thalweg run` reads.
     pub fn to_graph_def(&self) -> Result<thalweg_proto::GraphDef> {
         self.graph()?.to_def(Default::default())
     }
 
-    /// As `to_graph_def`, with what is known of the shapes, for tools that show graphs.
+    /// As `to_graph_def`, with the static shapes (`_output_shapes`), for tools that show graphs.
     pub fn to_graph_def_with_shapes(&self) -> Result<thalweg_proto::GraphDef> {
         self.graph()?.to_def(thalweg_graph::ExportOptions { output_shapes: true, ..Default::default() })
     }
@@ -175,15 +191,15 @@ impl Scope {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Remembers a mistake of the caller, as the scope's own methods do: it is told when a session is opened.
+    /// Records a mistake of the caller, as the scope's own methods do: [`Scope::check`] and opening a session return it.
     #[track_caller]
     pub fn mistake(&self, e: Error) {
         self.fail(e, Location::caller());
     }
 
-    /// Remembers a mistake, if it is the first.
+    /// Records a mistake, if it is the first.
     pub(crate) fn fail(&self, e: Error, location: &'static Location<'static>) {
-        let location = self.place.location.unwrap_or(location);
+        let location = self.defaults.location.unwrap_or(location);
         let mut shared = self.lock();
         if shared.error.is_none() {
             shared.error = Some(e.at(Some(location)));

@@ -16,18 +16,30 @@ use thalweg_dist::{Credentials, RemoteSession};
 use thalweg_proto::ConfigProto;
 use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
 
-/// A session over a scope's graph. Nodes made after it was opened are taken in when they are first run.
+/// Runs a scope's graph, in this process or on a server. Nodes made after it was opened are added when a run needs them.
+///
+/// ```
+/// use thalweg_client::{DataType, Scope, Session, feed};
+///
+/// let g = Scope::new();
+/// let x = g.placeholder(DataType::Float, &[-1]);
+/// let (sum, mean) = (g.reduce_sum(&x, &[]), g.reduce_mean(&x, &[]));
+/// let session = Session::new(&g)?;
+/// let (sum, mean) = session.run(&(sum, mean), &[feed(&x, [1f32, 2.0, 6.0])])?;
+/// assert_eq!((sum.to_scalar::<f32>()?, mean.to_scalar::<f32>()?), (9.0, 3.0));
+/// # Ok::<(), thalweg_client::Error>(())
+/// ```
 pub struct Session {
     scope: Scope,
-    place: Place,
-    /// Nodes of the graph that the session has.
+    backend: Backend,
+    /// How many nodes of the graph the backend has.
     taken: Mutex<usize>,
 }
 
 /// Where the graph runs.
-enum Place {
-    Here(thalweg_runtime::Session),
-    There(Arc<RemoteSession>),
+enum Backend {
+    Local(thalweg_runtime::Session),
+    Remote(Arc<RemoteSession>),
 }
 
 /// A value for an output, for one run.
@@ -36,31 +48,34 @@ pub struct Feed {
     value: Result<Tensor>,
 }
 
-/// `feed(&x, 3.0)`: in this run, `x` is 3.
+/// `feed(&x, 3.0)`: in this run, `x` is 3. Any output can be fed, not only placeholders.
 pub fn feed(output: &Output, value: impl IntoTensor) -> Feed {
     Feed { output: output.clone(), value: value.into_tensor() }
 }
 
-/// What a run can be asked for: an output gives a tensor, an operation nothing; tuples, slices and vectors of them give as many.
+/// What a run can fetch: an output (a tensor), an operation (nothing), or tuples, slices and vectors of them.
 pub trait Fetch {
+    /// What a run returns for it.
     type Result;
+    /// Adds its outputs and operations to what the run computes.
     fn ask(&self, wanted: &mut Wanted<'_>);
+    /// Takes its tensors, in the order of `ask`.
     fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Self::Result>;
 }
 
-/// What the fetches of a run come down to.
+/// The outputs and operations that the fetches of a run name.
 pub struct Wanted<'s> {
     scope: &'s Scope,
     outputs: Vec<Option<node::Output>>,
     targets: Vec<Option<NodeId>>,
-    /// One that is of another graph.
-    stranger: Option<String>,
+    /// The name of one that is of another graph.
+    foreign: Option<String>,
 }
 
 impl Wanted<'_> {
     fn is_from(&mut self, scope: &Scope, name: impl FnOnce() -> String) {
         if !self.scope.is_same_graph(scope) {
-            self.stranger.get_or_insert_with(name);
+            self.foreign.get_or_insert_with(name);
         }
     }
 }
@@ -153,28 +168,30 @@ macro_rules! tuples {
 tuples! { (A 0, B 1); (A 0, B 1, C 2); (A 0, B 1, C 2, D 3); }
 
 impl Session {
-    /// Opens a session; a mistake made while building is told here.
+    /// Opens a session in this process. An error is the first mistake made while building the graph.
     pub fn new(scope: &Scope) -> Result<Session> {
         Session::with_options(scope, SessionOptions::default())
     }
 
+    /// As [`Session::new`], with threads, devices and other settings.
     pub fn with_options(scope: &Scope, options: SessionOptions) -> Result<Session> {
         let graph = scope.graph()?;
         let inner = thalweg_runtime::Session::of(&graph, options)?;
-        Ok(Session::over(scope, Place::Here(inner), graph.len()))
+        Ok(Session::over(scope, Backend::Local(inner), graph.len()))
     }
 
-    /// Opens a session on the task at `grpc://host:port`: a Thalweg or a TensorFlow server. One with TLS is at `grpcs://host:port`, and
-    /// is shown what THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE name.
+    /// Opens a session on the task at `grpc://host:port`: a Thalweg or a TensorFlow server. With `grpcs://host:port` it uses TLS and the
+    /// credentials in the files that THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE name.
     pub fn connect(target: &str, scope: &Scope) -> Result<Session> {
         Session::connect_with(target, scope, ConfigProto::default())
     }
 
+    /// As [`Session::connect`], with a session configuration: device filters, soft placement.
     pub fn connect_with(target: &str, scope: &Scope, config: ConfigProto) -> Result<Session> {
         Session::connect_as(&Credentials::from_env(), target, scope, config)
     }
 
-    /// With credentials that the program chooses.
+    /// As [`Session::connect_with`], with other credentials than the environment's.
     pub fn connect_as(
         credentials: &Credentials,
         target: &str,
@@ -183,19 +200,20 @@ impl Session {
     ) -> Result<Session> {
         let graph = scope.graph()?;
         let remote = RemoteSession::connect_as(credentials, target, &graph, config)?;
-        Ok(Session::over(scope, Place::There(Arc::new(remote)), graph.len()))
+        Ok(Session::over(scope, Backend::Remote(Arc::new(remote)), graph.len()))
     }
 
-    fn over(scope: &Scope, place: Place, taken: usize) -> Session {
-        Session { scope: scope.clone(), place, taken: Mutex::new(taken) }
+    fn over(scope: &Scope, backend: Backend, taken: usize) -> Session {
+        Session { scope: scope.clone(), backend, taken: Mutex::new(taken) }
     }
 
-    /// Runs: `session.run(&z, &[feed(&x, 3.0)])` gives a tensor, `session.run((&z, &train), &[])` a pair.
+    /// One step: `session.run(&z, &[feed(&x, 3.0)])` returns a tensor, `session.run(&(&z, &train), &[])` a pair.
     #[track_caller]
     pub fn run<F: Fetch + ?Sized>(&self, fetch: &F, feeds: &[Feed]) -> Result<F::Result> {
         self.run_with(fetch, feeds, &RunOptions::default()).map(|r| r.0)
     }
 
+    /// As [`Session::run`], with a timeout, cancellation or tracing; also returns what was recorded.
     #[track_caller]
     pub fn run_with<F: Fetch + ?Sized>(
         &self,
@@ -203,7 +221,7 @@ impl Session {
         feeds: &[Feed],
         options: &RunOptions,
     ) -> Result<(F::Result, RunMetadata)> {
-        // What is wrong with a node is told with its place, what is wrong with the run with this one.
+        // An error of a node has the location of the node; an error of the run gets that of the caller.
         let caller = Location::caller();
         self.run_once(fetch, feeds, options).map_err(|e| e.at(Some(caller)))
     }
@@ -225,24 +243,24 @@ impl Session {
         Ok((fetch.answer(&mut results.into_iter())?, metadata))
     }
 
-    /// Prepares a run to be made many times: the cheapest way to run. Values are given in the order of `feeds`.
+    /// Prepares a step to be run many times: the cheapest way to run. Values are passed in the order of `feeds`.
     pub fn callable<F: Fetch + ?Sized>(&self, feeds: &[&Output], fetch: &F) -> Result<Callable> {
         self.callable_with(feeds, fetch, &RunOptions::default())
     }
 
-    /// As `callable`. Compiling here ends when the options say that a run does.
+    /// As `callable`; compiling counts towards the timeout of the options.
     fn callable_with<F: Fetch + ?Sized>(
         &self,
         feeds: &[&Output],
         fetch: &F,
         options: &RunOptions,
     ) -> Result<Callable> {
-        self.take_new_nodes()?;
+        self.extend()?;
         let mut wanted =
-            Wanted { scope: &self.scope, outputs: Vec::new(), targets: Vec::new(), stranger: None };
+            Wanted { scope: &self.scope, outputs: Vec::new(), targets: Vec::new(), foreign: None };
         fetch.ask(&mut wanted);
         feeds.iter().for_each(|o| wanted.is_from(&o.scope, || o.name()));
-        if let Some(name) = wanted.stranger {
+        if let Some(name) = wanted.foreign {
             return Err(invalid!(
                 "'{name}' is of another graph than the session; open a session on its scope, or make it on the session's"
             ));
@@ -256,66 +274,66 @@ impl Session {
         let (Some(feeds), Some(outputs), Some(targets)) = (feeds, outputs, targets) else {
             return Err(missing());
         };
-        match &self.place {
-            Place::Here(session) => {
-                Ok(Callable::here(session.callable_with(&feeds, &outputs, &targets, options)?))
+        match &self.backend {
+            Backend::Local(session) => {
+                Ok(Callable::local(session.callable_with(&feeds, &outputs, &targets, options)?))
             }
-            Place::There(session) => {
+            Backend::Remote(session) => {
                 let shared = self.scope.lock();
                 let tensors =
                     |list: &[node::Output]| list.iter().map(|o| shared.graph.tensor_name(*o)).collect();
                 let nodes = targets.iter().map(|id| shared.graph.node(*id).name.to_string()).collect();
-                Ok(Callable::there(session.clone(), tensors(&feeds), tensors(&outputs), nodes))
+                Ok(Callable::remote(session.clone(), tensors(&feeds), tensors(&outputs), nodes))
             }
         }
     }
 
-    fn take_new_nodes(&self) -> Result<()> {
+    fn extend(&self) -> Result<()> {
         self.scope.check()?;
         let mut taken = self.taken.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let shared = self.scope.lock();
         if shared.graph.len() > *taken {
-            match &self.place {
-                Place::Here(session) => session.extend(&shared.graph)?,
-                Place::There(session) => session.extend(&shared.graph)?,
+            match &self.backend {
+                Backend::Local(session) => session.extend(&shared.graph)?,
+                Backend::Remote(session) => session.extend(&shared.graph)?,
             }
             *taken = shared.graph.len();
         }
         Ok(())
     }
 
-    /// Ends the session. On another task, an error says that it could not be told.
+    /// Closes the session. An error means that the server could not be reached.
     pub fn close(&self) -> Result<()> {
-        match &self.place {
-            Place::Here(session) => {
+        match &self.backend {
+            Backend::Local(session) => {
                 session.close();
                 Ok(())
             }
-            Place::There(session) => session.close(),
+            Backend::Remote(session) => session.close(),
         }
     }
 
     /// Drops the state in these containers; in the default one if none is named. For state of another task see
     /// [`RemoteSession::reset`].
     pub fn reset(&self, containers: &[String]) {
-        if let Place::Here(session) = &self.place {
+        if let Backend::Local(session) = &self.backend {
             session.reset(containers);
         }
     }
 
-    /// The session of this process underneath, for runs by name; none if it is on another task.
+    /// The runtime's session, for runs by name; `None` if the session is on a server.
     pub fn runtime(&self) -> Option<&thalweg_runtime::Session> {
-        match &self.place {
-            Place::Here(session) => Some(session),
-            Place::There(_) => None,
+        match &self.backend {
+            Backend::Local(session) => Some(session),
+            Backend::Remote(_) => None,
         }
     }
 
     /// Names of the devices.
     pub fn devices(&self) -> Result<Vec<String>> {
-        match &self.place {
-            Place::Here(session) => Ok(session.devices().iter().map(|d| d.name().to_string()).collect()),
-            Place::There(session) => session.devices(),
+        match &self.backend {
+            Backend::Local(session) => Ok(session.devices().iter().map(|d| d.name().to_string()).collect()),
+            Backend::Remote(session) => session.devices(),
         }
     }
 }

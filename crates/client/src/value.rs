@@ -5,8 +5,9 @@ use thalweg_core::error::Result;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 
-/// What can be a constant or a feed: numbers, arrays of numbers up to four deep, vectors, strings, tensors.
+/// Rust values that can be constants and feeds: numbers, arrays of numbers of up to four dimensions, vectors, strings, tensors.
 pub trait IntoTensor {
+    /// An error if the elements do not fill the shape, or do not fit into memory.
     fn into_tensor(self) -> Result<Tensor>;
 }
 

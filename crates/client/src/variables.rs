@@ -1,9 +1,10 @@
-//! Variables: state of a graph that outlives a step, made once and found again by name.
+//! Variables: state that outlives a step, created once and shared by name.
 
 use crate::collections::keys;
 use crate::output::{Operation, Output};
 use crate::partitioned::Slice;
 use crate::scope::Scope;
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::panic::Location;
 use std::sync::Arc;
@@ -17,45 +18,50 @@ use thalweg_core::shape::PartialShape;
 /// A variable of the graph: a handle, its value, and the op that initialises it.
 #[derive(Clone, Debug)]
 pub struct Variable {
+    /// The resource that ops which change the variable take.
     pub handle: Output,
     /// Reads the current value.
     pub value: Output,
+    /// Assigns the initial value.
     pub init: Operation,
-    /// What `init` gives it.
+    /// The initial value.
     pub initial: Output,
+    /// Whether optimizers train it.
     pub trainable: bool,
     /// For a part of a partitioned variable: which part. Checkpoints hold it as a slice of the whole.
     pub slice: Option<Arc<Slice>>,
 }
 
-/// What a variable starts as.
+/// Computes the initial value of a variable.
 pub trait Initializer {
-    /// The nodes that compute the first value.
+    /// The nodes that compute the initial value.
     fn build(&self, scope: &Scope, dtype: DataType, dims: &[usize]) -> Output;
 
-    /// The nodes that compute the first value of one part of a larger variable.
+    /// The nodes that compute the initial value of one part of a partitioned variable.
     fn build_part(&self, scope: &Scope, dtype: DataType, part: &Slice) -> Output {
         self.build(scope, dtype, &part.dims)
     }
 
-    /// What it is called in the names of those nodes.
+    /// Its name in the names of those nodes.
     fn name(&self) -> &'static str;
 }
 
-/// Whether `get_variable` may, or must, find a variable that is there already.
+/// Whether `get_variable` may, or must, share an existing variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reuse {
-    /// Every name is new.
+    /// A variable of that name is a mistake.
     #[default]
     No,
-    /// Every name is there.
+    /// The variable must exist.
     Yes,
-    /// Found if it is there, made if not.
+    /// Shared if it exists, created if not.
     Auto,
 }
 
+/// How a variable is made, beyond its name, shape and initializer.
 #[derive(Clone, Copy, Debug)]
 pub struct VariableOptions {
+    /// Of its elements.
     pub dtype: DataType,
     /// Whether optimizers change it.
     pub trainable: bool,
@@ -67,7 +73,7 @@ impl Default for VariableOptions {
     }
 }
 
-/// Where names of variables go.
+/// How names of variables are prefixed and shared.
 #[derive(Clone, Default)]
 pub(crate) struct VariableScope {
     /// Empty, or ends with `/`.
@@ -103,26 +109,34 @@ impl Variable {
         self.slice.as_ref().map_or_else(|| self.name(), |s| s.full_name.clone())
     }
 
+    /// The type of its elements.
     pub fn dtype(&self) -> DataType {
         self.value.dtype()
     }
 
+    /// Its static shape.
     pub fn shape(&self) -> PartialShape {
         self.value.shape()
     }
 
+    /// Sets the variable. The node is in the scope of `value`.
     #[track_caller]
-    pub fn assign(&self, value: &Output) -> Operation {
+    pub fn assign(&self, value: impl Borrow<Output>) -> Operation {
+        let value = value.borrow();
         value.scope.op("AssignVariableOp").input(&self.handle).input(value).build()
     }
 
+    /// Adds to the variable. The node is in the scope of `value`.
     #[track_caller]
-    pub fn assign_add(&self, value: &Output) -> Operation {
+    pub fn assign_add(&self, value: impl Borrow<Output>) -> Operation {
+        let value = value.borrow();
         value.scope.op("AssignAddVariableOp").input(&self.handle).input(value).build()
     }
 
+    /// Subtracts from the variable. The node is in the scope of `value`.
     #[track_caller]
-    pub fn assign_sub(&self, value: &Output) -> Operation {
+    pub fn assign_sub(&self, value: impl Borrow<Output>) -> Operation {
+        let value = value.borrow();
         value.scope.op("AssignSubVariableOp").input(&self.handle).input(value).build()
     }
 
@@ -134,7 +148,7 @@ impl Variable {
 
     /// Rows of the variable. The gradient has only these rows.
     #[track_caller]
-    pub fn gather(&self, scope: &Scope, rows: &Output) -> Output {
+    pub fn gather(&self, scope: &Scope, rows: impl Borrow<Output>) -> Output {
         scope.op("ResourceGather").input(&self.handle).input(rows).attr("dtype", self.value.dtype()).output()
     }
 }
@@ -144,41 +158,42 @@ impl Scope {
     #[track_caller]
     pub fn variable(&self, name: &str, initial: &Output) -> Variable {
         let device = self.variable_device(initial.dtype(), initial.shape());
-        self.make_variable(&format!("{}{name}", self.place.prefix), initial, true, &device)
+        self.make_variable(&format!("{}{name}", self.defaults.prefix), initial, true, &device)
     }
 
     /// A variable that optimizers leave alone.
     #[track_caller]
     pub fn state_variable(&self, name: &str, initial: &Output) -> Variable {
         let device = self.variable_device(initial.dtype(), initial.shape());
-        self.make_variable(&format!("{}{name}", self.place.prefix), initial, false, &device)
+        self.make_variable(&format!("{}{name}", self.defaults.prefix), initial, false, &device)
     }
 
     /// A variable that is neither among the graph's variables, nor initialised or saved with them: state that belongs to one process.
     #[track_caller]
     pub fn local_variable(&self, name: &str, initial: &Output) -> Variable {
         let device = self.variable_device(initial.dtype(), initial.shape());
-        let made = self.variable_nodes(&format!("{}{name}", self.place.prefix), initial, false, &device);
+        let made = self.variable_nodes(&format!("{}{name}", self.defaults.prefix), initial, false, &device);
         self.add_to_collection(keys::LOCAL_VARIABLES, &made.handle);
         made
     }
 
     /// A scope in which `get_variable` prefixes names, beside those of ops.
     pub fn variable_scope(&self, name: &str) -> Scope {
-        self.variable_scope_with(name, self.place.variables.reuse)
+        self.variable_scope_with(name, self.defaults.variables.reuse)
     }
 
+    /// As [`Scope::variable_scope`], with whether existing variables are shared.
     pub fn variable_scope_with(&self, name: &str, reuse: Reuse) -> Scope {
-        let variables = VariableScope { prefix: format!("{}{name}/", self.place.variables.prefix), reuse };
+        let variables = VariableScope { prefix: format!("{}{name}/", self.defaults.variables.prefix), reuse };
         self.name_scope(name).with(|p| p.variables = variables)
     }
 
     /// A variable scope of a name that is free: `dense`, `dense_1`, ..
     pub fn default_variable_scope(&self, default: &str) -> Scope {
         let scope = self.name_scope(default);
-        let unique = scope.place.prefix.strip_prefix(&self.place.prefix).unwrap_or(default);
-        let base = format!("{}{}", self.place.variables.prefix, unique.trim_end_matches('/'));
-        let reuse = self.place.variables.reuse;
+        let unique = scope.defaults.prefix.strip_prefix(&self.defaults.prefix).unwrap_or(default);
+        let base = format!("{}{}", self.defaults.variables.prefix, unique.trim_end_matches('/'));
+        let reuse = self.defaults.variables.reuse;
         let prefix = if reuse == Reuse::No { self.free_variable_prefix(&base) } else { format!("{base}/") };
         scope.with(|p| p.variables = VariableScope { prefix, reuse })
     }
@@ -193,7 +208,7 @@ impl Scope {
 
     /// What `get_variable` calls a variable of that name here.
     pub(crate) fn variable_name(&self, name: &str) -> String {
-        format!("{}{name}", self.place.variables.prefix)
+        format!("{}{name}", self.defaults.variables.prefix)
     }
 
     /// The variable of that name in this variable scope: made, or found, as the scope's reuse says.
@@ -202,6 +217,7 @@ impl Scope {
         self.get_variable_with(name, dims, initializer, VariableOptions::default())
     }
 
+    /// As [`Scope::get_variable`], with a type and whether optimizers train it.
     #[track_caller]
     pub fn get_variable_with(
         &self,
@@ -224,7 +240,7 @@ impl Scope {
     ) -> Variable {
         let full = self.variable_name(name);
         let found = self.lock().variables.by_name.get(&full).copied();
-        match (found, self.place.variables.reuse) {
+        match (found, self.defaults.variables.reuse) {
             (Some(at), Reuse::Yes | Reuse::Auto) => {
                 let found = self.variable_at(at);
                 if let Err(e) = fits(&found, dims, options.dtype) {
@@ -233,8 +249,7 @@ impl Scope {
                 found
             }
             (Some(_), Reuse::No) => {
-                let e =
-                    "is there already; make the variable scope with Reuse::Yes or Reuse::Auto to share it";
+                let e = "exists already; make the variable scope with Reuse::Yes or Reuse::Auto to share it";
                 self.fail(invalid!("variable '{full}' {e}"), Location::caller());
                 self.no_variable()
             }
@@ -244,7 +259,7 @@ impl Scope {
                 self.no_variable()
             }
             (None, _) => {
-                // Initialisation belongs to no loop, branch or dependency of the place that asks first, and to the variable's device.
+                // The initialiser is outside of any loop, branch and dependency of the caller, and on the variable's device.
                 let dims_i64: Vec<i64> = dims.iter().map(|d| i64::try_from(*d).unwrap_or(-1)).collect();
                 let device =
                     self.variable_device(options.dtype, PartialShape::new(&dims_i64).unwrap_or_default());
@@ -260,12 +275,12 @@ impl Scope {
         }
     }
 
-    /// Where a variable of this type and shape goes.
+    /// The device of a variable of this type and shape.
     fn variable_device(&self, dtype: DataType, shape: PartialShape) -> String {
         let mut attrs = Attrs::new();
         attrs.set("dtype", dtype);
         attrs.set("shape", shape);
-        self.place.devices.of("VarHandleOp", &attrs).into_owned()
+        self.defaults.devices.of("VarHandleOp", &attrs).into_owned()
     }
 
     #[track_caller]
@@ -310,7 +325,7 @@ impl Scope {
             .output();
         // What operators make of the value is not on the variable's device, but on that of the scope.
         let here = |o: Output| {
-            let scope = o.scope.with(|p| p.devices = self.place.devices.clone());
+            let scope = o.scope.with(|p| p.devices = self.defaults.devices.clone());
             Output { scope, ..o }
         };
         let (handle, value) = (here(handle), here(value));
@@ -359,10 +374,12 @@ impl Scope {
         (0..count).map(|at| self.variable_at(at)).collect()
     }
 
+    /// The variables that optimizers train, in the order they were made.
     pub fn trainable_variables(&self) -> Vec<Variable> {
         self.global_variables().into_iter().filter(|v| v.trainable).collect()
     }
 
+    /// The variable of that full name (`layer/kernel`).
     pub fn find_variable(&self, name: &str) -> Option<Variable> {
         let at = self.lock().variables.by_name.get(name).copied()?;
         Some(self.variable_at(at))

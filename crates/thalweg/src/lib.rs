@@ -11,17 +11,15 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Ops are made on a [`Scope`] and give [`Output`]s. A mistake (shapes that do not fit, types that differ) is remembered with the
-//! file and line that made it, and told by [`Scope::check`] and [`Session::new`]; ops made from its result do nothing.
+//! Ops are made on a [`Scope`] and return [`Output`]s. The scope records the first mistake (shapes that do not fit, types that differ) with the
+//! file and line that made it; [`Scope::check`] and [`Session::new`] return it. Input pipelines are in [`data`], layers and optimizers in
+//! [`train`].
+
+#![warn(missing_docs)]
 
 pub use thalweg_client::*;
 
-/// Input pipelines: datasets and iterators.
-pub mod data {
-    pub use thalweg_data::*;
-}
-
-/// What ops are made of, for programs that define their own and hand them to [`Scope::with_ops`]; `examples/custom_op.rs` does.
+/// Types for programs that define ops of their own and pass them to [`Scope::with_ops`], as `examples/custom_op.rs` does.
 pub mod op {
     pub use thalweg_core::builder::Arg;
     pub use thalweg_core::cpu;
@@ -34,7 +32,7 @@ pub mod op {
     pub use thalweg_core::shape_call::{ShapeCall, same_as_input};
 }
 
-/// Variables, optimizers, layers, losses: what training programs are made of.
+/// Optimizers, layers, losses, estimators and training loops.
 pub mod train {
     pub use thalweg_train::*;
 }

@@ -79,7 +79,7 @@ fn a_server_that_never_answers_is_told_when_patience_ends() {
     let target = format!("grpc://{}", server.address());
     server.stop();
     g.variable("w", &g.constant(0f32));
-    let creator = ChiefSessionCreator::new().target(&target).patience(Duration::from_millis(50));
+    let creator = ChiefSessionCreator::new().target(&target).timeout(Duration::from_millis(50));
     let e = MonitoredSession::new(&g, creator, vec![]).map(|_| ()).unwrap_err();
     assert_eq!(e.code(), Code::Unavailable);
     assert!(e.message().contains(&target), "{e}");

@@ -4,7 +4,7 @@ use crate::saver::saved_variables;
 use std::collections::{HashMap, HashSet};
 use thalweg_client::{DataType, Operation, Output, Result, Scope, Variable};
 
-/// Keeps a shadow of each variable, `w/ExponentialMovingAverage`, that follows it: `shadow -= (1 - decay) * (shadow - w)`.
+/// Keeps a shadow of each variable, `w/ExponentialMovingAverage`: each step does `shadow -= (1 - decay) * (shadow - w)`.
 pub struct ExponentialMovingAverage {
     decay: f64,
     num_updates: Option<Output>,
@@ -20,12 +20,12 @@ impl ExponentialMovingAverage {
         ExponentialMovingAverage { decay, num_updates: None, averages: HashMap::new() }
     }
 
-    /// Follows faster at the start: the decay is at most `(1 + num_updates) / (10 + num_updates)`. The global step will do.
+    /// Averages over fewer steps at the start: the decay is at most `(1 + num_updates) / (10 + num_updates)`. Pass the global step.
     pub fn num_updates(self, num_updates: &Output) -> Self {
         ExponentialMovingAverage { num_updates: Some(num_updates.clone()), ..self }
     }
 
-    /// One operation that moves the averages of these variables; make it after the training step:
+    /// One operation that updates the averages of these variables, to be run after the training step:
     /// `averages.apply(&g.control_dependencies(&[&train]), &g.trainable_variables())`.
     #[track_caller]
     pub fn apply(&mut self, g: &Scope, variables: &[Variable]) -> Result<Operation> {
@@ -36,7 +36,7 @@ impl ExponentialMovingAverage {
         let rest = self.rest(&scope);
         let moves = variables.iter().filter_map(|v| Some(follow(&scope, self.average(v)?, v, &rest)));
         let moves: Vec<Operation> = moves.collect();
-        let all = scope.group(&moves.iter().collect::<Vec<_>>());
+        let all = scope.group(&moves);
         g.check()?;
         Ok(all)
     }
@@ -46,12 +46,12 @@ impl ExponentialMovingAverage {
         self.averages.get(&v.name())
     }
 
-    /// What the average of `v` is called in checkpoints.
+    /// The name of the average of `v` in checkpoints.
     pub fn average_name(&self, v: &Variable) -> String {
         self.average(v).map_or_else(|| format!("{}/{NAME}", v.saved_name()), Variable::saved_name)
     }
 
-    /// What a saver restores for evaluation, by the names in the checkpoint: each trainable variable becomes its average, and the others what they were.
+    /// What a saver restores for evaluation, by name in the checkpoint: trainable variables get their averages, the others their own values.
     /// The graph needs no averages of its own: `Saver::of(&g, averages.variables_to_restore(&g))`.
     pub fn variables_to_restore(&self, g: &Scope) -> Vec<(String, Variable)> {
         let (averaged, others): (Vec<Variable>, Vec<Variable>) =
@@ -64,7 +64,7 @@ impl ExponentialMovingAverage {
         named
     }
 
-    /// One less the decay, a float.
+    /// `1 - decay`, a float.
     fn rest(&self, g: &Scope) -> Output {
         let number = |v: f64| g.number(v, DataType::Float);
         let decay = g.number_named("decay", self.decay, DataType::Float);
@@ -72,16 +72,15 @@ impl ExponentialMovingAverage {
             None => decay,
             Some(n) => {
                 let n = g.cast(n, DataType::Float);
-                let young = g.div(&g.add(&number(1.0), &n), &g.add(&number(10.0), &n));
-                g.minimum(&decay, &young)
+                g.minimum(decay, g.div(number(1.0) + &n, number(10.0) + &n))
             }
         };
-        g.sub(&number(1.0), &decay)
+        number(1.0) - decay
     }
 }
 
-/// The average starts as the variable's value; where that is not there yet, as what it will start as. So all can be
-/// initialised in one step, and averages can be added to weights that were restored.
+/// The average starts as the variable's value, or as its initial value if it is not initialised yet. So all can be
+/// initialised in one step, and averages can be added to restored weights.
 fn shadow(g: &Scope, v: &Variable) -> Variable {
     let root = g.root().only_on(&v.handle.op().device());
     let inside = root.name_scope(&format!("{}/{NAME}/Initializer", v.name()));
@@ -99,6 +98,6 @@ fn shadow(g: &Scope, v: &Variable) -> Variable {
 fn follow(g: &Scope, average: &Variable, v: &Variable, rest: &Output) -> Operation {
     let g = &g.only_on(&v.handle.op().device());
     let rest = if rest.dtype() == v.dtype() { rest.clone() } else { g.cast(rest, v.dtype()) };
-    let away = g.sub(&average.read(g), &v.read(g));
-    g.op("AssignSubVariableOp").input(&average.handle).input(&g.mul(&away, &rest)).build()
+    let away = average.read(g) - v.read(g);
+    g.op("AssignSubVariableOp").input(&average.handle).input(away * rest).build()
 }

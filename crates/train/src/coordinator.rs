@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use thalweg_client::{Cancellation, Code, Error, Result, RunOptions};
 
-/// Threads ask it whether to go on, and any of them may ask all to stop. Clones are the same coordinator.
+/// Threads ask it whether to stop, and any of them may request it. Clones are the same coordinator.
 ///
 /// ```
 /// use thalweg_train::Coordinator;
@@ -41,6 +41,7 @@ struct State {
 }
 
 impl Coordinator {
+    /// A coordinator without threads.
     pub fn new() -> Coordinator {
         Coordinator::default()
     }
@@ -49,17 +50,18 @@ impl Coordinator {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether any thread has requested a stop.
     pub fn should_stop(&self) -> bool {
         self.lock().stop
     }
 
-    /// All threads are to stop: runs that were started with [`Coordinator::run_options`] end.
+    /// Requests a stop of all threads, and cancels runs with [`Coordinator::run_options`].
     pub fn request_stop(&self) {
         self.stop(None);
     }
 
-    /// As `request_stop`, because of an error, which [`Coordinator::join`] then gives: the first of them. The end of the input is no
-    /// error, and neither is what follows from the stop itself.
+    /// As `request_stop`, because of an error; [`Coordinator::join`] returns the first. The end of the input is no
+    /// error, and neither are errors that the stop itself causes.
     pub fn request_stop_with(&self, e: Error) {
         self.stop(Some(e).filter(|e| e.code() != Code::OutOfRange));
     }
@@ -76,6 +78,7 @@ impl Coordinator {
         self.0.cancel.cancel(Error::new(Code::Cancelled, "the coordinator has asked all threads to stop"));
     }
 
+    /// Blocks until a stop is requested.
     pub fn wait_for_stop(&self) {
         let mut state = self.lock();
         while !state.stop {
@@ -83,12 +86,12 @@ impl Coordinator {
         }
     }
 
-    /// Options for runs that end when all are to stop.
+    /// Options for runs that a stop cancels.
     pub fn run_options(&self) -> RunOptions {
         RunOptions { cancel: Some(self.0.cancel.clone()), ..Default::default() }
     }
 
-    /// Starts a thread. An error of its body, or a panic, makes all stop.
+    /// Starts a thread. An error of its body, or a panic, stops all.
     pub fn spawn(
         &self,
         name: &str,
@@ -106,8 +109,8 @@ impl Coordinator {
         Ok(())
     }
 
-    /// Waits until all threads have ended, also those that are started meanwhile, and gives the error that made them stop, if any. To be
-    /// called from none of them.
+    /// Waits until all threads have ended, also those started meanwhile, and returns the error that stopped them, if any. Must not be
+    /// called from one of them.
     pub fn join(&self) -> Result<()> {
         loop {
             let threads = std::mem::take(&mut self.lock().threads);
@@ -115,7 +118,7 @@ impl Coordinator {
                 break;
             }
             for thread in threads {
-                // A panic has been made an error already.
+                // The guard has turned a panic into an error.
                 drop(thread.join());
             }
         }
@@ -123,7 +126,7 @@ impl Coordinator {
     }
 }
 
-/// Makes a panic of the thread that holds it an error for all.
+/// Turns a panic of the thread that holds it into an error for all.
 struct StopOnPanic<'a>(&'a Coordinator);
 
 impl Drop for StopOnPanic<'_> {

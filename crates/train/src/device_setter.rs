@@ -24,16 +24,18 @@ const PS_OPS: [&str; 14] = [
 
 /// Which of the tasks of the `ps` job a node goes to.
 pub trait PsStrategy: Send + Sync {
+    /// The number of the task.
     fn task(&self, node: &NewNode<'_>) -> u32;
 }
 
-/// One after another.
+/// One task after another.
 pub struct RoundRobin {
     tasks: u32,
     next: AtomicUsize,
 }
 
 impl RoundRobin {
+    /// Over so many tasks.
     pub fn new(tasks: u32) -> RoundRobin {
         RoundRobin { tasks, next: AtomicUsize::new(0) }
     }
@@ -46,7 +48,7 @@ impl PsStrategy for RoundRobin {
     }
 }
 
-/// How heavy a node is.
+/// The load that a node puts on its task.
 pub type Load = fn(&NewNode<'_>) -> f64;
 
 /// To the task that has the least load so far; of equals, the first.
@@ -56,6 +58,7 @@ pub struct GreedyLoadBalancing {
 }
 
 impl GreedyLoadBalancing {
+    /// Over so many tasks, with the load of each node.
     pub fn new(tasks: u32, load: Load) -> GreedyLoadBalancing {
         GreedyLoadBalancing { loads: Mutex::new(vec![0.0; tasks.max(1) as usize]), load }
     }
@@ -102,7 +105,7 @@ pub struct ReplicaDeviceSetter {
 }
 
 impl ReplicaDeviceSetter {
-    /// For so many parameter servers; with none, nothing is chosen.
+    /// For so many parameter servers; with none, nodes keep their devices.
     pub fn new(ps_tasks: u32) -> ReplicaDeviceSetter {
         ReplicaDeviceSetter {
             ps_tasks,
@@ -120,24 +123,25 @@ impl ReplicaDeviceSetter {
         ReplicaDeviceSetter::new(u32::try_from(tasks).unwrap_or(u32::MAX))
     }
 
-    /// Where everything else goes: `/job:worker` unless told otherwise.
+    /// The device of everything else: `/job:worker` by default.
     pub fn worker_device(mut self, device: &str) -> Self {
         self.worker_device = device.to_string();
         self
     }
 
+    /// The device of the parameter servers, without the task: `/job:ps` by default.
     pub fn ps_device(mut self, device: &str) -> Self {
         self.ps_device = device.to_string();
         self
     }
 
-    /// Whether a node that names part of a device gets the rest from here (so it is unless told otherwise), or is left as it is.
+    /// Whether a node that names part of a device gets the rest from here (the default), or is left as it is.
     pub fn merge_devices(mut self, merge: bool) -> Self {
         self.merge_devices = merge;
         self
     }
 
-    /// The types of the nodes that go to the parameter servers, instead of the usual ones.
+    /// The op types that go to the parameter servers, instead of the default ones.
     pub fn ps_ops(mut self, ops: &[&str]) -> Self {
         self.ps_ops = ops.iter().map(|op| op.to_string()).collect();
         self
@@ -168,7 +172,7 @@ impl ReplicaDeviceSetter {
         }
         let on_ps = !self.ps_device.is_empty() && self.ps_ops.iter().any(|op| op == node.op);
         let device = if on_ps { &self.ps_device } else { &self.worker_device };
-        // A name that cannot be parsed is told of when the graph is placed.
+        // A name that cannot be parsed is an error when the graph is placed.
         let (Ok(current), Ok(mut chosen)) = (DeviceSpec::parse(node.device), DeviceSpec::parse(device))
         else {
             return given();

@@ -8,7 +8,7 @@ pub enum PartitionStrategy {
     /// Row `id` is row `id / parts` of part `id % parts`.
     #[default]
     Mod,
-    /// The first rows are in the first part, and so on: how partitioned variables are cut.
+    /// The first rows are in the first part, and so on: how partitioned variables are split.
     Div,
 }
 
@@ -24,7 +24,7 @@ pub fn embedding_lookup(g: &Scope, parts: &[Variable], ids: &Output, strategy: P
             ));
             ids.clone()
         }
-        [table] => g.identity(&table.gather(&g, ids)),
+        [table] => g.identity(table.gather(&g, ids)),
         parts => lookup(&g, parts, ids, strategy),
     }
 }
@@ -39,20 +39,16 @@ fn lookup(g: &Scope, parts: &[Variable], ids: &Output, strategy: PartitionStrate
         }
         PartitionStrategy::Div => by_ranges(g, parts, &flat),
     };
-    let part = g.cast(&part, DataType::Int32);
+    let part = g.cast(part, DataType::Int32);
     let size = g.size(&flat);
-    let places = g.op("Range").input(&g.constant(0)).input(&size).input(&g.constant(1)).output();
+    let positions = g.op("Range").input(g.constant(0)).input(size).input(g.constant(1)).output();
     let count = parts.len() as i64;
     let split = |values: &Output| {
         g.op("DynamicPartition").input(values).input(&part).attr("num_partitions", count).outputs()
     };
-    let (rows, places) = (split(&row), split(&places));
+    let (rows, positions) = (split(&row), split(&positions));
     let found: Vec<Output> = parts.iter().zip(&rows).map(|(v, rows)| v.gather(g, rows)).collect();
-    let stitched = g
-        .op("ParallelDynamicStitch")
-        .inputs(&places.iter().collect::<Vec<_>>())
-        .inputs(&found.iter().collect::<Vec<_>>())
-        .output();
+    let stitched = g.op("ParallelDynamicStitch").inputs(&positions).inputs(&found).output();
     shaped(g, &stitched, ids, &parts[0])
 }
 
@@ -70,13 +66,12 @@ fn by_ranges(g: &Scope, parts: &[Variable], ids: &Output) -> (Output, Output) {
     let (each, longer) = (total / parts.len() as i64, number(total % parts.len() as i64));
     let (of_longer, of_others) = (number(each + 1), number(each.max(1)));
     let rest = ids - &longer;
-    let part = g.maximum(&g.floor_div(ids, &of_longer), &g.floor_div(&rest, &of_others));
-    let row =
-        g.select(&g.less(&part, &longer), &g.floor_mod(ids, &of_longer), &g.floor_mod(&rest, &of_others));
+    let part = g.maximum(g.floor_div(ids, &of_longer), g.floor_div(&rest, &of_others));
+    let row = g.select(g.less(&part, longer), g.floor_mod(ids, of_longer), g.floor_mod(rest, of_others));
     (part, row)
 }
 
-/// The rows in the shape of the ids.
+/// Reshapes the rows to the shape of the ids.
 fn shaped(g: &Scope, rows: &Output, ids: &Output, part: &Variable) -> Output {
     let of_ids = g.op("Shape").input(ids).attr("out_type", Attr::Type(DataType::Int32)).output();
     let of_row: Vec<i32> = part
@@ -87,6 +82,6 @@ fn shaped(g: &Scope, rows: &Output, ids: &Output, part: &Variable) -> Output {
         .iter()
         .map(|d| i32::try_from(*d).unwrap_or(-1))
         .collect();
-    let shape = g.concat(&[&of_ids, &g.constant(of_row)], 0);
-    g.op("Reshape").input(rows).input(&shape).output()
+    let shape = g.concat(&[of_ids, g.constant(of_row)], 0);
+    g.reshape_to(rows, shape)
 }

@@ -1,4 +1,4 @@
-//! Whether gradients are right: those that the graph computes beside those that differences give.
+//! Checks gradients: those that the graph computes against finite differences.
 //!
 //! ```
 //! use thalweg_client::{DataType, Scope, Session, Tensor};
@@ -25,7 +25,7 @@ pub struct Options<'a> {
     pub delta: f64,
     /// Values of what else is fed.
     pub feeds: &'a [(&'a Output, Tensor)],
-    /// Run first, to give variables their values.
+    /// Run first, to initialise variables.
     pub init: Option<&'a Operation>,
 }
 
@@ -39,11 +39,13 @@ impl Default for Options<'_> {
 /// each of y.
 #[derive(Debug)]
 pub struct Jacobians {
+    /// Elements of x.
     pub rows: usize,
+    /// Elements of y.
     pub columns: usize,
     /// As the graph computes it.
     pub theoretical: Vec<f64>,
-    /// By differences.
+    /// By finite differences.
     pub numeric: Vec<f64>,
 }
 

@@ -1,8 +1,10 @@
-//! What variables start as.
+//! Initial values of variables.
 
 use thalweg_client::{DataType, Initializer, Output, Scope, Slice};
 
+/// All zeros.
 pub struct Zeros;
+/// All ones.
 pub struct Ones;
 
 /// The same number everywhere.
@@ -10,76 +12,105 @@ pub struct Constant(pub f64);
 
 /// Uniform in [low, high).
 pub struct RandomUniform {
+    /// The lower bound, included.
     pub low: f64,
+    /// The upper bound, excluded.
     pub high: f64,
+    /// Of the op; `None` for the graph's seed alone.
     pub seed: Option<i64>,
 }
 
+/// A normal distribution.
 pub struct RandomNormal {
+    /// The mean.
     pub mean: f64,
+    /// The standard deviation.
     pub stddev: f64,
+    /// As in [`RandomUniform`].
     pub seed: Option<i64>,
 }
 
-/// A normal distribution cut off at two standard deviations.
+/// A normal distribution truncated at two standard deviations.
 pub struct TruncatedNormal {
+    /// The mean.
     pub mean: f64,
+    /// The standard deviation before truncation.
     pub stddev: f64,
+    /// As in [`RandomUniform`].
     pub seed: Option<i64>,
 }
 
 /// Scaled to the number of inputs, outputs, or both, so that signals keep their size from layer to layer.
 pub struct VarianceScaling {
+    /// The variance is this divided by the fan.
     pub scale: f64,
+    /// Which fan.
     pub mode: FanMode,
+    /// Of the values.
     pub distribution: Distribution,
+    /// As in [`RandomUniform`].
     pub seed: Option<i64>,
 }
 
+/// What [`VarianceScaling`] divides by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FanMode {
+    /// Inputs of a unit.
     In,
+    /// Outputs of a unit.
     Out,
+    /// The mean of both.
     Average,
 }
 
+/// What [`VarianceScaling`] draws from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Distribution {
+    /// Truncated at two standard deviations.
     TruncatedNormal,
+    /// Not truncated.
     Normal,
+    /// With the same variance.
     Uniform,
 }
 
 /// A matrix whose rows or columns are orthonormal, times `gain`.
 pub struct Orthogonal {
+    /// A factor.
     pub gain: f64,
+    /// As in [`RandomUniform`].
     pub seed: Option<i64>,
 }
 
 /// Ones on the diagonal, times `gain`.
 pub struct Identity {
+    /// The value on the diagonal.
     pub gain: f64,
 }
 
+/// Uniform with variance `2 / (inputs + outputs)`: the default of layers.
 pub fn glorot_uniform(seed: Option<i64>) -> VarianceScaling {
     VarianceScaling { scale: 1.0, mode: FanMode::Average, distribution: Distribution::Uniform, seed }
 }
 
+/// Truncated normal with variance `2 / (inputs + outputs)`.
 pub fn glorot_normal(seed: Option<i64>) -> VarianceScaling {
     VarianceScaling { scale: 1.0, mode: FanMode::Average, distribution: Distribution::TruncatedNormal, seed }
 }
 
+/// Uniform with variance `2 / inputs`, for ReLU.
 pub fn he_uniform(seed: Option<i64>) -> VarianceScaling {
     VarianceScaling { scale: 2.0, mode: FanMode::In, distribution: Distribution::Uniform, seed }
 }
 
+/// Truncated normal with variance `2 / inputs`, for ReLU.
 pub fn he_normal(seed: Option<i64>) -> VarianceScaling {
     VarianceScaling { scale: 2.0, mode: FanMode::In, distribution: Distribution::TruncatedNormal, seed }
 }
 
-fn shape(g: &Scope, name: &str, dims: &[usize]) -> Output {
-    let dims: Vec<i32> = dims.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect();
-    g.constant_named(&format!("{name}/shape"), dims)
+/// Dimensions as the int32 tensors of shapes have them.
+fn int32s(dims: &[usize]) -> Vec<i32> {
+    dims.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect()
 }
 
 /// A value everywhere, as a Fill: a constant of that size would make the graph as large as the variable.
@@ -88,9 +119,8 @@ fn filled(g: &Scope, name: &str, value: f64, dtype: DataType, dims: &[usize]) ->
     if dims.is_empty() {
         return one;
     }
-    let dims: Vec<i32> = dims.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect();
-    let dims = g.constant_named(&format!("{name}/shape_as_tensor"), dims);
-    g.op("Fill").name(name).input(&dims).input(&one).output()
+    let shape = g.constant_named(&format!("{name}/shape_as_tensor"), int32s(dims));
+    g.op("Fill").name(name).input(shape).input(one).output()
 }
 
 impl Initializer for Zeros {
@@ -122,14 +152,14 @@ impl Initializer for Constant {
 
 /// Random numbers of an op that takes a shape.
 fn drawn(g: &Scope, name: &str, op: &str, seed: Option<i64>, dtype: DataType, dims: &[usize]) -> Output {
-    let dims = shape(g, name, dims);
-    g.op(op).name(&format!("{name}/{op}")).input(&dims).attr("dtype", dtype).seeds(seed).output()
+    let shape = g.constant_named(&format!("{name}/shape"), int32s(dims));
+    g.op(op).name(&format!("{name}/{op}")).input(shape).attr("dtype", dtype).seeds(seed).output()
 }
 
 /// `x * scale + shift`, with TensorFlow's names.
 fn scaled(g: &Scope, name: &str, x: &Output, scale: &Output, shift: &Output) -> Output {
     let product = g.op("Mul").name(&format!("{name}/mul")).input(x).input(scale).output();
-    g.op("AddV2").name(name).input(&product).input(shift).output()
+    g.op("AddV2").name(name).input(product).input(shift).output()
 }
 
 impl Initializer for RandomUniform {
@@ -209,7 +239,7 @@ impl VarianceScaling {
             Distribution::Normal => {
                 RandomNormal { mean: 0.0, stddev: variance.sqrt(), seed }.build(g, dtype, dims)
             }
-            // Cutting off makes the spread smaller by this factor.
+            // Truncation reduces the standard deviation by this factor.
             Distribution::TruncatedNormal => {
                 let stddev = variance.sqrt() / 0.879_625_661_034_239_78;
                 TruncatedNormal { mean: 0.0, stddev, seed }.build(g, dtype, dims)
@@ -239,11 +269,9 @@ impl Initializer for Orthogonal {
         let qr = g.op("Qr").input(&drawn).attr("full_matrices", false).outputs();
         let (Some(q), Some(r)) = (qr.first(), qr.get(1)) else { return drawn };
         // Signs from R's diagonal make the result uniform over all such matrices.
-        let signs = g.op("Sign").input(&g.op("MatrixDiagPart").input(r).output()).output();
-        let q = q * &signs;
-        let q = if rows < columns { g.transpose(&q, &[1, 0]) } else { q };
-        let dims: Vec<i32> = dims.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect();
-        &g.reshape(&q, &dims) * &g.number(self.gain, dtype)
+        let q = q * g.sign(g.op("MatrixDiagPart").input(r).output());
+        let q = if rows < columns { g.transpose(q, &[1, 0]) } else { q };
+        g.reshape(q, &int32s(dims)) * g.number(self.gain, dtype)
     }
     fn name(&self) -> &'static str {
         "orthogonal"
@@ -255,13 +283,10 @@ impl Initializer for Identity {
         let (rows, columns) = (dims.first().copied().unwrap_or(1), dims.get(1).copied().unwrap_or(1));
         let ones = filled(g, "eye/ones", self.gain, dtype, &[rows.min(columns)]);
         let zeros = filled(g, "eye/zeros", 0.0, dtype, &[rows, columns]);
-        g.op("MatrixSetDiag").name("eye").input(&zeros).input(&ones).output()
+        g.op("MatrixSetDiag").name("eye").input(zeros).input(ones).output()
     }
     fn build_part(&self, g: &Scope, dtype: DataType, part: &Slice) -> Output {
-        let ints = |list: &[usize]| -> Vec<i32> {
-            list.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect()
-        };
-        g.slice(&self.build(g, dtype, &part.full_dims), &ints(&part.offset), &ints(&part.dims))
+        g.slice(self.build(g, dtype, &part.full_dims), &int32s(&part.offset), &int32s(&part.dims))
     }
     fn name(&self) -> &'static str {
         "identity"

@@ -1,4 +1,6 @@
-//! What training programs are made of, as ordinary nodes of a graph: initializers, optimizers, layers, losses, schedules.
+//! What training programs are made of, as ordinary nodes of a graph: initializers, optimizers, layers, losses, schedules; and the loops that run them.
+
+#![warn(missing_docs)]
 
 pub mod averages;
 pub mod clip;

@@ -1,4 +1,4 @@
-//! Metrics: measures gathered over many batches, in variables of their own.
+//! Metrics: measures accumulated over many batches, in local variables.
 
 use crate::initializers::Zeros;
 use crate::losses::shapes::{same, weights_for};
@@ -7,11 +7,11 @@ use thalweg_client::{DataType, Operation, Output, Scope, Variable, VariableOptio
 /// A measure with its state.
 #[derive(Clone, Debug)]
 pub struct Metric {
-    /// The measure over all batches taken in so far.
+    /// The measure over all batches since the last reset.
     pub value: Output,
-    /// Takes a batch in.
+    /// Adds a batch.
     pub update: Operation,
-    /// Forgets all batches.
+    /// Resets the counts.
     pub reset: Operation,
 }
 
@@ -32,19 +32,15 @@ impl<'a> State<'a> {
         let options = VariableOptions { dtype: DataType::Float, trainable: false };
         let v = self.g.get_variable_with(name, dims, &Zeros, options);
         self.g.add_to_collection(keys::LOCAL_VARIABLES, &v.handle);
-        self.updates.push(v.assign_add(&self.g.cast(amount, DataType::Float)));
+        self.updates.push(v.assign_add(self.g.cast(amount, DataType::Float)));
         self.counts.push(v.clone());
         v
     }
 
     fn metric(self, value: Output) -> Metric {
         let g = self.g;
-        let resets: Vec<Operation> = self.counts.iter().map(|v| v.assign(&g.zeros_like(&v.value))).collect();
-        Metric {
-            value,
-            update: g.group(&self.updates.iter().collect::<Vec<_>>()),
-            reset: g.group(&resets.iter().collect::<Vec<_>>()),
-        }
+        let resets: Vec<Operation> = self.counts.iter().map(|v| v.assign(g.zeros_like(&v.value))).collect();
+        Metric { value, update: g.group(&self.updates), reset: g.group(&resets) }
     }
 }
 
@@ -58,10 +54,10 @@ pub fn mean(g: &Scope, values: &Output, weights: Option<&Output>) -> Metric {
     let g = g.default_variable_scope("mean");
     let values = g.cast(values, DataType::Float);
     let (sum, count) = match weights {
-        None => (g.reduce_sum(&values, &[]), g.cast(&g.size(&values), DataType::Float)),
+        None => (g.reduce_sum(&values, &[]), g.cast(g.size(&values), DataType::Float)),
         Some(w) => {
-            let w = &weights_for(&g, &g.cast(w, DataType::Float), &values) * &g.ones_like(&values);
-            (g.reduce_sum(&(&values * &w), &[]), g.reduce_sum(&w, &[]))
+            let w = weights_for(&g, &g.cast(w, DataType::Float), &values) * g.ones_like(&values);
+            (g.reduce_sum(&values * &w, &[]), g.reduce_sum(&w, &[]))
         }
     };
     let mut state = State::new(&g);
@@ -105,10 +101,10 @@ pub fn root_mean_squared_error(
 ) -> Metric {
     let g = g.default_variable_scope("root_mean_squared_error");
     let squares = mean(&g, &squared_errors(&g, labels, predictions), weights);
-    Metric { value: g.op("Sqrt").input(&squares.value).output(), ..squares }
+    Metric { value: g.sqrt(&squares.value), ..squares }
 }
 
-/// The mean of the sizes of all errors seen.
+/// The mean of the absolute errors seen.
 #[track_caller]
 pub fn mean_absolute_error(
     g: &Scope,
@@ -119,28 +115,28 @@ pub fn mean_absolute_error(
     let g = g.default_variable_scope("mean_absolute_error");
     same(&g, "mean_absolute_error", labels, predictions);
     let (labels, predictions) = (g.cast(labels, DataType::Float), g.cast(predictions, DataType::Float));
-    mean(&g, &g.abs(&(&predictions - &labels)), weights)
+    mean(&g, &g.abs(predictions - labels), weights)
 }
 
 #[track_caller]
 fn squared_errors(g: &Scope, labels: &Output, predictions: &Output) -> Output {
     same(g, "a metric of errors", labels, predictions);
-    g.squared_difference(&g.cast(labels, DataType::Float), &g.cast(predictions, DataType::Float))
+    g.squared_difference(g.cast(labels, DataType::Float), g.cast(predictions, DataType::Float))
 }
 
-/// Labels and predictions as truth values, with what each counts.
-struct Judged<'a> {
+/// Labels and predictions as booleans, with their weights.
+struct Comparison<'a> {
     g: &'a Scope,
     labels: Output,
     predictions: Output,
     weights: Option<Output>,
 }
 
-impl<'a> Judged<'a> {
+impl<'a> Comparison<'a> {
     #[track_caller]
     fn new(g: &'a Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Self {
         same(g, "a metric of hits", labels, predictions);
-        Judged {
+        Comparison {
             g,
             labels: g.cast(labels, DataType::Bool),
             predictions: g.cast(predictions, DataType::Bool),
@@ -148,37 +144,37 @@ impl<'a> Judged<'a> {
         }
     }
 
-    /// Counts where both are as asked.
+    /// The weighted number of elements with this label and this prediction.
     fn count(&self, label: bool, prediction: bool) -> Output {
         let g = self.g;
         let side = |x: &Output, wanted: bool| if wanted { x.clone() } else { g.logical_not(x) };
-        let both = g.logical_and(&side(&self.labels, label), &side(&self.predictions, prediction));
-        let mut both = g.cast(&both, DataType::Float);
+        let both = g.logical_and(side(&self.labels, label), side(&self.predictions, prediction));
+        let mut both = g.cast(both, DataType::Float);
         if let Some(weights) = &self.weights {
-            both = &both * weights;
+            both = both * weights;
         }
-        g.reduce_sum(&both, &[])
+        g.reduce_sum(both, &[])
     }
 }
 
-/// Of what was predicted to be so, how much is.
+/// True positives divided by predicted positives.
 #[track_caller]
 pub fn precision(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Metric {
     let g = g.default_variable_scope("precision");
-    let (mut state, judged) = (State::new(&g), Judged::new(&g, labels, predictions, weights));
-    let hits = state.count("true_positives", &[], &judged.count(true, true));
-    let wrong = state.count("false_positives", &[], &judged.count(false, true));
+    let (mut state, comparison) = (State::new(&g), Comparison::new(&g, labels, predictions, weights));
+    let hits = state.count("true_positives", &[], &comparison.count(true, true));
+    let wrong = state.count("false_positives", &[], &comparison.count(false, true));
     let value = ratio(&g, &hits.value, &(&hits.value + &wrong.value));
     state.metric(value)
 }
 
-/// Of what is so, how much was found.
+/// True positives divided by actual positives.
 #[track_caller]
 pub fn recall(g: &Scope, labels: &Output, predictions: &Output, weights: Option<&Output>) -> Metric {
     let g = g.default_variable_scope("recall");
-    let (mut state, judged) = (State::new(&g), Judged::new(&g, labels, predictions, weights));
-    let hits = state.count("true_positives", &[], &judged.count(true, true));
-    let missed = state.count("false_negatives", &[], &judged.count(true, false));
+    let (mut state, comparison) = (State::new(&g), Comparison::new(&g, labels, predictions, weights));
+    let hits = state.count("true_positives", &[], &comparison.count(true, true));
+    let missed = state.count("false_negatives", &[], &comparison.count(true, false));
     let value = ratio(&g, &hits.value, &(&hits.value + &missed.value));
     state.metric(value)
 }
@@ -196,14 +192,18 @@ pub fn auc(
     let steps = thresholds.max(2);
     let inner = (1..steps - 1).map(|i| i as f32 / (steps - 1) as f32);
     let all: Vec<f32> = std::iter::once(-1e-7).chain(inner).chain(std::iter::once(1.0 + 1e-7)).collect();
-    let column = g.reshape(&g.constant(all), &[-1, 1]);
-    let row = |x: &Output| g.reshape(x, &[1, -1]);
-    let above = g.greater(&row(&g.cast(predictions, DataType::Float)), &column);
-    let label = row(&g.cast(labels, DataType::Bool));
-    let weights = weights.map(|w| row(&g.cast(w, DataType::Float)));
+    let column = g.reshape(g.constant(all), &[-1, 1]);
+    let row = |x: Output| g.reshape(x, &[1, -1]);
+    let above = g.greater(row(g.cast(predictions, DataType::Float)), column);
+    let label = row(g.cast(labels, DataType::Bool));
+    let weights = weights.map(|w| row(g.cast(w, DataType::Float)));
     let count = |above: &Output, label: &Output| {
-        let both = g.cast(&g.logical_and(above, label), DataType::Float);
-        g.reduce_sum(&weights.as_ref().map_or(both.clone(), |w| &both * w), &[1])
+        let both = g.cast(g.logical_and(above, label), DataType::Float);
+        let both = match &weights {
+            Some(w) => both * w,
+            None => both,
+        };
+        g.reduce_sum(both, &[1])
     };
     let (below, not) = (g.logical_not(&above), g.logical_not(&label));
     let mut state = State::new(&g);
@@ -212,12 +212,12 @@ pub fn auc(
     let tn = state.count("true_negatives", &[steps], &count(&below, &not)).value;
     let fp = state.count("false_positives", &[steps], &count(&above, &not)).value;
     let tiny = g.number(1e-6, DataType::Float);
-    let recall = &(&tp + &tiny) / &(&(&tp + &fneg) + &tiny);
-    let fall_out = &fp / &(&(&fp + &tn) + &tiny);
+    let recall = (&tp + &tiny) / (&tp + fneg + &tiny);
+    let fall_out = &fp / (&fp + tn + &tiny);
     let (n, half) = (steps as i32 - 1, g.number(0.5, DataType::Float));
     let (from, to) = (|x: &Output| g.slice(x, &[0], &[n]), |x: &Output| g.slice(x, &[1], &[n]));
-    let width = &from(&fall_out) - &to(&fall_out);
-    let height = &(&from(&recall) + &to(&recall)) * &half;
-    let value = g.reduce_sum(&(&width * &height), &[]);
+    let width = from(&fall_out) - to(&fall_out);
+    let height = (from(&recall) + to(&recall)) * half;
+    let value = g.reduce_sum(width * height, &[]);
     state.metric(value)
 }

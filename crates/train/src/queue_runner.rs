@@ -10,9 +10,9 @@ use thalweg_client::{Code, Operation, Output, Result, Scope, Session};
 pub struct QueueRunner {
     name: String,
     enqueue: Vec<Operation>,
-    /// No more will come.
+    /// Closes the queue: elements in it can still be dequeued.
     close: Operation,
-    /// No more is wanted: who waits to add something is let go.
+    /// Closes the queue and cancels pending enqueues.
     cancel: Operation,
 }
 
@@ -30,12 +30,13 @@ impl QueueRunner {
         QueueRunner { name, enqueue, close, cancel }
     }
 
+    /// The name of the queue's node.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Starts the threads. They run until the coordinator stops, or the input of an operation is at its end; after the last, the queue
-    /// is closed. An error stops all.
+    /// Starts the threads. They run until the coordinator stops or their input is exhausted; the last one closes the queue.
+    /// An error stops all.
     pub fn start(&self, session: &Arc<Session>, coordinator: &Coordinator) -> Result<()> {
         let left = Arc::new(AtomicUsize::new(self.enqueue.len()));
         for (i, enqueue) in self.enqueue.iter().enumerate() {
@@ -50,7 +51,7 @@ impl QueueRunner {
         let (session, cancel) = (session.clone(), self.cancel.clone());
         coordinator.spawn(&format!("{}-close", self.name), move |all| {
             all.wait_for_stop();
-            // The queue may be gone with its task, or closed already.
+            // The queue may be lost with its task, or closed already.
             let _ = session.run(&cancel, &[]);
             Ok(())
         })
@@ -62,7 +63,7 @@ struct Run {
     session: Arc<Session>,
     enqueue: Operation,
     close: Operation,
-    /// How many threads go on.
+    /// How many threads still run.
     left: Arc<AtomicUsize>,
 }
 

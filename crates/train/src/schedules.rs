@@ -15,7 +15,7 @@ pub fn exponential_decay(
 ) -> Output {
     let g = g.name_scope("ExponentialDecay");
     let progress = progress(&g, step, decay_steps.into(), staircase);
-    g.mul(&number(&g, rate), &g.pow(&number(&g, decay_rate), &progress))
+    number(&g, rate) * g.pow(number(&g, decay_rate), progress)
 }
 
 /// `rate * exp(-decay_rate * step / decay_steps)`.
@@ -43,8 +43,8 @@ pub fn inverse_time_decay(
 ) -> Output {
     let g = g.name_scope("InverseTimeDecay");
     let progress = progress(&g, step, decay_steps.into(), staircase);
-    let divisor = g.add(&number(&g, 1.0), &g.mul(&number(&g, decay_rate), &progress));
-    g.div(&number(&g, rate), &divisor)
+    let divisor = number(&g, 1.0) + number(&g, decay_rate) * progress;
+    g.div(number(&g, rate), divisor)
 }
 
 /// `values[0]` up to and including step `boundaries[0]`, then `values[1]` up to `boundaries[1]`, and so on; the last value for ever.
@@ -63,17 +63,19 @@ pub fn piecewise_constant(g: &Scope, step: &Output, boundaries: &[i64], values: 
     let g = g.name_scope("PiecewiseConstant");
     let later = number(&g, *last);
     Ok(boundaries.iter().zip(before).rev().fold(later, |later, (boundary, value)| {
-        let not_yet = g.less_equal(step, &g.number(*boundary as f64, step.dtype()));
-        g.select(&not_yet, &number(&g, *value), &later)
+        let not_yet = g.less_equal(step, g.number(*boundary as f64, step.dtype()));
+        g.select(not_yet, number(&g, *value), later)
     }))
 }
 
 /// How [`polynomial_decay`] goes from the first rate to the last.
 #[derive(Clone, Copy, Debug)]
 pub struct Polynomial {
+    /// The rate at `decay_steps` and after.
     pub end_rate: f64,
+    /// 1 for a straight line.
     pub power: f64,
-    /// Starts again over longer and longer spans, instead of staying at the end.
+    /// Restarts over longer and longer periods, instead of staying at the end.
     pub cycle: bool,
 }
 
@@ -95,17 +97,17 @@ pub fn polynomial_decay(
     let g = g.name_scope("PolynomialDecay");
     let (step, span) = (g.cast(step, DataType::Float), number(&g, decay_steps.into()));
     let (step, span) = match to.cycle {
-        false => (g.minimum(&step, &span), span),
+        false => (g.minimum(step, &span), span),
         true => {
-            let rounds = g.ceil(&g.div(&step, &span));
-            let first = g.equal(&step, &number(&g, 0.0));
-            let rounds = g.select(&first, &number(&g, 1.0), &rounds);
-            (step, g.mul(&span, &rounds))
+            let rounds = g.ceil(g.div(&step, &span));
+            let first = g.equal(&step, number(&g, 0.0));
+            let rounds = g.select(first, number(&g, 1.0), rounds);
+            (step, span * rounds)
         }
     };
-    let left = g.sub(&number(&g, 1.0), &g.div(&step, &span));
+    let left = number(&g, 1.0) - g.div(step, span);
     let (end, fall) = (number(&g, to.end_rate), number(&g, rate - to.end_rate));
-    g.add(&g.mul(&fall, &g.pow(&left, &number(&g, to.power))), &end)
+    fall * g.pow(left, number(&g, to.power)) + end
 }
 
 /// Half a wave of the cosine, from `rate` down to `alpha * rate` at `decay_steps`.
@@ -117,14 +119,14 @@ pub fn cosine_decay(g: &Scope, rate: f64, step: &Output, decay_steps: impl Into<
     at_least(&g, rate, alpha, &falling)
 }
 
-/// How [`cosine_decay_restarts`] begins anew.
+/// How [`cosine_decay_restarts`] restarts.
 #[derive(Clone, Copy, Debug)]
 pub struct Restarts {
-    /// Each span is so many times as long as the one before.
+    /// The length of each period, relative to the one before.
     pub t_mul: f64,
-    /// Each begins at so much of the rate that the one before began at.
+    /// The first rate of each period, relative to that of the one before.
     pub m_mul: f64,
-    /// The part of the rate that is never gone below.
+    /// The lowest rate, relative to the first.
     pub alpha: f64,
 }
 
@@ -134,7 +136,7 @@ impl Default for Restarts {
     }
 }
 
-/// Falls as [`cosine_decay`] does, over `first_decay_steps`, then begins anew, over longer and longer spans.
+/// Falls as [`cosine_decay`] does, over `first_decay_steps`, then restarts, over longer and longer periods.
 #[track_caller]
 pub fn cosine_decay_restarts(
     g: &Scope,
@@ -148,26 +150,28 @@ pub fn cosine_decay_restarts(
     let Restarts { t_mul, m_mul, alpha } = restarts;
     let (count, done) = if t_mul == 1.0 {
         let count = g.floor(&done);
-        (count.clone(), g.sub(&done, &count))
+        (count.clone(), done - count)
     } else {
-        // After n spans, 1 + t + .. + t^(n-1) = (1 - t^n) / (1 - t) times the first span has gone by.
-        let grown = g.log(&g.sub(&number(&g, 1.0), &g.mul(&done, &number(&g, 1.0 - t_mul))));
-        let count = g.floor(&g.div(&grown, &number(&g, t_mul.ln())));
-        let longer = g.pow(&number(&g, t_mul), &count);
-        let before = g.div(&g.sub(&number(&g, 1.0), &longer), &number(&g, 1.0 - t_mul));
-        (count, g.div(&g.sub(&done, &before), &longer))
+        // After n periods, 1 + t + .. + t^(n-1) = (1 - t^n) / (1 - t) times the first period has passed.
+        let grown = g.log(number(&g, 1.0) - &done * number(&g, 1.0 - t_mul));
+        let count = g.floor(g.div(grown, number(&g, t_mul.ln())));
+        let longer = g.pow(number(&g, t_mul), &count);
+        let before = g.div(number(&g, 1.0) - &longer, number(&g, 1.0 - t_mul));
+        (count, g.div(done - before, longer))
     };
-    let height = g.mul(&number(&g, 0.5), &g.pow(&number(&g, m_mul), &count));
+    let height = number(&g, 0.5) * g.pow(number(&g, m_mul), count);
     let falling = wave(&g, &height, std::f64::consts::PI, &done);
     at_least(&g, rate, alpha, &falling)
 }
 
-/// How [`linear_cosine_decay`] swings on its way down.
+/// The shape of [`linear_cosine_decay`].
 #[derive(Clone, Copy, Debug)]
 pub struct LinearCosine {
     /// Whole waves of the cosine.
     pub num_periods: f64,
+    /// See [`linear_cosine_decay`].
     pub alpha: f64,
+    /// See [`linear_cosine_decay`].
     pub beta: f64,
 }
 
@@ -188,33 +192,33 @@ pub fn linear_cosine_decay(
 ) -> Output {
     let g = g.name_scope("LinearCosineDecay");
     let done = share_done(&g, step, decay_steps.into());
-    let left = g.add(&number(&g, by.alpha), &g.sub(&number(&g, 1.0), &done));
-    let swinging = wave(&g, &number(&g, 0.5), 2.0 * std::f64::consts::PI * by.num_periods, &done);
-    g.mul(&number(&g, rate), &g.add(&g.mul(&left, &swinging), &number(&g, by.beta)))
+    let left = number(&g, by.alpha) + (number(&g, 1.0) - &done);
+    let wave = wave(&g, &number(&g, 0.5), 2.0 * std::f64::consts::PI * by.num_periods, &done);
+    number(&g, rate) * (left * wave + number(&g, by.beta))
 }
 
-/// The part of `decay_steps` that has gone by, at most 1.
+/// The part of `decay_steps` that has passed, at most 1.
 fn share_done(g: &Scope, step: &Output, decay_steps: f64) -> Output {
     let span = number(g, decay_steps);
-    g.div(&g.minimum(&g.cast(step, DataType::Float), &span), &span)
+    g.div(g.minimum(g.cast(step, DataType::Float), &span), &span)
 }
 
 /// `height * (1 + cos(angle * done))`.
 fn wave(g: &Scope, height: &Output, angle: f64, done: &Output) -> Output {
-    let wave = g.cos(&g.mul(&number(g, angle), done));
-    g.mul(height, &g.add(&number(g, 1.0), &wave))
+    let wave = g.cos(number(g, angle) * done);
+    height * (number(g, 1.0) + wave)
 }
 
 /// What falls from 1 to 0 as a rate that falls to `alpha * rate`.
 fn at_least(g: &Scope, rate: f64, alpha: f64, falling: &Output) -> Output {
-    let decayed = g.add(&g.mul(&number(g, 1.0 - alpha), falling), &number(g, alpha));
-    g.mul(&number(g, rate), &decayed)
+    let decayed = number(g, 1.0 - alpha) * falling + number(g, alpha);
+    number(g, rate) * decayed
 }
 
-/// How many spans of `decay_steps` have gone by.
+/// How many periods of `decay_steps` have passed.
 fn progress(g: &Scope, step: &Output, decay_steps: f64, staircase: bool) -> Output {
-    let done = g.div(&g.cast(step, DataType::Float), &number(g, decay_steps));
-    if staircase { g.floor(&done) } else { done }
+    let done = g.div(g.cast(step, DataType::Float), number(g, decay_steps));
+    if staircase { g.floor(done) } else { done }
 }
 
 fn number(g: &Scope, value: f64) -> Output {

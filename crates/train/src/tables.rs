@@ -17,7 +17,7 @@ pub struct IndexTable {
 #[track_caller]
 pub fn tables_initializer(g: &Scope) -> Operation {
     let all = g.operations_in_collection(keys::TABLE_INITIALIZERS);
-    g.control_dependencies(&all.iter().collect::<Vec<_>>()).op("NoOp").name("init_all_tables").build()
+    g.control_dependencies(&all).op("NoOp").name("init_all_tables").build()
 }
 
 impl IndexTable {
@@ -78,8 +78,8 @@ impl IndexTable {
             _ => g.op("AsString").input(keys).output(),
         };
         let hash = g.op("StringToHashBucketFast").input(&texts).attr("num_buckets", self.oov_buckets as i64);
-        let after = g.add(&hash.output(), &g.constant(self.size as i64));
-        g.select(&g.not_equal(&found, &default), &found, &after)
+        let after = g.add(hash.output(), g.constant(self.size as i64));
+        g.select(g.not_equal(&found, default), &found, after)
     }
 
     /// How many ids there are.

@@ -1,8 +1,8 @@
 //! Estimators, from input function to result, and what becomes of mistakes.
 
 use std::cell::RefCell;
+use thalweg_client::data::{Column, CsvOptions, Dataset};
 use thalweg_client::{Code, DataType, Error, IntoTensor, Result, Scope};
-use thalweg_data::{Column, CsvOptions, Dataset};
 use thalweg_io::checkpoint::latest_checkpoint;
 use thalweg_io::event::EventReader;
 use thalweg_io::scratch::Scratch;

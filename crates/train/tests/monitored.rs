@@ -2,8 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
+use thalweg_client::data::Dataset;
 use thalweg_client::{Code, Error, Operation, Output, Result, Scope, Session, Tensor, Variable};
-use thalweg_data::Dataset;
 use thalweg_io::scratch::Scratch;
 use thalweg_train::hooks::*;
 use thalweg_train::monitored::*;

@@ -10,13 +10,13 @@ use thalweg_graph::Graph;
 use thalweg_runtime::trace::NodeTiming;
 use thalweg_runtime::{Callable, RunOptions, Session, SessionOptions};
 
-/// Steps before one is looked at: caches, buffers and threads are then as they stay.
+/// Warm-up steps before one is traced.
 const WARM_STEPS: usize = 5;
 
 pub struct Item {
-    /// What the table says.
+    /// The name in the table.
     pub name: String,
-    /// What the peers' script knows it by.
+    /// The name in the peers' script.
     pub id: String,
     /// Threads of ours and theirs; 0: one for each core.
     pub threads: usize,
@@ -52,7 +52,7 @@ pub struct Steps {
     pub threads: usize,
 }
 
-/// Runs for about so many seconds and returns those of one run.
+/// Runs for about so many seconds; returns the seconds per run.
 pub type Measure = Box<dyn FnMut(f64) -> Result<f64>>;
 
 impl Work {
@@ -93,7 +93,7 @@ impl Train {
         Ok(Box::new(move |seconds| timing::per_run(|| callable.run(values.clone()).map(drop), seconds)))
     }
 
-    /// Where the time of a step goes: op by op, and the slowest nodes.
+    /// The time of a step per op, and the slowest nodes.
     pub fn ops(&self) -> Result<String> {
         let (callable, values) = self.step()?;
         for _ in 0..WARM_STEPS {
@@ -163,11 +163,8 @@ pub fn exec() -> Result<Vec<Item>> {
     ])
 }
 
-/// Products of matrices, with one thread and with two; nothing if there is no such op.
-pub fn matmul(effort: &Effort) -> Result<Option<Vec<Item>>> {
-    if thalweg_ops::registry().get("MatMul").is_none() {
-        return Ok(None);
-    }
+/// Products of matrices, with one thread and with two.
+pub fn matmul(effort: &Effort) -> Result<Vec<Item>> {
     let squares: &[usize] = if effort.quick { &[64, 256, 512] } else { &[64, 128, 256, 512, 1024, 2048] };
     let mut sizes: Vec<_> = squares.iter().map(|n| (*n, *n, *n)).collect();
     sizes.extend([(128, 784, 512), (20, 400, 800)]);
@@ -192,7 +189,7 @@ pub fn matmul(effort: &Effort) -> Result<Option<Vec<Item>>> {
             });
         }
     }
-    Ok(Some(items))
+    Ok(items)
 }
 
 pub fn build(effort: &Effort) -> Vec<Item> {

@@ -1,7 +1,7 @@
 //! `thalweg bench`: how long things take here, and in TensorFlow, PyTorch and JAX when a Python that has them is given.
 //!
-//! Every figure is the median of several rounds. Peers run in processes of their own that wait while it is not their turn;
-//! rounds alternate between us and them, so that a busy machine is busy for all. TensorFlow runs the very same graphs,
+//! Every figure is the median of several rounds. Peers run in processes of their own, which are idle between their rounds;
+//! rounds alternate between us and them, so that load on the machine affects all. TensorFlow runs the same graphs,
 //! imported from a GraphDef.
 
 mod graphs;
@@ -31,10 +31,10 @@ pub struct Args {
     /// Fewer and shorter rounds, smaller sizes
     #[arg(long)]
     quick: bool,
-    /// Only what has this in its name
+    /// Only measurements whose name contains this
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// For training steps, show in which ops our time goes
+    /// For training steps, show the time per op
     #[arg(long)]
     ops: bool,
     /// Rounds of each measurement [default: 7, with --quick 3]
@@ -89,10 +89,7 @@ pub fn run(args: Args) -> Outcome {
         measured += section("Steps", &items::exec()?, &mut peers, &effort)?;
     }
     if wanted(Group::Matmul) {
-        match items::matmul(&effort)? {
-            Some(items) => measured += section("MatMul, float", &items, &mut peers, &effort)?,
-            None => output::print("MatMul, float\n  there is no MatMul op in the table yet\n\n")?,
-        }
+        measured += section("MatMul, float", &items::matmul(&effort)?, &mut peers, &effort)?;
     }
     if wanted(Group::Build) {
         measured += section("Build and first run", &items::build(&effort), &mut peers, &effort)?;
@@ -112,7 +109,7 @@ pub fn run(args: Args) -> Outcome {
     }
 }
 
-/// Measures the items that are wanted, prints them as one table, and returns how many they were.
+/// Measures the selected items, prints them as one table, and returns their number.
 fn section(title: &str, items: &[Item], peers: &mut Peers, effort: &Effort) -> Outcome<usize> {
     let wanted = |item: &&Item| effort.only.as_ref().is_none_or(|text| item.name.contains(text.as_str()));
     let columns = peers.columns();

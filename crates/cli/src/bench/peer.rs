@@ -1,4 +1,4 @@
-//! Peers: Python processes that measure TensorFlow, PyTorch and JAX when they are told to.
+//! Peers: Python processes that measure TensorFlow, PyTorch and JAX on request.
 //!
 //! One process for each interpreter and number of threads, because none of them can change that number later. A request
 //! is one line of fields between tabs; the answer is a line `variant`, tab, seconds for each that could do it, then `end`.
@@ -17,7 +17,7 @@ pub const SCRIPT: &str = include_str!("peers.py");
 pub struct Peers {
     processes: Vec<Peer>,
     columns: Vec<String>,
-    /// Where graphs are written for them; gone at the end.
+    /// Where graphs are written for them; deleted at the end.
     dir: PathBuf,
     written: HashSet<String>,
 }
@@ -130,7 +130,7 @@ impl Peer {
         Ok(Peer { python, threads, child, requests, answers: BufReader::new(answers) })
     }
 
-    /// What it says at its start: the names of what it can measure.
+    /// Its first answer: the names of the frameworks that it can measure.
     fn offers(&mut self) -> Result<Vec<String>> {
         let names: Vec<String> = self.answer()?.into_iter().map(|(name, _)| name).collect();
         if names.is_empty() {
@@ -156,7 +156,7 @@ impl Peer {
             if line == "end" {
                 return Ok(found);
             }
-            // What else it prints is not for us.
+            // Libraries may print other lines.
             if let Some((name, seconds)) = line.split_once('\t')
                 && let Ok(seconds) = seconds.parse()
             {

@@ -3,8 +3,8 @@
 use std::time::Instant;
 use thalweg_core::error::Result;
 
-/// Runs `f` over and over for about so many seconds; seconds of one run. The first run does not count, here as with the
-/// peers: it finds the caches, the threads and the clock as the program before it left them.
+/// Runs `f` over and over for about so many seconds; seconds of one run. The first run is a warm-up, as with the
+/// peers.
 pub fn per_run(mut f: impl FnMut() -> Result<()>, seconds: f64) -> Result<f64> {
     f()?;
     let mut n = 1u64;

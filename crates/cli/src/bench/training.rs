@@ -1,5 +1,5 @@
 //! Training steps: small and large nets, images, sequences, sparse tables. TensorFlow runs the same graphs; the others have the
-//! same models in their own words (see `peers.py`).
+//! same models in their own APIs (see `peers.py`).
 
 use super::items::{Item, Train, Work};
 use crate::train::OptimizerKind;

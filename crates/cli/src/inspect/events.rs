@@ -32,7 +32,7 @@ pub fn show(files: &[PathBuf]) -> Result<String> {
         for event in EventReader::open(file)? {
             match event {
                 Ok(event) => found.add(event),
-                // A file that is being written may end within an event.
+                // A file that is still being written may end within an event.
                 Err(e) => found.notes.push(e.message().to_string()),
             }
         }

@@ -1,4 +1,4 @@
-//! `thalweg inspect`: what is in a file or a directory, told by its content.
+//! `thalweg inspect`: shows what a file or a directory contains. The format is recognised by content.
 
 mod checkpoint;
 mod directory;
@@ -73,7 +73,7 @@ fn ends(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     read().map_err(|e: std::io::Error| durable::at(path, e))
 }
 
-/// Cells wider than this do not widen their column.
+/// Wider cells do not widen their column.
 const WIDEST: usize = 64;
 
 /// A table under its headings; `align` has an L or an R for each column.

@@ -80,7 +80,7 @@ impl Sizes {
     }
 }
 
-/// Takes in an Example; false if the record is none.
+/// Adds the features of an Example; false if the record is none.
 fn add_example(features: &mut BTreeMap<String, Feature>, bytes: Bytes) -> bool {
     let Ok(Ok(Example { features: Some(found) })) = decode::<Example>(bytes) else { return false };
     for (name, feature) in found.feature {

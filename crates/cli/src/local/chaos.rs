@@ -1,4 +1,4 @@
-//! Kills tasks at random: a cluster has to live with it.
+//! Kills tasks at random, to test recovery.
 
 use super::task::Task;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ pub struct Chaos {
     random: u64,
     last: Instant,
     killed: BTreeMap<String, u64>,
-    /// The last sign of progress of any task, and the longest time without one.
+    /// Lines of progress so far, and when the last one came.
     seen: (u64, Instant),
     longest: Duration,
 }
@@ -56,7 +56,7 @@ impl Chaos {
         ((self.random >> 33) as usize).checked_rem(n)
     }
 
-    /// What was done, if anything.
+    /// The kills, if any.
     pub fn summary(&self) -> Option<String> {
         let kills: u64 = self.killed.values().sum();
         let by_task: Vec<String> = self.killed.iter().map(|(task, n)| format!("{task}: {n}")).collect();

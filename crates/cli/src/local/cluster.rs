@@ -1,5 +1,6 @@
-//! Who is in the cluster, and what each is told.
+//! The tasks of the cluster, and the TF_CONFIG of each.
 
+use crate::tf_config::{EVALUATOR, PS, WORKER};
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use thalweg_core::error::Result;
@@ -10,7 +11,7 @@ pub struct Planned {
     /// `worker 0`.
     pub name: String,
     pub tf_config: String,
-    /// Ends by itself; a parameter server does not.
+    /// Whether it exits by itself; a parameter server does not.
     pub ends: bool,
 }
 
@@ -26,17 +27,17 @@ pub fn plan(ps: usize, workers: usize, evaluator: bool) -> Result<Vec<Planned>> 
     }
     let (first, rest) = addresses.split_at(ps);
     let numbered = |list: &[String]| (0..).zip(list.iter().cloned()).collect::<BTreeMap<u32, String>>();
-    let jobs = BTreeMap::from([("ps".to_string(), numbered(first)), ("worker".to_string(), numbered(rest))]);
+    let jobs = BTreeMap::from([(PS.to_string(), numbered(first)), (WORKER.to_string(), numbered(rest))]);
     let cluster = ClusterSpec { jobs };
     let task = |job: &str, index: usize| Planned {
         name: format!("{job} {index}"),
         tf_config: TfConfig { cluster: cluster.clone(), job: job.into(), task: index as u32 }.to_json(),
-        ends: job != "ps",
+        ends: job != PS,
     };
-    let mut tasks: Vec<Planned> = (0..workers).map(|i| task("worker", i)).collect();
-    tasks.extend((0..ps).map(|i| task("ps", i)));
+    let mut tasks: Vec<Planned> = (0..workers).map(|i| task(WORKER, i)).collect();
+    tasks.extend((0..ps).map(|i| task(PS, i)));
     if evaluator {
-        tasks.push(Planned { name: "evaluator".into(), ..task("evaluator", 0) });
+        tasks.push(Planned { name: EVALUATOR.into(), ..task(EVALUATOR, 0) });
     }
     Ok(tasks)
 }

@@ -1,4 +1,4 @@
-//! `thalweg local`: a whole cluster on one machine, for trying out.
+//! `thalweg local`: a whole cluster on one machine.
 
 mod chaos;
 mod cluster;
@@ -11,8 +11,8 @@ use thalweg_core::invalid;
 
 /// Start a whole cluster on this machine, and train on it
 ///
-/// Each task is a process with a free port and a TF_CONFIG of its own; worker 0 is the chief. What they print comes with their names in front.
-/// The exit code is the chief's: when it has ended, the others are stopped. Ctrl-C stops all.
+/// Each task is a process with a free port and a TF_CONFIG of its own; worker 0 is the chief. Their output is prefixed with their names.
+/// The exit code is the chief's: when it exits, the others are stopped. Ctrl-C stops all.
 #[derive(clap::Args)]
 #[command(
     after_help = "Example: thalweg local --ps 2 --workers 3 -- train mnist --logdir /tmp/mnist --mode sync"
@@ -24,13 +24,13 @@ pub struct Args {
     /// Workers, the chief among them
     #[arg(long, value_name = "N", default_value_t = 2)]
     workers: usize,
-    /// A task that tests each new checkpoint, too
+    /// Add a task that evaluates each new checkpoint
     #[arg(long)]
     evaluator: bool,
-    /// Start tasks again that were killed, or that ended with a code of 128 or above
+    /// Restart tasks that were killed, or that exited with a code of 128 or above
     #[arg(long)]
     restart: bool,
-    /// Kill so many tasks, one by one and picked at random, and start them again
+    /// Kill N tasks, one by one at random, and restart them
     #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
     chaos: u64,
     /// Seconds between two kills
@@ -39,7 +39,7 @@ pub struct Args {
     /// Which tasks are picked
     #[arg(long, value_name = "N", default_value_t = 1, hide = true)]
     chaos_seed: u64,
-    /// What each task runs: the arguments of thalweg
+    /// The arguments of thalweg that each task runs
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -60,7 +60,7 @@ pub fn run(args: Args) -> Outcome {
     }
     if args.command.first().is_none_or(|c| c != "train") {
         return usage(invalid!(
-            "what tasks can run is train, as in: thalweg local --ps 1 --workers 2 -- train linear"
+            "tasks can only run train, as in: thalweg local --ps 1 --workers 2 -- train linear"
         ));
     }
     let tasks = cluster::plan(args.ps, args.workers, args.evaluator)?;

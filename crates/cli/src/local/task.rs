@@ -1,6 +1,8 @@
-//! One task: a process, and what it prints.
+//! One task: a process, and the relay of its output.
 
 use super::cluster::Planned;
+use crate::tf_config::TF_CONFIG;
+use crate::train::PROGRESS_PREFIX;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -15,11 +17,11 @@ pub struct Task {
     prefix: Arc<str>,
     child: Option<Child>,
     readers: Vec<JoinHandle<()>>,
-    /// Lines that told of progress.
+    /// Lines of progress so far.
     pub progress: Arc<AtomicU64>,
 }
 
-/// Those of terminals that are easy to read on light and dark.
+/// Colours that are readable on light and dark terminals.
 const COLOURS: [u8; 6] = [36, 33, 32, 35, 34, 31];
 
 impl Task {
@@ -36,7 +38,7 @@ impl Task {
         let program = std::env::current_exe().map_err(Error::from)?;
         let mut child = Command::new(program)
             .args(command)
-            .env("TF_CONFIG", &self.plan.tf_config)
+            .env(TF_CONFIG, &self.plan.tf_config)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -52,14 +54,14 @@ impl Task {
         Ok(())
     }
 
-    /// Passes on lines, each with the prefix.
+    /// Copies lines, each with the prefix.
     fn relay(&mut self, from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) {
         let (prefix, progress) = (self.prefix.clone(), self.progress.clone());
         let relay = move || {
             let mut lines = BufReader::new(from);
             let mut line = Vec::new();
             while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
-                if line.starts_with(b"step ") {
+                if line.starts_with(PROGRESS_PREFIX.as_bytes()) {
                     progress.fetch_add(1, Ordering::Relaxed);
                 }
                 let mut whole = prefix.as_bytes().to_vec();
@@ -67,20 +69,20 @@ impl Task {
                 if whole.last() != Some(&b'\n') {
                     whole.push(b'\n');
                 }
-                // In one piece, so that lines of others do not get into it. If nobody reads any more, the task goes on.
+                // One write per line, so that lines do not interleave. A closed output does not stop the task.
                 let _ = to.write_all(&whole).and_then(|()| to.flush());
             }
         };
         self.readers.push(std::thread::spawn(relay));
     }
 
-    /// How it ended, if it has since this was last asked.
+    /// The exit status, once, after it has exited.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         let Some(child) = &mut self.child else { return Ok(None) };
         let status = child.try_wait().map_err(Error::from)?;
         if status.is_some() {
             self.child = None;
-            // What it has printed comes first.
+            // Its last output comes first.
             for reader in self.readers.drain(..) {
                 let _ = reader.join();
             }
@@ -92,11 +94,11 @@ impl Task {
         self.child.is_some()
     }
 
-    /// SIGTERM, or another signal that it can hear.
+    /// Sends a signal.
     pub fn signal(&self, signal: rustix::process::Signal) {
         let pid = self.child.as_ref().and_then(|c| rustix::process::Pid::from_raw(c.id() as i32));
         if let Some(pid) = pid {
-            // It may have ended by itself.
+            // It may have exited already.
             let _ = rustix::process::kill_process(pid, signal);
         }
     }

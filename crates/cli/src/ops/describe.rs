@@ -1,6 +1,6 @@
-//! One op in words.
+//! Descriptions of one op, as text and as JSON.
 
-use crate::json::Json;
+use serde::{Serialize, Serializer};
 use std::fmt::Write;
 use thalweg_core::attr::Attr;
 use thalweg_core::dtype::DataType::{
@@ -36,7 +36,7 @@ const GROUPS: [(&str, &[DataType]); 3] = [
     ("complex", &[Complex64, Complex128]),
 ];
 
-/// The types that kernels are there for: of the attr that the first row names.
+/// The types that have kernels, of the attr that the first row names.
 pub fn dtypes(op: &Op) -> String {
     let Some(first) = op.kernels.first() else { return "-".into() };
     let Some((attr, _)) = first.types.first() else { return "any".into() };
@@ -159,23 +159,44 @@ fn value(a: &Attr) -> String {
 }
 
 /// All of it, for programs.
-pub fn json(op: &'static Op) -> Json {
-    let kernel = |row: &KernelRow| {
-        let types = row.types.iter().map(|(a, t)| (*a, Json::from(t.name()))).collect();
-        Json::Object(vec![
-            ("device", row.device.into()),
-            ("types", Json::Object(types)),
-            ("priority", f64::from(row.priority).into()),
-        ])
-    };
-    Json::Object(vec![
-        ("name", op.name.into()),
-        ("doc", op.doc.into()),
-        ("inputs", op.inputs.iter().copied().collect()),
-        ("outputs", op.outputs.iter().copied().collect()),
-        ("attrs", op.attrs.iter().copied().collect()),
-        ("gradient", gradient(op).into()),
-        ("flags", flags(op).into_iter().collect()),
-        ("kernels", op.kernels.iter().map(kernel).collect()),
-    ])
+#[derive(Serialize)]
+pub struct Description {
+    name: &'static str,
+    doc: &'static str,
+    inputs: &'static [&'static str],
+    outputs: &'static [&'static str],
+    attrs: &'static [&'static str],
+    gradient: &'static str,
+    flags: Vec<&'static str>,
+    kernels: Vec<Kernel>,
+}
+
+#[derive(Serialize)]
+struct Kernel {
+    device: &'static str,
+    #[serde(serialize_with = "types")]
+    types: &'static [(&'static str, DataType)],
+    priority: i32,
+}
+
+/// An object with the attrs as keys.
+fn types<S: Serializer>(types: &[(&str, DataType)], serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.collect_map(types.iter().map(|(attr, t)| (attr, t.name())))
+}
+
+impl Description {
+    pub fn of(op: &'static Op) -> Description {
+        let kernel =
+            |row: &KernelRow| Kernel { device: row.device, types: row.types, priority: row.priority };
+        Description {
+            name: op.name,
+            doc: op.doc,
+            inputs: op.inputs,
+            outputs: op.outputs,
+            attrs: op.attrs,
+            gradient: gradient(op),
+            flags: flags(op),
+            kernels: op.kernels.iter().map(kernel).collect(),
+        }
+    }
 }

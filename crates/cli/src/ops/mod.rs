@@ -1,17 +1,16 @@
-//! `thalweg ops`: the op table, as the registry has it.
+//! `thalweg ops`: the op table of the registry.
 
 mod describe;
 
 use crate::failure::Outcome;
-use crate::json::Json;
 use crate::output::{self, Align};
-use describe::{dtypes, flags, gradient, signature};
+use describe::{Description, dtypes, flags, gradient, signature};
 use std::fmt::Write;
-use thalweg_core::error::{Error, not_found};
+use thalweg_core::error::{Error, Result, not_found};
 use thalweg_core::op::{Gradient, Op};
 use thalweg_core::registry::{Registry, distance};
 
-/// Show the op table, or all that is known of one op
+/// Show the op table, or one op in full
 #[derive(clap::Args)]
 pub struct Args {
     /// The op to describe: MatMul
@@ -26,14 +25,19 @@ pub fn run(args: Args) -> Outcome {
     let text = match &args.name {
         Some(name) => {
             let op = registry.get(name).ok_or_else(|| unknown(&registry, name))?;
-            if args.json { format!("{}\n", describe::json(op)) } else { describe::text(&registry, op)? }
+            if args.json { json(op)? + "\n" } else { describe::text(&registry, op)? }
         }
         None if args.json => {
-            format!("{:#}\n", registry.all().into_iter().map(describe::json).collect::<Json>())
+            let ops: Vec<String> = registry.all().into_iter().map(json).collect::<Result<_>>()?;
+            format!("[{}]\n", ops.join(",\n"))
         }
         None => table(&registry.all()),
     };
     output::print(&text)
+}
+
+fn json(op: &'static Op) -> Result<String> {
+    output::json(&Description::of(op))
 }
 
 /// Signatures longer than this do not widen their column.
@@ -60,7 +64,7 @@ fn table(ops: &[&'static Op]) -> String {
     out
 }
 
-/// There is no such op; these are like it.
+/// An error that suggests similar names.
 fn unknown(registry: &Registry, name: &str) -> Error {
     let lower = name.to_lowercase();
     let score = |op: &&'static Op| {

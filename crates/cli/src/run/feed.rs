@@ -1,4 +1,4 @@
-//! `--feed NAME=VALUE`: what is fed, found out in two steps: the form from the command line, the type from the graph.
+//! `--feed NAME=VALUE`: a literal or a file on the command line, cast to the type of the graph.
 
 use super::literal;
 use crate::failure::{Failure, Outcome};

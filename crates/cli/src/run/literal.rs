@@ -1,5 +1,5 @@
-//! Values written on a command line: numbers, `true` and `false`, quoted strings, and nested lists of them. Literals only,
-//! nothing is computed.
+//! Values written on a command line: numbers, `true` and `false`, quoted strings, and nested lists of them. There are no
+//! expressions.
 
 mod cast;
 #[cfg(test)]

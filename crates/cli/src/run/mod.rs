@@ -1,14 +1,14 @@
-//! `thalweg run`: one graph, fed, run and printed.
+//! `thalweg run`: feeds and runs a graph, and prints the results.
 
 mod feed;
 mod literal;
-mod place;
+mod session;
 mod trace;
 
 use crate::failure::Outcome;
 use crate::{model_file, output};
 use feed::Feed;
-use place::Place;
+use session::AnySession;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ use thalweg_graph::Graph;
 use thalweg_io::npy;
 use thalweg_runtime::RunOptions;
 use thalweg_runtime::trace::StepTimings;
+use trace::Trace;
 
 /// Run a graph and print what it computes
 ///
@@ -43,35 +44,35 @@ pub struct Args {
     /// Also write every fetched tensor into this directory, as NAME.npy
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Run it on the server at this address, not in this process. For grpcs://HOST:PORT, THALWEG_TLS_CA names the file of authorities;
-    /// THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE what to show
+    /// Run it on the server at this address, not in this process. For grpcs://HOST:PORT, THALWEG_TLS_CA names the file of certificate
+    /// authorities; THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE the credentials
     #[arg(long, value_name = "grpc://HOST:PORT", conflicts_with_all = ["threads", "devices", "no_optimise", "trace"])]
     session: Option<String>,
-    /// On a server: nodes whose device is not there run on one that is
+    /// On a server: nodes whose device does not exist run on another
     #[arg(long, requires = "session")]
     soft_placement: bool,
-    /// A node to run once before all else, such as the initialiser of the variables
+    /// A node to run once before, such as the initialiser of the variables
     #[arg(long, value_name = "NAME")]
     init: Vec<String>,
     /// Threads for kernels [default: one for each core]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
-    /// CPU devices to show the graph
+    /// How many CPU devices the session has
     #[arg(long, value_name = "N", default_value_t = 1)]
     devices: usize,
-    /// Run the graph as it is written
+    /// Run the graph without optimisation
     #[arg(long)]
     no_optimise: bool,
-    /// Give up after so many seconds
+    /// Timeout of a run, in seconds
     #[arg(long, value_name = "SECS", value_parser = seconds)]
     timeout: Option<Duration>,
-    /// Write when each node ran, for chrome://tracing or ui.perfetto.dev
+    /// Write a trace of the last run, for chrome://tracing or ui.perfetto.dev
     #[arg(long, value_name = "FILE.json")]
     trace: Option<PathBuf>,
-    /// Run so many times, print the last results, and the times on standard error
+    /// Run N times; print the last results, and the times on standard error
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     repeat: u32,
-    /// Print the peak memory of the process in kB after the results, for `bench`
+    /// Print the peak memory of the process in kB after the results: `bench start` parses it
     #[arg(long, hide = true)]
     report_memory: bool,
 }
@@ -114,22 +115,22 @@ pub fn run(args: Args) -> Outcome {
     Ok(())
 }
 
-/// The most memory the process has had resident, in kB, where the system tells.
+/// Peak resident memory of the process in kB, on Linux.
 fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
 }
 
 fn run_graph(graph: &Graph, args: &Args, feeds: &[(&str, Tensor)], fetches: &[&str]) -> Result<Vec<Tensor>> {
-    let place = Place::open(graph, args)?;
+    let session = AnySession::open(graph, args)?;
     let options = RunOptions { timeout: args.timeout, trace: args.trace.is_some(), ..Default::default() };
     if !args.init.is_empty() {
         let init: Vec<&str> = args.init.iter().map(String::as_str).collect();
-        place.step(&[], &[], &init)?.run(vec![], &options)?;
+        session.step(&[], &[], &init)?.run(vec![], &options)?;
     }
     let names: Vec<&str> = feeds.iter().map(|f| f.0).collect();
     let targets: Vec<&str> = args.target.iter().map(String::as_str).collect();
-    let step = place.step(&names, fetches, &targets)?;
+    let step = session.step(&names, fetches, &targets)?;
     let mut times = Vec::new();
     let mut last: (Vec<Tensor>, StepTimings) = Default::default();
     for _ in 0..args.repeat {
@@ -139,12 +140,12 @@ fn run_graph(graph: &Graph, args: &Args, feeds: &[(&str, Tensor)], fetches: &[&s
         times.push(start.elapsed());
     }
     if let Some(path) = &args.trace {
-        let text = trace::chrome(&last.1).to_string();
+        let text = output::json(&Trace::of(&last.1))?;
         std::fs::write(path, text)
             .map_err(|e| thalweg_core::error::Error::from(e).context(path.display()))?;
     }
     drop(step);
-    place.close()?;
+    session.close()?;
     report(times);
     Ok(last.0)
 }
@@ -157,7 +158,7 @@ fn report(mut times: Vec<Duration>) {
     }
 }
 
-/// One value stands alone, several have their names before them.
+/// A single value is printed alone, several after their names.
 fn shown(names: &[String], values: &[Tensor]) -> String {
     let mut out = String::new();
     for (name, value) in names.iter().zip(values) {

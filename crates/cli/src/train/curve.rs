@@ -17,22 +17,22 @@ impl Curve {
         self.points.last().map(|p| p.1)
     }
 
-    /// The mean loss of each of at most `n` stretches of the run.
+    /// The mean loss of each of at most `n` intervals of the run.
     fn columns(&self, n: usize) -> Vec<f32> {
         let n = n.min(self.points.len()).max(1);
-        let stretch = |i: usize| {
+        let interval = |i: usize| {
             let part = &self.points[i * self.points.len() / n..(i + 1) * self.points.len() / n];
             part.iter().map(|p| p.1).sum::<f32>() / part.len().max(1) as f32
         };
-        if self.points.is_empty() { Vec::new() } else { (0..n).map(stretch).collect() }
+        if self.points.is_empty() { Vec::new() } else { (0..n).map(interval).collect() }
     }
 
-    /// A plot of characters, the loss on a scale of powers where it spans more than one.
+    /// A plot of characters, on a logarithmic scale where the loss spans more than a factor of 30.
     pub fn text(&self) -> String {
         let columns = self.columns(COLUMNS);
         let Some(scale) = Scale::of(&columns) else { return String::new() };
         let levels: Vec<usize> =
-            columns.iter().map(|v| (scale.place(*v) * (ROWS * 2 - 1) as f32).round() as usize).collect();
+            columns.iter().map(|v| (scale.position(*v) * (ROWS * 2 - 1) as f32).round() as usize).collect();
         let mut text = String::new();
         for row in (0..ROWS).rev() {
             let label = match row {
@@ -62,7 +62,7 @@ impl Curve {
         let (width, height, left, top) = (640.0, 320.0, 70.0, 40.0);
         let point = |(i, v): (usize, &f32)| {
             let x = left + width * i as f32 / (columns.len().max(2) - 1) as f32;
-            let y = top + height * (1.0 - scale.place(*v));
+            let y = top + height * (1.0 - scale.position(*v));
             format!("{x:.1},{y:.1}")
         };
         let path: Vec<String> = columns.iter().enumerate().map(point).collect();
@@ -82,7 +82,7 @@ impl Curve {
 "##,
             scale.label(scale.high),
             scale.label(scale.low),
-            if scale.powers { ", on a scale of powers" } else { "" },
+            if scale.log { ", log scale" } else { "" },
             path.join(" "),
             bottom = top + height,
             right = left + width,
@@ -97,20 +97,20 @@ impl Curve {
 struct Scale {
     low: f32,
     high: f32,
-    powers: bool,
+    log: bool,
 }
 
 impl Scale {
     fn of(values: &[f32]) -> Option<Scale> {
         let low = values.iter().copied().reduce(f32::min)?;
         let high = values.iter().copied().reduce(f32::max)?;
-        Some(Scale { low, high, powers: low > 0.0 && high / low > 30.0 })
+        Some(Scale { low, high, log: low > 0.0 && high / low > 30.0 })
     }
 
     /// 0 at the bottom, 1 at the top.
-    fn place(&self, v: f32) -> f32 {
+    fn position(&self, v: f32) -> f32 {
         let (v, low, high) =
-            if self.powers { (v.ln(), self.low.ln(), self.high.ln()) } else { (v, self.low, self.high) };
+            if self.log { (v.ln(), self.low.ln(), self.high.ln()) } else { (v, self.low, self.high) };
         if high > low { ((v - low) / (high - low)).clamp(0.0, 1.0) } else { 0.0 }
     }
 

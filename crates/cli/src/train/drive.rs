@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 use thalweg::prelude::*;
 
-/// How often the loss is looked at for the curve, at least: this many points.
+/// Points of the loss curve, at least.
 pub const POINTS: u64 = 400;
 
 pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
@@ -30,7 +30,7 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     session.run(&init, &[])?;
     let first = keeper.as_mut().map_or(Ok(0), |keeper| keeper.resume(&session, &g))?;
     if first > 0 {
-        output::print(&format!("going on after step {first}\n"))?;
+        output::print(&format!("continuing after step {first}\n"))?;
     }
     let began = Instant::now();
     let mut run = Steps { program, settings, session: &session, model: &model, keeper: keeper.as_mut() };
@@ -46,7 +46,7 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     stopped.map_or(Ok(()), Err)
 }
 
-/// Whether the user, or a scheduler, has asked to stop; asking twice ends the process at once.
+/// Whether SIGINT or SIGTERM was received; a second one exits at once.
 struct Stop {
     asked: Arc<AtomicBool>,
     signal: Arc<AtomicUsize>,
@@ -64,7 +64,7 @@ impl Stop {
         Ok(stop)
     }
 
-    /// How the program ends, if it was asked to.
+    /// The exit code, if a signal was received.
     fn asked(&self) -> Option<Failure> {
         let signal = || i32::try_from(self.signal.load(Ordering::SeqCst)).unwrap_or_default();
         self.asked.load(Ordering::SeqCst).then(|| Failure::signalled(signal()))
@@ -75,9 +75,9 @@ impl Stop {
 struct Ended {
     /// Of the loss.
     curve: Curve,
-    /// Steps that have been made, by this and earlier runs.
+    /// Steps of this and earlier runs.
     done: u64,
-    /// How the program ends, if it was asked to stop before the last step.
+    /// The exit code, if a signal stopped it before the last step.
     stopped: Option<Failure>,
 }
 
@@ -91,7 +91,7 @@ struct Steps<'a> {
 }
 
 impl Steps<'_> {
-    /// Runs all steps from `first` on, or until it is asked to stop.
+    /// Runs all steps from `first` on, or until a signal.
     fn all(&mut self, first: u64, stop: &Stop) -> Outcome<Ended> {
         let model = self.model;
         let feeds: Vec<&Output> = model.feeds.iter().collect();

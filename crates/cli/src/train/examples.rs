@@ -1,4 +1,4 @@
-//! Examples in memory, dealt out in batches.
+//! Examples in memory, in batches.
 
 use thalweg::prelude::*;
 
@@ -43,7 +43,7 @@ impl Examples {
     }
 }
 
-/// The place of `i` in a permutation of `0..n` that the key picks, without making the permutation: a Feistel network over the
+/// The position of `i` in a permutation of `0..n` that the key picks, without making the permutation: a Feistel network over the
 /// smallest square that holds `n`, walked until it falls inside.
 pub fn shuffled(i: u64, n: u64, key: u64) -> u64 {
     let side = (n as f64).sqrt().ceil().max(2.0) as u64;

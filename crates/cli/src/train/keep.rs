@@ -1,4 +1,4 @@
-//! What a run leaves in its folder: checkpoints to go on from, and event files for TensorBoard.
+//! Checkpoints and event files of a run.
 
 use super::program::Model;
 use super::settings::Settings;
@@ -7,16 +7,16 @@ use crate::output;
 use std::path::{Path, PathBuf};
 use thalweg::prelude::*;
 use thalweg::train::get_or_create_global_step;
-use thalweg::train::saver::Saver;
+use thalweg::train::saver::{CHECKPOINT_NAME, Saver};
 use thalweg::train::summary::{self, FileWriter};
 use thalweg_core::error::not_found;
 use thalweg_io::checkpoint::{self, DirectoryLock};
 
-/// A run's folder.
+/// Saves a run into its directory.
 pub struct Keeper {
     folder: PathBuf,
     _lock: DirectoryLock,
-    /// The checkpoint to go on from.
+    /// The checkpoint to continue from.
     newest: Option<PathBuf>,
     saver: Saver,
     events: FileWriter,
@@ -24,11 +24,11 @@ pub struct Keeper {
     every: u64,
 }
 
-/// Checkpoints in a run, unless told otherwise.
+/// Checkpoints in a run by default.
 pub const CHECKPOINTS: u64 = 10;
 
 impl Keeper {
-    /// Adds what saves and restores to the graph: before the session is opened.
+    /// Adds the nodes that save and restore to the graph, before the session is opened.
     pub fn new(g: &Scope, settings: &Settings) -> Outcome<Option<Keeper>> {
         let Some(folder) = &settings.logdir else { return Ok(None) };
         let (lock, newest) = claim(folder, settings.resume)?;
@@ -41,7 +41,7 @@ impl Keeper {
         Ok(Some(Keeper { folder: folder.clone(), _lock: lock, newest, saver, events, histograms, every }))
     }
 
-    /// Goes on from the newest whole checkpoint, if that was asked for; the step it was made after.
+    /// Restores the newest whole checkpoint, with --resume; returns its step.
     pub fn resume(&mut self, session: &Session, g: &Scope) -> Result<u64> {
         let Some(newest) = &self.newest else { return Ok(0) };
         self.saver.restore(session, newest)?;
@@ -56,14 +56,14 @@ impl Keeper {
         names.zip(numbers).try_for_each(|(name, value)| self.events.add_scalar(name, *value, step))
     }
 
-    /// A checkpoint after `done` steps, if one is due.
+    /// Saves after `done` steps, if a checkpoint is due.
     pub fn due(&mut self, session: &Session, done: u64) -> Result<()> {
         if done > 0 && done.is_multiple_of(self.every) { self.save(session, done) } else { Ok(()) }
     }
 
     pub fn save(&mut self, session: &Session, done: u64) -> Result<()> {
         let step = i64::try_from(done).unwrap_or(i64::MAX);
-        self.saver.save(session, &self.folder.join("model.ckpt"), Some(step))?;
+        self.saver.save(session, &self.folder.join(CHECKPOINT_NAME), Some(step))?;
         if let Some(histograms) = &self.histograms {
             self.events.add_summary(&session.run(histograms, &[])?, step)?;
         }
@@ -71,16 +71,16 @@ impl Keeper {
     }
 }
 
-/// Summaries of all that is trained.
+/// Histogram summaries of the trainable variables.
 pub fn histograms_of_parameters(g: &Scope) {
-    // In a scope of their own: their tags are their names, and the names of the variables are taken.
+    // In a scope of their own: tags are node names, and those of the variables are taken.
     let scope = g.name_scope("parameters");
     for v in g.trainable_variables() {
         summary::histogram(&scope, &v.name(), &v.value);
     }
 }
 
-/// Makes a folder this run's own; the checkpoint to go on from, if it is to.
+/// Locks a directory for this run; returns the checkpoint to continue from, with --resume.
 fn claim(folder: &Path, resume: bool) -> Outcome<(DirectoryLock, Option<PathBuf>)> {
     let usage = |e| Err(Failure::Usage(e));
     match (checkpoint::has_checkpoints(folder)?, resume) {
@@ -93,12 +93,12 @@ fn claim(folder: &Path, resume: bool) -> Outcome<(DirectoryLock, Option<PathBuf>
     if !resume && checkpoint::has_checkpoints(folder)? {
         return usage(used(folder));
     }
-    let newest = if resume { checkpoint::recover(folder, &tell)? } else { None };
+    let newest = if resume { checkpoint::recover(folder, &log)? } else { None };
     Ok((lock, newest))
 }
 
-/// A line about the folder. That nobody reads it is found out by the next line about the training.
-pub fn tell(line: &str) {
+/// Prints a line about the checkpoints. A closed output is noticed by the next line of progress.
+pub fn log(line: &str) {
     drop(output::print(&format!("{line}\n")));
 }
 
@@ -108,7 +108,7 @@ fn nothing_to_resume(folder: &Path) -> Error {
 
 fn used(folder: &Path) -> Error {
     let text = format!(
-        "{} has the checkpoints of an earlier run, which this one would replace; go on from them with --resume, \
+        "{} has the checkpoints of an earlier run, which this one would replace; continue from them with --resume, \
          or choose another --logdir, or empty this one",
         folder.display()
     );

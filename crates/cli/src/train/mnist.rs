@@ -50,7 +50,7 @@ impl Mnist {
     }
 }
 
-/// The folder with the four files: the one given, or one of the usual places.
+/// The directory with the four files: `--data`, or one of the default locations.
 fn find(given: Option<&Path>) -> Result<PathBuf> {
     let mut places: Vec<PathBuf> =
         given.into_iter().flat_map(|p| [p.to_path_buf(), p.join("mnist")]).collect();

@@ -20,8 +20,9 @@ mod tally;
 mod xor;
 
 use crate::failure::{Failure, Outcome};
-use cluster::{Part, Place};
+use cluster::{ClusterTask, Role};
 use program::Program;
+pub use progress::PREFIX as PROGRESS_PREFIX;
 use settings::Settings;
 use std::path::PathBuf;
 use thalweg_core::error::invalid_argument;
@@ -29,12 +30,12 @@ use thalweg_core::error::invalid_argument;
 /// Train one of the built-in models
 ///
 /// With TF_CONFIG in the environment it is one task of a cluster: a ps serves the variables; the chief (worker 0 if there is none)
-/// initialises them or goes on from the newest checkpoint in --logdir, saves, and prints the results; workers wait for the chief and train; an
-/// evaluator tests each new checkpoint. --steps counts the updates of all workers together. `thalweg local` starts a whole cluster.
+/// initialises them or restores the newest checkpoint in --logdir, saves, and prints the results; workers wait for the chief and train; an
+/// evaluator evaluates each new checkpoint. --steps counts the updates of all workers together. `thalweg local` starts a whole cluster.
 ///
-/// A task that loses another makes its session anew; the chief then restores the newest whole checkpoint. On SIGTERM the chief saves, and
-/// every task exits with 143 (130 on Ctrl-C); with 138 if others stay away for too long. Schedulers restart tasks with such codes; 1 and 2 are
-/// errors that will come again.
+/// A task that loses another reopens its session; the chief then restores the newest whole checkpoint. On SIGTERM the chief saves, and
+/// every task exits with 143 (130 on Ctrl-C); with 138 if other tasks stay unreachable. Schedulers restart tasks with such codes; 1 and 2 are
+/// permanent errors.
 #[derive(clap::Args)]
 pub struct Args {
     /// What to train
@@ -42,16 +43,16 @@ pub struct Args {
     /// Training steps
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Examples in a batch: no more than there are to learn from
+    /// Examples in a batch; at most the size of the training set
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
     /// Learning rate
     #[arg(long, value_name = "RATE")]
     lr: Option<f64>,
-    /// What changes the weights
+    /// The optimizer
     #[arg(long)]
     optimizer: Option<optimizer::Kind>,
-    /// Seed of the first weights and of the order of the examples
+    /// Seed of the initial weights and of the order of the examples
     #[arg(long, default_value_t = 1)]
     seed: i64,
     /// Threads for kernels; 0 for one per core
@@ -60,19 +61,19 @@ pub struct Args {
     /// For mnist: which model
     #[arg(long, default_value = "mlp")]
     model: mnist::Kind,
-    /// Where the data is: a folder with MNIST's four files, or for ptb a text file
+    /// The data: a directory with MNIST's four files, or for ptb a text file
     #[arg(long, value_name = "PATH")]
     data: Option<PathBuf>,
-    /// Folder for checkpoints and TensorBoard's event files
+    /// Directory of checkpoints and event files
     #[arg(long, value_name = "DIR")]
     logdir: Option<PathBuf>,
-    /// Go on from the newest checkpoint in --logdir
+    /// Continue from the newest checkpoint in --logdir
     #[arg(long, requires = "logdir")]
     resume: bool,
     /// Steps between checkpoints [default: ten in a run]
     #[arg(long, value_name = "N", requires = "logdir")]
     save_every: Option<u64>,
-    /// Where to write the loss curve as an SVG file
+    /// Write the loss curve to an SVG file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(flatten)]
@@ -97,10 +98,10 @@ enum Name {
 }
 
 pub fn run(args: Args) -> Outcome {
-    let place = Place::from_environment()?;
-    // It needs no data.
-    if let Some(place) = place.as_ref().filter(|p| p.part == Part::ParameterServer) {
-        return cluster::serve_parameters(place, args.threads, args.logdir.as_deref(), &args.cluster);
+    let task = ClusterTask::from_environment()?;
+    // It loads no data.
+    if let Some(task) = task.as_ref().filter(|t| t.role == Role::ParameterServer) {
+        return cluster::serve_parameters(task, args.threads, args.logdir.as_deref(), &args.cluster);
     }
     if args.data.is_some() && !matches!(args.program, Name::Mnist | Name::Ptb) {
         return Err(Failure::Usage(invalid_argument(
@@ -116,8 +117,8 @@ pub fn run(args: Args) -> Outcome {
         Name::Tally => Box::new(tally::Tally),
     };
     let settings = Settings::new(&args, &*program)?;
-    match place {
-        Some(place) => cluster::take_part(&place, &*program, settings, &args.cluster),
+    match task {
+        Some(task) => cluster::run_task(&task, &*program, settings, &args.cluster),
         None => drive::train(&*program, &settings),
     }
 }

@@ -1,4 +1,4 @@
-//! `Program`: what the training loop must know of a model and its data.
+//! `Program`: a model and its data, for the training loop.
 
 use super::settings::{Defaults, Settings};
 use thalweg::prelude::*;
@@ -10,17 +10,17 @@ pub trait Program {
 
     fn defaults(&self) -> Defaults;
 
-    /// How many examples there are to learn from: a batch has no more.
+    /// The size of the training set, and the maximum of a batch.
     fn examples(&self) -> usize;
 
     /// Builds the graph.
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model>;
 
-    /// The values of the model's feeds for a step: a function of the step and the seed alone, so that a run that goes on
-    /// where another stopped sees what the other would have seen.
+    /// The values of the model's feeds for a step: a function of the step and the seed alone, so that a resumed run
+    /// sees the same batches.
     fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>>;
 
-    /// What came of it: rows of a table.
+    /// The results: rows of a table.
     fn results(&self, trained: &Trained<'_>) -> Result<Vec<[String; 2]>>;
 }
 
@@ -35,14 +35,14 @@ pub struct Model {
     pub outputs: Vec<Output>,
 }
 
-/// What is run for each step.
+/// The nodes of a training step.
 pub struct Training {
     pub step: Operation,
-    /// With several replicas that wait for one another: what else there is to run.
+    /// For synchronous replicas.
     pub sync: Option<SyncTraining>,
 }
 
-/// A model after training, to be looked at.
+/// A model after training.
 pub struct Trained<'a> {
     pub session: &'a Session,
     pub model: &'a Model,

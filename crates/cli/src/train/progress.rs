@@ -17,6 +17,8 @@ pub struct Progress {
     next_line: u64,
 }
 
+/// How each line about progress begins; `thalweg local` finds them by it.
+pub const PREFIX: &str = "step ";
 /// Between two drawings of the bar.
 const REDRAW: Duration = Duration::from_millis(80);
 const WIDTH: usize = 30;
@@ -50,7 +52,7 @@ impl Progress {
 
     fn text(&self, done: u64, loss: f32, measure: Option<f32>) -> String {
         let width = self.steps.to_string().len();
-        let mut text = format!("step {done:>width$}/{}  loss {loss:<9.5}", self.steps);
+        let mut text = format!("{PREFIX}{done:>width$}/{}  loss {loss:<9.5}", self.steps);
         if let (Some(name), Some(value)) = (self.shown, measure) {
             text.push_str(&format!("  {name} {value:.3}"));
         }

@@ -1,4 +1,4 @@
-//! A language model: an LSTM that guesses the next word of a text. The last tenth of the text is kept for the test.
+//! A language model: an LSTM that predicts the next word of a text. The last tenth of the text is the test set.
 
 use super::optimizer;
 use super::program::{Model, Program, Trained};
@@ -21,9 +21,9 @@ pub struct Ptb {
     source: String,
 }
 
-/// Words looked at in one go.
+/// Length of a window of words.
 const STEPS: usize = 20;
-/// Words that are told apart at most: the rest is `<unk>`.
+/// The size of the vocabulary: other words are `<unk>`.
 const MAX_WORDS: usize = 10_000;
 const LAYERS: usize = 2;
 
@@ -63,7 +63,7 @@ impl Ptb {
         Ok(Ptb { train: train.to_vec(), test: test.to_vec(), vocabulary, units, source })
     }
 
-    /// Where a window of the text to learn from may start.
+    /// Start positions of windows in the training text.
     fn places(&self) -> usize {
         self.train.len() - STEPS - 1
     }
@@ -79,7 +79,7 @@ impl Ptb {
         Ok(vec![Tensor::from_slice(shape.clone(), &given)?, Tensor::from_slice(shape, &next)?])
     }
 
-    /// The perplexity on the test text of knowing only how often each word comes.
+    /// The perplexity of word frequencies alone on the test text.
     fn unigram(&self) -> f64 {
         let mut counts = vec![1f64; self.vocabulary];
         self.train.iter().for_each(|w| counts[*w as usize] += 1.0);

@@ -1,4 +1,4 @@
-//! What a training run is told, or goes by if not told.
+//! Settings of a training run, from flags and defaults.
 
 use super::program::{Program, Training};
 use super::{Args, optimizer};
@@ -10,26 +10,26 @@ use thalweg::train::optimizers::Setting;
 use thalweg::train::schedules::{Polynomial, polynomial_decay};
 use thalweg_core::invalid;
 
-/// What a program goes by unless told otherwise.
+/// The defaults of a program.
 pub struct Defaults {
     pub steps: u64,
     pub batch: usize,
     pub rate: f64,
-    /// The learning rate falls in a straight line to `LAST_RATE` of what it was, over so many steps, and stays there. It is a function of the step
-    /// alone, not of `--steps`: a run that goes on later goes on as it would have.
+    /// The learning rate decays linearly to `LAST_RATE` of its value over so many steps. It is a function of the step alone, not of
+    /// `--steps`: a resumed run continues as one that was not interrupted.
     pub falls_over: Option<u64>,
     pub optimizer: optimizer::Kind,
 }
 
-/// The part of the learning rate that is left at the end.
+/// The final learning rate, relative to the first.
 const LAST_RATE: f64 = 0.01;
 
-/// Replicas that train synchronously: an update is of the first `aggregate` gradients of all replicas.
+/// Replicas that train synchronously: an update uses the first `aggregate` gradients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Replicas {
     pub aggregate: usize,
     pub total: usize,
-    /// Which of them this one is.
+    /// The index of this one.
     pub number: usize,
 }
 
@@ -66,11 +66,11 @@ impl Settings {
             replicas: None,
         };
         let usage = |text: &str| Err(Failure::Usage(invalid!("{text}")));
-        // A default may be more than a small set of one's own has.
+        // The default batch may exceed a small data set.
         let examples = program.examples().max(defaults.batch);
         if settings.batch > examples {
             return usage(&format!(
-                "--batch {} is more than the {examples} examples that there are to learn from",
+                "--batch {} is more than the {examples} examples of the training set",
                 settings.batch
             ));
         }
@@ -99,7 +99,7 @@ impl Settings {
         self.optimizer.minimize(g, loss, rate, max_norm, self.replicas)
     }
 
-    /// The learning rate in words.
+    /// The learning rate as printed.
     pub fn rate_text(&self) -> String {
         match self.falls_over {
             None => self.rate.to_string(),

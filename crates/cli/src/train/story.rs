@@ -1,5 +1,5 @@
-//! A small text to learn from when none is given: a village told in sentences that have a grammar, with an order in what
-//! happens, so that there is something to learn beyond how often words come.
+//! A generated training text for when none is given: sentences with a grammar and with dependencies between words, so that there is
+//! more to learn than word frequencies.
 
 /// A text of about so many words, always the same.
 pub fn text(words: usize) -> String {

@@ -1,4 +1,4 @@
-//! Gradients that are counted: every variable is the sum of what was applied, so that one that is applied twice, or is lost, shows.
+//! A test of clusters: every variable is the sum of the gradients applied, so that one applied twice, or lost, shows.
 //!
 //! With a rate of 1 and gradients that do not depend on the variables, each step takes the same number from each variable: the mean of
 //! the replicas' gradients, which are different powers of four if all are waited for. No other choice of as many of them has that sum.

@@ -10,13 +10,16 @@ use thalweg_client::Scope;
 
 /// A model that ends in a head.
 pub trait Headed {
+    /// The kind of head.
     type Head: Head;
 
+    /// The head, for settings of the estimator.
     fn head(&mut self) -> &mut Self::Head;
 }
 
 /// A model of one part: one set of columns, one optimizer.
 pub trait OnePart {
+    /// Its columns.
     fn columns(&mut self) -> &mut Vec<FeatureColumn>;
 
     /// None is the usual one.
@@ -24,13 +27,13 @@ pub trait OnePart {
 }
 
 impl<M: Headed> Estimator<M> {
-    /// Whether the loss of a batch is the sum over its examples, as it is unless told otherwise, or the mean.
+    /// Whether the loss of a batch is the sum over its examples (the default) or the mean.
     pub fn loss_reduction(mut self, reduction: Reduction) -> Self {
         self.model.head().weighing().reduction = reduction;
         self
     }
 
-    /// The feature of this name says how much each example counts, in the loss and in the metrics.
+    /// The feature of this name is the weight of each example, in the loss and in the metrics.
     #[track_caller]
     pub fn weight_column(mut self, feature: &str) -> Self {
         self.model.head().weighing().column = Some((feature.to_string(), Location::caller()));
@@ -61,11 +64,13 @@ impl<M: OnePart> Estimator<M> {
         self
     }
 
+    /// One more column.
     pub fn column(mut self, column: impl Into<FeatureColumn>) -> Self {
         self.model.columns().push(column.into());
         self
     }
 
+    /// The optimizer that trains the model.
     pub fn optimizer(mut self, optimizer: impl Optimizer + 'static) -> Self {
         *self.model.minimizer() = Some(Minimizer::of(optimizer));
         self

@@ -10,7 +10,10 @@ use std::sync::OnceLock;
 use thalweg_client::{Output, Result, Scope, SessionOptions};
 use thalweg_io::scratch::Scratch;
 
-/// Trains, evaluates and predicts with a model, which it keeps in a folder.
+/// The directory of evaluations' event files, inside that of the model.
+pub const EVAL_DIR: &str = "eval";
+
+/// Trains, evaluates and predicts with a model, whose checkpoints are in a directory.
 pub struct Estimator<M> {
     pub(super) model: M,
     pub(super) seed: Option<i64>,
@@ -19,7 +22,7 @@ pub struct Estimator<M> {
     pub(super) save_summary_steps: u64,
     pub(super) log_every: Option<Every>,
     model_dir: Option<PathBuf>,
-    /// In place of one that was not given: made when it is needed, and gone with the estimator.
+    /// Without a `model_dir`: created when it is needed, and deleted with the estimator.
     temporary: OnceLock<Scratch>,
     target: Option<String>,
     options: SessionOptions,
@@ -42,13 +45,14 @@ impl<M> Estimator<M> {
         }
     }
 
-    /// The folder for checkpoints and event files; training goes on from what is there. Without one, the model lasts as long as the estimator.
+    /// The directory of checkpoints and event files; training continues from the newest checkpoint. Without one, the model lasts as long as the
+    /// estimator.
     pub fn model_dir(mut self, path: impl AsRef<Path>) -> Self {
         self.model_dir = Some(path.as_ref().to_path_buf());
         self
     }
 
-    /// The folder that is used.
+    /// The directory in use.
     pub fn dir(&self) -> &Path {
         match &self.model_dir {
             Some(path) => path,
@@ -56,9 +60,9 @@ impl<M> Estimator<M> {
         }
     }
 
-    /// Where evaluations write their event files; those of a name of their own beside it.
+    /// The directory of event files of evaluations, of those of a name if one is given.
     pub fn eval_dir(&self, name: Option<&str>) -> PathBuf {
-        self.dir().join(name.map_or("eval".to_string(), |n| format!("eval_{n}")))
+        self.dir().join(name.map_or(EVAL_DIR.to_string(), |n| format!("{EVAL_DIR}_{n}")))
     }
 
     /// Seed of all random ops: with it, and one thread or more, every run gives the same model.
@@ -67,31 +71,31 @@ impl<M> Estimator<M> {
         self
     }
 
-    /// How often training saves; at the start and the end in any case. Ten minutes, unless told otherwise.
+    /// How often training saves; at the start and the end in any case. Ten minutes by default.
     pub fn save_checkpoints(mut self, every: Every) -> Self {
         self.save_checkpoints = every;
         self
     }
 
-    /// How many of the newest checkpoints stay: 5 unless told otherwise, 0 for all.
+    /// How many of the newest checkpoints stay: 5 by default, 0 for all.
     pub fn keep_checkpoint_max(mut self, count: usize) -> Self {
         self.keep.newest = count;
         self
     }
 
-    /// Of the checkpoints that are no longer among the newest, one stays for so many hours of training: 10,000 unless told otherwise.
+    /// Of the checkpoints that are no longer among the newest, one stays for so many hours of training: 10,000 by default.
     pub fn keep_checkpoint_every_n_hours(mut self, hours: f64) -> Self {
         self.keep.every_n_hours = hours;
         self
     }
 
-    /// Steps between summaries for TensorBoard: 100 unless told otherwise, 0 for none.
+    /// Steps between summaries for TensorBoard: 100 by default, 0 for none.
     pub fn save_summary_steps(mut self, steps: u64) -> Self {
         self.save_summary_steps = steps;
         self
     }
 
-    /// Training tells its loss on standard error every so often.
+    /// How often training logs its loss to standard error; never by default.
     pub fn log_every(mut self, every: Every) -> Self {
         self.log_every = Some(every);
         self
@@ -103,7 +107,7 @@ impl<M> Estimator<M> {
         self
     }
 
-    /// Runs on the server at `grpc://host:port`, which must see the folder under the same path.
+    /// Runs on the server at `grpc://host:port`, which must have the directory under the same path.
     pub fn target(mut self, target: &str) -> Self {
         self.target = Some(target.to_string());
         self

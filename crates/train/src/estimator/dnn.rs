@@ -20,14 +20,14 @@ pub struct Dnn<H> {
     place: &'static Location<'static>,
 }
 
-/// A deep net that tells classes apart.
+/// A deep net for classification.
 pub type DNNClassifier = Estimator<Dnn<Classifier>>;
 
-/// A deep net that finds numbers.
+/// A deep net for regression.
 pub type DNNRegressor = Estimator<Dnn<Regressor>>;
 
 impl DNNClassifier {
-    /// A net with hidden layers of these sizes for so many classes, trained by Adagrad at 0.05 unless told otherwise.
+    /// A net with hidden layers of these sizes for so many classes, trained by Adagrad at 0.05 by default.
     #[track_caller]
     pub fn new(hidden_units: &[usize], classes: usize) -> DNNClassifier {
         Estimator::of(Dnn::new(hidden_units, Classifier::new(classes), Location::caller()))
@@ -43,13 +43,13 @@ impl DNNRegressor {
 }
 
 impl<H: Head> Estimator<Dnn<H>> {
-    /// Of the hidden layers; relu unless told otherwise.
+    /// Of the hidden layers; ReLU by default.
     pub fn activation(mut self, activation: Activation) -> Self {
         self.model.layers.activation = activation;
         self
     }
 
-    /// The share of hidden units that training leaves out at random.
+    /// The share of hidden units that is dropped in training.
     pub fn dropout(mut self, rate: f64) -> Self {
         self.model.layers.dropout = rate;
         self

@@ -24,14 +24,14 @@ pub struct DnnLinearCombined<H> {
     place: &'static Location<'static>,
 }
 
-/// A wide and deep model that tells classes apart.
+/// A wide and deep model for classification.
 pub type DNNLinearCombinedClassifier = Estimator<DnnLinearCombined<Classifier>>;
 
-/// A wide and deep model that finds numbers.
+/// A wide and deep model for regression.
 pub type DNNLinearCombinedRegressor = Estimator<DnnLinearCombined<Regressor>>;
 
 impl DNNLinearCombinedClassifier {
-    /// For so many classes. Unless told otherwise, the linear part is trained by Ftrl at the smaller of 0.005 and `1 / sqrt(columns)`, the deep
+    /// For so many classes. By default, the linear part is trained by Ftrl at the smaller of 0.005 and `1 / sqrt(columns)`, the deep
     /// one by Adagrad at 0.001.
     #[track_caller]
     pub fn new(classes: usize) -> DNNLinearCombinedClassifier {
@@ -55,6 +55,7 @@ impl<H: Head> Estimator<DnnLinearCombined<H>> {
         self
     }
 
+    /// The optimizer of the linear part.
     pub fn linear_optimizer(mut self, optimizer: impl Optimizer + 'static) -> Self {
         self.model.linear_minimizer = Some(Minimizer::of(optimizer));
         self
@@ -72,18 +73,19 @@ impl<H: Head> Estimator<DnnLinearCombined<H>> {
         self
     }
 
+    /// The optimizer of the deep net.
     pub fn dnn_optimizer(mut self, optimizer: impl Optimizer + 'static) -> Self {
         self.model.dnn_minimizer = Minimizer::of(optimizer);
         self
     }
 
-    /// Of the hidden layers; relu unless told otherwise.
+    /// Of the hidden layers; ReLU by default.
     pub fn dnn_activation(mut self, activation: Activation) -> Self {
         self.model.layers.activation = activation;
         self
     }
 
-    /// The share of hidden units that training leaves out at random.
+    /// The share of hidden units that is dropped in training.
     pub fn dnn_dropout(mut self, rate: f64) -> Self {
         self.model.layers.dropout = rate;
         self
@@ -131,7 +133,7 @@ impl<H> DnnLinearCombined<H> {
             parts.push(minimizer.minimize_part(g, loss, "linear")?);
         }
         let step = get_or_create_global_step(g);
-        let after = g.control_dependencies(&parts.iter().collect::<Vec<_>>());
+        let after = g.control_dependencies(&parts);
         let after = after.only_on(&step.handle.op().device());
         let one = after.number(1.0, step.dtype());
         Ok(after.op("AssignAddVariableOp").input(&step.handle).input(&one).build())

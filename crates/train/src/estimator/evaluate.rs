@@ -11,14 +11,17 @@ use std::fmt;
 use std::ops::Index;
 use thalweg_client::{Code, Operation, Output, Result, Scope};
 
-/// Metrics by name, and the step of the model that they are of.
+/// Metrics by name, and the global step of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
+    /// The global step of the checkpoint.
     pub global_step: i64,
+    /// Values by name.
     pub metrics: BTreeMap<String, f32>,
 }
 
 impl Evaluation {
+    /// The metric of that name.
     pub fn get(&self, name: &str) -> Option<f32> {
         self.metrics.get(name).copied()
     }
@@ -45,12 +48,12 @@ impl fmt::Display for Evaluation {
 }
 
 impl<M: Model> Estimator<M> {
-    /// Measures the newest checkpoint on all of the input.
+    /// Evaluates the newest checkpoint on the whole input.
     pub fn evaluate<I: IntoInput>(&self, input: impl Fn(&Scope) -> I) -> Result<Evaluation> {
         self.evaluate_with(input, None, None)
     }
 
-    /// Measures on so many batches at most, if that is said; a name keeps the event files of several evaluations apart.
+    /// Evaluates on `steps` batches at most; a name separates the event files of several evaluations.
     pub fn evaluate_with<I: IntoInput>(
         &self,
         input: impl Fn(&Scope) -> I,

@@ -41,7 +41,7 @@ fn summarize(g: &Scope, name: &str, x: &Output, mode: Mode) {
         return;
     }
     let g = g.name_scope(name);
-    let zeros = g.equal(x, &g.zeros_like(x));
-    summary::scalar(&g, "fraction_of_zero_values", &g.reduce_mean(&g.cast(&zeros, DataType::Float), &[]));
+    let zeros = g.equal(x, g.zeros_like(x));
+    summary::scalar(&g, "fraction_of_zero_values", &g.reduce_mean(g.cast(&zeros, DataType::Float), &[]));
     summary::histogram(&g, "activation", x);
 }

@@ -3,8 +3,8 @@
 use super::invalid;
 use crate::feature_column::Features;
 use std::panic::Location;
+use thalweg_client::data::Dataset;
 use thalweg_client::{Error, IntoTensor, Output, Result, Scope, Tensor, keys};
-use thalweg_data::Dataset;
 
 /// What an input function gives: batches of features by name, and for training and evaluation labels.
 pub struct Input {
@@ -24,6 +24,7 @@ enum Label {
 
 /// An input, or why there is none: input functions may give either.
 pub trait IntoInput {
+    /// The input, or the error that a run then returns.
     fn into_input(self) -> Result<Input>;
 }
 

@@ -18,14 +18,14 @@ pub struct Linear<H> {
     place: &'static Location<'static>,
 }
 
-/// A linear model that tells classes apart.
+/// A linear model for classification.
 pub type LinearClassifier = Estimator<Linear<Classifier>>;
 
-/// A linear model that finds numbers.
+/// A linear model for regression.
 pub type LinearRegressor = Estimator<Linear<Regressor>>;
 
 impl LinearClassifier {
-    /// For so many classes, trained by Ftrl at the smaller of 0.2 and `1 / sqrt(columns)` unless told otherwise.
+    /// For so many classes, trained by Ftrl at the smaller of 0.2 and `1 / sqrt(columns)` by default.
     #[track_caller]
     pub fn new(classes: usize) -> LinearClassifier {
         Estimator::of(Linear::new(Classifier::new(classes), Location::caller()))
@@ -33,6 +33,7 @@ impl LinearClassifier {
 }
 
 impl LinearRegressor {
+    /// For one number, trained as the classifier is.
     #[allow(clippy::new_without_default)]
     #[track_caller]
     pub fn new() -> LinearRegressor {

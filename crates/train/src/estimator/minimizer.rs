@@ -10,11 +10,13 @@ use thalweg_client::{Operation, Output, Result, Scope};
 pub struct Minimizer(Arc<dyn Fn(&Scope) -> Arc<dyn Optimizer>>);
 
 impl Minimizer {
+    /// One optimizer for all graphs.
     pub fn of(optimizer: impl Optimizer + 'static) -> Minimizer {
         let optimizer: Arc<dyn Optimizer> = Arc::new(optimizer);
         Minimizer(Arc::new(move |_| optimizer.clone()))
     }
 
+    /// An optimizer made on each graph that is trained.
     pub fn made_by<O: Optimizer + 'static>(make: impl Fn(&Scope) -> O + 'static) -> Minimizer {
         Minimizer(Arc::new(move |g| Arc::new(make(g))))
     }

@@ -1,7 +1,7 @@
-//! Estimators: models that train, evaluate and predict, and keep what they learned in a folder.
+//! Estimators: models that train, evaluate and predict, with checkpoints in a directory.
 //!
 //! ```
-//! use thalweg_data::Dataset;
+//! use thalweg_client::data::Dataset;
 //! use thalweg_train::estimator::{Input, LinearRegressor};
 //! use thalweg_train::feature_column::numeric_columns;
 //! use thalweg_train::optimizers::GradientDescent;
@@ -21,7 +21,7 @@
 //! [`DNNLinearCombinedRegressor`]) take their input through feature columns ([`crate::feature_column`]). A model of your own is a function that builds an [`EstimatorSpec`], see [`Estimator::with_model_fn`].
 //!
 //! Input is described by a function of the graph that it becomes part of: training, evaluation and prediction each make a graph of their own.
-//! Training goes on from the newest whole checkpoint in the folder, if there is one.
+//! Training continues from the newest whole checkpoint in the directory, if there is one.
 
 mod canned;
 mod config;
@@ -39,7 +39,7 @@ mod train;
 mod train_and_evaluate;
 
 pub use canned::{Headed, OnePart};
-pub use config::Estimator;
+pub use config::{EVAL_DIR, Estimator};
 pub use dnn::{DNNClassifier, DNNRegressor, Dnn};
 pub use dnn_linear_combined::{DNNLinearCombinedClassifier, DNNLinearCombinedRegressor, DnnLinearCombined};
 pub use evaluate::Evaluation;

@@ -7,7 +7,7 @@ use crate::monitored::{Scaffold, SessionCreator};
 use std::collections::{BTreeMap, VecDeque};
 use thalweg_client::{Callable, Code, Error, Output, Result, Scope, Session, Shape, Tensor};
 
-/// What a model says of one example: tensors by name.
+/// The prediction for one example: tensors by name.
 #[derive(Clone, Debug)]
 pub struct Prediction(BTreeMap<String, Tensor>);
 
@@ -20,6 +20,7 @@ impl Prediction {
         })
     }
 
+    /// The names of the tensors.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
@@ -49,7 +50,7 @@ impl Prediction {
 
 /// Predictions for one example after another, made batch by batch as they are asked for.
 pub struct Predictions {
-    // Keeps the session open as long as batches are asked for.
+    // Keeps the session open.
     _session: Session,
     batch: Callable,
     names: Vec<String>,
@@ -58,7 +59,7 @@ pub struct Predictions {
 }
 
 impl<M: Model> Estimator<M> {
-    /// What the newest checkpoint says of all of the input. Labels, if there are any, are not looked at.
+    /// Predictions of the newest checkpoint for the whole input. Labels are ignored.
     pub fn predict<I: IntoInput>(&self, input: impl Fn(&Scope) -> I) -> Result<Predictions> {
         let g = self.graph();
         let (features, _) = input(&g).into_input()?.next_batch(&g)?;

@@ -1,4 +1,4 @@
-//! `EstimatorSpec`: what a model function gives; `Model`: what gives one.
+//! `EstimatorSpec`: what a model function returns; `Model`: what builds one.
 
 use crate::feature_column::Features;
 use crate::hooks::Hook;
@@ -8,8 +8,11 @@ use thalweg_client::{Operation, Output, Result, Scope};
 /// What a graph is built for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
+    /// Labels are given, and a `train_op` is needed.
     Train,
+    /// Labels are given; the loss and metrics are needed.
     Evaluate,
+    /// There are no labels; predictions are needed.
     Predict,
 }
 
@@ -22,9 +25,9 @@ pub struct EstimatorSpec {
     pub loss: Option<Output>,
     /// For training: changes the variables and counts the global step.
     pub train_op: Option<Operation>,
-    /// For evaluation, by name; the mean of the loss is there without being said.
+    /// For evaluation, by name; the mean of the loss is always added.
     pub metrics: Vec<(String, Metric)>,
-    /// Take part in training.
+    /// Hooks for training.
     pub hooks: Vec<Box<dyn Hook>>,
 }
 
@@ -45,11 +48,13 @@ impl EstimatorSpec {
         EstimatorSpec { predictions, ..Default::default() }
     }
 
+    /// Adds a metric, which evaluation reports under this name.
     pub fn metric(mut self, name: &str, metric: Metric) -> EstimatorSpec {
         self.metrics.push((name.to_string(), metric));
         self
     }
 
+    /// Adds a hook to training.
     pub fn hook(mut self, hook: impl Hook + 'static) -> EstimatorSpec {
         self.hooks.push(Box::new(hook));
         self
@@ -58,6 +63,7 @@ impl EstimatorSpec {
 
 /// What an estimator trains: a function of features, labels (for prediction, none) and what the graph is for.
 pub trait Model {
+    /// Adds the model to the graph `g`.
     fn build(
         &self,
         g: &Scope,

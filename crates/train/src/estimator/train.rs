@@ -22,7 +22,7 @@ pub struct Trained {
     pub loss: Option<f32>,
 }
 
-/// So many runs that leave the global step as it is are a mistake: training would never end.
+/// After so many runs that do not advance the global step, training fails: it would never end.
 const MOST_IDLE_RUNS: u32 = 100;
 
 fn not_counting(step: i64) -> Error {
@@ -34,17 +34,17 @@ fn not_counting(step: i64) -> Error {
 }
 
 impl<M: Model> Estimator<M> {
-    /// Trains for so many steps more, or to the end of the input.
+    /// Trains for `steps` more steps, or to the end of the input.
     pub fn train<I: IntoInput>(&self, input: impl Fn(&Scope) -> I, steps: u64) -> Result<Trained> {
         self.train_with(input, vec![Box::new(StopAtStepHook::num_steps(steps))])
     }
 
-    /// Trains until the global step is `max_steps`: nothing is done if it is already.
+    /// Trains until the global step is `max_steps`.
     pub fn train_until<I: IntoInput>(&self, input: impl Fn(&Scope) -> I, max_steps: u64) -> Result<Trained> {
         self.train_with(input, vec![Box::new(StopAtStepHook::last_step(max_steps))])
     }
 
-    /// Trains until the input ends or one of these hooks asks to stop. Aborted if another is training into the same folder.
+    /// Trains until the input ends or one of these hooks asks to stop. `Aborted` if another process trains into the same directory.
     pub fn train_with<'h, I: IntoInput>(
         &'h self,
         input: impl Fn(&Scope) -> I,
@@ -80,7 +80,7 @@ impl<M: Model> Estimator<M> {
         Ok(Trained { global_step, loss: last })
     }
 
-    /// The hooks that save, write summaries and tell how it goes.
+    /// The hooks that save, write summaries and log.
     fn usual_hooks<'h>(&self, loss: &Output) -> Result<Vec<Box<dyn Hook + 'h>>> {
         let mut hooks: Vec<Box<dyn Hook + 'h>> = Vec::new();
         if let Some(every) = self.log_every {

@@ -29,7 +29,7 @@ impl<'a> TrainSpec<'a> {
         TrainSpec { input: Box::new(move |g| input(g).into_input()), max_steps, hooks: Vec::new() }
     }
 
-    /// Each stretch of training has a hook that this makes: early stopping, for instance.
+    /// Adds a hook, made by this function for each phase of training: early stopping, for instance.
     pub fn hook<H: Hook + 'a>(mut self, make: impl Fn() -> H + 'a) -> TrainSpec<'a> {
         self.hooks.push(Box::new(move || Box::new(make())));
         self
@@ -43,7 +43,7 @@ impl<'a> EvalSpec<'a> {
         EvalSpec { input: Box::new(move |g| input(g).into_input()), steps: None, every_steps }
     }
 
-    /// On so many batches only.
+    /// On `steps` batches only.
     pub fn steps(mut self, batches: u64) -> EvalSpec<'a> {
         self.steps = Some(batches);
         self
@@ -51,8 +51,8 @@ impl<'a> EvalSpec<'a> {
 }
 
 impl<M: Model> Estimator<M> {
-    /// Trains and evaluates in turn until `max_steps`, or until training ends before its stretch does: by a hook, or with its input.
-    /// Each stretch begins its input anew. The last evaluation is given.
+    /// Alternates training and evaluation until `max_steps`, or until a hook or the end of the input stops training earlier.
+    /// Each phase of training restarts its input. Returns the last evaluation.
     pub fn train_and_evaluate(&self, train: &TrainSpec<'_>, eval: &EvalSpec<'_>) -> Result<Evaluation> {
         let mut next = eval.every_steps;
         loop {

@@ -4,6 +4,7 @@ use super::{CategoricalColumn, Column, DenseColumn, Features, NumericColumn, Spa
 use std::panic::Location;
 use thalweg_client::{Attr, DataType, Output, Result, Scope};
 
+/// See [`bucketized_column`].
 #[derive(Clone)]
 pub struct BucketizedColumn {
     source: NumericColumn,
@@ -82,7 +83,7 @@ impl CategoricalColumn for BucketizedColumn {
         let [start, limit, delta] = [0, self.buckets()?, self.each()].map(|n| g.constant(n as i64));
         let first = g.op("Range").name("range").input(&start).input(&limit).input(&delta).output();
         let ids = g.add(&x, &first);
-        let all = g.greater_equal(&ids, &g.constant(0i64));
+        let all = g.greater_equal(&ids, g.constant(0i64));
         Ok(SparseTensor::where_true(g, &ids, &all))
     }
 }

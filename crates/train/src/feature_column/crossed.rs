@@ -5,6 +5,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use thalweg_client::{Attr, DataType, Output, Result, Scope};
 
+/// See [`crossed_column`].
 #[derive(Clone)]
 pub struct CrossedColumn {
     parts: Vec<Part>,

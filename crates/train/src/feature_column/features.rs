@@ -9,6 +9,7 @@ use thalweg_client::{Output, PartialShape, Result, Scope};
 pub struct Features(BTreeMap<String, Output>);
 
 impl Features {
+    /// No features.
     pub fn new() -> Features {
         Features::default()
     }
@@ -31,10 +32,12 @@ impl Features {
         })
     }
 
+    /// Their names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 
+    /// Names and tensors, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Output)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }

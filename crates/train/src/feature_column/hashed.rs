@@ -1,9 +1,10 @@
-//! Hash buckets: ids for values that nobody has counted.
+//! Hash buckets: ids for values without a vocabulary.
 
 use super::{CategoricalColumn, Column, Features, SparseTensor, invalid};
 use std::panic::Location;
 use thalweg_client::{Result, Scope};
 
+/// See [`categorical_column_with_hash_bucket`].
 #[derive(Clone)]
 pub struct HashedColumn {
     key: String,

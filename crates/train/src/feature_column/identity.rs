@@ -4,6 +4,7 @@ use super::{CategoricalColumn, Column, Features, SparseTensor, invalid};
 use std::panic::Location;
 use thalweg_client::{DataType, Result, Scope};
 
+/// See [`categorical_column_with_identity`].
 #[derive(Clone)]
 pub struct IdentityColumn {
     key: String,
@@ -46,9 +47,9 @@ impl IdentityColumn {
                 self.key
             )));
         }
-        let outside = g
-            .logical_or(&g.less(&values, &g.constant(0i64)), &g.greater_equal(&values, &g.constant(buckets)));
-        Ok(x.with_values(g.select(&outside, &g.constant(default), &values)))
+        let outside =
+            g.logical_or(&g.less(&values, g.constant(0i64)), &g.greater_equal(&values, g.constant(buckets)));
+        Ok(x.with_values(g.select(&outside, g.constant(default), &values)))
     }
 }
 

@@ -1,10 +1,11 @@
-//! Indicator columns: a one for each id that is there.
+//! Indicator columns: a multi-hot vector of the ids of an example.
 
 use super::{CategoricalColumn, Column, DenseColumn, Features, SparseTensor, invalid};
 use std::panic::Location;
 use std::sync::Arc;
 use thalweg_client::{Output, Result, Scope};
 
+/// See [`indicator_column`].
 #[derive(Clone)]
 pub struct IndicatorColumn {
     source: Arc<dyn CategoricalColumn>,
@@ -46,13 +47,13 @@ impl DenseColumn for IndicatorColumn {
             .input(&ids.indices)
             .input(&ids.dense_shape)
             .input(&ids.values)
-            .input(&g.constant(-1i64))
+            .input(g.constant(-1i64))
             .output();
         let depth = i32::try_from(depth).map_err(|_| {
             invalid(format!("{depth} ids are too many for '{}'", self.name())).at(Some(self.place))
         })?;
         // Sums over the ids of an example.
-        Ok(g.reduce_sum(&ones(g, &dense, depth), &[-2])
+        Ok(g.reduce_sum(ones(g, &dense, depth), &[-2])
             .with_shape(&[-1, i64::from(depth)].into_iter().collect()))
     }
 }
@@ -60,24 +61,22 @@ impl DenseColumn for IndicatorColumn {
 /// The sum of the weights of each id of each example.
 fn sums(g: &Scope, ids: &SparseTensor, weights: &Output, depth: usize) -> Output {
     let depth = depth as i64;
-    let inside = g.logical_and(
-        &g.greater_equal(&ids.values, &g.constant(0i64)),
-        &g.less(&ids.values, &g.constant(depth)),
-    );
-    let kept = g.reshape(&g.op("Where").input(&inside).output(), &[-1]);
-    let example = g.slice(&g.gather(&ids.indices, &kept, 0), &[0, 0], &[-1, 1]);
-    let id = g.reshape(&g.gather(&ids.values, &kept, 0), &[-1, 1]);
-    let places = g.concat(&[&example, &id], 1);
-    let shape = g.concat(&[&g.slice(&ids.dense_shape, &[0], &[1]), &g.constant([depth])], 0);
+    let inside =
+        g.logical_and(g.greater_equal(&ids.values, g.constant(0i64)), g.less(&ids.values, g.constant(depth)));
+    let kept = g.reshape(g.op("Where").input(&inside).output(), &[-1]);
+    let example = g.slice(g.gather(&ids.indices, &kept, 0), &[0, 0], &[-1, 1]);
+    let id = g.reshape(g.gather(&ids.values, &kept, 0), &[-1, 1]);
+    let indices = g.concat(&[example, id], 1);
+    let shape = g.concat(&[g.slice(&ids.dense_shape, &[0], &[1]), g.constant([depth])], 0);
     let weights = g.gather(weights, &kept, 0);
-    let sums = g.op("ScatterNd").input(&places).input(&weights).input(&shape).output();
+    let sums = g.op("ScatterNd").input(indices).input(weights).input(shape).output();
     sums.with_shape(&[-1, depth].into_iter().collect())
 }
 
 /// Along a new last dimension, a one at each id, and zeros elsewhere. Ids outside have no one.
 fn ones(g: &Scope, ids: &Output, depth: i32) -> Output {
     let [depth, on, off] = [g.constant(depth), g.constant(1f32), g.constant(0f32)];
-    g.op("OneHot").name("one_hot").input(ids).input(&depth).input(&on).input(&off).output()
+    g.op("OneHot").name("one_hot").input(ids).input(depth).input(on).input(off).output()
 }
 
 /// The same as a matrix with a row for each row of ids.
@@ -85,5 +84,5 @@ pub(super) fn one_hot(g: &Scope, ids: &Output, depth: usize) -> Output {
     let depth = i32::try_from(depth).unwrap_or(i32::MAX);
     let columns = ids.shape().dims().and_then(|d| d.get(1).copied()).unwrap_or(1).max(1);
     let width = i32::try_from(columns).unwrap_or(i32::MAX).saturating_mul(depth);
-    g.reshape(&ones(g, ids, depth), &[-1, width])
+    g.reshape(ones(g, ids, depth), &[-1, width])
 }

@@ -99,6 +99,7 @@ pub trait DenseColumn: Column {
 
 /// A column that gives ids below `buckets` for each example: any number of them.
 pub trait CategoricalColumn: Column {
+    /// How many ids there are.
     fn buckets(&self) -> Result<usize>;
 
     /// A sparse matrix of ids with a row for each example; ids below 0 are left out by whoever uses them.

@@ -33,19 +33,19 @@ pub fn shared_embedding_columns(
 }
 
 impl SharedEmbeddingColumns {
-    /// What is made of the rows of several ids.
+    /// How the rows of several ids are combined; the mean by default.
     pub fn combiner(mut self, combiner: Combiner) -> Self {
         self.embedded.combiner = combiner;
         self
     }
 
-    /// A normal distribution cut off at two deviations of `1 / sqrt(dimension)`, if none is given.
+    /// A normal distribution with deviation `1 / sqrt(dimension)`, truncated at two of them, by default.
     pub fn initializer(mut self, initializer: impl Initializer + Send + Sync + 'static) -> Self {
         self.embedded.initializer = Some(Arc::new(initializer));
         self
     }
 
-    /// Optimizers leave the rows alone.
+    /// The rows are not trained.
     pub fn not_trainable(mut self) -> Self {
         self.embedded.trainable = false;
         self

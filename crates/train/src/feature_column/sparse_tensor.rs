@@ -1,4 +1,4 @@
-//! `SparseTensor`: the elements that are there, and where.
+//! `SparseTensor`: the elements that are present, with their indices.
 
 use super::{Features, invalid};
 use thalweg_client::{DataType, Output, Result, Scope};
@@ -6,15 +6,18 @@ use thalweg_client::{DataType, Output, Result, Scope};
 /// A sparse matrix of the graph: a row of indices for each value, and the shape.
 #[derive(Clone, Debug)]
 pub struct SparseTensor {
+    /// int64, a row for each value.
     pub indices: Output,
+    /// In the order of the indices.
     pub values: Output,
+    /// int64.
     pub dense_shape: Output,
 }
 
 impl SparseTensor {
-    /// The elements of a matrix that a truth value is true of.
-    pub(super) fn where_true(g: &Scope, matrix: &Output, is_there: &Output) -> SparseTensor {
-        let indices = g.op("Where").name("indices").input(is_there).output();
+    /// The elements of a matrix where `present` is true.
+    pub(super) fn where_true(g: &Scope, matrix: &Output, present: &Output) -> SparseTensor {
+        let indices = g.op("Where").name("indices").input(present).output();
         let values = g.op("GatherNd").name("values").input(matrix).input(&indices).output();
         let shape = g.op("Shape").name("dense_shape").input(matrix).attr("out_type", DataType::Int64);
         SparseTensor { dense_shape: shape.output(), indices, values }
@@ -43,7 +46,7 @@ impl SparseTensor {
         Ok(SparseTensor::where_true(&g, &x, &g.not_equal(&x, &missing)))
     }
 
-    /// The same places with other values.
+    /// The same indices with other values.
     pub(super) fn with_values(&self, values: Output) -> SparseTensor {
         SparseTensor { values, ..self.clone() }
     }

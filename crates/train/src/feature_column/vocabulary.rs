@@ -21,7 +21,9 @@ struct Lookup {
 /// A value of a vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Key {
+    /// For a vocabulary of strings.
     Text(String),
+    /// For a vocabulary of integers.
     Number(i64),
 }
 
@@ -43,6 +45,7 @@ impl From<i64> for Key {
     }
 }
 
+/// See [`categorical_column_with_vocabulary_list`].
 #[derive(Clone)]
 pub struct VocabularyListColumn {
     lookup: Lookup,
@@ -59,6 +62,7 @@ pub fn categorical_column_with_vocabulary_list<K: Into<Key>>(
     VocabularyListColumn { lookup, vocabulary: vocabulary.into_iter().map(Into::into).collect() }
 }
 
+/// See [`categorical_column_with_vocabulary_file`].
 #[derive(Clone)]
 pub struct VocabularyFileColumn {
     lookup: Lookup,
@@ -114,6 +118,7 @@ impl VocabularyListColumn {
 }
 
 impl VocabularyFileColumn {
+    /// The id of values that are not in the file; without one, and without OOV buckets, they count as missing.
     pub fn default_value(mut self, id: i64) -> Self {
         self.lookup.default = Some(id);
         self
@@ -125,7 +130,7 @@ impl VocabularyFileColumn {
         self
     }
 
-    /// Only so many lines of the file count; all, if this is not said.
+    /// How many lines of the file are read; all by default.
     pub fn vocabulary_size(mut self, lines: usize) -> Self {
         self.size = Some(lines);
         self

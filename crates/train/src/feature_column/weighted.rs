@@ -5,6 +5,7 @@ use std::panic::Location;
 use std::sync::Arc;
 use thalweg_client::{DataType, Output, Result, Scope};
 
+/// See [`weighted_categorical_column`].
 #[derive(Clone)]
 pub struct WeightedColumn {
     source: Arc<dyn CategoricalColumn>,

@@ -1,6 +1,7 @@
 //! Saves checkpoints.
 
 use crate::monitored::{Every, Hook, RunContext, Timer};
+use crate::saver::CHECKPOINT_NAME;
 use std::path::{Path, PathBuf};
 use thalweg_client::{Result, Tensor};
 
@@ -11,8 +12,9 @@ pub struct CheckpointSaverHook {
 }
 
 impl CheckpointSaverHook {
+    /// Into this directory.
     pub fn new(directory: impl AsRef<Path>, every: Every) -> Self {
-        CheckpointSaverHook { path: directory.as_ref().join("model.ckpt"), timer: Timer::new(every) }
+        CheckpointSaverHook { path: directory.as_ref().join(CHECKPOINT_NAME), timer: Timer::new(every) }
     }
 
     fn save(&mut self, run: &RunContext<'_>) -> Result<()> {

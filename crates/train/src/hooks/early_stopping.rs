@@ -8,7 +8,7 @@ use thalweg_io::event::EventReader;
 use thalweg_proto::event::What;
 use thalweg_proto::summary::value::Value;
 
-/// Watches a metric in the event files of evaluations, and stops if its best value is too many steps ago.
+/// Reads a metric from the event files of evaluations, and stops training if its best value is too many steps old.
 pub struct EarlyStoppingHook {
     directory: PathBuf,
     metric: String,
@@ -42,13 +42,13 @@ impl EarlyStoppingHook {
         self
     }
 
-    /// How often evaluations are looked at; always when a session begins.
+    /// How often the event files are read; always when a session begins.
     pub fn run_every(mut self, every: Every) -> Self {
         self.timer = Timer::new(every);
         self
     }
 
-    fn look(&mut self, run: &mut RunContext<'_>) -> Result<()> {
+    fn check(&mut self, run: &mut RunContext<'_>) -> Result<()> {
         self.timer.done(run.step);
         if run.step < self.min_steps {
             return Ok(());
@@ -70,11 +70,11 @@ impl EarlyStoppingHook {
 
 impl Hook for EarlyStoppingHook {
     fn after_create_session(&mut self, run: &mut RunContext<'_>) -> Result<()> {
-        self.look(run)
+        self.check(run)
     }
 
     fn after_run(&mut self, run: &mut RunContext<'_>, _: &[Tensor]) -> Result<()> {
-        if self.timer.is_due(run.step) { self.look(run) } else { Ok(()) }
+        if self.timer.is_due(run.step) { self.check(run) } else { Ok(()) }
     }
 }
 

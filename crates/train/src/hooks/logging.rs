@@ -1,4 +1,4 @@
-//! Tells how training goes.
+//! Logs values during training.
 
 use crate::monitored::{Every, Hook, RunContext, Timer};
 use std::fmt::Write;

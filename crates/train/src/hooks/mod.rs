@@ -13,6 +13,6 @@ pub use checkpoint_saver::CheckpointSaverHook;
 pub use early_stopping::EarlyStoppingHook;
 pub use logging::LoggingHook;
 pub use nan_guard::NanGuardHook;
-pub use step_counter::StepCounterHook;
+pub use step_counter::{STEPS_PER_SECOND, StepCounterHook};
 pub use stop_at_step::StopAtStepHook;
 pub use summary_saver::SummarySaverHook;

@@ -1,8 +1,9 @@
-//! Ends training when the loss is no number any more.
+//! Ends training when the loss is NaN.
 
 use crate::monitored::{Hook, RunContext};
 use thalweg_client::{Code, Error, Output, Result, Tensor};
 
+/// Checks the loss of each step.
 pub struct NanGuardHook {
     loss: Output,
     fail: bool,
@@ -14,7 +15,7 @@ impl NanGuardHook {
         NanGuardHook { loss: loss.clone(), fail: true }
     }
 
-    /// Stops instead, as if it were the end of the input.
+    /// Stops training instead of returning an error.
     pub fn stop_only(mut self) -> Self {
         self.fail = false;
         self

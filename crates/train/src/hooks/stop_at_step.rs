@@ -3,6 +3,7 @@
 use crate::monitored::{Hook, RunContext};
 use thalweg_client::{Result, Tensor};
 
+/// Requests a stop after a number of steps.
 pub struct StopAtStepHook {
     /// How many steps this run is to make.
     more: Option<i64>,
@@ -10,7 +11,7 @@ pub struct StopAtStepHook {
 }
 
 impl StopAtStepHook {
-    /// After so many steps of this run, wherever it goes on from.
+    /// After so many steps of this run, whatever the first one is.
     pub fn num_steps(steps: u64) -> Self {
         StopAtStepHook { more: Some(count(steps)), last: i64::MAX }
     }
@@ -27,7 +28,7 @@ fn count(steps: u64) -> i64 {
 
 impl Hook for StopAtStepHook {
     fn after_create_session(&mut self, run: &mut RunContext<'_>) -> Result<()> {
-        // Counted from where the run began, not from where a recovery goes on.
+        // Counted from the start of the run, not from a recovery.
         if let Some(more) = self.more.take() {
             self.last = run.step.saturating_add(more);
         }

@@ -14,6 +14,7 @@ pub struct SummarySaverHook {
 }
 
 impl SummarySaverHook {
+    /// Into this event file.
     pub fn new(writer: &SharedWriter, every: Every) -> Self {
         SummarySaverHook {
             writer: writer.clone(),

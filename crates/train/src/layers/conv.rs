@@ -4,6 +4,7 @@ use super::{Activation, Padding, last_dim};
 use crate::initializers::{Zeros, glorot_uniform};
 use thalweg_client::{Attr, Initializer, Output, Scope, VariableOptions};
 
+/// A 2-D convolution over images `[batch, height, width, channels]`.
 pub struct Conv2D<'a> {
     filters: usize,
     kernel: [usize; 2],
@@ -17,6 +18,7 @@ pub struct Conv2D<'a> {
 }
 
 impl<'a> Conv2D<'a> {
+    /// `filters` output channels, from windows of `[height, width]`; stride 1, no padding.
     pub fn new(filters: usize, kernel: [usize; 2]) -> Self {
         Conv2D {
             filters,
@@ -31,34 +33,42 @@ impl<'a> Conv2D<'a> {
         }
     }
 
+    /// How far apart windows are, `[height, width]`.
     pub fn strides(self, strides: [i64; 2]) -> Self {
         Conv2D { strides, ..self }
     }
 
+    /// `Valid` by default.
     pub fn padding(self, padding: Padding) -> Self {
         Conv2D { padding, ..self }
     }
 
+    /// The activation function; none by default.
     pub fn activation(self, activation: Activation) -> Self {
         Conv2D { activation, ..self }
     }
 
+    /// Leaves the bias out.
     pub fn without_bias(self) -> Self {
         Conv2D { use_bias: false, ..self }
     }
 
+    /// Glorot's uniform distribution by default.
     pub fn kernel_initializer(self, initializer: &'a dyn Initializer) -> Self {
         Conv2D { kernel_initializer: Some(initializer), ..self }
     }
 
+    /// Zeros by default.
     pub fn bias_initializer(self, initializer: &'a dyn Initializer) -> Self {
         Conv2D { bias_initializer: initializer, ..self }
     }
 
+    /// The variable scope; `conv2d` with a number by default.
     pub fn name(self, name: &'a str) -> Self {
         Conv2D { name: Some(name), ..self }
     }
 
+    /// Makes the variables `kernel` and `bias` and applies the layer. The number of channels of `x` must be known.
     #[track_caller]
     pub fn apply(&self, g: &Scope, x: &Output) -> Output {
         let g = match self.name {
@@ -82,7 +92,7 @@ impl<'a> Conv2D<'a> {
             .output();
         if self.use_bias {
             let bias = g.get_variable_with("bias", &[self.filters], self.bias_initializer, options);
-            y = g.bias_add(&y, &bias.value);
+            y = g.bias_add(y, &bias.value);
         }
         self.activation.apply(&g, &y)
     }

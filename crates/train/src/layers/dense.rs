@@ -4,6 +4,22 @@ use super::{Activation, last_dim};
 use crate::initializers::{Zeros, glorot_uniform};
 use thalweg_client::{Initializer, Output, Scope, VariableOptions};
 
+/// A fully connected layer: `activation(x kernel + bias)`.
+///
+/// ```
+/// use thalweg_client::{DataType, Scope};
+/// use thalweg_train::layers::{Activation, Dense};
+///
+/// let g = Scope::new();
+/// let x = g.placeholder(DataType::Float, &[-1, 784]);
+/// let hidden = Dense::new(128).activation(Activation::Relu).apply(&g, &x);
+/// let logits = Dense::new(10).name("logits").apply(&g, &hidden);
+/// assert_eq!(logits.shape().to_string(), "[?,10]");
+/// let names: Vec<String> = g.trainable_variables().iter().map(|v| v.name()).collect();
+/// assert_eq!(names, ["dense/kernel", "dense/bias", "logits/kernel", "logits/bias"]);
+/// g.check()?;
+/// # Ok::<(), thalweg_client::Error>(())
+/// ```
 pub struct Dense<'a> {
     units: usize,
     activation: Activation,
@@ -14,6 +30,7 @@ pub struct Dense<'a> {
 }
 
 impl<'a> Dense<'a> {
+    /// With so many outputs.
     pub fn new(units: usize) -> Self {
         Dense {
             units,
@@ -25,10 +42,12 @@ impl<'a> Dense<'a> {
         }
     }
 
+    /// The activation function; none by default.
     pub fn activation(self, activation: Activation) -> Self {
         Dense { activation, ..self }
     }
 
+    /// Leaves the bias out.
     pub fn without_bias(self) -> Self {
         Dense { use_bias: false, ..self }
     }
@@ -38,6 +57,7 @@ impl<'a> Dense<'a> {
         Dense { kernel_initializer: Some(initializer), ..self }
     }
 
+    /// Zeros by default.
     pub fn bias_initializer(self, initializer: &'a dyn Initializer) -> Self {
         Dense { bias_initializer: initializer, ..self }
     }
@@ -47,6 +67,7 @@ impl<'a> Dense<'a> {
         Dense { name: Some(name), ..self }
     }
 
+    /// Makes the variables `kernel` and `bias` and applies the layer to the last dimension of `x`, whose size must be known.
     #[track_caller]
     pub fn apply(&self, g: &Scope, x: &Output) -> Output {
         let g = match self.name {
@@ -63,26 +84,25 @@ impl<'a> Dense<'a> {
             // Every row of every leading dimension.
             Some(_) => {
                 let rows = g.reshape(x, &[-1, inputs as i32]);
-                let y = g.matmul(&rows, &kernel.value);
+                let y = g.matmul(rows, &kernel.value);
                 let mut dims: Vec<i32> =
                     x.shape().dims().unwrap_or_default().iter().map(|d| *d as i32).collect();
                 if let Some(last) = dims.last_mut() {
                     *last = self.units as i32;
                 }
                 match dims.iter().filter(|d| **d < 0).count() {
-                    0 | 1 => g.reshape(&y, &dims),
+                    0 | 1 => g.reshape(y, &dims),
                     _ => {
-                        let shape = g.shape(x);
-                        let head = g.slice(&shape, &[0], &[dims.len() as i32 - 1]);
-                        let shape = g.concat(&[&head, &g.constant(vec![self.units as i32])], 0);
-                        g.reshape_to(&y, &shape)
+                        let head = g.slice(g.shape(x), &[0], &[dims.len() as i32 - 1]);
+                        let shape = g.concat(&[head, g.constant(vec![self.units as i32])], 0);
+                        g.reshape_to(y, shape)
                     }
                 }
             }
         };
         if self.use_bias {
             let bias = g.get_variable_with("bias", &[self.units], self.bias_initializer, options);
-            y = g.bias_add(&y, &bias.value);
+            y = g.bias_add(y, &bias.value);
         }
         self.activation.apply(&g, &y)
     }

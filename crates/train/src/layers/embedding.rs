@@ -3,6 +3,7 @@
 use crate::initializers::RandomUniform;
 use thalweg_client::{Initializer, Output, Scope, Variable};
 
+/// A trained table of `rows` vectors of `size` numbers, looked up by id.
 pub struct Embedding<'a> {
     rows: usize,
     size: usize,
@@ -11,6 +12,7 @@ pub struct Embedding<'a> {
 }
 
 impl<'a> Embedding<'a> {
+    /// A table of `rows` by `size`.
     pub fn new(rows: usize, size: usize) -> Self {
         Embedding { rows, size, initializer: None, name: None }
     }
@@ -20,6 +22,7 @@ impl<'a> Embedding<'a> {
         Embedding { initializer: Some(initializer), ..self }
     }
 
+    /// The variable scope; `embedding` with a number by default.
     pub fn name(self, name: &'a str) -> Self {
         Embedding { name: Some(name), ..self }
     }
@@ -40,6 +43,6 @@ impl<'a> Embedding<'a> {
     pub fn apply(&self, g: &Scope, ids: &Output) -> Output {
         let table = self.table(g);
         let g = g.name_scope("embedding_lookup");
-        g.identity(&table.gather(&g, ids))
+        g.identity(table.gather(&g, ids))
     }
 }

@@ -21,17 +21,18 @@ pub use pooling::{average_pooling2d, max_pooling2d};
 
 use thalweg_client::{Output, Scope};
 
-/// How the edges of images are treated.
+/// Padding of the edges of images.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Padding {
-    /// Only windows that lie inside.
+    /// No padding: only windows that lie inside.
     #[default]
     Valid,
-    /// As many windows as there are steps; what lies outside is zero.
+    /// Zero padding, so that the output has `ceil(size / stride)` windows.
     Same,
 }
 
 impl Padding {
+    /// The value of the attr `padding`.
     pub fn name(self) -> &'static str {
         match self {
             Padding::Valid => "VALID",
@@ -40,13 +41,13 @@ impl Padding {
     }
 }
 
-/// All dimensions but the first in one.
+/// Reshapes to two dimensions; the first one stays.
 #[track_caller]
 pub fn flatten(g: &Scope, x: &Output) -> Output {
     let size = x.shape().dims().map(|d| d.iter().skip(1).product::<i64>()).filter(|n| *n >= 0);
     let size = size.and_then(|n| i32::try_from(n).ok()).unwrap_or(-1);
     match x.shape().dims().and_then(|d| d.first().copied()) {
-        // Two open sizes cannot both be inferred.
+        // Only one unknown size can be inferred.
         Some(rows) if size == -1 && rows >= 0 => g.reshape(x, &[rows as i32, -1]),
         _ => g.reshape(x, &[-1, size]),
     }

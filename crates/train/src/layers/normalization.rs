@@ -18,18 +18,22 @@ impl Default for BatchNormalization<'_> {
 }
 
 impl<'a> BatchNormalization<'a> {
+    /// With momentum 0.99 and epsilon 0.001.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// How much of the moving averages a step keeps.
     pub fn momentum(self, momentum: f64) -> Self {
         BatchNormalization { momentum, ..self }
     }
 
+    /// Added to the variance.
     pub fn epsilon(self, epsilon: f64) -> Self {
         BatchNormalization { epsilon, ..self }
     }
 
+    /// The variable scope; `batch_normalization` with a number by default.
     pub fn name(self, name: &'a str) -> Self {
         BatchNormalization { name: Some(name), ..self }
     }
@@ -58,14 +62,14 @@ impl<'a> BatchNormalization<'a> {
             false => (mean.value.clone(), variance.value.clone()),
             true => {
                 let m = g.reduce_mean(x, &axes);
-                let v = g.reduce_mean(&g.squared_difference(x, &g.stop_gradient(&m)), &axes);
+                let v = g.reduce_mean(g.squared_difference(x, g.stop_gradient(&m)), &axes);
                 self.update(&g, &mean, &m);
                 self.update(&g, &variance, &v);
                 (m, v)
             }
         };
-        let scale = &g.rsqrt(&(&v + &g.number(self.epsilon, x.dtype()))) * &gamma.value;
-        &(x * &scale) + &(&beta.value - &(&m * &scale))
+        let scale = g.rsqrt(v + g.number(self.epsilon, x.dtype())) * &gamma.value;
+        x * &scale + (&beta.value - m * &scale)
     }
 
     fn fused(
@@ -75,7 +79,7 @@ impl<'a> BatchNormalization<'a> {
         training: bool,
         [gamma, beta, mean, variance]: [&Variable; 4],
     ) -> Output {
-        // In training it works with the batch's own mean and variance, and is given none.
+        // In training it computes mean and variance of the batch, and takes none.
         let none = g.constant(Vec::<f32>::new());
         let (m, v) = if training { (&none, &none) } else { (&mean.value, &variance.value) };
         let outputs = g
@@ -97,8 +101,8 @@ impl<'a> BatchNormalization<'a> {
 
     /// `average -= (average - value) * (1 - momentum)`.
     fn update(&self, g: &Scope, average: &Variable, value: &Output) {
-        let step = &(&average.read(g) - value) * &g.number(1.0 - self.momentum, value.dtype());
-        let update = average.assign_sub(&step);
+        let step = (average.read(g) - value) * g.number(1.0 - self.momentum, value.dtype());
+        let update = average.assign_sub(step);
         g.add_operation_to_collection(keys::UPDATE_OPS, &update);
     }
 }
@@ -116,18 +120,22 @@ impl Default for LayerNormalization<'_> {
 }
 
 impl<'a> LayerNormalization<'a> {
+    /// With epsilon 0.001.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// Added to the variance.
     pub fn epsilon(self, epsilon: f64) -> Self {
         LayerNormalization { epsilon, ..self }
     }
 
+    /// The variable scope; `layer_normalization` with a number by default.
     pub fn name(self, name: &'a str) -> Self {
         LayerNormalization { name: Some(name), ..self }
     }
 
+    /// Makes the variables `gamma` and `beta` and applies the layer.
     #[track_caller]
     pub fn apply(&self, g: &Scope, x: &Output) -> Output {
         let g = match self.name {
@@ -139,8 +147,8 @@ impl<'a> LayerNormalization<'a> {
         let gamma = g.get_variable_with("gamma", &[size], &Ones, options);
         let beta = g.get_variable_with("beta", &[size], &Zeros, options);
         let mean = g.reduce_mean_kept(x, &[-1]);
-        let variance = g.reduce_mean_kept(&g.squared_difference(x, &mean), &[-1]);
-        let scale = g.rsqrt(&(&variance + &g.number(self.epsilon, x.dtype())));
-        &(&(&(x - &mean) * &scale) * &gamma.value) + &beta.value
+        let variance = g.reduce_mean_kept(g.squared_difference(x, &mean), &[-1]);
+        let scale = g.rsqrt(variance + g.number(self.epsilon, x.dtype()));
+        (x - mean) * scale * &gamma.value + &beta.value
     }
 }

@@ -3,11 +3,13 @@
 use super::Padding;
 use thalweg_client::{Attr, Output, Scope};
 
+/// The maximum of each window; `size` and `strides` are `[height, width]`.
 #[track_caller]
 pub fn max_pooling2d(g: &Scope, x: &Output, size: [i64; 2], strides: [i64; 2], padding: Padding) -> Output {
     pool(&g.name_scope("max_pooling2d"), "MaxPool", x, size, strides, padding)
 }
 
+/// The mean of each window; `size` and `strides` are `[height, width]`.
 #[track_caller]
 pub fn average_pooling2d(
     g: &Scope,

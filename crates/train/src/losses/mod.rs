@@ -13,7 +13,7 @@ use thalweg_client::{Output, Scope, keys};
 pub fn total_loss(g: &Scope) -> Output {
     let mut all = g.collection(keys::LOSSES);
     all.extend(g.collection(keys::REGULARIZATION_LOSSES));
-    g.add_n(&all.iter().collect::<Vec<_>>())
+    g.add_n(&all)
 }
 
 /// The weighted mean: the sum divided by how many weights are not zero, as TensorFlow's losses reduce.
@@ -23,17 +23,18 @@ pub fn weighted(g: &Scope, losses: &Output, weights: Option<&Output>) -> Output 
         None => g.reduce_mean(losses, &[]),
         Some(w) => {
             let w = shapes::weights_for(g, &g.cast(w, losses.dtype()), losses);
-            let total = g.reduce_sum(&(losses * &w), &[]);
+            let total = g.reduce_sum(losses * &w, &[]);
             let zero = g.number(0.0, losses.dtype());
-            let there = g.cast(&g.not_equal(&w, &zero), losses.dtype());
-            let counted = g.reduce_sum(&(&there * &g.ones_like(losses)), &[]);
-            g.op("DivNoNan").input(&total).input(&counted).output()
+            let present = g.cast(g.not_equal(w, zero), losses.dtype());
+            let count = g.reduce_sum(present * g.ones_like(losses), &[]);
+            g.div_no_nan(total, count)
         }
     };
     g.add_to_collection(keys::LOSSES, &loss);
     loss
 }
 
+/// `(predictions - labels)^2`.
 #[track_caller]
 pub fn mean_squared_error(
     g: &Scope,
@@ -46,6 +47,7 @@ pub fn mean_squared_error(
     weighted(&g, &g.squared_difference(predictions, labels), weights)
 }
 
+/// `|predictions - labels|`.
 #[track_caller]
 pub fn absolute_difference(
     g: &Scope,
@@ -55,7 +57,7 @@ pub fn absolute_difference(
 ) -> Output {
     let g = g.name_scope("absolute_difference");
     shapes::same(&g, "absolute_difference", labels, predictions);
-    weighted(&g, &g.abs(&(predictions - labels)), weights)
+    weighted(&g, &g.abs(predictions - labels), weights)
 }
 
 /// Squared for small errors, linear beyond `delta`.
@@ -69,12 +71,12 @@ pub fn huber_loss(
 ) -> Output {
     let g = g.name_scope("huber_loss");
     shapes::same(&g, "huber_loss", labels, predictions);
-    let error = g.abs(&(predictions - labels));
+    let error = g.abs(predictions - labels);
     let limit = g.number(delta, error.dtype());
     let quadratic = g.minimum(&error, &limit);
     let linear = &error - &quadratic;
     let half = g.number(0.5, error.dtype());
-    let losses = &(&half * &(&quadratic * &quadratic)) + &(&limit * &linear);
+    let losses = half * (&quadratic * &quadratic) + limit * linear;
     weighted(&g, &losses, weights)
 }
 
@@ -85,9 +87,9 @@ pub fn log_loss(g: &Scope, labels: &Output, predictions: &Output, weights: Optio
     shapes::same(&g, "log_loss", labels, predictions);
     let dtype = predictions.dtype();
     let (one, tiny) = (g.number(1.0, dtype), g.number(1e-7, dtype));
-    let hit = labels * &g.log(&(predictions + &tiny));
-    let miss = &(&one - labels) * &g.log(&(&(&one - predictions) + &tiny));
-    weighted(&g, &g.neg(&(&hit + &miss)), weights)
+    let hit = labels * g.log(predictions + &tiny);
+    let miss = (&one - labels) * g.log(&one - predictions + &tiny);
+    weighted(&g, &g.neg(hit + miss), weights)
 }
 
 /// For labels of 0 and 1.
@@ -96,8 +98,8 @@ pub fn hinge_loss(g: &Scope, labels: &Output, logits: &Output, weights: Option<&
     let g = g.name_scope("hinge_loss");
     shapes::same(&g, "hinge_loss", labels, logits);
     let (one, two) = (g.number(1.0, logits.dtype()), g.number(2.0, logits.dtype()));
-    let signs = &(&two * labels) - &one;
-    weighted(&g, &g.relu(&(&one - &(&signs * logits))), weights)
+    let signs = two * labels - &one;
+    weighted(&g, &g.relu(one - signs * logits), weights)
 }
 
 /// For several independent yes-or-no labels.
@@ -116,8 +118,8 @@ pub fn sigmoid_cross_entropy(
 /// By element, in the form that does not overflow: `max(x, 0) - x z + log(1 + exp(-|x|))`.
 #[track_caller]
 pub fn sigmoid_cross_entropy_with_logits(g: &Scope, labels: &Output, logits: &Output) -> Output {
-    let tail = g.op("Log1p").input(&g.exp(&g.neg(&g.abs(logits)))).output();
-    &(&g.relu(logits) - &(logits * labels)) + &tail
+    let tail = g.log1p(g.exp(g.neg(g.abs(logits))));
+    g.relu(logits) - logits * labels + tail
 }
 
 /// Labels are a probability for each class.
@@ -129,8 +131,8 @@ pub fn softmax_cross_entropy(
     weights: Option<&Output>,
 ) -> Output {
     let g = g.name_scope("softmax_cross_entropy_loss");
-    let labels = g.stop_gradient(&g.cast(labels, logits.dtype()));
-    let losses = g.op("SoftmaxCrossEntropyWithLogits").input(logits).input(&labels).output();
+    let labels = g.stop_gradient(g.cast(labels, logits.dtype()));
+    let losses = g.op("SoftmaxCrossEntropyWithLogits").input(logits).input(labels).output();
     weighted(&g, &losses, weights)
 }
 
@@ -158,14 +160,14 @@ pub fn cosine_distance(
 ) -> Output {
     let g = g.name_scope("cosine_distance_loss");
     shapes::same(&g, "cosine_distance", labels, predictions);
-    let along = g.reduce_sum_kept(&(predictions * labels), &[axis]);
-    weighted(&g, &(&g.number(1.0, along.dtype()) - &along), weights)
+    let along = g.reduce_sum_kept(predictions * labels, &[axis]);
+    weighted(&g, &(g.number(1.0, along.dtype()) - along), weights)
 }
 
 /// `scale * sum(w^2) / 2`, in the collection of regularization losses.
 #[track_caller]
 pub fn l2_regularization(g: &Scope, weights: &Output, scale: f64) -> Output {
-    let loss = &g.op("L2Loss").input(weights).output() * &g.number(scale, weights.dtype());
+    let loss = g.l2_loss(weights) * g.number(scale, weights.dtype());
     g.add_to_collection(keys::REGULARIZATION_LOSSES, &loss);
     loss
 }
@@ -173,7 +175,7 @@ pub fn l2_regularization(g: &Scope, weights: &Output, scale: f64) -> Output {
 /// `scale * sum(|w|)`, in the collection of regularization losses.
 #[track_caller]
 pub fn l1_regularization(g: &Scope, weights: &Output, scale: f64) -> Output {
-    let loss = &g.reduce_sum(&g.abs(weights), &[]) * &g.number(scale, weights.dtype());
+    let loss = g.reduce_sum(g.abs(weights), &[]) * g.number(scale, weights.dtype());
     g.add_to_collection(keys::REGULARIZATION_LOSSES, &loss);
     loss
 }

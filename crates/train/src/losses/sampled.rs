@@ -7,8 +7,11 @@ use thalweg_client::{DataType, Output, Scope, Variable};
 /// Classes drawn at random, and how often the true classes and each of these are expected in such a sample.
 #[derive(Clone, Debug)]
 pub struct Candidates {
+    /// int64, the classes drawn.
     pub sampled: Output,
+    /// Of each true class, in the shape of the labels.
     pub true_expected_count: Output,
+    /// Of each class drawn.
     pub sampled_expected_count: Output,
 }
 
@@ -43,7 +46,7 @@ impl Candidates {
             .attr("range_max", classes)
             .seeds(seed)
             .build();
-        let known = |i: u32| g.stop_gradient(&made.output(i));
+        let known = |i: u32| g.stop_gradient(made.output(i));
         Candidates { sampled: known(0), true_expected_count: known(1), sampled_expected_count: known(2) }
     }
 }
@@ -56,8 +59,11 @@ fn columns(labels: &Output) -> i64 {
 /// The output layer that these losses train: a row of weights and a bias for each class, each maybe in several parts.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputLayer<'a> {
+    /// `[classes, size]`, in parts.
     pub weights: &'a [Variable],
+    /// `[classes]`, in as many parts.
     pub biases: &'a [Variable],
+    /// Which part a class is in.
     pub strategy: PartitionStrategy,
 }
 
@@ -73,8 +79,8 @@ pub fn sampled_softmax_loss(
 ) -> Output {
     let g = g.name_scope("sampled_softmax_loss");
     let (logits, truth) = sampled_logits(&g, layer, labels, inputs, candidates, true);
-    let truth = g.stop_gradient(&truth);
-    g.op("SoftmaxCrossEntropyWithLogits").input(&logits).input(&truth).output()
+    let truth = g.stop_gradient(truth);
+    g.op("SoftmaxCrossEntropyWithLogits").input(logits).input(truth).output()
 }
 
 /// For each example, the cross entropy of telling its true classes from the sampled ones: noise-contrastive estimation.
@@ -88,7 +94,7 @@ pub fn nce_loss(
 ) -> Output {
     let g = g.name_scope("nce_loss");
     let (logits, truth) = sampled_logits(&g, layer, labels, inputs, candidates, false);
-    g.reduce_sum(&sigmoid_cross_entropy_with_logits(&g, &truth, &logits), &[1])
+    g.reduce_sum(sigmoid_cross_entropy_with_logits(&g, &truth, &logits), &[1])
 }
 
 /// Logits of the true classes and then the sampled ones, less the log of how often each is expected; and the labels for them.
@@ -109,8 +115,9 @@ fn sampled_logits(
     let all = g.concat(&[&truth, &candidates.sampled], 0);
     let split = |values: &Output| {
         let (of_truth, of_all) = (g.size(&truth), g.size(&all));
-        let sizes = g.stack(&[&of_truth, &(&of_all - &of_truth)], 0);
-        let split = g.op("SplitV").input(values).input(&sizes).input(&g.constant(0));
+        let others = of_all - &of_truth;
+        let sizes = g.stack(&[of_truth, others], 0);
+        let split = g.op("SplitV").input(values).input(sizes).input(g.constant(0));
         let parts = split.attr("num_split", 2).build();
         (parts.output(0), parts.output(1))
     };
@@ -118,20 +125,20 @@ fn sampled_logits(
     let (true_b, sampled_b) = split(&rows(layer.biases, &all));
     let width = inputs.shape().dims().and_then(|d| d.get(1).copied()).unwrap_or(-1);
     let per_example = i32::try_from(num_true).unwrap_or(i32::MAX);
-    let true_w = g.reshape(&true_w, &[-1, per_example, i32::try_from(width).unwrap_or(-1)]);
-    let each = g.op("ExpandDims").input(inputs).input(&g.constant(1)).output();
-    let true_logits = g.reduce_sum(&(&each * &true_w), &[2]) + g.reshape(&true_b, &[-1, per_example]);
-    let product = g.op("MatMul").input(inputs).input(&sampled_w).attr("transpose_b", true).output();
-    let mut sampled_logits = &product + &sampled_b;
+    let true_w = g.reshape(true_w, &[-1, per_example, i32::try_from(width).unwrap_or(-1)]);
+    let each = g.expand_dims(inputs, 1);
+    let true_logits = g.reduce_sum(each * true_w, &[2]) + g.reshape(true_b, &[-1, per_example]);
+    let product = g.op("MatMul").input(inputs).input(sampled_w).attr("transpose_b", true).output();
+    let mut sampled_logits = product + sampled_b;
     if remove_accidental_hits {
-        sampled_logits = &sampled_logits + &g.cast(&hits(g, labels, candidates), dtype);
+        sampled_logits = sampled_logits + g.cast(hits(g, labels, candidates), dtype);
     }
-    let log = |count: &Output| g.cast(&g.log(count), dtype);
-    let true_logits = &true_logits - &log(&candidates.true_expected_count);
-    let sampled_logits = &sampled_logits - &log(&candidates.sampled_expected_count);
-    let shared = g.div(&g.ones_like(&true_logits), &g.number(num_true as f64, dtype));
+    let log = |count: &Output| g.cast(g.log(count), dtype);
+    let true_logits = true_logits - log(&candidates.true_expected_count);
+    let sampled_logits = sampled_logits - log(&candidates.sampled_expected_count);
+    let shared = g.div(g.ones_like(&true_logits), g.number(num_true as f64, dtype));
     let none = g.zeros_like(&sampled_logits);
-    (g.concat(&[&true_logits, &sampled_logits], 1), g.concat(&[&shared, &none], 1))
+    (g.concat(&[true_logits, sampled_logits], 1), g.concat(&[shared, none], 1))
 }
 
 /// The lowest float for each sampled class that is a true class of the example, 0 for the others.
@@ -142,11 +149,11 @@ fn hits(g: &Scope, labels: &Output, candidates: &Candidates) -> Output {
         .input(&candidates.sampled)
         .attr("num_true", columns(labels))
         .build();
-    let (row, place, weight) = (found.output(0), g.cast(&found.output(1), DataType::Int32), found.output(2));
-    let places = g.stack(&[&row, &place], 1);
-    let examples = g.slice(&g.shape(labels), &[0], &[1]);
+    let (row, column, weight) = (found.output(0), g.cast(found.output(1), DataType::Int32), found.output(2));
+    let indices = g.stack(&[row, column], 1);
+    let examples = g.slice(g.shape(labels), &[0], &[1]);
     let sampled = g.shape(&candidates.sampled);
-    let shape = g.concat(&[&examples, &sampled], 0);
-    let dense = g.op("SparseToDense").input(&places).input(&shape).input(&weight);
-    dense.input(&g.constant(0f32)).attr("validate_indices", false).output()
+    let shape = g.concat(&[examples, sampled], 0);
+    let dense = g.op("SparseToDense").input(indices).input(shape).input(weight);
+    dense.input(g.constant(0f32)).attr("validate_indices", false).output()
 }

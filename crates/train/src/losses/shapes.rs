@@ -1,5 +1,4 @@
-//! Shapes that must go together. Elementwise ops would stretch one to fit the other, and quietly give the loss of every label with every
-//! prediction.
+//! Checks of shapes. Broadcasting `[n]` against `[n, 1]` would silently give the loss of every label with every prediction.
 
 use thalweg_client::{Code, Error, Output, Scope};
 
@@ -15,8 +14,8 @@ pub(crate) fn same(g: &Scope, what: &str, labels: &Output, predictions: &Output)
     }
 }
 
-/// Weights as they fit values: one for all, or for each along a dimension or all along it. A last dimension of 1 that is too many goes,
-/// and one that is missing is added.
+/// Weights in a shape that broadcasts to the values: each dimension equal or 1. A superfluous last dimension of 1 is removed,
+/// a missing one is added.
 #[track_caller]
 pub(crate) fn weights_for(g: &Scope, weights: &Output, values: &Output) -> Output {
     let (Some(have), Some(need)) = (weights.shape().rank(), values.shape().rank()) else {
@@ -25,7 +24,7 @@ pub(crate) fn weights_for(g: &Scope, weights: &Output, values: &Output) -> Outpu
     let fitted = if have == need + 1 {
         g.op("Squeeze").input(weights).attr("squeeze_dims", thalweg_client::Attr::ints(&[-1])).output()
     } else if have > 0 && have + 1 == need {
-        g.op("ExpandDims").input(weights).input(&g.constant(-1)).output()
+        g.expand_dims(weights, -1)
     } else {
         weights.clone()
     };

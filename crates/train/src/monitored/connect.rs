@@ -1,24 +1,24 @@
-//! A session on a server that may not be there yet.
+//! Opening a session on a server that may not have started yet.
 
 use std::time::{Duration, Instant};
 use thalweg_client::{Code, Credentials, Result, Scope, Session};
 use thalweg_proto::ConfigProto;
 
-/// Opens a session; a server that cannot be reached is tried again until the patience is at its end.
+/// Opens a session; retries while the server cannot be reached, until the timeout.
 pub(super) fn connect(
     target: &str,
     g: &Scope,
     config: &ConfigProto,
     credentials: &Option<Credentials>,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Session> {
     let credentials = credentials.clone().unwrap_or_else(Credentials::from_env);
-    let mut waits = Waits::new(patience);
+    let mut backoff = Backoff::new(timeout);
     loop {
         match Session::connect_as(&credentials, target, g, config.clone()) {
             Err(e) if e.code() == Code::Unavailable => {
-                if !waits.wait() {
-                    let waited = waits.began.elapsed();
+                if !backoff.wait() {
+                    let waited = backoff.began.elapsed();
                     return Err(e.context(format_args!("no session on {target} for {waited:.0?}")));
                 }
             }
@@ -27,24 +27,24 @@ pub(super) fn connect(
     }
 }
 
-/// Pauses that grow, up to a limit on them all.
-pub(super) struct Waits {
+/// Exponential backoff with a deadline.
+pub(super) struct Backoff {
     pub began: Instant,
     pause: Duration,
-    limit: Duration,
+    timeout: Duration,
 }
 
 const FIRST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_secs(1);
 
-impl Waits {
-    pub fn new(limit: Duration) -> Waits {
-        Waits { began: Instant::now(), pause: FIRST, limit }
+impl Backoff {
+    pub fn new(timeout: Duration) -> Backoff {
+        Backoff { began: Instant::now(), pause: FIRST, timeout }
     }
 
-    /// Waits; false, at once, if that would be for longer than the limit.
+    /// Sleeps; returns false at once if that would exceed the timeout.
     pub fn wait(&mut self) -> bool {
-        if self.began.elapsed() + self.pause > self.limit {
+        if self.began.elapsed() + self.pause > self.timeout {
             return false;
         }
         std::thread::sleep(self.pause);

@@ -1,4 +1,4 @@
-//! `SessionCreator`: who opens the session of a training loop, and brings its variables to where they were.
+//! `SessionCreator`: opens the session of a training loop, and initialises or restores its variables.
 
 use super::Scaffold;
 use super::connect::connect;
@@ -12,6 +12,7 @@ use thalweg_proto::ConfigProto;
 
 /// Opens sessions whose variables are set: at the start, and again after a failure of another task.
 pub trait SessionCreator {
+    /// A session on the graph of `g`, with all variables of the scaffold set.
     fn create_session(&self, g: &Scope, scaffold: &Scaffold) -> Result<Session>;
 }
 
@@ -21,7 +22,7 @@ impl<C: SessionCreator + ?Sized> SessionCreator for Box<C> {
     }
 }
 
-/// The creator of the task that is in charge: restores the newest whole checkpoint, or initialises the variables if there is none.
+/// The creator of the chief: restores the newest whole checkpoint, or initialises the variables if there is none.
 #[derive(Clone, Default)]
 pub struct ChiefSessionCreator {
     target: Option<String>,
@@ -30,12 +31,12 @@ pub struct ChiefSessionCreator {
     options: SessionOptions,
     checkpoint_dir: Option<PathBuf>,
     must_restore: bool,
-    patience: Option<Duration>,
-    tell: Option<Arc<dyn Fn(&str)>>,
+    timeout: Option<Duration>,
+    log: Option<Arc<dyn Fn(&str)>>,
 }
 
-/// How long to wait for a server that does not answer, unless told otherwise.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// How long a server is retried that cannot be reached.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 impl ChiefSessionCreator {
     /// Sessions in this process.
@@ -49,61 +50,62 @@ impl ChiefSessionCreator {
         self
     }
 
-    /// What sessions on a server are opened with: device filters, for instance.
+    /// The configuration of sessions on a server: device filters, for instance.
     pub fn config(mut self, config: ConfigProto) -> Self {
         self.config = config;
         self
     }
 
-    /// What the server is shown, if not what the environment names.
+    /// Credentials for the server, instead of the environment's.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = Some(credentials);
         self
     }
 
-    /// How long to wait for a server that cannot be reached: two minutes, unless told otherwise.
-    pub fn patience(mut self, time: Duration) -> Self {
-        self.patience = Some(time);
+    /// How long a server is retried that cannot be reached: two minutes by default.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = Some(timeout);
         self
     }
 
+    /// Of sessions in this process.
     pub fn options(mut self, options: SessionOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Where checkpoints are looked for.
+    /// The directory of checkpoints.
     pub fn checkpoint_dir(mut self, directory: impl AsRef<Path>) -> Self {
         self.checkpoint_dir = Some(directory.as_ref().to_path_buf());
         self
     }
 
-    /// Without a checkpoint there is an error: for evaluation and prediction.
+    /// A missing checkpoint is an error: for evaluation and prediction.
     pub fn must_restore(mut self) -> Self {
         self.must_restore = true;
         self
     }
 
-    /// Where messages about damaged checkpoints go, instead of standard error.
-    pub fn tell(mut self, tell: impl Fn(&str) + 'static) -> Self {
-        self.tell = Some(Arc::new(tell));
+    /// Receives messages about damaged checkpoints, instead of standard error.
+    pub fn log(mut self, log: impl Fn(&str) + 'static) -> Self {
+        self.log = Some(Arc::new(log));
         self
     }
 
-    /// The checkpoint to restore. Only who trains may move damaged ones aside.
+    /// The checkpoint to restore. Only training may move damaged ones aside.
     fn newest(&self, directory: &Path) -> Result<Option<PathBuf>> {
-        let tell = |line: &str| match &self.tell {
-            Some(tell) => tell(line),
+        let log = |line: &str| match &self.log {
+            Some(log) => log(line),
             None => eprintln!("{line}"),
         };
-        if self.must_restore { latest_checkpoint(directory) } else { checkpoint::recover(directory, &tell) }
+        if self.must_restore { latest_checkpoint(directory) } else { checkpoint::recover(directory, &log) }
     }
 
     fn open(&self, g: &Scope) -> Result<Session> {
         match &self.target {
             None => Session::with_options(g, self.options.clone()),
             Some(target) => {
-                connect(target, g, &self.config, &self.credentials, self.patience.unwrap_or(PATIENCE))
+                connect(target, g, &self.config, &self.credentials, self.timeout.unwrap_or(TIMEOUT))
             }
         }
     }
@@ -111,9 +113,9 @@ impl ChiefSessionCreator {
     fn restore(&self, session: &Session, scaffold: &Scaffold, directory: &Path) -> Result<bool> {
         let Some(newest) = self.newest(directory)? else { return Ok(false) };
         let other_model = |e: Error| {
-            let place = directory.display();
+            let directory = directory.display();
             e.context(format_args!(
-                "{place} holds checkpoints that this model cannot go on from; choose another model_dir, or remove them"
+                "{directory} holds checkpoints of another model; choose another model_dir, or remove them"
             ))
         };
         scaffold.saver.restore(session, &newest).map_err(|e| match e.code() {
@@ -143,11 +145,11 @@ impl SessionCreator for ChiefSessionCreator {
 }
 
 fn nothing_trained(directory: Option<&Path>) -> Error {
-    let place = directory.map_or("any model_dir".into(), |d| d.display().to_string());
+    let directory = directory.map_or("any model_dir".into(), |d| d.display().to_string());
     Error::new(
         Code::FailedPrecondition,
         format!(
-            "there is no whole checkpoint in {place}; train first, or give the model_dir of a model that was trained"
+            "there is no whole checkpoint in {directory}; train first, or give the model_dir of a model that was trained"
         ),
     )
 }

@@ -1,46 +1,48 @@
-//! `Hook`: what watches a training loop, and takes part in it.
+//! `Hook`: code that runs around each step of a training loop.
 
 use super::Scaffold;
 use std::sync::Arc;
 use thalweg_client::{Cancellation, Error, Output, Result, Scope, Session, Tensor};
 
-/// Called around the runs of a [`super::MonitoredSession`], in the order that hooks were given in.
+/// Called around the runs of a [`super::MonitoredSession`], in the order of the hooks.
 pub trait Hook {
     /// Before there is a session: the last chance to add nodes to the graph.
     fn begin(&mut self, _g: &Scope) -> Result<()> {
         Ok(())
     }
 
-    /// There is a session, with all variables set; also after each recovery.
+    /// A session is open, with all variables set; also called after each recovery.
     fn after_create_session(&mut self, _run: &mut RunContext<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// What the next run is to fetch for this hook; `step` steps have been made.
+    /// The outputs that the next run fetches for this hook; `step` is the global step before it.
     fn before_run(&mut self, _step: i64) -> Vec<Output> {
         Vec::new()
     }
 
-    /// The values of what `before_run` asked for.
+    /// The run has ended; `values` are those of the outputs of `before_run`.
     fn after_run(&mut self, _run: &mut RunContext<'_>, _values: &[Tensor]) -> Result<()> {
         Ok(())
     }
 
-    /// The session was lost with another task, as the error says; a new one is about to be made.
+    /// The session was lost with another task; a new one is about to be opened.
     fn session_lost(&mut self, _why: &Error) {}
 
-    /// The loop has come to its end without an error.
+    /// The loop has ended without an error.
     fn end(&mut self, _run: &mut RunContext<'_>) -> Result<()> {
         Ok(())
     }
 }
 
-/// What a hook sees of the loop.
+/// The state of the loop.
 pub struct RunContext<'a> {
+    /// The current session.
     pub session: &'a Arc<Session>,
-    /// Ends the run that is under way in this session, from any thread. With `Unavailable` or `Aborted` as the reason the session is made
-    /// anew, with `Cancelled` the loop stops.
+    /// Cancels the run in progress, from any thread. `Unavailable` or `Aborted` as the reason reopens the session, `Cancelled` stops the
+    /// loop.
     pub interrupt: &'a Arc<Cancellation>,
+    /// The nodes that initialise, save and restore.
     pub scaffold: &'a Scaffold,
     /// The global step: how many steps have been made.
     pub step: i64,

@@ -1,4 +1,4 @@
-//! Monitored sessions: a training loop that saves, writes summaries, stops, and goes on after failures, by hooks.
+//! Monitored sessions: a training loop that recovers from failures, with hooks that save, write summaries and stop it.
 //!
 //! ```
 //! use thalweg_client::Scope;
@@ -19,9 +19,9 @@
 //! # Ok::<(), thalweg_client::Error>(())
 //! ```
 //!
-//! Who makes the session, and from what, is a [`SessionCreator`]'s: the [`ChiefSessionCreator`] initialises variables or restores the newest
-//! whole checkpoint, here or on a server; the [`WorkerSessionCreator`] waits until the chief has done so. If a run fails because another task went away (`Unavailable`, `Aborted`), the session is made
-//! anew and the run tried again.
+//! A [`SessionCreator`] opens the session: the [`ChiefSessionCreator`] initialises variables or restores the newest whole checkpoint, in this
+//! process or on a server; the [`WorkerSessionCreator`] waits until the chief has done so. If a run fails because another task was lost
+//! (`Unavailable`, `Aborted`), the session is reopened and the run retried.
 
 mod connect;
 mod creator;

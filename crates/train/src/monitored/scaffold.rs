@@ -8,9 +8,11 @@ use thalweg_client::{Operation, Output, Result, Scope, Session, Variable};
 pub struct Scaffold {
     /// Initialises the variables that checkpoints hold.
     pub init: Operation,
-    /// Sets what no checkpoint holds: counts of metrics, tables, iterators.
+    /// Initialises what no checkpoint holds: counts of metrics, tables, iterators.
     pub local_init: Operation,
+    /// Of the variables that checkpoints hold.
     pub saver: Saver,
+    /// Created if the graph has none.
     pub global_step: Variable,
     /// Which of the variables that checkpoints hold are initialised.
     initialized: Output,
@@ -54,5 +56,5 @@ fn initialized(root: &Scope, variables: &[Variable]) -> Output {
     let scope = root.name_scope("report_uninitialized_variables");
     let is = |v: &Variable| scope.op("VarIsInitializedOp").input(&v.handle).output();
     let all: Vec<Output> = variables.iter().map(is).collect();
-    scope.op("Pack").inputs(&all.iter().collect::<Vec<_>>()).output()
+    scope.op("Pack").inputs(&all).output()
 }

@@ -17,7 +17,7 @@ pub struct MonitoredSession<'h> {
     open: Open,
     step: i64,
     stop: bool,
-    /// Sessions made anew since a run last succeeded.
+    /// Sessions reopened since a run last succeeded.
     recoveries: u32,
 }
 
@@ -25,15 +25,15 @@ pub struct MonitoredSession<'h> {
 struct Open {
     session: Arc<Session>,
     global_step: Callable,
-    /// Ends the run under way.
+    /// Cancels the run in progress.
     interrupt: Arc<Cancellation>,
 }
 
-/// After so many failures with no success between them, the last one is told.
+/// After so many failures in a row, the last one is returned.
 const MAX_RECOVERIES: u32 = 10;
 
 impl<'h> MonitoredSession<'h> {
-    /// Opens a session on the scope's graph, which is complete but for what hooks and the scaffold add.
+    /// Opens a session on the scope's graph. Hooks and the scaffold add their nodes first.
     #[track_caller]
     pub fn new(
         g: &Scope,
@@ -65,8 +65,8 @@ impl<'h> MonitoredSession<'h> {
         Ok(made)
     }
 
-    /// Runs, with what hooks ask for fetched beside. `None` if there are to be no more runs: a hook has asked to stop, or the input is
-    /// at its end.
+    /// One step, with the hooks' outputs fetched as well. `None` if training has ended: a hook has requested a stop, or the input is
+    /// exhausted.
     pub fn run<F: Fetch>(&mut self, fetch: &F, feeds: &[Feed]) -> Result<Option<F::Result>> {
         while !self.stop {
             match self.run_once(fetch, feeds) {
@@ -105,33 +105,33 @@ impl<'h> MonitoredSession<'h> {
         Ok(found)
     }
 
-    /// Whether a hook has asked to stop, or the input has ended.
+    /// Whether a hook has requested a stop, or the input is exhausted.
     pub fn should_stop(&self) -> bool {
         self.stop
     }
 
-    /// How many steps have been made, by this and earlier runs of the program.
+    /// The global step: steps of this and earlier runs of the program.
     pub fn global_step(&self) -> i64 {
         self.step
     }
 
-    /// The session as it is now, for runs without hooks.
+    /// The current session, for runs without hooks.
     pub fn session(&self) -> &Session {
         &self.open.session
     }
 
-    /// Ends the loop: hooks do the last of what they do, such as saving. After an error, a session is dropped instead.
+    /// Ends the loop: hooks do their last work, such as saving. After an error, drop the session instead.
     pub fn close(mut self) -> Result<()> {
         self.each_hook(|hook, run| hook.end(run))?;
         self.open.session.close()
     }
 
-    /// A new session in place of one that was lost, as the error says; the new one may be lost too.
+    /// Opens a new session after one was lost; the new one may be lost too.
     fn recover(&mut self, mut why: Error) -> Result<()> {
         while self.recoveries < MAX_RECOVERIES {
             self.recoveries += 1;
             self.hooks.iter_mut().for_each(|hook| hook.session_lost(&why));
-            // The task may not know it any more.
+            // The task may have lost it.
             let _ = self.open.session.close();
             std::thread::sleep(pause(self.recoveries - 1));
             self.open = open(&*self.creator, &self.scope, &self.scaffold, self.recoveries)?;
@@ -157,7 +157,7 @@ impl<'h> MonitoredSession<'h> {
     }
 }
 
-/// A session. Tasks that are lost while it is made are tried again, with the failures so far counted.
+/// Opens a session; retries if tasks are lost meanwhile, and counts the failures.
 fn open(creator: &dyn SessionCreator, g: &Scope, scaffold: &Scaffold, mut failures: u32) -> Result<Open> {
     let session = loop {
         match creator.create_session(g, scaffold) {
@@ -172,7 +172,7 @@ fn open(creator: &dyn SessionCreator, g: &Scope, scaffold: &Scaffold, mut failur
     Ok(Open { session: Arc::new(session), global_step, interrupt: Arc::default() })
 }
 
-/// The time before another try: tasks take a while to start again.
+/// The pause before a retry: tasks take a while to restart.
 fn pause(failures: u32) -> Duration {
     Duration::from_millis(10 << failures.min(7))
 }
@@ -184,7 +184,7 @@ impl Open {
     }
 }
 
-/// Whether an error means that another task went away, or was started again.
+/// Whether an error means that another task was lost or restarted.
 pub(super) fn is_preemption(e: &Error) -> bool {
     matches!(e.code(), Code::Unavailable | Code::Aborted)
 }

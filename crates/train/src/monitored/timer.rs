@@ -1,14 +1,17 @@
-//! `Timer`: what is done every so many steps or seconds.
+//! `Timer`: when an action that is repeated every so many steps or seconds is due.
 
 use std::time::{Duration, Instant};
 
+/// An interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Every {
+    /// Global steps; 0 counts as 1.
     Steps(u64),
+    /// Of wall-clock time.
     Seconds(f64),
 }
 
-/// When something was last done, and whether it is to be done again.
+/// When an action was last done, and whether it is due.
 #[derive(Clone, Debug)]
 pub struct Timer {
     every: Every,
@@ -16,11 +19,12 @@ pub struct Timer {
 }
 
 impl Timer {
+    /// A timer that is due at once.
     pub fn new(every: Every) -> Timer {
         Timer { every, last: None }
     }
 
-    /// Whether it is time at this step; always the first time, and after a recovery went back before the last time.
+    /// Whether it is due at this step. The first time it always is, and after a recovery to a step before the last one.
     pub fn is_due(&self, step: i64) -> bool {
         let Some((last, at)) = self.last else { return true };
         match self.every {
@@ -29,7 +33,7 @@ impl Timer {
         }
     }
 
-    /// It was done at this step; how many steps and how long it was since the last time.
+    /// Records that it was done at this step; returns the steps and time since the last one.
     pub fn done(&mut self, step: i64) -> Option<(i64, Duration)> {
         let before = self.last.replace((step, Instant::now()));
         before.map(|(last, at)| (step - last, at.elapsed()))

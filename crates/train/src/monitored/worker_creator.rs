@@ -1,6 +1,6 @@
-//! `WorkerSessionCreator`: sessions of tasks that are not in charge.
+//! `WorkerSessionCreator`: sessions of workers other than the chief.
 
-use super::connect::{Waits, connect};
+use super::connect::{Backoff, connect};
 use super::session::is_preemption;
 use super::{Scaffold, SessionCreator};
 use std::time::{Duration, Instant};
@@ -15,14 +15,14 @@ pub struct WorkerSessionCreator {
     target: String,
     config: ConfigProto,
     credentials: Option<Credentials>,
-    patience: Duration,
-    tell: Box<dyn Fn(&str)>,
+    timeout: Duration,
+    log: Box<dyn Fn(&str)>,
 }
 
-/// As TensorFlow's workers.
-const PATIENCE: Duration = Duration::from_secs(2 * 3600);
-/// Between two messages that say what is waited for.
-const TELL_EVERY: Duration = Duration::from_secs(10);
+/// TensorFlow's default.
+const TIMEOUT: Duration = Duration::from_secs(2 * 3600);
+/// Between two messages about what it waits for.
+const LOG_EVERY: Duration = Duration::from_secs(10);
 /// Variables named in a message.
 const NAMED: usize = 3;
 
@@ -33,41 +33,41 @@ impl WorkerSessionCreator {
             target: target.to_string(),
             config: ConfigProto::default(),
             credentials: None,
-            patience: PATIENCE,
-            tell: Box::new(|line| eprintln!("{line}")),
+            timeout: TIMEOUT,
+            log: Box::new(|line| eprintln!("{line}")),
         }
     }
 
-    /// What sessions are opened with: device filters, for instance.
+    /// The configuration of sessions: device filters, for instance.
     pub fn config(mut self, config: ConfigProto) -> Self {
         self.config = config;
         self
     }
 
-    /// What the server is shown, if not what the environment names.
+    /// Credentials for the server, instead of the environment's.
     pub fn credentials(mut self, credentials: Credentials) -> Self {
         self.credentials = Some(credentials);
         self
     }
 
-    /// How long to wait for the chief: two hours unless told otherwise.
-    pub fn patience(mut self, time: Duration) -> Self {
-        self.patience = time;
+    /// How long to wait for the chief: two hours by default.
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
         self
     }
 
-    /// Where messages about the waiting go, instead of standard error.
-    pub fn tell(mut self, tell: impl Fn(&str) + 'static) -> Self {
-        self.tell = Box::new(tell);
+    /// Receives messages about what it waits for, instead of standard error.
+    pub fn log(mut self, log: impl Fn(&str) + 'static) -> Self {
+        self.log = Box::new(log);
         self
     }
 }
 
 impl SessionCreator for WorkerSessionCreator {
     fn create_session(&self, g: &Scope, scaffold: &Scaffold) -> Result<Session> {
-        let mut waits = Waits::new(self.patience);
-        let mut told = None::<Instant>;
-        let mut session = connect(&self.target, g, &self.config, &self.credentials, self.patience)?;
+        let mut backoff = Backoff::new(self.timeout);
+        let mut logged = None::<Instant>;
+        let mut session = connect(&self.target, g, &self.config, &self.credentials, self.timeout)?;
         loop {
             let missing = match scaffold.uninitialized(&session) {
                 Ok(missing) if missing.is_empty() => {
@@ -75,19 +75,19 @@ impl SessionCreator for WorkerSessionCreator {
                     return Ok(session);
                 }
                 Ok(missing) => not_ready(&missing),
-                // A parameter server was lost meanwhile.
+                // A parameter server was lost in between.
                 Err(e) if is_preemption(&e) => {
-                    session = connect(&self.target, g, &self.config, &self.credentials, self.patience)?;
+                    session = connect(&self.target, g, &self.config, &self.credentials, self.timeout)?;
                     e.to_string()
                 }
                 Err(e) => return Err(e),
             };
-            if told.is_none_or(|t| t.elapsed() >= TELL_EVERY) {
-                (self.tell)(&missing);
-                told = Some(Instant::now());
+            if logged.is_none_or(|t| t.elapsed() >= LOG_EVERY) {
+                (self.log)(&missing);
+                logged = Some(Instant::now());
             }
-            if !waits.wait() {
-                let text = format!("{missing}; gave up after {:.0?}", waits.began.elapsed());
+            if !backoff.wait() {
+                let text = format!("{missing}; gave up after {:.0?}", backoff.began.elapsed());
                 return Err(Error::new(Code::DeadlineExceeded, text));
             }
         }

@@ -3,6 +3,7 @@
 use super::{Optimizer, Setting, Slot, Update};
 use thalweg_client::{IndexedSlices, Operation, Output};
 
+/// Zeiler's Adadelta.
 pub struct Adadelta {
     rate: Setting,
     rho: Setting,
@@ -15,10 +16,12 @@ impl Adadelta {
         Adadelta { rate: rate.into(), rho: 0.95.into(), epsilon: 1e-8.into() }
     }
 
+    /// Decay rate of the running means; 0.95 by default.
     pub fn rho(self, rho: impl Into<Setting>) -> Self {
         Adadelta { rho: rho.into(), ..self }
     }
 
+    /// Added under the square roots; 1e-8 by default.
     pub fn epsilon(self, epsilon: impl Into<Setting>) -> Self {
         Adadelta { epsilon: epsilon.into(), ..self }
     }

@@ -3,16 +3,19 @@
 use super::{Optimizer, Setting, Slot, Update, not_negative};
 use thalweg_client::{IndexedSlices, Operation, Output, Result};
 
+/// Duchi's Adagrad.
 pub struct Adagrad {
     rate: Setting,
     initial_accumulator: f64,
 }
 
 impl Adagrad {
+    /// With a learning rate: a number, or a schedule's output.
     pub fn new(rate: impl Into<Setting>) -> Self {
         Adagrad { rate: rate.into(), initial_accumulator: 0.1 }
     }
 
+    /// The initial sum of squared gradients, above 0; 0.1 by default.
     pub fn initial_accumulator(self, value: f64) -> Self {
         Adagrad { initial_accumulator: value, ..self }
     }

@@ -1,8 +1,10 @@
 //! AdagradDA: Adagrad by dual averaging, which keeps the weights of linear models sparse.
 
+use super::update::cast;
 use super::{Optimizer, Setting, Slot, Update, not_negative};
 use thalweg_client::{DataType, IndexedSlices, Operation, Output, Result, Variable};
 
+/// Adagrad by dual averaging.
 pub struct AdagradDA {
     rate: Setting,
     global_step: Variable,
@@ -36,8 +38,7 @@ impl AdagradDA {
     /// The number of the step under way, from 1.
     fn step(&self, u: &Update<'_>) -> Output {
         let done = self.global_step.read(u.scope);
-        let done = if done.dtype() == DataType::Int64 { done } else { u.scope.cast(&done, DataType::Int64) };
-        u.scope.add(&done, &u.scope.number(1.0, DataType::Int64))
+        u.scope.add(cast(u.scope, &done, DataType::Int64), u.scope.number(1.0, DataType::Int64))
     }
 }
 
@@ -68,7 +69,7 @@ impl Optimizer for AdagradDA {
             .input(u.setting(0))
             .input(u.setting(1))
             .input(u.setting(2))
-            .input(&self.step(u))
+            .input(self.step(u))
             .build()
     }
 
@@ -79,7 +80,7 @@ impl Optimizer for AdagradDA {
             .input(u.setting(0))
             .input(u.setting(1))
             .input(u.setting(2))
-            .input(&self.step(u))
+            .input(self.step(u))
             .build()
     }
 }

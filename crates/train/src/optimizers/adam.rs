@@ -4,17 +4,21 @@ use super::moments::{BETA1, BETA2, EPSILON, Moments, RATE};
 use super::{Optimizer, Power, Setting, Slot, Update};
 use thalweg_client::{IndexedSlices, Operation, Output, Scope, Variable};
 
+/// Kingma and Ba's Adam.
 pub struct Adam(Moments);
 
 impl Adam {
+    /// With a learning rate: a number, or a schedule's output.
     pub fn new(rate: impl Into<Setting>) -> Self {
         Adam(Moments::new(rate.into()))
     }
 
+    /// Decay rates of the two moments; 0.9 and 0.999 by default.
     pub fn betas(self, beta1: f64, beta2: f64) -> Self {
         Adam(Moments { beta1, beta2, ..self.0 })
     }
 
+    /// Added to the denominator; 1e-8 by default.
     pub fn epsilon(self, epsilon: f64) -> Self {
         Adam(Moments { epsilon, ..self.0 })
     }
@@ -49,25 +53,25 @@ impl Optimizer for Adam {
             .build()
     }
 
-    /// As TensorFlow does it: the running means of all rows decay, the rows named take in their gradients, and then the whole
-    /// variable moves.
+    /// As TensorFlow does it: the running means of all rows decay, gradients are added to those of the rows named, and then the whole
+    /// variable is updated.
     fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation {
         let g = u.scope;
         let one = g.number(1.0, rows.values.dtype());
-        let root = g.op("Sqrt").input(&(&one - u.power(1))).output();
-        let rate = &(u.setting(RATE) * &root) / &(&one - u.power(0));
+        let root = g.sqrt(&one - u.power(1));
+        let rate = u.setting(RATE) * root / (&one - u.power(0));
         let squared = &rows.values * &rows.values;
-        let m = take_in(g, u.slot(0), u.setting(BETA1), &(&rows.values * &(&one - u.setting(BETA1))), rows);
-        let v = take_in(g, u.slot(1), u.setting(BETA2), &(&squared * &(&one - u.setting(BETA2))), rows);
-        let step = &(&rate * &m) / &(&g.op("Sqrt").input(&v).output() + u.setting(EPSILON));
-        u.op("AssignSubVariableOp").input(&step).build()
+        let m = decay_and_add(g, u.slot(0), u.setting(BETA1), &rows.values * (&one - u.setting(BETA1)), rows);
+        let v = decay_and_add(g, u.slot(1), u.setting(BETA2), squared * (&one - u.setting(BETA2)), rows);
+        let step = rate * m / (g.sqrt(v) + u.setting(EPSILON));
+        u.op("AssignSubVariableOp").input(step).build()
     }
 }
 
 /// `slot = slot * decay`, then `slot[rows] += values`; the value after both.
-fn take_in(g: &Scope, slot: &Variable, decay: &Output, values: &Output, rows: &IndexedSlices) -> Output {
-    let decayed = &slot.read(g) * decay;
-    let decay = g.op("AssignVariableOp").input(&slot.handle).input(&decayed).build();
+fn decay_and_add(g: &Scope, slot: &Variable, decay: &Output, values: Output, rows: &IndexedSlices) -> Output {
+    let decayed = slot.read(g) * decay;
+    let decay = g.op("AssignVariableOp").input(&slot.handle).input(decayed).build();
     let then = g.control_dependencies(&[&decay]);
     let add = then.op("ResourceScatterAdd").input(&slot.handle).input(&rows.indices).input(values).build();
     slot.read(&g.control_dependencies(&[&add]))

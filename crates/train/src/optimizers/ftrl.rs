@@ -4,6 +4,7 @@ use super::update::cast;
 use super::{Optimizer, Setting, Slot, Update, not_negative};
 use thalweg_client::{IndexedSlices, OpBuilder, Operation, Output, Result};
 
+/// McMahan's FTRL-Proximal.
 pub struct Ftrl {
     rate: Setting,
     rate_power: f64,
@@ -15,6 +16,7 @@ pub struct Ftrl {
 }
 
 impl Ftrl {
+    /// With a learning rate: a number, or a schedule's output.
     pub fn new(rate: impl Into<Setting>) -> Self {
         Ftrl {
             rate: rate.into(),
@@ -32,6 +34,7 @@ impl Ftrl {
         Ftrl { rate_power: power, ..self }
     }
 
+    /// The initial sum of squared gradients, above 0; 0.1 by default.
     pub fn initial_accumulator(self, value: f64) -> Self {
         Ftrl { initial_accumulator: value, ..self }
     }
@@ -53,7 +56,7 @@ impl Ftrl {
 
     /// The settings that follow the gradient.
     fn finish(&self, u: &Update<'_>, rule: OpBuilder<'_>) -> Operation {
-        let rule = rule.input(u.setting(RATE)).input(u.setting(L1)).input(&self.l2_with_beta(u));
+        let rule = rule.input(u.setting(RATE)).input(u.setting(L1)).input(self.l2_with_beta(u));
         let rule = if self.shrinks() { rule.input(u.setting(SHRINKAGE)) } else { rule };
         rule.input(u.setting(POWER)).build()
     }
@@ -69,9 +72,10 @@ impl Ftrl {
         }
         let (rate, l2) = (u.given(RATE), u.given(L2));
         let number = |v: f64| u.scope.number(v, rate.dtype());
-        let twice = u.scope.mul(&number(2.0), &u.scope.maximum(rate, &number(1e-36)));
-        let more = u.scope.add(&cast(u.scope, l2, rate.dtype()), &u.scope.div(&number(self.beta), &twice));
-        cast(u.scope, &more, u.variable.dtype())
+        let g = u.scope;
+        let twice = number(2.0) * g.maximum(rate, number(1e-36));
+        let more = g.add(cast(g, l2, rate.dtype()), g.div(number(self.beta), twice));
+        cast(g, &more, u.variable.dtype())
     }
 }
 

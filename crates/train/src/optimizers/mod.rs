@@ -1,4 +1,4 @@
-//! Optimizers: what changes variables along their gradients.
+//! Optimizers: update rules for variables.
 //!
 //! An optimizer is its hyperparameters and two rules, one for dense gradients and one for rows. What is common to all of them,
 //! computing gradients, making slots, grouping the updates, counting the global step, is here.
@@ -38,14 +38,16 @@ use thalweg_client::{Error, Gradient, IndexedSlices, Operation, Output, Result, 
 /// A slot: a variable of the optimizer's own beside each variable it trains, of the same shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot {
-    /// What it starts as, everywhere.
+    /// The initial value of all elements.
     pub initial: f64,
 }
 
 /// A number that is the same for all variables and changes with the steps, such as Adam's `beta1_power`.
 #[derive(Clone, Copy, Debug)]
 pub struct Power {
+    /// The name of its variable.
     pub name: &'static str,
+    /// Its initial value.
     pub initial: f64,
     /// Which setting it is multiplied by after each step.
     pub factor: usize,
@@ -56,7 +58,7 @@ pub trait Optimizer {
     /// TensorFlow's name for it: names of nodes and slots come from it.
     fn name(&self) -> &'static str;
 
-    /// Names and values of the hyperparameters, in the order that rules ask for them by.
+    /// Names and values of the hyperparameters; rules use their indices.
     fn settings(&self) -> Vec<(&'static str, Setting)>;
 
     /// In the order that TensorFlow makes them in, which numbers their names.
@@ -64,6 +66,7 @@ pub trait Optimizer {
         Vec::new()
     }
 
+    /// The numbers that change with the steps.
     fn powers(&self) -> Vec<Power> {
         Vec::new()
     }
@@ -74,17 +77,17 @@ pub trait Optimizer {
     /// Changes the rows of a variable that a sparse gradient names. No row comes twice.
     fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation;
 
-    /// What is wrong with the settings.
+    /// Validates the settings.
     fn check(&self) -> Result<()> {
         Ok(())
     }
 
-    /// Whether TensorFlow's kernels are told to lock; ours always do. See [`Minimize::with_locking`].
+    /// The attr `use_locking`, for TensorFlow's kernels; ours always lock. See [`Minimize::with_locking`].
     fn use_locking(&self) -> bool {
         false
     }
 
-    /// Whether `sparse` wants rows that come more than once to be summed before.
+    /// Whether duplicate rows are summed before `sparse`.
     fn sums_rows(&self) -> bool {
         true
     }
@@ -92,7 +95,9 @@ pub trait Optimizer {
 
 /// A gradient with the variable it is for.
 pub struct GradientOf {
+    /// `None` if the loss does not depend on the variable.
     pub gradient: Gradient,
+    /// The variable.
     pub variable: Variable,
 }
 
@@ -151,7 +156,7 @@ pub trait Minimize: Optimizer {
 
 impl<O: Optimizer + ?Sized> Minimize for O {}
 
-/// Refuses a number that must be at least, or more than, zero.
+/// An error unless the value is above zero, or zero if `zero_too`.
 fn not_negative(name: &str, value: f64, zero_too: bool) -> Result<()> {
     if value > 0.0 || zero_too && value == 0.0 {
         return Ok(());

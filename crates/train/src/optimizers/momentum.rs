@@ -1,8 +1,9 @@
-//! Momentum: steps go on in the direction of those before. With Nesterov's form the gradient counts where the step leads.
+//! Momentum: each step adds a part of the one before. Nesterov's form uses the gradient after that part.
 
 use super::{Optimizer, Setting, Slot, Update};
 use thalweg_client::{IndexedSlices, Operation, Output};
 
+/// Gradient descent with momentum.
 pub struct Momentum {
     rate: Setting,
     momentum: Setting,
@@ -10,10 +11,12 @@ pub struct Momentum {
 }
 
 impl Momentum {
+    /// With a learning rate and the part of the last step that is added to the next.
     pub fn new(rate: impl Into<Setting>, momentum: impl Into<Setting>) -> Self {
         Momentum { rate: rate.into(), momentum: momentum.into(), nesterov: false }
     }
 
+    /// Nesterov's form.
     pub fn nesterov(self) -> Self {
         Momentum { nesterov: true, ..self }
     }

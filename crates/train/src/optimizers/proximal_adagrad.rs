@@ -3,6 +3,7 @@
 use super::{Optimizer, Setting, Slot, Update, not_negative};
 use thalweg_client::{IndexedSlices, Operation, Output, Result};
 
+/// Adagrad with proximal l1 and l2 regularisation.
 pub struct ProximalAdagrad {
     rate: Setting,
     l1: Setting,
@@ -11,6 +12,7 @@ pub struct ProximalAdagrad {
 }
 
 impl ProximalAdagrad {
+    /// With a learning rate: a number, or a schedule's output.
     pub fn new(rate: impl Into<Setting>) -> Self {
         ProximalAdagrad { rate: rate.into(), l1: 0.0.into(), l2: 0.0.into(), initial_accumulator: 0.1 }
     }
@@ -20,6 +22,7 @@ impl ProximalAdagrad {
         ProximalAdagrad { l1: l1.into(), l2: l2.into(), ..self }
     }
 
+    /// The initial sum of squared gradients, above 0; 0.1 by default.
     pub fn initial_accumulator(self, value: f64) -> Self {
         ProximalAdagrad { initial_accumulator: value, ..self }
     }

@@ -3,6 +3,7 @@
 use super::{Optimizer, Setting, Update};
 use thalweg_client::{IndexedSlices, Operation, Output};
 
+/// Gradient descent with proximal l1 and l2 regularisation.
 pub struct ProximalGradientDescent {
     rate: Setting,
     l1: Setting,
@@ -10,6 +11,7 @@ pub struct ProximalGradientDescent {
 }
 
 impl ProximalGradientDescent {
+    /// With a learning rate: a number, or a schedule's output.
     pub fn new(rate: impl Into<Setting>) -> Self {
         ProximalGradientDescent { rate: rate.into(), l1: 0.0.into(), l2: 0.0.into() }
     }

@@ -3,6 +3,7 @@
 use super::{Optimizer, Setting, Slot, Update};
 use thalweg_client::{IndexedSlices, OpBuilder, Operation, Output};
 
+/// Hinton's RMSProp.
 pub struct RMSProp {
     rate: Setting,
     decay: Setting,
@@ -12,6 +13,7 @@ pub struct RMSProp {
 }
 
 impl RMSProp {
+    /// With a learning rate: a number, or a schedule's output.
     pub fn new(rate: impl Into<Setting>) -> Self {
         let (decay, momentum, epsilon) = (0.9.into(), 0.0.into(), 1e-10.into());
         RMSProp { rate: rate.into(), decay, momentum, epsilon, centered: false }
@@ -22,10 +24,12 @@ impl RMSProp {
         RMSProp { decay: decay.into(), ..self }
     }
 
+    /// The part of the last step that is added to the next; 0 by default.
     pub fn momentum(self, momentum: impl Into<Setting>) -> Self {
         RMSProp { momentum: momentum.into(), ..self }
     }
 
+    /// Added under the square root; 1e-10 by default.
     pub fn epsilon(self, epsilon: impl Into<Setting>) -> Self {
         RMSProp { epsilon: epsilon.into(), ..self }
     }

@@ -10,7 +10,9 @@ use thalweg_client::{
 /// A hyperparameter: a number, or a tensor that the graph computes, such as a schedule.
 #[derive(Clone, Debug)]
 pub enum Setting {
+    /// A constant.
     Number(f64),
+    /// A scalar that is computed in each step.
     Tensor(Output),
 }
 
@@ -33,9 +35,11 @@ impl From<&Output> for Setting {
     }
 }
 
-/// The update of one variable, as a rule sees it.
+/// The update of one variable: what a rule has to work with.
 pub struct Update<'a> {
+    /// Where the rule makes its nodes: on the variable's device, in a name scope of its own.
     pub scope: &'a Scope,
+    /// The variable.
     pub variable: &'a Variable,
     slots: Vec<Variable>,
     given: &'a [Output],
@@ -45,8 +49,9 @@ pub struct Update<'a> {
 }
 
 impl Update<'_> {
+    /// A slot, by its index in [`Optimizer::slots`].
     pub fn slot(&self, i: usize) -> &Variable {
-        // A rule asks for the slots it has said it has.
+        // Rules use the indices of their own `slots`.
         &self.slots[i]
     }
 
@@ -60,6 +65,7 @@ impl Update<'_> {
         &self.given[i]
     }
 
+    /// The current value of a [`Power`], of the variable's type.
     pub fn power(&self, i: usize) -> &Output {
         &self.powers[i]
     }
@@ -108,29 +114,28 @@ pub fn apply(
     for (x, slots) in given.iter().zip(slots) {
         updates.push(update_one(optimizer, &scope, x, slots, &settings, &powers));
     }
-    let after = scope.control_dependencies(&updates.iter().collect::<Vec<_>>());
+    let after = scope.control_dependencies(&updates);
     for (power, variable) in optimizer.powers().iter().zip(&powers) {
-        let after = beside(&after, variable);
+        let after = on_device_of(&after, variable);
         let now = variable.read(&after);
-        let next = after.mul(&now, &cast(&after, &settings[power.factor], now.dtype()));
-        let assign = after.op("AssignVariableOp").input(&variable.handle).input(&next).build();
+        let next = &now * cast(&after, &settings[power.factor], now.dtype());
+        let assign = after.op("AssignVariableOp").input(&variable.handle).input(next).build();
         updates.push(assign);
     }
-    let all = updates.iter().collect::<Vec<_>>();
     let done = match global_step {
-        None => scope.control_dependencies(&all).op("NoOp").named_as_scope().build(),
+        None => scope.control_dependencies(&updates).op("NoOp").named_as_scope().build(),
         Some(step) => {
-            let before = scope.control_dependencies(&all).op("NoOp").name("update").build();
-            let after = beside(&scope.control_dependencies(&[&before]), step);
+            let before = scope.control_dependencies(&updates).op("NoOp").name("update").build();
+            let after = on_device_of(&scope.control_dependencies(&[&before]), step);
             let one = after.number(1.0, step.dtype());
-            after.op("AssignAddVariableOp").named_as_scope().input(&step.handle).input(&one).build()
+            after.op("AssignAddVariableOp").named_as_scope().input(&step.handle).input(one).build()
         }
     };
     g.check()?;
     Ok(done)
 }
 
-/// Numbers are float, whatever they are for, as in TensorFlow: a program gives the same weights here and there.
+/// Numbers are float for variables of any type, as in TensorFlow, so that results agree.
 fn setting(scope: &Scope, name: &str, value: &Setting) -> Output {
     match value {
         Setting::Number(v) => scope.number_named(name, *v, DataType::Float),
@@ -147,7 +152,7 @@ fn make_slots(optimizer: &(impl Optimizer + ?Sized), g: &Scope, v: &Variable) ->
     let dims: Vec<usize> =
         shape.dims().unwrap_or_default().iter().map(|d| usize::try_from(*d).unwrap_or(0)).collect();
     let options = VariableOptions { dtype: v.dtype(), trainable: false };
-    let (root, base) = (beside(&g.root(), v), format!("{}/{}", v.name(), optimizer.name()));
+    let (root, base) = (on_device_of(&g.root(), v), format!("{}/{}", v.name(), optimizer.name()));
     let make = |slot: &Slot| {
         let name = free_name(&root, &base);
         root.get_variable_with(&name, &dims, &Constant(slot.initial), options).beside(v)
@@ -155,7 +160,7 @@ fn make_slots(optimizer: &(impl Optimizer + ?Sized), g: &Scope, v: &Variable) ->
     optimizer.slots().iter().map(make).collect()
 }
 
-/// The name, with the first number that makes it new if it is taken: by another slot, or by another optimizer of the kind.
+/// The name, with the first number that makes it unique if another slot or another optimizer of the kind has it.
 fn free_name(g: &Scope, base: &str) -> String {
     let numbered = (1..).map(|i| format!("{base}_{i}"));
     let mut names = std::iter::once(base.to_string()).chain(numbered);
@@ -163,15 +168,15 @@ fn free_name(g: &Scope, base: &str) -> String {
 }
 
 /// The scope, on the device of a variable.
-fn beside(g: &Scope, v: &Variable) -> Scope {
+fn on_device_of(g: &Scope, v: &Variable) -> Scope {
     g.only_on(&v.handle.op().device())
 }
 
-/// These are float as well, as TensorFlow's checkpoints have them, and are beside the first variable by name.
+/// Float as well, as in TensorFlow's checkpoints, and on the device of the first variable by name.
 fn make_powers(optimizer: &(impl Optimizer + ?Sized), g: &Scope, given: &[&GradientOf]) -> Vec<Variable> {
     let options = VariableOptions { dtype: DataType::Float, trainable: false };
     let first = given.iter().map(|x| &x.variable).min_by_key(|v| v.name());
-    let root = first.map_or_else(|| g.root(), |v| beside(&g.root(), v));
+    let root = first.map_or_else(|| g.root(), |v| on_device_of(&g.root(), v));
     let make =
         |p: &Power| root.get_variable_with(&free_name(&root, p.name), &[], &Constant(p.initial), options);
     optimizer.powers().iter().map(make).collect()
@@ -185,7 +190,7 @@ fn update_one(
     settings: &[Output],
     powers: &[Variable],
 ) -> Operation {
-    let inner = beside(&scope.name_scope(&format!("update_{}", x.variable.name())), &x.variable);
+    let inner = on_device_of(&scope.name_scope(&format!("update_{}", x.variable.name())), &x.variable);
     let dtype = x.variable.dtype();
     let update = Update {
         scope: &inner,
@@ -204,12 +209,11 @@ fn update_one(
     }
 }
 
-/// The same gradient with every row once: rows that come several times are added up.
+/// The same gradient with every row once: duplicate rows are summed.
 fn summed(g: &Scope, s: &IndexedSlices) -> IndexedSlices {
     let unique = g.op("Unique").input(&s.indices).outputs();
-    let (Some(indices), Some(places)) = (unique.first(), unique.get(1)) else { return s.clone() };
-    let count = g.op("Shape").input(indices).output();
-    let count = g.reshape(&count, &[]);
-    let values = g.op("UnsortedSegmentSum").input(&s.values).input(places).input(&count).output();
+    let (Some(indices), Some(segments)) = (unique.first(), unique.get(1)) else { return s.clone() };
+    let count = g.reshape(g.shape(indices), &[]);
+    let values = g.op("UnsortedSegmentSum").input(&s.values).input(segments).input(count).output();
     IndexedSlices { values, indices: indices.clone(), dense_shape: s.dense_shape.clone() }
 }

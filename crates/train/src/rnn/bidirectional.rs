@@ -30,6 +30,6 @@ fn reverse(g: &Scope, x: &Output, sequence: &Sequence<'_>) -> Output {
             .attr("seq_dim", time)
             .attr("batch_dim", batch)
             .output(),
-        None => g.op("ReverseV2").input(x).input(&g.constant(vec![time as i32])).output(),
+        None => g.op("ReverseV2").input(x).input(g.constant(vec![time as i32])).output(),
     }
 }

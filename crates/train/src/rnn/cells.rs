@@ -12,10 +12,12 @@ pub struct Rnn {
 }
 
 impl Rnn {
+    /// With so many units and tanh.
     pub fn new(units: usize) -> Self {
         Rnn { units, activation: Activation::Tanh }
     }
 
+    /// In place of tanh.
     pub fn activation(self, activation: Activation) -> Self {
         Rnn { activation, ..self }
     }
@@ -28,10 +30,12 @@ pub struct Lstm {
 }
 
 impl Lstm {
+    /// With so many units.
     pub fn new(units: usize) -> Self {
         Lstm { units, forget_bias: 1.0 }
     }
 
+    /// Added to the forget gate; 1 by default.
     pub fn forget_bias(self, forget_bias: f64) -> Self {
         Lstm { forget_bias, ..self }
     }
@@ -43,6 +47,7 @@ pub struct Gru {
 }
 
 impl Gru {
+    /// With so many units.
     pub fn new(units: usize) -> Self {
         Gru { units }
     }
@@ -63,12 +68,12 @@ pub(super) fn linear(g: &Scope, parts: &[&Output], units: usize, bias: &dyn Init
     let options = VariableOptions { dtype: joined.dtype(), trainable: true };
     let kernel = g.get_variable_with("kernel", &[inputs, units], &glorot_uniform(None), options);
     let bias = g.get_variable_with("bias", &[units], bias, options);
-    g.bias_add(&g.matmul(&joined, &kernel.value), &bias.value)
+    g.bias_add(g.matmul(joined, &kernel.value), &bias.value)
 }
 
 pub(super) fn split(g: &Scope, x: &Output, parts: i64) -> Outputs {
     let axis = g.constant(1i32);
-    g.op("Split").name("split").input(&axis).input(x).attr("num_split", parts).outputs()
+    g.op("Split").name("split").input(axis).input(x).attr("num_split", parts).outputs()
 }
 
 impl Cell for Rnn {
@@ -102,9 +107,9 @@ impl Cell for Lstm {
         let gates = split(&g, &linear(&g, &[input, output], 4 * self.units, &Zeros), 4);
         let [i, j, f, o] = gates.as_slice() else { return (output.clone(), state.to_vec()) };
         let forget = g.number(self.forget_bias, f.dtype());
-        let kept = memory * &g.sigmoid(&(f + &forget));
-        let memory = &kept + &(&g.sigmoid(i) * &g.tanh(j));
-        let output = &g.tanh(&memory) * &g.sigmoid(o);
+        let kept = memory * g.sigmoid(f + forget);
+        let memory = kept + g.sigmoid(i) * g.tanh(j);
+        let output = g.tanh(&memory) * g.sigmoid(o);
         (output.clone(), vec![memory, output])
     }
 }
@@ -122,13 +127,13 @@ impl Cell for Gru {
         let g = g.variable_scope("gru_cell");
         let state = &state[0];
         let gates = g.variable_scope("gates");
-        let gates = g.sigmoid(&linear(&gates, &[input, state], 2 * self.units, &Constant(1.0)));
+        let gates = g.sigmoid(linear(&gates, &[input, state], 2 * self.units, &Constant(1.0)));
         let gates = split(&g, &gates, 2);
         let [reset, update] = gates.as_slice() else { return (state.clone(), vec![state.clone()]) };
         let candidate = g.variable_scope("candidate");
-        let candidate = g.tanh(&linear(&candidate, &[input, &(reset * state)], self.units, &Zeros));
+        let candidate = g.tanh(linear(&candidate, &[input, &(reset * state)], self.units, &Zeros));
         let one = g.number(1.0, update.dtype());
-        let next = &(update * state) + &(&(&one - update) * &candidate);
+        let next = update * state + (one - update) * candidate;
         (next.clone(), vec![next])
     }
 }

@@ -1,4 +1,4 @@
-//! A cell over sequences whose length is known only when they come: a while loop, with the inputs and outputs of the steps in
+//! A cell over sequences of a length known only at run time: a while loop, with the inputs and outputs of the steps in
 //! tensor arrays.
 
 use super::Cell;
@@ -8,15 +8,18 @@ use thalweg_client::{Attr, DataType, Output, PartialShape, Reuse, Scope};
 pub struct Sequence<'a> {
     /// `[batch, time, size]`, or `[time, batch, size]` if time comes first.
     pub inputs: &'a Output,
+    /// Whether time is the first dimension.
     pub time_major: bool,
     /// How many steps of each sequence count; all if none is given. Beyond, outputs are zero and the state stays.
     pub lengths: Option<&'a Output>,
+    /// Zeros by default.
     pub initial_state: Option<&'a [Output]>,
-    /// Steps under way at once.
+    /// Iterations of the loop that may run at once.
     pub parallel_iterations: i64,
 }
 
 impl<'a> Sequence<'a> {
+    /// Of `[batch, time, size]`, whole, from a state of zeros.
     pub fn new(inputs: &'a Output) -> Self {
         Sequence { inputs, time_major: false, lengths: None, initial_state: None, parallel_iterations: 32 }
     }
@@ -40,13 +43,13 @@ impl Array {
             .outputs();
         match outputs.as_slice() {
             [handle, flow] => Array { handle: handle.clone(), flow: flow.clone() },
-            // The scope has remembered why.
+            // The scope has recorded the mistake.
             _ => Array { handle: size.clone(), flow: size.clone() },
         }
     }
 }
 
-/// The outputs, laid out as the inputs are, and the last state.
+/// The outputs, in the layout of the inputs, and the last state.
 #[track_caller]
 pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Output, Vec<Output>) {
     let g = g.variable_scope_with("rnn", Reuse::Auto);
@@ -55,7 +58,7 @@ pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Outp
         false => g.transpose(sequence.inputs, &[1, 0, 2]),
     };
     let dtype = inputs.dtype();
-    let steps = g.reshape(&g.slice(&g.shape(&inputs), &[0], &[1]), &[]);
+    let steps = g.reshape(g.slice(g.shape(&inputs), &[0], &[1]), &[]);
     let initial = match sequence.initial_state {
         Some(s) => s.to_vec(),
         None => cell.zero_state(&g, &inputs, 1, dtype),
@@ -66,8 +69,7 @@ pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Outp
     };
     let size = inputs.shape().dims().and_then(|d| d.get(2).copied()).unwrap_or(-1);
     let given = Array::new(&g, &steps, dtype, row(size));
-    let range =
-        g.op("Range").name("range").input(&g.constant(0)).input(&steps).input(&g.constant(1)).output();
+    let range = g.op("Range").name("range").input(g.constant(0)).input(&steps).input(g.constant(1)).output();
     let filled = g
         .op("TensorArrayScatterV3")
         .input(&given.handle)
@@ -101,7 +103,7 @@ pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Outp
                 Some(lengths) => copy_through(g, time, lengths, (&y, &next), &state),
             };
             let flow =
-                g.op("TensorArrayWriteV3").input(&made.handle).input(time).input(&y).input(flow).output();
+                g.op("TensorArrayWriteV3").input(&made.handle).input(time).input(y).input(flow).output();
             let mut results = vec![time + 1i32, flow];
             results.extend(next);
             results
@@ -117,12 +119,12 @@ pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Outp
         .attr("dtype", dtype)
         .attr("element_shape", Attr::Shape(row(cell.output_size() as i64)))
         .output();
-    let outputs = if sequence.time_major { outputs } else { g.transpose(&outputs, &[1, 0, 2]) };
+    let outputs = if sequence.time_major { outputs } else { g.transpose(outputs, &[1, 0, 2]) };
     let state = left.iter().skip(2).zip(cell.state_sizes()).map(|(s, n)| s.with_shape(&row(n as i64)));
     (outputs, state.collect())
 }
 
-/// Sequences that are over give zeros, and keep their state.
+/// Past the end of a sequence, outputs are zero and the state stays.
 fn copy_through(
     g: &Scope,
     time: &Output,
@@ -130,8 +132,8 @@ fn copy_through(
     (output, next): (&Output, &[Output]),
     state: &[Output],
 ) -> (Output, Vec<Output>) {
-    let goes_on = g.reshape(&g.less(&g.cast(time, lengths.dtype()), lengths), &[-1, 1]);
-    let output = g.select(&goes_on, output, &g.zeros_like(output));
-    let next = next.iter().zip(state).map(|(new, old)| g.select(&goes_on, new, old)).collect();
+    let active = g.reshape(g.less(g.cast(time, lengths.dtype()), lengths), &[-1, 1]);
+    let output = g.select(&active, output, g.zeros_like(output));
+    let next = next.iter().zip(state).map(|(new, old)| g.select(&active, new, old)).collect();
     (output, next)
 }

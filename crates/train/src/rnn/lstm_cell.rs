@@ -20,6 +20,7 @@ pub struct LstmCell {
 }
 
 impl LstmCell {
+    /// With so many units, and nothing beyond a plain LSTM.
     pub fn new(units: usize) -> Self {
         LstmCell {
             units,
@@ -32,10 +33,12 @@ impl LstmCell {
         }
     }
 
+    /// Added to the forget gate; 1 by default.
     pub fn forget_bias(self, forget_bias: f64) -> Self {
         LstmCell { forget_bias, ..self }
     }
 
+    /// In place of tanh.
     pub fn activation(self, activation: Activation) -> Self {
         LstmCell { activation, ..self }
     }
@@ -67,7 +70,7 @@ impl LstmCell {
         }
         let options = VariableOptions { dtype: gate.dtype(), trainable: true };
         let diagonal = g.get_variable_with(weights, &[self.units], &glorot_uniform(None), options);
-        gate + &(&diagonal.value * memory)
+        gate + &diagonal.value * memory
     }
 
     fn project(&self, g: &Scope, output: &Output) -> Output {
@@ -100,12 +103,12 @@ impl Cell for LstmCell {
         let (memory, output) = (&state[0], &state[1]);
         let gates = split(&g, &linear(&g, &[input, output], 4 * self.units, &Zeros), 4);
         let [i, j, f, o] = gates.as_slice() else { return (output.clone(), state.to_vec()) };
-        let forget = f + &g.number(self.forget_bias, f.dtype());
-        let kept = &g.sigmoid(&self.gate(&g, &forget, "w_f_diag", memory)) * memory;
-        let new = &g.sigmoid(&self.gate(&g, i, "w_i_diag", memory)) * &self.activation.apply(&g, j);
-        let memory = clipped(&g, &kept + &new, self.cell_clip);
-        let open = g.sigmoid(&self.gate(&g, o, "w_o_diag", &memory));
-        let output = self.project(&g, &(&open * &self.activation.apply(&g, &memory)));
+        let forget = f + g.number(self.forget_bias, f.dtype());
+        let kept = g.sigmoid(self.gate(&g, &forget, "w_f_diag", memory)) * memory;
+        let new = g.sigmoid(self.gate(&g, i, "w_i_diag", memory)) * self.activation.apply(&g, j);
+        let memory = clipped(&g, kept + new, self.cell_clip);
+        let open = g.sigmoid(self.gate(&g, o, "w_o_diag", &memory));
+        let output = self.project(&g, &(open * self.activation.apply(&g, &memory)));
         (output.clone(), vec![memory, output])
     }
 }

@@ -21,6 +21,7 @@ pub trait Cell {
     /// Sizes of the tensors of the state.
     fn state_sizes(&self) -> Vec<usize>;
 
+    /// The size of the last dimension of the output.
     fn output_size(&self) -> usize;
 
     /// The output and the next state. Variables are made, or found, in the variable scope of `g`.
@@ -29,13 +30,13 @@ pub trait Cell {
     /// A state of zeros for a batch of as many rows as `like` has in its dimension `axis`.
     fn zero_state(&self, g: &Scope, like: &Output, axis: i32, dtype: DataType) -> Vec<Output> {
         let g = g.name_scope("zero_state");
-        let batch = g.slice(&g.shape(like), &[axis], &[1]);
+        let batch = g.slice(g.shape(like), &[axis], &[1]);
         let zero = g.number(0.0, dtype);
         self.state_sizes()
             .iter()
             .map(|n| {
                 let dims = g.concat(&[&batch, &g.constant(vec![*n as i32])], 0);
-                g.op("Fill").name("zeros").input(&dims).input(&zero).output()
+                g.op("Fill").name("zeros").input(dims).input(&zero).output()
             })
             .collect()
     }

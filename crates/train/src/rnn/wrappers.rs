@@ -31,10 +31,15 @@ impl Cell for Stacked {
 
 /// Dropout on what goes into and comes out of a cell.
 pub struct Dropout<C> {
+    /// The cell.
     pub cell: C,
+    /// The share of inputs that is dropped.
     pub input_rate: f64,
+    /// The share of outputs that is dropped.
     pub output_rate: f64,
+    /// Nothing is dropped otherwise.
     pub training: bool,
+    /// Of both; `None` for the graph's seed alone.
     pub seed: Option<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a checkpoint fits the graph: told before anything is changed, with all that is missing.
+//! Whether a checkpoint fits the graph: checked before anything is changed.
 
 use std::path::Path;
 use thalweg_client::{Code, Error, PartialShape, Result, Shape, Variable};

@@ -24,7 +24,7 @@ impl Default for Keep {
     }
 }
 
-/// Tells the time, in seconds since 1970.
+/// A clock: seconds since 1970.
 pub type Clock = Arc<dyn Fn() -> f64 + Send + Sync>;
 
 pub(super) fn system_clock() -> Clock {
@@ -56,7 +56,7 @@ impl Kept {
         self.of.is_none()
     }
 
-    /// Lists a checkpoint that is whole on disk in the state file; only then do older ones go.
+    /// Lists a checkpoint that is whole on disk in the state file; only then are older ones deleted.
     pub fn add(&mut self, path: &Path, prefix: &Path, keep: Keep, clock: &Clock) -> Result<()> {
         let directory = durable::directory(path);
         let mut state = match self.of.take() {

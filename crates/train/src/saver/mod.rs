@@ -36,6 +36,9 @@ use thalweg_io::durable;
 pub use keep::{Clock, Keep};
 pub use thalweg_io::checkpoint::latest_checkpoint;
 
+/// The file name that hooks and `thalweg train` save checkpoints under, before `-STEP`.
+pub const CHECKPOINT_NAME: &str = "model.ckpt";
+
 /// Saves and restores variables. Checkpoints are TensorFlow's (version 2).
 pub struct Saver {
     scope: Scope,
@@ -69,19 +72,19 @@ impl Saver {
         Saver { scope: g.root(), variables, nodes, keep, clock, write_meta_graph: true, kept }
     }
 
-    /// How many of the newest checkpoints are kept: 5 unless told otherwise, 0 for all.
+    /// How many of the newest checkpoints are kept: 5 by default, 0 for all.
     pub fn max_to_keep(self, count: usize) -> Saver {
         let keep = Keep { newest: count, ..self.keep };
         self.keep(keep)
     }
 
-    /// Of the checkpoints that are no longer among the newest, one stays for so many hours of training: 10,000 unless told otherwise.
+    /// Of the checkpoints that are no longer among the newest, one stays for so many hours of training: 10,000 by default.
     pub fn keep_checkpoint_every_n_hours(self, hours: f64) -> Saver {
         let keep = Keep { every_n_hours: hours, ..self.keep };
         self.keep(keep)
     }
 
-    /// Both at once.
+    /// Both limits.
     pub fn keep(mut self, keep: Keep) -> Saver {
         self.kept = Mutex::new(Kept::starting(keep, &self.clock));
         Saver { keep, ..self }
@@ -93,14 +96,14 @@ impl Saver {
         Saver { clock, ..self }
     }
 
-    /// Whether each checkpoint has the graph beside it, in a file `.meta`: yes unless told otherwise.
+    /// Whether each checkpoint has the graph beside it, in a file `.meta`: yes by default.
     pub fn write_meta_graph(mut self, yes: bool) -> Saver {
         self.write_meta_graph = yes;
         self
     }
 
-    /// Saves to `path`, or with a step given to `path-step`, and gives that prefix. The checkpoint is whole on disk before the state
-    /// file names it, and only then do older ones go.
+    /// Saves to `path`, or with a step to `path-step`, and returns that prefix. The checkpoint is complete on disk before the state
+    /// file names it, and only then are older ones deleted.
     pub fn save(&self, session: &Session, path: &Path, global_step: Option<i64>) -> Result<PathBuf> {
         let prefix = match global_step {
             Some(step) => durable::with_suffix(path, &format!("-{step}")),
@@ -122,7 +125,7 @@ impl Saver {
         Ok(prefix)
     }
 
-    /// Sets the variables to what a checkpoint holds. Nothing is changed unless all of them are in it.
+    /// Restores the variables. An error, and no change, unless all of them are in the checkpoint with the same type and shape.
     #[track_caller]
     pub fn restore(&self, session: &Session, prefix: &Path) -> Result<()> {
         let caller = Location::caller();

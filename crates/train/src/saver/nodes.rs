@@ -5,7 +5,7 @@ use thalweg_client::{Attr, DataType, Operation, Output, PartialShape, Scope, Var
 pub(super) struct Nodes {
     /// Fed with the prefix of the checkpoint.
     pub filename: Output,
-    /// Saves, and gives the prefix.
+    /// Saves, and outputs the prefix.
     pub save: Output,
     pub restore: Operation,
 }
@@ -65,5 +65,5 @@ fn restore(g: &Scope, filename: &Output, variables: &[(String, Variable)]) -> Op
             g.op("AssignVariableOp").input(&v.handle).input(&value).build()
         })
         .collect();
-    g.control_dependencies(&assigned.iter().collect::<Vec<_>>()).op("NoOp").name("restore_all").build()
+    g.control_dependencies(&assigned).op("NoOp").name("restore_all").build()
 }

@@ -13,7 +13,7 @@ pub struct FileWriter {
     flushed: Instant,
 }
 
-/// Events wait no longer than this for others before they are handed to the system.
+/// Events are flushed at least this often.
 const FLUSH_AFTER: Duration = Duration::from_secs(2);
 
 impl FileWriter {
@@ -22,7 +22,7 @@ impl FileWriter {
         FileWriter::with_suffix(logdir, "")
     }
 
-    /// As `new`, with something at the end of the file's name: to tell writers apart.
+    /// As `new`, with a suffix of the file name, to distinguish writers.
     pub fn with_suffix(logdir: impl AsRef<Path>, suffix: &str) -> Result<FileWriter> {
         Ok(FileWriter { events: EventWriter::create(logdir.as_ref(), suffix)?, flushed: Instant::now() })
     }
@@ -32,7 +32,7 @@ impl FileWriter {
         self.events.path()
     }
 
-    /// A summary as summary ops give it: a string.
+    /// Adds the output of a summary op: a serialised Summary.
     pub fn add_summary(&mut self, summary: &Tensor, step: i64) -> Result<()> {
         let [bytes] = summary.strings()? else {
             return Err(invalid(format!("a summary is one string, got shape {}", summary.shape())));
@@ -42,26 +42,26 @@ impl FileWriter {
         self.add(step, What::Summary(message))
     }
 
-    /// A number that the program itself knows.
+    /// Adds a scalar.
     pub fn add_scalar(&mut self, tag: &str, value: f32, step: i64) -> Result<()> {
         let value = Some(summary::value::Value::SimpleValue(value));
         let value = vec![summary::Value { tag: tag.to_string(), value, ..Default::default() }];
         self.add(step, What::Summary(Summary { value }))
     }
 
-    /// The graph, as it is now.
+    /// Adds the graph.
     pub fn add_graph(&mut self, g: &Scope) -> Result<()> {
         let graph = encode(&g.to_graph_def_with_shapes()?);
         self.add(0, What::GraphDef(graph.into()))
     }
 
-    /// What a step told about itself, under a tag that was not used before.
+    /// Adds the metadata of a step, under a tag that was not used before.
     pub fn add_run_metadata(&mut self, metadata: &RunMetadata, tag: &str, step: i64) -> Result<()> {
         let run_metadata = encode(metadata).into();
         self.add(step, What::TaggedRunMetadata(TaggedRunMetadata { tag: tag.to_string(), run_metadata }))
     }
 
-    /// Training begins, or goes on after this step. What a run that was lost had written of later steps, TensorBoard forgets.
+    /// Marks the start of training, or its continuation after this step: TensorBoard drops later steps of earlier runs.
     pub fn add_start(&mut self, restored_step: i64) -> Result<()> {
         let log = SessionLog { status: SessionStatus::Start.into(), ..Default::default() };
         self.add(restored_step.saturating_add(1), What::SessionLog(log))
@@ -72,7 +72,7 @@ impl FileWriter {
         if self.flushed.elapsed() >= FLUSH_AFTER { self.flush() } else { Ok(()) }
     }
 
-    /// Hands all events so far to the system.
+    /// Writes all buffered events to the file.
     pub fn flush(&mut self) -> Result<()> {
         self.flushed = Instant::now();
         self.events.flush()
@@ -81,7 +81,7 @@ impl FileWriter {
 
 impl Drop for FileWriter {
     fn drop(&mut self) {
-        // Whoever needs to know calls `flush`.
+        // Callers that need the error call `flush`.
         drop(self.flush());
     }
 }

@@ -1,4 +1,4 @@
-//! Summaries: what a training run tells TensorBoard. Ops that make them, and the writer of event files.
+//! Summaries for TensorBoard: ops that make them, and the writer of event files.
 //!
 //! ```
 //! use thalweg_client::{Scope, Session};
@@ -25,6 +25,7 @@ mod shared_writer;
 pub use file_writer::FileWriter;
 pub use shared_writer::SharedWriter;
 
+use std::borrow::Borrow;
 use thalweg_client::{Output, Scope, keys};
 
 /// A number over time. The tag is the name, in its scope.
@@ -32,7 +33,7 @@ use thalweg_client::{Output, Scope, keys};
 pub fn scalar(g: &Scope, name: &str, value: &Output) -> Output {
     let scope = g.name_scope(name);
     let tags = scope.constant_named("tags", scope.scope_name());
-    collected(g, scope.op("ScalarSummary").named_as_scope().input(&tags).input(value).output())
+    collected(g, scope.op("ScalarSummary").named_as_scope().input(tags).input(value).output())
 }
 
 /// How the values of a tensor are spread, over time.
@@ -40,12 +41,12 @@ pub fn scalar(g: &Scope, name: &str, value: &Output) -> Output {
 pub fn histogram(g: &Scope, name: &str, values: &Output) -> Output {
     let scope = g.name_scope(name);
     let tag = scope.constant_named("tag", scope.scope_name());
-    collected(g, scope.op("HistogramSummary").named_as_scope().input(&tag).input(values).output())
+    collected(g, scope.op("HistogramSummary").named_as_scope().input(tag).input(values).output())
 }
 
 /// Several summaries as one.
 #[track_caller]
-pub fn merge(g: &Scope, summaries: &[&Output]) -> Output {
+pub fn merge<O: Borrow<Output>>(g: &Scope, summaries: &[O]) -> Output {
     g.name_scope("Merge").op("MergeSummary").inputs(summaries).output()
 }
 
@@ -53,7 +54,7 @@ pub fn merge(g: &Scope, summaries: &[&Output]) -> Output {
 #[track_caller]
 pub fn merge_all(g: &Scope) -> Option<Output> {
     let all = g.collection(keys::SUMMARIES);
-    (!all.is_empty()).then(|| merge(g, &all.iter().collect::<Vec<_>>()))
+    (!all.is_empty()).then(|| merge(g, &all))
 }
 
 fn collected(g: &Scope, summary: Output) -> Output {

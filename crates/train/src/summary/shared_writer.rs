@@ -3,7 +3,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use thalweg_client::Result;
 
-/// One event file that several write to: TensorBoard reads one file of a directory at a time.
+/// One event file with several writers: TensorBoard reads one file of a directory at a time.
 #[derive(Clone)]
 pub struct SharedWriter(Arc<Mutex<FileWriter>>);
 
@@ -13,7 +13,7 @@ impl SharedWriter {
         Ok(SharedWriter(Arc::new(Mutex::new(FileWriter::new(logdir)?))))
     }
 
-    /// Writes, while no one else does.
+    /// Writes while holding the lock.
     pub fn with<T>(&self, write: impl FnOnce(&mut FileWriter) -> T) -> T {
         write(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -48,7 +48,7 @@ impl Accumulator {
         gradient: &Gradient,
         number: Option<usize>,
     ) -> Result<Operation> {
-        // A note for our own accumulators: one gradient of each replica.
+        // An attr for our own accumulators: one gradient per replica.
         let noted = |add: OpBuilder<'_>| match number {
             Some(n) => add.attr(thalweg_core::attr::REPLICA, n as i64).build(),
             None => add.build(),
@@ -61,9 +61,9 @@ impl Accumulator {
                 g.op("SparseAccumulatorApplyGradient")
                     .input(&self.handle)
                     .input(step)
-                    .input(&g.cast(&s.indices, DataType::Int64))
+                    .input(g.cast(&s.indices, DataType::Int64))
                     .input(&s.values)
-                    .input(&g.cast(&s.dense_shape, DataType::Int64))
+                    .input(g.cast(&s.dense_shape, DataType::Int64))
                     .attr("has_known_shape", true),
             )),
             _ => Err(Error::new(
@@ -87,10 +87,10 @@ impl Accumulator {
         g.op("AccumulatorNumAccumulated").input(&self.handle).output()
     }
 
-    /// Takes all gradients, of which there is one at least.
+    /// Removes all gradients; there must be one at least.
     pub fn discard(&self, g: &Scope) -> Operation {
         let op = if self.sparse { "SparseAccumulatorTakeGradient" } else { "AccumulatorTakeGradient" };
-        g.op(op).input(&self.handle).input(&g.constant(1i32)).attr("dtype", self.dtype).build()
+        g.op(op).input(&self.handle).input(g.constant(1i32)).attr("dtype", self.dtype).build()
     }
 
     /// The mean of the gradients, once there are enough.

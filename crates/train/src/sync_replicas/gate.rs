@@ -1,12 +1,12 @@
-//! The gate: the variables are either being updated, or belong to the chief between two of its steps, which saves them.
+//! The gate, a mutex in the graph: either an update holds it, or the chief between two of its steps, when it saves.
 //!
-//! Without it, others would go on where backups make up for the chief's gradient, or a chief that is told to stop would end an update in
-//! the middle: a checkpoint would then hold some variables from before an update and some from after it.
+//! Without it, an update from the gradients of backups could overlap with saving, or a chief that stops could cancel an update
+//! halfway: a checkpoint would then hold some variables from before an update and some from after it.
 
 use super::tokens::queue;
 use thalweg_client::{Attr, DataType, Operation, Output, Scope};
 
-/// A queue that holds one number while nobody has the gate.
+/// A queue that holds one element while the gate is free.
 pub struct Gate {
     queue: Output,
 }
@@ -17,7 +17,7 @@ impl Gate {
         Gate { queue: queue(g, "sync_update_gate") }
     }
 
-    /// Waits until nobody has it.
+    /// Waits until it is free, and takes it.
     pub fn acquire(&self, g: &Scope) -> Operation {
         let take = g.op("QueueDequeueV2").input(&self.queue);
         take.attr("component_types", Attr::types(&[DataType::Int64])).build()
@@ -27,7 +27,7 @@ impl Gate {
         g.op("QueueEnqueueV2").input(&self.queue).inputs(&[&g.constant(0i64)]).build()
     }
 
-    /// How often it is there to be acquired: once, or not at all.
+    /// 1 if it is free, else 0.
     pub fn free(&self, g: &Scope) -> Output {
         g.op("QueueSizeV2").input(&self.queue).output()
     }

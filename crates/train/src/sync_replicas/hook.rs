@@ -9,50 +9,50 @@ use thalweg_client::{
     Cancellation, Code, Error, Operation, Output, Result, RunOptions, Scope, Session, Tensor,
 };
 
-/// Sets a replica's local step when a session begins; on the chief also gives the first tokens and keeps updating the variables.
+/// Sets a replica's local step when a session begins; on the chief also enqueues the first tokens and runs the updates.
 pub struct SyncReplicasHook {
     init: Operation,
-    part: Part,
+    role: Role,
 }
 
-enum Part {
+enum Role {
     Chief(Box<Chief>),
-    /// Another replica: whether the chief has begun.
+    /// Another replica: whether the chief has started.
     Other(Output),
 }
 
 struct Chief {
-    /// Accumulators take nothing any more.
+    /// Makes accumulators drop all gradients.
     close: Operation,
-    /// What an earlier session may have left behind: how much of it there is, and what takes one piece, or all, away.
+    /// State that an earlier session may have left: a count, and the operation that removes it.
     left: Vec<(Output, Operation)>,
     tokens: Operation,
     sync: Operation,
     updates: Option<Coordinator>,
-    /// Waits until no update is being made, and lets no other begin.
+    /// Acquires the gate: waits for the update in progress, and blocks the next.
     hold: Option<Operation>,
-    /// Whether it has been run: the chief's own step ends with it, and begins with the contrary.
+    /// Whether the chief holds the gate: its own step releases it first and acquires it last.
     held: bool,
 }
 
-/// A step that no gradient is of.
+/// A step that no gradient has.
 const CLOSED: i64 = i64::MAX / 2;
 
-/// What an update under way may take at the end.
-const UPDATE: Duration = Duration::from_secs(10);
-/// Between two looks at whether the chief has begun.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// After so long without a chief, the session is made anew.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The timeout of the last update.
+const UPDATE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Between two checks whether the chief has started.
+const POLL_EVERY: Duration = Duration::from_millis(20);
+/// After so long without a chief, the session is reopened.
+const CHIEF_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl SyncTraining {
-    /// The hook of a replica, which is to come before those that save. The graph must not be complete yet.
+    /// The hook of a replica; it goes before hooks that save. It adds nodes to the graph.
     #[track_caller]
     pub fn hook(&self, g: &Scope, is_chief: bool) -> Result<SyncReplicasHook> {
         if !is_chief {
-            let begun = self.shared.stamps.is_set(g);
+            let started = self.shared.stamps.is_set(g);
             g.check()?;
-            return Ok(SyncReplicasHook { init: self.local_step_init.clone(), part: Part::Other(begun) });
+            return Ok(SyncReplicasHook { init: self.local_step_init.clone(), role: Role::Other(started) });
         }
         let accumulators: Vec<_> = self.shared.accumulators.iter().flatten().collect();
         let closed = g.constant(CLOSED);
@@ -62,9 +62,9 @@ impl SyncTraining {
         let hold = self.shared.gate.as_ref().map(|gate| gate.acquire(g));
         left.extend(self.shared.gate.iter().map(|gate| gate.free(g)).zip(hold.clone()));
         let chief = Chief {
-            close: g.group(&closing.iter().collect::<Vec<_>>()),
+            close: g.group(&closing),
             left,
-            // As many as TensorFlow gives: after a recovery replicas may wait for tokens that an earlier chief did not come to give.
+            // As many as TensorFlow: after a recovery, replicas may wait for tokens that an earlier chief did not enqueue.
             tokens: self.init_tokens(g, None)?,
             sync: self.sync.clone(),
             updates: None,
@@ -72,7 +72,7 @@ impl SyncTraining {
             held: true,
         };
         g.check()?;
-        Ok(SyncReplicasHook { init: self.chief_init.clone(), part: Part::Chief(Box::new(chief)) })
+        Ok(SyncReplicasHook { init: self.chief_init.clone(), role: Role::Chief(Box::new(chief)) })
     }
 }
 
@@ -81,7 +81,7 @@ impl Chief {
         self.stop();
         self.held = true;
         run.session.run(&self.close, &[])?;
-        // Nothing is added meanwhile, and nobody else takes: the chief before this one has gone, and its steps with it.
+        // Accumulators are closed, and the earlier chief and its steps are gone: nothing else adds or takes.
         for (count, take) in &self.left {
             if run.session.run(count, &[])?.to_scalar::<i32>()? > 0 {
                 run.session.run(take, &[])?;
@@ -96,21 +96,21 @@ impl Chief {
         Ok(())
     }
 
-    /// After a step that was cut off, an update may be under way; it is not to be cut off too.
+    /// After a step that was cancelled, an update may be in progress: waits for it.
     fn finish_update(&mut self, session: &Session) -> Result<()> {
         if let Some(hold) = self.hold.as_ref().filter(|_| !self.held) {
-            let options = RunOptions { timeout: Some(UPDATE), ..Default::default() };
+            let options = RunOptions { timeout: Some(UPDATE_TIMEOUT), ..Default::default() };
             session.run_with(hold, &[], &options)?;
             self.held = true;
         }
         Ok(())
     }
 
-    /// The queue of tokens stays open: the next chief, or this one's next session, goes on with it.
+    /// The token queue stays open: the next chief, or this one's next session, uses it.
     fn stop(&mut self) {
         if let Some(updates) = self.updates.take() {
             updates.request_stop();
-            // Its error has ended the run of the replica.
+            // Its error has cancelled the run of the replica.
             let _ = updates.join();
         }
     }
@@ -140,10 +140,10 @@ fn keep_updating(
 
 impl Hook for SyncReplicasHook {
     fn after_create_session(&mut self, run: &mut RunContext<'_>) -> Result<()> {
-        match &mut self.part {
-            Part::Chief(chief) => chief.begin(run, &self.init),
-            Part::Other(begun) => {
-                wait_for_chief(run.session, begun)?;
+        match &mut self.role {
+            Role::Chief(chief) => chief.begin(run, &self.init),
+            Role::Other(started) => {
+                wait_for_chief(run.session, started)?;
                 run.session.run(&self.init, &[])
             }
         }
@@ -164,7 +164,7 @@ impl Hook for SyncReplicasHook {
     }
 
     fn end(&mut self, run: &mut RunContext<'_>) -> Result<()> {
-        if let Part::Chief(chief) = &mut self.part {
+        if let Role::Chief(chief) = &mut self.role {
             chief.finish_update(run.session)?;
             chief.stop();
         }
@@ -174,13 +174,13 @@ impl Hook for SyncReplicasHook {
 
 impl SyncReplicasHook {
     fn stop(&mut self) {
-        if let Part::Chief(chief) = &mut self.part {
+        if let Role::Chief(chief) = &mut self.role {
             chief.stop();
         }
     }
 
     fn set_held(&mut self, held: bool) {
-        if let Part::Chief(chief) = &mut self.part {
+        if let Role::Chief(chief) = &mut self.role {
             chief.held = held;
         }
     }
@@ -192,15 +192,16 @@ impl Drop for SyncReplicasHook {
     }
 }
 
-/// The chief sets what replicas need beside the variables, soon after them.
-fn wait_for_chief(session: &Session, begun: &Output) -> Result<()> {
+/// The chief sets the stamp offset soon after the variables.
+fn wait_for_chief(session: &Session, started: &Output) -> Result<()> {
     let began = Instant::now();
-    while !session.run(begun, &[])?.to_scalar::<bool>()? {
-        if began.elapsed() > PATIENCE {
-            let why = format!("the variables are there, but no chief has begun for {PATIENCE:.0?}");
+    while !session.run(started, &[])?.to_scalar::<bool>()? {
+        if began.elapsed() > CHIEF_TIMEOUT {
+            let why =
+                format!("the variables are initialised, but no chief has started for {CHIEF_TIMEOUT:.0?}");
             return Err(Error::new(Code::Unavailable, why));
         }
-        std::thread::sleep(LOOK_EVERY);
+        std::thread::sleep(POLL_EVERY);
     }
     Ok(())
 }

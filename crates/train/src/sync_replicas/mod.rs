@@ -1,9 +1,9 @@
 //! Synchronous training of several replicas, as TensorFlow's `SyncReplicasOptimizer` does it.
 //!
-//! Each replica computes gradients and puts them into accumulators beside the variables. The chief's queue runner takes their mean
-//! once there are enough, updates the variables, counts the global step, and gives out a token for each replica: the new global
-//! step. A replica waits for a token before it goes on. Gradients that come after their step are dropped, and counted: so, with
-//! more replicas than are waited for, the slowest ones hold nobody up.
+//! Each replica adds its gradients to accumulators on the devices of the variables. The chief's queue runner takes their mean
+//! once there are enough, updates the variables, increments the global step, and enqueues a token for each replica: the new global
+//! step. A replica waits for a token before its next step. Stale gradients are dropped, and counted: with
+//! more replicas than gradients per step, stragglers do not delay the others.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -43,10 +43,10 @@
 //! With [`SyncTraining::hook`], replicas that are numbered may be killed and started again at any time, and so may the chief and
 //! parameter servers. Every update is then the mean of the gradients of as many different replicas as it waits for (of more, if more
 //! were in time), each computed with all variables as the update before left them:
-//! - gradients and tokens carry stamps, which only grow, also when the chief goes back to a checkpoint: those of an earlier life are
-//!   dropped (`stamp`). The chief begins with empty accumulators.
-//! - an accumulator takes one gradient of each replica and step, also when the replica was started again in between. This asks for
-//!   Thalweg's own parameter servers; TensorFlow's would take two.
+//! - gradients and tokens carry stamps, which only grow, also when the chief restores a checkpoint: those from before a restart are
+//!   dropped (`stamp`). The chief starts with empty accumulators.
+//! - an accumulator takes one gradient per replica and step, also when the replica was restarted in between. This needs
+//!   Thalweg's parameter servers; TensorFlow's would take two.
 //! - no variable is updated before the gradients of all have been taken, and none while the chief saves (`gate`).
 
 mod accumulator;
@@ -236,8 +236,8 @@ impl SyncTraining {
     pub fn stale_gradients(&self, g: &Scope) -> Output {
         let count = |a: &Accumulator| g.op("AccumulatorNumStale").input(&a.handle).output();
         let counts: Vec<Output> = self.shared.accumulators.iter().flatten().map(count).collect();
-        let all = g.op("Pack").inputs(&counts.iter().collect::<Vec<_>>()).output();
-        g.op("Max").name("stale_gradients").input(&all).input(&g.constant(0i32)).output()
+        let all = g.op("Pack").inputs(&counts).output();
+        g.op("Max").name("stale_gradients").input(&all).input(g.constant(0i32)).output()
     }
 }
 
@@ -273,7 +273,7 @@ impl Shared {
                 Gradient::Slices(s) => Some(s.values.op()),
             })
             .collect();
-        let all = self.on_step.control_dependencies(&ops.iter().collect::<Vec<_>>());
+        let all = self.on_step.control_dependencies(&ops);
         let all = match &self.gate {
             Some(gate) => gate.acquire(&all),
             None => all.op("NoOp").name("all_taken").build(),
@@ -312,6 +312,6 @@ impl Shared {
         let accumulators = self.accumulators.iter().flatten();
         let mut all: Vec<Operation> = accumulators.map(|a| a.set_step(scope, &stamp)).collect();
         all.push(replica.local_step.assign(&stamp));
-        scope.group(&all.iter().collect::<Vec<_>>())
+        scope.group(&all)
     }
 }

@@ -8,6 +8,7 @@ use thalweg_client::{Code, DataType, Error, Operation, Result, Scope, Variable};
 pub struct Replica {
     /// Gradients, and the wait for the token of the next step.
     pub train: Operation,
+    /// The stamp of the step that the replica's variables are of.
     pub local_step: Variable,
     /// Sets the local step to the stamp of the global one.
     pub local_step_init: Operation,
@@ -21,7 +22,7 @@ impl Shared {
                 format!("got {} gradients for {} variables", gradients.len(), self.accumulators.len()),
             ));
         }
-        // On the worker, whatever is said of variables.
+        // On the worker, whatever device functions choose for variables.
         let anchor = g.op("NoOp").build();
         let here = g.top_level().only_on(&anchor.device());
         let zero = here.number_named("sync_rep_local_step/initial_value", 0.0, DataType::Int64);
@@ -33,11 +34,11 @@ impl Shared {
                 pushes.push(accumulator.apply(scope, &local_step.value, &x.gradient, self.number)?);
             }
         }
-        let pushed = self.on_step.control_dependencies(&pushes.iter().collect::<Vec<_>>());
+        let pushed = self.on_step.control_dependencies(&pushes);
         let token = self.tokens.take(&pushed);
         let mut train = local_step.assign(&token);
         if let (Some(gate), Some(0)) = (&self.gate, self.number) {
-            // The chief has the gate whenever it is not in a step.
+            // The chief holds the gate whenever it is not in a step.
             let closed = gate.acquire(&self.on_step.control_dependencies(&[&train]));
             train = g.group(&[&gate.release(&self.on_step), &closed]);
         }

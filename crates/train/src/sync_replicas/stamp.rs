@@ -1,14 +1,13 @@
-//! Stamps: what tells the gradients of one step from those of all others, also of the same step in an earlier life of the cluster.
+//! Stamps: they distinguish the gradients of one step from those of all others, also of the same step before a restart.
 //!
-//! A chief that starts, or loses a parameter server, goes back to a checkpoint: the global step then comes a second time to where it was,
-//! and replicas that noticed nothing may still hold gradients of the first. So what gradients and tokens carry is not the global step
-//! but that plus an offset, which the chief chooses anew each time so that stamps only grow: by the clock, in microseconds. A step takes
-//! longer than one. To accumulators, TensorFlow's too, a stamp is a global step like any other.
+//! A chief that starts, or loses a parameter server, restores a checkpoint: the global step then repeats, and other replicas may still hold
+//! gradients of the first time. So gradients and tokens carry the global step plus an offset, which each start of the chief increases:
+//! the clock, in microseconds, as a step takes longer than one. To accumulators, TensorFlow's too, a stamp is a global step.
 
 use thalweg_client::{Attr, DataType, Operation, Output, PartialShape, Scope, Variable};
 
 pub struct Stamps {
-    /// What is added to the global step. It is not saved: it belongs to one life of the cluster.
+    /// Added to the global step. Not saved: it belongs to one start of the chief.
     offset: Output,
     global_step: Variable,
 }
@@ -38,12 +37,12 @@ impl Stamps {
     /// Chooses a new offset: all stamps from now on are larger than those before.
     pub fn begin(&self, g: &Scope) -> Operation {
         let seconds = g.op("Timestamp").output();
-        let micros = g.cast(&g.mul(&seconds, &g.constant(1e6f64)), DataType::Int64);
+        let micros = g.cast(g.mul(&seconds, g.constant(1e6f64)), DataType::Int64);
         let offset = g.sub(&micros, &self.step(g));
         g.op("AssignVariableOp").input(&self.offset).input(&offset).build()
     }
 
-    /// Whether a chief has begun.
+    /// Whether a chief has started.
     pub fn is_set(&self, g: &Scope) -> Output {
         g.op("VarIsInitializedOp").input(&self.offset).output()
     }

@@ -1,4 +1,4 @@
-//! Tokens: what replicas wait for between two steps. Each is the stamp of the step to go on with.
+//! Tokens, which replicas wait for between two steps. Each is the stamp of the next step.
 
 use thalweg_client::{Attr, DataType, Operation, Output, PartialShape, Scope};
 
@@ -33,19 +33,19 @@ impl Tokens {
     /// Puts so many tokens into the shared queue, or one into each.
     pub fn give(&self, g: &Scope, stamp: &Output, count: i32) -> Operation {
         if self.is_shared {
-            let tokens = g.op("Fill").input(&g.constant(vec![count])).input(stamp).output();
+            let tokens = g.op("Fill").input(g.constant(vec![count])).input(stamp).output();
             let name = format!("{TOKENS}_EnqueueMany");
             let give = g.op("QueueEnqueueManyV2").name(&name).input(self.queue());
             return give.inputs(&[&tokens]).build();
         }
         let give = |g: &Scope, queue: &Output| g.op("QueueEnqueueV2").input(queue).inputs(&[stamp]).build();
-        let Some((chief, others)) = self.queues.split_first() else { return g.group(&[]) };
-        // The chief comes last: when it has its token it may end, and this step with it.
+        let Some((chief, others)) = self.queues.split_first() else { return g.group::<Operation>(&[]) };
+        // The chief comes last: when it has its token it may exit, which cancels this step.
         let given: Vec<Operation> = others.iter().map(|queue| give(g, queue)).collect();
-        give(&g.control_dependencies(&given.iter().collect::<Vec<_>>()), chief)
+        give(&g.control_dependencies(&given), chief)
     }
 
-    /// Waits for a token. A replica with a queue of its own takes all that are there, and goes on with the newest.
+    /// Waits for a token. A replica with a queue of its own dequeues all of them, and uses the newest.
     pub fn take(&self, g: &Scope) -> Output {
         let types = Attr::types(&[DataType::Int64]);
         let name = format!("{TOKENS}_Dequeue");
@@ -53,11 +53,11 @@ impl Tokens {
             let take = g.op("QueueDequeueV2").name(&name).input(self.queue());
             return take.attr("component_types", types).output();
         }
-        let there = g.op("QueueSizeV2").input(self.queue()).output();
-        let count = g.op("Maximum").input(&there).input(&g.constant(1i32)).output();
+        let queued = g.op("QueueSizeV2").input(self.queue()).output();
+        let count = g.maximum(queued, g.constant(1i32));
         let take = g.op("QueueDequeueManyV2").name(&name).input(self.queue()).input(&count);
         let taken = take.attr("component_types", types).output();
-        g.op("Max").input(&taken).input(&g.constant(0i32)).output()
+        g.op("Max").input(&taken).input(g.constant(0i32)).output()
     }
 }
 

@@ -254,7 +254,7 @@ fn keep_training(cluster: &Spec, number: usize, aggregate: usize, seen: &AtomicI
     let target = &cluster.1[number];
     let creator: Box<dyn SessionCreator> = match number {
         0 => Box::new(ChiefSessionCreator::new().target(target).config(config(0))),
-        n => Box::new(WorkerSessionCreator::new(target).config(config(n)).tell(|_| {})),
+        n => Box::new(WorkerSessionCreator::new(target).config(config(n)).log(|_| {})),
     };
     let hooks: Vec<Box<dyn Hook>> =
         vec![Box::new(p.sync.hook(&p.g, number == 0).unwrap()), Box::new(StopAtStepHook::last_step(LAST))];

@@ -1,24 +1,26 @@
-//! The evaluator: every new checkpoint of the folder, tested.
+//! The evaluator: evaluates every new checkpoint of the directory.
 
 use super::super::program::{Program, Trained};
+use super::super::progress::PREFIX;
 use super::super::settings::Settings;
 use super::stop::Stop;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use std::time::Duration;
 use thalweg::prelude::*;
+use thalweg::train::estimator::EVAL_DIR;
 use thalweg::train::get_or_create_global_step;
 use thalweg::train::saver::{Saver, latest_checkpoint};
 use thalweg::train::summary::FileWriter;
 use thalweg_core::invalid;
 
-/// Between two looks into the folder.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// Between two polls of the directory.
+const POLL_EVERY: Duration = Duration::from_millis(250);
 
-/// Evaluates until the checkpoint of the last step has been.
+/// Runs until the checkpoint of the last step is evaluated.
 pub fn evaluate(program: &dyn Program, settings: &Settings) -> Outcome {
     let no_folder =
-        || Failure::Usage(invalid!("an evaluator needs --logdir, the folder with the checkpoints"));
+        || Failure::Usage(invalid!("an evaluator needs --logdir, the directory with the checkpoints"));
     let folder = settings.logdir.as_ref().ok_or_else(no_folder)?;
     let stop = Stop::listen()?;
     let g = Scope::new();
@@ -27,7 +29,7 @@ pub fn evaluate(program: &dyn Program, settings: &Settings) -> Outcome {
     let saver = Saver::new(&g);
     let options = SessionOptions { threads: settings.threads, ..Default::default() };
     let session = Session::with_options(&g, options)?;
-    let mut events = FileWriter::new(folder.join("eval"))?;
+    let mut events = FileWriter::new(folder.join(EVAL_DIR))?;
     let mut last = None;
     loop {
         if let Some(stopped) = stop.asked() {
@@ -35,10 +37,10 @@ pub fn evaluate(program: &dyn Program, settings: &Settings) -> Outcome {
         }
         let newest = latest_checkpoint(folder)?;
         let Some(newest) = newest.filter(|n| last.as_ref() != Some(n)) else {
-            std::thread::sleep(LOOK_EVERY);
+            std::thread::sleep(POLL_EVERY);
             continue;
         };
-        // It may be gone already, when others have come after it.
+        // It may be deleted already, if newer ones were saved since.
         if let Err(e) = saver.restore(&session, &newest) {
             output::print(&format!("{}: {e}\n", newest.display()))?;
             last = Some(newest);
@@ -54,14 +56,14 @@ pub fn evaluate(program: &dyn Program, settings: &Settings) -> Outcome {
         }
         events.flush()?;
         let shown: Vec<String> = rows.iter().map(|[name, value]| format!("{name} {value}")).collect();
-        output::print(&format!("step {step}: {}\n", shown.join(", ")))?;
+        output::print(&format!("{PREFIX}{step}: {}\n", shown.join(", ")))?;
         if u64::try_from(step).is_ok_and(|s| s >= settings.steps) {
             return Ok(());
         }
     }
 }
 
-/// The number that a result begins with: what else it says is for people.
+/// The number that a result starts with.
 fn number(text: &str) -> Option<f32> {
     text.split_whitespace().next().and_then(|word| word.parse().ok())
 }

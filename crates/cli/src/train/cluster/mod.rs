@@ -2,13 +2,13 @@
 
 mod evaluator;
 mod parameter_server;
-mod place;
 mod replica;
 mod report;
 mod stop;
+mod task;
 
 pub use parameter_server::serve_parameters;
-pub use place::{Part, Place};
+pub use task::{ClusterTask, Role};
 
 use super::program::Program;
 use super::settings::{Replicas, Settings};
@@ -18,17 +18,17 @@ use std::net::IpAddr;
 use std::time::Duration;
 use thalweg_core::invalid;
 
-/// How the tasks of a cluster work together. Without a cluster, none of it matters.
+/// Flags that only matter in a cluster.
 #[derive(clap::Args)]
 #[command(next_help_heading = "In a cluster, as TF_CONFIG says")]
 pub struct ClusterArgs {
     /// Whether workers wait for each other
     #[arg(long, value_name = "MODE", default_value = "async")]
     mode: Mode,
-    /// For --mode backup: so many gradients of each step are not waited for
+    /// For --mode backup: how many gradients a step does not wait for
     #[arg(long, value_name = "N", default_value_t = 1)]
     backup_workers: usize,
-    /// Seconds that another task may be silent, while something is asked of it, before it counts as gone
+    /// Seconds without a response after which another task counts as lost
     #[arg(long, value_name = "SECS", default_value_t = 10)]
     peer_timeout: u64,
     /// Address to listen on, if not the one that the cluster names
@@ -36,21 +36,21 @@ pub struct ClusterArgs {
     bind: Option<IpAddr>,
     #[command(flatten)]
     credentials: CredentialArgs,
-    /// Seconds between a task's lines about its progress
+    /// Seconds between a task's lines of progress
     #[arg(long, value_name = "SECS", default_value_t = 2.0)]
     report_every: f64,
 }
 
-/// Seconds that are as good as for ever, and that can be added to any time.
+/// An upper limit that does not overflow when added to a time.
 const LONGEST: u64 = 1 << 30;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
 enum Mode {
-    /// Every worker updates the variables when it has a gradient
+    /// Every worker applies its gradients at once
     Async,
-    /// Updates are means of the gradients of all workers
+    /// Each update is the mean of the gradients of all workers
     Sync,
-    /// As sync, without the slowest
+    /// As sync, without the slowest workers
     Backup,
 }
 
@@ -60,8 +60,8 @@ impl ClusterArgs {
     }
 
     /// The replicas that train synchronously, of which this is one.
-    fn replicas(&self, place: &Place) -> Outcome<Option<Replicas>> {
-        let (total, number) = (place.replicas(), place.number());
+    fn replicas(&self, task: &ClusterTask) -> Outcome<Option<Replicas>> {
+        let (total, number) = (task.replicas(), task.number());
         let aggregate = match self.mode {
             Mode::Async => return Ok(None),
             Mode::Sync => total,
@@ -80,17 +80,17 @@ impl ClusterArgs {
     }
 }
 
-/// Plays the part that the environment gives this process.
-pub fn take_part(
-    place: &Place,
+/// Runs the role that this task has in the cluster.
+pub fn run_task(
+    task: &ClusterTask,
     program: &dyn Program,
     mut settings: Settings,
     args: &ClusterArgs,
 ) -> Outcome {
-    settings.replicas = args.replicas(place)?;
-    match place.part {
-        Part::ParameterServer => serve_parameters(place, settings.threads, settings.logdir.as_deref(), args),
-        Part::Evaluator => evaluator::evaluate(program, &Settings { replicas: None, ..settings }),
-        Part::Chief | Part::Worker => replica::train(place, program, &settings, args),
+    settings.replicas = args.replicas(task)?;
+    match task.role {
+        Role::ParameterServer => serve_parameters(task, settings.threads, settings.logdir.as_deref(), args),
+        Role::Evaluator => evaluator::evaluate(program, &Settings { replicas: None, ..settings }),
+        Role::Chief | Role::Worker => replica::train(task, program, &settings, args),
     }
 }

@@ -1,13 +1,13 @@
 //! A task that trains: the chief, or another worker.
 
-use super::super::keep::{CHECKPOINTS, histograms_of_parameters, tell};
+use super::super::keep::{CHECKPOINTS, histograms_of_parameters, log};
 use super::super::program::{Model, Program, Trained};
 use super::super::settings::Settings;
 use super::super::summary;
 use super::ClusterArgs;
-use super::place::{Part, Place};
 use super::report::Report;
 use super::stop::Stop;
+use super::task::{ClusterTask, Role};
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use std::time::Instant;
@@ -21,20 +21,20 @@ use thalweg::train::summary::SharedWriter;
 use thalweg_dist::Server;
 use thalweg_io::checkpoint::DirectoryLock;
 
-/// Whole attempts, each from the newest checkpoint on, before the cluster counts as lost.
+/// Attempts, each from the newest checkpoint, before the cluster counts as lost.
 const ATTEMPTS: u32 = 20;
 
-pub fn train(place: &Place, program: &dyn Program, settings: &Settings, args: &ClusterArgs) -> Outcome {
+pub fn train(task: &ClusterTask, program: &dyn Program, settings: &Settings, args: &ClusterArgs) -> Outcome {
     let stop = Stop::listen()?;
-    let _lock = lock(place, settings)?;
-    let server = place.serve(settings.threads, settings.logdir.as_deref(), args)?;
-    let replica = Replica { place, program, settings, args, server: &server, stop: &stop };
+    let _lock = lock(task, settings)?;
+    let server = task.serve(settings.threads, settings.logdir.as_deref(), args)?;
+    let replica = Replica { task, program, settings, args, server: &server, stop: &stop };
     let mut attempt = 1;
     let outcome = loop {
-        // Sessions recover by themselves; what is left is the loss of a task while the last is saved or tested.
+        // Sessions recover by themselves; what remains is the loss of a task during the final save or evaluation.
         match replica.attempt() {
             Err(Failure::Run(e)) if is_lost(&e) && attempt < ATTEMPTS => {
-                output::print(&format!("beginning again: {e}\n"))?;
+                output::print(&format!("restarting from the newest checkpoint: {e}\n"))?;
                 attempt += 1;
             }
             Err(Failure::Run(e)) if is_lost(&e) => break Err(Failure::Lost(e)),
@@ -45,9 +45,9 @@ pub fn train(place: &Place, program: &dyn Program, settings: &Settings, args: &C
     outcome
 }
 
-/// The chief alone saves. A lock that is held may be that of the chief's earlier life, which has not ended yet: the same may work later.
-fn lock(place: &Place, settings: &Settings) -> Outcome<Option<DirectoryLock>> {
-    let Some(folder) = settings.logdir.as_ref().filter(|_| place.part == Part::Chief) else {
+/// Only the chief saves. The lock may still be held by the chief's previous process, which has not exited yet: a retry may succeed.
+fn lock(task: &ClusterTask, settings: &Settings) -> Outcome<Option<DirectoryLock>> {
+    let Some(folder) = settings.logdir.as_ref().filter(|_| task.role == Role::Chief) else {
         return Ok(None);
     };
     DirectoryLock::take(folder).map(Some).map_err(|e| match e.code() {
@@ -61,7 +61,7 @@ fn is_lost(e: &Error) -> bool {
 }
 
 struct Replica<'a> {
-    place: &'a Place,
+    task: &'a ClusterTask,
     program: &'a dyn Program,
     settings: &'a Settings,
     args: &'a ClusterArgs,
@@ -72,10 +72,9 @@ struct Replica<'a> {
 impl Replica<'_> {
     /// From the opening of a session to the end of the training.
     fn attempt(&self) -> Outcome {
-        let (settings, is_chief) = (self.settings, self.place.part == Part::Chief);
-        let setter = ReplicaDeviceSetter::for_cluster(self.place.cluster())
-            .worker_device(&self.place.device())
-            .greedy();
+        let (settings, is_chief) = (self.settings, self.task.role == Role::Chief);
+        let setter =
+            ReplicaDeviceSetter::for_cluster(self.task.cluster()).worker_device(&self.task.device()).greedy();
         let g = Scope::new().device_function(setter.device_function());
         g.set_random_seed(settings.seed);
         let model = self.program.model(&g, settings)?;
@@ -128,49 +127,49 @@ impl Replica<'_> {
     /// The event file of this task, if there is a folder for it.
     fn events(&self) -> Result<Option<SharedWriter>> {
         let Some(folder) = &self.settings.logdir else { return Ok(None) };
-        match self.place.part {
-            Part::Chief => SharedWriter::new(folder).map(Some),
+        match self.task.role {
+            Role::Chief => SharedWriter::new(folder).map(Some),
             // TensorBoard shows it as a run of its own.
-            _ => SharedWriter::new(folder.join(format!("worker-{}", self.place.number()))).map(Some),
+            _ => SharedWriter::new(folder.join(format!("worker-{}", self.task.number()))).map(Some),
         }
     }
 
-    /// Our own server. Where there is a certificate, it has the name that the cluster knows this task by.
+    /// The address of our own server. With TLS it is the name in the cluster, as the certificate is issued to that.
     fn target(&self) -> String {
-        match (self.args.credentials.scheme(), self.place.address()) {
+        match (self.args.credentials.scheme(), self.task.address()) {
             ("grpcs", Some(address)) => format!("grpcs://{address}"),
             (scheme, _) => format!("{scheme}://{}", self.server.address()),
         }
     }
 
     fn creator(&self) -> Box<dyn SessionCreator> {
-        let (target, config) = (self.target(), self.place.session_config());
+        let (target, config) = (self.target(), self.task.session_config());
         let credentials = self.args.credentials.credentials();
-        if self.place.part == Part::Worker {
+        if self.task.role == Role::Worker {
             return Box::new(
-                WorkerSessionCreator::new(&target).config(config).credentials(credentials).tell(tell),
+                WorkerSessionCreator::new(&target).config(config).credentials(credentials).log(log),
             );
         }
         let chief =
-            ChiefSessionCreator::new().target(&target).config(config).credentials(credentials).tell(tell);
+            ChiefSessionCreator::new().target(&target).config(config).credentials(credentials).log(log);
         Box::new(match &self.settings.logdir {
             Some(folder) => chief.checkpoint_dir(folder),
             None => chief,
         })
     }
 
-    /// Trains until a hook says stop; how many steps were made here.
+    /// Trains until a hook requests a stop; returns the number of local steps.
     fn steps(&self, session: &mut MonitoredSession<'_>, model: &Model) -> Result<u64> {
-        let (number, replicas) = (self.place.number() as u64, self.place.replicas() as u64);
+        let (number, replicas) = (self.task.number() as u64, self.task.replicas() as u64);
         let first = u64::try_from(session.global_step()).unwrap_or(0);
         let mut own = 0;
         loop {
-            // Replicas that wait for each other share out the batches of each step; others go on, each with every n-th.
-            let turn = match self.settings.replicas {
+            // Synchronous replicas divide the batches of each step; asynchronous ones take every n-th batch.
+            let first_batch = match self.settings.replicas {
                 Some(_) => u64::try_from(session.global_step()).unwrap_or(0).wrapping_mul(replicas),
                 None => first.wrapping_add(replicas.wrapping_mul(own)),
             };
-            let batch = self.program.batch(turn.wrapping_add(number), self.settings)?;
+            let batch = self.program.batch(first_batch.wrapping_add(number), self.settings)?;
             let feeds: Vec<_> = model.feeds.iter().zip(&batch).map(|(o, t)| feed(o, t)).collect();
             match session.run(&model.train.step, &feeds)? {
                 Some(()) => own += 1,

@@ -1,9 +1,9 @@
-//! What a task that trains says of itself: one line every so often, and the same in its event file.
+//! Progress of a task that trains: lines on standard output, and scalars in its event file.
 
 use super::super::curve::Curve;
 use super::super::drive::{POINTS, diverged};
 use super::super::program::Model;
-use super::super::progress::rounded;
+use super::super::progress::{PREFIX, rounded};
 use super::super::settings::Settings;
 use crate::output;
 use std::cell::RefCell;
@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::Instant;
 use thalweg::prelude::*;
-use thalweg::train::hooks::{Every, Hook, RunContext};
+use thalweg::train::hooks::{Every, Hook, RunContext, STEPS_PER_SECOND};
 use thalweg::train::monitored::Timer;
 use thalweg::train::summary::{FileWriter, SharedWriter};
 use thalweg_dist::Server;
@@ -23,7 +23,7 @@ pub struct Report<'a> {
     steps: u64,
     loss: Output,
     shown: Option<(&'static str, Output)>,
-    /// Gradients that came too late, where they are counted.
+    /// The number of stale gradients that were dropped, in synchronous training.
     stale: Option<Output>,
     events: Option<SharedWriter>,
     curve: Rc<RefCell<Curve>>,
@@ -36,7 +36,7 @@ pub struct Report<'a> {
     last: Moment,
 }
 
-/// What the next line is compared with.
+/// The counts at the last line.
 struct Moment {
     at: Instant,
     step: i64,
@@ -48,7 +48,7 @@ struct Moment {
 type Scalars = Vec<(String, f32)>;
 
 impl<'a> Report<'a> {
-    /// Adds what it asks for to the graph. `every`: seconds from line to line.
+    /// Adds its nodes to the graph. `every`: seconds between lines.
     pub fn new(
         g: &Scope,
         server: &'a Server,
@@ -81,9 +81,9 @@ impl<'a> Report<'a> {
     fn line(&mut self, run: &RunContext<'_>, values: &[Tensor]) -> Result<()> {
         let step = run.step;
         let mut scalars = Scalars::new();
-        let mut text = format!("step {step}/{}", self.steps);
+        let mut text = format!("{PREFIX}{step}/{}", self.steps);
         let names = std::iter::once("loss").chain(self.shown.iter().map(|(name, _)| *name));
-        // Asked for in this order, the count of late gradients last.
+        // In the order of `before_run`, the count of stale gradients last.
         let (stale, values) = match (&self.stale, values.split_last()) {
             (Some(_), Some((last, others))) => (Some(last), others),
             _ => (None, values),
@@ -91,7 +91,7 @@ impl<'a> Report<'a> {
         for (name, value) in names.zip(values) {
             let value = value.to_scalar::<f32>()?;
             let _ = write!(text, "  {name} {value:.5}");
-            // The loss is written more often than this.
+            // The loss has its own interval.
             if name != "loss" {
                 scalars.push((name.into(), value));
             }
@@ -102,7 +102,7 @@ impl<'a> Report<'a> {
             let _ = write!(text, "  late gradients dropped {stale}");
             scalars.push(("late_gradients_dropped".into(), stale as f32));
         }
-        // If nobody reads it, that is no reason to stop training.
+        // A closed output does not stop training.
         let _ = output::print(&format!("{text}\n"));
         self.write(&scalars, step)
     }
@@ -120,7 +120,7 @@ impl<'a> Report<'a> {
         let (all, own) = (step.saturating_sub(before.step).max(0), self.own - before.own);
         let (all, own) = (all as f64 / seconds, own as f64 / seconds);
         let _ = write!(text, "  {} steps/s, {} here", rounded(all), rounded(own));
-        scalars.push(("global_step/sec".into(), all as f32));
+        scalars.push((STEPS_PER_SECOND.into(), all as f32));
         scalars.push(("own_steps/sec".into(), own as f32));
         for (now, then) in self.last.traffic.iter().zip(&before.traffic) {
             let (received, sent) =
@@ -148,7 +148,7 @@ impl Hook for Report<'_> {
     fn after_create_session(&mut self, run: &mut RunContext<'_>) -> Result<()> {
         self.last =
             Moment { at: Instant::now(), step: run.step, own: self.own, traffic: self.server.traffic() };
-        // A rate over one step says little.
+        // A rate over one step is noise.
         self.timer.done(run.step);
         let _ = output::print(&format!("session ready at step {}\n", run.step));
         Ok(())
@@ -184,7 +184,7 @@ impl Hook for Report<'_> {
     }
 
     fn session_lost(&mut self, why: &Error) {
-        let _ = output::print(&format!("session lost, it is made anew: {why}\n"));
+        let _ = output::print(&format!("session lost, reopening it: {why}\n"));
     }
 
     fn end(&mut self, _: &mut RunContext<'_>) -> Result<()> {

@@ -1,5 +1,5 @@
-//! SIGTERM and Ctrl-C of a task that trains: the step under way ends, the chief saves, and the exit code says that the task may be
-//! started again.
+//! SIGTERM and Ctrl-C of a task that trains: the current step ends, the chief saves, and the exit code lets a scheduler restart
+//! the task.
 
 use crate::failure::Failure;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -18,29 +18,29 @@ pub struct Stop(Arc<State>);
 struct State {
     /// 0 until one comes.
     signal: AtomicI32,
-    /// Ends the run under way; none while nothing is lost by leaving at once.
+    /// Cancels the current run; `None` while exiting at once loses nothing.
     running: Mutex<Option<Arc<Cancellation>>>,
 }
 
-/// What a step gets to end by itself: one that waits for other replicas may never.
-const STEP: Duration = Duration::from_secs(1);
-/// What saving and leaving get after that.
-const LEAVE: Duration = Duration::from_secs(30);
+/// How long a step may take to end before it is cancelled: one that waits for other replicas may never.
+const STEP_TIMEOUT: Duration = Duration::from_secs(1);
+/// How long saving may take after that.
+const SAVE_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Stop {
     /// Listens from now on.
     pub fn listen() -> Result<Stop> {
         let stop = Stop::default();
         let mut signals = signal_hook::iterator::Signals::new([SIGTERM, SIGINT]).map_err(Error::from)?;
-        let heard = stop.clone();
+        let shared = stop.clone();
         let listen = move || {
             for signal in signals.forever() {
-                // The second is meant.
-                if heard.0.signal.swap(signal, Ordering::SeqCst) != 0 {
-                    leave(signal);
+                // A second signal exits at once.
+                if shared.0.signal.swap(signal, Ordering::SeqCst) != 0 {
+                    exit(signal);
                 }
-                let heard = heard.clone();
-                std::thread::spawn(move || heard.end(signal));
+                let shared = shared.clone();
+                std::thread::spawn(move || shared.end(signal));
             }
         };
         std::thread::Builder::new().name("thalweg-signals".into()).spawn(listen).map_err(Error::from)?;
@@ -53,14 +53,14 @@ impl Stop {
 
     fn end(&self, signal: i32) {
         if self.running().is_none() {
-            leave(signal);
+            exit(signal);
         }
-        std::thread::sleep(STEP);
+        std::thread::sleep(STEP_TIMEOUT);
         if let Some(run) = &*self.running() {
-            run.cancel(Error::new(Code::Cancelled, "the task was told to stop"));
+            run.cancel(Error::new(Code::Cancelled, "the task received a signal to stop"));
         }
-        std::thread::sleep(LEAVE);
-        leave(signal);
+        std::thread::sleep(SAVE_TIMEOUT);
+        exit(signal);
     }
 
     /// How the program ends, if a signal has come.
@@ -77,7 +77,7 @@ impl Stop {
     }
 }
 
-fn leave(signal: i32) -> ! {
+fn exit(signal: i32) -> ! {
     std::process::exit(Failure::signalled(signal).code().into())
 }
 

@@ -2,7 +2,7 @@
 
 use crate::losses::sigmoid_cross_entropy_with_logits;
 use crate::metrics::{self, Metric};
-use thalweg_client::{DataType, Output, Scope};
+use thalweg_client::{DataType, Operation, Output, Scope};
 
 /// Of class 0 and class 1 side by side, and of class 1 alone.
 pub fn probabilities(g: &Scope, logits: &Output) -> (Output, Output) {
@@ -32,7 +32,7 @@ pub fn metrics(
     let named = |name: &str, metric: Metric| (name.to_string(), metric);
     vec![
         named("accuracy_baseline", baseline),
-        named("label/mean", Metric { update: g.group(&[]), ..label_mean }),
+        named("label/mean", Metric { update: g.group::<Operation>(&[]), ..label_mean }),
         named("prediction/mean", metrics::mean(g, &chance, weights)),
         named("precision", metrics::precision(g, ids, found, weights)),
         named("recall", metrics::recall(g, ids, found, weights)),

@@ -1,4 +1,4 @@
-//! `Classifier`: the head of models that tell classes apart.
+//! `Classifier`: the head of classification models.
 
 use super::{Batch, Head, Weighing, binary, labels, multi_class};
 use crate::estimator::invalid;
@@ -13,6 +13,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
+    /// Labels are the class numbers, 0 to `classes - 1`.
     pub fn new(classes: usize) -> Classifier {
         Classifier { classes, vocabulary: Vec::new(), weighing: Weighing::default() }
     }
@@ -49,7 +50,7 @@ impl Classifier {
         let ids = g.reshape(&best, &[-1, 1]);
         let classes = match &self.vocabulary[..] {
             [] => g.op("AsString").name("str_classes").input(&ids).output(),
-            words => g.gather(&g.constant(words.to_vec()), &ids, 0),
+            words => g.gather(g.constant(words.to_vec()), &ids, 0),
         };
         let mut all = vec![
             ("logits".to_string(), logits.clone()),

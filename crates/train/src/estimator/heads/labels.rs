@@ -56,11 +56,11 @@ pub fn class_ids(g: &Scope, labels: &Output, classes: usize, vocabulary: &[Strin
     Ok(g.control_dependencies(&[&checked]).identity(&ids))
 }
 
-/// Fails the step if an id is not a class, and tells which.
+/// Fails the step if an id is not a class; the error names it.
 fn in_range(g: &Scope, ids: &Output, classes: usize, words: Option<&Output>) -> Operation {
     let inside =
-        g.logical_and(&g.greater_equal(ids, &g.constant(0i64)), &g.less(ids, &g.constant(classes as i64)));
-    let outside = g.op("Where").input(&g.logical_not(&inside)).output();
+        g.logical_and(g.greater_equal(ids, g.constant(0i64)), g.less(ids, g.constant(classes as i64)));
+    let outside = g.op("Where").input(g.logical_not(&inside)).output();
     let wrong = g.op("GatherNd").input(words.unwrap_or(ids)).input(&outside).output();
     let needed = match words {
         Some(_) => "labels must be in the label vocabulary, but got".to_string(),
@@ -69,6 +69,6 @@ fn in_range(g: &Scope, ids: &Output, classes: usize, words: Option<&Output>) -> 
             format!("labels must be in 0 ..= {last}, as the classifier has {classes} classes, but got")
         }
     };
-    let all = g.op("All").input(&inside).input(&g.constant([0, 1])).output();
+    let all = g.op("All").input(&inside).input(g.constant([0, 1])).output();
     g.op("Assert").name("assert_labels").input(&all).inputs(&[&g.constant(needed), &wrong]).build()
 }

@@ -1,4 +1,4 @@
-//! Heads: what a model's last layer means, how far it is from the labels, and what is measured.
+//! Heads: predictions, loss and metrics of a model's last layer.
 
 mod binary;
 mod classifier;
@@ -21,19 +21,22 @@ pub enum Reduction {
     /// The sum over the examples, as in TensorFlow's estimators of version 1.
     #[default]
     Sum,
+    /// The mean over the examples, weighted if they have weights.
     Mean,
 }
 
 /// The examples that a model is made for.
 #[derive(Clone, Copy)]
 pub struct Batch<'a> {
+    /// Their features.
     pub features: &'a Features,
+    /// Their labels; `None` for prediction.
     pub labels: Option<&'a Output>,
 }
 
-/// The end of a model.
+/// What turns a model's last layer into predictions, a loss and metrics.
 pub trait Head {
-    /// How many numbers the model must give for each example.
+    /// The width of the last layer.
     fn logits(&self) -> usize;
 
     /// How the losses of examples become one.

@@ -1,4 +1,4 @@
-//! `Regressor`: the head of models that find numbers.
+//! `Regressor`: the head of regression models.
 
 use super::{Batch, Head, Weighing, labels};
 use crate::estimator::invalid;
@@ -6,13 +6,14 @@ use crate::estimator::spec::{EstimatorSpec, Mode};
 use crate::metrics;
 use thalweg_client::{DataType, Operation, Output, Result, Scope};
 
-/// Numbers, as near to the labels as the squares of the differences say.
+/// Regression with the squared error.
 pub struct Regressor {
     pub(in crate::estimator) dimension: usize,
     weighing: Weighing,
 }
 
 impl Regressor {
+    /// One number for each example.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Regressor {
         Regressor { dimension: 1, weighing: Weighing::default() }

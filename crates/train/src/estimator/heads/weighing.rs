@@ -1,4 +1,4 @@
-//! `Weighing`: what the losses of a batch's examples become.
+//! `Weighing`: example weights, and the reduction of a batch's losses.
 
 use super::Reduction;
 use crate::estimator::invalid;
@@ -29,7 +29,7 @@ impl Weighing {
                      .weight_column(\"..\")"
                 )));
             }
-            Ok(g.reshape(&g.cast(x, DataType::Float), &[-1, 1]))
+            Ok(g.reshape(g.cast(x, DataType::Float), &[-1, 1]))
         };
         weights().map(Some).map_err(|e| e.at(Some(place)))
     }

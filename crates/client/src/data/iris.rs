@@ -1,4 +1,4 @@
-//! Fisher's irises: 150 flowers of three kinds, four lengths of each. The data is part of the library.
+//! Fisher's iris data set: 150 flowers of three kinds, four lengths of each. The data is part of the library.
 
 /// Names of the features.
 pub const FEATURES: [&str; 4] = ["sepal_length", "sepal_width", "petal_length", "petal_width"];
@@ -6,7 +6,7 @@ pub const FEATURES: [&str; 4] = ["sepal_length", "sepal_width", "petal_length", 
 /// Names of the kinds, by label.
 pub const KINDS: [&str; 3] = ["Setosa", "Versicolor", "Virginica"];
 
-static CSV: &str = include_str!("../data/iris.csv");
+static CSV: &str = include_str!("iris.csv");
 
 /// Some flowers.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Flowers {
     pub kinds: Vec<i32>,
 }
 
-/// 120 flowers to learn from and 30 to be tested on: every fifth.
+/// 120 flowers for training and 30 for the test: every fifth.
 pub fn load() -> (Flowers, Flowers) {
     let (mut train, mut test) = (Flowers::default(), Flowers::default());
     for (i, line) in CSV.lines().skip(1).enumerate() {

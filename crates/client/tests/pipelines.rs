@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use thalweg_client::data::{Column, CsvOptions, Dataset, Iterator};
 use thalweg_client::{Code, DataType, Error, Output, PartialShape, Scope, Session, Tensor, feed};
-use thalweg_data::{Column, CsvOptions, Dataset, Iterator};
 use thalweg_io::scratch::Scratch;
 
 /// What each run of a session gives, until the sequence ends.

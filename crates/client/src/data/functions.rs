@@ -1,9 +1,9 @@
 //! Steps that are functions of elements: closures, traced once into functions of the graph's library.
 
-use crate::dataset::{Dataset, declare};
+use super::dataset::{Dataset, declare};
+use crate::{DataType, Error, OpBuilder, Output, PartialShape, Result, Scope, TracedFunction};
 use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
-use thalweg_client::{DataType, Error, OpBuilder, Output, PartialShape, Result, Scope, TracedFunction};
 
 impl Dataset {
     /// A function of each element: `.map(|g, x| vec![g.cast(&x[0], DataType::Float)])`. The closure is called once, to describe
@@ -11,13 +11,12 @@ impl Dataset {
     #[track_caller]
     pub fn map<R: Into<Vec<Output>>>(&self, f: impl FnOnce(&Scope, &[Output]) -> R) -> Dataset {
         self.mapped("map", Location::caller(), f, |g, input, f| {
-            let captured: Vec<&Output> = f.captured.iter().collect();
-            let op = g.op("MapDataset").input(input).inputs(&captured).attr("f", f.func.clone());
+            let op = g.op("MapDataset").input(input).inputs(&f.captured).attr("f", f.func.clone());
             op.attr("preserve_cardinality", true)
         })
     }
 
-    /// As `map`, with up to `calls` elements in the making at once; they stay in order. -1 leaves the number to the device.
+    /// As `map`, with up to `calls` elements computed in parallel; the order stays. -1 leaves the number to the device.
     #[track_caller]
     pub fn parallel_map<R: Into<Vec<Output>>>(
         &self,
@@ -25,9 +24,8 @@ impl Dataset {
         f: impl FnOnce(&Scope, &[Output]) -> R,
     ) -> Dataset {
         self.mapped("map", Location::caller(), f, move |g, input, f| {
-            let captured: Vec<&Output> = f.captured.iter().collect();
             let calls = g.constant(calls);
-            let op = g.op("ParallelMapDatasetV2").input(input).inputs(&captured).input(&calls);
+            let op = g.op("ParallelMapDatasetV2").input(input).inputs(&f.captured).input(&calls);
             op.attr("f", f.func.clone()).attr("preserve_cardinality", true)
         })
     }
@@ -51,8 +49,7 @@ impl Dataset {
         let Some(f) = traced else { return Dataset::broken(&self.scope) };
         let elements = self.elements.to_vec();
         self.then(self.elements.to_vec(), move |g, input| {
-            let captured: Vec<&Output> = f.captured.iter().collect();
-            let op = g.op("FilterDataset").input(input).inputs(&captured).attr("predicate", f.func.clone());
+            let op = g.op("FilterDataset").input(input).inputs(&f.captured).attr("predicate", f.func.clone());
             declare(op, &elements).output()
         })
     }
@@ -61,8 +58,7 @@ impl Dataset {
     #[track_caller]
     pub fn flat_map(&self, f: impl FnOnce(&Scope, &[Output]) -> Dataset) -> Dataset {
         self.nested("flat_map", Location::caller(), f, |g, input, f| {
-            let captured: Vec<&Output> = f.captured.iter().collect();
-            g.op("FlatMapDataset").input(input).inputs(&captured).attr("f", f.func.clone())
+            g.op("FlatMapDataset").input(input).inputs(&f.captured).attr("f", f.func.clone())
         })
     }
 
@@ -75,9 +71,8 @@ impl Dataset {
         f: impl FnOnce(&Scope, &[Output]) -> Dataset,
     ) -> Dataset {
         self.nested("interleave", Location::caller(), f, move |g, input, f| {
-            let captured: Vec<&Output> = f.captured.iter().collect();
             let (cycle, block) = (g.constant(cycle), g.constant(block));
-            let op = g.op("InterleaveDataset").input(input).inputs(&captured).input(&cycle).input(&block);
+            let op = g.op("InterleaveDataset").input(input).inputs(&f.captured).input(cycle).input(block);
             op.attr("f", f.func.clone())
         })
     }
@@ -89,12 +84,12 @@ impl Dataset {
         f: impl FnOnce(&Scope, &[Output]) -> Dataset,
         make: impl for<'a> Fn(&'a Scope, &Output, &TracedFunction) -> OpBuilder<'a> + Send + Sync + 'static,
     ) -> Dataset {
-        // What the inner dataset gives is known when it has been described.
+        // The elements of the inner dataset are known once it is traced.
         let inner: Arc<Mutex<Vec<(DataType, PartialShape)>>> = Arc::default();
-        let told = inner.clone();
+        let found = inner.clone();
         let traced = self.traced(name, location, move |g, x| {
             let dataset = f(g, x);
-            *told.lock().unwrap_or_else(PoisonError::into_inner) = dataset.elements.to_vec();
+            *found.lock().unwrap_or_else(PoisonError::into_inner) = dataset.elements.to_vec();
             vec![dataset.build(g)]
         });
         let Some(f) = traced else { return Dataset::broken(&self.scope) };

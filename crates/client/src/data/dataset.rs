@@ -1,8 +1,8 @@
-//! `Dataset`: a pipeline as it is described, before nodes are made of it.
+//! `Dataset`: the description of a pipeline, before its nodes are made.
 
+use crate::{Attr, DataType, OpBuilder, Output, PartialShape, Scope};
 use std::panic::Location;
 use std::sync::Arc;
-use thalweg_client::{Attr, DataType, OpBuilder, Output, PartialShape, Scope};
 
 /// A sequence of elements, each of one or more tensors. Cheap to clone: it holds a description.
 ///
@@ -23,7 +23,7 @@ impl Dataset {
         Dataset { scope: scope.clone(), elements: elements.into(), make: Arc::new(make) }
     }
 
-    /// What stands for a dataset after a mistake, which the scope remembers.
+    /// A placeholder after a mistake, which the scope has recorded.
     pub(crate) fn broken(scope: &Scope) -> Dataset {
         Dataset::new(scope, vec![], |g| g.op("NoOp").output())
     }
@@ -38,7 +38,7 @@ impl Dataset {
         (self.make)(g)
     }
 
-    /// A dataset made of this one by an op that leaves elements as they are.
+    /// A dataset of the same elements made by an op on this one.
     fn step(&self, make: impl Fn(&Scope, &Output) -> Output + Send + Sync + 'static) -> Dataset {
         self.then(self.elements.to_vec(), make)
     }
@@ -58,7 +58,7 @@ impl Dataset {
         let elements = self.elements.clone();
         self.step(move |g, input| {
             let count = g.constant(count.unwrap_or(-1));
-            declare(g.op("RepeatDataset").input(input).input(&count), &elements).output()
+            declare(g.op("RepeatDataset").input(input).input(count), &elements).output()
         })
     }
 
@@ -72,16 +72,14 @@ impl Dataset {
         self.counted("SkipDataset", count)
     }
 
-    /// Up to `size` elements are made ahead, on other threads.
+    /// Up to `size` elements are computed ahead, on other threads.
     pub fn prefetch(&self, size: i64) -> Dataset {
         self.counted("PrefetchDataset", size)
     }
 
     fn counted(&self, op: &'static str, count: i64) -> Dataset {
         let elements = self.elements.clone();
-        self.step(move |g, input| {
-            declare(g.op(op).input(input).input(&g.constant(count)), &elements).output()
-        })
+        self.step(move |g, input| declare(g.op(op).input(input).input(g.constant(count)), &elements).output())
     }
 
     /// Every `shards`-th element, beginning with number `index`.
@@ -89,16 +87,16 @@ impl Dataset {
         let elements = self.elements.clone();
         self.step(move |g, input| {
             let (shards, index) = (g.constant(shards), g.constant(index));
-            declare(g.op("ShardDataset").input(input).input(&shards).input(&index), &elements).output()
+            declare(g.op("ShardDataset").input(input).input(shards).input(index), &elements).output()
         })
     }
 
-    /// Elements are kept in memory: after the first pass the input is not asked again.
+    /// Elements are cached in memory: later passes do not read the input.
     pub fn cache(&self) -> Dataset {
         let elements = self.elements.clone();
         self.step(move |g, input| {
             let memory = g.constant("");
-            declare(g.op("CacheDataset").input(input).input(&memory), &elements).output()
+            declare(g.op("CacheDataset").input(input).input(memory), &elements).output()
         })
     }
 
@@ -109,7 +107,7 @@ impl Dataset {
         let (seed, seed2) = self.scope.seeds_for(seed);
         self.step(move |g, input| {
             let (size, seed, seed2) = (g.constant(size), g.constant(seed), g.constant(seed2));
-            let op = g.op("ShuffleDataset").input(input).input(&size).input(&seed).input(&seed2);
+            let op = g.op("ShuffleDataset").input(input).input(size).input(seed).input(seed2);
             declare(op, &elements).output()
         })
     }
@@ -130,18 +128,18 @@ impl Dataset {
         let declared = elements.clone();
         self.then(elements, move |g, input| {
             let (size, drop) = (g.constant(size), g.constant(drop_remainder));
-            declare(g.op("BatchDatasetV2").input(input).input(&size).input(&drop), &declared).output()
+            declare(g.op("BatchDatasetV2").input(input).input(size).input(drop), &declared).output()
         })
     }
 
-    /// As `batch`, for elements whose sizes differ: each dimension is as large as the largest of the batch, and what is missing is
-    /// zero or the empty string.
+    /// As `batch`, for elements whose sizes differ: each dimension is padded to the largest of the batch, with zeros or empty
+    /// strings.
     #[track_caller]
     pub fn padded_batch(&self, size: i64) -> Dataset {
         let location = Location::caller();
         if let Some((_, shape)) = self.elements.iter().find(|(_, s)| s.rank().is_none()) {
-            let e = thalweg_client::Error::new(
-                thalweg_client::Code::InvalidArgument,
+            let e = crate::Error::new(
+                crate::Code::InvalidArgument,
                 format!("padded_batch needs elements of known rank, got shape {shape}"),
             );
             self.scope.mistake(e.at(Some(location)));
@@ -158,10 +156,10 @@ impl Dataset {
             let (size, keep) = (g.constant(size), g.constant(false));
             g.op("PaddedBatchDatasetV2")
                 .input(input)
-                .input(&size)
-                .inputs(&sizes.iter().collect::<Vec<_>>())
-                .inputs(&zeros.iter().collect::<Vec<_>>())
-                .input(&keep)
+                .input(size)
+                .inputs(&sizes)
+                .inputs(&zeros)
+                .input(keep)
                 .attr("output_shapes", shapes(&declared))
                 .output()
         })
@@ -174,7 +172,7 @@ impl Dataset {
         let elements: Vec<_> = self.elements.iter().zip(&*other.elements).map(both).collect();
         let (declared, other) = (elements.clone(), other.clone());
         self.then(elements, move |g, input| {
-            declare(g.op("ConcatenateDataset").input(input).input(&other.build(g)), &declared).output()
+            declare(g.op("ConcatenateDataset").input(input).input(other.build(g)), &declared).output()
         })
     }
 
@@ -186,7 +184,7 @@ impl Dataset {
         let declared = elements.clone();
         Dataset::new(&first.scope.clone(), elements, move |g| {
             let inputs: Vec<Output> = parts.iter().map(|d| d.build(g)).collect();
-            declare(g.op("ZipDataset").inputs(&inputs.iter().collect::<Vec<_>>()), &declared).output()
+            declare(g.op("ZipDataset").inputs(&inputs), &declared).output()
         })
     }
 }
@@ -199,7 +197,7 @@ pub(crate) fn shapes(elements: &[(DataType, PartialShape)]) -> Attr {
     Attr::List(elements.iter().map(|(_, s)| Attr::Shape(s.clone())).collect())
 }
 
-/// With the attrs in which dataset ops say what their elements are.
+/// Sets the attrs for types and shapes of elements.
 pub(crate) fn declare<'a>(op: OpBuilder<'a>, elements: &[(DataType, PartialShape)]) -> OpBuilder<'a> {
     op.attr("output_types", types(elements)).attr("output_shapes", shapes(elements))
 }

@@ -1,17 +1,17 @@
-//! Where elements come from: tensors, numbers, files, closures.
+//! Sources of elements: tensors, ranges, files, closures.
 
-use crate::components::Components;
-use crate::dataset::{Dataset, declare, shapes};
+use super::components::Components;
+use super::dataset::{Dataset, declare, shapes};
+use crate::{DataType, Output, PartialShape, Result, Scope, Shape, Tensor};
 use std::panic::Location;
 use std::path::Path;
-use thalweg_client::{DataType, Output, PartialShape, Result, Scope, Shape, Tensor};
 
 impl Dataset {
     /// The rows of tensors along their first dimension: `Dataset::from_tensor_slices(&g, (images, labels))`.
     #[track_caller]
     pub fn from_tensor_slices(g: &Scope, components: impl Components) -> Dataset {
-        let checked = components.into_components().and_then(|c| same_rows(&c).map(|()| c));
-        let Some(parts) = told(g, checked) else { return Dataset::broken(g) };
+        let parts = components.into_components().and_then(|c| same_rows(&c).map(|()| c));
+        let Some(parts) = checked(g, parts) else { return Dataset::broken(g) };
         let row = |t: &Tensor| (t.dtype(), PartialShape::from(&t.shape().without(0)));
         constants(g, "TensorSliceDataset", parts.iter().map(row).collect(), parts)
     }
@@ -19,22 +19,22 @@ impl Dataset {
     /// One element: these tensors.
     #[track_caller]
     pub fn from_tensors(g: &Scope, components: impl Components) -> Dataset {
-        let Some(parts) = told(g, components.into_components()) else { return Dataset::broken(g) };
+        let Some(parts) = checked(g, components.into_components()) else { return Dataset::broken(g) };
         let whole = |t: &Tensor| (t.dtype(), PartialShape::from(t.shape()));
         constants(g, "TensorDataset", parts.iter().map(whole).collect(), parts)
     }
 
-    /// The numbers from `start`, each `step` further, before `stop`.
+    /// The integers from `start` to before `stop`, in steps of `step`.
     pub fn range(g: &Scope, start: i64, stop: i64, step: i64) -> Dataset {
         let elements = vec![(DataType::Int64, PartialShape::scalar())];
         let declared = elements.clone();
         Dataset::new(g, elements, move |g| {
             let [start, stop, step] = [start, stop, step].map(|v| g.constant(v));
-            declare(g.op("RangeDataset").input(&start).input(&stop).input(&step), &declared).output()
+            declare(g.op("RangeDataset").input(start).input(stop).input(step), &declared).output()
         })
     }
 
-    /// The lines of text files, without their ends.
+    /// The lines of text files, without line ends.
     pub fn text_lines<P: AsRef<Path>>(g: &Scope, files: &[P]) -> Dataset {
         strings(g, "TextLineDataset", files)
     }
@@ -52,14 +52,14 @@ impl Dataset {
             Tensor::from_bytes(DataType::Uint8, Shape::new(&idx.dims)?, &idx.bytes)
         };
         let both = read(images.as_ref()).and_then(|i| Ok(vec![i, read(labels.as_ref())?]));
-        match told(g, both) {
+        match checked(g, both) {
             Some(parts) => Dataset::from_tensor_slices(g, parts),
             None => Dataset::broken(g),
         }
     }
 
-    /// Elements of these types and shapes from a closure of this process. Each pass calls `begin`, and what that gives once for
-    /// each element, until it gives `None`. A graph with such a dataset cannot be sent to another process.
+    /// Elements of these types and shapes from a closure of this process. Each pass calls `begin`, and the closure that it returns once for
+    /// each element, until that returns `None`. A graph with such a dataset cannot be sent to another process.
     #[track_caller]
     pub fn from_fn<B, N>(g: &Scope, elements: &[(DataType, PartialShape)], begin: B) -> Dataset
     where
@@ -68,21 +68,21 @@ impl Dataset {
     {
         let (types, shapes) = elements.iter().cloned().unzip();
         let made = thalweg_ops::dataset::host_dataset(types, shapes, begin);
-        let Some(dataset) = told(g, made) else { return Dataset::broken(g) };
+        let Some(dataset) = checked(g, made) else { return Dataset::broken(g) };
         Dataset::new(g, elements.to_vec(), move |g| g.constant_named("HostDataset", dataset.clone()))
     }
 }
 
-/// The value, or a mistake that the scope remembers.
+/// The value; the scope records an error.
 #[track_caller]
-pub(crate) fn told<T>(g: &Scope, value: Result<T>) -> Option<T> {
+pub(crate) fn checked<T>(g: &Scope, value: Result<T>) -> Option<T> {
     let location = Location::caller();
     value.map_err(|e| g.mistake(e.at(Some(location)))).ok()
 }
 
 fn same_rows(components: &[Tensor]) -> Result<()> {
     let rows = |t: &Tensor| t.shape().first().copied();
-    let wrong = |what: String| Err(thalweg_client::Error::new(thalweg_client::Code::InvalidArgument, what));
+    let wrong = |what: String| Err(crate::Error::new(crate::Code::InvalidArgument, what));
     let Some(first) = components.first() else { return wrong("a dataset needs at least one tensor".into()) };
     for (i, t) in components.iter().enumerate() {
         if rows(t).is_none() {
@@ -108,7 +108,7 @@ fn constants(
     let declared = elements.clone();
     Dataset::new(g, elements, move |g| {
         let parts: Vec<Output> = parts.iter().map(|t| g.constant_named("tensors", t.clone())).collect();
-        let op = g.op(op).inputs(&parts.iter().collect::<Vec<_>>());
+        let op = g.op(op).inputs(&parts);
         op.attr("output_shapes", shapes(&declared)).output()
     })
 }
@@ -122,6 +122,6 @@ fn strings<P: AsRef<Path>>(g: &Scope, op: &'static str, files: &[P]) -> Dataset 
     let names = names(files);
     Dataset::new(g, vec![(DataType::String, PartialShape::scalar())], move |g| {
         let (names, plain, buffer) = (g.constant(names.clone()), g.constant(""), g.constant(0i64));
-        g.op(op).input(&names).input(&plain).input(&buffer).output()
+        g.op(op).input(names).input(plain).input(buffer).output()
     })
 }

@@ -1,9 +1,10 @@
-//! What elements are made of: one tensor, or several.
+//! Components of elements: one tensor, or several.
 
-use thalweg_client::{IntoTensor, Result, Tensor};
+use crate::{IntoTensor, Result, Tensor};
 
-/// One value, or a tuple, or a vector of tensors.
+/// The tensors of an element: a tensor, a tuple of values, or a vector of tensors.
 pub trait Components {
+    /// The tensors, in order.
     fn into_components(self) -> Result<Vec<Tensor>>;
 }
 

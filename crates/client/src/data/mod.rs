@@ -1,9 +1,9 @@
-//! Input pipelines: a [`Dataset`] describes elements and what is done with them, an [`Iterator`] gives them to a graph, one in each
+//! Input pipelines: a [`Dataset`] describes elements and their transformations, an [`Iterator`] supplies them to a graph, one in each
 //! run.
 //!
 //! ```
+//! use thalweg_client::data::Dataset;
 //! use thalweg_client::{Scope, Session, Tensor};
-//! use thalweg_data::Dataset;
 //!
 //! let g = Scope::new();
 //! let x = Dataset::range(&g, 0, 10, 1)
@@ -19,7 +19,7 @@
 //! # Ok::<(), thalweg_client::Error>(())
 //! ```
 //!
-//! All of it is nodes of the graph, TensorFlow's own: a pipeline runs on a server as it does here. The exception is
+//! All of it is nodes of the graph, TensorFlow's own ops: a pipeline runs on a server as in this process. The exception is
 //! [`Dataset::from_fn`], whose elements come from a closure of this process.
 
 mod components;

@@ -1,11 +1,11 @@
 //! Comma-separated files as datasets of typed columns.
 
-use crate::dataset::{Dataset, declare};
-use crate::sources::{names, told};
+use super::dataset::{Dataset, declare};
+use super::sources::{checked, names};
+use crate::{DataType, IntoTensor, Output, PartialShape, Result, Scope, Shape, Tensor};
 use std::path::Path;
-use thalweg_client::{DataType, IntoTensor, Output, PartialShape, Result, Scope, Shape, Tensor};
 
-/// A column's type, and what it is where a field is empty.
+/// A column's type, and its default for empty fields.
 pub struct Column(Result<Tensor>);
 
 impl Column {
@@ -14,16 +14,17 @@ impl Column {
         Column(Tensor::zeros(dtype, Shape::vector(0)))
     }
 
-    /// Of the type of `default`, which stands for an empty field: `Column::or(0.0f32)`.
+    /// Of the type of `default`, the value of empty fields: `Column::or(0.0f32)`.
     pub fn or(default: impl IntoTensor) -> Column {
         Column(default.into_tensor())
     }
 }
 
-/// How a file is written.
+/// The format of a file.
 pub struct CsvOptions {
-    /// The first line of each file names the columns, and is left out.
+    /// The first line of each file is a header, and is skipped.
     pub header: bool,
+    /// Between fields.
     pub delimiter: char,
     /// Fields may stand in double quotes.
     pub quotes: bool,
@@ -44,23 +45,23 @@ impl Dataset {
     #[track_caller]
     pub fn csv<P: AsRef<Path>>(g: &Scope, files: &[P], columns: Vec<Column>, options: CsvOptions) -> Dataset {
         let columns: Result<Vec<Tensor>> = columns.into_iter().map(|c| c.0).collect();
-        let Some(columns) = told(g, columns) else { return Dataset::broken(g) };
+        let Some(columns) = checked(g, columns) else { return Dataset::broken(g) };
         let elements: Vec<_> = columns.iter().map(|t| (t.dtype(), PartialShape::scalar())).collect();
         let (names, declared) = (names(files), elements.clone());
         Dataset::new(g, elements, move |g| {
             let defaults: Vec<Output> = columns.iter().map(|t| g.constant(t.clone())).collect();
             let op = g
                 .op("CSVDatasetV2")
-                .input(&g.constant(names.clone()))
-                .input(&g.constant(""))
-                .input(&g.constant(0i64))
-                .input(&g.constant(options.header))
-                .input(&g.constant(options.delimiter.to_string().as_str()))
-                .input(&g.constant(options.quotes))
-                .input(&g.constant(options.missing.as_str()))
-                .input(&g.constant(options.select.clone()))
-                .inputs(&defaults.iter().collect::<Vec<_>>())
-                .input(&g.constant(Vec::<i64>::new()));
+                .input(g.constant(names.clone()))
+                .input(g.constant(""))
+                .input(g.constant(0i64))
+                .input(g.constant(options.header))
+                .input(g.constant(options.delimiter.to_string().as_str()))
+                .input(g.constant(options.quotes))
+                .input(g.constant(options.missing.as_str()))
+                .input(g.constant(options.select.clone()))
+                .inputs(&defaults)
+                .input(g.constant(Vec::<i64>::new()));
             declare(op, &declared).output()
         })
     }

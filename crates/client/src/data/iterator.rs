@@ -1,7 +1,7 @@
-//! `Iterator`: what gives a dataset's elements to a graph.
+//! `Iterator`: supplies a dataset's elements to a graph.
 
-use crate::dataset::{Dataset, declare};
-use thalweg_client::{Code, DataType, Error, Operation, Output, Outputs, PartialShape, Scope};
+use super::dataset::{Dataset, declare};
+use crate::{Code, DataType, Error, Operation, Output, Outputs, PartialShape, Scope};
 
 /// An iterator of a graph. Every run that needs one of its elements takes the next; after the last, runs fail with `OutOfRange`.
 #[derive(Clone)]
@@ -46,7 +46,7 @@ impl Dataset {
     pub fn initializable_iterator(&self, g: &Scope) -> Iterator {
         let op = g.op("IteratorV2").attr("shared_name", "").attr("container", "");
         let handle = declare(op, &self.elements).output();
-        let initializer = g.op("MakeIterator").input(&self.build(g)).input(&handle).build();
+        let initializer = g.op("MakeIterator").input(self.build(g)).input(&handle).build();
         Iterator {
             scope: g.clone(),
             handle,
@@ -63,7 +63,7 @@ impl Iterator {
         declare(self.scope.op("IteratorGetNext").input(&self.handle), &self.elements).outputs()
     }
 
-    /// To be run before elements are asked for; a one-shot iterator has none.
+    /// Must be run before the first element; a one-shot iterator has none.
     pub fn initializer(&self) -> Option<&Operation> {
         self.initializer.as_ref()
     }
@@ -74,7 +74,7 @@ impl Iterator {
         self.scope.op("IteratorToStringHandle").input(&self.handle).output()
     }
 
-    /// The iterator of that name, of elements as those of `like`: what it is is decided in each run.
+    /// The iterator whose string handle is fed, with elements like those of `like`: each run can choose another.
     #[track_caller]
     pub fn from_string_handle(g: &Scope, handle: &Output, like: &Dataset) -> Iterator {
         let op = declare(g.op("IteratorFromStringHandleV2").input(handle), &like.elements);

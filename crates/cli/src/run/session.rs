@@ -1,4 +1,4 @@
-//! Where a graph runs: in this process, or on a server.
+//! A session in this process or on a server.
 
 use super::Args;
 use thalweg_core::error::Result;
@@ -9,22 +9,22 @@ use thalweg_proto::ConfigProto;
 use thalweg_runtime::trace::StepTimings;
 use thalweg_runtime::{Callable, RunOptions, Session, SessionOptions};
 
-pub enum Place {
-    Here(Session),
-    There(RemoteSession),
+pub enum AnySession {
+    Local(Session),
+    Remote(RemoteSession),
 }
 
-/// A step of a place, prepared to be run many times. Values are given in the order of the feeds.
+/// A prepared step that can be run many times. Values are given in the order of the feeds.
 pub enum Step<'a> {
-    Here(Callable),
-    There { session: &'a RemoteSession, feeds: &'a [&'a str], fetches: Vec<String>, targets: Vec<String> },
+    Local(Callable),
+    Remote { session: &'a RemoteSession, feeds: &'a [&'a str], fetches: Vec<String>, targets: Vec<String> },
 }
 
-impl Place {
-    pub fn open(graph: &Graph, args: &Args) -> Result<Place> {
+impl AnySession {
+    pub fn open(graph: &Graph, args: &Args) -> Result<AnySession> {
         if let Some(target) = &args.session {
             let config = ConfigProto { allow_soft_placement: args.soft_placement, ..Default::default() };
-            return Ok(Place::There(RemoteSession::connect(target, graph, config)?));
+            return Ok(AnySession::Remote(RemoteSession::connect(target, graph, config)?));
         }
         let options = SessionOptions {
             cpu_devices: args.devices,
@@ -32,24 +32,24 @@ impl Place {
             optimise: !args.no_optimise,
             ..Default::default()
         };
-        Ok(Place::Here(Session::of(graph, options)?))
+        Ok(AnySession::Local(Session::of(graph, options)?))
     }
 
     pub fn step<'a>(&'a self, feeds: &'a [&'a str], fetches: &[&str], targets: &[&str]) -> Result<Step<'a>> {
         let owned = |names: &[&str]| names.iter().map(|name| name.to_string()).collect();
         Ok(match self {
-            Place::Here(session) => Step::Here(session.callable_by_name(feeds, fetches, targets)?),
-            Place::There(session) => {
-                Step::There { session, feeds, fetches: owned(fetches), targets: owned(targets) }
+            AnySession::Local(session) => Step::Local(session.callable_by_name(feeds, fetches, targets)?),
+            AnySession::Remote(session) => {
+                Step::Remote { session, feeds, fetches: owned(fetches), targets: owned(targets) }
             }
         })
     }
 
-    /// Tells a server that the session has ended.
+    /// Closes the session on its server.
     pub fn close(self) -> Result<()> {
         match self {
-            Place::Here(_) => Ok(()),
-            Place::There(session) => session.close(),
+            AnySession::Local(_) => Ok(()),
+            AnySession::Remote(session) => session.close(),
         }
     }
 }
@@ -57,10 +57,10 @@ impl Place {
 impl Step<'_> {
     pub fn run(&self, values: Vec<Tensor>, options: &RunOptions) -> Result<(Vec<Tensor>, StepTimings)> {
         match self {
-            Step::Here(callable) => {
+            Step::Local(callable) => {
                 callable.run_with(values, options).map(|(values, metadata)| (values, metadata.timings))
             }
-            Step::There { session, feeds, fetches, targets } => {
+            Step::Remote { session, feeds, fetches, targets } => {
                 let names = feeds.iter().map(|name| name.to_string());
                 let fed: Vec<(String, Tensor)> = names.zip(values).collect();
                 let options = RemoteRunOptions { timeout: options.timeout, ..Default::default() };

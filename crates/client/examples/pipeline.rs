@@ -1,7 +1,7 @@
 //! A pipeline with functions in functions: prints its elements, and writes its graph to the file named, for any other program to run.
 
+use thalweg_client::data::Dataset;
 use thalweg_client::{Code, Result, Scope, Session};
-use thalweg_data::Dataset;
 use thalweg_proto::Message;
 
 fn main() -> Result<()> {
