@@ -1,5 +1,6 @@
 //! Thousands of calls, cancels, resets and timeouts on a connection, with another that asks for something all the while.
 
+use crate::client::Client;
 use crate::common::*;
 use crate::raw::{self, Raw};
 use std::sync::Arc;
