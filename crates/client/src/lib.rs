@@ -32,7 +32,7 @@ pub use outputs::Outputs;
 pub use partitioned::{PartitionedVariable, Partitioner, Slice};
 pub use scope::Scope;
 pub use session::{Feed, Fetch, Session, feed};
-pub use thalweg_core::attr::{Attr, Attrs, Func};
+pub use thalweg_core::attr::{self, Attr, Attrs, Func};
 pub use thalweg_core::cancel::Cancellation;
 pub use thalweg_core::dtype::{self, DataType};
 pub use thalweg_core::error::{Code, Error, Result};

@@ -1,5 +1,8 @@
 //! Sessions that nobody closes. Alone in its process, whose memory it looks at.
 
+#[path = "master/client.rs"]
+#[allow(dead_code, reason = "written for the tests of the master")]
+mod client;
 #[path = "master/common.rs"]
 #[allow(dead_code, reason = "written for the tests of the master")]
 mod common;

@@ -50,7 +50,7 @@ impl Accumulator {
     ) -> Result<Operation> {
         // An attr for our own accumulators: one gradient per replica.
         let noted = |add: OpBuilder<'_>| match number {
-            Some(n) => add.attr(thalweg_core::attr::REPLICA, n as i64).build(),
+            Some(n) => add.attr(thalweg_client::attr::REPLICA, n as i64).build(),
             None => add.build(),
         };
         match gradient {
