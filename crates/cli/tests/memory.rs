@@ -149,15 +149,15 @@ fn loops_that_grow_are_refused_while_they_run() {
     let for_ever = |g: &Scope, _: &[Output]| g.constant(true);
     let g = Scope::new();
     // Of unknown size, so that the loop may change it.
-    let start = g.op("PlaceholderWithDefault").input(&g.constant(vec![1f32; 1000]));
+    let start = g.op("PlaceholderWithDefault").input(g.constant(vec![1f32; 1000]));
     let start = start.attr("shape", PartialShape::unknown()).output();
     let doubled = g.while_loop(&[&start], 1, for_ever, |g, x| vec![g.concat(&[&x[0], &x[0]], 0)]);
 
-    let array = g.op("TensorArrayV3").input(&g.constant(0)).attr("dtype", DataType::Float);
+    let array = g.op("TensorArrayV3").input(g.constant(0)).attr("dtype", DataType::Float);
     let array = array.attr("dynamic_size", true).outputs();
     let written = g.while_loop(&[&g.constant(0), &array[1]], 1, for_ever, |g, x| {
         let write = g.op("TensorArrayWriteV3").name("write").input(&array[0]).input(&x[0]);
-        vec![&x[0] + 1i32, write.input(&block(g, "made", 1)).input(&x[1]).output()]
+        vec![&x[0] + 1i32, write.input(block(g, "made", 1)).input(&x[1]).output()]
     });
     let session = server.session(&g);
     server.others_go_on(|| {

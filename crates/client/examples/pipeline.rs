@@ -9,7 +9,7 @@ fn main() -> Result<()> {
     g.set_random_seed(11);
     let next = Dataset::range(&g, 0, 30, 1)
         .shuffle(10, Some(3))
-        .filter(|g, x| g.less(&x[0], &g.constant(12i64)))
+        .filter(|g, x| g.less(&x[0], g.constant(12i64)))
         .flat_map(|g, x| {
             let x = x[0].clone();
             Dataset::range(g, 0, 3, 1).map(move |_, y| vec![&x * 10i64 + &y[0]])

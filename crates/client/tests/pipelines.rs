@@ -40,7 +40,7 @@ fn a_pipeline_of_all_steps() {
     let g = Scope::new();
     let d = Dataset::range(&g, 0, 20, 1)
         .skip(2)
-        .filter(|g, x| g.equal(&g.floor_mod(&x[0], &g.constant(2i64)), &g.constant(0i64)))
+        .filter(|g, x| g.equal(g.floor_mod(&x[0], g.constant(2i64)), g.constant(0i64)))
         .map(|_, x| vec![&x[0] * 10i64])
         .shard(2, 0)
         .cache()
@@ -76,7 +76,7 @@ fn parallel_maps_keep_order_and_name_the_node_that_fails() {
     assert_eq!(all(&g, &d).concat(), (0..50).map(|v| 2 * v).collect::<Vec<i64>>());
     let failing = Dataset::range(&g, 0, 3, 1).map(|g, x| {
         let table = g.constant(vec![5i64, 6]);
-        vec![g.op("GatherV2").name("lookup").input(&table).input(&x[0]).input(&g.constant(0i32)).output()]
+        vec![g.op("GatherV2").name("lookup").input(&table).input(&x[0]).input(g.constant(0i32)).output()]
     });
     let next = failing.one_shot_iterator(&g).get_next();
     let session = Session::new(&g).unwrap();
@@ -130,7 +130,7 @@ fn padded_batches_of_different_sizes() {
     let g = Scope::new();
     let d = Dataset::range(&g, 0, 3, 1)
         .map(|g, x| {
-            let n = g.op("ExpandDims").input(&x[0]).input(&g.constant(0i32)).output();
+            let n = g.op("ExpandDims").input(&x[0]).input(g.constant(0i32)).output();
             vec![g.op("Fill").input(&n).input(&x[0]).output()]
         })
         .padded_batch(3);

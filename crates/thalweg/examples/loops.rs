@@ -11,15 +11,15 @@ fn main() -> Result<()> {
         let steps = g.while_loop(
             &[&start, &zero],
             parallel_iterations,
-            |g, v| g.greater(&v[0], &g.constant(1i64)),
+            |g, v| g.greater(&v[0], g.constant(1i64)),
             |g, v| {
                 let n = &v[0];
-                let odd = g.equal(&(n % 2i64), &g.constant(1i64));
+                let odd = g.equal(&(n % 2i64), g.constant(1i64));
                 let next = g.cond(
                     &odd,
                     &[],
                     |_, _| vec![n * 3i64 + 1i64],
-                    |g, _| vec![g.floor_div(n, &g.constant(2i64))],
+                    |g, _| vec![g.floor_div(n, g.constant(2i64))],
                 );
                 vec![next[0].clone(), &v[1] + 1i64]
             },

@@ -60,8 +60,8 @@ fn main() -> Result<()> {
     let hidden = Dense::new(64).activation(Activation::Relu).apply(&g, &flatten(&g, &image));
     let logits = Dense::new(10).apply(&g, &hidden);
     let loss = losses::sparse_softmax_cross_entropy(&g, &labels, &logits, None);
-    let right = g.equal(&g.cast(&g.argmax(&logits, 1), DataType::Int32), &labels);
-    let accuracy = g.reduce_mean(&g.cast(&right, DataType::Float), &[]);
+    let right = g.equal(g.cast(g.argmax(&logits, 1), DataType::Int32), &labels);
+    let accuracy = g.reduce_mean(g.cast(&right, DataType::Float), &[]);
     let train = Adam::new(0.003).minimize(&g, &loss, None)?;
     let session = Session::new(&g)?;
     session.run(&g.init(), &[])?;

@@ -42,14 +42,14 @@ fn main() -> Result<()> {
     let embeddings = g.get_variable("embeddings", &[vocabulary, size], &uniform);
     let weights = g.get_variable("weights", &[vocabulary, size], &uniform);
     let biases = g.get_variable("biases", &[vocabulary], &Zeros);
-    let inputs = embeddings.gather(&g, &g.constant(centers));
-    let labels = g.reshape(&g.constant(neighbours), &[-1, 1]);
+    let inputs = embeddings.gather(&g, g.constant(centers));
+    let labels = g.reshape(g.constant(neighbours), &[-1, 1]);
     let candidates = Candidates::log_uniform(&g, &labels, 8, vocabulary as i64, None);
     let layer =
         OutputLayer { weights: &[weights], biases: &[biases], strategy: PartitionStrategy::default() };
-    let loss = g.reduce_mean(&sampled_softmax_loss(&g, layer, &labels, &inputs, &candidates), &[]);
+    let loss = g.reduce_mean(sampled_softmax_loss(&g, layer, &labels, &inputs, &candidates), &[]);
     let train = Adam::new(0.05).minimize(&g, &loss, None)?;
-    let lengths = g.sqrt(&g.reshape(&g.reduce_sum(&g.square(&embeddings.value), &[1]), &[-1, 1]));
+    let lengths = g.sqrt(g.reshape(g.reduce_sum(g.square(&embeddings.value), &[1]), &[-1, 1]));
     let directions = &embeddings.value / &lengths;
     let session = Session::new(&g)?;
     session.run(&g.init(), &[])?;

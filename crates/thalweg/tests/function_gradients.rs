@@ -73,7 +73,7 @@ fn a_call_in_a_loop_in_a_branch() {
         })
         .unwrap();
     let left = repeat(&g, 4, &[&x], |l, v| {
-        let small = l.op("Less").input(&v[0]).input(&l.constant(0.6f64)).output();
+        let small = l.op("Less").input(&v[0]).input(l.constant(0.6f64)).output();
         l.cond(
             &small,
             &[&v[0]],
@@ -153,7 +153,7 @@ fn a_while_of_functions_with_values_that_stay() {
     let (x, w) = (vector(&g, 2), vector(&g, 2));
     let types = [(DataType::Int32, PartialShape::scalar()), double(), double()];
     let cond = g
-        .function("cond", &types, |g, v| vec![g.op("Less").input(&v[0]).input(&g.constant(5)).output()])
+        .function("cond", &types, |g, v| vec![g.op("Less").input(&v[0]).input(g.constant(5)).output()])
         .unwrap();
     let body = g
         .function("body", &types, |g, v| {
@@ -199,7 +199,7 @@ fn every_branch_of_a_case_and_the_last_for_all_other_numbers() {
         let op = g.op("Case").input(index).inputs(&[&x]).attr("branches", Attr::List(branches.clone()));
         op.attr("Tout", Attr::types(&[DataType::Double])).output()
     };
-    let (y, known) = (case(&pick), case(&g.identity(&g.constant(1))));
+    let (y, known) = (case(&pick), case(&g.identity(g.constant(1))));
     let d = g.gradients(&[&y], &[&x])[0].dense(&g).unwrap();
     let s = Session::new(&g).unwrap();
     let slope =
@@ -212,7 +212,7 @@ fn every_branch_of_a_case_and_the_last_for_all_other_numbers() {
 fn a_folded_identity_that_others_wait_for_runs() {
     let g = Scope::new();
     let (x, pred) = (scalar(&g), g.placeholder(DataType::Bool, &[]));
-    let known = g.identity(&g.constant(3f64));
+    let known = g.identity(g.constant(3f64));
     let y = g.cond(&pred, &[&x], |_, v| vec![&v[0] + &v[0]], |_, v| vec![&v[0] * &v[0]]);
     let after = g.control_dependencies(&[&known.op()]).identity(&y[0]);
     let s = Session::new(&g).unwrap();

@@ -71,7 +71,7 @@ fn a_cond_in_a_loop_takes_either_side_in_different_rounds() {
     let left = g.while_loop(
         &[&zero, &x],
         10,
-        |l, v| l.op("Less").input(&v[0]).input(&l.constant(6)).output(),
+        |l, v| l.op("Less").input(&v[0]).input(l.constant(6)).output(),
         |l, v| {
             let two = l.constant(2);
             let odd = l.op("FloorMod").input(&v[0]).input(&two).output();
@@ -103,12 +103,12 @@ fn a_loop_in_a_cond_in_a_loop() {
                 let sum = g.while_loop(
                     &[&u[0], &zero],
                     10,
-                    |l, s| l.op("Less").input(&s[0]).input(&l.constant(2f64)).output(),
+                    |l, s| l.op("Less").input(&s[0]).input(l.constant(2f64)).output(),
                     |l, s| vec![&s[0] * &l.constant(1.5f64), &s[1] + &(&s[0] * &u[1])],
                 );
                 vec![sum[1].clone()]
             },
-            |g, u| vec![g.op("Exp").input(&g.op("Neg").input(&u[0]).output()).output()],
+            |g, u| vec![g.op("Exp").input(g.op("Neg").input(&u[0]).output()).output()],
         )
     });
     check(&g, &left[0], &[(&x, vec![0.7]), (&w, vec![0.9])]);
@@ -239,7 +239,7 @@ fn second_derivatives_of_a_cond_in_a_loop() {
     let g = Scope::new();
     let (x, w) = (scalar(&g), scalar(&g));
     let left = repeat(&g, 6, &[&x], |l, v| {
-        let small = l.op("Less").input(&v[0]).input(&l.constant(0.9f64)).output();
+        let small = l.op("Less").input(&v[0]).input(l.constant(0.9f64)).output();
         l.cond(
             &small,
             &[&v[0], &w],
@@ -260,7 +260,7 @@ fn second_derivatives_of_a_loop_in_a_cond_in_a_loop() {
             &small,
             &[&v[0], &w],
             |g, u| repeat(g, 2, &[&u[0]], |_, s| vec![&(&s[0] * &u[1]) + &(&s[0] * &s[0])]),
-            |g, u| vec![g.op("Exp").input(&g.op("Neg").input(&u[0]).output()).output()],
+            |g, u| vec![g.op("Exp").input(g.op("Neg").input(&u[0]).output()).output()],
         )
     });
     check_second(&g, &left[0], &[(&x, vec![0.7]), (&w, vec![0.9])]);
@@ -275,7 +275,7 @@ fn second_derivatives_through_a_tensor_array_are_refused() {
     let (handle, at) = (array.output(0), g.constant(0));
     let squared = &x * &x;
     let flow =
-        g.op("TensorArrayWriteV3").input(&handle).input(&at).input(&squared).input(&array.output(1)).output();
+        g.op("TensorArrayWriteV3").input(&handle).input(&at).input(&squared).input(array.output(1)).output();
     let read = g.op("TensorArrayReadV3").input(&handle).input(&at).input(&flow);
     let y = read.attr("dtype", DataType::Double).output();
     let first = g.gradients(&[&(&y * &y)], &[&x])[0].dense(&g).unwrap();

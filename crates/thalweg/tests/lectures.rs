@@ -147,7 +147,7 @@ fn names_scopes_devices_and_dependencies() {
     let def = g.to_graph_def().unwrap();
     assert_eq!(def.node.iter().find(|n| n.name == "w").unwrap().device, "/job:ps/task:1");
     let v = g.variable("v", &g.constant(1f32));
-    let twice = g.control_dependencies(&[&v.assign_add(&g.constant(4f32))]);
+    let twice = g.control_dependencies(&[&v.assign_add(g.constant(4f32))]);
     let after = v.read(&twice);
     let sum = &w + 1f32;
     let session =
@@ -166,7 +166,7 @@ fn gradients_of_a_small_net() {
     let g = Scope::new();
     let x = g.placeholder_named("x", DataType::Float, Some(&[-1, 2]));
     let w = g.variable("w", &g.constant([[1f32], [2.0]]));
-    let loss = g.reduce_sum(&g.square(&g.matmul(&x, &w.value)), &[]);
+    let loss = g.reduce_sum(g.square(g.matmul(&x, &w.value)), &[]);
     let grads = g.gradients(&[&loss], &[&w.value]);
     let dw = grads[0].dense(&g).unwrap();
     let init = g.init();

@@ -44,7 +44,7 @@ fn a_value_of_the_wrong_type_or_shape_is_told_where_it_is_fed() {
 #[test]
 fn shapes_that_do_not_go_together_are_told_with_the_inputs() {
     let g = Scope::new();
-    let _ = g.matmul(&g.constant([[1f32, 2.0, 3.0]]), &g.constant([[1f32, 2.0]]));
+    let _ = g.matmul(g.constant([[1f32, 2.0, 3.0]]), g.constant([[1f32, 2.0]]));
     let line = line!() - 1;
     let words = "MatMul of 'Const:0' (float [1,3]) and 'Const_1:0' (float [1,2])";
     told(g.check().unwrap_err(), line, words);
@@ -66,7 +66,7 @@ fn a_variable_that_an_optimizer_made_after_the_initializer_is_told_where_it_was_
 fn a_loss_without_variables_and_labels_that_are_no_classes_are_told_at_the_programs_line() {
     let g = Scope::new();
     let e =
-        GradientDescent::new(0.1).minimize(&g, &g.square(&g.constant(1f32)), None).map(|_| ()).unwrap_err();
+        GradientDescent::new(0.1).minimize(&g, &g.square(g.constant(1f32)), None).map(|_| ()).unwrap_err();
     told(e, line!() - 1, "does the loss depend on any trainable variable?");
     let train = |labels: Tensor| {
         let net = DNNClassifier::new(&[2], 3).column(numeric_column("x"));
@@ -126,7 +126,7 @@ fn outputs_that_a_mistake_left_unmade_are_told_as_the_mistake() {
     let next = Dataset::idx(&g, "nowhere/images", "nowhere/labels").batch(2).one_shot_iterator(&g).get_next();
     let line = line!() - 1;
     let x = g.cast(&next[0], DataType::Float);
-    let loss = g.reduce_mean(&Dense::new(1).apply(&g, &x), &[]);
+    let loss = g.reduce_mean(Dense::new(1).apply(&g, &x), &[]);
     let e = Adam::new(0.1).minimize(&g, &loss, None).map(|_| ()).unwrap_err();
     told(e, line, "nowhere/images: No such file");
     told(Session::new(&g).map(|_| ()).unwrap_err(), line, "nowhere/images: No such file");
@@ -135,7 +135,7 @@ fn outputs_that_a_mistake_left_unmade_are_told_as_the_mistake() {
     let line = line!() - 1;
     let chosen = g.cond(&pred, &[], |b, _| vec![b.constant(1f32)], |b, _| vec![b.constant(2f32)]);
     let left = g.while_loop(&[&pred], 1, |_, v| v[0].clone(), |_, v| vec![v[0].clone()]);
-    let parts = g.op("Split").input(&g.constant(0)).input(&pred).attr("num_split", 2i64).outputs();
+    let parts = g.op("Split").input(g.constant(0)).input(&pred).attr("num_split", 2i64).outputs();
     let _ = &chosen[0] + &(&left[0] + &parts[1]);
     told(g.check().unwrap_err(), line, "cast one of them");
 }
@@ -144,7 +144,7 @@ fn outputs_that_a_mistake_left_unmade_are_told_as_the_mistake() {
 fn an_output_that_a_node_does_not_have_is_told_where_it_is_asked_for() {
     let g = Scope::new();
     let parts =
-        g.op("Split").input(&g.constant(0)).input(&g.constant([1f32, 2.0])).attr("num_split", 2i64).outputs();
+        g.op("Split").input(g.constant(0)).input(g.constant([1f32, 2.0])).attr("num_split", 2i64).outputs();
     let _ = &parts[1] + &parts[2];
     told(g.check().unwrap_err(), line!() - 1, "there is no output 2: there are 2");
 }

@@ -59,7 +59,7 @@ fn training_goes_on_when_its_server_is_started_again() {
     let target = format!("grpc://{}", server.address());
     let w = g.variable("w", &g.constant(0f32));
     let step = get_or_create_global_step(&g);
-    let train = g.group(&[&w.assign_add(&g.constant(1f32)), &step.assign_add(&g.constant(1i64))]);
+    let train = g.group(&[&w.assign_add(g.constant(1f32)), &step.assign_add(g.constant(1i64))]);
     let hooks: Vec<Box<dyn Hook>> = vec![
         Box::new(CheckpointSaverHook::new(&folder, Every::Steps(4))),
         Box::new(StopAtStepHook::last_step(12)),

@@ -26,7 +26,7 @@ fn a_loop_over_time_gives_what_the_unrolled_net_gives_with_its_gradients() {
         let steps = g.op("Unpack").input(&x).attr("num", 5i64).attr("axis", 1i64).outputs();
         let (ys, states) = static_rnn(&g, &*cell, &steps, None);
         let unrolled = g.stack(&ys.iter().collect::<Vec<_>>(), 1);
-        let loss = |y: &Output, s: &[Output]| &g.reduce_sum(&g.square(y), &[]) + &g.reduce_sum(&s[0], &[]);
+        let loss = |y: &Output, s: &[Output]| &g.reduce_sum(g.square(y), &[]) + &g.reduce_sum(&s[0], &[]);
         let (a, b) = (loss(&y, &state), loss(&unrolled, &states));
         let variables = g.trainable_variables();
         let handles: Vec<&Output> = variables.iter().map(|v| &v.handle).collect();
@@ -87,8 +87,8 @@ fn an_lstm_learns_to_remember() {
     let g = Scope::new();
     g.set_random_seed(11);
     let x = g.random_normal(&[32, 8, 1], 0.0, 1.0, 3);
-    let first = g.reshape(&g.slice(&x, &[0, 0, 0], &[-1, 1, -1]), &[-1, 1]);
-    let label = g.cast(&g.greater(&first, &g.constant(0f32)), DataType::Float);
+    let first = g.reshape(g.slice(&x, &[0, 0, 0], &[-1, 1, -1]), &[-1, 1]);
+    let label = g.cast(g.greater(&first, g.constant(0f32)), DataType::Float);
     let (_, state) = dynamic_rnn(&g, &Lstm::new(8), &Sequence::new(&x));
     let logits = thalweg::train::layers::Dense::new(1).apply(&g, &state[1]);
     let loss = thalweg::train::losses::sigmoid_cross_entropy(&g, &label, &logits, None);

@@ -44,7 +44,7 @@ fn a_session_on_a_server_does_what_one_here_does() {
 }
 
 fn y_plus_one(g: &Scope, x: &Output) -> Output {
-    g.add(x, &g.constant(1f32))
+    g.add(x, g.constant(1f32))
 }
 
 /// What has a name belongs to the server: elements were Cancelled, or waited for without end where some were made ahead.
@@ -76,7 +76,7 @@ fn gradients_through_a_call_that_the_server_has_are_refused() {
         let f = g
             .function("f", &[(DataType::Float, PartialShape::scalar())], |g, a| {
                 let handle = &v.handle;
-                g.op("AssignAddVariableOp").input(handle).input(&g.constant(1f32)).build();
+                g.op("AssignAddVariableOp").input(handle).input(g.constant(1f32)).build();
                 vec![&a[0] * &a[0]]
             })
             .unwrap();

@@ -13,7 +13,7 @@ fn fit(optimizer: &impl Minimize, steps: usize) -> (f32, f32, i64) {
     let w = g.get_variable("w", &[1], &initializers::RandomUniform { low: -1.0, high: 1.0, seed: Some(7) });
     let b = g.get_variable("b", &[1], &initializers::Zeros);
     let error = &(&(&w.value * &x) + &b.value) - &y;
-    let loss = g.reduce_mean(&g.square(&error), &[]);
+    let loss = g.reduce_mean(g.square(&error), &[]);
     let step = get_or_create_global_step(&g);
     let train = optimizer.minimize(&g, &loss, Some(&step)).unwrap();
     let session = Session::new(&g).unwrap();
@@ -43,7 +43,7 @@ fn linear_regression_finds_the_line() {
 fn slots_are_named_as_tensorflow_names_them() {
     let g = Scope::new();
     let w = g.variable_scope("layer").get_variable("w", &[2], &initializers::Ones);
-    let loss = g.reduce_sum(&g.square(&w.value), &[]);
+    let loss = g.reduce_sum(g.square(&w.value), &[]);
     Adam::new(0.1).minimize(&g, &loss, None).unwrap();
     Momentum::new(0.1, 0.9).minimize(&g, &loss, None).unwrap();
     let names: Vec<String> = g.global_variables().iter().map(|v| v.name()).collect();

@@ -41,7 +41,7 @@ fn main() -> Result<()> {
     let sequence = Sequence { lengths: Some(&lengths), ..Sequence::new(&x) };
     let (y, state) = dynamic_rnn(&g, &*cell(name)?, &sequence);
     let target = g.number(0.3, DataType::Double);
-    let mut loss = g.reduce_sum(&g.square(&(&y - &target)), &[]);
+    let mut loss = g.reduce_sum(g.square(&(&y - &target)), &[]);
     for s in &state {
         loss = &loss + &g.reduce_sum(s, &[]);
     }

@@ -13,7 +13,7 @@ struct Counting;
 impl Initializer for Counting {
     fn build(&self, g: &Scope, _: DataType, dims: &[usize]) -> Output {
         let numbers: Vec<f32> = (0..dims.iter().product::<usize>()).map(|i| i as f32 * 0.1).collect();
-        g.reshape(&g.constant(numbers), &dims.iter().map(|d| *d as i32).collect::<Vec<_>>())
+        g.reshape(g.constant(numbers), &dims.iter().map(|d| *d as i32).collect::<Vec<_>>())
     }
 
     fn name(&self) -> &'static str {
@@ -27,7 +27,7 @@ fn features(g: &Scope) -> Features {
         .with("age", &g.constant([3f32, 18.0, 70.5]))
         .with("size", &g.constant([[1i32, 2], [30, 40], [500, 600]]))
         .with("colour", &g.constant(vec!["green", "pink", ""]))
-        .with("colours", &g.reshape(&g.constant(words), &[3, 2]))
+        .with("colours", &g.reshape(g.constant(words), &[3, 2]))
         .with("number", &g.constant([7i64, -1, 1234567]))
         .with("code", &g.constant([2i32, 5, 0]))
         .with("counts", &g.constant([[0.5f32, 2.0], [0.0, 3.0], [-1.0, 0.25]]))
@@ -149,7 +149,7 @@ fn main() -> Result<()> {
         .filter(|v| v.name().contains("linear_model"))
         .map(|v| {
             let dims: Vec<usize> = v.shape().dims().unwrap_or_default().iter().map(|d| *d as usize).collect();
-            v.assign(&Counting.build(&g, DataType::Float, &dims))
+            v.assign(Counting.build(&g, DataType::Float, &dims))
         })
         .collect();
     let fill = g.group(&fill.iter().collect::<Vec<_>>());

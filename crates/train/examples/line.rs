@@ -25,7 +25,7 @@ fn line() -> Result<Line> {
     let w = g.get_variable("w", &[1], &initializers::RandomUniform { low: -1.0, high: 1.0, seed: Some(7) });
     let b = g.get_variable("b", &[1], &initializers::Zeros);
     let error = &(&(&w.value * &x) + &b.value) - &y;
-    let loss = g.reduce_mean(&g.square(&error), &[]);
+    let loss = g.reduce_mean(g.square(&error), &[]);
     let step = get_or_create_global_step(&g);
     let train = Momentum::new(0.1, 0.9).minimize(&g, &loss, Some(&step))?;
     summary::scalar(&g, "loss", &loss);

@@ -6,7 +6,7 @@ use thalweg_train::{clip, losses, metrics};
 
 /// A matrix of four rows.
 fn matrix(g: &Scope, values: [f32; 12]) -> Output {
-    g.reshape(&g.constant(values.to_vec()), &[4, 3])
+    g.reshape(g.constant(values.to_vec()), &[4, 3])
 }
 
 fn all_losses(g: &Scope) -> Vec<(&'static str, Output)> {
@@ -33,7 +33,7 @@ fn all_losses(g: &Scope) -> Vec<(&'static str, Output)> {
 
 /// On labels, guesses between 0 and 1, and weights, all fed.
 fn all_metrics(g: &Scope, labels: &Output, chances: &Output, weights: &Output) -> Vec<(String, Metric)> {
-    let guesses = g.greater(chances, &g.constant(0.5f32));
+    let guesses = g.greater(chances, g.constant(0.5f32));
     let mut all = Vec::new();
     for (suffix, w) in [("", None), ("_weighted", Some(weights))] {
         let made = [

@@ -66,7 +66,7 @@ impl Model {
                 let cells = vec![Box::new(Lstm::new(12)) as Box<dyn Cell>, Box::new(Lstm::new(12))];
                 let (outputs, _) = dynamic_rnn(g, &Stacked(cells), &Sequence::new(&inputs));
                 let logits = Dense::new(10).apply(g, &g.reshape(&outputs, &[-1, 12]));
-                let labels = g.reshape(&y(&[-1, 8]), &[-1]);
+                let labels = g.reshape(y(&[-1, 8]), &[-1]);
                 let loss = losses::sparse_softmax_cross_entropy(g, &labels, &logits, None);
                 let descent = GradientDescent::new(1.0);
                 let mut gradients = descent.compute_gradients(g, &loss)?;
@@ -82,7 +82,7 @@ impl Model {
                 let cut = Partitioner::FixedSize { shards: 3, axis: 0 };
                 let weights = g.get_partitioned_variable("weights", &[10, 6], &uniform, &cut);
                 let biases = g.get_partitioned_variable("biases", &[10], &Zeros, &cut);
-                let labels = g.reshape(&g.cast(&y(&[-1]), DataType::Int64), &[-1, 1]);
+                let labels = g.reshape(g.cast(y(&[-1]), DataType::Int64), &[-1, 1]);
                 let candidates = Candidates::log_uniform(g, &labels, 4, 10, Some(8));
                 let strategy = PartitionStrategy::Div;
                 let layer = OutputLayer { weights: &weights.parts, biases: &biases.parts, strategy };

@@ -87,10 +87,10 @@ impl Fit {
         let rows = g.variable("rows", &value(&[6, 2], 2)?);
         let singles = g.variable("singles", &value(&[6], 3)?);
         let guess = g.matmul(&value(&[4, 3], 4)?, &w.value);
-        let few = rows.gather(&g, &g.constant(vec![1, 3, 1, 5, 3, 1]));
-        let fewer = singles.gather(&g, &g.constant(vec![2i64, 2, 0, 4]));
+        let few = rows.gather(&g, g.constant(vec![1, 3, 1, 5, 3, 1]));
+        let fewer = singles.gather(&g, g.constant(vec![2i64, 2, 0, 4]));
         let loss = |x: &Output, dims: &[usize], seed: usize| -> Result<Output> {
-            Ok(g.reduce_sum(&g.square(&g.sub(x, &value(dims, seed)?)), &[]))
+            Ok(g.reduce_sum(g.square(g.sub(x, &value(dims, seed)?)), &[]))
         };
         let parts = [loss(&guess, &[4, 2], 5)?, loss(&few, &[6, 2], 6)?, loss(&fewer, &[4], 7)?];
         let loss = g.add_n(&parts.iter().collect::<Vec<_>>());

@@ -21,7 +21,7 @@ fn main() -> Result<()> {
     let g = Scope::new();
     let table = table(&g);
     let rows = embedding_lookup(&g, &table.parts, &g.constant([6i64, 0, 3, 3]), PartitionStrategy::Div);
-    let loss = g.reduce_sum(&g.square(&rows), &[]);
+    let loss = g.reduce_sum(g.square(&rows), &[]);
     let train = Adagrad::new(0.1).minimize(&g, &loss, None)?;
     let saver = Saver::new(&g);
     let whole = table.value(&g);

@@ -204,7 +204,7 @@ fn training_tells_its_loss() {
         let labels = labels.ok_or_else(|| Error::new(Code::InvalidArgument, "no labels"))?;
         let w = g.get_variable("w", &[], &thalweg_train::initializers::Zeros);
         let y = features.get("x")? * &w.value;
-        let loss = g.reduce_mean(&g.square(&(&y - labels)), &[]);
+        let loss = g.reduce_mean(g.square(&(&y - labels)), &[]);
         let step = thalweg_train::get_or_create_global_step(g);
         let train =
             thalweg_train::optimizers::Minimize::minimize(&GradientDescent::new(0.1), g, &loss, Some(&step))?;

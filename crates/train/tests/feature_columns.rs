@@ -11,7 +11,7 @@ fn features(g: &Scope) -> Features {
         .with("age", &g.constant([3f32, 18.0, 70.5]))
         .with("size", &g.constant([[1i32, 2], [30, 40], [500, 600]]))
         .with("colour", &g.constant(vec!["green", "pink", ""]))
-        .with("colours", &g.reshape(&g.constant(colours), &[3, 2]))
+        .with("colours", &g.reshape(g.constant(colours), &[3, 2]))
         .with("number", &g.constant([7i64, -1, 1234567]))
         .with("code", &g.constant([2i32, 5, 0]))
 }

@@ -13,7 +13,7 @@ use thalweg_train::{get_or_create_global_step, summary};
 fn counting(g: &Scope) -> (Variable, Operation) {
     let w = g.variable("w", &g.constant(0f32));
     let step = get_or_create_global_step(g);
-    let train = g.group(&[&w.assign_add(&g.constant(1f32)), &step.assign_add(&g.constant(1i64))]);
+    let train = g.group(&[&w.assign_add(g.constant(1f32)), &step.assign_add(g.constant(1i64))]);
     (w, train)
 }
 

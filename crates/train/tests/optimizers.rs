@@ -12,7 +12,7 @@ use thalweg_train::{get_or_create_global_step, schedules};
 fn graph() -> (Scope, Variable, Output) {
     let g = Scope::new();
     let w = g.get_variable("w", &[2], &Ones);
-    let loss = g.reduce_sum(&g.square(&w.value), &[]);
+    let loss = g.reduce_sum(g.square(&w.value), &[]);
     (g, w, loss)
 }
 

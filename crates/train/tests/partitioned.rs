@@ -63,7 +63,7 @@ fn checkpoints_hold_the_whole() {
     let cut = Partitioner::FixedSize { shards: 3, axis: 1 };
     let layer = g.variable_scope("layer");
     let table = layer.get_partitioned_variable("w", &[2, 4], &Identity { gain: 2.0 }, &cut);
-    let loss = g.reduce_sum(&g.square(&table.value(&g)), &[]);
+    let loss = g.reduce_sum(g.square(table.value(&g)), &[]);
     Momentum::new(0.5, 0.9).minimize(&g, &loss, None).unwrap();
     let (saver, whole) = (Saver::new(&g), table.value(&g));
     let session = Session::new(&g).unwrap();

@@ -38,7 +38,7 @@ fn value(session: &Session, m: &Model) -> (Vec<f32>, i32) {
 fn restoring_brings_back_what_was_saved() {
     let (dir, m) = (Scratch::new(), model());
     let saver = Saver::new(&m.g);
-    let change = m.g.group(&[&m.w.assign(&m.g.constant([7f32, 8.0])), &m.b.assign(&m.g.constant(9))]);
+    let change = m.g.group(&[&m.w.assign(m.g.constant([7f32, 8.0])), &m.b.assign(m.g.constant(9))]);
     let session = opened(&m);
     let saved = saver.save(&session, &dir.path("run/model"), Some(3)).unwrap();
     assert_eq!(saved, dir.path("run/model-3"));
@@ -172,7 +172,7 @@ fn averages_are_restored_in_place_of_the_weights() {
     use thalweg_train::averages::ExponentialMovingAverage;
     let (dir, trained, mut averages) = (Scratch::new(), model(), ExponentialMovingAverage::new(0.5));
     let g = &trained.g;
-    let grow = trained.w.assign_add(&g.constant([4f32, 8.0]));
+    let grow = trained.w.assign_add(g.constant([4f32, 8.0]));
     let follow = averages.apply(&g.control_dependencies(&[&grow]), &[trained.w.clone()]).unwrap();
     // What is not averaged is restored as it is.
     g.state_variable("count", &g.constant(7));

@@ -119,7 +119,7 @@ fn embedding(kind: OptimizerKind) -> Result<Train> {
     let (g, mut dice) = (scope(), Dice(4));
     let x = g.placeholder_named("x", DataType::Int32, Some(&[128, 8]));
     let y = g.placeholder_named("y", DataType::Int32, Some(&[128]));
-    let mean = g.reduce_mean(&Embedding::new(ROWS, 64).apply(&g, &x), &[1]);
+    let mean = g.reduce_mean(Embedding::new(ROWS, 64).apply(&g, &x), &[1]);
     let loss = losses::sparse_softmax_cross_entropy(&g, &y, &Dense::new(10).apply(&g, &mean), None);
     let feeds = vec![(x, dice.ids(&[128, 8], ROWS as u64)?), (y, dice.ids(&[128], 10)?)];
     finish(&g, &loss, kind, None, feeds)

@@ -52,8 +52,8 @@ impl Program for Iris {
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
         let train = settings.minimize(g, &loss, None)?;
         let scope = g.name_scope("accuracy");
-        let right = scope.equal(&scope.cast(&scope.argmax(&logits, 1), DataType::Int32), &y);
-        let accuracy = scope.reduce_mean(&scope.cast(&right, DataType::Float), &[]);
+        let right = scope.equal(scope.cast(scope.argmax(&logits, 1), DataType::Int32), &y);
+        let accuracy = scope.reduce_mean(scope.cast(&right, DataType::Float), &[]);
         let probabilities = g.softmax(&logits);
         Ok(Model {
             train,

@@ -118,9 +118,9 @@ impl Program for Mnist {
         let logits = Dense::new(10).name("logits").apply(g, &last);
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
         let train = settings.minimize(g, &loss, None)?;
-        let digit = g.cast(&g.argmax(&logits, 1), DataType::Int32);
+        let digit = g.cast(g.argmax(&logits, 1), DataType::Int32);
         let scope = g.name_scope("accuracy");
-        let accuracy = scope.reduce_mean(&scope.cast(&scope.equal(&digit, &y), DataType::Float), &[]);
+        let accuracy = scope.reduce_mean(scope.cast(scope.equal(&digit, &y), DataType::Float), &[]);
         Ok(Model {
             train,
             loss,

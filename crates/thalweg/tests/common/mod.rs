@@ -50,7 +50,7 @@ pub fn repeat<R: Into<Vec<Output>>>(
     let left = g.while_loop(
         &all,
         10,
-        |l, v| l.op("Less").input(&v[0]).input(&l.constant(times)).output(),
+        |l, v| l.op("Less").input(&v[0]).input(l.constant(times)).output(),
         |l, v| {
             let mut next = vec![&v[0] + &l.constant(1)];
             next.extend(step(l, &v[1..]).into());

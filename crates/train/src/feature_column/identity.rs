@@ -48,7 +48,7 @@ impl IdentityColumn {
             )));
         }
         let outside =
-            g.logical_or(&g.less(&values, g.constant(0i64)), &g.greater_equal(&values, g.constant(buckets)));
+            g.logical_or(g.less(&values, g.constant(0i64)), g.greater_equal(&values, g.constant(buckets)));
         Ok(x.with_values(g.select(&outside, g.constant(default), &values)))
     }
 }

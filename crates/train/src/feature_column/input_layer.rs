@@ -19,6 +19,6 @@ pub fn input_layer(g: &Scope, features: &Features, columns: &[FeatureColumn]) ->
     }
     Ok(match &parts[..] {
         [one] => one.clone(),
-        all => g.concat(&all, 1),
+        all => g.concat(all, 1),
     })
 }

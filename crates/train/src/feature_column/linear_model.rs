@@ -21,7 +21,7 @@ pub fn linear_model(
     }
     let sum = match &sums[..] {
         [one] => one.clone(),
-        all => g.op("AddN").name("weighted_sum_no_bias").inputs(&all).output(),
+        all => g.op("AddN").name("weighted_sum_no_bias").inputs(all).output(),
     };
     let bias = g.get_variable("bias_weights", &[units], &Zeros);
     Ok(g.op("BiasAdd").name("weighted_sum").input(&sum).input(&bias.value).output())

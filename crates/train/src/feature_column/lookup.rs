@@ -62,7 +62,7 @@ pub(super) fn safe_embedding_lookup_sparse(
     let example = g.reshape(g.slice(filled.output(0), &[0, 0], &[-1, 1]), &[-1]);
     let example = g.cast(&example, DataType::Int32);
     let unique = g.op("Unique").input(filled.output(1)).build();
-    let rows = table.gather(g, &unique.output(0));
+    let rows = table.gather(g, unique.output(0));
     let combined = match weights {
         None => g.op(combiner.op()).input(&rows).input(unique.output(1)).input(&example).output(),
         Some(weights) => {

@@ -27,7 +27,7 @@ impl Shared {
         let here = g.top_level().only_on(&anchor.device());
         let zero = here.number_named("sync_rep_local_step/initial_value", 0.0, DataType::Int64);
         let local_step = here.local_variable("sync_rep_local_step", &zero);
-        let local_step_init = local_step.assign(&self.stamps.now(&here));
+        let local_step_init = local_step.assign(self.stamps.now(&here));
         let mut pushes = Vec::with_capacity(gradients.len());
         for (accumulator, x) in self.accumulators.iter().zip(gradients) {
             if let Some(accumulator) = accumulator {

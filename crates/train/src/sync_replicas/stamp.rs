@@ -31,14 +31,14 @@ impl Stamps {
     /// The stamp of the step as it is when the scope's dependencies have run.
     pub fn now(&self, g: &Scope) -> Output {
         let offset = g.op("ReadVariableOp").input(&self.offset).attr("dtype", DataType::Int64).output();
-        g.add(&offset, &self.step(g))
+        g.add(&offset, self.step(g))
     }
 
     /// Chooses a new offset: all stamps from now on are larger than those before.
     pub fn begin(&self, g: &Scope) -> Operation {
         let seconds = g.op("Timestamp").output();
         let micros = g.cast(g.mul(&seconds, g.constant(1e6f64)), DataType::Int64);
-        let offset = g.sub(&micros, &self.step(g));
+        let offset = g.sub(&micros, self.step(g));
         g.op("AssignVariableOp").input(&self.offset).input(&offset).build()
     }
 
@@ -48,6 +48,6 @@ impl Stamps {
     }
 
     fn step(&self, g: &Scope) -> Output {
-        g.cast(&self.global_step.read(g), DataType::Int64)
+        g.cast(self.global_step.read(g), DataType::Int64)
     }
 }

@@ -65,7 +65,7 @@ fn all_of_a_variable_and_its_slots_is_where_it_is() {
     let g = setter(true);
     let w = g.get_variable("w", &[2, 3], &Zeros);
     let step = get_or_create_global_step(&g);
-    let loss = g.reduce_sum(&g.square(&w.gather(&g, &g.constant(vec![1i32]))), &[]);
+    let loss = g.reduce_sum(g.square(w.gather(&g, g.constant(vec![1i32]))), &[]);
     Adam::new(0.1).minimize(&g, &loss, Some(&step)).unwrap();
     let device = |v: &Variable| (v.handle.op().device(), v.init.device(), v.initial.op().device());
     for v in g.global_variables() {
@@ -84,7 +84,7 @@ fn all_of_a_variable_and_its_slots_is_where_it_is() {
 fn who_uses_a_variable_goes_where_it_is_whatever_device_it_asks_for() {
     let g = Scope::new();
     let w = g.device("/cpu:1").variable("w", &g.constant(vec![1f32, 2.0, 3.0]));
-    let rows = w.gather(&g.device("/cpu:0"), &g.constant(vec![2i32, 0]));
+    let rows = w.gather(&g.device("/cpu:0"), g.constant(vec![2i32, 0]));
     let options = thalweg_client::SessionOptions { cpu_devices: 2, ..Default::default() };
     let session = Session::with_options(&g, options).unwrap();
     session.run(&w.init, &[]).unwrap();

@@ -46,7 +46,7 @@ fn start(g: &Scope, name: &str, dims: &[usize]) -> Variable {
     let n = dims.iter().product::<usize>();
     let values: Vec<f32> = (0..n).map(|i| ((i * 37 + name.len() * 11) % 19) as f32 / 19.0 - 0.5).collect();
     let dims: Vec<i32> = dims.iter().map(|d| *d as i32).collect();
-    g.variable(name, &g.reshape(&g.constant(values), &dims))
+    g.variable(name, &g.reshape(g.constant(values), &dims))
 }
 
 impl Net {
@@ -63,8 +63,8 @@ impl Net {
         let x = g.placeholder(DataType::Float, &[-1, INPUTS as i64]);
         let y = g.placeholder(DataType::Float, &[-1, 1]);
         let [w, b, v] = &self.variables[..] else { panic!("three variables") };
-        let hidden = g.op("Tanh").input(&g.add(&g.matmul(&x, &w.value), &b.value)).output();
-        let loss = g.reduce_mean(&g.square(&g.sub(&g.matmul(&hidden, &v.value), &y)), &[]);
+        let hidden = g.op("Tanh").input(g.add(g.matmul(&x, &w.value), &b.value)).output();
+        let loss = g.reduce_mean(g.square(g.sub(g.matmul(&hidden, &v.value), &y)), &[]);
         Fed { x, y, loss }
     }
 

@@ -32,7 +32,7 @@ fn program(g: Scope) -> Program {
     let table = g.get_partitioned_variable("table", &[ROWS, COLUMNS], &start, &cut);
     let ids = g.placeholder(thalweg_client::DataType::Int64, &[4]);
     let rows = embedding_lookup(&g, &table.parts, &ids, PartitionStrategy::Div);
-    let loss = g.reduce_sum(&g.square(&g.sub(&rows, &g.constant(1f32))), &[]);
+    let loss = g.reduce_sum(g.square(g.sub(&rows, g.constant(1f32))), &[]);
     let train = Adagrad::new(0.3).minimize(&g, &loss, None).unwrap();
     let whole = table.value(&g);
     let saver = Saver::new(&g);

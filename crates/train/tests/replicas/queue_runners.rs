@@ -27,7 +27,7 @@ fn when_the_last_thread_is_at_the_end_of_its_input_the_queue_is_closed() {
         .attr("dtype", DataType::Int32)
         .attr("shape", PartialShape::scalar())
         .output();
-    let init = g.op("Assign").input(&counter).input(&g.constant(0i32)).build();
+    let init = g.op("Assign").input(&counter).input(g.constant(0i32)).build();
     let count = g.op("CountUpTo").input(&counter).attr("limit", 20i64).output();
     let numbers = queue(&g, 3);
     let runner = QueueRunner::new(&g, &numbers, vec![enqueue(&g, &numbers, &count); 3]);

@@ -42,7 +42,7 @@ fn program(cluster: &ClusterSpec, number: usize, aggregate: usize) -> Program {
     let variables = ["a", "b"].map(|name| g.variable(name, &g.constant(0f32)));
     let step = get_or_create_global_step(&g);
     let x = g.placeholder(DataType::Float, &[]);
-    let loss = g.mul(&x, &g.add(&variables[0].value, &variables[1].value));
+    let loss = g.mul(&x, g.add(&variables[0].value, &variables[1].value));
     let sync = SyncReplicas::new(GradientDescent::new(1.0), aggregate).total_num_replicas(REPLICAS);
     let sync = sync.number(number).minimize(&g, &loss, &step).unwrap();
     Program { g, x, variables, step, sync }

@@ -116,7 +116,7 @@ fn rows_are_averaged_over_the_replicas_that_have_them() {
     let table = g.variable("table", &g.constant(vec![1f32, 1.0, 1.0, 1.0]));
     let step = get_or_create_global_step(&g);
     let gradients = |x: &Output, rows: Vec<i32>| {
-        let loss = g.reduce_sum(&g.mul(x, &table.gather(&g, &g.constant(rows))), &[]);
+        let loss = g.reduce_sum(g.mul(x, table.gather(&g, g.constant(rows))), &[]);
         GradientDescent::new(0.0).compute_gradients(&g, &loss).unwrap()
     };
     let (x, y) = (g.constant(2f32), g.constant(4f32));
@@ -135,7 +135,7 @@ fn rows_are_averaged_over_the_replicas_that_have_them() {
     let values = session.run(&table.value, &[]).unwrap();
     assert_eq!(values.as_slice::<f32>().unwrap(), [-1.0, -2.0, 1.0, -3.0]);
     // A replica whose gradient is of another kind than the first one's is refused.
-    let dense = g.reduce_sum(&g.square(&table.value), &[]);
+    let dense = g.reduce_sum(g.square(&table.value), &[]);
     let dense = GradientDescent::new(0.0).compute_gradients(&g, &dense).unwrap();
     assert!(sync.replica(&g, &dense).err().unwrap().message().contains("must be of one kind"));
 }
