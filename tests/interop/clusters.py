@@ -2,6 +2,8 @@
 
 import contextlib
 import json
+import os
+import signal
 import socket
 import subprocess
 import sys
@@ -55,6 +57,12 @@ class Cluster:
 
     def target(self, job, task):
         return f"grpc://{self.addresses[job][task]}"
+
+    def freeze(self, job, task):
+        """Stops a task's process, and waits until the kernel has stopped all its threads: a busy machine does so later."""
+        process = self.processes[job, task]
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
 
     def stop(self):
         for process in self.processes.values():

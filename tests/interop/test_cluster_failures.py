@@ -40,7 +40,7 @@ def test_a_task_that_hangs_is_named_when_the_time_is_up(cluster):
     g, x, z = graph()
     with v1.Session(cluster.target("worker", 0), graph=g) as session:
         assert session.run(z, {x: 2}) == 5
-        cluster.processes["ps", 0].send_signal(signal.SIGSTOP)
+        cluster.freeze("ps", 0)
         with pytest.raises(tf.errors.DeadlineExceededError, match="/job:ps/replica:0/task:0"):
             session.run(z, {x: 2}, options=v1.RunOptions(timeout_in_ms=500))
         cluster.processes["ps", 0].send_signal(signal.SIGCONT)
@@ -51,7 +51,7 @@ def test_a_task_that_hangs_for_long_counts_as_gone(cluster):
     g, x, z = graph()
     with v1.Session(cluster.target("worker", 0), graph=g) as session:
         assert session.run(z, {x: 2}) == 5
-        cluster.processes["ps", 0].send_signal(signal.SIGSTOP)
+        cluster.freeze("ps", 0)
         with pytest.raises(tf.errors.UnavailableError, match="/job:ps/replica:0/task:0"):
             session.run(z, {x: 2})
 

@@ -87,7 +87,7 @@ def follows(theirs, ours, relative):
 
 def iris():
     names, rows = {}, []
-    with open(ROOT / "crates/data/data/iris.csv") as file:
+    with open(ROOT / "crates/client/src/data/iris.csv") as file:
         for row in csv.reader(file):
             try:
                 features = [float(v) for v in row[:4]]
