@@ -22,7 +22,7 @@ fn example(op: &str, inputs: Vec<Tensor>, attrs: Vec<(&'static str, Attr)>) -> E
     Example { op, label: op.name.into(), inputs, attrs: attrs.into_iter().collect(), no_difference: vec![] }
 }
 
-/// The call, direct and in session.
+/// Direct and session calls.
 fn every_way(example: &Example) -> Vec<(String, Result<Vec<Tensor>>)> {
     let mut ways = vec![("direct".to_string(), example.call(&step(2)))];
     for how in [Inputs::Constants, Inputs::Unknown] {
