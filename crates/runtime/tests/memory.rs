@@ -87,7 +87,7 @@ fn constant(g: &mut Graph, t: Tensor) -> Output {
     add(g, "Const", "constant", vec![], &[("dtype", t.dtype().into()), ("value", Attr::Tensor(t))])
 }
 
-/// `mib` MiB that constant folding leaves.
+/// `mib` MiB that no pass can fold.
 fn block(g: &mut Graph, name: &str, mib: i32) -> Output {
     let dims = constant(g, Tensor::vector(&[mib, 1 << 18]).unwrap());
     add(g, "RandomUniform", name, vec![dims.into()], &[("dtype", DataType::Float.into())])

@@ -41,7 +41,7 @@ impl Party {
     }
 }
 
-/// A quarter.
+/// Divisor of a share.
 const SHARE: usize = 4;
 
 pub struct ThreadQuota {

@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(StallTimeout::for_pool(&pool, minute), StallTimeout { silence: minute, tight: false });
         let _more = account.charge(1).unwrap();
         assert!(StallTimeout::for_pool(&pool, minute).tight);
-        // When memory is tight, the timeout is the time that `SLOWEST` takes for the bytes.
+        // When memory is tight, `SLOWEST` extends the timeout by the bytes.
         let tight = StallTimeout { silence: minute, tight: true };
         for (age, bytes, over) in [(60, 0, false), (61, SLOWEST - 1, true), (61, SLOWEST, false)] {
             assert_eq!(tight.is_exceeded(Duration::from_secs(age), minute, bytes), over, "{age} {bytes}");
