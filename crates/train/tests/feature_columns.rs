@@ -23,7 +23,7 @@ fn run(g: &Scope, x: &Output) -> Vec<f32> {
     session.run(x, &[]).unwrap().as_slice::<f32>().unwrap().to_vec()
 }
 
-/// Which of each row's numbers are not zero, with what they are.
+/// The nonzero elements of each row, with their indices.
 fn ids(column: impl Into<FeatureColumn>) -> Vec<Vec<(usize, f32)>> {
     let g = Scope::new();
     let x = input_layer(&g, &features(&g), &[column.into()]).unwrap();
