@@ -1,4 +1,4 @@
-//! The invariants of ARCHITECTURE.md that the sources themselves show.
+//! The invariants of ARCHITECTURE.md that can be checked in the sources.
 
 use std::collections::HashMap;
 use std::fs;
@@ -23,11 +23,11 @@ const UNSAFE: [&str; 11] = [
 /// Types of statics that never change.
 const IMMUTABLE: [&str; 6] = ["&", "[&", "Op", "Codes", "Kernels<", "Counting"];
 
-/// Statics that change (invariant 8), by file.
+/// Mutable statics (invariant 8), by file.
 const MUTABLE: [(&str, &[&str]); 15] = [
-    // The limit of buffers, and the caches of freed ones: small ones of each thread, large ones shared.
+    // The limit of buffers, and the caches of freed buffers: small ones per thread, large ones shared.
     ("crates/core/src/buffer.rs", &["LIMIT", "SMALL", "SHARED", "RELEASES"]),
-    // The count of memory, its limits and holders.
+    // The memory count, its limits and holders.
     ("crates/core/src/memory/allocator.rs", &["RESERVE", "RESERVE_USED"]),
     (
         "crates/core/src/memory/count.rs",
@@ -35,17 +35,17 @@ const MUTABLE: [(&str, &[&str]); 15] = [
     ),
     ("crates/core/src/memory/holder.rs", &["SLOTS", "NEXT", "CURRENT"]),
     ("crates/core/src/memory/give_back.rs", &["LAST"]),
-    // State of one thread within one call.
+    // Thread-local state within one call.
     ("crates/core/src/flat.rs", &["PENDING"]),
     ("crates/dist/src/cluster/link.rs", &["LANE"]),
     ("crates/math/src/gemm/scratch.rs", &["KEPT"]),
     ("crates/runtime/src/executor/hurry.rs", &["IN_HURRY"]),
     ("crates/runtime/src/executor/answering.rs", &["MAY_GO_ON"]),
-    // Set once, and the same from then on.
+    // Initialised once, then constant.
     ("crates/math/src/isa.rs", &["CURRENT"]),
     ("crates/ops/src/indexing/number_hash.rs", &["SECRET"]),
     ("crates/ops/src/testing.rs", &["REGISTRY"]),
-    // Counters that tell requests, and temporary folders, apart.
+    // Counters for unique request ids and temporary directories.
     ("crates/dist/src/worker/rendezvous.rs", &["NEXT"]),
     ("crates/io/src/scratch.rs", &["NEXT"]),
 ];
@@ -56,7 +56,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// All Rust files of the workspace's crates, by their paths from its root.
+/// All Rust files of the workspace's crates, by path from the root.
 fn sources() -> Vec<(String, String)> {
     let root = root();
     let (mut found, mut folders) = (Vec::new(), vec![root.join("crates"), root.join("fuzz/fuzz_targets")]);
@@ -77,7 +77,7 @@ fn sources() -> Vec<(String, String)> {
     found
 }
 
-/// A line without its comment and the contents of its strings, as far as one line shows them.
+/// A line without its comment and string contents, as far as one line shows them.
 fn code(line: &str) -> String {
     let line = line.split("//").next().unwrap_or_default();
     line.split('"').step_by(2).collect()
@@ -111,7 +111,7 @@ fn declared_static(line: &str) -> Option<(&str, &str)> {
 fn statics_that_change_are_listed() {
     let listed: HashMap<&str, &[&str]> = MUTABLE.into_iter().collect();
     let mut found = 0;
-    // What does not ship may keep its sessions.
+    // Only code that ships: fuzzing may keep its sessions.
     for (path, text) in sources() {
         if !path.contains("/src/") || path.starts_with("crates/fuzzing/") {
             continue;
@@ -137,7 +137,7 @@ fn no_file_has_more_than_800_lines() {
     }
 }
 
-/// The crates that a Cargo.toml depends on, but for tests.
+/// The dependencies in a Cargo.toml, without those for tests.
 fn dependencies(manifest: &str) -> Vec<String> {
     let mut counts = false;
     let mut found = Vec::new();
@@ -174,7 +174,7 @@ fn crates_depend_on_those_below_them_in_the_map() {
     assert!(checked > 30, "only {checked} dependencies were found");
 }
 
-/// Invariant 1: passes ask an op's item, not its name.
+/// Invariant 1: passes query an op's item, not its name.
 #[test]
 fn behaviour_does_not_depend_on_op_names() {
     let folders = ["crates/core/src/", "crates/graph/src/", "crates/runtime/src/", "crates/dist/src/"];
