@@ -1,4 +1,4 @@
-//! Feature columns: values as TensorFlow 2.21 gives them (tests/interop/test_feature_columns.py compares all kinds), and mistakes.
+//! Feature columns: values of TensorFlow 2.21 (tests/interop/test_feature_columns.py compares all kinds), and errors.
 
 use thalweg_client::{Code, Error, Output, Scope, Session};
 use thalweg_io::scratch::Scratch;

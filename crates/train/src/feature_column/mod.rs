@@ -88,7 +88,7 @@ pub trait Column: Send + Sync {
     }
 }
 
-/// A column that gives the same number of floats for each example.
+/// A column with a fixed number of floats for each example.
 pub trait DenseColumn: Column {
     /// How many.
     fn width(&self) -> Result<usize>;
@@ -97,7 +97,7 @@ pub trait DenseColumn: Column {
     fn tensor(&self, g: &Scope, features: &Features) -> Result<Output>;
 }
 
-/// A column that gives ids below `buckets` for each example: any number of them.
+/// A column with any number of ids below `buckets` for each example.
 pub trait CategoricalColumn: Column {
     /// How many ids there are.
     fn buckets(&self) -> Result<usize>;

@@ -183,7 +183,7 @@ pub struct SyncTraining {
     pub local_step_init: Operation,
     /// Run once by the chief instead, after it has initialised or restored the variables.
     pub chief_init: Operation,
-    /// Runs `sync` over and over, on the chief.
+    /// Runs `sync` repeatedly, on the chief.
     pub chief_queue_runner: QueueRunner,
     /// One step of the chief: waits for enough gradients, updates the variables, enqueues tokens.
     pub sync: Operation,

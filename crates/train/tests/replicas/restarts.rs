@@ -26,7 +26,7 @@ const TAKEN: f32 = 7.0;
 /// The tasks of a cluster in their order: two parameter servers, then the replicas.
 const FIRST: usize = 2;
 
-/// The graph of one replica: two variables, on two parameter servers, whose gradients are what it is fed.
+/// The graph of one replica: two variables, on two parameter servers, whose gradients are fed.
 struct Program {
     g: Scope,
     x: Output,
