@@ -18,7 +18,7 @@ pub struct NewNode<'a> {
 
 type DeviceFunction = dyn Fn(&NewNode<'_>) -> String + Send + Sync;
 
-/// The device of a scope, as set inside of the innermost device function, and what is around that function.
+/// The device of a scope, as set inside of the innermost device function, and that function with its outer scope.
 #[derive(Clone, Default)]
 pub(crate) struct Devices {
     named: String,
