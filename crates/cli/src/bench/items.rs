@@ -24,11 +24,11 @@ pub struct Item {
 }
 
 pub enum Work {
-    /// A compiled signature, run over and over.
+    /// A compiled signature, run repeatedly.
     Steps(Box<Steps>),
     /// A chain of so many nodes, built and run once.
     Build(usize),
-    /// A training step, run over and over.
+    /// A training step, run repeatedly.
     Train(Box<Train>),
 }
 
