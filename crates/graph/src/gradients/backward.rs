@@ -61,7 +61,7 @@ pub struct Level {
     pub entered: HashMap<Output, Output>,
     /// Values of the forward iterations, popped in this loop.
     pub past: HashMap<Output, Output>,
-    /// Nodes that are live in iterations in which the forward loop took a branch, by branch.
+    /// Nodes live in the iterations in which the forward loop took a branch, by branch.
     pub gates: HashMap<u32, NodeId>,
 }
 
