@@ -33,7 +33,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     }
 }
 
-/// The remaining sizes; an unknown size (-1) counts as 1.
+/// The remaining sizes; unknown ones (-1) may be squeezed.
 fn squeezed(dims: &[i64], axes: &[i64]) -> Result<Vec<i64>> {
     let mut drop: Vec<bool> = dims.iter().map(|d| axes.is_empty() && *d == 1).collect();
     for axis in axes {
