@@ -1,10 +1,10 @@
-//! Makes the program smaller: identical functions, of which generic code makes many, become one (a tenth of it), and the list of
-//! addresses that the loader sets is packed (a megabyte).
+//! Makes the binary smaller: identical code folding, as generic code has many duplicates (a tenth of it), and packed relative
+//! relocations (a megabyte).
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|v| v == value);
-    // The linker that Rust brings along for this target can do it; others may not.
+    // The linker that Rust ships for this target supports it; others may not.
     if !(is("CARGO_CFG_TARGET_OS", "linux")
         && is("CARGO_CFG_TARGET_ARCH", "x86_64")
         && is("PROFILE", "release"))
@@ -18,7 +18,7 @@ fn main() {
     }
 }
 
-/// The version of this machine's C library. Before 2.36 its loader does not know packed lists.
+/// The glibc version of this machine. Loaders before 2.36 do not support packed relocations.
 fn glibc() -> Option<(u32, u32)> {
     let output = std::process::Command::new("getconf").arg("GNU_LIBC_VERSION").output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

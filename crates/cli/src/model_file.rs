@@ -9,7 +9,7 @@ use thalweg_io::message::{decode, parse_text};
 use thalweg_proto::text::TextError;
 use thalweg_proto::{Bytes, GraphDef, MetaGraphDef, SavedModel};
 
-/// No protocol message is larger than this.
+/// The size limit of a protobuf message.
 const MAX_BYTES: u64 = 1 << 31;
 
 /// Reads the graph of a file, or of a SavedModel's directory.
@@ -64,14 +64,14 @@ fn from_text(text: &str, field: &str) -> Result<GraphDef> {
         "node" | "versions" | "version" | "library" | "debug_info" => parse_text(text)?.map_err(bad),
         _ => match parse_text::<MetaGraphDef>(text)? {
             Ok(meta) => graph_of(meta),
-            // A field of neither message: the file is most likely meant to be a graph.
+            // A field of neither message: most likely a GraphDef.
             Err(_) => parse_text(text)?.map_err(bad),
         },
     }
 }
 
 fn from_binary(bytes: &Bytes) -> Result<GraphDef> {
-    // Only a SavedModel starts with a number.
+    // Only a SavedModel starts with a varint field.
     if bytes.first() == Some(&0x08)
         && let Ok(model) = decode::<SavedModel>(bytes.clone())?
     {
@@ -92,7 +92,7 @@ fn from_binary(bytes: &Bytes) -> Result<GraphDef> {
     }
 }
 
-/// Other messages, read as one, have nodes without names.
+/// Other messages, decoded as a GraphDef, have nodes without names.
 fn is_graph(g: &GraphDef) -> bool {
     let named = g.node.iter().all(|n| !n.name.is_empty() && !n.op.is_empty());
     named && (!g.node.is_empty() || g.versions.is_some() || g.library.is_some())

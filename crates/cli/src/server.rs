@@ -31,10 +31,10 @@ use thalweg_io::durable;
 #[derive(clap::Args)]
 #[command(after_help = "Example: thalweg server --port 2222 --log info", verbatim_doc_comment)]
 pub struct Args {
-    /// Port to listen on; 0 picks a free one [default: 2222, or as the ServerDef says]
+    /// Port to listen on; 0 picks a free one [default: 2222, or that of the ServerDef]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// Address to listen on. Without --token-file or --tls-ca whoever can connect can run anything
+    /// Address to listen on. Without --token-file or --tls-ca anyone who can connect can run anything
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
     bind: IpAddr,
     /// Be the task that this serialized tensorflow.ServerDef describes

@@ -1,4 +1,4 @@
-//! `TF_CONFIG`, which tells a process which task of which cluster it is, and the jobs that training clusters have.
+//! `TF_CONFIG`, which names the task of this process and its cluster, and the jobs of training clusters.
 
 use thalweg_core::error::Result;
 use thalweg_dist::cluster::TfConfig;

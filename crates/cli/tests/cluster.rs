@@ -1,4 +1,4 @@
-//! Clusters on one machine, by `thalweg local`.
+//! `thalweg local`: clusters on one machine.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ fn local(args: &[&str]) -> Command {
     command
 }
 
-/// What a cluster printed, if its chief ended well.
+/// The output of a cluster whose chief succeeds.
 fn output(args: &[&str]) -> String {
     let done = local(args).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
@@ -35,7 +35,7 @@ fn folder(name: &str) -> PathBuf {
 
 #[test]
 fn workers_that_do_not_wait_for_each_other_find_the_line() {
-    // At a rate that gradients up to five steps old cannot make swing: how old they are is the machine's to say.
+    // A learning rate that is stable with gradients up to five steps stale: staleness depends on the machine.
     let run = ["--ps", "2", "--workers", "3", "--", "train", "linear", "--steps", "700", "--lr", "0.1"];
     let out = output(&run);
     assert!((result(&out, "W ") - 0.1).abs() < 1e-3, "{out}");
@@ -83,7 +83,7 @@ fn training_survives_the_death_of_any_task() {
         let out = output(&[&cluster[..], &run, &more].concat());
         assert!(out.contains("chaos: killed"), "{out}");
         assert!(out.contains("session lost, reopening it"), "{out}");
-        // Three in ten would be guessing. How old a gradient may get is the machine's to say, so nine in ten is not certain.
+        // Guessing gives a third. Staleness depends on the machine, so nine in ten is not certain.
         assert!(result(&out, "test accuracy") > 0.8, "{out}");
         let _ = std::fs::remove_dir_all(&dir);
     }

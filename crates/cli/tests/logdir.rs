@@ -1,4 +1,4 @@
-//! What `thalweg train --logdir` does to a folder, and what it leaves there.
+//! What `thalweg train --logdir` writes to a directory, and when it rejects one.
 
 use std::io::{BufRead, BufReader, Lines};
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ fn iris(dir: &Path, more: &[&str]) -> Command {
     command
 }
 
-/// What it printed, and its exit code.
+/// Its output and exit code.
 fn told(done: &Output) -> (String, Option<i32>) {
     let (out, err) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
     (format!("{out}{err}"), done.status.code())
@@ -27,7 +27,7 @@ fn run(dir: &Path, more: &[&str]) -> (String, Option<i32>) {
     told(&iris(dir, more).output().unwrap())
 }
 
-/// A run without end, in the middle of its steps, and the rest of what it prints.
+/// A run with endless steps, in progress, and the rest of its output.
 fn running(dir: &Path) -> (Child, Lines<BufReader<ChildStdout>>) {
     let steps = ["--steps", "1000000000", "--save-every", "1000000000"];
     let mut child = iris(dir, &steps).stdout(Stdio::piped()).spawn().unwrap();
@@ -43,7 +43,7 @@ fn data(dir: &Path, step: u64) -> PathBuf {
 #[test]
 fn checkpoints_of_an_earlier_run_are_not_trained_over() {
     let dir = folder("used");
-    // A run that was killed before its first checkpoint leaves an event file, which is no reason to refuse.
+    // A run that was killed before its first checkpoint leaves an event file, which does not block a new run.
     std::fs::create_dir_all(&dir).unwrap();
     std::fs::write(dir.join("events.out.tfevents.1.here"), "").unwrap();
     assert_eq!(run(&dir, &["--steps", "5"]).1, Some(0));

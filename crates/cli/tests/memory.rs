@@ -1,11 +1,11 @@
-//! A server with little memory: who asks for too much is told so, with the node that did, and everybody else goes on.
+//! A server with a low memory limit: a step that exceeds it fails with the name of its node, and other clients are not affected.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use thalweg::prelude::*;
 
-/// A server in a process of its own.
+/// A server process.
 struct Server {
     process: Child,
     target: String,
@@ -26,7 +26,7 @@ impl Server {
         Session::connect(&self.target, g).unwrap()
     }
 
-    /// What another client does meanwhile: small steps, each of which must go well.
+    /// Another client runs small steps meanwhile, each of which must succeed.
     fn others_go_on<T>(&self, meanwhile: impl FnOnce() -> T) -> T {
         let done = AtomicBool::new(false);
         std::thread::scope(|threads| {
@@ -51,7 +51,7 @@ impl Server {
     }
 }
 
-/// Tells that it is over, also when a test has failed.
+/// Sets the flag, also when a test panics.
 struct OnDrop<'a>(&'a AtomicBool);
 
 impl Drop for OnDrop<'_> {
@@ -67,14 +67,14 @@ impl Drop for Server {
     }
 }
 
-/// That a step was refused for its memory, at a node of this name.
+/// The step failed with ResourceExhausted, at a node of this name.
 fn refused_at<T>(result: Result<T>, node: &str) {
     let e = result.err().expect("there is no memory for it");
     assert_eq!(e.code(), Code::ResourceExhausted, "{e}");
     assert!(e.to_string().contains(node), "{node}: {e}");
 }
 
-/// `mib` MiB of numbers that no pass can know before.
+/// `mib` MiB that constant folding cannot remove.
 fn block(g: &Scope, name: &str, mib: i32) -> Output {
     let dims = g.constant(vec![mib, 1 << 18]);
     g.op("RandomUniform").name(name).input(&dims).attr("dtype", DataType::Float).output()
@@ -148,7 +148,7 @@ fn loops_that_grow_are_refused_while_they_run() {
     let server = Server::start("300MiB");
     let for_ever = |g: &Scope, _: &[Output]| g.constant(true);
     let g = Scope::new();
-    // Of unknown size, so that the loop may change it.
+    // Of unknown shape, so that the loop may change it.
     let start = g.op("PlaceholderWithDefault").input(g.constant(vec![1f32; 1000]));
     let start = start.attr("shape", PartialShape::unknown()).output();
     let doubled = g.while_loop(&[&start], 1, for_ever, |g, x| vec![g.concat(&[&x[0], &x[0]], 0)]);

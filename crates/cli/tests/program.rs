@@ -1,4 +1,4 @@
-//! The program as its users meet it: arguments in, text and exit codes out.
+//! The command line: arguments, output and exit codes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +11,7 @@ use thalweg_graph::{Arg, Graph, NodeRequest, Output};
 use thalweg_io::npy;
 use thalweg_proto::{GraphDef, Message, MetaGraphDef, SavedModel, text};
 
-/// A directory of a test's own, gone when the test ends.
+/// A temporary directory, removed on drop.
 struct Dir(PathBuf);
 
 impl Dir {
@@ -45,7 +45,7 @@ fn thalweg(args: &[&str]) -> (i32, String, String) {
     (out.status.code().unwrap_or(-1), text(out.stdout), text(out.stderr))
 }
 
-/// What a run prints that must go well.
+/// The output of a run that must succeed.
 fn good(args: &[&str]) -> String {
     let (code, out, err) = thalweg(args);
     assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
@@ -167,7 +167,7 @@ fn a_trace_names_the_nodes_that_ran() {
 fn files_that_are_no_graphs_are_errors() {
     let dir = Dir::new("damaged");
     let whole = graph().encode_to_vec();
-    // A graph cut at the end of a node is a smaller graph, so it may also lack the node that is fetched.
+    // A graph truncated after a node is a smaller graph, so it may also lack the node that is fetched.
     for len in [1, 10, whole.len() / 2, whole.len() - 40] {
         let file = &dir.file("cut.pb", &whole[..len]);
         let (code, line) = bad(&["run", file, "--fetch", "greeting"]);
@@ -289,7 +289,7 @@ fn wrong_names_and_values_are_told() {
         let got = bad(&[&["run", g], args].concat());
         assert_eq!(got, (exit, format!("error: {line}")), "{args:?}");
     }
-    // Where in the graph, too.
+    // With the node, too.
     let (_, _, err) = thalweg(&["run", g, "--fetch", "y", "--feed", "x=[1,2,3]"]);
     assert!(err.starts_with("error: INVALID_ARGUMENT: ") && err.contains("\n  at node 'y' (AddV2)"), "{err}");
 }

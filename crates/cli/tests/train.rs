@@ -13,7 +13,7 @@ fn train(args: &[&str]) -> String {
     out.into_owned()
 }
 
-/// What stands beside `name` in the table of results.
+/// The value of `name` in the table of results.
 fn result(output: &str, name: &str) -> String {
     let line =
         output.lines().rev().find(|l| l.starts_with(name)).unwrap_or_else(|| panic!("no {name} in {output}"));
@@ -72,7 +72,7 @@ fn the_language_model_beats_counting_words() {
     assert!(model < 0.6 * counting, "{model} against {counting}");
 }
 
-/// All bytes of a checkpoint's values.
+/// The bytes of a checkpoint's tensors.
 fn weights(folder: &Path, step: u64) -> Vec<u8> {
     std::fs::read(folder.join(format!("model.ckpt-{step}.data-00000-of-00001"))).unwrap()
 }
@@ -150,7 +150,7 @@ fn mistakes_name_the_way_out() {
     assert!(fails(&["ptb", "--data", "src"]).contains("it is a folder; name a file in it"));
     assert!(fails(&["iris", "--logdir", "src/main.rs/x"]).contains("main.rs is a file, not a folder"));
     assert!(fails(&["iris", "--resume"]).contains("--logdir <DIR>"));
-    // It took 23 GB, and died.
+    // It used 23 GB, and crashed.
     let e = fails(&["iris", "--batch", "1000000000"]);
     assert!(e.contains("more than the 120 examples"), "{e}");
     assert!(fails(&["iris", "--batch", "0"]).contains("--batch must be at least 1"));

@@ -1,4 +1,4 @@
-//! Differentiates a graph that TensorFlow wrote: `differentiate GRAPH ORDER OUT` prints the derivative of that order of the sum of its node
+//! Gradients of a graph that TensorFlow wrote: `differentiate GRAPH ORDER OUT` prints the derivative of that order of the sum of its node
 //! `y` with respect to its node `x`, and writes the graph with it, as node `result`, for TensorFlow to run.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A pipeline with functions in functions: prints its elements, and writes its graph to the file named, for any other program to run.
+//! A dataset with nested functions: prints its elements, and writes its graph to the file named, for any other program to run.
 
 use thalweg_client::data::Dataset;
 use thalweg_client::{Code, Result, Scope, Session};

@@ -69,13 +69,13 @@ impl<'a> OpBuilder<'a> {
         self
     }
 
-    /// The node gets the name of its scope: in `g.name_scope("loss")` it is `loss`, beside what the scope holds. For one node of a scope.
+    /// The node gets the name of its scope: in `g.name_scope("loss")` it is `loss`, not `loss/...`. For one node of a scope.
     pub fn named_as_scope(mut self) -> Self {
         self.as_scope = true;
         self
     }
 
-    /// The next input; of this graph, or of a graph around this function.
+    /// The next input; of this graph, or captured from an outer one.
     pub fn input(mut self, input: impl Borrow<Output>) -> Self {
         self.args = self.args.and_then(|mut args| {
             args.push(Arg::One(self.scope.capture(input.borrow())?));
@@ -84,7 +84,7 @@ impl<'a> OpBuilder<'a> {
         self
     }
 
-    /// One argument that takes a list.
+    /// A list input.
     pub fn inputs<O: Borrow<Output>>(mut self, inputs: &[O]) -> Self {
         self.args = self.args.and_then(|mut args| {
             let captured = inputs.iter().map(|o| self.scope.capture(o.borrow()));
@@ -101,8 +101,8 @@ impl<'a> OpBuilder<'a> {
     }
 
     /// Sets the two seeds of a random op, as TensorFlow derives them from the graph's seed and the op's own. With both, the op's
-    /// is the second. With the graph's alone, the second is the number of nodes so far, so that no two ops draw the same. With neither,
-    /// every session draws other numbers.
+    /// is the second. With the graph's alone, the second is the number of nodes so far, so that ops have different sequences. With neither,
+    /// every session draws different numbers.
     pub fn seeds(self, own: Option<i64>) -> Self {
         let (seed, seed2) = self.scope.seeds_for(own);
         self.attr("seed", seed).attr("seed2", seed2)
@@ -165,7 +165,7 @@ impl<'a> OpBuilder<'a> {
 /// Inputs that an error names at most.
 const MAX_NAMED: usize = 6;
 
-/// Adds the inputs to an error, and the usual remedy where their types differ.
+/// Adds the inputs to an error, and suggests a cast where their types differ.
 fn with_inputs(e: Error, op: &str, args: &[Arg], graph: &Graph) -> Error {
     let outputs = args.iter().flat_map(|arg| match arg {
         Arg::One(o) => std::slice::from_ref(o),
@@ -182,7 +182,7 @@ fn with_inputs(e: Error, op: &str, args: &[Arg], graph: &Graph) -> Error {
     e.context(format_args!("{op} of {}{remedy}", inputs.join(" and ")))
 }
 
-/// Whether two inputs that the op wants of one type are of two.
+/// Whether inputs of one type attr have different types.
 fn types_differ(op: &str, args: &[Arg], graph: &Graph) -> bool {
     let Some(op) = graph.registry.get(op) else { return false };
     let mut types: HashMap<&str, DataType> = HashMap::new();

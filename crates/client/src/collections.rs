@@ -9,13 +9,13 @@ use thalweg_core::node::{self, NodeId};
 pub mod keys {
     /// Results of the loss functions.
     pub const LOSSES: &str = "losses";
-    /// Terms of the loss that depend on the weights alone.
+    /// Terms of the loss over the weights.
     pub const REGULARIZATION_LOSSES: &str = "regularization_losses";
     /// Operations to run with each training step: updates of moving averages.
     pub const UPDATE_OPS: &str = "update_ops";
-    /// Summary ops, which `summary::merge_all` joins.
+    /// Summary ops, which `summary::merge_all` merges.
     pub const SUMMARIES: &str = "summaries";
-    /// Handles of variables that checkpoints do not hold: the counts of metrics.
+    /// Handles of variables that are not saved in checkpoints: the counts of metrics.
     pub const LOCAL_VARIABLES: &str = "local_variables";
     /// Operations that initialise lookup tables.
     pub const TABLE_INITIALIZERS: &str = "table_initializer";

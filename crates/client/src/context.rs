@@ -12,11 +12,11 @@ use thalweg_core::node::{self, NodeId};
 use thalweg_graph::NodeRequest;
 
 pub(crate) struct Context {
-    /// The same for the condition and the body of one loop.
+    /// The same for the predicate and the body of one loop.
     id: u64,
     depth: u32,
     kind: Kind,
-    /// What nodes without inputs wait for, to run when the context does.
+    /// The control input that makes nodes without inputs run with the context.
     pub pivot: Option<NodeId>,
     parent: Option<Arc<Context>>,
     captured: Captured,
@@ -60,7 +60,7 @@ fn depth(context: &Option<Arc<Context>>) -> u32 {
     context.as_ref().map_or(0, |c| c.depth)
 }
 
-/// Of two scopes, the one in the inner context: an op on a value of each belongs there.
+/// Of two scopes, the one in the inner context: an op on their values belongs there.
 pub(crate) fn innermost<'a>(a: &'a Scope, b: &'a Scope) -> &'a Scope {
     let inner = if a.is_same_graph(b) {
         depth(&b.defaults.context) > depth(&a.defaults.context)
@@ -75,14 +75,14 @@ fn id(context: &Option<Arc<Context>>) -> Option<u64> {
 }
 
 impl Scope {
-    /// The output as nodes of this scope can use it.
+    /// Captures an output for nodes of this scope.
     pub(crate) fn capture(&self, o: &Output) -> Result<node::Output> {
         if !self.is_same_graph(&o.scope) {
             return self.capture(&self.capture_outer(o)?);
         }
         let mut value = o.id.ok_or_else(|| invalid!("an input is the result of an earlier mistake"))?;
         let from = id(&o.scope.defaults.context);
-        // The contexts between, innermost first.
+        // The contexts to capture through, innermost first.
         let mut between = Vec::new();
         let mut at = self.defaults.context.clone();
         while id(&at) != from {

@@ -10,7 +10,7 @@ use thalweg_core::invalid;
 
 impl Scope {
     /// The results of `then` if `pred` is true, else those of `otherwise`. Each branch gets a scope whose nodes run only if
-    /// the branch is taken; it may use any outer value. The `inputs` are handed to both branches.
+    /// the branch is taken; it may use any outer value. The `inputs` are passed to both branches.
     #[track_caller]
     pub fn cond<T: Into<Vec<Output>>, F: Into<Vec<Output>>>(
         &self,
@@ -34,7 +34,7 @@ impl Scope {
         let run = |branch: &Scope, build: &mut dyn FnMut(&Scope, &[Output]) -> Vec<Output>| {
             let args: Vec<Output> = inputs.iter().map(|x| branch.identity_of(x)).collect();
             let results = build(branch, &args);
-            // A result may be an outer value as it is.
+            // A result may be an outer value.
             results.iter().map(|r| branch.identity_of(r)).collect::<Vec<_>>()
         };
         let (mut then, mut otherwise) = (Some(then), Some(otherwise));
@@ -50,7 +50,7 @@ impl Scope {
         Outputs::new(self, not_taken.iter().zip(&taken).map(merge).collect())
     }
 
-    /// The output inside this scope's branch, whatever branch it comes from.
+    /// The output as a value of this scope's branch.
     fn identity_of(&self, o: &Output) -> Output {
         match self.capture(o) {
             Ok(id) => Output { scope: self.clone(), id: Some(id) },
@@ -61,7 +61,7 @@ impl Scope {
         }
     }
 
-    /// Runs `body` on the loop variables, then on its own results, while `cond` of them is true; returns the last ones. At most
+    /// Runs `body` on the loop variables while `cond` of them is true; returns their final values. At most
     /// `parallel_iterations` iterations run at once. Both closures get a scope whose nodes run once per iteration, and
     /// may use any outer value.
     ///

@@ -1,4 +1,4 @@
-//! Devices of new nodes: named by scopes, or chosen node by node by functions.
+//! Devices of new nodes: set by scopes, or chosen for each node by device functions.
 
 use crate::scope::Scope;
 use std::borrow::Cow;
@@ -12,13 +12,13 @@ pub struct NewNode<'a> {
     pub op: &'a str,
     /// Its attrs: `dtype` and `shape` for a variable.
     pub attrs: &'a Attrs,
-    /// The device that scopes inside of the function's scope name; empty if none.
+    /// The device set by scopes inside of the function's scope; empty if none.
     pub device: &'a str,
 }
 
 type DeviceFunction = dyn Fn(&NewNode<'_>) -> String + Send + Sync;
 
-/// The devices that a scope says, from the innermost function inwards, and what is around that function.
+/// The device of a scope, as set inside of the innermost device function, and that function with its outer scope.
 #[derive(Clone, Default)]
 pub(crate) struct Devices {
     named: String,
@@ -31,7 +31,7 @@ struct Around {
 }
 
 impl Devices {
-    /// One device, whatever functions say.
+    /// One device, without device functions.
     pub fn only(device: &str) -> Devices {
         Devices { named: device.to_string(), around: None }
     }
@@ -45,7 +45,7 @@ impl Devices {
         Devices { named: String::new(), around: Some(Arc::new(around)) }
     }
 
-    /// The device of a new node: functions and names from the inside out, each filling in what is still open.
+    /// The device of a new node: merges functions and scopes, the inner ones first.
     pub fn of(&self, op: &str, attrs: &Attrs) -> Cow<'_, str> {
         let mut device = Cow::Borrowed(self.named.as_str());
         let mut at = &self.around;
@@ -61,24 +61,24 @@ impl Devices {
 fn merged(outer: &str, inner: &str) -> String {
     match (DeviceSpec::parse(outer), DeviceSpec::parse(inner)) {
         (Ok(outer), Ok(inner)) => inner.or(outer).to_string(),
-        // A name that cannot be parsed is told of when the graph is placed.
+        // A device name that does not parse is an error at placement.
         _ => inner.to_string(),
     }
 }
 
 impl Scope {
-    /// Nodes made on the scope returned are placed on this device; what is not said is taken from the outer scope.
+    /// Nodes made on the scope returned are placed on this device; missing fields are merged from the outer scope.
     pub fn device(&self, device: &str) -> Scope {
         self.with(|p| p.devices = p.devices.with(device))
     }
 
-    /// The device of each node made on the scope returned is what the function gives. It is told what scopes inside of it say, and what
-    /// it leaves open is taken from the outer scope. Variables ask once, for their handle; the rest of them goes with it.
+    /// The function chooses the device of each node made on the scope returned. It gets the device set by inner scopes; missing fields of its
+    /// result are merged from the outer scope. It is called once for a variable, for the handle; the other nodes get the same device.
     pub fn device_function(&self, choose: impl Fn(&NewNode<'_>) -> String + Send + Sync + 'static) -> Scope {
         self.with(|p| p.devices = p.devices.chosen_by(Box::new(choose)))
     }
 
-    /// Nodes made on the scope returned are placed on this device, or anywhere if it is empty, whatever outer scopes say.
+    /// Nodes made on the scope returned are placed on this device, or anywhere if it is empty, without outer scopes.
     pub fn only_on(&self, device: &str) -> Scope {
         self.with(|p| p.devices = Devices::only(device))
     }

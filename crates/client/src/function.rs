@@ -13,30 +13,30 @@ use thalweg_core::shape::PartialShape;
 use thalweg_graph::function::Function;
 use thalweg_graph::{Graph, NodeRequest};
 
-/// A function of a graph's library, as nodes that call it need it.
+/// A function of a graph's library.
 #[derive(Clone)]
 pub struct TracedFunction {
-    /// Its name, for attrs that take a function.
+    /// Its name and attrs, for attrs that take a function.
     pub func: Func,
-    /// Outer values that it uses: its last arguments.
+    /// Captured outer values: its last arguments.
     pub captured: Vec<Output>,
     /// Types and shapes of its results.
     pub results: Vec<(DataType, PartialShape)>,
 }
 
-/// The graph around a function's body.
+/// The state of a function body under construction.
 pub(crate) struct Body {
     outer: Scope,
-    /// How many functions this one is inside of, itself included.
+    /// The nesting depth of functions, this one included.
     depth: u32,
     args: Vec<NodeId>,
-    /// Outer values used, each with the argument that stands for it.
+    /// Captured outer values, each with its argument.
     captured: Vec<(node::Output, NodeId)>,
 }
 
 impl Scope {
     /// Traces a closure into a function of these arguments: `g.function("double", &[(Float, shape)], |g, x| vec![&x[0] + &x[0]])`.
-    /// Outer values that it uses become further arguments. The function is named `name`, or with a number if that is taken.
+    /// Captured outer values become further arguments. The function is named `name`, or with a number if that is taken.
     #[track_caller]
     pub fn function<R: Into<Vec<Output>>>(
         &self,
@@ -55,7 +55,7 @@ impl Scope {
         self.keep(name, &inner, &results).map_err(|e| e.at(Some(location)))
     }
 
-    /// A scope over an empty graph inside of this one.
+    /// A scope over an empty graph for a function body.
     fn inside(&self) -> Scope {
         let (mut graph, seed) = {
             let shared = self.lock();
@@ -88,7 +88,7 @@ impl Scope {
         Ok(Output::new(self, Some(id.output(0))))
     }
 
-    /// A value of the graph around this function, as an argument.
+    /// Captures a value of the outer graph as an argument.
     pub(crate) fn capture_outer(&self, o: &Output) -> Result<Output> {
         let outer = self.lock().body.as_ref().map(|b| b.outer.clone());
         let Some(outer) = outer else { return Err(invalid!("'{}' belongs to another graph", o.name())) };
@@ -108,12 +108,12 @@ impl Scope {
         Ok(argument)
     }
 
-    /// How many functions this scope is inside of.
+    /// The nesting depth of functions.
     pub(crate) fn function_depth(&self) -> u32 {
         self.lock().body.as_ref().map_or(0, |b| b.depth)
     }
 
-    /// Puts a body, now complete, into this graph's library, with the functions made inside of it.
+    /// Adds a complete body to this graph's library, with the functions made inside of it.
     fn keep(&self, name: &str, inner: &Scope, results: &[node::Output]) -> Result<TracedFunction> {
         let shared = inner.lock();
         let body = shared.body.as_ref().ok_or_else(|| internal("not the body of a function"))?;

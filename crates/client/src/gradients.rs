@@ -10,39 +10,39 @@ use thalweg_core::invalid;
 use thalweg_core::node;
 use thalweg_graph::gradients::{self, Options};
 
-/// The derivative of `y` with respect to one tensor `x`.
+/// The gradient of `y` with respect to one tensor `x`.
 #[derive(Clone, Debug)]
 pub enum Gradient {
     /// `y` does not depend on `x`.
     None,
     /// A tensor of the shape of `x`.
     Dense(Output),
-    /// Only these rows are not zero, as after lookups in a large table.
+    /// A sparse gradient, as of lookups in a large table.
     Slices(IndexedSlices),
 }
 
-/// Rows `values` for the rows `indices` of a tensor of shape `dense_shape`. An index may come more than once: its rows add up.
+/// Rows `values` at the rows `indices` of a tensor of shape `dense_shape`. Duplicate indices are summed.
 #[derive(Clone, Debug)]
 pub struct IndexedSlices {
     /// The rows.
     pub values: Output,
-    /// Which row of the whole each of them is.
+    /// The row index of each.
     pub indices: Output,
-    /// The shape of the whole.
+    /// The shape of the dense tensor.
     pub dense_shape: Output,
 }
 
-/// How to differentiate, beyond what of what.
+/// Options of differentiation.
 #[derive(Default)]
 pub struct GradientOptions<'a> {
-    /// Gradients of the `ys` to start from; ones where there is none.
+    /// Initial gradients of the `ys`; ones by default.
     pub grad_ys: &'a [&'a Output],
-    /// Taken as constants.
+    /// Tensors taken as constants.
     pub stop_gradients: &'a [&'a Output],
 }
 
 impl Gradient {
-    /// The gradient as one tensor; rows are scattered into zeros. `None` if there is none.
+    /// The gradient as a dense tensor; rows are scattered into zeros. `None` if there is none.
     #[track_caller]
     pub fn dense(&self, scope: &Scope) -> Option<Output> {
         match self {
@@ -68,14 +68,14 @@ impl Gradient {
 }
 
 impl Scope {
-    /// The derivatives of the sum of `ys` with respect to each of `xs`, as nodes of the graph. Function calls in between are inlined,
-    /// under their names; so take gradients through calls before a session on a server has the graph.
+    /// The gradients of the sum of `ys` with respect to each of `xs`, as nodes of the graph. Function calls in between are inlined,
+    /// under their names; so take gradients through calls before a session on a server is sent the graph.
     #[track_caller]
     pub fn gradients(&self, ys: &[&Output], xs: &[&Output]) -> Vec<Gradient> {
         self.gradients_with(ys, xs, &GradientOptions::default())
     }
 
-    /// As [`Scope::gradients`], with gradients to start from and tensors taken as constants.
+    /// As [`Scope::gradients`], with initial gradients and tensors taken as constants.
     #[track_caller]
     pub fn gradients_with(
         &self,

@@ -8,7 +8,7 @@ use std::panic::Location;
 use thalweg_core::dtype::DataType;
 use thalweg_core::shape::{PartialShape, Shape};
 
-/// One-input ops that are just a name.
+/// Unary ops.
 macro_rules! unary {
     ($($method:ident = $op:literal;)*) => {
         impl Scope { $(
@@ -25,7 +25,7 @@ unary! {
     stop_gradient = "StopGradient"; shape = "Shape"; rank = "Rank"; size = "Size";
 }
 
-/// Two-input ops that are just a name.
+/// Binary ops.
 macro_rules! binary {
     ($($method:ident = $op:literal;)*) => {
         impl Scope { $(
@@ -99,7 +99,7 @@ impl Scope {
         self.op("Pow").input(x).input(y).output()
     }
 
-    /// A tensor that runs feed. Sizes of -1 are unknown.
+    /// A placeholder, fed in each run. Sizes of -1 are unknown.
     #[track_caller]
     pub fn placeholder(&self, dtype: DataType, dims: &[i64]) -> Output {
         self.placeholder_named("Placeholder", dtype, Some(dims))
@@ -162,7 +162,7 @@ impl Scope {
         unit * stddev + mean
     }
 
-    /// One operation that runs after all of these.
+    /// One operation that depends on all of these.
     #[track_caller]
     pub fn group<O: Borrow<Operation>>(&self, ops: &[O]) -> Operation {
         self.control_dependencies(ops).op("NoOp").name("group_deps").build()
@@ -174,7 +174,7 @@ impl Scope {
         self.op("Cast").input(x).attr("DstT", to).output()
     }
 
-    /// The same elements in another shape; one size may be -1 and is inferred.
+    /// The same elements in another shape; a size of -1 is inferred.
     #[track_caller]
     pub fn reshape(&self, x: impl Borrow<Output>, dims: &[i32]) -> Output {
         let shape = self.constant_named("Reshape/shape", dims.to_vec());
@@ -188,7 +188,7 @@ impl Scope {
         self.op("ExpandDims").input(x).input(axis).output()
     }
 
-    /// The dimensions in another order; reversed if none is given.
+    /// Permutes the dimensions; reverses them if none is given.
     #[track_caller]
     pub fn transpose(&self, x: impl Borrow<Output>, perm: &[i32]) -> Output {
         let perm = self.constant_named("transpose/perm", perm.to_vec());
@@ -211,7 +211,7 @@ impl Scope {
         self.reduce("Sum", x.borrow(), axes, false)
     }
 
-    /// The sum over some axes, which stay as dimensions of size 1.
+    /// The sum over some axes, with `keep_dims`.
     #[track_caller]
     pub fn reduce_sum_kept(&self, x: impl Borrow<Output>, axes: &[i32]) -> Output {
         self.reduce("Sum", x.borrow(), axes, true)
@@ -223,13 +223,13 @@ impl Scope {
         self.reduce("Mean", x.borrow(), axes, false)
     }
 
-    /// The mean over some axes, which stay as dimensions of size 1.
+    /// The mean over some axes, with `keep_dims`.
     #[track_caller]
     pub fn reduce_mean_kept(&self, x: impl Borrow<Output>, axes: &[i32]) -> Output {
         self.reduce("Mean", x.borrow(), axes, true)
     }
 
-    /// `size[i]` elements from `begin[i]` on, in each dimension; -1 for all that are left.
+    /// `size[i]` elements from `begin[i]` on, in each dimension; -1 for all remaining.
     #[track_caller]
     pub fn slice(&self, x: impl Borrow<Output>, begin: &[i32], size: &[i32]) -> Output {
         let (begin, size) = (self.constant(begin.to_vec()), self.constant(size.to_vec()));
@@ -249,20 +249,20 @@ impl Scope {
         self.op("ArgMax").input(x).input(axis).output()
     }
 
-    /// Tensors joined along an existing axis.
+    /// Concatenates tensors along an existing axis.
     #[track_caller]
     pub fn concat<O: Borrow<Output>>(&self, parts: &[O], axis: i32) -> Output {
         let axis = self.constant_named("concat/axis", axis);
         self.op("ConcatV2").name("concat").inputs(parts).input(axis).output()
     }
 
-    /// Tensors of one shape joined along a new axis.
+    /// Stacks tensors of one shape along a new axis.
     #[track_caller]
     pub fn stack<O: Borrow<Output>>(&self, parts: &[O], axis: i64) -> Output {
         self.op("Pack").name("stack").inputs(parts).attr("axis", axis).output()
     }
 
-    /// The slices of `params` along `axis` that `indices` name.
+    /// The slices of `params` along `axis` at `indices`.
     #[track_caller]
     pub fn gather(&self, params: impl Borrow<Output>, indices: impl Borrow<Output>, axis: i32) -> Output {
         let axis = self.constant(axis);

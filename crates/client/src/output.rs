@@ -30,8 +30,8 @@ impl Output {
         self.id.map_or(PartialShape::unknown(), |o| self.scope.lock().graph.shape(o))
     }
 
-    /// The same tensor with a refined static shape, where the program knows more than shape inference: the values of a loop, for example.
-    /// A shape that contradicts the inferred one is a mistake.
+    /// The same tensor with a refined static shape, where shape inference is not precise enough: the values of a loop, for example.
+    /// A shape that contradicts the inferred one is an error.
     #[track_caller]
     pub fn with_shape(&self, shape: &PartialShape) -> Output {
         if let Some(o) = self.id {

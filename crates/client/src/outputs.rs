@@ -7,8 +7,8 @@ use std::ops::{Deref, Index, RangeFrom};
 use std::panic::Location;
 use thalweg_core::invalid;
 
-/// Several outputs: a slice whose indexing does not panic. An index out of range is a mistake that the scope records (the first of them), and
-/// returns an output that stands for a value that was never made.
+/// Several outputs: a slice whose indexing does not panic. An index out of range is an error that the scope records (the first of them), and
+/// returns a placeholder output.
 #[derive(Clone)]
 pub struct Outputs {
     all: Vec<Output>,

@@ -1,4 +1,4 @@
-//! Partitioned variables: one large variable kept in several parts, named and saved as TensorFlow does it.
+//! Partitioned variables: one large variable sharded into several parts, named and saved as in TensorFlow.
 
 use crate::output::Output;
 use crate::scope::Scope;
@@ -8,37 +8,37 @@ use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 
-/// How many parts a variable is split into, and along which axis.
+/// How many parts a variable is partitioned into, and along which axis.
 #[derive(Clone, Copy, Debug)]
 pub enum Partitioner {
-    /// This many, or as many as the axis is long.
+    /// This many, at most the size of the axis.
     FixedSize {
         /// How many parts.
         shards: usize,
         /// The axis that is split.
         axis: usize,
     },
-    /// As many as keep each part at `max_shard_bytes` at most, up to `max_shards`.
+    /// As few as keep each part at `max_shard_bytes` at most, up to `max_shards`.
     VariableAxisSize {
-        /// The size limit of a part.
+        /// The maximum size of a part.
         max_shard_bytes: usize,
         /// The axis that is split.
         axis: usize,
-        /// The limit of parts; none if `None`.
+        /// The maximum number of parts, if any.
         max_shards: Option<usize>,
     },
     /// Up to `max_partitions` of at least `min_slice_size` bytes.
     MinMax {
-        /// The limit of parts.
+        /// The maximum number of parts.
         max_partitions: usize,
         /// The axis that is split.
         axis: usize,
-        /// The smallest size of a part, in bytes.
+        /// The minimum size of a part, in bytes.
         min_slice_size: usize,
     },
 }
 
-/// Bytes that the rules count for a string.
+/// The size of a string that the partitioners assume.
 const STRING_BYTES: usize = 16;
 
 impl Partitioner {
@@ -74,21 +74,21 @@ impl Partitioner {
     }
 }
 
-/// Which part of a larger tensor a variable is.
+/// The slice of a larger tensor that a variable holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The name of the whole.
+    /// The name of the full tensor.
     pub full_name: String,
-    /// The dimensions of the whole.
+    /// The shape of the full tensor.
     pub full_dims: Vec<usize>,
-    /// Where the part begins.
+    /// The start of the slice.
     pub offset: Vec<usize>,
-    /// The dimensions of the part.
+    /// The shape of the slice.
     pub dims: Vec<usize>,
 }
 
 impl Slice {
-    /// As SaveV2 and RestoreV2 take it: the whole's dimensions, then begin and length in each.
+    /// The slice spec of SaveV2 and RestoreV2: full shape, then start and length in each dimension.
     pub fn spec(&self) -> String {
         let whole: String = self.full_dims.iter().map(|d| format!("{d} ")).collect();
         let part: Vec<String> =
@@ -97,10 +97,10 @@ impl Slice {
     }
 }
 
-/// A variable in parts, which are ordinary variables `name/part_0`, `name/part_1`, ..
+/// A partitioned variable; its parts are ordinary variables `name/part_0`, `name/part_1`, ..
 #[derive(Clone, Debug)]
 pub struct PartitionedVariable {
-    /// The name of the whole, under which checkpoints hold it.
+    /// The full name, used in checkpoints.
     pub name: String,
     /// In order along the axis.
     pub parts: Vec<Variable>,
@@ -109,7 +109,7 @@ pub struct PartitionedVariable {
 }
 
 impl PartitionedVariable {
-    /// The parts put together to one tensor.
+    /// The parts concatenated to one tensor.
     #[track_caller]
     pub fn value(&self, g: &Scope) -> Output {
         let g = g.top_level();
@@ -125,7 +125,7 @@ impl PartitionedVariable {
     }
 }
 
-/// The parts of a tensor: as long as each other, the first ones longer by one where that does not go.
+/// Slices of equal length; the first ones are longer by one if it does not divide evenly.
 fn slices(name: &str, dims: &[usize], axis: usize, parts: usize) -> Vec<Slice> {
     let length = dims.get(axis).copied().unwrap_or(0);
     let (each, longer) = (length / parts, length % parts);
@@ -148,7 +148,7 @@ fn slices(name: &str, dims: &[usize], axis: usize, parts: usize) -> Vec<Slice> {
 }
 
 impl Scope {
-    /// A variable kept in parts: made, or found, as the scope's reuse says. Each part is initialised by itself.
+    /// A partitioned variable: created or shared, as the scope's reuse says. Each part has its own initializer.
     #[track_caller]
     pub fn get_partitioned_variable(
         &self,
@@ -189,7 +189,7 @@ impl Scope {
 }
 
 impl Variable {
-    /// This variable, which belongs to another and has its shape, as the same part of a larger one: an optimizer's slot beside a part.
+    /// This variable, an optimizer's slot of `primary`, as the same slice of a larger one.
     pub fn beside(self, primary: &Variable) -> Variable {
         let Some(of) = &primary.slice else { return self };
         let own = self.name();
@@ -204,7 +204,7 @@ impl Variable {
 mod tests {
     use super::*;
 
-    /// What TensorFlow 2.21's partitioners give for these.
+    /// Results of TensorFlow 2.21's partitioners.
     #[test]
     fn as_many_parts_as_tensorflow_makes() {
         let parts = |p: Partitioner, dtype, dims: &[usize]| p.parts(dtype, dims).unwrap();

@@ -36,23 +36,23 @@ pub struct Scope {
     pub(crate) defaults: Arc<NodeDefaults>,
 }
 
-/// What new nodes get: names, devices, dependencies.
+/// Defaults of new nodes: names, devices, dependencies.
 #[derive(Clone, Default)]
 pub(crate) struct NodeDefaults {
-    /// Put before the names of new nodes: empty, or ends with `/`.
+    /// The prefix of node names: empty, or ends with `/`.
     pub prefix: String,
     pub devices: Devices,
     pub control: Vec<NodeId>,
-    /// The loop or branch that nodes are in.
+    /// The control-flow context of nodes.
     pub context: Option<Arc<Context>>,
     pub variables: VariableScope,
-    /// The location of new nodes and mistakes, instead of the line that makes them.
+    /// The location of new nodes and errors, instead of the calling line.
     pub location: Option<&'static Location<'static>>,
 }
 
 pub(crate) struct Shared {
     pub graph: Graph,
-    /// The first mistake.
+    /// The first error.
     pub error: Option<Error>,
     pub variables: VariableStore,
     /// Loops and branches made so far.
@@ -60,7 +60,7 @@ pub(crate) struct Shared {
     pub collections: Collections,
     /// Seed of all random ops, see [`Scope::set_random_seed`].
     pub seed: Option<i64>,
-    /// For the body of a function: the graph around it.
+    /// For a function body: the graph around it.
     pub body: Option<Body>,
 }
 
@@ -84,7 +84,7 @@ impl Scope {
         Scope::with_registry(Arc::new(thalweg_ops::registry()))
     }
 
-    /// A scope with Thalweg's ops and some of your own, which replace those of the same name. Sessions on the scope run them.
+    /// A scope with Thalweg's ops and custom ones, which replace those of the same name. Sessions on the scope run them.
     pub fn with_ops(own: &[&'static Op]) -> Scope {
         let mut registry = thalweg_ops::registry();
         own.iter().for_each(|op| registry.add(op));
@@ -101,7 +101,7 @@ impl Scope {
         Scope { shared: Arc::new(Mutex::new(Shared::new(graph))), defaults: Arc::default() }
     }
 
-    /// Random ops made from now on draw numbers that depend on this seed alone.
+    /// The graph-level seed: random ops made from now on depend on it alone.
     pub fn set_random_seed(&self, seed: i64) {
         self.lock().seed = Some(seed);
     }
@@ -119,7 +119,7 @@ impl Scope {
         Scope { shared: self.shared.clone(), defaults: Arc::new(defaults) }
     }
 
-    /// Nodes and mistakes of the scope returned get this location: libraries pass the line of the program that called them. A location that is
+    /// Nodes and errors of the scope returned get this location: libraries pass the line of the program that called them. A location that is
     /// set already stays.
     pub fn made_at(&self, location: &'static Location<'static>) -> Scope {
         self.with(|p| p.location = p.location.or(Some(location)))
@@ -138,12 +138,12 @@ impl Scope {
         self.with(|p| p.prefix = format!("{full}/"))
     }
 
-    /// The name of this scope, without the slash that its nodes' names have after it.
+    /// The name of this scope, without the trailing slash.
     pub fn scope_name(&self) -> &str {
         self.defaults.prefix.strip_suffix('/').unwrap_or_default()
     }
 
-    /// A name that is not taken: this one, or this one with a number.
+    /// A unique name: this one, or this one with a number.
     pub fn unique_name(&self, name: &str) -> String {
         self.lock().graph.unique_name(&format!("{}{name}", self.defaults.prefix))
     }
@@ -153,7 +153,7 @@ impl Scope {
         self.with(|p| p.control.extend(before.iter().filter_map(|op| op.borrow().id)))
     }
 
-    /// The first mistake made on this graph, with the file and line that made it.
+    /// The first error made on this graph, with the file and line that made it.
     pub fn check(&self) -> Result<()> {
         match &self.lock().error {
             Some(e) => Err(e.clone()),
@@ -167,7 +167,7 @@ impl Scope {
         Ok(self.lock().graph.clone())
     }
 
-    /// The graph as a protocol message: what TensorFlow imports, and `thalweg run` reads.
+    /// The graph as a GraphDef, which TensorFlow imports, and `thalweg run` reads.
     pub fn to_graph_def(&self) -> Result<thalweg_proto::GraphDef> {
         self.graph()?.to_def(Default::default())
     }
@@ -191,13 +191,13 @@ impl Scope {
         Arc::ptr_eq(&self.shared, &other.shared)
     }
 
-    /// Records a mistake of the caller, as the scope's own methods do: [`Scope::check`] and opening a session return it.
+    /// Records an error of the caller, as the scope's own methods do: [`Scope::check`] and opening a session return it.
     #[track_caller]
     pub fn mistake(&self, e: Error) {
         self.fail(e, Location::caller());
     }
 
-    /// Records a mistake, if it is the first.
+    /// Records an error, if it is the first.
     pub(crate) fn fail(&self, e: Error, location: &'static Location<'static>) {
         let location = self.defaults.location.unwrap_or(location);
         let mut shared = self.lock();

@@ -1,4 +1,4 @@
-//! `Session`: runs what a scope describes.
+//! `Session`: runs the graph of a scope.
 
 use crate::callable::Callable;
 use crate::output::{Operation, Output};
@@ -16,7 +16,7 @@ use thalweg_dist::{Credentials, RemoteSession};
 use thalweg_proto::ConfigProto;
 use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
 
-/// Runs a scope's graph, in this process or on a server. Nodes made after it was opened are added when a run needs them.
+/// Runs a scope's graph, in this process or on a server. Nodes made after it was opened are added by the next run.
 ///
 /// ```
 /// use thalweg_client::{DataType, Scope, Session, feed};
@@ -42,7 +42,7 @@ enum Backend {
     Remote(Arc<RemoteSession>),
 }
 
-/// A value for an output, for one run.
+/// A feed: a value for an output, in one run.
 pub struct Feed {
     output: Output,
     value: Result<Tensor>,
@@ -55,20 +55,20 @@ pub fn feed(output: &Output, value: impl IntoTensor) -> Feed {
 
 /// What a run can fetch: an output (a tensor), an operation (nothing), or tuples, slices and vectors of them.
 pub trait Fetch {
-    /// What a run returns for it.
+    /// The result of a run for it.
     type Result;
-    /// Adds its outputs and operations to what the run computes.
+    /// Adds its outputs and operations to the fetches and targets of the run.
     fn ask(&self, wanted: &mut Wanted<'_>);
     /// Takes its tensors, in the order of `ask`.
     fn answer(&self, values: &mut dyn Iterator<Item = Tensor>) -> Result<Self::Result>;
 }
 
-/// The outputs and operations that the fetches of a run name.
+/// The fetches and targets of a run.
 pub struct Wanted<'s> {
     scope: &'s Scope,
     outputs: Vec<Option<node::Output>>,
     targets: Vec<Option<NodeId>>,
-    /// The name of one that is of another graph.
+    /// The name of one from another graph.
     foreign: Option<String>,
 }
 
@@ -168,7 +168,7 @@ macro_rules! tuples {
 tuples! { (A 0, B 1); (A 0, B 1, C 2); (A 0, B 1, C 2, D 3); }
 
 impl Session {
-    /// Opens a session in this process. An error is the first mistake made while building the graph.
+    /// Opens a session in this process. Returns the first error made while building the graph.
     pub fn new(scope: &Scope) -> Result<Session> {
         Session::with_options(scope, SessionOptions::default())
     }
@@ -213,7 +213,7 @@ impl Session {
         self.run_with(fetch, feeds, &RunOptions::default()).map(|r| r.0)
     }
 
-    /// As [`Session::run`], with a timeout, cancellation or tracing; also returns what was recorded.
+    /// As [`Session::run`], with a timeout, cancellation or tracing; also returns the RunMetadata.
     #[track_caller]
     pub fn run_with<F: Fetch + ?Sized>(
         &self,
@@ -243,12 +243,12 @@ impl Session {
         Ok((fetch.answer(&mut results.into_iter())?, metadata))
     }
 
-    /// Prepares a step to be run many times: the cheapest way to run. Values are passed in the order of `feeds`.
+    /// Prepares a step to be run many times, with the least overhead. Values are passed in the order of `feeds`.
     pub fn callable<F: Fetch + ?Sized>(&self, feeds: &[&Output], fetch: &F) -> Result<Callable> {
         self.callable_with(feeds, fetch, &RunOptions::default())
     }
 
-    /// As `callable`; compiling counts towards the timeout of the options.
+    /// As `callable`; compilation counts towards the timeout.
     fn callable_with<F: Fetch + ?Sized>(
         &self,
         feeds: &[&Output],
@@ -313,7 +313,7 @@ impl Session {
         }
     }
 
-    /// Drops the state in these containers; in the default one if none is named. For state of another task see
+    /// Drops the resources in these containers; in the default one if none is named. For another task see
     /// [`RemoteSession::reset`].
     pub fn reset(&self, containers: &[String]) {
         if let Backend::Local(session) = &self.backend {

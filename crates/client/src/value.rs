@@ -7,7 +7,7 @@ use thalweg_core::tensor::Tensor;
 
 /// Rust values that can be constants and feeds: numbers, arrays of numbers of up to four dimensions, vectors, strings, tensors.
 pub trait IntoTensor {
-    /// An error if the elements do not fill the shape, or do not fit into memory.
+    /// An error if the elements do not fill the shape, or exceed the memory limit.
     fn into_tensor(self) -> Result<Tensor>;
 }
 
@@ -49,7 +49,7 @@ impl IntoTensor for Vec<String> {
     }
 }
 
-/// Elements with the shape they are to have: `(data, [28, 28])`.
+/// Elements with a shape: `(data, [28, 28])`.
 impl<T: Element, const N: usize> IntoTensor for (Vec<T>, [usize; N]) {
     fn into_tensor(self) -> Result<Tensor> {
         Tensor::from_slice(Shape::new(&self.1)?, &self.0)

@@ -18,7 +18,7 @@ use thalweg_core::shape::PartialShape;
 /// A variable of the graph: a handle, its value, and the op that initialises it.
 #[derive(Clone, Debug)]
 pub struct Variable {
-    /// The resource that ops which change the variable take.
+    /// The resource handle, an input of ops that update the variable.
     pub handle: Output,
     /// Reads the current value.
     pub value: Output,
@@ -28,7 +28,7 @@ pub struct Variable {
     pub initial: Output,
     /// Whether optimizers train it.
     pub trainable: bool,
-    /// For a part of a partitioned variable: which part. Checkpoints hold it as a slice of the whole.
+    /// For a part of a partitioned variable: its slice. Checkpoints hold it as a slice of the whole.
     pub slice: Option<Arc<Slice>>,
 }
 
@@ -42,14 +42,14 @@ pub trait Initializer {
         self.build(scope, dtype, &part.dims)
     }
 
-    /// Its name in the names of those nodes.
+    /// Its name, in the names of those nodes.
     fn name(&self) -> &'static str;
 }
 
 /// Whether `get_variable` may, or must, share an existing variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reuse {
-    /// A variable of that name is a mistake.
+    /// A variable of that name is an error.
     #[default]
     No,
     /// The variable must exist.
@@ -58,12 +58,12 @@ pub enum Reuse {
     Auto,
 }
 
-/// How a variable is made, beyond its name, shape and initializer.
+/// Options of a variable beyond its name, shape and initializer.
 #[derive(Clone, Copy, Debug)]
 pub struct VariableOptions {
-    /// Of its elements.
+    /// The element type.
     pub dtype: DataType,
-    /// Whether optimizers change it.
+    /// Whether optimizers train it.
     pub trainable: bool,
 }
 
@@ -73,7 +73,7 @@ impl Default for VariableOptions {
     }
 }
 
-/// How names of variables are prefixed and shared.
+/// The prefix and reuse of variable names.
 #[derive(Clone, Default)]
 pub(crate) struct VariableScope {
     /// Empty, or ends with `/`.
@@ -87,7 +87,7 @@ pub(crate) struct VariableStore {
     by_name: HashMap<String, usize>,
 }
 
-/// A variable without its scope, for the scope itself to keep.
+/// A variable without its scope, for storage in the scope itself.
 #[derive(Clone)]
 struct Record {
     handle: node::Output,
@@ -99,12 +99,12 @@ struct Record {
 }
 
 impl Variable {
-    /// The name of its handle, by which checkpoints know it unless it is a part of a larger one.
+    /// The name of its handle, which checkpoints use unless it is a slice.
     pub fn name(&self) -> String {
         self.handle.op().name()
     }
 
-    /// The name of the tensor that checkpoints hold it in.
+    /// The name of its tensor in checkpoints.
     pub fn saved_name(&self) -> String {
         self.slice.as_ref().map_or_else(|| self.name(), |s| s.full_name.clone())
     }
@@ -146,7 +146,7 @@ impl Variable {
         scope.op("ReadVariableOp").input(&self.handle).attr("dtype", self.value.dtype()).output()
     }
 
-    /// Rows of the variable. The gradient has only these rows.
+    /// Rows of the variable. The gradient is sparse: only these rows.
     #[track_caller]
     pub fn gather(&self, scope: &Scope, rows: impl Borrow<Output>) -> Output {
         scope.op("ResourceGather").input(&self.handle).input(rows).attr("dtype", self.value.dtype()).output()
@@ -154,21 +154,21 @@ impl Variable {
 }
 
 impl Scope {
-    /// A variable that starts as `initial` when `init` is run. The output is its value.
+    /// A variable that `init` sets to `initial`.
     #[track_caller]
     pub fn variable(&self, name: &str, initial: &Output) -> Variable {
         let device = self.variable_device(initial.dtype(), initial.shape());
         self.make_variable(&format!("{}{name}", self.defaults.prefix), initial, true, &device)
     }
 
-    /// A variable that optimizers leave alone.
+    /// A variable that is not trainable.
     #[track_caller]
     pub fn state_variable(&self, name: &str, initial: &Output) -> Variable {
         let device = self.variable_device(initial.dtype(), initial.shape());
         self.make_variable(&format!("{}{name}", self.defaults.prefix), initial, false, &device)
     }
 
-    /// A variable that is neither among the graph's variables, nor initialised or saved with them: state that belongs to one process.
+    /// A variable that is not in the graph's global variables, and neither initialised nor saved with them: state of one process.
     #[track_caller]
     pub fn local_variable(&self, name: &str, initial: &Output) -> Variable {
         let device = self.variable_device(initial.dtype(), initial.shape());
@@ -177,18 +177,18 @@ impl Scope {
         made
     }
 
-    /// A scope in which `get_variable` prefixes names, beside those of ops.
+    /// A scope that prefixes names of `get_variable` and of ops.
     pub fn variable_scope(&self, name: &str) -> Scope {
         self.variable_scope_with(name, self.defaults.variables.reuse)
     }
 
-    /// As [`Scope::variable_scope`], with whether existing variables are shared.
+    /// As [`Scope::variable_scope`], with reuse.
     pub fn variable_scope_with(&self, name: &str, reuse: Reuse) -> Scope {
         let variables = VariableScope { prefix: format!("{}{name}/", self.defaults.variables.prefix), reuse };
         self.name_scope(name).with(|p| p.variables = variables)
     }
 
-    /// A variable scope of a name that is free: `dense`, `dense_1`, ..
+    /// A variable scope with a unique name: `dense`, `dense_1`, ..
     pub fn default_variable_scope(&self, default: &str) -> Scope {
         let scope = self.name_scope(default);
         let unique = scope.defaults.prefix.strip_prefix(&self.defaults.prefix).unwrap_or(default);
@@ -198,7 +198,7 @@ impl Scope {
         scope.with(|p| p.variables = VariableScope { prefix, reuse })
     }
 
-    /// The base as a prefix that no variable has: scopes that name nodes alone may have given it to another layer.
+    /// A prefix that no variable has: name scopes alone do not make it unique.
     fn free_variable_prefix(&self, base: &str) -> String {
         let shared = self.lock();
         let free = |prefix: &String| !shared.variables.by_name.keys().any(|name| name.starts_with(prefix));
@@ -206,12 +206,12 @@ impl Scope {
         std::iter::once(format!("{base}/")).chain(numbered).find(free).unwrap_or_default()
     }
 
-    /// What `get_variable` calls a variable of that name here.
+    /// The full name of a variable in this scope.
     pub(crate) fn variable_name(&self, name: &str) -> String {
         format!("{}{name}", self.defaults.variables.prefix)
     }
 
-    /// The variable of that name in this variable scope: made, or found, as the scope's reuse says.
+    /// The variable of that name in this variable scope: created or shared, as the scope's reuse says.
     #[track_caller]
     pub fn get_variable(&self, name: &str, dims: &[usize], initializer: &dyn Initializer) -> Variable {
         self.get_variable_with(name, dims, initializer, VariableOptions::default())
@@ -229,7 +229,7 @@ impl Scope {
         self.get_or_make(name, dims, options, |at| initializer.build(at, options.dtype, dims))
     }
 
-    /// The variable of that name, as the scope's reuse says; `initial` makes the first value of a new one.
+    /// The variable of that name, as the scope's reuse says; `initial` builds the initial value of a new one.
     #[track_caller]
     pub(crate) fn get_or_make(
         &self,
@@ -259,7 +259,7 @@ impl Scope {
                 self.no_variable()
             }
             (None, _) => {
-                // The initialiser is outside of any loop, branch and dependency of the caller, and on the variable's device.
+                // The initializer is outside of any loop, branch and dependency of the caller, and on the variable's device.
                 let dims_i64: Vec<i64> = dims.iter().map(|d| i64::try_from(*d).unwrap_or(-1)).collect();
                 let device =
                     self.variable_device(options.dtype, PartialShape::new(&dims_i64).unwrap_or_default());
@@ -323,7 +323,7 @@ impl Scope {
             .input(&handle)
             .attr("dtype", initial.dtype())
             .output();
-        // What operators make of the value is not on the variable's device, but on that of the scope.
+        // Operators on the value are placed on the scope's device, not on the variable's.
         let here = |o: Output| {
             let scope = o.scope.with(|p| p.devices = self.defaults.devices.clone());
             Output { scope, ..o }
@@ -357,7 +357,7 @@ impl Scope {
         }
     }
 
-    /// Notes which part of a partitioned variable this one is.
+    /// Records which slice of a partitioned variable this one is.
     pub(crate) fn set_slice(&self, v: Variable, slice: Slice) -> Variable {
         let slice = Some(Arc::new(slice));
         let mut shared = self.lock();

@@ -6,7 +6,7 @@ use thalweg_client::data::{Column, CsvOptions, Dataset, Iterator};
 use thalweg_client::{Code, DataType, Error, Output, PartialShape, Scope, Session, Tensor, feed};
 use thalweg_io::scratch::Scratch;
 
-/// What each run of a session gives, until the sequence ends.
+/// The results of all runs, until the end of the sequence.
 fn until_end<T>(session: &Session, x: &Output, read: impl Fn(Tensor) -> T) -> Vec<T> {
     let mut all = Vec::new();
     loop {
@@ -217,7 +217,7 @@ fn a_feed_chooses_between_iterators() {
     assert_eq!([pick(0), pick(1), pick(1), pick(0)], [0, 100, 101, 1]);
 }
 
-/// Prefetching holds on to its session by nothing that would keep it alive.
+/// Prefetching does not keep its session alive.
 #[test]
 fn dropping_a_session_ends_what_runs_ahead() {
     struct Tell(std::sync::mpsc::Sender<()>);

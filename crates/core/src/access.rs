@@ -1,20 +1,20 @@
-//! `Access`: which files of the machine graphs may touch. `thalweg_io::access` asks it before anything is opened.
+//! `Access`: which files graphs may access. `thalweg_io::access` checks it before anything is opened.
 
 use std::path::PathBuf;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Access {
-    /// All that the process may access: the graphs are its own.
+    /// All files that the process may access.
     #[default]
     Everything,
-    /// What lies in these directories, which are absolute and free of symbolic links.
+    /// Files in these directories, which are absolute and without symbolic links.
     Only(Directories),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Directories {
     pub read: Vec<PathBuf>,
-    /// May be read too.
+    /// Readable too.
     pub write: Vec<PathBuf>,
 }
 

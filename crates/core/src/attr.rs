@@ -10,10 +10,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// Attr of a node that an epilogue pass fused: the name of its product before that, for errors.
+/// Attr of a node made by epilogue fusion: the name of the original product, for errors.
 pub const FUSED_PRODUCT_NAME: &str = "_product";
 
-/// Attr of a node that applies gradients to an accumulator: the number of its replica, of which the sum takes one gradient a step.
+/// Attr of a node that applies gradients to an accumulator: its replica, of which each sum takes one gradient.
 pub const REPLICA: &str = "_replica";
 
 #[derive(Clone, Debug)]

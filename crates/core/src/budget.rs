@@ -1,4 +1,4 @@
-//! Memory budgets that several parties share: each may take as much as leaves room for the others.
+//! Memory budgets shared by several accounts.
 //!
 //! The rule is the dynamic threshold of shared-memory switches: an account may hold at most `SHARE` times what is still free.
 //! One account alone gets eight ninths of the pool, two get eight seventeenths each, and a new account always finds room.
@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// How many times the free memory an account may hold.
 const SHARE: usize = 8;
 
-/// Whether an account may hold `own` bytes where `free` are free.
+/// Whether an account may hold `own` bytes if `free` are free.
 #[inline]
 pub fn is_within_share(own: usize, free: usize) -> bool {
     own <= free.saturating_mul(SHARE)
 }
 
-/// The memory that accounts share.
+/// The memory shared by accounts.
 #[derive(Debug)]
 pub struct Pool {
     limit: usize,
@@ -42,7 +42,7 @@ impl Pool {
     }
 }
 
-/// What one party (a peer, a session) holds of a pool.
+/// The share of a party (a peer, a session) in a pool.
 #[derive(Debug)]
 pub struct Account {
     pool: Arc<Pool>,
@@ -59,7 +59,7 @@ impl Account {
         &self.pool
     }
 
-    /// Reserves so many bytes; the error says how many are free.
+    /// Reserves bytes; the error says how many are free.
     pub fn charge(self: &Arc<Account>, bytes: usize) -> Result<Charge> {
         let mut charge = Charge { account: self.clone(), bytes: 0 };
         charge.resize(bytes)?;
@@ -67,7 +67,7 @@ impl Account {
     }
 
     fn take(&self, bytes: usize) -> Result<()> {
-        // Rejected before it is added: the sums must not overflow.
+        // Rejected before adding: the sums must not overflow.
         let added = if bytes <= self.pool.limit { bytes } else { 0 };
         let own = self.held.fetch_add(added, Ordering::Relaxed);
         let all = self.pool.held.fetch_add(added, Ordering::Relaxed);
@@ -100,7 +100,7 @@ impl Charge {
         self.bytes
     }
 
-    /// Resizes it to so many bytes. On an error it stays as it was.
+    /// Resizes the reservation. On an error it is unchanged.
     pub fn resize(&mut self, bytes: usize) -> Result<()> {
         match bytes.checked_sub(self.bytes) {
             Some(more) => self.account.take(more)?,

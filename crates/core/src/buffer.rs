@@ -1,7 +1,7 @@
 //! `Buffer`: 64-byte aligned, reference-counted bytes, the memory behind tensors.
 //!
 //! The count sits in a header before the data, so that a buffer is one allocation and one pointer. Fresh memory is
-//! zeroed, and freed blocks of common sizes are cached and reused *as they are*: the bytes of a new
+//! zeroed, and freed blocks of common sizes are cached and reused *uncleared*: the bytes of a new
 //! buffer are always initialised, but arbitrary. This is the only module of the crate that allocates by hand.
 
 use crate::error::{Result, resource_exhausted};
@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering, fence};
 /// Alignment of the data: a cache line, and a full AVX-512 register.
 pub const ALIGN: usize = 64;
 
-/// Largest single buffer. A number read from a graph or a file must not be able to ask for more.
+/// Largest single buffer. Sizes from graphs and files must not allocate more.
 static LIMIT: AtomicUsize = AtomicUsize::new(16 << 30);
 
-/// Sets the size of the largest buffer that may be made (a host sets it once, from the memory it has).
+/// Sets the size limit of a buffer (a host sets it once, from its memory).
 pub fn set_limit(bytes: usize) {
     LIMIT.store(bytes, Ordering::Relaxed);
 }
@@ -30,7 +30,7 @@ pub fn limit() -> usize {
 
 struct Header {
     refs: AtomicUsize,
-    /// Bytes asked for.
+    /// Bytes requested.
     len: usize,
     /// Bytes allocated for data.
     capacity: usize,
@@ -75,7 +75,7 @@ impl Buffer {
         Buffer::allocate(len, capacity, holder).inspect_err(|_| memory::put(holder, capacity))
     }
 
-    /// Charges a buffer that is charged to nobody (a request's payload) to this holder.
+    /// Charges a buffer without a holder (a request's payload) to this holder.
     pub fn charge_to(&self, holder: &memory::Holder) -> Result<()> {
         let (header, number) = (self.header(), holder.number());
         if number == 0 || header.holder.load(Ordering::Relaxed) != 0 {
@@ -191,7 +191,7 @@ fn block_layout(capacity: usize) -> Option<Layout> {
 }
 
 /// # Safety
-/// Nobody may hold a reference to the block.
+/// There are no references to the block.
 unsafe fn free(block: NonNull<Header>) {
     // SAFETY: by contract; base and capacity are those of the allocation.
     unsafe {
@@ -203,12 +203,12 @@ unsafe fn free(block: NonNull<Header>) {
     }
 }
 
-/// Blocks from this size on are whole mappings of their own, and ask for huge pages.
+/// Blocks from this size on are mapped separately, and request huge pages.
 const HUGE: usize = 4 << 20;
 const HUGE_PAGE: usize = 2 << 20;
 
-/// Asks for huge pages in the parts of a fresh block that can have them: matrices whose rows lie pages apart are read several
-/// percent faster (a product of 2048x2048 by a tenth), and first touches cost a fraction. Only a hint to the kernel.
+/// Requests huge pages for the aligned part of a fresh block: matrices whose rows are pages apart are read several
+/// percent faster (a product of 2048x2048 by a tenth), and page faults cost a fraction. Only a hint to the kernel.
 ///
 /// # Safety
 /// The block is of `len` bytes, and nobody else uses it yet.
@@ -250,7 +250,7 @@ struct Cache {
 // SAFETY: cached blocks are owned by the cache; nobody else refers to them.
 unsafe impl Send for Cache {}
 
-/// Blocks from this size on are shared.
+/// Blocks from here on: shared cache.
 const LARGE: usize = 64 << 10;
 const SMALL_BYTES: usize = 8 << 20;
 const LARGE_BYTES: usize = 128 << 20;
@@ -318,7 +318,7 @@ impl Cache {
             self.clear();
             return false;
         }
-        // At most a small part of the memory limit.
+        // At most a fraction of the memory limit.
         if self.bytes + capacity > self.limit.min(memory::limits().limit / CACHED_PART) {
             return false;
         }

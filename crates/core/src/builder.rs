@@ -1,4 +1,4 @@
-//! `Builder`: a graph that nodes can be added to.
+//! `Builder`: a graph under construction.
 
 use crate::attr::Attrs;
 use crate::dtype::DataType;
@@ -12,15 +12,15 @@ pub trait Builder {
     fn add(&mut self, op: &str, args: Vec<Arg>, attrs: Attrs) -> Result<Vec<Output>>;
     fn dtype(&self, o: Output) -> DataType;
     fn shape(&self, o: Output) -> PartialShape;
-    /// The value, if it is known before running.
+    /// The value, if it is a known constant.
     fn constant(&self, o: Output) -> Option<Tensor>;
-    /// The name of this call of `gradients`, different from those of other calls on the same graph.
+    /// The name scope of this call of `gradients`, unique in the graph.
     fn gradient_scope(&self) -> &str {
         "gradients"
     }
 }
 
-/// What is given for one argument of an op.
+/// The inputs for one argument of an op.
 #[derive(Clone, Debug)]
 pub enum Arg {
     One(Output),

@@ -1,4 +1,4 @@
-//! `Cancellation`: cancels a step, and calls back those who registered for it.
+//! `Cancellation`: cancels a step, and calls registered callbacks.
 
 use crate::error::Error;
 use crate::sync::lock;
@@ -34,7 +34,7 @@ impl Cancellation {
         lock(&self.state).reason.clone()
     }
 
-    /// Ends the step with this error; the first reason stays. Callbacks run here, outside the lock.
+    /// Cancels with this error; the first reason stays. Callbacks run here, outside the lock.
     pub fn cancel(&self, reason: Error) {
         let waiting = {
             let mut state = lock(&self.state);
@@ -50,7 +50,7 @@ impl Cancellation {
         }
     }
 
-    /// Calls back on cancellation, immediately if it has happened. The number is for `forget`.
+    /// Registers a callback; called at once if already cancelled. The number is for `forget`.
     pub fn on_cancel(&self, callback: impl FnOnce(&Error) + Send + 'static) -> u64 {
         let mut state = lock(&self.state);
         if let Some(reason) = state.reason.clone() {

@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 pub struct Case {
     pub inputs: Vec<Tensor>,
     pub attrs: Vec<(&'static str, Attr)>,
-    /// Inputs whose gradient cannot be checked by differences: indices, or points where the function has a kink.
+    /// Inputs whose gradient cannot be checked by finite differences: indices, or kinks of the function.
     pub no_difference: Vec<usize>,
 }
 
@@ -64,7 +64,7 @@ impl CaseGen {
         Tensor::from_slice(shape, &values).unwrap_or_else(|_| Tensor::scalar(T::default()))
     }
 
-    /// Floats in [-2, 2), none close to zero or to each other's multiples, so that differences stay smooth.
+    /// Floats in [-2, 2), none close to zero or to multiples of each other: finite differences are smooth.
     pub fn tensor(&mut self, dims: &[usize]) -> Tensor {
         self.fill(dims, |r| {
             let v = (r.unit() * 1.9 + 0.1) as f32;

@@ -12,7 +12,7 @@ use crate::step::StepContext;
 use crate::tensor::Tensor;
 use std::sync::{Arc, mpsc};
 
-/// The node that these inputs and attrs make, with types inferred and attrs completed and checked.
+/// Makes a node for these inputs and attrs: types inferred, attrs completed and validated.
 pub fn node_for(
     registry: &Registry,
     op: &'static Op,
@@ -26,7 +26,7 @@ pub fn node_for(
     KernelNode::new(op, signature, op.name.into(), attrs, "/device:CPU:0".into())
 }
 
-/// Divides flat inputs among the arguments of a signature: a list takes as many as its attr says, or the rest.
+/// Splits flat inputs by argument of a signature: a list takes as many as its attr says, or the rest.
 fn split_by_argument(
     signature: &crate::signature::Signature,
     inputs: &[Tensor],

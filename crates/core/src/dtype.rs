@@ -1,5 +1,5 @@
-//! `DataType`: the element types of tensors, numbered and named as TensorFlow has them, and `Element`,
-//! the Rust types that stand for them.
+//! `DataType`: the element types of tensors, with TensorFlow's numbers and names, and `Element`,
+//! the corresponding Rust types.
 
 use std::fmt;
 
@@ -148,7 +148,7 @@ impl fmt::Debug for DataType {
 /// # Safety
 /// The type must be valid for every byte pattern a tensor of `DTYPE` may hold, have no padding and no
 /// drop glue, need at most 64-byte alignment, and be `DTYPE.size()` bytes. Tensors keep the bytes of `bool`
-/// at 0 or 1: whatever makes one from foreign bytes normalises them.
+/// at 0 or 1: constructors from foreign bytes normalise them.
 pub unsafe trait Element: Copy + Send + Sync + Default + PartialEq + fmt::Debug + 'static {
     const DTYPE: DataType;
 }

@@ -1,6 +1,6 @@
 //! `Error`: a canonical code, a message, and where it happened.
 //!
-//! Codes are part of the behaviour, not decoration: OutOfRange ends a queue, Aborted means retry,
+//! Codes are semantic: OutOfRange ends a queue, Aborted means retry,
 //! Unavailable means reconnect. They cross the wire unchanged.
 
 use std::fmt;
@@ -69,9 +69,9 @@ struct Inner {
     message: String,
     /// Name of the node at fault and the type of its op.
     node: Option<(String, String)>,
-    /// Where the caller made the node, for graphs built by the Rust API.
+    /// Call site that made the node, for graphs built by the Rust API.
     location: Option<&'static Location<'static>>,
-    /// Follows from another failure (a receive cancelled because its sender failed): the original is reported instead.
+    /// A consequence of another failure (a receive cancelled because its sender failed), which is reported instead.
     derived: bool,
 }
 
@@ -106,7 +106,7 @@ impl Error {
         self
     }
 
-    /// Names the node at fault; the first one named stays, as it is the closest to the cause.
+    /// Sets the node at fault; the first one set stays, as it is the closest to the cause.
     pub fn at_node(mut self, name: &str, op: &str) -> Self {
         if self.0.node.is_none() {
             self.0.node = Some((name.within(LONGEST_PART), op.within(LONGEST_PART)));
@@ -119,7 +119,7 @@ impl Error {
         self
     }
 
-    /// Puts words before the message: `context: message`. The message stays whole, as it is closest to the cause.
+    /// Prepends context: `context: message`. The message is not truncated, as it is closest to the cause.
     pub fn context(mut self, context: impl fmt::Display) -> Self {
         if let Some(room) = self.room_for_a_part() {
             let context = format_args!("{context}").within(room);
@@ -128,7 +128,7 @@ impl Error {
         self
     }
 
-    /// Puts what to do after the message: `message; hint`.
+    /// Appends a hint: `message; hint`.
     pub fn hint(mut self, hint: impl fmt::Display) -> Self {
         if let Some(room) = self.room_for_a_part() {
             let hint = format_args!("{hint}").within(room);
@@ -137,13 +137,13 @@ impl Error {
         self
     }
 
-    /// None if the message has its maximal length.
+    /// None if the message has its maximum length.
     fn room_for_a_part(&self) -> Option<usize> {
         let room = LONGEST_MESSAGE.saturating_sub(self.0.message.len());
         (room > 0).then_some(room.min(LONGEST_PART))
     }
 
-    /// The message with the node in the form that TensorFlow's clients look for.
+    /// The message with the node in the format that TensorFlow's clients parse.
     pub fn wire_message(&self) -> String {
         match &self.0.node {
             Some((name, _)) => format!("{}\n\t [[{{{{node {name}}}}}]]", self.0.message),
@@ -238,12 +238,12 @@ macro_rules! invalid {
 /// Bytes of a message at most: messages quote input, which may be megabytes, and are copied for each level of context.
 const LONGEST_MESSAGE: usize = 8 << 10;
 
-/// The same for the name of a node, and for what is put before or after a message.
+/// The same for the name of a node, and for prefixes and suffixes of a message.
 const LONGEST_PART: usize = 1 << 10;
 
-/// What a message is made from: text, or `format_args!`, which is truncated as it is formatted.
+/// The source of a message: text, or `format_args!`, which is truncated as it is formatted.
 pub trait Words {
-    /// The first `limit` bytes, and `...` if it was truncated. Less where there is no memory.
+    /// The first `longest` bytes, and `...` if truncated. Less if out of memory.
     fn within(self, longest: usize) -> String;
 }
 

@@ -28,7 +28,7 @@ pub fn drop_flat<T: ?Sized + Send + Sync + 'static>(value: Arc<T>) {
             true
         }
     });
-    // An error: the thread is ending, its locals are destroyed, and the value is dropped in place.
+    // An error: the thread is exiting, its thread-locals are destroyed; drop in place.
     if outermost.unwrap_or(false) {
         let _end = End;
         drop(value);
@@ -38,7 +38,7 @@ pub fn drop_flat<T: ?Sized + Send + Sync + 'static>(value: Arc<T>) {
     }
 }
 
-/// Ends `drop_flat`, also if a drop panics.
+/// Ends `drop_flat`, also on panic.
 struct End;
 
 impl Drop for End {

@@ -1,4 +1,4 @@
-//! Gradient rules: `GradCall` is what a rule is given, `Grad` what it returns for each input.
+//! Gradient rules: `GradCall` is the input of a rule, `Grad` its result for each input.
 
 use crate::attr::{Attr, Attrs};
 use crate::builder::{Arg, Builder};
@@ -26,7 +26,7 @@ impl From<Output> for Grad {
     }
 }
 
-/// Zeros that begin the sum of the gradients of `x`. For a variable's handle: of what the variable holds, which is of type `held`.
+/// Zeros that start the sum of the gradients of `x`. For a variable's handle: of its value, of type `held`.
 pub fn zeros_for(graph: &mut dyn Builder, x: Output, held: DataType) -> Result<Output> {
     let one = |outputs: Vec<Output>| {
         outputs.first().copied().ok_or_else(|| internal("a node for zeros has no output"))
@@ -41,7 +41,7 @@ pub fn zeros_for(graph: &mut dyn Builder, x: Output, held: DataType) -> Result<O
     one(graph.add("Fill", vec![shape.into(), zero.into()], Attrs::new())?)
 }
 
-/// The node whose gradient is wanted: its inputs, outputs, and the gradients of its outputs.
+/// The node to differentiate: its inputs, outputs, and the gradients of its outputs.
 pub struct GradCall<'a> {
     pub graph: &'a mut dyn Builder,
     pub op: &'a str,
@@ -53,7 +53,7 @@ pub struct GradCall<'a> {
 }
 
 impl GradCall<'_> {
-    /// Adds a node and gives its first output.
+    /// Adds a node; returns its first output.
     pub fn op<const N: usize>(
         &mut self,
         op: &str,
@@ -64,7 +64,7 @@ impl GradCall<'_> {
         outputs.first().copied().ok_or_else(|| internal(format_args!("{op} has no output")))
     }
 
-    /// Adds a node and gives all its outputs.
+    /// Adds a node; returns all its outputs.
     pub fn ops<const N: usize>(
         &mut self,
         op: &str,

@@ -1,4 +1,4 @@
-//! Kernels: what computes a node, and `OpCall`, what one call of it sees.
+//! Kernels: the code of a node, and `OpCall`, the arguments of one call.
 
 use crate::attr::Attrs;
 use crate::dtype::{DataType, Element};
@@ -20,11 +20,11 @@ use std::sync::Arc;
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::scratch::NoMemory;
 
-/// What flows along an edge of the graph.
+/// A value on an edge of the graph.
 #[derive(Clone)]
 pub enum Value {
     Tensor(Tensor),
-    /// A reference variable, to be read when it is used.
+    /// A reference variable, read on use.
     Ref(Arc<Variable>),
 }
 
@@ -44,7 +44,7 @@ impl From<Tensor> for Value {
     }
 }
 
-/// An input as a kernel gets it: borrowed while others still need it, owned at its last use.
+/// An input of a kernel: borrowed while others need it, owned at its last use.
 pub enum Input<'a> {
     Borrowed(&'a Tensor),
     Owned(Tensor),
@@ -54,7 +54,7 @@ pub enum Input<'a> {
 pub type Inputs<'a> = SmallVec<[Input<'a>; 3]>;
 pub type Outputs = SmallVec<[Option<Value>; 2]>;
 
-/// All that is fixed about a node when its kernel is made.
+/// The static description of a node for its kernel.
 pub struct KernelNode {
     pub name: Arc<str>,
     pub op: &'static str,
@@ -64,12 +64,12 @@ pub struct KernelNode {
     /// Which inputs belong to which argument of the signature.
     pub args: Vec<Range<usize>>,
     pub device: Arc<str>,
-    /// Where the program made the node.
+    /// Call site that made the node.
     pub location: Option<&'static Location<'static>>,
 }
 
 impl KernelNode {
-    /// Of an op whose signature says what goes in and out.
+    /// For an op with a signature.
     pub fn new(
         op: &'static Op,
         signature: &Signature,
@@ -89,7 +89,7 @@ impl KernelNode {
         })
     }
 
-    /// Of a node that a pass has made: no signature describes it.
+    /// For a node made by a pass, without a signature.
     pub fn without_signature(
         op: &'static str,
         name: Arc<str>,
@@ -101,7 +101,7 @@ impl KernelNode {
     }
 }
 
-/// A kernel with its attrs already read. Runs on the calling thread and does not wait for other nodes.
+/// A kernel with parsed attrs. Runs on the calling thread and does not wait for other nodes.
 pub trait Kernel: Send + Sync {
     fn compute(&self, c: &mut OpCall<'_>) -> Result<()>;
 }
@@ -112,7 +112,7 @@ impl<F: Fn(&mut OpCall<'_>) -> Result<()> + Send + Sync> Kernel for F {
     }
 }
 
-/// A kernel that may have to wait (a queue, a receive, a function): it returns at once and answers through `done`.
+/// A kernel that may wait (a queue, a receive, a function): returns at once and completes through `done`.
 pub trait AsyncKernel: Send + Sync {
     fn start(&self, call: AsyncCall, done: Done);
 }
@@ -125,7 +125,7 @@ pub struct AsyncCall {
     pub node: Arc<KernelNode>,
     pub step: Arc<StepContext>,
     pub frame_iter: (u64, u64),
-    /// A dead Send or Recv still has to send or receive.
+    /// A dead Send or Recv still runs.
     pub is_dead: bool,
 }
 
@@ -161,7 +161,7 @@ pub struct OpCall<'a> {
     pub step: &'a Arc<StepContext>,
     /// Which loop iteration this is: frame id and iteration number.
     pub frame_iter: (u64, u64),
-    /// A Send of a dead value still sends it.
+    /// A dead Send still runs.
     pub is_dead: bool,
 }
 
@@ -187,7 +187,7 @@ impl<'a> OpCall<'a> {
         }
     }
 
-    /// The input by value: the sole owner where this is its last use, a shared copy otherwise.
+    /// The input by value: unique if this is its last use, else shared.
     #[inline]
     pub fn take(&mut self, i: usize) -> Result<Tensor> {
         match self.inputs.get_mut(i) {
@@ -281,7 +281,7 @@ impl<'a> OpCall<'a> {
         self.outputs[i] = value;
     }
 
-    /// Input `i` by value if its memory is ours alone and can hold an output of this type and shape.
+    /// Takes input `i` if its buffer is unshared and fits an output of this type and shape.
     pub fn reuse(&mut self, i: usize, dtype: DataType, shape: &Shape) -> Option<Tensor> {
         match self.inputs.get_mut(i) {
             Some(Input::Owned(t)) if t.dtype() == dtype && t.shape() == shape && t.is_unique() => {
@@ -291,7 +291,7 @@ impl<'a> OpCall<'a> {
         }
     }
 
-    /// Threads for loops inside the kernel.
+    /// Parallel loops of the kernel.
     pub fn par(&self) -> &'a dyn Parallel {
         if self.step.serial { &Serial } else { &*self.step.device.pool }
     }

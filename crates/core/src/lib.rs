@@ -1,4 +1,4 @@
-//! The nouns of Thalweg: `Error`, `DataType`, `Shape`, `Tensor`, `Op`, `Kernel`, `Registry`, `Rendezvous`, resources.
+//! The types of Thalweg: `Error`, `DataType`, `Shape`, `Tensor`, `Op`, `Kernel`, `Registry`, `Rendezvous`, resources.
 //!
 //! This crate does no I/O (but for `memory`, which reads the system's limits) and starts no thread. It knows nothing of graphs as a whole, sessions or any particular op.
 

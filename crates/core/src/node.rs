@@ -1,4 +1,4 @@
-//! Names for the parts of a graph: `NodeId` and `Output`.
+//! `NodeId` and `Output`.
 
 /// One output of one node of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -7,7 +7,7 @@ pub struct Output {
     pub index: u32,
 }
 
-/// A node by its place in the graph.
+/// A node by its index in the graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct NodeId(pub u32);
 

@@ -1,4 +1,4 @@
-//! `Op`: one entry of the op table. To know everything about an op, read its `Op` item.
+//! `Op`: one entry of the op table, with everything about an op.
 
 use crate::attr::Attrs;
 use crate::case::{Case, CaseGen};
@@ -34,33 +34,33 @@ pub struct Op {
     pub stateful: bool,
     /// Swapping the two inputs changes nothing.
     pub commutative: bool,
-    /// Worth a thread of its own; cheap ops run on the thread that found them ready.
+    /// Worth a pool task; cheap ops run on the thread that found them ready.
     pub expensive: bool,
-    /// Runs even if what it waits for is dead.
+    /// Runs even if its inputs are dead.
     pub never_dead: bool,
-    /// Stateful, but a step that does not fail always gets its outputs, in the shape declared: it does not block and never ends with OutOfRange.
+    /// Stateful, but in a step without errors always has outputs, of the declared shape: it does not block and never ends with OutOfRange.
     pub always_produces: bool,
-    /// Its only output is its only input, references included: executors skip the kernel.
+    /// Forwards its only input, references included: executors skip the kernel.
     pub identity: bool,
-    /// If its output has the shape of its first input, it is that input.
+    /// Is an identity if its output has the shape of its first input.
     pub identity_if_same_shape: bool,
     /// Fills the shape of its input with one number: no element of the input is read.
     pub fills: bool,
     /// For outputs that follow from shapes alone: the value of output i, given the shape of input i.
     pub shape_value: Option<ShapeValueRule>,
-    /// For ops that shapes are computed with: the elements of an output, as far as those of the inputs are known.
+    /// For shape arithmetic: the elements of an output, as far as those of the inputs are known.
     pub partial_value: Option<PartialValueRule>,
-    /// For ops that make a resource handle: type and shape of what it stands for.
+    /// For ops that make a resource handle: type and shape of its value.
     pub handle_contents: Option<HandleRule>,
-    /// What it does with a stack, which it makes or which its first input is a handle of.
+    /// Its use of a stack: creates it, or takes its handle as first input.
     pub stack: Option<StackUse>,
-    /// The attrs that say whether an input is taken transposed, by input.
+    /// The attrs that transpose an input, by input.
     pub transposed_by: &'static [&'static str],
-    /// The op that computes this one and then its epilogues, which attr `fused_ops` names.
+    /// The fused op that computes this one and then the epilogues in attr `fused_ops`.
     pub fused_as: Option<&'static str>,
     /// How it can be the epilogue of an op that has `fused_as`.
     pub epilogue: Option<Epilogue>,
-    /// For elementwise ops: how a fused loop computes a run of elements.
+    /// For elementwise ops: tile functions, for fused loops.
     pub tiles: &'static [Tile],
     /// Inputs and outputs that stay in host memory on devices that have their own.
     pub host_inputs: &'static [&'static str],
@@ -75,18 +75,18 @@ pub type HandleRule = fn(&Attrs) -> Option<(DataType, PartialShape)>;
 
 #[derive(Clone, Copy)]
 pub enum Gradient {
-    /// Not written yet: asking for it is an error that names the op.
+    /// Not implemented: an error that names the op.
     Missing,
-    /// There is none: gradients stop here.
+    /// No gradient: gradients stop here.
     Stops,
     Rule(GradRule),
 }
 
-/// What the executor and the graph passes must know of an op beyond its kernel.
+/// The class of an op for the executor and the graph passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Class {
     Plain,
-    /// A value known when the graph is made.
+    /// A constant of the graph.
     Constant,
     /// Gets its value from a feed.
     Placeholder,
@@ -130,17 +130,17 @@ pub enum StackUse {
     Pop,
 }
 
-/// An op that can be computed as a product's elements are written. Its inputs other than the product are passed to the fused op.
+/// An op that can be an epilogue of a product, applied as elements are stored. Its other inputs are passed to the fused op.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Epilogue {
     /// Inputs that may be the product, the preferred one first.
     pub product: &'static [usize],
-    /// Comes after another epilogue, as an activation after a sum; else it must be the first.
+    /// Follows another epilogue, as an activation after a sum; else it must be the first.
     pub after_another: bool,
 }
 
 impl Op {
-    /// A function of its inputs.
+    /// Without side effects.
     pub const PURE: Op = Op {
         name: "",
         doc: "",
@@ -172,7 +172,7 @@ impl Op {
         host_outputs: &[],
     };
 
-    /// Reads or changes something that outlives the call.
+    /// Reads or writes state that outlives the call.
     pub const STATEFUL: Op = Op { stateful: true, grad: Gradient::Stops, ..Op::PURE };
 
     pub fn has_kernel(&self) -> bool {
@@ -180,19 +180,19 @@ impl Op {
     }
 }
 
-/// A kernel with the types it is for.
+/// A kernel, by types and device.
 #[derive(Clone, Copy)]
 pub struct KernelRow {
     /// Attrs that must name these types: `[("T", Float), ("Tidx", Int32)]`. Attrs not mentioned may be anything.
     pub types: &'static [(&'static str, DataType)],
     /// `CPU`.
     pub device: &'static str,
-    /// Of several rows that fit, the highest wins.
+    /// Of several matching rows, the highest wins.
     pub priority: i32,
     pub make: Make,
 }
 
-/// How the kernel of a node comes to be.
+/// How the kernel of a node is made.
 #[derive(Clone, Copy)]
 pub enum Make {
     /// The function is the kernel.
@@ -203,7 +203,7 @@ pub enum Make {
     Async(fn(&KernelNode) -> Result<Arc<dyn AsyncKernel>>),
 }
 
-/// One elementwise step of a fused loop, for one dtype: reads runs of `T` elements and writes one run.
+/// One elementwise step of a fused loop, for one dtype: reads and writes tiles of `T` elements.
 #[derive(Clone, Copy)]
 pub enum Tile {
     F32Unary(fn(&[f32], &mut [f32])),
@@ -212,7 +212,7 @@ pub enum Tile {
     F64Binary(fn(&[f64], &[f64], &mut [f64])),
 }
 
-/// The types that fused loops compute in.
+/// The element types of fused loops.
 pub trait TileNumber: Element {
     /// A tile of another type writes nothing.
     fn run_tile(tile: Tile, a: &[Self], b: &[Self], out: &mut [Self]);
@@ -258,7 +258,7 @@ impl Tile {
         }
     }
 
-    /// Computes a run of elements; with one input, `b` is not read.
+    /// Computes a tile; with one input, `b` is not read.
     #[inline]
     pub fn run<T: TileNumber>(self, a: &[T], b: &[T], out: &mut [T]) {
         T::run_tile(self, a, b, out)
@@ -276,7 +276,7 @@ impl Tile {
 /// Kernel rows for the CPU.
 ///
 /// `cpu!(run)`: one function for all types. `cpu!(run: T in f32, f64; other: T in i32)`: `run::<f32>` where attr `T` is float, and
-/// so on, several groups after one another. `cpu!(other for T = Variant, run: ..)`: besides, a function for a type that has no
+/// so on; groups follow one another. `cpu!(other for T = Variant, run: ..)`: in addition, a function for a type without
 /// plain elements. `cpu!(make prepare ..)` and `cpu!(async prepare)`: the function makes the kernel from the node.
 #[macro_export]
 macro_rules! cpu {

@@ -1,4 +1,4 @@
-//! `Registry`: the ops a process knows, by name. A value, passed to those who build or run graphs.
+//! `Registry`: the ops of a process, by name.
 
 use crate::attr::Attrs;
 use crate::error::{Result, not_found};
@@ -35,7 +35,7 @@ impl Registry {
         self.ops.get(name).map(|e| e.op)
     }
 
-    /// The op, or an error that offers names like it.
+    /// The op, or an error with similar names.
     pub fn find(&self, name: &str) -> Result<&'static Op> {
         self.get(name).ok_or_else(|| {
             let near = self.nearest(name).map(|n| format!(" Did you mean '{n}'?")).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Registry {
     }
 }
 
-/// The kernel of an op that fits these attrs on a device type.
+/// The kernel of an op for these attrs on a device type.
 pub fn find_kernel(op: &'static Op, attrs: &Attrs, device: &str) -> Option<&'static KernelRow> {
     let fits = |row: &&KernelRow| {
         row.device == device
@@ -74,7 +74,7 @@ pub fn find_kernel(op: &'static Op, attrs: &Attrs, device: &str) -> Option<&'sta
     op.kernels.iter().filter(fits).max_by_key(|row| row.priority)
 }
 
-/// `; did you mean 'x'?`, if one of these names is like this one. Very long lists are not searched.
+/// `; did you mean 'x'?`, if one of these names is similar. Very long lists are not searched.
 pub fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> String {
     let best = names.take(10_000).map(|n| (distance(n, name), n)).min();
     match best {
@@ -83,7 +83,7 @@ pub fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> Str
     }
 }
 
-/// Edits between two names (Levenshtein), for suggestions.
+/// Levenshtein distance, for suggestions.
 pub fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(100).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -1,4 +1,4 @@
-//! `Rendezvous`: where a sender's tensor and a receiver's request for it meet, by key.
+//! `Rendezvous`: matches sent tensors with receivers, by key.
 
 use crate::error::{Error, Result, internal};
 use crate::sync::lock;
@@ -50,7 +50,7 @@ enum Slot {
 }
 
 impl LocalRendezvous {
-    /// As `recv`. The number is for `withdraw`; 0 if the parcel was there.
+    /// As `recv`. The number is for `withdraw`; 0 if already sent.
     pub fn want(&self, key: &str, done: OnParcel) -> u64 {
         let mut state = lock(&self.0);
         if let Some(e) = state.aborted.clone() {
@@ -89,7 +89,7 @@ impl LocalRendezvous {
         drop(withdrawn);
     }
 
-    /// Keys under which something was sent, or is waited for.
+    /// Keys with a parcel or a receiver.
     pub fn len(&self) -> usize {
         lock(&self.0).slots.len()
     }

@@ -1,7 +1,7 @@
-//! Fallible allocation of vectors, strings and maps whose size input decides: out of memory is ResourceExhausted, not an abort.
+//! Fallible allocation of vectors, strings and maps of untrusted size: out of memory is ResourceExhausted, not an abort.
 //!
 //! `Vec::with_capacity`, `vec![x; n]`, `collect` and `to_vec` abort when allocation fails. Kernels, parsers and
-//! file formats use these instead wherever a tensor, a graph or a file says how much. Tensors have `buffer`; loops in `math`
+//! file formats use these instead wherever the size comes from input. Tensors have `buffer`; loops in `math`
 //! have `scratch`.
 
 use crate::buffer::limit;
@@ -27,7 +27,7 @@ pub fn room<R: Room>(items: &mut R, more: usize) -> Result<()> {
     items.try_room(more).map_err(|_| no_memory(bytes))
 }
 
-/// Checks the budget for an allocation of so many bytes. Small ones are not checked here but between nodes, all together.
+/// Checks the budget before an allocation. Small ones are checked in sum, between nodes.
 #[inline]
 fn check(bytes: usize) -> Result<()> {
     if bytes > limit() {
@@ -52,7 +52,7 @@ pub fn no_memory(bytes: usize) -> Error {
     resource_exhausted(format_args!("out of memory: no {bytes} bytes"))
 }
 
-/// An empty vector with room for `n`, and no more.
+/// An empty vector with capacity for exactly `n`.
 pub fn with_capacity<T>(n: usize) -> Result<Vec<T>> {
     let bytes = n.saturating_mul(size_of::<T>());
     check(bytes)?;
@@ -119,12 +119,12 @@ pub fn join<'a>(parts: impl Iterator<Item = &'a [u8]> + Clone, separator: &[u8])
     Ok(all)
 }
 
-/// Allocates that many bytes and frees them: before a call of a library that aborts when allocation fails.
+/// Allocates and frees that many bytes: before a call of a library that aborts when allocation fails.
 pub fn probe(bytes: usize) -> Result<()> {
     with_capacity::<u8>(bytes).map(drop)
 }
 
-/// A writer to memory; out of memory is an error.
+/// A memory writer; out of memory is an error.
 #[derive(Default)]
 pub struct Written(pub Vec<u8>);
 

@@ -1,4 +1,4 @@
-//! State that outlives a step: resources by container and name on their device, and the handles that graphs pass around.
+//! State that outlives a step: resources by container and name on their device, and the handles to them.
 
 use crate::dtype::DataType;
 use crate::error::{Error, Result, failed_precondition, not_found};
@@ -11,18 +11,18 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-/// A variable, queue, table, …: anything that a container holds.
+/// A variable, queue, table, …: an entry of a container.
 pub trait Resource: Any + Send + Sync {
-    /// What it is, for error texts: `Variable`, `FIFOQueue`.
+    /// Its type, for error texts: `Variable`, `FIFOQueue`.
     fn kind(&self) -> &'static str;
     fn as_any(&self) -> &dyn Any;
     /// Called when its container is cleared: wakes and fails its waiters.
     fn discard(&self) {}
 }
 
-/// What a tensor of type resource holds: names that any process can look up, and here the resource itself.
+/// The element of a resource tensor: a name that any process can look up, and locally the resource.
 ///
-/// A handle that came over the wire has names only; it never carries a pointer.
+/// A deserialised handle has names only; it never carries a pointer.
 #[derive(Clone, Default)]
 pub struct ResourceHandle {
     pub device: Arc<str>,
@@ -30,7 +30,7 @@ pub struct ResourceHandle {
     pub name: Arc<str>,
     pub hash_code: u64,
     pub type_name: Arc<str>,
-    /// Type and shape of what the resource holds, where known (variables).
+    /// Type and shape of the resource's value, where known (variables).
     pub values: Vec<(DataType, PartialShape)>,
     pub target: Option<Target>,
 }
@@ -58,14 +58,14 @@ impl fmt::Debug for ResourceHandle {
     }
 }
 
-/// The container of what belongs to one node alone, as queues without a shared name do: every session has its own.
+/// The container of resources private to a node, such as queues without a shared name: per session.
 pub const PRIVATE: &str = "_session";
 
-/// The resources of one device, or what one session sees of them.
+/// The resources of one device, or a session's view of them.
 pub struct ResourceStore {
     /// Container used when a node names none.
     default_container: Arc<str>,
-    /// For a session: the device's store, which has all but the private container.
+    /// For a session: the device's store, of all but the private container.
     shared: Option<Arc<ResourceStore>>,
     held: Mutex<HashMap<Key, Arc<dyn Resource>>>,
     /// Changes when containers are cleared, so that kernels drop the resources they cache.
@@ -96,7 +96,7 @@ impl ResourceStore {
         shared.wrapping_add(self.generation.load(std::sync::atomic::Ordering::Acquire))
     }
 
-    /// The store that a container's resources are in.
+    /// The store of a container.
     fn holder(&self, container: &str) -> &ResourceStore {
         match &self.shared {
             Some(shared) if container != PRIVATE => shared,
@@ -104,7 +104,7 @@ impl ResourceStore {
         }
     }
 
-    /// Whether what is in this container outlives the session that this is the view of.
+    /// Whether this container outlives the session of this view.
     pub fn outlives_session(&self, container: &str) -> bool {
         self.shared.is_some() && container != PRIVATE
     }
@@ -118,7 +118,7 @@ impl ResourceStore {
         (container, name.into())
     }
 
-    /// The resource of that name, made by `make` if there is none. One of another kind under the name is an error.
+    /// The resource of that name, created by `make` if missing. One of another type is an error.
     pub fn get_or_create<R: Resource>(
         &self,
         container: &str,
@@ -143,7 +143,7 @@ impl ResourceStore {
         }
     }
 
-    /// The resource that a handle stands for: its own pointer if it has one, else by name.
+    /// The resource of a handle: by its pointer if it has one, else by name.
     pub fn resolve<R: Resource>(&self, handle: &ResourceHandle) -> Result<Arc<R>> {
         match &handle.target {
             Some(Target(Some(target))) => downcast(target, &handle.name),
@@ -170,7 +170,7 @@ impl ResourceStore {
         }
     }
 
-    /// Drops all resources of the containers named; of the default one, and what is private, if none is.
+    /// Drops all resources of these containers; of the default and the private one if none is given.
     pub fn clear(&self, containers: &[String]) {
         if let Some(shared) = &self.shared {
             shared.clear(containers);
@@ -201,7 +201,7 @@ impl ResourceStore {
         dropped.values().for_each(|r| r.discard());
     }
 
-    /// How many resources this view has.
+    /// Resources in this view.
     pub fn len(&self) -> usize {
         lock(&self.held).len() + self.shared.as_ref().map_or(0, |s| s.len())
     }

@@ -15,7 +15,7 @@ pub enum Runnable {
 }
 
 impl Runnable {
-    /// The kernel for a node on a device type; an error says which types there are kernels for.
+    /// The kernel for a node on a device type; the error lists the supported types.
     pub fn make(op: &'static Op, node: &KernelNode, device_type: &str) -> Result<Runnable> {
         let row =
             find_kernel(op, &node.attrs, device_type).ok_or_else(|| no_kernel(op, node, device_type))?;

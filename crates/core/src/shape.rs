@@ -1,6 +1,6 @@
-//! `Shape`: the dimensions of a tensor that exists; `PartialShape`: what is known of one that does not yet.
+//! `Shape`: the dimensions of a tensor; `PartialShape`: those known before it exists.
 //!
-//! Both reject what no tensor can have: more than 254 dimensions, negative sizes, products past `i64`.
+//! Both reject invalid shapes: more than 254 dimensions, negative sizes, products past `i64`.
 
 use crate::error::{Error, Result, part};
 use crate::invalid;
@@ -33,13 +33,13 @@ impl Shape {
         Ok(Shape(SmallVec::from_slice(dims)))
     }
 
-    /// From sizes as they come in graphs, feeds and files.
+    /// From untrusted sizes.
     pub fn from_i64(dims: &[i64]) -> Result<Self> {
         check(dims.len(), dims.iter().map(|d| Some(*d)), || part(format_args!("{dims:?}")))?;
         Ok(Shape(dims.iter().map(|d| *d as usize).collect()))
     }
 
-    /// For shapes taken from an existing one, whose product cannot grow by it (removing dimensions, permuting).
+    /// For shapes derived from a valid one, whose product cannot be larger (removing dimensions, permuting).
     pub(crate) fn trusted(dims: impl IntoIterator<Item = usize>) -> Self {
         Shape(dims.into_iter().collect())
     }
@@ -60,7 +60,7 @@ impl Shape {
         self.0.iter().product()
     }
 
-    /// Size of a dimension, or an error that says which rank there is.
+    /// Size of a dimension; the error states the rank.
     pub fn dim(&self, axis: usize) -> Result<usize> {
         self.0.get(axis).copied().ok_or_else(|| invalid!("needs a dimension {axis}, but the shape is {self}"))
     }
@@ -74,7 +74,7 @@ impl Shape {
         self.0.iter().map(|d| *d as i64).collect()
     }
 
-    /// Distance in elements between neighbours along each dimension, row-major.
+    /// Row-major strides, in elements.
     pub fn strides(&self) -> Dims {
         let mut strides: Dims = SmallVec::from_elem(1, self.rank());
         for i in (0..self.rank().saturating_sub(1)).rev() {
@@ -109,7 +109,7 @@ impl Deref for Shape {
     }
 }
 
-/// `[2,3]`, as TensorFlow's error texts have it.
+/// `[2,3]`, as in TensorFlow's error texts.
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_dims(f, "[", self.0.iter(), ",", "]")
@@ -139,12 +139,12 @@ fn write_dims<D: fmt::Display>(
     f.write_str(close)
 }
 
-/// The product of sizes; `None` if one is not known, or they are too large together.
+/// The product of sizes; `None` if one is unknown, or on overflow.
 pub fn product<'a>(dims: impl IntoIterator<Item = &'a i64>) -> Option<i64> {
     dims.into_iter().try_fold(1i64, |all, d| all.checked_mul(*d).filter(|_| *d >= 0))
 }
 
-/// The rule for all shapes: few enough dimensions, none negative, and a product that fits even when a zero hides it.
+/// The validity of shapes: rank, no negative size, and a product that fits even without the zeros.
 fn check(rank: usize, dims: impl Iterator<Item = Option<i64>>, show: impl Fn() -> String) -> Result<()> {
     if rank > MAX_RANK {
         return Err(invalid!("a tensor has at most {MAX_RANK} dimensions, got {rank}"));
@@ -155,7 +155,7 @@ fn check(rank: usize, dims: impl Iterator<Item = Option<i64>>, show: impl Fn() -
         if d < 0 {
             return Err(invalid!("shape {} has the negative dimension {d}", show()));
         }
-        // A zero does not excuse the others: [0, 2^40, 2^40] would overflow when sliced or padded.
+        // Zeros count as 1: [0, 2^40, 2^40] would overflow when sliced or padded.
         product = product
             .checked_mul(d.max(1))
             .ok_or_else(|| invalid!("shape {} has more elements than a tensor can have (2^63)", show()))?;
@@ -163,7 +163,7 @@ fn check(rank: usize, dims: impl Iterator<Item = Option<i64>>, show: impl Fn() -
     Ok(())
 }
 
-/// What is known of a shape before the graph runs: nothing, or the rank with some sizes (-1: not known).
+/// A shape as known before the graph runs: unknown rank, or a rank with some sizes (-1: unknown).
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct PartialShape(Option<SmallVec<[i64; 4]>>);
 
@@ -180,12 +180,12 @@ impl PartialShape {
         PartialShape(Some(SmallVec::from_slice(&[n.max(-1)])))
     }
 
-    /// Of a rank that no tensor can have, nothing is known.
+    /// Unknown rank if the rank is invalid.
     pub fn unknown_of_rank(rank: usize) -> Self {
         PartialShape((rank <= MAX_RANK).then(|| SmallVec::from_elem(-1, rank)))
     }
 
-    /// From sizes where -1 is unknown; less than that is refused.
+    /// From sizes where -1 is unknown; less is rejected.
     pub fn new(dims: &[i64]) -> Result<Self> {
         if let Some(d) = dims.iter().find(|d| **d < -1) {
             return Err(invalid!(
@@ -205,7 +205,7 @@ impl PartialShape {
         self.0.as_ref().map(|d| d.len())
     }
 
-    /// Size of a dimension; -1 if it is not known, or there is no such dimension.
+    /// Size of a dimension; -1 if unknown or out of range.
     pub fn dim(&self, axis: usize) -> i64 {
         self.0.as_ref().and_then(|d| d.get(axis)).copied().unwrap_or(-1)
     }
@@ -223,7 +223,7 @@ impl PartialShape {
         product(self.0.as_ref()?)
     }
 
-    /// Whether a tensor of this shape may exist under this partial shape.
+    /// Whether a tensor's shape is compatible with this.
     pub fn allows(&self, shape: &Shape) -> bool {
         self.0.as_ref().is_none_or(|dims| {
             dims.len() == shape.rank()
@@ -244,7 +244,7 @@ impl PartialShape {
             .map_err(|e: Error| e.context(format_args!("shapes {self} and {other} do not agree")))
     }
 
-    /// What is true of both: sizes that differ become unknown.
+    /// The union of both: sizes that differ become unknown.
     pub fn common(&self, other: &PartialShape) -> PartialShape {
         match (&self.0, &other.0) {
             (Some(a), Some(b)) if a.len() == b.len() => {
@@ -263,7 +263,7 @@ impl PartialShape {
     }
 }
 
-/// The size of a dimension of which two are known, -1 for unknown; an error if they differ.
+/// Merges two sizes of a dimension, -1 for unknown; an error if they differ.
 pub fn merge_dim(a: i64, b: i64) -> Result<i64> {
     match (a, b) {
         (-1, d) | (d, -1) => Ok(d),

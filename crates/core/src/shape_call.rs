@@ -1,4 +1,4 @@
-//! `ShapeCall`: what a shape rule may look at, and the questions most rules ask.
+//! `ShapeCall`: the input of a shape rule, and common checks.
 
 use crate::attr::Attrs;
 use crate::dtype::DataType;
@@ -8,7 +8,7 @@ use crate::shape::{MAX_RANK, PartialShape};
 use crate::tensor::Tensor;
 use std::ops::Range;
 
-/// One question of shape inference: given these input shapes and attrs, what are the outputs?
+/// A query of shape inference: given these input shapes and attrs, what are the outputs?
 pub struct ShapeCall<'a> {
     pub inputs: &'a [PartialShape],
     pub attrs: &'a Attrs,
@@ -18,13 +18,13 @@ pub struct ShapeCall<'a> {
     pub source: &'a dyn ShapeSource,
 }
 
-/// What can be found out about an input beyond its shape.
+/// What is known of an input beyond its shape.
 pub trait ShapeSource {
-    /// The input's value, if it is known before running.
+    /// The input's value, if constant.
     fn constant(&self, input: usize) -> Option<Tensor>;
-    /// The input's value read as a shape, whose sizes may be known in part (a `Pack` of some constants, a `Shape` of something).
+    /// The input's value as a shape, whose sizes may be partially known (a `Pack` of some constants, a `Shape` op).
     fn as_shape(&self, input: usize) -> Option<PartialShape>;
-    /// For a resource handle: type and shape of what it holds.
+    /// For a resource handle: type and shape of its value.
     fn handle(&self, input: usize) -> Option<(DataType, PartialShape)>;
 }
 
@@ -49,7 +49,7 @@ impl ShapeCall<'_> {
         self.inputs.get(i).cloned().unwrap_or_default()
     }
 
-    /// The input's shape, required to have this rank if its rank is known; its dimensions are then at least listed as unknown.
+    /// The input's shape, which must have this rank if known; if not, it has unknown sizes.
     pub fn rank(&self, i: usize, rank: usize) -> Result<PartialShape> {
         let s = self.input(i);
         match s.rank() {
@@ -74,7 +74,7 @@ impl ShapeCall<'_> {
         self.rank(i, 0).map(|_| ())
     }
 
-    /// The value of an input that is known before running.
+    /// The value of a constant input.
     pub fn constant(&self, i: usize) -> Option<Tensor> {
         self.source.constant(i)
     }
@@ -123,7 +123,7 @@ pub fn scalar(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.all(PartialShape::scalar())
 }
 
-/// All outputs are shaped as the first input.
+/// All outputs have the first input's shape.
 pub fn same_as_input(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.all(c.input(0))
 }
@@ -137,7 +137,7 @@ pub fn all_inputs_alike(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.all(merged)
 }
 
-/// The shape of two broadcast together, as numpy does it.
+/// Broadcasts two shapes, as numpy.
 pub fn broadcast_shapes(a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
     let (Some(x), Some(y)) = (a.dims(), b.dims()) else { return Ok(PartialShape::unknown()) };
     let rank = x.len().max(y.len());
@@ -152,12 +152,12 @@ pub fn broadcast_shapes(a: &PartialShape, b: &PartialShape) -> Result<PartialSha
         .collect()
 }
 
-/// The outputs are the first two inputs broadcast together.
+/// The output is the broadcast of the first two inputs.
 pub fn broadcast(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.all(broadcast_shapes(&c.input(0), &c.input(1))?)
 }
 
-/// An axis counted from either end, as a position; error texts say what range is allowed.
+/// A position from an axis, negative from the end; the error states the allowed range.
 pub fn axis_in_range(axis: i64, rank: usize) -> Result<usize> {
     let r = rank as i64;
     if axis < -r || axis >= r {

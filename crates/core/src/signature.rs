@@ -1,5 +1,5 @@
-//! Signatures: the strings of an op (`"a: T"`, `"values: N * T"`, `"T: {float, int32} = DT_FLOAT"`) parsed, attrs checked
-//! against them, and the types of a node's inputs and outputs worked out.
+//! Signatures: the strings of an op (`"a: T"`, `"values: N * T"`, `"T: {float, int32} = DT_FLOAT"`) parsed, attrs validated
+//! against them, and the types of a node's inputs and outputs inferred.
 
 mod attr_spec;
 
@@ -25,18 +25,18 @@ pub struct Signature {
 pub struct ArgSpec {
     pub name: &'static str,
     pub ty: ArgType,
-    /// Name of the attr that says how many tensors there are.
+    /// Name of the attr with the number of tensors.
     pub number: Option<&'static str>,
-    /// Takes or gives a reference to a variable, not its value.
+    /// A reference to a variable, not its value.
     pub is_ref: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum ArgType {
     Fixed(DataType),
-    /// The type that an attr names.
+    /// The type in an attr.
     Attr(&'static str),
-    /// As many tensors as an attr of kind list(type) lists, of those types.
+    /// One tensor for each type in an attr of kind list(type).
     List(&'static str),
 }
 
@@ -65,8 +65,8 @@ impl Signature {
         self.attrs.iter().find(|a| a.name == name)
     }
 
-    /// Fills in defaults and checks every declared attr against its rule. Attrs that start with `_` pass freely,
-    /// as do unknown ones: newer clients send attrs that older servers do not know.
+    /// Fills in defaults and validates declared attrs. Attrs that start with `_` are accepted,
+    /// as are unknown ones: newer clients send attrs that older servers do not know.
     pub fn complete(&self, attrs: &mut Attrs) -> Result<()> {
         for spec in &self.attrs {
             attrs.share_name(spec.name);
@@ -118,7 +118,7 @@ impl Signature {
     }
 }
 
-/// Most tensors that one argument of a node may have: numbers past it come from hostile graphs, not from programs.
+/// Most tensors in one argument of a node: larger numbers come from hostile graphs, not programs.
 const MAX_LIST: i64 = 1 << 20;
 
 fn ports(args: &[ArgSpec], attrs: &Attrs) -> Result<Vec<Port>> {
@@ -188,7 +188,7 @@ impl ArgSpec {
     }
 }
 
-/// Works out the type and number attrs that follow from the inputs given for each argument, where not set already.
+/// Infers unset type and number attrs from the inputs of each argument.
 pub fn infer_attrs(signature: &Signature, given: &[Vec<DataType>], attrs: &mut Attrs) -> Result<()> {
     if given.len() != signature.inputs.len() {
         return Err(invalid!("takes {} arguments, got {}", signature.inputs.len(), given.len()));

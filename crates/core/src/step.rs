@@ -1,4 +1,4 @@
-//! `DeviceContext`: what a device provides to its kernels; `StepContext`: what one step on it adds.
+//! `DeviceContext`: the environment of a device's kernels; `StepContext`: that of one step.
 
 use crate::access::Access;
 use crate::attr::Func;
@@ -22,11 +22,11 @@ pub struct DeviceContext {
     pub resources: Arc<ResourceStore>,
     /// The session, to which the memory of its steps is charged.
     pub memory: Arc<Holder>,
-    /// Fresh seeds for random ops that were given none.
+    /// Seeds for unseeded random ops.
     pub entropy: Arc<dyn Fn() -> u64 + Send + Sync>,
     /// Where Print and similar ops write.
     pub print: Arc<dyn Fn(&str) + Send + Sync>,
-    /// Which files kernels may touch.
+    /// Files that kernels may access.
     pub access: Arc<Access>,
 }
 
@@ -34,7 +34,7 @@ pub struct DeviceContext {
 pub trait FunctionRunner: Send + Sync {
     fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults);
 
-    /// As `call`, but a function that never waits may run on the calling thread and answer before this returns.
+    /// As `call`, but a function that never waits may run on the calling thread and complete at once.
     fn call_here(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
         self.call(f, args, step, done);
     }
@@ -56,9 +56,9 @@ pub struct StepContext {
     /// The step's deadline.
     pub deadline: Option<Instant>,
     pub trace: Option<Arc<dyn Trace>>,
-    /// Loops inside kernels keep to the thread that runs the kernel: other steps need the others.
+    /// Loops inside kernels run on the kernel's thread only: other steps use the rest.
     pub serial: bool,
-    /// What lives as long as the step: tensor arrays, stacks. Made on first use.
+    /// Per-step resources: tensor arrays, stacks. Created on first use.
     scratch: OnceLock<ResourceStore>,
     names: AtomicU64,
 }
@@ -79,8 +79,8 @@ impl StepContext {
         }
     }
 
-    /// An error if the step is cancelled, its deadline has passed or its session is over its memory budget. Long computations call it
-    /// from time to time.
+    /// An error if the step is cancelled, past its deadline or its session over its memory budget. Long computations call it
+    /// periodically.
     pub fn check(&self) -> Result<()> {
         if let Some(reason) = self.cancel.reason() {
             return Err(reason);
@@ -93,7 +93,7 @@ impl StepContext {
         }
     }
 
-    /// Resources that end with the step.
+    /// Per-step resources.
     pub fn scratch(&self) -> &ResourceStore {
         self.scratch.get_or_init(|| ResourceStore::new("_step"))
     }

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks without caring whether an earlier holder panicked: the data under our locks is valid between statements.
+/// Locks, ignoring poisoning: data under our locks is valid between statements.
 pub fn lock<T: ?Sized>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! `Variable`: a tensor that outlives the step, behind both reference variables and resource variables.
+//! `Variable`: a tensor that outlives the step, for reference variables and resource variables.
 
 use crate::dtype::DataType;
 use crate::error::{Result, failed_precondition};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 pub struct Variable {
     pub name: Arc<str>,
     pub dtype: DataType,
-    /// What shape values may have.
+    /// The declared shape.
     pub shape: PartialShape,
     value: Mutex<Option<Tensor>>,
 }
@@ -23,7 +23,7 @@ impl Variable {
         Variable { name: name.into(), dtype, shape, value: Mutex::new(None) }
     }
 
-    /// The current value; later changes do not touch what was read.
+    /// The current value, as a snapshot.
     pub fn read(&self) -> Result<Tensor> {
         lock(&self.value).clone().ok_or_else(|| self.uninitialised())
     }
@@ -47,8 +47,8 @@ impl Variable {
         Err(invalid!("variable {} holds {}, got {dtype}", self.name, self.dtype))
     }
 
-    /// Replaces the value. With `same_shape`, a value whose shape is not that of the present value is refused; as long
-    /// as there is none, the shape the variable was made for counts.
+    /// Replaces the value. With `same_shape`, a value whose shape differs from the current one is rejected; without
+    /// a current value, the declared shape applies.
     pub fn assign(&self, value: Tensor, same_shape: bool) -> Result<()> {
         self.check_type(value.dtype())?;
         let mut held = lock(&self.value);
@@ -68,9 +68,9 @@ impl Variable {
         Ok(())
     }
 
-    /// Changes the value in place, under the variable's lock: no other update is lost, none is seen half done.
-    /// The closure gets the sole reference to the memory whenever no reader holds the old value. An error leaves
-    /// the variable as the closure left it, so closures check before they write.
+    /// Updates the value in place, under the variable's lock: atomic for readers and other updates.
+    /// The closure gets unshared memory unless a reader holds the old value. An error leaves
+    /// the variable as the closure left it, so closures validate first.
     pub fn update<R>(&self, change: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
         let mut value = lock(&self.value);
         match value.as_mut() {

@@ -1,13 +1,13 @@
-//! Hostile and honest load on one server, and what the honest clients felt of it.
+//! Hostile and honest load on one server, and the latency of the honest clients.
 //!
 //!     cargo run --profile bench -p thalweg-dist --example siege -- 127.0.0.1:2222 connections 10000
 //!     .. streams 100000 | cancels 1000000 | settings 1000000 | mixed SECONDS [one of its attacks] | honest SECONDS
 //!
-//! Attackers and honest clients are different machines in life. On one machine, run `honest` beside a `nice -n 19` attacker, so that
-//! what is measured is the server and not who gets the processor.
+//! In production, attackers and honest clients are different machines. On one machine, run `honest` beside a `nice -n 19` attacker, to
+//! measure the server and not the scheduler.
 //!
-//! A probe asks for a small step every 10 ms all the while, first with nobody else there: its percentiles are printed for both, and
-//! how many of its calls failed or took longer than a second.
+//! A probe runs a small step every 10 ms, first without other load: its percentiles are printed for both, and
+//! how many of its calls failed or took over a second.
 
 #[path = "../tests/master/raw.rs"]
 #[allow(dead_code, reason = "written for the tests of the master")]
@@ -117,7 +117,7 @@ fn hello(address: SocketAddr, window: u32) -> Raw {
     peer
 }
 
-/// A session of this peer's own.
+/// CreateSession by this peer.
 fn session(peer: &mut Raw) -> String {
     let create = CreateSessionRequest { graph_def: text::parse_graph_def(GRAPH).ok(), ..Default::default() };
     peer.send(&raw::request(1, "CreateSession", &raw::message(&create.encode_to_vec()), true));
@@ -138,7 +138,7 @@ fn connections(address: SocketAddr, count: usize) -> Vec<Raw> {
     (0..count).map(|_| hello(address, 65_535)).collect()
 }
 
-/// Calls that wait, 10,000 to a connection.
+/// Pending calls, 10,000 to a connection.
 fn streams(address: SocketAddr, count: usize) -> Vec<Raw> {
     let mut peers = Vec::new();
     for first in (0..count).step_by(10_000) {
@@ -163,7 +163,7 @@ fn cancels(address: SocketAddr, count: usize) {
             peer.send(&raw::request(stream, "RunStep", &get, true));
             peer.send(&raw::frame(raw::RESET, 0, stream, &8u32.to_be_bytes()));
         }
-        // All of it has been handled when this is answered.
+        // The ACK confirms that all of it was handled.
         peer.send(&raw::frame(raw::PING, 0, 0, b"are_done"));
         while peer.frame().is_some_and(|f| f.payload != b"are_done") {}
     };
@@ -188,7 +188,7 @@ fn settings(address: SocketAddr, bytes: usize) {
     while peer.frame().is_some_and(|f| f.payload != b"are_done") {}
 }
 
-/// All of it at once, with announced contents that never come, answers that are not read, and steps that want much memory; or one of these.
+/// All of it at once, with announced contents that are never sent, unread responses, and steps that allocate much; or one of these.
 fn mixed(address: SocketAddr, time: Duration, only: Option<&str>) {
     let attacks: [(&str, fn(SocketAddr)); 7] = [
         ("connections", |a| drop(connections(a, 500))),
@@ -213,7 +213,7 @@ fn mixed(address: SocketAddr, time: Duration, only: Option<&str>) {
     running.into_iter().for_each(|a| drop(a.join()));
 }
 
-/// A gigabyte announced on each of a hundred streams, and some bytes of it sent.
+/// A gigabyte announced on each of a hundred streams, and few bytes sent.
 fn announce(address: SocketAddr) {
     let mut peer = hello(address, 65_535);
     // A feed with a large content: fields 2, 2 and 4, each with its length.
@@ -227,7 +227,7 @@ fn announce(address: SocketAddr) {
     thread::sleep(Duration::from_millis(200));
 }
 
-/// Answers of 200 MB that nobody reads.
+/// Unread responses of 200 MB.
 fn leave_unread(address: SocketAddr) {
     let mut peer = hello(address, 0);
     let mut other = hello(address, 65_535);

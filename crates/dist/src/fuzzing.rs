@@ -1,4 +1,4 @@
-//! A server's ways in without sockets, for fuzzers: bytes of a connection, header blocks, messages of calls.
+//! Entry points without sockets, for fuzzers: bytes of a connection, header blocks, messages of calls.
 
 use crate::auth::Origin;
 use crate::net::PeerLimits;
@@ -27,17 +27,17 @@ use thalweg_proto::{
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc;
 
-/// A task to throw bytes at. Its graphs touch no files and connect to nobody.
+/// A task to fuzz. Its graphs have no file access, and it connects to nobody.
 pub struct Bench {
     server: Server,
     runtime: Mutex<Runtime>,
     session: String,
 }
 
-/// How long a call may take here: less than fuzzers wait before they say that something hangs.
+/// Timeout of a call: less than the fuzzers' timeout for hangs.
 const LIMIT: Duration = Duration::from_millis(100);
 
-/// How long the session that the others need may take to be made, on however busy a machine.
+/// Timeout of CreateSession, even on a busy machine.
 const SETUP: Duration = Duration::from_secs(60);
 
 impl Bench {
@@ -70,7 +70,7 @@ impl Bench {
         }
     }
 
-    /// What a client sends on a connection. The first byte says in what pieces the rest comes.
+    /// Bytes from a client. The first byte gives the size of the pieces.
     pub fn connection(&self, bytes: &[u8]) {
         let Some((size, rest)) = bytes.split_first() else { return };
         lock(&self.runtime).block_on(async {
@@ -96,7 +96,7 @@ impl Bench {
         self.call_within(LIMIT, path, message)
     }
 
-    /// A call with this message; the message of its answer if it went well.
+    /// A call with this message; its response if it succeeded.
     fn call_within(&self, limit: Duration, path: &'static str, message: Vec<u8>) -> Option<Vec<u8>> {
         let (peer, mut head) = (self.peer(), Head::default());
         head.path = Some(Bytes::from_static(path.as_bytes()));
@@ -134,7 +134,7 @@ impl Bench {
         }
     }
 
-    /// Registers a graph, and runs it.
+    /// Registers and runs a graph.
     pub fn register_graph(&self, bytes: &[u8]) {
         let Ok(mut request) = decode::<RegisterGraphRequest>(bytes.to_vec()) else { return };
         (request.session_handle, request.create_worker_session_called) = (String::new(), false);
@@ -146,7 +146,7 @@ impl Bench {
     }
 }
 
-/// Header blocks of one connection, each with its length before it.
+/// Length-prefixed header blocks of one connection.
 pub fn header_blocks(mut bytes: &[u8]) {
     let mut decoder = Decoder::default();
     while let Some((length, rest)) = bytes.split_first() {
@@ -158,7 +158,7 @@ pub fn header_blocks(mut bytes: &[u8]) {
     }
 }
 
-/// What we send is frames, whole ones, of kinds that a server may send.
+/// Our output is whole frames of types that a server may send.
 fn check_frames(mut bytes: &[u8]) {
     while let Some(head) = bytes.first_chunk::<{ frame::HEAD }>() {
         let head = FrameHeader::parse(head);

@@ -3,7 +3,7 @@
 //! Async code ends here: a step runs on plain threads and calls back. Protocol messages end here too: they are converted on
 //! entry, never kept.
 //!
-//! Modules stand in the order of their layers: each imports from those above it in this list only (`tests/import_order.rs`).
+//! Modules are in the order of their layers: each imports only from those above it (`tests/import_order.rs`).
 
 pub mod log;
 

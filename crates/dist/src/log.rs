@@ -7,15 +7,15 @@ use std::time::{SystemTime, UNIX_EPOCH};
 pub enum Level {
     #[default]
     Off,
-    /// What stands in the way: tasks that are waited for, links that were lost.
+    /// Problems: unreachable tasks, lost links.
     Warn,
     /// Sessions opened and closed, start and stop.
     Info,
-    /// Every request too.
+    /// Every request.
     Debug,
 }
 
-/// Where a server reports what it does.
+/// The log of a server.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Log {
     pub level: Level,
@@ -52,7 +52,7 @@ fn line(now: f64, level: Level, event: &str, pairs: &[(&str, &dyn Display)]) -> 
     let mut line = format!("time={now:.6} level={level} event={event}");
     for (key, value) in pairs {
         let text = value.to_string();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = match text.is_empty() || text.contains([' ', '=', '"', '\n', '\t']) {
             true => write!(line, " {key}={text:?}"),
             false => write!(line, " {key}={text}"),
@@ -74,7 +74,7 @@ mod tests {
     const TELL: &str = "THALWEG_TEST_TELL";
     const LEVELS: [Level; 4] = [Level::Off, Level::Warn, Level::Info, Level::Debug];
 
-    /// The events that a process told, which this test starts as itself.
+    /// Runs itself as a child process and checks its events.
     #[test]
     fn a_log_tells_what_its_level_asks_for_and_no_more() {
         if let Some(level) = std::env::var(TELL).ok().and_then(|n| n.parse::<usize>().ok()) {

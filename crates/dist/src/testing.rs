@@ -1,4 +1,4 @@
-//! What tests of several modules need: a task without a server, and what is sent, taken apart.
+//! Shared by tests of several modules: a task without a server, and parsed frames.
 
 use crate::auth::{Gate, Origin};
 use crate::cluster::{ClusterSpec, Connector, Membership};
@@ -24,7 +24,7 @@ use thalweg_runtime::SessionOptions;
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpListener, TcpStream};
 
-/// The master of a task that is alone and listens nowhere.
+/// The master of a single task without a listener.
 pub fn master() -> Master {
     let options = SessionOptions { threads: 1, ..Default::default() };
     let task = Task::new(Arc::new(thalweg_ops::registry()), options).unwrap();
@@ -36,7 +36,7 @@ pub fn master() -> Master {
     Master::new(task, connector, home, limits, Log::default())
 }
 
-/// Both services of that task, open to everybody.
+/// Both services of that task, no authentication.
 pub fn services() -> Arc<Services> {
     Arc::new(Services::new(master(), Arc::new(Gate::new(None, Log::default()))))
 }
@@ -64,7 +64,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The number that the payload of some kinds is.
+    /// The first 32 bits of the payload.
     pub fn number(&self) -> u32 {
         u32::from_be_bytes(self.payload[..4].try_into().unwrap())
     }
@@ -74,14 +74,14 @@ impl Frame {
     }
 }
 
-/// What is ready to be written.
+/// The frames to be written.
 pub fn frames(writer: &mut FrameWriter) -> Vec<Frame> {
     writer.write_frames();
     let all = drained(writer).into_iter();
     all.map(|(kind, flags, stream, payload)| Frame { kind, flags, stream, payload }).collect()
 }
 
-/// The head that these fields make.
+/// A head of these fields.
 pub fn head(fields: &[(&'static str, &str)]) -> Head {
     let mut block = BytesMut::new();
     let mut encoder = Encoder::default();
@@ -94,12 +94,12 @@ pub fn call_head(path: &str) -> Head {
     head(&[(":method", "POST"), (":scheme", "http"), (":path", path), ("content-type", "application/grpc")])
 }
 
-/// A message as gRPC frames it.
+/// A length-prefixed message.
 pub fn framed(message: &[u8]) -> Vec<u8> {
     [&[0][..], &(message.len() as u32).to_be_bytes(), message].concat()
 }
 
-/// A task that is played by the test: it takes one connection, and what is called over it.
+/// A fake task: accepts one connection, and reads its calls.
 pub struct Played {
     listener: TcpListener,
     connection: Option<(TcpStream, Decoder)>,
@@ -110,7 +110,7 @@ impl Played {
         Played { listener: TcpListener::bind("127.0.0.1:0").await.unwrap(), connection: None }
     }
 
-    /// Links to it, as to the only other task; they end with the connector.
+    /// Links to it, the only other task; they end with the connector.
     pub fn member(&self) -> (Connector, Arc<Membership>) {
         let keep_alive = KeepAliveOptions { interval: Duration::MAX, timeout: Duration::MAX };
         let connector =
@@ -121,7 +121,7 @@ impl Played {
         (connector, Arc::new(us))
     }
 
-    /// The method and the message of the next call.
+    /// Method and message of the next call.
     pub async fn call(&mut self) -> (String, Vec<u8>) {
         if self.connection.is_none() {
             let mut socket = self.listener.accept().await.unwrap().0;

@@ -1,4 +1,4 @@
-//! Sessions that nobody closes. Alone in its process, whose memory it looks at.
+//! Sessions that are never closed. A process of its own: it measures memory.
 
 #[path = "master/client.rs"]
 #[allow(dead_code, reason = "written for the tests of the master")]
@@ -27,7 +27,7 @@ async fn ten_thousand_abandoned_sessions_take_no_more_room_than_a_hundred() {
     assert_eq!(b.fetch(&last, "c:0").await, 3.0);
 }
 
-/// Bytes of memory that this process holds; 0 where that is not told.
+/// Resident memory of this process; 0 if unknown.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     text.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4096

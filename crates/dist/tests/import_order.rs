@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// From the lowest layer to the highest. A module that is not named belongs to the longest of these that it is in.
+/// From the lowest layer to the highest. Other modules belong to the longest of these that contains them.
 const ORDER: [&str; 32] = [
     "log",
     "wire::status",
@@ -39,7 +39,7 @@ const ORDER: [&str; 32] = [
     "lib",
 ];
 
-/// These belong together: a peer leads to a service, whose calls come from peers.
+/// One layer: a peer has a service, whose calls come from peers.
 const TOGETHER: [(&str, &str); 1] = [("net::server::service", "net::server::peer")];
 
 fn layer(module: &str) -> usize {
@@ -68,7 +68,7 @@ fn module_of(file: &Path, src: &Path) -> String {
     parts.join("::")
 }
 
-/// The modules that a file names by `crate::` and `super::`, outside of its tests.
+/// The modules that a file imports by `crate::` and `super::`, without its tests.
 fn named(text: &str, module: &str) -> BTreeSet<String> {
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let mut all = BTreeSet::new();
@@ -83,7 +83,7 @@ fn named(text: &str, module: &str) -> BTreeSet<String> {
     all
 }
 
-/// The paths that begin here: one, or those in braces.
+/// Expands a path with braces.
 fn expanded(text: &str, base: &str) -> Vec<String> {
     let path: String = text.chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
     let path = path.trim_end_matches("::");
@@ -107,7 +107,7 @@ fn modules_import_from_lower_layers_only() {
     for file in files {
         let module = module_of(&file, &src);
         let is_for_tests = ["tests", "testing"].iter().any(|end| module.rsplit("::").next() == Some(end));
-        // What a folder re-exports may be imported from anywhere above it.
+        // The crate's root re-exports from all layers.
         if is_for_tests || module == "lib" {
             continue;
         }

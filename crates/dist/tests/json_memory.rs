@@ -1,4 +1,4 @@
-//! TF_CONFIG and clusters in JSON, read by serde_json, whose allocations cannot fail: what they may take is asked for before.
+//! TF_CONFIG and clusters in JSON, parsed by serde_json, whose allocations cannot fail: memory is reserved before.
 
 #[path = "../../proto/tests/decoded_size/counting.rs"]
 mod counting;
@@ -12,10 +12,10 @@ use thalweg_dist::cluster::{ClusterSpec, TfConfig};
 #[global_allocator]
 static ALLOCATOR: counting::Counting = counting::Counting;
 
-/// Limits are the process's.
+/// Limits are global.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// What becomes large: lists and maps of next to nothing.
+/// Small texts, large values: many empty lists and maps.
 fn hostile() -> Vec<String> {
     let list = |part: &str| format!("{{\"a\":[{}0]}}", format!("{part},").repeat(5000));
     let jobs = |value: &str| {
@@ -47,7 +47,7 @@ fn no_text_takes_more_than_is_asked_for() {
         for whole in [text.clone(), format!(r#"{{"cluster":{text},"task":{{"type":"a"}}}}"#)] {
             let (_, cluster) = peak(|| ClusterSpec::parse(&whole).is_ok());
             let (_, config) = peak(|| TfConfig::parse(&whole).is_ok());
-            // As many times as `tf_config` asks for.
+            // The reservation of `tf_config`.
             let asked = 200 * whole.len();
             let start: String = whole.chars().take(60).collect();
             let (_, values) = peak(|| serde_json::from_str::<serde_json::Value>(&whole).is_ok());

@@ -1,4 +1,4 @@
-//! Writes what fuzzers start from: `cargo run -p thalweg-fuzzing --example seeds -- fuzz/corpus`.
+//! Writes the seed corpus of the fuzzers: `cargo run -p thalweg-fuzzing --example seeds -- fuzz/corpus`.
 
 use std::path::{Path, PathBuf};
 use thalweg_core::error::{Result, internal};

@@ -10,7 +10,7 @@ use thalweg_io::record::{Compression, RecordReader};
 use thalweg_io::scratch::Scratch;
 use thalweg_proto::Bytes;
 
-/// A folder of this process, with a checkpoint `good` in it. Fuzzers that run side by side are processes of their own.
+/// The temporary directory of this process, with a checkpoint `good` in it. Parallel fuzzers are separate processes.
 pub fn folder() -> &'static Path {
     static FOLDER: OnceLock<Scratch> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -43,7 +43,7 @@ fn data_path(prefix: &Path) -> PathBuf {
     prefix.with_extension("data-00000-of-00001")
 }
 
-/// The index of a checkpoint whose data is good.
+/// The index of a checkpoint with valid data.
 pub fn checkpoint_index(bytes: &[u8]) {
     let (good, bad) = (folder().join("good"), folder().join("index"));
     if !data_path(&bad).exists() {
@@ -53,7 +53,7 @@ pub fn checkpoint_index(bytes: &[u8]) {
     read_all(&bad);
 }
 
-/// The data of a checkpoint whose index is good.
+/// The data of a checkpoint with a valid index.
 pub fn checkpoint_data(bytes: &[u8]) {
     let (good, bad) = (folder().join("good"), folder().join("data"));
     if !index_path(&bad).exists() {
@@ -63,7 +63,7 @@ pub fn checkpoint_data(bytes: &[u8]) {
     read_all(&bad);
 }
 
-/// Records, plain and compressed: the first byte says which.
+/// Records, plain or compressed: the first byte selects.
 pub fn tfrecord(bytes: &[u8]) {
     let Some((kind, rest)) = bytes.split_first() else { return };
     let compression = [Compression::None, Compression::Gzip, Compression::Zlib][usize::from(*kind) % 3];

@@ -1,4 +1,4 @@
-//! Graphs as clients and files bring them: read, their shapes inferred, compiled.
+//! Graphs of clients and files: imported, with shape inference, and compiled.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub fn registry() -> &'static Arc<Registry> {
     REGISTRY.get_or_init(|| Arc::new(thalweg_ops::registry()))
 }
 
-/// Ops that touch more than memory are not run.
+/// Ops with side effects outside of memory are not run.
 fn is_harmless(def: &GraphDef) -> bool {
     let touches = |op: &str| {
         ["File", "Save", "Restore", "Checkpoint", "Summary", "Print", "Reader", "Record", "Dataset"]
@@ -24,7 +24,7 @@ fn is_harmless(def: &GraphDef) -> bool {
     !def.node.iter().chain(functions).any(|n| touches(&n.op))
 }
 
-/// Imports a graph, and runs its last nodes for a moment.
+/// Imports a graph, and runs its last nodes with a short timeout.
 fn load(def: &GraphDef) {
     let Ok(graph) = Graph::from_def(registry().clone(), def) else { return };
     if graph.len() > 500 || !is_harmless(def) {

@@ -1,14 +1,14 @@
-//! What a fuzzer may throw bytes at: everything that reads what a peer or a file says. None of it may panic, hang or take much memory.
+//! Fuzz targets: everything that parses the bytes of a peer or a file. None of it may panic, hang or allocate much memory.
 //!
-//! `make fuzz-quick` gives each target a minute of libFuzzer (`fuzz/` at the root, which is no member of the workspace: it needs a C++
-//! compiler); `tests/corpus.rs` runs what was found before, and small changes of it, with `cargo test`.
+//! `make fuzz-quick` runs each target for a minute with libFuzzer (`fuzz/` at the root, which is no member of the workspace: it needs a C++
+//! compiler); `tests/corpus.rs` runs the corpus, and mutations of it, with `cargo test`.
 
 mod files;
 mod graphs;
 mod ops;
 mod wire;
 
-/// A parser, and what runs it.
+/// A fuzz target.
 pub struct Target {
     pub name: &'static str,
     pub run: fn(&[u8]),

@@ -1,4 +1,4 @@
-//! Parsers that are ops: strings in tensors.
+//! Ops that parse strings.
 
 use crate::files::folder;
 use crate::graphs::registry;
@@ -12,7 +12,7 @@ use thalweg_runtime::{Session, SessionOptions};
 
 const INPUT: &str = "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_STRING } } }";
 
-/// A session whose node `y` parses what is fed.
+/// A session whose node `y` parses the fed string.
 fn session(nodes: &str) -> Option<Session> {
     let def = text::parse_graph_def(&format!("{INPUT}{nodes}")).ok()?;
     let graph = Graph::from_def(registry().clone(), &def).ok()?;
@@ -31,7 +31,7 @@ pub fn png(bytes: &[u8]) {
     parse(&SESSION, "node { name: 'y' op: 'DecodePng' input: 'x' }", bytes);
 }
 
-/// A file of records with a number, an integer that may be missing, and a text. The first byte says whether there are quotes and a header.
+/// A CSV file with a float, an optional integer, and a string. The first byte selects quotes and a header.
 pub fn csv(bytes: &[u8]) {
     static SESSION: OnceLock<Session> = OnceLock::new();
     let path = folder().join("records.csv");
@@ -47,7 +47,7 @@ pub fn csv(bytes: &[u8]) {
     for _ in 0..100 {
         match session.run(&[], &["get:0", "get:1", "get:2"], &[]) {
             Err(e) if e.code() == Code::OutOfRange => return,
-            // A record that is wrong is passed over by the next.
+            // The next run skips an invalid record.
             _ => {}
         }
     }
@@ -82,7 +82,7 @@ const CSV: &str = "
            attr { key: 'output_types' value { list { type: DT_FLOAT type: DT_INT64 type: DT_STRING } } }
            attr { key: 'output_shapes' value { list { shape {} shape {} shape {} } } } }";
 
-/// An Example, as a message: what comes back when it is written is what it was.
+/// An Example message: encoding it and decoding it again gives the same.
 pub fn example(bytes: &[u8]) {
     if let Ok(Ok(read)) = decode::<Example>(bytes.to_vec()) {
         assert!(matches!(decode::<Example>(encode(&read)), Ok(Ok(again)) if encode(&again) == encode(&read)));

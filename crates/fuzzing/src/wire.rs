@@ -1,4 +1,4 @@
-//! What peers say: connections, headers, messages.
+//! Input from peers: connections, headers, messages.
 
 use crate::graphs::registry;
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use thalweg_dist::cluster::{ClusterSpec, TfConfig};
 use thalweg_dist::fuzzing::{self, Bench};
 use thalweg_proto::{CreateSessionRequest, text};
 
-/// What steps are asked of: a placeholder, sums, a variable, a queue.
+/// The graph of the steps: a placeholder, sums, a variable, a queue.
 const GRAPH: &str = "
     node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
     node { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
@@ -28,17 +28,17 @@ fn bench() -> &'static Bench {
     })
 }
 
-/// Bytes of a connection, from the client's preface on: the server's state machine without a socket.
+/// The bytes of a connection, from the client's preface on: the server's state machine without a socket.
 pub fn http2(bytes: &[u8]) {
     bench().connection(bytes);
 }
 
-/// Header blocks, one after the other on one connection.
+/// HPACK header blocks, in sequence on one connection.
 pub fn hpack(bytes: &[u8]) {
     fuzzing::header_blocks(bytes);
 }
 
-/// A RunStepRequest to a session that is there.
+/// A RunStepRequest to an existing session.
 pub fn run_step(bytes: &[u8]) {
     bench().run_step(bytes);
 }
@@ -48,7 +48,7 @@ pub fn create_session(bytes: &[u8]) {
     bench().create_session(bytes);
 }
 
-/// A RegisterGraphRequest to a session that is there.
+/// A RegisterGraphRequest to an existing session.
 pub fn register_graph(bytes: &[u8]) {
     bench().register_graph(bytes);
 }

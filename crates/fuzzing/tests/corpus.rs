@@ -1,4 +1,4 @@
-//! What fuzzers have found, and small changes of it: nothing panics.
+//! The fuzzing corpus, and mutations of it: nothing panics.
 
 use std::path::PathBuf;
 use thalweg_fuzzing::TARGETS;

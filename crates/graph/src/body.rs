@@ -10,8 +10,8 @@ use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
 impl Function {
-    /// The function that a graph computes: from its `_Arg` nodes, in this order, to these outputs. Everything with an effect
-    /// runs whenever the function is called.
+    /// The function of a graph: from its `_Arg` nodes, in this order, to these outputs. Stateful nodes always
+    /// run.
     pub fn of_graph(name: &str, graph: &Graph, args: &[NodeId], results: &[Output]) -> Result<Function> {
         let argument = |id: &NodeId| FunctionArg {
             name: argument_name(&graph.node(*id).name),
@@ -52,12 +52,12 @@ impl Function {
     }
 }
 
-/// A node's name as an argument may have it: letters, digits and underscores.
+/// A node name as an argument name: letters, digits and underscores.
 fn argument_name(node: &str) -> String {
     node.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect()
 }
 
-/// What nodes and tensors are called inside of the body.
+/// Names of nodes and tensors in the body.
 struct Names<'a> {
     graph: &'a Graph,
     args: HashMap<NodeId, String>,

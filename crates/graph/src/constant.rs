@@ -1,4 +1,4 @@
-//! Values known before running: constants, and small pure computations on them.
+//! Constant evaluation: constants, and small pure computations on them.
 
 use crate::graph::Graph;
 use crate::node::Node;
@@ -17,11 +17,11 @@ use thalweg_core::step::{DeviceContext, StepContext};
 use thalweg_core::tensor::Tensor;
 use thalweg_math::pool::Pool;
 
-/// Computes small constants while a graph is built, for the shapes that depend on them.
+/// Evaluates small constants while a graph is built, for shape inference.
 #[derive(Default)]
 pub struct Folder(OnceLock<Option<Arc<StepContext>>>);
 
-/// Nodes looked at, and elements a value may have, before giving up: shapes and axes are small.
+/// Limits of the search, in nodes and elements: shapes and axes are small.
 const MAX_NODES: usize = 48;
 const MAX_DEPTH: usize = 16;
 const MAX_ELEMENTS: usize = 4096;
@@ -45,7 +45,7 @@ impl Folder {
             && !node.op.expensive
             && !node.inputs.is_empty();
         let small = node.shape(o.index).elements().is_none_or(|n| n as usize <= MAX_ELEMENTS);
-        // Wide nodes (AddN of thousands) are not what shapes are made of.
+        // Wide nodes (AddN of thousands) are no shape arithmetic.
         if !foldable || !small || depth >= MAX_DEPTH || node.inputs.len() > 16 {
             return None;
         }
@@ -78,7 +78,7 @@ impl Folder {
     }
 }
 
-/// The tensor of a `Const`, if it is of the type that the node promises: else running the node is an error.
+/// The tensor of a `Const`, if it has the node's declared type: else running it is an error.
 pub fn constant_value<'a>(attrs: &'a Attrs, outputs: &[Port]) -> Option<&'a Tensor> {
     let value = attrs.tensor("value").ok()?;
     outputs.first().filter(|p| p.dtype == value.dtype()).map(|_| value)

@@ -9,9 +9,9 @@ use thalweg_proto::{FunctionDefLibrary, GraphDef, NodeDef, VersionDef};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExportOptions {
-    /// Leave out attrs that have their default value, as files for other versions do.
+    /// Omit attrs that have their default value, as for other versions.
     pub strip_defaults: bool,
-    /// Add what is known of each output's shape, as attr `_output_shapes`.
+    /// Add the inferred shapes, as attr `_output_shapes`.
     pub output_shapes: bool,
 }
 

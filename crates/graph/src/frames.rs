@@ -1,4 +1,4 @@
-//! Which loop each node is in. Graphs whose loops do not nest properly are rejected here, before they run.
+//! The frame (loop) of each node. Loops that do not nest properly are rejected here, before they run.
 
 use std::collections::HashMap;
 use thalweg_core::attr::Attrs;
@@ -7,7 +7,7 @@ use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, Op};
 
-/// What must be known of a node to find its loop.
+/// A node, for the analysis of loops.
 pub trait FrameNode {
     fn op(&self) -> &'static Op;
     fn class(&self) -> Class {
@@ -22,7 +22,7 @@ pub trait FrameNode {
     fn blame(&self, e: Error) -> Error;
 }
 
-/// A loop as the graph shows it, before any run.
+/// A loop, statically.
 #[derive(Debug, Clone)]
 pub struct FrameInfo {
     pub parent: u32,
@@ -38,14 +38,14 @@ pub struct Frames {
     pub frames: Vec<FrameInfo>,
     /// The frame that each node runs in, by node id. An Enter runs outside, an Exit inside its loop.
     pub of: Vec<u32>,
-    /// The frame in which each node's outputs appear: for an Enter the loop, for an Exit what is around it.
+    /// The frame of each node's outputs: for an Enter the loop, for an Exit the parent.
     pub entered: Vec<u32>,
 }
 
 const UNKNOWN: u32 = u32::MAX;
 
 impl Frames {
-    /// The loops among these nodes, which come inputs first, back edges aside.
+    /// Finds the loops among these nodes, in topological order.
     pub fn find<N: FrameNode>(nodes: &[N], order: &[NodeId]) -> Result<Frames> {
         let root = FrameInfo { parent: 0, parallel_iterations: 1, enters: 0, name: String::new() };
         let mut frames = Frames { frames: vec![root], of: vec![UNKNOWN; nodes.len()], entered: Vec::new() };
@@ -67,7 +67,7 @@ impl Frames {
         Ok(frames)
     }
 
-    /// The one frame that all inputs come from.
+    /// The frame of all inputs.
     fn frame_of<N: FrameNode>(&self, nodes: &[N], node: &N, out: &[u32]) -> Result<u32> {
         let mut found: Option<u32> = None;
         for before in node.inputs().iter().map(|o| o.node).chain(node.control().iter().copied()) {

@@ -1,4 +1,4 @@
-//! Functions: bodies that nodes call by name, kept as written and made into a graph when instantiated.
+//! Functions: bodies that nodes call by name, stored unparsed, made into a graph when instantiated.
 
 use crate::convert::{attrs_from_proto, attrs_to_proto};
 use crate::graph::Graph;
@@ -17,7 +17,7 @@ use thalweg_core::signature::ArgType;
 use thalweg_proto::op_def::{ArgDef, AttrDef};
 use thalweg_proto::{FunctionDef, NodeDef, OpDef};
 
-/// The functions of a graph, by name. Copies share them: every body that is instantiated has one.
+/// The functions of a graph, by name. Copies share them: every instantiated body has one.
 #[derive(Clone, Default)]
 pub struct Library(Arc<BTreeMap<String, Arc<Function>>>);
 
@@ -26,7 +26,7 @@ pub struct Library(Arc<BTreeMap<String, Arc<Function>>>);
 pub struct FunctionArg {
     pub name: String,
     pub dtype: FunctionType,
-    /// Attr that says how many tensors it stands for.
+    /// Attr with the number of tensors.
     pub number: Option<String>,
 }
 
@@ -37,22 +37,22 @@ pub enum FunctionType {
     List(String),
 }
 
-/// A function as written: nodes refer to each other by name, as `node:output_argument:index`.
+/// A function definition: nodes refer to each other by name, as `node:output_argument:index`.
 #[derive(Clone, Debug, Default)]
 pub struct Function {
     pub name: String,
     pub inputs: Vec<FunctionArg>,
     pub outputs: Vec<FunctionArg>,
-    /// Names of the attrs it is polymorphic in.
+    /// Names of its polymorphic attrs.
     pub attr_names: Vec<String>,
     pub is_stateful: bool,
     pub nodes: Vec<NodeSpec>,
-    /// Result name to the tensor it is.
+    /// Result name to tensor name.
     pub returns: BTreeMap<String, String>,
-    /// Nodes that must run for their effects.
+    /// Nodes that run for their side effects.
     pub control_returns: BTreeMap<String, String>,
     pub attrs: Attrs,
-    /// For a function that cannot be read: the message, and the error.
+    /// For a function that fails to parse: the message, and the error.
     pub unread: Option<Arc<(FunctionDef, Error)>>,
 }
 
@@ -82,7 +82,7 @@ impl Library {
         self.0.keys().map(String::as_str)
     }
 
-    /// Adds a function. The same one again is fine; another under the same name is not.
+    /// Adds a function. Adding the same again is fine; another of that name is not.
     pub fn add(&mut self, f: Function) -> Result<()> {
         if let Some(old) = self.0.get(&f.name) {
             let same = old.to_proto()? == f.to_proto()?;
@@ -143,7 +143,7 @@ impl Library {
         Ok(())
     }
 
-    /// Functions of this library that a function's nodes mention.
+    /// Functions of this library that a function refers to.
     fn callees(&self, name: &str) -> Vec<&str> {
         let Some(f) = self.0.get(name) else { return Vec::new() };
         let mut found = Vec::new();
@@ -164,7 +164,7 @@ impl Library {
         found
     }
 
-    /// The body of a function for these attrs, as a graph of its own.
+    /// Instantiates a function for these attrs, as a new graph.
     pub fn instantiate(&self, registry: &Arc<Registry>, f: &Func) -> Result<Body> {
         let function = self.find(&f.name)?;
         function
@@ -271,7 +271,7 @@ impl Function {
         Ok(f)
     }
 
-    /// Arguments, results and attrs are looked up by name: no two may have the same.
+    /// Arguments, results and attrs are looked up by name: each must be unique.
     fn check_names(&self) -> Result<()> {
         let args = |args: &'_ [FunctionArg]| args.iter().map(|a| a.name.clone()).collect::<Vec<_>>();
         for (what, names) in [
@@ -287,7 +287,7 @@ impl Function {
         Ok(())
     }
 
-    /// The error of a function that cannot be read.
+    /// The error of a function that fails to parse.
     pub fn check_read(&self) -> Result<()> {
         self.unread.as_ref().map_or(Ok(()), |u| Err(u.1.clone()))
     }
@@ -395,9 +395,9 @@ impl Function {
     }
 }
 
-/// Replaces `$T` in a body's attrs by what the caller gave for it.
+/// Replaces `$T` in a body's attrs by the caller's value.
 fn substitute(attrs: &mut Attrs, given: &Attrs) -> Result<()> {
-    // Most have nothing to replace, and stay shared with the function.
+    // Most have no placeholder, and stay shared with the function.
     if !attrs.iter().any(|(_, attr)| is_open(attr, 0)) {
         return Ok(());
     }
@@ -407,7 +407,7 @@ fn substitute(attrs: &mut Attrs, given: &Attrs) -> Result<()> {
     Ok(())
 }
 
-/// Whether an attr has something to be replaced in it, or is nested too deep to tell.
+/// Whether an attr has a placeholder, or is nested too deep to tell.
 fn is_open(attr: &Attr, depth: usize) -> bool {
     match attr {
         Attr::Placeholder(_) => true,
@@ -444,9 +444,9 @@ fn substitute_attr(attr: &mut Attr, given: &Attrs, depth: usize) -> Result<()> {
 /// Tensor names inside a function body: `argument`, `node:output_argument:index`.
 #[derive(Default)]
 struct TensorNames {
-    /// Of an `argument`, the nodes that stand for it.
+    /// The `_Arg` nodes of an `argument`.
     arguments: HashMap<String, Vec<String>>,
-    /// Of a `node:output_argument`, the node and which of its outputs they are.
+    /// The node of a `node:output_argument`, and the range of outputs.
     outputs: HashMap<String, (String, Range<usize>)>,
     nodes: HashSet<String>,
 }
@@ -485,7 +485,7 @@ impl TensorNames {
         Ok(())
     }
 
-    /// The node and the output of it that is number `i` of an argument, or of a node's output argument.
+    /// The node and output that is number `i` of an argument, or of a node's output argument.
     fn output_of(&self, key: &str, i: usize) -> Option<(&str, usize)> {
         if let Some((node, outputs)) = self.outputs.get(key) {
             return outputs.clone().nth(i).map(|output| (node.as_str(), output));
@@ -493,7 +493,7 @@ impl TensorNames {
         self.arguments.get(key)?.get(i).map(|node| (node.as_str(), 0))
     }
 
-    /// The graph's name, `node:k`, of a tensor named in a body.
+    /// Resolves a tensor name of a body to `node:k`.
     fn resolve(&self, text: &str) -> Result<String> {
         self.resolve_nth(text, 0)
     }

@@ -1,4 +1,4 @@
-//! `Graph`: the nodes, by number and by name, and how one is added.
+//! `Graph`: the nodes, by number and by name, and adding nodes.
 
 use crate::constant::Folder;
 use crate::function::Library;
@@ -22,7 +22,7 @@ use thalweg_core::shape::PartialShape;
 use thalweg_core::signature::{Signature, infer_attrs};
 use thalweg_core::tensor::Tensor;
 
-/// TensorFlow's GraphDef version that our graphs claim to be made by.
+/// The GraphDef version that our graphs claim as producer.
 pub const PRODUCER: i32 = 2474;
 
 #[derive(Clone)]
@@ -30,7 +30,7 @@ pub struct Graph {
     pub registry: Arc<Registry>,
     nodes: Vec<Node>,
     by_name: HashMap<Arc<str>, NodeId>,
-    /// For names that are still to be made: those of the first `marked` nodes, and of scopes.
+    /// For unique names: those of the first `marked` nodes, and of scopes.
     names: Names,
     marked: usize,
     pub library: Library,
@@ -38,13 +38,13 @@ pub struct Graph {
     pub producer: i32,
     pub(crate) folder: Arc<Folder>,
     devices: DeviceNames,
-    /// Calls with effects that have been inlined since they were added.
+    /// Stateful calls that have been inlined since they were added.
     rewritten: Vec<NodeId>,
-    /// Imported nodes that cannot be read.
+    /// Imported nodes that fail to parse.
     pub unread: UnreadNodes,
 }
 
-/// Device strings, kept once each: most nodes share one of a few.
+/// Interned device strings: most nodes share one of a few.
 #[derive(Clone, Default)]
 struct DeviceNames(HashMap<String, Arc<str>>);
 
@@ -63,7 +63,7 @@ impl DeviceNames {
 #[derive(Default)]
 pub struct NodeRequest<'a> {
     pub op: &'a str,
-    /// The name wanted, made unique if taken; the op's type if empty.
+    /// The name, made unique if taken; the op's type if empty.
     pub name: &'a str,
     pub args: Vec<Arg>,
     pub attrs: Attrs,
@@ -114,7 +114,7 @@ impl Graph {
         &mut self.nodes[id.at()]
     }
 
-    /// Nodes with effects that have been rewritten since they were added, in that order: calls that gradients go through.
+    /// Stateful nodes rewritten since they were added, in that order: calls that gradients go through.
     pub fn rewritten(&self) -> &[NodeId] {
         &self.rewritten
     }
@@ -130,7 +130,7 @@ impl Graph {
         self.by_name.get(name).copied()
     }
 
-    /// The node of that name, or an error that offers one like it; for one that could not be read, why not.
+    /// The node of that name, or an error with a suggestion; for an unread node, its error.
     pub fn get(&self, name: &str) -> Result<NodeId> {
         self.find(name).ok_or_else(|| {
             if let Some(why) = self.unread.error(name) {
@@ -141,7 +141,7 @@ impl Graph {
         })
     }
 
-    /// The output that `node`, `node:k` stands for.
+    /// The output named `node` or `node:k`.
     pub fn output(&self, tensor: &str) -> Result<Output> {
         match names::parse_input(tensor)? {
             names::Input::Data(node, index) => {
@@ -156,7 +156,7 @@ impl Graph {
         }
     }
 
-    /// `node:k`, as tensors are named everywhere outside of input lists.
+    /// `node:k`, the name of tensors everywhere outside of input lists.
     pub fn tensor_name(&self, o: Output) -> String {
         format!("{}:{}", self.node(o.node).name, o.index)
     }
@@ -169,7 +169,7 @@ impl Graph {
         self.node(o.node).shape(o.index)
     }
 
-    /// The value of an output that is known before running.
+    /// The value of a constant output.
     pub fn constant(&self, o: Output) -> Option<Tensor> {
         self.folder.value(self, o)
     }
@@ -178,12 +178,12 @@ impl Graph {
         self.registry.signature(op)
     }
 
-    /// Marks a name (a scope's) as used and returns the form of it that was free.
+    /// Reserves a name (of a scope); returns it, made unique.
     pub fn unique_name(&mut self, base: &str) -> String {
         self.mark_names().unique(base)
     }
 
-    /// The names in use, collected only when a node is added: most imported graphs get no more nodes.
+    /// The names in use, collected lazily: most imported graphs get no more nodes.
     fn mark_names(&mut self) -> &mut Names {
         for node in self.nodes.get(self.marked..).unwrap_or_default() {
             self.names.mark(&node.name);
@@ -192,8 +192,8 @@ impl Graph {
         &mut self.names
     }
 
-    /// Adds a node: types are inferred from the inputs, attrs completed and checked, shapes worked out. Errors name the node
-    /// and where it was asked for.
+    /// Adds a node: types are inferred from the inputs, attrs completed and validated, shapes inferred. Errors name the node
+    /// and its call site.
     pub fn add_node(&mut self, request: NodeRequest<'_>) -> Result<NodeId> {
         let wanted = if request.name.is_empty() { request.op } else { request.name };
         let location = request.location;
@@ -221,7 +221,7 @@ impl Graph {
         }
         infer_attrs(signature, &given, &mut attrs)?;
         let wanted = if request.name.is_empty() { op.name } else { request.name };
-        // As in TensorFlow, a name that ends with a slash is one that `unique_name` gave, for this node to take as it is.
+        // As in TensorFlow, a name that ends with a slash was returned by `unique_name`, and is used unchanged.
         let (wanted, is_ours) = match wanted.strip_suffix('/') {
             Some(name) => (name, self.find(name).is_none()),
             None => (wanted, false),
@@ -261,7 +261,7 @@ impl Graph {
         }
     }
 
-    /// The node with its attrs completed and checked, and the types of its outputs.
+    /// The node with its attrs completed and validated, and its output types.
     pub(crate) fn completed(&self, mut node: Node) -> Result<Node> {
         let signature = self.registry.signature(node.op)?;
         signature.complete(&mut node.attrs)?;
@@ -269,7 +269,7 @@ impl Graph {
         Ok(node)
     }
 
-    /// The node's inputs are as many, and of the types, that its signature says.
+    /// Checks the number and types of inputs against the signature.
     pub(crate) fn check_inputs(&self, node: &Node) -> Result<()> {
         let ports = self.registry.signature(node.op)?.input_ports(&node.attrs)?;
         if ports.len() != node.inputs.len() {
@@ -320,7 +320,7 @@ impl Graph {
         Ok(id)
     }
 
-    /// For names of unread nodes.
+    /// Reserves an unread name.
     pub(crate) fn mark_name(&mut self, name: &str) {
         self.names.mark(name);
     }
@@ -329,7 +329,7 @@ impl Graph {
         self.devices.shared(device)
     }
 
-    /// Removes the nodes from number `len` on, after a failed import.
+    /// Removes the nodes from index `len` on, after a failed import.
     pub(crate) fn truncate(&mut self, len: usize) {
         for node in self.nodes.drain(len..) {
             self.by_name.remove(&node.name);
@@ -337,7 +337,7 @@ impl Graph {
         self.marked = self.marked.min(len);
     }
 
-    /// A loop's back edge: connects an input of an existing node afterwards.
+    /// A loop's back edge: connects an input of an existing node.
     pub fn set_input(&mut self, node: NodeId, input: usize, from: Output) -> Result<()> {
         self.check_output(from)?;
         let blamed = self.node(node).clone();

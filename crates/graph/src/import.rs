@@ -1,6 +1,6 @@
-//! GraphDef to graph: names resolved, types checked, cycles found, shapes inferred. A failed import changes nothing.
+//! GraphDef to graph: names resolved, types and cycles checked, shapes inferred. A failed import changes nothing.
 //!
-//! An error of an imported node fails only the steps that need it: nodes that cannot be read are kept as written (`unread`), and where a
+//! An error of an imported node fails only the steps that need it: nodes that fail to parse are kept as written (`unread`), and where a
 //! shape rule fails the shapes are unknown, and the kernel reports the error.
 
 use crate::convert::attrs_from_proto;
@@ -22,10 +22,10 @@ use thalweg_core::node::NodeId;
 use thalweg_core::registry::Registry;
 use thalweg_proto::{GraphDef, NodeDef};
 
-/// Bytes that a usual node of a graph takes, while it is read and after.
+/// Bytes of an average node, during and after import.
 pub const NODE_BYTES: usize = 1 << 10;
 
-/// A node as it is written down: inputs by name.
+/// A node of a GraphDef: inputs by name.
 #[derive(Clone, Debug, Default)]
 pub struct NodeSpec {
     pub name: String,
@@ -54,7 +54,7 @@ impl Graph {
         Ok(graph)
     }
 
-    /// Adds the nodes and functions of a GraphDef; its inputs may name nodes that are here already.
+    /// Adds the nodes and functions of a GraphDef; inputs may refer to existing nodes.
     pub fn import(&mut self, def: &GraphDef) -> Result<()> {
         if let Some(v) = &def.versions {
             if v.min_consumer > crate::graph::PRODUCER {
@@ -127,7 +127,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Adds nodes written down by name.
+    /// Adds nodes with inputs by name.
     pub fn add_specs(&mut self, specs: Vec<NodeSpec>, checked_names: bool) -> Result<()> {
         let from = self.len();
         self.try_add_specs(specs, checked_names).inspect_err(|_| self.truncate(from))
@@ -157,7 +157,7 @@ impl Graph {
         Ok(())
     }
 
-    /// A node with its attrs and output types. Its inputs are connected later: they may come after it.
+    /// A node with its attrs and output types. Its inputs, which may follow it, are connected later.
     fn add_unconnected(&mut self, spec: &NodeSpec, checked_names: bool) -> Result<()> {
         self.check_new_name(&spec.name, checked_names)?;
         let (op, attrs) = match self.registry.get(&spec.op) {
@@ -217,7 +217,7 @@ impl Graph {
         Ok((op, attrs))
     }
 
-    /// Functions that the attrs name exist.
+    /// Functions in the attrs must exist.
     fn check_functions(&self, node: &Node) -> Result<()> {
         for (name, attr) in node.attrs.iter().filter(|(n, _)| !n.starts_with('_')) {
             let funcs: Vec<&Func> = match attr {

@@ -1,4 +1,4 @@
-//! Shape inference: asking a node's shape rule, with what the graph knows of its inputs.
+//! Shape inference: runs a node's shape rule, with what the graph knows of its inputs.
 
 use crate::frames::FrameNode;
 use crate::graph::Graph;
@@ -14,7 +14,7 @@ use thalweg_core::shape::PartialShape;
 use thalweg_core::shape_call::{ShapeCall, ShapeSource};
 use thalweg_core::tensor::Tensor;
 
-/// Shapes of a node's outputs, given the shapes of the nodes it takes its inputs from.
+/// Infers the output shapes of a node from those of its inputs.
 pub fn shapes(graph: &Graph, node: &Node) -> Result<SmallVec<[PartialShape; 1]>> {
     let inputs: SmallVec<[PartialShape; 4]> = node.inputs.iter().map(|o| graph.shape(*o)).collect();
     let args = graph.signature(node.op)?.input_ranges(&node.attrs)?;
@@ -63,12 +63,12 @@ impl ShapeSource for Source<'_> {
     }
 }
 
-/// How many nodes deep a value is followed. Programs nest these few deep; deeper ones stay unknown.
+/// Maximum depth of the search for a value. Programs nest these few deep; deeper ones stay unknown.
 const DEPTH: usize = 12;
-/// How many nodes are visited in all: more than a shape has sizes. What is used twice is visited twice.
+/// Nodes visited in total: more than a shape has sizes. Shared nodes are visited repeatedly.
 const NODES: usize = 512;
 
-/// The elements of an integer output, as far as known. `budget`: nodes still to be visited.
+/// The known elements of an integer output. `budget`: nodes still to be visited.
 fn elements(graph: &Graph, o: Output, depth: usize, budget: &mut usize) -> Option<PartialShape> {
     if depth > DEPTH {
         return None;
@@ -116,7 +116,7 @@ impl PartialCall for Partial<'_> {
     }
 }
 
-/// Type and shape of what a resource handle stands for, followed back to the node that made it.
+/// Type and shape of a resource handle's value, followed back to the node that made it.
 pub fn handle_contents<N: FrameNode>(nodes: &[N], mut o: Output) -> Option<(DataType, PartialShape)> {
     for _ in 0..64 {
         let node = nodes.get(o.node.at())?;

@@ -1,6 +1,6 @@
 //! Graphs: nodes and edges, names and scopes, GraphDef in and out, functions, shape inference, gradients.
 //!
-//! A graph describes; nothing here runs it. Protocol messages stop at `convert`, `import` and `export`.
+//! Nothing here runs a graph. Protocol messages stop at `convert`, `import` and `export`.
 
 mod body;
 pub mod calls;

@@ -1,4 +1,4 @@
-//! Names of nodes, tensors and control inputs, and how they are kept unique.
+//! Names of nodes, tensors and control inputs, and their uniqueness.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,7 +12,7 @@ pub fn is_valid(name: &str) -> bool {
     name.chars().next().is_some_and(ok_first) && name.chars().all(ok)
 }
 
-/// As `is_valid`; names that graph passes make may start with `_`.
+/// As `is_valid`; names made by graph passes may start with `_`.
 pub fn is_valid_internal(name: &str) -> bool {
     is_valid(name.strip_prefix('_').unwrap_or(name))
 }
@@ -26,7 +26,7 @@ pub enum Input<'a> {
     Control(&'a str),
 }
 
-/// Parses `node`, `node:k` or `^node`. An index that is not a small whole number is refused, never wrapped.
+/// Parses `node`, `node:k` or `^node`. An index out of range is rejected, never wrapped.
 pub fn parse_input(text: &str) -> Result<Input<'_>> {
     if let Some(node) = text.strip_prefix('^') {
         return Ok(Input::Control(node));
@@ -39,7 +39,7 @@ pub fn parse_input(text: &str) -> Result<Input<'_>> {
     Ok(Input::Data(node, index))
 }
 
-/// The name of a node of an inlined body: `call/node`. Names of nested calls would grow with their depth, so a long one is truncated, and
+/// The name of a node of an inlined body: `call/node`. Names of nested calls grow with their depth, so a long one is truncated, and
 /// a hash of it appended.
 pub fn inside(call: &str, suffix: &str, node: &str) -> String {
     if call.len() <= LONGEST {
@@ -51,10 +51,10 @@ pub fn inside(call: &str, suffix: &str, node: &str) -> String {
     format!("{}/-{:016x}{suffix}/{node}", call.get(..start).unwrap_or_default(), hash.finish())
 }
 
-/// Bytes that the name of a call may have before it is truncated.
+/// Maximum length of a call's name before truncation.
 const LONGEST: usize = 512;
 
-/// The names in use in a graph, compared without case as TensorFlow does.
+/// The names in use in a graph, case-insensitive as in TensorFlow.
 #[derive(Default, Clone)]
 pub struct Names(HashMap<String, u32>);
 

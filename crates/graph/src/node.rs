@@ -1,4 +1,4 @@
-//! `Node`: one op of a graph with its attrs, inputs and what is known of its outputs.
+//! `Node`: one op of a graph with its attrs, inputs and known output shapes.
 
 use crate::frames::FrameNode;
 use smallvec::SmallVec;
@@ -20,17 +20,17 @@ pub struct Node {
     pub inputs: SmallVec<[Output; 2]>,
     /// Nodes that must have run before this one.
     pub control: SmallVec<[NodeId; 2]>,
-    /// The device asked for, maybe in part; empty: anywhere.
+    /// The requested device, may be partial; empty: any.
     pub device: Arc<str>,
     pub outputs: SmallVec<[Port; 1]>,
     /// Shapes of the outputs, as far as known.
     pub shapes: SmallVec<[PartialShape; 1]>,
-    /// Where the program made the node.
+    /// Call site that made the node.
     pub location: Option<&'static Location<'static>>,
 }
 
 impl Node {
-    /// The nodes it is to share a device with (attr `_class`, entries `loc:@name`).
+    /// The nodes to be colocated with (attr `_class`, entries `loc:@name`).
     pub fn colocated_with(&self) -> impl Iterator<Item = &str> {
         let list = match self.attrs.get("_class") {
             Some(Attr::List(items)) => items.as_slice(),
@@ -46,7 +46,7 @@ impl Node {
         self.shapes.get(output as usize).cloned().unwrap_or_default()
     }
 
-    /// An error that names this node and where it was made.
+    /// Adds this node and its call site to an error.
     pub fn blame(&self, e: Error) -> Error {
         e.at_node(&self.name, self.op.name).at(self.location)
     }

@@ -1,4 +1,4 @@
-//! An order in which every node comes after its inputs, loops' back edges aside.
+//! Topological order, ignoring loops' back edges.
 
 use crate::graph::Graph;
 use thalweg_core::error::Result;
@@ -6,7 +6,7 @@ use thalweg_core::invalid;
 use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 
-/// All nodes from number `from` on, inputs first. Edges out of a NextIteration are a loop's back edges and do not count.
+/// All nodes from index `from` on, inputs first. Edges out of a NextIteration are a loop's back edges and are ignored.
 /// A cycle without one is an error that names its nodes.
 pub fn topological_order(graph: &Graph, from: usize) -> Result<Vec<NodeId>> {
     let count = graph.len() - from;
@@ -27,7 +27,7 @@ pub fn topological_order(graph: &Graph, from: usize) -> Result<Vec<NodeId>> {
         }
     }
     let mut order: Vec<NodeId> = Vec::with_capacity(count);
-    // Nodes are mostly in order already: a plain sweep that stacks what it frees keeps the given order where it can.
+    // Nodes are mostly in order already: a sweep with a stack of ready nodes keeps the given order where it can.
     let mut ready: Vec<u32> = Vec::new();
     let mut done = vec![false; count];
     for start in 0..count {
@@ -53,7 +53,7 @@ pub fn topological_order(graph: &Graph, from: usize) -> Result<Vec<NodeId>> {
     if order.len() == count { Ok(order) } else { Err(cycle_error(graph, from, &done)) }
 }
 
-/// Names the nodes of one cycle among those never reached.
+/// Names the nodes of one cycle.
 fn cycle_error(graph: &Graph, from: usize, done: &[bool]) -> thalweg_core::error::Error {
     let stuck = |id: NodeId| id.at() >= from && !done[id.at() - from];
     let before = |id: NodeId| {

@@ -1,5 +1,5 @@
-//! Nodes that are kept as they are written: of ops that the registry does not have, with attrs that cannot be read (data types that are
-//! unknown here), and all that take something from such a node. They are exported as imported; a step that needs one fails with its error, and
+//! Nodes that are kept as written: of ops missing in the registry, with attrs that cannot be parsed (unknown data
+//! types), and all their users. They are exported as imported; a step that needs one fails with its error, and
 //! other steps do not.
 
 use crate::names::{self, Input};
@@ -13,7 +13,7 @@ pub struct UnreadNode {
     pub def: Arc<NodeDef>,
     /// Why it cannot run.
     pub error: Error,
-    /// How many of the graph's own nodes were there before it.
+    /// Index of the next regular node, for its position.
     pub after: usize,
 }
 
@@ -28,12 +28,12 @@ impl UnreadNodes {
         self.nodes.is_empty()
     }
 
-    /// In the order of their import.
+    /// In import order.
     pub fn iter(&self) -> impl Iterator<Item = &UnreadNode> {
         self.nodes.iter()
     }
 
-    /// Why the node of this name cannot run, if it is one of these.
+    /// The error of the node of this name, if it is unread.
     pub fn error(&self, name: &str) -> Option<&Error> {
         self.by_name.get(name).and_then(|at| self.nodes.get(*at)).map(|n| &n.error)
     }
@@ -43,7 +43,7 @@ impl UnreadNodes {
         self.nodes.push(node);
     }
 
-    /// Which of these nodes cannot run, and why, given which cannot be read: the errors go on to all that take something from them.
+    /// Propagates the errors of nodes that cannot be parsed to all their users.
     pub fn spread<T>(&self, defs: &[NodeDef], read: &[Result<T>]) -> Vec<Option<Error>> {
         let mut found: Vec<Option<Error>> = read.iter().map(|r| r.as_ref().err().cloned()).collect();
         if self.is_empty() && found.iter().all(Option::is_none) {

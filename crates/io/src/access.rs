@@ -53,7 +53,7 @@ pub fn prefix_to_read(access: &Access, prefix: &Path) -> Result<Allowed> {
     Ok(allowed)
 }
 
-/// The prefix of a checkpoint to write. Its files are renamed into fixture, which replaces a symbolic link instead of following it.
+/// The prefix of a checkpoint to write. Its files are renamed into place, which replaces a symbolic link instead of following it.
 pub fn prefix_to_write(access: &Access, prefix: &Path) -> Result<Allowed> {
     prefix_in(access, prefix, to_write)
 }
@@ -208,7 +208,7 @@ mod tests {
             assert_eq!(p.both(&format!("inside/{path}")), (false, false), "{path}");
         }
         assert!(p.code("inside/circle", false).is_some());
-        // `..` of a link is the parent of what it leads to.
+        // `..` of a link is the parent of its target.
         assert_eq!(p.both("inside/to_directory/../inside/file"), (true, true));
         assert_eq!(p.both("inside/to_directory/../outside/file"), (false, false));
         assert_eq!(p.both("outside/back/file"), (true, true));

@@ -55,7 +55,7 @@ mod tests {
     use crate::scratch::Scratch;
     use thalweg_core::error::Code;
 
-    /// Reading `/dev/zero` went on until there was no memory left.
+    /// Reading `/dev/zero` used to exhaust memory.
     #[test]
     fn a_device_is_not_read_to_its_end() {
         let e = read(Path::new("/dev/zero")).unwrap_err();

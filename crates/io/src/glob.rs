@@ -134,11 +134,11 @@ mod tests {
         ] {
             assert_eq!(matches(pattern, name), want, "{pattern} {name}");
         }
-        // Exponential for a matcher that tries every way to split the name.
+        // Exponential for a matcher with full backtracking.
         assert!(!matches(&"*a".repeat(40), &"a".repeat(39)));
     }
 
-    /// A pattern of fifty characters took all memory.
+    /// A pattern of fifty characters used to exhaust memory.
     #[test]
     fn a_pattern_with_too_many_matches_is_refused() {
         let dir = Scratch::new();

@@ -15,8 +15,8 @@ static ALLOCATOR: Counting = Counting;
 
 const MIB: usize = 1 << 20;
 
-/// The limits are the process's: one test at a time. What `inputs` makes is not part of the limit. From the ceiling on, the allocator
-/// itself refuses.
+/// The limits are global: one test at a time. What `inputs` allocates is not part of the limit. From the ceiling on, the allocator
+/// itself fails.
 fn alone_within<T>(limit: usize, inputs: impl FnOnce() -> T) -> (T, MutexGuard<'static, ()>) {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -27,7 +27,7 @@ fn alone_within<T>(limit: usize, inputs: impl FnOnce() -> T) -> (T, MutexGuard<'
     (inputs, guard)
 }
 
-/// A field of bytes: `number`, its length, and what it holds.
+/// A length-delimited field: `number`, length, payload.
 fn field(number: u64, inner: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     varint::put(&mut bytes, number << 3 | 2);
@@ -35,12 +35,12 @@ fn field(number: u64, inner: &[u8]) -> Vec<u8> {
     [bytes, inner.to_vec()].concat()
 }
 
-/// A megabyte of the same.
+/// Repeats it to a megabyte.
 fn much(part: Vec<u8>) -> Vec<u8> {
     part.repeat(MIB / part.len())
 }
 
-/// A message, and how it is read.
+/// A message, and how it is decoded.
 type Reading = (Bytes, fn(&Bytes));
 
 fn refused<M: Message + Name + Default>(bytes: Vec<u8>) -> Reading {
@@ -54,7 +54,7 @@ fn refused<M: Message + Name + Default>(bytes: Vec<u8>) -> Reading {
     (bytes.into(), read)
 }
 
-/// Two to eight bytes each, and hundreds once they are read.
+/// Two to eight bytes each when encoded, hundreds when decoded.
 fn many_tiny_parts() -> Vec<Reading> {
     let node = field(1, &field(5, &[]));
     vec![
@@ -80,7 +80,7 @@ fn messages_of_many_tiny_parts_are_refused() {
     readings.iter().for_each(|(bytes, read)| read(bytes));
 }
 
-/// Entries of a map whose keys are all different.
+/// A map with unique keys.
 fn many_keys() -> Vec<u8> {
     (0..300_000).flat_map(|i| field(1, &field(1, format!("{i:x}").as_bytes()))).collect()
 }

@@ -106,7 +106,7 @@ fn change_entry(entry: &mut BundleEntryProto, r: &mut CaseGen) {
         6 => entry.crc32c ^= 1 << r.below(32),
         7 => entry.slices.push(any_slice(r)),
         _ => match entry.slices.pop() {
-            // The same one twice overlaps itself.
+            // A duplicate overlaps itself.
             Some(slice) if r.below(2) == 0 => entry.slices.extend([slice.clone(), slice]),
             Some(_) => {}
             None => entry.slices = vec![any_slice(r), any_slice(r)],
@@ -203,7 +203,7 @@ fn entries_that_lie_are_errors_that_name_file_and_tensor() {
             }
         }
         failed += usize::from(!errors.is_empty());
-        // What cannot be read is not taken for a whole checkpoint.
+        // `verify` must reject a checkpoint that cannot be read.
         let there = NAMES.iter().all(|n| reader.contains(n));
         assert!(wrong == 0 || !there || reader.verify().is_err(), "{case}: verified, but {errors:?}");
         let largest = LARGEST.load(Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! See ARCHITECTURE.md.
 
-/// exp, log, tanh and the like on slices of f32.
+/// Elementwise exp, log, tanh etc. of f32.
 pub mod elementary;
 /// Matrix products.
 pub mod gemm;

@@ -43,7 +43,7 @@ pub fn softmax<T: Float>(parallel: &dyn Parallel, width: usize, x: &[T], out: &m
     rows::<T, false>(parallel, width, x, out, &mut []);
 }
 
-/// The same, with the scale of each row, by which the logarithm of an element is cheap.
+/// The same, with the scale of each row, which makes the logarithm of an element cheap.
 pub fn softmax_with_scales<T: Float>(
     parallel: &dyn Parallel,
     width: usize,

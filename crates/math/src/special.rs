@@ -1,6 +1,6 @@
 //! Special functions of one or two real numbers.
 
-/// The derivative of the logarithm of the gamma function. NaN at its poles, 0 and the negative integers.
+/// The logarithmic derivative of the gamma function. NaN at its poles, 0 and the negative integers.
 pub fn digamma(x: f64) -> f64 {
     if x <= 0.0 {
         if x == x.floor() {
@@ -50,7 +50,7 @@ pub fn zeta(x: f64, q: f64) -> f64 {
         return f64::NAN;
     }
     if q <= 0.0 {
-        // Poles at 0 and the negative integers; between them a real power only of an integer exponent.
+        // Poles at 0 and the negative integers; between them only integer exponents yield real powers.
         if q == q.floor() {
             return f64::INFINITY;
         }

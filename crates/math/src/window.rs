@@ -50,7 +50,7 @@ impl Span {
         output * self.stride + tap * self.dilation - self.before
     }
 
-    /// The outputs whose receptive field has an input, each with the tap that reads it.
+    /// The outputs whose windows read an input, each with its tap.
     #[inline]
     pub fn covering(self, input: usize) -> impl Iterator<Item = (usize, usize)> {
         let padded = input + self.before;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use thalweg_math::isa::{self, Isa, MAX_ISA};
 
-/// Holds for any limit; the next test runs this one with each.
+/// For any limit; the next test runs this one with each.
 #[test]
 fn kernels_keep_to_the_limit() {
     let limit = isa::limit().unwrap();

@@ -189,7 +189,7 @@ where
 #[test]
 fn multinomial() {
     let mut record = Record::read(&["Multinomial", "StatelessMultinomial"]);
-    // These logits are exact in every type, so one type stands for all.
+    // These logits are exact in every type, so one type suffices.
     let logits = [0.0, 1.0, -1.0, 3.0, f32::NEG_INFINITY, -2.0, 0.5, 0.25, 0.0, 9.0];
     for t in ["float16", "bfloat16", "float32", "float64"] {
         let mut state = state();

@@ -92,7 +92,7 @@ fn merged_dims(shape: &Shape, a: &Shape, b: &Shape) -> SmallVec<[(usize, usize, 
             continue;
         }
         let (n, sa, sb) = (shape[i], step(a, i), step(b, i));
-        // An outer dimension continues an inner one if a step along it is a whole run of the inner.
+        // An outer dimension merges with an inner one if its stride is the extent of the inner.
         match dims.last_mut() {
             Some(last)
                 if last.1 == sa * n

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Mutex;
 
-/// Elements a thread takes at a time: enough work to pay for scheduling it.
+/// Grain size of parallel loops: enough work to amortise scheduling.
 pub const GRAIN: usize = 32 * 1024;
 
 /// Output 0 = `f` of each element of input 0.
@@ -69,7 +69,7 @@ pub fn binary_alike<T: Element, O: Element>(
     binary(c, f)
 }
 
-/// A slope times the gradient `dy`: 0 where `dy` is 0, even if the slope is infinite or NaN (as in TensorFlow).
+/// A derivative times `dy`: 0 where `dy` is 0, even if the derivative is infinite or NaN (as in TensorFlow).
 #[inline]
 pub fn if_any<T: Number + PartialEq>(dy: T, product: T) -> T {
     if dy == T::ZERO { T::ZERO } else { product }
@@ -91,7 +91,7 @@ pub fn binary_strings<O>(c: &OpCall<'_>, f: impl Fn(&Bytes, &Bytes) -> Result<O>
     Ok((plan.shape().clone(), out))
 }
 
-/// The loops of a broadcast: both inputs move, or one is a single element.
+/// The broadcast loops: both inputs vary, or one is a single element.
 #[allow(clippy::type_complexity)]
 struct Runs<'a, T, O> {
     both: &'a (dyn Fn(&[T], &[T], &mut [O]) + Sync),
@@ -189,7 +189,7 @@ fn broadcast_rows<T: Element, O: Element>(
     }
 }
 
-/// As `broadcast_rows`, where the result replaces the first input: as with a bias added to a matrix.
+/// As `broadcast_rows`, but overwrites the first input: as in adding a bias to a matrix.
 fn replace_rows<T: Element, O: Element>(
     par: &dyn thalweg_math::parallel::Parallel,
     plan: &BroadcastPlan,
@@ -246,7 +246,7 @@ pub fn for_chunks_of<O: Send>(
     });
 }
 
-/// Elements copied aside at a time when a result replaces its own input.
+/// Tile size of the scratch copy when a result overwrites its input.
 const TILE: usize = 256;
 
 /// Calls `run(old values, offset, new values)` tile by tile. The copy keeps input and output apart, so that the

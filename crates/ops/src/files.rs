@@ -33,7 +33,7 @@ pub fn write(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
     made.and_then(|()| std::fs::write(&*path, contents)).map_err(|e| at(&path, e))
 }
 
-/// The files that match, of those that may be read.
+/// The files that match and may be read.
 pub fn matching(access: &Access, pattern: &str) -> Result<Vec<PathBuf>> {
     to_read(access, fixed_part(pattern))?;
     let mut found = glob::matching(pattern)?;
@@ -41,7 +41,7 @@ pub fn matching(access: &Access, pattern: &str) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Up to the last directory before the first wildcard.
+/// The directory before the first wildcard.
 fn fixed_part(pattern: &str) -> &Path {
     let end = pattern.find(['*', '?', '[', '\\']).unwrap_or(pattern.len());
     let before = pattern.get(..end).unwrap_or_default();

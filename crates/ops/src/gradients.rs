@@ -1,4 +1,4 @@
-//! Functions that many gradient rules share.
+//! Helpers of gradient rules.
 
 use crate::prelude::*;
 
@@ -14,7 +14,7 @@ pub fn sum_to_shape_of(g: &mut GradCall<'_>, dx: Output, x: Output, other: Outpu
     g.binary("Reshape", summed, shape_x)
 }
 
-/// The gradients of `f(x, y)` elementwise: both partial products summed back to their input's shape.
+/// The gradients of `f(x, y)` elementwise, each reduced (summed) to the shape of its input.
 pub fn broadcast_pair(g: &mut GradCall<'_>, dx: Output, dy: Output) -> Result<Vec<Grad>> {
     let (x, y) = (g.x[0], g.x[1]);
     Ok(vec![sum_to_shape_of(g, dx, x, y)?.into(), sum_to_shape_of(g, dy, y, x)?.into()])
@@ -43,13 +43,13 @@ pub fn conj_y(g: &mut GradCall<'_>, i: usize) -> Result<Output> {
     conj(g, y)
 }
 
-/// The gradient of a function of one input: its slope times dy.
+/// The gradient of a unary function: its derivative times dy.
 pub fn times_dy(g: &mut GradCall<'_>, slope: Output) -> Result<Vec<Grad>> {
     let dy = g.dy()?;
     Ok(vec![g.binary("Mul", dy, slope)?.into()])
 }
 
-/// The gradient of a function of one input, by its slope at `x`.
+/// The gradient of a unary function, from its derivative at `x`.
 pub fn slope_at_x(
     g: &mut GradCall<'_>,
     slope: impl FnOnce(&mut GradCall<'_>, Output) -> Result<Output>,
@@ -59,7 +59,7 @@ pub fn slope_at_x(
     times_dy(g, slope)
 }
 
-/// The gradient of a function of one input, by its slope where the result is `y`.
+/// The gradient of a unary function, from its derivative in terms of `y`.
 pub fn slope_at_y(
     g: &mut GradCall<'_>,
     slope: impl FnOnce(&mut GradCall<'_>, Output) -> Result<Output>,
@@ -69,7 +69,7 @@ pub fn slope_at_y(
     times_dy(g, slope)
 }
 
-/// The gradient of a function of one input, where an op computes it of the result and dy.
+/// The gradient of a function of one input, by an op that takes the result and dy.
 pub fn grad_op_of_y(g: &mut GradCall<'_>, op: &'static str) -> Result<Vec<Grad>> {
     let (y, dy) = (g.y[0], g.dy()?);
     Ok(vec![g.binary(op, y, dy)?.into()])

@@ -1,8 +1,8 @@
-//! Index tensors: read, checked, and converted to positions.
+//! Index tensors: read, validated, and converted to offsets.
 
 use crate::prelude::*;
 
-/// Marks an index that is to be left out.
+/// Marks an index that is skipped.
 pub const NOWHERE: usize = usize::MAX;
 
 /// The indices as positions; each must be in [0, limit).
@@ -51,11 +51,11 @@ impl BadIndices {
     }
 }
 
-/// Indices whose innermost dimension addresses the outer dimensions of a tensor, down to runs of its elements.
+/// Indices whose innermost dimension addresses the outer dimensions of a tensor: each selects a slice.
 pub struct NdIndices {
-    /// The run that each index addresses; `NOWHERE` if out of range and ignored.
+    /// The slice that each index selects; `NOWHERE` if out of range and ignored.
     pub places: Vec<usize>,
-    /// How many runs the tensor has, and elements in each.
+    /// Number of slices of the tensor; elements of each.
     pub runs: usize,
     pub run: usize,
     /// Dimensions that an index addresses.
@@ -65,7 +65,7 @@ pub struct NdIndices {
 }
 
 impl NdIndices {
-    /// For scatters, where a vector of indices is as many indices of the first dimension.
+    /// For scatters, where a vector of indices addresses the first dimension.
     pub fn scattering(indices: &Tensor, shape: &Shape, bad: BadIndices) -> Result<NdIndices> {
         if indices.rank() != 1 {
             return NdIndices::new(indices, shape, bad, "shape");
@@ -88,7 +88,7 @@ impl NdIndices {
         let (addressed, rest) = shape.split_at(depth);
         let outer = Shape::new(outer)?;
         let values = indices.to_i64s()?;
-        // With a size of zero in their shape there may be any number of indices.
+        // If a dimension of their shape is 0 there may be any number of indices.
         let mut places = reserve::with_capacity(outer.elements())?;
         for i in 0..outer.elements() {
             let index = &values[i * depth..(i + 1) * depth];
@@ -111,7 +111,7 @@ impl NdIndices {
 }
 
 impl NdIndices {
-    /// Checks that `updates` has a run for each index.
+    /// Checks that `updates` has a slice per index.
     pub fn check_updates(&self, updates: &Shape, target: &Shape) -> Result<()> {
         if !updates.starts_with(&self.outer) {
             return Err(invalid!(
@@ -131,7 +131,7 @@ impl NdIndices {
         Ok(())
     }
 
-    /// Changes the elements addressed by the updates, in order.
+    /// Applies the updates to the elements addressed, in order.
     pub fn update<T: Clone>(&self, target: &mut [T], updates: &[T], change: impl Fn(&mut T, &T)) {
         let always = |t: &mut T, u: &T| {
             change(t, u);
@@ -140,7 +140,7 @@ impl NdIndices {
         let _ = self.try_update(target, updates, always);
     }
 
-    /// As `update`, up to the first change that fails.
+    /// As `update`; stops at the first error.
     pub fn try_update<T: Clone>(
         &self,
         target: &mut [T],

@@ -1,4 +1,4 @@
-//! Copying elements of any type, plain or not, by one mechanism.
+//! Copies of elements of any type, plain or not.
 //!
 //! A plain element is copied as a word of its size, an object (string, handle, variant) is cloned. `Block` copies a box of
 //! elements between two layouts; `Gather` and `Scatter` copy runs picked by index.
@@ -47,7 +47,7 @@ pub fn apply(motion: &impl Motion, from: &Tensor, to: &mut Tensor) -> Result<()>
     }
 }
 
-/// A strided copy: offsets in source and target, and for each dimension its size and the strides in
+/// A strided copy: offsets in source and target; for each dimension, its size and the strides in
 /// both.
 #[derive(Clone, Default)]
 pub struct Block {
@@ -226,8 +226,8 @@ pub fn filled(par: &dyn Parallel, dtype: DataType, shape: Shape, value: Option<&
     }
 }
 
-/// Picks runs: the source is `batches * outer` groups of `size` runs of `run` elements; of each group the target has the
-/// runs at `picks`, of which there are as many for each batch. A pick at or past `size` leaves the target unchanged.
+/// Gathers slices: the source is `batches * outer` groups of `size` slices of `run` elements; of each group the slices
+/// `picks` are copied, as many for each batch. A pick at or past `size` leaves the target unchanged.
 pub struct Gather<'a> {
     pub batches: usize,
     pub outer: usize,
@@ -238,7 +238,7 @@ pub struct Gather<'a> {
 }
 
 impl Gather<'_> {
-    /// The plain case: runs of a source without groups.
+    /// Gathers rows, without batch or outer dimensions.
     pub fn rows<'a>(size: usize, run: usize, picks: &'a [usize], par: &'a dyn Parallel) -> Gather<'a> {
         Gather { batches: 1, outer: 1, size, run, picks, par }
     }
@@ -274,12 +274,12 @@ impl Motion for Gather<'_> {
     }
 }
 
-/// Copies run `i` of the source to run `places[i]` of the target, in order: of several for one run the last stays.
-/// One past the end is skipped.
+/// Copies slice `i` of the source to slice `places[i]` of the target, in order: the last write to a slice wins.
+/// Past the end: skipped.
 pub struct Scatter<'a> {
     pub run: usize,
     pub places: &'a [usize],
-    /// The source is a single run, copied to every place.
+    /// The source is one slice, copied to every index.
     pub one_for_all: bool,
 }
 

@@ -10,7 +10,7 @@ pub trait Number: Element {
     fn add(self, o: Self) -> Self;
     fn sub(self, o: Self) -> Self;
     fn mul(self, o: Self) -> Self;
-    /// Division as `/` has it: integers truncate. The caller has ruled out integer division by zero.
+    /// Division as `/`: integers truncate. The caller rejects integer division by zero.
     fn div(self, o: Self) -> Self;
     fn neg(self) -> Self;
     /// The nearest value of this type (the real part, for complex).
@@ -18,7 +18,7 @@ pub trait Number: Element {
     fn from_i64(v: i64) -> Self;
 }
 
-/// Numbers with an order.
+/// Ordered numbers.
 pub trait Real: Number + PartialOrd + thalweg_math::reduce::Element {
     const IS_INTEGER: bool;
     fn to_f64(self) -> f64;
@@ -37,12 +37,12 @@ pub trait Real: Number + PartialOrd + thalweg_math::reduce::Element {
     fn rank(self) -> u64;
     fn lowest() -> Self;
     fn highest() -> Self;
-    /// The ends of the range without infinities.
+    /// The range without infinities.
     fn least_finite() -> Self;
     fn greatest_finite() -> Self;
 }
 
-/// The bits of a double rise with its value; those of negative ones fall.
+/// Bits of doubles ascend with the value; if negative, they descend.
 fn rank_of_double(v: f64) -> u64 {
     // Both zeros are equal.
     let bits = (v + 0.0).to_bits();
@@ -114,7 +114,7 @@ macro_rules! integers {
             }
             #[inline] fn truncate_mod(self, o: Self) -> Self { if o == 0 { 0 } else { self.wrapping_rem(o) } }
             #[inline] fn is_nan(self) -> bool { false }
-            // From the least of 64 bits on: that of u64, or that of i64.
+            // Offset from the minimum of u64 or i64.
             #[inline] fn rank(self) -> u64 { (self as u64).wrapping_sub(if <$t>::MIN == 0 { 0 } else { i64::MIN as u64 }) }
             fn lowest() -> Self { <$t>::MIN }
             fn highest() -> Self { <$t>::MAX }

@@ -4,7 +4,7 @@ use crate::moving::{Block, Gather, apply};
 use crate::prelude::*;
 use thalweg_math::parallel::Serial;
 
-/// The elements of `pieces` one after another, under `shape`, which has as many.
+/// Concatenates `pieces` to a tensor of `shape`, which has as many elements.
 pub fn join(dtype: DataType, shape: Shape, pieces: &[Tensor]) -> Result<Tensor> {
     let total: usize = pieces.iter().map(Tensor::elements).sum();
     if total != shape.elements() || pieces.iter().any(|p| p.dtype() != dtype) {
@@ -40,7 +40,7 @@ pub fn unstack(t: &Tensor) -> Result<Vec<Tensor>> {
     reserve::try_collect((0..t.shape().dim(0)?).map(|i| row(t, i)))
 }
 
-/// The runs of `run` elements of `t` at `picks`, one after another under `shape`. The picks are inside `t`.
+/// The slices of `run` elements of `t` at `picks`, concatenated to `shape`. The picks are in range.
 pub fn pick(c: &OpCall<'_>, t: &Tensor, run: usize, picks: &[usize], shape: Shape) -> Result<Tensor> {
     let mut out = Tensor::uninit(t.dtype(), shape)?;
     let size = t.elements() / run.max(1);

@@ -147,7 +147,7 @@ pub const BINARY: Op = Op {
     ..Op::PURE
 };
 
-/// x divided by y, one way or another.
+/// Quotients of x and y.
 pub const QUOTIENT: Op = Op {
     attrs: &[
         "T: {bfloat16, half, float, double, uint8, int8, uint16, int16, int32, uint32, uint64, int64, complex64, complex128}",
@@ -161,7 +161,7 @@ pub const QUOTIENT: Op = Op {
     ..BINARY
 };
 
-/// A function that is 0 where x is 0, whatever y is.
+/// 0 where x is 0, whatever y is.
 pub const ZERO_AT_ZERO: Op = Op {
     attrs: &["T: {half, bfloat16, float, double, complex64, complex128}"],
     cases: |r| {

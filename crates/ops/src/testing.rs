@@ -78,7 +78,7 @@ pub fn runs<const N: usize>(op: &str, inputs: &[Tensor], attrs: &[(&'static str,
     })
 }
 
-/// As `call_in`, with references among the inputs, giving the outputs as they are.
+/// As `call_in`, with references among the inputs, and values as outputs.
 pub fn call_values(
     step: &Arc<StepContext>,
     op: &str,

@@ -1,4 +1,4 @@
-//! Functions called at run time: each is compiled once per set of attrs, and run as a plan of its own within the step.
+//! Functions called at run time: each is compiled once per set of attrs, and run as a separate plan within the step.
 
 use crate::compile::{Request, Target, compile};
 use crate::device::Device;
@@ -30,7 +30,7 @@ struct Compiled {
     args: usize,
 }
 
-/// Plans cached; a program has fewer functions than this.
+/// Capacity of the cache; programs have fewer functions.
 const MAX_PLANS: usize = 1024;
 
 impl Functions {
@@ -46,7 +46,7 @@ impl Functions {
         let until = Until::of_step(step);
         let body = self.library.instantiate(&self.registry, f)?;
         let feeds: Vec<_> = body.args.iter().map(|a| a.output(0)).collect();
-        // Stateful nodes run whether a result needs them or not.
+        // Stateful nodes run even if no result needs them.
         let mut targets = body.control.clone();
         let args: HashSet<NodeId> = body.args.iter().copied().collect();
         targets.extend(body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !args.contains(id)));
@@ -99,7 +99,7 @@ impl FunctionRunner for Functions {
 
     fn call_here(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
         match self.compiled_for(f, &args, step) {
-            // Straight plans call no functions, so that nested calls do not fill the stack.
+            // Straight plans call no functions: the stack does not grow with nesting.
             Ok(c) if matches!(&*c.plan, Plan::Straight(_)) => {
                 done(executor::run(&c.plan, RunInput { feeds: args, step: step.clone() }))
             }

@@ -1,18 +1,18 @@
 //! Running graphs: devices, placement, graph passes, partitions, plans, executors, the local session.
 //!
-//! This crate knows no op by what it computes: it runs whatever registry its graphs are made with.
+//! This crate is independent of the ops: it runs whatever registry its graphs are made with.
 //!
-//! Modules import only those before them in this list, which is also the order in which to read the way from a graph to its
+//! Modules import only those before them in this list, which is also a reading order, from a graph to its
 //! results (`tests/import_order.rs` checks it):
 //!
 //! | module | |
 //! |---|---|
 //! | `sync`, `until`, `trace`, `device`, `placer`, `last_duration`, `step_error` | leaves that the others share |
-//! | `work` | the part of a graph that a run signature needs, pruned, in the form that passes rewrite |
+//! | `work` | the pruned part of a graph that a run signature needs, in the form that passes rewrite |
 //! | `passes` | rewrites of it, in one list with the reasons for their order |
-//! | `partition` | it is split by device, with Send and Recv where values cross |
-//! | `plan` | kernels are made, slots or edges numbered |
-//! | `executor` | a plan is run |
+//! | `partition` | splits it by device, with Send and Recv where values cross |
+//! | `plan` | makes kernels, numbers slots or edges |
+//! | `executor` | runs a plan |
 //! | `compile` | the path through the modules above, from graph to plans |
 //! | `functions` | functions called at run time, compiled when first called |
 //! | `task_plans` | the part of a graph that a task runs for a master |

@@ -19,13 +19,13 @@ impl Placement {
         self.devices.get(id.at()).copied().unwrap_or(0)
     }
 
-    /// Places the nodes that are not placed yet. `soft`: a device that does not exist, or a conflict, is no error.
+    /// Places new nodes. `soft`: a missing device, or a conflict, is no error.
     pub fn extend(&mut self, graph: &Graph, devices: &[Device], soft: bool) -> Result<()> {
         let from = self.devices.len();
         let mut groups = Groups::new(graph, from, &self.devices)?;
         let mut specs: HashMap<&str, DeviceSpec> = HashMap::new();
         let mut wanted: HashMap<usize, DeviceSpec> = HashMap::new();
-        // Users of state are colocated with its owner, whatever they ask for, so owners come first.
+        // Users of state are colocated with its owner, whatever their device, so owners come first.
         let (owners, users): (Vec<usize>, Vec<usize>) =
             (from..graph.len()).partition(|at| !groups.uses_state[at - from]);
         for at in owners.into_iter().chain(users) {
@@ -100,12 +100,12 @@ fn no_device(node: &Node, devices: &[Device]) -> thalweg_core::error::Error {
     .at(node.location)
 }
 
-/// Which new nodes must share a device, as a union-find forest.
+/// Colocation groups of new nodes, as a union-find forest.
 struct Groups {
     parent: Vec<u32>,
-    /// Groups tied to a node that was placed before.
+    /// Groups colocated with a placed node.
     fixed: HashMap<usize, u16>,
-    /// Which new nodes take a variable or resource of another node.
+    /// New nodes that take a variable or resource of another node.
     uses_state: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! Which error of a step its caller gets: the one place that decides.
+//! Which error of a step its caller gets; decided only here.
 //!
 //! When a kernel fails, the step is cancelled, so others fail because of it; their errors are derived (`Error::derived`). The
 //! step's error is the first that is not derived, or the first if all are.
@@ -10,7 +10,7 @@ use thalweg_core::error::{Code, Error};
 pub struct StepError(Option<Error>);
 
 impl StepError {
-    /// Notes a failure. Returns whether it is the step's error now.
+    /// Records a failure. Returns whether it is the step's error.
     pub fn note(&mut self, e: Error) -> bool {
         let replaces = match &self.0 {
             None => true,
@@ -31,7 +31,7 @@ impl StepError {
     }
 }
 
-/// What the caller gets for the error of a step with this cancellation: a cancelled kernel does not know why, the cancellation does.
+/// The error for the caller, of a step with this cancellation: the cancellation, not the cancelled kernel, knows the reason.
 pub fn cause(e: Error, cancel: &Cancellation) -> Error {
     match cancel.reason() {
         Some(reason) if e.code() == Code::Cancelled && !reason.is_derived() => reason,

@@ -1,4 +1,4 @@
-//! The locks of the scheduling core: the standard ones, or shuttle's when its interleavings are explored.
+//! The locks of the scheduling core: the standard ones, or shuttle's for tests of interleavings.
 
 #[cfg(feature = "shuttle")]
 pub use shuttle::sync::{Condvar, Mutex, MutexGuard};
@@ -7,7 +7,7 @@ pub use std::sync::{Condvar, Mutex, MutexGuard};
 
 use std::sync::PoisonError;
 
-/// Locks also after a holder panicked.
+/// Locks, ignoring poisoning.
 pub fn lock<T>(m: &Mutex<T>) -> MutexGuard<'_, T> {
     m.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -26,7 +26,7 @@ pub struct TaskPlans {
     start_duration: LastDuration,
 }
 
-/// The step of a master, as a task takes part in it.
+/// The step of a master, for a task.
 pub struct TaskStep {
     pub id: u64,
     pub rendezvous: Arc<dyn Rendezvous>,
@@ -129,7 +129,7 @@ fn sinks(graph: &Graph, nodes: &[NodeId]) -> Vec<NodeId> {
     let mut used = vec![false; graph.len()];
     for id in nodes {
         let node = graph.node(*id);
-        // A back edge counts as no use: otherwise every node of a loop would have a user.
+        // A back edge is no use: otherwise every node of a loop would have a user.
         if node.op.class == Class::Merge {
             continue;
         }

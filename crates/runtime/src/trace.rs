@@ -1,4 +1,4 @@
-//! What ran when: the timings of one step.
+//! The trace of one step: node timings.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -75,7 +75,7 @@ impl Default for Tracer {
     }
 }
 
-/// A small number for the current thread.
+/// A small id of the current thread.
 fn thread_number() -> u64 {
     use std::hash::{Hash, Hasher};
     let mut h = std::hash::DefaultHasher::new();

@@ -1,4 +1,4 @@
-//! `Until`: the deadline and cancellation of long work, checked from time to time.
+//! `Until`: the deadline and cancellation of long work, checked periodically.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ pub struct Until {
     deadline: Option<Instant>,
 }
 
-/// One in so many small pieces of work reads the clock.
+/// The clock is read once per so many pieces of work.
 const PIECES: usize = 256;
 
 impl Until {
     /// `limit`: the timeout from now.
     pub fn new(cancel: Option<Arc<Cancellation>>, limit: Option<Duration>) -> Until {
-        // A deadline beyond the range of the clock is none.
+        // A deadline out of range of the clock is none.
         Until { cancel, deadline: limit.and_then(|limit| Instant::now().checked_add(limit)) }
     }
 
@@ -40,7 +40,7 @@ impl Until {
         }
     }
 
-    /// As `check`, for one in `PIECES` of pieces numbered like this.
+    /// As `check`, once per `PIECES` pieces numbered like this.
     pub fn check_at(&self, piece: usize) -> Result<()> {
         if piece.is_multiple_of(PIECES) { self.check() } else { Ok(()) }
     }

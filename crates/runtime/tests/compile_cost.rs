@@ -1,4 +1,4 @@
-//! The cost of compiling is linear in the size of the graph, and compiling ends with its step. Cost is the number of allocated bytes, which
+//! The cost of compiling is linear in the size of the graph, and compiling is cancelled with its step. Cost is allocated bytes, which
 //! shows quadratic copies without a clock.
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,7 +16,7 @@ use thalweg_proto::{
 };
 use thalweg_runtime::{RunOptions, Session, SessionOptions};
 
-/// The system's allocator, counting the bytes that each thread allocates.
+/// The system allocator, counting the bytes of each thread.
 struct Counting;
 
 thread_local! {
@@ -24,11 +24,11 @@ thread_local! {
 }
 
 fn count(bytes: usize) {
-    // A thread that is ending has no counter any more.
+    // An exiting thread has no counter.
     let _ = BYTES.try_with(|b| b.set(b.get() + bytes));
 }
 
-// SAFETY: every call is forwarded unchanged to the system's allocator.
+// SAFETY: every call is forwarded unchanged to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size());
@@ -96,7 +96,7 @@ fn placeholder(name: &str) -> NodeDef {
     node(name, "Placeholder", &[], &[("dtype", attr(Value::Type(FLOAT)))])
 }
 
-/// Of arguments `x0`.. and results `y0`.., which are these tensors of the body.
+/// With arguments `x0`.. and results `y0`.., which are these tensors.
 fn function(name: &str, args: usize, results: &[(i32, String)], nodes: Vec<NodeDef>) -> FunctionDef {
     let arg = |name: String, r#type: i32| ArgDef { name, r#type, ..Default::default() };
     let input_arg = (0..args).map(|i| arg(format!("x{i}"), FLOAT)).collect();
@@ -121,7 +121,7 @@ fn sum(of: &[String]) -> NodeDef {
     node("sum", "AddN", &strs(of), &[t(), ("N", attr(Value::I(of.len() as i64)))])
 }
 
-/// A graph, and what is fetched of it.
+/// A graph and its fetches.
 struct Problem {
     nodes: Vec<NodeDef>,
     functions: Vec<FunctionDef>,
@@ -144,7 +144,7 @@ impl Problem {
         session
     }
 
-    /// Bytes allocated to compile it, and to name its nodes for another task.
+    /// Bytes allocated to compile it and to export its partitions.
     fn cost(&self) -> usize {
         let session = self.session();
         let before = BYTES.get();
@@ -161,7 +161,7 @@ fn is_linear(what: &str, n: usize, problem: impl Fn(usize) -> Problem) {
     assert!(large * 2 < small * 5, "{what}: {small} bytes for {n}, {large} for {}", 2 * n);
 }
 
-/// A node of many outputs, all known.
+/// A node of many constant outputs.
 fn partition(n: usize, data: &str) -> Vec<NodeDef> {
     let count = ("num_partitions", attr(Value::I(n as i64)));
     vec![
@@ -236,7 +236,7 @@ fn what_a_loop_carries_does_not_each_wait_for_all_its_effects() {
         let told = |i: usize| node(&format!("p{i}"), "Print", &["x0", "x0"], &[t(), u.clone()]);
         let mut body: Vec<NodeDef> = (0..n).map(told).collect();
         body.push(node("next", "Neg", &["x0"], &[t()]));
-        // A shift register: each value goes to the next variable.
+        // A shift register: values move to the next variable.
         let from = |i: usize| if i == 0 { "next:y:0".to_string() } else { format!("x{}", i - 1) };
         let results: Vec<(i32, String)> = (0..n).map(|i| (FLOAT, from(i))).collect();
         let functions = vec![function("body", n, &results, body), never(n)];
@@ -260,7 +260,7 @@ fn loops_in_loops_are_not_all_looked_at_for_each() {
     });
 }
 
-/// Reference variables that are each updated, and read after it; `together`: after all updates.
+/// Reference variables, each updated and then read; `together`: after all updates.
 fn updated(n: usize, together: bool) -> Problem {
     let mut nodes = Vec::new();
     for i in 0..n {
@@ -319,7 +319,7 @@ fn compiling_ends_with_the_step_that_it_is_for() {
     assert_eq!(compile(&session, &gone).message(), "the client has gone");
     let e = session.partial_run_with(&["x"], &["call"], &[], &gone).err().unwrap();
     assert_eq!(e.message(), "the client has gone");
-    // Inlining reaches its limit only after far more time than this.
+    // Inlining takes far longer than this to reach its limit.
     let limit = RunOptions { timeout: Some(Duration::from_millis(1)), ..Default::default() };
     assert_eq!(compile(&session, &limit).code(), Code::DeadlineExceeded);
     let e = session.run_with(&[("x", Tensor::scalar(0f32))], &["call"], &[], &limit).err().unwrap();

@@ -1,4 +1,4 @@
-//! The modules of this crate import in one direction only: each may name those before it in `ORDER`, none after it. The list is
+//! The modules of this crate import in one direction only: each may import those before it in `ORDER`. The list is
 //! the one in `lib.rs`.
 
 use std::collections::BTreeSet;
@@ -93,7 +93,7 @@ fn sources(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The module at the top of the crate that a file belongs to.
+/// The top-level module of a file.
 fn module_of(path: &Path) -> String {
     let first = path.components().next().unwrap().as_os_str().to_string_lossy();
     first.trim_end_matches(".rs").to_string()
@@ -104,7 +104,7 @@ fn is_module_root(path: &Path) -> bool {
     path.components().count() == 1 || (path.components().count() == 2 && path.ends_with("mod.rs"))
 }
 
-/// The modules at the top of the crate that a source names.
+/// The top-level modules that a source imports.
 fn imports(text: &str, is_module_root: bool) -> BTreeSet<String> {
     let code: String =
         text.lines().map(|l| l.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n");
@@ -117,7 +117,7 @@ fn imports(text: &str, is_module_root: bool) -> BTreeSet<String> {
     }
     for (at, climb) in code.match_indices("super::") {
         let rest = &code[at + climb.len()..];
-        // Files lie at most two levels deep; a longer climb is found once for each `super`.
+        // Files are at most two levels deep; a longer path matches once for each `super`.
         let climbs_twice = code[..at].ends_with("super::");
         if is_module_root || climbs_twice {
             found.extend(names(rest).into_iter().filter(|n| position(n).is_some()));

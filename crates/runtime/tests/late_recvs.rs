@@ -11,7 +11,7 @@ use thalweg_graph::{Graph, NodeRequest, NodeSpec};
 use thalweg_runtime::{Session, SessionOptions};
 
 const LAYERS: usize = 12;
-/// Layers are square, of floats.
+/// Square layers, of floats.
 const WIDTH: i64 = 2048;
 const LAYER: u64 = (WIDTH * WIDTH * 4) as u64;
 
@@ -29,7 +29,7 @@ fn add(
     id.output(0)
 }
 
-/// `h = x w0 w1 ...` on device 1, with the weights on device 0; and, as gradients do it, all the way back with the same weights.
+/// `h = x w0 w1 ...` on device 1, with the weights on device 0; and, as in backpropagation, in reverse with the same weights.
 fn layers(and_back: bool) -> (Graph, String) {
     let mut g = Graph::new(Arc::new(thalweg_ops::registry()));
     let float = || ("dtype", DataType::Float.into());
@@ -52,7 +52,7 @@ fn layers(and_back: bool) -> (Graph, String) {
     (g, name)
 }
 
-/// The nodes of the device that computes, by name.
+/// The nodes of the computing device, by name.
 fn worker_part(g: &Graph, fetch: &str, receive_ahead: u64) -> BTreeMap<String, NodeSpec> {
     let options = SessionOptions { cpu_devices: 2, receive_ahead, ..Default::default() };
     let session = Session::of(g, options).unwrap();
@@ -62,7 +62,7 @@ fn worker_part(g: &Graph, fetch: &str, receive_ahead: u64) -> BTreeMap<String, N
     part.nodes.into_iter().map(|n| (n.name.clone(), n)).collect()
 }
 
-/// For each layer the one that its receive waits for.
+/// For each layer, the control input of its Recv.
 fn waits(nodes: &BTreeMap<String, NodeSpec>) -> Vec<Option<usize>> {
     let layer = |name: &str| name.strip_prefix("layer").and_then(|n| n.parse::<usize>().ok());
     let mut waits = HashMap::new();
@@ -76,7 +76,7 @@ fn waits(nodes: &BTreeMap<String, NodeSpec>) -> Vec<Option<usize>> {
     (0..LAYERS).map(|i| waits[&i]).collect()
 }
 
-/// The most bytes that may have arrived and not been used, after any number of layers.
+/// The maximum of bytes received but not yet used, after any layer.
 fn peak(waits: &[Option<usize>]) -> u64 {
     let begun = |done: usize, i: usize| i >= done && waits[i].is_none_or(|w| w < done);
     let unused = |done: usize| (0..LAYERS).filter(|i| begun(done, *i)).count() as u64 * LAYER;
@@ -89,11 +89,11 @@ fn a_long_chain_of_layers_receives_no_more_weights_than_the_limit_ahead() {
         let (g, fetch) = layers(and_back);
         for ahead in [1, 3, 5] {
             let waits = waits(&worker_part(&g, &fetch, ahead * LAYER));
-            // As much as the limit allows, and no more.
+            // Exactly the limit.
             assert_eq!(peak(&waits), ahead * LAYER, "{waits:?}");
             assert_eq!(waits.iter().filter(|w| w.is_none()).count() as u64, ahead, "{waits:?}");
         }
-        // One layer is more than the limit: it is received when the one before it is done.
+        // A layer larger than the limit is received when the one before it is done.
         let waits = waits(&worker_part(&g, &fetch, LAYER - 1));
         assert_eq!(peak(&waits), LAYER, "{waits:?}");
     }

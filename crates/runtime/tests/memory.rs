@@ -1,4 +1,4 @@
-//! How much memory steps may allocate, what they free, and that a step past its deadline allocates no more.
+//! The memory limit of steps, what they free, and that a step past its deadline allocates no more.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ static ALLOCATOR: Counting = Counting;
 
 const MIB: usize = 1 << 20;
 
-/// The limits are the process's: one test at a time. Whatever lives by now is not part of the limit.
+/// Limits are global: one test at a time. Live bytes are not part of the limit.
 fn alone_within(limit: usize) -> MutexGuard<'static, ()> {
     static ONE: Mutex<()> = Mutex::new(());
     let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +47,7 @@ fn cancel_step(c: &mut OpCall<'_>) -> Result<()> {
 
 static OUTLIVES: Op = Op { name: "OutlivesItsStep", kernels: cpu!(outlive_step), ..clone_of(&CANCELS) };
 
-/// A large result, but only after the deadline of the step.
+/// A large result, after the step's deadline.
 fn outlive_step(c: &mut OpCall<'_>) -> Result<()> {
     while c.step.deadline.is_some_and(|d| Instant::now() < d) {
         std::hint::spin_loop();
@@ -87,7 +87,7 @@ fn constant(g: &mut Graph, t: Tensor) -> Output {
     add(g, "Const", "constant", vec![], &[("dtype", t.dtype().into()), ("value", Attr::Tensor(t))])
 }
 
-/// `mib` MiB of numbers that no pass can fold.
+/// `mib` MiB that no pass can fold.
 fn block(g: &mut Graph, name: &str, mib: i32) -> Output {
     let dims = constant(g, Tensor::vector(&[mib, 1 << 18]).unwrap());
     add(g, "RandomUniform", name, vec![dims.into()], &[("dtype", DataType::Float.into())])
@@ -108,7 +108,7 @@ fn held(session: &Session) -> usize {
     session.devices()[0].context.memory.held()
 }
 
-/// A plan of the other kind: with a node that may wait.
+/// Adds a node that may block: another kind of plan.
 fn with_a_wait(g: &mut Graph) -> Vec<String> {
     let types: Attr = Attr::types(&[DataType::Float]);
     let queue = add(g, "FIFOQueueV2", "queue", vec![], &[("component_types", types)]);
@@ -127,7 +127,7 @@ fn after_its_deadline_or_cancellation_a_step_begins_no_further_kernel() {
     ] {
         let mut g = graph();
         let mut x = add(&mut g, op, "first", vec![], &[]);
-        // Fewer than were once run between two checks.
+        // Fewer than used to run between two checks.
         for _ in 0..20 {
             x = add(&mut g, "CountsItsRuns", "next", vec![x.into()], &[]);
         }
@@ -163,7 +163,7 @@ fn a_session_that_holds_much_is_refused_and_leaves_room_for_another() {
     assert_eq!((e.code(), e.node()), (Code::ResourceExhausted, Some("made")), "{e}");
     assert!(e.message().contains("the session holds"), "{e}");
     assert!(held(&hog) > 120 * MIB, "{}", held(&hog));
-    // Sixteen parts of 17 of what is left are for the other, of 20 MiB.
+    // The other session may have 16/17 of the rest, here 20 MiB.
     other.run(&[], &[], &["put"]).unwrap();
     drop(hog);
     for _ in 0..30 {

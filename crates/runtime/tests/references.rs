@@ -1,4 +1,4 @@
-//! Reference variables: when they are read, in loops too, and what is known of those that were never initialised.
+//! Reference variables: when they are read, also in loops, and shapes of uninitialised ones.
 
 mod common;
 
@@ -11,7 +11,7 @@ use thalweg_core::tensor::Tensor;
 use thalweg_graph::{Arg, Graph, NodeId, NodeRequest, Output};
 use thalweg_runtime::{RunOptions, Session};
 
-/// A graph of a float variable `v`, its read, and nodes added by hand.
+/// A graph with a float variable `v`, its read, and other nodes.
 struct Program {
     g: Graph,
     v: Output,
@@ -59,7 +59,7 @@ impl Program {
         self.add(op, "", &[o], &[], &given)
     }
 
-    /// `for i in 0..rounds: v = v * 2`, with the read made outside of the loop, as TensorFlow's client makes it.
+    /// `for i in 0..rounds: v = v * 2`, with the read outside of the loop, as TensorFlow's client builds it.
     fn doubled_in_a_loop(&mut self, rounds: i32) {
         let zero = self.constant(Tensor::scalar(0i32), &[]);
         let first = self.add("Enter", "", &[zero], &[], &[("frame_name", "loop".into())]);
@@ -90,7 +90,7 @@ fn attrs(given: &[(&'static str, Attr)]) -> Attrs {
     given.iter().cloned().collect()
 }
 
-/// TensorFlow's loops enter the result of one read, which there shares the variable's memory: 32, not 4.
+/// TensorFlow's loops enter one read's result, which shares the variable's memory: 32, not 4.
 #[test]
 fn a_variable_read_in_a_loop_was_read_once_before_it() {
     for optimise in [true, false] {
@@ -105,7 +105,7 @@ fn a_variable_read_in_a_loop_was_read_once_before_it() {
     }
 }
 
-/// A shape is known without the variable, but asking for it is how programs find out whether variables are initialised.
+/// A shape is known statically, but programs fetch it to test whether variables are initialised.
 #[test]
 fn shapes_of_uninitialised_variables_were_given() {
     for optimise in [true, false] {
@@ -130,7 +130,7 @@ fn shapes_of_uninitialised_variables_were_given() {
     }
 }
 
-/// The read that stays is the one that waits for the initializer, not an earlier one.
+/// The read that is kept is the one after the initialiser, not an earlier one.
 #[test]
 fn a_shape_asked_for_after_the_initializer_of_the_same_step_is_given() {
     let mut p = Program::new(&[2]);
@@ -209,7 +209,7 @@ fn a_value_that_a_loop_carried_was_that_of_before_an_update() {
     }
 }
 
-/// A variable that is the initial value of a loop, and updated with its result, is read before the update if it is not read again.
+/// A variable that is a loop's initial value, and updated with its result, is read before the update unless it is read again.
 #[test]
 fn a_loop_that_begins_with_a_variable_still_becomes_a_program() {
     let mut p = Program::new(&[]);

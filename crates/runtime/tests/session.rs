@@ -105,7 +105,7 @@ fn any_tensor_can_be_fed_and_placeholders_must_be() {
     }
 }
 
-/// A feed first used late got the slot of an earlier feed.
+/// Regression: a late feed got an earlier feed's slot.
 #[test]
 fn feeds_first_used_late_stay_apart() {
     let mut g = graph();
@@ -155,7 +155,7 @@ fn variables_keep_their_values_between_runs() {
     }
 }
 
-/// TensorFlow's read shares the memory of the variable. Workers of its SyncReplicasOptimizer got the step before as their token.
+/// TensorFlow's read shares the variable's memory. Workers of its SyncReplicasOptimizer got the previous step as their token.
 #[test]
 fn who_waits_for_an_update_sees_it_through_a_read_made_before() {
     let mut g = graph();
@@ -164,7 +164,7 @@ fn who_waits_for_an_update_sees_it_through_a_read_made_before() {
     let one = constant(&mut g, "one", Tensor::scalar(1f32));
     add(&mut g, "Assign", "init", vec![v.into(), one.into()], &[]);
     let read = add(&mut g, "Identity", "read", vec![v.into()], &[]);
-    // The read is made before: the update needs it.
+    // The read runs first: the update needs it.
     let inc = add(&mut g, "AssignAdd", "inc", vec![v.into(), read.into()], &[]);
     let mut after = |op, name, args: Vec<Arg>, before: Output| {
         g.add_node(NodeRequest { op, name, args, control: &[before.node], ..Default::default() })
@@ -187,7 +187,7 @@ fn who_waits_for_an_update_sees_it_through_a_read_made_before() {
     }
 }
 
-/// while i < n: i += 1, x *= 2, made of the primitives.
+/// while i < n: i += 1, x *= 2, of primitives.
 fn loop_graph(parallel: i64) -> Graph {
     let mut g = graph();
     let n = placeholder(&mut g, "n");
@@ -292,7 +292,7 @@ fn a_cond_runs_one_branch_and_devices_exchange_values() {
     );
 }
 
-/// The part of the second device has nothing to wait for, so it failed without cancelling the first, which waited for ever.
+/// Regression: the second partition has no Recv; it failed without cancelling the first, which hung.
 #[test]
 fn a_part_that_fails_before_it_has_sent_ends_the_others() {
     let mut g = graph();
@@ -309,7 +309,7 @@ fn a_part_that_fails_before_it_has_sent_ends_the_others() {
     }
 }
 
-/// A run that failed cancelled its caller's cancellation, and with that every later run with the same options.
+/// Regression: a failed run cancelled its caller's Cancellation, and so every later run with these options.
 #[test]
 fn a_failed_run_leaves_its_options_good_for_others() {
     let mut g = graph();
@@ -350,7 +350,7 @@ fn a_failed_run_leaves_its_options_good_for_others() {
     }
 }
 
-/// The ops that a run of `fetch` with `x` = `value` computed, and its result.
+/// The ops that a run of `fetch` with `x` = `value` executed, and its result.
 fn traced(g: &Graph, value: Tensor, fetch: &str, optimise: bool) -> (Vec<String>, Tensor) {
     let options = SessionOptions { optimise, threads: 2, ..Default::default() };
     let callable = Session::of(g, options).unwrap().callable_by_name(&["x"], &[fetch], &[]).unwrap();
@@ -359,7 +359,7 @@ fn traced(g: &Graph, value: Tensor, fetch: &str, optimise: bool) -> (Vec<String>
     (told.timings.nodes.iter().map(|n| n.op.to_string()).collect(), values.remove(0))
 }
 
-/// TensorFlow's gradient functions make such nodes: an unused gradient that the others wait for.
+/// TensorFlow's gradient functions make such nodes: unused gradients with control edges.
 #[test]
 fn what_is_only_waited_for_is_not_computed() {
     let mut g = graph();
@@ -421,7 +421,7 @@ impl Drop for Counted {
     }
 }
 
-/// A stack that held its own handle was never freed, with all that was on it.
+/// Regression: a stack that held its own handle was never freed.
 #[test]
 fn what_holds_its_own_handle_goes_with_its_step_or_session() {
     let resource = ("dtype", Attr::Type(DataType::Resource));
@@ -483,7 +483,7 @@ fn what_holds_its_own_handle_goes_with_its_step_or_session() {
     }
 }
 
-/// Unknown dimensions were listed one by one, as many as `dims` has elements: for a vector of declared size 10^12 that never ended.
+/// Regression: unknown dimensions were listed one by one, one for each element of `dims`: endless for a declared size of 10^12.
 #[test]
 fn a_rank_that_no_tensor_has_is_refused_before_it_is_written_down() {
     let mut g = graph();

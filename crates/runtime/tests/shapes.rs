@@ -1,4 +1,4 @@
-//! Plans with known shapes: the same results from fewer nodes.
+//! Shape-specialised plans: the same results, fewer nodes.
 
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
@@ -40,14 +40,14 @@ fn numbers(dims: &[usize]) -> Tensor {
     .unwrap()
 }
 
-/// The nodes that a run with this value executes, and its result.
+/// The nodes executed with this value, and the results.
 fn traced(s: &Session, x: Tensor, fetches: &[&str]) -> (Vec<String>, Vec<Tensor>) {
     let options = RunOptions { trace: true, ..Default::default() };
     let (values, told) = s.run_with(&[("x:0", x)], fetches, &[], &options).unwrap();
     (told.timings.nodes.iter().map(|t| t.node.to_string()).collect(), values)
 }
 
-/// As the gradients of `x + row`, as TensorFlow makes them: sums over the axes that were broadcast, in the inputs' shapes.
+/// The gradients of `x + row` as TensorFlow builds them: reduced over the broadcast axes, in the inputs' shapes.
 fn gradients_of_a_sum(shape: &[i64]) -> Graph {
     let mut g = graph();
     let x = placeholder(&mut g, shape);
@@ -128,7 +128,7 @@ fn the_shape_of_what_is_not_computed_is_not_known() {
     }
 }
 
-/// A count of batches adds the size of a batch, which is known; but where there is no batch there is nothing to count.
+/// A batch counter adds the batch size, which is constant; but at the end of the queue nothing may be added.
 #[test]
 fn what_counts_batches_does_not_count_the_end() {
     let mut g = graph();
@@ -164,7 +164,7 @@ fn what_counts_batches_does_not_count_the_end() {
     }
 }
 
-/// A number stays a number whatever is summed over, but it has no axis 0.
+/// The sum of a scalar is a scalar for any axes, but axis 0 is invalid.
 #[test]
 fn a_sum_over_an_axis_that_is_only_known_in_the_run_is_not_left_out() {
     let mut g = graph();

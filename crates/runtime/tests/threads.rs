@@ -1,4 +1,4 @@
-//! Many threads run overlapping parts of one session's graph: no update is lost, and every step sees whole values.
+//! Threads run overlapping subgraphs of one session: no update is lost, and no read is torn.
 //!
 //! `THALWEG_STRESS_THREADS` and `THALWEG_STRESS_STEPS` make it longer: 64 threads with 70,000 steps each take about a minute.
 
@@ -16,7 +16,7 @@ use thalweg_core::tensor::Tensor;
 use thalweg_graph::{Graph, NodeRequest};
 use thalweg_runtime::{Callable, RunOptions, Session};
 
-/// Elements of the variables: enough that a torn read would show.
+/// Elements of a variable: enough to show a torn read.
 const WIDTH: usize = 300;
 
 fn add(g: &mut Graph, op: &str, name: &str, args: Vec<Arg>, attrs: &[(&'static str, Attr)]) -> Output {
@@ -28,7 +28,7 @@ fn full(value: f64) -> Tensor {
     Tensor::full(Shape::vector(WIDTH), value).unwrap()
 }
 
-/// A reference variable `v` and a resource variable `h`, counters made of nodes of both, and what reads them.
+/// A reference variable `v` and a resource variable `h`, counters of both, and their reads.
 fn counters() -> Graph {
     let mut g = Graph::new(registry().clone());
     let kind =
@@ -60,12 +60,12 @@ fn counters() -> Graph {
     g
 }
 
-/// What one thread does in one step, and how much it adds to `v` and `h`.
+/// One thread's step, and how much it adds to `v` and `h`.
 struct Deed {
     callable: Callable,
     feeds: Vec<Tensor>,
     adds: (f64, f64),
-    /// The fetches are vectors of equal elements: no step may see a half-made update.
+    /// The fetches are vectors of equal elements: no torn reads.
     whole: bool,
 }
 
@@ -107,7 +107,7 @@ fn no_update_is_lost() {
                 std::thread::spawn(move || {
                     let mut sums = (0.0, 0.0);
                     for step in 0..steps {
-                        // Each thread goes through the deeds at a pace of its own.
+                        // Each thread has its own order of deeds.
                         let deed = &deeds[(thread + step * (1 + thread % 3)) % deeds.len()];
                         let got = deed.callable.run(deed.feeds.clone()).unwrap();
                         if deed.whole {
@@ -160,7 +160,7 @@ fn a_session_grows_while_it_runs() {
     assert_eq!(one_value(&s.run(&[], &["h/read:0"], &[]).unwrap()[0]), (threads * 20) as f64);
 }
 
-/// Waiting steps are cancelled one by one, and by closing the session, and each reports it.
+/// Blocked steps are cancelled one by one, and by closing the session, and each reports it.
 #[test]
 fn waiting_steps_are_cancelled() {
     let mut g = Graph::new(registry().clone());

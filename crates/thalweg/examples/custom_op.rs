@@ -1,4 +1,4 @@
-//! An op of this program's own: `Cube`, with a kernel, a shape rule and a gradient. Graphs use it as any other op.
+//! A custom op: `Cube`, with a kernel, a shape function and a gradient. Graphs use it as any other op.
 
 use std::ops::Mul;
 use thalweg::op::{Element, Grad, GradCall, Gradient, Op, OpCall, cpu, same_as_input};

@@ -1,4 +1,4 @@
-//! Three kinds of iris told apart by a net with two hidden layers of ten units.
+//! Classifies three kinds of iris by a net with two hidden layers of ten units.
 
 use thalweg::data::iris::{self, FEATURES, KINDS};
 use thalweg::prelude::*;

@@ -1,4 +1,4 @@
-//! An LSTM learns which word comes next in sentences of a small grammar, and beats counting words.
+//! An LSTM language model predicts the next word in sentences of a small grammar, better than a unigram model.
 
 use thalweg::prelude::*;
 use thalweg::train::layers::{Dense, Embedding};
@@ -28,7 +28,7 @@ fn text(length: usize, mut seed: u32) -> Vec<i32> {
     words.into_iter().map(|w| w as i32).collect()
 }
 
-/// Rows of words, and of those that follow each.
+/// Windows of words, and the same shifted by one.
 fn windows(words: &[i32]) -> Result<[Tensor; 2]> {
     let starts: Vec<usize> = (0..words.len() - LENGTH).step_by(LENGTH).collect();
     let rows = |shift: usize| {
@@ -39,7 +39,7 @@ fn windows(words: &[i32]) -> Result<[Tensor; 2]> {
     Ok([rows(0)?, rows(1)?])
 }
 
-/// The perplexity of knowing only how often each word comes.
+/// The perplexity of a unigram model.
 fn unigram(train: &[i32], test: &[i32]) -> f64 {
     let mut counts = [1.0f64; WORDS.len()];
     train.iter().for_each(|w| counts[*w as usize] += 1.0);

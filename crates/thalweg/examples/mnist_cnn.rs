@@ -1,5 +1,5 @@
-//! Two convolutions and two dense layers read digits: `mnist_cnn FOLDER` those of MNIST, whose files are there; without a folder,
-//! digits drawn as on a pocket calculator, with noise.
+//! Two convolutions and two dense layers classify digits: `mnist_cnn FOLDER` those of MNIST's files; without a folder,
+//! synthetic seven-segment digits, with noise.
 
 use std::path::PathBuf;
 use thalweg::data::Dataset;
@@ -8,10 +8,10 @@ use thalweg::train::layers::{Activation, Conv2D, Dense, Padding, flatten, max_po
 use thalweg::train::losses;
 use thalweg::train::optimizers::{Adam, Minimize};
 
-/// The strokes of each digit: top, upper left, upper right, middle, lower left, lower right, bottom.
+/// The segments of each digit: top, upper left, upper right, middle, lower left, lower right, bottom.
 const STROKES: [u8; 10] = [0x77, 0x24, 0x5d, 0x6d, 0x2e, 0x6b, 0x7b, 0x25, 0x7f, 0x6f];
 
-/// Whether a stroke of a digit goes through a pixel of a 28 x 28 image.
+/// Whether a segment of a digit covers a pixel of a 28 x 28 image.
 fn inked(digit: usize, row: usize, column: usize) -> bool {
     let (left, right) = ((8..11).contains(&column), (17..20).contains(&column));
     let (upper, lower) = ((4..14).contains(&row), (14..24).contains(&row));
@@ -21,7 +21,7 @@ fn inked(digit: usize, row: usize, column: usize) -> bool {
     strokes.iter().enumerate().any(|(i, on)| *on && STROKES[digit] >> i & 1 == 1)
 }
 
-/// Drawn digits in the form of MNIST's: uint8 images and labels.
+/// Synthetic digits in MNIST's form: uint8 images and labels.
 fn drawn(g: &Scope) -> Result<Dataset> {
     let labels: Vec<u8> = (0..600).map(|i| (i % 10) as u8).collect();
     let mut noise = 1u32;

@@ -25,7 +25,7 @@ fn main() -> Result<()> {
     }
     let (w, b, step) = session.run(&(&w.value, &b.value, &step.value), &[])?;
     println!("W = {:.3}, b = {:.3} after {step} steps", w.as_slice::<f32>()?[0], b.as_slice::<f32>()?[0]);
-    // Nodes made since are sent when they are first asked for.
+    // Nodes made since are sent with the next run.
     let double = &line * 2.0f32;
     println!("twice the line at 1: {:.3}", session.run(&double, &[feed(&x, [1f32])])?.as_slice::<f32>()?[0]);
     let wrong = session.run(&(&x + &line), &[feed(&x, [f32::NAN])]).map(|_| "ran").unwrap_or("did not run");

@@ -1,4 +1,4 @@
-//! pow(x + y, x * y) does not need `useless`, so a run for it never computes `useless`.
+//! pow(x + y, x * y) does not depend on `useless`, which is pruned from the run.
 
 use thalweg::prelude::*;
 

@@ -1,5 +1,5 @@
-//! Word embeddings (skip-gram): each word predicts its neighbours, by a softmax over a sample of the vocabulary. Words used alike come
-//! to lie near each other.
+//! Word embeddings (skip-gram): each word predicts its neighbours, by a sampled softmax over the vocabulary. Words with similar
+//! contexts get similar embeddings.
 
 use thalweg::prelude::*;
 use thalweg::train::embedding::PartitionStrategy;

@@ -11,7 +11,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! Ops are made on a [`Scope`] and return [`Output`]s. The scope records the first mistake (shapes that do not fit, types that differ) with the
+//! Ops are made on a [`Scope`] and return [`Output`]s. The scope records the first error (shapes that do not fit, types that differ) with the
 //! file and line that made it; [`Scope::check`] and [`Session::new`] return it. Input pipelines are in [`data`], layers and optimizers in
 //! [`train`].
 
@@ -19,7 +19,7 @@
 
 pub use thalweg_client::*;
 
-/// Types for programs that define ops of their own and pass them to [`Scope::with_ops`], as `examples/custom_op.rs` does.
+/// Types for programs that define custom ops and pass them to [`Scope::with_ops`], as `examples/custom_op.rs` does.
 pub mod op {
     pub use thalweg_core::builder::Arg;
     pub use thalweg_core::cpu;

@@ -1,4 +1,4 @@
-//! The names that programs use: `use thalweg::prelude::*;`.
+//! Common imports: `use thalweg::prelude::*;`.
 
 pub use crate::{
     Attr, Code, DataType, Error, IntoTensor, Operation, Output, PartialShape, Result, RunOptions, Scope,

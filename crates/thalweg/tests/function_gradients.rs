@@ -1,4 +1,4 @@
-//! Gradients through calls of functions and functional control flow, against differences.
+//! Gradients through function calls and functional control flow, against finite differences.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::{check, repeat, scalar, vector};
 use thalweg::prelude::*;
 use thalweg::{PartialShape, TracedFunction};
 
-/// A node that calls `f` on these arguments and what the function captured.
+/// A node that calls `f` on these arguments and its captured values.
 fn call(g: &Scope, op: &str, f: &TracedFunction, args: &[&Output]) -> Vec<Output> {
     let mut all = args.to_vec();
     all.extend(&f.captured);
@@ -84,7 +84,7 @@ fn a_call_in_a_loop_in_a_branch() {
     check(&g, &left[0], &[(&x, vec![0.3]), (&w, vec![0.8])]);
 }
 
-/// The results of both branches as `If` gives them.
+/// The first result of an `If`.
 fn branch(
     g: &Scope,
     pred: &Output,

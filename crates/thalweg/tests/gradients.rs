@@ -1,4 +1,4 @@
-//! Gradients through conds, loops, variables and lookups, against differences.
+//! Gradients through conds, loops, variables and lookups, against finite differences.
 
 mod common;
 
@@ -162,7 +162,7 @@ fn second_derivatives() {
     check(&g, &first, &[(&x, vec![0.4, -1.1])]);
 }
 
-/// The first derivative with respect to each of these, differentiated again.
+/// Second derivatives with respect to each of these.
 fn check_second(g: &Scope, y: &Output, xs: &[(&Output, Vec<f64>)]) {
     for (x, _) in xs {
         let first = g.gradients(&[y], &[x])[0].dense(g).unwrap();

@@ -1,4 +1,4 @@
-//! The lectures' programs: the examples say what they should, and mistakes are told where they are made.
+//! The lectures' programs: the examples print what they should, and errors have the line that made them.
 
 use std::process::Command;
 use thalweg::prelude::*;
@@ -156,7 +156,7 @@ fn names_scopes_devices_and_dependencies() {
     session.run(&init, &[]).unwrap();
     assert_eq!(session.run(&after, &[]).unwrap().to_scalar::<f32>().unwrap(), 5.0);
     assert_eq!(session.run(&sum, &[]).unwrap().to_scalar::<f32>().unwrap(), 4.0);
-    // Nodes made after the session was opened are taken in when they are run.
+    // Nodes made after the session was opened are added by the next run.
     let later = &sum * 2f32;
     assert_eq!(session.run(&later, &[]).unwrap().to_scalar::<f32>().unwrap(), 8.0);
 }

@@ -1,4 +1,4 @@
-//! Mistakes are told with the line of the program that makes them, and with a way out.
+//! Errors have the line of the program that made them, and a hint.
 
 use std::panic::Location;
 use thalweg::data::{Column, CsvOptions, Dataset};
@@ -12,7 +12,7 @@ use thalweg::train::optimizers::{Adam, GradientDescent, Minimize};
 use thalweg::train::saver::Saver;
 use thalweg_io::scratch::Scratch;
 
-/// The error is told at `line` of this file, in these words.
+/// The error is at `line` of this file, with these words.
 fn told(e: Error, line: u32, words: &str) {
     let place = e.location().map(|l: &Location<'_>| (l.file().to_string(), l.line()));
     assert_eq!(place, Some((file!().to_string(), line)), "{e}");
@@ -119,7 +119,7 @@ fn missing_files_are_named_with_what_is_there_instead() {
     told(e, line, "vocabulary file of column 'colour': nowhere/colours.txt: No such file");
 }
 
-/// A program that goes on after a mistake, as `mnist_cnn` with a folder that is not there does, ended in "index out of bounds".
+/// A program that continues after an error, as `mnist_cnn` with a missing folder does, panicked with "index out of bounds".
 #[test]
 fn outputs_that_a_mistake_left_unmade_are_told_as_the_mistake() {
     let g = Scope::new();

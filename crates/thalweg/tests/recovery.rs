@@ -1,4 +1,4 @@
-//! Training on a server that goes away and comes back.
+//! Training on a server that is restarted.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn folder(name: &str) -> std::path::PathBuf {
     path
 }
 
-/// Stops the server after some steps, and starts one that knows nothing at the same address.
+/// Stops the server after some steps, and starts a new one without state at the same address.
 struct Restarts {
     server: Option<Server>,
     at: Vec<i64>,

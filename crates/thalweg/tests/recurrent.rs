@@ -1,4 +1,4 @@
-//! Recurrent nets: the loop and the unrolled net agree, lengths cut sequences, gradients flow through the loop.
+//! Recurrent nets: the loop and the unrolled net agree, lengths truncate sequences, gradients flow through the loop.
 
 use thalweg::prelude::*;
 use thalweg::train::optimizers::{Adam, Minimize};
@@ -50,7 +50,7 @@ fn a_loop_over_time_gives_what_the_unrolled_net_gives_with_its_gradients() {
     }
 }
 
-/// The gradient arrays of one call once took in those of another.
+/// The gradient TensorArrays of one call used to include those of another.
 #[test]
 fn two_gradients_of_one_loop_do_not_add_up() {
     let g = Scope::new();
@@ -96,7 +96,7 @@ fn an_lstm_learns_to_remember() {
     let session = Session::new(&g).unwrap();
     session.run(&g.init(), &[]).unwrap();
     let mut lowest = f32::MAX;
-    // Every batch is new; with some first weights it takes a while until the first number is noticed at all.
+    // Every batch is new; with some initial weights the loss stays flat for a while.
     for _ in 0..600 {
         lowest = lowest.min(session.run(&(&loss, &train), &[]).unwrap().0.to_scalar::<f32>().unwrap());
         if lowest < 0.1 {

@@ -47,7 +47,7 @@ fn y_plus_one(g: &Scope, x: &Output) -> Output {
     g.add(x, g.constant(1f32))
 }
 
-/// What has a name belongs to the server: elements were Cancelled, or waited for without end where some were made ahead.
+/// Named resources belong to the server: elements used to be Cancelled, or with prefetching the runs hung.
 #[test]
 fn an_iterator_ended_with_the_session_that_initialised_it() {
     let (_server, target) = server();

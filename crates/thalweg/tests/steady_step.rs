@@ -1,5 +1,5 @@
-//! A step that has been run before needs no new memory for tensors: it takes what earlier steps gave back. Counted in the allocator
-//! of the process, so this file has one test only.
+//! A repeated step allocates no new memory for tensors: it reuses the buffers of earlier steps. Counted in the global
+//! allocator, so this file has one test only.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,14 +8,14 @@ use thalweg::train::layers::{Activation, Dense};
 use thalweg::train::losses;
 use thalweg::train::optimizers::{Adam, GradientDescent, Minimize};
 
-/// The system's allocator, with what was asked of it.
+/// The system allocator, with counts.
 struct Counting;
 
 static BUFFERS: AtomicUsize = AtomicUsize::new(0);
 static LARGE: AtomicUsize = AtomicUsize::new(0);
 static ALL: AtomicUsize = AtomicUsize::new(0);
 
-/// Larger than the working memory of any kernel of the net (the softmax goes through its rows in blocks of 5 KB); the net's layers are of 256 KB and more.
+/// Larger than the scratch buffers of any kernel of the net (the softmax processes its rows in blocks of 5 KB); the net's layers are of 256 KB and more.
 const LARGE_BYTES: usize = 16 << 10;
 
 fn count(layout: Layout, zeroed: bool) {
@@ -25,7 +25,7 @@ fn count(layout: Layout, zeroed: bool) {
     BUFFERS.fetch_add(usize::from(zeroed && layout.align() == 16), Ordering::Relaxed);
 }
 
-// SAFETY: everything is handed to the system's allocator as it came.
+// SAFETY: forwards to the system allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout, false);
@@ -61,7 +61,7 @@ fn counts() -> [usize; 3] {
 const WARM: usize = 10;
 const STEPS: usize = 50;
 
-/// What `STEPS` steps of the 784-512-512-10 net ask of the allocator: buffers, large blocks, all blocks.
+/// Allocations of `STEPS` steps of the 784-512-512-10 net: buffers, large blocks, all blocks.
 fn asked(optimizer: &impl Minimize, threads: usize) -> [usize; 3] {
     let g = Scope::new();
     g.set_random_seed(1);

@@ -78,7 +78,7 @@ fn layers_in_scopes_that_name_nodes_alone_have_variables_of_their_own() {
     g.check().unwrap();
     let names: Vec<String> = g.global_variables().iter().map(|v| v.name()).collect();
     assert_eq!(names, ["dense/kernel", "dense/bias", "dense_1/kernel", "dense_1/bias"]);
-    // Where variables are shared, the same scope finds them.
+    // With reuse, the same scope shares them.
     for _ in 0..2 {
         let shared = g.variable_scope_with("tower", thalweg::Reuse::Auto);
         Dense::new(3).apply(&shared, &x);

@@ -34,7 +34,7 @@ fn main() -> Result<()> {
     let (dir, steps) = (Path::new(dir), steps.parse::<usize>().unwrap_or(10));
     let g = Scope::new();
     g.set_random_seed(4);
-    // Numbers that any language makes alike.
+    // Deterministic, easy to reproduce in Python.
     let numbers: Vec<f64> = (0..4 * 6 * 3).map(|i| f64::from(i * 37 % 41 - 20) / 10.0).collect();
     let x = g.constant((numbers, [4, 6, 3]));
     let lengths = g.constant([6i32, 3, 5, 1]);

@@ -1,5 +1,5 @@
-//! `estimators linear|dnn|wide_and_deep|wide_and_deep_numbers DIR STEPS`: a classifier of twelve examples with several kinds of features, trained as it is by default, for
-//! TensorFlow to do the same from the same checkpoint.
+//! `estimators linear|dnn|wide_and_deep|wide_and_deep_numbers DIR STEPS`: a classifier of twelve examples with several kinds of features, trained with the defaults, for
+//! comparison with TensorFlow from the same checkpoint.
 
 use thalweg_client::{Code, Error, IntoTensor, Result, Scope};
 use thalweg_train::estimator::{

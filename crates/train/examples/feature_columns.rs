@@ -1,5 +1,5 @@
 //! Every kind of feature column on one batch: `feature_columns VOCABULARY GRAPH` prints the input layer and the linear model of each, and writes
-//! the graph, for TensorFlow to make its own of.
+//! the graph, for comparison with TensorFlow.
 
 use std::path::Path;
 use thalweg_client::{DataType, Initializer, Output, Result, Scope, Session, Tensor};

@@ -1,5 +1,5 @@
 //! `keeping DIR NEWEST HOURS TIME...`: saves one checkpoint at each of these times, in seconds of a clock that stands still between them and
-//! at zero before, for TensorFlow to keep the same ones.
+//! at zero before, for comparison with TensorFlow.
 
 use std::path::Path;
 use std::sync::Arc;

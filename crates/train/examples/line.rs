@@ -1,4 +1,4 @@
-//! y = 0.1 x + 0.3, found by Momentum, with summaries and checkpoints: `line train DIR STEPS` goes on from the newest checkpoint
+//! y = 0.1 x + 0.3, found by Momentum, with summaries and checkpoints: `line train DIR STEPS` continues from the newest checkpoint
 //! in DIR; `line show PREFIX` prints the variables of a checkpoint, as the graph's own saver restores them.
 
 use std::path::Path;

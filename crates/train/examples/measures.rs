@@ -1,4 +1,4 @@
-//! Every loss, every metric after two batches, and gradients clipped: `measures` prints them, for TensorFlow to make its own of.
+//! Every loss, every metric after two batches, and clipped gradients: `measures` prints them, for comparison with TensorFlow.
 
 use thalweg_client::{Gradient, Output, Result, Scope, Session};
 use thalweg_train::metrics::Metric;
@@ -31,7 +31,7 @@ fn all_losses(g: &Scope) -> Vec<(&'static str, Output)> {
     ]
 }
 
-/// On labels, guesses between 0 and 1, and weights, all fed.
+/// Over labels, predictions between 0 and 1, and weights, all fed.
 fn all_metrics(g: &Scope, labels: &Output, chances: &Output, weights: &Output) -> Vec<(String, Metric)> {
     let guesses = g.greater(chances, g.constant(0.5f32));
     let mut all = Vec::new();
@@ -51,7 +51,7 @@ fn all_metrics(g: &Scope, labels: &Output, chances: &Output, weights: &Output) -
     all
 }
 
-/// Each by a limit that it is within and by one that it is not.
+/// Each with a limit that clips and one that does not.
 fn all_clipped(g: &Scope) -> Vec<(String, Output)> {
     let x = matrix(g, [0.2, -0.7, 0.1, 2.5, 0.3, -3.0, 0.25, 0.5, 0.25, 0.9, 0.05, 1.5]);
     let mut all = Vec::new();

@@ -1,6 +1,6 @@
-//! Training graphs that TensorFlow trains on with, and back: `models MODEL start PREFIX` saves an untrained model with its graph, `models MODEL
+//! Training graphs exchanged with TensorFlow: `models MODEL start PREFIX` saves an untrained model with its graph, `models MODEL
 //! train FROM STEPS FIRST TO` restores a checkpoint, prints the loss of each of STEPS steps on batches FIRST, FIRST + 1, ..., and saves.
-//! MODEL is mlp (with dropout, Adam), cnn (Momentum), lstm (a while loop, gradients clipped) or words (sampled softmax over a table in parts,
+//! MODEL is mlp (with dropout, Adam), cnn (Momentum), lstm (a while loop, gradients clipped) or words (sampled softmax, partitioned table,
 //! Adagrad).
 
 use std::path::Path;
@@ -38,7 +38,7 @@ impl Model {
         }
     }
 
-    /// The inputs `x` and `y` and the output `loss` are nodes of these names; so is the operation `train`, which it gives.
+    /// The inputs `x` and `y` and the output `loss` are nodes of these names; so is the operation `train`, which is returned.
     fn build(self, g: &Scope) -> Result<Operation> {
         g.set_random_seed(3);
         let y = |dims: &[i64]| g.placeholder_named("y", DataType::Int32, Some(dims));
@@ -93,7 +93,7 @@ impl Model {
         }
     }
 
-    /// Batch number `step`: numbers that any language makes alike.
+    /// Batch number `step`: deterministic, easy to reproduce in Python.
     fn batch(self, step: usize) -> Result<(Tensor, Tensor)> {
         let number = |i: usize, base: usize| (i * 7919 + step * 104_729 + i * i % 31) % base;
         let floats = |dims: &[usize]| {

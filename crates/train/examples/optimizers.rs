@@ -108,7 +108,7 @@ impl Fit {
     }
 }
 
-/// Numbers between -0.5 and 0.5 that the Python side can make as well.
+/// Deterministic numbers between -0.5 and 0.5, the same in Python.
 fn data(dtype: DataType, dims: &[usize], seed: usize) -> Result<Tensor> {
     let shape = Shape::new(dims)?;
     let numbers = (0..shape.elements()).map(|i| ((i * 7 + seed * 5) % 11) as f64 / 10.0 - 0.5);

@@ -1,5 +1,5 @@
-//! A table of seven rows kept in three parts and trained by Adagrad: `partitioned train PREFIX` saves it, `partitioned show PREFIX`
-//! prints what a checkpoint holds, as the graph's own saver restores it.
+//! A table of seven rows in three partitions, trained by Adagrad: `partitioned train PREFIX` saves it, `partitioned show PREFIX`
+//! prints a checkpoint, as the graph's own saver restores it.
 
 use std::path::Path;
 use thalweg_client::{Code, Error, PartitionedVariable, Partitioner, Result, Scope, Session};

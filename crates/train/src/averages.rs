@@ -8,7 +8,7 @@ use thalweg_client::{DataType, Operation, Output, Result, Scope, Variable};
 pub struct ExponentialMovingAverage {
     decay: f64,
     num_updates: Option<Output>,
-    /// Shadows by the names of their variables.
+    /// Shadow variables by variable name.
     averages: HashMap<String, Variable>,
 }
 
@@ -51,7 +51,7 @@ impl ExponentialMovingAverage {
         self.average(v).map_or_else(|| format!("{}/{NAME}", v.saved_name()), Variable::saved_name)
     }
 
-    /// What a saver restores for evaluation, by name in the checkpoint: trainable variables get their averages, the others their own values.
+    /// The variables to restore for evaluation, by checkpoint name: trainable variables get their averages, the others their own values.
     /// The graph needs no averages of its own: `Saver::of(&g, averages.variables_to_restore(&g))`.
     pub fn variables_to_restore(&self, g: &Scope) -> Vec<(String, Variable)> {
         let (averaged, others): (Vec<Variable>, Vec<Variable>) =

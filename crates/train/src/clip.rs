@@ -48,7 +48,7 @@ pub fn global_norm(g: &Scope, gradients: &[Gradient]) -> Output {
     g.sqrt(total * two)
 }
 
-/// All gradients scaled by one factor so that their common norm is at most `norm`; and the norm before.
+/// All gradients scaled so that their global norm is at most `norm`; and the global norm before.
 #[track_caller]
 pub fn clip_by_global_norm(g: &Scope, gradients: &[Gradient], norm: f64) -> (Vec<Gradient>, Output) {
     let had = global_norm(g, gradients);

@@ -60,8 +60,8 @@ impl Coordinator {
         self.stop(None);
     }
 
-    /// As `request_stop`, because of an error; [`Coordinator::join`] returns the first. The end of the input is no
-    /// error, and neither are errors that the stop itself causes.
+    /// As `request_stop`, with an error; [`Coordinator::join`] returns the first. `OutOfRange`, the end of the input, is no
+    /// error, and neither are errors caused by the stop.
     pub fn request_stop_with(&self, e: Error) {
         self.stop(Some(e).filter(|e| e.code() != Code::OutOfRange));
     }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thalweg_client::{ClusterSpec, DeviceSpec, NewNode};
 
-/// Ops that hold state which workers share.
+/// Ops with state that workers share.
 const PS_OPS: [&str; 14] = [
     "Variable",
     "VariableV2",
@@ -22,13 +22,13 @@ const PS_OPS: [&str; 14] = [
     "DecisionTreeResource",
 ];
 
-/// Which of the tasks of the `ps` job a node goes to.
+/// Chooses the `ps` task of a node.
 pub trait PsStrategy: Send + Sync {
-    /// The number of the task.
+    /// The task index.
     fn task(&self, node: &NewNode<'_>) -> u32;
 }
 
-/// One task after another.
+/// Round-robin over the tasks.
 pub struct RoundRobin {
     tasks: u32,
     next: AtomicUsize,
@@ -81,7 +81,7 @@ pub fn byte_size_load(node: &NewNode<'_>) -> f64 {
     dtype.map_or(0, |t| t.size()) as f64 * elements as f64
 }
 
-/// Chooses the device of each node of a worker's graph, as `tf.train.replica_device_setter` does.
+/// Places each node of a worker's graph, as `tf.train.replica_device_setter` does.
 ///
 /// ```
 /// use thalweg_client::Scope;
@@ -135,7 +135,7 @@ impl ReplicaDeviceSetter {
         self
     }
 
-    /// Whether a node that names part of a device gets the rest from here (the default), or is left as it is.
+    /// Whether a partial device is merged with the one chosen here (the default), or left as it is.
     pub fn merge_devices(mut self, merge: bool) -> Self {
         self.merge_devices = merge;
         self
@@ -147,7 +147,7 @@ impl ReplicaDeviceSetter {
         self
     }
 
-    /// How parameter servers are chosen, instead of one after another.
+    /// The placement strategy of variables, instead of round-robin.
     pub fn strategy(mut self, strategy: impl PsStrategy + 'static) -> Self {
         self.strategy = Some(Box::new(strategy));
         self
@@ -172,7 +172,7 @@ impl ReplicaDeviceSetter {
         }
         let on_ps = !self.ps_device.is_empty() && self.ps_ops.iter().any(|op| op == node.op);
         let device = if on_ps { &self.ps_device } else { &self.worker_device };
-        // A name that cannot be parsed is an error when the graph is placed.
+        // A device name that does not parse is an error at placement.
         let (Ok(current), Ok(mut chosen)) = (DeviceSpec::parse(node.device), DeviceSpec::parse(device))
         else {
             return given();

@@ -1,18 +1,18 @@
-//! `embedding_lookup`: rows of a table that is kept in one part or in several.
+//! `embedding_lookup`: rows of a table, whole or partitioned.
 
 use thalweg_client::{Attr, Code, DataType, Error, Output, Scope, Variable};
 
-/// Which part of a table a row is in.
+/// How the rows of a table are partitioned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PartitionStrategy {
     /// Row `id` is row `id / parts` of part `id % parts`.
     #[default]
     Mod,
-    /// The first rows are in the first part, and so on: how partitioned variables are split.
+    /// Contiguous ranges of rows: how partitioned variables are split.
     Div,
 }
 
-/// The rows `ids` of a table in these parts, in the shape of `ids` with a dimension for the rows. The gradient has only those rows.
+/// The rows `ids` of a partitioned table, in the shape of `ids` with a dimension for the rows. The gradient is sparse: only those rows.
 #[track_caller]
 pub fn embedding_lookup(g: &Scope, parts: &[Variable], ids: &Output, strategy: PartitionStrategy) -> Output {
     let g = g.name_scope("embedding_lookup");
@@ -52,7 +52,7 @@ fn lookup(g: &Scope, parts: &[Variable], ids: &Output, strategy: PartitionStrate
     shaped(g, &stitched, ids, &parts[0])
 }
 
-/// Part and row where each part holds the rows after those of the part before, the first parts one more than the others.
+/// Part and row of each id under `Div`: contiguous ranges, the first parts one row longer if it does not divide evenly.
 #[track_caller]
 fn by_ranges(g: &Scope, parts: &[Variable], ids: &Output) -> (Output, Output) {
     let rows = |v: &Variable| v.shape().dims().and_then(|d| d.first().copied()).filter(|d| *d >= 0);

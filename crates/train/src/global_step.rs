@@ -10,7 +10,7 @@ pub fn get_global_step(g: &Scope) -> Option<Variable> {
     g.find_variable(NAME)
 }
 
-/// The graph's global step, made if it is not there.
+/// The graph's global step, created if missing.
 #[track_caller]
 pub fn get_or_create_global_step(g: &Scope) -> Variable {
     get_global_step(g).unwrap_or_else(|| {

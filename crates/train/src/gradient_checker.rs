@@ -1,4 +1,4 @@
-//! Checks gradients: those that the graph computes against finite differences.
+//! Checks the gradients of a graph against finite differences.
 //!
 //! ```
 //! use thalweg_client::{DataType, Scope, Session, Tensor};
@@ -21,9 +21,9 @@ use thalweg_client::{
 
 /// How to check.
 pub struct Options<'a> {
-    /// How far an element of x is moved, up and down.
+    /// The step of the differences, up and down.
     pub delta: f64,
-    /// Values of what else is fed.
+    /// Other feeds.
     pub feeds: &'a [(&'a Output, Tensor)],
     /// Run first, to initialise variables.
     pub init: Option<&'a Operation>,
@@ -35,7 +35,7 @@ impl Default for Options<'_> {
     }
 }
 
-/// The derivative of every element of y with respect to every element of x, found in two ways. A row for each element of x, a column for
+/// The Jacobian of y with respect to x, computed in two ways. A row for each element of x, a column for
 /// each of y.
 #[derive(Debug)]
 pub struct Jacobians {
@@ -57,7 +57,7 @@ impl Jacobians {
     }
 }
 
-/// The largest difference between the graph's derivatives of `y` and those by differences, where `x` has the value `at`.
+/// The largest difference between the theoretical and the numeric Jacobian of `y`, where `x` has the value `at`.
 #[track_caller]
 pub fn compute_gradient_error(
     g: &Scope,
@@ -70,7 +70,7 @@ pub fn compute_gradient_error(
     Ok(compute_gradient(g, session, x, at, y, options)?.error())
 }
 
-/// Both derivatives of `y` with respect to `x` where it has the value `at`. The nodes for it are added to the graph; both tensors are float
+/// Both Jacobians of `y` with respect to `x` at the value `at`. Their nodes are added to the graph; both tensors are float
 /// or double.
 #[track_caller]
 pub fn compute_gradient(

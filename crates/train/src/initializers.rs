@@ -16,7 +16,7 @@ pub struct RandomUniform {
     pub low: f64,
     /// The upper bound, excluded.
     pub high: f64,
-    /// Of the op; `None` for the graph's seed alone.
+    /// The op seed; `None`: the graph's seed alone.
     pub seed: Option<i64>,
 }
 
@@ -40,7 +40,7 @@ pub struct TruncatedNormal {
     pub seed: Option<i64>,
 }
 
-/// Scaled to the number of inputs, outputs, or both, so that signals keep their size from layer to layer.
+/// Scaled by fan-in, fan-out, or both, so that signals keep their variance from layer to layer.
 pub struct VarianceScaling {
     /// The variance is this divided by the fan.
     pub scale: f64,
@@ -55,9 +55,9 @@ pub struct VarianceScaling {
 /// What [`VarianceScaling`] divides by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FanMode {
-    /// Inputs of a unit.
+    /// Fan-in.
     In,
-    /// Outputs of a unit.
+    /// Fan-out.
     Out,
     /// The mean of both.
     Average,
@@ -108,7 +108,7 @@ pub fn he_normal(seed: Option<i64>) -> VarianceScaling {
     VarianceScaling { scale: 2.0, mode: FanMode::In, distribution: Distribution::TruncatedNormal, seed }
 }
 
-/// Dimensions as the int32 tensors of shapes have them.
+/// Dimensions as int32, for shape tensors.
 fn int32s(dims: &[usize]) -> Vec<i32> {
     dims.iter().map(|d| i32::try_from(*d).unwrap_or(i32::MAX)).collect()
 }
@@ -150,7 +150,7 @@ impl Initializer for Constant {
     }
 }
 
-/// Random numbers of an op that takes a shape.
+/// Random numbers from an op that takes a shape.
 fn drawn(g: &Scope, name: &str, op: &str, seed: Option<i64>, dtype: DataType, dims: &[usize]) -> Output {
     let shape = g.constant_named(&format!("{name}/shape"), int32s(dims));
     g.op(op).name(&format!("{name}/{op}")).input(shape).attr("dtype", dtype).seeds(seed).output()
@@ -208,7 +208,7 @@ impl Initializer for TruncatedNormal {
     }
 }
 
-/// How many numbers come into and go out of each unit of a layer with weights of this shape.
+/// Fan-in and fan-out of a layer with weights of this shape.
 fn fans(dims: &[usize]) -> (f64, f64) {
     match dims {
         [] => (1.0, 1.0),
@@ -221,7 +221,7 @@ fn fans(dims: &[usize]) -> (f64, f64) {
 }
 
 impl VarianceScaling {
-    /// Numbers of this shape for weights that are, with the rest of them, of shape `whole`.
+    /// Weights of shape `dims`, a part of a partitioned variable of shape `whole`.
     fn scaled_to(&self, g: &Scope, dtype: DataType, dims: &[usize], whole: &[usize]) -> Output {
         let (fan_in, fan_out) = fans(whole);
         let fan = match self.mode {

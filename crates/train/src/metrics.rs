@@ -179,7 +179,7 @@ pub fn recall(g: &Scope, labels: &Output, predictions: &Output, weights: Option<
     state.metric(value)
 }
 
-/// The area under the curve of true against false positives, by the trapezoids between this many thresholds.
+/// The area under the ROC curve, by the trapezoidal rule over this many thresholds.
 #[track_caller]
 pub fn auc(
     g: &Scope,

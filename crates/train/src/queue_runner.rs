@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use thalweg_client::{Code, Operation, Output, Result, Scope, Session};
 
-/// A queue, and the operations that fill it, each run over and over by a thread of its own.
+/// A queue, and the operations that fill it, each run repeatedly by its own thread.
 #[derive(Clone, Debug)]
 pub struct QueueRunner {
     name: String,

@@ -3,7 +3,7 @@
 
 use thalweg_client::{Code, DataType, Error, Output, Result, Scope};
 
-/// `rate * decay_rate ^ (step / decay_steps)`; in steps, not gradually, with `staircase`.
+/// `rate * decay_rate ^ (step / decay_steps)`; `staircase` rounds the exponent down.
 #[track_caller]
 pub fn exponential_decay(
     g: &Scope,
@@ -110,7 +110,7 @@ pub fn polynomial_decay(
     fall * g.pow(left, number(&g, to.power)) + end
 }
 
-/// Half a wave of the cosine, from `rate` down to `alpha * rate` at `decay_steps`.
+/// Half a period of the cosine, from `rate` down to `alpha * rate` at `decay_steps`.
 #[track_caller]
 pub fn cosine_decay(g: &Scope, rate: f64, step: &Output, decay_steps: impl Into<f64>, alpha: f64) -> Output {
     let g = g.name_scope("CosineDecay");
@@ -167,7 +167,7 @@ pub fn cosine_decay_restarts(
 /// The shape of [`linear_cosine_decay`].
 #[derive(Clone, Copy, Debug)]
 pub struct LinearCosine {
-    /// Whole waves of the cosine.
+    /// Periods of the cosine.
     pub num_periods: f64,
     /// See [`linear_cosine_decay`].
     pub alpha: f64,
@@ -209,7 +209,7 @@ fn wave(g: &Scope, height: &Output, angle: f64, done: &Output) -> Output {
     height * (number(g, 1.0) + wave)
 }
 
-/// What falls from 1 to 0 as a rate that falls to `alpha * rate`.
+/// Maps a decay from 1 to 0 to one from `rate` to `alpha * rate`.
 fn at_least(g: &Scope, rate: f64, alpha: f64, falling: &Output) -> Output {
     let decayed = number(g, 1.0 - alpha) * falling + number(g, alpha);
     number(g, rate) * decayed

@@ -1,9 +1,9 @@
-//! Tables that turn words into their numbers, and the op that fills them.
+//! Lookup tables from words to ids, and the op that initialises them.
 
 use std::path::Path;
 use thalweg_client::{Attr, DataType, Operation, Output, Scope, Tensor, keys};
 
-/// A table from keys to ids: the number of a key in a vocabulary.
+/// A lookup table from keys to ids: the index of a key in a vocabulary.
 #[derive(Clone, Debug)]
 pub struct IndexTable {
     handle: Output,
@@ -13,7 +13,7 @@ pub struct IndexTable {
     oov_buckets: usize,
 }
 
-/// One op that fills all tables made so far and sets all iterators at their beginning.
+/// One op that initialises all tables and iterators made so far.
 #[track_caller]
 pub fn tables_initializer(g: &Scope) -> Operation {
     let all = g.operations_in_collection(keys::TABLE_INITIALIZERS);
@@ -21,7 +21,7 @@ pub fn tables_initializer(g: &Scope) -> Operation {
 }
 
 impl IndexTable {
-    /// From a vector of strings or int64s. Keys not in it are `default`, or, with `oov_buckets`, hashed into so many ids after the last.
+    /// From a vector of strings or int64s. Out-of-vocabulary keys get `default`, or are hashed into `oov_buckets` ids after the last.
     #[track_caller]
     pub fn from_tensor(g: &Scope, keys: Tensor, default: i64, oov_buckets: usize) -> IndexTable {
         let table = IndexTable::empty(g, keys.dtype(), keys.elements(), default, oov_buckets);

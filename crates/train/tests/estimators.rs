@@ -1,4 +1,4 @@
-//! Estimators, from input function to result, and what becomes of mistakes.
+//! Estimators, from input function to result, and error reporting.
 
 use std::cell::RefCell;
 use thalweg_client::data::{Column, CsvOptions, Dataset};
@@ -113,7 +113,7 @@ fn every_kind_of_column_can_be_learned_from() {
         let features = [("colour", colour.into_tensor().unwrap()), ("code", code.into_tensor().unwrap())];
         Input::of(g, features, even).with(|d| d.batch(80))
     };
-    // Whether the sum is even is in the pair alone.
+    // The parity of the sum depends on the pair alone.
     let crossed = LinearClassifier::new(2).column(crossed_column(["colour", "code"], 200));
     crossed.train(|g| input(g).with(|d| d.repeat(None)), 100).unwrap();
     assert_eq!(crossed.evaluate(input).unwrap()["accuracy"], 1.0);
@@ -140,14 +140,14 @@ fn weights(dir: &std::path::Path) -> Vec<f32> {
 #[test]
 fn training_goes_on_from_the_newest_whole_checkpoint() {
     let dir = Scratch::new();
-    // One batch holds all examples, so that where the input begins makes no difference.
+    // One batch holds all examples, so the position in the input does not matter.
     let all = |g: &Scope| clouds(g).with(|d| d.repeat(None).batch(200));
     let in_folder = |name: &str| net().model_dir(dir.path(name)).save_checkpoints(Every::Steps(10));
     in_folder("whole").train(all, 30).unwrap();
     assert_eq!(in_folder("parts").train(all, 20).unwrap().global_step, 20);
     let parts = dir.path("parts");
     assert!(parts.join("model.ckpt-0.index").exists() && parts.join("model.ckpt-10.index").exists());
-    // A crash in the middle of writing: the newest is not whole.
+    // A crash during a write: the newest checkpoint is truncated.
     let data = parts.join("model.ckpt-20.data-00000-of-00001");
     let bytes = std::fs::read(&data).unwrap();
     std::fs::write(&data, &bytes[..bytes.len() / 2]).unwrap();
@@ -185,7 +185,7 @@ fn event_files_hold_the_loss_the_graph_and_the_evaluations() {
 #[test]
 fn early_stopping_ends_training_when_evaluations_get_no_better() {
     let dir = Scratch::new();
-    // A rate of zero: nothing gets better.
+    // A learning rate of zero: nothing improves.
     let net = net().model_dir(dir.root()).optimizer(GradientDescent::new(0.0));
     let eval_dir = net.eval_dir(None);
     let spec =

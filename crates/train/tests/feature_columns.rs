@@ -1,4 +1,4 @@
-//! Feature columns: values as TensorFlow 2.21 gives them (tests/interop/test_feature_columns.py compares all kinds), and mistakes.
+//! Feature columns: values of TensorFlow 2.21 (tests/interop/test_feature_columns.py compares all kinds), and errors.
 
 use thalweg_client::{Code, Error, Output, Scope, Session};
 use thalweg_io::scratch::Scratch;
@@ -23,7 +23,7 @@ fn run(g: &Scope, x: &Output) -> Vec<f32> {
     session.run(x, &[]).unwrap().as_slice::<f32>().unwrap().to_vec()
 }
 
-/// Which of each row's numbers are not zero, with what they are.
+/// The nonzero elements of each row, with their indices.
 fn ids(column: impl Into<FeatureColumn>) -> Vec<Vec<(usize, f32)>> {
     let g = Scope::new();
     let x = input_layer(&g, &features(&g), &[column.into()]).unwrap();

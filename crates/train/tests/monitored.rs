@@ -9,7 +9,7 @@ use thalweg_train::hooks::*;
 use thalweg_train::monitored::*;
 use thalweg_train::{get_or_create_global_step, summary};
 
-/// A step that adds one to `w` and to the global step.
+/// A step that increments `w` and the global step.
 fn counting(g: &Scope) -> (Variable, Operation) {
     let w = g.variable("w", &g.constant(0f32));
     let step = get_or_create_global_step(g);
@@ -91,7 +91,7 @@ fn the_end_of_the_input_ends_the_loop() {
     assert_eq!((seen, session.should_stop()), (vec![0, 1, 2], true));
 }
 
-/// Loses its session at some step: the hook fails as a run on a lost server does.
+/// Loses its session at some step: the hook returns the error of a run on a lost server.
 struct Loses {
     at: i64,
     code: Code,
@@ -142,7 +142,7 @@ fn run_to_ten(loses: Loses) -> (Result<f32>, u32) {
 fn a_lost_session_is_made_anew_from_the_newest_checkpoint() {
     for code in [Code::Unavailable, Code::Aborted] {
         let (w, sessions) = run_to_ten(Loses { at: 5, code, times: 2 });
-        // Back to the checkpoint at 3 twice, and ten steps in all.
+        // Restores the checkpoint at 3 twice, and makes ten steps in all.
         assert_eq!((w.unwrap(), sessions), (10.0, 3));
     }
 }

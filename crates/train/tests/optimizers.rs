@@ -1,4 +1,4 @@
-//! Optimizers, schedules and averages: names, refused settings, and the forms that the comparison with TensorFlow does not reach.
+//! Optimizers, schedules and averages: names, rejected settings, and the cases that the comparison with TensorFlow does not cover.
 
 use thalweg_client::{Code, DataType, Operation, Output, Result, Scope, Session, Variable};
 use thalweg_train::averages::ExponentialMovingAverage;
@@ -55,7 +55,7 @@ fn slots_are_named_and_ordered_as_in_tensorflow() {
     assert_eq!(dual[1..], two("AdagradDA"));
 }
 
-/// The second one used to be refused: "variable 'w/Adam' is there already".
+/// The second one used to be rejected: "variable 'w/Adam' is there already".
 #[test]
 fn two_optimizers_of_a_kind_train_one_variable() {
     let (g, w, loss) = graph();
@@ -138,7 +138,7 @@ fn averages_follow_the_weights() {
     assert_eq!(after(&g, &both, 2, &average), [0.5, 0.5]);
 }
 
-/// An average that is added to trained weights starts from them, not from what they once started as.
+/// An average that is added to trained weights starts from them, not from their initial values.
 #[test]
 fn averages_start_from_values_that_are_there() {
     let (g, w, loss) = graph();

@@ -1,4 +1,4 @@
-//! Variables kept in parts: looked up, put together, saved as one tensor.
+//! Partitioned variables: looked up, concatenated, saved as one tensor.
 
 use thalweg_client::{Gradient, Partitioner, Scope, Session, Tensor};
 use thalweg_io::bundle::BundleReader;
@@ -72,7 +72,7 @@ fn checkpoints_hold_the_whole() {
     let mut reader = BundleReader::open(&saved).unwrap();
     assert_eq!(reader.names().collect::<Vec<_>>(), ["layer/w", "layer/w/Momentum"]);
     assert_eq!(numbers(&reader.read("layer/w").unwrap()), [2., 0., 0., 0., 0., 2., 0., 0.]);
-    // A graph with other parts, and one with none, read the same checkpoint.
+    // A graph with other partitions, and one with none, read the same checkpoint.
     let other = Scope::new();
     let cut = Partitioner::FixedSize { shards: 2, axis: 0 };
     let rows = other.variable_scope("layer").get_partitioned_variable("w", &[2, 4], &UNIFORM, &cut);

@@ -1,4 +1,4 @@
-//! Losses over a sample of classes, where the sample is all of them and the losses can be told otherwise.
+//! Sampled losses, where the sample is all classes and the losses can be computed directly.
 
 use thalweg_client::{DataType, Output, Partitioner, Scope, Session, Tensor};
 use thalweg_train::embedding::PartitionStrategy;
@@ -46,7 +46,7 @@ impl Model {
         OutputLayer { weights: &self.weights, biases: &self.biases, strategy: PartitionStrategy::Div }
     }
 
-    /// Both values at some inputs.
+    /// Both values.
     fn run(&self, a: &Output, b: &Output) -> (Vec<f32>, Vec<f32>) {
         let session = Session::new(&self.g).unwrap();
         session.run(&self.g.init(), &[]).unwrap();

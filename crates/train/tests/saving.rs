@@ -63,7 +63,7 @@ fn nodes_are_named_as_tensorflow_names_them() {
         .filter(|n| n.name.starts_with("save/"))
         .map(|n| format!("{} {} {}", n.name, n.op, n.input.join(",")))
         .collect();
-    // As tf.compat.v1.train.Saver() makes them for the same variables.
+    // The nodes of tf.compat.v1.train.Saver() for the same variables.
     let theirs = [
         "save/filename/input Const ",
         "save/filename PlaceholderWithDefault save/filename/input",
@@ -97,13 +97,13 @@ fn the_newest_are_kept_also_across_savers() {
         saver.save(&session, &dir.path("model"), Some(step)).unwrap();
     }
     assert_eq!(kept(), ["model-2", "model-3"]);
-    // A run that goes on where the first stopped.
+    // A run that continues the first.
     let saver = Saver::new(&m.g).max_to_keep(2);
     saver.save(&session, &dir.path("model"), Some(4)).unwrap();
     assert_eq!(kept(), ["model-3", "model-4"]);
     // Index, data and graph of each of the two, and the state file.
     assert_eq!(fs::read_dir(dir.root()).unwrap().count(), 2 * 3 + 1);
-    // Another saver's checkpoints are not its own to remove.
+    // Another saver's checkpoints are not deleted.
     Saver::new(&m.g).max_to_keep(1).save(&session, &dir.path("best"), None).unwrap();
     assert!(dir.path("model-3.index").exists() && dir.path("model-4.index").exists());
 }
@@ -117,7 +117,7 @@ fn one_checkpoint_stays_for_every_so_many_hours() {
     let clock = now.clone();
     let clock = Arc::new(move || f64::from(clock.load(Ordering::SeqCst)));
     let saver = Saver::new(&m.g).max_to_keep(1).keep_checkpoint_every_n_hours(1.0).clock(clock);
-    // Every half of an hour.
+    // Every half hour.
     for i in 0..8 {
         now.store(1800 * i, Ordering::SeqCst);
         saver.save(&session, &dir.path("model"), Some(i64::from(i))).unwrap();
@@ -174,7 +174,7 @@ fn averages_are_restored_in_place_of_the_weights() {
     let g = &trained.g;
     let grow = trained.w.assign_add(g.constant([4f32, 8.0]));
     let follow = averages.apply(&g.control_dependencies(&[&grow]), &[trained.w.clone()]).unwrap();
-    // What is not averaged is restored as it is.
+    // Variables without averages are restored as they are.
     g.state_variable("count", &g.constant(7));
     let (saver, session) = (Saver::new(g), opened(&trained));
     session.run(&follow, &[]).unwrap();

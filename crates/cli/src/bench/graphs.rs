@@ -1,4 +1,4 @@
-//! The graphs that are measured.
+//! The benchmarked graphs.
 
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs};
@@ -39,7 +39,7 @@ pub fn one_constant() -> Result<Graph> {
     Ok(g)
 }
 
-/// `y = x + 1 + 1 + …`, so many times.
+/// `y = x + 1 + 1 + …`, a chain of this many nodes.
 pub fn chain(nodes: usize) -> Result<Graph> {
     let mut g = empty();
     let mut y = placeholder(&mut g)?;
@@ -51,7 +51,7 @@ pub fn chain(nodes: usize) -> Result<Graph> {
     Ok(g)
 }
 
-/// So many `x + 1` side by side; `all` waits for them, `sum` adds them up.
+/// This many `x + 1` in parallel; `all` waits for them, `sum` adds them up.
 pub fn fan(width: usize) -> Result<Graph> {
     let mut g = empty();
     let x = placeholder(&mut g)?;
@@ -64,7 +64,7 @@ pub fn fan(width: usize) -> Result<Graph> {
     Ok(g)
 }
 
-/// `while i < n: i += 1`, made of the primitives.
+/// `while i < n: i += 1`, of the control-flow primitives.
 pub fn counting_loop(n: i32) -> Result<Graph> {
     let mut g = empty();
     let enter = |g: &mut Graph, name: &str, v: Output, is_constant: bool| {
@@ -90,7 +90,7 @@ pub fn counting_loop(n: i32) -> Result<Graph> {
     Ok(g)
 }
 
-/// `c = a b` for constant matrices of m by k and k by n.
+/// `c = a b` for constant matrices, m by k and k by n.
 pub fn product(m: usize, k: usize, n: usize) -> Result<Graph> {
     let mut g = empty();
     let matrix = |rows: usize, columns: usize| {

@@ -1,4 +1,4 @@
-//! What is measured: names, graphs and how they are run.
+//! The measurements: names, graphs and how they are run.
 
 use super::{Effort, graphs, timing};
 use crate::output::{self, Align};
@@ -18,25 +18,25 @@ pub struct Item {
     pub name: String,
     /// The name in the peers' script.
     pub id: String,
-    /// Threads of ours and theirs; 0: one for each core.
+    /// Threads of ours and theirs; 0: one per core.
     pub threads: usize,
     pub work: Work,
 }
 
 pub enum Work {
-    /// A compiled signature, run over and over.
+    /// A compiled signature, run repeatedly.
     Steps(Box<Steps>),
     /// A chain of so many nodes, built and run once.
     Build(usize),
-    /// A training step, run over and over.
+    /// A training step, run repeatedly.
     Train(Box<Train>),
 }
 
 pub struct Train {
     pub graph: Graph,
-    /// Node that sets the variables.
+    /// Node that initialises the variables.
     pub init: String,
-    /// Node that makes one step.
+    /// Target of one step.
     pub target: String,
     /// Tensors fed in each step.
     pub feeds: Vec<(String, Tensor)>,
@@ -128,7 +128,7 @@ fn build_and_run(nodes: usize) -> Result<f64> {
     Ok(start.elapsed().as_secs_f64())
 }
 
-/// What running a graph costs beside the arithmetic.
+/// The overhead of running a graph beside the arithmetic.
 pub fn exec() -> Result<Vec<Item>> {
     let item = |name: &str, id: &str, graph: Graph, fed, fetch, target, optimise| Item {
         name: name.into(),
@@ -163,7 +163,7 @@ pub fn exec() -> Result<Vec<Item>> {
     ])
 }
 
-/// Products of matrices, with one thread and with two.
+/// Matrix products, with one thread and with two.
 pub fn matmul(effort: &Effort) -> Result<Vec<Item>> {
     let squares: &[usize] = if effort.quick { &[64, 256, 512] } else { &[64, 128, 256, 512, 1024, 2048] };
     let mut sizes: Vec<_> = squares.iter().map(|n| (*n, *n, *n)).collect();
@@ -172,7 +172,7 @@ pub fn matmul(effort: &Effort) -> Result<Vec<Item>> {
     for threads in [1, 2] {
         for (m, k, n) in &sizes {
             let plural = if threads == 1 { "thread" } else { "threads" };
-            // Constants must not be folded, so nothing is optimised.
+            // Without optimisation: constant folding would remove the product.
             let steps = Steps {
                 graph: graphs::product(*m, *k, *n)?,
                 fed: false,

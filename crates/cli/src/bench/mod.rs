@@ -44,9 +44,9 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 enum Group {
-    /// Steps of small ops: what running a graph costs beside the arithmetic
+    /// Steps of small ops: the overhead of running a graph
     Exec,
-    /// Products of matrices through a session
+    /// Matrix products through a session
     Matmul,
     /// Building large graphs and running them once
     Build,

@@ -1,7 +1,7 @@
 //! Peers: Python processes that measure TensorFlow, PyTorch and JAX on request.
 //!
-//! One process for each interpreter and number of threads, because none of them can change that number later. A request
-//! is one line of fields between tabs; the answer is a line `variant`, tab, seconds for each that could do it, then `end`.
+//! One process for each interpreter and thread count, because none of them can change that later. A request
+//! is one line of tab-separated fields; the answer is a line `variant`, tab, seconds for each framework that supports it, then `end`.
 
 use super::items::{Item, Train, Work};
 use std::collections::HashSet;
@@ -31,7 +31,7 @@ struct Peer {
 }
 
 impl Peers {
-    /// Starts a process for each interpreter and number of threads; they start side by side, as that takes seconds.
+    /// Starts a process for each interpreter and thread count, in parallel, as that takes seconds.
     pub fn start(pythons: &[PathBuf], threads: &[usize]) -> Result<Peers> {
         let dir = std::env::temp_dir().join(format!("thalweg-bench-{}", std::process::id()));
         let mut peers = Peers { processes: Vec::new(), columns: Vec::new(), dir, written: HashSet::new() };
@@ -51,12 +51,12 @@ impl Peers {
         Ok(peers)
     }
 
-    /// The names of all that can be asked.
+    /// The names of all frameworks.
     pub fn columns(&self) -> Vec<String> {
         self.columns.clone()
     }
 
-    /// One round of every peer that can do this.
+    /// One round of every peer that supports this.
     pub fn ask(&mut self, item: &Item, seconds: f64) -> Result<Vec<(String, f64)>> {
         if self.processes.is_empty() {
             return Ok(Vec::new());

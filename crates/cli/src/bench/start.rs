@@ -1,4 +1,4 @@
-//! A new process: how long until its first result, how much memory it takes, how large it is.
+//! Process start: time to the first result, peak memory, binary size.
 
 use super::timing::{median, shown};
 use super::{Effort, graphs, peer};
@@ -9,7 +9,7 @@ use std::time::Instant;
 use thalweg_core::error::{Error, Result, internal};
 use thalweg_proto::encode;
 
-/// Three figures of one contender.
+/// The figures of one contender.
 struct Figures {
     seconds: Vec<f64>,
     peak_kilobytes: f64,
@@ -72,7 +72,7 @@ fn table(mut us: Figures, peer: Option<Figures>) -> String {
     output::table(&rows, &[Align::Left, Align::Right, Align::Right, Align::Right], 60) + "\n"
 }
 
-/// Runs a command to its end: seconds and what it printed.
+/// Runs a command; returns seconds and its output.
 fn timed(command: &mut Command) -> Result<(f64, String)> {
     let start = Instant::now();
     let out = command.output().map_err(|e| Error::from(e).context(command.get_program().display()))?;
@@ -83,7 +83,7 @@ fn timed(command: &mut Command) -> Result<(f64, String)> {
     Ok((seconds, String::from_utf8_lossy(&out.stdout).into_owned()))
 }
 
-/// The word at this place of the output, a number.
+/// Parses the word at this index of the output.
 fn figure(out: &str, at: usize) -> Result<f64> {
     let word = out.split_whitespace().nth(at).and_then(|w| w.parse().ok());
     word.ok_or_else(|| internal(format_args!("no figure {at} in '{}'", out.trim())))

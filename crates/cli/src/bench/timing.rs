@@ -1,9 +1,9 @@
-//! Seconds: measured, summed up, shown.
+//! Measuring, aggregating and formatting times.
 
 use std::time::Instant;
 use thalweg_core::error::Result;
 
-/// Runs `f` over and over for about so many seconds; seconds of one run. The first run is a warm-up, as with the
+/// Runs `f` repeatedly for about so many seconds; returns seconds per run. The first run is a warm-up, as with the
 /// peers.
 pub fn per_run(mut f: impl FnMut() -> Result<()>, seconds: f64) -> Result<f64> {
     f()?;

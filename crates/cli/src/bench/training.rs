@@ -1,4 +1,4 @@
-//! Training steps: small and large nets, images, sequences, sparse tables. TensorFlow runs the same graphs; the others have the
+//! Training steps: small and large nets, images, sequences, sparse tables. TensorFlow runs the same graphs; the others run the
 //! same models in their own APIs (see `peers.py`).
 
 use super::items::{Item, Train, Work};
@@ -8,7 +8,7 @@ use thalweg::train::layers::{Activation, Conv2D, Dense, Embedding, Padding, flat
 use thalweg::train::losses;
 use thalweg::train::rnn::{Cell, Lstm, Sequence, Stacked, dynamic_rnn};
 
-/// Numbers that are the same in each run.
+/// A deterministic random number generator.
 struct Dice(u64);
 
 impl Dice {
@@ -69,7 +69,7 @@ fn finish(
     })
 }
 
-/// Layers of these sizes.
+/// Dense layers of these sizes.
 fn net(sizes: &[usize], batch: usize, kind: OptimizerKind) -> Result<Train> {
     let (g, mut dice) = (scope(), Dice(1));
     let (inputs, classes) = (sizes[0], sizes[sizes.len() - 1]);
@@ -113,7 +113,7 @@ fn lstm() -> Result<Train> {
     finish(&g, &loss, OptimizerKind::Sgd, Some(5.0), feeds)
 }
 
-/// The mean of eight rows of a table for each example, then a dense layer.
+/// The mean of eight embedding rows for each example, then a dense layer.
 fn embedding(kind: OptimizerKind) -> Result<Train> {
     const ROWS: usize = 100_000;
     let (g, mut dice) = (scope(), Dice(4));

@@ -1,4 +1,4 @@
-//! The tensors of a checkpoint, all of which are read to see whether they are whole.
+//! The tensors of a checkpoint; all data is read to verify the CRCs.
 
 use super::{count, titled};
 use std::path::Path;
@@ -11,7 +11,7 @@ pub fn show(prefix: &Path) -> Result<String> {
     for name in reader.names() {
         let entry = match reader.entry(&name) {
             Ok(entry) => entry,
-            // A type that only newer versions know: the others are still worth seeing.
+            // A type that only newer versions have: the others are still shown.
             Err(e) => {
                 rows.push(vec![name, "?".into(), e.message().to_string(), String::new()]);
                 continue;

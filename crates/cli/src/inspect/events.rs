@@ -1,4 +1,4 @@
-//! Event files: what was recorded, tag by tag.
+//! Event files: what was recorded, per tag.
 
 use super::{count, titled};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use thalweg_proto::event::What;
 use thalweg_proto::summary::value::Value;
 use thalweg_proto::{Event, GraphDef, Summary};
 
-/// What one tag has recorded.
+/// What one tag recorded.
 struct Series {
     kind: &'static str,
     values: usize,

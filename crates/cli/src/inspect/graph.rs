@@ -1,4 +1,4 @@
-//! A graph: its ops by number, what is fed, and what nothing uses.
+//! A graph: op counts, placeholders, and nodes that nothing uses.
 
 use super::{count, titled};
 use crate::model_file;
@@ -43,7 +43,7 @@ fn feeds(graph: &GraphDef) -> Vec<&str> {
     fed.map(|n| n.name.as_str()).collect()
 }
 
-/// Nodes that no other uses.
+/// Nodes without consumers.
 fn results(graph: &GraphDef) -> Vec<&str> {
     let name = |input: &str| input.trim_start_matches('^').split(':').next().unwrap_or_default().to_string();
     let used: HashSet<String> = graph.node.iter().flat_map(|n| &n.input).map(|i| name(i)).collect();

@@ -11,7 +11,7 @@ pub struct Chaos {
     random: u64,
     last: Instant,
     killed: BTreeMap<String, u64>,
-    /// Lines of progress so far, and when the last one came.
+    /// Progress lines so far, and the time of the last one.
     seen: (u64, Instant),
     longest: Duration,
 }
@@ -29,7 +29,7 @@ impl Chaos {
         }
     }
 
-    /// Kills a task if it is time to.
+    /// Kills a task if one is due.
     pub fn strike(&mut self, tasks: &[Task]) {
         let progress: u64 = tasks.first().map_or(0, |t| t.progress.load(Ordering::Relaxed));
         if progress != self.seen.0 {

@@ -17,7 +17,7 @@ pub struct Planned {
 
 /// The tasks, on ports that are free now. The chief is first.
 pub fn plan(ps: usize, workers: usize, evaluator: bool) -> Result<Vec<Planned>> {
-    // All are held until all are known, so that they differ.
+    // All ports are bound until all are known, so that they differ.
     let held = (0..ps + workers)
         .map(|_| TcpListener::bind(("127.0.0.1", 0)))
         .collect::<std::io::Result<Vec<_>>>()?;

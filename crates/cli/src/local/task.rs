@@ -13,11 +13,11 @@ use thalweg_core::error::{Error, Result};
 
 pub struct Task {
     pub plan: Planned,
-    /// The prefix of its lines.
+    /// The prefix of its output lines.
     prefix: Arc<str>,
     child: Option<Child>,
     readers: Vec<JoinHandle<()>>,
-    /// Lines of progress so far.
+    /// Progress lines so far.
     pub progress: Arc<AtomicU64>,
 }
 
@@ -82,7 +82,7 @@ impl Task {
         let status = child.try_wait().map_err(Error::from)?;
         if status.is_some() {
             self.child = None;
-            // Its last output comes first.
+            // Its last output is relayed first.
             for reader in self.readers.drain(..) {
                 let _ = reader.join();
             }

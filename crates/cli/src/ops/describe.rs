@@ -81,7 +81,7 @@ pub fn flags(op: &Op) -> Vec<&'static str> {
     class.into_iter().chain(flags.into_iter().filter(|f| f.0).map(|f| f.1)).collect()
 }
 
-/// All of it, for reading.
+/// The description as text.
 pub fn text(registry: &Registry, op: &'static Op) -> Result<String> {
     let spec = registry.signature(op)?;
     let mut out = format!("{}({}) -> ({})\n", op.name, op.inputs.join(", "), op.outputs.join(", "));
@@ -114,7 +114,7 @@ pub fn text(registry: &Registry, op: &'static Op) -> Result<String> {
     Ok(out)
 }
 
-/// Rows for one attr go on one line, `CPU  T in float, double`; others stand by themselves.
+/// Kernels of one attr share a line, `CPU  T in float, double`; others have their own.
 fn kernel_lines(op: &Op) -> Vec<String> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for row in op.kernels {
@@ -142,7 +142,7 @@ fn kernel_lines(op: &Op) -> Vec<String> {
     lines.into_iter().map(|(head, types)| head + &types).collect()
 }
 
-/// A default as signatures write it.
+/// A default value as in signatures.
 fn value(a: &Attr) -> String {
     match a {
         Attr::Str(s) => format!("'{}'", s.escape_ascii()),
@@ -158,7 +158,7 @@ fn value(a: &Attr) -> String {
     }
 }
 
-/// All of it, for programs.
+/// The description as JSON.
 #[derive(Serialize)]
 pub struct Description {
     name: &'static str,

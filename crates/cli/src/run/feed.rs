@@ -34,7 +34,7 @@ impl Feed {
         if text.ends_with(".npy") {
             return Ok(npy::read_file(Path::new(text))?);
         }
-        // Shells take the quotes off: a bare word for a string tensor is the string.
+        // Shells strip the quotes: a bare word for a string tensor is the string.
         if dtype == DataType::String && !text.starts_with(['"', '\'', '[']) {
             return Ok(Tensor::string(self.value.as_bytes()));
         }

@@ -1,4 +1,4 @@
-//! Values written on a command line: numbers, `true` and `false`, quoted strings, and nested lists of them. There are no
+//! Literals on a command line: numbers, `true` and `false`, quoted strings, and nested lists of them. There are no
 //! expressions.
 
 mod cast;
@@ -8,12 +8,12 @@ mod tests;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::invalid;
 
-/// Lists within lists, at most this deep.
+/// The limit on nested lists.
 const MAX_DEPTH: usize = 64;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Literal {
-    /// As it is written: what it means depends on the type it is cast to.
+    /// As written: the meaning depends on the type it is cast to.
     Number(String),
     Bool(bool),
     Text(Vec<u8>),
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What follows a backslash.
+    /// Parses the escape after a backslash.
     fn escape(&mut self) -> Result<u8> {
         let unknown = |p: &Self| p.wrong("one of n, r, t, 0, xHH, a quote or a backslash after '\\'");
         let byte = match self.rest().bytes().next() {

@@ -35,7 +35,7 @@ pub struct Args {
     /// A tensor to compute and print
     #[arg(long, value_name = "NAME", required_unless_present_any = ["target", "save"])]
     fetch: Vec<String>,
-    /// A node to run, without fetching anything of it
+    /// A target: a node to run without fetching its outputs
     #[arg(long, value_name = "NAME")]
     target: Vec<String>,
     /// Compute a tensor and write it to a file instead of printing it
@@ -48,7 +48,7 @@ pub struct Args {
     /// authorities; THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE the credentials
     #[arg(long, value_name = "grpc://HOST:PORT", conflicts_with_all = ["threads", "devices", "no_optimise", "trace"])]
     session: Option<String>,
-    /// On a server: nodes whose device does not exist run on another
+    /// On a server: place nodes whose device does not exist on another
     #[arg(long, requires = "session")]
     soft_placement: bool,
     /// A node to run once before, such as the initialiser of the variables

@@ -1,4 +1,4 @@
-//! A step as Chrome's trace viewer shows it: a process for each device, a row for each thread.
+//! A step in Chrome's trace viewer: a process for each device, a row for each thread.
 
 use serde::Serialize;
 use thalweg_runtime::trace::{NodeTiming, StepTimings};

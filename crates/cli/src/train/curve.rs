@@ -1,4 +1,4 @@
-//! The curve of the loss: in the terminal, and as an SVG file.
+//! The loss curve: in the terminal, and as an SVG file.
 
 #[derive(Default)]
 pub struct Curve {

@@ -1,4 +1,4 @@
-//! The training loop: what every program has in common.
+//! The training loop that all programs share.
 
 use super::curve::Curve;
 use super::keep::Keeper;
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 use thalweg::prelude::*;
 
-/// Points of the loss curve, at least.
+/// The minimum number of points of the loss curve.
 pub const POINTS: u64 = 400;
 
 pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {

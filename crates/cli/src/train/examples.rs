@@ -2,7 +2,7 @@
 
 use thalweg::prelude::*;
 
-/// Rows of numbers with a label each.
+/// Feature rows with labels.
 pub struct Examples {
     pub features: Vec<f32>,
     pub labels: Vec<i32>,
@@ -14,7 +14,7 @@ impl Examples {
         self.labels.len()
     }
 
-    /// The rows with these numbers, as a matrix and a vector of labels.
+    /// The rows with these indices, as a matrix and a vector of labels.
     pub fn rows(&self, rows: impl Iterator<Item = usize> + Clone) -> Result<Vec<Tensor>> {
         let mut features = Vec::with_capacity(rows.size_hint().0 * self.width);
         let mut labels = Vec::with_capacity(rows.size_hint().0);
@@ -31,7 +31,7 @@ impl Examples {
         self.rows(0..self.len())
     }
 
-    /// The batch of a step: every epoch goes through all rows in a new order.
+    /// The batch of a step: every epoch shuffles all rows again.
     pub fn batch(&self, step: u64, size: usize, seed: i64) -> Result<Vec<Tensor>> {
         let n = self.len() as u64;
         let first = step.wrapping_mul(size as u64);
@@ -43,8 +43,8 @@ impl Examples {
     }
 }
 
-/// The position of `i` in a permutation of `0..n` that the key picks, without making the permutation: a Feistel network over the
-/// smallest square that holds `n`, walked until it falls inside.
+/// The position of `i` in a permutation of `0..n` chosen by the key, without storing the permutation: a Feistel network over the
+/// smallest square that holds `n`, with cycle walking.
 pub fn shuffled(i: u64, n: u64, key: u64) -> u64 {
     let side = (n as f64).sqrt().ceil().max(2.0) as u64;
     let mut at = i;

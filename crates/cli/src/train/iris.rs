@@ -1,4 +1,4 @@
-//! Three kinds of iris by the lengths and widths of their leaves: 120 flowers for training, 30 for the test.
+//! Three kinds of iris by sepal and petal size: 120 flowers for training, 30 for the test.
 
 use super::examples::Examples;
 use super::optimizer;

@@ -12,7 +12,7 @@ pub struct Linear {
 
 impl Linear {
     pub fn new() -> Self {
-        // A hundred points in [0, 1) that are spread evenly but not in order.
+        // A hundred points in [0, 1), evenly spread but not in order.
         Linear { x: (0..100).map(|i| (i as f32 * 0.618_034).fract()).collect() }
     }
 }

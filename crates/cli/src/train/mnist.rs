@@ -25,7 +25,7 @@ pub struct Mnist {
     kind: Kind,
 }
 
-/// Test images in one run.
+/// The batch size of the test.
 const TEST_BATCH: usize = 500;
 
 impl Mnist {

@@ -86,7 +86,7 @@ enum Name {
     Linear,
     /// The exclusive or, by a net with one hidden layer
     Xor,
-    /// Three kinds of iris told apart by four lengths; the data is built in
+    /// Classify three kinds of iris by four lengths; the data is built in
     Iris,
     /// Handwritten digits, by a multilayer perceptron or a convolutional net
     Mnist,

@@ -36,8 +36,8 @@ impl Kind {
         }
     }
 
-    /// One training step, which counts the global step. `max_norm`: gradients are scaled down to this common norm. `replicas`: those
-    /// that train together.
+    /// One training step, which increments the global step. `max_norm` clips gradients by global norm. `replicas`: those
+    /// that train synchronously.
     pub fn minimize(
         self,
         g: &Scope,

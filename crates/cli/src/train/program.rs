@@ -5,7 +5,7 @@ use thalweg::prelude::*;
 use thalweg::train::sync_replicas::SyncTraining;
 
 pub trait Program {
-    /// One line for the head of the output.
+    /// The title line of the output.
     fn title(&self) -> String;
 
     fn defaults(&self) -> Defaults;
@@ -28,10 +28,10 @@ pub trait Program {
 pub struct Model {
     pub train: Training,
     pub loss: Output,
-    /// A measure to show beside the loss, with its name.
+    /// A metric shown beside the loss, with its name.
     pub shown: Option<(&'static str, Output)>,
     pub feeds: Vec<Output>,
-    /// Values carried from step to step by variables are set to these operations' at the start of an evaluation.
+    /// What `results` fetches.
     pub outputs: Vec<Output>,
 }
 

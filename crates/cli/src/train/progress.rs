@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 pub struct Progress {
     steps: u64,
-    /// Steps that were made before this run.
+    /// Steps of earlier runs.
     first: u64,
     shown: Option<&'static str>,
     began: Instant,
@@ -17,9 +17,9 @@ pub struct Progress {
     next_line: u64,
 }
 
-/// How each line about progress begins; `thalweg local` finds them by it.
+/// The prefix of progress lines; `thalweg local` recognises them by it.
 pub const PREFIX: &str = "step ";
-/// Between two drawings of the bar.
+/// The redraw interval of the bar.
 const REDRAW: Duration = Duration::from_millis(80);
 const WIDTH: usize = 30;
 
@@ -44,7 +44,7 @@ impl Progress {
             let filled = (WIDTH as u64 * done / self.steps.max(1)) as usize;
             let bar = format!("{}{}", "━".repeat(filled), "─".repeat(WIDTH - filled.min(WIDTH)));
             let mut err = std::io::stderr().lock();
-            // A terminal that is gone is no reason to stop training.
+            // A closed terminal does not stop training.
             let _ = write!(err, "\r\x1b[K{bar} {text}").and_then(|()| err.flush());
         }
         Ok(())
@@ -66,7 +66,7 @@ impl Progress {
         text
     }
 
-    /// Leaves the bar as it is and goes to the next line.
+    /// Leaves the bar on the screen and starts a new line.
     pub fn end(&mut self) {
         if self.is_terminal && self.last.take().is_some() {
             eprintln!();

@@ -50,7 +50,7 @@ impl Ptb {
         let mut known: Vec<(&str, usize)> = counts.into_iter().collect();
         known.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         known.truncate(MAX_WORDS - 1);
-        // Number 0 is every word that is not among these.
+        // Id 0 is for out-of-vocabulary words.
         let ids: HashMap<&str, i32> =
             known.iter().enumerate().map(|(i, (w, _))| (*w, i as i32 + 1)).collect();
         let numbers: Vec<i32> = words.iter().map(|w| ids.get(w).copied().unwrap_or(0)).collect();
@@ -68,7 +68,7 @@ impl Ptb {
         self.train.len() - STEPS - 1
     }
 
-    /// The words from `start` on, and those one further, in rows.
+    /// Windows from each start, and the same shifted by one word.
     fn windows(words: &[i32], starts: impl Iterator<Item = usize>) -> Result<Vec<Tensor>> {
         let (mut given, mut next) = (Vec::new(), Vec::new());
         for start in starts {
@@ -79,7 +79,7 @@ impl Ptb {
         Ok(vec![Tensor::from_slice(shape.clone(), &given)?, Tensor::from_slice(shape, &next)?])
     }
 
-    /// The perplexity of word frequencies alone on the test text.
+    /// The perplexity of a unigram model on the test text.
     fn unigram(&self) -> f64 {
         let mut counts = vec![1f64; self.vocabulary];
         self.train.iter().for_each(|w| counts[*w as usize] += 1.0);

@@ -15,7 +15,7 @@ pub struct Defaults {
     pub steps: u64,
     pub batch: usize,
     pub rate: f64,
-    /// The learning rate decays linearly to `LAST_RATE` of its value over so many steps. It is a function of the step alone, not of
+    /// The learning rate decays linearly to `LAST_RATE` of its value over this many steps. It is a function of the step alone, not of
     /// `--steps`: a resumed run continues as one that was not interrupted.
     pub falls_over: Option<u64>,
     pub optimizer: optimizer::Kind,

@@ -1,4 +1,4 @@
-//! What is printed before and after training.
+//! The output before and after training.
 
 use super::curve::Curve;
 use super::program::Program;
@@ -34,7 +34,7 @@ pub fn head(program: &dyn Program, settings: &Settings, g: &Scope) -> String {
     )
 }
 
-/// The curve, and what came of it.
+/// The loss curve and the results.
 pub fn tail(curve: &Curve, results: &[[String; 2]], steps: u64, took: Duration) -> String {
     let mut rows: Vec<Vec<String>> = results.iter().map(|r| r.to_vec()).collect();
     if let Some(loss) = curve.last() {

@@ -1,7 +1,7 @@
-//! A test of clusters: every variable is the sum of the gradients applied, so that one applied twice, or lost, shows.
+//! A test of clusters: every variable is the sum of the applied gradients, so that one applied twice, or lost, is detected.
 //!
-//! With a rate of 1 and gradients that do not depend on the variables, each step takes the same number from each variable: the mean of
-//! the replicas' gradients, which are different powers of four if all are waited for. No other choice of as many of them has that sum.
+//! With a rate of 1 and gradients that do not depend on the variables, each step subtracts the same number from each variable: the mean of
+//! the replicas' gradients, which are different powers of four if all are aggregated. No other choice of as many of them has that sum.
 
 use super::optimizer;
 use super::program::{Model, Program, Trained};
@@ -13,7 +13,7 @@ use thalweg_core::error::internal;
 
 pub struct Tally;
 
-/// Variables, for several parameter servers to have some.
+/// Enough variables for several parameter servers.
 const VARIABLES: usize = 4;
 
 /// The gradient of a replica.
@@ -24,7 +24,7 @@ fn gradient(number: u64, settings: &Settings) -> f32 {
     }
 }
 
-/// What a step takes from each variable.
+/// What a step subtracts from each variable.
 fn taken(settings: &Settings) -> f32 {
     let replicas = settings.replicas.map_or(1, |r| r.total as u64);
     (0..replicas).map(|i| gradient(i, settings)).sum::<f32>() / replicas as f32

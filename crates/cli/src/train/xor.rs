@@ -1,4 +1,4 @@
-//! The exclusive or: what a net without a hidden layer cannot learn.
+//! Exclusive or, which a net without a hidden layer cannot learn.
 
 use super::optimizer;
 use super::program::{Model, Program, Trained};

@@ -1,8 +1,8 @@
-//! A folder with MNIST's four files, of made-up digits: a bright bar at a place of its own for each, with noise.
+//! A directory with MNIST's four files, of synthetic digits: a bright bar at a different position for each, with noise.
 
 use std::path::{Path, PathBuf};
 
-/// Removed at the end.
+/// Removed on drop.
 pub struct Folder(PathBuf);
 
 impl Folder {
@@ -42,7 +42,7 @@ fn write(folder: &Path, part: &str, count: u32) {
     idx(&folder.join(format!("{part}-labels-idx1-ubyte")), &[count], &labels);
 }
 
-/// Bytes in MNIST's format: a magic number that ends with the number of dimensions, the sizes, the bytes.
+/// Writes the idx format: a magic number that ends with the number of dimensions, the sizes, the bytes.
 fn idx(path: &Path, sizes: &[u32], bytes: &[u8]) {
     let mut file = vec![0, 0, 8, sizes.len() as u8];
     file.extend(sizes.iter().flat_map(|n| n.to_be_bytes()));

@@ -1,4 +1,4 @@
-//! Comma-separated files as datasets of typed columns.
+//! CSV files as datasets of typed columns.
 
 use super::dataset::{Dataset, declare};
 use super::sources::{checked, names};
@@ -24,13 +24,13 @@ impl Column {
 pub struct CsvOptions {
     /// The first line of each file is a header, and is skipped.
     pub header: bool,
-    /// Between fields.
+    /// The field delimiter.
     pub delimiter: char,
-    /// Fields may stand in double quotes.
+    /// Whether fields may be in double quotes.
     pub quotes: bool,
-    /// A field of this text counts as empty.
+    /// A field with this text is empty.
     pub missing: String,
-    /// Which of the file's columns the `columns` are, counted from 0; all, if none is given.
+    /// The indices of the `columns` in the file, from 0; all, if empty.
     pub select: Vec<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! `Dataset`: the description of a pipeline, before its nodes are made.
+//! `Dataset`: the description of an input pipeline, before its nodes are made.
 
 use crate::{Attr, DataType, OpBuilder, Output, PartialShape, Scope};
 use std::panic::Location;
@@ -23,7 +23,7 @@ impl Dataset {
         Dataset { scope: scope.clone(), elements: elements.into(), make: Arc::new(make) }
     }
 
-    /// A placeholder after a mistake, which the scope has recorded.
+    /// A placeholder after an error, which the scope has recorded.
     pub(crate) fn broken(scope: &Scope) -> Dataset {
         Dataset::new(scope, vec![], |g| g.op("NoOp").output())
     }
@@ -38,12 +38,12 @@ impl Dataset {
         (self.make)(g)
     }
 
-    /// A dataset of the same elements made by an op on this one.
+    /// A transformation that keeps the element types and shapes.
     fn step(&self, make: impl Fn(&Scope, &Output) -> Output + Send + Sync + 'static) -> Dataset {
         self.then(self.elements.to_vec(), make)
     }
 
-    /// A dataset made of this one, of other elements.
+    /// A transformation to other elements.
     pub(crate) fn then(
         &self,
         elements: Vec<(DataType, PartialShape)>,
@@ -53,7 +53,7 @@ impl Dataset {
         Dataset::new(&self.scope, elements, move |g| make(g, &input.build(g)))
     }
 
-    /// The elements over and over: `Some(k)` times, or without end.
+    /// Repeats the elements: `Some(k)` times, or indefinitely.
     pub fn repeat(&self, count: Option<i64>) -> Dataset {
         let elements = self.elements.clone();
         self.step(move |g, input| {
@@ -62,17 +62,17 @@ impl Dataset {
         })
     }
 
-    /// The first elements.
+    /// The first `count` elements.
     pub fn take(&self, count: i64) -> Dataset {
         self.counted("TakeDataset", count)
     }
 
-    /// All but the first elements.
+    /// All but the first `count` elements.
     pub fn skip(&self, count: i64) -> Dataset {
         self.counted("SkipDataset", count)
     }
 
-    /// Up to `size` elements are computed ahead, on other threads.
+    /// Prefetches up to `size` elements, on other threads.
     pub fn prefetch(&self, size: i64) -> Dataset {
         self.counted("PrefetchDataset", size)
     }
@@ -82,7 +82,7 @@ impl Dataset {
         self.step(move |g, input| declare(g.op(op).input(input).input(g.constant(count)), &elements).output())
     }
 
-    /// Every `shards`-th element, beginning with number `index`.
+    /// Every `shards`-th element, from `index` on.
     pub fn shard(&self, shards: i64, index: i64) -> Dataset {
         let elements = self.elements.clone();
         self.step(move |g, input| {
@@ -91,7 +91,7 @@ impl Dataset {
         })
     }
 
-    /// Elements are cached in memory: later passes do not read the input.
+    /// Caches elements in memory: later iterations do not read the input.
     pub fn cache(&self) -> Dataset {
         let elements = self.elements.clone();
         self.step(move |g, input| {
@@ -100,7 +100,7 @@ impl Dataset {
         })
     }
 
-    /// Each element is drawn at random from the next `size`, in another order in each pass. With a seed, the orders are the
+    /// Shuffles by a buffer of `size` elements, in another order in each iteration. With a seed, the orders are the
     /// same in every run, and TensorFlow's.
     pub fn shuffle(&self, size: i64, seed: Option<i64>) -> Dataset {
         let elements = self.elements.clone();
@@ -117,7 +117,7 @@ impl Dataset {
         self.batched(size, false)
     }
 
-    /// As `batch`, without a last batch that is smaller: all shapes are known.
+    /// As `batch`, but drops a smaller last batch: all shapes are known.
     pub fn batch_exact(&self, size: i64) -> Dataset {
         self.batched(size, true)
     }
@@ -176,7 +176,7 @@ impl Dataset {
         })
     }
 
-    /// Elements of several datasets side by side, until one of them ends.
+    /// Zips several datasets, until one of them ends.
     pub fn zip(parts: &[&Dataset]) -> Dataset {
         let Some(first) = parts.first() else { return Dataset::broken(&Scope::new()) };
         let parts: Vec<Dataset> = parts.iter().copied().cloned().collect();

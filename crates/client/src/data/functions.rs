@@ -1,4 +1,4 @@
-//! Steps that are functions of elements: closures, traced once into functions of the graph's library.
+//! Transformations with functions: closures, traced once into functions of the graph's library.
 
 use super::dataset::{Dataset, declare};
 use crate::{DataType, Error, OpBuilder, Output, PartialShape, Result, Scope, TracedFunction};
@@ -6,8 +6,8 @@ use std::panic::Location;
 use std::sync::{Arc, Mutex, PoisonError};
 
 impl Dataset {
-    /// A function of each element: `.map(|g, x| vec![g.cast(&x[0], DataType::Float)])`. The closure is called once, to describe
-    /// the function; it may use values of the graph around it, unless the iterator is a one-shot one.
+    /// Maps a function over the elements: `.map(|g, x| vec![g.cast(&x[0], DataType::Float)])`. The closure is called once, to trace
+    /// the function; it may capture values of the graph around it, unless the iterator is a one-shot one.
     #[track_caller]
     pub fn map<R: Into<Vec<Output>>>(&self, f: impl FnOnce(&Scope, &[Output]) -> R) -> Dataset {
         self.mapped("map", Location::caller(), f, |g, input, f| {
@@ -16,7 +16,7 @@ impl Dataset {
         })
     }
 
-    /// As `map`, with up to `calls` elements computed in parallel; the order stays. -1 leaves the number to the device.
+    /// As `map`, with up to `calls` elements computed in parallel; the order stays. -1 lets the device choose.
     #[track_caller]
     pub fn parallel_map<R: Into<Vec<Output>>>(
         &self,
@@ -42,7 +42,7 @@ impl Dataset {
         self.then(elements, move |g, input| declare(make(g, input, &f), &f.results).output())
     }
 
-    /// The elements that a predicate is true of.
+    /// The elements for which a predicate is true.
     #[track_caller]
     pub fn filter(&self, predicate: impl FnOnce(&Scope, &[Output]) -> Output) -> Dataset {
         let traced = self.traced("filter", Location::caller(), |g, x| vec![predicate(g, x)]);
@@ -54,7 +54,7 @@ impl Dataset {
         })
     }
 
-    /// The elements of the datasets that a function makes of each element, one dataset after another.
+    /// The elements of the dataset that a function returns for each element, concatenated.
     #[track_caller]
     pub fn flat_map(&self, f: impl FnOnce(&Scope, &[Output]) -> Dataset) -> Dataset {
         self.nested("flat_map", Location::caller(), f, |g, input, f| {
@@ -62,7 +62,7 @@ impl Dataset {
         })
     }
 
-    /// As `flat_map`, with `cycle` of the datasets open at once, and `block` elements of each in turn.
+    /// As `flat_map`, with `cycle` of the datasets open at once, and `block` consecutive elements of each.
     #[track_caller]
     pub fn interleave(
         &self,
@@ -84,7 +84,7 @@ impl Dataset {
         f: impl FnOnce(&Scope, &[Output]) -> Dataset,
         make: impl for<'a> Fn(&'a Scope, &Output, &TracedFunction) -> OpBuilder<'a> + Send + Sync + 'static,
     ) -> Dataset {
-        // The elements of the inner dataset are known once it is traced.
+        // The inner dataset's element types are known once it is traced.
         let inner: Arc<Mutex<Vec<(DataType, PartialShape)>>> = Arc::default();
         let found = inner.clone();
         let traced = self.traced(name, location, move |g, x| {

@@ -13,7 +13,7 @@ pub struct Iterator {
 }
 
 impl Dataset {
-    /// An iterator that goes through the dataset once in each session, without being initialised. The dataset must not use
+    /// An iterator over the dataset, once in each session, without initialization. The dataset must not capture
     /// values of the graph.
     #[track_caller]
     pub fn one_shot_iterator(&self, g: &Scope) -> Iterator {
@@ -41,7 +41,7 @@ impl Dataset {
         Iterator { scope: g.clone(), handle, elements: self.elements.to_vec(), initializer: None }
     }
 
-    /// An iterator that is at the beginning of the dataset after each run of its initializer.
+    /// An iterator that each run of its initializer resets to the beginning of the dataset.
     #[track_caller]
     pub fn initializable_iterator(&self, g: &Scope) -> Iterator {
         let op = g.op("IteratorV2").attr("shared_name", "").attr("container", "");
@@ -57,24 +57,24 @@ impl Dataset {
 }
 
 impl Iterator {
-    /// The components of the next element. One call serves all that need the same element of a run.
+    /// The components of the next element. Nodes that need the same element of a run share one call.
     #[track_caller]
     pub fn get_next(&self) -> Outputs {
         declare(self.scope.op("IteratorGetNext").input(&self.handle), &self.elements).outputs()
     }
 
-    /// Must be run before the first element; a one-shot iterator has none.
+    /// Must be run before the first element; `None` for a one-shot iterator.
     pub fn initializer(&self) -> Option<&Operation> {
         self.initializer.as_ref()
     }
 
-    /// The iterator's name, which another run may feed to [`Iterator::from_string_handle`].
+    /// The iterator's string handle, to be fed to [`Iterator::from_string_handle`].
     #[track_caller]
     pub fn string_handle(&self) -> Output {
         self.scope.op("IteratorToStringHandle").input(&self.handle).output()
     }
 
-    /// The iterator whose string handle is fed, with elements like those of `like`: each run can choose another.
+    /// The iterator whose string handle is fed, with elements like those of `like`: feedable, per run.
     #[track_caller]
     pub fn from_string_handle(g: &Scope, handle: &Output, like: &Dataset) -> Iterator {
         let op = declare(g.op("IteratorFromStringHandleV2").input(handle), &like.elements);

@@ -7,7 +7,7 @@ use std::panic::Location;
 use std::path::Path;
 
 impl Dataset {
-    /// The rows of tensors along their first dimension: `Dataset::from_tensor_slices(&g, (images, labels))`.
+    /// Slices of tensors along their first dimension: `Dataset::from_tensor_slices(&g, (images, labels))`.
     #[track_caller]
     pub fn from_tensor_slices(g: &Scope, components: impl Components) -> Dataset {
         let parts = components.into_components().and_then(|c| same_rows(&c).map(|()| c));
@@ -58,7 +58,7 @@ impl Dataset {
         }
     }
 
-    /// Elements of these types and shapes from a closure of this process. Each pass calls `begin`, and the closure that it returns once for
+    /// Elements of these types and shapes from a closure of this process. Each iteration calls `begin`, then the closure that it returns, once for
     /// each element, until that returns `None`. A graph with such a dataset cannot be sent to another process.
     #[track_caller]
     pub fn from_fn<B, N>(g: &Scope, elements: &[(DataType, PartialShape)], begin: B) -> Dataset
@@ -73,7 +73,7 @@ impl Dataset {
     }
 }
 
-/// The value; the scope records an error.
+/// The value; the scope records the error.
 #[track_caller]
 pub(crate) fn checked<T>(g: &Scope, value: Result<T>) -> Option<T> {
     let location = Location::caller();

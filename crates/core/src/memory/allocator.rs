@@ -1,4 +1,4 @@
-//! `Counting`: the system's allocator, with a count of live bytes, a ceiling below which the system does not kill the process, and a reserve.
+//! `Counting`: the system's allocator, with a count of live bytes, a ceiling below the OOM killer's limit, and a reserve.
 
 use super::count;
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 /// Requests from this size on fail if they would pass the ceiling. Smaller ones do not: few callers handle their failure.
 const LARGE: usize = 64 << 10;
 
-/// An unused block, freed when the system has no more memory, so that running steps can fail in order.
+/// An unused block, freed when the system is out of memory, so that running steps fail with an error.
 static RESERVE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 static RESERVE_USED: AtomicBool = AtomicBool::new(false);
 const RESERVE_LAYOUT: Layout = match Layout::from_size_align(8 << 20, 16) {
@@ -19,7 +19,7 @@ const RESERVE_LAYOUT: Layout = match Layout::from_size_align(8 << 20, 16) {
 /// An allocator for programs: `#[global_allocator] static ALLOCATOR: Counting = Counting;`.
 pub struct Counting;
 
-// SAFETY: all memory is System's, asked for and given back with the caller's own layouts.
+// SAFETY: all memory is System's, allocated and freed with the caller's own layouts.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: by the caller's contract.
@@ -51,7 +51,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Sizes are at most `isize::MAX`, as all of a `Layout` are.
+/// Sizes are at most `isize::MAX`, as in a `Layout`.
 #[inline]
 fn counted(more: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
     if more >= LARGE && !count::room(more) && !room_without_kept(more) {
@@ -103,7 +103,7 @@ pub fn arm_reserve() {
     }
 }
 
-/// Whether the system ran out of memory, and the reserve is not allocated again yet.
+/// Whether the system ran out of memory, and the reserve is not rearmed yet.
 #[inline]
 pub fn is_tight() -> bool {
     RESERVE_USED.load(Ordering::Relaxed)

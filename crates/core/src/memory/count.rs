@@ -61,7 +61,7 @@ pub fn live() -> usize {
     usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// Whether so many bytes more stay below the ceiling, with the promises of other threads. A thread with a promise is not checked against
+/// Whether so many more bytes stay below the ceiling, with the promises of other threads. A thread with a promise is not checked against
 /// the others': they were counted when it was made.
 #[inline]
 pub fn room(bytes: usize) -> bool {
@@ -91,7 +91,7 @@ pub fn end_promise(bytes: usize) {
 /// Counts bytes allocated (or freed, if negative) on this thread.
 #[inline]
 pub fn add(bytes: isize) {
-    // Fails only in a thread that is ending.
+    // Fails only when the thread exits.
     let _ = THREAD.try_with(|t| {
         let net = t.net.get().wrapping_add(bytes);
         t.net.set(net);
@@ -119,20 +119,19 @@ pub fn note_buffer(bytes: isize) {
     }
 }
 
-/// Memory of a large block allocated for a peer's payload: its pages exist, and are counted, only when they are written.
+/// Memory of a large block for a peer's payload: pages are committed, and counted, only when written.
 #[derive(Debug, Default)]
 pub struct Untouched(usize);
 
 impl Untouched {
-    /// Of a new block of so many bytes.
+    /// For a new block of this size.
     pub fn new(bytes: usize) -> Untouched {
-        // Smaller blocks are not mappings of their own.
+        // Smaller blocks are not separate mappings.
         let bytes = if bytes >= MAPPED { bytes } else { 0 };
         add(-(bytes as isize));
         Untouched(bytes)
     }
 
-    /// So many bytes of it have been written.
     pub fn touch(&mut self, bytes: usize) {
         let bytes = bytes.min(self.0);
         self.0 -= bytes;
@@ -196,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_announced_counts_when_it_is_written() {
         let meter = Meter::start();
-        // As the allocator would.
+        // As the allocator does.
         add(100 << 20);
         let mut untouched = Untouched::new(100 << 20);
         assert_eq!(meter.grown(), 0);

@@ -1,4 +1,4 @@
-//! Returns freed memory to the system. malloc keeps free blocks between live ones, and a large graph leaves many of them.
+//! Returns freed memory to the system. malloc keeps free blocks between live ones, of which a large graph leaves many.
 
 use super::count;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ const MIN_INTERVAL: Duration = Duration::from_millis(200);
 
 static LAST: Mutex<Option<Instant>> = Mutex::new(None);
 
-/// Returns memory that malloc holds unused, if it is much. Called when a session or a graph is dropped.
+/// Trims malloc's unused memory, if it is much. Called when a session or a graph is dropped.
 pub fn give_back() {
     count::flush_thread();
     let unused = system::resident().unwrap_or(0).saturating_sub(count::live());
@@ -20,7 +20,7 @@ pub fn give_back() {
         return;
     }
     {
-        // Another thread is at it.
+        // A concurrent trim.
         let Ok(mut last) = LAST.try_lock().or_else(|e| match e {
             std::sync::TryLockError::Poisoned(p) => Ok::<_, ()>(PoisonError::into_inner(p)),
             std::sync::TryLockError::WouldBlock => Err(()),
@@ -36,22 +36,22 @@ pub fn give_back() {
     system::trim();
 }
 
-/// For threads that end: adds their count to the sum.
+/// For exiting threads: adds their count to the sum.
 pub fn end_thread() {
     count::flush_thread();
 }
 
-/// Settings of malloc for a process that is to keep within a limit.
+/// malloc settings for a process with a memory limit.
 pub fn tune_malloc() {
     system::tune();
 }
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod system {
-    /// Blocks from this size on are mappings of their own, and are unmapped when freed. By default malloc raises the threshold up to
+    /// Blocks from this size on are mapped separately, and unmapped when freed. By default malloc raises the threshold up to
     /// 32 MiB, and keeps smaller blocks.
     const MMAP_THRESHOLD: libc::c_int = 1 << 20;
-    /// Free memory that is kept at the end of the heap.
+    /// Free memory kept at the top of the heap.
     const TRIM_THRESHOLD: libc::c_int = 32 << 20;
     /// Arenas, which threads use concurrently. Each keeps its free blocks, and reserves 64 MiB of addresses.
     const ARENAS: libc::c_int = 8;

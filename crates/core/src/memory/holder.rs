@@ -1,4 +1,4 @@
-//! To whom memory is charged. Each session is a `Holder`; buffers allocated in its steps are charged to it until they are freed.
+//! Memory accounting. Each session is a `Holder`; buffers allocated in its steps are charged to it until they are freed.
 //!
 //! The counts are in a static table, and a buffer has the index of its holder: a buffer may outlive the session (a variable of the server),
 //! and an `Arc` in each buffer would cost more than the count itself. A slot is reused when its count is 0.
@@ -10,7 +10,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
-/// Slots of the table. Holders beyond it get slot 0, nobody's, which only the limit of the process bounds.
+/// Slots of the table. Holders beyond it share slot 0, which only the process limit bounds.
 const HOLDERS: usize = 8192;
 
 /// A cache line of its own, against false sharing between sessions.
@@ -28,10 +28,10 @@ thread_local! {
     static CURRENT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The part of the limit that a holder may have even when the budget is exhausted: small steps proceed while a large one fails.
+/// The part of the limit that a holder may use even if the budget is exhausted: small steps proceed while a large one fails.
 const SMALL_PART: usize = 256;
 
-/// A session, or another party to which memory is charged.
+/// A session, or another account of memory.
 #[derive(Debug)]
 pub struct Holder(u32);
 
@@ -52,7 +52,7 @@ impl Holder {
         Holder(found.unwrap_or(0) as u32)
     }
 
-    /// Charges to nobody.
+    /// Slot 0: no budget.
     pub fn nobody() -> Holder {
         Holder(0)
     }
@@ -147,12 +147,12 @@ impl Drop for Held {
     }
 }
 
-/// An error if so many bytes more would exceed the budget of this thread's holder: before allocations that are not buffers.
+/// An error if so many more bytes exceed the budget of this thread's holder: for allocations that are not buffers.
 pub fn check(bytes: usize) -> Result<()> {
     check_of(current(), bytes)
 }
 
-/// The same for bytes that are promised already, together with the promises of others.
+/// The same for bytes already promised, together with the promises of others.
 pub(super) fn check_promised(bytes: usize) -> Result<()> {
     let own = held(current()).saturating_add(bytes);
     if fits(own, 0) || fits_without_cache(own, 0) { Ok(()) } else { Err(refusal(current(), bytes, own)) }
@@ -196,7 +196,7 @@ fn held(holder: u32) -> usize {
     if holder == 0 { 0 } else { slot(holder).held.load(Ordering::Relaxed).max(0) as usize }
 }
 
-/// Whether a holder may have `own` bytes in all, of which `more` are still to be allocated.
+/// Whether a holder may have `own` bytes, of which `more` are not allocated yet.
 #[inline]
 fn fits(own: usize, more: usize) -> bool {
     let taken = count::live().saturating_add(count::promised());

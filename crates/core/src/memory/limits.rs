@@ -1,4 +1,4 @@
-//! The system's memory limit of the process: of its control groups (v1 and v2) and their parents, its address space, the machine.
+//! The memory limit of the process: of its control groups (v1 and v2) and their parents, its address space, the machine.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ fn machine(system: &System<'_>) -> Option<usize> {
     line.trim().strip_suffix("kB")?.trim().parse::<usize>().ok()?.checked_mul(1024)
 }
 
-/// What is left of the address space, less an eighth for stacks of threads and malloc's arenas.
+/// The remaining address space, less an eighth for thread stacks and malloc's arenas.
 fn address_space(system: &System<'_>) -> Option<usize> {
     let text = system.text("/proc/self/limits")?;
     let line = text.lines().find_map(|line| line.strip_prefix("Max address space"))?;
@@ -78,7 +78,7 @@ fn cgroup(system: &System<'_>) -> Option<usize> {
     groups.filter_map(|group| group.limit(system, &mounts)).min()
 }
 
-/// A line of `/proc/self/cgroup` that can limit memory: `4:memory:/path`, or `0::/path` of version 2.
+/// A memory entry of `/proc/self/cgroup`: `4:memory:/path`, or `0::/path` of version 2.
 struct Group<'a> {
     is_v2: bool,
     path: &'a str,
@@ -95,8 +95,8 @@ impl<'a> Group<'a> {
     fn limit(&self, system: &System<'_>, mounts: &str) -> Option<usize> {
         let mount = mounts.lines().filter_map(Mount::parse).find(|m| m.shows(self.is_v2))?;
         let file = if self.is_v2 { "memory.max" } else { "memory.limit_in_bytes" };
-        // What is mounted may begin below the root, as in a container: the path then begins with where it begins. One that does not
-        // cannot be seen from here, but the mount itself can.
+        // The mount may be of a subtree, as in a container: its root is then a prefix of the path. If it is not,
+        // the group is not visible here, but the mount point is.
         let root = mount.root.trim_end_matches('/');
         let below = self.path.strip_prefix(root).filter(|p| !p.contains("..")).unwrap_or("");
         let bottom = Path::new(mount.point);

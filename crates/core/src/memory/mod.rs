@@ -1,7 +1,7 @@
-//! The memory of the process: how much there may be, how much is held, and by whom.
+//! The memory of the process: limits, live bytes, and accounting by session.
 //!
 //! `limits` reads the system's limits once; `count` has the live heap bytes, from the allocator (`allocator`) or, in programs without it,
-//! from buffers alone; `holder` charges them to sessions, each of which gets as much as leaves room for others. `promise` reserves memory
+//! from buffers alone; `holder` charges them to sessions, each of which leaves room for others. `promise` reserves memory
 //! for libraries that abort when allocation fails. `give_back` returns freed memory to the system.
 
 mod allocator;
@@ -31,7 +31,7 @@ pub fn start(asked: Option<usize>) -> Option<(Limits, Source)> {
     };
     let limits = Limits::within(bytes);
     set_limits(limits);
-    // One buffer, whose size a client may decide, gets half of it at most.
+    // One buffer, whose size a client may choose, gets half of it at most.
     crate::buffer::set_limit(crate::buffer::limit().min(bytes / 2));
     Some((limits, source))
 }

@@ -1,4 +1,4 @@
-//! Memory for libraries that abort when allocation fails: what they may allocate is reserved before.
+//! Memory for libraries that abort when allocation fails: reserved before the call.
 
 use super::{count, holder};
 use crate::error::Result;
@@ -11,7 +11,7 @@ pub struct Promise {
     not_send: PhantomData<*const ()>,
 }
 
-/// From this size on the promise is tried with the system too; for less it always has enough, or the reserve.
+/// From this size on the system is probed too; less is always available, or from the reserve.
 const LARGE: usize = 64 << 10;
 
 /// Reserves so many bytes for this thread, if they are within the budget.
@@ -22,7 +22,7 @@ pub fn promise(bytes: usize) -> Result<Promise> {
     }
     holder::check(bytes)?;
     if bytes >= LARGE {
-        // The limit may be higher than the system's, or not set.
+        // The limit may be higher than the system's, or unset.
         Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| no_memory(bytes))?;
     }
     let promise = Promise { bytes, not_send: PhantomData };

@@ -107,8 +107,8 @@ impl AttrSpec {
         Ok(kind)
     }
 
-    /// Checks a value against this rule. An empty list comes typeless from the wire: it fits every list.
-    /// Returns a replacement where the value needs a change of form.
+    /// Validates a value. An empty list is untyped on the wire: it matches every list type.
+    /// Returns a replacement where the value must be converted.
     pub fn check(&self, value: &Attr) -> Result<Option<Attr>> {
         if matches!(value, Attr::Placeholder(_)) {
             return Ok(None);

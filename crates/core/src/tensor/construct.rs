@@ -1,4 +1,4 @@
-//! The ways to make a tensor.
+//! Constructors of tensors.
 
 use super::{INLINE_BYTES, Object, Storage, Tensor, elements};
 use crate::buffer::Buffer;
@@ -132,7 +132,7 @@ impl Tensor {
         Tensor { storage: O::store(vec![item]), shape: Shape::scalar(), dtype: O::DTYPE }
     }
 
-    /// A tensor of strings, resource handles or variants, each made from its place.
+    /// A tensor of strings, resource handles or variants, each made from its index.
     pub fn build_objects<O: Object>(shape: Shape, item: impl FnMut(usize) -> Result<O>) -> Result<Tensor> {
         let items = reserve::try_collect((0..shape.elements()).map(item))?;
         Tensor::from_objects(shape, items)
@@ -143,7 +143,7 @@ impl Tensor {
     }
 }
 
-/// Default objects, as many as asked for if memory allows.
+/// Default objects, `n` of them if memory allows.
 fn objects<O: Object>(n: usize) -> Result<Vec<O>> {
     let mut items =
         reserve::with_capacity(n).map_err(|e| e.context(format_args!("{n} elements of {}", O::DTYPE)))?;

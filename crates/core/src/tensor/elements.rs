@@ -1,8 +1,8 @@
-//! Bytes seen as elements and back: the one place that reinterprets tensor memory.
+//! Bytes cast to elements and back: the one place that reinterprets tensor memory.
 
 use crate::dtype::Element;
 
-/// Bytes of a tensor as its elements. Misaligned or ragged bytes cannot come from a tensor; they give an empty slice.
+/// Casts bytes of a tensor to elements. Misaligned bytes cannot come from a tensor; they yield an empty slice.
 #[inline]
 pub(super) fn typed<T: Element>(bytes: &[u8]) -> &[T] {
     let size = std::mem::size_of::<T>();

@@ -88,7 +88,7 @@ impl Tensor {
         }
     }
 
-    /// Charges memory that is charged to nobody to this holder: request payloads, strings that a kernel made.
+    /// Charges memory without a holder to this one: request payloads, strings made by kernels.
     pub fn charge_to(&self, holder: &Holder) -> Result<()> {
         match &self.storage {
             Storage::Heap(buffer, _) => buffer.charge_to(holder),
@@ -97,7 +97,7 @@ impl Tensor {
         }
     }
 
-    /// Whether two tensors look at the same memory.
+    /// Whether two tensors share memory.
     pub fn shares_memory_with(&self, other: &Tensor) -> bool {
         match (&self.storage, &other.storage) {
             (Storage::Heap(a, i), Storage::Heap(b, j)) => i == j && std::ptr::eq(a.bytes(), b.bytes()),
@@ -105,7 +105,7 @@ impl Tensor {
         }
     }
 
-    /// The same elements under another shape of as many elements; shares the memory.
+    /// Reshapes; shares the memory.
     pub fn reshape(mut self, shape: Shape) -> Result<Tensor> {
         if shape.elements() != self.elements() {
             return Err(invalid!(
@@ -131,7 +131,7 @@ impl Tensor {
         Ok(self)
     }
 
-    /// The memory of a tensor of bytes as that of another plain type: received payloads need no copy.
+    /// Reinterprets a tensor of bytes as another plain type: received payloads need no copy.
     pub fn bytes_as(self, dtype: DataType, shape: Shape) -> Result<Tensor> {
         let bytes = self.bytes()?;
         let whole = matches!(self.storage, Storage::Heap(_, 0)) && self.dtype == DataType::Uint8;
@@ -241,7 +241,7 @@ impl Tensor {
         }
     }
 
-    /// Makes a scalar of this type another one; whether it is one.
+    /// Overwrites a scalar of this type; whether it is one.
     #[inline]
     pub fn set_scalar<T: Element>(&mut self, value: T) -> bool {
         match &mut self.storage {

@@ -13,9 +13,9 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-/// A value of any kind in a tensor of type variant: a dataset, a list of tensors, an optional.
+/// A value in a tensor of type variant: a dataset, a list of tensors, an optional.
 pub trait VariantValue: Any + Send + Sync {
-    /// The name under which the value crosses the wire, e.g. `tensorflow::TensorList`.
+    /// The type name on the wire, e.g. `tensorflow::TensorList`.
     fn type_name(&self) -> &'static str;
     fn as_any(&self) -> &dyn Any;
 }
@@ -34,7 +34,7 @@ impl Variant {
     }
 }
 
-/// The value may hold variants in turn.
+/// The value may contain variants.
 impl Drop for Variant {
     fn drop(&mut self) {
         self.0.take().into_iter().for_each(drop_flat);
@@ -59,7 +59,7 @@ pub trait Object: Clone + Default + Send + Sync + 'static {
     fn of_mut(t: &mut Tensor) -> Result<&mut [Self]>;
 }
 
-/// `len` items from `start`, made ours alone.
+/// `len` items from `start`, unshared.
 fn unshare<'a, O: Object>(items: &'a mut Arc<Vec<O>>, start: &mut usize, len: usize) -> Result<&'a mut [O]> {
     if Arc::get_mut(items).is_none() {
         *items = Arc::new(reserve::copied(&items[*start..*start + len])?);

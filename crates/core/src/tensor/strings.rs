@@ -7,7 +7,7 @@ use bytes::Bytes;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-/// Strings that tensors share.
+/// Strings shared by tensors.
 #[derive(Default)]
 pub struct Strings {
     list: Vec<Bytes>,
@@ -36,12 +36,12 @@ impl Strings {
         }
         let own = self.list.iter().filter(|s| s.is_unique()).map(Bytes::len).sum::<usize>();
         let held = holder.charge(own.saturating_add(self.list.capacity() * size_of::<Bytes>()))?;
-        // Of two concurrent calls the second is undone.
+        // Of two concurrent charges one is dropped.
         let _ = self.held.set(held);
         Ok(())
     }
 
-    /// `len` strings from `start`, unshared. They are charged again after they are written.
+    /// Unshares `len` strings from `start`. They are charged again after they are written.
     pub fn unshare<'a>(this: &'a mut Arc<Strings>, start: &mut usize, len: usize) -> Result<&'a mut [Bytes]> {
         if Arc::get_mut(this).is_none() {
             *this = Arc::new(reserve::copied(&this[*start..*start + len])?.into());

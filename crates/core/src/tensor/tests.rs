@@ -108,7 +108,7 @@ fn bytes_become_a_tensor_without_a_copy_where_that_can_be() {
     assert_eq!((floats.bytes().unwrap(), floats.bytes().unwrap().as_ptr()), (&raw[..], place));
     let bools = bytes().bytes_as(DataType::Bool, shape(&[80])).unwrap();
     assert_eq!(bools.as_slice::<bool>().unwrap()[..4], [false, true, false, true]);
-    // Not as many as the shape has, no bytes at all, and not from the start.
+    // Wrong length, no plain bytes, and an offset.
     assert!(bytes().bytes_as(DataType::Float, shape(&[19])).is_err());
     assert!(Tensor::scalar(1f32).bytes_as(DataType::String, Shape::scalar()).is_err());
     let part = bytes().rows(8, 8).unwrap().bytes_as(DataType::Double, shape(&[1])).unwrap();

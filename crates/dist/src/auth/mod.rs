@@ -1,7 +1,7 @@
-//! Who may call a server: tokens and certificates, roles, and the log of what was refused.
+//! Authentication and authorisation: tokens, certificates, roles, and the audit log.
 //!
-//! A caller is known by its token, else by its client certificate, else not at all. Without tokens and client certificates all
-//! callers are one, who may do everything, as in TensorFlow.
+//! A caller is identified by its token, else by its client certificate. Without tokens and client certificates all
+//! callers share one identity with all rights, as in TensorFlow.
 
 mod refusals;
 mod tokens;
@@ -16,12 +16,12 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use thalweg_core::error::Code;
 
-/// What a caller may do; each may do what those before it may.
+/// What a caller may do; each role includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     /// Open sessions, and use its own.
     Run,
-    /// What tasks of a cluster ask of each other (`WorkerService`).
+    /// Calls between tasks of a cluster (`WorkerService`).
     Cluster,
     /// Reset, CleanupAll, and the sessions of others.
     Admin,
@@ -40,10 +40,10 @@ impl Role {
 /// Who makes a call.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// What tells callers apart: sessions belong to it.
+    /// Distinguishes callers: sessions belong to it.
     pub identity: Arc<str>,
     pub role: Role,
-    /// Whom its threads are counted to.
+    /// Its thread quota's party.
     pub party: Party,
 }
 
@@ -56,11 +56,11 @@ impl Default for Caller {
     }
 }
 
-/// The other end of a connection, as far as the connection itself tells.
+/// The peer, as the connection identifies it.
 #[derive(Clone, Debug)]
 pub struct Origin {
     pub address: SocketAddr,
-    /// The fingerprint of its certificate, which has been verified.
+    /// The fingerprint of its verified certificate.
     pub certificate: Option<Arc<str>>,
 }
 
@@ -72,7 +72,7 @@ pub struct Gate {
     pub refusals: Refusals,
 }
 
-/// Certificates cannot be counted beforehand: each holds at most this part of the sessions.
+/// The number of certificates is unknown: each gets at most this part of the sessions.
 const CERTIFICATE_SHARES: usize = 8;
 
 impl Gate {
@@ -80,7 +80,7 @@ impl Gate {
         Gate { tokens, anonymous: "anonymous".into(), refusals: Refusals::new(log) }
     }
 
-    /// Who calls, if it may call this method, which needs a role. Asked when the headers of a call have come, before its message is taken.
+    /// Authenticates a caller and checks its role for a method. Called with the headers, before the message is received.
     pub fn admit(
         &self,
         origin: &Origin,
@@ -112,7 +112,7 @@ impl Gate {
                 Ok(holder) => Ok(known(holder)),
                 Err(why) => Err((self.anonymous.clone(), Status::new(Code::Unauthenticated, why))),
             },
-            // Tasks of a cluster are known by their certificates alone.
+            // Tasks of a cluster need only their certificates.
             (None, Some(fingerprint)) => Ok(known((fingerprint.clone(), Role::Cluster))),
             (None, None) => {
                 let owner = Owner::Address(origin.address.ip());
@@ -122,7 +122,7 @@ impl Gate {
         }
     }
 
-    /// How many of a server's sessions one caller may have open.
+    /// The limit of sessions of one caller.
     pub fn share(&self, sessions: usize, certificates: bool) -> usize {
         let shares = match &self.tokens {
             Some(tokens) => tokens.len(),

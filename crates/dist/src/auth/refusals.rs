@@ -1,4 +1,4 @@
-//! The audit log: a line for each call that was refused, as long as its peer does not cause too many.
+//! The audit log: a line for each rejected call, with a rate limit for each peer.
 
 use super::Origin;
 use crate::log::Log;
@@ -14,18 +14,18 @@ pub struct Refusals {
     peers: Mutex<HashMap<IpAddr, Recent>>,
 }
 
-/// What a peer has been refused of late.
+/// Recent rejections of a peer.
 struct Recent {
     since: Instant,
     lines: u32,
-    /// Refusals that have no line.
+    /// Unlogged rejections.
     untold: u64,
 }
 
-/// Lines for one peer in a while; further ones are counted.
+/// Lines of one peer in a window; further ones are counted.
 const LINES: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(60);
-/// Peers that are kept apart; further ones share the lines of one.
+/// Peers tracked; further ones share one entry.
 const PEERS: usize = 1024;
 const OTHERS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED);
 
@@ -50,7 +50,7 @@ impl Refusals {
         );
     }
 
-    /// Whether there is a line for a refusal of this peer, and how many before it had none.
+    /// `Some` if this rejection is logged, with the number of unlogged ones before it.
     fn line_for(&self, peer: IpAddr, now: Instant) -> Option<u64> {
         let mut peers = lock(&self.peers);
         let fresh = |r: &Recent| now.saturating_duration_since(r.since) < WINDOW;
@@ -75,7 +75,7 @@ impl Refusals {
     }
 }
 
-/// A method's name is no longer.
+/// Method names are shorter.
 const MAX_CALL: usize = 200;
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
         let told = |peer, now| (0..1000).filter(|_| refusals.line_for(ip(peer), now).is_some()).count();
         assert_eq!(told(1, now), LINES as usize);
         assert_eq!(told(2, now), LINES as usize);
-        // The next line after a while says how many had none.
+        // The next window's first line has their number.
         assert_eq!(refusals.line_for(ip(1), now + WINDOW), Some(1000 - u64::from(LINES)));
     }
 
@@ -106,7 +106,7 @@ mod tests {
     }
 
     impl Refusals {
-        /// Peers that have been refused something.
+        /// Peers tracked.
         pub fn peers(&self) -> usize {
             lock(&self.peers).len()
         }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(fill(&refusals, 1), 10);
         assert_eq!(refusals.line_for(ip(2), now + WINDOW), Some(0));
         assert_eq!(refusals.line_for(ip(1), now + WINDOW), Some(5));
-        // The same where there is no room for more peers.
+        // The same when the table is full.
         let refusals = Refusals::new(Log::default());
         assert!((1..=PEERS as u32).all(|n| fill(&refusals, n) == 10));
         assert_eq!(refusals.line_for(ip(1), now + WINDOW), Some(5));

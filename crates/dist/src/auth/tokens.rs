@@ -1,4 +1,4 @@
-//! The tokens that callers show, read from a file.
+//! Bearer tokens, read from a file.
 
 use super::Role;
 use ring::digest::{Digest, SHA256, digest};
@@ -8,11 +8,11 @@ use subtle::ConstantTimeEq;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::invalid;
 
-/// The tokens of a server. One is looked up by its digest, and all are compared in constant time: how long that takes tells nothing
-/// of them, not even how long they are.
+/// The tokens of a server. A token is looked up by its digest, and compared with all in constant time: timing reveals nothing
+/// about them, not even their length.
 pub struct Tokens {
     known: Vec<Known>,
-    /// The one with the strongest role, which a task shows to other tasks.
+    /// The one with the strongest role, sent to other tasks.
     own: Arc<str>,
 }
 
@@ -23,13 +23,13 @@ struct Known {
 
 /// Shorter ones can be guessed.
 const MIN_LENGTH: usize = 16;
-/// As fields of headers have limits.
+/// Header fields have limits.
 const MAX_LENGTH: usize = 1024;
 const MAX_TOKENS: usize = 10_000;
 
 impl Tokens {
-    /// Reads a file: a token on each line, after its role and a colon. One without a role has the role admin. Empty lines, and
-    /// those that begin with '#', say nothing.
+    /// Reads a file: `role:token` on each line. The default role is admin. Empty lines and
+    /// those that begin with '#' are ignored.
     pub fn read(path: &Path) -> Result<Tokens> {
         let text = std::fs::read_to_string(path).map_err(Error::from);
         text.and_then(|text| Tokens::parse(&text)).map_err(|e| e.context(path.display()))
@@ -70,12 +70,12 @@ impl Tokens {
         self.known.len()
     }
 
-    /// What to show to other servers.
+    /// Sent to other servers.
     pub fn own(&self) -> &Arc<str> {
         &self.own
     }
 
-    /// Whose token this field of a call's headers has; else why it is refused.
+    /// The holder of the token in `authorization`; else why it is rejected.
     pub fn holder(
         &self,
         authorization: Option<&[u8]>,
@@ -99,7 +99,7 @@ impl Tokens {
 const BEARER: &[u8] = b"Bearer ";
 const NOT_BEARER: &str = "the authorization is not of the form 'Bearer TOKEN'";
 
-/// A role that is written wrongly must not become a part of an admin's token.
+/// A misspelt role must not become part of an admin token.
 fn role_and_token(line: &str) -> Result<(Role, &str)> {
     let Some((name, token)) = line.split_once(':') else { return Ok((Role::Admin, line)) };
     let role = [Role::Run, Role::Cluster, Role::Admin].into_iter().find(|r| r.name() == name.trim());

@@ -1,7 +1,7 @@
-//! Links to the other tasks of the cluster. A link has a lane, which is a connection, for each thread of the server that waits
-//! for sockets (io threads): a call from such a thread is sent and answered on that thread, as waking another one costs more
-//! than a small step does. Calls of other threads share a lane with a thread of its own. A lane connects when it is first used,
-//! and again when its connection was lost.
+//! Links to the other tasks of the cluster. A link has a lane, which is a connection, for each io thread of the server:
+//! a call from an io thread is sent and answered on that thread, as waking another one costs more
+//! than a small step does. Calls of other threads share a lane with its own thread. A lane connects on first use,
+//! and again after its connection was lost.
 
 use super::reach::Reach;
 use super::spec::TaskAddress;
@@ -24,22 +24,22 @@ use tokio::task::AbortHandle;
 
 const SERVICE: &str = "/tensorflow.WorkerService/";
 
-/// The links of a task, by the names of the tasks they lead to.
+/// The links of a task, by the names of their peers.
 #[derive(Default)]
 pub struct Links {
     links: HashMap<String, Arc<Link>>,
 }
 
-/// What makes links: the threads that drive them, and how long they wait for an answer.
+/// Makes links: their io threads, keep-alive and credentials.
 pub struct Connector {
-    /// The server's threads that wait for sockets.
+    /// The server's io threads.
     threads: Vec<Handle>,
-    /// The thread for the calls of all others, made with the first link. Dropping the sender ends it.
+    /// The thread for all other calls, started with the first link. Dropping the sender ends it.
     shared: Mutex<Option<(Handle, oneshot::Sender<()>)>>,
     keep_alive: KeepAliveOptions,
-    /// What tasks show each other.
+    /// Credentials for tasks.
     outgoing: Outgoing,
-    /// Where the clusters that clients bring may lead.
+    /// Addresses allowed in clients' clusters.
     pub reach: Reach,
     log: Log,
 }
@@ -65,7 +65,7 @@ impl Connector {
         Connector { threads, shared: Mutex::default(), keep_alive, outgoing, reach, log }
     }
 
-    /// Links to these tasks, with a lane for each of the threads; nothing is connected yet.
+    /// Links to these tasks, with a lane for each io thread; they connect on first use.
     pub fn links(&self, tasks: Vec<TaskAddress>) -> Result<Links> {
         if tasks.is_empty() {
             return Ok(Links::default());
@@ -110,19 +110,19 @@ impl Links {
         self.links.get(device.split_once("/device:").map_or(device, |d| d.0))
     }
 
-    /// All links, in the order of their tasks' names.
+    /// All links, by task name.
     pub fn all(&self) -> Vec<Arc<Link>> {
         let mut all: Vec<_> = self.links.values().cloned().collect();
         all.sort_by(|a, b| a.task.cmp(&b.task));
         all
     }
 
-    /// What has gone over each link, in the same order.
+    /// Bytes on each link, in the same order.
     pub fn traffic(&self) -> Vec<PeerTraffic> {
         self.all().iter().map(|link| link.traffic.with(&link.task)).collect()
     }
 
-    /// Counts bytes that a task has sent us, and we it, at its own asking.
+    /// Counts bytes of calls that the other task made.
     pub fn note(&self, device: &str, received: usize, sent: usize) {
         if let Some(link) = self.to_device(device) {
             link.traffic.note(received, sent);
@@ -136,7 +136,7 @@ pub struct Link {
     pub task: String,
     pub address: String,
     shared: Arc<Lane>,
-    /// Of the server's threads, by their numbers.
+    /// Lanes of the io threads, by index.
     own: Vec<Arc<Lane>>,
     keep_alive: KeepAliveOptions,
     outgoing: Outgoing,
@@ -155,7 +155,7 @@ impl Lane {
         Arc::new(Lane { runtime, connected: tokio::sync::Mutex::new(None) })
     }
 
-    /// The connection, if there is one that can be used.
+    /// The connection, if it is open.
     fn ready(&self) -> Option<ClientConnection> {
         self.connected.try_lock().ok()?.as_ref().filter(|s| !s.is_closed()).cloned()
     }
@@ -167,7 +167,7 @@ impl Lane {
     }
 }
 
-/// Cancels a call that was started.
+/// Cancels a started call.
 pub enum CallHandle {
     /// Failed immediately.
     Failed,
@@ -235,7 +235,7 @@ impl Link {
         self.call_for_tensors(method, message, NO_CONTENT, move |answer| done(answer.map(|a| a.0)))
     }
 
-    /// As `call_then`, for answers with large tensors at `path`, which come beside the message.
+    /// As `call_then`, for responses with large tensors at `path`, received apart.
     pub fn call_for_tensors<B: Message + Name + Default + 'static>(
         self: &Arc<Self>,
         method: &str,
@@ -305,7 +305,7 @@ impl Link {
         self.traffic.note(sent.as_ref().map_or(0, ReceivedMessage::len), length);
         let Err(e) = sent else { return sent };
         if !sender.is_closed() {
-            // An error of the task itself is passed on unchanged.
+            // An error of the task is returned unchanged.
             return Err(e);
         }
         if lane.forget() {
@@ -314,7 +314,7 @@ impl Link {
         Err(self.blame(e))
     }
 
-    /// The connection, made if there is none.
+    /// The connection, opened if necessary.
     async fn sender(&self, lane: &Lane) -> Result<ClientConnection> {
         let mut connected = lane.connected.lock().await;
         if let Some(sender) = connected.as_ref().filter(|s| !s.is_closed()) {
@@ -348,7 +348,7 @@ mod tests {
 
     const HOUR: Duration = Duration::from_secs(3600);
 
-    /// A link to an address, from a server with so many threads that wait for sockets.
+    /// A link to an address, from a server with so many io threads.
     fn link(address: String, threads: usize) -> (Connector, Arc<Link>) {
         let keep_alive = KeepAliveOptions { interval: HOUR, timeout: HOUR };
         let threads = (0..threads).map(|_| Handle::current()).collect();
@@ -359,7 +359,7 @@ mod tests {
         (connector, link)
     }
 
-    /// The kind and stream of the next frame that has to do with a call.
+    /// Kind and stream of the next HEADERS or RST_STREAM.
     async fn next(socket: &mut TcpStream) -> (u8, u32) {
         loop {
             let mut head = [0; HEAD];
@@ -392,7 +392,7 @@ mod tests {
             ended.push(stream);
         }
         assert!(ended.iter().all(|stream| [1, 3, 5].contains(stream)) && ended[0] != ended[1]);
-        // One that goes out over a connection that is there is given up likewise.
+        // A call on an open connection is cancelled likewise.
         let later = link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {});
         assert_eq!(next(&mut socket).await, (frame::HEADERS, 7));
         drop(later);
@@ -401,7 +401,7 @@ mod tests {
         let e = a.answer().await.err().unwrap();
         assert_eq!(e.code(), Code::Unavailable);
         assert!(e.message().starts_with("/job:ps/replica:0/task:0 at 127.0.0.1:"), "{e}");
-        // Bytes of the requests, five each, that were heard of: those of the call that was not given up.
+        // Bytes of the completed requests, five each: only that of the call that was not cancelled.
         assert_eq!((link.traffic.with("").received, link.traffic.with("").sent), (0, 5));
         // The next call connects again.
         let again = link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {});
@@ -455,13 +455,13 @@ mod tests {
         assert!(e.message().starts_with("/job:ps/replica:0/task:0 at 127.0.0.1:1: cannot reach"), "{e}");
     }
 
-    /// Such a task is not waited for.
+    /// The call is not retried.
     #[tokio::test]
     async fn what_is_wrong_on_our_side_is_no_fault_of_the_task() {
         use tokio_rustls::rustls::crypto::ring::default_provider;
         use tokio_rustls::rustls::{ClientConfig, RootCertStore};
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        // No certificate can have this name, though it leads here.
+        // Not a valid certificate name, though it resolves to us.
         let address = format!("127.1:{}", listener.local_addr().unwrap().port());
         let config = ClientConfig::builder_with_provider(Arc::new(default_provider()));
         let config = config.with_safe_default_protocol_versions().unwrap();

@@ -1,7 +1,7 @@
-//! Which task of a cluster this one is.
+//! Membership of a task in a cluster.
 //!
-//! A server has a place in its own cluster, and may have others: the client of a session may bring the session's own cluster
-//! (`ConfigProto.cluster_def`), in which tasks go by other names.
+//! A server is a member of its own cluster, and may be of others: the client of a session may bring its own cluster
+//! (`ConfigProto.cluster_def`), in which tasks have other names.
 
 use super::link::{Connector, Links};
 use super::spec::{ClusterSpec, task_name};
@@ -9,23 +9,23 @@ use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_proto::{ClusterDef, ServerDef};
 
-/// What a task is called in a cluster, and its links to the others there.
+/// The name of a task in a cluster, and its links to the others.
 pub struct Membership {
     /// `/job:worker/replica:0/task:0`.
     pub task: String,
     pub links: Links,
-    /// The cluster, if it is that of one session alone.
+    /// The cluster, if it belongs to one session.
     pub brought: Option<ClusterSpec>,
 }
 
 impl Membership {
-    /// The place of the task that goes by this name.
+    /// The membership of the task with this name.
     pub fn of(connector: &Connector, task: String, cluster: &ClusterSpec) -> Result<Membership> {
         let others = cluster.tasks().into_iter().filter(|t| t.task != task).collect();
         Ok(Membership { task, links: connector.links(others)?, brought: None })
     }
 
-    /// The place of a master in the cluster that its client brought: the task at the address that the client called.
+    /// The membership of a master in its client's cluster: the task at the address that the client called.
     pub fn of_master(connector: &Connector, def: &ClusterDef, target: &str) -> Result<Membership> {
         let cluster = ClusterSpec::from_proto(def)?;
         let address = ["grpc://", "grpcs://"].iter().find_map(|s| target.strip_prefix(s)).unwrap_or(target);
@@ -46,7 +46,7 @@ impl Membership {
         }
     }
 
-    /// The place of a worker in the cluster of a session, as its master says; `None` if that is the worker's own.
+    /// The membership of a worker in a session's cluster, from its master; `None` if that is the worker's own.
     pub fn of_worker(connector: &Connector, def: &ServerDef) -> Result<Option<Membership>> {
         let Some(cluster) = def.cluster.as_ref().filter(|c| !c.job.is_empty()) else { return Ok(None) };
         let cluster = ClusterSpec::from_proto(cluster)?;
@@ -70,7 +70,7 @@ impl Membership {
     }
 }
 
-/// The first tasks of a cluster and where they are.
+/// The first tasks of a cluster, with addresses.
 fn listed(cluster: &ClusterSpec) -> String {
     const SHOWN: usize = 10;
     let tasks = cluster.tasks();

@@ -1,4 +1,4 @@
-//! The cluster that a task is in: which tasks there are and where, the links to them, and sessions that span them.
+//! The cluster of a task: its tasks and addresses, the links to them, and memberships.
 
 mod link;
 mod membership;

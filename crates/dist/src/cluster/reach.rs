@@ -1,13 +1,13 @@
-//! Where the clusters that clients bring may lead a server.
+//! The addresses that clients' clusters may contain.
 
 use super::spec::{ClusterSpec, TaskAddress};
 use std::collections::BTreeSet;
 use thalweg_core::error::{Code, Error, Result};
 
-/// The addresses that sessions' own clusters may have; names are not resolved, so that what is compared is what is connected to.
+/// The addresses allowed in sessions' own clusters; names are not resolved, so that the checked address is the connected one.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
-    /// Any, if there is no list.
+    /// `None`: any.
     only: Option<BTreeSet<String>>,
 }
 

@@ -1,4 +1,4 @@
-//! ServerDef: which task of which cluster a server is, and where it listens.
+//! ServerDef: the task and cluster of a server, and its port.
 
 use crate::cluster::ClusterSpec;
 use thalweg_core::error::Result;
@@ -19,7 +19,7 @@ pub struct TaskSpec {
 }
 
 impl TaskSpec {
-    /// Reads a serialized ServerDef.
+    /// Decodes a ServerDef.
     pub fn read(bytes: impl Into<Bytes>) -> Result<TaskSpec> {
         let def: ServerDef = decode(bytes)?.map_err(|e| invalid!("not a ServerDef: {e}"))?;
         TaskSpec::of(def)
@@ -42,7 +42,7 @@ impl TaskSpec {
         Ok(spec)
     }
 
-    /// A task of a cluster, by job and number.
+    /// A task of a cluster, by job and index.
     pub fn in_cluster(cluster: ClusterSpec, job: &str, index: u32) -> Result<TaskSpec> {
         let address = cluster.address(job, index);
         let address =

@@ -1,4 +1,4 @@
-//! Which tasks a cluster has, and where.
+//! The tasks of a cluster: addresses.
 
 use std::collections::BTreeMap;
 use thalweg_core::error::Result;
@@ -6,13 +6,13 @@ use thalweg_core::invalid;
 use thalweg_proto::{ClusterDef, JobDef};
 use thalweg_runtime::device::DeviceSpec;
 
-/// The tasks of a cluster by job and number.
+/// Addresses by job and task index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClusterSpec {
     pub jobs: BTreeMap<String, BTreeMap<u32, String>>,
 }
 
-/// One task, and where it listens.
+/// A task and its address.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TaskAddress {
     /// `/job:ps/replica:0/task:0`.
@@ -46,7 +46,7 @@ impl ClusterSpec {
         ClusterDef { job: self.jobs.iter().map(job).collect() }
     }
 
-    /// Whether tasks have names that devices can have, and addresses that one can connect to.
+    /// Validates task names as device names, and addresses.
     pub fn check(&self) -> Result<()> {
         for TaskAddress { task, address } in self.tasks() {
             DeviceSpec::parse(&task)?;
@@ -64,7 +64,7 @@ impl ClusterSpec {
         self.jobs.get(job)?.get(&task).map(String::as_str)
     }
 
-    /// All tasks, in order of job and number.
+    /// All tasks, in order of job and index.
     pub fn tasks(&self) -> Vec<TaskAddress> {
         let mut all = Vec::new();
         for (job, tasks) in &self.jobs {

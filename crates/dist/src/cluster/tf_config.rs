@@ -1,4 +1,4 @@
-//! `TF_CONFIG` and cluster descriptions in JSON, as TensorFlow's own programs are given them.
+//! `TF_CONFIG` and cluster descriptions in JSON, as in TensorFlow.
 
 use super::server_def::TaskSpec;
 use super::spec::ClusterSpec;
@@ -8,7 +8,7 @@ use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::memory::{self, Promise};
 
-/// What `TF_CONFIG` says: the cluster, and which task of it this process is.
+/// `TF_CONFIG`: the cluster, and the task of this process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TfConfig {
     pub cluster: ClusterSpec,
@@ -28,7 +28,7 @@ impl TfConfig {
         let task = task.ok_or_else(|| invalid!("TF_CONFIG has no object 'task'"))?;
         let job = task.get("type").and_then(Value::as_str);
         let job = job.ok_or_else(|| invalid!("TF_CONFIG's task has no 'type', such as \"worker\""))?;
-        // Some write the number as text.
+        // Some write a string.
         let index = match task.get("index") {
             Some(Value::String(s)) => s.parse().ok(),
             Some(n) => n.as_u64(),
@@ -39,13 +39,13 @@ impl TfConfig {
         Ok(TfConfig { cluster, job: job.to_string(), task })
     }
 
-    /// As `parse` reads it.
+    /// Inverse of `parse`.
     pub fn to_json(&self) -> String {
         let task = serde_json::json!({"type": self.job, "index": self.task});
         serde_json::json!({"cluster": self.cluster.json(), "task": task}).to_string()
     }
 
-    /// The task that this process is, if it is one that others reach: an evaluator is in no cluster.
+    /// The task of this process, if it is in the cluster: an evaluator is not.
     pub fn task_spec(&self) -> Result<TaskSpec> {
         TaskSpec::in_cluster(self.cluster.clone(), &self.job, self.task)
     }
@@ -87,7 +87,7 @@ impl ClusterSpec {
         Ok(cluster)
     }
 
-    /// As `parse` reads it.
+    /// Inverse of `parse`.
     pub fn to_json(&self) -> String {
         self.json().to_string()
     }
@@ -101,13 +101,13 @@ impl ClusterSpec {
     }
 }
 
-/// How many times the bytes of a text its values may take, and the cluster that is made of them: a map of one short entry has
-/// room for eleven. `tests/json_memory.rs` knows how many it is.
+/// Memory of the parsed values and the cluster, in multiples of the text's bytes: a map of one short entry has
+/// room for eleven. `tests/json_memory.rs` checks it.
 const TIMES: usize = 200;
 
-/// A JSON object, and the room that is kept for it and for what is made of it.
+/// A JSON object, and the memory reserved for it and the cluster.
 fn object(text: &str, what: &str) -> Result<(Promise, Map<String, Value>)> {
-    // What serde_json does not get ends the process.
+    // serde_json aborts when out of memory.
     let room = memory::promise(text.len().saturating_mul(TIMES)).map_err(|e| e.context(what))?;
     match serde_json::from_str(text) {
         Ok(Value::Object(map)) => Ok((room, map)),

@@ -1,8 +1,8 @@
-//! How many bytes a task has had from another, and sent to it.
+//! Bytes received from and sent to another task.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counted on both sides of a link: what we ask for and what we are asked for.
+/// Counts our own calls and those of the peer.
 #[derive(Default)]
 pub struct Traffic {
     received: AtomicU64,
@@ -21,7 +21,7 @@ impl Traffic {
     }
 }
 
-/// Bytes of messages and tensors since the start of this task, without what the protocols below add.
+/// Bytes of messages and tensors since the start of this task, without protocol overhead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PeerTraffic {
     /// `/job:ps/replica:0/task:0`.

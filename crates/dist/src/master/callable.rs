@@ -65,7 +65,7 @@ pub async fn run(
         h => invalid!("Attempted to run callable after handle was released: {h}"),
     })?;
     let feeds = request.feed.iter().map(|f| contents.tensor(f)).collect::<Result<Vec<_>>>()?;
-    // Feeds that only the step holds can be worked on in place.
+    // Feeds held by the step alone can be reused in place.
     drop((request, contents));
     let options = RunOptions { serial: master.sessions.is_shared(&session), ..made.1.clone() };
     let (values, metadata) = run_step::run(master, caller, &session, made.0.clone(), feeds, options).await?;

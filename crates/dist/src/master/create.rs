@@ -27,7 +27,7 @@ pub async fn create_session(
     };
     let mut devices = master.task.session_devices(&us.task, &options, config.isolate_session_state)?;
     let first = devices.first().ok_or_else(|| internal("a task without devices"))?;
-    // Differs from session to session and process to process, so that a handle from before a restart finds nothing.
+    // Unique across sessions and processes, so that a handle from before a restart is not found.
     let handle = format!("{:016x}", (first.context.entropy)());
     let opener = SessionOpener { us: &us, device: first, steps: &worker.steps, log: master.log };
     let others = open_session(opener, &handle, &config).await?;

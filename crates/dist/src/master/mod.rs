@@ -62,7 +62,7 @@ impl Master {
         result
     }
 
-    /// What this task is called in a session.
+    /// The name of this task in a session.
     fn name_in(&self, handle: &str) -> String {
         self.sessions.task_of(handle).unwrap_or_else(|| self.task.name.clone())
     }
@@ -72,7 +72,7 @@ impl Master {
         status(&self.name_in(handle), e)
     }
 
-    /// The text of the same, where it is a part of the answer.
+    /// The text of the same, for the response body.
     pub fn message(&self, handle: &str, e: &Error) -> String {
         step_message(&self.name_in(handle), e)
     }
@@ -126,7 +126,7 @@ impl Master {
 
     pub fn close_session(&self, caller: &Caller, r: &CloseSessionRequest) -> Result<CloseSessionResponse> {
         let handle = &r.session_handle;
-        // Here and at once: the client's next session must not meet what this one waits for.
+        // Synchronous: the client's next session must not compete with this one's steps.
         let result = match self.sessions.close(handle, caller) {
             Ok(true) => Ok(CloseSessionResponse {}),
             Ok(false) => Err(no_session_any_more(Code::Aborted, handle)),

@@ -61,7 +61,7 @@ pub async fn run_step(
     let begun = master.task.threads.run_with_permit(&caller.party, &session.permits, begin);
     let result = match steps::within(timeout, run.cancellation(), async { begun.await? }).await {
         Ok(()) => steps::within(timeout, run.cancellation(), steps::ended(receiver)).await,
-        // A call that makes no sense is refused; the run goes on.
+        // An invalid call is rejected; the run continues.
         Err(e) if !run.cancellation().is_cancelled() => {
             giving_up.disarm();
             return Err(e);
@@ -80,7 +80,7 @@ pub async fn run_step(
     })
 }
 
-/// Ends the run if the client goes away in the middle of a call.
+/// Cancels the run if the client disconnects during a call.
 struct PartialRunGuard<'a> {
     run: Option<Arc<PartialRun>>,
     session: &'a MasterSession,

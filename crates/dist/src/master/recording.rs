@@ -1,4 +1,4 @@
-//! The tensors that tasks get from one another in a traced step: each task records its own, and the master asks for them.
+//! Tensor transfers between tasks in a traced step: each task records its own, and the master fetches them (Logging).
 
 use super::session_cluster::SessionCluster;
 use crate::cluster::Link;
@@ -6,14 +6,14 @@ use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_proto::{DeviceStepStats, LoggingRequest, LoggingResponse};
 
-/// As long as this lives, the tasks that take part record.
+/// While this lives, the tasks of the step record.
 pub struct Recording {
     cluster: Arc<SessionCluster>,
     links: Vec<Arc<Link>>,
 }
 
 impl Recording {
-    /// Begins on this task and on these others. One that does not answer tells nothing, which is no reason to fail.
+    /// Starts on this task and on these others. A task that does not respond is skipped: tracing must not fail.
     pub async fn begin(cluster: &Arc<SessionCluster>, tasks: &[usize]) -> Recording {
         let links = cluster.links_to(tasks);
         let recording = Recording { cluster: cluster.clone(), links };
@@ -21,7 +21,7 @@ impl Recording {
         recording
     }
 
-    /// What was recorded of a step, by device.
+    /// The record of a step, by device.
     pub async fn of_step(&self, id: u64) -> Vec<DeviceStepStats> {
         let answers =
             self.ask(&LoggingRequest { fetch_step_id: vec![id as i64], ..Default::default() }).await;

@@ -1,4 +1,4 @@
-//! A part of a session's graph on another task: registered once, then run for each step.
+//! A session's partition on another task: registered once, then run for each step.
 
 use crate::cluster::Link;
 use crate::net::grpc::content_scanner::FETCHED;
@@ -28,7 +28,7 @@ pub struct Registered {
 /// The version of GraphDefs that TensorFlow 2 writes.
 const PRODUCER: i32 = 2474;
 
-/// Registers a task's part of a graph; blocks until it is registered.
+/// Registers a task's partition; blocks until it is registered.
 pub fn register(
     link: &Arc<Link>,
     session: &str,
@@ -117,7 +117,7 @@ impl RegisteredPart for Registered {
         let id = step.cancel.on_cancel(move |reason| {
             let Some(done) = lock(&done).take() else { return };
             call.cancel();
-            // Some tasks do not notice RST_STREAM.
+            // Some tasks ignore RST_STREAM.
             let request = CleanupGraphRequest { step_id: step.id as i64 };
             link.call_then("CleanupGraph", &request, |_: Result<CleanupGraphResponse>| {});
             done(Err(match reason.code() {
@@ -159,7 +159,7 @@ impl Drop for Registered {
             session_handle: self.session.clone(),
             create_worker_session_called: true,
         };
-        // The task may have gone, and the graph with it.
+        // Best effort: the task may be down.
         self.link.call_then("DeregisterGraph", &request, |_: Result<DeregisterGraphResponse>| {});
     }
 }

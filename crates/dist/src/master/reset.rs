@@ -11,7 +11,7 @@ use thalweg_proto::{
     CleanupAllRequest, CleanupAllResponse, ListDevicesResponse, ResetRequest, ResetResponse,
 };
 
-/// Closes all sessions, whatever containers are named, and drops the state in these containers on all tasks, as TensorFlow's master does.
+/// Closes all sessions, whatever the containers, and drops the state in these containers on all tasks, as TensorFlow's master does.
 pub async fn reset(master: &Master, request: ResetRequest) -> Result<ResetResponse> {
     let links = links_passing(&master.worker.home.links, &request.device_filters)?;
     let (sessions, task) = (master.sessions.clone(), master.task.clone());

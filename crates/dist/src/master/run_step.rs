@@ -52,7 +52,7 @@ pub async fn run_step(
     Ok(RunStepResponse { tensor: named(fetch, &values)?, metadata: Some(metadata), ..Default::default() })
 }
 
-/// Runs a step, and tells of it what its options ask for.
+/// Runs a step; RunMetadata as its options ask for.
 pub async fn run(
     master: &Master,
     caller: &Caller,
@@ -78,7 +78,7 @@ pub async fn run(
     Ok((values, metadata))
 }
 
-/// The time limit of a step whose client gives up when the limit is over: the answer, which says what was waited for, takes a while too.
+/// The deadline of a step, a little before its client's timeout: the response, which says what it waited for, takes time too.
 fn in_time(limit: Duration) -> Duration {
     limit - (limit / 10).min(Duration::from_millis(50))
 }

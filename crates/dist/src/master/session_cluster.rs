@@ -37,7 +37,7 @@ pub struct SessionCluster {
 /// The master that opens a session.
 pub struct SessionOpener<'a> {
     pub us: &'a Arc<Membership>,
-    /// Our own first device: what it lends its kernels is lent to the stand-ins of other tasks' devices too.
+    /// Our own first device: remote devices share its pool, memory and other context.
     pub device: &'a Device,
     pub steps: &'a Arc<StepTable>,
     pub log: crate::log::Log,
@@ -78,7 +78,7 @@ pub async fn open_session(
             master_incarnation: opener.device.context.incarnation as i64,
             ..Default::default()
         };
-        // In the list first, so that it gets DeleteWorkerSession whatever happens.
+        // Listed first, so that it gets DeleteWorkerSession even after an error.
         cluster.links.push(link.clone());
         let _: CreateWorkerSessionResponse = link.call("CreateWorkerSession", &request).answer().await?;
     }
@@ -104,7 +104,7 @@ pub fn links_passing(links: &Links, filters: &[String]) -> Result<Vec<Arc<Link>>
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
-/// How often the log says who is waited for.
+/// Interval of `waiting_for_task` warnings.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// The devices of a task. An unreachable task is retried with back-off, until the client cancels.
@@ -114,7 +114,7 @@ async fn status(link: &Arc<Link>, opener: &SessionOpener<'_>) -> Result<Vec<Devi
         let answer: Result<GetStatusResponse> = link.call("GetStatus", &GetStatusRequest {}).answer().await;
         match answer {
             Ok(answer) => {
-                // In a cluster that the session brought, a task may not know itself by its name there.
+                // In a session's own cluster, a task may have another name than its own.
                 let mut devices = answer.device_attributes;
                 devices.iter_mut().for_each(|d| d.name = renamed(&d.name, &link.task));
                 return Ok(devices);
@@ -145,7 +145,7 @@ fn server_def(task: &str, us: &Membership) -> Result<ServerDef> {
     })
 }
 
-/// Another task's device, as placement and partitioning know it: nothing runs on it here.
+/// Another task's device, for placement and partitioning: nothing runs on it here.
 fn remote_device(attributes: &DeviceAttributes, ours: &Device) -> Result<Device> {
     Device::new(Arc::new(DeviceContext {
         name: attributes.name.as_str().into(),
@@ -164,7 +164,7 @@ impl SessionCluster {
         tasks.iter().filter_map(|t| self.links.get(*t)).cloned().collect()
     }
 
-    /// Where this task records what comes to it from others.
+    /// The log of tensors received from other tasks.
     pub fn transfers(&self) -> &TransferLog {
         &self.steps.transfers
     }
@@ -256,7 +256,7 @@ mod tests {
         assert!(links_passing(&["/job:worker/task:0"]).is_empty());
     }
 
-    /// The first connection is lost at once: the task was just being started.
+    /// The first connection is lost at once: the task is starting.
     #[tokio::test]
     async fn a_task_that_is_not_there_yet_is_waited_for() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -273,7 +273,7 @@ mod tests {
         let device = &master.task.devices()[0];
         let opener = SessionOpener { us: &us, device, steps: &master.worker.steps, log: Default::default() };
         let devices = status(&link, &opener).await.unwrap();
-        // It goes by the name that it has in our cluster.
+        // Its name is that of our cluster.
         assert_eq!(devices.len(), 1);
         assert_eq!(devices[0].name, "/job:ps/replica:0/task:0/device:CPU:0");
         drop(started.join().unwrap());

@@ -1,4 +1,4 @@
-//! The sessions that clients have open here, by handle.
+//! Clients' sessions, by handle.
 
 use super::session_cluster::SessionCluster;
 use crate::auth::{Caller, Role};
@@ -12,17 +12,17 @@ use thalweg_core::error::{Code, Error, Result, cancelled, resource_exhausted};
 use thalweg_core::sync::lock;
 use thalweg_runtime::{Callable, PartialRun, RunOptions, Session};
 
-/// A session and what its client has made in it.
+/// A session, its callables and partial runs.
 pub struct MasterSession {
     pub handle: String,
-    /// What this task is called in it.
+    /// The name of this task in it.
     pub task: String,
-    /// Whose it is.
+    /// Its owner.
     owner: Arc<str>,
     pub session: Session,
-    /// The other tasks in it, if there are any.
+    /// The other tasks, if any.
     pub cluster: Option<Arc<SessionCluster>>,
-    /// How many times the graph has been extended; held while it is.
+    /// The number of ExtendSession calls; locked during one.
     pub version: Mutex<i64>,
     pub operation_timeout: Option<Duration>,
     pub callables: Mutex<Callables>,
@@ -32,7 +32,7 @@ pub struct MasterSession {
     last_used: Mutex<Instant>,
 }
 
-/// Callables that a session may have at a time.
+/// Limit of callables in a session.
 pub const MAX_CALLABLES: usize = 10_000;
 
 #[derive(Default)]
@@ -96,7 +96,7 @@ impl MasterSession {
         Err(Error::new(Code::PermissionDenied, why))
     }
 
-    /// How long nothing has been asked of it; none if something is being worked on.
+    /// How long it has been idle; `None` while a request runs.
     fn idle(&self) -> Option<Duration> {
         (self.busy.load(Ordering::Acquire) == 0).then(|| lock(&self.last_used).elapsed())
     }
@@ -105,7 +105,7 @@ impl MasterSession {
 /// A session in use: not idle while this lives.
 pub struct InUse {
     used: Arc<MasterSession>,
-    /// Dropped after the reference above, as the order of the fields says.
+    /// Dropped after the field above: fields drop in order.
     _use: Use,
 }
 
@@ -131,28 +131,28 @@ impl Drop for Use {
         let Some(session) = self.0.take() else { return };
         *lock(&session.last_used) = Instant::now();
         session.busy.fetch_sub(1, Ordering::AcqRel);
-        // It has been closed meanwhile: its graph and plans may be large, and connections wait for this thread.
+        // It was closed meanwhile: freeing its graph and plans may take long, and would block the io thread.
         if let Some(closed) = Arc::into_inner(session) {
             drop_in_background(closed);
         }
     }
 }
 
-/// Limits on what clients may leave behind.
+/// Limits of open sessions.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Sessions idle for longer are closed; never if not set.
+    /// Sessions idle for longer are closed; never if `None`.
     pub idle: Option<Duration>,
-    /// Sessions kept, of all clients together.
+    /// Sessions of all clients together.
     pub sessions: usize,
-    /// And of one client; one more closes the one of its own that has been idle longest.
+    /// Sessions of one client; one more evicts its longest idle one.
     pub share: usize,
 }
 
 pub struct Sessions {
     open: Mutex<HashMap<String, Arc<MasterSession>>>,
     limits: Limits,
-    /// Which session ran a step last: the address of its state.
+    /// The session that ran a step last: its address.
     last: AtomicUsize,
 }
 
@@ -162,10 +162,10 @@ impl Sessions {
     }
 
     /// Whether another session has run a step since this one did: then clients share the machine, and a step should
-    /// cost little rather than end soon.
+    /// favour throughput over latency.
     pub fn is_shared(&self, session: &Arc<MasterSession>) -> bool {
         let this = Arc::as_ptr(session).addr();
-        // Written only when it changes: one client alone leaves the cache line where it is.
+        // Written only when it changes: a single client does not invalidate the cache line.
         self.last.load(Ordering::Relaxed) != this && self.last.swap(this, Ordering::Relaxed) != 0
     }
 
@@ -197,7 +197,7 @@ impl Sessions {
         oldest.map(|s| Some(s.1.clone())).ok_or_else(full)
     }
 
-    /// Adds a session, and gives back the handle of one closed for it.
+    /// Adds a session; returns the handle of the one evicted for it.
     pub fn add(&self, session: MasterSession) -> Result<Option<String>> {
         let mut open = lock(&self.open);
         let dropped = self.in_the_way(&open, &session.owner)?;
@@ -217,12 +217,12 @@ impl Sessions {
         Ok(InUse::new(found))
     }
 
-    /// What this task is called in a session.
+    /// The name of this task in a session.
     pub fn task_of(&self, handle: &str) -> Option<String> {
         lock(&self.open).get(handle).map(|s| s.task.clone())
     }
 
-    /// False if there is none to close.
+    /// False if it is not found.
     pub fn close(&self, handle: &str, caller: &Caller) -> Result<bool> {
         let mut open = lock(&self.open);
         let Some(found) = open.get(handle) else { return Ok(false) };
@@ -230,7 +230,7 @@ impl Sessions {
         let closed = open.remove(handle);
         drop(open);
         closed.iter().for_each(|s| s.close());
-        // What is freed may be large.
+        // Freeing it may take long.
         drop_in_background(closed);
         Ok(true)
     }
@@ -241,7 +241,7 @@ impl Sessions {
         closed.len()
     }
 
-    /// Closes what has been idle for too long; gives the handles.
+    /// Closes sessions idle for too long; returns their handles.
     pub fn collect(&self) -> Vec<String> {
         let Some(limit) = self.limits.idle else { return Vec::new() };
         let idle: Vec<_> = {
@@ -257,7 +257,7 @@ impl Sessions {
         idle.iter().map(|s| s.handle.clone()).collect()
     }
 
-    /// Requests in work.
+    /// Running requests.
     pub fn active(&self) -> usize {
         lock(&self.open).values().map(|s| s.busy.load(Ordering::Acquire)).sum()
     }
@@ -290,7 +290,7 @@ mod tests {
 
     const FEW: Limits = Limits { idle: None, sessions: 3, share: 2 };
 
-    /// As if a session had been used last so long ago.
+    /// Makes a session idle for so long.
     fn age(all: &Sessions, handle: &str, by: Duration) {
         let s = lock(&all.open)[handle].clone();
         let mut last = lock(&s.last_used);
@@ -303,7 +303,7 @@ mod tests {
         age(&all, "b", Duration::from_millis(10));
         all.check_room(&caller("me")).unwrap();
         assert_eq!(all.add(session("c", "me")).unwrap().as_deref(), Some("b"));
-        // One in use stays, and the other goes, however new.
+        // One in use is not evicted, whatever its age.
         let in_use = all.find("a", &caller("me")).unwrap();
         assert_eq!(all.add(session("d", "me")).unwrap().as_deref(), Some("c"));
         let also = all.find("d", &caller("me")).unwrap();
@@ -329,7 +329,7 @@ mod tests {
         let all = sessions(limits, &[("old", "me"), ("new", "me"), ("busy", "me")]);
         assert!(all.collect().is_empty());
         let long = Duration::from_secs(3601);
-        // On a machine that has just been started there is no such time.
+        // Soon after boot `Instant` cannot go back that far.
         if Instant::now().checked_sub(2 * long).is_none() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Tasks of a cluster in one process, seen from the inside.
+//! Tasks of a cluster in one process: tests of internals.
 
 use crate::cluster::ClusterSpec;
 use crate::{Credentials, RemoteRunOptions, RemoteSession, Server, ServerOptions};
@@ -12,7 +12,7 @@ use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
 use thalweg_proto::{ConfigProto, text};
 
-/// What is fed on the ps goes to the worker.
+/// Feeds on the ps, sent to the worker.
 const GRAPH: &str = "
     node { name: 'x' op: 'Placeholder' device: '/job:ps/task:0' attr { key: 'dtype' value { type: DT_FLOAT } } }
     node { name: 'neg' op: 'Neg' input: 'x' device: '/job:ps/task:0' attr { key: 'T' value { type: DT_FLOAT } } }
@@ -55,7 +55,7 @@ fn step(session: &RemoteSession, trace: bool) {
     session.run(&[("x:0".into(), x)], &["pos:0".into()], &[], &options).unwrap();
 }
 
-/// What tasks tell each other after the answer comes soon.
+/// Waits for messages that tasks send after the response.
 fn soon(what: impl Fn() -> bool) {
     while !what() {
         std::thread::yield_now();
@@ -68,7 +68,7 @@ fn nothing_of_a_step_is_left_on_any_task_and_nothing_of_a_session() {
     let s = session(&worker);
     step(&s, false);
     soon(|| ps.master().worker.steps.len() == 0 && worker.master().worker.steps.len() == 0);
-    // The ps knows whose session it is, and which life of it.
+    // The ps knows the session's master and its incarnation.
     let life = worker.master().task.devices()[0].context.incarnation as i64;
     assert_eq!(ps.master().worker.masters(), [(WORKER.to_string(), life)]);
     assert_eq!((ps.guests(), worker.guests()), (1, 0));
@@ -96,7 +96,7 @@ fn bytes_are_counted_by_the_tasks_that_they_go_between() {
         (other.task.clone(), other.received, other.sent)
     };
     step(&s, false);
-    // The feed went to the ps, and came back as what it made of it.
+    // The feed was sent to the ps, and its result received.
     let (other, received, sent) = of(&worker);
     assert_eq!(other, "/job:ps/replica:0/task:0");
     assert!(received > million && sent > million, "{received} {sent}");
@@ -106,7 +106,7 @@ fn bytes_are_counted_by_the_tasks_that_they_go_between() {
     assert!(received < 2 * million && sent < 2 * million, "{received} {sent}");
 }
 
-/// A queue on the ps that nobody fills.
+/// A queue on the ps that stays empty.
 const QUEUE: &str = "
     node { name: 'q' op: 'FIFOQueueV2' device: '/job:ps/task:0'
            attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
@@ -124,11 +124,11 @@ fn a_step_that_waits_for_another_task_says_for_which_when_its_time_is_up() {
     let e = step(300);
     assert_eq!(e.code(), Code::DeadlineExceeded);
     assert!(e.message().contains("no answer from /job:ps/replica:0/task:0 at 127.0.0.1:"), "{e}");
-    // Its end is told to the task that it waited for.
+    // The step is cleaned up on that task.
     soon(|| ps.master().worker.steps.len() == 0);
 }
 
-/// TensorFlow's tasks take no other numbers.
+/// The step ids that TensorFlow accepts.
 #[test]
 fn numbers_of_steps_have_56_bits() {
     let [ps, worker] = tasks();
@@ -148,7 +148,7 @@ fn numbers_of_steps_have_56_bits() {
         cancel.cancel(thalweg_core::error::cancelled("enough"));
         assert!(steps.into_iter().all(|step| step.join().unwrap()));
         assert!(ids.iter().all(|id| *id < 1 << 56), "{ids:x?}");
-        // Not one of 2^20 numbers in 2^56 is as low as this.
+        // A random id this low has a probability of 2^-36.
         assert!(ids.iter().all(|id| *id > 1 << 20), "{ids:x?}");
     });
 }

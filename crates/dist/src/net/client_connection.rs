@@ -19,7 +19,7 @@ use thalweg_core::invalid;
 use thalweg_proto::Message;
 use tokio::sync::{mpsc, oneshot};
 
-/// Keep-alive: silence before a PING, and the timeout of its answer.
+/// Keep-alive: silence before a PING, and the timeout of its ACK.
 #[derive(Clone, Copy, Debug)]
 pub struct KeepAliveOptions {
     pub interval: Duration,
@@ -30,7 +30,7 @@ pub struct KeepAliveOptions {
 pub struct Request {
     /// `/package.Service/Method`.
     method: String,
-    /// With the prefix of gRPC.
+    /// With gRPC's prefix.
     message: Bytes,
 }
 
@@ -47,7 +47,7 @@ impl Request {
         Ok(Request { method, message: body.freeze() })
     }
 
-    /// Bytes that it takes.
+    /// Encoded length.
     pub fn len(&self) -> usize {
         self.message.len()
     }
@@ -58,7 +58,7 @@ impl Request {
 pub struct ClientConnection {
     address: Arc<str>,
     asks: mpsc::UnboundedSender<Command>,
-    /// Draining: no new calls, though some may still be answered.
+    /// Draining: no new calls; some may still be in flight.
     retired: Arc<AtomicBool>,
 }
 
@@ -69,7 +69,7 @@ enum Command {
 
 struct NewCall {
     request: Request,
-    /// Where the response has large contents.
+    /// The path of large contents.
     path: ContentPath,
     done: OnResponse,
     ticket: Arc<CallState>,
@@ -94,7 +94,7 @@ impl OutgoingCall {
     /// Cancels the call by RST_STREAM.
     pub fn cancel(&self) {
         if !self.ticket.cancelled.swap(true, Ordering::Relaxed) {
-            // A connection that has ended has no calls.
+            // A closed connection has no calls.
             let _ = self.asks.send(Command::Cancel(self.ticket.clone()));
         }
     }
@@ -133,7 +133,7 @@ impl ClientConnection {
     }
 }
 
-/// Completes a call. A panic of its callback, which has been reported, must not affect other calls.
+/// Completes a call. A panic in its callback must not affect other calls.
 fn answer(done: OnResponse, answer: Result<ReceivedMessage>) {
     let _ = catch_unwind(AssertUnwindSafe(|| done(answer)));
 }
@@ -202,7 +202,7 @@ impl Driver {
                 return Poll::Ready(ended);
             }
             self.calls.start_waiting(&mut self.wire.writer);
-            // An answer may have led to the next call.
+            // A callback may have started a call.
             if self.asks.is_empty() && self.wire.writer.is_blocked() {
                 return Poll::Pending;
             }
@@ -236,7 +236,7 @@ struct Calls {
     under_way: HashMap<u32, Call>,
     /// Calls beyond the peer's SETTINGS_MAX_CONCURRENT_STREAMS.
     waiting: VecDeque<NewCall>,
-    /// The number of the next stream.
+    /// The next stream id.
     next: u32,
     scheme: &'static [u8],
     /// Sent with each call.
@@ -244,7 +244,7 @@ struct Calls {
     retired: Arc<AtomicBool>,
 }
 
-/// A call whose response is awaited.
+/// A call in flight.
 struct Call {
     message: MessageReader,
     head: Head,

@@ -12,17 +12,17 @@ use thalweg_core::invalid;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
-/// Where a client's credentials are.
+/// A client's credential files.
 #[derive(Clone, Debug, Default)]
 pub struct Credentials {
     /// For targets that begin with `grpcs://`.
     pub tls: TlsFiles,
-    /// The first of the tokens with the strongest role is sent with each call.
+    /// Sent with each call: the first token of the strongest role.
     pub token_file: Option<PathBuf>,
 }
 
 impl Credentials {
-    /// As THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE say.
+    /// From THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE.
     pub fn from_env() -> Credentials {
         Credentials::named_by(|name| std::env::var_os(name))
     }
@@ -39,7 +39,7 @@ impl Credentials {
         }
     }
 
-    /// What the target says of where to connect, and what is needed for it.
+    /// The address of a target, and the credentials for it.
     pub fn resolve(&self, target: &str) -> Result<(String, Outgoing)> {
         let (address, secure) = match (target.strip_prefix("grpcs://"), target.strip_prefix("grpc://")) {
             (Some(address), _) => (address, true),
@@ -57,7 +57,7 @@ impl Credentials {
     }
 }
 
-/// How long a task may take to accept a connection.
+/// Timeout to connect.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// Credentials, loaded.
@@ -131,7 +131,7 @@ mod tests {
         assert!(Outgoing::new(Some(tls), None).is_secure() && !Outgoing::default().is_secure());
     }
 
-    /// The environment of a process that this test starts as itself: that of this one is all tests'.
+    /// Runs itself as a child process: this one's environment is shared by all tests.
     #[test]
     fn credentials_are_those_of_the_environment() {
         const TOKENS: &str = "THALWEG_TOKEN_FILE";

@@ -1,7 +1,7 @@
 //! `Proxy`: connects clients of this machine without TLS and tokens to a server that requires them.
 //!
-//! Bytes are forwarded unchanged, but for one thing: each header block of the client gets a CONTINUATION frame
-//! with the token. The field is a literal without indexing, so HPACK's dynamic tables stay in step. So
+//! Bytes are forwarded unchanged, except that each header block of the client gets a CONTINUATION frame
+//! with the token. The field is a literal without indexing, so HPACK's dynamic tables stay in step:
 //! nothing is decoded, no message is buffered, and flow control stays end to end.
 
 use crate::log::Log;
@@ -22,7 +22,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 
-/// A proxy that listens, until it is dropped.
+/// A listening proxy; dropping it stops it.
 pub struct Proxy {
     address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
@@ -33,13 +33,13 @@ pub struct Proxy {
 struct Upstream {
     to: String,
     outgoing: Outgoing,
-    /// The token as a field of headers.
+    /// The token as an HPACK field.
     field: Option<Bytes>,
     log: Log,
 }
 
 impl Proxy {
-    /// Listens on an address of this machine alone: whoever connects to it has the token's rights.
+    /// Listens on a loopback address only: whoever connects has the token's rights.
     pub fn start(listen: SocketAddr, to: &str, credentials: &Credentials, log: Log) -> Result<Proxy> {
         if !listen.ip().is_loopback() {
             return Err(invalid!(
@@ -74,7 +74,7 @@ impl Proxy {
         Ok(Proxy { address, stop: Some(stop), thread: Some(thread) })
     }
 
-    /// Where it listens, with the port that was picked.
+    /// The listening address, with its port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -84,7 +84,7 @@ impl Drop for Proxy {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // One that panicked has reported it.
+            // A panic has been reported.
             let _ = thread.join();
         }
     }
@@ -113,7 +113,7 @@ async fn accept(listener: TcpListener, upstream: Arc<Upstream>) {
                 upstream.log.warn("refused", &[("peer", &peer), ("why", &"too many connections")]);
             }
             (Err(e), _) => {
-                // Mostly too many open files: others have to close theirs first.
+                // Mostly EMFILE: other files must be closed first.
                 upstream.log.warn("accept_failed", &[("error", &e)]);
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -173,10 +173,10 @@ struct HeaderInjector {
 
 /// The state of the parser: what comes next.
 enum ParserState {
-    /// Bytes that are left of the preface.
+    /// Bytes left of the preface.
     Preface(usize),
     Head([u8; HEAD], usize),
-    /// Bytes that are left of a payload; the stream whose header block ends with it, if one does.
+    /// Bytes left of a payload; the stream whose header block ends with it, if any.
     Payload(usize, Option<u32>),
 }
 
@@ -240,7 +240,7 @@ impl HeaderInjector {
     }
 }
 
-/// Copies at most so many bytes; returns how many.
+/// Copies at most `most` bytes; returns how many.
 fn copy_through(bytes: &mut &[u8], most: usize, out: &mut BytesMut) -> usize {
     let (now, later) = bytes.split_at(most.min(bytes.len()));
     out.extend_from_slice(now);

@@ -1,6 +1,6 @@
 //! TLS for servers, for links between tasks and for clients: rustls 1.2 and 1.3, HTTP/2 by ALPN, certificates from PEM files.
 //!
-//! Peers are verified against the authorities that are given, never against those of the system: clusters have their own.
+//! Peers are verified against the given authorities, never against those of the system: clusters have their own.
 
 use crate::net::http2::Socket;
 use ring::digest::{SHA256, digest};

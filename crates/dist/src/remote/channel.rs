@@ -1,4 +1,4 @@
-//! A connection to a task, for callers that wait: unary gRPC calls over one HTTP/2 connection, driven by a thread of its own.
+//! A blocking connection to a task: unary gRPC calls over one HTTP/2 connection, driven by its own thread.
 
 use crate::net::client_connection::{ClientConnection, Request, open};
 use crate::net::credentials::Credentials;
@@ -10,7 +10,7 @@ use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal};
 use thalweg_proto::{Message, Name};
 use tokio::runtime::Builder;
 
-/// How long a call may take, and who may end it sooner.
+/// Timeout and cancellation of a call.
 #[derive(Clone, Default)]
 pub struct Limits {
     pub timeout: Option<Duration>,

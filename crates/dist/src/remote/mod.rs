@@ -1,4 +1,4 @@
-//! A session on another task, Thalweg's or TensorFlow's: the calls of `MasterService` as a client makes them.
+//! A session on another task, Thalweg's or TensorFlow's: a client of `MasterService`.
 
 mod channel;
 
@@ -23,7 +23,7 @@ use thalweg_proto::{
 
 const SERVICE: &str = "/tensorflow.MasterService/";
 
-/// How much longer than a step's own limit its answer may take: the task is to say first that the time is up.
+/// Added to a step's timeout for the response: the task should report the timeout first.
 const GRACE: Duration = Duration::from_secs(5);
 
 pub struct RemoteSession {
@@ -32,26 +32,26 @@ pub struct RemoteSession {
     sent: Mutex<Sent>,
 }
 
-/// What the task has of our graph.
+/// What was sent of our graph.
 struct Sent {
     version: i64,
     nodes: usize,
-    /// How many of the nodes that were rewritten it has in their new form.
+    /// How many of the rewritten nodes were sent in their new form.
     rewritten: usize,
 }
 
-/// What can be chosen about a run on another task.
+/// RunOptions of a remote step.
 #[derive(Clone, Default)]
 pub struct RemoteRunOptions {
     pub timeout: Option<Duration>,
     pub trace: bool,
-    /// Lets the caller end the run from another thread.
+    /// Cancels the run from another thread.
     pub cancel: Option<Arc<Cancellation>>,
 }
 
 impl RemoteSession {
-    /// Opens a session on the task at `grpc://host:port`, or `grpcs://host:port`, with this graph; credentials are those that the
-    /// environment names.
+    /// Opens a session on the task at `grpc://host:port`, or `grpcs://host:port`, with this graph and the credentials of the
+    /// environment.
     pub fn connect(target: &str, graph: &Graph, config: ConfigProto) -> Result<RemoteSession> {
         RemoteSession::connect_as(&Credentials::from_env(), target, graph, config)
     }
@@ -74,7 +74,7 @@ impl RemoteSession {
         Ok(RemoteSession { channel, handle: made.session_handle, sent: Mutex::new(sent) })
     }
 
-    /// Sends the nodes of `graph` that the session does not have yet.
+    /// ExtendSession with the nodes of `graph` not sent yet.
     pub fn extend(&self, graph: &Graph) -> Result<()> {
         let mut sent = lock(&self.sent);
         if graph.len() <= sent.nodes {
@@ -103,7 +103,7 @@ impl RemoteSession {
         Ok(())
     }
 
-    /// One step: the values of the fetches, in order, and what the task tells about the step if it was traced.
+    /// One step: the values of the fetches, in order, and RunMetadata if it was traced.
     pub fn run(
         &self,
         feeds: &[(String, Tensor)],
@@ -133,7 +133,7 @@ impl RemoteSession {
         let answer: RunStepResponse = self.channel.call(&format!("{SERVICE}RunStep"), &request, &limits)?;
         let mut values = Vec::with_capacity(fetches.len());
         for name in fetches {
-            // The answer names its tensors; a fetch asked for twice may come once.
+            // The response names its tensors; a duplicate fetch may come once.
             let found = answer.tensor.iter().find(|t| same_tensor(&t.name, name));
             let tensor = found.and_then(|t| t.tensor.as_ref());
             let tensor = tensor.ok_or_else(|| {
@@ -144,7 +144,7 @@ impl RemoteSession {
         Ok((values, answer.metadata.unwrap_or_default()))
     }
 
-    /// Names of the devices that the session can use.
+    /// Names of the session's devices.
     pub fn devices(&self) -> Result<Vec<String>> {
         let request = ListDevicesRequest { session_handle: self.handle.clone() };
         let answer: ListDevicesResponse = call(&self.channel, "ListDevices", &request)?;
@@ -157,7 +157,7 @@ impl RemoteSession {
         Ok(())
     }
 
-    /// Drops the state of the task at `target` in these containers, and closes its sessions.
+    /// Clears these containers of the task at `target`, and closes its sessions.
     pub fn reset(target: &str, containers: &[String]) -> Result<()> {
         RemoteSession::reset_as(&Credentials::from_env(), target, containers)
     }

@@ -47,7 +47,7 @@ fn a_session_gets_the_nodes_that_its_graph_has_gained() {
         session.extend(&graph(text)).unwrap();
         assert_eq!(fetch(&session, last).unwrap(), value);
     }
-    // Twice what is asked twice.
+    // Duplicate fetches.
     let names = ["b".to_string(), "b:0".to_string(), "c:0".to_string()];
     let (values, _) = session.run(&[], &names, &[], &RemoteRunOptions::default()).unwrap();
     let values: Vec<f32> = values.iter().map(|v| v.to_scalar().unwrap()).collect();
@@ -59,7 +59,7 @@ fn a_session_gets_the_nodes_that_its_graph_has_gained() {
     assert_eq!(session.extend(&graph(&after)).unwrap_err().code(), Code::Aborted);
 }
 
-/// The task says that the time is up, and what was waited for; not the client, some seconds later.
+/// The task reports the timeout, and what it waited for; not the client, some seconds later.
 #[test]
 fn a_step_takes_its_time_limit_along() {
     let server = server();

@@ -1,4 +1,4 @@
-//! `tensorflow.MasterService`: requests decoded, answers encoded.
+//! `tensorflow.MasterService`: decoding and encoding.
 
 use super::methods::{Services, message, read};
 use crate::net::grpc::{Answer, Reply};
@@ -12,7 +12,7 @@ use thalweg_proto::{
 
 type Shared = Arc<Services>;
 
-/// The answer to a call on a session.
+/// The response to a session's call.
 fn answer<M: Message>(s: &Services, c: &Call, session: &str, result: Result<M>) -> Answer {
     match result {
         Ok(response) => Reply::of(&response, c.max_answer),

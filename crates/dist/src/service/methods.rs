@@ -1,5 +1,5 @@
-//! The methods of `MasterService` and `WorkerService`: one table, which says of each where its request has large contents, which role
-//! it needs and what handles it.
+//! The methods of `MasterService` and `WorkerService`: one table with the path of each request's large contents, its role
+//! and its handler.
 
 use super::{master_service as master, worker_service as worker};
 use crate::auth::{Gate, Role};
@@ -22,7 +22,7 @@ pub struct Services {
 
 struct Method {
     path: &'static str,
-    /// Where the large contents of its requests are.
+    /// The path of its requests' large contents.
     contents: ContentPath,
     role: Role,
     handler: fn(Arc<Services>, Call) -> Answering,
@@ -97,7 +97,7 @@ static METHODS: [Method; 20] = [
     method("/tensorflow.WorkerService/RunGraph", RUN_GRAPH, Cluster, |s, c| s.answered(c, worker::run_graph)),
 ];
 
-/// How much of a path that names no method is kept, for the error.
+/// Prefix kept of an unknown method's path, for the error.
 const MAX_UNKNOWN: usize = 120;
 
 fn find(path: &[u8]) -> Option<&'static Method> {
@@ -140,7 +140,7 @@ impl Services {
         &self.gate
     }
 
-    /// Runs a call within the deadline of its client.
+    /// Runs a call within its client's deadline.
     fn in_time<F: Future<Output = Answer> + Send + 'static>(
         self: Arc<Self>,
         call: Call,
@@ -154,7 +154,7 @@ impl Services {
         })
     }
 
-    /// Runs a call of another task, which has no deadline: its task cancels it.
+    /// Runs a call of another task: no deadline, its task cancels it.
     fn answered<F: Future<Output = Answer> + Send + 'static>(
         self: Arc<Self>,
         call: Call,
@@ -168,8 +168,8 @@ impl Services {
         })
     }
 
-    /// The answer to a step. Its errors are a part of the message if the request asks for it (`in_body`): with the text that
-    /// `message` makes of them, else with their `status`.
+    /// The response to a step. Its error is in the body if the request says so (`in_body`), with the text of
+    /// `message`; else it is the `status`.
     pub fn step_answer<R: StepResponse>(
         &self,
         call: &Call,
@@ -221,19 +221,19 @@ impl Audit {
     }
 }
 
-/// The message of a call, with its large contents beside it.
+/// The decoded request, with its large contents apart.
 pub fn read<M: Message + Name + Default>(call: &mut Call) -> std::result::Result<(M, Contents), Status> {
     std::mem::take(&mut call.message).decode().map_err(|e| Status::from(&e))
 }
 
-/// The message of a call without large contents.
+/// The decoded request, without large contents.
 pub fn message<M: Message + Name + Default>(call: &mut Call) -> std::result::Result<M, Status> {
     Ok(read(call)?.0)
 }
 
-/// The answer of a step: its tensors are sent from where they are, and errors may be a part of it.
+/// The response to a step: tensors are not copied, and errors may be in the body.
 pub trait StepResponse {
-    /// As the audit log names it.
+    /// Its name in the audit log.
     const METHOD: &[u8];
     /// Whether a response that is too large becomes an error in the body too.
     const TOO_LARGE_IN_BODY: bool;

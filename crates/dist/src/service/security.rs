@@ -1,4 +1,4 @@
-//! How a server is secured: what it asks of callers, what graphs may touch, where it connects to.
+//! Security of a server: authentication, file access of graphs, outgoing connections.
 
 use crate::auth::{Gate, Tokens};
 use crate::cluster::{ClusterSpec, Reach};
@@ -13,17 +13,17 @@ use thalweg_core::error::{Error, Result, failed_precondition};
 use thalweg_core::invalid;
 use tokio_rustls::TlsAcceptor;
 
-/// What can be chosen. As it stands by default, a server on a loopback address does for every client of the machine what TensorFlow's
-/// does; on another address its graphs stay in the working directory, and it connects to the tasks of its own cluster only.
+/// Security options. By default, a server on a loopback address allows every client of the machine what TensorFlow's
+/// does; on another address its graphs may use the working directory only, and it connects to its own cluster only.
 #[derive(Clone, Debug, Default)]
 pub struct Security {
     pub tls: TlsFiles,
     pub token_file: Option<PathBuf>,
-    /// What graphs may read and write; by the address if not set.
+    /// Files of graphs; the default depends on the address.
     pub files: Option<Directories>,
-    /// Addresses that clusters of sessions may have, beside those of the server's own cluster; by the address if not set.
+    /// Addresses allowed in sessions' clusters, beside the server's own cluster; the default depends on the address.
     pub connect: Option<Vec<String>>,
-    /// Whether a server that is open to the network without TLS or without a way to tell callers apart is refused.
+    /// Rejects a server open to the network without TLS or without authentication.
     pub strict: bool,
 }
 
@@ -34,12 +34,12 @@ pub struct Guard {
     pub outgoing: Outgoing,
     pub access: Arc<Access>,
     pub reach: Reach,
-    /// Whether callers are told apart by their certificates.
+    /// Whether callers are authenticated by certificates.
     pub certificates: bool,
 }
 
 impl Security {
-    /// What is wrong with listening on this address.
+    /// Why listening on this address is insecure.
     pub fn exposures(&self, address: IpAddr) -> Vec<&'static str> {
         let beyond = !address.is_loopback();
         let nobody = "without a token or client certificates whoever can connect can run anything: give --token-file, or --tls-ca";
@@ -64,7 +64,7 @@ impl Security {
         let open = address.is_loopback();
         Ok(Guard {
             outgoing: Outgoing::new(connector, tokens.as_ref()),
-            // A token is shown to every task that is connected to.
+            // Tokens are sent to all tasks that it connects to.
             reach: match &self.connect {
                 None if open && tokens.is_none() => Reach::default(),
                 more => Reach::only(cluster, more.as_deref().unwrap_or_default()),
@@ -102,7 +102,7 @@ impl Security {
     }
 }
 
-/// A directory without symbolic links on the way to it, for paths are compared without them.
+/// The canonical path of a directory: access checks compare canonical paths.
 fn real(path: &Path) -> Result<PathBuf> {
     path.canonicalize().map_err(|e| {
         Error::from(e)
@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(*load(&Security::default(), LOOPBACK).unwrap().access, Access::Everything);
         let only = Access::Only(Directories { read: vec![], write: vec![here] });
         assert_eq!(*load(&Security::default(), ALL).unwrap().access, only);
-        // What is named takes the place of the working directory, and holds on loopback too.
+        // Named directories replace the working directory, on loopback too.
         let files = Some(Directories { read: vec!["/".into()], write: vec![] });
         let named = Security { files: files.clone(), ..Default::default() };
         for address in [LOOPBACK, ALL] {
@@ -152,7 +152,7 @@ mod tests {
         assert!(with_token.exposures(LOOPBACK.into()).is_empty());
     }
 
-    /// A folder of this test's own.
+    /// A folder for this test.
     fn folder(name: &str) -> PathBuf {
         let folder = std::env::temp_dir().join(format!("thalweg-security-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();

@@ -1,4 +1,4 @@
-//! `Server`: a task that listens.
+//! `Server`: a listening task.
 //!
 //! Each connection belongs to one of a few threads, each with a single-threaded async runtime of its own: a request is read,
 //! run (if it is short) and answered without a change of thread.
@@ -31,7 +31,7 @@ use thalweg_runtime::SessionOptions;
 use tokio::runtime::Runtime;
 use tokio::sync::{mpsc, watch};
 
-/// What a server is and may use.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     pub address: SocketAddr,
@@ -43,13 +43,13 @@ pub struct ServerOptions {
     pub idle_limit: Option<Duration>,
     pub max_sessions: usize,
     pub peers: PeerLimits,
-    /// How long running requests may go on when the server is stopped; then they are cancelled.
+    /// The drain timeout: running requests are cancelled after it.
     pub drain: Duration,
-    /// What sessions start from, as in a ServerDef.
+    /// Defaults of sessions, as in a ServerDef.
     pub config: ConfigProto,
-    /// The cluster that the task is in; empty if it is alone.
+    /// The task's cluster; empty if it is alone.
     pub cluster: ClusterSpec,
-    /// How long another task may be silent while something is asked of it, before it counts as gone.
+    /// Keep-alive: how long another task may be silent while a call is pending.
     pub peer_timeout: Duration,
     pub security: Security,
     pub log: Log,
@@ -75,7 +75,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// A server that listens; it serves from `start` on until it is stopped or dropped.
+/// A listening server, until it is stopped or dropped.
 pub struct Server {
     address: SocketAddr,
     services: Arc<Services>,
@@ -86,7 +86,7 @@ pub struct Server {
 
 /// Threads for connections.
 const MAX_IO_THREADS: usize = 4;
-/// Threads that each of them may have for long work.
+/// Limit of blocking threads for each.
 const BLOCKING_THREADS: usize = 16;
 
 impl Server {
@@ -95,7 +95,7 @@ impl Server {
         Server::start_on(TcpListener::bind(options.address)?, registry, options)
     }
 
-    /// Starts to serve on an address that is bound already: the tasks of a cluster must know one another's.
+    /// Starts on a bound listener: the tasks of a cluster must know one another's addresses.
     pub fn start_on(
         listener: TcpListener,
         registry: Arc<Registry>,
@@ -172,11 +172,11 @@ impl Server {
                 loop {
                     tokio::time::sleep(COLLECT_EVERY).await;
                     let (worker, sessions) = (worker.clone(), sessions.clone());
-                    // What is freed may be large, and new connections wait for this thread.
+                    // Freeing may take long, and new connections wait for this thread.
                     let collect = move || {
                         worker.collect(Instant::now());
                         let closed = sessions.collect();
-                        // What requests and sessions have left behind.
+                        // Memory that requests and sessions freed.
                         thalweg_core::memory::give_back();
                         Ok(closed)
                     };
@@ -199,14 +199,14 @@ impl Server {
     ) -> Result<()> {
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             runtime.block_on(work);
-            // Work that nobody waits for any more is not waited for here.
+            // Abandoned blocking work is not joined.
             runtime.shutdown_background();
         })?;
         self.threads.push(thread);
         Ok(())
     }
 
-    /// Where it listens, with the port that was picked.
+    /// The listening address, with its port.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -224,17 +224,17 @@ impl Server {
         &self.services.master
     }
 
-    /// Sessions open at the moment.
+    /// Open sessions.
     pub fn sessions(&self) -> usize {
         self.master().sessions.len()
     }
 
-    /// Requests that name a session and are being worked on.
+    /// Running requests of sessions.
     pub fn active_requests(&self) -> usize {
         self.master().sessions.active()
     }
 
-    /// Sessions of other tasks' masters that this task takes part in.
+    /// Worker sessions of other tasks' masters.
     pub fn guests(&self) -> usize {
         self.master().worker.guests()
     }
@@ -244,19 +244,19 @@ impl Server {
         self.master().worker.home.links.traffic()
     }
 
-    /// Stops, as dropping it does: no new connections, running requests get some time to end, what then still runs is
+    /// Stops, as dropping it does: no new connections, running requests get the drain timeout and are then
     /// cancelled.
     pub fn stop(self) {}
 
     fn shut_down(&mut self) {
         let began = Instant::now();
-        // Sending fails if no thread listens: then all have ended.
+        // Fails if no thread listens: all have ended.
         let _ = self.stop.send(Phase::Draining);
         let time = |s: &Server| if s.active_requests() > 0 { s.drain } else { s.drain.min(FAREWELL) };
         while !self.has_ended() && began.elapsed() < time(self) {
             std::thread::sleep(POLL);
         }
-        // What is cancelled now still gets its answer.
+        // Cancelled requests still get responses.
         let cancelled = Instant::now();
         if self.master().sessions.close_all() > 0 {
             while !self.has_ended() && cancelled.elapsed() < FAREWELL {
@@ -270,7 +270,7 @@ impl Server {
         }
         for thread in self.threads.drain(..) {
             match thread.is_finished() {
-                // A thread that panicked has reported it.
+                // A panic has been reported.
                 true => drop(thread.join()),
                 false => self
                     .services
@@ -286,8 +286,8 @@ impl Server {
     }
 }
 
-/// How many threads wait for sockets. The tasks of a cluster spend their time with one another, where a step that stays on few
-/// threads waits least; a server of its own has many clients.
+/// The number of io threads. Tasks of a cluster mostly call one another, where a step on few
+/// threads has less latency; a single server has many clients.
 fn io_threads(cluster: &ClusterSpec, cores: usize) -> usize {
     let threads = if cluster.tasks().is_empty() { cores } else { cores / 2 };
     threads.clamp(1, MAX_IO_THREADS)
@@ -297,7 +297,7 @@ fn io_threads(cluster: &ClusterSpec, cores: usize) -> usize {
 /// fifteen milliseconds of them.
 const EVENT_INTERVAL: u32 = 4;
 
-/// For one thread.
+/// Of one thread.
 fn runtime() -> Result<Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_io().enable_time().max_blocking_threads(BLOCKING_THREADS).event_interval(EVENT_INTERVAL);
@@ -312,7 +312,7 @@ fn keep_alive(limit: Duration) -> KeepAliveOptions {
 /// Time for clients to read their last responses and close.
 const FAREWELL: Duration = Duration::from_millis(200);
 const POLL: Duration = Duration::from_millis(2);
-/// How long threads get to end when nothing is left for them to do; a server that is told to stop must stop.
+/// Timeout to join threads that have nothing left to do; a server must stop when asked to.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
 impl Drop for Server {
@@ -321,7 +321,7 @@ impl Drop for Server {
     }
 }
 
-/// How often idle sessions are looked for.
+/// Interval of the idle session check.
 const COLLECT_EVERY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

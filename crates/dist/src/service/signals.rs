@@ -5,7 +5,7 @@ use std::task::Poll;
 use thalweg_core::error::Result;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Waits for SIGTERM or Ctrl-C; says which.
+/// Waits for SIGTERM or SIGINT; its name.
 pub fn wait_for_stop() -> Result<&'static str> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     runtime.block_on(async {

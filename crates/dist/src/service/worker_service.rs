@@ -1,4 +1,4 @@
-//! `tensorflow.WorkerService`: requests decoded, answers encoded.
+//! `tensorflow.WorkerService`: decoding and encoding.
 
 use super::methods::{Services, message, read};
 use crate::net::grpc::{Answer, Reply};
@@ -11,7 +11,7 @@ use thalweg_proto::{Message, RecvTensorRequest, RunGraphRequest};
 
 type Shared = Arc<Services>;
 
-/// The answer to another task, written in one piece.
+/// The response to another task, in one piece.
 fn answer<M: Message>(s: &Services, c: &Call, result: Result<M>) -> Answer {
     match result {
         Ok(response) => Reply::of(&response, c.max_answer),
@@ -21,7 +21,7 @@ fn answer<M: Message>(s: &Services, c: &Call, result: Result<M>) -> Answer {
 
 pub async fn recv_tensor(s: Shared, mut c: Call) -> Answer {
     let (worker, request): (_, RecvTensorRequest) = (&s.master.worker, message(&mut c)?);
-    // The receiver knows us by the name in the key, which may be that of a session's own cluster.
+    // The receiver knows us by the name in the key, which may be from a session's own cluster.
     let us = sender(&request.rendezvous_key).unwrap_or(&worker.task.name).to_string();
     match worker.recv_tensor(request).await {
         Ok(response) => Reply::of_tensor(response, c.max_answer),
@@ -71,7 +71,7 @@ pub async fn cleanup_all(s: Shared, mut c: Call) -> Answer {
     answer(&s, &c, result)
 }
 
-/// Its request says nothing, and is not read.
+/// Its request is empty, and not decoded.
 pub async fn get_status(s: Shared, c: Call) -> Answer {
     answer(&s, &c, Ok(s.master.worker.get_status()))
 }

@@ -14,10 +14,10 @@ use tokio::sync::oneshot;
 /// more than other connections lose by waiting.
 pub const QUICK: Duration = Duration::from_millis(1);
 
-/// Partial runs that a session, or a worker, may have under way at a time.
+/// Limit of running partial runs of a session or a worker.
 pub const MAX_PARTIAL_RUNS: usize = 10_000;
 
-/// Runs a step to its end. It holds no thread while it waits, and dropping the future cancels it.
+/// Runs a step. It blocks no thread while it waits, and dropping the future cancels it.
 pub async fn run(
     threads: &ClientThreads,
     permits: &SessionPermits,
@@ -56,7 +56,7 @@ pub async fn prepare<T: Send + 'static>(
     within(limit, &cancel.0, threads.prepare(party, move || work(&options))).await
 }
 
-/// Waits for a step's answer.
+/// Waits for a step's result.
 pub async fn ended<T>(answer: oneshot::Receiver<Result<T>>) -> Result<T> {
     answer.await.unwrap_or_else(|_| Err(internal("the step was dropped without an answer")))
 }
@@ -74,21 +74,21 @@ pub async fn within<T>(
     }
     let e: Error = deadline_exceeded("the step did not end within its time limit");
     cancel.cancel(e.clone());
-    // A cancelled step ends at once, and may say what it waited for.
+    // A cancelled step ends at once; its error may say why.
     match tokio::time::timeout(LAST_WORDS, work).await {
         Ok(Err(more)) if more.code() == Code::DeadlineExceeded => Err(more),
         _ => Err(e),
     }
 }
 
-/// How long a cancelled step may take to say so.
+/// Timeout for a cancelled step's own error.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// Cancels when dropped: the client cancelled or disconnected.
 pub struct CancelOnDrop(pub Arc<Cancellation>);
 
 impl CancelOnDrop {
-    /// Lets what it guards go on.
+    /// Disarms the guard.
     pub fn release(mut self) {
         self.0 = Arc::default();
     }
@@ -96,7 +96,7 @@ impl CancelOnDrop {
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
-        // Nobody is there to read the reason, or the step has ended.
+        // The client is gone, or the step has ended.
         self.0.cancel(cancelled("the client has gone"));
     }
 }
@@ -115,7 +115,7 @@ mod tests {
         assert!(cancel.unwrap().reason().is_some(), "nobody waits any more");
     }
 
-    /// A step that waits until it is cancelled, and then ends like this.
+    /// A step that blocks until it is cancelled, with this result.
     async fn ends_with(cancel: &Arc<Cancellation>, end: Result<()>) -> Result<()> {
         let (tx, rx) = oneshot::channel::<()>();
         let tx = std::sync::Mutex::new(Some(tx));

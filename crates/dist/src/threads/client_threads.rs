@@ -6,8 +6,8 @@ use thalweg_core::error::{Result, internal};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::sync::Semaphore;
 
-/// Runs on a thread of administration, so that io threads do not block. It must end soon, whatever
-/// clients do: work whose length they decide has its own threads.
+/// Runs on an administration thread, so that io threads do not block. The work must be short, whatever
+/// clients do: work of unbounded length has its own threads.
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
@@ -15,22 +15,22 @@ pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send
     }
 }
 
-/// Drops what may take long to free on such a thread, if there is one.
+/// Drops a large value on such a thread, if there is one.
 pub fn drop_in_background<T: Send + 'static>(large: T) {
     if let Ok(runtime) = Handle::try_current() {
         drop(runtime.spawn_blocking(move || drop(large)));
     }
 }
 
-/// Threads for what clients ask for, shared fairly among them. They are not those of administration: steps without end must not
-/// keep sessions from being closed. Nor are those of steps the ones that make sessions and compile.
+/// Threads for clients' work, with a fair quota. They are separate from those of administration: endless steps must not
+/// prevent closing sessions. Steps and preparation have separate quotas.
 pub struct ClientThreads {
     threads: Option<Runtime>,
     steps: Arc<ThreadQuota>,
     preparations: Arc<ThreadQuota>,
 }
 
-/// Threads at a time for each of the two, at least, and for each core; and those of the steps of one session.
+/// Threads for each of the two quotas, minimum and per core; and for the steps of one session.
 const THREADS: usize = 512;
 const OF_CORE: usize = 64;
 const OF_SESSION: usize = 8;
@@ -102,7 +102,7 @@ impl ClientThreads {
 
 impl Drop for ClientThreads {
     fn drop(&mut self) {
-        // Steps that still run have been cancelled; nobody waits for them.
+        // Running steps have been cancelled; they are not joined.
         if let Some(threads) = self.threads.take() {
             threads.shutdown_background();
         }

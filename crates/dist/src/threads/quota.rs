@@ -1,8 +1,8 @@
-//! Thread quota: permits for threads, and queues for them.
+//! Thread quota: permits for threads, queued requests.
 //!
-//! Shared as memory is (`core::budget`), by what is still free: an owner holds no more than a quarter of that, and each of its parts no
-//! more than a quarter of what the owner could still get. Steps may never end, so a share is small: after twenty owners that
-//! take all they can, the next still finds some. One thread is for everybody, as long as there is one.
+//! Shared like memory (`core::budget`), by what is free: an owner holds at most a quarter of that, and each of its parts at
+//! most a quarter of what the owner could still get. Steps may never end, so a share is small: after twenty owners that
+//! take all they can, the next still gets some. Everybody gets one thread while one is free.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +11,7 @@ use thalweg_core::error::{Result, internal};
 use thalweg_core::sync::lock;
 use tokio::sync::oneshot;
 
-/// Whose quota a thread counts against.
+/// The owner of a quota.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Party {
     pub owner: Owner,
@@ -22,26 +22,26 @@ pub struct Party {
 pub enum Owner {
     /// By token or certificate.
     Known(Arc<str>),
-    /// Whoever is at this address.
+    /// By peer address.
     Address(IpAddr),
 }
 
-/// What may be another client of the same owner.
+/// Possibly another client of the same owner.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Part {
     Connection(SocketAddr),
-    /// Of a master, which has clients of its own: one of its sessions.
+    /// A master's session: a master has clients of its own.
     Session(String),
 }
 
 impl Party {
-    /// The part of a master that is this session's.
+    /// The party of a master's session.
     pub fn session(&self, handle: &str) -> Party {
         Party { owner: self.owner.clone(), part: Part::Session(handle.into()) }
     }
 }
 
-/// One part of so many.
+/// Divisor of a share.
 const SHARE: usize = 4;
 
 pub struct ThreadQuota {
@@ -53,7 +53,7 @@ pub struct ThreadQuota {
 struct QuotaTable {
     held: usize,
     owners: HashMap<Owner, Parts>,
-    /// Those who have waited so far.
+    /// Requests queued so far.
     waited: u64,
 }
 
@@ -66,7 +66,7 @@ struct Parts {
 #[derive(Default)]
 struct Count {
     held: usize,
-    /// By number: first come, first served.
+    /// In order of arrival.
     waiting: BTreeMap<u64, oneshot::Sender<ThreadPermit>>,
 }
 
@@ -124,10 +124,10 @@ impl QuotaTable {
         self.has_room(all, parts.map_or(0, |p| p.held), part.map_or(0, |p| p.held))
     }
 
-    /// Whether an owner that holds so much may have one more for a part that holds so much.
+    /// Whether an owner and a part that hold so many may have one more.
     fn has_room(&self, all: usize, owner: usize, part: usize) -> bool {
         let Some(free) = all.checked_sub(self.held + 1) else { return false };
-        // Of what is free then; each that the owner takes is one less.
+        // Of what is then free; each permit of the owner reduces it.
         let left = free.checked_sub(SHARE * (owner + 1)).map(|left| left / (SHARE + 1));
         match left {
             None => owner == 0,
@@ -153,7 +153,7 @@ impl QuotaTable {
         self.forget(party);
     }
 
-    /// Drops parties that hold nothing and wait for nothing.
+    /// Removes parties without permits and requests.
     fn forget(&mut self, party: &Party) {
         let Some(parts) = self.owners.get_mut(&party.owner) else { return };
         let gone = |p: &Count| p.held == 0 && p.waiting.is_empty();
@@ -182,7 +182,7 @@ impl QuotaTable {
     }
 }
 
-/// A thread may be held as long as this lives.
+/// Permits a thread while it lives.
 pub struct ThreadPermit {
     quota: Arc<ThreadQuota>,
     party: Party,
@@ -195,7 +195,7 @@ impl Drop for ThreadPermit {
             table.remove(&self.party);
             self.quota.pass_on(&mut table)
         };
-        // If the receiver is gone, the permit is dropped and passed on.
+        // If the receiver is gone, dropping the permit grants it again.
         given.into_iter().for_each(|(to, permit)| drop(to.send(permit)));
     }
 }
@@ -226,7 +226,7 @@ mod tests {
         Party { owner: Owner::Address(ip), part: Part::Connection(SocketAddr::new(ip, port)) }
     }
 
-    /// As many as there are at once.
+    /// All that can be had at once.
     fn all_of(quota: &Arc<ThreadQuota>, party: &Party) -> Vec<ThreadPermit> {
         std::iter::from_fn(|| quota.ask(party).ok()).collect()
     }
@@ -274,7 +274,7 @@ mod tests {
         assert!(first.as_mut().poll(&mut cx).is_ready());
     }
 
-    /// Calls that were given up, again and again, must not fill the line.
+    /// Cancelled requests must not stay in the queue.
     #[test]
     fn who_goes_leaves_its_place_in_the_line() {
         let quota = ThreadQuota::new(4);
@@ -289,7 +289,7 @@ mod tests {
         let own = party(1, 1);
         let mut waits = Box::pin(quota.take(&own));
         assert!(waits.as_mut().poll(&mut cx).is_pending());
-        // It goes just when it is given a permit.
+        // Cancelled as the permit is granted.
         drop(hog);
         drop(waits);
         let table = lock(&quota.table);

@@ -1,4 +1,4 @@
-//! ConfigProto and RunOptions: what clients may choose, as our sessions take it.
+//! ConfigProto and RunOptions as session options.
 
 use std::time::Duration;
 use thalweg_core::error::Result;
@@ -9,14 +9,14 @@ use thalweg_proto::run_options::TraceLevel;
 use thalweg_proto::{ConfigProto, GraphOptions, RunOptions as RunOptionsProto};
 use thalweg_runtime::{RunOptions, SessionOptions};
 
-/// The options of a session, from those of the task and what the client asks for.
+/// The options of a session, from those of the task and its ConfigProto.
 pub fn session_options(base: &SessionOptions, config: &ConfigProto) -> Result<SessionOptions> {
     if !config.session_inter_op_thread_pool.is_empty() {
         return Err(invalid!("Distributed session does not support session thread pool options."));
     }
     let mut options = base.clone();
     if let Some(n) = config.device_count.get("CPU").and_then(|n| usize::try_from(*n).ok()) {
-        // The stock client always sends the number of its own CPU devices: it can ask for more of ours, not for fewer.
+        // The stock client always sends the number of its own CPU devices: it can raise ours, not lower it.
         options.cpu_devices = options.cpu_devices.max(n);
     }
     options.soft_placement |= config.allow_soft_placement;

@@ -3,7 +3,7 @@
 use thalweg_proto::{DeviceAttributes, DeviceLocality};
 use thalweg_runtime::device::Device;
 
-/// What TensorFlow's CPU devices say of their memory.
+/// The memory limit of TensorFlow's CPU devices.
 const MEMORY_LIMIT: i64 = 256 << 20;
 
 pub fn attributes(device: &Device) -> DeviceAttributes {

@@ -1,10 +1,10 @@
-//! Errors as clients expect them: a code, and a text with the node in the form that they look for.
+//! Errors as clients expect them: a code, and a text with the node in TensorFlow's format.
 
 use super::Status;
 use thalweg_core::error::{Code, Error, internal};
 use thalweg_runtime::executor::dead_fetch;
 
-/// The text of an error that a step of this task ended with, with the task before what one of its nodes said.
+/// The text of a step's error; the task's name precedes an error of a node.
 pub fn step_message(task: &str, e: &Error) -> String {
     match e.node() {
         Some(_) if e.message().starts_with("From /job:") => e.wire_message(),
@@ -13,17 +13,17 @@ pub fn step_message(task: &str, e: &Error) -> String {
     }
 }
 
-/// Stands before the text of an error that follows from another: the one to report is elsewhere.
+/// Prefix of a derived error: the original one is reported elsewhere.
 const DERIVED: &str = "[_Derived_]";
 
 /// The text of an error of this task for another.
 pub fn peer_message(task: &str, e: &Error) -> String {
-    // With its origin even so: the task that failed may not get to say it itself.
+    // With its origin even so: the failed task may be unable to report it.
     let text = step_message(task, e);
     if e.is_derived() { format!("{DERIVED}{text}") } else { text }
 }
 
-/// An error that another task has answered with.
+/// An error received from another task.
 pub fn received(task: &str, code: Code, text: &str) -> Error {
     if let Some(text) = text.strip_prefix(DERIVED) {
         return Error::new(code, text).derived();
@@ -34,13 +34,13 @@ pub fn received(task: &str, code: Code, text: &str) -> Error {
     }
 }
 
-/// An error as the status of a call that another task has made.
+/// An error as the status of another task's call.
 pub fn peer_status(task: &str, e: &Error) -> Status {
     Status::new(e.code(), shortened(peer_message(task, e)))
 }
 
-/// The error of a step: TensorFlow's master gets fetches from its workers as they get tensors from each other, so one without a
-/// value is a failure of theirs, not of an argument.
+/// The error of a step: TensorFlow's master receives fetches from workers by rendezvous, so a dead one
+/// is an internal error, not an invalid argument.
 pub fn of_step(e: Error, fetches: &[String]) -> Error {
     match dead_fetch::of(&e).and_then(|i| fetches.get(i)) {
         Some(fetch) => internal(format_args!(
@@ -55,7 +55,7 @@ pub fn status(task: &str, e: &Error) -> Status {
     Status::new(e.code(), shortened(step_message(task, e)))
 }
 
-/// The same for an error of the connection, which no step is to blame for.
+/// The same for an error of the connection, without a task's name.
 pub fn connection_status(e: &Error) -> Status {
     Status::new(e.code(), shortened(e.wire_message()))
 }
@@ -68,15 +68,15 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// Clients refuse headers over 8 KiB, and bytes may take three places each.
+/// Clients reject headers over 8 KiB, and percent-encoding triples bytes.
 const MAX_TEXT: usize = 2500;
 
-/// What a session that is not there is answered with: the client opens a new one.
+/// The error for an unknown session: the client opens a new one.
 pub fn no_session(handle: &str) -> Error {
     Error::new(Code::Aborted, format_args!("Session {handle} is not found."))
 }
 
-/// The same where TensorFlow's text says more.
+/// The same with TensorFlow's longer text.
 pub fn no_session_any_more(code: Code, handle: &str) -> Error {
     Error::new(code, format_args!("Session {handle} is not found. Possibly, this master has restarted."))
 }
@@ -90,7 +90,7 @@ mod tests {
         let exact = "x".repeat(MAX_TEXT);
         assert_eq!(shortened(exact.clone()), exact);
         assert_eq!(shortened(format!("{exact}y")), format!("{exact}..."));
-        // Not in the middle of a letter.
+        // Not inside a UTF-8 character.
         let wide = shortened("\u{e4}".repeat(MAX_TEXT));
         assert_eq!(wide, format!("{}...", "\u{e4}".repeat(MAX_TEXT / 2)));
     }

@@ -1,4 +1,4 @@
-//! Nodes as GraphDef has them.
+//! Nodes as NodeDef.
 
 use thalweg_core::error::Result;
 use thalweg_graph::NodeSpec;

@@ -1,4 +1,4 @@
-//! What a step tells about itself, as RunMetadata.
+//! Step statistics as RunMetadata.
 
 use super::graph_def::node_def;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use thalweg_proto::{DeviceStepStats, GraphDef, NodeExecStats, RunMetadata as Run
 use thalweg_runtime::trace::{NodeTiming, StepTimings};
 use thalweg_runtime::{Callable, RunMetadata, Session};
 
-/// The messages for a step's timings; empty if it was not traced.
+/// RunMetadata of a step's timings; empty if it was not traced.
 pub fn to_proto(metadata: &RunMetadata, session: &Session) -> RunMetadataProto {
     if metadata.timings.nodes.is_empty() {
         return RunMetadataProto::default();
@@ -18,7 +18,7 @@ pub fn to_proto(metadata: &RunMetadata, session: &Session) -> RunMetadataProto {
     RunMetadataProto { step_stats: Some(stats), ..Default::default() }
 }
 
-/// When the nodes of a step ran, device by device.
+/// The node timings of a step, by device.
 pub fn step_stats(timings: &StepTimings, label: &dyn Fn(&NodeTiming) -> String) -> StepStats {
     let mut devices: BTreeMap<&str, DeviceStepStats> = BTreeMap::new();
     for timing in &timings.nodes {
@@ -31,7 +31,7 @@ pub fn step_stats(timings: &StepTimings, label: &dyn Fn(&NodeTiming) -> String) 
     StepStats { dev_stats: devices.into_values().collect() }
 }
 
-/// What another task says of its nodes. Times are since 1970, by its clock.
+/// The node timings of another task. Times are since 1970, by its clock.
 pub fn timings(stats: StepStats) -> Vec<NodeTiming> {
     let mut all = Vec::new();
     for device in stats.dev_stats {
@@ -61,7 +61,7 @@ pub fn timings(stats: StepStats) -> Vec<NodeTiming> {
     all
 }
 
-/// The graphs that a callable runs, one for each device.
+/// The partition graphs of a callable, by device.
 pub fn partition_graphs(callable: &Callable) -> Result<Vec<GraphDef>> {
     let graphs = callable.partition_graphs()?;
     graphs
@@ -75,7 +75,7 @@ pub fn partition_graphs(callable: &Callable) -> Result<Vec<GraphDef>> {
 fn node_stats(step_start_micros: u64, t: &NodeTiming, label: String) -> NodeExecStats {
     let took = t.end_nanos.saturating_sub(t.start_nanos) as i64;
     let start_nanos = step_start_micros.saturating_mul(1000).saturating_add(t.start_nanos) as i64;
-    // Clients draw nothing for a node that took no time at all.
+    // Clients draw nothing for a node without duration.
     let micros = (took / 1000).max(1);
     NodeExecStats {
         node_name: t.node.to_string(),
@@ -93,7 +93,7 @@ fn node_stats(step_start_micros: u64, t: &NodeTiming, label: String) -> NodeExec
     }
 }
 
-/// The label of a node whose inputs are not known.
+/// The label of a node with unknown inputs.
 pub fn short_label(t: &NodeTiming) -> String {
     format!("{} = {}()", t.node, t.op)
 }
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!((short.all_end_rel_micros, short.all_end_rel_nanos), (1, 999));
     }
 
-    /// Some tasks tell microseconds only.
+    /// Some tasks send microseconds only.
     #[test]
     fn what_another_task_tells_is_read_as_it_was_told() {
         let nodes = vec![timing(700, 8_800)];

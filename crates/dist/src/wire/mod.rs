@@ -1,4 +1,4 @@
-//! Protocol messages as our own types, and back: options, step statistics, errors.
+//! Conversion of protocol messages: options, step statistics, errors.
 
 pub mod config;
 pub mod device;

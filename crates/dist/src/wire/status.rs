@@ -1,8 +1,8 @@
-//! How a call failed, as gRPC says it.
+//! gRPC status of a failed call.
 
 use thalweg_core::error::{Code, Error};
 
-/// A canonical code and a text, which become `grpc-status` and `grpc-message`.
+/// A canonical code and a text, sent as `grpc-status` and `grpc-message`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     code: Code,
@@ -23,7 +23,7 @@ impl Status {
     }
 }
 
-/// For errors that no step or task is to blame for: the text without origin.
+/// For errors without a step or task: the text without origin.
 impl From<&Error> for Status {
     fn from(e: &Error) -> Status {
         Status::new(e.code(), e.message())

@@ -11,7 +11,7 @@ use thalweg_proto::{NamedTensorProto, TensorProto};
 pub struct Contents(Vec<Tensor>);
 
 impl Contents {
-    /// The tensor of a message, without a copy if its content is here.
+    /// The tensor of a message, not copied if its content is here.
     pub fn tensor(&self, message: &TensorProto) -> Result<Tensor> {
         let content = &message.tensor_content;
         let found = self.0.iter().find(|t| t.bytes().is_ok_and(|b| std::ptr::eq(b, &content[..])));
@@ -38,7 +38,7 @@ impl Contents {
     }
 }
 
-/// Names and values of what is fed.
+/// Names and values of feeds.
 pub fn feeds(fed: Vec<NamedTensorProto>, contents: Contents) -> Result<(Vec<String>, Vec<Tensor>)> {
     let mut names = Vec::with_capacity(fed.len());
     let mut values = Vec::with_capacity(fed.len());

@@ -17,7 +17,7 @@ use thalweg_proto::{
 use thalweg_runtime::task_plans::TaskPlans;
 use thalweg_runtime::{RunOptions, Until};
 
-/// Graphs that one session may keep; a master that registers more has lost count.
+/// Limit of graphs in a session; a master that exceeds it leaks them.
 const MAX_GRAPHS: usize = 4096;
 
 impl Worker {
@@ -44,7 +44,7 @@ impl Worker {
         let session = self.session_used(&request.session_handle, created, connection)?;
         let def = request.graph_def.unwrap_or_default();
         let graph = Graph::from_def(self.task.registry.clone(), &def)?;
-        // All of a registered graph runs.
+        // Registered graphs are whole.
         if let Some(unread) = graph.unread.iter().next() {
             return Err(unread.error.clone());
         }

@@ -1,4 +1,4 @@
-//! `tensorflow.WorkerService`: what masters and other tasks ask of this one.
+//! `tensorflow.WorkerService`: the calls of masters and other tasks.
 
 mod graphs;
 pub mod recent_requests;
@@ -36,7 +36,7 @@ use worker_sessions::WorkerSessions;
 pub struct Worker {
     pub task: Arc<Task>,
     pub connector: Connector,
-    /// Its place in the cluster that the server was started in.
+    /// Its membership of the server's own cluster.
     pub home: Arc<Membership>,
     pub steps: Arc<StepTable>,
     sessions: WorkerSessions,
@@ -83,7 +83,7 @@ impl Worker {
         self.steps.transfers.serve(request)
     }
 
-    /// Forgets what only peers that have gone would come back to.
+    /// Removes steps and sessions of peers that are gone.
     pub fn collect(&self, now: Instant) {
         self.steps.collect();
         self.collect_sessions(now);

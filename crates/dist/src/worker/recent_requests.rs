@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use thalweg_core::error::{Result, aborted};
 use thalweg_core::sync::lock;
 
-/// Numbers of the last requests, as many as TensorFlow's master remembers.
+/// Ids of the last requests, as many as TensorFlow's master keeps.
 #[derive(Default)]
 pub struct RecentRequests(Mutex<Seen>);
 
@@ -18,7 +18,7 @@ struct Seen {
 const REMEMBERED: usize = 10_000;
 
 impl RecentRequests {
-    /// Notes a request; an error if it has been seen before. Without a number (0) nobody can tell.
+    /// Records a request id; an error if it is a duplicate. 0 means no id.
     pub fn note(&self, number: i64, call: &str) -> Result<()> {
         if number == 0 {
             return Ok(());

@@ -1,4 +1,4 @@
-//! RecvTensor: sends a tensor that was produced here; a request that comes early waits.
+//! RecvTensor: sends a tensor that was produced here; an early request waits.
 
 use super::Worker;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use thalweg_proto::{
 };
 use tokio::sync::oneshot;
 
-/// The task that a tensor's key says it comes from.
+/// The sending task of a rendezvous key.
 pub fn sender(key: &str) -> Option<&str> {
     key.starts_with("/job:").then(|| key.split("/device:").next())?
 }
@@ -24,7 +24,7 @@ impl Worker {
 
     async fn received(&self, request: RecvTensorRequest) -> Result<RecvTensorResponse> {
         self.check_sender(&request.rendezvous_key)?;
-        // A retry would take the tensor that the first request waits for.
+        // A retry would take the first request's tensor.
         self.recent.note(request.request_id, "RecvTensor")?;
         let step = self.steps.wanted(request.step_id as u64)?;
         let (tx, rx) = oneshot::channel();
@@ -36,8 +36,8 @@ impl Worker {
         response(parcel)
     }
 
-    /// Whether the device that a key names as the sender is ours, in this life of ours. The task may be named as in a session's own
-    /// cluster: what tells it from all others is the incarnation.
+    /// Whether the key's sending device is ours, with our incarnation. The task may have the name of a session's own
+    /// cluster: the incarnation identifies it.
     fn check_sender(&self, key: &str) -> Result<()> {
         let bad = || invalid!("'{key}' is not the key of a tensor");
         let mut parts = key.split(';');
@@ -80,7 +80,7 @@ fn response(parcel: Parcel) -> Result<RecvTensorResponse> {
     })
 }
 
-/// An empty tensor, which stands where there is none.
+/// An empty tensor, for a dead one.
 fn nothing() -> TensorProto {
     let dim = vec![tensor_shape_proto::Dim::default()];
     TensorProto {

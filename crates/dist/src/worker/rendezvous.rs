@@ -21,11 +21,11 @@ use thalweg_runtime::executor::allow_inline_resume;
 pub struct StepRendezvous {
     id: u64,
     home: Arc<Membership>,
-    /// What this task is in the cluster of the step's session; known once it runs.
+    /// Membership in the cluster of the step's session; set once it runs.
     us: OnceLock<Arc<Membership>>,
-    /// The number of the session that runs it here; 0 if that is one of our own master.
+    /// The number of its session here; 0 for a session of our own master.
     session: AtomicU64,
-    /// Its parts here that are under way.
+    /// Its running partitions here.
     parts: Mutex<SmallVec<[Weak<Cancellation>; 1]>>,
     transfers: Arc<TransferLog>,
     request_ids: Arc<RequestIds>,
@@ -62,7 +62,7 @@ impl StepRendezvous {
     }
 
     pub fn note_run(&self, us: &Arc<Membership>, session: u64) {
-        // The parts of one step are all of one session.
+        // All partitions of a step have one session.
         let _ = self.us.set(us.clone());
         self.session.store(session, Ordering::Relaxed);
     }
@@ -71,7 +71,7 @@ impl StepRendezvous {
         self.session.load(Ordering::Relaxed)
     }
 
-    /// A part has begun: it ends with the step.
+    /// Adds a partition: it ends with the step.
     pub fn note_part(&self, part: &Arc<Cancellation>) {
         let ended = {
             let asked = lock(&self.asked);
@@ -83,7 +83,7 @@ impl StepRendezvous {
         }
     }
 
-    /// Ends it, and what is under way of it.
+    /// Aborts it and cancels its partitions.
     pub fn end(&self, reason: Error) {
         self.abort(reason.clone());
         let parts = std::mem::take(&mut *lock(&self.parts));
@@ -147,7 +147,7 @@ impl StepRendezvous {
             allow_inline_resume(|| done(parcel));
         };
         let call = link.call_for_tensors("RecvTensor", &request, RECV_TENSOR, arrived);
-        // It may have been answered, or given up, meanwhile.
+        // It may have completed or been cancelled meanwhile.
         match lock(&self.asked).waiting.get_mut(&number) {
             Some(entry) => entry.1 = Some(call),
             None => call.cancel(),
@@ -209,7 +209,7 @@ impl Rendezvous for StepRendezvous {
     }
 }
 
-/// Whether the sender that a key names is a device of this task, or the client of one.
+/// Whether the sender in a key is a device of this task, or its client.
 fn is_from(key: &str, task: &str) -> bool {
     match key.strip_prefix(task) {
         Some(rest) => rest.starts_with("/device:"),
@@ -235,7 +235,7 @@ mod tests {
             thalweg_graph::convert::tensor_to_proto(&thalweg_core::tensor::Tensor::scalar(3f32)).unwrap();
         let live = parcel(answer(false, Some(tensor)), TASK).unwrap();
         assert_eq!(live.value.unwrap().to_scalar::<f32>().unwrap(), 3.0);
-        // The link has said already who is not there.
+        // The link has added the task's name already.
         let failed = |code| parcel(Err(Error::new(code, "why")), TASK).err().unwrap();
         assert_eq!(failed(Code::Unavailable).message(), "why");
         assert_eq!(failed(Code::Aborted).message(), "From /job:ps/replica:0/task:0:\nwhy");
@@ -270,7 +270,7 @@ mod tests {
             );
             assert!(asked.request_id != 0 && numbers.insert(asked.request_id));
         }
-        // Who is told that the step is over is told by whom it ended.
+        // An aborted receive gets the step's error, as derived.
         let (tx, rx) = tokio::sync::oneshot::channel();
         step.recv(key, Box::new(move |parcel| drop(tx.send(parcel.err()))));
         step.abort(Error::new(Code::Aborted, "over"));

@@ -1,9 +1,9 @@
-//! Numbers of the requests that a task makes of others.
+//! Ids of the requests that a task sends to others.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Each number is used once. A worker takes a number that it has seen for a retried request, so tasks start at random numbers.
+/// Ids are unique. A worker rejects a known id as a retry, so tasks start at random ids.
 pub struct RequestIds(AtomicU64);
 
 impl Default for RequestIds {
@@ -30,7 +30,7 @@ mod tests {
         let (one, other) = (RequestIds::default(), RequestIds::default());
         let ids: Vec<i64> = (0..1000).flat_map(|_| [one.next(), other.next()]).collect();
         assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
-        // 2^20 of 2^63 numbers to begin at are below this.
+        // 2^20 of 2^63 start ids are below this.
         assert!(ids.iter().all(|id| *id > 1 << 20), "{ids:?}");
     }
 }

@@ -32,7 +32,7 @@ impl Worker {
         self.logged("RunGraph", result)
     }
 
-    /// The text of a step's error, from the task as the session of the step names it.
+    /// The text of a step's error, with the task's name in the step's session.
     pub fn message(&self, session: &str, created: bool, e: &Error) -> String {
         match self.session(session, created) {
             Ok(session) => peer_message(&session.us.task, e),
@@ -66,7 +66,7 @@ impl Worker {
         }
         let party = &party.session(&request.session_handle);
         let trace = request.exec_opts.is_some_and(|o| o.record_timeline);
-        // A partial run goes on after this call; its last one waits for its end.
+        // A partial run continues after this call; the last one waits for it.
         if request.is_partial && !request.is_last_partial_run {
             self.start_partial(party, &plans, id, step.clone(), trace).await?;
             let fetched = fetched(&*step, &request.recv_key).await?;
@@ -83,7 +83,7 @@ impl Worker {
         let timings = ended(running).await?;
         let sent = values.iter().flatten().map(Tensor::byte_len).sum();
         session.us.links.note(session.master_task(), fed, sent);
-        // Others may still fetch what this part has made: the end of the call is not the end of the step.
+        // Others may still receive its tensors: the end of the call is not the end of the step.
         cancel.release();
         let stats = trace.then(|| metadata::step_stats(&timings, &metadata::short_label));
         Ok(RunGraphResponse {
@@ -116,29 +116,29 @@ impl Worker {
         }
         let running = started(&self.task.threads, party, plans.clone(), id, step.clone(), trace).await?;
         lock(&self.partial).insert(id, running);
-        // If the step ended meanwhile, nobody else removes it.
+        // If the step ended meanwhile, only we can remove it.
         if !self.steps.has(id, &step) {
             drop(lock(&self.partial).remove(&id));
         }
         Ok(())
     }
 
-    /// The step is over: what is under way of it ends.
+    /// Ends a step and cancels its running parts.
     pub fn end_step(&self, id: u64) {
         self.steps.end(id);
-        // Dropping a partial run that still goes on cancels it.
+        // Dropping a running partial run cancels it.
         let ended = lock(&self.partial).remove(&id);
         drop(ended);
     }
 }
 
-/// A step under way; dropping it cancels it.
+/// A running step; dropping it cancels it.
 pub struct Running {
     answer: oneshot::Receiver<Result<StepTimings>>,
     cancel: CancelOnDrop,
 }
 
-/// Partial runs under way, by step.
+/// Running partial runs, by step.
 pub type PartialRuns = HashMap<u64, Running>;
 
 async fn started(
@@ -164,7 +164,7 @@ async fn started(
     Ok(Running { answer: rx, cancel })
 }
 
-/// Waits for what the client wants of the step.
+/// Waits for the fetches of a step.
 async fn fetched(step: &dyn Rendezvous, keys: &[String]) -> Result<Vec<Tensor>> {
     let waiting: Vec<_> = keys
         .iter()

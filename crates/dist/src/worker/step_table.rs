@@ -10,7 +10,7 @@ use thalweg_core::error::{Error, aborted, resource_exhausted};
 use thalweg_core::sync::lock;
 
 pub struct StepTable {
-    /// What this task is, unless the step's session says otherwise.
+    /// The membership of steps whose session has none of its own.
     home: Arc<Membership>,
     pub transfers: Arc<TransferLog>,
     request_ids: Arc<RequestIds>,
@@ -25,7 +25,7 @@ struct State {
     order: VecDeque<u64>,
 }
 
-/// Steps at a time; each of them may hold tensors.
+/// Limit of open steps; each may hold tensors.
 const MAX_OPEN: usize = 100_000;
 /// Ended steps remembered.
 const MEMORY: usize = 4096;
@@ -35,12 +35,12 @@ impl StepTable {
         StepTable { home, transfers: Arc::default(), request_ids: Arc::default(), state: Mutex::default() }
     }
 
-    /// A step of our own master, in a session in which this task is `us`.
+    /// Begins a step of our own master, with its membership.
     pub fn begin(&self, id: u64, us: &Arc<Membership>) -> Arc<StepRendezvous> {
         self.begin_in(&mut lock(&self.state), id, us, 0)
     }
 
-    /// A step of another task's master, which may leave any number of them behind.
+    /// Begins a step of another master, which may leak any number of them.
     pub fn begin_remote(
         &self,
         id: u64,
@@ -59,7 +59,7 @@ impl StepTable {
         us: &Arc<Membership>,
         session: u64,
     ) -> Arc<StepRendezvous> {
-        // Some masters number their steps from the start each time they are started.
+        // Some masters reuse step ids after a restart.
         state.ended.remove(&id);
         let step = self.find(state, id);
         step.note_run(us, session);
@@ -76,7 +76,7 @@ impl StepTable {
         Ok(())
     }
 
-    /// The step of a RecvTensor; it may begin later.
+    /// The step of a RecvTensor, which may be early.
     pub fn wanted(&self, id: u64) -> Result<Arc<StepRendezvous>, Error> {
         let mut state = lock(&self.state);
         if state.ended.contains(&id) {
@@ -114,20 +114,20 @@ impl StepTable {
         }
     }
 
-    /// Whether this is the step of that number, and has not ended.
+    /// Whether this step is open under this id.
     pub fn has(&self, id: u64, step: &Arc<StepRendezvous>) -> bool {
         lock(&self.state).open.get(&id).is_some_and(|open| Arc::ptr_eq(open, step))
     }
 
-    /// The steps that a session has begun here.
+    /// The open steps of a session.
     pub fn of_session(&self, session: u64) -> Vec<u64> {
         let state = lock(&self.state);
         state.open.iter().filter(|(_, step)| step.session() == session).map(|(id, _)| *id).collect()
     }
 
-    /// Forgets steps that never began here and that nobody waits for.
+    /// Removes steps that never began and have no receivers.
     pub fn collect(&self) {
-        // One that was just asked for is held by whoever asked.
+        // A receiver holds a reference.
         lock(&self.state).open.retain(|_, step| step.has_run() || Arc::strong_count(step) > 1);
     }
 

@@ -15,10 +15,10 @@ pub struct Task {
     /// `/job:localhost/replica:0/task:0`.
     pub name: String,
     pub registry: Arc<Registry>,
-    /// What sessions start from, before the client's own wishes.
+    /// Defaults of sessions, before the client's options.
     pub options: SessionOptions,
     pub threads: ClientThreads,
-    /// Grows when a session asks for more CPU devices than there are.
+    /// Grows when a session needs more CPU devices.
     devices: Mutex<Vec<Device>>,
 }
 
@@ -29,7 +29,7 @@ impl Task {
         Ok(Task { name, registry, options, threads: ClientThreads::new()?, devices })
     }
 
-    /// The devices for a session that knows this task as `name`; with `isolated`, their state is its own.
+    /// The devices for a session that names this task `name`; with `isolated`, they have their own state.
     pub fn session_devices(
         &self,
         name: &str,
@@ -58,7 +58,7 @@ impl Task {
         shared.map(of_session).collect()
     }
 
-    /// Drops the state in these containers; in the default one if none is named.
+    /// Clears these containers; the default one if none is named.
     pub fn clear(&self, containers: &[String]) {
         let devices = lock(&self.devices).clone();
         devices.iter().for_each(|d| d.context.resources.clear(containers));
@@ -69,14 +69,14 @@ impl Task {
     }
 }
 
-/// What outlives sessions may hold devices that lead back here: it is let go of.
+/// Resources may hold devices, a reference cycle: they are released.
 impl Drop for Task {
     fn drop(&mut self) {
         self.devices().iter().for_each(|d| d.context.resources.end());
     }
 }
 
-/// The name of a device in a cluster where its task goes by this name.
+/// The name of a device in a cluster where its task has this name.
 pub fn renamed(device: &str, task: &str) -> String {
     match device.split_once("/device:") {
         Some((_, local)) => format!("{task}/device:{local}"),
@@ -84,7 +84,7 @@ pub fn renamed(device: &str, task: &str) -> String {
     }
 }
 
-/// A device like another, under this name, with this state and on this count.
+/// A copy of a device with this name, state and memory account.
 fn like(
     device: &Device,
     name: Arc<str>,

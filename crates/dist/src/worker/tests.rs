@@ -1,4 +1,4 @@
-//! What masters leave behind: driven call by call, with a clock that the tests set.
+//! Sessions and steps that masters leak: call by call, with a fake clock.
 
 use super::Worker;
 use crate::auth::Caller;
@@ -17,7 +17,7 @@ use thalweg_proto::{
 };
 use thalweg_runtime::SessionOptions;
 
-/// A queue of this task, and what adds to it, takes from it and tells its size. Ends are as masters make them.
+/// A queue of this task, with enqueue, dequeue and size. Sends are as masters make them.
 const QUEUE: &str = "
     node { name: 'q' op: 'FIFOQueueV2' device: 'DEVICE' attr { key: 'component_types' value { list { type: DT_FLOAT } } }
            attr { key: 'shapes' value { list { shape {} } } } attr { key: 'shared_name' value { s: 'tokens' } } }";
@@ -41,7 +41,7 @@ struct Bench {
     next_step: i64,
 }
 
-/// A master, in one of its lives, with a session and its connection.
+/// A master's session, of one incarnation, with its connection.
 struct Master {
     handle: String,
     connection: Arc<ConnectionToken>,
@@ -98,7 +98,7 @@ impl Bench {
         self.worker.run_graph(request, Contents::default(), &m.connection, &Caller::default().party).await
     }
 
-    /// A step that waits for an element: it does when this returns, for it is a partial run whose first call asks for nothing.
+    /// A step blocked on dequeue: already blocked on return, as it is a partial run whose first call fetches nothing.
     async fn wait_for_element(&mut self, m: &Master) -> i64 {
         let graph = self.register(m, &[QUEUE, TAKE]).await;
         self.next_step += 1;
@@ -148,12 +148,12 @@ async fn a_master_that_started_anew_takes_no_elements_with_the_steps_of_its_earl
     let other = b.open("other", "/job:worker/replica:0/task:0", 7);
     let old = b.open("old", "/job:worker/replica:0/task:1", 1);
     b.wait_for_element(&old).await;
-    // Its connection is still there: nobody has noticed that it died.
+    // Its connection is open: its death is undetected.
     let new = b.open("new", "/job:worker/replica:0/task:1", 2);
     b.put(&other).await;
     assert_eq!(b.size(&new).await, 1);
     assert_eq!((b.worker.guests(), b.worker.steps.len()), (2, 0));
-    // What comes late of the earlier life is told so.
+    // Late calls of the old incarnation fail.
     let late = b.run_as(&old, 99, "0000000000000001", false).await.unwrap_err();
     assert_eq!(late.code(), Code::Aborted, "{late}");
 }
@@ -171,7 +171,7 @@ async fn steps_end_with_their_session_and_with_the_word_that_they_have_ended() {
     assert_eq!(b.size(&m).await, 1);
 }
 
-/// Some masters do not take back the call that still waits when they say that the step has ended.
+/// Some masters do not cancel the pending call when they send CleanupGraph.
 #[tokio::test]
 async fn a_call_that_waits_ends_when_its_step_does() {
     let mut b = Bench::new();
@@ -205,7 +205,7 @@ async fn what_a_master_leaves_behind_that_has_gone_is_freed() {
     let gone = b.open("gone", "/job:worker/replica:0/task:1", 1);
     b.wait_for_element(&gone).await;
     let left = b.register(&gone, &[QUEUE, SIZE]).await;
-    // A step that has ended here, and that its master does not come to clean up after.
+    // An ended step for which CleanupGraph never comes.
     b.run_as(&gone, 1000, &left, false).await.unwrap();
     assert_eq!(b.worker.steps.len(), 2);
     let start = Instant::now();
@@ -289,14 +289,14 @@ fn steps_have_an_upper_bound_except_for_our_own_masters() {
     let e = steps.begin_remote(100_000, us, 1).err().unwrap();
     assert_eq!(e.code(), Code::ResourceExhausted, "{e}");
     assert!(steps.wanted(100_000).is_err(), "asking for a tensor is no way around it");
-    // Those that are there go on, and our own are not held up by what others leave behind.
+    // Open steps continue, and our own master's steps are not limited.
     assert!(steps.begin_remote(7, us, 1).is_ok() && steps.wanted(7).is_ok());
     steps.begin(100_000, us);
     steps.of_session(1).into_iter().for_each(|id| steps.end(id));
     assert_eq!(steps.len(), 1);
 }
 
-/// Each left its key and its call on the step until the step ended: 2,000 calls with long keys held 376 MB.
+/// Regression: each left its key and its call until the step ended: 2,000 with long keys held 376 MB.
 #[tokio::test]
 async fn receives_that_are_given_up_leave_nothing_on_their_step() {
     let mut b = Bench::new();
@@ -327,7 +327,7 @@ fn masters_that_open_no_session_share_one() {
     let b = Bench::new();
     let m = b.open("m", "/job:worker/replica:0/task:0", 7);
     let own = b.worker.session("m", true).unwrap();
-    // Number 0 is that of our own master's steps.
+    // Number 0 is for our own master's steps.
     assert_eq!((own.number, own.master_task()), (1, "/job:worker/replica:0/task:0"));
     let shared = b.worker.session("", true).unwrap();
     assert_eq!((shared.number, shared.master_task()), (2, ""));
@@ -346,7 +346,7 @@ fn a_master_is_there_as_long_as_one_of_its_connections_is() {
     let m = b.open("m", "/job:worker/replica:0/task:0", 7);
     let start = Instant::now();
     let later = start + Duration::from_secs(48 * 3600);
-    // Connections come and go, and those that have gone are not remembered.
+    // Closed connections are not kept.
     for _ in 0..100 {
         b.worker.session_used("m", true, &Arc::default()).unwrap();
     }
@@ -365,7 +365,7 @@ fn a_master_is_there_as_long_as_one_of_its_connections_is() {
     assert_eq!(b.worker.guests(), 0);
 }
 
-/// Kernels remember what they found, and others may hold the store.
+/// Kernels cache resources, and others may hold the store.
 #[test]
 fn what_a_sessions_devices_hold_goes_with_it() {
     let b = Bench::new();
@@ -381,12 +381,12 @@ fn who_comes_late_to_a_step_is_told_as_long_as_it_is_remembered() {
     let b = Bench::new();
     let steps = &b.worker.steps;
     (0..4096).for_each(|id| steps.end(id));
-    // A second word of an end is not a second end.
+    // A second end of a step has no effect.
     steps.end(0);
     assert_eq!(steps.wanted(0).err().unwrap().code(), Code::Aborted);
     steps.end(4096);
     assert!(steps.wanted(0).is_ok() && steps.wanted(1).is_err() && steps.wanted(4096).is_err());
-    // Some masters use numbers again.
+    // Some masters reuse step ids.
     steps.begin(1, &b.worker.home);
     assert!(steps.wanted(1).is_ok());
 }

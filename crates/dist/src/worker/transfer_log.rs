@@ -1,4 +1,4 @@
-//! The record of tensors that came from other tasks, as masters that trace a step ask for it (Logging).
+//! The log of tensors received from other tasks, fetched by masters that trace a step (Logging).
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -9,28 +9,28 @@ use thalweg_proto::{
     NodeOutput, StepStats, TensorDescription,
 };
 
-/// Transfers by step. Nothing is kept unless a master has asked for it.
+/// Transfers by step. Nothing is recorded unless enabled.
 #[derive(Default)]
 pub struct TransferLog(Mutex<State>);
 
 #[derive(Default)]
 struct State {
-    /// Masters that have asked for it and not taken it back.
+    /// Masters that have enabled it and not disabled it.
     wanted: usize,
     steps: BTreeMap<u64, Vec<(String, NodeExecStats)>>,
     kept: usize,
 }
 
-/// More than this many are the doing of a master that never fetched them, or died: the record then begins again.
+/// Beyond this, a master never fetched its records, or died: the log is cleared.
 const MAX_KEPT: usize = 10_000;
 
 impl TransferLog {
-    /// When a transfer that is to be recorded begins; `None` if nobody wants to know.
+    /// The start of a transfer to record; `None` if disabled.
     pub fn begin(&self) -> Option<i64> {
         (lock(&self.0).wanted > 0).then(now)
     }
 
-    /// A tensor of so many bytes has come that was asked for under this key.
+    /// Records a received tensor.
     pub fn add(&self, step: u64, key: &str, began: i64, bytes: usize) {
         let mut parts = key.split(';');
         let (sender, receiver) = (parts.next().unwrap_or_default(), parts.nth(1).unwrap_or_default());
@@ -56,7 +56,7 @@ impl TransferLog {
         state.steps.entry(step).or_default().push((receiver.to_string(), stats));
     }
 
-    /// Starts, reads, empties or ends the record, in TensorFlow's order.
+    /// Enables, fetches, clears or disables, in TensorFlow's order.
     pub fn serve(&self, request: &LoggingRequest) -> LoggingResponse {
         let mut state = lock(&self.0);
         if request.enable_rpc_logging {
@@ -93,7 +93,7 @@ impl State {
     }
 }
 
-/// How much came, and how fast, as timelines show it.
+/// Size and rate, as timelines show them.
 fn amount(bytes: usize, micros: i64) -> String {
     let size = match bytes {
         0..104_858 => format!("[{bytes}B]"),
@@ -174,7 +174,7 @@ mod tests {
         let in_2020 = 1_577_836_800_000_000;
         let now = log.begin().unwrap();
         assert!(now > in_2020);
-        // One that began in 2020, and one that begins after its end: no transfer takes no time.
+        // One began in 2020, one after its end: the minimum duration is 1.
         log.add(7, KEY, in_2020, 400);
         log.add(7, KEY, i64::MAX, 400);
         let stats = fetch(&log, 7).remove(0).step_stats.unwrap().dev_stats.remove(0).node_stats;
@@ -192,7 +192,7 @@ mod tests {
         let log = TransferLog::default();
         let begin = LoggingRequest { enable_rpc_logging: true, ..Default::default() };
         let end = LoggingRequest { disable_rpc_logging: true, ..Default::default() };
-        // Who ends what was not begun takes it from nobody.
+        // Disabling more often than enabling has no effect.
         for (request, goes_on) in
             [(&end, false), (&begin, true), (&begin, true), (&end, true), (&end, false), (&begin, true)]
         {

@@ -1,7 +1,7 @@
 //! Sessions that masters have opened on this task, and the graphs they have registered.
 //!
-//! A session ends by DeleteWorkerSession, when its master restarts, or long after the master disconnected. With it end its
-//! steps: a step that waits for a token must not take it from the restarted master's.
+//! A session ends by DeleteWorkerSession, when its master restarts, or long after the master disconnected, with all
+//! steps: one blocked on a token queue must not take a token from the restarted master's.
 
 use super::Worker;
 use crate::cluster::Membership;
@@ -22,44 +22,44 @@ use thalweg_runtime::device::Device;
 use thalweg_runtime::plan::KernelCache;
 use thalweg_runtime::task_plans::TaskPlans;
 
-/// Steps of a master end that has had no connection to this task for so long.
+/// Steps of a master are cancelled after so long without a connection.
 const STEPS_OUTLIVE: Duration = Duration::from_secs(60);
-/// And its sessions, which others do not wait for, after so long: some masters close connections that they do not use.
+/// Its sessions, which block nobody, are closed after so long: some masters close idle connections.
 const SESSIONS_OUTLIVE: Duration = Duration::from_secs(24 * 3600);
-/// Sessions at a time. One more ends the one whose master has been gone for longest.
+/// Limit of sessions. One more evicts the one disconnected for longest.
 const MAX_SESSIONS: usize = 4096;
 
 #[derive(Default)]
 pub struct WorkerSessions {
     open: Mutex<HashMap<String, Arc<WorkerSession>>>,
-    /// For masters that open none.
+    /// If masters create none.
     default: Mutex<Option<Arc<WorkerSession>>>,
-    /// Sessions so far.
+    /// Created so far.
     count: AtomicU64,
 }
 
 pub struct WorkerSession {
     /// From 1 on.
     pub number: u64,
-    /// What this task is in the session's cluster.
+    /// Membership in the session's cluster.
     pub us: Arc<Membership>,
     pub devices: Vec<Device>,
     pub kernels: Arc<KernelCache>,
     pub graphs: Mutex<Graphs>,
     master: Master,
     over: AtomicBool,
-    /// The connections that it was used over.
+    /// Connections that used it.
     connections: Mutex<SmallVec<[Weak<ConnectionToken>; 4]>>,
     /// When the last of them was found closed.
     left_since: Mutex<Option<Instant>>,
 }
 
-/// Whose a session is.
+/// A session's master.
 #[derive(Default)]
 struct Master {
     /// Its name in the session's cluster.
     task: String,
-    /// What it is known by to other sessions: names in clusters that clients bring are not its own, addresses are.
+    /// Identifies it across sessions: its address in clusters that clients bring, where names are arbitrary.
     key: String,
     /// Its incarnation: differs after a restart.
     life: i64,
@@ -89,7 +89,7 @@ impl WorkerSession {
         &self.master.task
     }
 
-    /// Whether it has ended: then it begins no steps.
+    /// Whether it has ended: no new steps.
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::SeqCst)
     }
@@ -102,7 +102,7 @@ impl WorkerSession {
         }
     }
 
-    /// How long its master has had no connection to us.
+    /// How long its master has been disconnected.
     fn left_for(&self, now: Instant) -> Duration {
         let is_there = lock(&self.connections).iter().any(|l| l.strong_count() > 0);
         let mut since = lock(&self.left_since);
@@ -176,7 +176,7 @@ impl Worker {
         self.steps.of_session(session.number).into_iter().for_each(|id| self.end_step(id));
     }
 
-    /// Ends what belongs to masters that have been gone for long.
+    /// Ends sessions and steps of masters disconnected for long.
     pub fn collect_sessions(&self, now: Instant) {
         let mut all: Vec<_> = lock(&self.sessions.default).iter().cloned().collect();
         let mut ended = Vec::new();
@@ -194,12 +194,12 @@ impl Worker {
         }
     }
 
-    /// Sessions that masters have open here.
+    /// Sessions of masters here.
     pub fn guests(&self) -> usize {
         lock(&self.sessions.open).len()
     }
 
-    /// As `session`, for a master that asks over this connection.
+    /// As `session`, and records the connection.
     pub fn session_used(
         &self,
         handle: &str,
@@ -253,7 +253,7 @@ impl Worker {
 }
 
 impl Drop for WorkerSession {
-    /// What the session's devices hold goes with it.
+    /// Releases the resources of its devices.
     fn drop(&mut self) {
         self.devices.iter().for_each(|d| d.context.resources.end());
     }
@@ -265,7 +265,7 @@ mod tests {
     use crate::cluster::ClusterSpec;
 
     impl Worker {
-        /// Who has sessions here: the task of each master, and what tells its lives apart.
+        /// The task and incarnation of each session's master.
         pub fn masters(&self) -> Vec<(String, i64)> {
             let open = lock(&self.sessions.open);
             open.values().map(|s| (s.master_task().to_string(), s.master.life)).collect()
@@ -273,13 +273,13 @@ mod tests {
     }
 
     impl WorkerSession {
-        /// Connections that are remembered.
+        /// Connections kept.
         pub fn connections(&self) -> usize {
             lock(&self.connections).len()
         }
     }
 
-    /// In clusters that clients bring, two masters may have one name, and one master two.
+    /// In clusters that clients bring, masters may share a name, or have two.
     #[test]
     fn a_master_is_known_by_its_address_where_names_are_not_its_own() {
         let cluster = ClusterSpec::parse(r#"{"worker": ["a:1", "b:2"]}"#).unwrap();

@@ -1,4 +1,4 @@
-//! Sessions whose client brings the cluster (`ConfigProto.cluster_def`): the servers know nothing of one another before.
+//! Sessions whose client brings the cluster (`ConfigProto.cluster_def`): the servers need not know one another.
 
 use crate::common::*;
 use thalweg_core::error::{Code, Result};
@@ -29,10 +29,10 @@ fn servers_that_stand_alone_work_together_in_it() {
         assert_eq!(run(&s, &x, &["twice:0"], &["plus"]).unwrap()[0].to_scalar::<f32>().unwrap(), expected);
     }
     assert_eq!((a.guests(), b.guests(), c.guests()), (0, 1, 1));
-    // The same servers under other names, at the same time: state is where it was, on the server.
+    // The same servers under other names, concurrently: state belongs to the server.
     let other = open(&b, cluster(&[("ps", &[&c]), ("worker", &[&b, &a])])).unwrap();
     assert_eq!(run(&other, &x, &["sum:0"], &[]).unwrap()[0].to_scalar::<f32>().unwrap(), 36.0);
-    // Errors name the task as the session does.
+    // Errors use the session's task names.
     let swapped = open(&a, cluster(&[("ps", &[&b]), ("worker", &[&a, &c])])).unwrap();
     let e = run(&swapped, &x, &["twice:0"], &[]).unwrap_err();
     assert_eq!(e.code(), Code::FailedPrecondition, "{e}");
@@ -47,7 +47,7 @@ fn a_cluster_brought_may_differ_from_the_servers_own() {
     run(&s, &[], &[], &["init"]).unwrap();
     let x = [("x:0", Tensor::scalar(1f32))];
     assert_eq!(run(&s, &x, &["twice:0"], &[]).unwrap()[0].to_scalar::<f32>().unwrap(), 8.0);
-    // The variable is on `b` now, not on what the servers themselves call the ps.
+    // The variable is on `b`, not on the ps of the servers' own cluster.
     let usual = home.session(1, &graph(ACROSS));
     assert_eq!(run(&usual, &x, &["twice:0"], &[]).unwrap_err().code(), Code::FailedPrecondition);
 }
@@ -81,7 +81,7 @@ fn clusters_that_make_no_sense_are_refused() {
     let mut def = cluster(&[("worker", &[&a])]);
     def.job[0].tasks.insert(-1, "host:1".into());
     refused(def, "a task of number -1");
-    // An empty one is as good as none: the session is in the server's own.
+    // An empty one is ignored: the session uses the server's own.
     let e = open(&a, ClusterDef::default()).err().unwrap();
     assert!(
         e.message().contains("available devices are [ /job:localhost/replica:0/task:0/device:CPU:0 ]"),

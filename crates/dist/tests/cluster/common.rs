@@ -1,4 +1,4 @@
-//! A cluster: some tasks, each with a port of its own, and sessions on them.
+//! A cluster of tasks, each with its own port, and sessions on them.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -17,12 +17,12 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// So many tasks of each job.
+    /// Tasks of each job.
     pub fn of(jobs: &[(&str, u32)]) -> Cluster {
         Cluster::known_by(jobs, |_, _, address| address)
     }
 
-    /// As `of`; `known` says at which address others find a task, given its own.
+    /// As `of`; `known` maps a task's address to the one in the ClusterSpec.
     pub fn known_by(jobs: &[(&str, u32)], known: impl Fn(&str, u32, String) -> String) -> Cluster {
         let mut spec = ClusterSpec::default();
         let mut listeners = Vec::new();
@@ -58,7 +58,7 @@ impl Cluster {
         self.tasks[task] = None;
     }
 
-    /// Starts a task again, at its old address and without its old state.
+    /// Restarts a task at its old address, without its state.
     pub fn restart(&mut self, task: usize) {
         self.stop(task);
         let (job, index) = self.names[task].clone();
@@ -88,7 +88,7 @@ pub fn graph(pbtxt: &str) -> Graph {
     Graph::from_def(Arc::new(thalweg_ops::registry()), &def).unwrap()
 }
 
-/// A step with a time limit that only a test that hangs gets to.
+/// A step with a timeout, for tests that hang.
 pub fn run(
     session: &RemoteSession,
     feeds: &[(&str, Tensor)],
@@ -101,7 +101,7 @@ pub fn run(
     session.run(&feeds, &owned(fetches), &owned(targets), &options).map(|r| r.0)
 }
 
-/// A variable `v` on a ps, its initialiser, and sums made on two other tasks.
+/// A variable `v` on a ps, its initialiser, and sums on two other tasks.
 pub const ACROSS: &str = "
     node { name: 'c' op: 'Const' device: '/job:ps/task:0' attr { key: 'dtype' value { type: DT_FLOAT } }
            attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 3 } } } }

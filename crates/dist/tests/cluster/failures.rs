@@ -1,4 +1,4 @@
-//! Tasks that go away, and come back.
+//! Tasks that fail and restart.
 
 use crate::common::*;
 use thalweg_core::error::Code;
@@ -18,7 +18,7 @@ fn a_task_that_is_gone_is_unavailable_and_named() {
     let e = run(&s, &x(), &["twice:0"], &[]).unwrap_err();
     assert_eq!(e.code(), Code::Unavailable, "{e}");
     assert!(e.message().contains("/job:worker/replica:0/task:1"), "{e}");
-    // What does not need it goes on.
+    // Steps without it succeed.
     assert!(run(&s, &x(), &["sum:0"], &[]).is_ok());
 }
 
@@ -64,7 +64,7 @@ fn a_step_that_waits_on_another_task_ends_with_its_client() {
     };
     let e = s.run(&[], &["got:0".into()], &[], &options).unwrap_err();
     assert_eq!(e.code(), Code::DeadlineExceeded, "{e}");
-    // Had the step been left waiting there, it would take what is put now.
+    // A leaked step would dequeue the new element.
     run(&s, &[], &[], &["put"]).unwrap();
     assert_eq!(run(&s, &[], &["size:0"], &[]).unwrap()[0].to_scalar::<i32>().unwrap(), 1);
 }

@@ -1,4 +1,4 @@
-//! Clusters of tasks in this process, driven as a client drives them.
+//! Clusters of tasks in this process, used by a client.
 
 mod brought;
 mod common;

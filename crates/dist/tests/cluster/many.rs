@@ -14,7 +14,7 @@ fn constant(name: &str, device: &str, dtype: &str, value: &str) -> String {
     )
 }
 
-/// So many variables, dealt out to the ps tasks, each of one element. `init` makes them 1, `sum` adds all of them up on the
+/// So many variables of one element, spread over the ps tasks. `init` sets them to 1, `sum` adds them up on the
 /// worker, `update` adds one to each, from the worker. `sparse`: by Gather and ScatterAdd.
 fn variables(count: usize, ps: usize, sparse: bool) -> String {
     let worker = "/job:worker/task:0";
@@ -64,7 +64,7 @@ fn sum(s: &RemoteSession) -> f32 {
     run(s, &[], &["sum:0"], &[]).unwrap()[0].as_slice::<f32>().unwrap()[0]
 }
 
-/// The driver of a connection looped while calls were waiting, but tokio's cooperative budget of 128 polls let it take none.
+/// Regression: a connection's poll looped while calls were queued, but tokio's cooperative budget of 128 was spent.
 #[test]
 fn a_step_that_moves_128_or_more_tensors_between_two_tasks_ends() {
     for (count, ps, sparse) in [
@@ -86,7 +86,7 @@ fn a_step_that_moves_128_or_more_tensors_between_two_tasks_ends() {
     }
 }
 
-/// Many receives fail at once, and the tasks that are left go on.
+/// Many receives fail at once; the other tasks continue.
 #[test]
 fn a_ps_that_dies_while_hundreds_of_tensors_are_asked_of_it_is_unavailable() {
     let mut cluster = Cluster::of(&[("worker", 1), ("ps", 2)]);

@@ -1,4 +1,4 @@
-//! A graph cut between tasks gives what it gives whole: loops and conds, placed at random.
+//! A partitioned graph has the results of the whole one: random loops and conds.
 
 use crate::common::{Cluster, run};
 use crate::maker::Maker;

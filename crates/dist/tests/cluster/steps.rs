@@ -28,7 +28,7 @@ fn a_graph_on_three_tasks_runs_from_any_of_them() {
     }
 }
 
-/// The first step's Send was used again by the second, and went to the task of the first.
+/// Regression: the second step reused the first one's Send, to the wrong task.
 #[test]
 fn a_tensor_goes_to_each_task_that_a_step_needs_it_on_wherever_earlier_steps_sent_it() {
     let elsewhere = "
@@ -104,7 +104,7 @@ fn a_traced_step_tells_of_all_tasks() {
         for (node, device) in ["read", "sum", "twice"].iter().zip(&devices) {
             assert_eq!(on(node), [device], "{node}");
         }
-        // The variable came to one worker and the sum to the other, each once.
+        // Each worker received one tensor: the variable, and the sum.
         assert_eq!(on("RecvTensor"), devices[1..]);
         let transfers =
             stats.dev_stats.iter().flat_map(|d| &d.node_stats).filter(|n| n.node_name == "RecvTensor");

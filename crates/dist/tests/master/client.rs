@@ -1,4 +1,4 @@
-//! A client of `MasterService` over tonic's HTTP/2 and gRPC: a judge that is not ours.
+//! A client of `MasterService` over tonic's HTTP/2 and gRPC: independent of ours.
 
 use thalweg_dist::Server;
 use thalweg_proto::*;
@@ -14,7 +14,7 @@ type Answer<T> = Result<Response<T>, Status>;
 pub struct Client(Grpc<Channel>);
 
 impl Client {
-    /// A client with a connection of its own.
+    /// A client with its own connection.
     pub async fn connect(server: &Server) -> Client {
         let endpoint = Endpoint::from_shared(format!("http://{}", server.address())).unwrap();
         let calls = Grpc::new(endpoint.connect().await.unwrap());

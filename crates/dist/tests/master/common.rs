@@ -73,7 +73,7 @@ impl Bench {
         self.client.extend_session(request).await.map(|r| r.into_inner().new_graph_version)
     }
 
-    /// One step; errors as they come in the body.
+    /// One step; errors are in the body.
     pub async fn run(
         &mut self,
         session: &str,
@@ -91,7 +91,7 @@ impl Bench {
         value(r.tensor[0].tensor.as_ref().unwrap())
     }
 
-    /// Waits until so many requests are being worked on.
+    /// Waits until so many requests are running.
     pub async fn until_active(&self, requests: usize) {
         while self.server.active_requests() != requests {
             tokio::task::yield_now().await;

@@ -1,4 +1,4 @@
-//! Thousands of calls, cancels, resets and timeouts on a connection, with another that asks for something all the while.
+//! Thousands of calls, cancels, resets and timeouts on a connection, with a probe on another one.
 
 use crate::client::Client;
 use crate::common::*;
@@ -10,7 +10,7 @@ use thalweg_core::tensor::Tensor;
 use thalweg_graph::convert::tensor_to_proto;
 use thalweg_proto::*;
 
-/// A server with a queue that nobody fills.
+/// A server with a queue that stays empty.
 async fn with_queue() -> (Bench, String) {
     let mut b = bench().await;
     let s = b.create(&format!("{CONSTANT}{QUEUE}")).await;
@@ -21,7 +21,7 @@ fn get(session: &str) -> Vec<u8> {
     raw::message(&step(session, &[], &["get:0"], &[]).encode_to_vec())
 }
 
-/// A client that asks for a constant again and again; each answer must come within a second, or it panics.
+/// A client that fetches a constant repeatedly; panics if a response takes over a second.
 struct Probe {
     stop: Arc<AtomicBool>,
     answered: Arc<AtomicUsize>,
@@ -47,7 +47,7 @@ impl Probe {
         Probe { stop, answered, asking }
     }
 
-    /// Waits for some more answers: the server goes on serving.
+    /// Waits for some more responses: the server still serves.
     async fn more(&self) {
         let wanted = self.answered.load(Ordering::Relaxed) + 3;
         while self.answered.load(Ordering::Relaxed) < wanted {
@@ -63,12 +63,12 @@ impl Probe {
     }
 }
 
-/// The server's side of the same loop that hung steps of 128 tensors.
+/// The server's side of the poll that hung with 128 tensors.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_cancelled_at_once_leave_the_server_serving() {
     let (b, s) = with_queue().await;
     let probe = Probe::start(&b).await;
-    // On as many connections as there are threads for them, and more.
+    // On more connections than io threads.
     let mut peers: Vec<Raw> = (0..6).map(|_| Raw::connect(b.server.address())).collect();
     for count in [129, 300, 3_000] {
         for peer in &mut peers {
@@ -110,7 +110,7 @@ async fn a_thousand_calls_whose_time_is_up_together_are_all_answered() {
     probe.end().await;
 }
 
-/// Each SETTINGS_INITIAL_WINDOW_SIZE was applied to each stream.
+/// SETTINGS_INITIAL_WINDOW_SIZE iterated over all streams.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn settings_on_a_connection_with_thousands_of_streams_do_not_silence_the_server() {
     let (b, s) = with_queue().await;
@@ -174,7 +174,7 @@ fn for_ever(goes_on: bool) -> NamedTensorProto {
     NamedTensorProto { name: "x:0".into(), tensor: Some(tensor) }
 }
 
-/// Steps without end took all threads on which sessions are made.
+/// Regression: endless steps took all threads for sessions.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn steps_without_end_do_not_keep_others_from_making_sessions() {
     let mut b = bench().await;
@@ -193,7 +193,7 @@ async fn steps_without_end_do_not_keep_others_from_making_sessions() {
     }
 }
 
-/// Endless steps, each of a call of its own.
+/// Endless steps, one call each.
 #[derive(Default)]
 struct Endless(tokio::task::JoinSet<Result<tonic::Response<RunStepResponse>, tonic::Status>>);
 
@@ -211,7 +211,7 @@ impl Endless {
     }
 }
 
-/// Does what another client does: makes a session, runs steps in it, one of which waits, and closes it.
+/// An honest client: creates a session, runs steps, one of which blocks, and closes it.
 async fn honest(b: &Bench) {
     let used = async {
         let mut client = b.another().await;
@@ -230,11 +230,11 @@ async fn honest(b: &Bench) {
         assert_eq!(first(waits.await.unwrap()), 3.0);
         client.close_session(CloseSessionRequest { session_handle: s }).await.unwrap();
     };
-    // Only a server that is held up for ever takes so long.
+    // Only a server that hangs takes so long.
     tokio::time::timeout(Duration::from_secs(300), used).await.expect("the server is silent");
 }
 
-/// Thirty-two sessions with eight steps each took all threads for steps, and nobody else's ever ran.
+/// Regression: 32 sessions with eight steps each took all threads for steps.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn steps_without_end_in_many_sessions_left_no_threads_to_other_clients() {
     let mut b = bench().await;
@@ -249,7 +249,7 @@ async fn steps_without_end_in_many_sessions_left_no_threads_to_other_clients() {
     endless.end().await;
 }
 
-/// A loop that had been short was run on the thread of its connection, and kept it.
+/// Regression: a loop that used to be short ran on the io thread and blocked it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn loops_that_had_been_short_kept_the_threads_of_connections() {
     let mut b = bench().await;
@@ -267,7 +267,7 @@ async fn loops_that_had_been_short_kept_the_threads_of_connections() {
     endless.end().await;
 }
 
-/// They ran on the threads on which sessions are made, and on those on which steps go on after a wait.
+/// Regression: they ran on threads for sessions, and on those for steps that resume.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn partial_runs_without_end_left_no_threads_to_other_clients() {
     let mut b = bench().await;

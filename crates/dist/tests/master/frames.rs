@@ -1,4 +1,4 @@
-//! What HTTP/2 allows and client libraries do not do: fragmented calls, padding, tiny windows.
+//! Valid HTTP/2 that client libraries do not send: fragmented calls, padding, tiny windows.
 
 use crate::common::*;
 use crate::raw::{self, Frame, Raw};
@@ -14,7 +14,7 @@ async fn connected(settings: &[(u16, u32)]) -> (Bench, Vec<u8>, Raw) {
     (b, request, peer)
 }
 
-/// The message in the answer on a stream.
+/// The response message of a stream.
 fn answer(frames: &[Frame], stream: u32) -> RunStepResponse {
     let data = frames.iter().filter(|f| f.kind == raw::DATA && f.stream == stream);
     let bytes: Vec<u8> = data.flat_map(|f| f.payload.clone()).collect();
@@ -36,7 +36,7 @@ async fn a_call_in_the_smallest_pieces_is_the_same_call() {
     }
     sent.extend(raw::frame(raw::CONTINUATION, raw::END_HEADERS, 1, &[]));
     for (i, byte) in request.iter().enumerate() {
-        // Each padded, and every other one empty.
+        // Each padded, then an empty one.
         let filling = i as u8 % 3;
         let payload = [&[filling, *byte][..], &vec![0; filling as usize]].concat();
         sent.extend(raw::frame(raw::DATA, raw::PADDED, 1, &payload));
@@ -61,7 +61,7 @@ async fn an_answer_goes_on_with_its_window() {
         assert_eq!((next.kind, next.stream, next.payload.len()), (raw::DATA, 1, 4));
         frames.push(next);
     }
-    // Window by SETTINGS_INITIAL_WINDOW_SIZE, less what this stream has used.
+    // Window by SETTINGS_INITIAL_WINDOW_SIZE, less the bytes already sent.
     peer.send(&raw::settings(&[(raw::INITIAL_WINDOW, 1000)]));
     frames.extend(peer.frames_until_end_of(1));
     assert_eq!(fetched(&frames, 1), 3.0);
@@ -80,7 +80,7 @@ async fn a_ping_comes_back_before_what_was_asked_after_it() {
 #[tokio::test]
 async fn what_still_comes_of_a_refused_call_is_nothing_to_the_next() {
     let (_b, request, mut peer) = connected(&[]).await;
-    // Compressed messages are not taken.
+    // Compressed messages are rejected.
     peer.send(&raw::request(1, "RunStep", &[1, 0, 0, 0, 9], false));
     peer.frames_until_end_of(1);
     let more = raw::frame(raw::DATA, 0, 1, &[7; 500]);
@@ -95,12 +95,12 @@ async fn what_still_comes_of_a_refused_call_is_nothing_to_the_next() {
 #[tokio::test]
 async fn calls_of_one_connection_are_answered_while_others_wait() {
     let (_b, request, mut peer) = connected(&[]).await;
-    // Begun and not ended; then a hundred others.
+    // An incomplete call, then a hundred others.
     peer.send(&raw::request(1, "RunStep", &request[..9], false));
     for i in 1..=100 {
         peer.send(&raw::request(2 * i + 1, "RunStep", &request, true));
     }
-    // In whatever order.
+    // In any order.
     let (mut frames, mut ended) = (Vec::new(), 0);
     while ended < 100 {
         let f = peer.frame().unwrap();

@@ -1,4 +1,4 @@
-//! Peers that mean harm, or are broken: the server goes on serving others.
+//! Hostile or broken peers: the server keeps serving others.
 
 use crate::common::*;
 use crate::raw::{self, Raw};
@@ -33,7 +33,7 @@ async fn still_serves(b: &mut Bench) {
     b.client.close_session(CloseSessionRequest { session_handle: s }).await.unwrap();
 }
 
-/// Sends bytes on a connection of their own, and reads until the server has closed it.
+/// Sends bytes on a new connection, and reads until the server closes it.
 fn throw(b: &Bench, bytes: &[u8]) {
     let mut stream = TcpStream::connect(b.server.address()).unwrap();
     // The server may close before all is written.
@@ -52,7 +52,7 @@ async fn garbage_on_the_socket_ends_that_connection_only() {
     for _ in 0..50 {
         throw(&b, &random.bytes(700));
         throw(&b, &[raw::PREFACE, &random.bytes(300)].concat());
-        // Frames with proper lengths and anything else in them.
+        // Frames with valid lengths and random contents.
         let frames: Vec<u8> = (0..20).flat_map(|_| random.frame()).collect();
         throw(&b, &[raw::PREFACE, &raw::settings(&[]), &frames].concat());
     }
@@ -70,7 +70,7 @@ async fn a_request_cut_at_any_place_is_no_request() {
     assert_eq!(b.server.sessions(), 0);
     let mut peer = Raw::connect(b.server.address());
     peer.send(&whole);
-    // A peer that closes its side has gone, and its request with it: this one waits for the answer.
+    // Closing the write side cancels the request: this one waits for the response.
     peer.frames_until_end_of(1);
     assert_eq!(b.server.sessions(), 1);
     let mut random = raw::Random(3);
@@ -85,7 +85,7 @@ async fn a_request_cut_at_any_place_is_no_request() {
 async fn a_peer_that_says_nothing_is_let_go() {
     let mut b = impatient().await;
     let mut silent = Raw::connect(b.server.address());
-    // The server sends SETTINGS, and at last GOAWAY.
+    // The server sends SETTINGS, and finally GOAWAY.
     tokio::task::spawn_blocking(move || silent.frames_until_closed()).await.unwrap();
     still_serves(&mut b).await;
 }
@@ -96,7 +96,7 @@ async fn a_peer_that_never_takes_its_answer_is_let_go() {
     let s = b.create(CONSTANT).await;
     let request = step(&s, &[], &["c:0"], &[]).encode_to_vec();
     let mut peer = Raw::connect(b.server.address());
-    // No WINDOW_UPDATE for a single byte.
+    // A window of zero, never updated.
     peer.send(&[raw::PREFACE, &raw::settings(&[(raw::INITIAL_WINDOW, 0)])].concat());
     peer.send(&raw::request(1, "RunStep", &raw::message(&request), true));
     let frames = tokio::task::spawn_blocking(move || peer.frames_until_closed()).await.unwrap();
@@ -141,7 +141,7 @@ async fn who_leaves_answers_unread_gets_no_more_of_them() {
     let request = raw::message(&step(&s, &[feed], &["y:0"], &[]).encode_to_vec());
     let mut peer = Raw::connect(b.server.address());
     peer.send(&[raw::PREFACE, &raw::settings(&[(raw::INITIAL_WINDOW, 0)])].concat());
-    // One after the other: 12,000 bytes each, none of which is taken.
+    // In sequence: 12,000 bytes each, none of them read.
     let refused: Vec<bool> = (0..10)
         .map(|i| {
             peer.send(&raw::request(2 * i + 1, "RunStep", &request, true));
@@ -149,7 +149,7 @@ async fn who_leaves_answers_unread_gets_no_more_of_them() {
         })
         .collect();
     assert_eq!(refused, [[false; 3].as_slice(), &[true; 7]].concat());
-    // Others have what it had to leave.
+    // Others have their share.
     assert_eq!(b.run(&s, &[fed("x:0", &floats(1_000))], &["y:0"], &[]).await.status_code, 0);
     still_serves(&mut b).await;
 }

@@ -1,5 +1,5 @@
-//! What a peer may and may not send, by the sections of RFC 9113 (HTTP/2) and RFC 7541 (HPACK): the cases of h2spec that
-//! concern a server of gRPC.
+//! Valid and invalid frames, by the sections of RFC 9113 (HTTP/2) and RFC 7541 (HPACK): the cases of h2spec that
+//! concern a gRPC server.
 
 use crate::common::*;
 use crate::raw::{self, *};
@@ -51,7 +51,7 @@ fn say_after(b: &Bench, start: &[u8], frames: &[u8]) -> Taken {
     panic!("the connection was closed without a word")
 }
 
-/// Fields as literals that are not indexed.
+/// Fields as literals without indexing.
 fn fields(fields: &[(&str, &str)]) -> Vec<u8> {
     let literal = |(k, v): &(&str, &str)| {
         [&[0, k.len() as u8][..], k.as_bytes(), &[v.len() as u8], v.as_bytes()].concat()
@@ -77,7 +77,7 @@ fn open(stream: u32) -> Vec<u8> {
     frame(HEADERS, END_HEADERS, stream, &good())
 }
 
-/// A whole call, of an empty message, with its end.
+/// A whole call with an empty message.
 fn whole(stream: u32) -> Vec<u8> {
     [open(stream), frame(DATA, END_STREAM, stream, &[0; 5])].concat()
 }

@@ -1,4 +1,4 @@
-//! The master's service, called as a client calls it.
+//! `MasterService`, called by a client.
 
 mod client;
 mod common;

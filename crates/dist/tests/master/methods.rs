@@ -1,4 +1,4 @@
-//! Which methods there are.
+//! The methods.
 
 use crate::common::bench;
 use crate::raw::{self, END_HEADERS, END_STREAM, Raw};

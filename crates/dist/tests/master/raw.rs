@@ -1,4 +1,4 @@
-//! HTTP/2 by hand, for peers that do what no client library would.
+//! Raw HTTP/2 frames, for peers that break the rules.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -48,7 +48,7 @@ pub fn message(body: &[u8]) -> Vec<u8> {
     [&[0][..], &(body.len() as u32).to_be_bytes(), body].concat()
 }
 
-/// Header fields as literals that are not indexed.
+/// Header fields as literals without indexing.
 pub fn headers(method: &str, timeout: Option<&str>) -> Vec<u8> {
     let path = format!("/tensorflow.MasterService/{method}");
     let fields = [
@@ -74,7 +74,7 @@ pub fn request(stream: u32, method: &str, data: &[u8], ends: bool) -> Vec<u8> {
     [head, frame(DATA, if ends { END_STREAM } else { 0 }, stream, data)].concat()
 }
 
-/// The same, to be answered within some time.
+/// The same, with a deadline.
 pub fn request_within(timeout: &str, stream: u32, method: &str, data: &[u8]) -> Vec<u8> {
     let head = frame(HEADERS, END_HEADERS, stream, &headers(method, Some(timeout)));
     [head, frame(DATA, END_STREAM, stream, data)].concat()
@@ -93,7 +93,7 @@ impl Raw {
     }
 
     pub fn send(&mut self, bytes: &[u8]) {
-        // A server that has closed the connection is seen when reading.
+        // A closed connection shows when reading.
         let _ = self.0.write_all(bytes);
     }
 
@@ -113,7 +113,7 @@ impl Raw {
         std::iter::from_fn(|| self.frame()).find(|f| f.kind == HEADERS && f.stream == stream)
     }
 
-    /// All frames up to the one that ends a stream, which must come.
+    /// All frames up to the end of a stream, which must come.
     pub fn frames_until_end_of(&mut self, stream: u32) -> Vec<Frame> {
         let mut frames = Vec::new();
         loop {

@@ -165,7 +165,7 @@ async fn bad_graphs_are_refused_and_the_server_goes_on() {
     assert_eq!(b.fetch(&s, "c:0").await, 3.0);
 }
 
-/// A kernel that takes as long to free as the test likes.
+/// A kernel whose drop blocks until the test allows it.
 struct SlowToFree;
 
 static FREED: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
@@ -193,7 +193,7 @@ static SLOW_TO_FREE: Op = Op {
     ..Op::STATEFUL
 };
 
-/// What a session held, a graph of a million nodes say, was freed on the thread of the connection that closed it.
+/// Regression: a session's graph, maybe of a million nodes, was freed on the io thread of its connection.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_a_large_session_held_up_all_calls_of_the_connection() {
     let mut registry = thalweg_ops::registry();

@@ -1,4 +1,4 @@
-//! Steps over the wire: errors, time limits, cancellation, partial runs, callables.
+//! Steps over the wire: errors, timeouts, cancellation, partial runs, callables.
 
 use crate::common::*;
 use crate::raw;
@@ -102,7 +102,7 @@ async fn a_step_ends_with_its_time_its_session_or_its_queue() {
     assert!(texts.iter().any(|t| r.status_error_message.contains(t)), "{}", r.status_error_message);
 }
 
-/// A call of functions that each call the next twice: it takes long to find out that they cannot all be inlined.
+/// A call of functions that each call the next twice: inlining takes long to reach its limit.
 fn endless_calls() -> String {
     let arg = |what: &str, name: &str| format!("{what} {{ name: '{name}' type: DT_FLOAT }}");
     let ends = format!("{} {}", arg("input_arg", "x"), arg("output_arg", "y"));
@@ -304,7 +304,7 @@ async fn a_traced_step_tells_what_ran_and_from_what() {
     assert!(nodes.contains(&"y"), "{nodes:?}");
 }
 
-/// TensorFlow's clients look at these.
+/// TensorFlow's clients use these.
 #[tokio::test]
 async fn devices_say_what_tensorflows_say() {
     let mut b = bench().await;

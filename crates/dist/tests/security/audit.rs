@@ -1,4 +1,4 @@
-//! The audit log: what is refused has a line, what merely fails has none.
+//! The audit log: a rejected call has a line, a failed one has none.
 
 use crate::common::*;
 use std::process::{Command, Stdio};
@@ -8,14 +8,14 @@ use thalweg_dist::remote::{Channel, Limits};
 use thalweg_dist::{Security, ServerOptions};
 use thalweg_proto::*;
 
-/// Set in the process whose standard error is read.
+/// Set in the child process.
 const CHILD: &str = "THALWEG_TEST_AUDITED";
 
 const READ: &str = "node { name: 'path' op: 'Const' attr { key: 'dtype' value { type: DT_STRING } }
         attr { key: 'value' value { tensor { dtype: DT_STRING tensor_shape {} string_val: '/etc/passwd' } } } }
     node { name: 'read' op: 'ReadFile' input: 'path' }";
 
-/// A file that may not be read, told in the body; a session of another, told by the status; and errors of other kinds.
+/// PERMISSION_DENIED in the body (a file) and by the status (another's session); and errors of other kinds.
 fn misbehave() {
     let secrets = Secrets::new();
     let security = Security {

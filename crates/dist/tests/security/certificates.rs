@@ -1,4 +1,4 @@
-//! Certificates for tests: an authority, and those it signs, as files in PEM form.
+//! Certificates for tests: an authority, and those it signs, as PEM files.
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl Authority {
         self.folder.join(format!("{}.pem", self.name))
     }
 
-    /// Writes `NAME.pem` and `NAME.key`, for these hosts, valid up to the end of a year.
+    /// Writes `NAME.pem` and `NAME.key` for these hosts, valid until the end of a year.
     pub fn sign(&self, name: &str, hosts: &[&str], until: i32) -> (PathBuf, PathBuf) {
         let hosts: Vec<String> = hosts.iter().map(|h| h.to_string()).collect();
         let mut params = CertificateParams::new(hosts).unwrap();

@@ -1,4 +1,4 @@
-//! Clusters whose tasks know each other by their certificates, and by a token.
+//! Clusters whose tasks authenticate by certificates and by a token.
 
 use crate::common::*;
 use std::net::TcpListener;
@@ -9,7 +9,7 @@ use thalweg_dist::cluster::ClusterSpec;
 use thalweg_dist::{Credentials, RemoteSession, Security, Server, ServerOptions};
 use thalweg_proto::ConfigProto;
 
-/// y = w·x on a worker, w on a ps, and its gradient's step made on another worker.
+/// y = w·x on a worker, w on a ps, and its gradient step on another worker.
 const LINE: &str = "
     node { name: 'one' op: 'Const' device: '/job:ps/task:0' attr { key: 'dtype' value { type: DT_FLOAT } }
            attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
@@ -91,7 +91,7 @@ fn three_tasks_train_with_tokens_and_an_admin_resets_all_of_them() {
         ConfigProto::default(),
     )
     .unwrap();
-    // The variable on the ps has gone.
+    // The ps variable is cleared.
     assert!(run(&session, &[], &["read:0"], &[]).is_err());
 }
 

@@ -1,4 +1,4 @@
-//! Servers with secrets, and clients that have some of them.
+//! Servers with tokens and certificates, and their clients.
 
 use crate::certificates::Authority;
 use std::path::{Path, PathBuf};
@@ -32,13 +32,13 @@ pub fn connect(credentials: &Credentials, target: &str, pbtxt: &str) -> Result<R
     RemoteSession::connect_as(credentials, target, &graph(pbtxt), ConfigProto::default())
 }
 
-/// What the constant is on this server; the code of the error if a client with these credentials is not to know.
+/// Fetches the constant of this server with these credentials, or the error's code.
 pub fn ask(credentials: &Credentials, target: &str) -> std::result::Result<f32, Code> {
     let asked = connect(credentials, target, CONSTANT).and_then(|s| run(&s, &[], &["c:0"], &[]));
     asked.map(|values| values[0].to_scalar().unwrap()).map_err(|e| e.code())
 }
 
-/// A step with a time limit that only a test that hangs gets to.
+/// A step with a timeout, for tests that hang.
 pub fn run(
     session: &RemoteSession,
     feeds: &[(&str, Tensor)],
@@ -70,13 +70,13 @@ impl Secrets {
         Secrets { folder, authority }
     }
 
-    /// The files of a certificate of this name, and what others are verified against.
+    /// The files of a certificate of this name, and the authority.
     pub fn files(&self, name: &str) -> TlsFiles {
         let path = |end: &str| Some(self.folder.path(&format!("{name}.{end}")));
         TlsFiles { cert: path("pem"), key: path("key"), ca: Some(self.authority.path()) }
     }
 
-    /// Only what others are verified against.
+    /// The authority's file only.
     pub fn ca(&self) -> TlsFiles {
         TlsFiles { ca: Some(self.authority.path()), ..Default::default() }
     }
@@ -87,7 +87,7 @@ impl Secrets {
         path
     }
 
-    /// A file with two tokens to run, and an admin's.
+    /// A file with two run tokens and an admin token.
     pub fn tokens(&self) -> PathBuf {
         self.file("tokens", &format!("run:{RUN}\nrun:{OTHER}\nadmin:{ADMIN}\n"))
     }
@@ -106,7 +106,7 @@ pub fn secure(server: &Server) -> String {
     format!("grpcs://{}", server.address())
 }
 
-/// A string that names a file.
+/// A path as a string tensor.
 pub fn name(path: &Path) -> Tensor {
     Tensor::string(path.to_str().unwrap().as_bytes().to_vec())
 }

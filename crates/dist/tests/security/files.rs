@@ -1,4 +1,4 @@
-//! What graphs may read and write on a server, and where it connects for them.
+//! File access of graphs on a server, and the addresses it connects to.
 
 use crate::common::*;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use thalweg_dist::{Credentials, RemoteSession, Security, Server};
 use thalweg_io::scratch::Scratch;
 use thalweg_proto::{ClusterDef, ConfigProto, JobDef};
 
-/// Every op that opens a file, with the file's name fed: node, and whether it writes.
+/// Every op that opens a file, whose name is fed: node, and whether it writes.
 const OPS: [(&str, bool); 10] = [
     ("read", false),
     ("write", true),
@@ -103,12 +103,12 @@ impl Bench {
         run(&self.session, &[("path:0", name(path))], &[], &[node])
     }
 
-    /// Whether an op was refused this path; other errors are of what is there.
+    /// Whether an op was denied this path; other errors are allowed.
     fn is_denied(&self, node: &str, path: &Path) -> bool {
         self.run(node, path).err().is_some_and(|e| e.code() == Code::PermissionDenied)
     }
 
-    /// The names in a folder.
+    /// The paths in a folder.
     fn listed(&self, folder: &str) -> Vec<PathBuf> {
         let mut all: Vec<_> =
             std::fs::read_dir(self.folder.path(folder)).unwrap().map(|e| e.unwrap().path()).collect();
@@ -168,7 +168,7 @@ fn brought(server: &Server, other: &str) -> Option<thalweg_core::error::Error> {
     let cluster = ClusterDef { job: vec![JobDef { name: "worker".into(), tasks }] };
     let config = ConfigProto {
         cluster_def: Some(cluster),
-        // Nobody is waited for.
+        // Waits for no task.
         device_filters: vec!["/job:worker/task:0".into()],
         ..Default::default()
     };
@@ -176,7 +176,7 @@ fn brought(server: &Server, other: &str) -> Option<thalweg_core::error::Error> {
     RemoteSession::connect_as(&Credentials::default(), &plain(server), &graph, config).err()
 }
 
-/// The cluster_def of a session made a server connect to any address that a client named.
+/// Regression: a session's cluster_def made a server connect to any address.
 #[test]
 fn a_clients_cluster_does_not_lead_where_the_server_does_not_connect_to() {
     let connect = Some(vec!["127.0.0.1:1".to_string()]);
@@ -187,7 +187,7 @@ fn a_clients_cluster_does_not_lead_where_the_server_does_not_connect_to() {
         "{e}"
     );
     assert!(brought(&limited, "127.0.0.1:1").is_none());
-    // What is compared is what is written.
+    // Addresses are compared as text.
     assert!(brought(&limited, "localhost:1").is_some());
     let any = server(Security { connect: Some(vec!["*".into()]), ..Default::default() });
     assert!(brought(&any, "192.0.2.1:80").is_none());

@@ -1,4 +1,4 @@
-//! Servers that ask who calls, and what their graphs may touch.
+//! Authentication, authorisation, and access of graphs.
 
 mod audit;
 mod certificates;

@@ -45,7 +45,7 @@ fn the_proxys_token_decides_whatever_its_client_says() {
     let secrets = Secrets::new();
     let server = server(Security { token_file: Some(secrets.tokens()), ..Default::default() });
     let (_proxy, target) = proxy(&plain(&server), &secrets.token(RUN));
-    // An admin's token of the client's own does not go past it.
+    // The client's own admin token is not forwarded.
     let reset = thalweg_dist::RemoteSession::reset_as(&secrets.token(ADMIN), &target, &[]);
     assert_eq!(reset.unwrap_err().code(), Code::PermissionDenied);
 }

@@ -57,7 +57,7 @@ fn a_server_that_cannot_prove_its_name_is_not_believed() {
     });
     let e = connect(&with(secrets.ca()), &secure(&other), CONSTANT).err().unwrap();
     assert!(e.code() == Code::Unavailable && e.message().contains("not valid for name"), "{e}");
-    // Nobody is believed without an authority to ask.
+    // No authority, no connection.
     let e = connect(&Credentials::default(), &secure(&server), CONSTANT).err().unwrap();
     assert!(e.code() == Code::InvalidArgument && e.message().contains("THALWEG_TLS_CA"), "{e}");
 }
@@ -88,7 +88,7 @@ fn certificates_own_sessions_but_may_not_reset() {
     assert_eq!(server.sessions(), 1);
 }
 
-/// Peers that begin no handshake had a slot each for as long as they liked, and the server waited for them when it stopped.
+/// Regression: peers that began no handshake held slots without a timeout, and delayed shutdown.
 #[test]
 fn a_handshake_that_does_not_go_on_holds_nothing_for_long() {
     let secrets = Secrets::new();
@@ -96,7 +96,7 @@ fn a_handshake_that_does_not_go_on_holds_nothing_for_long() {
         PeerLimits { connections: 1, stall_timeout: Duration::from_millis(100), ..Default::default() };
     let server = server_with(ServerOptions { security: one_way(&secrets), peers, ..Default::default() });
     let mut silent = TcpStream::connect(server.address()).unwrap();
-    // Until the server closes it, its slot is the only one.
+    // It holds the only slot until the server closes it.
     let mut closed = Vec::new();
     silent.read_to_end(&mut closed).unwrap_or_default();
     let mut served = Err(Code::Unknown);

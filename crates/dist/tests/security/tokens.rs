@@ -1,4 +1,4 @@
-//! Tokens: roles, whose a session is, and who may close it for another.
+//! Tokens: roles, owners of sessions, and who may close them.
 
 use crate::common::*;
 use std::net::SocketAddr;
@@ -112,11 +112,11 @@ fn reset_and_what_tasks_ask_of_each_other_need_more_than_the_role_run() {
     assert_eq!(server.sessions(), 0);
 }
 
-/// One more session closed the one of the whole server that had been idle longest: a client could end the work of all others.
+/// Regression: a new session evicted the longest idle one of the whole server: a client could close all others' sessions.
 #[test]
 fn sessions_of_one_client_do_not_push_out_those_of_another() {
     let secrets = Secrets::new();
-    // With three tokens, two each.
+    // 3 tokens, 2 sessions each.
     let server = guarded(&secrets, 6);
     let client = |token| Client::new(&secrets.token(token), &server);
     let (one, two) = (client(RUN), client(OTHER));
@@ -136,7 +136,7 @@ fn a_client_without_sessions_of_its_own_to_give_up_is_refused_by_a_full_server()
     let (one, two, admin) = (client(RUN), client(OTHER), client(ADMIN));
     let session = one.create().unwrap();
     assert_eq!(code(two.create()), Some(Code::ResourceExhausted));
-    // Not even an admin's new session takes another's place.
+    // Not even an admin's new session evicts another's.
     assert_eq!(code(admin.create()), Some(Code::ResourceExhausted));
     assert!(one.step(&session).is_ok());
     let next = one.create().unwrap();
@@ -148,7 +148,7 @@ fn a_client_without_sessions_of_its_own_to_give_up_is_refused_by_a_full_server()
 #[test]
 fn a_token_is_not_sent_in_the_clear_beyond_this_machine() {
     let secrets = Secrets::new();
-    // A server on all addresses is found on one that is not loopback, if the machine has one.
+    // A server on all addresses is reachable on one that is not loopback, if there is one.
     let everywhere = SocketAddr::from(([0, 0, 0, 0], 0));
     let security = Security { token_file: Some(secrets.tokens()), ..Default::default() };
     let server = server_with(ServerOptions { address: everywhere, security, ..Default::default() });
@@ -158,7 +158,7 @@ fn a_token_is_not_sent_in_the_clear_beyond_this_machine() {
     assert!(e.code() == Code::InvalidArgument && e.message().contains("grpcs://"), "{e}");
 }
 
-/// The address that this machine would reach others from; nothing is sent.
+/// The source address of this machine's connections; nothing is sent.
 fn own_address() -> Option<std::net::IpAddr> {
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").ok()?;
     socket.connect("192.0.2.1:9").ok()?;

@@ -1,4 +1,4 @@
-//! `Case` as Switches and Merges: the index is compared with each branch's number in turn; the last branch runs if none is equal.
+//! `Case` as Switches and Merges: the index is compared with each branch's number in turn; the last branch is the default.
 
 use super::InlineGraph;
 use super::insert::{Inserted, insert_body};
@@ -10,7 +10,7 @@ use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::tensor::Tensor;
 
-/// An inlined branch, with a value that is alive where it is taken.
+/// An inlined branch, with a value that is live if it is taken.
 struct Side {
     body: Inserted,
     alive: Output,
@@ -24,7 +24,7 @@ pub fn lower_case(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
         return Err(invalid!("a Case without an index, or without branches"));
     };
     graph.set_control_flow();
-    // The branches wait for the control inputs of the Case.
+    // The branches get the control inputs of the Case.
     let mut index = identity(graph, id, "index", *index, &node.control)?.output(0);
     let (mut start, mut values) = (index.node, inputs.to_vec());
     let mut sides = Vec::with_capacity(branches.len());
@@ -50,7 +50,7 @@ pub fn lower_case(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
     join(graph, id, last, sides)
 }
 
-/// Whether the index is `k`: a node that runs where `after` does.
+/// Whether the index is `k`: a node with `after`'s liveness.
 fn is_branch(
     graph: &mut impl InlineGraph,
     id: NodeId,
@@ -67,7 +67,7 @@ fn is_branch(
     Ok(graph.add(id, &format!("is_{k}"), "Equal", &[index, number.output(0)], &[], attrs)?.output(0))
 }
 
-/// Results that are constants of the outer graph are made part of the branch.
+/// Makes results that are constants of the outer graph part of the branch.
 fn of_branch(
     graph: &mut impl InlineGraph,
     id: NodeId,
@@ -81,7 +81,7 @@ fn of_branch(
     Ok(body)
 }
 
-/// Runs when a branch's effects have happened.
+/// Runs after the branch's side effects.
 fn end_of(graph: &mut impl InlineGraph, id: NodeId, k: usize, side: &Side) -> Result<Output> {
     Ok(identity(graph, id, &format!("branch_{k}_end"), side.alive, &side.body.effects)?.output(0))
 }

@@ -1,4 +1,4 @@
-//! Inlines the calls that gradients go through, so that gradients are built for the nodes of their bodies. The call itself becomes an
+//! Inlines the calls on the gradient path, so that gradients are built for the nodes of their bodies. The call itself becomes an
 //! `IdentityN` of the results, so that its name and outputs stay the same.
 
 use super::{CallNode, InlineGraph, MAX_CALLS, MAX_NODES, lower_call};
@@ -18,7 +18,7 @@ use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
-/// Inlines the calls between `xs` and `ys`, and those inside of them.
+/// Inlines the calls between `xs` and `ys`, and nested ones.
 pub fn expand_between(graph: &mut Graph, ys: &[Output], xs: &[Output]) -> Result<()> {
     let mut done: HashSet<NodeId> = HashSet::new();
     let control_flow = graph.nodes().iter().any(|n| n.op.class.is_control_flow());
@@ -56,7 +56,7 @@ fn expand(target: &mut InGraph<'_>, id: NodeId) -> Result<()> {
     Ok(())
 }
 
-/// Nodes that call functions, use something that depends on `xs`, and are used by `ys`; in the order of the graph.
+/// Calls that depend on `xs` and that `ys` depend on; in the order of the graph.
 fn calls_between(graph: &Graph, ys: &[Output], xs: &[Output]) -> Vec<NodeId> {
     if !graph.nodes().iter().any(|n| matches!(n.op.class, Class::Call(_))) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The body of a function, copied in place of a call.
+//! Copies a function's body in place of a call.
 
 use super::{CallNode, InlineGraph};
 use crate::function::Body;
@@ -26,14 +26,14 @@ pub fn inline_call(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
     graph.replace(id, &body.results, end)
 }
 
-/// Waits for the inputs of the call; dead in a branch not taken, and so is the body.
+/// Waits for the inputs of the call; dead, as is the body, in a branch not taken.
 fn start(graph: &mut impl InlineGraph, id: NodeId, node: &CallNode) -> Result<Option<NodeId>> {
     if node.control.is_empty() && !graph.has_control_flow() {
         return Ok(None);
     }
     let mut before: SmallVec<[NodeId; 4]> = node.control.iter().copied().collect();
     for o in &node.inputs {
-        // A control edge from a Switch is alive though the output used may be dead.
+        // A control edge from a Switch is live even if the output used is dead.
         before.push(match graph.class(o.node) {
             Class::Switch => {
                 let attrs = [("T", graph.dtype(*o))].into_iter().collect();
@@ -50,11 +50,11 @@ fn start(graph: &mut impl InlineGraph, id: NodeId, node: &CallNode) -> Result<Op
 
 pub struct Inserted {
     pub results: Vec<Output>,
-    /// Nodes that must run for their effects.
+    /// Nodes that run for their side effects.
     pub effects: Vec<NodeId>,
 }
 
-/// Copies the body of a function into the graph. Nodes of it that wait for nothing wait for `start`, if given.
+/// Copies the body of a function into the graph. Its nodes without inputs wait for `start`, if given.
 pub fn insert_body(
     graph: &mut impl InlineGraph,
     call: NodeId,
@@ -94,7 +94,7 @@ pub fn insert_body(
         let inputs: SmallVec<[Output; 2]> = node.inputs.iter().map(|o| moved(*o)).collect();
         let mut control: SmallVec<[NodeId; 2]> =
             node.control.iter().map(|c| moved(c.output(0)).node).collect();
-        // Only where values can be dead do constants have to wait for the branch they are in.
+        // Constants need the control input only where values can be dead.
         if let (true, true, Some(s)) = (inputs.is_empty(), control.is_empty(), start)
             && (graph.has_control_flow() || node.op.stateful)
         {

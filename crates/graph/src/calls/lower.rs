@@ -1,4 +1,4 @@
-//! `If` and `While` as Switch, Merge, Enter, Exit and NextIteration: their bodies then run as part of the same step.
+//! Lowers `If` and `While` to Switch, Merge, Enter, Exit and NextIteration: their bodies run in the same step.
 
 use super::insert::insert_body;
 use super::{CallNode, InlineGraph};
@@ -52,11 +52,11 @@ pub fn lower_if(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
         return Err(invalid!("an If without a condition"));
     };
     if graph.dtype(*pred) != DataType::Bool {
-        // Conditions of other types are rare: the kernel calls the branch.
+        // Predicates of other types are rare: the kernel calls the branch.
         return Ok(());
     }
     graph.set_control_flow();
-    // The branches wait for the control inputs of the If.
+    // The branches get the control inputs of the If.
     let pred = identity(graph, id, "pred", *pred, &node.control)?.output(0);
     let pivot = switch(graph, id, "pivot", pred, pred)?;
     let mut sides = Vec::new();
@@ -70,7 +70,7 @@ pub fn lower_if(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
         let args: Vec<Output> = switched.iter().map(|s| s.output(side)).collect();
         let body = graph.instantiate(node.attrs.func(attr)?)?;
         let body = insert_body(graph, id, &body, &args, Some(start), &format!("/{name}"))?;
-        // A result that is a constant of the outer graph is made part of the branch.
+        // A constant result of the outer graph is made part of the branch.
         let results: Vec<Output> = body
             .results
             .iter()
@@ -85,7 +85,7 @@ pub fn lower_if(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
         results.push(merge(graph, id, &format!("merge_{i}"), &[*e, *t])?.output(0));
     }
     let end = if graph.wants_end(id) {
-        // Runs when the branch's effects have happened.
+        // Runs after the branch's side effects.
         let not_taken = identity(graph, id, "else_end", pivot.output(0), &else_side.1)?;
         let taken = identity(graph, id, "then_end", pivot.output(1), &then_side.1)?;
         Some(merge(graph, id, "end", &[not_taken.output(0), taken.output(0)])?)
@@ -100,7 +100,7 @@ pub fn lower_if(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
 pub fn lower_while(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
     let node = graph.call(id);
     if node.inputs.is_empty() {
-        // Nothing to carry from one iteration to the next: the kernel calls the functions.
+        // No loop variables: the kernel calls the functions.
         return Ok(());
     }
     graph.set_control_flow();
@@ -146,7 +146,7 @@ pub fn lower_while(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
     let body = insert_body(graph, id, &body, &args, Some(start), "/body")?;
     let mut waits: Vec<NodeId> = body.effects.iter().copied().chain([start]).collect();
     if waits.len().saturating_mul(switches.len()) > MANY_EDGES {
-        // One node waits for all, and the others for it.
+        // A single node joins all control edges.
         waits = vec![graph.add(id, "body_end", "NoOp", &[], &waits, Attrs::new())?];
     }
     let mut results = Vec::with_capacity(entered.len());
@@ -174,10 +174,10 @@ pub fn lower_while(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
     graph.replace(id, &results, end)
 }
 
-/// More edges than this from all of some nodes to all of some others go through one between them.
+/// More control edges than this, all to all, are joined by one node.
 const MANY_EDGES: usize = 1 << 12;
 
-/// Which arguments are loop-invariant: the body returns them unchanged. One at least is not, for the condition and the body to follow.
+/// Which arguments are loop-invariant: the body returns them unchanged. At least one is not, as a pivot of condition and body.
 fn loop_invariants(body: &Body) -> Vec<bool> {
     let same = |(result, arg): (&Output, &NodeId)| *result == arg.output(0);
     let mut invariant: Vec<bool> = body.results.iter().zip(&body.args).map(same).collect();

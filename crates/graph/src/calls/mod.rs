@@ -1,4 +1,4 @@
-//! Inlining of calls: function bodies become nodes, `If`, `Case` and `While` the primitives of control flow. Written once, for the graphs
+//! Inlining of calls: function bodies become nodes, `If`, `Case` and `While` the primitives of control flow. Generic over the graphs
 //! that gradients extend (`expand`) and for those that a session's passes rewrite.
 
 mod case;
@@ -16,9 +16,9 @@ use thalweg_core::error::Result;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{CallKind, Class};
 
-/// Inlining makes no graphs larger than this.
+/// Maximum size of a graph after inlining.
 pub const MAX_NODES: usize = 1 << 20;
-/// Calls that are inlined at most.
+/// Maximum of calls inlined.
 pub const MAX_CALLS: usize = 1 << 16;
 
 /// A node that calls functions.
@@ -36,9 +36,9 @@ pub trait InlineGraph {
     fn class(&self, id: NodeId) -> Class;
     fn dtype(&self, o: Output) -> DataType;
     fn instantiate(&self, f: &Func) -> Result<Body>;
-    /// The number that the next node will have.
+    /// The id of the next node.
     fn next_id(&self) -> Result<NodeId>;
-    /// Adds a node named after the call; types follow from the attrs given.
+    /// Adds a node named after the call; types follow from the attrs.
     fn add(
         &mut self,
         call: NodeId,
@@ -48,7 +48,7 @@ pub trait InlineGraph {
         control: &[NodeId],
         attrs: Attrs,
     ) -> Result<NodeId>;
-    /// Adds a copy of a body's node, with these inputs of this graph. Some of them may be added later.
+    /// Adds a copy of a body's node, with these inputs. Some of them may be added later.
     fn copy(
         &mut self,
         call: NodeId,
@@ -62,13 +62,13 @@ pub trait InlineGraph {
     /// Whether values may be dead: there is control flow.
     fn has_control_flow(&self) -> bool;
     fn set_control_flow(&mut self);
-    /// Whether `replace` is to get a node that runs when all of the call has run.
+    /// Whether `replace` needs a node that runs when all of the call has run.
     fn wants_end(&self, call: NodeId) -> bool;
-    /// Replaces the call's outputs by the results, and the call by `end` where others have it as a control input.
+    /// Replaces the call's outputs by the results, and its control edges out by those of `end`.
     fn replace(&mut self, call: NodeId, results: &[Output], end: Option<NodeId>) -> Result<()>;
 }
 
-/// Inlines one call. Those that the primitives cannot express stay as they are.
+/// Inlines one call. Unsupported ones are unchanged.
 pub fn lower_call(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
     let Class::Call(kind) = graph.class(id) else { return Ok(()) };
     match kind {

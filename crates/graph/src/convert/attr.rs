@@ -12,7 +12,7 @@ use thalweg_io::wire::{
 use thalweg_proto::attr_value::{ListValue, Value};
 use thalweg_proto::{AttrValue, NameAttrList};
 
-/// How deep functions' attrs may hold functions. The decoder's own limit is near; no program comes close.
+/// Maximum nesting of functions in attrs. The decoder's own limit is near; no program comes close.
 const MAX_DEPTH: usize = 64;
 
 pub fn attrs_from_proto(map: &BTreeMap<String, AttrValue>) -> Result<Attrs> {
@@ -24,7 +24,7 @@ fn attrs_at(map: &BTreeMap<String, AttrValue>, depth: usize) -> Result<Attrs> {
     for (name, v) in map {
         match attr_at(v, depth) {
             Ok(attr) => attrs.push((name.clone(), attr)),
-            // TensorFlow's optimiser annotates graphs for itself, in an encoding of its own.
+            // TensorFlow's optimiser annotates graphs in an encoding of its own.
             Err(_) if name == "_input_shapes" => {}
             Err(e) => return Err(e.context(format_args!("attr '{name}'"))),
         }
@@ -37,7 +37,7 @@ pub fn attr_from_proto(v: &AttrValue) -> Result<Attr> {
 }
 
 fn dtype(n: i32) -> Result<DataType> {
-    // A reference type in an attr stands for its base type: references are a property of the edge.
+    // A reference type in an attr means its base type: references are a property of the edge.
     let base = if n > 100 { n - 100 } else { n };
     DataType::from_wire(base).ok_or_else(|| invalid!("unknown data type number {n}"))
 }
@@ -57,7 +57,7 @@ fn attr_at(v: &AttrValue, depth: usize) -> Result<Attr> {
     })
 }
 
-/// A copy: bytes of a decoded message share its memory, and one short string would keep all of it alive.
+/// A copy: bytes of a decoded message share its buffer, and one short string would keep all of it alive.
 fn own(s: &Bytes) -> Bytes {
     Bytes::copy_from_slice(s)
 }

@@ -1,4 +1,4 @@
-//! Between our values and protocol messages: attrs here, shapes and tensors in `thalweg_io::wire`.
+//! Conversion to and from protocol messages: attrs here, shapes and tensors in `thalweg_io::wire`.
 
 mod attr;
 

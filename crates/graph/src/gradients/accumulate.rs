@@ -7,7 +7,7 @@ use thalweg_core::error::Result;
 use thalweg_core::grad::Grad;
 use thalweg_core::node::Output;
 
-/// The sum of the gradients that reach one output. Slices stay slices as long as all of them are.
+/// The sum of the gradients of one output. IndexedSlices stay sparse if all of them are.
 pub fn sum_grads(graph: &mut dyn Builder, grads: Vec<Grad>) -> Result<Grad> {
     let mut grads: Vec<Grad> = grads.into_iter().filter(|g| *g != Grad::None).collect();
     match grads.len() {
@@ -48,7 +48,7 @@ fn constant(graph: &mut dyn Builder, t: thalweg_core::tensor::Tensor) -> Result<
     first(graph.add("Const", vec![], attrs)?)
 }
 
-/// Slices scattered into zeros.
+/// Densifies slices.
 pub fn to_dense(graph: &mut dyn Builder, g: Grad) -> Result<Option<Output>> {
     match g {
         Grad::None => Ok(None),

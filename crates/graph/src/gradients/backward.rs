@@ -1,5 +1,5 @@
-//! `Backward`: a graph being extended by gradients. Nodes are added to the loop that is being built, if any, and values
-//! from elsewhere are made available there.
+//! `Backward`: a graph being extended by gradients. Nodes are added to the backward loop being built, if any, and outer
+//! values are made available there.
 
 use super::branches::Branches;
 use super::history;
@@ -20,7 +20,7 @@ use thalweg_core::op::Class;
 use thalweg_core::shape::PartialShape;
 use thalweg_core::tensor::Tensor;
 
-/// Loops within loops that gradients go through at most; each is a level of the call stack here.
+/// Maximum nesting of loops in gradients; each is a level of the call stack.
 const MAX_DEPTH: usize = 64;
 
 pub struct Backward<'g> {
@@ -33,7 +33,7 @@ pub struct Backward<'g> {
     /// The loops being built, outermost first.
     pub levels: Vec<Level>,
     pub counters: HashMap<u32, history::Counter>,
-    /// Prefix of the names of what is added.
+    /// Name scope of added nodes.
     scope: String,
     prefix: String,
     device: String,
@@ -53,15 +53,15 @@ pub struct Level {
     pub backward: u32,
     /// Runs once in every iteration.
     pub pivot: NodeId,
-    /// The count of iterations left for the next one.
+    /// The count for the next iteration, decremented.
     pub next_count: NodeId,
-    /// The Switch of the count of iterations left.
+    /// The Switch of the remaining count.
     pub count: NodeId,
-    /// Outer values as this loop sees them.
+    /// Outer values entered into this loop.
     pub entered: HashMap<Output, Output>,
-    /// Values of the forward iterations as this loop sees them.
+    /// Values of the forward iterations, popped in this loop.
     pub past: HashMap<Output, Output>,
-    /// Nodes that run in the iterations in which the forward loop took a branch, by branch.
+    /// Nodes live in the iterations in which the forward loop took a branch, by branch.
     pub gates: HashMap<u32, NodeId>,
 }
 
@@ -103,7 +103,7 @@ impl<'g> Backward<'g> {
         })
     }
 
-    /// Names the nodes added next after the node whose gradient they compute.
+    /// Sets the name scope after the node to be differentiated.
     pub fn scope_of(&mut self, node: &str) {
         self.prefix = format!("{}/{node}_grad", self.scope);
     }
@@ -120,7 +120,7 @@ impl<'g> Backward<'g> {
         .at_node(&node.name, node.op.name))
     }
 
-    /// The frame that a node's outputs are in.
+    /// The frame of a node's outputs.
     pub fn frame_of(&self, id: NodeId) -> u32 {
         self.frames.entered.get(id.at()).copied().unwrap_or(0)
     }
@@ -133,12 +133,12 @@ impl<'g> Backward<'g> {
         self.loops.get(frame as usize).cloned().unwrap_or_default()
     }
 
-    /// The frame that gradients are being built in.
+    /// The frame under construction.
     pub fn here(&self) -> u32 {
         self.levels.last().map_or(0, |l| l.backward)
     }
 
-    /// What a node is in the walk through a frame: itself, or part of a loop in that frame. `None`: it is outside.
+    /// The step of a node in a frame: itself, or an inner loop. `None`: it is outside.
     pub fn step_of(&self, id: NodeId, frame: u32) -> Option<Step> {
         let is_enter = self.graph.node(id).op.class == Class::Enter;
         let of = if is_enter { &self.frames.entered } else { &self.frames.of };
@@ -167,7 +167,7 @@ impl<'g> Backward<'g> {
         &self.loops[frame as usize].enters
     }
 
-    /// Whether an iteration of a loop begins here: the gradient of the body ends at these nodes.
+    /// Whether an iteration of a loop begins here: the body's gradient stops at these nodes.
     pub fn begins_iteration(&self, id: NodeId) -> bool {
         let node = self.graph.node(id);
         node.op.class == Class::Enter || is_loop_merge(self.graph, node)
@@ -190,7 +190,7 @@ impl<'g> Backward<'g> {
         Ok(self.frames.frames.len() as u32 - 1)
     }
 
-    /// Adds a node whose outputs are in `frame`, as given: its inputs are there, or it is an Enter or Exit.
+    /// Adds a node in `frame`, unchanged: its inputs are there, or it is an Enter or Exit.
     pub fn place(
         &mut self,
         op: &str,
@@ -211,13 +211,13 @@ impl<'g> Backward<'g> {
         })?;
         self.frames.of.resize(id.at(), 0);
         self.frames.entered.resize(id.at(), 0);
-        // Where it runs matters only for nodes of the forward graph, which these are not.
+        // The frame it runs in matters only for forward nodes.
         self.frames.of.push(frame);
         self.frames.entered.push(frame);
         Ok(id)
     }
 
-    /// A value as it is seen where gradients are being built.
+    /// Makes a value available in the current frame.
     pub fn bring(&mut self, o: Output) -> Result<Output> {
         self.bring_to(o, self.levels.len())
     }
@@ -234,7 +234,7 @@ impl<'g> Backward<'g> {
         })
     }
 
-    /// A value as the innermost of the first `depth` levels sees it.
+    /// Makes a value available in level `depth`, from the outside.
     pub fn bring_to(&mut self, o: Output, depth: usize) -> Result<Output> {
         let frame = self.frame_of(o.node);
         let Some(level) = depth.checked_sub(1).map(|at| &self.levels[at]) else {
@@ -256,7 +256,7 @@ impl<'g> Backward<'g> {
             return Ok(*known);
         }
         let outer = self.bring_to(o, depth - 1)?;
-        // A copied constant would be another value to later gradients with respect to the constant.
+        // A copied constant would not be `x` to later gradients with respect to the constant.
         let made = match self.graph.node(outer.node).op.class {
             Class::Constant if !super::carries(self.dtype(outer)) => self.copy_constant(outer, depth)?,
             _ => self.enter(outer, depth)?,
@@ -305,7 +305,7 @@ impl Builder for Backward<'_> {
         let mut control = Vec::new();
         let mut brought = args;
         if let Some(level) = self.levels.last() {
-            // In a loop the small result is kept for the backward loop, not the input whose shape it is.
+            // In a loop the small result is saved for the backward loop, not the input with the shape.
             let of_shape = self.graph.registry.find(op)?.shape_value.is_some() && !all.is_empty();
             if of_shape && all.iter().all(|o| self.frame_of(o.node) == level.forward) {
                 frame = level.forward;

@@ -1,4 +1,4 @@
-//! Which branch of a cond a node is in: it runs only when its branch is taken.
+//! The branch of a cond that a node is in: it runs only if that is taken.
 
 use crate::graph::Graph;
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ pub struct Branches {
 pub struct Branch {
     pub parent: u32,
     pub pred: Output,
-    /// 1 where `pred` is true.
+    /// 1 if `pred` is true.
     pub side: u32,
     depth: u32,
 }
@@ -59,7 +59,7 @@ impl Branches {
         self.of.get(&id).copied().unwrap_or(0)
     }
 
-    /// The branch in which this value is alive.
+    /// The branch in which this value is live.
     pub fn of_output(&self, graph: &Graph, o: Output) -> u32 {
         self.of_edge(graph, o)
     }

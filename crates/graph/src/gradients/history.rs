@@ -1,4 +1,4 @@
-//! Values of a loop's iterations, saved for its gradient: pushed onto a stack in each forward iteration, popped in each backward one.
+//! Forward values saved for the gradient of a loop: pushed onto a stack in each forward iteration, popped in each backward one.
 
 use super::backward::Backward;
 use thalweg_core::attr::{Attr, Attrs};
@@ -10,26 +10,26 @@ use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 
-/// The nodes added to a forward loop to count its iterations.
+/// The iteration counter of a forward loop.
 #[derive(Clone, Copy)]
 pub struct Counter {
     /// Runs once in every iteration of the forward loop.
     pub pivot: NodeId,
     /// The count of the next iteration; it waits for the pushes of this one.
     add: NodeId,
-    /// How many iterations there were, outside of the loop.
+    /// The number of iterations, outside of the loop.
     pub iterations: Output,
     sync: Option<NodeId>,
-    /// Control input of nodes around the loop that have no inputs, to run only when the loop does.
+    /// Control input of nodes around the loop without inputs, to run only if the loop does.
     outside: Option<NodeId>,
     /// The branch that the loop is in.
     branch: u32,
 }
 
-/// Conds within conds at most; each is a level of the call stack here.
+/// Maximum nesting of conds; each is a level of the call stack.
 const MAX_BRANCHES: u32 = 256;
 
-/// A value of a forward iteration, in the backward iteration that goes with it. `depth`: which of the levels the value's loop is.
+/// A forward value, in the corresponding backward iteration. `depth`: the level of the value's loop.
 pub fn past(b: &mut Backward<'_>, o: Output, depth: usize) -> Result<Output> {
     if let Some(known) = b.levels[depth - 1].past.get(&o) {
         return Ok(*known);
@@ -37,7 +37,7 @@ pub fn past(b: &mut Backward<'_>, o: Output, depth: usize) -> Result<Output> {
     let node = b.graph.node(o.node).clone();
     let found = match node.op.class {
         Class::Constant => b.copy_constant(o, depth)?,
-        // The same in all iterations: the outer value, brought into this loop too.
+        // Loop-invariant: the outer value, entered into this loop too.
         Class::Enter if node.attrs.bool("is_constant")? => {
             let outer = *node.inputs.first().ok_or_else(|| internal("an Enter without input"))?;
             let outer = b.bring_to(outer, depth - 1)?;
@@ -55,15 +55,15 @@ fn popped(b: &mut Backward<'_>, o: Output, depth: usize) -> Result<Output> {
     pop(b, o, handle, depth)
 }
 
-/// A new stack, outside of all loops. One is enough however deep the loop lies: pushes are in the order of all its iterations, and pops in
-/// the opposite one.
+/// A new stack, outside of all loops. One suffices at any nesting depth: pushes are in the order of all its iterations, and pops in
+/// reverse.
 pub fn stack(b: &mut Backward<'_>, dtype: DataType) -> Result<Output> {
     let no_limit = constant(b, -1, &[], 0)?;
     let attrs = [("elem_type", dtype)].into_iter().collect();
     Ok(b.place("StackV2", vec![no_limit.into()], attrs, &[], 0)?.output(0))
 }
 
-/// Takes something like `o`, a value of the forward iterations, off a stack, in the iterations in which `o` was not dead.
+/// Pops a value like `o`, a forward value, in the iterations in which `o` was not dead.
 pub fn pop(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result<Output> {
     let inside = bring_handle(b, handle, depth)?;
     let branch = b.branches.of_output(b.graph, o);
@@ -71,7 +71,7 @@ pub fn pop(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Res
     let attrs = [("elem_type", b.graph.dtype(o))].into_iter().collect();
     let backward = b.levels[depth - 1].backward;
     let pop = b.place("StackPopV2", vec![inside.into()], attrs, &[gate], backward)?;
-    // The op cannot infer it, but a popped value has the shape of the pushed one.
+    // A popped value has the shape of the pushed one, which the op cannot infer.
     let shape = b.graph.shape(o);
     if let Some(known) = b.graph.node_mut(pop).shapes.first_mut() {
         *known = shape;
@@ -79,7 +79,7 @@ pub fn pop(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Res
     Ok(pop.output(0))
 }
 
-/// A stack's handle in a backward loop. It must be dead, as all that enters the loop, if the loop is in a branch not taken.
+/// A stack's handle in a backward loop. It must be dead, as all inputs of the loop, if the loop is in a branch not taken.
 pub fn bring_handle(b: &mut Backward<'_>, handle: Output, depth: usize) -> Result<Output> {
     let Some(level) = depth.checked_sub(1).map(|at| &b.levels[at]) else { return Ok(handle) };
     if let Some(known) = level.entered.get(&handle) {
@@ -109,7 +109,7 @@ fn counter_of(b: &Backward<'_>, forward: u32) -> Result<Counter> {
     b.counters.get(&forward).copied().ok_or_else(|| internal("a loop without a counter"))
 }
 
-/// Pushes happen in the order of the iterations, however many are under way at once.
+/// Pushes are in the order of the iterations, even with parallel iterations.
 fn push(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result<()> {
     let loops: Vec<u32> = b.levels[..depth].iter().map(|l| l.forward).collect();
     let (mut inside, mut frame) = (handle, 0);
@@ -126,7 +126,7 @@ fn push(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result
     match counter.sync {
         Some(sync) => b.graph.add_control(sync, push),
         None => {
-            // A push in a branch not taken is dead and would make the count dead: a trigger is not.
+            // A push in a branch not taken is dead, which the count must not be: a ControlTrigger.
             let sync = b.place("ControlTrigger", Vec::new(), Attrs::new(), &[push], forward)?;
             b.graph.add_control(counter.add, sync);
             b.counters.insert(forward, Counter { sync: Some(sync), ..counter });
@@ -135,14 +135,14 @@ fn push(b: &mut Backward<'_>, o: Output, handle: Output, depth: usize) -> Result
     Ok(())
 }
 
-/// A node of the backward loop that runs in those iterations in which the forward loop took this branch.
+/// A node of the backward loop that runs in the iterations in which the forward loop took this branch.
 pub fn gate(b: &mut Backward<'_>, branch: u32, depth: usize, nested: u32) -> Result<NodeId> {
     let (pivot, forward, backward) = {
         let level = &b.levels[depth - 1];
         (level.pivot, level.forward, level.backward)
     };
     let Some(taken) = b.branches.get(branch) else { return Ok(pivot) };
-    // A branch around the loop: the loop runs only when it is taken.
+    // A branch around the loop: the loop runs only if it is taken.
     if b.frame_of(taken.pred.node) != forward {
         return Ok(pivot);
     }
@@ -161,7 +161,7 @@ pub fn gate(b: &mut Backward<'_>, branch: u32, depth: usize, nested: u32) -> Res
     Ok(gate)
 }
 
-/// A constant in a frame, which the nodes it waits for are in.
+/// A constant in the frame of its control inputs.
 pub fn constant(b: &mut Backward<'_>, value: i32, control: &[NodeId], frame: u32) -> Result<Output> {
     let t = Tensor::scalar(value);
     let mut attrs = Attrs::new();
@@ -170,15 +170,15 @@ pub fn constant(b: &mut Backward<'_>, value: i32, control: &[NodeId], frame: u32
     Ok(b.place("Const", Vec::new(), attrs, control, frame)?.output(0))
 }
 
-/// A node of the frame around a loop that runs if and only if the loop does; none if it always does.
+/// A node of the parent frame that runs if and only if the loop does; `None` if it always does.
 fn outside(b: &mut Backward<'_>, forward: u32, branch: u32) -> Result<Option<NodeId>> {
     let outer = b.frame(forward).parent;
     if b.branches.get(branch).is_some_and(|taken| b.frame_of(taken.pred.node) == outer) {
-        // An Identity of a value that enters the loop: a control edge from a Switch would be alive in both branches.
+        // An Identity of a value that enters the loop: a control edge from a Switch would be live in both branches.
         let into = b.entering(forward).iter().map(|e| b.graph.node(*e).inputs.first().copied());
         let alive = into.flatten().find(|o| b.branches.of_output(b.graph, *o) == branch);
         let alive = alive.ok_or_else(|| internal("nothing of its branch enters the loop"))?;
-        // Not before the count of the loop around: that keeps the pushes of its iterations in order.
+        // After the count of the outer loop: that keeps the pushes of its iterations in order.
         let after: Vec<NodeId> = b.counters.get(&outer).map(|c| c.pivot).into_iter().collect();
         let gate = b.place("Identity", vec![alive.into()], Attrs::new(), &after, outer)?;
         return Ok(Some(gate));
@@ -186,7 +186,7 @@ fn outside(b: &mut Backward<'_>, forward: u32, branch: u32) -> Result<Option<Nod
     Ok(b.counters.get(&outer).map(|c| c.pivot))
 }
 
-/// Adds a counter of iterations to a forward loop; once is enough.
+/// Adds an iteration counter to a forward loop, once.
 pub fn count_iterations(b: &mut Backward<'_>, forward: u32, condition: NodeId) -> Result<Counter> {
     if let Some(known) = b.counters.get(&forward) {
         return Ok(*known);

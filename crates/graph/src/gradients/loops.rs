@@ -1,5 +1,5 @@
-//! The gradient of a while loop: a loop that goes through the iterations backwards. It carries the gradient of each carried value,
-//! and sums the gradients of loop-invariant values.
+//! The gradient of a while loop: a loop over the iterations in reverse. It carries the gradient of each loop variable,
+//! and accumulates the gradients of loop-invariant values.
 
 use super::backward::{Backward, Level};
 use super::history::{self, count_iterations};
@@ -14,10 +14,10 @@ use thalweg_core::grad::{Grad, zeros_for};
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
-/// A carried value of the forward loop.
+/// A loop variable of the forward loop.
 struct Carried {
     merge: NodeId,
-    /// Its initial value, outside of the loop.
+    /// Its initial value, outside the loop.
     first: Output,
     /// Its value in the next iteration.
     next: Output,
@@ -26,13 +26,13 @@ struct Carried {
     dy: Option<Output>,
 }
 
-/// A value that a backward loop carries, under construction.
+/// A loop variable of a backward loop, under construction.
 struct Slot {
     merge: NodeId,
     switch: NodeId,
 }
 
-/// The gradients of the loop's initial values and of its loop-invariant ones, from those of its exits.
+/// The gradients of the loop's initial values and of its invariants, from those of its exits.
 pub fn through_loop(
     b: &mut Backward<'_>,
     forward: u32,
@@ -121,7 +121,7 @@ fn carried_values(
     exits: &[NodeId],
     dy: &[(Output, Option<Output>)],
 ) -> Result<Vec<Carried>> {
-    // Exits by the Merge whose value they take out.
+    // Exits by the Merge of their value.
     let mut switches: HashMap<NodeId, NodeId> = HashMap::new();
     let mut leaving: HashMap<NodeId, Output> = HashMap::new();
     for exit in exits {
@@ -159,7 +159,7 @@ fn carried_values(
     Ok(carried)
 }
 
-/// Keeps the carried values that gradients reach: from an exit, or through other carried values.
+/// Keeps the loop variables that gradients reach: from an exit, or through others.
 fn retain_reached(b: &Backward<'_>, forward: u32, carried: &mut Vec<Carried>) {
     let at: HashMap<NodeId, usize> = carried.iter().enumerate().map(|(i, v)| (v.merge, i)).collect();
     let mut reached: Vec<bool> = carried.iter().map(|v| v.dy.is_some()).collect();
@@ -192,7 +192,7 @@ fn retain_reached(b: &Backward<'_>, forward: u32, carried: &mut Vec<Carried>) {
     carried.retain(|_| keep.next().unwrap_or(false));
 }
 
-/// The value at the loop's end; adds an Exit.
+/// The final value; adds an Exit.
 fn exit_of(b: &mut Backward<'_>, v: &mut Carried, condition: NodeId) -> Result<Output> {
     let inside = b.frame_of(v.merge);
     let outer = b.frame(inside).parent;
@@ -212,7 +212,7 @@ fn exit_of(b: &mut Backward<'_>, v: &mut Carried, condition: NodeId) -> Result<O
     Ok(exit.output(0))
 }
 
-/// A loop that runs `iterations` times: its condition, and the level to build in.
+/// A loop of `iterations` iterations: its condition, and the level to build in.
 fn begin(b: &mut Backward<'_>, forward: u32, iterations: Output) -> Result<(Output, Level)> {
     let backward = b.new_frame(forward)?;
     let attrs = b.enter_attrs(backward, false);
@@ -241,7 +241,7 @@ fn begin(b: &mut Backward<'_>, forward: u32, iterations: Output) -> Result<(Outp
     Ok((on, level))
 }
 
-/// A carried value of the backward loop that begins with `initial`.
+/// A loop variable of the backward loop with value `initial`.
 fn slot(b: &mut Backward<'_>, initial: Output, level: &Level, on: Output) -> Result<Slot> {
     let frame = level.backward;
     let attrs = b.enter_attrs(frame, false);
@@ -257,7 +257,7 @@ fn carry_on(b: &mut Backward<'_>, slot: &Slot, next: Output) -> Result<()> {
     b.graph.set_input(slot.merge, 1, next.output(0))
 }
 
-/// The value after the backward loop, in the frame around it.
+/// The final value of a loop variable, in the parent frame.
 fn leave(b: &mut Backward<'_>, slot: &Slot) -> Result<Output> {
     let frame = b.here();
     Ok(b.place("Exit", vec![slot.switch.output(0).into()], Attrs::new(), &[], frame)?.output(0))

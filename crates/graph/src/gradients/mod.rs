@@ -1,8 +1,8 @@
 //! Automatic differentiation: adds to a graph the nodes that compute the gradients of some outputs.
 //!
-//! Gradients flow from the `ys` back through one node at a time (`region`), each by the rule in its op's file. A while loop is
-//! one step of that walk: its gradient is a loop that runs the body's gradient as often (`loops`), with what it needs of the
-//! forward iterations saved on stacks (`history`), through which further gradients go (`stacks`). Calls of functions are inlined
+//! Gradients flow from the `ys` back through one node at a time (`region`), each by the gradient rule of its op. A while loop is
+//! one step of that walk: its gradient is a loop of as many iterations (`loops`), with the needed values of
+//! forward iterations saved on stacks (`history`), through which second gradients go (`stacks`). Function calls are inlined
 //! first (`crate::calls`). `backward` is the graph as gradient rules see it: it makes every value available in
 //! the loop they build in.
 
@@ -28,11 +28,11 @@ use thalweg_core::node::Output;
 
 #[derive(Default)]
 pub struct Options<'a> {
-    /// Gradients to start from, one for each `y`; ones where none are given.
+    /// Initial gradients, one for each `y`; ones by default.
     pub grad_ys: &'a [Output],
-    /// Outputs through which nothing flows back.
+    /// Outputs at which gradients stop.
     pub stop: &'a [Output],
-    /// The device of the nodes that compute the gradients; empty: anywhere.
+    /// The device of the gradient nodes; empty: any.
     pub device: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! The part of one frame that gradients flow through: its nodes, and its inner loops as one step each.
+//! The part of one frame on the gradient path: its nodes, and its inner loops as one step each.
 
 use super::accumulate::sum_grads;
 use super::backward::Backward;
@@ -42,7 +42,7 @@ impl Region {
         }
         let popping = b.popping(frame);
         let walk = Walk { b, frame, stop, wanted: &wanted, over_stacks };
-        // In forward order: steps that depend on no x are not part of the region.
+        // In forward order: steps that depend on no x are excluded.
         let mut depends: HashSet<Step> = HashSet::new();
         let mut order = Vec::new();
         for step in walk.before(ys) {
@@ -62,7 +62,7 @@ impl Region {
         Region { order, wanted, frame }
     }
 
-    /// Carries gradients from the outputs where they start back to the wanted ones.
+    /// Propagates gradients back to the wanted outputs.
     pub fn flow_back(
         &self,
         b: &mut Backward<'_>,
@@ -106,13 +106,13 @@ impl Region {
     }
 }
 
-/// A walk from outputs to what they are computed from, within a frame.
+/// A traversal from outputs to their inputs, within a frame.
 struct Walk<'a, 'g> {
     b: &'a Backward<'g>,
     frame: u32,
     stop: &'a HashSet<Output>,
     wanted: &'a HashSet<Output>,
-    /// Steps that pop, with those that push what they pop.
+    /// Steps that pop, with the steps that push.
     over_stacks: HashMap<Step, Vec<Step>>,
 }
 
@@ -137,7 +137,7 @@ impl Walk<'_, '_> {
         self.over_stacks.get(&step).map_or(&[], Vec::as_slice)
     }
 
-    /// All steps that these outputs are computed from, in an order that puts each after those it uses.
+    /// All steps that these outputs depend on, in topological order.
     fn before(&self, ys: &[Output]) -> Vec<Step> {
         let mut order = Vec::new();
         let mut seen: HashSet<Step> = HashSet::new();
@@ -177,7 +177,7 @@ fn through_node(b: &mut Backward<'_>, id: NodeId, dy: &[Option<Output>]) -> Resu
     if node.inputs.is_empty() || b.begins_iteration(id) {
         return Ok(Vec::new());
     }
-    // The loop's own Switch: the body's side is the value itself.
+    // The loop's own Switch: the body's side is an identity.
     if node.op.class == Class::Switch && b.is_loop_switch(&node) {
         return Ok(match (node.inputs.first(), dy.get(1).copied().flatten()) {
             (Some(x), Some(g)) => vec![(*x, Grad::Dense(g))],
@@ -214,7 +214,7 @@ fn through_node(b: &mut Backward<'_>, id: NodeId, dy: &[Option<Output>]) -> Resu
     }
     let mut flows = Vec::new();
     for (input, g) in node.inputs.iter().zip(grads) {
-        // The gradient of a handle is that of what it holds.
+        // The gradient of a handle is that of its value.
         let is_tensor = b.dtype(*input) != DataType::Resource;
         if let (Grad::Dense(d), true) = (&g, is_tensor) {
             let (want, have) = (b.shape(*input), b.shape(*d));

@@ -1,8 +1,8 @@
-//! Gradients of values that a loop's iterations pushed on stacks for the iterations of its gradient: second derivatives.
+//! Second derivatives through loops: gradients of values that were pushed on stacks for the backward loop.
 //!
-//! The first gradient's loop pops what the forward loop pushed. The gradient of each popped value is pushed onto a new stack, by the gradient
-//! of the popping loop, and popped by the gradient of the pushing loop. They are popped in the right order: the gradient of the pushing loop goes
-//! backwards through the same iterations that the gradient of the popping loop goes through forwards.
+//! The backward loop pops what the forward loop pushed. The gradient of each popped value is pushed onto a new stack, by the gradient
+//! of the popping loop, and popped by the gradient of the pushing loop. The order is right: the gradient of the pushing loop runs
+//! in reverse over the same iterations that the gradient of the popping loop runs forwards.
 
 use super::backward::Backward;
 use super::history;
@@ -15,7 +15,7 @@ use thalweg_core::error::{Result, internal, unimplemented};
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::{Class, StackUse};
 
-/// The stacks of a graph: what is pushed where, and popped where.
+/// The stacks of a graph, with their pushes and pops.
 #[derive(Default)]
 pub struct Stacks {
     /// Pop to push, for stacks that have one of each.
@@ -62,7 +62,7 @@ impl Stacks {
     }
 }
 
-/// Which stack each handle is of.
+/// The stack of each handle.
 struct Pairs {
     stack_of: HashMap<Output, NodeId>,
     pushes: HashMap<NodeId, Vec<NodeId>>,
@@ -95,7 +95,7 @@ impl Pairs {
 }
 
 impl Backward<'_> {
-    /// For a frame: the steps that pop, each with the step that pushes what it pops.
+    /// For a frame: the steps that pop, each with its pushing step.
     pub fn over_stacks(&self, frame: u32) -> Vec<(Step, Step)> {
         let both = |(pop, push): (&NodeId, &NodeId)| {
             Some((self.step_of(*pop, frame)?, self.step_of(*push, frame)?)).filter(|(pop, push)| pop != push)
@@ -103,7 +103,7 @@ impl Backward<'_> {
         self.stacks.push_of.iter().filter_map(both).collect()
     }
 
-    /// Marks the pops of what these steps of a frame push: gradients go through them.
+    /// Marks the pops of values that these steps push: gradients go through them.
     pub fn mark_live_pops(&mut self, frame: u32, pushing: &HashSet<Step>) {
         let alive = |(_, push): &(&NodeId, &NodeId)| {
             self.step_of(**push, frame).is_some_and(|step| pushing.contains(&step))
@@ -117,7 +117,7 @@ impl Backward<'_> {
         self.stacks.live.iter().filter_map(|pop| self.step_of(*pop, frame)).collect()
     }
 
-    /// Steps of a frame that pushed something whose gradients are on a stack.
+    /// Steps of a frame that pushed values whose gradients are on a stack.
     pub fn waited_for(&self, frame: u32) -> HashSet<Step> {
         self.stacks.gradients.keys().filter_map(|push| self.step_of(*push, frame)).collect()
     }
@@ -130,14 +130,14 @@ impl Backward<'_> {
         found
     }
 
-    /// Values pushed in the iterations of a loop, not in those of loops inside of it, whose gradients are on a stack.
+    /// Values pushed in a loop, not in its inner loops, whose gradients are on a stack.
     pub fn pushed_in(&self, forward: u32) -> Vec<(NodeId, Output)> {
         let here = |push: &NodeId| self.step_of(*push, forward) == Some(Step::Node(*push));
         let value = |push: NodeId| self.graph.node(push).inputs.get(1).map(|o| (push, *o));
         self.waiting_inside(forward).into_iter().filter(here).filter_map(value).collect()
     }
 
-    /// What the gradient of loop `forward` must wait for: loops that push what it pops.
+    /// Control inputs of the gradient of loop `forward`: loops that push what it pops.
     pub fn pushed_by(&self, forward: u32) -> Vec<NodeId> {
         let done = |push: &NodeId| self.stacks.gradients.get(push).and_then(|w| w.done);
         let mut all: Vec<NodeId> = self.waiting_inside(forward).iter().filter_map(done).collect();
@@ -147,7 +147,7 @@ impl Backward<'_> {
         all
     }
 
-    /// The gradient of loop `popping` has been built; `done` makes the node that runs at its end. The loop around waits for it.
+    /// The gradient of loop `popping` is built; `done` makes the node that runs at its end. The outer loop waits for it.
     pub fn pushes_end(&mut self, popping: u32, done: impl FnOnce(&mut Self) -> Result<NodeId>) -> Result<()> {
         let outer = self.frame(popping).parent;
         let pops = self.stacks.push_of.iter();
@@ -167,7 +167,7 @@ impl Backward<'_> {
         Ok(())
     }
 
-    /// The iteration being built does not end before this node has run, or is in a branch not taken.
+    /// Makes the iteration wait for this node, unless it is in a branch not taken.
     fn hold_iteration(&mut self, id: NodeId) -> Result<()> {
         let Some((next, frame)) = self.levels.last().map(|l| (l.next_count, l.backward)) else {
             return Ok(());
@@ -178,7 +178,7 @@ impl Backward<'_> {
     }
 }
 
-/// The gradient of a popped value goes onto a stack, for the gradient of the loop that pushed it.
+/// Pushes the gradient of a popped value onto a stack, for the gradient of the pushing loop.
 pub fn through_pop(b: &mut Backward<'_>, pop: NodeId, dy: Output) -> Result<()> {
     let node = b.graph.node(pop);
     let Some(push) = b.stacks.push_of.get(&pop).copied() else {
@@ -196,7 +196,7 @@ pub fn through_pop(b: &mut Backward<'_>, pop: NodeId, dy: Output) -> Result<()> 
     Ok(())
 }
 
-/// The gradient of a pushed value, in the gradient of the loop that pushed it and in the iterations in which it was pushed.
+/// The gradient of a pushed value, in the gradient of the pushing loop and in the iterations in which it was pushed.
 pub fn popped_gradient(b: &mut Backward<'_>, push: NodeId, value: Output) -> Result<Output> {
     let waiting = b
         .stacks

@@ -66,7 +66,7 @@ fn defaults_are_stripped_and_come_back() {
     assert_eq!(read(&stripped).unwrap().to_def(ExportOptions::default()).unwrap(), full);
 }
 
-/// What is not understood is kept as written, and its error given to who asks for it.
+/// Unknown nodes are kept as written, and fail only when used.
 #[test]
 fn unknown_ops_are_kept_as_written() {
     let def = parsed(

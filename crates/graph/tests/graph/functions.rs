@@ -1,4 +1,4 @@
-//! The function library: what it refuses, and bodies made of it.
+//! The function library: validation, and instantiated bodies.
 
 use crate::{parsed, read};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Names of nodes are unique, and lead back to them.
+//! Node names are unique, and can be looked up.
 
 use crate::{graph, parsed, read};
 use thalweg_core::error::Code;

@@ -73,7 +73,7 @@ fn what_only_shapes_decide_is_constant() {
     assert_eq!((value(&mut g, "Shape", partly), value(&mut g, "Size", partly)), (None, None));
 }
 
-/// What goes on for ever, or twice as far at each node, is given up.
+/// The search is limited: infinite or exponential ones end.
 #[test]
 fn deep_and_wide_values_stay_unknown() {
     let mut g = graph();

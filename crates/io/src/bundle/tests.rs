@@ -83,7 +83,7 @@ fn the_index_is_byte_for_byte_what_tensorflow_writes() {
     let words = ["a", "bc"].map(|s| Bytes::from_static(s.as_bytes())).to_vec();
     writer.add("z", &Tensor::from_objects(shape(&[2]), words).unwrap()).unwrap();
     writer.finish().unwrap();
-    // What SaveV2 of TensorFlow 2.21 wrote for the same tensors.
+    // The bytes that SaveV2 of TensorFlow 2.21 wrote for the same tensors.
     let theirs = b"\x00\x00\x06\x08\x01\x1a\x02\x08\x01\x00\n\x13\x00q\x00\x01\x01\x02\x80\x82\x80\x81\x08\x01\x12\x08\x12\x02\x08\x02\x12\x02\x08\x01(\x085Y<\xe55\x06\x04\x15\x82\x82\x80\x81\x08\x01\x12\x08\x12\x02\x08\x02\x12\x02\x08\x01 \x08(\x085b\n\x97k\x00\x01\"q\x08\x01\x12\x08\x12\x02\x08\x04\x12\x02\x08\x02:\x08\n\x02\x10\x02\n\x02\x10\x01:\n\n\x04\x08\x02\x10\x02\n\x02\x10\x01\x00\x01\x11z\x08\x07\x12\x04\x12\x02\x08\x02 \x10(\t5\xe9\xe46\x85\x00\x00\x00\x00\x01\x00\x00\x00\x00\x9a\x9cv\xac\x00\x00\x00\x00\x01\x00\x00\x00\x00\xc0\xf2\xa1\xb0\x00\x01\x03{\x00\x88\x01\x00\x00\x00\x00\x01\x00\x00\x00\x00R`f$\x8d\x01\x08\x9a\x01\x0f\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00W\xfb\x80\x8b$uG\xdb";
     assert_eq!(
         fs::read(index_path(&prefix)).unwrap().escape_ascii().to_string(),
@@ -307,7 +307,7 @@ fn an_index_that_lies_about_sizes_reserves_no_memory() {
     }
 }
 
-/// Writes an index of one tensor, which is said to be of this shape and stored in these slices.
+/// Writes an index of one tensor with this declared shape, stored in these slices.
 fn index_with_slices(prefix: &std::path::Path, dims: &[i64], slices: &[(i64, i64)]) {
     use thalweg_proto::tensor_slice_proto::{Extent, extent::HasLengthHack};
     use thalweg_proto::{BundleEntryProto, BundleHeaderProto, Message, TensorSliceProto};
@@ -328,7 +328,7 @@ fn index_with_slices(prefix: &std::path::Path, dims: &[i64], slices: &[(i64, i64
     fs::write(index_path(prefix), table.finish()).unwrap();
 }
 
-/// Memory was allocated before the slices were validated to cover the tensor.
+/// Memory used to be allocated before the slices were validated to cover the tensor.
 #[test]
 fn slices_that_are_not_there_reserve_no_memory() {
     let dir = Scratch::new();
@@ -340,7 +340,7 @@ fn slices_that_are_not_there_reserve_no_memory() {
     }
 }
 
-/// Slices are compared pairwise, so a file of a few megabytes took hours.
+/// Slices are compared pairwise, so a file of a few megabytes used to take hours.
 #[test]
 fn more_slices_than_can_be_compared_are_refused() {
     let dir = Scratch::new();

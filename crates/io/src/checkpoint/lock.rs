@@ -25,7 +25,7 @@ impl DirectoryLock {
         match file.try_lock() {
             Ok(()) => write_pid(&mut file).map_err(at)?,
             Err(TryLockError::WouldBlock) => return Err(already_held(directory, &mut file)),
-            // A file system without locks; training on it is not refused.
+            // A file system without locks; training on it is not rejected.
             Err(TryLockError::Error(e)) if e.kind() == ErrorKind::Unsupported => {}
             Err(TryLockError::Error(e)) => return Err(at(e)),
         }

@@ -25,7 +25,7 @@ fn names(paths: &[PathBuf]) -> Vec<&str> {
 fn the_newest_few_are_kept() {
     let dir = Scratch::new();
     assert_eq!(latest_checkpoint(dir.root()).unwrap(), None);
-    // model-1 must not take model-10's files with it.
+    // Removing model-1 must not remove model-10's files.
     for step in [1, 10, 11, 12] {
         save(&dir, step, 3);
     }
@@ -78,7 +78,7 @@ fn absolute_paths_in_a_state_file_stay_so() {
     assert_eq!(state.all, [dir.path("m-1"), PathBuf::from("/elsewhere/m-2")]);
 }
 
-/// What `recover` finds, and what it says.
+/// The result and the log of `recover`.
 fn recovered(dir: &Scratch) -> (thalweg_core::error::Result<Option<PathBuf>>, Vec<String>) {
     let said = std::cell::RefCell::default();
     let found = recover(dir.root(), &|line: &str| Vec::push(&mut said.borrow_mut(), line.to_string()));
@@ -96,7 +96,7 @@ fn a_corrupt_newest_checkpoint_is_logged_and_quarantined() {
         assert_eq!(found.unwrap(), Some(saved[1].clone()));
         assert!(said.len() == 1 && said[0].contains("damaged checkpoint"), "{said:?}");
         assert!(said[0].contains("model-3"), "{said:?}");
-        // Two of the same name both stay.
+        // Two of the same name are both kept.
         let aside = dir.path(["damaged", "damaged-1"][round]).join("model-3");
         assert_eq!(fs::read(data_path(&aside, 0, 1)).unwrap(), bytes);
         assert!(index_path(&aside).is_file() && !index_path(&saved[2]).exists());

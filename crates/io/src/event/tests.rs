@@ -41,7 +41,7 @@ fn histograms_have_tensorflows_buckets() {
         values.iter().for_each(|v| h.add(*v));
         h.to_proto()
     };
-    // What HistogramSummary of TensorFlow 2.21 gave for the same values.
+    // HistogramSummary of TensorFlow 2.21 for the same values.
     let p = of(&[0.0, 0.0, 1.0, -1.0, 1e-13, 5.0, 5.5, 1e30, -1e21]);
     assert_eq!(
         (p.min, p.max, p.num, p.sum, p.sum_squares),

@@ -2,7 +2,7 @@
 //!
 //! Arrays in Fortran order are transposed, foreign byte order is swapped, `S` and `U` arrays become strings (text as
 //! UTF-8). numpy has no bfloat16: like `ml_dtypes` it is written as two opaque bytes, `<V2`. Arrays of Python objects and
-//! of records are refused.
+//! of records are rejected.
 //!
 //! ```
 //! use thalweg_core::tensor::Tensor;

@@ -82,7 +82,7 @@ impl<'a> RecordReader<'a> {
     /// Up to `count` bytes.
     fn fill(&mut self, out: &mut Vec<u8>, count: usize) -> Result<()> {
         bounded_read::read_up_to(&mut self.input, count, out).map_err(|e| match e.kind() {
-            // Decoders report corrupt input so.
+            // The error kinds of decoders for corrupt input.
             ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
                 self.damaged("corrupted record", &format!("the compressed data is damaged ({e})"))
             }

@@ -108,7 +108,7 @@ fn any_flipped_bit_is_data_loss_that_names_file_and_offset() {
         for bit in 0..whole.len() * 8 {
             let mut bad = whole.clone();
             bad[bit / 8] ^= 1 << (bit % 8);
-            // Bits of a gzip header that mean nothing may flip unseen; the records are then still right.
+            // Unused bits of a gzip header may flip undetected; the records are then still right.
             match read(&bad, compression) {
                 Ok(got) => assert_eq!(got, records),
                 Err(e) => assert_eq!(e.code(), Code::DataLoss, "{compression:?} bit {bit}: {e}"),
@@ -127,7 +127,7 @@ fn a_length_that_lies_reserves_no_memory() {
     }
 }
 
-/// A kilobyte of zipped zeros became a gigabyte of memory.
+/// A kilobyte of compressed zeros used to allocate a gigabyte.
 #[test]
 fn a_record_over_the_limit_is_not_unzipped() {
     for compression in ALL {

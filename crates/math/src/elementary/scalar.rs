@@ -129,7 +129,7 @@ pub(crate) fn tanh<const FMA: bool>(x: f32) -> f32 {
 
 #[inline(always)]
 pub(crate) fn sigmoid<const FMA: bool>(x: f32) -> f32 {
-    // Of the two forms, the one that cannot overflow.
+    // The form that cannot overflow.
     let power = exp::<FMA>(-x.abs());
     let above = 1.0 / (1.0 + power);
     if x < 0.0 { power / (1.0 + power) } else { above }

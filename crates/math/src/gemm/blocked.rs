@@ -91,7 +91,7 @@ const PANELS_PER_GROUP: usize = 2;
 /// while it is in L1 (1 to 3 % at 512x512x512 and 20x400x800).
 const SINGLE_PANEL_KC: usize = 256;
 
-/// The most tasks per thread. Each packs for itself: two measured 1 to 4 % better than four at
+/// The most tasks per thread. Packing is per task: two measured 1 to 4 % better than four at
 /// 1024 and 2048, and the same elsewhere.
 const TASKS_PER_THREAD: usize = 2;
 
@@ -246,7 +246,7 @@ impl<T: HasKernels> Task<'_, T> {
         let width = packed_a_stride(height);
         for (i, start) in (0..rows).step_by(height).enumerate() {
             let (rows, at) = (height.min(rows - start), from.at.wrapping_add(start * from.row_stride));
-            // SAFETY: the rows are inside the block, and `packed` has buffer for all micro-panels.
+            // SAFETY: the rows are inside the block, and `packed` has room for all micro-panels.
             unsafe {
                 let to = packed.add(i * k * width);
                 (self.kernels.pack)(k, rows, at, from.col_stride, from.row_stride, to, width);
@@ -271,7 +271,7 @@ impl<T: HasKernels> Task<'_, T> {
                     let cols = end..end + self.kernels.next_cols(rows.len(), self.cols.end - end);
                     end = cols.end;
                     let packed = packed.wrapping_add(i * panel_size);
-                    // SAFETY: the columns are of this task, and `packed` has buffer for the panel.
+                    // SAFETY: the columns are of this task, and `packed` has room for the panel.
                     *panel = Some(unsafe { self.panel(a, &rows, &ks, cols, packed, is_packed) });
                 }
             }
@@ -314,7 +314,7 @@ impl<T: HasKernels> Task<'_, T> {
         if is_packed {
             panel.use_packed();
         } else if p.b_col_stride != 1 {
-            // SAFETY: the panel is inside B, and `packed` has buffer for it.
+            // SAFETY: the panel is inside B, and `packed` has room for it.
             unsafe {
                 let b = panel.tile.b;
                 (self.kernels.pack)(ks.len(), cols.len(), b, p.b_row_stride, p.b_col_stride, packed, width);

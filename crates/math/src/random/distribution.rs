@@ -23,7 +23,7 @@ pub trait Distribution: Sync {
     /// Rough cost of an item in nanoseconds, to decide when to use threads.
     const COST: usize;
 
-    /// Fills `out` with the groups from `start` on; the last may be cut short.
+    /// Fills `out` with the groups from `start` on; the last may be partial.
     fn fill(&self, stream: Philox, start: u64, out: &mut [Self::Item]);
 }
 
@@ -171,7 +171,7 @@ fn fill_truncated<T: Real>(stream: Philox, first: u64, out: &mut [T]) {
     }
 }
 
-/// An integer type that can be drawn.
+/// An integer type to be sampled.
 pub trait Int: Copy + Default + Send + Sync {
     const WORDS: usize;
 

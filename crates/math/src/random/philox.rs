@@ -44,18 +44,18 @@ impl Philox {
         [self.counter as u64, (self.counter >> 64) as u64]
     }
 
-    /// Moves on by this many blocks.
+    /// Advances by this many blocks.
     pub fn skip(&mut self, blocks: u64) {
         self.counter = self.counter.wrapping_add(blocks.into());
     }
 
-    /// This stream, that many blocks further on.
+    /// This stream, advanced by so many blocks.
     pub fn skipped(mut self, blocks: u64) -> Self {
         self.skip(blocks);
         self
     }
 
-    /// The block here; the position moves past it.
+    /// The current block; advances past it.
     pub fn next_block(&mut self) -> [u32; BLOCK] {
         let [[a], [b], [c], [d]] = rounds(self.lanes::<1>(), self.key);
         self.skip(1);

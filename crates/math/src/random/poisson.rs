@@ -6,7 +6,7 @@ use super::real::Real;
 use crate::parallel::Parallel;
 
 /// Fills `out`, of shape `[samples, rates]`, with counts at the given rates.
-/// `round` converts a count to the output type; `highest` is the largest it takes.
+/// `round` converts a count to the output type; `highest` is its largest value.
 pub fn poisson<R: Copy + Sync + Into<f64>, T: Send>(
     parallel: &dyn Parallel,
     stream: Philox,

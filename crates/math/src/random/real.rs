@@ -5,7 +5,7 @@ use half::{bf16, f16};
 /// Uniform numbers are clamped to this before the logarithm.
 const SMALLEST: f64 = 1.0e-7;
 
-/// A floating-point type that can be drawn.
+/// A floating-point type to be sampled.
 pub trait Real: Copy + Default + Send + Sync {
     /// The type in which normals are computed before they are rounded.
     type Wide: Copy + Default + Into<f64>;

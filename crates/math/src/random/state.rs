@@ -1,4 +1,4 @@
-//! Where streams come from: op attributes, reservations, stateless seeds.
+//! Sources of streams: op attributes, reservations, stateless seeds.
 
 use super::Philox;
 

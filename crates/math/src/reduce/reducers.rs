@@ -320,7 +320,7 @@ macro_rules! integer {
             }
 
             fn div_count(self, count: usize) -> $t {
-                // A count that the type cannot hold is larger than any sum in it.
+                // A count out of range of the type is larger than any sum in it.
                 <$t>::try_from(count).map_or(0, |count| self.checked_div(count).unwrap_or(0))
             }
         }

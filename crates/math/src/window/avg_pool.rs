@@ -6,7 +6,7 @@ use crate::reduce::Number;
 use crate::scratch;
 use crate::simd::{Loop, widest};
 
-/// The avg_pool of each channel over each window.
+/// The average of each channel over each window.
 pub fn avg_pool<T: Number>(par: &dyn Parallel, grid: &Grid, depth: usize, images: &[T], out: &mut [T]) {
     assert_eq!(images.len(), grid.input_rows() * grid.cols.input * depth);
     assert_eq!(out.len(), grid.output_rows() * grid.cols.output * depth);
@@ -114,7 +114,7 @@ struct Gradient<'a, T> {
     grid: &'a Grid,
     depth: usize,
     gradient: &'a [T],
-    /// The output rows whose windows have it, and how many of their rows are not padding.
+    /// The output rows whose windows read it, and their number of non-padding rows.
     places: Vec<(usize, usize)>,
 }
 

@@ -190,7 +190,7 @@ struct Backward<'a, T> {
     what: &'a Depthwise,
     gradient: &'a [T],
     filter: &'a [T],
-    /// The output rows whose windows have it, and the tap.
+    /// The output rows that read it, and the tap.
     out_rows: Vec<(usize, usize)>,
 }
 

@@ -1,4 +1,4 @@
-//! Max pooling, its argmax and its gradient. A NaN is never larger than anything.
+//! Max pooling, its argmax and its gradient. NaN never wins.
 
 use super::{Grid, Lanes, for_lanes, for_rows, lane_chunk};
 use crate::parallel::Parallel;
@@ -232,7 +232,7 @@ struct Gradient<'a, T, P> {
     depth: usize,
     argmax: &'a [P],
     gradient: &'a [T],
-    /// Offsets of the output rows whose windows have it.
+    /// Offsets of the output rows that read it.
     lines: Vec<usize>,
     in_row: usize,
 }

@@ -1,5 +1,5 @@
-//! `AccumulatorApplyGradient`, `ResourceAccumulatorApplyGradient`, `SparseAccumulatorApplyGradient`: adding a gradient, or that of some
-//! rows, to an accumulator.
+//! `AccumulatorApplyGradient`, `ResourceAccumulatorApplyGradient`, `SparseAccumulatorApplyGradient`: adding a dense or sparse gradient
+//! to an accumulator.
 
 use super::resource::{Accumulator, Origin, check_type, replica_of};
 use super::sum::{Gradient, Rows};

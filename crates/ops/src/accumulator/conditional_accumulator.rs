@@ -1,5 +1,5 @@
-//! `ConditionalAccumulator`, `ResourceConditionalAccumulator`, `SparseConditionalAccumulator`: a sum of gradients, or of gradients of
-//! some rows, that can be taken once it has enough of them.
+//! `ConditionalAccumulator`, `ResourceConditionalAccumulator`, `SparseConditionalAccumulator`: a sum of dense or sparse gradients,
+//! taken once enough have been applied.
 
 use super::resource::accumulator_kernel;
 use crate::prelude::*;

@@ -23,7 +23,7 @@ pub static RESOURCE_ACCUMULATOR_NUM_ACCUMULATED: Op = Op {
 /// TensorFlow drops stale gradients silently and has no op that counts them.
 pub static ACCUMULATOR_NUM_STALE: Op = Op {
     name: "AccumulatorNumStale",
-    doc: "The number of gradients that the accumulator has dropped because they came too late. Not in TensorFlow.",
+    doc: "The number of gradients that the accumulator has dropped because they were stale. Not in TensorFlow.",
     outputs: &["num_stale: int64"],
     kernels: cpu!(stale),
     ..ACCUMULATOR_NUM_ACCUMULATED

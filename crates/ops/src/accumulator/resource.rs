@@ -19,7 +19,7 @@ use thalweg_math::parallel::Parallel;
 pub struct Origin {
     /// The step that it was computed at.
     pub local_step: i64,
-    /// The number of its replica, if the sum is to have no more than one of each.
+    /// The number of its replica, if the sum accepts only one gradient of each.
     pub replica: Option<i64>,
 }
 
@@ -29,13 +29,13 @@ pub fn replica_of(node: &KernelNode) -> Option<i64> {
     node.attrs.int(REPLICA).ok()
 }
 
-/// What an accumulator is made with; a second node of the same shared name must ask for the same.
+/// The configuration of an accumulator; nodes of the same shared name must agree on it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
     pub dtype: DataType,
     pub shape: PartialShape,
     pub mean: bool,
-    /// Takes rows instead of whole tensors.
+    /// Gradients are sparse (rows).
     pub sparse: bool,
 }
 
@@ -50,9 +50,9 @@ struct State {
     global_step: i64,
     sum: Sum,
     count: u32,
-    /// The replicas whose gradients are in the sum, of those that have numbers.
+    /// The numbered replicas whose gradients are in the sum.
     replicas: Vec<i64>,
-    /// Gradients dropped because they were computed before the global step, or because the sum has their replica's already.
+    /// Gradients dropped: computed before the global step, or a second one of their replica.
     stale: u64,
     pending: VecDeque<PendingTake>,
     next_id: u64,
@@ -81,7 +81,7 @@ impl Accumulator {
         Accumulator { name: name.to_string(), spec, arithmetic, state: Mutex::new(state) }
     }
 
-    /// Adds a gradient; one from before the global step is only counted, and so is a second one of the same replica.
+    /// Adds a gradient; one from before the global step is dropped and counted, and so is a second one of a replica.
     pub fn apply(&self, from: Origin, gradient: Gradient, par: &dyn Parallel) -> Result<()> {
         let mut due = Completions::new();
         {
@@ -101,7 +101,7 @@ impl Accumulator {
         Ok(())
     }
 
-    /// Takes the sum, or the mean, once it is of `required` gradients; the global step then goes up by one.
+    /// Takes the sum, or the mean, once there are `required` gradients; increments the global step.
     pub fn take(self: &Arc<Self>, required: u32, cancel: &Arc<Cancellation>, done: Answer) {
         let mut due = Completions::new();
         let (id, waits) = {

@@ -1,4 +1,4 @@
-//! `AccumulatorSetGlobalStep`, `ResourceAccumulatorSetGlobalStep`: which gradients count as stale from now on.
+//! `AccumulatorSetGlobalStep`, `ResourceAccumulatorSetGlobalStep`: gradients from before this step are stale.
 
 use super::resource::Accumulator;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! `Sum`: the gradients added up so far, whole tensors or rows.
+//! `Sum`: the accumulated gradients, dense or sparse.
 
 use crate::elementwise::{for_chunks, tile2};
 use crate::prelude::*;
@@ -13,7 +13,7 @@ pub enum Gradient {
 pub struct Rows {
     pub indices: Vec<i64>,
     pub values: Tensor,
-    /// The shape of the whole, where the worker knows it.
+    /// The dense shape, where the worker knows it.
     pub shape: Option<Vec<i64>>,
 }
 
@@ -21,9 +21,9 @@ pub struct Rows {
 #[derive(Clone, Copy)]
 pub struct Arithmetic {
     add: fn(&dyn Parallel, &mut Tensor, &Tensor) -> Result<()>,
-    /// Divides each run of this many elements by its own count.
+    /// Divides each row of this many elements by its own count.
     divide: fn(&mut Tensor, usize, &[u32]) -> Result<()>,
-    /// Row by row, from either or both.
+    /// Merges sparse rows.
     merge: fn(&Tensor, &Tensor, &[Source], &Shape) -> Result<Tensor>,
 }
 
@@ -33,7 +33,7 @@ impl Arithmetic {
     }
 }
 
-/// Where a row of a merged sum comes from: row numbers of the sum and of the gradient.
+/// The source of a row of a merged sum: row numbers of the sum and of the gradient.
 pub enum Source {
     Sum(usize),
     Gradient(usize),
@@ -53,7 +53,7 @@ pub struct RowSum {
 }
 
 impl Sum {
-    /// Adds a gradient, after checking it; a bad one leaves the sum as it was.
+    /// Validates and adds a gradient; an invalid one leaves the sum unchanged.
     pub fn add(
         &mut self,
         gradient: Gradient,
@@ -91,7 +91,7 @@ impl Sum {
         Ok(())
     }
 
-    /// Takes the sum out, as the outputs of a take; divided by the number of gradients for a mean. Rows are divided by
+    /// Takes the sum, as the outputs of a take; divided by the number of gradients for a mean. Rows are divided by
     /// the number of gradients that had them.
     pub fn take(
         &mut self,
@@ -184,7 +184,7 @@ fn check_rows(sum: Option<&RowSum>, shape: &PartialShape, g: &Rows) -> Result<()
     }
 }
 
-/// The rows of both, as two lists in order are merged: as TensorFlow, it relies on each gradient's rows being in order.
+/// Merges the sorted rows of both: as TensorFlow, it relies on the rows of each gradient being sorted.
 fn merged(sum: &RowSum, g: &Rows, by: &Arithmetic) -> Result<RowSum> {
     let most = sum.indices.len() + g.indices.len();
     let mut sources = reserve::with_capacity(most)?;

@@ -6,7 +6,7 @@ use crate::state::named::resource_of;
 
 pub static ACCUMULATOR_TAKE_GRADIENT: Op = Op {
     name: "AccumulatorTakeGradient",
-    doc: "The mean (or sum) of the gradients, once there are num_required; empties the accumulator and counts its global step.",
+    doc: "The mean (or sum) of the gradients, once there are num_required; resets the sum and increments the global step.",
     inputs: &["handle: Ref(string)", "num_required: int32"],
     outputs: &["average: dtype"],
     attrs: &["dtype: numbertype"],

@@ -1,5 +1,5 @@
-//! Accumulators over several ops. What is compared with TensorFlow's is in the differential tests; here, what it takes several
-//! steps to see.
+//! Accumulators over several ops and steps. Values are compared with TensorFlow's in the differential tests, not
+//! here.
 
 use crate::prelude::*;
 use crate::testing::{begin, call_in, call_values, code, floats, step};
@@ -180,7 +180,7 @@ fn a_replica_with_a_number_is_in_a_sum_once() {
     a.apply_of(1, 0, &[3.]).unwrap();
     (0..2).for_each(|_| drop(a.apply(0, &[4.]).unwrap()));
     assert_eq!(dense(&a.take(TAKE, 4)), [3.]);
-    // The next sum is another.
+    // The next sum.
     a.apply_of(0, 1, &[5.]).unwrap();
     assert_eq!(dense(&a.take(TAKE, 1)), [5.]);
 }

@@ -70,8 +70,8 @@ fn run<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
         return Ok(());
     }
     let par = c.par();
-    // One of the first two whose memory is free becomes the sum, else a copy of the first: with a later one the order of the additions, and
-    // with it the last bits, would depend on what is free.
+    // The sum reuses the buffer of one of the first two inputs, else a copy of the first: with a later one the order of additions, and
+    // so the last bits, would depend on which is free.
     let free = (0..c.inputs.len().min(2)).find_map(|i| c.reuse(i, T::DTYPE, &shape).map(|t| (i, t)));
     let (into, mut sum) = match free {
         Some(found) => found,
@@ -134,7 +134,7 @@ mod tests {
         let kept = [floats(&[1], &[1.0]), floats(&[1], &[1e-8]), floats(&[1], &[-1.0])];
         for free in 0..3 {
             let mut given = kept.to_vec();
-            // The only one that nobody else holds.
+            // The only one not shared.
             given[free] = floats(&[1], kept[free].as_slice().unwrap());
             let sum = direct::call(&crate::registry(), &step(1), "AddN", given, Default::default());
             assert_eq!(sum.unwrap()[0].as_slice::<f32>().unwrap(), [0.0], "the memory of input {free}");

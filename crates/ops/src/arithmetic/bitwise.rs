@@ -34,13 +34,13 @@ static INVERT: Op = Op {
 
 static LEFT_SHIFT: Op = Op {
     name: "LeftShift",
-    doc: "x with its bits moved left by y places, elementwise; shapes broadcast.",
+    doc: "x shifted left by y bits, elementwise; shapes broadcast.",
     ..binary!(BITWISE, T: Integer in integers => |x, y| x.shifted_left(y))
 };
 
 static RIGHT_SHIFT: Op = Op {
     name: "RightShift",
-    doc: "x with its bits moved right by y places, signed integers keeping their sign, elementwise; shapes broadcast.",
+    doc: "x shifted right by y bits (arithmetic shift if signed), elementwise; shapes broadcast.",
     ..binary!(BITWISE, T: Integer in integers => |x, y| x.shifted_right(y))
 };
 

@@ -1,4 +1,4 @@
-//! `Bucketize`: which interval each number lies in.
+//! `Bucketize`: the interval of each number.
 
 use crate::prelude::*;
 
@@ -6,7 +6,7 @@ pub static OPS: &[&Op] = &[&BUCKETIZE];
 
 static BUCKETIZE: Op = Op {
     name: "Bucketize",
-    doc: "How many of the boundaries, which are sorted, each element has reached.",
+    doc: "The bucket of each element: the number of sorted boundaries <= it.",
     inputs: &["input: T"],
     outputs: &["output: int32"],
     attrs: &["T: {int32, int64, float, double}", "boundaries: list(float)"],
@@ -23,7 +23,7 @@ static BUCKETIZE: Op = Op {
     ..Op::PURE
 };
 
-/// Whether a number lies before a boundary, compared in the type that C++ would compare them in.
+/// Whether a number is below a boundary, compared in the type that C++ promotes to.
 trait Before: Element {
     fn before(self, boundary: f32) -> bool;
 }
@@ -57,7 +57,7 @@ fn prepare<T: Before>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     if !boundaries.is_sorted() {
         return Err(invalid!("Expected sorted boundaries, got {boundaries:?}"));
     }
-    // NaN is before none of them.
+    // NaN is below none of them.
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let bounds = boundaries.as_slice();
         unary(c, |x: T| bounds.partition_point(|b| !x.before(*b)) as i32)

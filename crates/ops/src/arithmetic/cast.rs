@@ -8,7 +8,7 @@ pub static OPS: &[&Op] = &[&CAST];
 
 static CAST: Op = Op {
     name: "Cast",
-    doc: "x in another type: floats to integers round towards zero, anything but 0 becomes true, complex numbers lose the imaginary part.",
+    doc: "x in another type: floats to integers round towards zero, anything but 0 becomes true, complex numbers drop the imaginary part.",
     inputs: &["x: SrcT"],
     outputs: &["y: DstT"],
     attrs: &["SrcT: type", "DstT: type", "Truncate: bool = false"],

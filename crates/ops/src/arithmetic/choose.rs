@@ -1,4 +1,4 @@
-//! Choosing between the elements of two tensors of any type.
+//! Elementwise selection between two tensors of any type.
 
 use crate::elementwise::{GRAIN, for_chunks_of};
 use crate::prelude::*;
@@ -17,7 +17,7 @@ pub fn choose(
 ) -> Result<Tensor> {
     let walk = Walk::new(shape, [condition.shape(), t.shape(), e.shape()]);
     let condition = condition.as_slice::<bool>()?;
-    // Plain types are chosen as any type of their size.
+    // Plain types are bitcast to a type of their size.
     let as_type = |dtype: DataType| -> Result<(Tensor, Tensor)> {
         Ok((t.clone().bitcast_same_size(dtype)?, e.clone().bitcast_same_size(dtype)?))
     };
@@ -97,17 +97,17 @@ fn plain<T: Element>(
     Ok(out)
 }
 
-/// How three inputs broadcast to one shape: where the rows along the innermost dimensions begin in each.
+/// How three inputs broadcast to one shape: the row offsets in each input.
 struct Walk {
     shape: Shape,
-    /// Outer dimensions, outermost first: size, and how far each input moves per step.
+    /// Outer dimensions, outermost first: size, and the stride of each input.
     outer: SmallVec<[(usize, [usize; 3]); 4]>,
     row: usize,
     steps: [usize; 3],
 }
 
 impl Walk {
-    /// Dimensions in which all inputs move together, or stay together, count as one.
+    /// Merges adjacent dimensions that are contiguous in all inputs.
     fn new(shape: &Shape, inputs: [&Shape; 3]) -> Walk {
         let strides = |axis: usize| inputs.map(|s| stride(s, shape.rank(), axis));
         let mut dims: SmallVec<[(usize, [usize; 3]); 4]> = SmallVec::new();
@@ -141,7 +141,7 @@ impl Walk {
     }
 }
 
-/// How far an input moves per step along an axis of the shape it broadcasts to.
+/// The stride of an input along an axis of the shape it broadcasts to.
 fn stride(input: &Shape, rank: usize, axis: usize) -> usize {
     match (axis + input.rank()).checked_sub(rank) {
         Some(i) if input[i] != 1 => input[i + 1..].iter().product(),

@@ -7,7 +7,7 @@ pub static OPS: &[&Op] = &[&CLIP_BY_VALUE];
 
 static CLIP_BY_VALUE: Op = Op {
     name: "ClipByValue",
-    doc: "t, with what is below clip_value_min or above clip_value_max set to it; each bound is a scalar or shaped as t.",
+    doc: "t clipped to clip_value_min and clip_value_max; each bound is a scalar or has the shape of t.",
     inputs: &["t: T", "clip_value_min: T", "clip_value_max: T"],
     outputs: &["output: T"],
     attrs: &["T: numbertype"],
@@ -23,7 +23,7 @@ static CLIP_BY_VALUE: Op = Op {
     ..Op::PURE
 };
 
-/// The gradient goes to t inside the bounds, and to the bound that was taken outside of them.
+/// The gradient flows to t inside the bounds, and to the bound applied outside of them.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, low, high, dy) = (g.x[0], g.x[1], g.x[2], g.dy()?);
     let zeros = g.unary("ZerosLike", dy)?;
@@ -41,7 +41,7 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     clip_all(c, clip::<T>)
 }
 
-/// Real and imaginary parts are clipped each for itself.
+/// Clips real and imaginary parts separately.
 fn run_complex<T: ComplexNumber<Part: Real>>(c: &mut OpCall<'_>) -> Result<()> {
     clip_all(c, |x: T, low: T, high: T| {
         T::new(clip(x.re(), low.re(), high.re()), clip(x.im(), low.im(), high.im()))

@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 pub static OPS: &[&Op] = &[&COMPLEX, &REAL, &IMAG, &ANGLE, &COMPLEX_ABS, &CONJ];
 
-/// A real number computed of a complex one.
+/// A real function of a complex number.
 const PART: Op = Op {
     inputs: &["input: T"],
     outputs: &["output: Tout"],

@@ -1,6 +1,6 @@
 //! Loops that convert a run of elements of one type to another, for all pairs of types.
 //!
-//! Where a float does not fit an integer type the result is what an x86 processor gives: for int32 and int64 the least
+//! A float out of range of an integer type converts as on x86: for int32 and int64 to the least
 //! value, for narrower types and uint32 the low bits of the next wider conversion, for uint64 2^63. (TensorFlow's own
 //! vector loops saturate some of these, so there the result depends on the place in the tensor; here it does not.)
 
@@ -31,7 +31,7 @@ pub fn loop_for(from: DataType, to: DataType) -> Option<Loop> {
     }
 }
 
-/// A tensor in another type; itself if it has it already.
+/// The tensor in another type; unchanged if it has it.
 pub fn converted(x: &Tensor, to: DataType) -> Result<Tensor> {
     if x.dtype() == to {
         return Ok(x.clone());
@@ -70,8 +70,8 @@ fn run<S: Convert, D: Convert>(from: &[u8], to: &mut [u8]) {
     }
 }
 
-/// Sets bits to 0 that the narrower float type does not have, so that the conversion does not round. As in
-/// TensorFlow, double to bfloat16 rounds all the same.
+/// Clears the bits that the narrower float type lacks, so that the conversion truncates. As in
+/// TensorFlow, double to bfloat16 rounds nevertheless.
 pub fn truncate(from: DataType, to: DataType) -> Option<fn(&mut Tensor) -> Result<()>> {
     match (from, to) {
         (DataType::Float, DataType::Half) => Some(clear_f32::<13>),

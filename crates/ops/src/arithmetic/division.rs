@@ -89,7 +89,7 @@ static TRUNCATE_MOD: Op = Op {
 static MOD: Op =
     Op { name: "Mod", attrs: &["T: {int32, int64, half, half, bfloat16, float, double}"], ..TRUNCATE_MOD };
 
-/// By x: 1 / y. By y: -x / y², each division by `op`.
+/// d/dx: 1 / y. d/dy: -x / y², each division by `op`.
 fn grad_of_quotient(g: &mut GradCall<'_>, op: &'static str) -> Result<Vec<Grad>> {
     let (x, y, dz) = (conj_x(g, 0)?, conj_x(g, 1)?, g.dy()?);
     let dx = g.binary(op, dz, y)?;

@@ -37,7 +37,7 @@ const KERNELS: &[KernelRow] = join_rows!(
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     match broadcast_shapes(&c.input(0), &c.input(1)) {
         Err(_) if !c.attrs.bool("incompatible_shape_error")? => Ok(vec![PartialShape::scalar()]),
-        // Whether the shapes fit is not known yet: the answer may be one bool.
+        // Compatibility of the shapes is unknown: the result may be a scalar.
         Ok(s) if !s.is_fully_known() && !c.attrs.bool("incompatible_shape_error")? => {
             Ok(vec![PartialShape::unknown()])
         }
@@ -62,7 +62,7 @@ fn prepare_strings(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     })
 }
 
-/// Shapes that do not fit are an error, or by attr just mean that the tensors differ.
+/// Incompatible shapes are an error or, by attr, compare as different.
 fn comparison(
     node: &KernelNode,
     compare: impl Fn(&mut OpCall<'_>) -> Result<()> + Send + Sync + 'static,

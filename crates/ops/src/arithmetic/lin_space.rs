@@ -1,4 +1,4 @@
-//! `LinSpace`: a given number of values at equal distances.
+//! `LinSpace`: evenly spaced numbers, by count.
 
 use crate::prelude::*;
 
@@ -6,7 +6,7 @@ pub static OPS: &[&Op] = &[&LIN_SPACE];
 
 static LIN_SPACE: Op = Op {
     name: "LinSpace",
-    doc: "num values at equal distances, from start to stop, both included.",
+    doc: "num evenly spaced values from start to stop, inclusive.",
     inputs: &["start: T", "stop: T", "num: Tidx"],
     outputs: &["output: T"],
     attrs: &["T: {bfloat16, half, float, double}", "Tidx: {int32, int64} = DT_INT32"],

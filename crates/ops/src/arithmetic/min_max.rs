@@ -21,7 +21,7 @@ static MINIMUM: Op = Op {
     ..binary!(BINARY, fused, T: Real in floats, integers => |x, y| x.smaller(y))
 };
 
-/// The gradient goes to x where the comparison of x and y is true, and to y elsewhere.
+/// The gradient flows to x where the comparison of x and y is true, else to y.
 fn grad_where(g: &mut GradCall<'_>, comparison: &'static str) -> Result<Vec<Grad>> {
     let (x, y, dz) = (g.x[0], g.x[1], g.dy()?);
     let is_x = g.binary(comparison, x, y)?;

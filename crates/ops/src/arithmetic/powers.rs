@@ -83,7 +83,7 @@ static RECIPROCAL: Op = Op {
     ..unary!(UNARY_SIGNED, fused, T: Number in floats, complexes => |x| T::ONE.div(x))
 };
 
-/// The old name.
+/// Deprecated.
 static INV: Op = Op { name: "Inv", ..RECIPROCAL };
 
 static RECIPROCAL_GRAD: Op = Op {
@@ -120,7 +120,7 @@ static POW: Op = Op {
               T: ComplexNumber in complexes => |x, y| x.map2(y, complex_power))
 };
 
-/// By x: y x^(y-1). By y: z log x, where x has a logarithm.
+/// d/dx: y x^(y-1). d/dy: z log x, 0 if log x is undefined.
 fn grad_of_pow(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, y, z, dz) = (conj_x(g, 0)?, conj_x(g, 1)?, conj_y(g, 0)?, g.dy()?);
     let (zero, one) = (g.number(0.0, x)?, g.number(1.0, x)?);

@@ -1,4 +1,4 @@
-//! `Range`: numbers at equal distances.
+//! `Range`: evenly spaced numbers.
 
 use crate::prelude::*;
 
@@ -6,7 +6,7 @@ pub static OPS: &[&Op] = &[&RANGE];
 
 static RANGE: Op = Op {
     name: "Range",
-    doc: "start, start + delta, start + 2 delta, .. up to but not with limit.",
+    doc: "start, start + delta, start + 2 delta, .. below (or above) limit.",
     inputs: &["start: Tidx", "limit: Tidx", "delta: Tidx"],
     outputs: &["output: Tidx"],
     attrs: &[
@@ -57,11 +57,11 @@ fn whole(t: &Tensor) -> Result<i128> {
     }
 }
 
-/// How many numbers there are; errors for steps that lead nowhere.
+/// The number of elements; a delta of 0 or wrong sign is an error.
 fn float_length<T: Real>(start: T, limit: T, delta: T) -> Result<usize> {
     let shown = (start.to_f64(), limit.to_f64());
     check(delta == T::ZERO, delta > T::ZERO, start <= limit, limit <= start, &shown.0, &shown.1)?;
-    // In the type of the numbers: the length that TensorFlow gives depends on it.
+    // In the element type: TensorFlow's length depends on its rounding.
     let length = limit.sub(start).div(delta).absolute().to_f64().ceil();
     if length.is_nan() || length > i64::MAX as f64 {
         return Err(invalid!("Requires ((limit - start) / delta) <= {}", i64::MAX));
@@ -123,7 +123,7 @@ fn fill<T: Number>(c: &mut OpCall<'_>, start: T, delta: T, length: usize) -> Res
             "a range of {length} elements is more than memory can hold"
         )));
     }
-    // A product for each, not a running sum: rounding errors do not add up, and the bits are TensorFlow's.
+    // start + i * delta, not a running sum: rounding errors do not add up, and the bits are TensorFlow's.
     let out = Tensor::build(Shape::vector(length), |out: &mut [T]| {
         for (i, out) in out.iter_mut().enumerate() {
             *out = start.add(T::from_i64(i as i64).mul(delta));

@@ -30,7 +30,7 @@ static ROUND: Op = Op {
              T: Number in signed_integers by unchanged => |x| x)
 };
 
-/// Integers are their own rounding: the input is the output.
+/// Integers are rounded already: forwards the input.
 fn unchanged<T: Number>(c: &mut OpCall<'_>, _: impl Fn(T) -> T) -> Result<()> {
     let x = c.take(0)?;
     debug_assert_eq!(x.dtype(), T::DTYPE);

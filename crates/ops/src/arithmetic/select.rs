@@ -31,7 +31,7 @@ static SELECT_V2: Op = Op {
 
 static SELECT: Op = Op {
     name: "Select",
-    doc: "t where condition is true, e elsewhere; the condition is shaped as them, a scalar, or picks rows as a vector.",
+    doc: "t where condition is true, e elsewhere; condition has their shape, is a scalar, or a vector selecting rows.",
     shape,
     grad: Rule(grad),
     kernels: cpu!(run),
@@ -94,7 +94,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     if *e.shape() != shape {
         return Err(invalid!("'t' and 'e' must have the same size. but received: {shape} vs. {}", e.shape()));
     }
-    // A vector picks rows: as broadcasting has it, its size goes with the first dimension.
+    // A vector selects rows: it is reshaped to broadcast along the first dimension.
     let condition = match condition.shape().dims() {
         [rows] if shape.rank() > 1 && *rows == shape[0] => {
             let mut column = vec![1; shape.rank()];

@@ -1,4 +1,4 @@
-//! Axes given as tensors: one number, counted from either end.
+//! Axes from tensors: one number, negative from the end.
 
 use crate::prelude::*;
 

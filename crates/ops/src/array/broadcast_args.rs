@@ -1,4 +1,4 @@
-//! `BroadcastArgs`: the shape of two broadcast together.
+//! `BroadcastArgs`: the broadcast of two shapes.
 
 use super::shape::int_tensor;
 use crate::broadcast::broadcast_shape;

@@ -1,4 +1,4 @@
-//! `ConcatV2`, `Concat`: tensors one after another along an axis.
+//! `ConcatV2`, `Concat`: tensors concatenated along an axis.
 
 use super::axis::{constant_axis, single_int};
 use crate::moving::Block;
@@ -7,7 +7,7 @@ use std::ops::Range;
 
 pub static CONCAT_V2: Op = Op {
     name: "ConcatV2",
-    doc: "The values joined along `axis`.",
+    doc: "The values concatenated along `axis`.",
     inputs: &["values: N * T", "axis: Tidx"],
     outputs: &["output: T"],
     attrs: &["N: int >= 2", "T: type", "Tidx: {int32, int64} = DT_INT32"],
@@ -35,7 +35,7 @@ pub static CONCAT_V2: Op = Op {
 
 pub static CONCAT: Op = Op {
     name: "Concat",
-    doc: "The values joined along `concat_dim`.",
+    doc: "The values concatenated along `concat_dim`.",
     inputs: &["concat_dim: int32", "values: N * T"],
     attrs: &["N: int >= 2", "T: type"],
     shape: |c| shape(c, 1..c.inputs.len(), 0),
@@ -77,7 +77,7 @@ fn shape(c: &ShapeCall<'_>, values: Range<usize>, axis: usize) -> Result<Vec<Par
     Ok(vec![dims.map(|(i, d)| if i == axis { total.unwrap_or(-1) } else { *d }).collect()])
 }
 
-/// Of vectors: their elements, if the length of each is known.
+/// The elements of joined vectors, if each length is known.
 fn joined(c: &mut dyn PartialCall) -> Option<PartialShape> {
     let mut all = PartialShape::scalar();
     for part in 0..c.inputs().checked_sub(1)? {
@@ -86,7 +86,7 @@ fn joined(c: &mut dyn PartialCall) -> Option<PartialShape> {
     Some(all)
 }
 
-/// Each value's part of the gradient.
+/// The gradient, split by value.
 fn grad(g: &mut GradCall<'_>, values: Range<usize>, axis: Output) -> Result<Vec<Grad>> {
     let (dy, values) = (g.dy()?, g.x[values].to_vec());
     let shapes = g.ops("ShapeN", [values.as_slice().into()], &[])?;

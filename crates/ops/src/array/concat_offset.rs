@@ -1,11 +1,11 @@
-//! `ConcatOffset`: where each value of a concatenation begins.
+//! `ConcatOffset`: the offsets of concatenated values.
 
 use super::shape::int_tensor;
 use crate::prelude::*;
 
 pub static CONCAT_OFFSET: Op = Op {
     name: "ConcatOffset",
-    doc: "For shapes joined along `concat_dim`: the position at which each begins.",
+    doc: "The offset of each shape in a concatenation along `concat_dim`.",
     inputs: &["concat_dim: int32", "shape: N * shape_type"],
     outputs: &["offset: N * shape_type"],
     attrs: &["N: int >= 2", "shape_type: {int32, int64} = DT_INT32"],

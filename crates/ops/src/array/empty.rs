@@ -1,4 +1,4 @@
-//! `Empty`: memory of a shape.
+//! `Empty`: allocates memory.
 
 use crate::prelude::*;
 

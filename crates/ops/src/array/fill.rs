@@ -1,4 +1,4 @@
-//! `Fill`: one value throughout.
+//! `Fill`: broadcasts a scalar.
 
 use crate::moving::filled;
 use crate::prelude::*;
@@ -24,7 +24,7 @@ pub static FILL: Op = Op {
 };
 
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
-    // TensorFlow's oldest ops take a vector of one element for a scalar, and a scalar for a vector.
+    // As in legacy TensorFlow ops, a vector of one counts as a scalar, and a scalar as a vector.
     if c.input(1).rank() != Some(1) || c.input(1).elements().is_some_and(|n| n != 1) {
         c.scalar(1)?;
     }

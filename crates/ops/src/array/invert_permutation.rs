@@ -1,4 +1,4 @@
-//! `InvertPermutation`: the permutation that undoes one.
+//! `InvertPermutation`: the inverse of a permutation.
 
 use super::shape::int_tensor;
 use crate::prelude::*;

@@ -24,7 +24,7 @@ pub static MIRROR_PAD: Op = Op {
 
 pub static MIRROR_PAD_GRAD: Op = Op {
     name: "MirrorPadGrad",
-    doc: "Adds the mirrored border back onto what it mirrors: the gradient of MirrorPad.",
+    doc: "The gradient of MirrorPad: adds the padding to the elements it mirrors.",
     shape: inner_shape,
     grad: Rule(|g| other(g, "MirrorPad")),
     kernels: cpu!(make fold: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),

@@ -36,7 +36,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![dims.into_iter().collect()])
 }
 
-/// Of scalars: those that are known.
+/// The elements of packed scalars.
 fn elements(c: &mut dyn PartialCall) -> Option<PartialShape> {
     let n = c.inputs();
     if n > MAX_RANK {

@@ -1,8 +1,8 @@
-//! Paddings: a matrix with a row for each dimension: the padding before and after it.
+//! Paddings: a matrix with a row [before, after] for each dimension.
 
 use crate::prelude::*;
 
-/// The rows; each number must not be negative.
+/// The rows; negative padding is an error.
 pub fn paddings(values: &[i64], rank: usize) -> Result<Vec<(usize, usize)>> {
     if values.len() != 2 * rank {
         return Err(invalid!(
@@ -25,7 +25,7 @@ pub fn paddings_input(c: &OpCall<'_>, i: usize, rank: usize) -> Result<Vec<(usiz
     paddings(&t.to_i64s()?, rank)
 }
 
-/// What padding by input `i` makes of the shape of input 0.
+/// The shape of input 0 padded by input `i`.
 pub fn padded_shape(c: &ShapeCall<'_>, i: usize) -> Result<PartialShape> {
     let p = c.rank(i, 2)?;
     merge_dim(p.dim(1), 2)?;

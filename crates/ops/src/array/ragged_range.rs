@@ -1,4 +1,4 @@
-//! `RaggedRange`: many ranges, one after another.
+//! `RaggedRange`: many ranges, concatenated.
 
 use super::shape::int_tensor;
 use crate::prelude::*;
@@ -20,7 +20,7 @@ pub static RAGGED_RANGE: Op = Op {
                 _ => {}
             }
         }
-        // All of them scalars is one row; if one is not known, it may be the one that says how many.
+        // All scalars: one row. If a rank is unknown, so is the number of rows.
         let scalars = c.inputs.iter().all(|s| s.rank() == Some(0));
         let splits = if scalars {
             2
@@ -76,12 +76,12 @@ fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The number for a row; a single one is for all rows.
+/// The value for a row; a single value broadcasts.
 fn of_row<V: Copy>(values: &[V], row: usize) -> V {
     values[if values.len() == 1 { 0 } else { row }]
 }
 
-/// How many elements each range has.
+/// The length of each range.
 fn sizes<T: Real>(c: &OpCall<'_>, rows: usize) -> Result<Vec<i64>> {
     if T::IS_INTEGER {
         let [starts, limits, deltas] =

@@ -1,4 +1,4 @@
-//! `Rank`: how many dimensions a tensor has.
+//! `Rank`: the number of dimensions.
 
 use crate::prelude::*;
 

@@ -5,7 +5,7 @@ use thalweg_core::shape::{MAX_RANK, product};
 
 pub static RESHAPE: Op = Op {
     name: "Reshape",
-    doc: "The input's elements under a new shape; one size may be -1, to be worked out.",
+    doc: "The input's elements under a new shape; one size may be -1: it is inferred.",
     inputs: &["tensor: T", "shape: Tshape"],
     outputs: &["output: T"],
     attrs: &["T: type", "Tshape: {int32, int64} = DT_INT32"],
@@ -30,7 +30,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.rank(1, 1)?;
     let wanted = c.as_shape(1)?;
     let (Some(dims), Some(total)) = (wanted.dims(), c.input(0).elements()) else { return Ok(vec![wanted]) };
-    // A -1 in a constant is the size to be inferred; elsewhere it may be just unknown.
+    // -1 in a constant means "infer"; elsewhere it may just be unknown.
     match c.ints(1) {
         Some(ints) => Ok(vec![target_shape(&ints, total as usize)?.as_slice().iter().copied().collect()]),
         None if dims.iter().filter(|d| **d < 0).count() == 1 => {
@@ -89,7 +89,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    // A single number stands for a vector of one, as in TensorFlow.
+    // As in TensorFlow, a scalar counts as a vector of one.
     let wanted = if c.shape(1)?.is_scalar() { vec![c.scalar_int(1)?] } else { c.int_vector(1)? };
     let dims = target_shape(&wanted, c.input(0)?.elements())?;
     let x = c.take(0)?;

@@ -1,4 +1,4 @@
-//! `ReverseV2`, `Reverse`: dimensions in reverse order.
+//! `ReverseV2`, `Reverse`: reversal along dimensions.
 
 use crate::moving::Block;
 use crate::prelude::*;
@@ -55,7 +55,7 @@ pub static REVERSE: Op = Op {
     ..REVERSE_V2
 };
 
-/// Which dimensions are reversed.
+/// The dimensions to reverse.
 fn flags(axes: &[i64], rank: usize) -> Result<Vec<bool>> {
     let mut reversed = vec![false; rank];
     for axis in axes {

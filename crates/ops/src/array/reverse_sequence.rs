@@ -1,4 +1,4 @@
-//! `ReverseSequence`: the first elements of each sequence reversed, each by its own length.
+//! `ReverseSequence`: a prefix of each sequence reversed, by its own length.
 
 use crate::moving::Block;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! `Size`: how many elements a tensor has.
+//! `Size`: the number of elements.
 
 use super::shape::int_tensor;
 use crate::prelude::*;

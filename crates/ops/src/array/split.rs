@@ -25,7 +25,7 @@ pub static SPLIT: Op = Op {
 
 pub static SPLIT_V: Op = Op {
     name: "SplitV",
-    doc: "The value split along `split_dim` into parts of the sizes given; one size may be -1, to be worked out.",
+    doc: "The value split along `split_dim` into parts of the sizes given; one size may be -1: it is inferred.",
     inputs: &["value: T", "size_splits: Tlen", "split_dim: int32"],
     attrs: &["num_split: int >= 1", "T: type", "Tlen: {int8, int32, int64} = DT_INT64"],
     shape: shape_v,
@@ -80,7 +80,7 @@ fn shape_v(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     }
 }
 
-/// Sizes that add up to the whole, with a -1 inferred.
+/// Sizes that add up to the whole; -1 is inferred.
 fn part_sizes(sizes: &[i64], whole: i64) -> Result<Vec<i64>> {
     let mut open = None;
     let mut sum = 0i64;
@@ -107,7 +107,7 @@ fn part_sizes(sizes: &[i64], whole: i64) -> Result<Vec<i64>> {
     Ok(sizes)
 }
 
-/// The gradients of the parts, joined again.
+/// The gradients of the parts, concatenated.
 fn joined(g: &mut GradCall<'_>, axis: Output) -> Result<Grad> {
     let parts: Vec<Output> = (0..g.y.len()).map(|i| g.dy_or_zeros(i)).collect::<Result<_>>()?;
     match parts.as_slice() {

@@ -1,4 +1,4 @@
-//! `Squeeze`: without dimensions of size 1.
+//! `Squeeze`: removes dimensions of size 1.
 
 use crate::gradients::reshape_like;
 use crate::prelude::*;
@@ -25,7 +25,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     let axes = c.attrs.ints("squeeze_dims")?;
     let x = c.input(0);
     match x.dims() {
-        // Without a list, a size not known may or may not be a 1.
+        // Without a list of axes, an unknown size may be 1.
         Some(dims) if !axes.is_empty() || x.is_fully_known() => {
             Ok(vec![squeezed(dims, &axes)?.into_iter().collect()])
         }
@@ -33,7 +33,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     }
 }
 
-/// The sizes left over; a size of -1 is not known and passes.
+/// The remaining sizes; unknown ones (-1) may be squeezed.
 fn squeezed(dims: &[i64], axes: &[i64]) -> Result<Vec<i64>> {
     let mut drop: Vec<bool> = dims.iter().map(|d| axes.is_empty() && *d == 1).collect();
     for axis in axes {

@@ -37,7 +37,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![dims.iter().enumerate().map(product).collect::<Result<_>>()?])
 }
 
-/// The sum over the copies: each dimension is split into copies and size, and the copies are reduced.
+/// Splits each dimension into copies and size, and sums over the copies.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, multiples, dy) = (g.x[0], g.x[1], g.dy()?);
     let shape = g.op("Shape", [x.into()], &[("out_type", g.graph.dtype(multiples).into())])?;

@@ -1,4 +1,4 @@
-//! `Transpose`, `ConjugateTranspose`: the dimensions in another order.
+//! `Transpose`, `ConjugateTranspose`: permuted dimensions.
 
 use crate::moving::Block;
 use crate::prelude::*;
@@ -64,7 +64,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     }
 }
 
-/// Checks that each axis is named once; axes may be counted from the end.
+/// Checks that `perm` is a permutation; negative axes count from the end.
 pub fn permutation(perm: &[i64], rank: usize) -> Result<Vec<usize>> {
     if perm.len() != rank {
         return Err(invalid!(
@@ -86,7 +86,7 @@ pub fn permutation(perm: &[i64], rank: usize) -> Result<Vec<usize>> {
 
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (perm, dy) = (g.x[1], g.dy()?);
-    // Axes may be counted from the end, but not in a permutation that is inverted.
+    // Makes axes non-negative: `InvertPermutation` rejects negative ones.
     let out_type = Attr::Type(g.graph.dtype(perm));
     let rank = g.op("Size", [perm.into()], &[("out_type", out_type)])?;
     let perm = g.binary("FloorMod", perm, rank)?;
@@ -101,7 +101,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The tensor with its dimensions in the order of `perm`; shares memory where no element moves.
+/// Permutes the dimensions; shares memory where no element moves.
 pub fn transposed(c: &OpCall<'_>, x: &Tensor, perm: &[usize]) -> Result<Tensor> {
     let (dims, strides) = (x.shape(), x.shape().strides());
     let shape = Shape::new(&perm.iter().map(|p| dims[*p]).collect::<Vec<_>>())?;

@@ -1,4 +1,4 @@
-//! `CheckNumerics`, `CheckNumericsV2`: their input, unless a value of it is not finite.
+//! `CheckNumerics`, `CheckNumericsV2`: reject NaN and infinity.
 
 use crate::prelude::*;
 

@@ -1,11 +1,11 @@
-//! `EnsureShape`: its input, checked against a shape.
+//! `EnsureShape`: checks the shape of its input.
 
 use super::identity::IDENTITY;
 use crate::prelude::*;
 
 pub static ENSURE_SHAPE: Op = Op {
     name: "EnsureShape",
-    doc: "The input; an error if its shape is not one that attr `shape` allows.",
+    doc: "The input; an error if its shape is incompatible with attr `shape`.",
     attrs: &["shape: shape", "T: type"],
     shape: |c| Ok(vec![c.input(0).merge(c.attrs.shape("shape")?)?]),
     kernels: cpu!(make prepare),

@@ -1,4 +1,4 @@
-//! `StopGradient`, `PreventGradient`: their input, without a gradient.
+//! `StopGradient`, `PreventGradient`: identities without a gradient.
 
 use super::identity::IDENTITY;
 use crate::prelude::*;
@@ -14,7 +14,7 @@ pub static STOP_GRADIENT: Op = Op {
 
 pub static PREVENT_GRADIENT: Op = Op {
     name: "PreventGradient",
-    doc: "The input; asking for a gradient through it is an error.",
+    doc: "The input; requesting its gradient is an error.",
     attrs: &["T: type", "message: string = ''"],
     grad: Rule(|g| Err(invalid!("Gradient explicitly disabled. Reason: {}", g.attrs.str("message")?))),
     cases: |_| Vec::new(),

@@ -1,4 +1,4 @@
-//! `NoOp`: nothing, for the sake of its control edges.
+//! `NoOp`: only a target of control edges.
 
 use crate::prelude::*;
 

@@ -8,7 +8,7 @@ pub static SNAPSHOT: Op =
 
 pub static DEEP_COPY: Op = Op {
     name: "DeepCopy",
-    doc: "A copy of the input in memory of its own.",
+    doc: "A copy of the input in new memory.",
     inputs: &["x: T"],
     outputs: &["y: T"],
     attrs: &["T: type"],

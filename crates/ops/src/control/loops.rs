@@ -4,11 +4,11 @@ use crate::prelude::*;
 
 pub static ENTER: Op = Op {
     name: "Enter",
-    doc: "Brings a value into the loop frame named `frame_name`.",
+    doc: "Forwards a value into the loop frame `frame_name`.",
     inputs: &["data: T"],
     outputs: &["output: T"],
     attrs: &["T: type", "frame_name: string", "is_constant: bool = false", "parallel_iterations: int = 10"],
-    // The value of a loop variable may change its shape from one iteration to the next; a constant's does not.
+    // The shape of a loop variable may change between iterations; that of a loop invariant does not.
     shape: |c| Ok(vec![if c.attrs.bool("is_constant")? { c.input(0) } else { PartialShape::unknown() }]),
     kernels: cpu!(pass),
     class: Class::Enter,
@@ -25,7 +25,7 @@ pub static REF_ENTER: Op = Op {
 
 pub static EXIT: Op = Op {
     name: "Exit",
-    doc: "Takes a value out of its loop frame.",
+    doc: "Forwards a value out of its frame.",
     inputs: &["data: T"],
     outputs: &["output: T"],
     attrs: &["T: type"],
@@ -45,7 +45,7 @@ pub static REF_EXIT: Op = Op {
 
 pub static NEXT_ITERATION: Op = Op {
     name: "NextIteration",
-    doc: "Passes a value to the next iteration of its loop.",
+    doc: "Forwards a value to the next iteration.",
     inputs: &["data: T"],
     outputs: &["output: T"],
     attrs: &["T: type"],
@@ -65,7 +65,7 @@ pub static REF_NEXT_ITERATION: Op = Op {
 
 pub static LOOP_COND: Op = Op {
     name: "LoopCond",
-    doc: "Marks the condition of a loop; passes it on.",
+    doc: "Marks and forwards the condition of a loop.",
     inputs: &["input: bool"],
     outputs: &["output: bool"],
     shape: shape_call::scalar,

@@ -4,7 +4,7 @@ use crate::prelude::*;
 
 pub static MERGE: Op = Op {
     name: "Merge",
-    doc: "Passes on the first live input, with its index.",
+    doc: "Forwards the first live input, and its index.",
     inputs: &["inputs: N * T"],
     outputs: &["output: T", "value_index: int32"],
     attrs: &["T: type", "N: int >= 1"],
@@ -29,7 +29,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![common, PartialShape::scalar()])
 }
 
-/// The gradient goes to the live input.
+/// The live input gets the gradient.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let dy = g.dy()?;
     match g.x.len() {
@@ -43,7 +43,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     }
 }
 
-/// The executor hands over the one live input as input 0 and its index as input 1.
+/// The executor passes the live input as input 0 and its index as input 1.
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let index = c.take(1)?;
     let value = match c.reference(0) {

@@ -1,4 +1,4 @@
-//! The primitives of dynamic control flow. The executor knows these by class; their kernels only forward values.
+//! The primitives of dynamic control flow. The executor dispatches on their class; kernels only forward values.
 
 mod loops;
 mod merge;

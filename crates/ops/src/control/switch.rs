@@ -1,10 +1,10 @@
-//! `Switch`: sends its input to the output that the predicate picks; the other output is dead.
+//! `Switch`: forwards its input to the output selected by the predicate; the other is dead.
 
 use crate::prelude::*;
 
 pub static SWITCH: Op = Op {
     name: "Switch",
-    doc: "Passes `data` to output_true if `pred`, else to output_false; the other output is dead.",
+    doc: "Forwards `data` to output_true if `pred`, else output_false; the other output is dead.",
     inputs: &["data: T", "pred: bool"],
     outputs: &["output_false: T", "output_true: T"],
     attrs: &["T: type"],

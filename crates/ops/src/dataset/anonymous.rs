@@ -1,17 +1,17 @@
-//! Resources without a name, which live as long as a handle to them.
+//! Anonymous resources, which live as long as a handle to them.
 
 use crate::prelude::*;
 use std::any::Any;
 use thalweg_core::resource::{Resource, ResourceHandle};
 use thalweg_core::tensor::VariantValue;
 
-/// An op whose output is a handle to nothing.
+/// An op whose output is a null handle.
 pub const DUMMY: Op =
     Op { outputs: &["handle: resource"], shape: shape_call::scalar, kernels: cpu!(nothing), ..Op::STATEFUL };
 
 /// An op that deletes an anonymous resource. It does nothing: the resource is dropped with its last handle.
 pub const DELETE: Op = Op {
-    doc: "Lets go of a resource that has no name.",
+    doc: "Deletes an anonymous resource.",
     inputs: &["handle: resource", "deleter: variant"],
     kernels: cpu!(let_go),
     ..Op::STATEFUL

@@ -1,4 +1,4 @@
-//! `BatchDataset`, `BatchDatasetV2`: several elements stacked to one.
+//! `BatchDataset`, `BatchDatasetV2`: consecutive elements stacked.
 
 use super::context::Context;
 use super::element_buffer::ElementBuffer;
@@ -10,7 +10,7 @@ use crate::rows::stack;
 
 pub static BATCH_DATASET: Op = Op {
     name: "BatchDataset",
-    doc: "Elements of `input_dataset` stacked, `batch_size` at a time; the last batch may be smaller.",
+    doc: "Batches of `batch_size` elements of `input_dataset`, stacked; the last batch may be smaller.",
     inputs: &["input_dataset: variant", "batch_size: int64"],
     kernels: cpu!(run),
     ..DATASET
@@ -18,7 +18,7 @@ pub static BATCH_DATASET: Op = Op {
 
 pub static BATCH_DATASET_V2: Op = Op {
     name: "BatchDatasetV2",
-    doc: "Elements of `input_dataset` stacked, `batch_size` at a time; a smaller last batch may be dropped.",
+    doc: "Batches of `batch_size` elements of `input_dataset`, stacked; a smaller last batch may be dropped.",
     inputs: &["input_dataset: variant", "batch_size: int64", "drop_remainder: bool"],
     attrs: &[
         "parallel_copy: bool = false",
@@ -42,7 +42,7 @@ pub fn batch_size(n: i64) -> Result<usize> {
     }
 }
 
-/// The number of batches of so many elements.
+/// The number of batches of this size.
 pub fn batches(elements: i64, size: usize, drop_remainder: bool) -> i64 {
     let size = i64::try_from(size).unwrap_or(i64::MAX);
     match elements {
@@ -67,7 +67,7 @@ impl Dataset for Batch {
     }
 }
 
-/// Collects elements, and makes batches of them in some way.
+/// Collects elements; `F` combines them to batches.
 pub struct Batches<F> {
     /// `None` once it has ended.
     pub input: Option<Box<dyn Iter>>,
@@ -102,7 +102,7 @@ impl<F> Batches<F> {
     }
 }
 
-/// Component by component, one tensor of all rows.
+/// Stacks the rows of each component.
 fn stacked(batch: Vec<Tuple>) -> Result<Tuple> {
     let components = batch.first().map_or(0, Vec::len);
     (0..components).map(|i| component(&batch, i)).collect()

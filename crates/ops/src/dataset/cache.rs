@@ -12,7 +12,7 @@ use thalweg_core::sync::lock;
 
 pub static CACHE_DATASET: Op = Op {
     name: "CacheDataset",
-    doc: "The elements of `input_dataset`, which is gone through once; after that they are in memory.",
+    doc: "The elements of `input_dataset`, cached in memory by the first iteration.",
     inputs: &["input_dataset: variant", "filename: string"],
     kernels: cpu!(run),
     ..DATASET

@@ -1,4 +1,4 @@
-//! `ConcatenateDataset`: one dataset after another.
+//! `ConcatenateDataset`: two datasets in sequence.
 
 use super::context::Context;
 use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};

@@ -1,4 +1,4 @@
-//! `Context`: what a call of an iterator may use: functions, the pool, and cancellation.
+//! `Context`: what an iterator call may use: functions, the thread pool, cancellation.
 
 use super::sequence::{Element, MAX_DEPTH, Next};
 use crate::prelude::*;
@@ -21,7 +21,7 @@ pub struct Context {
     /// Any of these cancels the call.
     stops: SmallVec<[Arc<Cancellation>; 2]>,
     deadline: Option<Instant>,
-    /// How deep iterators call each other, see [`MAX_DEPTH`].
+    /// Depth of nested iterator calls, see [`MAX_DEPTH`].
     depth: usize,
 }
 
@@ -33,7 +33,7 @@ struct Environment {
 }
 
 enum Device {
-    /// The device holds the iterator, so the iterator does not hold the device.
+    /// The device owns the iterator: a weak reference avoids a cycle.
     Weak(Weak<DeviceContext>),
     /// The iterator is owned elsewhere, and outlives the session whose device this is.
     Strong(Arc<DeviceContext>),
@@ -45,7 +45,7 @@ impl Context {
         Context::at(Device::Weak(Arc::downgrade(&step.device)), step)
     }
 
-    /// The same, for iterators that are used after the step's session has ended.
+    /// As `of`, for iterators that outlive the step's session.
     pub fn lasting(step: &StepContext) -> Context {
         Context::at(Device::Strong(step.device.clone()), step)
     }
@@ -55,19 +55,19 @@ impl Context {
         Context { environment: Arc::new(environment), stops: SmallVec::new(), deadline: None, depth: 0 }
     }
 
-    /// The same, cancelled by this too.
+    /// Also cancelled by `stop`.
     pub fn until(&self, stop: &Arc<Cancellation>) -> Context {
         let mut context = self.clone();
         context.stops.push(stop.clone());
         context
     }
 
-    /// The same, cancelled with a step or by its deadline.
+    /// Also cancelled with a step, or by its deadline.
     pub fn within(&self, step: &StepContext) -> Context {
         Context { deadline: step.deadline, ..self.until(&step.cancel) }
     }
 
-    /// The same without cancellation, for work that goes on between calls.
+    /// Without cancellation, for work that continues between calls.
     pub fn without_cancellation(&self) -> Context {
         Context { stops: SmallVec::new(), deadline: None, ..self.clone() }
     }
@@ -139,7 +139,7 @@ pub struct Call {
     ended: bool,
 }
 
-/// Completes once, at the latest when it is dropped, so that no caller waits for ever.
+/// Completes once, at the latest when dropped, so that no caller waits for ever.
 struct ResultOf(Option<Arc<Mutex<Slot>>>);
 
 impl ResultOf {
@@ -197,7 +197,7 @@ impl Drop for Call {
 pub struct OrStopped<'a> {
     element: Next<'a>,
     context: &'a Context,
-    /// Registrations with the context's cancellations, to wake the task.
+    /// Cancellation callbacks that wake the task.
     heard: SmallVec<[(Arc<Cancellation>, u64); 2]>,
 }
 

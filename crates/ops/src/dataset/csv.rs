@@ -95,11 +95,11 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
 struct Format {
     header: bool,
     delimiter: u8,
-    /// Fields may stand in double quotes.
+    /// Fields may be in double quotes.
     quotes: bool,
-    /// A field of this text is missing, as an empty one is.
+    /// A field equal to this is missing, as an empty one.
     missing: Bytes,
-    /// Columns wanted; all if empty.
+    /// Selected columns; empty: all.
     select: Vec<i64>,
     exclude: Vec<i64>,
     /// Defaults of missing fields; an empty tensor for a required field.
@@ -170,7 +170,7 @@ impl CsvIter {
         }
     }
 
-    /// The error of the record that begins in this line, with the likely cause.
+    /// The error of the record that starts at this line, with the likely cause.
     fn wrong(&self, line: usize, e: Error) -> Error {
         let path = self.csv.files.path(self.at).unwrap_or_default();
         let e = e.context(format_args!("{}, line {line}", path.display()));
@@ -182,7 +182,7 @@ impl CsvIter {
 }
 
 impl Format {
-    /// One record: a line, or more where a quoted field has line ends in it; counts them.
+    /// A record: a line, or several if a quoted field contains line ends; counts them.
     fn read_record(&self, stream: &mut Stream, lines: &mut usize) -> std::io::Result<Option<Vec<u8>>> {
         let mut record = Vec::new();
         if !read_until(stream, b'\n', &mut record)? {
@@ -273,7 +273,7 @@ impl Format {
     }
 }
 
-/// A field after its opening quote, and the text after its closing one.
+/// A field after its opening quote, and the rest after the closing one.
 fn quoted(mut rest: &[u8]) -> Result<(Vec<u8>, &[u8])> {
     let mut field = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! `ElementBuffer`: a queue of elements, limited in bytes as a single tensor is.
+//! `ElementBuffer`: a queue of elements, with the byte limit of a tensor.
 
 use super::sequence::Tuple;
 use crate::prelude::*;
@@ -12,7 +12,7 @@ pub struct ElementBuffer {
     bytes: usize,
 }
 
-/// The memory of an element: its values, and an overhead for each.
+/// Bytes of an element: its values, and an overhead for each.
 fn size_of(tuple: &Tuple) -> usize {
     tuple.iter().map(|t| t.byte_len().saturating_add(64)).fold(32, usize::saturating_add)
 }
@@ -43,7 +43,6 @@ impl ElementBuffer {
         Some(tuple)
     }
 
-    /// Exchanges two elements.
     pub fn swap(&mut self, i: usize, j: usize) {
         if i < self.items.len() && j < self.items.len() {
             self.items.swap(i, j);

@@ -1,4 +1,4 @@
-//! A list of files, plain or compressed, read as streams: shared by the readers of lines and records.
+//! A list of files, plain or compressed, read as streams: shared by text and record datasets.
 
 use crate::files;
 use crate::prelude::*;
@@ -59,7 +59,7 @@ impl Files {
         }))
     }
 
-    /// A file of the dataset, as it is.
+    /// Opens a file, not decompressed.
     pub fn file(&self, path: &Path) -> Result<File> {
         files::open(&self.access, path)?.map_err(|e| at(path, e))
     }
@@ -76,7 +76,7 @@ impl Files {
     }
 }
 
-/// The one string of input `i`.
+/// The scalar in input `i`.
 pub fn text(c: &OpCall<'_>, i: usize) -> Result<Bytes> {
     match (c.input(i)?.rank(), c.input(i)?.strings()?) {
         (0, [one]) => Ok(one.clone()),
@@ -85,7 +85,7 @@ pub fn text(c: &OpCall<'_>, i: usize) -> Result<Bytes> {
 }
 
 fn at(path: &Path, e: std::io::Error) -> Error {
-    // The errors of decoders for corrupt input.
+    // Errors of decoders for corrupt input.
     match e.kind() {
         std::io::ErrorKind::InvalidInput => data_loss(e.to_string()).context(path.display()),
         _ => at_path(path, e),
@@ -106,12 +106,12 @@ fn path_of(name: &Bytes) -> PathBuf {
 /// The initial capacity for a line.
 const LINE: usize = 128;
 
-/// Reads from a stream up to and without `end`, at most as much as a tensor may hold. False at the end of the stream.
+/// Reads from a stream up to `end`, exclusive, at most as much as a tensor may hold. False at the end of the stream.
 pub fn read_until(stream: &mut Stream, end: u8, out: &mut Vec<u8>) -> std::io::Result<bool> {
     use std::io::Read;
     let start = out.len();
     loop {
-        // In pieces whose allocation may fail: `read_until` aborts the process when memory runs out.
+        // In pieces, with fallible allocation: `read_until` aborts when out of memory.
         let room = (out.len() - start).max(LINE);
         reserve::room(out, room).map_err(reserve::as_io)?;
         let read = stream.by_ref().take(room as u64).read_until(end, out)?;

@@ -1,4 +1,4 @@
-//! `FilterDataset`, `TakeWhileDataset`: elements that a predicate is true of, all or until the first that it is not.
+//! `FilterDataset`, `TakeWhileDataset`: elements for which a predicate is true; all, or up to the first false.
 
 use super::context::Context;
 use super::function::Function;
@@ -43,7 +43,7 @@ fn make(c: &mut OpCall<'_>, first_ends: bool) -> Result<()> {
 struct Filter {
     input: DatasetRef,
     predicate: Function,
-    /// Ends at the first element for which it is false.
+    /// Ends the dataset at the first false.
     first_ends: bool,
 }
 

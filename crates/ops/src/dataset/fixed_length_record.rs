@@ -1,4 +1,4 @@
-//! `FixedLengthRecordDataset`, `FixedLengthRecordDatasetV2`: files of records that are all equally long.
+//! `FixedLengthRecordDataset`, `FixedLengthRecordDatasetV2`: files of fixed-length records.
 
 use super::context::Context;
 use super::files::{Files, Stream};
@@ -10,7 +10,7 @@ use thalweg_io::record::Compression;
 
 pub static FIXED_LENGTH_RECORD_DATASET: Op = Op {
     name: "FixedLengthRecordDataset",
-    doc: "Records of `record_bytes` bytes from files, between a header and a footer that are left out.",
+    doc: "Records of `record_bytes` bytes from files, without the header and footer of each file.",
     inputs: &[
         "filenames: string",
         "header_bytes: int64",
@@ -70,7 +70,7 @@ struct RecordsIter {
 
 struct Open {
     stream: Stream,
-    /// Read ahead by the length of the footer, which is not part of a record.
+    /// Look-ahead of the footer's length, which is not part of a record.
     ahead: VecDeque<u8>,
 }
 
@@ -78,7 +78,7 @@ impl Iter for RecordsIter {
     fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
         let record = self.record();
         if record.is_err() {
-            // The next call opens the same file again, as TensorFlow's does, and fails with the same error.
+            // As in TensorFlow, the next call opens the same file again and fails again.
             self.open = None;
         }
         ready(record.map(|r| r.map(|bytes| vec![Tensor::string(bytes)])))
@@ -134,7 +134,7 @@ fn read_into(stream: &mut impl Read, mut count: u64, out: &mut VecDeque<u8>) -> 
 }
 
 impl Records {
-    /// The length of an uncompressed file is checked before reading.
+    /// Validates the length of an uncompressed file before reading.
     fn check_size(&self, i: usize) -> Result<()> {
         if self.files.path(i).is_none() || self.files.compression != Compression::None {
             return Ok(());

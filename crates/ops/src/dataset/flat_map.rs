@@ -1,4 +1,4 @@
-//! `FlatMapDataset`: the datasets that a function makes of each element, one after another.
+//! `FlatMapDataset`: the datasets that a function returns for each element, concatenated.
 
 use super::context::Context;
 use super::function::Function;
@@ -45,9 +45,9 @@ impl Dataset for FlatMap {
 struct FlatMapIter {
     input: Option<Box<dyn Iter>>,
     f: Function,
-    /// The dataset that the last element of the input became.
+    /// The iterator over the current inner dataset.
     now: Option<Box<dyn Iter>>,
-    /// The context for its iterators, at the depth of this one.
+    /// The context of inner iterators, at this depth.
     inner: Context,
 }
 

@@ -4,7 +4,7 @@ use super::context::{Call, Context};
 use super::sequence::{DatasetRef, Tuple, dataset_of};
 use crate::prelude::*;
 
-/// A function of the graph's library with the outer values it uses, which are its last arguments.
+/// A function of the library with its captured inputs, which are its last arguments.
 #[derive(Clone)]
 pub struct Function {
     func: Func,
@@ -12,7 +12,7 @@ pub struct Function {
 }
 
 impl Function {
-    /// The function that attr `name` names, with the inputs of argument `other` of the signature.
+    /// The function in attr `name`, with the inputs of argument `other` as captures.
     pub fn of(c: &OpCall<'_>, name: &str, other: usize) -> Result<Function> {
         let func = c.attrs().func(name)?.clone();
         let captured = c.arg(other).map(|i| c.input(i).cloned()).collect::<Result<_>>()?;
@@ -38,7 +38,7 @@ impl Function {
         args
     }
 
-    /// The result of a call that must be one boolean.
+    /// The result of a predicate: one boolean.
     pub fn truth(results: &[Tensor]) -> Result<bool> {
         match results {
             [one] if one.dtype() == DataType::Bool && one.elements() == 1 => one.to_scalar(),
@@ -46,7 +46,7 @@ impl Function {
         }
     }
 
-    /// The result of a call that must be one dataset.
+    /// The result of a call that returns a dataset.
     pub fn dataset(results: &[Tensor]) -> Result<DatasetRef> {
         match results {
             [one] if one.dtype() == DataType::Variant && one.rank() == 0 => dataset_of(one),

@@ -82,7 +82,7 @@ impl AsyncKernel for GetNext {
     }
 }
 
-/// A tuple as the outputs of a node, which say what types it has.
+/// Checks a tuple against the output types of a node.
 pub fn components(node: &KernelNode, tuple: Vec<Tensor>) -> Result<Vec<Tensor>> {
     let types = node.outputs.iter().map(|p| p.dtype);
     if types.eq(tuple.iter().map(Tensor::dtype)) {

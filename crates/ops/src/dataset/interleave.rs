@@ -1,4 +1,4 @@
-//! `InterleaveDataset` and its parallel forms: the datasets that a function makes of each element, in round-robin order.
+//! `InterleaveDataset` and its parallel forms: the datasets that a function maps elements to, in round-robin order.
 
 use super::context::Context;
 use super::function::Function;
@@ -19,7 +19,7 @@ pub static INTERLEAVE_DATASET: Op = Op {
     ..DATASET
 };
 
-/// The parallel forms produce the same elements in the same order; their inputs are read one at a time.
+/// The parallel forms return the same elements in the same order; inputs are read sequentially.
 pub static PARALLEL_INTERLEAVE_DATASET_V2: Op = Op {
     name: "ParallelInterleaveDatasetV2",
     inputs: &[
@@ -67,7 +67,7 @@ pub static PARALLEL_INTERLEAVE_DATASET_V4: Op = Op {
     ..PARALLEL_INTERLEAVE_DATASET_V3
 };
 
-/// Datasets that may be open at once in one cycle.
+/// Most datasets open in one cycle.
 const MAX_CYCLE: i64 = 1 << 16;
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
@@ -119,10 +119,10 @@ struct InterleaveIter {
     f: Function,
     cycle: usize,
     block: i64,
-    /// The slots of the cycle that were ever used, at most `cycle`.
+    /// Slots of the cycle used so far, at most `cycle`.
     slots: Vec<Option<Box<dyn Iter>>>,
     at: usize,
-    /// Elements taken from this slot in the current block.
+    /// Elements taken from this slot in this block.
     taken: i64,
     inner: Context,
 }
@@ -182,7 +182,7 @@ impl InterleaveIter {
         }
     }
 
-    /// On to the next slot. Behind the slots used so far there are only empty ones, which are skipped once the input has ended.
+    /// Advances to the next slot. Slots past those used so far are empty, and are skipped once the input has ended.
     fn advance(&mut self) {
         self.taken = 0;
         let turns = if self.input.is_some() { self.cycle } else { self.slots.len() };

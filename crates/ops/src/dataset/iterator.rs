@@ -1,4 +1,4 @@
-//! `Iterator`: the resource that steps draw elements from.
+//! `Iterator`: the resource that steps read elements from.
 
 use super::context::{Context, or_stopped};
 use super::sequence::{DatasetRef, Element, Iter};
@@ -12,11 +12,11 @@ use thalweg_core::resource::Resource;
 use thalweg_core::step::StepContext;
 use thalweg_core::sync::lock;
 
-/// Holds an iteration over some dataset of these types and shapes, once `MakeIterator` has started one.
+/// An iteration over a dataset of these types and shapes, started by `MakeIterator`.
 pub struct Iterator {
     pub types: Vec<DataType>,
     pub shapes: Vec<PartialShape>,
-    /// Whether it outlives the session that made it, as a resource with a shared name does on a server.
+    /// Whether it outlives its session, as a resource with a shared name on a server does.
     lasting: bool,
     pass: Mutex<Option<Arc<Pass>>>,
 }
@@ -70,7 +70,7 @@ impl Iterator {
         Iterator { types, shapes, lasting: false, pass: Mutex::default() }
     }
 
-    /// The same, which may outlive the session that makes it.
+    /// Sets whether it may outlive its session.
     pub fn lasting(self, lasting: bool) -> Iterator {
         Iterator { lasting, ..self }
     }
@@ -165,7 +165,7 @@ impl Pass {
         });
         match lock(&self.state).waiting.iter_mut().find(|r| r.id == id) {
             Some(request) => request.cancel = Some((cancel.clone(), token)),
-            // It is being served, or was cancelled.
+            // Already served, or cancelled.
             None => cancel.forget(token),
         }
     }

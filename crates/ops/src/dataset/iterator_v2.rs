@@ -44,7 +44,7 @@ pub static ANONYMOUS_ITERATOR_V3: Op = Op { name: "AnonymousIteratorV3", ..ANONY
 
 pub static DELETE_ITERATOR: Op = Op { name: "DeleteIterator", ..DELETE };
 
-/// A new iterator as the attrs of a node describe it.
+/// A new iterator, from the attrs of a node.
 pub fn described(attrs: &Attrs) -> Result<Iterator> {
     let (types, shapes) = (attrs.types("output_types")?, attrs.shapes("output_shapes")?);
     if types.len() != shapes.len() {
@@ -63,7 +63,7 @@ fn nameless(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The iterator is looked up in each step: its functions' kernels may hold this kernel, so this kernel must not hold the iterator.
+/// The iterator is looked up in each step: kernels of its functions may own this kernel, so caching it would be a cycle.
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let key = ResourceKey::of(node)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {

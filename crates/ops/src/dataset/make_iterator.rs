@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static MAKE_ITERATOR: Op = Op {
     name: "MakeIterator",
-    doc: "Sets `iterator` to the beginning of `dataset`.",
+    doc: "Starts `iterator` over at the start of `dataset`.",
     inputs: &["dataset: variant", "iterator: resource"],
     kernels: cpu!(run),
     ..Op::STATEFUL

@@ -1,4 +1,4 @@
-//! `MapDataset`, `ParallelMapDataset`, `ParallelMapDatasetV2`, `MapAndBatchDataset`: a function of each element.
+//! `MapDataset`, `ParallelMapDataset`, `ParallelMapDatasetV2`, `MapAndBatchDataset`: map a function over them.
 
 use super::batch::{Batch, batch_size};
 use super::context::{Call, Context};
@@ -64,7 +64,7 @@ pub static PARALLEL_MAP_DATASET_V2: Op = Op {
 
 pub static MAP_AND_BATCH_DATASET: Op = Op {
     name: "MapAndBatchDataset",
-    doc: "Function `f` of each element of `input_dataset`, the results stacked `batch_size` at a time.",
+    doc: "Function `f` of each element of `input_dataset`, the results in batches of `batch_size`.",
     inputs: &[
         "input_dataset: variant",
         "other_arguments: Targuments",
@@ -116,7 +116,7 @@ fn batched(c: &mut OpCall<'_>) -> Result<()> {
 /// Most concurrent calls of one iterator.
 const MAX_CALLS: i64 = 1024;
 
-/// The number of parallel calls that argument `arg` asks for; -1 for autotuning.
+/// The number of parallel calls in argument `arg`; -1 for autotuning.
 fn calls_at_once(c: &OpCall<'_>, arg: usize) -> Result<usize> {
     let n = match c.arg(arg).next() {
         Some(i) => c.scalar_int(i)?,
@@ -134,7 +134,7 @@ struct Map {
     f: Function,
     /// Concurrent calls.
     at_once: usize,
-    /// An OutOfRange error of the function is an error, instead of the end of the sequence.
+    /// OutOfRange from the function is an error, not the end of the sequence.
     preserves: bool,
 }
 
@@ -184,7 +184,7 @@ impl Iter for Mapped {
     }
 }
 
-/// As many concurrent calls as allowed; results in the order of the calls.
+/// Calls run concurrently; results are in the order of the calls.
 struct ParallelMapped {
     mapped: Mapped,
     at_once: usize,

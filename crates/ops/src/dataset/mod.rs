@@ -1,7 +1,7 @@
-//! Datasets: sequences of elements that are produced on demand, and iterators over them.
+//! Datasets: lazy sequences of elements, and iterators over them.
 //!
-//! `sequence` has the traits, `context` what iterators may use, `task` how they wait without a thread, `iterator` the resource
-//! that steps draw from. Each other file is an op, or a few that share a template.
+//! `sequence` has the traits, `context` what iterators may use, `task` how they wait asynchronously, `iterator` the resource
+//! that steps read from. Each other file is an op, or a few that share a template.
 
 mod anonymous;
 mod batch;

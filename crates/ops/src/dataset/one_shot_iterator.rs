@@ -1,4 +1,4 @@
-//! `OneShotIterator`: an iterator that makes its dataset itself, when it is first used.
+//! `OneShotIterator`: an iterator that creates its dataset on first use.
 
 use super::function::Function;
 use super::iterator::Iterator;
@@ -37,7 +37,7 @@ struct OneShot {
     factory: Func,
 }
 
-/// Whether the dataset has been made; kept beside the iterator.
+/// Whether the dataset was created; beside the iterator.
 #[derive(Default)]
 struct Start(Mutex<Stage>);
 
@@ -91,7 +91,7 @@ impl OneShot {
 }
 
 impl Start {
-    /// Calls back once the dataset has been made. True: the caller is to make it.
+    /// Calls back once the dataset exists. True: the caller must create it.
     fn join(&self, answer: OnStarted) -> bool {
         let mut stage = lock(&self.0);
         match &mut *stage {
@@ -119,7 +119,7 @@ impl Start {
     }
 
     fn end(&self, result: Result<()>) {
-        // After a cancelled step the next one tries again.
+        // After a cancelled step the next one retries.
         let retry = matches!(&result, Err(e) if e.code() == Code::Cancelled);
         let stage = if retry { Stage::Before } else { Stage::After(result.clone()) };
         let before = std::mem::replace(&mut *lock(&self.0), stage);

@@ -1,4 +1,4 @@
-//! `PaddedBatchDataset`, `PaddedBatchDatasetV2`: elements of different sizes, padded to one and stacked.
+//! `PaddedBatchDataset`, `PaddedBatchDatasetV2`: elements padded to one shape and stacked.
 
 use super::batch::{Batches, batch_size, batches};
 use super::context::Context;
@@ -123,7 +123,7 @@ impl Pad {
         Ok(out)
     }
 
-    /// The shape that all rows are padded to.
+    /// The padded shape of all rows.
     fn size_of(&self, rows: &[&Tensor], i: usize) -> Result<Shape> {
         let mut each: Vec<usize> = self.sizes.iter().map(|s| usize::try_from(*s).unwrap_or(0)).collect();
         for row in rows {

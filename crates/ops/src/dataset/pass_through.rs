@@ -1,4 +1,4 @@
-//! `OptionsDataset`, `ModelDataset`, `FinalizeDataset`: hints on how to run a dataset, which do not change its elements.
+//! `OptionsDataset`, `ModelDataset`, `FinalizeDataset`: performance hints, which do not change the elements.
 
 use super::sequence::{DATASET, input, tensor_of};
 use crate::prelude::*;
@@ -19,7 +19,7 @@ pub static OPTIONS_DATASET: Op = Op {
 
 pub static MODEL_DATASET: Op = Op {
     name: "ModelDataset",
-    doc: "`input_dataset`, marked as one to be tuned while it runs.",
+    doc: "`input_dataset`, marked for autotuning.",
     attrs: &[
         "algorithm: int = 0",
         "cpu_budget: int = 0",

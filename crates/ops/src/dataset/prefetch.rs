@@ -1,4 +1,4 @@
-//! `PrefetchDataset`: elements produced ahead of demand.
+//! `PrefetchDataset`: elements prefetched by a producer.
 
 use super::context::{Context, or_stopped};
 use super::element_buffer::ElementBuffer;
@@ -13,7 +13,7 @@ use thalweg_core::sync::lock;
 
 pub static PREFETCH_DATASET: Op = Op {
     name: "PrefetchDataset",
-    doc: "The elements of `input_dataset`, up to `buffer_size` of them made ahead, while the consumer works.",
+    doc: "The elements of `input_dataset`, up to `buffer_size` of them prefetched while the consumer works.",
     inputs: &["input_dataset: variant", "buffer_size: int64"],
     attrs: &[
         "output_types: list(type) >= 1",
@@ -60,7 +60,7 @@ impl Dataset for Prefetch {
 }
 
 struct PrefetchIter {
-    /// Until the first element is requested; then the producer owns it.
+    /// Moved to the producer when the first element is requested.
     input: Option<Box<dyn Iter>>,
     shared: Arc<Shared>,
 }
@@ -75,7 +75,7 @@ struct Shared {
 #[derive(Default)]
 struct Buffer {
     elements: ElementBuffer,
-    /// The error, or the end, after the elements.
+    /// The error, or the end, after the buffer.
     last: Option<Result<()>>,
     /// The producer has ended.
     abandoned: bool,

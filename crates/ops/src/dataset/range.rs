@@ -66,7 +66,7 @@ impl Iter for Range {
             return ready(Ok(None));
         }
         let value = int64_as(self.next, self.dtype);
-        // Past the largest i64 is past the end too.
+        // Past `i64::MAX` is past the end too.
         self.next = self.next.saturating_add(self.step);
         ready(value.map(|v| Some(vec![v])))
     }

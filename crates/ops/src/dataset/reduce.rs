@@ -1,4 +1,4 @@
-//! `DatasetCardinality`, `ReduceDataset`, `DatasetToSingleElement`: one result of a whole dataset.
+//! `DatasetCardinality`, `ReduceDataset`, `DatasetToSingleElement`: reductions of a dataset.
 
 use super::context::{Context, or_stopped};
 use super::function::Function;
@@ -9,7 +9,7 @@ use crate::prelude::*;
 
 pub static DATASET_CARDINALITY: Op = Op {
     name: "DatasetCardinality",
-    doc: "The number of elements of `input_dataset`; -1 if it has no end, -2 if that is not known.",
+    doc: "The number of elements of `input_dataset`; -1 if infinite, -2 if unknown.",
     inputs: &["input_dataset: variant"],
     outputs: &["cardinality: int64"],
     attrs: &["cardinality_options: string = ''"],
@@ -61,7 +61,7 @@ fn prepare_single(_: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
     Ok(Arc::new(Whole { f: None }))
 }
 
-/// Iterates over a whole dataset: with a function, to reduce it; without, for its one element.
+/// Iterates over a dataset: to reduce it by a function, or for its single element.
 struct Whole {
     f: Option<Func>,
 }

@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static REPEAT_DATASET: Op = Op {
     name: "RepeatDataset",
-    doc: "The elements of `input_dataset`, `count` times over; without end if it is negative.",
+    doc: "The elements of `input_dataset`, repeated `count` times; infinitely if negative.",
     inputs: &["input_dataset: variant", "count: int64"],
     kernels: cpu!(run),
     ..DATASET
@@ -42,7 +42,7 @@ struct RepeatIter {
     input: DatasetRef,
     left: i64,
     pass: Option<Box<dyn Iter>>,
-    /// Whether this iteration has produced an element.
+    /// Whether this iteration produced an element.
     given: bool,
     /// The context for new iterators.
     inner: Context,
@@ -68,7 +68,7 @@ impl Iter for RepeatIter {
                 if self.left > 0 {
                     self.left -= 1;
                 } else if !self.given {
-                    // An empty dataset repeated without end would never produce an element.
+                    // An empty dataset repeated infinitely would never produce an element.
                     self.left = 0;
                 }
                 self.given = false;

@@ -1,4 +1,4 @@
-//! Seeds for shuffling, and the handles under which TensorFlow passes their generators around.
+//! Seeds for shuffling, and the resource handles of TensorFlow's seed generators.
 
 use super::anonymous::{DUMMY, anonymous};
 use crate::prelude::*;
@@ -40,7 +40,7 @@ pub fn seeds(c: &OpCall<'_>, i: usize) -> Result<(i64, i64)> {
 /// The seeds of each iteration.
 pub struct SeedGenerator {
     seeds: (i64, i64),
-    /// `None`: every iteration has the same.
+    /// `None`: the same in every iteration.
     fresh: Option<Mutex<Words>>,
 }
 
@@ -49,7 +49,7 @@ impl SeedGenerator {
         Arc::new(SeedGenerator { seeds, fresh: reshuffle.then(|| Mutex::new(Words::new(seeds))) })
     }
 
-    /// The generator whose handle is input `i`, if it is to one.
+    /// The generator whose handle is input `i`, if any.
     pub fn given(c: &OpCall<'_>, i: usize) -> Option<Arc<SeedGenerator>> {
         c.resource(i).ok()
     }
@@ -74,7 +74,7 @@ impl Resource for SeedGenerator {
     }
 }
 
-/// The numbers of a Philox stream one by one.
+/// The words of a Philox stream in sequence.
 pub struct Words {
     stream: Philox,
     block: [u32; 4],

@@ -1,6 +1,6 @@
 //! `Dataset`: a lazy sequence of tuples of tensors; `Iter`: one iteration over it.
 //!
-//! `next` of an iterator returns a future, so that waiting for a function or a buffer holds no thread. An element that is ready
+//! `next` of an iterator returns a future, so that waiting for a function or buffer blocks no thread. An element that is ready
 //! at once needs no boxed future. Dropping the future cancels what it waits for.
 
 use super::context::Context;
@@ -65,14 +65,14 @@ impl Future for Next<'_> {
 pub struct TypedDataset {
     pub types: Vec<DataType>,
     pub shapes: Vec<PartialShape>,
-    /// The length of the longest chain of datasets that this one is made of.
+    /// Depth of the longest chain of input datasets.
     pub depth: usize,
     dataset: Box<dyn Dataset>,
 }
 
 pub type DatasetRef = Arc<TypedDataset>;
 
-/// The longest chain of datasets. Iterators call each other this deep, on the stack.
+/// The longest chain of datasets: the depth of nested iterator calls, on the stack.
 pub const MAX_DEPTH: usize = 128;
 
 impl TypedDataset {
@@ -146,7 +146,7 @@ pub fn emit(c: &mut OpCall<'_>, inputs: &[&DatasetRef], dataset: impl Dataset + 
     Ok(())
 }
 
-/// As `emit`, for datasets of one string each.
+/// As `emit`, for datasets of scalar strings.
 pub fn emit_strings(c: &mut OpCall<'_>, dataset: impl Dataset + 'static) -> Result<()> {
     let held = TypedDataset::new(vec![DataType::String], vec![PartialShape::scalar()], &[], dataset)?;
     c.set(0, tensor_of(held));
@@ -157,7 +157,7 @@ pub fn emit_strings(c: &mut OpCall<'_>, dataset: impl Dataset + 'static) -> Resu
 pub const OUTPUT_ATTRS: &[&str] =
     &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1", "metadata: string = ''"];
 
-/// What all dataset ops have: one scalar variant, without a gradient.
+/// The template of dataset ops: one scalar variant, no gradient.
 pub const DATASET: Op = Op {
     outputs: &["handle: variant"],
     attrs: OUTPUT_ATTRS,

@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static SHARD_DATASET: Op = Op {
     name: "ShardDataset",
-    doc: "The elements of `input_dataset` whose number is `index` modulo `num_shards`.",
+    doc: "The elements of `input_dataset` whose index is `index` modulo `num_shards`.",
     inputs: &["input_dataset: variant", "num_shards: int64", "index: int64"],
     attrs: &[
         "require_non_empty: bool = false",
@@ -59,7 +59,7 @@ impl Dataset for Shard {
 
 struct ShardIter {
     input: Box<dyn Iter>,
-    /// Elements of other shards before the next of ours.
+    /// Elements of other shards before our next.
     skip: i64,
     first: bool,
     shards: i64,

@@ -1,4 +1,4 @@
-//! `ShuffleDataset` and its other forms: elements in random order, TensorFlow's for the same seeds.
+//! `ShuffleDataset` and its variants: elements in random order, TensorFlow's for the same seeds.
 
 use super::context::Context;
 use super::element_buffer::ElementBuffer;
@@ -50,7 +50,7 @@ pub static SHUFFLE_DATASET_V3: Op = Op {
 
 pub static SHUFFLE_AND_REPEAT_DATASET: Op = Op {
     name: "ShuffleAndRepeatDataset",
-    doc: "Shuffles and repeats: the buffer already takes from the next pass while one ends.",
+    doc: "Shuffles and repeats: the buffer is refilled from the next pass while one ends.",
     inputs: &["input_dataset: variant", "buffer_size: int64", "seed: int64", "seed2: int64", "count: int64"],
     kernels: cpu!(repeated),
     ..SHUFFLE_DATASET
@@ -149,7 +149,7 @@ struct ShuffleIter {
     /// How many elements of each pass the buffer holds. Elements are drawn from the oldest pass.
     slices: VecDeque<usize>,
     words: Words,
-    /// Each pass is shuffled with seeds of its own.
+    /// Each pass has its own seeds.
     seeds: Arc<SeedGenerator>,
 }
 
@@ -190,7 +190,7 @@ impl ShuffleIter {
                 }
                 None => {
                     self.input = None;
-                    // An empty input repeated without end would never produce an element.
+                    // An empty input repeated infinitely would never produce an element.
                     if self.passes < 0 && self.slices.back() == Some(&0) {
                         self.passes = 0;
                     }

@@ -1,4 +1,4 @@
-//! `IteratorToStringHandle`, `IteratorFromStringHandleV2`: iterators by name, so that a feed can choose between them.
+//! `IteratorToStringHandle`, `IteratorFromStringHandleV2`: iterators by name, so that a feed can select one.
 
 use super::iterator::{Iterator, same_elements};
 use crate::prelude::*;
@@ -16,7 +16,7 @@ pub static ITERATOR_TO_STRING_HANDLE: Op = Op {
 
 pub static ITERATOR_FROM_STRING_HANDLE_V2: Op = Op {
     name: "IteratorFromStringHandleV2",
-    doc: "The iterator whose handle a string is; it must have these types and shapes, where they are given.",
+    doc: "The iterator of a string handle; types and shapes must match, if given.",
     inputs: &["string_handle: string"],
     outputs: &["resource_handle: resource"],
     attrs: &["output_types: list(type) >= 0 = []", "output_shapes: list(shape) >= 0 = []"],
@@ -28,7 +28,7 @@ pub static ITERATOR_FROM_STRING_HANDLE_V2: Op = Op {
 pub static ITERATOR_FROM_STRING_HANDLE: Op =
     Op { name: "IteratorFromStringHandle", ..ITERATOR_FROM_STRING_HANDLE_V2 };
 
-/// Container and name, the first with its length in front.
+/// `length of container:container name`.
 fn to_string(c: &mut OpCall<'_>) -> Result<()> {
     c.resource::<Iterator>(0)?;
     let h = c.handle(0)?;

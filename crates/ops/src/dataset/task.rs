@@ -1,4 +1,4 @@
-//! `Task`: a future that is polled on a device's pool whenever it is woken, even after the session that started it has ended: other
+//! `Task`: a future that is polled on the device's thread pool when woken, even after the session that started it has ended: other
 //! sessions may use its results.
 
 use std::future::Future;

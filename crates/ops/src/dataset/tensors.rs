@@ -1,4 +1,4 @@
-//! `TensorDataset`, `TensorSliceDataset`: given tensors, as one element or row by row.
+//! `TensorDataset`, `TensorSliceDataset`: tensors as one element, or sliced.
 
 use super::context::Context;
 use super::sequence::{Dataset, Iter, Next, SOURCE, Tuple, emit, ready};

@@ -7,7 +7,7 @@ use std::sync::{Mutex, mpsc};
 use thalweg_core::step::{FunctionRunner, OnResults, StepContext};
 use thalweg_core::sync::lock;
 
-/// Functions by name, and those called that have not answered.
+/// Functions by name, and pending calls of them.
 #[derive(Default)]
 struct Functions {
     held: Mutex<Vec<(Arc<StepContext>, OnResults)>>,
@@ -120,7 +120,7 @@ fn all(dataset: &Tensor) -> Vec<Vec<i64>> {
             Ok(t) => elements.push(t.as_slice::<i64>().unwrap().to_vec()),
             Err(e) => {
                 assert_eq!((e.code(), e.message()), (Code::OutOfRange, "End of sequence"));
-                // The end stays the end.
+                // The end is sticky.
                 assert_eq!(next(&step, &handle).unwrap_err().code(), Code::OutOfRange);
                 return elements;
             }
@@ -386,7 +386,7 @@ fn a_function_that_never_answers_is_cancelled_with_the_step_and_with_the_iterato
     assert_eq!(answer.recv().unwrap().unwrap_err().message(), "enough");
     assert_eq!(in_line.recv().unwrap().unwrap_err().message(), "enough");
     assert!(lock(&functions.held)[0].0.cancel.is_cancelled());
-    // The iterator goes on with the element after.
+    // The iterator continues after that element.
     let answer = begin(&step, "IteratorGetNext", &[handle], &of_int64());
     step.device.resources.end();
     assert_eq!(answer.recv().unwrap().unwrap_err().code(), Code::Cancelled);
@@ -412,7 +412,7 @@ fn elements_asked_for_together_are_each_given_once() {
         (0..3).map(|_| begin(&step, "IteratorGetNext", &[handle.clone()], &of_int64())).collect();
     for (i, answer) in answers.iter().enumerate().take(2) {
         let done = loop {
-            // The next call is begun by whoever gave the last answer, perhaps on another thread.
+            // The next call may be started by a callback on another thread.
             if let Some((_, done)) = lock(&functions.held).pop() {
                 break done;
             }

@@ -11,7 +11,7 @@ use thalweg_io::record::{Compression, RecordReader};
 
 pub static TF_RECORD_DATASET: Op = Op {
     name: "TFRecordDataset",
-    doc: "The records of TFRecord files, one after another.",
+    doc: "The records of TFRecord files, in sequence.",
     inputs: &["filenames: string", "compression_type: string", "buffer_size: int64"],
     attrs: &["metadata: string = ''"],
     kernels: cpu!(run),
@@ -20,7 +20,7 @@ pub static TF_RECORD_DATASET: Op = Op {
 
 pub static TF_RECORD_DATASET_V2: Op = Op {
     name: "TFRecordDatasetV2",
-    doc: "The records of TFRecord files, one after another, each file from some byte on.",
+    doc: "The records of TFRecord files in sequence, each file from a byte offset.",
     inputs: &["filenames: string", "compression_type: string", "buffer_size: int64", "byte_offsets: int64"],
     ..TF_RECORD_DATASET
 };
@@ -48,7 +48,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
 #[derive(Clone)]
 struct Records {
     files: Files,
-    /// The offset at which reading each file starts; empty: at its beginning.
+    /// The start offset of each file; empty: the beginning.
     offsets: Arc<[u64]>,
 }
 
@@ -82,7 +82,7 @@ impl RecordsIter {
             };
             match reader.next() {
                 Some(Ok(record)) => return Ok(Some(record)),
-                // After corruption the rest of the file cannot be read; the next file may be intact.
+                // The rest of a corrupt file is skipped; the next file may be intact.
                 ended => {
                     self.open = None;
                     self.at += 1;

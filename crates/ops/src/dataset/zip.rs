@@ -1,4 +1,4 @@
-//! `ZipDataset`: elements of several datasets side by side.
+//! `ZipDataset`: elements of several datasets as tuples.
 
 use super::context::Context;
 use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static ZIP_DATASET: Op = Op {
     name: "ZipDataset",
-    doc: "Elements of all inputs side by side, until one of them ends.",
+    doc: "Tuples of elements of all inputs, until the shortest ends.",
     inputs: &["input_datasets: N * variant"],
     attrs: &[
         "output_types: list(type) >= 1",

@@ -1,4 +1,4 @@
-//! `Print`, `PrintV2`: messages while a graph runs.
+//! `Print`, `PrintV2`: print from a running graph.
 
 use super::tensor_text::first_elements;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! `StringFormat`: tensors put into a text.
+//! `StringFormat`: formats tensors as text.
 
 use super::tensor_text::both_ends;
 use crate::prelude::*;
@@ -28,7 +28,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![PartialShape::scalar()])
 }
 
-/// The parts of the template between its placeholders, of which there must be one for each input.
+/// The parts of the template between its placeholders, one for each input.
 fn pieces(template: &str, placeholder: &str, inputs: usize) -> Result<Vec<String>> {
     let pieces: Vec<String> = match placeholder {
         "" => vec![template.to_string()],

@@ -49,7 +49,7 @@ fn rows(t: &Tensor, dim: usize, limit: usize, at: &mut usize, out: &mut Vec<u8>)
 }
 
 /// Up to `ends` elements (all if negative) at both ends of each dimension, one row to a line; strings in quotes.
-/// Bytes and not text: those past ASCII stay as they are.
+/// Bytes, not text: non-ASCII bytes are unchanged.
 pub fn both_ends(t: &Tensor, ends: i64, out: &mut Vec<u8>) -> Result<()> {
     // An empty tensor is shown as an ellipsis.
     let ends = usize::try_from(ends).unwrap_or(usize::MAX).min(t.elements());
@@ -115,7 +115,7 @@ fn element(t: &Tensor, i: usize, quoted: bool, out: &mut Vec<u8>) -> Result<()> 
     extend(out, text.unwrap_or_else(|| "?".into()).as_bytes())
 }
 
-/// Text with C's escapes; bytes past ASCII too where `all` says so.
+/// Text with C escapes; for non-ASCII bytes too if `all`.
 fn escape(bytes: &[u8], all: bool, out: &mut Vec<u8>) -> Result<()> {
     bytes.iter().try_for_each(|b| match *b {
         b'\n' => extend(out, b"\\n"),

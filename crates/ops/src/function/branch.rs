@@ -1,4 +1,4 @@
-//! `If`, `Case` and their stateless forms: calls one of several functions, chosen by a value.
+//! `If`, `Case` and their stateless forms: call one of several functions, chosen by a value.
 
 use super::call::run_function;
 use crate::prelude::*;

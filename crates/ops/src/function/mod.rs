@@ -1,4 +1,4 @@
-//! Calls of functions, and the control flow made of them. Graph passes inline these calls, or turn them into the
+//! Function calls and functional control flow. Graph passes inline these calls, or lower them to the
 //! primitives of `control`; the remaining ones call the function through the step.
 
 mod argument;

@@ -72,7 +72,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let mut out = Tensor::uninit(c.output_type(0)?, shape)?;
         match c.output_type(0)? {
             DataType::Uint16 => file.write(want, out.as_mut_slice::<u16>()?, |v| v),
-            // The upper byte of 16 bits; 8-bit samples were widened by repeating the byte.
+            // The high byte of 16 bits; 8-bit samples were widened by repeating it.
             _ => file.write(want, out.as_mut_slice::<u8>()?, |v| (v >> 8) as u8),
         }
         c.set(0, out);
@@ -84,7 +84,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 struct Pixels {
     rows: usize,
     cols: usize,
-    /// Channels in the file; alpha from a transparent colour does not count, alpha of a palette does.
+    /// Channels in the file; alpha from a transparent colour is not counted, alpha of a palette is.
     own_channels: usize,
     /// Channels in `samples`.
     channels: usize,
@@ -121,7 +121,7 @@ impl Pixels {
             reader.output_buffer_size().ok_or_else(|| resource_exhausted("the PNG image is too large"))?;
         let (color, depth) = reader.output_color_type();
         let mut samples = Tensor::uninit(DataType::Uint8, Shape::vector(size))?;
-        // The decoder holds some rows, and the deflate window.
+        // The decoder holds some rows and the deflate window.
         reserve::probe(size.checked_div(rows).unwrap_or(0).saturating_mul(8).saturating_add(DECODER))?;
         reader.next_frame(samples.as_mut_slice::<u8>()?).map_err(|e| wrong(contents, e))?;
         let own_channels = if own == ColorType::Indexed { color.samples() } else { own.samples() };

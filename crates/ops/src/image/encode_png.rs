@@ -60,7 +60,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let outer = Shape::new(outer)?;
         let mut files = reserve::with_capacity(outer.elements())?;
         for image in bytes.chunks_exact((bytes.len() / outer.elements().max(1)).max(1)) {
-            // The encoder holds the filtered rows and the compressed data.
+            // The encoder buffers filtered rows and the compressed data.
             reserve::probe(image.len().saturating_mul(2))?;
             let mut file = reserve::Written::default();
             let mut encoder = Encoder::new(&mut file, width, height);

@@ -1,4 +1,4 @@
-//! `ExtractImagePatches`: the patches of an image under a sliding window, as channels.
+//! `ExtractImagePatches`: the patches under a sliding window, flattened to channels.
 
 use crate::moving::Block;
 use crate::nn::windows::{Padding, Window};
@@ -7,7 +7,7 @@ use crate::space::strides::steps_inside;
 
 pub static EXTRACT_IMAGE_PATCHES: Op = Op {
     name: "ExtractImagePatches",
-    doc: "For each position of a sliding window, the elements in it, along the channels.",
+    doc: "The patch under each sliding window position, flattened to channels.",
     inputs: &["images: T"],
     outputs: &["patches: T"],
     attrs: &[
@@ -62,7 +62,7 @@ fn windows(attrs: &Attrs) -> Result<[Window; 2]> {
     Ok([0, 1].map(|i| Window { size: size[i], stride: stride[i], dilation: rate[i], padding }))
 }
 
-/// Patches of pixel numbers say where each element of a patch came from; the gradient is summed there. Pixel 0 is the padding.
+/// Patches of an image of pixel numbers are the indices to scatter-add the gradient to. Pixel 0 is the padding.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, dy) = (g.x[0], g.dy()?);
     let (zero, one) = (g.constant(Tensor::scalar(0i32))?, g.constant(Tensor::scalar(1i32))?);

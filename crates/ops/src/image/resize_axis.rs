@@ -1,4 +1,4 @@
-//! The source positions of the pixels of a resized image.
+//! The sampling positions of image resizing.
 
 use crate::prelude::*;
 
@@ -27,7 +27,7 @@ impl Mapping {
         }
     }
 
-    /// For each new position, the old ones on either side, and how far it is towards the second.
+    /// For each output position, its two input neighbours, and the weight of the second.
     pub fn linear(&self, old: usize, new: usize) -> Result<Vec<(usize, usize, f32)>> {
         let scale = self.scale(old, new);
         let at = |i: usize| match self.half_pixel_centers {
@@ -42,7 +42,7 @@ impl Mapping {
         reserve::collect((0..new).map(tap))
     }
 
-    /// For each new position, the old one that is nearest.
+    /// For each output position, the nearest input.
     pub fn nearest(&self, old: usize, new: usize) -> Result<Vec<usize>> {
         let scale = self.scale(old, new);
         let at = |i: usize| {
@@ -78,13 +78,13 @@ pub fn not_empty(dims: &[usize; 4]) -> Result<()> {
     }
 }
 
-/// The shape of the images of input 0 in the size that input 1 holds.
+/// The shape of input 0 resized to the size in input 1.
 pub fn resized_shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     let (x, size) = (c.rank(0, 4)?, c.as_shape(1)?.merge(&PartialShape::unknown_of_rank(2))?);
     Ok(vec![[x.dim(0), size.dim(0), size.dim(1), x.dim(3)].into_iter().collect()])
 }
 
-/// Rows and columns of images, as an op takes them.
+/// Rows and columns of images, as a tensor.
 pub fn size_of(g: &mut GradCall<'_>, images: Output) -> Result<Output> {
     let shape = g.shape_of(images)?;
     let [from, to] = [g.constant(int_vector(&[1]))?, g.constant(int_vector(&[2]))?];
@@ -96,7 +96,7 @@ pub fn mapping_attrs(attrs: &Attrs) -> Vec<(&'static str, Attr)> {
     names.iter().filter_map(|name| Some((*name, attrs.get(name)?.clone()))).collect()
 }
 
-/// Cases with each way to map.
+/// Cases for each mapping.
 pub fn with_each_mapping(mut case: impl FnMut() -> Case) -> Vec<Case> {
     vec![case(), case().attr("align_corners", true), case().attr("half_pixel_centers", true)]
 }

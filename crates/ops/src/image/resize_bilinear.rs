@@ -1,4 +1,4 @@
-//! `ResizeBilinear`: images in another size, each pixel interpolated from four; and its gradient.
+//! `ResizeBilinear`: resizing, each pixel interpolated from four; and its gradient.
 
 use super::resize_axis::{
     Mapping, four, mapping_attrs, not_empty, resized_shape, size_input, size_of, with_each_mapping,
@@ -8,7 +8,7 @@ use crate::prelude::*;
 
 pub static RESIZE_BILINEAR: Op = Op {
     name: "ResizeBilinear",
-    doc: "Images in another size, by linear interpolation along rows and columns.",
+    doc: "Resized images, by bilinear interpolation.",
     inputs: &["images: T", "size: int32"],
     outputs: &["resized_images: float"],
     attrs: &[

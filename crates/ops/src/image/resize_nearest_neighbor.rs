@@ -1,4 +1,4 @@
-//! `ResizeNearestNeighbor`: images in another size, each pixel the nearest of the old ones; and its gradient.
+//! `ResizeNearestNeighbor`: resizing, each pixel the nearest of the input; and its gradient.
 
 use super::resize_axis::{
     Mapping, four, mapping_attrs, not_empty, resized_shape, size_input, size_of, with_each_mapping,
@@ -9,7 +9,7 @@ use crate::rows::pick;
 
 pub static RESIZE_NEAREST_NEIGHBOR: Op = Op {
     name: "ResizeNearestNeighbor",
-    doc: "Images in another size, each pixel the nearest of the old ones.",
+    doc: "Resized images, each pixel the nearest of the input.",
     inputs: &["images: T", "size: int32"],
     outputs: &["resized_images: T"],
     attrs: &[

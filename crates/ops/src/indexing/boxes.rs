@@ -1,9 +1,9 @@
-//! Boxes sliced out of a tensor.
+//! Slices of all dimensions.
 
 use crate::moving::Block;
 use crate::prelude::*;
 
-/// The box at `begin` of this shape, which must be inside; shares memory where its elements are contiguous.
+/// The slice at `begin` of this shape, in range; shares memory where its elements are contiguous.
 pub fn slice_box(c: &OpCall<'_>, x: &Tensor, begin: &[usize], shape: &Shape) -> Result<Tensor> {
     if shape == x.shape() {
         return Ok(x.clone());

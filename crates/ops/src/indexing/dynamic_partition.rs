@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static DYNAMIC_PARTITION: Op = Op {
     name: "DynamicPartition",
-    doc: "Output p has, in order, the slices of `data` for which `partitions` says p.",
+    doc: "Output p has, in order, the slices of `data` whose `partitions` entry is p.",
     inputs: &["data: T", "partitions: int32"],
     outputs: &["outputs: num_partitions * T"],
     attrs: &["num_partitions: int >= 1", "T: type"],
@@ -25,7 +25,7 @@ pub static DYNAMIC_PARTITION: Op = Op {
     ..Op::PURE
 };
 
-/// The shape of `data` after that of `prefix`, with which it must begin.
+/// The dimensions of `data` after `prefix`, with which it must begin.
 pub fn after_prefix(data: &PartialShape, prefix: &PartialShape) -> Result<PartialShape> {
     let (Some(d), Some(p)) = (data.dims(), prefix.dims()) else { return Ok(PartialShape::unknown()) };
     let begins = d.len() >= p.len() && d.iter().zip(p).all(|(a, b)| a == b || *a < 0 || *b < 0);
@@ -35,7 +35,7 @@ pub fn after_prefix(data: &PartialShape, prefix: &PartialShape) -> Result<Partia
     Ok(d[p.len()..].iter().copied().collect())
 }
 
-/// The gradients of the outputs, stitched together at the positions of their slices.
+/// The gradients of the outputs, merged by DynamicStitch.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (data, partitions) = (g.x[0], g.x[1]);
     let parts: Vec<Output> = (0..g.y.len()).map(|i| g.dy_or_zeros(i)).collect::<Result<_>>()?;

@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static DYNAMIC_STITCH: Op = Op {
     name: "DynamicStitch",
-    doc: "Slice `indices[n][i]` of the result is `data[n][i]`; of several for one place the last wins.",
+    doc: "Slice `indices[n][i]` of the result is `data[n][i]`; the last wins for duplicate indices.",
     inputs: &["indices: N * int32", "data: N * T"],
     outputs: &["merged: T"],
     attrs: &["N: int >= 1", "T: type"],

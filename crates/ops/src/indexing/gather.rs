@@ -1,4 +1,4 @@
-//! `GatherV2`, `Gather`: slices of a tensor, picked by index along an axis.
+//! `GatherV2`, `Gather`: slices of a tensor, by index along an axis.
 
 use crate::array::axis::constant_axis;
 use crate::indices::positions;
@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 pub static GATHER_V2: Op = Op {
     name: "GatherV2",
-    doc: "The slices of `params` along `axis` that `indices` name; the first `batch_dims` dimensions of both run side by side.",
+    doc: "The slices of `params` along `axis` that `indices` name; the first `batch_dims` dimensions are batch dimensions.",
     inputs: &["params: Tparams", "indices: Tindices", "axis: Taxis"],
     outputs: &["output: Tparams"],
     attrs: &[
@@ -67,7 +67,7 @@ pub static GATHER: Op = Op {
     ..GATHER_V2
 };
 
-/// `batch_dims` as a position; it may be counted from the end of the indices' shape.
+/// `batch_dims` as a position; negative: from the end of the indices' shape.
 fn batch_position(batch: i64, indices_rank: usize) -> Result<usize> {
     let rank = indices_rank as i64;
     if batch < -rank || batch > rank {
@@ -103,7 +103,7 @@ fn grad_v2(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![dx, Grad::None, Grad::None])
 }
 
-/// The gradient of gathering rows: indexed slices.
+/// The gradient of gathering rows: IndexedSlices.
 fn slices(g: &mut GradCall<'_>) -> Result<Grad> {
     let (params, indices, dy) = (g.x[0], g.x[1], g.dy()?);
     let dense_shape = g.shape_of(params)?;
@@ -118,8 +118,8 @@ fn slices(g: &mut GradCall<'_>) -> Result<Grad> {
     Ok(Grad::Slices { values, indices: flat, dense_shape })
 }
 
-/// The gradient along any axis. With `params` seen as [batch, outer, size, inner] and the indices as [batch, picks], slices of
-/// `dy` are added up where they came from, the batches concatenated.
+/// The gradient along any axis. With `params` as [batch, outer, size, inner] and the indices as [batch, picks], slices of
+/// `dy` are scatter-added to their source, batches concatenated.
 fn dense(g: &mut GradCall<'_>, batch: i64) -> Result<Grad> {
     let (params, axis, dy) = (g.x[0], g.x[2], g.dy()?);
     let indices = g.op("Cast", [g.x[1].into()], &[("DstT", DataType::Int32.into())])?;
@@ -155,14 +155,14 @@ fn dense(g: &mut GradCall<'_>, batch: i64) -> Result<Grad> {
     };
     let pack = |g: &mut GradCall<'_>, dims: &[Output]| g.op("Pack", [dims.into()], &[]);
     let swap = g.constant(int_vector(&[0, 2, 1, 3]))?;
-    // dy, with the picks before the outer dimensions.
+    // dy, transposed: picks before outer dimensions.
     let split = pack(g, &[batches, outer, picks, inner])?;
     let dy = g.binary("Reshape", dy, split)?;
     let dy = g.binary("Transpose", dy, swap)?;
     let n = g.binary("Mul", batches, picks)?;
     let rows = pack(g, &[n, outer, inner])?;
     let dy = g.binary("Reshape", dy, rows)?;
-    // Indices of later batches come after all slices of the earlier ones.
+    // Offsets the indices by batch.
     let table = pack(g, &[batches, picks])?;
     let indices = g.binary("Reshape", indices, table)?;
     let starts = g.op("Range", [zero.into(), batches.into(), one.into()], &[])?;
@@ -196,7 +196,7 @@ fn gather(c: &mut OpCall<'_>, axis: i64, batch: i64) -> Result<()> {
     Ok(())
 }
 
-/// The slices of `params` along `axis` that `indices` name.
+/// The slices of `params` along `axis` at `indices`.
 pub fn gathered(c: &OpCall<'_>, params: &Tensor, indices: &Tensor, axis: i64, batch: i64) -> Result<Tensor> {
     let (p, i) = (params.shape(), indices.shape());
     let axis = axis_in_range(axis, p.rank()).map_err(|e| e.context("params"))?;

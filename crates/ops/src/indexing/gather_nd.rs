@@ -1,4 +1,4 @@
-//! `GatherNd`: elements or slices of a tensor, picked by coordinates.
+//! `GatherNd`: elements or slices of a tensor, by coordinates.
 
 use crate::indices::{BadIndices, NdIndices};
 use crate::moving::{Gather, apply};
@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static GATHER_ND: Op = Op {
     name: "GatherNd",
-    doc: "The parts of `params` at the coordinates in the innermost dimension of `indices`.",
+    doc: "The slices of `params` at the coordinates in the innermost dimension of `indices`.",
     inputs: &["params: Tparams", "indices: Tindices"],
     outputs: &["output: Tparams"],
     attrs: &["Tparams: type", "Tindices: {int16, int32, int64}", "bad_indices_policy: string = ''"],

@@ -1,4 +1,4 @@
-//! Elements as integer keys that are equal where the elements are: for ops that look for duplicates.
+//! Elements as integer keys, equal where the elements are: for ops that search duplicates.
 
 use crate::prelude::*;
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ fn float_keys<T: Float>(tensors: &[&Tensor]) -> Result<Vec<Vec<u128>>> {
             unequal += 1;
             return unequal;
         }
-        // Widening keeps different numbers apart, and adding zero makes the sign of zero positive.
+        // Widening is injective, and adding zero makes the sign of zero positive.
         (v.to_f64() + 0.0).to_bits() as u128
     };
     tensors.iter().map(|t| reserve::collect(t.as_slice::<T>()?.iter().map(&mut key))).collect()

@@ -1,4 +1,4 @@
-//! `ListDiff`: what is in one vector and not in another.
+//! `ListDiff`: set difference of vectors.
 
 use super::keys::keys;
 use crate::array::shape::int_tensor;

@@ -1,4 +1,4 @@
-//! Parts of tensors picked by position, and put back.
+//! Slicing, gather and scatter.
 
 pub mod boxes;
 mod dynamic_partition;

@@ -38,13 +38,13 @@ pub struct State {
 
 impl Hasher for State {
     fn finish(&self) -> u64 {
-        // A factor may map a pattern to equal low bits, which tables use. The high bits differ: mix them in.
+        // A factor may map a pattern to equal low bits, which tables use: mixes in the high bits.
         let spread = (self.hash ^ self.hash >> 32).wrapping_mul(GOLDEN);
         spread ^ spread >> 32
     }
 
     fn write_u64(&mut self, n: u64) {
-        // Both halves of the product: each bit of the number affects the bits that tables use.
+        // Both halves of the product: all bits of the number affect those that tables use.
         let product = u128::from(self.hash ^ n) * u128::from(self.factor);
         self.hash = product as u64 ^ (product >> 64) as u64;
     }

@@ -25,7 +25,7 @@ pub static ONE_HOT: Op = Op {
     ..Op::PURE
 };
 
-/// Where the new dimension goes: -1 is the end.
+/// Position of the new dimension: -1 is last.
 fn axis_position(axis: i64, rank: usize) -> Result<usize> {
     match axis {
         -1 => Ok(rank),

@@ -1,4 +1,4 @@
-//! `ScatterNd`: updates added up at coordinates.
+//! `ScatterNd`: scatter-add into zeros.
 
 use super::tensor_scatter::{add, combine, gather_updates};
 use crate::indices::{BadIndices, NdIndices, scatter_nd_shape};
@@ -27,7 +27,7 @@ pub static SCATTER_ND: Op = Op {
     ..Op::PURE
 };
 
-/// Zeros of the shape asked for, and where the updates go.
+/// Zeros of the output shape, and the indices.
 fn target(c: &OpCall<'_>) -> Result<(Tensor, NdIndices)> {
     let (indices, updates) = (c.input(0)?, c.input(1)?);
     let shape = Shape::from_i64(&c.int_vector(2)?)?;
@@ -56,7 +56,7 @@ fn run_bool<T: Element + BitOrAssign>(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Strings for one place are joined.
+/// Strings for one index are joined.
 fn run_string(c: &mut OpCall<'_>) -> Result<()> {
     let (out, at) = target(c)?;
     let mut items = reserve::filled(out.elements(), bytes::Bytes::new())?;

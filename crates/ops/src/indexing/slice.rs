@@ -1,4 +1,4 @@
-//! `Slice`: a box sliced out of a tensor.
+//! `Slice`: a slice by begin and size.
 
 use super::boxes::slice_box;
 use crate::prelude::*;

@@ -1,15 +1,15 @@
-//! What `x[begin:end:strides, ...]` means: the arguments and masks that all strided-slice ops share.
+//! Semantics of `x[begin:end:strides, ...]`: arguments and masks shared by all strided-slice ops.
 //!
-//! Bit i of a mask is for entry i: `begin_mask` and `end_mask` leave that bound open; at the `ellipsis_mask` entry as many
-//! whole dimensions go in as are left over; a `new_axis_mask` entry adds a dimension of size 1; a `shrink_axis_mask` entry is a single index, whose
-//! dimension goes away.
+//! Bit i of a mask is for entry i: `begin_mask` and `end_mask` ignore that bound; the `ellipsis_mask` entry expands to the
+//! remaining dimensions; a `new_axis_mask` entry adds a dimension of size 1; a `shrink_axis_mask` entry is a single index, whose
+//! dimension is removed.
 
 use crate::moving::Block;
 use crate::prelude::*;
 
 pub const ATTRS: [&str; 5] = ["begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask"];
 
-/// More entries than this have no bit in the masks.
+/// The masks have no more bits.
 const MAX_ENTRIES: usize = 32;
 
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ fn bit(mask: i64, i: usize) -> bool {
     mask >> i & 1 == 1
 }
 
-/// The entries of a slice; bounds are `None` where they are not known yet.
+/// The entries of a slice; unknown bounds are `None`.
 pub struct Entries {
     pub begin: Option<Vec<i64>>,
     pub end: Option<Vec<i64>>,
@@ -64,7 +64,7 @@ impl Entries {
         Ok(Entries { begin: Some(begin), end: Some(end), strides })
     }
 
-    /// From the inputs of a shape rule; `None` if the strides are not known.
+    /// From the inputs of a shape rule; `None` if the strides are unknown.
     pub fn known(c: &ShapeCall<'_>, first: usize) -> Result<Option<Entries>> {
         let mut n = -1;
         for i in first..first + 3 {
@@ -81,19 +81,19 @@ impl Entries {
 pub struct Walk {
     pub begin: i64,
     pub stride: i64,
-    /// Number of steps; -1 if not known.
+    /// Number of elements; -1: unknown.
     pub count: i64,
 }
 
 /// A slice resolved for an input.
 pub struct Slice {
     pub walks: Vec<Walk>,
-    /// The sizes of the result; -1 if not known.
+    /// The result's sizes; -1 if unknown.
     pub dims: Vec<i64>,
 }
 
 impl Slice {
-    /// `dims` are the sizes of the input, -1 where not known.
+    /// `dims` are the sizes of the input, -1 if unknown.
     pub fn new(dims: &[i64], entries: &Entries, masks: Masks) -> Result<Slice> {
         let n = entries.strides.len();
         if n > MAX_ENTRIES {
@@ -142,7 +142,7 @@ impl Slice {
         Shape::from_i64(&self.dims)
     }
 
-    /// Whether the result is a run of rows along the first dimension, and which.
+    /// If the result is contiguous rows of the first dimension: which.
     pub fn rows(&self, shape: &Shape) -> Option<(usize, usize)> {
         let (first, rest) = self.walks.split_first()?;
         let whole = |(w, n): (&Walk, &usize)| w.stride == 1 && w.begin == 0 && w.count as usize == *n;
@@ -151,7 +151,7 @@ impl Slice {
             .then_some((first.begin as usize, first.count as usize))
     }
 
-    /// The copy between the whole, of this shape, and the part, row-major by itself.
+    /// The copy between the input, of this shape, and the slice, contiguous.
     pub fn block(&self, whole: &Shape, to_part: bool) -> Block {
         let mut start = 0;
         let mut steps = Vec::with_capacity(self.walks.len());
@@ -159,7 +159,7 @@ impl Slice {
             if w.count > 0 {
                 start += w.begin as usize * s;
             }
-            // With a single element the stride is not used, and may be any number.
+            // For a single element the stride is not used, and may be anything.
             let stride = if w.count > 1 { w.stride as isize * s as isize } else { 0 };
             steps.push((w.count.max(0) as usize, stride));
         }
@@ -196,7 +196,7 @@ fn walk(size: i64, entries: &Entries, masks: Masks, i: usize, d: usize) -> Resul
         }
         return Ok(Walk { begin: at, stride: 1, count: 1 });
     }
-    // With a negative stride, the position before the first element is a bound too.
+    // With a negative stride, -1 (before the first element) is a bound.
     let (low, high) = if stride > 0 { (0, size) } else { (-1, size - 1) };
     let bound = |value: Option<i64>, open: bool, default: i64| match value {
         _ if open => Some(default),
@@ -213,7 +213,7 @@ fn walk(size: i64, entries: &Entries, masks: Masks, i: usize, d: usize) -> Resul
     else {
         return Ok(Walk { begin: 0, stride, count: -1 });
     };
-    // Both lie within the dimension, so their distance does not overflow.
+    // Both are within the dimension, so the difference does not overflow.
     let span = end - begin;
     let count = if (span > 0) == (stride > 0) && span != 0 {
         (span.unsigned_abs() - 1) / stride.unsigned_abs() + 1

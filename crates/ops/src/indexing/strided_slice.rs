@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 pub static STRIDED_SLICE: Op = Op {
     name: "StridedSlice",
-    doc: "The part of the input that `input[begin:end:strides]` means in numpy; masks stand for open bounds, ellipsis, newaxis and single indices.",
+    doc: "The part of the input that `input[begin:end:strides]` means in numpy; masks encode open bounds, ellipsis, newaxis and single indices.",
     inputs: &["input: T", "begin: Index", "end: Index", "strides: Index"],
     outputs: &["output: T"],
     attrs: &[

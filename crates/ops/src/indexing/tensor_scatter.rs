@@ -1,4 +1,4 @@
-//! `TensorScatterUpdate`, `-Add`, `-Sub`, `-Min`, `-Max`, `ScatterNdNonAliasingAdd`: a tensor changed at coordinates.
+//! `TensorScatterUpdate`, `-Add`, `-Sub`, `-Min`, `-Max`, `ScatterNdNonAliasingAdd`: scatters into a copy.
 
 use crate::indices::{BadIndices, NdIndices, scatter_nd_shape};
 use crate::moving::{Scatter, apply};
@@ -7,7 +7,7 @@ use std::ops::BitOrAssign;
 
 pub static TENSOR_SCATTER_UPDATE: Op = Op {
     name: "TensorScatterUpdate",
-    doc: "The tensor with the updates in place of what was at the coordinates in `indices`.",
+    doc: "The tensor with the updates written at the coordinates in `indices`.",
     inputs: &["tensor: T", "indices: Tindices", "updates: T"],
     outputs: &["output: T"],
     attrs: &["T: type", "Tindices: {int16, int32, int64, uint16}", "bad_indices_policy: string = ''"],
@@ -79,7 +79,7 @@ pub static SCATTER_ND_NON_ALIASING_ADD: Op = Op {
     ..TENSOR_SCATTER_ADD
 };
 
-/// The gradient at the coordinates: that of the updates that were added there.
+/// The gradient of the updates: gathered at the coordinates.
 pub fn gather_updates(g: &mut GradCall<'_>, indices: Output) -> Result<Output> {
     let dy = g.dy()?;
     g.binary("GatherNd", dy, indices)
@@ -92,7 +92,7 @@ fn grad_update(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![dx.into(), Grad::None, gather_updates(g, indices)?.into()])
 }
 
-/// The gradient goes to whatever gave the result, in equal shares where several did.
+/// The gradient flows to whatever was selected, in equal parts on ties.
 fn grad_extreme(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, indices, updates, y, dy) = (g.x[0], g.x[1], g.x[2], g.y[0], g.dy()?);
     let number = [("DstT", g.graph.dtype(dy).into())];
@@ -111,7 +111,7 @@ fn grad_extreme(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![dx.into(), Grad::None, du.into()])
 }
 
-/// Where the updates go, with everything checked.
+/// The indices, with all shapes validated.
 fn target(c: &OpCall<'_>) -> Result<NdIndices> {
     let (shape, updates) = (c.shape(0)?, c.shape(2)?);
     if shape.elements() == 0 && (c.shape(1)?.elements() > 0 || updates.elements() > 0) {
@@ -125,7 +125,7 @@ fn target(c: &OpCall<'_>) -> Result<NdIndices> {
     Ok(at)
 }
 
-/// As `target`, for the ops named TensorScatter: stricter than `ScatterNd`, which takes a vector of indices for a column of them.
+/// As `target`, for TensorScatter ops: stricter than `ScatterNd`, which accepts a vector of indices as a column.
 fn strict_target(c: &OpCall<'_>) -> Result<NdIndices> {
     let (shape, updates) = (c.shape(0)?, c.shape(2)?);
     if let [outer @ .., depth] = c.shape(1)?.dims()
@@ -146,7 +146,7 @@ fn update(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Changes a tensor by the updates, one element at a time.
+/// Applies the updates to a tensor elementwise.
 pub fn combine<T: Element>(
     mut out: Tensor,
     updates: &Tensor,

@@ -1,4 +1,4 @@
-//! `TensorStridedSliceUpdate`: a tensor with a slice of it replaced.
+//! `TensorStridedSliceUpdate`: a strided slice replaced.
 
 use super::slice_spec::{ATTRS, Entries, Masks, Slice};
 use crate::broadcast::broadcast_shape;
@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 pub static TENSOR_STRIDED_SLICE_UPDATE: Op = Op {
     name: "TensorStridedSliceUpdate",
-    doc: "The input with `value`, broadcast, in place of the slice that StridedSlice would give.",
+    doc: "The input with `value`, broadcast, written to the slice that StridedSlice selects.",
     inputs: &["input: T", "begin: Index", "end: Index", "strides: Index", "value: T"],
     outputs: &["output: T"],
     attrs: &[

@@ -1,4 +1,4 @@
-//! `Unique`, `UniqueV2`, `UniqueWithCounts`, `UniqueWithCountsV2`: each value once.
+//! `Unique`, `UniqueV2`, `UniqueWithCounts`, `UniqueWithCountsV2`: distinct values.
 
 use super::keys::keys;
 use super::number_hash::NumberHash;
@@ -10,7 +10,7 @@ use std::hash::Hash;
 
 pub static UNIQUE: Op = Op {
     name: "Unique",
-    doc: "The different elements of a vector in order of appearance, and for each element which of them it is.",
+    doc: "The distinct elements of a vector in order of appearance, and the index into them of each element.",
     inputs: &["x: T"],
     outputs: &["y: T", "idx: out_idx"],
     attrs: &["T: type", "out_idx: {int32, int64} = DT_INT32"],
@@ -85,7 +85,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         _ => return Err(invalid!("axis does not support input tensors larger than 1 elements")),
     };
     let (outer, size, inner) = x.shape().around(axis)?;
-    // Most often row ids, which are their own keys.
+    // Mostly row ids, which need no key conversion.
     let is_number = matches!(x.dtype(), DataType::Int32 | DataType::Int64);
     let found = if outer * inner == 1 && is_number {
         first_places(x.to_i64s()?.into_iter().map(Ok))?
@@ -114,13 +114,13 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The different items of a sequence.
+/// The distinct items of a sequence.
 struct Found {
-    /// Where each occurs first.
+    /// First occurrences.
     places: Vec<usize>,
-    /// How often each occurs.
+    /// Counts of each.
     counts: Vec<i64>,
-    /// For each item of the sequence which of them it is.
+    /// For each item of the sequence, its distinct item.
     ids: Vec<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! `UnravelIndex`: positions in a flattened array as coordinates.
+//! `UnravelIndex`: flat indices to coordinates.
 
 use crate::array::shape::int_tensor;
 use crate::prelude::*;
@@ -54,7 +54,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     }
     let mut out = reserve::with_capacity(dims.len().saturating_mul(values.len()))?;
     for (stride, n) in shape.strides().iter().zip(&dims) {
-        // The product of all sizes fits, so this one does.
+        // Cannot overflow: the product of all sizes fits.
         let (stride, span) = (*stride as i64, *stride as i64 * n);
         out.extend(values.iter().map(|v| v % span / stride));
     }

@@ -1,4 +1,4 @@
-//! A band of neighbouring diagonals, and how it is packed into a matrix with a row for each.
+//! A band of adjacent diagonals, and how it is packed into a matrix with a row for each.
 //!
 //! Diagonal 0 is the main one, positive ones lie above it. The uppermost comes first. Diagonals shorter than the longest are padded on
 //! the side that the alignment leaves free.
@@ -17,7 +17,7 @@ pub struct Band {
 pub const MAIN: Band = Band { low: 0, high: 0 };
 
 impl Band {
-    /// From the numbers in input `k`: one diagonal, or the lowest and the highest.
+    /// From input `k`: one diagonal, or the lowest and the highest.
     pub fn new(k: &[i64]) -> Result<Band> {
         match *k {
             [one] => Ok(Band { low: one, high: one }),
@@ -69,7 +69,7 @@ impl Band {
         Ok(batch.iter().copied().chain(self.packed_dims(longest)).collect())
     }
 
-    /// Checks that all the diagonals are in a matrix of this size. Of an empty one the main diagonal is.
+    /// Checks that all diagonals are in a matrix of this size. An empty one has the main diagonal.
     pub fn check(self, rows: i64, cols: i64) -> Result<()> {
         for (name, d) in [("lower", self.low), ("upper", self.high)] {
             if d != 0 && (d <= -rows || d >= cols) {
@@ -83,13 +83,13 @@ impl Band {
         Ok(())
     }
 
-    /// What the band looks like packed: a row of this length, or a matrix if it is given by two numbers that differ.
+    /// The packed shape: a row of this length, or a matrix if the two numbers of the band differ.
     pub fn packed_dims(self, longest: i64) -> Vec<i64> {
         if self.low == self.high { vec![longest] } else { vec![self.count(), longest] }
     }
 }
 
-/// On which side of a packed row the diagonals below and above the main one begin.
+/// The alignment in a packed row of the diagonals below and above the main one.
 #[derive(Clone, Copy)]
 pub struct Align {
     upper_left: bool,
@@ -99,7 +99,7 @@ pub struct Align {
 pub const LEFT: Align = Align { upper_left: true, lower_left: true };
 
 impl Align {
-    /// From attr `align`, which says first where upper diagonals are; ops without it align left.
+    /// From attr `align`, upper diagonals first; ops without it align left.
     pub fn of(attrs: &Attrs) -> Result<Align> {
         if attrs.get("align").is_none() {
             return Ok(LEFT);
@@ -135,7 +135,7 @@ impl BandCopy {
         })
     }
 
-    /// Calls with each diagonal: where it starts in the matrix and in the packed band, its length, and the sizes of both.
+    /// Calls `copy` for each diagonal: offsets in the matrix and in the packed band, length, and batch strides.
     fn each(&self, mut copy: impl FnMut(usize, usize, usize, (isize, isize)) -> Result<()>) -> Result<()> {
         let (rows, cols) = (self.rows as i64, self.cols as i64);
         let longest = self.band.longest(rows, cols).max(0);

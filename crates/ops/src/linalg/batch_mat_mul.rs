@@ -1,4 +1,4 @@
-//! `BatchMatMul` and its later versions: products of many matrices.
+//! `BatchMatMul` and its later versions: batched matrix products.
 
 use super::products::product_gradients;
 use crate::arithmetic::convert::converted;
@@ -10,7 +10,7 @@ use thalweg_math::parallel::Parallel;
 
 pub static BATCH_MAT_MUL_V2: Op = Op {
     name: "BatchMatMulV2",
-    doc: "The matrix products of the innermost two dimensions, either adjoint first if asked; the others broadcast.",
+    doc: "The matrix products of the innermost two dimensions, or of adjoints; batch dimensions broadcast.",
     inputs: &["x: T", "y: T"],
     outputs: &["output: T"],
     attrs: &[
@@ -40,7 +40,7 @@ pub static BATCH_MAT_MUL_V2: Op = Op {
 
 pub static BATCH_MAT_MUL: Op = Op {
     name: "BatchMatMul",
-    doc: "The matrix products of the innermost two dimensions, either adjoint first if asked; the others are the same in both.",
+    doc: "The matrix products of the innermost two dimensions, or of adjoints; batch dimensions must be equal.",
     attrs: &[
         "T: {bfloat16, half, float, double, int32, int64, complex64, complex128}",
         "adj_x: bool = false",
@@ -94,7 +94,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![batch.concat(&[m, n].into_iter().collect())])
 }
 
-/// The dimensions of a batch, and those of its matrices.
+/// The batch dimensions, and those of the matrices.
 fn split(dims: &[i64]) -> (PartialShape, [i64; 2]) {
     let (batch, matrix) = dims.split_at(dims.len() - 2);
     (batch.iter().copied().collect(), [matrix[0], matrix[1]])
@@ -174,7 +174,7 @@ fn prepare_complex<T: ComplexNumber + GemmElement>(node: &KernelNode) -> Result<
     }))
 }
 
-/// 8-bit integers may be multiplied by each other or by bfloat16, in the type of the result.
+/// 8-bit integers times each other or bfloat16, in the type of the result.
 fn prepare_mixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let types = [node.attrs.dtype("Ta")?, node.attrs.dtype("Tb")?, node.attrs.dtype("Tout")?];
     let [a, b, out] = types;
@@ -209,10 +209,10 @@ fn prepare_mixed(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 /// The operands, of any type.
 struct Products {
     adjoint: Adjoint,
-    /// The matrices in memory.
+    /// Rows and columns.
     x: [usize; 2],
     y: [usize; 2],
-    /// Which matrices are multiplied. `None`: all on the left, stacked, by the one on the right.
+    /// Matrices to multiply. `None`: all on the left, stacked, times the one on the right.
     pairs: Option<Vec<(usize, usize)>>,
 }
 
@@ -280,7 +280,7 @@ fn multiply<T: GemmElement>(
     batch_gemm(par, &a, &b, into, Epilogue::default())
 }
 
-/// Which matrix of each batch goes into each product.
+/// The matrices of both batches in each product.
 fn pairs(x: &Shape, y: &Shape) -> Result<Vec<(usize, usize)>> {
     let plan = BroadcastPlan::new(x, y)?;
     let (row, (dx, dy)) = (plan.row(), plan.row_steps());

@@ -1,4 +1,4 @@
-//! `Diag`, `DiagPart`: a tensor as the diagonal of one of twice its rank, and back.
+//! `Diag`, `DiagPart`: a tensor as the diagonal of one of twice its rank; inverse.
 
 use crate::moving::Block;
 use crate::prelude::*;

@@ -6,7 +6,7 @@ use thalweg_math::gemm::{Epilogue, GemmElement, MatMut, MatRef, gemm};
 
 pub static MAT_MUL: Op = Op {
     name: "MatMul",
-    doc: "The matrix product a * b, with either transposed first if asked.",
+    doc: "The matrix product a * b; either operand may be transposed.",
     inputs: &["a: T", "b: T"],
     outputs: &["product: T"],
     attrs: &[

@@ -80,7 +80,7 @@ fn shape_v2(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 
 /// Rows and columns of the matrix; -1 is inferred from the longest diagonal.
 fn matrix_size(band: Band, longest: i64, rows: i64, cols: i64) -> Result<(i64, i64)> {
-    // Declared lengths may be too large.
+    // Declared lengths may overflow.
     let least_rows = longest.saturating_sub(band.high.min(0));
     let least_cols = longest.saturating_add(band.low.max(0));
     let (rows, cols) = match (rows, cols) {

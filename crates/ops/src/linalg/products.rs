@@ -1,8 +1,8 @@
-//! What the gradients of matrix products have in common.
+//! Shared by the gradients of matrix products.
 
 use crate::prelude::*;
 
-/// The gradients of `op(a) op(b)`, where `op` transposes (or takes the adjoint) as the flags say. `multiply` adds the product of two
+/// The gradients of `op(a) op(b)`, where `op` transposes (or takes the adjoint) by flags. `multiply` adds a product of two
 /// outputs with its own flags to the graph.
 pub fn product_gradients(
     g: &mut GradCall<'_>,

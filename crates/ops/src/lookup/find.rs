@@ -10,7 +10,7 @@ pub static LOOKUP_TABLE_FIND_V2: Op = Op {
     outputs: &["values: Tout"],
     attrs: &["Tin: type", "Tout: type"],
     shape: |c| match (c.input(1), c.input(2)) {
-        // A single default has the shape of a value.
+        // The default has the shape of a value.
         (keys, default) if keys.rank() == Some(0) => Ok(vec![default]),
         (keys, default) if default.rank() == Some(0) => Ok(vec![keys]),
         _ => shape_call::unknown(c),

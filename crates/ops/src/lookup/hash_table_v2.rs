@@ -6,7 +6,7 @@ use crate::state::named::{CachedResource, ResourceKey};
 
 pub static HASH_TABLE_V2: Op = Op {
     name: "HashTableV2",
-    doc: "A handle to a table that is filled once and then fixed.",
+    doc: "A handle to a table that is immutable once filled.",
     outputs: &["table_handle: resource"],
     attrs: &[
         "container: string = ''",
@@ -22,7 +22,7 @@ pub static HASH_TABLE_V2: Op = Op {
 
 pub static MUTABLE_HASH_TABLE_V2: Op = Op {
     name: "MutableHashTableV2",
-    doc: "A handle to an empty table, which may change at any time.",
+    doc: "A handle to an empty, mutable table.",
     kernels: cpu!(make mutable),
     ..HASH_TABLE_V2
 };

@@ -7,7 +7,7 @@ use thalweg_core::reserve::push;
 
 pub static INITIALIZE_TABLE_V2: Op = Op {
     name: "InitializeTableV2",
-    doc: "Fills a table from vectors of keys and values; one that is filled already stays as it is.",
+    doc: "Fills a table from vectors of keys and values; no effect if it is initialized.",
     inputs: &["table_handle: resource", "keys: Tkey", "values: Tval"],
     attrs: &["Tkey: type", "Tval: type"],
     shape: |c| {

@@ -1,4 +1,4 @@
-//! `LookupTableInsertV2`, `LookupTableImportV2`, `LookupTableRemoveV2`: changing a table.
+//! `LookupTableInsertV2`, `LookupTableImportV2`, `LookupTableRemoveV2`: table updates.
 
 use super::table::Table;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! Lookup tables: from keys to values.
+//! Lookup tables: keys to values.
 
 mod find;
 mod hash_table_v2;

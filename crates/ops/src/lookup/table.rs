@@ -15,9 +15,9 @@ pub struct Table {
     pub value: DataType,
     /// The shape of one value.
     pub value_shape: Shape,
-    /// Filled once, by an initializer, and then fixed; or changed at any time.
+    /// Immutable once filled by an initializer; or mutable at any time.
     pub fixed: bool,
-    /// None until a fixed table is initialized.
+    /// `None` until a fixed table is filled.
     entries: Mutex<Option<HashMap<Bytes, Tensor>>>,
 }
 
@@ -59,7 +59,7 @@ impl Table {
         Shape::new(&[keys.dims(), self.value_shape.dims()].concat())
     }
 
-    /// The value of each key; `default` is one value for all keys that are missing, or one for each.
+    /// The value of each key; `default` is one value for all missing keys, or one per key.
     pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
         self.check_keys(keys)?;
         self.check_values(default.dtype())?;
@@ -114,7 +114,7 @@ impl Table {
         Ok(())
     }
 
-    /// Fills a fixed table. One that is filled already stays as it is.
+    /// Fills a fixed table. One that is initialized is unchanged.
     pub fn initialize(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
         if !self.fixed {
             return Err(invalid!("Table {} is not initializable", self.name));
@@ -157,7 +157,7 @@ impl Table {
             Some(entries) => reserve::collect(entries.iter().map(|(k, v)| (k.clone(), v.clone())))?,
             None => vec![],
         };
-        // No two keys are equal.
+        // Keys are unique.
         all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let n = Shape::vector(all.len());
         let keys = reserve::collect(all.iter().map(|(key, _)| key.clone()))?;

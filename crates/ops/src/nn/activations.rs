@@ -32,7 +32,7 @@ pub static RELU: Op = Op {
     ..unary!(ACTIVATION, fused, T: Real in floats, integers => |x| x.larger(T::ZERO))
 };
 
-/// A product, as in TensorFlow: a gradient that is not finite shows, whatever the feature.
+/// A product, as in TensorFlow: a non-finite gradient propagates, whatever the feature.
 static RELU_GRAD: Op = Op {
     name: "ReluGrad",
     doc: "gradients where features are positive, 0 elsewhere.",
@@ -124,7 +124,7 @@ static ELU_GRAD: Op = Op {
                     T: Float in floats => |dy, y| if y < T::ZERO { dy.mul(y.add(T::ONE)) } else { dy })
 };
 
-/// The two constants that keep mean and variance of activations, from the paper.
+/// The constants of self-normalising networks, from the paper.
 const SCALE: f64 = 1.0507009873554804934193349852946;
 const ALPHA: f64 = 1.6732632423543772848170429916717;
 
@@ -204,13 +204,13 @@ static SOFTSIGN_GRAD: Op = Op {
     })
 };
 
-/// The gradient that `op` computes of dy and the activations.
+/// The gradient by `op`, from dy and the activations.
 fn grad_op(g: &mut GradCall<'_>, op: &'static str) -> Result<Vec<Grad>> {
     let (y, dy) = (g.y[0], g.dy()?);
     Ok(vec![g.binary(op, dy, y)?.into()])
 }
 
-/// The gradient of a gradient op whose features only choose: none flows to them.
+/// The gradient of a piecewise linear gradient op: zero for its features.
 fn linear_in_gradients(g: &mut GradCall<'_>, op: &'static str) -> Result<Vec<Grad>> {
     let (x, d) = (g.x[1], g.dy()?);
     Ok(vec![g.binary(op, d, x)?.into(), g.unary("ZerosLike", x)?.into()])

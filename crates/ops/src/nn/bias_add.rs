@@ -1,4 +1,4 @@
-//! `BiasAdd`, and `BiasAddV1` before it: a number added for each channel.
+//! `BiasAdd`, and the older `BiasAddV1`: a bias for each channel.
 
 use super::channels::channel_axis;
 use crate::prelude::*;
@@ -46,7 +46,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![dy.into(), g.op("BiasAddGrad", [dy.into()], &[("data_format", format)])?.into()])
 }
 
-/// The bias under a shape that broadcasts to the value's.
+/// Reshapes the bias to broadcast to the value.
 fn prepare<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let attrs = node.attrs.clone();
     Ok(Box::new(move |c: &mut OpCall<'_>| {

@@ -1,4 +1,4 @@
-//! `BiasAddGrad`: the gradient of `BiasAdd` by the bias.
+//! `BiasAddGrad`: the bias gradient of `BiasAdd`.
 
 use super::channels::channel_axis;
 use crate::prelude::*;
@@ -26,7 +26,7 @@ pub static BIAS_ADD_GRAD: Op = Op {
     ..Op::PURE
 };
 
-/// The gradient of the bias broadcast over all other dimensions, by adding it to zeros.
+/// Broadcasts over all other dimensions, by adding to zeros.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, d) = (g.x[0], g.dy()?);
     let zeros = g.unary("ZerosLike", x)?;

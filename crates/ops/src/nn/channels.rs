@@ -1,8 +1,8 @@
-//! Where the channels of an image are.
+//! The channel dimension of images.
 
 use crate::prelude::*;
 
-/// The dimension of the channels: the last, or the second if the attr `data_format` says so.
+/// The channel dimension: the last, or the second if attr `data_format` says so.
 pub fn channel_axis(attrs: &Attrs, rank: usize) -> usize {
     match attrs.str("data_format") {
         Ok("NCHW") => 1,

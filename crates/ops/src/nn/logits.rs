@@ -1,15 +1,15 @@
-//! What the two cross entropies of logits share.
+//! Shared by the two cross entropies of logits.
 
 use crate::prelude::*;
 use std::borrow::Cow;
 use thalweg_math::softmax::{self, RowScale};
 
-/// A type in which the softmax of rows can be computed.
+/// A type with a row softmax.
 pub trait RowFloat: Float + softmax::Float {}
 
 impl<T: Float + softmax::Float> RowFloat for T {}
 
-/// The softmax of input 0, and what its logarithm needs.
+/// The softmax of input 0, and the scales of its rows.
 pub struct Logits<'a, T: RowFloat> {
     x: Cow<'a, [T]>,
     scales: Vec<RowScale<T>>,
@@ -32,7 +32,7 @@ impl<'a, T: RowFloat> Logits<'a, T> {
             };
             x = Cow::Owned(reserve::collect((0..shape.elements()).map(|i| x[at(i)]))?);
         }
-        // Empty rows take no memory, however many they are, and are never read.
+        // Empty rows take no memory, however many, and are never read.
         let mut scales = reserve::filled(if classes == 0 { 0 } else { rows }, RowScale::UNKNOWN)?;
         softmax::softmax_with_scales(c.par(), classes, &x, softmax.as_mut_slice::<T>()?, &mut scales);
         Ok(Logits { x, scales, softmax })
@@ -44,7 +44,7 @@ impl<'a, T: RowFloat> Logits<'a, T> {
     }
 }
 
-/// Rows and columns of what broadcasts to a matrix.
+/// Rows and columns of a shape, as a matrix.
 pub fn as_matrix(shape: &Shape) -> Option<(usize, usize)> {
     match *shape.dims() {
         [] => Some((1, 1)),
@@ -54,7 +54,7 @@ pub fn as_matrix(shape: &Shape) -> Option<(usize, usize)> {
     }
 }
 
-/// A loss for each row, and a gradient for each logit.
+/// Shapes: a loss per row, a gradient per logit.
 pub fn shape_of_loss(logits: PartialShape) -> Result<Vec<PartialShape>> {
     match logits.rank() {
         None => Ok(vec![PartialShape::vector(-1), PartialShape::unknown_of_rank(2)]),
@@ -63,7 +63,7 @@ pub fn shape_of_loss(logits: PartialShape) -> Result<Vec<PartialShape>> {
     }
 }
 
-/// The gradient of a cross entropy by its logits; the second output may have a gradient of its own.
+/// The gradient of a cross entropy by its logits, of both outputs.
 pub fn loss_gradient(g: &mut GradCall<'_>) -> Result<Output> {
     let (logits, back, dloss) = (g.x[0], g.y[1], g.dy_or_zeros(0)?);
     let last = g.constant(Tensor::scalar(-1i32))?;

@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static LRN: Op = Op {
     name: "LRN",
-    doc: "Each element by (bias + alpha * the sum of squares of the channels up to depth_radius away) ^ beta.",
+    doc: "Each element / (bias + alpha * the sum of squares of the channels up to depth_radius away) ^ beta.",
     inputs: &["input: T"],
     outputs: &["output: T"],
     attrs: ATTRS,
@@ -76,7 +76,7 @@ impl Norm {
         Ok(Norm { radius, bias, alpha, beta })
     }
 
-    /// bias + alpha * the squares around each element of one pixel.
+    /// bias + alpha * sum of squares of adjacent channels.
     fn around(&self, x: &[f32], out: &mut [f32]) {
         for (i, out) in out.iter_mut().enumerate() {
             let near = &x
@@ -96,7 +96,7 @@ fn prepare_grad<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     Ok(Box::new(move |c: &mut OpCall<'_>| in_float::<T>(c, &|c| run_grad(c, &norm))))
 }
 
-/// The channels of the images, which have four dimensions.
+/// The channels of the images, which must be 4-D.
 fn depth(shape: &Shape) -> Result<usize> {
     match *shape.dims() {
         [_, _, _, depth] => Ok(depth.max(1)),

@@ -1,4 +1,4 @@
-//! `SoftmaxCrossEntropyWithLogits`: the loss of a softmax against a distribution, with its gradient.
+//! `SoftmaxCrossEntropyWithLogits`: softmax loss against a distribution, with its gradient.
 
 use super::logits::{Logits, RowFloat, as_matrix, loss_gradient, shape_of_loss};
 use crate::broadcast::broadcast_shape;
@@ -29,7 +29,7 @@ pub static SOFTMAX_CROSS_ENTROPY_WITH_LOGITS: Op = Op {
     ..Op::PURE
 };
 
-/// Labels whose rows add up to 1, as the gradient takes for granted.
+/// Labels whose rows sum to 1, as the gradient assumes.
 fn distributions(r: &mut CaseGen, rows: usize, classes: usize) -> Tensor {
     let mut labels = r.positive(&[rows, classes]);
     for row in labels.as_mut_slice::<f32>().into_iter().flat_map(|v| v.chunks_mut(classes)) {
@@ -46,7 +46,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (dloss, last) = (g.dy_or_zeros(0)?, g.constant(Tensor::scalar(-1i32))?);
     let column = g.binary("ExpandDims", dloss, last)?;
     let mut dy = g.binary("Mul", column, minus)?;
-    // The second output falls as the labels rise.
+    // The second output is softmax - labels.
     if let Some(dback) = g.dy.get(1).copied().flatten() {
         dy = g.binary("Sub", dy, dback)?;
     }

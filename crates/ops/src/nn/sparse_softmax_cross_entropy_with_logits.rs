@@ -1,4 +1,4 @@
-//! `SparseSoftmaxCrossEntropyWithLogits`: the loss of a softmax against the number of one class, with its gradient.
+//! `SparseSoftmaxCrossEntropyWithLogits`: softmax loss against a class index, with its gradient.
 
 use super::logits::{Logits, RowFloat, loss_gradient, shape_of_loss};
 use crate::narrow::in_float;

@@ -1,4 +1,4 @@
-//! `QueueCloseV2`, `QueueClose`: no more elements will come.
+//! `QueueCloseV2`, `QueueClose`: end of input.
 
 use super::resource::Queue;
 use crate::prelude::*;
@@ -6,7 +6,7 @@ use crate::state::named::resource_of;
 
 pub static QUEUE_CLOSE_V2: Op = Op {
     name: "QueueCloseV2",
-    doc: "Closes the queue after the producers in line; or at once, and they are cancelled.",
+    doc: "Closes the queue after the pending producers; or at once, cancelling them.",
     inputs: &["handle: resource"],
     attrs: &["cancel_pending_enqueues: bool = false"],
     shape: |_| Ok(vec![]),

@@ -1,4 +1,4 @@
-//! The elements of a queue and the order in which they are dequeued: the one thing in which the four kinds of queue differ.
+//! The elements of a queue and their dequeue order: all that the four kinds of queue differ in.
 
 use crate::prelude::*;
 use std::cmp::Reverse;
@@ -28,7 +28,7 @@ impl PartialOrd for Taken {
     }
 }
 
-/// By their places.
+/// By position.
 impl Ord for Taken {
     fn cmp(&self, other: &Taken) -> std::cmp::Ordering {
         self.place.cmp(&other.place)
@@ -40,7 +40,7 @@ pub enum Items {
     Fifo(VecDeque<Tuple>),
     /// At random.
     Shuffled { held: Vec<Tuple>, words: Words },
-    /// The least priority first (the scalar in component 0); of equals, the first in.
+    /// The lowest priority first (the scalar in component 0); FIFO on ties.
     ByPriority { held: BinaryHeap<Reverse<Taken>>, next: u64 },
 }
 
@@ -57,12 +57,12 @@ impl Items {
         }
     }
 
-    /// Whether later elements may have to be dequeued first, so that several must be taken together.
+    /// Whether later elements may precede earlier ones, so that several must be taken at once.
     pub fn first_of_all(&self) -> bool {
         matches!(self, Items::ByPriority { .. })
     }
 
-    /// Adds an element, reserving room for `reserved` taken elements that may be put back.
+    /// Adds an element, with room for `reserved` taken elements that may be put back.
     pub fn put(&mut self, tuple: Tuple, reserved: usize) -> Result<()> {
         let more = reserved.saturating_add(1);
         match self {

@@ -17,7 +17,7 @@ pub static OPS: &[&Op] = &[
     &by_reference("RandomShuffleQueue", RANDOM_SHUFFLE_QUEUE),
 ];
 
-/// The older form of a queue, whose handle is a reference to two strings.
+/// The legacy form of a queue: its handle is a reference to two strings.
 const fn by_reference(name: &'static str, queue: Op) -> Op {
     Op { name, outputs: &["handle: Ref(string)"], shape: |_| Ok(vec![PartialShape::vector(2)]), ..queue }
 }
@@ -50,10 +50,10 @@ fn fifo(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     queue_kernel(node, spec, |_, _| Items::Fifo(Default::default()))
 }
 
-/// Its elements may differ in size, and are padded when taken together.
+/// Elements may differ in size, and are padded in batches.
 const PADDING_FIFO_QUEUE: Op = Op {
     name: "PaddingFIFOQueueV2",
-    doc: "A handle to a queue in order of arrival, whose elements may differ in the dimensions that `shapes` leaves open.",
+    doc: "A handle to a queue in order of arrival, whose elements may differ in the unknown dimensions of `shapes`.",
     kernels: cpu!(make padding_fifo),
     ..FIFO_QUEUE
 };

@@ -1,4 +1,4 @@
-//! Queues: tuples of tensors passed between steps, with back-pressure: producers wait for room, consumers for elements.
+//! Queues: tuples of tensors passed between steps, with back-pressure: producers wait if full, consumers if empty.
 
 mod close;
 mod dequeue;

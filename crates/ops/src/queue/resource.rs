@@ -2,7 +2,7 @@
 //!
 //! No thread blocks. Requests wait in two queues, of producers and of consumers; whenever something changes, both are
 //! served from the front until neither makes progress. EnqueueMany adds elements as there is room, DequeueMany collects
-//! them as they come (of a priority queue it takes them once all are there, as they must be the first of all), and no later request
+//! them as they arrive (from a priority queue it takes all at once, as they must be the first of all), and no later request
 //! overtakes it. Requests complete after the lock is released, so that their callbacks may use the queue again.
 
 use super::items::{Items, Taken, Tuple};
@@ -14,17 +14,17 @@ use thalweg_core::cancel::Cancellation;
 use thalweg_core::resource::Resource;
 use thalweg_core::sync::lock;
 
-/// What a queue is made with; a second node of the same shared name must ask for the same.
+/// The configuration of a queue; nodes of the same shared name must agree on it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
     /// `FIFOQueue`, `RandomShuffleQueue`, …
     pub kind: &'static str,
     pub types: Vec<DataType>,
-    /// Shapes of the components of an element; none are given for a queue of elements of any shape.
+    /// Shapes of the components of an element; empty if any shape is allowed.
     pub shapes: Vec<PartialShape>,
     /// Most elements; negative for no limit.
     pub capacity: i64,
-    /// Elements that stay while the queue is open, to choose from at random.
+    /// Elements kept for shuffling while the queue is open.
     pub min_after_dequeue: usize,
     pub seeds: (i64, i64),
 }
@@ -57,19 +57,19 @@ pub type Answer = Box<dyn FnOnce(Result<Vec<Tuple>>) + Send>;
 
 enum Add {
     Elements(VecDeque<Tuple>),
-    /// Takes effect after the producers before it.
+    /// Takes effect after the pending producers.
     Close,
 }
 
 struct Take {
-    /// How many are still missing.
+    /// Elements still missing.
     missing: usize,
     taken: Vec<Taken>,
-    /// Takes fewer once the queue is closed.
+    /// Returns fewer if the queue is closed.
     fewer: bool,
 }
 
-/// Requests to complete once the lock is released. A linked list: completing many must not need a large allocation.
+/// Requests to complete once the lock is released. A linked list: many of them must not need a large allocation.
 type Completions = LinkedList<(Answer, Option<(Arc<Cancellation>, u64)>, Result<Vec<Tuple>>)>;
 
 impl Queue {
@@ -196,7 +196,7 @@ impl Queue {
                     Ok(vec![])
                 }
                 Add::Elements(elements) => {
-                    // Only the first consumer has taken some.
+                    // Only the first consumer holds some.
                     let reserved = state.consumers.front().map_or(0, |w| w.request.taken.len());
                     let before = elements.len();
                     let added = add_some(&mut state.items, elements, room, reserved);
@@ -283,7 +283,7 @@ impl State {
 }
 
 impl Take {
-    /// Takes as many of the spare elements as are missing. Whether there were any.
+    /// Takes up to the missing number of spare elements. Whether it took any.
     fn take(&mut self, items: &mut Items, spare: usize) -> Result<bool> {
         let n = spare.min(self.missing);
         reserve::room(&mut self.taken, n)?;
@@ -296,7 +296,7 @@ impl Take {
     }
 }
 
-/// Adds elements while there are any, and fewer than `room` in all.
+/// Adds elements up to a total of `room`.
 fn add_some(items: &mut Items, elements: &mut VecDeque<Tuple>, room: usize, reserved: usize) -> Result<()> {
     while items.len() < room {
         let Some(tuple) = elements.pop_front() else { break };
@@ -305,7 +305,7 @@ fn add_some(items: &mut Items, elements: &mut VecDeque<Tuple>, room: usize, rese
     Ok(())
 }
 
-/// Queues a request; if memory for that is refused, it completes with the error.
+/// Enqueues a request; if out of memory, it completes with the error.
 fn submit<R>(requests: &mut VecDeque<PendingRequest<R>>, request: PendingRequest<R>, due: &mut Completions) {
     match reserve::room(requests, 1) {
         Ok(()) => requests.push_back(request),

@@ -220,7 +220,7 @@ fn the_least_priority_comes_first() {
     assert_eq!(got[1].as_slice::<i32>().unwrap(), [10, 11, 30, 50]);
 }
 
-/// Elements were taken as they came: sorted only within what happened to come together.
+/// Elements were once taken as they arrived: sorted only among those.
 #[test]
 fn many_of_a_priority_queue_that_had_to_wait_are_sorted() {
     let q = queue("PriorityQueueV2", &[DataType::Int32], &[&[]], &[]);

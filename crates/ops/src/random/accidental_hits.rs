@@ -1,11 +1,11 @@
-//! `ComputeAccidentalHits`: true classes that are among the sampled ones.
+//! `ComputeAccidentalHits`: sampled classes that are true classes.
 
 use crate::prelude::*;
 use std::collections::HashMap;
 
 pub static COMPUTE_ACCIDENTAL_HITS: Op = Op {
     name: "ComputeAccidentalHits",
-    doc: "For each true class that was sampled too: its row, its place in the sample, and the weight that takes it out, the lowest float.",
+    doc: "For each true class that was sampled too: its row, its index in the sample, and the lowest float as the weight that masks it.",
     inputs: &["true_classes: int64", "sampled_candidates: int64"],
     outputs: &["indices: int32", "ids: int64", "weights: float"],
     attrs: &["num_true: int", "seed: int = 0", "seed2: int = 0"],

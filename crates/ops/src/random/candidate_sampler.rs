@@ -1,4 +1,4 @@
-//! `UniformCandidateSampler`, `LogUniformCandidateSampler`: classes drawn at random, for losses over few of many classes.
+//! `UniformCandidateSampler`, `LogUniformCandidateSampler`: sampled classes, for losses over few of many classes.
 
 use super::drawn::Seeded;
 use crate::prelude::*;
@@ -45,11 +45,11 @@ pub static LOG_UNIFORM_CANDIDATE_SAMPLER: Op = Op {
     ..UNIFORM_CANDIDATE_SAMPLER
 };
 
-/// How likely the classes are.
+/// The class distribution.
 #[derive(Clone, Copy)]
 enum Distribution {
     Uniform,
-    /// About one over the class' number.
+    /// About proportional to 1 / (k+1).
     LogUniform,
 }
 
@@ -84,7 +84,7 @@ fn log_uniform(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     prepare(node, Distribution::LogUniform)
 }
 
-/// 32-bit words that TensorFlow sets aside for each class drawn.
+/// 32-bit words that TensorFlow reserves per sample.
 const WORDS_PER_SAMPLE: u64 = 2048;
 
 fn prepare(node: &KernelNode, distribution: Distribution) -> Result<Box<dyn Kernel>> {
@@ -119,7 +119,7 @@ fn prepare(node: &KernelNode, distribution: Distribution) -> Result<Box<dyn Kern
     }))
 }
 
-/// Classes, and how many were drawn until there were enough. All differ if `unique`, which needs as many classes.
+/// Sampled classes, and the number of tries. All differ if `unique`, which needs as many classes.
 fn sample(
     words: &mut Words,
     draw: impl Fn(&mut Words) -> i64,
@@ -155,7 +155,7 @@ fn below(words: &mut Words, range: u64) -> u64 {
     }
 }
 
-/// How often a class of this probability is expected, if that many were drawn to get `count`.
+/// The expected count of a class of this probability, given the tries to get `count`.
 fn expected(p: f32, count: usize, tries: usize) -> f32 {
     if tries == count { p * count as f32 } else { -(tries as f32 * (-p).ln_1p()).exp_m1() }
 }
@@ -165,7 +165,7 @@ mod tests {
     use crate::prelude::*;
     use crate::testing::runs;
 
-    /// What TensorFlow 2.21 draws in two runs with these attrs and the seeds 3 and 5.
+    /// TensorFlow 2.21's samples in two runs with these attrs and the seeds 3 and 5.
     #[test]
     fn draws_what_tensorflow_does() {
         let truth = Tensor::from_slice(Shape::new(&[2, 1]).unwrap(), &[3i64, 7]).unwrap();

@@ -1,4 +1,4 @@
-//! What the random ops share: the templates of their signatures, the stream of a node, and filling an output from it.
+//! Shared by the random ops: signature templates, the stream of a node, and filling an output from it.
 
 use super::stateless_key::example_key;
 use crate::prelude::*;
@@ -27,7 +27,7 @@ pub const SEEDED: Op = Op {
     ..Op::STATEFUL
 };
 
-/// An op that draws from the stream of a seed.
+/// An op whose stream is given by a seed.
 pub const STATELESS: Op = Op {
     inputs: &["shape: T", "seed: Tseed"],
     outputs: &["output: dtype"],
@@ -43,7 +43,7 @@ pub const STATELESS: Op = Op {
     ..Op::PURE
 };
 
-/// An op that draws from the stream of a key and a counter.
+/// An op whose stream is given by a key and a counter.
 pub const KEYED: Op = Op {
     inputs: &["shape: Tshape", "key: uint64", "counter: uint64", "alg: int32"],
     attrs: &["dtype: {half, bfloat16, float, double} = DT_FLOAT", "Tshape: {int32, int64} = DT_INT32"],
@@ -52,7 +52,7 @@ pub const KEYED: Op = Op {
     ..STATELESS
 };
 
-/// A real element type that can be drawn.
+/// A real element type to be sampled.
 pub trait RealElement: random::Real + Element {}
 impl<T: random::Real + Element> RealElement for T {}
 
@@ -67,7 +67,7 @@ impl Seeded {
         Ok(Seeded { seeds: (node.attrs.int("seed")?, node.attrs.int("seed2")?), state: Mutex::new(None) })
     }
 
-    /// A part of the stream for this run alone.
+    /// Reserves a range of the stream.
     pub fn reserve(&self, c: &OpCall<'_>, part: impl FnOnce(&mut PhiloxState) -> Philox) -> Philox {
         let mut state = lock(&self.state);
         let entropy = &c.step.device.entropy;
@@ -75,7 +75,7 @@ impl Seeded {
     }
 }
 
-/// A kernel that fills its output, of the shape that input 0 names, from the node's own stream.
+/// A kernel that fills its output, of the shape in input 0, from the node's own stream.
 pub fn seeded<D: Distribution + Default + Send + 'static>(node: &KernelNode) -> Result<Box<dyn Kernel>>
 where
     D::Item: Element,
@@ -116,7 +116,7 @@ where
     Ok(())
 }
 
-/// The shape that input `i` holds.
+/// The shape in input `i`.
 pub fn wanted_shape(c: &OpCall<'_>, i: usize) -> Result<Shape> {
     let t = c.input(i)?;
     if t.rank() != 1 {
@@ -125,7 +125,7 @@ pub fn wanted_shape(c: &OpCall<'_>, i: usize) -> Result<Shape> {
     Shape::from_i64(&t.to_i64s()?)
 }
 
-/// The stream of a seed of two numbers.
+/// The stream of a two-element seed.
 pub fn seed_stream(c: &OpCall<'_>, i: usize) -> Result<Philox> {
     let t = c.input(i)?;
     let seed = match t.dtype() {
@@ -163,13 +163,13 @@ pub fn key_stream(c: &OpCall<'_>, i: usize) -> Result<Philox> {
     Ok(Philox::from_key_counter(key, counter))
 }
 
-/// The output has the shape that input 0 holds; the seed in input 1 has two numbers.
+/// The output has the shape in input 0; input 1 is a two-element seed.
 pub fn stateless_shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     PartialShape::vector(2).merge(&c.input(1))?;
     drawn_shape(c)
 }
 
-/// The output has the shape that input 0 holds; key, counter and algorithm follow.
+/// The output has the shape in input 0; key, counter and algorithm follow.
 pub fn keyed_shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     check_key(c, 1)?;
     drawn_shape(c)
@@ -182,7 +182,7 @@ pub fn check_key(c: &ShapeCall<'_>, i: usize) -> Result<()> {
     c.scalar(i + 2)
 }
 
-/// The output has the shape that input 0 holds.
+/// The output has the shape in input 0.
 pub fn drawn_shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     c.rank(0, 1)?;
     Ok(vec![c.as_shape(0)?])

@@ -1,4 +1,4 @@
-//! `Multinomial`, `StatelessMultinomial`: classes drawn in proportion to the exponentials of logits.
+//! `Multinomial`, `StatelessMultinomial`: classes sampled from a softmax of logits.
 
 use super::drawn::{Seeded, seed_stream};
 use crate::prelude::*;
@@ -65,7 +65,7 @@ fn own<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 fn by_seed<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    // Read before it is known to be needed: a bad seed is an error even where there is nothing to draw.
+    // Read first: an invalid seed is an error even if nothing is drawn.
     let stream = seed_stream(c, 2)?;
     sample::<T>(c, |_, _, _| Ok(stream))
 }

@@ -1,4 +1,4 @@
-//! `RandomGamma`, `StatelessRandomGammaV2`: numbers drawn from gamma distributions.
+//! `RandomGamma`, `StatelessRandomGammaV2`: samples of gamma distributions.
 
 use super::drawn::{STATELESS, Seeded, seed_stream, wanted_shape};
 use crate::prelude::*;

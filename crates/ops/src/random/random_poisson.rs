@@ -1,4 +1,4 @@
-//! `RandomPoissonV2`, `StatelessRandomPoisson`: counts drawn from Poisson distributions.
+//! `RandomPoissonV2`, `StatelessRandomPoisson`: samples of Poisson distributions.
 
 use super::drawn::{SEEDED, STATELESS, Seeded, seed_stream, wanted_shape};
 use crate::prelude::*;
@@ -60,7 +60,7 @@ fn by_seed<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
 
 fn poisson<T: Real>(c: &mut OpCall<'_>, shape: Shape, rate: usize, stream: Philox) -> Result<()> {
     let mut rates = numbers(c.input(rate)?)?;
-    // Counts that do not fit the type are drawn again; at such rates hardly any fits.
+    // Samples out of range are redrawn; at such rates nearly all are.
     if let Some(rate) = rates.iter().find(|r| r.is_finite() && **r > largest::<T>()) {
         return Err(invalid!("a rate of {rate} is more than any {} can count", T::DTYPE));
     }
@@ -69,7 +69,7 @@ fn poisson<T: Real>(c: &mut OpCall<'_>, shape: Shape, rate: usize, stream: Philo
     // Drawn at rate 0, then overwritten: the other draws keep their positions in the stream.
     impossible.iter().for_each(|i| rates[*i] = 0.0);
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
-    // TensorFlow takes the NaN of the rate's type, which for whole numbers is 0.
+    // TensorFlow uses the NaN of the rate's type: 0 for integers.
     let none = if c.input(rate)?.dtype().is_integer() { 0.0 } else { f64::NAN };
     let values = out.as_mut_slice::<T>()?;
     if !values.is_empty() {

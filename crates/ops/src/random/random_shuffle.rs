@@ -47,7 +47,7 @@ pub static STATELESS_SHUFFLE: Op = Op {
 };
 
 fn by_key(c: &mut OpCall<'_>) -> Result<()> {
-    // Read before it is known to be needed: a bad key is an error even where there is nothing to shuffle.
+    // Read first: an invalid key is an error even if nothing is shuffled.
     let stream = key_stream(c, 1)?;
     shuffle(c, |_, _| Ok(stream))
 }

@@ -1,4 +1,4 @@
-//! `RandomUniform`, `RandomStandardNormal`, `TruncatedNormal` and their stateless forms: real numbers drawn from one distribution.
+//! `RandomUniform`, `RandomStandardNormal`, `TruncatedNormal` and their stateless forms: samples of real distributions.
 
 use super::drawn::{KEYED, RealElement, SEEDED, STATELESS, keyed, seeded, stateless};
 use crate::prelude::*;

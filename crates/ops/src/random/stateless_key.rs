@@ -1,4 +1,4 @@
-//! `StatelessRandomGetKeyCounter`, `StatelessRandomGetAlg`: from a seed to what the V2 stateless ops take.
+//! `StatelessRandomGetKeyCounter`, `StatelessRandomGetAlg`: from a seed to the inputs of V2 stateless ops.
 
 use super::drawn::{PHILOX, seed_stream};
 use crate::prelude::*;

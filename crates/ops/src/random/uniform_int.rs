@@ -1,4 +1,4 @@
-//! `RandomUniformInt`, its stateless forms and `StatelessRandomUniformFullInt`: integers drawn evenly.
+//! `RandomUniformInt`, its stateless forms and `StatelessRandomUniformFullInt`: uniform integers.
 
 use super::drawn::{
     KEYED, SEEDED, STATELESS, Seeded, draw, drawn_shape, key_stream, keyed, keyed_shape, seed_stream,
@@ -10,7 +10,7 @@ use thalweg_math::random::{FullInt, Int, Philox, UniformInt};
 
 pub static RANDOM_UNIFORM_INT: Op = Op {
     name: "RandomUniformInt",
-    doc: "Integers drawn evenly from [minval, maxval).",
+    doc: "Uniform integers in [minval, maxval).",
     inputs: &["shape: T", "minval: Tout", "maxval: Tout"],
     outputs: &["output: Tout"],
     attrs: &["seed: int = 0", "seed2: int = 0", "Tout: {int32, int64}", "T: {int32, int64}"],
@@ -39,7 +39,7 @@ fn own<T: Int + Element + PartialOrd + std::fmt::Display>(node: &KernelNode) -> 
 
 pub static STATELESS_RANDOM_UNIFORM_INT: Op = Op {
     name: "StatelessRandomUniformInt",
-    doc: "Integers drawn evenly from [minval, maxval), by a seed alone.",
+    doc: "Uniform integers in [minval, maxval), by a seed alone.",
     inputs: &["shape: T", "seed: Tseed", "minval: dtype", "maxval: dtype"],
     attrs: &["dtype: {int32, int64}", "T: {int32, int64}", "Tseed: {int32, int64} = DT_INT64"],
     shape: |c| {
@@ -62,7 +62,7 @@ fn by_seed<T: Int + Element + PartialOrd + std::fmt::Display>(c: &mut OpCall<'_>
 
 pub static STATELESS_RANDOM_UNIFORM_INT_V2: Op = Op {
     name: "StatelessRandomUniformIntV2",
-    doc: "Integers drawn evenly from [minval, maxval), by a key and a counter.",
+    doc: "Uniform integers in [minval, maxval), by a key and a counter.",
     inputs: &[
         "shape: Tshape",
         "key: uint64",
@@ -92,7 +92,7 @@ fn by_key<T: Int + Element + PartialOrd + std::fmt::Display>(c: &mut OpCall<'_>)
 
 pub static STATELESS_RANDOM_UNIFORM_FULL_INT: Op = Op {
     name: "StatelessRandomUniformFullInt",
-    doc: "Integers drawn evenly from all of their type, by a seed alone.",
+    doc: "Uniform integers over all values of the type, by a seed alone.",
     attrs: &[
         "dtype: {int32, int64, uint32, uint64} = DT_UINT64",
         "T: {int32, int64} = DT_INT32",
@@ -108,7 +108,7 @@ fn full_by_seed<T: Int + Element>(c: &mut OpCall<'_>) -> Result<()> {
 
 pub static STATELESS_RANDOM_UNIFORM_FULL_INT_V2: Op = Op {
     name: "StatelessRandomUniformFullIntV2",
-    doc: "Integers drawn evenly from all of their type, by a key and a counter.",
+    doc: "Uniform integers over all values of the type, by a key and a counter.",
     attrs: &["dtype: {int32, int64, uint32, uint64} = DT_UINT64", "Tshape: {int32, int64} = DT_INT32"],
     kernels: cpu!(full_by_key: dtype in i32, i64, u32, u64),
     ..KEYED
@@ -135,7 +135,7 @@ fn empty<T: Element>(c: &mut OpCall<'_>, shape: Shape) -> Result<()> {
     Ok(())
 }
 
-/// The range in inputs `at` and `at + 1`; nothing where nothing is drawn, and then the range may be empty.
+/// The range in inputs `at` and `at + 1`; `None`, without validation, if the output is empty.
 fn bounds<T: Int + Element + PartialOrd + std::fmt::Display>(
     c: &OpCall<'_>,
     shape: &Shape,

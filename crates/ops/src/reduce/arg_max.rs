@@ -1,4 +1,4 @@
-//! `ArgMax` and `ArgMin`: where the largest and smallest elements are.
+//! `ArgMax` and `ArgMin`: the index of the maximum and minimum.
 
 use crate::prelude::*;
 use thalweg_math::parallel::Parallel;

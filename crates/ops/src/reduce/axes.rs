@@ -1,9 +1,9 @@
-//! What all reductions share: the template of their signature, the axes they run over, and the pieces of their gradients.
+//! Shared by all reductions: the signature template, parsing of the axes, and helpers for gradients.
 
 use crate::prelude::*;
 use thalweg_math::reduce::{Plan, Reducer, reduce};
 
-/// What all reductions over axes have.
+/// The signature shared by reductions.
 pub const REDUCTION: Op = Op {
     inputs: &["input: T", "reduction_indices: Tidx"],
     outputs: &["output: T"],
@@ -26,7 +26,7 @@ fn reduced(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
         }]);
     };
     let over = marked(&axes, dims.len())?;
-    // An axis named twice is an error of the run; no shape follows from it.
+    // A duplicate axis is a runtime error; no shape is inferred.
     if keep && named_twice(&axes, &over) {
         return Ok(vec![PartialShape::unknown_of_rank(dims.len())]);
     }
@@ -42,7 +42,7 @@ fn named_twice(axes: &[i64], over: &[bool]) -> bool {
     axes.len() != over.iter().filter(|o| **o).count()
 }
 
-/// Which axes of a tensor of this rank are named.
+/// For each dimension, whether it is reduced.
 fn marked(axes: &[i64], rank: usize) -> Result<Vec<bool>> {
     let mut over = vec![false; rank];
     for axis in axes {

@@ -1,10 +1,10 @@
-//! `Bincount` and `DenseBincount`: how often each small number occurs.
+//! `Bincount` and `DenseBincount`: counts of small integers.
 
 use crate::prelude::*;
 
 pub static BINCOUNT: Op = Op {
     name: "Bincount",
-    doc: "For each number below size, how often it occurs in arr, or the sum of the weights at those places.",
+    doc: "For each number below size, how often it occurs in arr, or the sum of its weights.",
     inputs: &["arr: int32", "size: int32", "weights: T"],
     outputs: &["bins: T"],
     attrs: &["T: {int32, int64, float, double}"],
@@ -24,7 +24,7 @@ pub static BINCOUNT: Op = Op {
 
 pub static DENSE_BINCOUNT: Op = Op {
     name: "DenseBincount",
-    doc: "For each row, and each number below size, how often it occurs, or the sum of the weights at those places, or whether it occurs.",
+    doc: "For each row, and each number below size, how often it occurs, or the sum of its weights, or whether it occurs.",
     inputs: &["input: Tidx", "size: Tidx", "weights: T"],
     outputs: &["output: T"],
     attrs: &["Tidx: {int32, int64}", "T: {int32, int64, float, double}", "binary_output: bool = false"],
@@ -41,7 +41,7 @@ pub static DENSE_BINCOUNT: Op = Op {
     ..Op::PURE
 };
 
-/// The size, if known: it must be a scalar, and not negative.
+/// The size, -1 if unknown. Must be a non-negative scalar.
 fn known_size(c: &ShapeCall<'_>) -> Result<i64> {
     c.scalar(1)?;
     match c.ints(1).and_then(|s| s.first().copied()) {
@@ -93,7 +93,7 @@ fn prepare<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// Counts, weighted by input 2 if it has any elements; numbers from the size on are left out.
+/// Counts, weighted by input 2 unless it is empty; numbers not below the size are dropped.
 fn counts<T: Number>(c: &OpCall<'_>, numbers: &[i64], rows: usize, binary: bool) -> Result<Tensor> {
     let size = c.scalar_int(1)?;
     if size < 0 {

@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static BROADCAST_GRADIENT_ARGS: Op = Op {
     name: "BroadcastGradientArgs",
-    doc: "For two shapes that broadcast together, the axes along which each was repeated.",
+    doc: "For two shapes that broadcast, the axes to reduce the gradient of each over.",
     inputs: &["s0: T", "s1: T"],
     outputs: &["r0: T", "r1: T"],
     attrs: &["T: {int32, int64} = DT_INT32"],
@@ -32,7 +32,7 @@ pub static BROADCAST_GRADIENT_ARGS: Op = Op {
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (a, b) = (c.int_vector(0)?, c.int_vector(1)?);
     let full = broadcast_shape(&Shape::from_i64(&a)?, &Shape::from_i64(&b)?)?;
-    // A dimension of 1 in both counts for both, except that equal shapes need no sums at all.
+    // Dimensions of size 1 in both are reduced for both, except if the shapes are equal.
     let axes = |s: &[i64]| -> Vec<i64> {
         let missing = full.rank() - s.len();
         (0..full.rank()).filter(|i| *i < missing || s[i - missing] == 1).map(|i| i as i64).collect()

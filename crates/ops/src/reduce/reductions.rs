@@ -12,7 +12,7 @@ pub static OPS: &[&Op] = &[&SUM, &MEAN, &PROD, &MAX, &MIN, &EUCLIDEAN_NORM, &ALL
 
 static SUM: Op = Op {
     name: "Sum",
-    doc: "The sum over the axes named.",
+    doc: "The sum over the given axes.",
     grad: Rule(|g| Ok(vec![spread_dy(g)?.into(), Grad::None])),
     kernels: cpu!(make sum: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
     identity_if_same_shape: true,
@@ -25,7 +25,7 @@ fn sum<T: Element + reduce::Element<Acc: reduce::Number>>(node: &KernelNode) -> 
 
 static MEAN: Op = Op {
     name: "Mean",
-    doc: "The mean over the axes named.",
+    doc: "The mean over the given axes.",
     grad: Rule(mean_grad),
     kernels: cpu!(make mean: T in f32, f64, i64, f16, bf16, u64, Complex32, ComplexDouble; narrow_mean: T in i32, u8, u16, u32, i8, i16),
     ..REDUCTION
@@ -88,14 +88,14 @@ impl<T: Number + Into<i64>> reduce::Reducer<T> for NarrowMean {
 
 static PROD: Op = Op {
     name: "Prod",
-    doc: "The product over the axes named.",
+    doc: "The product over the given axes.",
     grad: Rule(prod_grad),
     kernels: cpu!(make prod: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
     ..REDUCTION
 };
 
-/// The product of all others, as running products from both ends: that holds for zeros too. For this the reduced
-/// dimensions are brought to the front and seen as one.
+/// The product of all others, as exclusive Cumprods from both ends, which allows zeros. The reduced
+/// dimensions are moved to the front and flattened.
 fn prod_grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, axes) = (g.x[0], g.x[1]);
     let dy = spread_dy(g)?;
@@ -130,7 +130,7 @@ fn prod<T: Element + reduce::Element<Acc: reduce::Number>>(node: &KernelNode) ->
 
 static MAX: Op = Op {
     name: "Max",
-    doc: "The largest element over the axes named; NaN if there is one.",
+    doc: "The largest element over the given axes; NaN if there is one.",
     attrs: &[
         "keep_dims: bool = false",
         "T: {float, double, int32, uint8, int16, int8, int64, bfloat16, uint16, half, uint32, uint64, qint8, quint8, qint32, qint16, quint16}",
@@ -143,12 +143,12 @@ static MAX: Op = Op {
 
 static MIN: Op = Op {
     name: "Min",
-    doc: "The smallest element over the axes named; NaN if there is one.",
+    doc: "The smallest element over the given axes; NaN if there is one.",
     kernels: cpu!(make min: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16),
     ..MAX
 };
 
-/// The gradient goes to the element that was taken, in equal parts if several are equal.
+/// The gradient flows to the element selected, in equal parts on ties.
 fn extremum_grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, axes, y, dy) = (g.x[0], g.x[1], g.y[0], g.dy()?);
     let (y, dy) = (with_kept_dims(g, y)?, with_kept_dims(g, dy)?);
@@ -169,7 +169,7 @@ fn min<T: Element + reduce::Element<Acc: reduce::Ordered>>(node: &KernelNode) ->
 
 static EUCLIDEAN_NORM: Op = Op {
     name: "EuclideanNorm",
-    doc: "The square root of the sum of squares over the axes named.",
+    doc: "The square root of the sum of squares over the given axes.",
     grad: Rule(norm_grad),
     kernels: cpu!(make norm: T in f32, f64, f16, bf16, Complex32, ComplexDouble; integer_norm: T in i32, i64, u8, u16, u32, u64, i8, i16),
     ..REDUCTION
@@ -192,7 +192,7 @@ fn integer_norm<T: Integer>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 
 static ALL: Op = Op {
     name: "All",
-    doc: "Whether all elements over the axes named are true.",
+    doc: "Whether all elements over the given axes are true.",
     inputs: &["input: bool", "reduction_indices: Tidx"],
     outputs: &["output: bool"],
     attrs: &["keep_dims: bool = false", "Tidx: {int32, int64} = DT_INT32"],
@@ -210,7 +210,7 @@ static ALL: Op = Op {
 
 static ANY: Op = Op {
     name: "Any",
-    doc: "Whether any element over the axes named is true.",
+    doc: "Whether any element over the given axes is true.",
     kernels: cpu!(make any),
     ..ALL
 };

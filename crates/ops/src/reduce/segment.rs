@@ -1,4 +1,4 @@
-//! `SegmentSum`, `SegmentMean`, `SegmentProd`, `SegmentMax`, `SegmentMin`: by segment, for sorted ids.
+//! `SegmentSum`, `SegmentMean`, `SegmentProd`, `SegmentMax`, `SegmentMin`: reductions by sorted ids.
 
 use super::segment_gradients::{extremum_gradient, product_gradient};
 use super::segments::{Combine, Segments, by_element, segmented, segmented_shape, sorted_segments};

@@ -3,7 +3,7 @@
 use crate::gradients::{cast, conj};
 use crate::prelude::*;
 
-/// Rows by id; 0 for what has a negative id and so was left out.
+/// Gathers rows by segment id; zeros for negative (dropped) ids.
 pub fn gather_or_zero(g: &mut GradCall<'_>, rows: Output) -> Result<Output> {
     let ids = g.x[1];
     let zero = g.number(0.0, ids)?;
@@ -16,7 +16,7 @@ pub fn gather_or_zero(g: &mut GradCall<'_>, rows: Output) -> Result<Output> {
     g.op("SelectV2", [kept.into(), found.into(), none.into()], &[])
 }
 
-/// A tensor with the first dimensions of `like`, reshaped so that it broadcasts over the others.
+/// Reshapes `x`, of the leading dimensions of `like`, to broadcast over its other dimensions.
 fn as_leading(g: &mut GradCall<'_>, x: Output, like: Output) -> Result<Output> {
     if let (Some(a), Some(b)) = (g.graph.shape(x).rank(), g.graph.shape(like).rank())
         && a == b
@@ -33,7 +33,7 @@ fn as_leading(g: &mut GradCall<'_>, x: Output, like: Output) -> Result<Output> {
     g.binary("Reshape", x, shape)
 }
 
-/// The node's segments summed: the same ids, and number of segments where the op has one.
+/// Reduces `x` with the ids, and `num_segments` if any, of this node.
 fn by_segment(g: &mut GradCall<'_>, op: &str, x: Output) -> Result<Output> {
     let ids = g.x[1];
     match g.x.get(2).copied() {
@@ -42,7 +42,7 @@ fn by_segment(g: &mut GradCall<'_>, op: &str, x: Output) -> Result<Output> {
     }
 }
 
-/// What flows back goes to the element that was taken, in equal parts if several are equal.
+/// The gradient flows to the element selected, in equal parts on ties.
 pub fn extremum_gradient(g: &mut GradCall<'_>, sum: &str) -> Result<Vec<Grad>> {
     let (data, y, dy) = (g.x[0], g.y[0], g.dy()?);
     let best = gather_or_zero(g, y)?;

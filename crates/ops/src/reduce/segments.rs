@@ -4,9 +4,9 @@ use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
 use thalweg_math::parallel::Parallel;
 
-/// Which row of the data goes into which row of the result.
+/// Maps rows of the data to rows of the result.
 pub struct Segments<'a> {
-    /// For each entry, the row of the result; negative ones are left out.
+    /// For each entry, the row of the result; negative: dropped.
     pub ids: &'a [i64],
     /// For each entry, the row of the data; `None` if that is its own number.
     pub rows: Option<&'a [i64]>,

@@ -1,4 +1,4 @@
-//! `SparseSegmentSum`, `SparseSegmentMean`, `SparseSegmentSqrtN`, each also with the number of segments given: chosen rows by segment.
+//! `SparseSegmentSum`, `SparseSegmentMean`, `SparseSegmentSqrtN` and the `WithNumSegments` forms: gathered rows reduced by segment.
 
 use super::segments::{Segments, by_element, segmented, segmented_shape, sorted_segments};
 use crate::prelude::*;
@@ -14,7 +14,7 @@ pub static OPS: &[&Op] = &[
 
 const SPARSE_SEGMENT_SUM: Op = Op {
     name: "SparseSegmentSum",
-    doc: "The sum of the rows of data that indices name, by segment; ids are sorted.",
+    doc: "The sum of the rows of data at indices, by segment; ids are sorted.",
     inputs: &["data: T", "indices: Tidx", "segment_ids: Tsegmentids"],
     outputs: &["output: T"],
     attrs: &[
@@ -38,7 +38,7 @@ const SPARSE_SEGMENT_SUM: Op = Op {
 
 const SPARSE_SEGMENT_MEAN: Op = Op {
     name: "SparseSegmentMean",
-    doc: "The mean of the rows of data that indices name, by segment; ids are sorted.",
+    doc: "The mean of the rows of data at indices, by segment; ids are sorted.",
     attrs: FLOAT_ATTRS,
     grad: Rule(|g| grad(g, "SparseSegmentMeanGrad")),
     kernels: cpu!(mean: T in f32, f64, f16, bf16),
@@ -47,7 +47,7 @@ const SPARSE_SEGMENT_MEAN: Op = Op {
 
 const SPARSE_SEGMENT_SQRT_N: Op = Op {
     name: "SparseSegmentSqrtN",
-    doc: "The sum of the rows of data that indices name, by segment, divided by the root of their number; ids are sorted.",
+    doc: "The sum of the rows of data at indices, by segment, divided by the root of their number; ids are sorted.",
     grad: Rule(|g| grad(g, "SparseSegmentSqrtNGrad")),
     kernels: cpu!(sqrt_n: T in f32, f64, f16, bf16),
     ..SPARSE_SEGMENT_MEAN
@@ -84,7 +84,7 @@ fn with_num_cases(r: &mut CaseGen) -> Vec<Case> {
     vec![Case::new(vec![r.tensor(&[4, 2]), rows, ids, Tensor::scalar(5i32)]).without_difference(&[1, 2, 3])]
 }
 
-/// The form of an op that is told the number of segments.
+/// The `..WithNumSegments` variant of an op.
 const fn with_num_segments(name: &'static str, attrs: &'static [&'static str], op: Op) -> Op {
     Op { name, inputs: WITH_NUM_INPUTS, attrs, cases: with_num_cases, ..op }
 }

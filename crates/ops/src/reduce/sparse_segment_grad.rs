@@ -1,4 +1,4 @@
-//! `SparseSegmentSumGrad`, `SparseSegmentMeanGrad`, `SparseSegmentSqrtNGrad`: the gradients of the sparse reductions by segment.
+//! `SparseSegmentSumGrad`, `SparseSegmentMeanGrad`, `SparseSegmentSqrtNGrad`: gradients of the sparse segment reductions.
 
 use super::segments::{Segments, by_element, segmented, segmented_shape};
 use crate::prelude::*;

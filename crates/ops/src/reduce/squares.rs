@@ -1,4 +1,4 @@
-//! Sums of squares: in double precision, and of integers as they wrap.
+//! Sums of squares: in double precision; wrapping for integers.
 
 use crate::prelude::*;
 use thalweg_math::reduce::Reducer;
@@ -6,7 +6,7 @@ use thalweg_math::reduce::Reducer;
 /// A function of the sum of squares.
 pub struct Squares(pub fn(f64) -> f64);
 
-/// A number with a square that is real.
+/// A number whose square is real.
 pub trait Squared: Number {
     /// Whether loops over such numbers are compiled for each instruction set.
     const WIDE: bool = false;

@@ -1,4 +1,4 @@
-//! `UnsortedSegmentSum`, `UnsortedSegmentProd`, `UnsortedSegmentMax`, `UnsortedSegmentMin`: by segment, in any order.
+//! `UnsortedSegmentSum`, `UnsortedSegmentProd`, `UnsortedSegmentMax`, `UnsortedSegmentMin`: ids in any order.
 
 use super::segment_gradients::{extremum_gradient, gather_or_zero, product_gradient};
 use super::segments::{Combine, Segments, by_element};
@@ -9,7 +9,7 @@ pub static OPS: &[&Op] =
 
 static UNSORTED_SEGMENT_SUM: Op = Op {
     name: "UnsortedSegmentSum",
-    doc: "The sum of what belongs to each of num_segments segments; ids have the first dimensions of data, negative ones are left out.",
+    doc: "The sum of each of num_segments segments; ids have the leading dimensions of data, negative ids are dropped.",
     inputs: &["data: T", "segment_ids: Tindices", "num_segments: Tnumsegments"],
     outputs: &["output: T"],
     attrs: &["T: numbertype", "Tindices: {int16, int32, int64}", "Tnumsegments: {int32, int64} = DT_INT32"],
@@ -35,7 +35,7 @@ static UNSORTED_SEGMENT_SUM: Op = Op {
 
 static UNSORTED_SEGMENT_PROD: Op = Op {
     name: "UnsortedSegmentProd",
-    doc: "The product of what belongs to each of num_segments segments.",
+    doc: "The product of each of num_segments segments.",
     attrs: &["T: numbertype", "Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = DT_INT32"],
     grad: Rule(|g| product_gradient(g, "UnsortedSegmentSum", "UnsortedSegmentProd")),
     kernels: cpu!(product: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16, Complex32, ComplexDouble),
@@ -44,7 +44,7 @@ static UNSORTED_SEGMENT_PROD: Op = Op {
 
 static UNSORTED_SEGMENT_MAX: Op = Op {
     name: "UnsortedSegmentMax",
-    doc: "The largest of what belongs to each of num_segments segments, the least number of the type for none.",
+    doc: "The maximum of each of num_segments segments; the lowest value of the type if empty.",
     attrs: &["T: realnumbertype", "Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = DT_INT32"],
     grad: Rule(|g| extremum_gradient(g, "UnsortedSegmentSum")),
     kernels: cpu!(largest: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16),
@@ -53,7 +53,7 @@ static UNSORTED_SEGMENT_MAX: Op = Op {
 
 static UNSORTED_SEGMENT_MIN: Op = Op {
     name: "UnsortedSegmentMin",
-    doc: "The smallest of what belongs to each of num_segments segments, the greatest number of the type for none.",
+    doc: "The minimum of each of num_segments segments; the highest value of the type if empty.",
     kernels: cpu!(smallest: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16),
     ..UNSORTED_SEGMENT_MAX
 };

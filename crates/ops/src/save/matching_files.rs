@@ -1,4 +1,4 @@
-//! `MatchingFiles`: files by pattern.
+//! `MatchingFiles`: files by glob.
 
 use super::as_text;
 use crate::files;

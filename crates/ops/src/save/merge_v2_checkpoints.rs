@@ -1,4 +1,4 @@
-//! `MergeV2Checkpoints`: the parts that tasks wrote become one checkpoint.
+//! `MergeV2Checkpoints`: merges the shards that tasks wrote.
 
 use super::{as_text, path};
 use crate::files;
@@ -8,7 +8,7 @@ use thalweg_io::bundle::Merge;
 
 pub static MERGE_V2_CHECKPOINTS: Op = Op {
     name: "MergeV2Checkpoints",
-    doc: "Joins several checkpoints into one: moves their data and writes one index.",
+    doc: "Merges several checkpoints: moves their data and writes one index.",
     inputs: &["checkpoint_prefixes: string", "destination_prefix: string"],
     attrs: &["delete_old_dirs: bool = true", "allow_missing_files: bool = false"],
     shape: |c| {

@@ -1,4 +1,4 @@
-//! `ReadFile`: all of a file.
+//! `ReadFile`: a whole file.
 
 use super::path;
 use crate::files;

@@ -7,7 +7,7 @@ use thalweg_io::bundle::ShapeAndSlice;
 
 pub static SAVE_V2: Op = Op {
     name: "SaveV2",
-    doc: "Writes tensors, or slices of them, to the checkpoint with this prefix; it appears whole or not at all.",
+    doc: "Writes tensors, or slices of them, to the checkpoint with this prefix; the write is atomic.",
     inputs: &["prefix: string", "tensor_names: string", "shape_and_slices: string", "tensors: dtypes"],
     attrs: &["dtypes: list(type) >= 1"],
     shape: |c| {

@@ -1,4 +1,4 @@
-//! `ShardedFilename`, `ShardedFilespec`: the names of the parts of a checkpoint.
+//! `ShardedFilename`, `ShardedFilespec`: file names of checkpoint shards.
 
 use super::text;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! `WriteFile`: a string becomes a file.
+//! `WriteFile`: a string to a file.
 
 use super::path;
 use crate::files;
@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static WRITE_FILE: Op = Op {
     name: "WriteFile",
-    doc: "Writes a file, in place of one that is there; directories are made as needed.",
+    doc: "Writes a file, overwriting an existing one; creates directories as needed.",
     inputs: &["filename: string", "contents: string"],
     shape: |c| {
         c.scalar(0)?;

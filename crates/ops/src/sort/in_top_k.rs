@@ -1,4 +1,4 @@
-//! `InTopK` and `InTopKV2`: whether the right class is among the most probable.
+//! `InTopK` and `InTopKV2`: whether the target is among the top predictions.
 
 use crate::prelude::*;
 

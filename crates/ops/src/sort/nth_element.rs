@@ -1,4 +1,4 @@
-//! `NthElement`: the element that would come n-th if each row were sorted.
+//! `NthElement`: the n-th element in sorted order of each row.
 
 use crate::elementwise::for_chunks_of;
 use crate::gradients::cast;
@@ -38,7 +38,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![outer.iter().copied().collect()])
 }
 
-/// The gradient goes to the element taken, in equal parts if several are equal.
+/// The gradient flows to the element selected, equally on ties.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, y, dy) = (g.x[0], g.y[0], g.dy()?);
     let last = g.constant(Tensor::scalar(-1i32))?;
@@ -77,7 +77,7 @@ fn run<T: Real>(c: &mut OpCall<'_>, reverse: bool) -> Result<()> {
     Ok(())
 }
 
-/// Where the element is that would be at `n` if all were sorted, NaN last.
+/// The index of the n-th element in sorted order, NaN last.
 fn place_of_nth(mut ranked: Vec<(u64, usize)>, n: usize) -> usize {
     ranked.select_nth_unstable(n).1.1
 }

@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static TOP_K: Op = Op {
     name: "TopK",
-    doc: "The k largest elements along the last dimension, the largest first, and where they are.",
+    doc: "The k largest elements along the last dimension, descending, and their indices.",
     inputs: &["input: T"],
     outputs: &["values: T", "indices: int32"],
     attrs: &["k: int >= 0", "sorted: bool = true", "T: realnumbertype"],
@@ -67,7 +67,7 @@ fn rows_of(c: &ShapeCall<'_>, k: i64) -> Result<Vec<PartialShape>> {
     c.all(outer.iter().copied().chain([k]).collect())
 }
 
-/// The gradient is scattered to where the elements came from, at positions in the flattened input.
+/// The gradient is scattered to the indices, in the flattened input.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (x, places, dy) = (g.x[0], g.y[1], g.dy()?);
     let (shape, total) = (g.shape_of(x)?, g.unary("Size", x)?);
@@ -140,7 +140,7 @@ fn run<T: Real>(c: &mut OpCall<'_>, k: i64) -> Result<()> {
     Ok(())
 }
 
-/// Where the largest elements of a row are, the largest first, of equals the first; NaN counts as the least.
+/// The indices of the largest elements of a row, descending, the first on ties; NaN counts as the least.
 fn largest<T: Real>(row: &[T], places: &mut [i64]) {
     let ranked = row.iter().map(|x| if x.is_nan() { u64::MAX } else { !x.rank() }).zip(0..);
     match places {
@@ -150,7 +150,7 @@ fn largest<T: Real>(row: &[T], places: &mut [i64]) {
     }
 }
 
-/// The positions of the first in order.
+/// The indices of the lowest ranks.
 fn first_places(mut ranked: Vec<(u64, i64)>, places: &mut [i64]) {
     if places.len() < ranked.len() {
         ranked.select_nth_unstable(places.len());

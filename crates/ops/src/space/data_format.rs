@@ -39,7 +39,7 @@ pub static DATA_FORMAT_DIM_MAP: Op = Op {
     ..DATA_FORMAT_VEC_PERMUTE
 };
 
-/// For each dimension of the one format its place in the other: `to[i] = from[map[i]]`.
+/// The permutation from one format to the other: `to[i] = from[map[i]]`.
 fn places(from: &str, to: &str) -> Result<Vec<usize>> {
     let map: Option<Vec<usize>> = to.chars().map(|c| from.find(c)).collect();
     let mut sorted = map.clone().unwrap_or_default();
@@ -70,7 +70,7 @@ fn prepare_permute(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let x = c.input(0)?;
         let n = x.shape().first().copied().unwrap_or(0);
-        // Sizes of all dimensions, or only of those in space.
+        // Sizes of all dimensions, or of the spatial ones.
         let map = if n == all.len() { &all } else { &inner };
         let good = match x.shape().dims() {
             [n] => *n == map.len(),

@@ -1,4 +1,4 @@
-//! `SpaceToDepth`, `DepthToSpace`: blocks of an image moved to the channels, and back.
+//! `SpaceToDepth`, `DepthToSpace`: blocks of an image moved to the channels; inverse.
 
 use crate::moving::Block;
 use crate::nn::windows::Layout;
@@ -6,7 +6,7 @@ use crate::prelude::*;
 
 pub static SPACE_TO_DEPTH: Op = Op {
     name: "SpaceToDepth",
-    doc: "Cuts images into blocks and moves the places in a block to the channels.",
+    doc: "Moves the positions in blocks of images to the channels.",
     inputs: &["input: T"],
     outputs: &["output: T"],
     attrs: &["T: type", "block_size: int >= 2", "data_format: {'NHWC', 'NCHW', 'NCHW_VECT_C'} = 'NHWC'"],
@@ -38,7 +38,7 @@ fn shape(c: &ShapeCall<'_>, to_depth: bool) -> Result<Vec<PartialShape>> {
     ])
 }
 
-/// The sizes after the move; -1 is not known.
+/// The output sizes; -1: unknown.
 fn moved_dims(dims: &[i64], block: i64, a: Layout, to_depth: bool) -> Result<Vec<i64>> {
     let area = block.checked_mul(block).filter(|_| block > 1);
     let area =
@@ -91,7 +91,7 @@ fn prepare(node: &KernelNode, to_depth: bool) -> Result<Box<dyn Kernel>> {
         let (space, depth) = if to_depth { (x.shape(), out.shape()) } else { (out.shape(), x.shape()) };
         let (wide, deep) = (space.strides(), depth.strides());
         let (b, channels) = (block as usize, space[a.channels]);
-        // Count, step in the wide layout, step in the deep one; channels innermost or outermost as they lie in memory.
+        // Count, stride in the space layout, stride in the depth layout; channels innermost or outermost.
         let place = channels * deep[a.channels];
         let mut steps = vec![
             (space[0], wide[0], deep[0]),

@@ -1,4 +1,4 @@
-//! `SpaceToBatchND`, `BatchToSpaceND`, `SpaceToBatch`, `BatchToSpace`: blocks of space moved to the batch dimension, and back.
+//! `SpaceToBatchND`, `BatchToSpaceND`, `SpaceToBatch`, `BatchToSpace`: spatial blocks moved to the batch dimension; inverse.
 
 use super::strides::steps_inside;
 use crate::array::paddings::{padded_size, paddings};
@@ -28,7 +28,7 @@ pub static SPACE_TO_BATCH_ND: Op = Op {
 
 pub static BATCH_TO_SPACE_ND: Op = Op {
     name: "BatchToSpaceND",
-    doc: "The reverse of SpaceToBatchND: moves places from the batch dimension into blocks, and crops.",
+    doc: "The reverse of SpaceToBatchND: moves batches back into blocks, and crops.",
     inputs: &["input: T", "block_shape: Tblock_shape", "crops: Tcrops"],
     attrs: &["T: type", "Tblock_shape: {int32, int64} = DT_INT32", "Tcrops: {int32, int64} = DT_INT32"],
     shape: |c| shape_nd(c, Direction::ToSpace),
@@ -129,7 +129,7 @@ fn infer(
     Ok(vec![out.into_iter().collect()])
 }
 
-/// Positions in a block.
+/// Elements in a block.
 fn block_elements(blocks: &[i64]) -> Result<usize> {
     if let Some(b) = blocks.iter().find(|b| **b < 1) {
         return Err(invalid!("All values in block_shape must be positive, got value, {b}"));
@@ -218,7 +218,7 @@ fn prepare(node: &KernelNode, direction: Direction) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// The result, the paddings or crops being input `rows`.
+/// The result; paddings or crops are input `rows`.
 fn moved(c: &OpCall<'_>, blocks: &[i64], rows: usize, direction: Direction) -> Result<Tensor> {
     let (x, rows) = (c.input(0)?, c.input(rows)?);
     if x.rank() < blocks.len() + 1 {
@@ -255,7 +255,7 @@ fn moved(c: &OpCall<'_>, blocks: &[i64], rows: usize, direction: Direction) -> R
     Ok(out)
 }
 
-/// The two layouts: `space` is without padding, `batch` has a batch for each place in a block.
+/// The two layouts: `space` is not padded, `batch` has a batch per position in a block.
 struct Grid<'a> {
     space: &'a Shape,
     batch: &'a Shape,
@@ -264,7 +264,7 @@ struct Grid<'a> {
 }
 
 impl Grid<'_> {
-    /// Copies the elements at one place of all the blocks.
+    /// Copies the elements at one position of all blocks.
     fn copy(
         &self,
         place: usize,
@@ -280,7 +280,7 @@ impl Grid<'_> {
             in_block[i] = rest % block;
             rest /= block;
         }
-        // Count, steps in space, steps in the batch layout.
+        // Count, stride in space, stride in batch layout.
         let mut dims = vec![(self.space[0], wide[0], narrow[0])];
         let (mut at, mut slot) = (0, place * self.space[0] * narrow[0]);
         for (i, block) in self.blocks.iter().enumerate() {

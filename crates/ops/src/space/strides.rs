@@ -1,6 +1,6 @@
 //! Strided positions along a dimension that may begin outside of it.
 
-/// Of the steps 0, 1, .. `steps` - 1, which lead to `start + i * stride` inside 0 .. `size`: the first, and how many.
+/// The `i` below `steps` for which `start + i * stride` is in 0 .. `size`: the first, and how many.
 pub fn steps_inside(steps: usize, start: isize, stride: usize, size: usize) -> (usize, usize) {
     let stride = stride.max(1);
     let first = if start < 0 { start.unsigned_abs().div_ceil(stride) } else { 0 };

@@ -1,4 +1,4 @@
-//! The indices and the shape of a sparse tensor, checked.
+//! The validated indices and shape of a sparse tensor.
 
 use crate::prelude::*;
 
@@ -11,7 +11,7 @@ pub struct Coordinates {
 }
 
 impl Coordinates {
-    /// From input `i` (a matrix) and input `shape` (a vector); `values` is how many elements there are.
+    /// From input `i` (a matrix) and input `shape` (a vector); `values`: the number of elements.
     pub fn of(c: &OpCall<'_>, i: usize, shape: usize, values: usize) -> Result<Coordinates> {
         let (indices, dims) = (c.input(i)?, c.int_vector(shape)?);
         if let [_, rank] = *indices.shape().dims()
@@ -52,13 +52,13 @@ impl Coordinates {
         row.iter().zip(self.shape.iter()).all(|(at, n)| *at >= 0 && (*at as u64) < *n as u64)
     }
 
-    /// The position of each element, counted in row-major order.
+    /// The row-major index of each element.
     pub fn positions(&self) -> impl Iterator<Item = usize> + '_ {
         self.rows().map(|row| row.iter().zip(self.shape.iter()).fold(0, |p, (at, n)| p * n + *at as usize))
     }
 }
 
-/// The three inputs from `first` on are a sparse tensor: their shapes go together. The number of elements, if known, and the rank.
+/// Checks that three inputs from `first` on are a sparse tensor. Returns the number of elements, -1 if unknown, and the rank.
 pub fn check_sparse(c: &ShapeCall<'_>, first: usize) -> Result<(i64, i64)> {
     let (indices, values, shape) = (c.rank(first, 2)?, c.rank(first + 1, 1)?, c.rank(first + 2, 1)?);
     Ok((merge_dim(indices.dim(0), values.dim(0))?, merge_dim(indices.dim(1), shape.dim(0))?))

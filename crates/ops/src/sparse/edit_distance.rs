@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 pub static EDIT_DISTANCE: Op = Op {
     name: "EditDistance",
-    doc: "For each pair of sequences in two sparse tensors, the Levenshtein distance; by the length of the truth if `normalize`.",
+    doc: "For each pair of sequences in two sparse tensors, the Levenshtein distance; divided by the truth's length if `normalize`.",
     inputs: &[
         "hypothesis_indices: int64",
         "hypothesis_values: T",
@@ -41,7 +41,7 @@ pub static EDIT_DISTANCE: Op = Op {
     ..Op::PURE
 };
 
-/// The shape of the result: all but the innermost dimension, as large as the larger.
+/// The output shape: the larger of each dimension, without the innermost.
 fn groups(hypothesis: &[i64], truth: &[i64]) -> Result<Vec<i64>> {
     if hypothesis.len() != truth.len() || hypothesis.is_empty() {
         return Err(invalid!(
@@ -75,7 +75,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// The sequences of a sparse tensor, by their position in the result; its indices are input `i`.
+/// The sequences of a sparse tensor, by output position; its indices are input `i`.
 fn sequences(c: &OpCall<'_>, i: usize, values: &[u128], shape: &Shape) -> Result<HashMap<usize, Vec<u128>>> {
     let indices = c.input(i)?;
     if indices.shape().dims() != [values.len(), shape.rank() + 1] || c.shape(i + 1)?.rank() != 1 {

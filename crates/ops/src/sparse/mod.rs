@@ -1,4 +1,4 @@
-//! Sparse tensors as three dense ones: where their elements are, the elements, and the shape.
+//! Sparse tensors (COO) as three dense ones: indices, values and shape.
 
 mod coordinates;
 mod edit_distance;

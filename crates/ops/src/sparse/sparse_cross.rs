@@ -1,4 +1,4 @@
-//! `SparseCross`: every combination of the features of a row, joined as text or as one hash.
+//! `SparseCross`: all combinations of the features of a row, joined as text or hashed.
 
 use super::coordinates::{example, matrix};
 use crate::prelude::*;
@@ -47,12 +47,12 @@ pub static SPARSE_CROSS: Op = Op {
     ..Op::PURE
 };
 
-/// The key that TensorFlow's feature columns give if none is chosen.
+/// The default hash key of TensorFlow's feature columns.
 const DEFAULT_KEY: i64 = 0x00DE_CAFC_AFFE;
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let buckets = node.attrs.int("num_buckets")?;
-    // Without buckets, hashes lose one bit, so as not to be negative.
+    // Without buckets, hashes drop a bit, to be non-negative.
     let modulus = u64::try_from(if buckets > 0 { buckets } else { i64::MAX })
         .map_err(|_| invalid!("num_buckets must not be negative, got {buckets}"))?;
     let key = node.attrs.int("hash_key")? as u64;
@@ -84,7 +84,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// One input: its features, and which of them belong to each row.
+/// One input: its features, and their range in each row.
 struct Column<'a> {
     features: Features<'a>,
     rows: Vec<std::ops::Range<usize>>,
@@ -118,7 +118,7 @@ fn features(values: &Tensor) -> Result<Features<'_>> {
     }
 }
 
-/// The sparse inputs, then the dense ones, all of as many rows.
+/// The sparse, then the dense inputs, with equal row counts.
 fn columns<'a>(c: &'a OpCall<'_>) -> Result<Vec<Column<'a>>> {
     let (indices, values, shapes) = (c.arg(0), c.arg(1), c.arg(2));
     if indices.len() != values.len() {
@@ -170,11 +170,11 @@ fn sparse_column<'a>(c: &'a OpCall<'_>, indices: usize, values: usize, shape: us
 
 /// The combinations found so far.
 struct Crosses {
-    /// Row and number in the row of each.
+    /// Row and column of each.
     at: Vec<i64>,
     /// The largest number of combinations in a row.
     most: usize,
-    /// Which feature of each column, for each combination.
+    /// For each combination, a feature of each column.
     picks: Vec<usize>,
     width: usize,
 }

@@ -1,12 +1,12 @@
-//! `SparseDenseCwiseAdd`, `SparseDenseCwiseMul`, `SparseDenseCwiseDiv`: the elements of a sparse tensor with those of a dense one
-//! at their positions.
+//! `SparseDenseCwiseAdd`, `SparseDenseCwiseMul`, `SparseDenseCwiseDiv`: sparse elements combined with the dense ones
+//! at their indices.
 
 use super::coordinates::{Coordinates, check_sparse, example};
 use crate::prelude::*;
 
 pub static SPARSE_DENSE_CWISE_MUL: Op = Op {
     name: "SparseDenseCwiseMul",
-    doc: "The values of a sparse tensor times those of a dense one, broadcast to its shape, at their places.",
+    doc: "The values of a sparse tensor * those of a dense one, broadcast, at their indices.",
     inputs: &["sp_indices: int64", "sp_values: T", "sp_shape: int64", "dense: T"],
     outputs: &["output: T"],
     attrs: &["T: numbertype"],
@@ -19,7 +19,7 @@ pub static SPARSE_DENSE_CWISE_MUL: Op = Op {
 
 pub static SPARSE_DENSE_CWISE_DIV: Op = Op {
     name: "SparseDenseCwiseDiv",
-    doc: "The values of a sparse tensor by those of a dense one, broadcast to its shape, at their places.",
+    doc: "The values of a sparse tensor / those of a dense one, broadcast, at their indices.",
     grad: Rule(|g| grad(g, true)),
     kernels: cpu!(div: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
     ..SPARSE_DENSE_CWISE_MUL
@@ -27,7 +27,7 @@ pub static SPARSE_DENSE_CWISE_DIV: Op = Op {
 
 pub static SPARSE_DENSE_CWISE_ADD: Op = Op {
     name: "SparseDenseCwiseAdd",
-    doc: "The values of a sparse tensor plus those of a dense one, broadcast to its shape, at their places.",
+    doc: "The values of a sparse tensor + those of a dense one, broadcast, at their indices.",
     grad: Missing,
     kernels: cpu!(add: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
     ..SPARSE_DENSE_CWISE_MUL
@@ -41,7 +41,7 @@ fn cases(r: &mut CaseGen) -> Vec<Case> {
     vec![case(&[2, 3]), case(&[3]), case(&[2, 1])]
 }
 
-/// The dense tensor's elements are found again by its own indices: those of the sparse one, by how far it was broadcast.
+/// Gathers from the dense tensor at the sparse indices, divided by the broadcast factor of each dimension.
 fn grad(g: &mut GradCall<'_>, division: bool) -> Result<Vec<Grad>> {
     let (indices, values, shape, dense, dy) = (g.x[0], g.x[1], g.x[2], g.x[3], g.dy()?);
     let long = [("out_type", Attr::Type(DataType::Int64))];
@@ -103,7 +103,7 @@ fn run<T: Number>(c: &mut OpCall<'_>, f: fn(T, T) -> Result<T>) -> Result<()> {
             sparse.shape
         ));
     };
-    // A dimension of size 1 is broadcast.
+    // Size 1 broadcasts: stride 0.
     let steps: Vec<usize> =
         dims.iter().zip(dims.strides()).map(|(d, s)| if *d == 1 { 0 } else { s }).collect();
     let place =

@@ -1,4 +1,4 @@
-//! `SparseFillEmptyRows`: a sparse matrix with an element in every row, and its gradient.
+//! `SparseFillEmptyRows`: fills empty rows of a sparse tensor, and its gradient.
 
 use super::coordinates::{Coordinates, check_sparse, example, matrix};
 use crate::prelude::*;
@@ -85,7 +85,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (rows, rank) = (*all.shape.first().ok_or_else(no_rows)?, all.shape.rank());
     let mut empty = Tensor::full(Shape::vector(rows), true)?;
     all.rows().try_for_each(|row| empty.as_mut_slice::<bool>().map(|e| e[row[0] as usize] = false))?;
-    // Elements by row, in their order; the default stands after the last element.
+    // Elements sorted by row (stable); the default has the index after the last.
     let missing =
         empty.as_slice::<bool>()?.iter().enumerate().filter(|(_, e)| **e).map(|(row, _)| (row, all.count));
     let filled = empty.as_slice::<bool>()?.iter().filter(|e| **e).count();

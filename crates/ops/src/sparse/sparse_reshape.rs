@@ -47,7 +47,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The new shape, with a -1 inferred.
+/// The new shape; -1 is inferred.
 fn completed(old: &Shape, asked: &[i64]) -> Result<Shape> {
     let unknown = reserve::collect((0..asked.len()).filter(|i| asked[*i] == -1))?;
     let mut dims = reserve::copied(asked)?;

@@ -1,4 +1,4 @@
-//! `SparseSparseMaximum`, `SparseSparseMinimum`: two sparse tensors element by element; what is in one only is compared with zero.
+//! `SparseSparseMaximum`, `SparseSparseMinimum`: elementwise on two sparse tensors; missing elements count as zero.
 
 use super::coordinates::{Coordinates, check_sparse, example, matrix};
 use crate::prelude::*;
@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 pub static SPARSE_SPARSE_MAXIMUM: Op = Op {
     name: "SparseSparseMaximum",
-    doc: "The larger of the elements of two sparse tensors at each place that either has.",
+    doc: "The larger of the elements of two sparse tensors at each index of either.",
     inputs: &[
         "a_indices: int64",
         "a_values: T",
@@ -34,7 +34,7 @@ pub static SPARSE_SPARSE_MAXIMUM: Op = Op {
 
 pub static SPARSE_SPARSE_MINIMUM: Op = Op {
     name: "SparseSparseMinimum",
-    doc: "The smaller of the elements of two sparse tensors at each place that either has.",
+    doc: "The smaller of the elements of two sparse tensors at each index of either.",
     attrs: &["T: numbertype"],
     kernels: cpu!(min: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
     ..SPARSE_SPARSE_MAXIMUM

@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 pub static SPARSE_TENSOR_DENSE_MAT_MUL: Op = Op {
     name: "SparseTensorDenseMatMul",
-    doc: "The product of a sparse matrix and a dense one; of either the adjoint if asked.",
+    doc: "The product of a sparse and a dense matrix, or of their adjoints.",
     inputs: &["a_indices: Tindices", "a_values: T", "a_shape: int64", "b: T"],
     outputs: &["product: T"],
     attrs: &[
@@ -131,7 +131,7 @@ fn kernel<T: Number>(node: &KernelNode, conjugate: fn(T) -> T) -> Result<Box<dyn
     }))
 }
 
-/// The elements of a sparse matrix by the row of the product that they go to, in their order.
+/// The elements of a sparse matrix by row of the product, in order.
 struct Terms {
     starts: Vec<usize>,
     /// The element, and the row of b that it multiplies.

@@ -1,4 +1,4 @@
-//! `SparseToDense`: a tensor of one value with others at some places.
+//! `SparseToDense`: values scattered into a default value.
 
 use crate::gradients::sum_to_shape_of;
 use crate::prelude::*;
@@ -34,7 +34,7 @@ pub static SPARSE_TO_DENSE: Op = Op {
     ..Op::PURE
 };
 
-/// The values get the gradient at their positions, the default value the sum of the rest.
+/// The values get the gradient at their indices, the default value the sum of the rest.
 fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (indices, shape, values, dy) = (g.x[0], g.x[1], g.x[2], g.dy()?);
     let rank = g.shape_of(shape)?;
@@ -81,7 +81,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             return Err(invalid!("default_value should be a scalar, got shape {}", default.shape()));
         }
         let places = places(&c.input(0)?.to_i64s()?, rank, &shape, ordered)?;
-        // Every element is one of the values, or the default after them.
+        // Each element is a value, or the default, which follows them.
         let mut picks = reserve::filled(shape.elements(), values.elements())?;
         for (i, place) in places.into_iter().enumerate() {
             picks[place] = if one { 0 } else { i };
@@ -94,7 +94,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// Positions in the dense tensor; each later than the last, if `ordered`.
+/// Row-major indices in the dense tensor; ascending, if `ordered`.
 fn places(at: &[i64], rank: usize, shape: &Shape, ordered: bool) -> Result<Vec<usize>> {
     let mut places = reserve::with_capacity(at.len() / rank.max(1))?;
     for (i, row) in at.chunks_exact(rank.max(1)).enumerate() {

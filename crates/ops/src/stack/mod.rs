@@ -1,4 +1,4 @@
-//! Stacks: values kept for the backward pass of a loop, for the length of one step.
+//! Stacks: values saved for the backward pass of a loop, per step.
 
 mod resource;
 mod stack_v2;

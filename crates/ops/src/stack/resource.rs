@@ -11,7 +11,7 @@ pub struct Stack {
     pub dtype: DataType,
     /// Most elements; none for no limit.
     max: Option<usize>,
-    /// Nothing once it is closed.
+    /// `None` when closed.
     held: Mutex<Option<Vec<Tensor>>>,
 }
 

@@ -7,7 +7,7 @@ use thalweg_core::resource::ResourceHandle;
 
 pub static STACK_V2: Op = Op {
     name: "StackV2",
-    doc: "A handle to a new stack of at most max_size elements (no limit if negative); it ends with the step.",
+    doc: "A handle to a new stack of at most max_size elements (negative: no limit), freed with the step.",
     inputs: &["max_size: int32"],
     outputs: &["handle: resource"],
     attrs: &["elem_type: type", "stack_name: string = ''"],
@@ -19,7 +19,7 @@ pub static STACK_V2: Op = Op {
 
 pub static STACK: Op = Op {
     name: "Stack",
-    doc: "A handle to a new stack, which ends with the step.",
+    doc: "A handle to a new stack, freed with the step.",
     inputs: &[],
     outputs: &["handle: Ref(string)"],
     shape: |_| Ok(vec![PartialShape::vector(2)]),
@@ -59,7 +59,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// The stack of input 0, and the names under which the step keeps it.
+/// The stack in input 0, and its name in the step.
 fn stack_input(c: &OpCall<'_>) -> Result<(Arc<Stack>, String)> {
     let name = match c.inputs.first() {
         Some(Input::Ref(v)) => name_in(&v.read()?)?.1,
@@ -103,7 +103,7 @@ fn push(c: &mut OpCall<'_>) -> Result<()> {
 
 pub static STACK_POP_V2: Op = Op {
     name: "StackPopV2",
-    doc: "Takes the element that was pushed last.",
+    doc: "Pops the element pushed last.",
     inputs: &["handle: resource"],
     outputs: &["elem: elem_type"],
     attrs: &["elem_type: type"],
@@ -126,7 +126,7 @@ fn pop(c: &mut OpCall<'_>) -> Result<()> {
 
 pub static STACK_CLOSE_V2: Op = Op {
     name: "StackCloseV2",
-    doc: "Ends the stack before the step does.",
+    doc: "Deletes the stack before the step ends.",
     inputs: &["handle: resource"],
     shape: |_| Ok(vec![]),
     kernels: cpu!(close),
@@ -137,7 +137,7 @@ pub static STACK_CLOSE: Op = Op { name: "StackClose", inputs: &["handle: Ref(str
 
 fn close(c: &mut OpCall<'_>) -> Result<()> {
     let name = stack_input(c)?.1;
-    // Closing twice is no error: the stack is closed either way.
+    // Closing twice is no error.
     let _ = c.step.scratch().remove(CONTAINER, &name);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `Assign`, `AssignAdd`, `AssignSub`: changing a reference variable.
+//! `Assign`, `AssignAdd`, `AssignSub`: reference variable updates.
 
 use super::assign_variable_op::change_in_place;
 use crate::prelude::*;

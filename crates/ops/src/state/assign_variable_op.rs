@@ -1,4 +1,4 @@
-//! `AssignVariableOp`, `AssignAddVariableOp`, `AssignSubVariableOp`: changing a resource variable.
+//! `AssignVariableOp`, `AssignAddVariableOp`, `AssignSubVariableOp`: resource variable updates.
 
 use crate::prelude::*;
 
@@ -55,7 +55,7 @@ fn sub<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     change_in_place(&*c.resource::<Variable>(0)?, c.input(1)?, |x: &mut T, d| *x = x.sub(d))
 }
 
-/// Changes each element of a variable by the element of `delta` at its place. Nothing is changed if the shapes differ.
+/// Updates a variable elementwise by `delta`. An error, without any change, if the shapes differ.
 pub fn change_in_place<T: Element>(v: &Variable, delta: &Tensor, change: impl Fn(&mut T, T)) -> Result<()> {
     let deltas = delta.as_slice::<T>()?;
     v.update(|value| {

@@ -1,4 +1,4 @@
-//! `CountUpTo`, `ResourceCountUpTo`: a variable that counts until a limit.
+//! `CountUpTo`, `ResourceCountUpTo`: a counter with a limit.
 
 use super::target::variable;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! `DestroyResourceOp`: the end of a resource.
+//! `DestroyResourceOp`: deletes a resource.
 
 use crate::prelude::*;
 

@@ -1,5 +1,5 @@
-//! `DisableCopyOnRead`: a hint on how a variable's memory is shared, which our variables, whose values are never written while shared, do
-//! not need.
+//! `DisableCopyOnRead`: a hint on sharing a variable's memory; no effect here, as shared values are never
+//! written.
 
 use crate::prelude::*;
 

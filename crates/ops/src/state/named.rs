@@ -52,7 +52,7 @@ impl<R: Resource> CachedResource<R> {
 
     pub fn get(&self, store: &ResourceStore, make: impl FnOnce(&str) -> Result<R>) -> Result<Arc<R>> {
         let mut found = lock(&self.found);
-        // Read before looking up: a clear in between then shows as an old generation.
+        // Read before the look-up: a concurrent clear then invalidates the cache.
         let generation = store.generation();
         match found.as_ref() {
             Some(f) if f.generation == generation => Ok(f.resource.clone()),
@@ -65,7 +65,7 @@ impl<R: Resource> CachedResource<R> {
         }
     }
 
-    /// The cached handle, if it is still valid.
+    /// The cached handle, if valid.
     pub fn known_handle(&self, c: &OpCall<'_>) -> Option<Tensor> {
         let found = lock(&self.found);
         let Found { generation, handle: Some((on, handle)), .. } = found.as_ref()? else { return None };
@@ -74,7 +74,7 @@ impl<R: Resource> CachedResource<R> {
             .then(|| handle.clone())
     }
 
-    /// A handle to the resource, as a scalar tensor; cached, as a handle is costly to make.
+    /// A handle to the resource, as a scalar tensor; cached, as it is costly to make.
     pub fn handle(&self, c: &OpCall<'_>, r: Arc<R>, values: &[(DataType, PartialShape)]) -> Tensor {
         let device = &c.step.device.name;
         let mut found = lock(&self.found);
@@ -110,7 +110,7 @@ impl<R: Resource> CachedResource<R> {
     }
 }
 
-/// The resource of a node whose output 0 is a handle to it: a resource handle, or for the older ops a reference to a string
+/// The resource of a node whose output 0 is its handle: a resource handle, or for legacy ops a reference to a string
 /// vector of container and name.
 pub struct OwnedResource<R> {
     resource: CachedResource<R>,
@@ -167,18 +167,18 @@ pub fn resource_input<R: Resource>(c: &OpCall<'_>) -> Result<Arc<R>> {
     }
 }
 
-/// A reference to a string vector of container and name: the handles of ops older than resource handles.
+/// A reference to a string vector of container and name: the legacy form of resource handles.
 pub fn named_reference(container: &str, name: &str) -> Arc<Variable> {
     let text = |s: &str| Bytes::copy_from_slice(s.as_bytes());
     let v = Variable::new(name, DataType::String, PartialShape::vector(2));
     if let Ok(t) = Tensor::from_objects(Shape::vector(2), vec![text(container), text(name)]) {
-        // The type and shape are those the variable was just made with.
+        // Cannot fail: the variable was made with this type and shape.
         let _ = v.assign(t, true);
     }
     Arc::new(v)
 }
 
-/// Container and name from a handle of the older kind.
+/// Container and name from a legacy handle.
 pub fn name_in(handle: &Tensor) -> Result<(String, String)> {
     match handle.strings()? {
         [container, name] => {

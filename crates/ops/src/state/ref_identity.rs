@@ -1,4 +1,4 @@
-//! `RefIdentity`: its reference.
+//! `RefIdentity`: an identity.
 
 use crate::prelude::*;
 

@@ -1,4 +1,4 @@
-//! `ResourceGather`: chosen rows of a resource variable.
+//! `ResourceGather`: rows of a resource variable.
 
 use super::target::{initialised, variable_shape};
 use crate::indexing::gather::gathered;
@@ -33,7 +33,7 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     Ok(vec![p[..batch].iter().chain(&i[batch..]).chain(&p[batch + 1..]).copied().collect()])
 }
 
-/// How many leading dimensions go together; fewer than the variable has, and no more than the indices have.
+/// `batch_dims`, validated: less than the rank of the variable, at most that of the indices.
 fn batch_dims(attr: i64, params: usize, indices: usize) -> Result<usize> {
     if params == 0 {
         return Err(invalid!("params must be at least 1 dimensional"));

@@ -1,4 +1,4 @@
-//! `ResourceGatherNd`: slices of a resource variable, named by their leading coordinates.
+//! `ResourceGatherNd`: slices of a resource variable, by coordinates.
 
 use super::target::{initialised, variable_shape};
 use crate::indices::{BadIndices, NdIndices};

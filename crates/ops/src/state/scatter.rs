@@ -1,4 +1,4 @@
-//! `ScatterUpdate`, `ScatterAdd`, … and their resource forms: changing chosen rows of a variable.
+//! `ScatterUpdate`, `ScatterAdd`, … and their resource forms: updates of rows of a variable.
 
 use super::scatter_runs::{Change, Places, scatter};
 use super::target::variable_shape;
@@ -39,14 +39,14 @@ pub static OPS: &[&Op] = &[
     },
     &Op {
         name: "ScatterMin",
-        doc: "Lowers the rows `indices` of a reference variable to `updates` where those are less.",
+        doc: "Sets the rows `indices` of a reference variable to the minimum with `updates`.",
         attrs: ORDERED,
         kernels: cpu!(min: T in f32, f64, f16, bf16, i32, i64),
         ..REF
     },
     &Op {
         name: "ScatterMax",
-        doc: "Raises the rows `indices` of a reference variable to `updates` where those are more.",
+        doc: "Sets the rows `indices` of a reference variable to the maximum with `updates`.",
         attrs: ORDERED,
         kernels: cpu!(max: T in f32, f64, f16, bf16, i32, i64),
         ..REF
@@ -84,13 +84,13 @@ pub static OPS: &[&Op] = &[
     },
     &Op {
         name: "ResourceScatterMin",
-        doc: "Lowers the rows `indices` of a resource variable to `updates` where those are less.",
+        doc: "Sets the rows `indices` of a resource variable to the minimum with `updates`.",
         kernels: cpu!(min: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
         ..RESOURCE
     },
     &Op {
         name: "ResourceScatterMax",
-        doc: "Raises the rows `indices` of a resource variable to `updates` where those are more.",
+        doc: "Sets the rows `indices` of a resource variable to the maximum with `updates`.",
         kernels: cpu!(max: dtype in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
         ..RESOURCE
     },
@@ -126,7 +126,7 @@ const RESOURCE: Op = Op {
     ..Op::STATEFUL
 };
 
-/// `updates` is shaped as `indices` followed by a row of the variable, or is one element for all.
+/// `updates` has the shape of `indices` followed by a row of the variable, or one element.
 fn check_shapes(c: &ShapeCall<'_>, var: &PartialShape) -> Result<()> {
     let (indices, updates) = (c.input(1), c.input(2));
     let (Some(var), Some(u)) = (var.dims(), updates.dims()) else { return Ok(()) };
@@ -168,7 +168,7 @@ fn max<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     scatter::<T>(c, rows, &Change::MAX)
 }
 
-/// The rows of the variable that the indices name.
+/// The rows of the variable at the indices.
 fn rows(var: &Shape, indices: &Tensor, updates: &Shape) -> Result<Places> {
     let n = *var.first().ok_or_else(|| invalid!("params must be at least 1-D, got shape {var}"))?;
     let row = &var[1..];

@@ -1,5 +1,5 @@
-//! `ScatterNdUpdate`, `ScatterNdAdd`, `ScatterNdSub` and their resource forms: changing slices of a variable that are
-//! named by their leading coordinates.
+//! `ScatterNdUpdate`, `ScatterNdAdd`, `ScatterNdSub` and their resource forms: updates of slices of a variable, by
+//! coordinates.
 
 use super::scatter_runs::{Change, Places, scatter};
 use super::target::variable_shape;
@@ -48,13 +48,13 @@ pub static OPS: &[&Op] = &[
     },
     &Op {
         name: "ResourceScatterNdMax",
-        doc: "Raises the slices of a resource variable at the coordinates `indices` to `updates` where those are more.",
+        doc: "Sets the slices of a resource variable at coordinates `indices` to the maximum with `updates`.",
         kernels: cpu!(max: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
         ..RESOURCE
     },
     &Op {
         name: "ResourceScatterNdMin",
-        doc: "Lowers the slices of a resource variable at the coordinates `indices` to `updates` where those are less.",
+        doc: "Sets the slices of a resource variable at coordinates `indices` to the minimum with `updates`.",
         kernels: cpu!(min: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
         ..RESOURCE
     },
@@ -93,7 +93,7 @@ const RESOURCE: Op = Op {
     ..REF
 };
 
-/// `updates` is shaped as `indices` without its last dimension, followed by the dimensions not named by coordinates.
+/// `updates` has the shape of `indices` without its last dimension, followed by the dimensions not indexed.
 fn check_shapes(c: &ShapeCall<'_>, var: &PartialShape) -> Result<()> {
     let indices = c.rank_at_least(1, 1)?;
     let (Some(var), Some(i)) = (var.dims(), indices.dims()) else { return Ok(()) };
@@ -118,12 +118,12 @@ fn sub<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     change::<T>(c, Change::SUB)
 }
 
-/// The sum of two booleans is true where one of them is.
+/// Addition of booleans is or.
 fn add_bool<T: Element + BitOrAssign>(c: &mut OpCall<'_>) -> Result<()> {
     change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x |= *d)))
 }
 
-/// The difference of two booleans is true where it is not zero.
+/// Subtraction of booleans is exclusive or.
 fn sub_bool<T: Element + BitXorAssign>(c: &mut OpCall<'_>) -> Result<()> {
     change::<T>(c, Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x ^= *d)))
 }
@@ -141,7 +141,7 @@ fn change<T: Element>(c: &mut OpCall<'_>, change: Change<T>) -> Result<()> {
     scatter(c, |var, indices, updates| slices(var, indices, updates, bad), &change)
 }
 
-/// The slices of the variable that the coordinates name.
+/// The slices of the variable at the coordinates.
 fn slices(var: &Shape, indices: &Tensor, updates: &Shape, bad: BadIndices) -> Result<Places> {
     let nd = NdIndices::new(indices, var, bad, "params")?;
     if !(updates.starts_with(&nd.outer) && updates[nd.outer.rank()..] == var[nd.depth..]) {

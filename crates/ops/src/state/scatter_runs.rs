@@ -1,10 +1,10 @@
-//! What all scatters into variables share: find the places, check them all, then change the variable under its lock.
+//! Shared by all scatters into variables: validates all indices, then updates the variable under its lock.
 
 use super::target::{give_back, initialised};
 use crate::moving::{Scatter, apply, filled};
 use crate::prelude::*;
 
-/// How a run of the variable changes by a run of updates.
+/// How a slice of the variable is updated.
 pub enum Change<T> {
     Replace,
     Combine(fn(&mut [T], &[T])),
@@ -22,14 +22,14 @@ impl<T: Real> Change<T> {
     pub const MAX: Self = Change::Combine(|x, d| x.iter_mut().zip(d).for_each(|(x, d)| *x = x.larger(*d)));
 }
 
-/// Where updates go: update `i` changes the run of `run` elements at `places[i]`; one past the end is skipped.
+/// Targets: update `i` applies to the slice of `run` elements at `places[i]`; skipped if past the end.
 pub struct Places {
     pub places: Vec<usize>,
     pub run: usize,
 }
 
-/// Changes the variable of input 0 by the updates of input 2 at the places that the indices of input 1 name, given its shape,
-/// the indices and the shape of the updates. A single element of updates changes all. Nothing is changed if any index is bad.
+/// Updates the variable of input 0 by input 2 at the indices in input 1; `find` returns the slices, from its shape,
+/// the indices and the shape of the updates. A single update element broadcasts. Any invalid index: no change.
 pub fn scatter<T: Element>(
     c: &mut OpCall<'_>,
     find: impl FnOnce(&Shape, &Tensor, &Shape) -> Result<Places>,

@@ -1,8 +1,8 @@
-//! The variable that an op works on, whether it came as a reference or as a resource handle.
+//! The variable that an op updates, by reference or by resource handle.
 
 use crate::prelude::*;
 
-/// The variable that input `i` stands for.
+/// The variable in input `i`.
 pub fn variable(c: &OpCall<'_>, i: usize) -> Result<Arc<Variable>> {
     match c.inputs.get(i) {
         Some(Input::Ref(v)) => Ok(v.clone()),
@@ -35,7 +35,7 @@ pub fn give_back(c: &mut OpCall<'_>, v: Arc<Variable>) {
     }
 }
 
-/// What is known of the shape of the variable that input `i` stands for.
+/// The known shape of the variable in input `i`.
 pub fn variable_shape(c: &ShapeCall<'_>, i: usize) -> PartialShape {
     match c.handle(i) {
         Some((_, shape)) => shape,

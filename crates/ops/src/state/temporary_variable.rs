@@ -1,10 +1,10 @@
-//! `TemporaryVariable`, `DestroyTemporaryVariable`: a variable that lives inside one step.
+//! `TemporaryVariable`, `DestroyTemporaryVariable`: a variable for one step.
 
 use crate::prelude::*;
 
 pub static TEMPORARY_VARIABLE: Op = Op {
     name: "TemporaryVariable",
-    doc: "A reference variable that ends with the step, or when DestroyTemporaryVariable reads it.",
+    doc: "A reference variable, freed with the step or by DestroyTemporaryVariable.",
     outputs: &["ref: Ref(dtype)"],
     attrs: &["shape: shape", "dtype: type", "var_name: string = ''"],
     shape: |c| Ok(vec![c.attrs.shape("shape")?.clone()]),
@@ -36,14 +36,14 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// Each iteration of a loop has its own.
+/// One per loop iteration.
 fn name_in_frame(name: &str, c: &OpCall<'_>) -> String {
     format!("{name}/frame:{}/iter:{}", c.frame_iter.0, c.frame_iter.1)
 }
 
 pub static DESTROY_TEMPORARY_VARIABLE: Op = Op {
     name: "DestroyTemporaryVariable",
-    doc: "The last value of a temporary variable, which ends here.",
+    doc: "Frees a temporary variable, and outputs its value.",
     inputs: &["ref: Ref(T)"],
     outputs: &["value: T"],
     attrs: &["T: type", "var_name: string"],

@@ -1,4 +1,4 @@
-//! `AsString`: numbers as text, as C's printf writes them.
+//! `AsString`: numbers formatted as by C's printf.
 
 use super::mapped::map_strings;
 use crate::prelude::*;
@@ -41,7 +41,7 @@ struct Format {
     fill: Option<u8>,
 }
 
-/// Widths and precisions past this come from hostile graphs, not from programs.
+/// Larger widths and precisions are rejected.
 const LONGEST: i64 = 10_000;
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {

@@ -1,4 +1,4 @@
-//! `EncodeBase64`, `DecodeBase64`: bytes as letters that are safe in URLs.
+//! `EncodeBase64`, `DecodeBase64`: URL-safe base64.
 
 use super::mapped::{map_strings, words};
 use crate::prelude::*;
@@ -22,7 +22,7 @@ pub static ENCODE_BASE64: Op = Op {
 
 pub static DECODE_BASE64: Op = Op {
     name: "DecodeBase64",
-    doc: "The bytes that each string stands for in web-safe base64, with or without padding.",
+    doc: "Each string decoded from web-safe base64, with or without padding.",
     attrs: &[],
     kernels: cpu!(decode),
     cases: |_| vec![Case::new(vec![words(&[4], &["-__-", "YQ", "YWI=", ""])])],

@@ -1,4 +1,4 @@
-//! `DecodeRaw`: the bytes of strings as numbers.
+//! `DecodeRaw`: bytes reinterpreted as numbers.
 
 use super::mapped::words;
 use crate::prelude::*;

@@ -1,11 +1,11 @@
-//! Hashes of strings, whose values are part of models: FarmHash's 64-bit fingerprint and SipHash-2-4. (The
+//! Hashes of strings, whose values models depend on: FarmHash's 64-bit fingerprint and SipHash-2-4. (The
 //! MurmurHash64A of TensorFlow's first hash op is in `math`.)
 
 const K0: u64 = 0xc3a5_c85c_97cb_3127;
 const K1: u64 = 0xb492_b66f_be98_f273;
 const K2: u64 = 0x9ae1_6a3b_2f90_404f;
 
-/// Eight bytes from `at` on; the callers stay inside.
+/// Eight bytes at `at`, in range.
 fn word(s: &[u8], at: usize) -> u64 {
     let mut bytes = [0; 8];
     bytes.copy_from_slice(&s[at..at + 8]);
@@ -57,7 +57,7 @@ fn up_to_16(s: &[u8]) -> u64 {
     }
 }
 
-/// The parts that the middle lengths share: two sums and the four words behind them.
+/// Shared by the middle lengths: mixes the first and last 16 bytes.
 fn middle(s: &[u8], by: u64) -> (u64, u64, u64) {
     let n = s.len();
     let (a, b) = (word(s, 0), word(s, 8));
@@ -87,7 +87,7 @@ fn up_to_64(s: &[u8]) -> u64 {
     mix(u, v, by)
 }
 
-/// TensorFlow's way to make one fingerprint of two, in their order.
+/// TensorFlow's combination of two fingerprints, ordered.
 pub fn fingerprint_cat(a: u64, b: u64) -> u64 {
     const M: u64 = 0xc6a4_a793_5bd1_e995;
     let b = shift_mix(b.wrapping_mul(M)).wrapping_mul(M);

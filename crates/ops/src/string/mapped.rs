@@ -1,4 +1,4 @@
-//! What many string ops share.
+//! Helpers of string ops.
 
 use crate::prelude::*;
 use bytes::Bytes;
@@ -32,7 +32,7 @@ pub fn one_string<'a>(c: &'a OpCall<'_>, i: usize, name: &str) -> Result<&'a Byt
     }
 }
 
-/// Whether a byte begins a character of UTF-8.
+/// Whether a byte starts a UTF-8 character.
 pub fn begins_char(b: &u8) -> bool {
     b & 0xC0 != 0x80
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 pub static REDUCE_JOIN: Op = Op {
     name: "ReduceJoin",
-    doc: "The strings along the dimensions listed, joined; the dimension listed first runs fastest.",
+    doc: "The strings joined along the dimensions listed; the one listed first varies fastest.",
     inputs: &["inputs: string", "reduction_indices: int32"],
     outputs: &["output: string"],
     attrs: &["keep_dims: bool = false", "separator: string = ''"],
@@ -71,7 +71,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         })
         .collect();
     let out = Shape::new(&dims)?;
-    // The dimension listed first is the innermost of the walk.
+    // The dimension listed first is innermost.
     let inner: Vec<usize> = axes.iter().rev().copied().collect();
     let offset = |of: &[usize], mut i: usize| {
         let mut at = 0;

@@ -1,7 +1,7 @@
 //! Regular expressions in RE2's syntax, run by the `regex` crate.
 //!
-//! The two agree but for a few points: RE2's `\d \w \s \b` are ASCII only, it has `\Q..\E`, and a `[`, `&&`, `--` or `~~`
-//! within a class means itself. The pattern is rewritten for these.
+//! They differ in a few points: RE2's `\d \w \s \b` are ASCII only, it has `\Q..\E`, and a `[`, `&&`, `--` or `~~`
+//! within a class is literal. The pattern is rewritten for these.
 
 use crate::prelude::*;
 use ::regex::bytes::{Regex, RegexBuilder};
@@ -33,7 +33,7 @@ pub fn compile(pattern: &[u8], whole: bool) -> Result<Regex> {
 fn translated(pattern: &str) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut chars = pattern.chars().peekable();
-    // Where in a class we are: None outside; otherwise whether a `]` would be its first member.
+    // The state in a class: None outside; otherwise whether a `]` would be its first member.
     let mut class: Option<bool> = None;
     while let Some(c) = chars.next() {
         let first = class == Some(true);
@@ -83,7 +83,7 @@ fn translated(pattern: &str) -> String {
     out
 }
 
-/// Characters that mean themselves, as far as `\E`.
+/// Literal characters up to `\E`.
 fn quote(chars: &mut Peekable<Chars<'_>>, out: &mut String) {
     while let Some(c) = chars.next() {
         if c == '\\' && chars.next_if_eq(&'E').is_some() {
@@ -93,7 +93,7 @@ fn quote(chars: &mut Peekable<Chars<'_>>, out: &mut String) {
     }
 }
 
-/// Compiled patterns of a node whose pattern is an input: the last one is kept.
+/// Cache of the last pattern, for nodes whose pattern is an input.
 pub struct LastPattern {
     whole: bool,
     last: Mutex<Option<(Bytes, Regex)>>,

@@ -1,4 +1,4 @@
-//! `RegexFullMatch`, `StaticRegexFullMatch`: whether strings match a pattern as a whole.
+//! `RegexFullMatch`, `StaticRegexFullMatch`: whether whole strings match a pattern.
 
 use super::mapped::{map_to, one_string, words};
 use super::regex::{LastPattern, compile};

@@ -1,4 +1,4 @@
-//! `RegexReplace`, `StaticRegexReplace`: matches of a pattern rewritten.
+//! `RegexReplace`, `StaticRegexReplace`: matches of a pattern replaced.
 
 use super::mapped::{map_strings, one_string, words};
 use super::regex::{LastPattern, compile};
@@ -82,7 +82,7 @@ impl Rewrite {
         Ok(Rewrite(parts))
     }
 
-    /// Not by `Regex::replacen`, which aborts the process when memory runs out.
+    /// Not by `Regex::replacen`, which aborts when out of memory.
     fn apply(&self, regex: &Regex, s: &Bytes, global: bool) -> Result<Bytes> {
         let groups = regex.captures_len();
         if self.0.iter().any(|p| matches!(p, Part::Group(g) if *g >= groups)) {
@@ -93,7 +93,7 @@ impl Rewrite {
             let Some(whole) = m.get(0) else { continue };
             reserve::extend(&mut out, &s[copied..whole.start()])?;
             copied = whole.end();
-            // The `regex` crate finds nothing between the bytes of a character, RE2 only between characters.
+            // The `regex` crate matches empty between bytes of a character, RE2 only between characters.
             if !(whole.is_empty() && within_character(s, whole.start())) {
                 self.write(&m, &mut out)?;
             }
@@ -113,7 +113,7 @@ impl Rewrite {
     }
 }
 
-/// Whether a position lies between the bytes of one UTF-8 character.
+/// Whether a position is inside a UTF-8 character.
 fn within_character(s: &[u8], at: usize) -> bool {
     (at.saturating_sub(3)..at).any(|start| {
         (at + 1..=s.len().min(start + 4))

@@ -1,4 +1,4 @@
-//! `StringLower`, `StringUpper`: letters in lower or upper case.
+//! `StringLower`, `StringUpper`: case conversion.
 
 use super::mapped::{map_strings, words};
 use crate::prelude::*;
@@ -45,7 +45,7 @@ fn write(letters: impl Iterator<Item = char>, out: &mut Vec<u8>) -> Result<()> {
     Ok(())
 }
 
-/// A sigma in lower case depends on whether a word ends with it: its context decides.
+/// Lower case of a sigma depends on whether it ends a word.
 fn lower_sigma(text: &str, at: usize) -> char {
     const AROUND: usize = 32;
     let before: String =
@@ -55,7 +55,7 @@ fn lower_sigma(text: &str, at: usize) -> char {
     (before + &after).to_lowercase()[place..].chars().next().unwrap_or('σ')
 }
 
-/// The other case of the letter at a position of a text.
+/// Converts the letter at a position of a text.
 type Letter = fn(&str, usize, char, &mut Vec<u8>) -> Result<()>;
 
 fn cased(node: &KernelNode, ascii: fn(&u8) -> u8, letter: Letter) -> Result<Box<dyn Kernel>> {

@@ -1,11 +1,11 @@
-//! `StringLength`: how long each string is.
+//! `StringLength`: lengths of strings.
 
 use super::mapped::{begins_char, map_to, words};
 use crate::prelude::*;
 
 pub static STRING_LENGTH: Op = Op {
     name: "StringLength",
-    doc: "The bytes, or characters of UTF-8, of each string.",
+    doc: "The number of bytes, or UTF-8 characters, of each.",
     inputs: &["input: string"],
     outputs: &["output: int32"],
     attrs: &["unit: {'BYTE', 'UTF8_CHAR'} = 'BYTE'"],

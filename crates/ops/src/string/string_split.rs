@@ -1,4 +1,4 @@
-//! `StringSplit`, `StringSplitV2`: strings split into pieces, as a sparse matrix with a row for each string.
+//! `StringSplit`, `StringSplitV2`: split strings, as a sparse matrix with a row for each string.
 
 use super::mapped::{one_string, words};
 use super::string_strip::is_space;
@@ -8,7 +8,7 @@ use std::ops::Range;
 
 pub static STRING_SPLIT: Op = Op {
     name: "StringSplit",
-    doc: "Cuts each string at any of the delimiter's bytes, or after each byte if there is none.",
+    doc: "Splits each string at any delimiter byte, or after each byte if there is none.",
     inputs: &["input: string", "delimiter: string"],
     outputs: &["indices: int64", "values: string", "shape: int64"],
     attrs: &["skip_empty: bool = true"],
@@ -59,7 +59,7 @@ fn split(c: &mut OpCall<'_>) -> Result<()> {
 
 pub static STRING_SPLIT_V2: Op = Op {
     name: "StringSplitV2",
-    doc: "Cuts each string at the separator, or at white space if that is empty, at most maxsplit times.",
+    doc: "Splits each string at the separator (white space if empty), at most maxsplit times.",
     inputs: &["input: string", "sep: string"],
     attrs: &["maxsplit: int = -1"],
     kernels: cpu!(split_v2),

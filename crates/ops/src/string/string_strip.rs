@@ -1,4 +1,4 @@
-//! `StringStrip`: strings without the space around them.
+//! `StringStrip`: trims white space.
 
 use super::mapped::{map_strings, words};
 use crate::prelude::*;
@@ -23,7 +23,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
-/// White space as C has it.
+/// White space as in C.
 pub fn is_space(b: u8) -> bool {
     b.is_ascii_whitespace() || b == 0x0b
 }

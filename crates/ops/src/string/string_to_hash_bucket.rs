@@ -1,4 +1,4 @@
-//! `StringToHashBucketFast`, `StringToHashBucketStrong`, `StringToHashBucket`: strings mapped to buckets by a hash.
+//! `StringToHashBucketFast`, `StringToHashBucketStrong`, `StringToHashBucket`: strings hashed to buckets.
 
 use super::hash::{fingerprint, sip};
 use super::mapped::{map_to, words};
@@ -34,7 +34,7 @@ pub static STRING_TO_HASH_BUCKET: Op = Op {
 
 pub static STRING_TO_HASH_BUCKET_STRONG: Op = Op {
     name: "StringToHashBucketStrong",
-    doc: "A keyed hash (SipHash) of each string, modulo the number of buckets: hard to aim at one bucket without the key.",
+    doc: "A keyed hash (SipHash) of each string, modulo the number of buckets: no forced collisions without the key.",
     attrs: &["num_buckets: int >= 1", "key: list(int)"],
     kernels: cpu!(make strong),
     cases: |_| {

@@ -1,4 +1,4 @@
-//! `StringToNumber`: text as numbers.
+//! `StringToNumber`: parses numbers.
 
 use super::mapped::{map_to, words};
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! `Substr`: a part of each string.
+//! `Substr`: substrings.
 
 use super::mapped::{begins_char, words};
 use crate::broadcast::BroadcastPlan;

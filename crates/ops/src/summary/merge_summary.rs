@@ -1,4 +1,4 @@
-//! `MergeSummary`: several summaries as one.
+//! `MergeSummary`: merges summaries.
 
 use super::serialized;
 use crate::prelude::*;
@@ -8,7 +8,7 @@ use thalweg_proto::Summary;
 
 pub static MERGE_SUMMARY: Op = Op {
     name: "MergeSummary",
-    doc: "One serialized Summary with the values of all inputs; no tag may come twice.",
+    doc: "One serialized Summary with the values of all inputs; tags must be unique.",
     inputs: &["inputs: N * string"],
     outputs: &["summary: string"],
     attrs: &["N: int >= 1"],

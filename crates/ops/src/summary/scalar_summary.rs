@@ -1,4 +1,4 @@
-//! `ScalarSummary`: numbers by name, as the event files hold them.
+//! `ScalarSummary`: numbers by tag, for event files.
 
 use super::{as_tag, serialized};
 use crate::prelude::*;

@@ -6,7 +6,7 @@ use thalweg_core::resource::Resource;
 
 pub static TENSOR_ARRAY_CLOSE_V3: Op = Op {
     name: "TensorArrayCloseV3",
-    doc: "Ends the array before the step does.",
+    doc: "Deletes the array before the step ends.",
     inputs: &["handle: resource"],
     shape: |_| Ok(vec![]),
     kernels: cpu!(run),
@@ -16,7 +16,7 @@ pub static TENSOR_ARRAY_CLOSE_V3: Op = Op {
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let array = array_input(c)?;
     let handle = c.handle(0)?;
-    // Closing twice is no error: the array is closed either way.
+    // Closing twice is no error.
     let _ = c.step.scratch().remove(&handle.container, &handle.name);
     array.discard();
     Ok(())

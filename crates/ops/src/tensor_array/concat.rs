@@ -1,4 +1,4 @@
-//! `TensorArrayConcatV3`, `TensorArraySplitV3`: the slots one after another as one tensor.
+//! `TensorArrayConcatV3`, `TensorArraySplitV3`: the slots concatenated to one tensor.
 
 use super::resource::{array_input, gradient_array};
 use super::write::pass_flow;
@@ -7,7 +7,7 @@ use crate::rows::join;
 
 pub static TENSOR_ARRAY_CONCAT_V3: Op = Op {
     name: "TensorArrayConcatV3",
-    doc: "All tensors of the array joined along their first dimension, and how long each was.",
+    doc: "The tensors of the array concatenated along their first dimension, and the lengths.",
     inputs: &["handle: resource", "flow_in: float"],
     outputs: &["value: dtype", "lengths: int64"],
     attrs: &["dtype: type", "element_shape_except0: shape = { unknown_rank: true }"],
@@ -37,7 +37,7 @@ fn concat(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Tensors joined along their first dimension, and their lengths; `rest` is what is known of the other dimensions.
+/// Tensors concatenated along their first dimension, and their lengths; `rest` is the known shape of the others.
 pub fn concat_pieces(dtype: DataType, rest: &PartialShape, pieces: &[Tensor]) -> Result<(Tensor, Tensor)> {
     let each = match pieces.first() {
         Some(first) => Shape::new(first.shape().get(1..).unwrap_or(&[]))?,
@@ -67,7 +67,7 @@ pub fn concat_pieces(dtype: DataType, rest: &PartialShape, pieces: &[Tensor]) ->
 
 pub static TENSOR_ARRAY_SPLIT_V3: Op = Op {
     name: "TensorArraySplitV3",
-    doc: "Cuts `value` along its first dimension into pieces of these lengths, one for each slot.",
+    doc: "Splits `value` along its first dimension by lengths, one piece per slot.",
     inputs: &["handle: resource", "value: T", "lengths: int64", "flow_in: float"],
     outputs: &["flow_out: float"],
     attrs: &["T: type"],
@@ -107,7 +107,7 @@ fn split(c: &mut OpCall<'_>) -> Result<()> {
     pass_flow(c, 3)
 }
 
-/// Pieces of these lengths along the first dimension, which they use up.
+/// Splits along the first dimension; the lengths must add up to it.
 pub fn split_pieces(value: &Tensor, lengths: &[i64]) -> Result<Vec<Tensor>> {
     let rows = *value
         .shape()

@@ -1,4 +1,4 @@
-//! `TensorArrayGatherV3`, `TensorArrayScatterV3`: several slots as the rows of one tensor.
+//! `TensorArrayGatherV3`, `TensorArrayScatterV3`: several slots stacked to one tensor.
 
 use super::resource::{array_input, gradient_array};
 use super::write::pass_flow;

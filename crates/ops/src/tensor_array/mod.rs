@@ -1,4 +1,4 @@
-//! Tensor arrays: tensors by index, written once each, for the length of one step.
+//! Tensor arrays: tensors by index, written once, per step.
 
 mod close;
 pub mod concat;

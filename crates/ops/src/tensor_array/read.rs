@@ -1,4 +1,4 @@
-//! `TensorArrayReadV3`: the tensor in a slot.
+//! `TensorArrayReadV3`: reads a slot.
 
 use super::resource::{array_input, gradient_array};
 use crate::prelude::*;

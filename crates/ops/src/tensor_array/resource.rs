@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use thalweg_core::resource::{Resource, ResourceHandle};
 use thalweg_core::sync::lock;
 
-/// The container of a step's tensor arrays, and of those that hold gradients.
+/// The containers of a step's tensor arrays and of gradient arrays.
 pub const CONTAINER: &str = "_tensor_arrays";
 pub const GRADIENTS: &str = "_tensor_array_grads";
 
@@ -57,7 +57,7 @@ impl TensorArray {
         TensorArray { name, dtype, rules, state: Mutex::new(state) }
     }
 
-    /// An array for the gradients of this one: as large, and from now on neither grows.
+    /// A gradient array of the same size, and neither grows from now on.
     pub fn for_gradients(&self, name: String, prepend: &[usize]) -> Result<TensorArray> {
         self.with(|s| {
             s.dynamic = false;
@@ -190,7 +190,7 @@ impl TensorArray {
         Ok(value)
     }
 
-    /// All slots in order. The declared size may exceed memory.
+    /// All slots in order; the declared size may exceed memory.
     pub fn read_all(&self, s: &mut State) -> Result<Vec<Tensor>> {
         let each = size_of::<Slot>() + size_of::<Tensor>();
         if s.size.saturating_mul(each) > thalweg_core::buffer::limit() {
@@ -207,7 +207,7 @@ impl TensorArray {
     }
 }
 
-/// The array that input 0 is a handle of.
+/// The array whose handle is input 0.
 pub fn array_input(c: &OpCall<'_>) -> Result<Arc<TensorArray>> {
     let handle = c.handle(0)?;
     match &handle.target {
@@ -227,12 +227,12 @@ pub fn array_handle(c: &OpCall<'_>, container: &str, array: Arc<TensorArray>) ->
     })
 }
 
-/// The handle and flow that gradients of the array in input 0 are written to and read from.
+/// The handle and flow of the gradient array of the array in input 0.
 ///
 /// TensorFlow keeps the arrays of different gradient calls apart by the name scope of each call (attr `source`).
 pub fn gradient_array(g: &mut GradCall<'_>, flow: Output) -> Result<(Output, Output)> {
     let handle = g.x[0];
-    // Each call of `gradients` sums into arrays of its own.
+    // Each call of `gradients` has its own arrays.
     let source = [("source", Attr::str(g.graph.gradient_scope()))];
     match g.ops("TensorArrayGradV3", [handle.into(), flow.into()], &source)?[..] {
         [handle, flow] => Ok((handle, flow)),

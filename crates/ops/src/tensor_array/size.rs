@@ -1,4 +1,4 @@
-//! `TensorArraySizeV3`: how many slots there are.
+//! `TensorArraySizeV3`: the number of slots.
 
 use super::resource::array_input;
 use crate::prelude::*;

@@ -1,4 +1,4 @@
-//! `TensorArrayGradV3`, `TensorArrayGradWithShape`: the array that collects the gradients of another.
+//! `TensorArrayGradV3`, `TensorArrayGradWithShape`: the array that accumulates gradients.
 
 use super::resource::{GRADIENTS, array_handle, array_input};
 use crate::prelude::*;
@@ -10,7 +10,7 @@ pub static TENSOR_ARRAY_GRAD_V3: Op = Op {
     outputs: &["grad_handle: resource", "flow_out: float"],
     attrs: &["source: string"],
     shape: shape_call::scalar,
-    // There are no gradients of gradients: an error, not zero.
+    // No second-order gradients: an error, not zero.
     grad: Missing,
     kernels: cpu!(run),
     ..Op::STATEFUL

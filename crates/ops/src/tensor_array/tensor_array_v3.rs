@@ -5,7 +5,7 @@ use crate::prelude::*;
 
 pub static TENSOR_ARRAY_V3: Op = Op {
     name: "TensorArrayV3",
-    doc: "A handle to a new array of tensors, which ends with the step; the flow orders the ops on it.",
+    doc: "A handle to a new tensor array, freed with the step; the flow value orders the ops on it.",
     inputs: &["size: int32"],
     outputs: &["handle: resource", "flow: float"],
     attrs: &[

@@ -1,4 +1,4 @@
-//! `TensorArrayWriteV3`: a tensor into a slot.
+//! `TensorArrayWriteV3`: writes a slot.
 
 use super::resource::{array_input, gradient_array};
 use crate::prelude::*;

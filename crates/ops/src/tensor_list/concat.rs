@@ -1,4 +1,4 @@
-//! `TensorListConcat`, `TensorListConcatV2`, `TensorListSplit`: a list as one tensor, split along its first dimension.
+//! `TensorListConcat`, `TensorListConcatV2`, `TensorListSplit`: a list concatenated to one tensor; the inverse.
 
 use super::list::{TensorList, shape_argument, shape_input};
 use crate::prelude::*;
@@ -6,7 +6,7 @@ use crate::tensor_array::concat::{concat_pieces, split_pieces};
 
 pub static TENSOR_LIST_CONCAT_V2: Op = Op {
     name: "TensorListConcatV2",
-    doc: "The elements joined along their first dimension, and how long each was.",
+    doc: "The elements concatenated along their first dimension, and the lengths.",
     inputs: &["input_handle: variant", "element_shape: shape_type", "leading_dims: int64"],
     outputs: &["tensor: element_dtype", "lengths: int64"],
     attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
@@ -53,7 +53,7 @@ fn concat_v2(c: &mut OpCall<'_>) -> Result<()> {
     concat(c, asked, &leading)
 }
 
-/// Elements that were not set become zeros, as long as `leading` says.
+/// Unset elements become zeros of length `leading[i]`.
 fn concat(c: &mut OpCall<'_>, asked: PartialShape, leading: &[i64]) -> Result<()> {
     let dtype = c.output_type(0)?;
     let (value, lengths) = TensorList::look(c, 0, |list| {

@@ -1,4 +1,4 @@
-//! `TensorListConcatLists`: two lists one after the other.
+//! `TensorListConcatLists`: concatenates lists.
 
 use super::list::TensorList;
 use crate::prelude::*;

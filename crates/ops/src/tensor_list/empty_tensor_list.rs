@@ -1,4 +1,4 @@
-//! `EmptyTensorList`, `TensorListReserve`, `TensorListResize`: lists by their length.
+//! `EmptyTensorList`, `TensorListReserve`, `TensorListResize`: list sizes.
 
 use super::list::{TensorList, shape_input, size_input};
 use crate::prelude::*;

@@ -42,7 +42,7 @@ fn gather(c: &mut OpCall<'_>) -> Result<()> {
 
 pub static TENSOR_LIST_SCATTER: Op = Op {
     name: "TensorListScatter",
-    doc: "A list that has the rows of `tensor` at `indices`, as long as the largest index asks for.",
+    doc: "A list that has the rows of `tensor` at `indices`, as long as the largest index requires.",
     inputs: &["tensor: element_dtype", "indices: int32", "element_shape: shape_type"],
     outputs: &["output_handle: variant"],
     attrs: &["element_dtype: type", "shape_type: {int32, int64}"],
@@ -95,7 +95,7 @@ fn scatter(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Sets elements to the rows of a tensor; the list grows as far as it must.
+/// Sets elements to the rows of a tensor; the list grows if needed.
 fn put_rows(list: &mut TensorList, tensor: &Tensor, indices: &[i64]) -> Result<()> {
     if tensor.rank() == 0 || tensor.shape()[0] != indices.len() {
         return Err(invalid!(

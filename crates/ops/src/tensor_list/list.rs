@@ -1,4 +1,4 @@
-//! `TensorList`: the value in a variant of this family, and what its ops share.
+//! `TensorList`: the variant value of this family, and shared code of its ops.
 
 use crate::prelude::*;
 use std::any::Any;
@@ -9,15 +9,15 @@ use thalweg_core::tensor::VariantValue;
 /// A list by value.
 pub struct TensorList {
     pub dtype: DataType,
-    /// What shape elements may have.
+    /// The shape of an element.
     pub shape: PartialShape,
-    /// Most elements; none for no limit.
+    /// Maximum length, if limited.
     pub max: Option<usize>,
-    /// Elements; none where one was reserved but not set.
+    /// Elements; `None` if reserved but not set.
     pub items: Vec<Option<Tensor>>,
 }
 
-/// A list inside a variant. The lock is only for taking the list out when nobody else holds the variant, so that a loop
+/// A list inside a variant. The lock is only for moving the list out of an unshared variant, so that a loop
 /// that grows a list does not copy it in each iteration.
 struct Held(Mutex<TensorList>);
 
@@ -43,7 +43,7 @@ impl TensorList {
         Tensor::from_object(self.into_variant())
     }
 
-    /// The list in a variant: taken out if this is the only one, copied otherwise.
+    /// The list in a variant: moved out if unshared, else copied.
     pub fn from_variant(v: Variant) -> Result<TensorList> {
         let held = v.get::<Held>().ok_or_else(|| invalid!("Input handle is not a list. Saw: '{v:?}'"))?;
         let alone = v.0.as_ref().is_some_and(|shared| Arc::strong_count(shared) == 1);
@@ -55,7 +55,7 @@ impl TensorList {
         Ok(TensorList { dtype, shape, max, items: std::mem::take(&mut list.items) })
     }
 
-    /// The list in input `i`, by value.
+    /// Takes the list in input `i`.
     pub fn take(c: &mut OpCall<'_>, i: usize) -> Result<TensorList> {
         let handle = c.take(i)?;
         if !handle.shape().is_scalar() {
@@ -67,7 +67,7 @@ impl TensorList {
         }
     }
 
-    /// Looks at the list in input `i`.
+    /// Borrows the list in input `i`.
     pub fn look<R>(c: &OpCall<'_>, i: usize, look: impl FnOnce(&TensorList) -> Result<R>) -> Result<R> {
         match c.input(i)?.variants()? {
             [v] => {
@@ -86,7 +86,7 @@ impl TensorList {
         Err(invalid!("Invalid data types; op elements {dtype} but list elements {}", self.dtype))
     }
 
-    /// The shape of an element that was never set: from what is known, or as the others are.
+    /// The shape of an unset element: from the known shapes, or of the first set element.
     pub fn unset_shape(&self, asked: &PartialShape) -> Result<Shape> {
         let mut known = self.shape.merge(asked)?;
         if let (false, Some(set)) = (known.is_fully_known(), self.items.iter().flatten().next()) {
@@ -100,7 +100,7 @@ impl TensorList {
         })
     }
 
-    /// Elements of these indices, zeros for those not set.
+    /// Elements at these indices, zeros if unset.
     pub fn all_of(&self, indices: impl Iterator<Item = usize>, asked: &PartialShape) -> Result<Vec<Tensor>> {
         let mut zeros: Option<Tensor> = None;
         let each = indices.map(|i| match (self.items.get(i), &zeros) {
@@ -120,12 +120,12 @@ impl TensorList {
         Ok(self.with_items(reserve::copied(&self.items)?))
     }
 
-    /// Other elements in a list like this one.
+    /// A list with other elements.
     pub fn with_items(&self, items: Vec<Option<Tensor>>) -> TensorList {
         TensorList { dtype: self.dtype, shape: self.shape.clone(), max: self.max, items }
     }
 
-    /// Makes the list this long, with elements not set at its end.
+    /// Resizes the list; new elements are unset.
     pub fn resize(&mut self, size: usize) -> Result<()> {
         let more = size.saturating_sub(self.items.len());
         reserve::room(&mut self.items, more)

@@ -1,4 +1,4 @@
-//! Lists of tensors as values: every change gives a new list.
+//! Lists of tensors: immutable values.
 
 mod concat;
 mod concat_lists;

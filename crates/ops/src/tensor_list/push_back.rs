@@ -1,4 +1,4 @@
-//! `TensorListPushBack`, `TensorListPopBack`, `TensorListPushBackBatch`: the end of a list.
+//! `TensorListPushBack`, `TensorListPopBack`, `TensorListPushBackBatch`: push and pop.
 
 use super::list::{TensorList, element_shape_of, shape_argument, shape_input};
 use crate::prelude::*;
@@ -6,7 +6,7 @@ use crate::rows::row;
 
 pub static TENSOR_LIST_PUSH_BACK: Op = Op {
     name: "TensorListPushBack",
-    doc: "The list with one element more at its end.",
+    doc: "The list with an element appended.",
     inputs: &["input_handle: variant", "tensor: element_dtype"],
     outputs: &["output_handle: variant"],
     attrs: &["element_dtype: type"],
@@ -93,7 +93,7 @@ fn pop(c: &mut OpCall<'_>) -> Result<()> {
 
 pub static TENSOR_LIST_PUSH_BACK_BATCH: Op = Op {
     name: "TensorListPushBackBatch",
-    doc: "Each list with the row of `tensor` at its place added at its end.",
+    doc: "Each list with its row of `tensor` appended.",
     inputs: &["input_handles: variant", "tensor: element_dtype"],
     outputs: &["output_handles: variant"],
     attrs: &["element_dtype: type"],

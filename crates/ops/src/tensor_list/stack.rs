@@ -1,4 +1,4 @@
-//! `TensorListStack`, `TensorListFromTensor`: a list as the rows of one tensor.
+//! `TensorListStack`, `TensorListFromTensor`: a list stacked to one tensor.
 
 use super::list::{TensorList, shape_argument, shape_input, shape_of_rows};
 use crate::prelude::*;
@@ -39,7 +39,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Elements of these indices, stacked.
+/// Elements at these indices, stacked.
 pub fn stacked(list: &TensorList, indices: Vec<usize>, asked: &PartialShape) -> Result<Tensor> {
     let known = list.shape.merge(asked)?;
     if indices.is_empty() {

@@ -3,11 +3,11 @@
 use super::list::TensorList;
 use crate::prelude::*;
 
-/// Lists within lists at most; each is a level of the call stack here.
+/// Deepest nesting of lists; each is a level of the call stack.
 const MAX_DEPTH: u32 = 16;
 
 impl TensorList {
-    /// Element by element; one that is not set counts as zero.
+    /// Elementwise; an unset element counts as zero.
     pub fn plus(self, other: TensorList) -> Result<TensorList> {
         self.plus_at(other, 0)
     }
@@ -37,7 +37,7 @@ impl TensorList {
         Ok(self)
     }
 
-    /// A list of as many elements, all zero.
+    /// A list of as many zeros.
     pub fn zeros(&self) -> Result<TensorList> {
         self.zeros_at(0)
     }

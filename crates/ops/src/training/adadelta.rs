@@ -15,7 +15,7 @@ pub static OPS: &[&Op] = &[
 struct Adadelta;
 
 impl Optimizer for Adadelta {
-    const DOC: &str = "accum follows grad * grad; update = sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * grad; var -= lr * update; accum_update follows update * update.";
+    const DOC: &str = "accum averages grad * grad; update = sqrt(accum_update + epsilon) / sqrt(accum + epsilon) * grad; var -= lr * update; accum_update averages update * update.";
     const SLOTS: Slots = slots!["accum", "accum_update"];
     const SCALARS: &[&str] = &["lr: T", "rho: T", "epsilon: T"];
     const KERNELS: &[KernelRow] = cpu!(run: T in f32, f64, f16, bf16, Complex32, ComplexDouble);

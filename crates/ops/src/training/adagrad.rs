@@ -1,5 +1,5 @@
 //! `ApplyAdagrad`, `ApplyAdagradV2`, `ApplyAdagradDA`, `ApplyProximalAdagrad` and their other forms: steps that shrink with the
-//! gradients seen so far; by dual averaging, for sparse weights; and followed by a step towards zero (Duchi, Hazan and Singer, 2011).
+//! accumulated squared gradients; by dual averaging, for sparse weights; proximal (Duchi, Hazan and Singer, 2011).
 
 use super::elements::{Root, not_negative, positive, shrunk, towards_zero};
 use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};

@@ -16,7 +16,7 @@ pub static OPS: &[&Op] = &[
 struct Adam;
 
 impl Optimizer for Adam {
-    const DOC: &str = "m and v follow the gradient and its square; var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon).";
+    const DOC: &str = "m and v are moving averages of grad and its square; var -= lr * sqrt(1 - beta2_power) / (1 - beta1_power) * m / (sqrt(v) + epsilon).";
     const SLOTS: Slots = slots!["m", "v"];
     const SCALARS: &[&str] =
         &["beta1_power: T", "beta2_power: T", "lr: T", "beta1: T", "beta2: T", "epsilon: T"];
@@ -41,7 +41,7 @@ fn adam<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
 struct AdaMax;
 
 impl Optimizer for AdaMax {
-    const DOC: &str = "m follows the gradient; v = max(beta2 * v, |grad|); var -= lr / (1 - beta1_power) * m / (v + epsilon).";
+    const DOC: &str = "m is a moving average of grad; v = max(beta2 * v, |grad|); var -= lr / (1 - beta1_power) * m / (v + epsilon).";
     const SLOTS: Slots = Adam::SLOTS;
     const SCALARS: &[&str] = &["beta1_power: T", "lr: T", "beta1: T", "beta2: T", "epsilon: T"];
     const KERNELS: &[KernelRow] = cpu!(ada_max: T in f32, f64, f16);

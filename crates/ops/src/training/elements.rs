@@ -1,4 +1,4 @@
-//! Functions of elements that several update rules need.
+//! Elementwise functions of update rules.
 
 use crate::prelude::*;
 
@@ -45,7 +45,7 @@ pub fn shrunk<T: Real>(x: T, rate: T, l1: T, l2: T) -> T {
     left.div(T::ONE.add(l2.mul(rate)))
 }
 
-/// Rejects a scalar that is less than zero, or not a number.
+/// Rejects a negative scalar or NaN.
 pub fn not_negative<T: Real>(name: &str, value: T) -> Result<()> {
     if value >= T::ZERO {
         return Ok(());
@@ -53,7 +53,7 @@ pub fn not_negative<T: Real>(name: &str, value: T) -> Result<()> {
     Err(invalid!("{name} is not a non-negative scalar: {}", value.to_f64()))
 }
 
-/// Rejects a scalar that is zero or less, or not a number.
+/// Rejects a non-positive scalar or NaN.
 pub fn positive<T: Real>(name: &str, value: T) -> Result<()> {
     if value > T::ZERO {
         return Ok(());

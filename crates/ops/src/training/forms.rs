@@ -1,5 +1,5 @@
-//! The forms of an update: on reference or resource variables, by a dense gradient or by rows of one. All four signatures follow
-//! from what an optimizer states of itself.
+//! The forms of an update: on reference or resource variables, by a dense or sparse gradient. All four signatures follow
+//! from the constants of an optimizer.
 
 use super::update::shapes;
 use crate::prelude::*;
@@ -64,7 +64,7 @@ pub const fn resource_apply<O: Optimizer>(name: &'static str) -> Op {
     Op { inputs: Signature::<O>::RESOURCE.as_slice(), outputs: &[], ..apply::<O>(name) }
 }
 
-/// `SparseApplyX`: reference variables, gradient for some rows.
+/// `SparseApplyX`: reference variables, sparse gradient.
 pub const fn sparse_apply<O: Optimizer>(name: &'static str) -> Op {
     Op {
         doc: "As the dense form, for the rows `indices` of the variable.",
@@ -74,7 +74,7 @@ pub const fn sparse_apply<O: Optimizer>(name: &'static str) -> Op {
     }
 }
 
-/// `ResourceSparseApplyX`: resource variables, gradient for some rows.
+/// `ResourceSparseApplyX`: resource variables, sparse gradient.
 pub const fn resource_sparse_apply<O: Optimizer>(name: &'static str) -> Op {
     Op { inputs: Signature::<O>::SPARSE_RESOURCE.as_slice(), outputs: &[], ..sparse_apply::<O>(name) }
 }
@@ -100,7 +100,7 @@ impl<O: Optimizer> Signature<O> {
     }
 }
 
-/// Lists one after another, joined by the compiler. No update has more arguments than there is room for.
+/// Lists concatenated at compile time. No update has more arguments than fit.
 struct Joined {
     items: [&'static str; 16],
     len: usize,

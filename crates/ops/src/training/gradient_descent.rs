@@ -1,5 +1,5 @@
-//! `ApplyGradientDescent`, `ApplyProximalGradientDescent` and their other forms: a step against the gradient, and one towards zero
-//! after it (Duchi and Singer, 2009).
+//! `ApplyGradientDescent`, `ApplyProximalGradientDescent` and their other forms: gradient descent, and its proximal
+//! variant (Duchi and Singer, 2009).
 
 use super::elements::shrunk;
 use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};

@@ -1,4 +1,4 @@
-//! `ApplyMomentum`, `ResourceApplyKerasMomentum` and their other forms: steps that keep some of their velocity.
+//! `ApplyMomentum`, `ResourceApplyKerasMomentum` and their other forms: accumulated velocity.
 
 use super::forms::{Optimizer, Slots, apply, resource_apply, resource_sparse_apply, slots, sparse_apply};
 use super::update::Update;

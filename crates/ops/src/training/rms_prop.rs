@@ -20,7 +20,7 @@ struct RmsProp;
 
 impl Optimizer for RmsProp {
     const DOC: &str =
-        "ms follows grad * grad; mom = momentum * mom + lr * grad / sqrt(ms + epsilon); var -= mom.";
+        "ms averages grad * grad; mom = momentum * mom + lr * grad / sqrt(ms + epsilon); var -= mom.";
     const SLOTS: Slots = slots!["ms", "mom"];
     const SCALARS: &[&str] = &["lr: T", "rho: T", "momentum: T", "epsilon: T"];
     const KERNELS: &[KernelRow] = cpu!(run: T in f32, f64, f16, bf16, Complex32, ComplexDouble);
@@ -40,7 +40,7 @@ fn run<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
 struct CenteredRmsProp;
 
 impl Optimizer for CenteredRmsProp {
-    const DOC: &str = "ms follows grad * grad and mg follows grad; mom = momentum * mom + lr * grad / sqrt(ms - mg * mg + epsilon); var -= mom.";
+    const DOC: &str = "ms and mg are moving averages of grad * grad and grad; mom = momentum * mom + lr * grad / sqrt(ms - mg * mg + epsilon); var -= mom.";
     const SLOTS: Slots = slots!["mg", "ms", "mom"];
     const SCALARS: &[&str] = RmsProp::SCALARS;
     const KERNELS: &[KernelRow] = cpu!(centered: T in f32, f64, f16, bf16, Complex32, ComplexDouble);

@@ -16,7 +16,7 @@ struct AddSign;
 
 impl Optimizer for AddSign {
     const DOC: &str =
-        "m follows the gradient; var -= lr * (alpha + sign_decay * sign(grad) * sign(m)) * grad.";
+        "m averages the gradient; var -= lr * (alpha + sign_decay * sign(grad) * sign(m)) * grad.";
     const SLOTS: Slots = slots!["m"];
     const SCALARS: &[&str] = &["lr: T", "alpha: T", "sign_decay: T", "beta: T"];
     const KERNELS: &[KernelRow] = cpu!(add_sign: T in f32, f64, f16, bf16);
@@ -36,7 +36,7 @@ struct PowerSign;
 
 impl Optimizer for PowerSign {
     const DOC: &str =
-        "m follows the gradient; var -= lr * exp(logbase * sign_decay * sign(grad) * sign(m)) * grad.";
+        "m averages the gradient; var -= lr * exp(logbase * sign_decay * sign(grad) * sign(m)) * grad.";
     const SLOTS: Slots = AddSign::SLOTS;
     const SCALARS: &[&str] = &["lr: T", "logbase: T", "sign_decay: T", "beta: T"];
     const KERNELS: &[KernelRow] = cpu!(power_sign: T in f32, f64, f16, bf16);

@@ -191,7 +191,7 @@ impl Problem {
                 ("indices", _) => Tensor::vector(rows).unwrap().into(),
                 ("global_step", _) => Tensor::scalar(3i64).into(),
                 ("lr_power", _) => Tensor::scalar(-0.6f32).into(),
-                // A number of its own for each name, the same in all forms.
+                // A different number for each name, the same in all forms.
                 _ => Tensor::scalar(name.bytes().map(f32::from).sum::<f32>() / 2000.0).into(),
             };
             inputs.push(value);
@@ -239,7 +239,7 @@ fn all_forms_of_a_rule_make_the_same_change() {
             let got = Problem::new(op, &rows);
             let outputs = got.run(op).unwrap();
             same(&got.values(), &expected.values(), op.name);
-            // Ops on reference variables pass the reference on.
+            // Ops on reference variables output the reference.
             let given: Vec<Tensor> =
                 outputs.into_iter().flatten().map(|o| o.into_tensor().unwrap()).collect();
             same(&given, &got.values()[..given.len()], op.name);

@@ -1,4 +1,4 @@
-//! What all updates share: which inputs are scalars, the locks of the variable and its slots, and the loops over elements, dense in
+//! Shared by all updates: the scalar inputs, the locks of the variable and its slots, and the loops over elements, dense in
 //! chunks over threads, sparse row by row.
 
 use super::forms::Optimizer;
@@ -130,7 +130,7 @@ fn dense_shape(var: &Shape, grad: &Shape) -> Result<()> {
     Ok(())
 }
 
-/// The rows that a sparse gradient is for, all of them in range.
+/// The row indices of a sparse gradient, validated.
 fn rows_of(var: &Shape, grad: &Shape, rows: &Tensor) -> Result<Vec<usize>> {
     let Some((height, rest)) = var.split_first() else {
         return Err(invalid!("var must be at least 1 dimensional"));
@@ -153,7 +153,7 @@ fn rows_of(var: &Shape, grad: &Shape, rows: &Tensor) -> Result<Vec<usize>> {
     positions(rows, *height)
 }
 
-/// Elements changed together: those of all variables are read, then all are written, so that the compiler need not check
+/// Elements per block: those of all variables are read, then all are written, so that the compiler need not check
 /// whether variables alias. One element at a time was not vectorised.
 const LANES: usize = 16;
 
@@ -182,7 +182,7 @@ impl<T: Element, F: Fn([T; N], T) -> [T; N], const N: usize> Loop for Each<'_, T
             return;
         }
         if N == 1 {
-            // A single variable has no aliases, and the compiler vectorises it better without blocks.
+            // A single variable has no aliases, and vectorises better without blocks.
             for var in self.vars {
                 for (value, grad) in var.iter_mut().zip(self.grad) {
                     *value = rule([*value; N], *grad)[0];
@@ -223,7 +223,7 @@ fn in_chunks<T: Element, const N: usize>(
     if grad.len() <= GRAIN || par.threads() == 1 {
         return change(vars, grad);
     }
-    // Each chunk is taken by the one range that covers it; the locks are never contended.
+    // Each chunk belongs to one range; the locks are never contended.
     let mut parts = vars.map(|v| v.chunks_mut(GRAIN));
     let chunk = |g| Mutex::new((std::array::from_fn(|k| parts[k].next().unwrap_or_default()), g));
     let chunks: Vec<Mutex<([&mut [T]; N], &[T])>> = scratch::collect(grad.chunks(GRAIN).map(chunk));
@@ -235,8 +235,8 @@ fn in_chunks<T: Element, const N: usize>(
     });
 }
 
-/// Rows one after another, so that a row that comes twice is changed twice, in order. Each thread has a band
-/// of rows, and scans the list for them: the time goes into cache misses.
+/// Rows in sequence, so that a duplicate row is updated twice, in order. Each thread has a band
+/// of rows, and scans the indices for them: cache misses dominate.
 fn in_rows<T: Element, const N: usize>(
     par: &dyn Parallel,
     places: &[usize],
@@ -257,7 +257,7 @@ fn in_rows<T: Element, const N: usize>(
         .collect();
     par.run_ranges(bands, 1, &|range| {
         for band in range {
-            // Taken by one thread only.
+            // Used by one thread only.
             let vars = &mut *lock(&parts[band]);
             for (i, (place, grad)) in places.iter().zip(grad.chunks_exact(width)).enumerate() {
                 if let Some(later) = places.get(i + prefetch::AHEAD).filter(|p| **p / height == band) {
@@ -272,7 +272,7 @@ fn in_rows<T: Element, const N: usize>(
     });
 }
 
-/// Elements of a gradient from which on its rows are spread over threads.
+/// Gradients of fewer elements use one thread.
 const SPREAD: usize = 16 << 10;
 
 /// Calls `work` with the values of all variables, taken out under their locks, and puts them back.
@@ -280,7 +280,7 @@ fn with_values<const N: usize>(
     vars: &[Arc<Variable>],
     work: &mut dyn FnMut(&mut [Tensor; N]) -> Result<()>,
 ) -> Result<()> {
-    // Locked in the order of their addresses, so that two updates never wait for each other.
+    // Locked in address order: no deadlock between updates.
     let mut order: [usize; N] = std::array::from_fn(|i| i);
     order.sort_by_key(|i| Arc::as_ptr(&vars[*i]));
     if order.windows(2).any(|w| Arc::ptr_eq(&vars[w[0]], &vars[w[1]])) {

@@ -1,4 +1,4 @@
-//! `_Send`, `_Recv`: the two ends of an edge between devices.
+//! `_Send`, `_Recv`: an edge between devices.
 
 mod recv;
 mod send;

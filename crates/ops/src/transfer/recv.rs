@@ -20,7 +20,7 @@ pub static RECV: Op = Op {
     ..Op::STATEFUL
 };
 
-/// For tensors in the host's memory, where all of ours are.
+/// For tensors in host memory, where all are.
 pub static HOST_RECV: Op = Op { name: "_HostRecv", ..RECV };
 
 struct Recv(Key);
@@ -29,7 +29,7 @@ impl AsyncKernel for Recv {
     fn start(&self, call: AsyncCall, done: Done) {
         let key = self.0.at(call.frame_iter);
         let received = move |r: Result<thalweg_core::rendezvous::Parcel>| {
-            // An output that is not set is dead.
+            // An unset output is dead.
             done(r.map(|p| std::iter::once(p.value.map(Value::Tensor)).collect()))
         };
         call.step.rendezvous.recv(&key, Box::new(received));

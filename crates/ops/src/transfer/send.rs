@@ -20,7 +20,7 @@ pub static SEND: Op = Op {
     ..Op::STATEFUL
 };
 
-/// For tensors in the host's memory, where all of ours are.
+/// For tensors in host memory, where all are.
 pub static HOST_SEND: Op = Op { name: "_HostSend", ..SEND };
 
 /// Both ends of a transfer, as their attrs name them.

@@ -53,7 +53,7 @@ pub fn compile(request: &Request<'_>, target: &Target<'_>) -> Result<Plans> {
     plans(partitions(request, target)?, target)
 }
 
-/// The first half of `compile`: everything that needs the graph.
+/// The first half of `compile`: passes that need the graph.
 pub fn partitions(request: &Request<'_>, target: &Target<'_>) -> Result<Vec<Part>> {
     let mut work = Work::prune(
         request.graph,
@@ -106,7 +106,7 @@ fn plan(part: Part, target: &Target<'_>, on_pool: bool) -> Result<DevicePlan> {
     Ok(DevicePlan { device, plan, fetches })
 }
 
-/// How many bytes an output has at least: an unknown dimension counts as 1.
+/// The size of an output, at least: an unknown dimension counts as 1.
 fn static_bytes(graph: &Graph, node: &WorkNode, index: u32) -> u64 {
     let Some(id) = graph.find(&node.name) else { return 0 };
     let (Some(port), true) =

@@ -17,24 +17,24 @@ pub struct Request<'a> {
     pub feeds: &'a [Output],
     pub fetches: &'a [Output],
     pub targets: &'a [NodeId],
-    /// How long compiling may take.
+    /// The deadline of compiling.
     pub until: &'a Until,
     /// The device of each node, by number in the device list.
     pub device_of: &'a dyn Fn(NodeId) -> u16,
-    /// Checks and changes of the caller, made after pruning and before any pass.
+    /// Checks and rewrites of the caller, after pruning and before any pass.
     pub prepare: &'a dyn Fn(&mut Work) -> Result<()>,
     /// The step in which constant folding runs kernels.
     pub step: Arc<StepContext>,
-    /// What is known of shapes before the graph runs.
+    /// Shapes known before the graph runs.
     pub shapes: KnownShapes,
-    /// Whether nodes that are only waited for are skipped. Not in graphs that have been partitioned before: there it was done.
+    /// Whether nodes with only control edges out are skipped. Not in graphs that were partitioned before: there it was done.
     pub skip_unused: bool,
-    /// Bytes that a device receives from others before it uses them.
+    /// Bytes that a device prefetches from others.
     pub recv_prefetch: u64,
 }
 
 impl<'a> Request<'a> {
-    /// A graph on the first device of the list, of which nothing runs yet.
+    /// A graph on the first device, without fetches or targets.
     pub fn new(graph: &'a Graph, step: Arc<StepContext>, until: &'a Until) -> Request<'a> {
         Request {
             graph,
@@ -60,6 +60,6 @@ pub struct Target<'a> {
     pub kernels: &'a KernelCache,
     /// Whether passes that only save time are run. Results are the same either way.
     pub optimise: bool,
-    /// Whether plans run on pool threads, which they must not keep.
+    /// Whether plans run on pool threads, which they must yield.
     pub on_pool: bool,
 }

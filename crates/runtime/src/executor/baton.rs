@@ -1,4 +1,4 @@
-//! `Baton`: state that one thread at a time works on, and a queue of messages from all others.
+//! `Baton`: state owned by one thread at a time, and a queue of messages from all others.
 //!
 //! The holder of the baton owns the state without further locking, and runs cheap kernels while it holds it. Another thread enqueues a
 //! message and tries to take the baton; if it is held, the holder processes the message.
@@ -15,7 +15,7 @@ impl<S, M> Baton<S, M> {
         Baton { state: Mutex::new(state), inbox: Mutex::new(Vec::new()) }
     }
 
-    /// Enqueues a message. The caller must see that `drive` is called afterwards.
+    /// Enqueues a message. The caller must call `drive` afterwards.
     pub fn post(&self, message: M) {
         lock(&self.inbox).push(message);
     }
@@ -33,7 +33,7 @@ impl<S, M> Baton<S, M> {
                 }
             }
             drop(state);
-            // Another thread may have posted, and failed to take the baton, between our last check and its release.
+            // Another thread may have posted, and failed to take the baton, between our last check and the release.
             if lock(&self.inbox).is_empty() {
                 return;
             }

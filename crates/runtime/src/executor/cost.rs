@@ -9,10 +9,10 @@ use thalweg_core::step::StepContext;
 /// The cost between two checks; a node without large outputs costs 1.
 pub const CHECK_EVERY: isize = 64;
 
-/// Bytes that cost as much as a small node.
+/// Bytes that cost as much as a node.
 const BYTES: usize = 16 << 10;
 
-/// The cost of one output. Strings, whose memory no buffer counts, are charged to the session.
+/// The cost of one output. Strings, which no buffer counts, are charged to the session.
 #[inline]
 pub fn of_output(value: &Option<Value>, step: &Arc<StepContext>) -> Result<isize> {
     let Some(Value::Tensor(t)) = value else { return Ok(0) };

@@ -10,7 +10,7 @@ pub fn error(fetch: usize) -> Error {
     invalid!("{BEFORE}{fetch}{AFTER}")
 }
 
-/// The fetch that such an error is about; none for other errors.
+/// The fetch of such an error; `None` for other errors.
 pub fn of(e: &Error) -> Option<usize> {
     let fetch = e.message().strip_prefix(BEFORE)?.strip_suffix(AFTER)?;
     fetch.parse().ok().filter(|_| e.code() == Code::InvalidArgument && e.node().is_none())

@@ -1,4 +1,4 @@
-//! Nodes that only forward a value (`work::Forward`), run without calling their kernels: a loop runs little else.
+//! Nodes that only forward a value (`work::Forward`), run without a kernel call: most nodes of a loop.
 
 use super::state::{Ready, State};
 use crate::plan::{General, GeneralNode, Source};
@@ -9,7 +9,7 @@ use thalweg_core::kernel::{Outputs, Value};
 use thalweg_core::tensor::Tensor;
 
 impl State {
-    /// The outputs of a node that forwards its input. `fixed` finds constants and feeds.
+    /// The outputs of a forwarding node. `fixed` finds constants and feeds.
     pub fn forward<'a>(
         &mut self,
         plan: &General,

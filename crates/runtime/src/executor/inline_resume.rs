@@ -1,7 +1,7 @@
 //! Which thread resumes a step when an async kernel has completed.
 //!
-//! Usually one of the pool: completions come from anywhere, often from inside another step. But a thread that only delivers
-//! completions can resume the step itself if what is left is short: waking another thread costs more than many a step has left.
+//! Usually a pool thread: completions come from anywhere, often from inside another step. But a thread that only delivers
+//! completions can resume the step itself if the rest is short: waking another thread costs more than the rest of many steps.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -10,7 +10,7 @@ thread_local! {
     static ALLOWED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A thread that delivers completions is not kept longer than this.
+/// Limit on occupying a thread that delivers completions.
 pub const MAX_INLINE: Duration = Duration::from_micros(200);
 
 /// Calls `deliver`, which completes an async kernel. The thread holds no lock and is in no step: a short step resumes on it.
@@ -19,8 +19,8 @@ pub fn allow_inline_resume(deliver: impl FnOnce()) {
     deliver();
 }
 
-/// Resumes a step on this thread if that is allowed; returns whether it did. Completions made meanwhile resume on the pool, so that
-/// steps that complete one another do not fill the stack.
+/// Resumes a step on this thread if allowed; returns whether it did. Completions made meanwhile resume on the pool, so that
+/// steps that complete one another do not overflow the stack.
 pub fn resume_inline(step: impl FnOnce()) -> bool {
     let allowed = ALLOWED.replace(false);
     if allowed {

@@ -23,7 +23,7 @@ pub const LOOP_KERNELS: LoopKernels = LoopKernels {
     sliced: |program, stateful| Runnable::Async(Arc::new(SlicedLoop { program, stateful })),
 };
 
-/// A loop without effects runs to its end at once.
+/// A pure loop runs to its end at once.
 struct LoopKernel(Arc<LoopProgram>);
 
 impl Kernel for LoopKernel {
@@ -46,7 +46,7 @@ impl Kernel for LoopKernel {
 /// A loop that yields its thread after each time slice.
 struct SlicedLoop {
     program: Arc<LoopProgram>,
-    /// A stateful loop may wait for other nodes of the step, so it always yields. Another one keeps a thread whose owner waits for it.
+    /// A stateful loop may wait for other nodes of the step, so it always yields. Others keep a thread whose owner waits.
     stateful: bool,
 }
 

@@ -1,9 +1,9 @@
-//! Executors: what runs a plan.
+//! Executors, which run plans.
 //!
-//! `run` chooses by the plan. `straight` walks a list; scalar operands skip the kernels (`numbers`), loop programs are kernels (`loops`).
+//! `run` dispatches on the plan. `straight` is a list; scalar operands skip the kernels (`numbers`), loop programs are kernels (`loops`).
 //! The rest is the general executor: `state` holds frames and iterations, `propagate` moves values along edges, `forward` runs nodes
 //! without kernels, `step` runs the others and decides which thread works on the state (`baton`; after a wait, `inline_resume`; for
-//! how long, `yielding`). `part_results` collects what the parts of a step return.
+//! how long, `yielding`). `part_results` collects the results of a step's parts.
 
 mod baton;
 mod cost;

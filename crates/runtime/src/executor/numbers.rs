@@ -1,4 +1,4 @@
-//! Elementwise ops on scalars without a kernel call: a graph that counts or computes a learning rate has hundreds of them, and the
+//! Elementwise ops on scalars without a kernel call: a graph with counters or a learning rate has hundreds of them, and the
 //! call costs more than the arithmetic.
 
 use crate::plan::{Operand, StraightNode};
@@ -7,8 +7,8 @@ use thalweg_core::kernel::Value;
 use thalweg_core::op::{Tile, TileNumber};
 use thalweg_core::tensor::Tensor;
 
-/// Runs a node on scalars, if its inputs are scalars; returns whether they were. A slot that was read for the last time keeps its
-/// scalar until another value gets it, which costs no memory.
+/// Runs a node on scalars, if all inputs are; returns whether they were. A slot after its last use keeps its
+/// scalar until it is overwritten, which costs no memory.
 #[inline]
 pub fn run(tile: Tile, node: &StraightNode, constants: &[Value], slots: &mut [Option<Value>]) -> bool {
     match tile.dtype() {
@@ -49,7 +49,7 @@ fn number<T: Element>(operand: Operand, constants: &[Value], slots: &[Option<Val
 #[inline]
 fn put<T: Element>(node: &StraightNode, y: T, slots: &mut [Option<Value>]) {
     let Some(slot) = node.outputs.first().and_then(|s| slots.get_mut(*s as usize)) else { return };
-    // Mostly the scalar that was read: its memory is used again.
+    // Mostly the scalar operand: its memory is reused.
     if let Some(Value::Tensor(t)) = slot
         && t.set_scalar(y)
     {

@@ -49,7 +49,7 @@ impl State {
         }
     }
 
-    /// Sends along the edges of the first output: Enter, Exit and NextIteration have no other.
+    /// Sends along the edges of the first output: that of Enter, Exit and NextIteration.
     fn send_first(
         &mut self,
         plan: &General,
@@ -93,7 +93,7 @@ impl State {
         if node.class == Class::Merge {
             match value {
                 Some(v) => {
-                    // The first live value counts; the lowest bit is cleared when it arrives.
+                    // The first live value wins; the lowest bit is cleared when it arrives.
                     if iteration.pending[local] & 1 == 1 {
                         iteration.pending[local] -= 1;
                         iteration.entries[e.entry as usize] = Some(v);
@@ -227,7 +227,7 @@ impl State {
         self.send_control(plan, node, false, to);
     }
 
-    /// Begins the next iteration of a loop, which receives the loop's invariants at once.
+    /// Begins the next iteration of a loop; sends it the loop invariants.
     fn begin_iteration(&mut self, plan: &General, at: u32) {
         let Some(static_frame) = self.frame(at).map(|f| f.static_frame) else { return };
         let iteration = self.take_iteration(plan, static_frame);
@@ -242,7 +242,7 @@ impl State {
         }
     }
 
-    /// Drops iterations that have ended, begins one that had to wait, and ends loops without iterations, from the inside out.
+    /// Drops iterations that have ended, begins a delayed one, and ends loops without iterations, from the inside out.
     pub fn clean_up(&mut self, plan: &General, mut at: u32) {
         while at != 0 {
             while self.end_oldest_iteration(plan, at) {}

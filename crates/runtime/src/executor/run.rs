@@ -26,7 +26,7 @@ pub fn spawn(plan: Arc<Plan>, input: RunInput, finish: OnFinish) {
     pool.spawn(Box::new(move || yielding(|| start(&plan, input, finish))));
 }
 
-/// Runs a plan on the calling thread until it ends or can only wait; `finish` gets the results, on any thread.
+/// Runs a plan on the calling thread until it ends or has to wait; `finish` gets the results, on any thread.
 pub fn start(plan: &Plan, input: RunInput, finish: OnFinish) {
     match plan {
         Plan::Straight(_) => finish(run(plan, input)),

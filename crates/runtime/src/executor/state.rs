@@ -62,7 +62,7 @@ impl Iteration {
         self.dead.clear();
         self.dead.resize(s.pending.len(), 0);
         self.entries.truncate(s.entries as usize);
-        // Most values were taken by the nodes that used them.
+        // Most values were moved out by their users.
         self.entries.iter_mut().filter(|e| e.is_some()).for_each(|e| *e = None);
         self.entries.resize_with(s.entries as usize, || None);
         (self.active, self.children) = (0, 0);
@@ -72,12 +72,12 @@ impl Iteration {
 pub struct State {
     pub frames: Vec<Option<Frame>>,
     free_frames: Vec<u32>,
-    /// Running frames, by the frame and iteration they were entered from.
+    /// Active frames, by the frame and iteration they were entered from.
     pub children: HashMap<(u32, u64, u32), u32>,
     /// Iterations for reuse, by static frame.
     spare: Vec<Vec<Iteration>>,
     pub ready: Vec<Ready>,
-    /// Kernels that run on other threads, or wait.
+    /// Kernels on other threads, or waiting.
     pub in_flight: usize,
     pub fetched: Vec<Option<Value>>,
     pub error: StepError,

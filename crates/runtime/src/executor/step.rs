@@ -24,7 +24,7 @@ pub struct GeneralRun {
     input: RunInput,
     baton: Baton<State, Completion>,
     finish: Mutex<Option<OnFinish>>,
-    /// The caller, if it waits: async kernels wake it instead of taking a pool thread.
+    /// The caller, if it waits: async kernels wake it instead of a pool thread.
     caller: Option<Caller>,
 }
 
@@ -91,7 +91,7 @@ impl GeneralRun {
         })
     }
 
-    /// Takes the baton if it is free, and works until it can only wait, or until its time slice is over: then the pool resumes it.
+    /// Takes the baton if it is free, and works until it has to wait, or until its time slice is over: then the pool resumes it.
     fn drive(self: &Arc<Self>) {
         let _charged = self.input.step.device.memory.enter();
         let until = if must_yield() { Instant::now().checked_add(SLICE) } else { None };
@@ -163,7 +163,7 @@ impl GeneralRun {
     /// The cost of a node that has run.
     fn cost(&self, ready: Ready, outputs: &Outputs) -> Result<isize> {
         let node = &self.plan.nodes[ready.node as usize];
-        // A forwarded value was counted before.
+        // A forwarded value was charged before.
         if node.forward.is_some() {
             return Ok(1);
         }
@@ -178,7 +178,7 @@ impl GeneralRun {
         }
     }
 
-    /// Runs a ready node. False: it runs elsewhere, and will complete later.
+    /// Runs a ready node. False: it runs asynchronously.
     fn run_one(self: &Arc<Self>, state: &mut State, ready: Ready, outputs: &mut Outputs) -> Result<bool> {
         let node = &self.plan.nodes[ready.node as usize];
         if ready.dead && !node.transfers {
@@ -231,8 +231,8 @@ impl GeneralRun {
         }
     }
 
-    /// Whether there are other expensive nodes. A single one is better run on this thread, which would only wait for it, with the whole
-    /// pool for its inner loops. So is one on the critical path of a loop if the others are not: they can run beside the loop.
+    /// Whether other expensive nodes are ready. A single one is better run on this thread, which would only wait for it, with all
+    /// of the pool for its loops. So is one on the critical path of a loop if the others are not: they can run beside the loop.
     fn better_beside_others(&self, state: &State, node: &GeneralNode) -> bool {
         let next = state.ready.iter().rev().take(LOOK_AHEAD).filter(|r| !r.dead);
         let others = next.map(|r| &self.plan.nodes[r.node as usize]).filter(|n| n.expensive);
@@ -285,13 +285,13 @@ impl GeneralRun {
             state.frame(ready.frame).and_then(|f| f.iteration(ready.iteration)).ok_or_else(missing)?;
         match iteration.entries.get_mut(entry as usize).and_then(Option::take) {
             Some(v) => Ok(v),
-            // A transfer of a dead tensor still runs, so that its peer learns of it.
+            // A dead Send or Recv still runs, so that its peer is notified.
             None if ready.dead => Ok(Value::Tensor(Tensor::scalar(0f32))),
             None => Err(missing()),
         }
     }
 
-    /// The inputs of a call that may outlive this function: owned.
+    /// The inputs of a call that may outlive this function, owned.
     fn take_values(
         &self,
         state: &mut State,
@@ -359,7 +359,7 @@ impl GeneralRun {
         }
     }
 
-    /// Values from elsewhere (another task, a queue) were not charged to this session.
+    /// Values from other tasks or queues were not charged to this session.
     fn charge(&self, outputs: Outputs) -> Result<Outputs> {
         for value in outputs.iter().flatten() {
             if let Value::Tensor(t) = value {

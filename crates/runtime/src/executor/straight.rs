@@ -42,7 +42,7 @@ impl Straight {
     }
 }
 
-/// Runs nodes one after the other, and traces them if the step is traced. Checks the step's deadline and cancellation from time to time;
+/// Runs nodes in order, and traces them if the step is traced. Checks the step's deadline and cancellation periodically;
 /// the caller has checked them before the first node.
 pub fn run_nodes(
     nodes: &[StraightNode],
@@ -65,7 +65,7 @@ pub fn run_nodes(
     Ok(())
 }
 
-/// An exceeded memory budget is blamed on the node that ran; a deadline is not.
+/// An exceeded memory budget names the node that ran; a deadline does not.
 pub fn over_budget_at(node: &KernelNode, e: Error) -> Error {
     match e.code() {
         Code::ResourceExhausted => e.at_node(&node.name, node.op).at(node.location),

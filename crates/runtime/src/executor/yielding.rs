@@ -1,5 +1,5 @@
-//! Threads that a step must not keep: those of the pool, and those that deliver answers. A step on one yields it after a time slice
-//! and is scheduled again, so that endless loops do not take all threads.
+//! Threads that a step must not block: those of the pool, and those that deliver completions. A step yields them after a time slice
+//! and is rescheduled, so that endless loops do not occupy all threads.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -8,7 +8,7 @@ thread_local! {
     static MUST_YIELD: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How long a step may keep such a thread.
+/// Time slice of a step on such a thread.
 pub const SLICE: Duration = Duration::from_millis(2);
 
 /// Whether this thread is one of them.
@@ -16,12 +16,12 @@ pub fn must_yield() -> bool {
     MUST_YIELD.get()
 }
 
-/// Works on a thread that must not be kept.
+/// Runs `work` on a thread to be yielded.
 pub fn yielding<T>(work: impl FnOnce() -> T) -> T {
     with(true, work)
 }
 
-/// Works on a thread whose owner waits for the end.
+/// Runs `work` on a thread whose owner waits.
 pub fn keeping<T>(work: impl FnOnce() -> T) -> T {
     with(false, work)
 }

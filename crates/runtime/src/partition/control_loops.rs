@@ -14,10 +14,10 @@ use thalweg_core::op::Class;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::frames::Frames;
 
-/// What partitioning needs to know of loops.
+/// Loop information for partitioning.
 #[derive(Default)]
 pub struct Loops {
-    /// The frame of each node's outputs; 0 outside of loops, and for nodes that do not run.
+    /// The frame of each node's outputs; 0 outside of loops, and for pruned nodes.
     frame: Vec<u32>,
     /// The node that runs once in each iteration of a frame on a device.
     starts: HashMap<(u32, u16), NodeId>,
@@ -64,7 +64,7 @@ pub fn add_control_loops(work: &mut Work) -> Result<Loops> {
     }
     let mut frame = frames.entered;
     for f in &mut frame {
-        // Nodes that do not run are in no frame.
+        // Pruned nodes are in no frame.
         *f = if (*f as usize) < present.len() { *f } else { 0 };
     }
     Ok(Loops { frame, starts })

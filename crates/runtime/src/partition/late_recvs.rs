@@ -1,23 +1,23 @@
 //! A limit on how much a device prefetches: Recvs wait until their tensors are soon needed.
 //!
-//! A Recv holds no thread, and one that starts early overlaps its transfer with other work. But a model that reads the weights of all its
-//! layers from other tasks would have them all in memory before the first layer is done. So a device has at most a limit of bytes in
-//! flight ahead of their use: a Recv beyond it waits, by a control edge, for a node that used a tensor received before.
+//! A Recv blocks no thread, and one that starts early overlaps its transfer with computation. But a model that reads the weights of all its
+//! layers from other tasks would have them all in memory before the first layer is done. So a device prefetches at most a limit of
+//! bytes: a Recv beyond it waits, by a control edge, for a node that used a tensor received before.
 //!
-//! Such an edge changes no result and cannot deadlock: the node that a Recv waits for is one that all its users wait for anyway. It does
-//! not slow a step down: the limit is far more than a connection holds.
+//! Such an edge changes no result and cannot deadlock: all users of the Recv depend on that node anyway. It does
+//! not slow a step down: the limit far exceeds the bytes in flight on a connection.
 
 use crate::work::{Kind, Work, WorkNode};
 use std::collections::{BTreeMap, HashMap};
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
-/// How much devices prefetch.
+/// The prefetch limit.
 #[derive(Clone, Copy)]
 pub struct RecvPrefetch<'a> {
-    /// Bytes that a device receives before they are used.
+    /// Bytes received before they are used.
     pub limit: u64,
-    /// How many bytes an output of a node has, at least.
+    /// The size of an output of a node, at least.
     pub bytes: &'a dyn Fn(&WorkNode, u32) -> u64,
 }
 
@@ -29,7 +29,7 @@ struct Received {
     of: Output,
     bytes: u64,
     users: Vec<NodeId>,
-    /// Of its users, the one at the lowest level.
+    /// Its user at the lowest level.
     first: NodeId,
 }
 
@@ -44,7 +44,7 @@ impl RecvPrefetch<'_> {
             if levels.up_to(u32::MAX) <= self.limit {
                 continue;
             }
-            // Small tensors count, but are not worth an edge.
+            // Small tensors count, but get no edge.
             received.retain(|r| r.bytes > self.limit / SMALL);
             let chain = Chain::of(work, order, &facts, &received);
             for r in received.iter().filter(|r| facts.is_free[r.of.node.at()]) {
@@ -84,7 +84,7 @@ impl RecvPrefetch<'_> {
         found
     }
 
-    /// The earliest node of the chain from which to the first use no more bytes are received than the limit.
+    /// The earliest node of the chain from which to the first use the received bytes are within the limit.
     fn wait_for(self, r: &Received, chain: &Chain, levels: &Levels, facts: &Facts) -> Option<NodeId> {
         let needed = levels.up_to(facts.level[r.first.at()]);
         if needed <= self.limit {
@@ -102,7 +102,7 @@ impl RecvPrefetch<'_> {
 /// A tensor is small if it is less than the limit divided by this.
 const SMALL: u64 = 128;
 
-/// Properties of each node.
+/// Analysis of each node.
 struct Facts {
     /// The length of the longest path to it.
     level: Vec<u32>,
@@ -160,7 +160,7 @@ impl Chain {
         self.previous[id.at()]
     }
 
-    /// The nearest first user that all of these depend on, as far as the chain shows. Tensors used all over a large graph are not delayed:
+    /// The nearest first user that all of these depend on, as far as the chain shows. Tensors with very many users are not delayed:
     /// the search visits the chain of each user.
     fn before_all(&self, nodes: &[NodeId], facts: &Facts) -> Option<NodeId> {
         let (one, others) = nodes.split_first()?;
@@ -183,7 +183,7 @@ impl Chain {
 /// Nodes visited in search of the one that all users of a tensor depend on.
 const MAX_VISITED: usize = 1 << 12;
 
-/// How much is received for each level.
+/// Bytes received by level.
 struct Levels {
     /// Levels in order, each with the bytes for it and all before it.
     sums: Vec<(u32, u64)>,

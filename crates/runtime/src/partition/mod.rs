@@ -114,7 +114,7 @@ impl<'a> Partitioner<'a> {
         Ok(())
     }
 
-    /// The output as the part of `device` sees it.
+    /// The output in the part of `device`.
     fn input(&mut self, o: Output, device: u16) -> Result<Output> {
         let from = self.work.node(o.node);
         let here = self.moved[o.node.at()].unwrap_or(o.node);
@@ -139,7 +139,7 @@ impl<'a> Partitioner<'a> {
         Ok(received)
     }
 
-    /// The control input on `device` that stands for `before`.
+    /// The control input on `device` for `before`.
     fn control(&mut self, before: NodeId, device: u16) -> Result<NodeId> {
         let from = self.work.node(before);
         let here = self.moved[before.at()].unwrap_or(before);
@@ -149,7 +149,7 @@ impl<'a> Partitioner<'a> {
         if let Some(r) = self.received_control.get(&(before, device)) {
             return Ok(*r);
         }
-        // A control edge crosses as a small tensor that is sent when `before` has run.
+        // A control edge crosses as a scalar, which is sent when `before` has run.
         let mut attrs = Attrs::new();
         attrs.set("dtype", DataType::Float);
         attrs.set("value", Attr::Tensor(Tensor::scalar(0f32)));

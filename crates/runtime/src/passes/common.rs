@@ -1,4 +1,4 @@
-//! Common subexpression elimination: of nodes that compute the same, one stays.
+//! Common subexpression elimination: of equivalent nodes, one stays.
 
 use super::fold::redirect;
 use crate::work::{Kind, Work, WorkNode, work_order};

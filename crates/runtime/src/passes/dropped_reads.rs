@@ -1,5 +1,5 @@
-//! Reads of reference variables that constant folding makes unnecessary, because it knows the shape. In TensorFlow a step that asks
-//! for the shape of an uninitialised variable fails, and programs rely on it (`assert_variables_initialized`). So the reads are kept as
+//! Reads of reference variables that constant folding makes unnecessary, as it knows the shape. In TensorFlow a step that reads
+//! the shape of an uninitialised variable fails, and programs rely on it (`assert_variables_initialized`). So the reads are kept as
 //! targets. Shapes of resource variables are folded by TensorFlow too.
 
 use crate::work::Work;
@@ -44,7 +44,7 @@ impl DroppedReads {
             } else if node.control.is_empty() && !made.insert(variable) {
                 continue;
             } else {
-                // It takes the reference itself: a read with the same control inputs takes its place.
+                // It takes the reference itself: replaced by a read with the same control inputs.
                 let control = node.control.to_vec();
                 work.add_read(id, "read", variable, &control)?
             };

@@ -1,5 +1,5 @@
-//! Epilogues: the bias or sum and the ReLU after a matrix product or convolution become part of its op, which applies them before
-//! results go to memory.
+//! Epilogue fusion: the bias or sum and ReLU after a matrix product or convolution become part of its op, which applies them
+//! before storing results.
 
 use super::fuse::count_uses;
 use crate::work::{Kind, Work, WorkNode, work_order};

@@ -120,7 +120,7 @@ fn uniform_element(t: &Tensor) -> Option<Tensor> {
     Tensor::from_bytes(t.dtype(), Shape::scalar(), one).ok().filter(|_| same)
 }
 
-/// The values of a foldable node's inputs. For an op that only fills a shape, zeros of that shape do.
+/// The values of a foldable node's inputs; for an op that only fills a shape, zeros of that shape.
 fn known_inputs(
     work: &Work,
     id: NodeId,
@@ -159,7 +159,7 @@ fn compute(
     if matches!(runnable, Runnable::Async(_)) {
         return None;
     }
-    // Errors are left to the run, in which the node may not be needed.
+    // Errors are reported by the run, which may not need the node.
     let outputs = direct::run(&runnable, &kernel_node, step, inputs).ok()?;
     let tensors: Option<Vec<Tensor>> =
         outputs.into_iter().map(|v| if let Some(Value::Tensor(t)) = v { Some(t) } else { None }).collect();

@@ -182,7 +182,7 @@ impl LateReads {
         }
         let mut behind: HashSet<NodeId> = HashSet::new();
         for read in reads {
-            // A branch taken after an update forwards the value as of then.
+            // A branch taken after an update forwards the new value.
             let waits = !waits_for(work, *read, &self.variables, variable, &is_after).is_empty();
             let from = work.node(*read).inputs.first().map(|o| o.node);
             if from.is_some_and(|f| self.variables.is_read(f, variable) && (waits || behind.contains(&f))) {
@@ -363,7 +363,7 @@ fn reference_like(
     Ok(Some((reference, waits)))
 }
 
-/// Sends the reference the way of the value: into the loop or onto the branch. It is dead when the value is.
+/// Forwards the reference on the value's path: into the loop or branch. It is dead when the value is.
 fn follow(work: &mut Work, value: Output, reference: Output, waits: &[NodeId]) -> Result<Option<Output>> {
     let node = work.node(value.node);
     let op = match node.op.class {

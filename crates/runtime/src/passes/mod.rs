@@ -1,5 +1,5 @@
 //! Rewrites of a work graph. Each pass is a function of `Work`, listed in `PASSES` in the order in which they run. Those of
-//! `Stage::Lower` are how the graph runs at all; switching any other off changes no result.
+//! `Stage::Lower` are required; disabling any other changes no result.
 //!
 //! To add a pass: write it in a file of its own and add it to the list, with the reason for its position.
 
@@ -25,7 +25,7 @@ use thalweg_core::step::StepContext;
 
 pub struct Pass {
     pub name: &'static str,
-    /// What it is for, and why it runs at this point.
+    /// Its purpose, and why it runs at this point.
     pub why: &'static str,
     pub stage: Stage,
     pub run: fn(&mut Work, &PassContext<'_>) -> Result<()>,
@@ -33,7 +33,7 @@ pub struct Pass {
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Stage {
-    /// Always, on the whole graph: turns nodes that no executor runs into nodes that one does.
+    /// Always, on the whole graph: lowers nodes that no executor runs.
     Lower,
     /// When optimising, on the whole graph: makes it smaller. All nodes are still ops, so that other tasks can run them.
     Simplify,
@@ -41,7 +41,7 @@ pub enum Stage {
     Fuse,
 }
 
-/// What passes know besides the graph.
+/// Inputs of passes besides the graph.
 pub struct PassContext<'a> {
     /// The step in which constant folding runs kernels.
     pub step: &'a Arc<StepContext>,

@@ -14,7 +14,7 @@ use thalweg_core::shape_call::{ShapeCall, ShapeSource};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::infer::handle_contents;
 
-/// Shapes that are certain before inference. By default, none.
+/// Shapes known before inference. By default, none.
 #[derive(Default)]
 pub struct KnownShapes {
     /// Shapes of the feeds.
@@ -110,7 +110,7 @@ struct Source<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// The value of an input that is one.
+    /// The value of a constant input.
     fn value(&self, i: usize) -> Option<&'a Tensor> {
         let input = self.node.inputs.get(i)?;
         match &self.work.node(self.moved.get(input).unwrap_or(input).node).kind {

@@ -23,7 +23,7 @@ pub struct General {
     pub fetches: usize,
     /// Fetches that are constants or feeds.
     pub ready_fetches: Vec<(usize, Source)>,
-    /// How long a run keeps a thread that resumes it after a wait.
+    /// How long a resumed run occupies its thread.
     pub resume_duration: LastDuration,
     pub has_loops: bool,
 }
@@ -143,7 +143,7 @@ impl<'a> Builder<'a> {
         Builder { work, frames, plan, at: vec![None; work.nodes.len()], free: vec![None; work.nodes.len()] }
     }
 
-    /// Decides which nodes run, and which are constants and feeds read in place. A constant or feed runs as a node if it is the input of a
+    /// Decides which nodes run, and which constants and feeds are read in place. A constant or feed runs as a node if it is the input of a
     /// Merge, which waits for edges, or has control edges out.
     fn add_nodes(&mut self, order: &[NodeId], mut computes: Vec<Option<Compute>>) {
         let urgencies = urgencies(self.work, order);

@@ -1,5 +1,5 @@
-//! Kernels of the nodes of a plan. Those with state belong to the session: every plan that has the node uses the same one. A
-//! transfer has none, though its op counts as stateful: each plan numbers its own, so equal names mean nothing.
+//! Kernels of the nodes of a plan. Stateful ones belong to the session: every plan that has the node shares them. A
+//! Send or Recv is not shared, though its op is stateful: each plan numbers its own, so equal names mean nothing.
 
 use crate::work::{Compute, Kind, Work, WorkNode};
 use std::collections::HashMap;
@@ -16,11 +16,11 @@ use thalweg_core::sync::lock;
 pub struct Kernels {
     /// By node id; `None` for nodes that need none.
     pub computes: Vec<Option<Compute>>,
-    /// Of the nodes that are loop programs, the kernels to choose from.
+    /// The kernels of loop programs, by node.
     pub loops: HashMap<NodeId, LoopRunnables>,
 }
 
-/// The kernels of a loop program without effects.
+/// The kernels of a pure loop program.
 pub struct LoopRunnables {
     /// Runs the loop to its end.
     pub whole: Runnable,
@@ -65,7 +65,7 @@ impl Kernels {
     }
 }
 
-/// The kernels with state of a session, by node name and device.
+/// The stateful kernels of a session, by node name and device.
 #[derive(Default)]
 pub struct KernelCache(Mutex<HashMap<(Arc<str>, Arc<str>), Compute>>);
 
@@ -77,7 +77,7 @@ impl KernelCache {
             work.check_now_and_then(*id)?;
             let node = work.node(*id);
             computes[id.at()] = match &node.kind {
-                // A loop gets its kernel when it is made, which is later.
+                // A loop's kernel is made later.
                 Kind::Feed(_) | Kind::Value(_) | Kind::Loop => None,
                 Kind::Fused(compute) => Some(compute.clone()),
                 Kind::Op => Some(

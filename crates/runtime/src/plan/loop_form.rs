@@ -27,7 +27,7 @@ pub struct LoopForm {
     fed: HashSet<Output>,
     /// Outputs inside the loop that forward another one.
     same_as: HashMap<Output, Output>,
-    /// Whether a node in it is stateful.
+    /// Whether it has stateful nodes.
     pub stateful: bool,
     /// Nodes worth a thread of their own.
     expensive: Vec<NodeId>,
@@ -217,7 +217,7 @@ impl Finder<'_> {
         Some(())
     }
 
-    /// When a node runs, from when its inputs do. `None`: it cannot be decided, so the loop is left alone.
+    /// When a node runs, from when its inputs do. `None`: undecidable, so the loop is not converted.
     fn all_when(&self, node: &WorkNode, condition: NodeId, when: &HashMap<NodeId, When>) -> Option<When> {
         let mut at = When::Always;
         for o in &node.inputs {

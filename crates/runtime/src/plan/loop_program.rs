@@ -1,5 +1,5 @@
 //! `LoopProgram`: a while loop as two lists of nodes over numbered slots. Loop variables keep their slots; the value for the next
-//! iteration is written into the slot in location if the old one is not read any more.
+//! iteration is written in place into the slot if the old one is not read any more.
 
 use super::kernels::{Kernels, LoopRunnables};
 use super::loop_form::LoopForm;
@@ -20,7 +20,7 @@ pub struct LoopProgram {
     /// Whether there is another iteration.
     pub condition: Operand,
     pub body: Vec<StraightNode>,
-    /// Copies of values for the next iteration that were not written in location: from where to which slot.
+    /// Copies of values for the next iteration that were not written in place: from where to which slot.
     pub moves: Vec<(Operand, u32)>,
     pub exits: Vec<Operand>,
 }
@@ -46,7 +46,7 @@ impl LoopProgram {
     }
 }
 
-/// How the kernels of loop programs are made. Executors run the programs, and hand this to the plans they will run.
+/// How the kernels of loop programs are made. Executors run the programs, and pass this to plans.
 #[derive(Clone, Copy)]
 pub struct LoopKernels {
     /// Runs the loop to its end.
@@ -94,7 +94,7 @@ struct Builder<'a> {
     stays: HashSet<Output>,
     /// The loop variables, by slot, whose next value this is.
     next_of: HashMap<Output, Vec<u32>>,
-    /// Loop variables whose next value a node writes in location.
+    /// Loop variables whose next value a node writes in place.
     in_place: Vec<bool>,
 }
 

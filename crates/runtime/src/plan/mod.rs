@@ -1,4 +1,4 @@
-//! Plans: a work graph turned into what an executor runs without any look-up.
+//! Plans: a work graph compiled for an executor, without look-ups.
 
 pub mod frame_id;
 mod general;
@@ -29,8 +29,8 @@ pub enum Plan {
 }
 
 impl Plan {
-    /// `loops`: how loops become programs; without it they run node by node. `on_pool`: it runs on a pool thread, which it must
-    /// not keep.
+    /// `loops`: makes loop programs; without it loops run node by node. `on_pool`: it runs on a pool thread, which it
+    /// must yield.
     pub fn compile(
         mut work: Work,
         device: &str,
@@ -45,7 +45,7 @@ impl Plan {
         }
         let slice_loops = on_pool && !kernels.loops.is_empty();
         if work.has_control_flow || kernels.any_async() || slice_loops {
-            // After a wait the run resumes on a thread that it must not keep.
+            // After a wait the run resumes on a thread that it must yield.
             kernels.slice_loops();
             return Ok(Plan::General(Arc::new(General::compile(&work, &order, kernels.computes)?)));
         }
@@ -73,7 +73,7 @@ impl Plan {
     }
 }
 
-/// Whether a node may run for ever: it is a back edge or a loop, or calls functions, which may have loops.
+/// Whether a node may run for ever: a back edge, a loop, or a function call, which may have loops.
 fn may_loop(node: &WorkNode) -> bool {
     let is_function = |a: &Attr| matches!(a, Attr::Func(_));
     let calls = |a: &Attr| match a {

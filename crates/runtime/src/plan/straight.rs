@@ -144,7 +144,7 @@ fn operand(
             Operand::Take(*s)
         }
         Some(Location::Slot(s)) => Operand::Keep(*s),
-        // The order puts producers first, so every input has a location.
+        // In topological order every input has a location.
         None => Operand::Keep(NOWHERE),
     }
 }

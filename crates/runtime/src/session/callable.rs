@@ -86,7 +86,7 @@ impl Callable {
         self.inner.run(&self.compiled, feeds, options)
     }
 
-    /// Starts a run on the calling thread, and returns when the step has ended or can only wait. `done` is called once, on any thread.
+    /// Starts a run on the calling thread, and returns when the step has ended or has to wait. `done` is called once, on any thread.
     /// The timeout is checked only while nodes run: the caller must cancel a run that may wait.
     pub fn start(&self, feeds: Vec<Tensor>, options: &RunOptions, done: OnDone) {
         let began = Instant::now();

@@ -51,7 +51,7 @@ impl Default for SessionOptions {
             access: Arc::default(),
             job: "localhost".into(),
             task: 0,
-            // Far more than a connection holds, so that transfers are not slowed down.
+            // Far more than a connection buffers, so that transfers do not slow down.
             receive_ahead: 128 << 20,
         }
     }

@@ -152,7 +152,7 @@ impl PartialRun {
                 std::mem::take(&mut p.at_end)
             };
             waiting.into_iter().for_each(|w| w(ended.clone()));
-            // A step that failed at its start has aborted nothing: the client would wait for ever.
+            // A step that failed at its start did not abort it: the client would wait for ever.
             if let Err(e) = ended {
                 client.abort(e);
             }
@@ -225,7 +225,7 @@ impl PartialRun {
         let arrived = move |values: Result<Vec<Option<Tensor>>>| {
             let values = match values {
                 Ok(values) => values.into_iter().collect::<Option<Vec<_>>>().ok_or_else(dead),
-                // The step's own error has the cause; that of an aborted receive has not.
+                // The step's own error has the cause; an aborted receive does not.
                 Err(e) => return at_end(&progress, move |r| done(Err(r.err().unwrap_or(e)))),
             };
             match values {

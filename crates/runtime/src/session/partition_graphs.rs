@@ -112,7 +112,7 @@ impl<'a> NamedWork<'a> {
     fn new(work: &'a Work, taken: &mut HashSet<String>) -> Result<NamedWork<'a>> {
         let order = work_order(work)?;
         let mut names = vec![String::new(); work.nodes.len()];
-        // How often each name was used: a folded node with several outputs becomes several nodes of one name.
+        // Uses of each name: a folded node with several outputs becomes several nodes of one name.
         let mut asked: HashMap<&str, usize> = HashMap::new();
         for id in &order {
             let base = &*work.node(*id).name;

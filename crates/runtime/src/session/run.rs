@@ -269,7 +269,7 @@ pub struct StepRendezvous {
     pub rendezvous: Arc<dyn Rendezvous>,
 }
 
-/// What the parts of one step share.
+/// Shared by the parts of one step.
 #[derive(Clone)]
 struct Step {
     id: u64,

@@ -1,5 +1,5 @@
-//! Shape-specialised plans. Placeholders usually leave the batch size open, yet it is the same in every run: after a few runs with the
-//! same shapes, a plan is compiled in which they are known.
+//! Shape-specialised plans. Placeholders usually have an unknown batch size, yet it is the same in every run: after a few runs with
+//! the same shapes, a plan is compiled for them.
 
 use super::compile::Compiled;
 use super::{Inner, RunOptions};
@@ -11,7 +11,7 @@ use thalweg_core::tensor::Tensor;
 /// Runs with the same shapes before a plan is compiled for them.
 const RUNS: u32 = 4;
 
-/// Plans compiled for one signature, one after another: shapes that keep changing get no more.
+/// Plans compiled for one signature: shapes that keep changing get no more.
 const PLANS: u32 = 4;
 
 /// The shapes that a signature is fed with, and the plan for them.

@@ -67,7 +67,7 @@ pub struct Work {
     pub library: Library,
     /// Whether values may be dead: there is control flow.
     pub has_control_flow: bool,
-    /// How long compiling may take.
+    /// The deadline of compiling.
     pub until: Until,
     /// Calls that have been inlined: their results, and the node that runs after them.
     pub replaced: HashMap<NodeId, (Vec<Output>, NodeId)>,

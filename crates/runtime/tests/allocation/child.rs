@@ -1,25 +1,25 @@
-//! The test binary run again, piece by piece: an abort ends a child, and the parent says what it was at and goes on after it.
+//! The test binary as child processes: an abort ends a child, and the parent reports the piece and continues after it.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Where a child is to begin; only children have it.
+/// A child's first piece; only children have it.
 const FROM: &str = "THALWEG_ALLOCATION_FROM";
 
-/// Before a child's lines.
+/// Prefix of its lines.
 const MARK: &str = "allocation-test ";
 
-/// Whether this process is a child, and from which piece on it works.
+/// The first piece, if this process is a child.
 pub fn from() -> Option<usize> {
     std::env::var(FROM).ok()?.parse().ok()
 }
 
-/// A child says what it is about to do.
+/// A child reports what it starts.
 pub fn at(piece: usize, what: &str) {
     say(&format!("{piece} at {what}"));
 }
 
-/// A child says what came out wrong.
+/// A child reports a failure.
 pub fn failed(piece: usize, what: &str) {
     say(&format!("{piece} failed {what}"));
 }
@@ -28,8 +28,8 @@ fn say(line: &str) {
     let _ = std::io::stderr().write_all(format!("{MARK}{line}\n").as_bytes());
 }
 
-/// Runs the test of this name in children until all pieces are done, and gives what went wrong. `address_space` is how much
-/// they may have, in KiB.
+/// Runs the test of this name in children until all pieces are done; returns the failures. `address_space` is their
+/// limit, in KiB.
 pub fn run(test: &str, pieces: usize, address_space: Option<usize>) -> Vec<String> {
     let (mut failures, mut from) = (Vec::new(), 0);
     while from < pieces {
@@ -46,7 +46,7 @@ pub fn run(test: &str, pieces: usize, address_space: Option<usize>) -> Vec<Strin
     failures
 }
 
-/// Whether a child ended well, and its lines: the piece, and what of it.
+/// Whether a child succeeded, and its lines: piece and text.
 fn child(test: &str, from: usize, address_space: Option<usize>) -> (bool, Vec<(usize, String)>) {
     let exe = std::env::current_exe().unwrap();
     let mut command = match address_space {

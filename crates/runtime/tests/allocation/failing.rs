@@ -4,11 +4,11 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::SeqCst};
 
-/// Allocations from this size on are counted and can fail. What programs keep books with (names, nodes, ports, errors) is
-/// smaller and cannot fail in Rust without ending the process; what input sizes is larger once the input is.
+/// Allocations from this size on are counted and can fail. Bookkeeping (names, nodes, ports, errors) is
+/// smaller, and its failure aborts the process in Rust; buffers for large inputs are larger.
 pub const BOOKS: usize = 4 << 10;
 
-/// As `BOOKS`, for readers of files: their buffers, and the windows of decoders, are of one size, and smaller.
+/// As `BOOKS`, for file readers: their buffers and decoder windows have a fixed, smaller size.
 pub const READERS: usize = 128 << 10;
 
 pub struct Failing;
@@ -17,13 +17,13 @@ static ARMED: AtomicBool = AtomicBool::new(false);
 static THRESHOLD: AtomicUsize = AtomicUsize::new(0);
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 static FAILS: AtomicUsize = AtomicUsize::new(usize::MAX);
-/// Failures made so far.
+/// Injected failures.
 static FAILURES: AtomicUsize = AtomicUsize::new(0);
-/// Bytes that there are, and how many of them are held.
+/// The budget in bytes, and how many are allocated.
 static BUDGET: AtomicIsize = AtomicIsize::new(isize::MAX);
 static HELD: AtomicIsize = AtomicIsize::new(0);
 
-/// Runs `body` while the `n`-th allocation of that size or more fails, counted from 1. Whether there were so many.
+/// Runs `body` while the `n`-th allocation of at least `threshold` fails, from 1. Whether there were so many.
 pub fn fail_nth<R>(n: usize, threshold: usize, body: impl FnOnce() -> R) -> (R, bool) {
     THRESHOLD.store(threshold, SeqCst);
     SEEN.store(0, SeqCst);
@@ -34,7 +34,7 @@ pub fn fail_nth<R>(n: usize, threshold: usize, body: impl FnOnce() -> R) -> (R, 
     (result, SEEN.load(SeqCst) >= n)
 }
 
-/// Runs `body` while there are only so many bytes, of which what is smaller than the threshold is always had.
+/// Runs `body` with a budget of bytes; allocations below the threshold never fail.
 pub fn within<R>(budget: usize, threshold: usize, body: impl FnOnce() -> R) -> R {
     THRESHOLD.store(threshold, SeqCst);
     FAILS.store(usize::MAX, SeqCst);
@@ -51,7 +51,7 @@ pub fn failures() -> usize {
     FAILURES.load(SeqCst)
 }
 
-/// Whether a block of `size` bytes is refused, `more` of which are new.
+/// Whether a block of `size` bytes fails, `more` of which are new.
 fn fails(size: usize, more: usize) -> bool {
     if !ARMED.load(SeqCst) {
         return false;
@@ -75,7 +75,7 @@ fn freed(bytes: usize) {
     }
 }
 
-// SAFETY: calls that do not fail are forwarded to the system's allocator; failing is allowed, and nothing here allocates.
+// SAFETY: calls that do not fail are forwarded to the system allocator; failing is allowed, and nothing here allocates.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if fails(layout.size(), layout.size()) {
@@ -109,7 +109,7 @@ unsafe impl GlobalAlloc for Failing {
     }
 }
 
-/// Fills the caches of freed buffers with blocks of sizes that nothing asks for: from here on each buffer is an allocation.
+/// Fills the caches of freed buffers with blocks of unused sizes: from here on each buffer is allocated.
 pub fn fill_caches() {
     use thalweg_core::buffer::Buffer;
     let shared = Buffer::new(128 << 20);

@@ -1,4 +1,4 @@
-//! Calls that ask for more than there is, in a process with little address space.
+//! Calls that need more memory than a small address space has.
 
 use crate::child;
 use crate::common::{Example, assert_none, registry, step};
@@ -11,15 +11,15 @@ use thalweg_core::tensor::Tensor;
 /// Address space of the child, in KiB: enough for itself and its inputs.
 const SPACE: usize = 1 << 20;
 
-/// Past the address space, under the limit of one buffer: only the allocator can refuse them.
+/// Beyond the address space, below the limit of a buffer: only the allocator can fail.
 const MANY: usize = 1 << 27;
 
 type Inputs = fn() -> Vec<Tensor>;
 
-/// An op, inputs that are small enough, and attrs with which it would make something that is not.
+/// An op, small inputs, and attrs for which its result is too large.
 struct Greedy(&'static str, Inputs, &'static [(&'static str, fn() -> Attr)]);
 
-/// Each must be refused at once: what grows step by step until there is no more takes long.
+/// Each must fail at once: growing step by step until memory is exhausted takes long.
 const GREEDY: &[Greedy] = &[
     Greedy("ReduceJoin", || vec![strings(&[MANY, 0]), Tensor::scalar(1i32)], &[]),
     Greedy("StringJoin", || vec![text(200 << 20), text(200 << 20), text(200 << 20)], &[("N", || 3.into())]),
@@ -58,7 +58,7 @@ fn little_address_space_is_an_error_of_the_call() {
     GREEDY.iter().enumerate().skip(from).for_each(|(piece, call)| refused(piece, call));
 }
 
-/// A child makes one call.
+/// A child's call.
 fn refused(piece: usize, Greedy(op, inputs, attrs): &Greedy) {
     child::at(piece, op);
     let attrs = attrs.iter().map(|(name, value)| (*name, value())).collect();
@@ -71,7 +71,7 @@ fn refused(piece: usize, Greedy(op, inputs, attrs): &Greedy) {
     }
 }
 
-/// As the calls above, for those that once ended the process: a test for each.
+/// As above, one test for each call that once aborted the process.
 fn alone(test: &str, call: Greedy) {
     match child::from() {
         None => assert_none("calls did not survive", child::run(test, 1, Some(SPACE))),
@@ -97,7 +97,7 @@ fn sparse_fill_empty_rows_of_2_to_the_31_rows_ended_the_process() {
     alone("little::sparse_fill_empty_rows_of_2_to_the_31_rows_ended_the_process", call);
 }
 
-/// A process works as before after an allocation has failed.
+/// A process continues after a failed allocation.
 #[test]
 fn a_refused_call_leaves_room_for_the_next() {
     let test = "little::a_refused_call_leaves_room_for_the_next";
@@ -143,7 +143,7 @@ fn ints(dims: &[usize]) -> Tensor {
     Tensor::zeros(DataType::Int32, Shape::new(dims).unwrap()).unwrap()
 }
 
-/// A dense vector to be made of no elements, and a default.
+/// A dense vector of no elements, and a default.
 fn scattered(size: i64) -> Vec<Tensor> {
     let indices = Tensor::zeros(DataType::Int64, Shape::new(&[0, 1]).unwrap()).unwrap();
     vec![indices, Tensor::vector(&[size]).unwrap(), floats(&[0]), Tensor::scalar(0f32)]

@@ -1,8 +1,8 @@
 //! Out of memory, as SQLite tests it: an allocator that fails the n-th allocation, for every op and every file format, and
-//! a process with little address space. No failure may end the process, and none may change what comes after it.
+//! a process with a small address space. No failure may abort the process or change later results.
 //!
-//! Messages are decoded by prost, whose allocations cannot fail: what it may take is asked for before (`io::message`). That this is enough
-//! is tested with an allocator that has only so many bytes to give.
+//! Messages are decoded by prost, whose allocations cannot fail: memory is reserved before (`io::message`). That this suffices
+//! is tested with an allocator with a budget.
 
 #[path = "../common/mod.rs"]
 mod common;

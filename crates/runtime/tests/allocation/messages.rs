@@ -1,4 +1,4 @@
-//! Messages, in binary and in text form, read with ever more memory: too little is an error, and enough is enough to the end.
+//! Messages, binary and text, decoded with growing budgets: an error if it is too small, success if not.
 
 use crate::child;
 use crate::common::assert_none;
@@ -11,7 +11,7 @@ use thalweg_proto::{
     RunGraphRequest, RunStepRequest, RunStepResponse, SavedModel, ServerDef, Summary, TensorProto,
 };
 
-/// Reads one message; whether it is one.
+/// Decodes a message; whether valid.
 type Read = Box<dyn Fn() -> Result<bool>>;
 
 #[test]
@@ -88,7 +88,7 @@ fn in_text<M: Message + Name + Default>(text: String) -> (String, Read) {
     (format!("{} in text", M::full_name()), Box::new(move || parse_text::<M>(&text).map(|m| m.is_ok())))
 }
 
-/// A field of bytes: `number`, its length, and what it holds.
+/// A length-delimited field.
 fn field(number: u64, inner: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     varint::put(&mut bytes, number << 3 | 2);

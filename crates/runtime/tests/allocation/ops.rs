@@ -1,4 +1,4 @@
-//! Every op's cases, made large, with each of their large allocations failing in turn.
+//! Every op's cases, enlarged, with each large allocation failing in turn.
 
 use crate::child;
 use crate::common::{Example, assert_none, examples_of, ops, registry, step};
@@ -14,8 +14,8 @@ use thalweg_core::step::StepContext;
 use thalweg_core::tensor::Tensor;
 use thalweg_proto::Bytes;
 
-/// Ops left out: the work is done by a library that allocates as std does, for which they ask for memory before and limit what it
-/// may take (png, prost); or what they need is of one size, whatever the input (the buckets of a histogram).
+/// Ops left out: a library whose allocations abort does the work, with memory reserved and limited before
+/// (png, prost); or their allocations have a fixed size (the buckets of a histogram).
 const LEFT_OUT: [&str; 4] = ["DecodePng", "EncodePng", "MergeSummary", "HistogramSummary"];
 
 #[test]
@@ -26,7 +26,7 @@ fn no_op_ends_the_process_when_an_allocation_fails() {
         return assert_none("calls did not survive", child::run(test, all.len(), None));
     };
     fill_caches();
-    // What grows by broadcasting would take long.
+    // Broadcasting large inputs would take long.
     thalweg_core::buffer::set_limit(1 << 20);
     let step = step(2);
     for (piece, op) in all.into_iter().enumerate().skip(from) {
@@ -45,7 +45,7 @@ fn no_op_ends_the_process_when_an_allocation_fails() {
     }
 }
 
-/// Ops that wait for others would wait for ever, called alone.
+/// Async ops would block for ever, called alone.
 fn waits(op: &Op) -> bool {
     op.kernels.iter().any(|row| matches!(row.make, Make::Async(_)))
 }
@@ -72,7 +72,7 @@ impl Call<'_> {
         let mut n = 1;
         loop {
             child::at(self.piece, &format!("{}, allocation {n}", self.label));
-            // Kernels that draw random numbers go on where they stopped; others may keep what they made of their inputs.
+            // Random number generators have state; other kernels may cache values of their inputs.
             let kernel = match self.example.op.stateful {
                 true => Runnable::make(self.example.op, &node, "CPU").unwrap(),
                 false => kernel.clone(),
@@ -82,7 +82,7 @@ impl Call<'_> {
             if !did_fail {
                 return;
             }
-            // Where there are very many, not each.
+            // Skips some if there are many.
             n += 1 + n / 8;
         }
     }
@@ -92,7 +92,7 @@ impl Call<'_> {
         outputs.into_iter().flatten().map(|v| v.into_tensor()).collect()
     }
 
-    /// A failure that is absorbed is as good as none.
+    /// A kernel may recover from a failure.
     fn check(&self, n: usize, did_fail: bool, without: &Result<Vec<Tensor>>, result: &Result<Vec<Tensor>>) {
         let fits = match (without, result) {
             (_, Err(e)) if did_fail && e.code() == Code::ResourceExhausted => true,
@@ -109,24 +109,24 @@ impl Call<'_> {
     }
 }
 
-/// Variants and handles are not looked into.
+/// Variants and handles are not compared.
 fn alike(a: &Tensor, b: &Tensor) -> bool {
     matches!(a.dtype(), DataType::Variant | DataType::Resource) || a.same_bits(b)
 }
 
-/// So many elements take more than the threshold, whatever their type.
+/// So many elements exceed the threshold, for any type.
 const ENOUGH: usize = 4500;
 
-/// More take too long in a test.
+/// More take too long.
 const MOST: usize = 1 << 16;
 
-/// How many times larger the inputs must be so that the smallest is large.
+/// The factor by which inputs grow so that the smallest is large.
 fn times(inputs: &[Tensor]) -> i32 {
     let sizes = inputs.iter().filter(|t| t.rank() > 0).map(Tensor::elements).filter(|n| *n > 0);
     sizes.min().map_or(1, |n| ENOUGH.div_ceil(n)) as i32
 }
 
-/// The inputs of an example, larger in several ways. Not every op takes every way: an error must then stay that error.
+/// The inputs of an example, enlarged in several ways. Ops may reject some: the error must then stay the same.
 fn larger(example: &Example) -> Vec<(String, Vec<Tensor>)> {
     let all = |f: &dyn Fn(&Tensor) -> Option<Tensor>| -> Vec<Tensor> {
         example.inputs.iter().map(|t| f(t).unwrap_or_else(|| t.clone())).collect()
@@ -143,7 +143,7 @@ fn larger(example: &Example) -> Vec<(String, Vec<Tensor>)> {
         ),
     ];
     if let Some(long) = example.inputs.first().and_then(longer) {
-        // Others are patterns, delimiters and the like.
+        // Other inputs are patterns, delimiters etc.
         ways.push(("longer strings".into(), [&[long], &example.inputs[1..]].concat()));
     }
     for i in 0..example.inputs.len() {
@@ -153,7 +153,7 @@ fn larger(example: &Example) -> Vec<(String, Vec<Tensor>)> {
             ways.push((format!("more rows of input {i}"), inputs));
         }
     }
-    // Ways that come to the same are one.
+    // Removes duplicates.
     let mut seen = Vec::new();
     ways.retain(|(_, inputs)| {
         let few = inputs.iter().map(Tensor::elements).sum::<usize>() <= MOST;

@@ -1,4 +1,4 @@
-//! Every file format, with each of its large allocations failing in turn.
+//! Every file format, with each large allocation failing in turn.
 
 use crate::child;
 use crate::common::assert_none;
@@ -14,7 +14,7 @@ use thalweg_io::scratch::Scratch;
 use thalweg_io::{bounded_read, idx, npy, wire};
 use thalweg_proto::Bytes;
 
-/// Reads one format, and gives a number that depends on what was read.
+/// Reads one format; returns a checksum.
 type Read = Box<dyn Fn() -> Result<usize>>;
 
 #[test]

@@ -1,5 +1,5 @@
-//! What one op leaves for the next: queues, accumulators, tables, arrays, stacks and datasets, filled and emptied with each of their
-//! large allocations failing in turn.
+//! State between ops: queues, accumulators, tables, arrays, stacks and datasets, filled and emptied with each
+//! large allocation failing in turn.
 
 use crate::child;
 use crate::common::{assert_none, registry, step};
@@ -18,12 +18,12 @@ use thalweg_core::tensor::Tensor;
 use thalweg_io::record::{Compression, RecordWriter};
 use thalweg_io::scratch::Scratch;
 
-/// Allocations that can fail: more than what one answer takes, which cannot.
+/// Allocations that can fail: larger than one response's, which cannot.
 const LARGE: usize = 16 << 10;
 
 const MANY: usize = 5000;
 
-/// Does something in a step of its own, and gives a number that depends on what came out.
+/// Runs in a step of its own; returns a checksum.
 type Scenario = Box<dyn Fn(&Step) -> Result<i64>>;
 
 struct Step(Arc<StepContext>);
@@ -72,7 +72,7 @@ impl Step {
         Ok(self.call(op, inputs, attrs)?.remove(0))
     }
 
-    /// Starts an op, which answers when it can.
+    /// Starts an async op.
     fn begin(&self, op: &str, inputs: &[Tensor], attrs: &Named) -> mpsc::Receiver<Result<Outputs>> {
         let op = registry().find(op).unwrap();
         let attrs: Attrs = attrs.iter().cloned().collect();
@@ -120,7 +120,7 @@ fn integers(n: usize) -> Result<Tensor> {
     Tensor::vector(&reserve::collect(0..n as i64)?)
 }
 
-/// The sum of all numbers; of strings, of their lengths.
+/// The sum of all numbers; for strings, of lengths.
 fn sum(t: &Tensor) -> i64 {
     match t.dtype() {
         DataType::String => t.strings().unwrap().iter().map(|s| s.len() as i64).sum(),
@@ -179,7 +179,7 @@ fn filled_and_emptied(s: &Step, kind: &str) -> Result<i64> {
     Ok(first + q.dequeue_many("QueueDequeueUpToV2", 2 * MANY as i32)?)
 }
 
-/// As many as make a line long. What waits is let go with the queue.
+/// A long queue of consumers. The rest are cancelled with it.
 fn consumers_wait(s: &Step, kind: &str) -> Result<i64> {
     let q = queue(s, kind, -1)?;
     let types = [("component_types", q.types.clone())];
@@ -206,7 +206,7 @@ fn producers_wait(s: &Step, kind: &str) -> Result<i64> {
         |outputs: Outputs| outputs.into_iter().flatten().map(|v| sum(&v.into_tensor().unwrap())).sum();
     match taken.try_recv() {
         Ok(answer) => answer.map(all_of),
-        // It waits for those that could not be added.
+        // It waits for elements not enqueued.
         Err(_) => none_refused(&line).map(|()| -1),
     }
 }
@@ -290,7 +290,7 @@ fn padded(s: &Step) -> Result<Tensor> {
     s.one("PaddedBatchDataset", &inputs, &attrs)
 }
 
-/// Goes through a dataset, several times.
+/// Iterates over a dataset repeatedly.
 fn drawn(s: &Step, dataset: &Tensor, dtype: DataType, passes: usize) -> Result<i64> {
     let numbers = [("shared_name", "iterator".into()), ("container", "".into())];
     let handle = s.one("IteratorV2", &[], &[&of(dtype)[..], &numbers].concat())?;

@@ -1,6 +1,6 @@
-//! Rows whose ops are not in the table, so that nothing can be called:
+//! Rows whose ops are not registered, so that nothing can be called:
 //!
-//! | rows | ops | what is there instead |
+//! | rows | ops | instead |
 //! |---|---|---|
 //! | A18 | maps of sparse tensors | |
 //! | A21 | `ThreadPoolHandle` | threads are a session's option |
@@ -56,7 +56,7 @@ fn an_op_that_appears_needs_the_tests_of_its_row() {
     }
 }
 
-/// Every row of the corpus that calls ops is tested, or stands above.
+/// Every row of the corpus that calls ops is tested or listed above.
 #[test]
 fn no_row_is_forgotten() {
     let tests = [

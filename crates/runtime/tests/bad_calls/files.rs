@@ -1,4 +1,4 @@
-//! Rows D and E that concern files: damaged records, and what is saved to and restored from checkpoints. Errors name the node, and the
+//! Rows D and E that concern files: damaged records, and tensors saved to and restored from checkpoints. Errors name the node, and the
 //! file or tensor.
 
 use crate::common::constant;
@@ -21,7 +21,7 @@ fn words(items: &[&str]) -> Tensor {
     Tensor::from_objects(Shape::vector(items.len()), items).unwrap()
 }
 
-/// The call is refused with this code in every way, and each error says all of `words`.
+/// The call fails with this code in every way, and each error contains all of `words`.
 fn refused_saying(
     op: &str,
     inputs: Vec<Tensor>,
@@ -36,7 +36,7 @@ fn refused_saying(
     }
 }
 
-/// What a session gets from a file of records, record by record, up to the error.
+/// The records that a session reads from a file, up to the error.
 fn records_of(path: &Path) -> (Vec<Bytes>, Error) {
     let mut g = Graph::new(registry().clone());
     let inputs = [text(path), s(""), Tensor::scalar(0i64)].map(|t| constant(&mut g, t).unwrap().into());
@@ -68,7 +68,7 @@ fn one_record() -> Vec<u8> {
     writer.finish().unwrap()
 }
 
-/// After a whole record comes this; the error says where.
+/// Bytes after a whole record; the error has the offset.
 fn damaged_by(rest: &[u8]) {
     let dir = Scratch::new();
     let (path, whole) = (dir.path("records"), one_record());
@@ -98,7 +98,7 @@ fn d12_record_with_a_wrong_checksum() {
     }
 }
 
-/// TensorFlow takes a header cut short for the end of the file.
+/// TensorFlow treats a truncated header as the end of the file.
 #[test]
 fn d13_record_cut_inside_its_header() {
     for length in 1..12 {
@@ -145,7 +145,7 @@ fn e02_save_of_a_handle() {
     let variant = Tensor::uninit(DataType::Variant, Shape::scalar()).unwrap();
     for t in [forged("v"), variant] {
         let dtypes = ("dtypes", Attr::types(&[t.dtype()]));
-        // The first tensor is written before the second is refused.
+        // The first tensor is written before the second fails.
         let both = ("dtypes", Attr::types(&[DataType::Float, t.dtype()]));
         let prefix = text(&dir.path("model"));
         let inputs = vec![prefix.clone(), words(&["handle"]), words(&[""]), t.clone()];

@@ -1,4 +1,4 @@
-//! Rows C: indices that point outside, and lists of another length.
+//! Rows C: indices out of range, and lists of another length.
 
 use crate::*;
 

@@ -1,5 +1,5 @@
-//! Calls of ops that crashed others: each gives the stated error, or the stated result, called directly and in a session, with
-//! constants and with values that no shape rule sees. The letters and numbers are the rows of the crash corpus.
+//! Calls of ops that crashed other systems: each has the stated error or result, called directly and in a session, with
+//! constants and with values of unknown shape. The letters and numbers are the rows of the crash corpus.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -13,7 +13,7 @@ use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 use thalweg_runtime::Session;
 
-/// Nothing that these calls say may allocate more than this.
+/// The allocation limit of these calls.
 const LIMIT: usize = 1 << 30;
 
 fn example(op: &str, inputs: Vec<Tensor>, attrs: Vec<(&'static str, Attr)>) -> Example {
@@ -22,7 +22,7 @@ fn example(op: &str, inputs: Vec<Tensor>, attrs: Vec<(&'static str, Attr)>) -> E
     Example { op, label: op.name.into(), inputs, attrs: attrs.into_iter().collect(), no_difference: vec![] }
 }
 
-/// The call in every way there is.
+/// Direct and session calls.
 fn every_way(example: &Example) -> Vec<(String, Result<Vec<Tensor>>)> {
     let mut ways = vec![("direct".to_string(), example.call(&step(2)))];
     for how in [Inputs::Constants, Inputs::Unknown] {
@@ -42,7 +42,7 @@ fn in_session(example: &Example, how: Inputs, optimise: bool) -> Result<Vec<Tens
     };
     let run = || s.callable(&feeds, &wired.outputs(), &[wired.node])?.run(values.clone());
     let (first, again) = (run(), run());
-    // A failed step leaves nothing behind that changes the next.
+    // A failed step does not change the next one.
     assert_eq!(
         first.as_ref().map(Vec::len).map_err(Error::code),
         again.as_ref().map(Vec::len).map_err(Error::code)
@@ -135,7 +135,7 @@ fn ints(values: &[i64]) -> Attr {
 
 const BIG: i64 = 1 << 62;
 
-/// Coordinates of a sparse tensor.
+/// Indices of a sparse tensor.
 fn at(cols: usize, values: &[i64]) -> Tensor {
     Tensor::from_slice(Shape::new(&[values.len() / cols, cols]).unwrap(), values).unwrap()
 }
@@ -144,7 +144,7 @@ fn i2(rows: &[[i64; 2]]) -> Tensor {
     Tensor::from_slice(Shape::new(&[rows.len(), 2]).unwrap(), rows.as_flattened()).unwrap()
 }
 
-/// A handle of a resource that was never made.
+/// A handle of a resource that does not exist.
 fn forged(name: &str) -> Tensor {
     let handle = thalweg_core::resource::ResourceHandle {
         device: "/job:localhost/replica:0/task:0/device:CPU:0".into(),
@@ -158,7 +158,7 @@ fn forged(name: &str) -> Tensor {
     Tensor::from_object(handle)
 }
 
-/// Strings of a shape with a zero in it.
+/// Strings of an empty shape.
 fn nothing(dims: &[usize]) -> Tensor {
     Tensor::uninit(DataType::String, Shape::new(dims).unwrap()).unwrap()
 }

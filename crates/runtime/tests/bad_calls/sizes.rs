@@ -1,4 +1,4 @@
-//! Rows A: sizes that overflow, or ask for more than there is.
+//! Rows A: sizes that overflow or exceed memory.
 
 use crate::*;
 

@@ -59,7 +59,7 @@ impl WithVariable {
         WithVariable { session, graph, handle, before: value }
     }
 
-    /// Runs an op on the variable, its other inputs constants or fed.
+    /// Runs an op on the variable; other inputs constant or fed.
     fn run(
         &mut self,
         op: &str,
@@ -90,7 +90,7 @@ impl WithVariable {
     }
 }
 
-/// The op on a variable of this value is refused, and the variable stays as it was.
+/// The op on a variable of this value fails, and the variable is unchanged.
 fn refused_on(value: Tensor, op: &str, inputs: &[Tensor], attrs: &[(&'static str, Attr)]) {
     for how in [Inputs::Constants, Inputs::Unknown] {
         for optimise in [true, false] {
@@ -142,7 +142,7 @@ fn c06_scatter_divided_by_zero() {
     refused_on(v(&[4, 2]), "ResourceScatterDiv", &[v(&[0]), n(0)], &[]);
 }
 
-/// Slots that nobody writes to cost nothing, until all of them are asked for.
+/// Unwritten elements take no memory until concatenated.
 #[test]
 fn d02_all_of_a_tensor_array_of_2_to_the_31() {
     for optimise in [true, false] {
@@ -160,7 +160,7 @@ fn d02_all_of_a_tensor_array_of_2_to_the_31() {
     }
 }
 
-/// A list of tensors is no queue, and another variant no list.
+/// Variants that are not TensorLists.
 #[test]
 fn e07_variant_of_another_kind() {
     let foreign = Tensor::uninit(DataType::Variant, Shape::scalar());
@@ -173,7 +173,7 @@ fn e07_variant_of_another_kind() {
     }
 }
 
-/// A variable copied from one that has no value yet stays without one.
+/// Assigning from an uninitialised variable leaves it uninitialised.
 #[test]
 fn e09_assign_from_a_variable_without_a_value() {
     for optimise in [true, false] {

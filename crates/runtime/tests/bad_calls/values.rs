@@ -1,4 +1,4 @@
-//! Rows D: scalars that are not, strings and images.
+//! Rows D: non-scalars, strings and images.
 
 use crate::*;
 
@@ -49,7 +49,7 @@ allowed! {
     d11_print_of_everything: "Print", [f(&[2]), f(&[2])], summarize = -1i64 => None;
 }
 
-/// The beginning of a PNG file of grey pixels.
+/// The header of a PNG file of grey pixels.
 fn png_header(width: i32, height: i32) -> Vec<u8> {
     let header = [&b"IHDR"[..], &width.to_be_bytes(), &height.to_be_bytes(), &[8, 0, 0, 0, 0]].concat();
     let mut crc = u32::MAX;

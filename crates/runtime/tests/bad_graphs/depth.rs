@@ -1,4 +1,4 @@
-//! What is deep: calls, chains, scopes, attrs, and sizes made of sizes.
+//! Deep graphs: calls, chains, scopes, attrs, and nested shapes.
 
 use crate::*;
 
@@ -97,7 +97,7 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     [out, bytes.to_vec()].concat()
 }
 
-/// A graph whose node has a function attr nested that deep, as bytes.
+/// An encoded graph whose node has a function attr nested that deep.
 fn nested(depth: usize) -> Vec<u8> {
     let mut attr: Vec<u8> = vec![3 << 3, 1];
     for _ in 0..depth {
@@ -114,7 +114,7 @@ fn f20_attrs_nested_thousands_deep() {
     for depth in [100, 5000] {
         assert!(decode::<GraphDef>(nested(depth)).is_err());
     }
-    // Made in memory, past the decoder's own limit.
+    // Built in memory, beyond the decoder's limit.
     let mut def = decode::<GraphDef>(nested(1)).unwrap();
     let deep = |def: &mut GraphDef| def.node[0].attr.get_mut("deep").cloned().unwrap();
     for _ in 0..80 {
@@ -133,7 +133,7 @@ fn f20_attrs_nested_thousands_deep() {
     assert!(text::parse_graph_def(&list).is_err());
 }
 
-/// Each level joins the one below a hundred times: followed back one by one there would be 100^8 of them.
+/// Each level concatenates the one below a hundred times: visited one by one, 100^8.
 #[test]
 fn f21_sizes_made_of_sizes_a_hundredfold() {
     let int = dtype("T", "DT_INT32");

@@ -1,5 +1,5 @@
-//! Malformed graphs that crashed or hung others: each is refused with the right code, by name, and the session it was meant
-//! for goes on working. The letters and numbers are the rows of the crash corpus.
+//! Malformed graphs that crashed or hung other systems: each is rejected with the right code and name, and its session
+//! keeps working. The letters and numbers are the rows of the crash corpus.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -15,7 +15,7 @@ use thalweg_graph::convert::attrs_from_proto;
 use thalweg_proto::{Bytes, GraphDef, Message, NodeDef, decode, text};
 use thalweg_runtime::{RunOptions, Session};
 
-/// Nothing that a file of a few bytes says may allocate more than this.
+/// The allocation limit of graphs of a few bytes.
 const LIMIT: usize = 1 << 30;
 
 fn parse(graph: &str) -> GraphDef {
@@ -40,7 +40,7 @@ fn still_good(s: &Session) {
     assert_eq!(s.run(&[], &["good:0"], &[]).unwrap()[0].to_scalar::<i32>().unwrap(), 8);
 }
 
-/// Imports a graph into a working session and, if it gets that far, runs its node `bad`; this must fail, and nothing else.
+/// Imports a graph into a working session and, if accepted, runs its node `bad`; this must fail, and nothing else.
 fn error_of(def: &GraphDef) -> Error {
     let [on, _off] = [true, false].map(|optimise| {
         let s = session(optimise);
@@ -58,7 +58,7 @@ fn error_of(def: &GraphDef) -> Error {
     on
 }
 
-/// The graph is refused with this code, and the error says all of `words`.
+/// The graph is rejected with this code and an error with all `words`.
 fn refused(graph: &str, code: Code, words: &[&str]) {
     refused_def(&parse(graph), code, words);
 }
@@ -89,7 +89,7 @@ fn shape(dims: &[i64]) -> String {
     format!("tensor_shape {{ {} }}", dims.join(" "))
 }
 
-/// `bad`, a float constant of this shape and these values.
+/// `bad`, a float constant with this shape and values.
 fn float_constant(dims: &[i64], values: &str) -> String {
     constant("bad", "DT_FLOAT", &format!("dtype: DT_FLOAT {} {values}", shape(dims)))
 }
@@ -152,7 +152,7 @@ fn f03_content_of_another_length_than_the_shape() {
     }
 }
 
-/// TensorFlow drops the values too many; here they are an error, but for tensors without elements, which its client writes with one.
+/// TensorFlow drops excess values; here they are an error, except for empty tensors, which its client writes with one.
 #[test]
 fn f04_more_values_than_elements() {
     invalid(&float_constant(&[2], "float_val: [1, 2, 3]"), &["bad", "3 values"]);
@@ -283,7 +283,7 @@ fn f14_loops_that_are_not() {
     invalid(&with_a(&format!("op: 'Exit' input: 'a' {t}")), &["bad", "loop"]);
     // TensorFlow runs a lone NextIteration.
     invalid(&with_a(&format!("op: 'NextIteration' input: 'a' {t}")), &["bad", "loop"]);
-    // Not a constant: those are in no frame.
+    // Constants would have no frame.
     let v = format!(
         "node {{ name: 'v' op: 'VariableV2' {} attr {{ key: 'shape' value {{ shape {{ }} }} }} }}",
         dtype("dtype", "DT_FLOAT")
@@ -328,7 +328,7 @@ fn f16_functions_without_results_or_of_one_name() {
     invalid("library { function { signature { } } } node { name: 'bad' op: 'NoOp' }", &["name"]);
     let untyped = "library { function { signature { name: 'f' input_arg { name: 'x' } } } } node { name: 'bad' op: 'NoOp' }";
     invalid(untyped, &["'f'", "'x'"]);
-    // Calls with arguments that the function does not take, and of a function that does not exist.
+    // Calls with wrong arguments, and of an unknown function.
     let f = function("f", neg, ret);
     invalid(&format!("library {{ {f} }} node {{ name: 'bad' op: 'f' }}"), &["bad"]);
     let call = "op: 'PartitionedCall' input: 'a' attr { key: 'Tin' value { list { type: DT_FLOAT } } }
@@ -387,14 +387,14 @@ fn f21_what_the_optimiser_must_not_trip_over() {
         let reshape = with_a(&format!("op: 'Reshape' input: 'a' input: 'dims' {t}")) + &dims(values, n);
         invalid(&reshape, &["bad"]);
     }
-    // Folding gives up on what fails; the run reports it.
+    // Constant folding ignores errors; runs report them.
     let zero = constant("zero", "DT_INT32", "dtype: DT_INT32 int_val: 0");
     let div = format!(
         "{zero} node {{ name: 'bad' op: 'FloorDiv' input: 'g3' input: 'zero' {} }}",
         dtype("T", "DT_INT32")
     );
     invalid(&div, &["bad", "zero"]);
-    // Folding does not make what is too large to keep.
+    // Constant folding makes no large tensors.
     let fill = format!(
         "{} node {{ name: 'bad' op: 'Fill' input: 'dims' input: 'a' {t} }} {}",
         constant("a", "DT_FLOAT", "dtype: DT_FLOAT float_val: 1"),
@@ -410,7 +410,7 @@ fn f22_argument_and_result_numbers_from_the_file() {
         let index = format!("attr {{ key: 'index' value {{ i: {index} }} }}");
         let e = error_of(&parse(&format!("node {{ name: 'bad' op: '_Arg' {t} {index} }}")));
         assert!(matches!(e.code(), Code::InvalidArgument | Code::FailedPrecondition | Code::Internal), "{e}");
-        // In a body, numbers come from the signature and not from such nodes.
+        // In a body, indices come from the signature, not from such nodes.
         let arg = format!("node_def {{ name: 'c' op: '_Arg' {t} {index} }}");
         let e =
             error_of(&parse(&library(&[function("f", &arg, "ret { key: 'y' value: 'c:output:0' }")], "f")));
@@ -465,7 +465,7 @@ fn f23_placeholders_not_fed_or_fed_something_else() {
     }
 }
 
-/// An endless loop is stopped by the timeout, also one without loop variables, which runs by calls.
+/// An endless loop ends at the timeout, also one without loop variables, which runs by calls.
 #[test]
 fn endless_loops_end_with_their_time() {
     let truth = "node_def { name: 'c' op: 'Const' attr { key: 'dtype' value { type: DT_BOOL } }
@@ -506,7 +506,7 @@ fn endless_loops_end_with_their_time() {
     }
 }
 
-/// Every cut, and every flip of a bit, of a small graph's bytes is refused or harmless.
+/// A small graph's bytes, truncated or with any bit flipped, are rejected or harmless.
 #[test]
 fn graph_bytes_cut_or_flipped_anywhere() {
     let good = parse(&identity_of("a")).encode_to_vec();

@@ -1,4 +1,4 @@
-//! What is wrong with a part of a graph is an error of the steps that need that part, and of no other.
+//! An error in a part of a graph fails the steps that need that part, and no other.
 
 use super::{constant, dtype, parse, session, still_good, with_a};
 use thalweg_core::error::{Code, Error};
@@ -7,7 +7,7 @@ use thalweg_graph::ExportOptions;
 use thalweg_proto::GraphDef;
 use thalweg_runtime::Session;
 
-/// A session that took a graph in, though something in it is wrong.
+/// A session that accepted a graph with an error in it.
 fn with(graph: &str) -> Session {
     let s = session(true);
     s.extend_with(|g| g.import(&parse(graph))).unwrap();
@@ -40,7 +40,7 @@ fn a_node_of_an_op_that_is_not_there_refused_every_step() {
     }
     let fed = s.run(&[("after:0", Tensor::scalar(1f32))], &["a:0"], &[]).unwrap_err();
     not_registered(&fed);
-    // What comes later, too.
+    // Added nodes, too.
     s.extend_with(|g| g.import(&parse(&format!("node {{ name: 'more' op: 'Neg' input: 'after' {FLOAT} }}"))))
         .unwrap();
     not_registered(&error_of(&s, "more"));

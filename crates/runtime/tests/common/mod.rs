@@ -1,4 +1,4 @@
-//! What the test rings share: the op table's examples, one call of an op, and the same call as a graph.
+//! Shared by tests: the op table's examples, one call of an op, and the same call as a graph.
 
 #![allow(dead_code)]
 
@@ -31,7 +31,7 @@ pub fn ops() -> impl Iterator<Item = &'static Op> {
     thalweg_ops::ALL.iter().copied().flatten().copied()
 }
 
-/// A step on a device of its own with that many threads.
+/// A step on its own device with that many threads.
 pub fn step(threads: usize) -> Arc<StepContext> {
     let device = DeviceContext {
         name: "/job:localhost/replica:0/task:0/device:CPU:0".into(),
@@ -46,12 +46,12 @@ pub fn step(threads: usize) -> Arc<StepContext> {
     Arc::new(StepContext::new(1, Arc::new(device)))
 }
 
-/// Options of a quiet session.
+/// Options without printing.
 pub fn options(optimise: bool, threads: usize) -> SessionOptions {
     SessionOptions { optimise, threads, print: Some(Arc::new(|_| {})), ..Default::default() }
 }
 
-/// A number from the environment, for runs longer than the usual ones.
+/// A number from the environment, for longer runs.
 pub fn from_env(name: &str, usual: usize) -> usize {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(usual)
 }
@@ -76,7 +76,7 @@ pub fn examples_of(op: &'static Op) -> Vec<Example> {
     cases.into_iter().enumerate().map(|(i, case)| Example::new(op, i, case)).collect()
 }
 
-/// How an example's inputs come into a graph.
+/// How an example's inputs are fed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Inputs {
     Constants,
@@ -113,7 +113,7 @@ impl Example {
         }
     }
 
-    /// The node it makes, attrs completed.
+    /// Its node, with all attrs.
     pub fn node(&self) -> Result<KernelNode> {
         direct::node_for(registry(), self.op, &self.inputs, self.attrs.clone())
     }
@@ -126,7 +126,7 @@ impl Example {
         direct::call(registry(), step, self.op.name, inputs, self.attrs.clone())
     }
 
-    /// Whether two runs must give the same bits: ops that draw random numbers without a seed, or read the clock, need not.
+    /// Whether two runs must give the same bits: not for ops that draw random numbers without a seed, or read the clock.
     pub fn repeats(&self) -> bool {
         let seeded = |name| matches!(self.attrs.get(name), Some(Attr::Int(v)) if *v != 0);
         !self.op.stateful || seeded("seed") || seeded("seed2")
@@ -150,7 +150,7 @@ impl Example {
         Ok(Wired { graph, inputs, node })
     }
 
-    /// The type attr that decides an input's type.
+    /// The type attr of an input.
     pub fn type_attr(&self, node: &KernelNode, input: usize) -> Option<&'static str> {
         let signature = registry().signature(self.op).ok()?;
         let arg = node.args.iter().position(|range| range.contains(&input))?;
@@ -184,7 +184,7 @@ pub fn placeholder(graph: &mut Graph, dtype: DataType, shape: PartialShape) -> R
     Ok(graph.add_node(NodeRequest { op: "Placeholder", attrs, ..Default::default() })?.output(0))
 }
 
-/// A tensor in another type: numbers by the Cast op, strings by how they are printed.
+/// A tensor cast to another type: numbers by the Cast op, strings as printed.
 pub fn cast(t: &Tensor, to: DataType) -> Result<Tensor> {
     if t.dtype() == to {
         return Ok(t.clone());

@@ -1,4 +1,4 @@
-//! Every kernel row runs on inputs of its types, and which types that signatures allow have no kernel.
+//! Every kernel row runs on inputs of its types; lists allowed types without a kernel.
 
 use crate::common::{self, Example, assert_none, examples_of, ops, registry, step};
 use thalweg_core::attr::Attr;
@@ -7,7 +7,7 @@ use thalweg_core::error::{Code, Result};
 use thalweg_core::op::KernelRow;
 use thalweg_core::signature::AttrKind;
 
-/// The example with the inputs and attrs that a kernel row is for.
+/// The example with the inputs and attrs of a kernel row.
 fn recast(example: &Example, row: &KernelRow) -> Result<Example> {
     let node = example.node()?;
     let mut other = example.clone();
@@ -23,7 +23,7 @@ fn recast(example: &Example, row: &KernelRow) -> Result<Example> {
     Ok(other)
 }
 
-/// Floats at least 1, for integer kernels that divide.
+/// Floats of at least 1, for integer division.
 fn away_from_zero(example: &Example) -> Example {
     let mut other = example.clone();
     for t in other.inputs.iter_mut().filter(|t| t.dtype() == DataType::Float) {
@@ -79,7 +79,7 @@ fn every_kernel_runs_on_its_types() {
     assert_none("kernels are unclean", failures);
 }
 
-/// Not a failure: prints what is allowed and missing (`cargo test -- --nocapture types_without_a_kernel`).
+/// Only prints allowed types without a kernel (`cargo test -- --nocapture types_without_a_kernel`).
 #[test]
 fn types_without_a_kernel_are_listed() {
     let mut listed = 0;

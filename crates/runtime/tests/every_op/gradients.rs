@@ -1,4 +1,4 @@
-//! Gradients are what differences say they are, in double precision.
+//! Gradients agree with central differences, in double precision.
 
 use crate::common::{self, Example, Inputs, assert_none, constant, examples, options, shared_step};
 use thalweg_core::attr::Attr;
@@ -12,17 +12,17 @@ use thalweg_core::tensor::Tensor;
 use thalweg_graph::gradients::{self, gradients};
 use thalweg_runtime::Session;
 
-/// Ops whose rule is an error by design.
+/// Ops whose gradient must fail.
 const REFUSES: &[&str] = &["PreventGradient"];
 
-/// Components looked at in one input; larger ones are sampled.
+/// Components compared in one input; larger ones are sampled.
 const SAMPLES: usize = 24;
 
 fn differentiable(t: DataType) -> bool {
     matches!(t, DataType::Float | DataType::Double | DataType::Complex64 | DataType::Complex128)
 }
 
-/// The real numbers a tensor is made of: a complex one is two.
+/// The real numbers of a tensor: two for a complex one.
 fn parts(t: &Tensor) -> Result<Vec<f64>> {
     let singles =
         || t.bytes().map(|b| b.chunks_exact(4).map(|c| f32::from_ne_bytes([c[0], c[1], c[2], c[3]])));
@@ -50,7 +50,7 @@ fn doubled(example: &Example) -> Option<Example> {
         other => other,
     };
     let mut double = example.clone();
-    // Completed, so that what is single by default becomes double too.
+    // With all attrs, so that default types become double too.
     double.attrs = example.node().ok()?.attrs;
     for (_, attr) in double.attrs.iter_mut() {
         match attr {
@@ -86,7 +86,7 @@ impl Check {
                 weights.push(None);
                 continue;
             }
-            // What stands for "nothing there", as the maximum of no elements, would drown the rest.
+            // Sentinels, such as the maximum of no elements, would dominate the sum.
             let mut weigh = |y: &f64| if y.abs() < 1e30 { r.unit() * 2.0 - 1.0 } else { 0.0 };
             weights.push(Some(with_parts(&y, &parts(&y)?.iter().map(&mut weigh).collect::<Vec<_>>())?));
         }
@@ -105,7 +105,7 @@ impl Check {
         Ok(total)
     }
 
-    /// Gradients by rule, for each input that can have one.
+    /// Symbolic gradients, for each differentiable input.
     fn by_rule(&self, how: Inputs) -> Result<Vec<Option<Vec<f64>>>> {
         let mut wired = self.example.wire(how)?;
         let (mut ys, mut seeds) = (Vec::new(), Vec::new());
@@ -155,9 +155,9 @@ impl Check {
         (0..self.example.inputs.len()).filter(|i| differentiable(self.example.inputs[*i].dtype()))
     }
 
-    /// Compares with central differences; says what is wrong.
+    /// Compares with central differences; adds failures.
     fn compare(&self, how: Inputs, failures: &mut Vec<String>) -> Result<usize> {
-        // Some ops give single precision whatever they are given.
+        // Some ops always give single precision.
         let fine = self
             .example
             .inputs
@@ -202,7 +202,7 @@ impl Check {
     }
 }
 
-/// Rows added up into a tensor like `x`.
+/// IndexedSlices, dense like `x`.
 fn scattered(x: &Tensor, values: &[f64], indices: &[i64]) -> Result<Vec<f64>> {
     let mut sum = vec![0.0; parts(x)?.len()];
     let width = values.len() / indices.len().max(1);
@@ -249,7 +249,7 @@ fn every_gradient_is_the_difference() {
     assert_none("gradients are wrong", failures);
 }
 
-/// Asking for a gradient that is not there is an error that names the op, never a silent zero.
+/// A missing gradient is an error that names the op, never a silent zero.
 #[test]
 fn a_missing_gradient_is_an_error_that_names_the_op() {
     let mut missing = Vec::new();

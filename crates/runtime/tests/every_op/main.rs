@@ -1,4 +1,4 @@
-//! Tests written once over the whole op table, from the cases beside each op.
+//! Tests over the whole op table, from the cases beside each op.
 
 #[path = "../common/mod.rs"]
 mod common;

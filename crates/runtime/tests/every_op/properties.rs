@@ -1,4 +1,4 @@
-//! Which ops have which properties that passes and executors ask for.
+//! The properties of ops that passes and executors use.
 
 use crate::common::ops;
 use thalweg_core::op::{CallKind, Class, Epilogue, Op, StackUse};
@@ -10,7 +10,7 @@ fn only(property: &str, has: impl Fn(&Op) -> bool, want: &[&str]) {
     assert_eq!(found, want, "{property}");
 }
 
-/// An op written as another with changes takes over its properties, unless it says otherwise.
+/// An op cloned from another inherits its properties, unless overridden.
 #[test]
 fn every_property_belongs_to_its_ops() {
     only("identity", |op| op.identity, &["Identity"]);
@@ -56,7 +56,7 @@ fn stacks_and_calls_are_of_each_kind() {
     only("loops", calls(CallKind::While), &["StatelessWhile", "While"]);
 }
 
-/// Properties that exclude each other, and attrs that they name.
+/// Properties that exclude each other, and their attrs.
 #[test]
 fn properties_fit_the_signature() {
     for op in ops() {

@@ -1,4 +1,4 @@
-//! A session computes what a plain call does: however the inputs come, optimised or not, on any number of threads.
+//! A session computes what a direct call does: with all kinds of inputs, optimised or not, for any thread count.
 
 use crate::common::{Example, Inputs, assert_none, examples, options, step};
 use thalweg_core::error::{Result, internal};
@@ -36,7 +36,7 @@ fn check(example: &Example, how: Inputs, optimise: bool, threads: usize) -> Resu
     };
     let callable = session.callable(&feeds, &wired.outputs(), &[wired.node])?;
     let got = callable.run(values)?;
-    // Handles name where their resource lives, which differs by device.
+    // Handles contain the device's name, which differs.
     let comparable = want.iter().all(|t| t.dtype().is_plain() || t.dtype().name() == "string");
     same(&got, &want, example.repeats() && comparable)
 }
@@ -46,7 +46,7 @@ fn every_case_gives_the_same_in_a_session() {
     let mut failures = Vec::new();
     let mut runs = 0;
     for example in examples() {
-        // Ops with no meaning outside of a function, loop or feed are tested there.
+        // Control-flow, function and feed ops are tested elsewhere.
         if example.op.class != Class::Plain && example.op.class != Class::Constant {
             continue;
         }
@@ -64,7 +64,7 @@ fn every_case_gives_the_same_in_a_session() {
     assert_none("runs differ", failures);
 }
 
-/// The input with its first dimension repeated until it has about that many elements.
+/// The input with its first dimension repeated to about that many elements.
 fn grown(t: &Tensor, elements: usize) -> Option<Tensor> {
     let (first, rest) = t.shape().dims().split_first()?;
     let times = elements.div_ceil(t.elements().max(1));
@@ -76,7 +76,7 @@ fn grown(t: &Tensor, elements: usize) -> Option<Tensor> {
     Tensor::from_bytes(t.dtype(), Shape::new(&dims).ok()?, &t.bytes().ok()?.repeat(times)).ok()
 }
 
-/// Cases are small, and small work is done by one thread: the same with long inputs, where the op takes them.
+/// Cases are small and run on one thread: the same with long inputs, where the op accepts them.
 #[test]
 fn long_inputs_give_the_same_on_any_number_of_threads() {
     const LONG: usize = 60_000;

@@ -1,4 +1,4 @@
-//! Every op called with each input and each attr replaced by what it does not expect.
+//! Every op called with each input and each attr replaced by an unexpected one.
 
 use crate::common::{Example, assert_none, examples, examples_of, from_env, ops, registry, step};
 use crate::mutate::{any_tensor, strange_attrs, strange_tensors};
@@ -14,7 +14,7 @@ use thalweg_core::signature::AttrKind;
 
 pub const LIMIT: usize = 256 << 20;
 
-/// What the calls came to: how many, how many gave a value, and what went wrong, one for each place and op.
+/// The calls: how many, how many succeeded, and the failures, one for each place and op.
 #[derive(Default)]
 struct Tally {
     calls: usize,
@@ -30,7 +30,7 @@ impl Tally {
         let name = example.op.name;
         match watch.run(describe, || example.call(&step)) {
             Ok(Ok(_)) => self.values += 1,
-            // An internal error is a check that came too late.
+            // An internal error is a missing validation.
             Ok(Err(e)) if matches!(e.code(), Code::Internal | Code::Unknown) => {
                 self.failures.entry(format!("{name}: {}", e.message())).or_insert_with(describe);
             }
@@ -52,7 +52,7 @@ impl Tally {
     }
 }
 
-/// Ops that wait for others would wait for ever, called alone.
+/// Async ops would block for ever, called alone.
 fn waits(op: &Op) -> bool {
     op.kernels.iter().any(|row| matches!(row.make, Make::Async(_)))
 }
@@ -101,7 +101,7 @@ fn each_attr_replaced() {
     tally.finish("each attr replaced");
 }
 
-/// Two things replaced at once, at random.
+/// Random combinations of replacements.
 #[test]
 fn inputs_and_attrs_replaced_at_random() {
     thalweg_core::buffer::set_limit(LIMIT);
@@ -139,7 +139,7 @@ fn replace_something(example: &mut Example, r: &mut CaseGen) {
     }
 }
 
-/// Ops that have no cases too, on inputs made up from their signatures.
+/// Also ops without cases, on random inputs of their signatures.
 #[test]
 fn inputs_made_up() {
     thalweg_core::buffer::set_limit(LIMIT);

@@ -1,4 +1,4 @@
-//! Graphs put together at random from the op table, then broken: whatever is accepted also runs to an end.
+//! Random graphs from the op table, then mutated: every accepted graph runs to an end.
 
 use crate::calls::LIMIT;
 use crate::common::{self, Example, assert_none, examples, from_env, options, registry};
@@ -15,14 +15,14 @@ use thalweg_graph::{ExportOptions, Graph, NodeSpec, Output};
 use thalweg_proto::{Bytes, GraphDef, Message, decode, text};
 use thalweg_runtime::{RunOptions, Session};
 
-/// Loops, branches, functions, variables and queues: what the op table's cases do not reach.
+/// Loops, branches, functions, variables and queues, which the op table's cases lack.
 const SEEDS: &[&str] = &[
     include_str!("seeds/loop.pbtxt"),
     include_str!("seeds/functions.pbtxt"),
     include_str!("seeds/state.pbtxt"),
 ];
 
-/// Nodes made from cases, wired to each other wherever the types allow.
+/// Nodes of cases, connected wherever the types allow.
 fn random_graph(all: &[Example], r: &mut CaseGen) -> Graph {
     let mut g = Graph::new(registry().clone());
     let mut outputs: Vec<Output> = Vec::new();
@@ -43,7 +43,7 @@ fn random_graph(all: &[Example], r: &mut CaseGen) -> Graph {
             })
             .collect();
         let Ok(inputs) = inputs else { continue };
-        // Shapes need not fit: what comes from elsewhere is not held to the rules, and the kernel has to see for itself.
+        // Shapes need not match: shape inference does not reject imported nodes, so the kernel must validate.
         let name = g.unique_name(example.op.name);
         let spec = NodeSpec {
             name: name.clone(),
@@ -61,7 +61,7 @@ fn random_graph(all: &[Example], r: &mut CaseGen) -> Graph {
     g
 }
 
-/// What running a graph came to, in one way of running it.
+/// Runs a graph with these options.
 fn run(def: &GraphDef, optimise: bool, seed: u64) -> Result<Vec<Tensor>> {
     let s = Session::new(registry().clone(), options(optimise, 1 + (seed % 2) as usize))?;
     s.extend_with(|g| g.import(def))?;
@@ -87,7 +87,7 @@ fn run(def: &GraphDef, optimise: bool, seed: u64) -> Result<Vec<Tensor>> {
     Ok(s.callable(&names, &fetches, &targets)?.run_with(values, &limit)?.0)
 }
 
-/// Mostly of the shape promised.
+/// Mostly of the declared shape.
 fn feed_for(g: &Graph, o: Output, dtype: DataType, r: &mut CaseGen) -> Tensor {
     let promised = g.shape(o).to_shape().filter(|s| s.elements() < 1000 && r.below(10) > 0);
     match promised {
@@ -107,7 +107,7 @@ fn stateless(def: &GraphDef) -> bool {
     def.node.iter().all(|n| plain(&n.op)) && def.library.as_ref().is_none_or(|l| l.function.is_empty())
 }
 
-/// Whether the optimiser may be told apart: only by time, and by what it need not compute.
+/// Whether results agree with and without optimising, except timeouts and pruned nodes.
 fn agree(def: &GraphDef, on: &Result<Vec<Tensor>>, off: &Result<Vec<Tensor>>) -> bool {
     let late = |r: &Result<Vec<Tensor>>| r.as_ref().is_err_and(|e| e.code() == Code::DeadlineExceeded);
     match (on, off) {
@@ -121,7 +121,7 @@ fn agree(def: &GraphDef, on: &Result<Vec<Tensor>>, off: &Result<Vec<Tensor>>) ->
     }
 }
 
-/// Which of the results are not the same, and the first few of their bytes.
+/// The results that differ, and the first few of their bytes.
 fn differing(on: &Result<Vec<Tensor>>, off: &Result<Vec<Tensor>>) -> String {
     let (Ok(on), Ok(off)) = (on, off) else { return String::new() };
     let mut all = String::new();
@@ -213,13 +213,13 @@ fn graphs_at_random() {
     }
     println!("{count} graphs, {accepted} accepted, {ran} ran to a result");
     assert!(count < 1000 || ran > count as usize / 20, "too few of the graphs are any good");
-    // One that is repeated is looked at as a whole.
+    // A single graph is printed whole.
     let length = if count == 1 { usize::MAX } else { 1500 };
     let short = failures.into_iter().map(|f: String| f.chars().take(length).collect()).collect();
     assert_none("graphs were not answered", short);
 }
 
-/// A graph's bytes survive being read and written.
+/// Encoding and decoding a graph changes nothing.
 #[test]
 fn graphs_read_back_as_they_were() {
     let all: Vec<Example> = examples().into_iter().filter(|e| e.op.class == Class::Plain).collect();

@@ -1,4 +1,4 @@
-//! Strange values and broken messages.
+//! Edge cases and mutated messages.
 
 use crate::common::cast;
 use thalweg_core::attr::Attr;
@@ -10,11 +10,11 @@ use thalweg_proto::attr_value::Value;
 use thalweg_proto::tensor_shape_proto::Dim;
 use thalweg_proto::{GraphDef, Message, NodeDef};
 
-/// Numbers at which arithmetic goes wrong.
+/// Numbers that cause overflow.
 pub const EXTREMES: [i64; 12] =
     [0, -1, 1, 2, 7, -10, i32::MAX as i64, i32::MIN as i64, 1 << 31, 1 << 40, i64::MAX, i64::MIN];
 
-/// The elements of `t`, repeated, in another shape.
+/// The elements of `t`, repeated, another shape.
 fn reshaped(t: &Tensor, dims: &[usize]) -> Option<Tensor> {
     let shape = Shape::new(dims).ok()?;
     if !t.dtype().is_plain() {
@@ -27,7 +27,7 @@ fn reshaped(t: &Tensor, dims: &[usize]) -> Option<Tensor> {
     Tensor::from_bytes(t.dtype(), shape, &all).ok()
 }
 
-/// The tensor full of one value, cut off where the type cannot hold it.
+/// The tensor filled with one value, cast to its type.
 fn full_of(t: &Tensor, value: f64) -> Option<Tensor> {
     let one = Tensor::full(t.shape().clone(), value).ok()?;
     match t.dtype() {
@@ -38,7 +38,7 @@ fn full_of(t: &Tensor, value: f64) -> Option<Tensor> {
     }
 }
 
-/// What may be given instead of this tensor.
+/// Replacements of this tensor.
 pub fn strange_tensors(t: &Tensor) -> Vec<Tensor> {
     let dims = t.shape().dims();
     let mut all: Vec<Option<Tensor>> =
@@ -61,7 +61,7 @@ pub fn strange_tensors(t: &Tensor) -> Vec<Tensor> {
         all.push(full_of(t, value));
     }
     all.extend(EXTREMES.iter().map(|v| full_of(t, *v as f64)));
-    // The last element only: sizes and indices that are fine but for one.
+    // The last element only: one invalid size or index.
     for v in EXTREMES {
         let mut other = t.clone();
         match t.dtype() {
@@ -88,7 +88,7 @@ pub fn strange_tensors(t: &Tensor) -> Vec<Tensor> {
     all.into_iter().flatten().collect()
 }
 
-/// A tensor of a type, of a shape and values drawn at random.
+/// A tensor of a type with random shape and values.
 pub fn any_tensor(dtype: DataType, r: &mut CaseGen) -> Tensor {
     let dims: Vec<usize> = (0..r.below(4)).map(|_| [0, 1, 1, 2, 2, 3, 5][r.below(7)]).collect();
     let shape = Shape::new(&dims).unwrap();
@@ -110,7 +110,7 @@ pub fn any_tensor(dtype: DataType, r: &mut CaseGen) -> Tensor {
     }
 }
 
-/// What may stand in an attr instead.
+/// Replacements of an attr.
 pub fn strange_attrs(attr: &Attr) -> Vec<Attr> {
     let shapes = || [&[][..], &[-1], &[0], &[1, 2, 3, 4, 5, 6], &[1 << 40], &[1 << 31, 1 << 31], &[i64::MAX]];
     match attr {
@@ -143,7 +143,7 @@ pub fn strange_attrs(attr: &Attr) -> Vec<Attr> {
     }
 }
 
-/// Breaks a graph in one way. Bytes are broken later.
+/// One mutation of a graph. Bytes are mutated later.
 pub fn break_graph(def: &mut GraphDef, r: &mut CaseGen) {
     let ops: Vec<String> = def.node.iter().map(|n| n.op.clone()).collect();
     let names: Vec<String> = def.node.iter().map(|n| n.name.clone()).collect();
@@ -228,7 +228,7 @@ fn break_attr(node: &mut NodeDef, r: &mut CaseGen) {
     }
 }
 
-/// The message's bytes with some of them cut off, flipped or doubled.
+/// The encoded graph with bytes truncated, flipped or duplicated.
 pub fn broken_bytes(def: &GraphDef, r: &mut CaseGen) -> Vec<u8> {
     let mut bytes = def.encode_to_vec();
     if bytes.is_empty() {

@@ -1,5 +1,5 @@
-//! What happened to a piece of work: it ended, it panicked (and where), it asked for far too much memory, or it hangs, which
-//! ends the process by name.
+//! The outcome of a call: it returned, it panicked (and where), it allocated far too much, or it hangs, which
+//! aborts the process with its label.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::RefCell;
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
-/// Looks at the same piece of work before it is said to hang: far beyond what any takes, even on a busy machine. Looks, not time, for
-/// the process may be stopped and go on.
+/// Checks of the same call before it counts as hung: far more than any takes, even on a busy machine. Checks, not time, as
+/// the process may be suspended.
 const HANGS: usize = 240;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
-/// The largest piece of memory that anything asked for.
+/// Records the largest allocation.
 struct Allocator;
 
 static LARGEST: AtomicUsize = AtomicUsize::new(0);
@@ -21,7 +21,7 @@ static LARGEST: AtomicUsize = AtomicUsize::new(0);
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
 
-// SAFETY: forwards everything to the system's allocator.
+// SAFETY: forwards everything to the system allocator.
 unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
@@ -41,14 +41,14 @@ unsafe impl GlobalAlloc for Allocator {
     }
 }
 
-/// More than the limit on tensors, and room for what goes with one.
+/// The limit on tensors, plus overhead.
 const TOO_MUCH: usize = crate::calls::LIMIT + (1 << 20);
 
 thread_local! {
     static LAST: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Panics are noted instead of printed. Those on other threads are printed too: nothing else would tell of them.
+/// Panics are recorded instead of printed. Those on other threads are printed too: nothing else reports them.
 fn quiet_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -68,7 +68,7 @@ fn quiet_panics() {
 }
 
 pub struct Watch {
-    /// What is being done, and how often it was looked at.
+    /// The label of the call, and its number of checks.
     now: Arc<Mutex<Option<(String, usize)>>>,
 }
 
@@ -93,7 +93,7 @@ impl Watch {
         Watch { now }
     }
 
-    /// Does the work; says where it panicked if it did.
+    /// Runs the call; an error says where it panicked.
     pub fn run<R>(&self, label: impl FnOnce() -> String, work: impl FnOnce() -> R) -> Result<R, String> {
         let label = label();
         *self.now.lock().unwrap() = Some((label.clone(), 0));

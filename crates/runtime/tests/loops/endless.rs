@@ -1,4 +1,4 @@
-//! Endless loops beside other steps.
+//! Endless loops and other steps.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -26,7 +26,7 @@ const GRAPH: &str = "
     node { name: 'take' op: 'QueueDequeueV2' input: 'r' attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
     node { name: 'y' op: 'Neg' input: 'take' attr { key: 'T' value { type: DT_FLOAT } } }";
 
-/// Steps that resumed after a wait kept the threads of the pool, and no other step could resume.
+/// Regression: resumed endless steps took all threads of the pool, so that no other resumed.
 #[test]
 fn loops_without_end_after_a_wait_took_all_threads_of_the_pool() {
     for optimise in [true, false] {

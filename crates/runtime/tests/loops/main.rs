@@ -1,4 +1,4 @@
-//! Loops: as programs, node by node, and partitioned between devices.
+//! Loops: as programs, node by node, and partitioned.
 
 mod endless;
 mod maker;

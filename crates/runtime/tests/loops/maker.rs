@@ -7,7 +7,7 @@ use thalweg_core::node::{NodeId, Output};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::{Arg, Graph, NodeRequest};
 
-/// Random numbers that are the same in every run of the tests.
+/// Deterministic pseudorandom numbers.
 pub struct Dice(pub u64);
 
 impl Dice {
@@ -47,7 +47,7 @@ impl Maker {
         self.constant_in(&[], v)
     }
 
-    /// A constant that belongs to the loop of the node it waits for.
+    /// A constant in the loop frame of its control input.
     pub fn constant_in(&mut self, pivot: &[NodeId], v: i32) -> Output {
         let value = Attr::Tensor(Tensor::scalar(v));
         let attrs = [("dtype", DataType::Int32.into()), ("value", value)].into_iter().collect();
@@ -84,7 +84,7 @@ impl Maker {
         }
     }
 
-    /// A loop over some of these values that runs as often as a counter says; what it leaves.
+    /// A loop over some of these values with a fixed number of iterations; its exits.
     pub fn while_loop(&mut self, outside: &[Output], pivot: &[NodeId], depth: usize) -> Vec<Output> {
         self.frames += 1;
         let frame = format!("frame_{}", self.frames);
@@ -126,7 +126,7 @@ impl Maker {
             let pivot = self.add("Identity", vec![body[0].into()], &[]).node;
             all.extend(self.while_loop(&body, &[pivot], depth - 1));
         }
-        // Only values that depend on the condition may go to the next iteration.
+        // Only values that depend on the condition may reach NextIteration.
         for made in all.drain(known..) {
             let kept = self.add("Identity", vec![made.into()], &[]);
             let with = self.add("AddV2", vec![kept.into(), body[0].into()], &[]);
@@ -143,7 +143,7 @@ impl Maker {
         switches.iter().map(|s| self.add("Exit", vec![(*s).into()], &[])).collect()
     }
 
-    /// One of two branches over some of these values, as a comparison of two says; what it leaves.
+    /// A cond over some of these values; its merges.
     pub fn cond(&mut self, outside: &[Output], depth: usize) -> Vec<Output> {
         let (a, b) = (self.dice.pick(outside), self.dice.pick(outside));
         let taken = self.add("Less", vec![a.into(), b.into()], &[]);

@@ -11,7 +11,7 @@ use thalweg_runtime::{Session, SessionOptions};
 
 const DEVICES: usize = 3;
 
-/// A variable that random values are added to, one after the other; its last value.
+/// A variable with random values added in sequence; its last value.
 fn variable(m: &mut Maker, values: &[Output]) -> Output {
     let attrs = [
         ("dtype", DataType::Int32.into()),

@@ -40,7 +40,7 @@ fn random_loops_give_the_same_as_programs_and_node_by_node() {
     }
 }
 
-/// A loop with a variable: `while i < n: v += i`, the sum read in the end.
+/// A loop with a variable: `while i < n: v += i`, the sum read at the end.
 #[test]
 fn a_loop_with_effects_does_them_in_order_and_once() {
     let mut m = Maker::new(1);
@@ -103,7 +103,7 @@ fn a_traced_loop_records_every_iteration() {
     assert_eq!(tests as i32, rounds[0].to_scalar::<i32>().unwrap() + 1);
 }
 
-/// Fetching from inside a loop once kept the search for loops going for ever.
+/// Regression: fetching from inside a loop made loop detection endless.
 #[test]
 fn a_value_inside_a_loop_cannot_be_fetched() {
     let mut m = Maker::new(4);

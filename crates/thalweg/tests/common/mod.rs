@@ -1,11 +1,11 @@
-//! What the tests of gradients share.
+//! Shared by the gradient tests.
 
 #![allow(dead_code, reason = "no test file uses all of it")]
 
 use thalweg::prelude::*;
 use thalweg::train::gradient_checker::{Options, compute_gradient};
 
-/// The derivatives of `y` with respect to the fed values, by the graph and by differences, optimised and not.
+/// The gradients of `y` with respect to the fed values, against finite differences, optimised and not.
 pub fn check(g: &Scope, y: &Output, xs: &[(&Output, Vec<f64>)]) {
     let value = |v: &[f64]| match v {
         [one] => Tensor::scalar(*one),

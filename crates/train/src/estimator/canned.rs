@@ -1,4 +1,4 @@
-//! What the usual models have in common, and how their estimators are told of it.
+//! Settings that the canned estimators share.
 
 use super::config::Estimator;
 use super::heads::{Classifier, Head, Reduction, Regressor};
@@ -17,12 +17,12 @@ pub trait Headed {
     fn head(&mut self) -> &mut Self::Head;
 }
 
-/// A model of one part: one set of columns, one optimizer.
+/// A model with one set of columns and one optimizer.
 pub trait OnePart {
     /// Its columns.
     fn columns(&mut self) -> &mut Vec<FeatureColumn>;
 
-    /// None is the usual one.
+    /// None for the default optimizer.
     fn minimizer(&mut self) -> &mut Option<Minimizer>;
 }
 
@@ -33,7 +33,7 @@ impl<M: Headed> Estimator<M> {
         self
     }
 
-    /// The feature of this name is the weight of each example, in the loss and in the metrics.
+    /// The feature with the weight of each example, in the loss and in the metrics.
     #[track_caller]
     pub fn weight_column(mut self, feature: &str) -> Self {
         self.model.head().weighing().column = Some((feature.to_string(), Location::caller()));
@@ -50,7 +50,7 @@ impl<M: Headed<Head = Classifier>> Estimator<M> {
 }
 
 impl<M: Headed<Head = Regressor>> Estimator<M> {
-    /// How many numbers the label of an example has.
+    /// The size of an example's label.
     pub fn label_dimension(mut self, dimension: usize) -> Self {
         self.model.head().dimension = dimension;
         self
@@ -58,7 +58,7 @@ impl<M: Headed<Head = Regressor>> Estimator<M> {
 }
 
 impl<M: OnePart> Estimator<M> {
-    /// The columns that the model sees; one more with [`Estimator::column`].
+    /// The feature columns of the model; one more with [`Estimator::column`].
     pub fn columns(mut self, columns: impl IntoIterator<Item = FeatureColumn>) -> Self {
         self.model.columns().extend(columns);
         self
@@ -76,7 +76,7 @@ impl<M: OnePart> Estimator<M> {
         self
     }
 
-    /// The optimizer is made on the graph that is trained: for learning rates that are nodes.
+    /// Builds the optimizer on the training graph: for learning rates that are nodes.
     pub fn optimizer_fn<O: Optimizer + 'static>(mut self, make: impl Fn(&Scope) -> O + 'static) -> Self {
         *self.model.minimizer() = Some(Minimizer::made_by(make));
         self

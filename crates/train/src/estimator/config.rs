@@ -29,7 +29,7 @@ pub struct Estimator<M> {
 }
 
 impl<M> Estimator<M> {
-    /// An estimator of any model; the usual ones have a `new` of their own.
+    /// An estimator of any model; the canned ones have their own `new`.
     pub fn of(model: M) -> Estimator<M> {
         Estimator {
             model,
@@ -60,12 +60,12 @@ impl<M> Estimator<M> {
         }
     }
 
-    /// The directory of event files of evaluations, of those of a name if one is given.
+    /// The directory of event files of evaluations, or of evaluations with this name.
     pub fn eval_dir(&self, name: Option<&str>) -> PathBuf {
         self.dir().join(name.map_or(EVAL_DIR.to_string(), |n| format!("{EVAL_DIR}_{n}")))
     }
 
-    /// Seed of all random ops: with it, and one thread or more, every run gives the same model.
+    /// Seed of all random ops: with it every run gives the same model, with any number of threads.
     pub fn seed(mut self, seed: i64) -> Self {
         self.seed = Some(seed);
         self
@@ -83,7 +83,7 @@ impl<M> Estimator<M> {
         self
     }
 
-    /// Of the checkpoints that are no longer among the newest, one stays for so many hours of training: 10,000 by default.
+    /// Also keeps one older checkpoint for this many hours of training: 10,000 by default.
     pub fn keep_checkpoint_every_n_hours(mut self, hours: f64) -> Self {
         self.keep.every_n_hours = hours;
         self
@@ -135,7 +135,7 @@ impl<F> Estimator<F>
 where
     F: Fn(&Scope, &Features, Option<&Output>, Mode) -> Result<EstimatorSpec>,
 {
-    /// An estimator of a model of your own: a function of features, labels and mode that builds the model and says what it has built.
+    /// An estimator with a model function: it takes features, labels and mode, builds the model and returns its [`EstimatorSpec`].
     ///
     /// ```
     /// use thalweg_train::estimator::{Estimator, EstimatorSpec, Input, Mode};
@@ -164,7 +164,7 @@ where
 }
 
 impl<M: Model> Estimator<M> {
-    /// The model on a graph, with the input; an error if it lacks what the mode needs.
+    /// Builds the model and its input; an error if the spec lacks what the mode needs.
     pub(super) fn build(
         &self,
         g: &Scope,

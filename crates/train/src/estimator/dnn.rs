@@ -49,7 +49,7 @@ impl<H: Head> Estimator<Dnn<H>> {
         self
     }
 
-    /// The share of hidden units that is dropped in training.
+    /// The fraction of hidden units dropped in training.
     pub fn dropout(mut self, rate: f64) -> Self {
         self.model.layers.dropout = rate;
         self

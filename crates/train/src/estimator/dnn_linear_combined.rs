@@ -1,4 +1,4 @@
-//! Wide and deep: a linear model and a deep net whose sums are added, trained together, each by an optimizer of its own.
+//! Wide and deep: a linear model and a deep net whose logits are added, trained jointly, each by its own optimizer.
 
 use super::canned::Headed;
 use super::config::Estimator;
@@ -14,7 +14,7 @@ use crate::optimizers::{Adagrad, Optimizer};
 use std::panic::Location;
 use thalweg_client::{Operation, Output, Result, Scope};
 
-/// A linear model and a deep net over feature columns; either may have none, and then is left out.
+/// A linear model and a deep net over feature columns; either is left out if it has none.
 pub struct DnnLinearCombined<H> {
     head: H,
     linear_columns: Vec<FeatureColumn>,
@@ -40,7 +40,7 @@ impl DNNLinearCombinedClassifier {
 }
 
 impl DNNLinearCombinedRegressor {
-    /// For one number; optimizers are those of the classifier.
+    /// One output; optimizers are those of the classifier.
     #[allow(clippy::new_without_default)]
     #[track_caller]
     pub fn new() -> DNNLinearCombinedRegressor {
@@ -49,7 +49,7 @@ impl DNNLinearCombinedRegressor {
 }
 
 impl<H: Head> Estimator<DnnLinearCombined<H>> {
-    /// The columns that the linear part sees.
+    /// The feature columns of the linear part.
     pub fn linear_columns(mut self, columns: impl IntoIterator<Item = FeatureColumn>) -> Self {
         self.model.linear_columns.extend(columns);
         self
@@ -61,7 +61,7 @@ impl<H: Head> Estimator<DnnLinearCombined<H>> {
         self
     }
 
-    /// The columns that the deep net sees.
+    /// The feature columns of the deep net.
     pub fn dnn_columns(mut self, columns: impl IntoIterator<Item = FeatureColumn>) -> Self {
         self.model.layers.columns.extend(columns);
         self
@@ -85,7 +85,7 @@ impl<H: Head> Estimator<DnnLinearCombined<H>> {
         self
     }
 
-    /// The share of hidden units that is dropped in training.
+    /// The fraction of hidden units dropped in training.
     pub fn dnn_dropout(mut self, rate: f64) -> Self {
         self.model.layers.dropout = rate;
         self
@@ -121,7 +121,7 @@ impl<H> DnnLinearCombined<H> {
         Err(invalid(problem).at(Some(self.place)))
     }
 
-    /// Both parts are changed along the gradients of the same weights; the step counts once.
+    /// Groups the updates of both parts, then increments the global step once.
     fn train(&self, g: &Scope, loss: &Output) -> Result<Operation> {
         let mut parts = Vec::new();
         if !self.layers.columns.is_empty() {

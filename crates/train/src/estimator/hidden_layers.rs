@@ -1,4 +1,4 @@
-//! `HiddenLayers`: columns, layers upon them, and the last one, that a head reads.
+//! `HiddenLayers`: feature columns, dense layers, and the logits.
 
 use super::spec::Mode;
 use crate::feature_column::{FeatureColumn, Features, input_layer};
@@ -19,7 +19,7 @@ impl HiddenLayers {
         HiddenLayers { units, columns, activation: Activation::Relu, dropout: 0.0 }
     }
 
-    /// So many numbers for each example.
+    /// `count` logits for each example.
     pub fn logits(&self, g: &Scope, features: &Features, count: usize, mode: Mode) -> Result<Output> {
         let dnn = g.variable_scope("dnn");
         let mut x = input_layer(&dnn.variable_scope("input_from_feature_columns"), features, &self.columns)?;
@@ -35,7 +35,7 @@ impl HiddenLayers {
     }
 }
 
-/// What TensorBoard shows of a layer: how its values are spread, and how many of them are zero.
+/// Summaries of a layer: the histogram of its activations, and the fraction of zeros.
 fn summarize(g: &Scope, name: &str, x: &Output, mode: Mode) {
     if mode != Mode::Train {
         return;

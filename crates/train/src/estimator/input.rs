@@ -6,10 +6,10 @@ use std::panic::Location;
 use thalweg_client::data::Dataset;
 use thalweg_client::{Error, IntoTensor, Output, Result, Scope, Tensor, keys};
 
-/// What an input function gives: batches of features by name, and for training and evaluation labels.
+/// The result of an input function: batches of features by name, and labels for training and evaluation.
 pub struct Input {
     dataset: Dataset,
-    /// Of the components; the label's does not matter.
+    /// Component names; the label's is not used.
     names: Vec<String>,
     label: Label,
     place: &'static Location<'static>,
@@ -22,7 +22,7 @@ enum Label {
     Unknown(String),
 }
 
-/// An input, or why there is none: input functions may give either.
+/// An input or an error: input functions may return either.
 pub trait IntoInput {
     /// The input, or the error that a run then returns.
     fn into_input(self) -> Result<Input>;
@@ -41,7 +41,7 @@ impl IntoInput for Result<Input> {
 }
 
 impl Input {
-    /// A dataset with the names of its components, in order. Which of them is the label is said by [`Input::label`].
+    /// A dataset with the names of its components, in order. [`Input::label`] chooses the label.
     #[track_caller]
     pub fn new<'a>(dataset: Dataset, names: impl IntoIterator<Item = &'a str>) -> Input {
         let names = names.into_iter().map(str::to_string).collect();
@@ -79,13 +79,13 @@ impl Input {
         self
     }
 
-    /// The same with another dataset of the same components: `.with(|d| d.shuffle(1000, None).repeat(None).batch(32))`.
+    /// Transforms the dataset, with the same components: `.with(|d| d.shuffle(1000, None).repeat(None).batch(32))`.
     pub fn with(mut self, change: impl FnOnce(&Dataset) -> Dataset) -> Input {
         self.dataset = change(&self.dataset);
         self
     }
 
-    /// The nodes that give the next batch. Their iterator is initialised with the tables.
+    /// The nodes of the next batch. The table initializer also initialises the iterator.
     pub(super) fn next_batch(&self, g: &Scope) -> Result<(Features, Option<Output>)> {
         g.check()?;
         self.check().map_err(|e| e.at(Some(self.place)))?;
@@ -103,7 +103,7 @@ impl Input {
         Ok((features, label))
     }
 
-    /// An error that has no place yet is about what this input gives.
+    /// Errors without a location get that of this input.
     pub(super) fn blame(&self, e: Error) -> Error {
         e.at(Some(self.place))
     }

@@ -33,7 +33,7 @@ impl LinearClassifier {
 }
 
 impl LinearRegressor {
-    /// For one number, trained as the classifier is.
+    /// One output, trained as the classifier is.
     #[allow(clippy::new_without_default)]
     #[track_caller]
     pub fn new() -> LinearRegressor {
@@ -70,7 +70,7 @@ pub(super) fn usual_minimizer(rate: f64, columns: &[FeatureColumn]) -> Minimizer
     Minimizer::of(Ftrl::new((1.0 / (columns.len() as f64).sqrt()).min(rate)))
 }
 
-/// So many weighted sums for each example.
+/// The logits: weighted sums for each example.
 pub(super) fn logits(
     g: &Scope,
     features: &Features,

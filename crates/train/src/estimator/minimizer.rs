@@ -1,4 +1,4 @@
-//! `Minimizer`: how a model makes its optimizer, on whatever graph it is built.
+//! `Minimizer`: builds the optimizer of a model on any graph.
 
 use crate::get_or_create_global_step;
 use crate::optimizers::{Minimize, Optimizer};
@@ -21,13 +21,13 @@ impl Minimizer {
         Minimizer(Arc::new(move |g| Arc::new(make(g))))
     }
 
-    /// The op that makes the loss smaller and counts the global step.
+    /// The train op: minimizes the loss and increments the global step.
     pub(super) fn minimize(&self, g: &Scope, loss: &Output) -> Result<Operation> {
         let step = get_or_create_global_step(g);
         self.0(g).minimize(g, loss, Some(&step))
     }
 
-    /// The op that makes the loss smaller by the variables of one scope, and counts nothing.
+    /// The train op of the variables in one scope; does not increment the global step.
     pub(super) fn minimize_part(&self, g: &Scope, loss: &Output, scope: &str) -> Result<Operation> {
         let inside = |name: String| name.strip_prefix(scope).is_some_and(|rest| rest.starts_with('/'));
         let variables = g.trainable_variables().into_iter().filter(|v| inside(v.name())).collect();

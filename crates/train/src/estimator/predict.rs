@@ -12,7 +12,7 @@ use thalweg_client::{Callable, Code, Error, Output, Result, Scope, Session, Shap
 pub struct Prediction(BTreeMap<String, Tensor>);
 
 impl Prediction {
-    /// The tensor of that name; the error names those there are.
+    /// The tensor of that name; the error lists the valid names.
     pub fn get(&self, name: &str) -> Result<&Tensor> {
         self.0.get(name).ok_or_else(|| {
             let there: Vec<&str> = self.names().collect();
@@ -31,13 +31,13 @@ impl Prediction {
         usize::try_from(id).map_err(|_| super::invalid(format!("class {id}")))
     }
 
-    /// Of a classifier: the most likely class, in the words of its labels.
+    /// Of a classifier: the label of the most likely class.
     pub fn class(&self) -> Result<String> {
         let class = self.get("classes")?.strings()?.first().cloned().unwrap_or_default();
         Ok(String::from_utf8_lossy(&class).into_owned())
     }
 
-    /// Of a classifier: how likely each class is.
+    /// Of a classifier: the probability of each class.
     pub fn probabilities(&self) -> Result<&[f32]> {
         self.get("probabilities")?.as_slice()
     }
@@ -48,7 +48,7 @@ impl Prediction {
     }
 }
 
-/// Predictions for one example after another, made batch by batch as they are asked for.
+/// Predictions for one example after another, computed batch by batch on demand.
 pub struct Predictions {
     // Keeps the session open.
     _session: Session,

@@ -5,7 +5,7 @@ use crate::hooks::Hook;
 use crate::metrics::Metric;
 use thalweg_client::{Operation, Output, Result, Scope};
 
-/// What a graph is built for.
+/// The mode that a graph is built for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// Labels are given, and a `train_op` is needed.
@@ -21,9 +21,9 @@ pub enum Mode {
 pub struct EstimatorSpec {
     /// For prediction: tensors with a row for each example, by name.
     pub predictions: Vec<(String, Output)>,
-    /// For training and evaluation: one number for the batch.
+    /// For training and evaluation: the scalar loss of a batch.
     pub loss: Option<Output>,
-    /// For training: changes the variables and counts the global step.
+    /// For training: updates the variables and increments the global step.
     pub train_op: Option<Operation>,
     /// For evaluation, by name; the mean of the loss is always added.
     pub metrics: Vec<(String, Metric)>,
@@ -32,17 +32,17 @@ pub struct EstimatorSpec {
 }
 
 impl EstimatorSpec {
-    /// What training needs.
+    /// A spec for training.
     pub fn train(loss: &Output, train_op: &Operation) -> EstimatorSpec {
         EstimatorSpec { loss: Some(loss.clone()), train_op: Some(train_op.clone()), ..Default::default() }
     }
 
-    /// What evaluation needs: metrics of your own come with [`EstimatorSpec::metric`].
+    /// A spec for evaluation; [`EstimatorSpec::metric`] adds metrics.
     pub fn evaluate(loss: &Output) -> EstimatorSpec {
         EstimatorSpec { loss: Some(loss.clone()), ..Default::default() }
     }
 
-    /// What prediction needs.
+    /// A spec for prediction.
     pub fn predict<'a>(predictions: impl IntoIterator<Item = (&'a str, &'a Output)>) -> EstimatorSpec {
         let predictions = predictions.into_iter().map(|(name, o)| (name.to_string(), o.clone())).collect();
         EstimatorSpec { predictions, ..Default::default() }
@@ -61,7 +61,7 @@ impl EstimatorSpec {
     }
 }
 
-/// What an estimator trains: a function of features, labels (for prediction, none) and what the graph is for.
+/// A model function, of features, labels (`None` for prediction) and mode.
 pub trait Model {
     /// Adds the model to the graph `g`.
     fn build(

@@ -22,7 +22,7 @@ pub struct Trained {
     pub loss: Option<f32>,
 }
 
-/// After so many runs that do not advance the global step, training fails: it would never end.
+/// Training fails after this many runs that do not advance the global step: it would never end.
 const MOST_IDLE_RUNS: u32 = 100;
 
 fn not_counting(step: i64) -> Error {
@@ -80,7 +80,7 @@ impl<M: Model> Estimator<M> {
         Ok(Trained { global_step, loss: last })
     }
 
-    /// The hooks that save, write summaries and log.
+    /// The default hooks: checkpoints, summaries, logging.
     fn usual_hooks<'h>(&self, loss: &Output) -> Result<Vec<Box<dyn Hook + 'h>>> {
         let mut hooks: Vec<Box<dyn Hook + 'h>> = Vec::new();
         if let Some(every) = self.log_every {

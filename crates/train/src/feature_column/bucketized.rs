@@ -1,4 +1,4 @@
-//! Bucketized columns: which interval a number lies in.
+//! Bucketized columns: which bucket a number is in.
 
 use super::{CategoricalColumn, Column, DenseColumn, Features, NumericColumn, SparseTensor, invalid};
 use std::panic::Location;
@@ -12,15 +12,15 @@ pub struct BucketizedColumn {
     place: &'static Location<'static>,
 }
 
-/// The intervals of a number between boundaries, which are in rising order: one more than there are boundaries. A boundary belongs to the
-/// interval after it.
+/// Buckets of a number by boundaries in ascending order: one more bucket than boundaries. A boundary belongs to the
+/// bucket after it.
 #[track_caller]
 pub fn bucketized_column(source: NumericColumn, boundaries: &[f32]) -> BucketizedColumn {
     BucketizedColumn { source, boundaries: boundaries.to_vec(), place: Location::caller() }
 }
 
 impl BucketizedColumn {
-    /// The number of the interval, for each number of each example.
+    /// The bucket index of each number of each example.
     fn intervals(&self, g: &Scope, features: &Features) -> Result<Output> {
         let rising = self.boundaries.windows(2).all(|pair| pair[0] < pair[1]);
         if !rising || self.boundaries.is_empty() {
@@ -64,7 +64,7 @@ impl DenseColumn for BucketizedColumn {
         self.buckets()
     }
 
-    /// A one for the interval, and zeros for the others.
+    /// The one-hot encoding of the bucket.
     fn tensor(&self, g: &Scope, features: &Features) -> Result<Output> {
         let x = self.intervals(g, features)?;
         Ok(super::indicator::one_hot(g, &g.cast(&x, DataType::Int64), self.each()))
@@ -77,7 +77,7 @@ impl CategoricalColumn for BucketizedColumn {
         total.ok_or_else(|| invalid(format!("'{}' has too many intervals", self.name())))
     }
 
-    /// Each number of an example has ids of its own.
+    /// Each number of an example has its own range of ids.
     fn ids(&self, g: &Scope, features: &Features) -> Result<SparseTensor> {
         let x = g.cast(&self.intervals(g, features)?, DataType::Int64);
         let [start, limit, delta] = [0, self.buckets()?, self.each()].map(|n| g.constant(n as i64));

@@ -14,10 +14,10 @@ pub struct CrossedColumn {
     place: &'static Location<'static>,
 }
 
-/// One of the things that are crossed.
+/// A key of a cross.
 #[derive(Clone)]
 pub enum Part {
-    /// A feature of strings or integers, as it is.
+    /// A raw feature of strings or integers.
     Feature(String),
     /// The ids of a column.
     Ids(Arc<dyn CategoricalColumn>),
@@ -35,7 +35,7 @@ impl Part {
 /// TensorFlow's key where none is chosen.
 const DEFAULT_HASH_KEY: i64 = 0x00DE_CAFC_AFFE;
 
-/// Combinations of these features of strings or integers, sorted into buckets by a hash. [`CrossedColumn::with`] crosses the ids of columns
+/// Combinations of these features of strings or integers, hashed into buckets. [`CrossedColumn::with`] crosses the ids of columns
 /// too: `crossed_column(["city"], 1000).with(bucketized_column(numeric_column("age"), &[18.0, 65.0]))`.
 #[track_caller]
 pub fn crossed_column<'a>(
@@ -47,7 +47,7 @@ pub fn crossed_column<'a>(
 }
 
 impl CrossedColumn {
-    /// Crosses the ids of one more column; of a cross, all that it crosses.
+    /// Crosses one more column; of a crossed column, its keys.
     pub fn with(mut self, column: impl CategoricalColumn + 'static) -> Self {
         match column.parts() {
             Some(parts) => self.parts.extend_from_slice(parts),
@@ -56,7 +56,7 @@ impl CrossedColumn {
         self
     }
 
-    /// The key that hashes begin with.
+    /// The initial key of the hash.
     pub fn hash_key(mut self, key: i64) -> Self {
         self.hash_key = key;
         self
@@ -108,7 +108,7 @@ impl CrossedColumn {
     }
 }
 
-/// A feature as a matrix of strings or int64; nothing of it counts as missing.
+/// A feature as a matrix of strings or int64; no value counts as missing.
 fn whole_feature(g: &Scope, features: &Features, key: &str) -> Result<Output> {
     let x = features.rows(g, key)?;
     match x.dtype() {

@@ -1,4 +1,4 @@
-//! Embedding columns: a row of numbers for each id, learned.
+//! Embedding columns: a trained vector for each id.
 
 use super::lookup::{Combiner, safe_embedding_lookup_sparse};
 use super::{CategoricalColumn, Column, DenseColumn, Features, invalid};
@@ -15,7 +15,7 @@ pub struct EmbeddingColumn {
     place: &'static Location<'static>,
 }
 
-/// For each example, the mean of the learned rows of its ids: `dimension` numbers; zeros without ids.
+/// For each example, the mean of the embeddings of its ids: `dimension` numbers; zeros without ids.
 #[track_caller]
 pub fn embedding_column(source: impl CategoricalColumn + 'static, dimension: usize) -> EmbeddingColumn {
     let place = Location::caller();
@@ -23,7 +23,7 @@ pub fn embedding_column(source: impl CategoricalColumn + 'static, dimension: usi
 }
 
 impl EmbeddingColumn {
-    /// How the rows of several ids are combined; the mean by default.
+    /// How the embeddings of several ids are combined; the mean by default.
     pub fn combiner(mut self, combiner: Combiner) -> Self {
         self.embedded.combiner = combiner;
         self
@@ -35,7 +35,7 @@ impl EmbeddingColumn {
         self
     }
 
-    /// The rows are not trained.
+    /// The embeddings are not trained.
     pub fn not_trainable(mut self) -> Self {
         self.embedded.trainable = false;
         self
@@ -67,7 +67,7 @@ impl DenseColumn for EmbeddingColumn {
     }
 }
 
-/// What a table of learned rows is like, and what is made of its rows.
+/// The settings of an embedding table and its lookup.
 #[derive(Clone)]
 pub(super) struct Embedded {
     pub dimension: usize,
@@ -81,7 +81,7 @@ impl Embedded {
         Embedded { dimension, combiner: Combiner::Mean, initializer: None, trainable: true }
     }
 
-    /// How many numbers a row has. `column`: whose.
+    /// The dimension, validated. `column` is for the error.
     pub fn width(&self, column: &str) -> Result<usize> {
         match self.dimension {
             0 => Err(invalid(format!("the dimension of '{column}' must be at least 1"))),
@@ -89,7 +89,7 @@ impl Embedded {
         }
     }
 
-    /// A table for so many ids, in the scope of `g`.
+    /// A table of `rows` rows, in the scope of `g`.
     pub fn table(&self, g: &Scope, rows: usize, column: &str) -> Result<Variable> {
         let width = self.width(column)?;
         let usual = TruncatedNormal { mean: 0.0, stddev: 1.0 / (width as f64).sqrt(), seed: None };
@@ -101,7 +101,7 @@ impl Embedded {
         Ok(g.get_variable_with("embedding_weights", &[rows, width], initializer, options))
     }
 
-    /// For each example, what is made of the rows of its ids.
+    /// For each example, the combined embeddings of its ids.
     pub fn lookup(
         &self,
         g: &Scope,

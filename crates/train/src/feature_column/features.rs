@@ -14,13 +14,13 @@ impl Features {
         Features::default()
     }
 
-    /// These features and one more; of one name, the last counts.
+    /// Adds a feature, or replaces the one of this name.
     pub fn with(mut self, name: &str, value: &Output) -> Features {
         self.0.insert(name.to_string(), value.clone());
         self
     }
 
-    /// The feature of that name; the error names those there are.
+    /// The feature of that name; the error lists the valid names.
     pub fn get(&self, name: &str) -> Result<&Output> {
         self.0.get(name).ok_or_else(|| {
             let there: Vec<&str> = self.names().collect();
@@ -59,7 +59,7 @@ impl Features {
     }
 }
 
-/// How many numbers a row of this shape has, if that is known; a vector has one in each.
+/// The number of elements in a row of this shape, if known; 1 for a vector.
 pub(crate) fn numbers_in_row(shape: &PartialShape) -> Option<i64> {
     let sizes = shape.dims()?.get(1..)?;
     sizes.iter().try_fold(1i64, |n, size| if *size < 0 { None } else { n.checked_mul(*size) })

@@ -12,7 +12,7 @@ pub struct HashedColumn {
     place: &'static Location<'static>,
 }
 
-/// Strings or integers sorted into buckets by their fingerprint: two values may share a bucket.
+/// Strings or integers hashed into buckets by fingerprint: two values may collide.
 #[track_caller]
 pub fn categorical_column_with_hash_bucket(key: &str, hash_bucket_size: usize) -> HashedColumn {
     HashedColumn { key: key.to_string(), buckets: hash_bucket_size, place: Location::caller() }

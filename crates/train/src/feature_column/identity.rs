@@ -13,14 +13,14 @@ pub struct IdentityColumn {
     place: &'static Location<'static>,
 }
 
-/// Integers from 0 on, below `num_buckets`.
+/// Integers in `[0, num_buckets)` as ids.
 #[track_caller]
 pub fn categorical_column_with_identity(key: &str, num_buckets: usize) -> IdentityColumn {
     IdentityColumn { key: key.to_string(), buckets: num_buckets, default: None, place: Location::caller() }
 }
 
 impl IdentityColumn {
-    /// What integers outside of the range become. Without one, indicator columns are all zero for them, and lookups fail.
+    /// The id of integers out of range. Without one, indicator columns are all zero for them, and lookups fail.
     pub fn default_value(mut self, id: i64) -> Self {
         self.default = Some(id);
         self

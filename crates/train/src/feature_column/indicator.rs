@@ -12,7 +12,7 @@ pub struct IndicatorColumn {
     place: &'static Location<'static>,
 }
 
-/// How often each id is among those of an example: for ids that come once, ones and zeros; for weighted ids, the sum of their weights.
+/// The count of each id of an example: multi-hot if ids are unique; for weighted ids, the sum of their weights.
 #[track_caller]
 pub fn indicator_column(source: impl CategoricalColumn + 'static) -> IndicatorColumn {
     IndicatorColumn { source: Arc::new(source), place: Location::caller() }
@@ -73,13 +73,13 @@ fn sums(g: &Scope, ids: &SparseTensor, weights: &Output, depth: usize) -> Output
     sums.with_shape(&[-1, depth].into_iter().collect())
 }
 
-/// Along a new last dimension, a one at each id, and zeros elsewhere. Ids outside have no one.
+/// One-hot along a new last dimension; all zeros for ids out of range.
 fn ones(g: &Scope, ids: &Output, depth: i32) -> Output {
     let [depth, on, off] = [g.constant(depth), g.constant(1f32), g.constant(0f32)];
     g.op("OneHot").name("one_hot").input(ids).input(depth).input(on).input(off).output()
 }
 
-/// The same as a matrix with a row for each row of ids.
+/// One-hot as a matrix with a row for each row of ids.
 pub(super) fn one_hot(g: &Scope, ids: &Output, depth: usize) -> Output {
     let depth = i32::try_from(depth).unwrap_or(i32::MAX);
     let columns = ids.shape().dims().and_then(|d| d.get(1).copied()).unwrap_or(1).max(1);

@@ -3,7 +3,7 @@
 use super::{FeatureColumn, Features, in_order, invalid, scope_name};
 use thalweg_client::{Output, Result, Scope};
 
-/// A matrix with a row for each example, and all numbers of all columns in it: columns in the order of their names.
+/// A matrix with a row for each example: all dense columns concatenated, in the order of their names.
 #[track_caller]
 pub fn input_layer(g: &Scope, features: &Features, columns: &[FeatureColumn]) -> Result<Output> {
     let g = g.default_variable_scope("input_layer");

@@ -5,7 +5,7 @@ use super::{FeatureColumn, Features, in_order, invalid, scope_name};
 use crate::initializers::Zeros;
 use thalweg_client::{Output, Result, Scope};
 
-/// `units` weighted sums for each example, of numbers times weights and of the weights of ids, plus a bias.
+/// `units` weighted sums for each example: numbers times weights, plus weights of ids, plus a bias.
 #[track_caller]
 pub fn linear_model(
     g: &Scope,

@@ -3,7 +3,7 @@
 use super::SparseTensor;
 use thalweg_client::{DataType, Output, Scope, Variable};
 
-/// How the rows of an example's ids are combined.
+/// How the embeddings of an example's ids are combined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Combiner {
     /// The mean; with weights, the weighted mean.
@@ -11,7 +11,7 @@ pub enum Combiner {
     Mean,
     /// The sum; with weights, the weighted sum.
     Sum,
-    /// The sum divided by the square root of how many there are; with weights, of the sum of their squares.
+    /// The sum divided by the square root of the count; with weights, of the sum of their squares.
     SqrtN,
 }
 
@@ -24,7 +24,7 @@ impl Combiner {
         }
     }
 
-    /// The weighted sums of rows, each divided by what this combiner divides by. `example`: the example of each row.
+    /// The weighted sums of rows, normalised by this combiner. `example`: the segment id of each row.
     fn weighted(self, g: &Scope, rows: &Output, weights: &Output, example: &Output) -> Output {
         let sum = |x: &Output| g.op("SegmentSum").input(x).input(example).output();
         let weights = g.reshape(weights, &[-1, 1]);
@@ -37,9 +37,9 @@ impl Combiner {
     }
 }
 
-/// The rows of each example's ids, each times its weight if there are weights, combined; zeros where an example has none. Ids below 0 do not
-/// count, nor do weights that are not above 0, unless rows are summed. A row that comes often in a batch is looked up once, so that its gradient
-/// comes once.
+/// The embeddings of each example's ids, each times its weight if there are weights, combined; zeros without ids. Ids below 0 are
+/// ignored, and so are weights that are not above 0, unless the combiner is `Sum`. Duplicate ids of a batch are looked up once, so that the
+/// gradient has one row for each.
 pub(super) fn safe_embedding_lookup_sparse(
     g: &Scope,
     table: &Variable,

@@ -1,4 +1,4 @@
-//! Feature columns: how the features of examples, by name, become the input of a model.
+//! Feature columns: transform the raw features of examples, by name, into the input of a model.
 //!
 //! ```
 //! use thalweg_client::{Scope, Session};
@@ -22,7 +22,7 @@
 //!
 //! A column is dense (numbers for each example: numeric, bucketized, indicator, embedding) or categorical (ids: vocabulary, hash bucket,
 //! identity, crossed, weighted; bucketized is both). [`input_layer`] joins dense columns; [`linear_model`] takes any. All of it becomes ordinary nodes,
-//! with TensorFlow's values and names of variables. Where a categorical feature is `""` or -1, it is missing.
+//! with TensorFlow's values and variable names. In categorical features, `""` and -1 are missing values.
 
 mod bucketized;
 mod crossed;
@@ -64,31 +64,31 @@ use std::panic::Location;
 use std::sync::Arc;
 use thalweg_client::{Code, Error, Output, Result, Scope};
 
-/// What all columns have.
+/// A feature column.
 pub trait Column: Send + Sync {
-    /// The name that variables and error texts know it by.
+    /// The name in variables and error messages.
     fn name(&self) -> String;
 
-    /// The scope that its variables are made in.
+    /// The variable scope.
     fn scope(&self) -> String {
         self.name()
     }
 
-    /// Where the program made it.
+    /// The source location that made it.
     fn place(&self) -> &'static Location<'static>;
 
-    /// The column as one that gives numbers, if it is such.
+    /// This column as a dense one, if it is.
     fn as_dense(&self) -> Option<&dyn DenseColumn> {
         None
     }
 
-    /// The column as one that gives ids, if it is such.
+    /// This column as a categorical one, if it is.
     fn as_categorical(&self) -> Option<&dyn CategoricalColumn> {
         None
     }
 }
 
-/// A column that gives the same number of floats for each example.
+/// A column with a fixed number of floats for each example.
 pub trait DenseColumn: Column {
     /// How many.
     fn width(&self) -> Result<usize>;
@@ -97,20 +97,20 @@ pub trait DenseColumn: Column {
     fn tensor(&self, g: &Scope, features: &Features) -> Result<Output>;
 }
 
-/// A column that gives ids below `buckets` for each example: any number of them.
+/// A column with any number of ids below `buckets` for each example.
 pub trait CategoricalColumn: Column {
     /// How many ids there are.
     fn buckets(&self) -> Result<usize>;
 
-    /// A sparse matrix of ids with a row for each example; ids below 0 are left out by whoever uses them.
+    /// A sparse matrix of ids with a row for each example; users ignore ids below 0.
     fn ids(&self, g: &Scope, features: &Features) -> Result<SparseTensor>;
 
-    /// How much each of its ids counts, if not one.
+    /// The weights of its ids; `None` if all are 1.
     fn weights(&self, _: &Scope, _: &Features, _ids: &SparseTensor) -> Result<Option<Output>> {
         Ok(None)
     }
 
-    /// What a cross of this column crosses, if that is more than the column itself.
+    /// The keys that a cross of this column uses, if it is a cross itself.
     fn parts(&self) -> Option<&[Part]> {
         None
     }
@@ -133,7 +133,7 @@ impl std::ops::Deref for FeatureColumn {
     }
 }
 
-/// The columns by name, each once: the order in which TensorFlow lays out a layer.
+/// The columns sorted by name, TensorFlow's order in a layer. Names must be unique.
 fn in_order(columns: &[FeatureColumn]) -> Result<Vec<(String, &FeatureColumn)>> {
     let mut named: Vec<(String, &FeatureColumn)> = columns.iter().map(|c| (c.name(), c)).collect();
     named.sort_by(|a, b| a.0.cmp(&b.0));
@@ -155,7 +155,7 @@ fn in_order(columns: &[FeatureColumn]) -> Result<Vec<(String, &FeatureColumn)>> 
     }
 }
 
-/// A column's name as the name of a scope: letters, digits and `_.-`.
+/// A column's name as a valid scope name: letters, digits and `_.-`.
 fn scope_name(column: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
     column.chars().map(|c| if allowed(c) { c } else { '_' }).collect()

@@ -1,4 +1,4 @@
-//! Numeric columns: numbers as they are.
+//! Numeric columns: raw numbers.
 
 use super::{Column, DenseColumn, Features, invalid, numbers_in_row};
 use std::panic::Location;
@@ -16,7 +16,7 @@ pub struct NumericColumn {
 
 type Normalizer = Arc<dyn Fn(&Scope, &Output) -> Output + Send + Sync>;
 
-/// The numbers of a feature: one for each example, unless a shape says otherwise.
+/// The values of a numeric feature: one for each example, unless a shape says otherwise.
 #[track_caller]
 pub fn numeric_column(key: &str) -> NumericColumn {
     NumericColumn { key: key.to_string(), shape: vec![1], normalizer: None, place: Location::caller() }
@@ -39,7 +39,7 @@ impl NumericColumn {
         self
     }
 
-    /// A function of the feature, before it becomes float: `|g, x| (x - 3.0) / 4.2`.
+    /// A function applied to the feature before the cast to float: `|g, x| (x - 3.0) / 4.2`.
     pub fn normalizer(mut self, f: impl Fn(&Scope, &Output) -> Output + Send + Sync + 'static) -> Self {
         self.normalizer = Some(Arc::new(f));
         self

@@ -1,4 +1,4 @@
-//! Shared embedding columns: several columns whose ids mean the same look up one table.
+//! Shared embedding columns: several categorical columns with one embedding table.
 
 use super::embedding::Embedded;
 use super::lookup::Combiner;
@@ -12,12 +12,12 @@ use thalweg_client::{Initializer, Output, Result, Scope, Variable};
 pub struct SharedEmbeddingColumns {
     sources: Vec<FeatureColumn>,
     embedded: Embedded,
-    /// Of the collection that holds the table, and of the scope that the first column makes it in.
+    /// The name of the table's collection, and of the first column's scope.
     collection: Option<String>,
     place: &'static Location<'static>,
 }
 
-/// For each of these categorical columns, the mean of the learned rows of its ids, all from one table of rows of `dimension` numbers: words of a question
+/// For each of these categorical columns, the mean of the embeddings of its ids, all from one table with rows of `dimension` numbers: words of a question
 /// and words of an answer. All columns have the same number of ids.
 #[track_caller]
 pub fn shared_embedding_columns(
@@ -33,7 +33,7 @@ pub fn shared_embedding_columns(
 }
 
 impl SharedEmbeddingColumns {
-    /// How the rows of several ids are combined; the mean by default.
+    /// How the embeddings of several ids are combined; the mean by default.
     pub fn combiner(mut self, combiner: Combiner) -> Self {
         self.embedded.combiner = combiner;
         self
@@ -45,13 +45,13 @@ impl SharedEmbeddingColumns {
         self
     }
 
-    /// The rows are not trained.
+    /// The embeddings are not trained.
     pub fn not_trainable(mut self) -> Self {
         self.embedded.trainable = false;
         self
     }
 
-    /// The name that the table is known by; the names of all columns, if none is given.
+    /// The collection of the table; by default, made of the names of all columns.
     pub fn shared_embedding_collection_name(mut self, name: &str) -> Self {
         self.collection = Some(name.to_string());
         self
@@ -99,7 +99,7 @@ impl SharedEmbeddingColumn {
         })
     }
 
-    /// The table that another of the columns made in this graph, or a new one.
+    /// The table that another of these columns made in this graph, or a new one.
     fn table(&self, g: &Scope, rows: usize) -> Result<Variable> {
         let made = g.collection(&self.collection).first().map(|handle| handle.name());
         let found = made.and_then(|name| g.global_variables().into_iter().find(|v| v.handle.name() == name));

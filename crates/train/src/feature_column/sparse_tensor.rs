@@ -23,7 +23,7 @@ impl SparseTensor {
         SparseTensor { dense_shape: shape.output(), indices, values }
     }
 
-    /// A feature of strings or integers without what is missing: the empty string, and -1.
+    /// A feature of strings or integers, without missing values: the empty string, and -1.
     pub(super) fn of_feature(g: &Scope, features: &Features, key: &str) -> Result<SparseTensor> {
         let x = features.rows(g, key)?;
         let missing = match x.dtype() {
@@ -51,7 +51,7 @@ impl SparseTensor {
         SparseTensor { values, ..self.clone() }
     }
 
-    /// Values as texts: integers are written out.
+    /// Values as strings: integers are formatted.
     pub(super) fn texts(&self, g: &Scope) -> Output {
         match self.values.dtype() {
             DataType::String => self.values.clone(),

@@ -1,4 +1,4 @@
-//! Vocabulary columns: the number of a value in a list, or in a file.
+//! Vocabulary columns: the index of a value in a list, or in a file.
 
 use super::{CategoricalColumn, Column, Features, SparseTensor, invalid};
 use crate::tables::IndexTable;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use thalweg_client::{DataType, Error, IntoTensor, Result, Scope, Tensor};
 use thalweg_io::durable;
 
-/// What the two kinds have in common.
+/// What both kinds share.
 #[derive(Clone)]
 struct Lookup {
     key: String,
@@ -52,7 +52,7 @@ pub struct VocabularyListColumn {
     vocabulary: Vec<Key>,
 }
 
-/// Strings or integers of a list: the id of each is its place in the list.
+/// Strings or integers of a list: the id of each is its index.
 #[track_caller]
 pub fn categorical_column_with_vocabulary_list<K: Into<Key>>(
     key: &str,
@@ -70,7 +70,7 @@ pub struct VocabularyFileColumn {
     size: Option<usize>,
 }
 
-/// Strings or integers that stand in a text file, one in a line: the id of each is the number of its line, counted from 0.
+/// Strings or integers of a text file, one per line: the id of each is its line number, from 0.
 #[track_caller]
 pub fn categorical_column_with_vocabulary_file(key: &str, file: impl AsRef<Path>) -> VocabularyFileColumn {
     let lookup = Lookup::new(key, Location::caller());
@@ -84,7 +84,7 @@ impl VocabularyListColumn {
         self
     }
 
-    /// Values that are not in the list are hashed into so many ids after the last.
+    /// Out-of-vocabulary values are hashed into this many ids after the last.
     pub fn num_oov_buckets(mut self, buckets: usize) -> Self {
         self.lookup.oov_buckets = buckets;
         self
@@ -124,7 +124,7 @@ impl VocabularyFileColumn {
         self
     }
 
-    /// Values that are not in the file are hashed into so many ids after the last.
+    /// Out-of-vocabulary values are hashed into this many ids after the last.
     pub fn num_oov_buckets(mut self, buckets: usize) -> Self {
         self.lookup.oov_buckets = buckets;
         self
@@ -172,7 +172,7 @@ impl Lookup {
         invalid(format!("column '{}' {}", self.key, what.as_ref())).at(Some(self.place))
     }
 
-    /// The default id, which goes with ids of a vocabulary of this size.
+    /// The default id, validated against the size of the vocabulary.
     fn default_of(&self, size: usize) -> Result<i64> {
         match self.default {
             Some(_) if self.oov_buckets > 0 => {

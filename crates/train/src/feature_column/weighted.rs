@@ -1,4 +1,4 @@
-//! Weighted columns: ids that count for more or less than one.
+//! Weighted columns: categorical columns with a weight per id.
 
 use super::{CategoricalColumn, Column, Features, SparseTensor, invalid};
 use std::panic::Location;
@@ -13,7 +13,7 @@ pub struct WeightedColumn {
     place: &'static Location<'static>,
 }
 
-/// The ids of a column, weighed by another feature: a number for each value of the feature that the ids are made of, in the same shape.
+/// A categorical column weighted by another feature: a number for each value of the column's feature, in the same shape.
 #[track_caller]
 pub fn weighted_categorical_column(
     source: impl CategoricalColumn + 'static,
@@ -56,7 +56,7 @@ impl CategoricalColumn for WeightedColumn {
                     self.weight_key
                 )));
             }
-            // One for each id, from the place that the id has in its feature: what is missing there is not asked for here.
+            // Gathers the weight of each id at the index of the id: weights of missing values are skipped.
             let own = g.op("GatherNd").name("weights_of_ids").input(&x).input(&ids.indices).output();
             Ok(if t == DataType::Float { own } else { g.cast(&own, DataType::Float) })
         };

@@ -26,7 +26,7 @@ impl CheckpointSaverHook {
 
 impl Hook for CheckpointSaverHook {
     fn after_create_session(&mut self, run: &mut RunContext<'_>) -> Result<()> {
-        // What was restored is saved already.
+        // A restored checkpoint is not saved again.
         if run.step > 0 {
             self.timer.done(run.step);
             return Ok(());

@@ -78,7 +78,7 @@ impl Hook for EarlyStoppingHook {
     }
 }
 
-/// The values of a metric by step, of all event files in a directory. Evaluations that lack it are a mistake in its name.
+/// The values of a metric by step, from all event files in a directory. An error if these have other metrics only.
 fn evaluations(directory: &Path, metric: &str) -> Result<BTreeMap<i64, f32>> {
     let mut found = BTreeMap::new();
     let mut others: Vec<String> = Vec::new();

@@ -11,7 +11,7 @@ pub struct StopAtStepHook {
 }
 
 impl StopAtStepHook {
-    /// After so many steps of this run, whatever the first one is.
+    /// After so many steps of this run, counted from its first.
     pub fn num_steps(steps: u64) -> Self {
         StopAtStepHook { more: Some(count(steps)), last: i64::MAX }
     }

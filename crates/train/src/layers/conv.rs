@@ -1,4 +1,4 @@
-//! `Conv2D`: the same small window of weights over every place of an image (batch, height, width, channels).
+//! `Conv2D`: 2-D convolution of images (batch, height, width, channels).
 
 use super::{Activation, Padding, last_dim};
 use crate::initializers::{Zeros, glorot_uniform};
@@ -33,7 +33,7 @@ impl<'a> Conv2D<'a> {
         }
     }
 
-    /// How far apart windows are, `[height, width]`.
+    /// The strides, `[height, width]`.
     pub fn strides(self, strides: [i64; 2]) -> Self {
         Conv2D { strides, ..self }
     }

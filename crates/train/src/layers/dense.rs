@@ -1,4 +1,4 @@
-//! `Dense`: every unit sees every input.
+//! `Dense`: a fully connected layer.
 
 use super::{Activation, last_dim};
 use crate::initializers::{Zeros, glorot_uniform};
@@ -81,7 +81,7 @@ impl<'a> Dense<'a> {
         let kernel = g.get_variable_with("kernel", &[inputs, self.units], initializer, options);
         let mut y = match x.shape().rank() {
             Some(2) | None => g.matmul(x, &kernel.value),
-            // Every row of every leading dimension.
+            // Flattens the leading dimensions.
             Some(_) => {
                 let rows = g.reshape(x, &[-1, inputs as i32]);
                 let y = g.matmul(rows, &kernel.value);

@@ -1,4 +1,4 @@
-//! `Embedding`: a row of numbers for each of many ids.
+//! `Embedding`: a trained vector for each id.
 
 use crate::initializers::RandomUniform;
 use thalweg_client::{Initializer, Output, Scope, Variable};
@@ -38,7 +38,7 @@ impl<'a> Embedding<'a> {
         g.get_variable("embeddings", &[self.rows, self.size], self.initializer.unwrap_or(&uniform))
     }
 
-    /// The rows of these ids. Its gradient has only those rows.
+    /// The rows of these ids. The gradient is sparse: only those rows.
     #[track_caller]
     pub fn apply(&self, g: &Scope, ids: &Output) -> Output {
         let table = self.table(g);

@@ -1,6 +1,6 @@
 //! Layers: a few ops and the variables they need.
 //!
-//! Each is a struct of what can be chosen, made by `new` and applied to an input: `Dense::new(10).activation(Activation::Relu).apply(&g, &x)`.
+//! Each is a builder of settings, made by `new` and applied to an input: `Dense::new(10).activation(Activation::Relu).apply(&g, &x)`.
 //! Variables are named as TensorFlow's layers name them: `dense/kernel`, `dense_1/bias`, ..
 
 mod activation;

@@ -1,10 +1,10 @@
-//! Normalization: activations brought to mean 0 and variance 1, then scaled and shifted by learned amounts.
+//! Normalization: activations scaled to mean 0 and variance 1, then scaled and shifted by learned parameters.
 
 use super::last_dim;
 use crate::initializers::{Ones, Zeros};
 use thalweg_client::{Output, Scope, Variable, VariableOptions, keys};
 
-/// Over the batch: each channel by the mean and variance of the batch in training, by their moving averages otherwise.
+/// Over the batch: by each channel's batch mean and variance in training, by the moving averages in inference.
 pub struct BatchNormalization<'a> {
     momentum: f64,
     epsilon: f64,
@@ -23,7 +23,7 @@ impl<'a> BatchNormalization<'a> {
         Self::default()
     }
 
-    /// How much of the moving averages a step keeps.
+    /// The decay of the moving averages.
     pub fn momentum(self, momentum: f64) -> Self {
         BatchNormalization { momentum, ..self }
     }
@@ -79,7 +79,7 @@ impl<'a> BatchNormalization<'a> {
         training: bool,
         [gamma, beta, mean, variance]: [&Variable; 4],
     ) -> Output {
-        // In training it computes mean and variance of the batch, and takes none.
+        // In training the op computes mean and variance of the batch, and takes none.
         let none = g.constant(Vec::<f32>::new());
         let (m, v) = if training { (&none, &none) } else { (&mean.value, &variance.value) };
         let outputs = g

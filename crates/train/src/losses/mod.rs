@@ -1,4 +1,4 @@
-//! Losses: one number that training makes small. Each is the mean over all elements, weighted if weights are given, and joins
+//! Losses, to be minimized. Each is the mean over all elements, weighted if weights are given, and is added to
 //! the collection `LOSSES`.
 
 mod sampled;
@@ -16,7 +16,7 @@ pub fn total_loss(g: &Scope) -> Output {
     g.add_n(&all)
 }
 
-/// The weighted mean: the sum divided by how many weights are not zero, as TensorFlow's losses reduce.
+/// The sum divided by the number of nonzero weights: TensorFlow's `SUM_BY_NONZERO_WEIGHTS`.
 #[track_caller]
 pub fn weighted(g: &Scope, losses: &Output, weights: Option<&Output>) -> Output {
     let loss = match weights {
@@ -102,7 +102,7 @@ pub fn hinge_loss(g: &Scope, labels: &Output, logits: &Output, weights: Option<&
     weighted(&g, &g.relu(one - signs * logits), weights)
 }
 
-/// For several independent yes-or-no labels.
+/// For independent binary labels.
 #[track_caller]
 pub fn sigmoid_cross_entropy(
     g: &Scope,
@@ -115,14 +115,14 @@ pub fn sigmoid_cross_entropy(
     weighted(&g, &sigmoid_cross_entropy_with_logits(&g, labels, logits), weights)
 }
 
-/// By element, in the form that does not overflow: `max(x, 0) - x z + log(1 + exp(-|x|))`.
+/// Elementwise, in the form that does not overflow: `max(x, 0) - x z + log(1 + exp(-|x|))`.
 #[track_caller]
 pub fn sigmoid_cross_entropy_with_logits(g: &Scope, labels: &Output, logits: &Output) -> Output {
     let tail = g.log1p(g.exp(g.neg(g.abs(logits))));
     g.relu(logits) - logits * labels + tail
 }
 
-/// Labels are a probability for each class.
+/// Labels are class probabilities.
 #[track_caller]
 pub fn softmax_cross_entropy(
     g: &Scope,
@@ -136,7 +136,7 @@ pub fn softmax_cross_entropy(
     weighted(&g, &losses, weights)
 }
 
-/// Labels are the numbers of the classes.
+/// Labels are class ids.
 #[track_caller]
 pub fn sparse_softmax_cross_entropy(
     g: &Scope,

@@ -4,7 +4,7 @@ use super::sigmoid_cross_entropy_with_logits;
 use crate::embedding::{PartitionStrategy, embedding_lookup};
 use thalweg_client::{DataType, Output, Scope, Variable};
 
-/// Classes drawn at random, and how often the true classes and each of these are expected in such a sample.
+/// Sampled classes, and the expected counts of the true and the sampled classes.
 #[derive(Clone, Debug)]
 pub struct Candidates {
     /// int64, the classes drawn.
@@ -16,13 +16,13 @@ pub struct Candidates {
 }
 
 impl Candidates {
-    /// Different classes, the more likely the smaller their number: for classes in the order of their frequency.
+    /// Log-uniform (Zipfian), without duplicates: for classes sorted by decreasing frequency.
     #[track_caller]
     pub fn log_uniform(g: &Scope, labels: &Output, sampled: i64, classes: i64, seed: Option<i64>) -> Self {
         Candidates::drawn(g, "LogUniformCandidateSampler", labels, sampled, classes, seed)
     }
 
-    /// Different classes, all equally likely.
+    /// Uniform, without duplicates.
     #[track_caller]
     pub fn uniform(g: &Scope, labels: &Output, sampled: i64, classes: i64, seed: Option<i64>) -> Self {
         Candidates::drawn(g, "UniformCandidateSampler", labels, sampled, classes, seed)
@@ -56,14 +56,14 @@ fn columns(labels: &Output) -> i64 {
     labels.shape().dims().and_then(|d| d.get(1).copied()).unwrap_or(1)
 }
 
-/// The output layer that these losses train: a row of weights and a bias for each class, each maybe in several parts.
+/// The output layer that these losses train: weights and a bias for each class, possibly partitioned.
 #[derive(Clone, Copy, Debug)]
 pub struct OutputLayer<'a> {
     /// `[classes, size]`, in parts.
     pub weights: &'a [Variable],
     /// `[classes]`, in as many parts.
     pub biases: &'a [Variable],
-    /// Which part a class is in.
+    /// How classes are partitioned.
     pub strategy: PartitionStrategy,
 }
 
@@ -83,7 +83,7 @@ pub fn sampled_softmax_loss(
     g.op("SoftmaxCrossEntropyWithLogits").input(logits).input(truth).output()
 }
 
-/// For each example, the cross entropy of telling its true classes from the sampled ones: noise-contrastive estimation.
+/// For each example, the logistic loss of true against sampled classes: noise-contrastive estimation.
 #[track_caller]
 pub fn nce_loss(
     g: &Scope,
@@ -97,7 +97,7 @@ pub fn nce_loss(
     g.reduce_sum(sigmoid_cross_entropy_with_logits(&g, &truth, &logits), &[1])
 }
 
-/// Logits of the true classes and then the sampled ones, less the log of how often each is expected; and the labels for them.
+/// Logits of the true and then the sampled classes, minus the log of their expected counts; and the labels for them.
 #[track_caller]
 fn sampled_logits(
     g: &Scope,
@@ -111,7 +111,7 @@ fn sampled_logits(
     let num_true = columns(labels);
     let truth = g.reshape(labels, &[-1]);
     let rows = |parts: &[Variable], ids: &Output| embedding_lookup(g, parts, ids, layer.strategy);
-    // One lookup for both, so that the gradient is one of rows.
+    // One lookup for both, for one sparse gradient.
     let all = g.concat(&[&truth, &candidates.sampled], 0);
     let split = |values: &Output| {
         let (of_truth, of_all) = (g.size(&truth), g.size(&all));
@@ -141,7 +141,7 @@ fn sampled_logits(
     (g.concat(&[true_logits, sampled_logits], 1), g.concat(&[shared, none], 1))
 }
 
-/// The lowest float for each sampled class that is a true class of the example, 0 for the others.
+/// Masks accidental hits: the lowest float for sampled classes that are true classes, 0 for the others.
 fn hits(g: &Scope, labels: &Output, candidates: &Candidates) -> Output {
     let found = g
         .op("ComputeAccidentalHits")

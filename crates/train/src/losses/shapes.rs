@@ -2,7 +2,7 @@
 
 use thalweg_client::{Code, Error, Output, Scope};
 
-/// Labels and predictions have the same shape; a mistake of the caller otherwise.
+/// Labels and predictions must have the same shape; records an error otherwise.
 #[track_caller]
 pub(crate) fn same(g: &Scope, what: &str, labels: &Output, predictions: &Output) {
     let (labels, predictions) = (labels.shape(), predictions.shape());

@@ -52,7 +52,7 @@ impl Optimizer for AdaMax {
             .build()
     }
 
-    /// Only the rows named change, slots and all.
+    /// Only the gradient's rows change, in slots too.
     fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation {
         let (g, indices) = (u.scope, &rows.indices);
         let one = g.number(1.0, rows.values.dtype());

@@ -1,4 +1,4 @@
-//! Adadelta: steps in proportion to the steps before.
+//! Adadelta: steps scaled by the RMS of earlier steps.
 
 use super::{Optimizer, Setting, Slot, Update};
 use thalweg_client::{IndexedSlices, Operation, Output};

@@ -1,4 +1,4 @@
-//! Adagrad: the more a weight has been changed, the smaller its steps.
+//! Adagrad: learning rates that fall with each weight's squared gradients.
 
 use super::{Optimizer, Setting, Slot, Update, not_negative};
 use thalweg_client::{IndexedSlices, Operation, Output, Result};

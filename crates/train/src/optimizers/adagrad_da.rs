@@ -30,12 +30,12 @@ impl AdagradDA {
         AdagradDA { l1, l2, ..self }
     }
 
-    /// What the sum of squared gradients starts as.
+    /// The initial sum of squared gradients.
     pub fn initial_accumulator(self, value: f64) -> Self {
         AdagradDA { initial_accumulator: value, ..self }
     }
 
-    /// The number of the step under way, from 1.
+    /// The current step, counted from 1.
     fn step(&self, u: &Update<'_>) -> Output {
         let done = self.global_step.read(u.scope);
         u.scope.add(cast(u.scope, &done, DataType::Int64), u.scope.number(1.0, DataType::Int64))

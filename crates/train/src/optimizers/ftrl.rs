@@ -29,7 +29,7 @@ impl Ftrl {
         }
     }
 
-    /// How the rate falls as gradients are seen; zero for not at all.
+    /// The exponent of the learning rate decay; 0 for a constant rate.
     pub fn learning_rate_power(self, power: f64) -> Self {
         Ftrl { rate_power: power, ..self }
     }
@@ -44,7 +44,7 @@ impl Ftrl {
         Ftrl { l1, l2, ..self }
     }
 
-    /// Draws weights towards zero by their size, where `l2` holds back their changes.
+    /// A magnitude penalty on weights, where `l2` is a stabilization penalty.
     pub fn l2_shrinkage(self, strength: f64) -> Self {
         Ftrl { l2_shrinkage: strength, ..self }
     }
@@ -54,7 +54,7 @@ impl Ftrl {
         Ftrl { beta, ..self }
     }
 
-    /// The settings that follow the gradient.
+    /// The inputs after the gradient.
     fn finish(&self, u: &Update<'_>, rule: OpBuilder<'_>) -> Operation {
         let rule = rule.input(u.setting(RATE)).input(u.setting(L1)).input(self.l2_with_beta(u));
         let rule = if self.shrinks() { rule.input(u.setting(SHRINKAGE)) } else { rule };
@@ -65,7 +65,7 @@ impl Ftrl {
         self.l2_shrinkage > 0.0
     }
 
-    /// The rule knows no beta: it is the same as more of l2.
+    /// The op has no beta: it is equivalent to a larger l2.
     fn l2_with_beta(&self, u: &Update<'_>) -> Output {
         if self.beta == 0.0 {
             return u.setting(L2).clone();

@@ -50,7 +50,7 @@ impl Optimizer for GradientDescent {
         u.op("ResourceScatterAdd").input(&rows.indices).input(step).build()
     }
 
-    /// Adding a row twice is adding its sum.
+    /// The update itself sums duplicate rows.
     fn sums_rows(&self) -> bool {
         false
     }

@@ -3,8 +3,8 @@
 use super::{Optimizer, Power, Setting, Slot, Update};
 use thalweg_client::{IndexedSlices, Operation, Output, Result};
 
-/// An optimizer whose updates carry `use_locking`: where TensorFlow runs the graph, workers that train one variable wait for
-/// each other. Thalweg's own kernels lock always.
+/// An optimizer whose updates have `use_locking`: on TensorFlow, workers that train one variable wait for
+/// each other. Thalweg's own kernels always lock.
 pub struct Locking<O>(pub(super) O);
 
 impl<O: Optimizer> Optimizer for Locking<O> {

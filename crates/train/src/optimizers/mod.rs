@@ -1,6 +1,6 @@
 //! Optimizers: update rules for variables.
 //!
-//! An optimizer is its hyperparameters and two rules, one for dense gradients and one for rows. What is common to all of them,
+//! An optimizer is its hyperparameters and two update rules, for dense and for sparse gradients. What is common to all of them,
 //! computing gradients, making slots, grouping the updates, counting the global step, is here.
 
 mod ada_max;
@@ -42,7 +42,7 @@ pub struct Slot {
     pub initial: f64,
 }
 
-/// A number that is the same for all variables and changes with the steps, such as Adam's `beta1_power`.
+/// A scalar shared by all variables and multiplied in each step, such as Adam's `beta1_power`.
 #[derive(Clone, Copy, Debug)]
 pub struct Power {
     /// The name of its variable.
@@ -61,20 +61,20 @@ pub trait Optimizer {
     /// Names and values of the hyperparameters; rules use their indices.
     fn settings(&self) -> Vec<(&'static str, Setting)>;
 
-    /// In the order that TensorFlow makes them in, which numbers their names.
+    /// In TensorFlow's order of creation, which numbers their names.
     fn slots(&self) -> Vec<Slot> {
         Vec::new()
     }
 
-    /// The numbers that change with the steps.
+    /// Scalars multiplied in each step.
     fn powers(&self) -> Vec<Power> {
         Vec::new()
     }
 
-    /// Changes a variable along a dense gradient.
+    /// Applies a dense gradient.
     fn dense(&self, u: &Update<'_>, gradient: &Output) -> Operation;
 
-    /// Changes the rows of a variable that a sparse gradient names. No row comes twice.
+    /// Applies a sparse gradient, without duplicate rows if `sums_rows`.
     fn sparse(&self, u: &Update<'_>, rows: &IndexedSlices) -> Operation;
 
     /// Validates the settings.

@@ -1,4 +1,4 @@
-//! `Moments`: the settings of Adam and AdaMax, which both follow two running measures of the gradients.
+//! `Moments`: the settings of Adam and AdaMax, which both keep two running moments of the gradients.
 
 use super::{Power, Setting, Slot};
 
@@ -28,7 +28,7 @@ impl Moments {
         ]
     }
 
-    /// One for each measure.
+    /// One for each moment.
     pub fn slots() -> Vec<Slot> {
         vec![Slot { initial: 0.0 }, Slot { initial: 0.0 }]
     }

@@ -24,7 +24,7 @@ impl From<f64> for Setting {
 
 impl From<f32> for Setting {
     fn from(v: f32) -> Setting {
-        // As it is written: 0.1f32 means a tenth.
+        // By its decimal form: 0.1f32 means 0.1.
         Setting::Number(v.to_string().parse().unwrap_or(f64::from(v)))
     }
 }
@@ -160,7 +160,7 @@ fn make_slots(optimizer: &(impl Optimizer + ?Sized), g: &Scope, v: &Variable) ->
     optimizer.slots().iter().map(make).collect()
 }
 
-/// The name, with the first number that makes it unique if another slot or another optimizer of the kind has it.
+/// The name, numbered if another slot or another optimizer of the kind has it.
 fn free_name(g: &Scope, base: &str) -> String {
     let numbered = (1..).map(|i| format!("{base}_{i}"));
     let mut names = std::iter::once(base.to_string()).chain(numbered);

@@ -1,9 +1,9 @@
-//! Two cells over a sequence, one from each end.
+//! Bidirectional RNNs: a forward and a backward cell.
 
 use super::{Cell, Sequence, dynamic_rnn};
 use thalweg_client::{Output, Scope};
 
-/// Outputs and last states of the cell that goes forward and of the one that goes backward, both in the order of the inputs.
+/// Outputs and final states of the forward and of the backward cell, both in the order of the inputs.
 #[track_caller]
 pub fn bidirectional_dynamic_rnn(
     g: &Scope,
@@ -19,7 +19,7 @@ pub fn bidirectional_dynamic_rnn(
     [there, (reverse(&back, &outputs, sequence), state)]
 }
 
-/// Each sequence from its last step to its first; what lies beyond its length stays where it is.
+/// Reverses each sequence; padding beyond its length stays in place.
 fn reverse(g: &Scope, x: &Output, sequence: &Sequence<'_>) -> Output {
     let (batch, time) = if sequence.time_major { (1i64, 0i64) } else { (0, 1) };
     match sequence.lengths {

@@ -4,7 +4,7 @@
 use super::Cell;
 use thalweg_client::{Attr, DataType, Output, PartialShape, Reuse, Scope};
 
-/// What a cell runs over.
+/// The input of an RNN.
 pub struct Sequence<'a> {
     /// `[batch, time, size]`, or `[time, batch, size]` if time comes first.
     pub inputs: &'a Output,
@@ -43,13 +43,13 @@ impl Array {
             .outputs();
         match outputs.as_slice() {
             [handle, flow] => Array { handle: handle.clone(), flow: flow.clone() },
-            // The scope has recorded the mistake.
+            // The scope has recorded the error.
             _ => Array { handle: size.clone(), flow: size.clone() },
         }
     }
 }
 
-/// The outputs, in the layout of the inputs, and the last state.
+/// The outputs, in the layout of the inputs, and the final state.
 #[track_caller]
 pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Output, Vec<Output>) {
     let g = g.variable_scope_with("rnn", Reuse::Auto);
@@ -124,7 +124,7 @@ pub fn dynamic_rnn(g: &Scope, cell: &dyn Cell, sequence: &Sequence<'_>) -> (Outp
     (outputs, state.collect())
 }
 
-/// Past the end of a sequence, outputs are zero and the state stays.
+/// Past the end of a sequence, outputs are zero and the state is copied.
 fn copy_through(
     g: &Scope,
     time: &Output,

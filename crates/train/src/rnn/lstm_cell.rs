@@ -43,27 +43,27 @@ impl LstmCell {
         LstmCell { activation, ..self }
     }
 
-    /// The gates see the memory, each element by a weight of its own.
+    /// Peepholes: gates see the memory, by diagonal weights.
     pub fn peepholes(self) -> Self {
         LstmCell { use_peepholes: true, ..self }
     }
 
-    /// The memory is kept between `-limit` and `limit`.
+    /// The memory is clipped to `[-limit, limit]`.
     pub fn cell_clip(self, limit: f64) -> Self {
         LstmCell { cell_clip: Some(limit), ..self }
     }
 
-    /// The output has this size: it is the cell's, times a matrix.
+    /// The output is projected to this size.
     pub fn projection(self, size: usize) -> Self {
         LstmCell { num_proj: Some(size), ..self }
     }
 
-    /// What is projected is kept between `-limit` and `limit`.
+    /// The projection is clipped to `[-limit, limit]`.
     pub fn proj_clip(self, limit: f64) -> Self {
         LstmCell { proj_clip: Some(limit), ..self }
     }
 
-    /// A gate, before it is opened or closed: with what it sees of the memory.
+    /// A gate before its sigmoid, with its peephole.
     fn gate(&self, g: &Scope, gate: &Output, weights: &str, memory: &Output) -> Output {
         if !self.use_peepholes {
             return gate.clone();

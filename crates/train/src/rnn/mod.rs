@@ -1,4 +1,4 @@
-//! Recurrent nets: cells, and what runs a cell over a sequence, unrolled in the graph or as a loop.
+//! Recurrent nets: cells, and RNNs over a sequence, unrolled in the graph or as a while loop.
 
 mod bidirectional;
 mod cells;

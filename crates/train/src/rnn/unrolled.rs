@@ -1,9 +1,9 @@
-//! A cell over a sequence of known length, step by step in the graph.
+//! A cell over a sequence of known length, unrolled in the graph.
 
 use super::Cell;
 use thalweg_client::{Output, Reuse, Scope};
 
-/// The outputs for each input, and the last state. All steps share the cell's variables.
+/// The outputs for each input, and the final state. All steps share the cell's variables.
 #[track_caller]
 pub fn static_rnn(
     g: &Scope,

@@ -1,4 +1,4 @@
-//! Cells made of cells.
+//! Cell wrappers.
 
 use super::Cell;
 use crate::layers::dropout;
@@ -29,13 +29,13 @@ impl Cell for Stacked {
     }
 }
 
-/// Dropout on what goes into and comes out of a cell.
+/// Dropout on the inputs and outputs of a cell.
 pub struct Dropout<C> {
     /// The cell.
     pub cell: C,
-    /// The share of inputs that is dropped.
+    /// The fraction of inputs dropped.
     pub input_rate: f64,
-    /// The share of outputs that is dropped.
+    /// The fraction of outputs dropped.
     pub output_rate: f64,
     /// Nothing is dropped otherwise.
     pub training: bool,

@@ -1,4 +1,4 @@
-//! Whether a checkpoint fits the graph: checked before anything is changed.
+//! Validates a checkpoint against the graph before anything is restored.
 
 use std::path::Path;
 use thalweg_client::{Code, Error, PartialShape, Result, Shape, Variable};

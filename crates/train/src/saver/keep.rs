@@ -1,4 +1,4 @@
-//! Which checkpoints stay: the newest ones, and one of the older ones every so many hours.
+//! Which checkpoints are kept: the newest ones, and an older one every so many hours.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use thalweg_io::durable;
 pub struct Keep {
     /// How many of the newest; 0 for all.
     pub newest: usize,
-    /// Of those that are no longer among the newest, one stays for so many hours of training.
+    /// Also keeps one older checkpoint for this many hours of training.
     pub every_n_hours: f64,
 }
 
@@ -35,13 +35,13 @@ fn seconds(time: SystemTime) -> f64 {
     time.duration_since(UNIX_EPOCH).map_or(0.0, |d| d.as_secs_f64())
 }
 
-/// The checkpoints that a saver looks after.
+/// The checkpoints that a saver manages.
 #[derive(Default)]
 pub(super) struct Kept {
     /// By the path they were saved to; none before the first is saved.
     of: Option<(PathBuf, State)>,
     saved_at: HashMap<PathBuf, f64>,
-    /// The next checkpoint to stay for good is one that was saved after this.
+    /// The next checkpoint to be kept for good is one saved after this.
     next_to_stay: f64,
 }
 
@@ -76,7 +76,7 @@ impl Kept {
         Ok(())
     }
 
-    /// Whether a checkpoint that is no longer among the newest is the one to keep for these hours.
+    /// Whether `every_n_hours` keeps a checkpoint that is no longer among the newest.
     fn stays(&mut self, prefix: &Path, keep: Keep) -> bool {
         let saved_at = self.saved_at.remove(prefix);
         let stays = saved_at.is_some_and(|at| at > self.next_to_stay);
@@ -86,7 +86,7 @@ impl Kept {
         stays
     }
 
-    /// The checkpoints that an earlier run saved to the same path: this saver looks after them too.
+    /// The checkpoints that an earlier run saved to the same path: this saver manages them too.
     fn left_by_earlier_runs(&mut self, path: &Path, directory: &Path) -> State {
         let mut state = State::read(directory).ok().flatten().unwrap_or_default();
         let base = durable::with_suffix(path, "-");

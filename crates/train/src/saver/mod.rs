@@ -78,7 +78,7 @@ impl Saver {
         self.keep(keep)
     }
 
-    /// Of the checkpoints that are no longer among the newest, one stays for so many hours of training: 10,000 by default.
+    /// Also keeps one older checkpoint for this many hours of training: 10,000 by default.
     pub fn keep_checkpoint_every_n_hours(self, hours: f64) -> Saver {
         let keep = Keep { every_n_hours: hours, ..self.keep };
         self.keep(keep)
@@ -96,7 +96,7 @@ impl Saver {
         Saver { clock, ..self }
     }
 
-    /// Whether each checkpoint has the graph beside it, in a file `.meta`: yes by default.
+    /// Whether each checkpoint has a `.meta` file with the graph: yes by default.
     pub fn write_meta_graph(mut self, yes: bool) -> Saver {
         self.write_meta_graph = yes;
         self

@@ -28,7 +28,7 @@ pub use shared_writer::SharedWriter;
 use std::borrow::Borrow;
 use thalweg_client::{Output, Scope, keys};
 
-/// A number over time. The tag is the name, in its scope.
+/// A scalar summary. The tag is the name, in its scope.
 #[track_caller]
 pub fn scalar(g: &Scope, name: &str, value: &Output) -> Output {
     let scope = g.name_scope(name);
@@ -36,7 +36,7 @@ pub fn scalar(g: &Scope, name: &str, value: &Output) -> Output {
     collected(g, scope.op("ScalarSummary").named_as_scope().input(tags).input(value).output())
 }
 
-/// How the values of a tensor are spread, over time.
+/// A histogram summary of a tensor.
 #[track_caller]
 pub fn histogram(g: &Scope, name: &str, values: &Output) -> Output {
     let scope = g.name_scope(name);

@@ -76,13 +76,13 @@ impl Accumulator {
         }
     }
 
-    /// Gradients from before this step are dropped from now on.
+    /// Gradients from before this step are stale from now on.
     pub fn set_step(&self, g: &Scope, step: &Output) -> Operation {
         let set = g.op("AccumulatorSetGlobalStep").name("SetGlobalStep");
         set.input(&self.handle).input(step).build()
     }
 
-    /// How many gradients there are.
+    /// How many gradients it holds.
     pub fn count(&self, g: &Scope) -> Output {
         g.op("AccumulatorNumAccumulated").input(&self.handle).output()
     }

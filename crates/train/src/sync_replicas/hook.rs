@@ -81,7 +81,7 @@ impl Chief {
         self.stop();
         self.held = true;
         run.session.run(&self.close, &[])?;
-        // Accumulators are closed, and the earlier chief and its steps are gone: nothing else adds or takes.
+        // Accumulators are closed, and the earlier chief's steps have ended: nothing else adds or takes.
         for (count, take) in &self.left {
             if run.session.run(count, &[])?.to_scalar::<i32>()? > 0 {
                 run.session.run(take, &[])?;

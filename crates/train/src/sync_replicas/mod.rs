@@ -12,8 +12,8 @@
 //! use thalweg_train::sync_replicas::SyncReplicas;
 //! use thalweg_train::{Coordinator, get_or_create_global_step};
 //!
-//! // The chief's program. Other workers build the same graph on their own devices, and run `local_step_init` instead of what is
-//! // for the chief.
+//! // The chief's program. Other workers build the same graph on their own devices, and run `local_step_init` instead of the
+//! // chief's operations.
 //! let g = Scope::new();
 //! let w = g.variable("w", &g.constant(1f32));
 //! let step = get_or_create_global_step(&g);
@@ -34,9 +34,9 @@
 //! # Ok::<(), thalweg_client::Error>(())
 //! ```
 //!
-//! A fast replica may take the token of a slow one and compute twice for a step; what counts is that a step has the gradients of as
+//! A fast replica may take the token of a slow one and compute two gradients for a step; a step aggregates as
 //! many batches as it waits for. For the result of one large batch, replicas take their batches from one source. Replicas that have
-//! numbers ([`SyncReplicas::number`]) have a queue of tokens each, and give one gradient to each step.
+//! numbers ([`SyncReplicas::number`]) have a token queue each, and add one gradient to each step.
 //!
 //! # When tasks are lost
 //!
@@ -83,7 +83,7 @@ impl<O: Optimizer> SyncReplicas<O> {
         SyncReplicas { optimizer, replicas_to_aggregate, total_num_replicas, number: None }
     }
 
-    /// How many replicas there are: more than are waited for, and the others are backups; fewer, and replicas compute several gradients
+    /// How many replicas there are: if more than are aggregated, the others are backups; if fewer, replicas compute several gradients
     /// for each update.
     pub fn total_num_replicas(mut self, total: usize) -> Self {
         self.total_num_replicas = total;
@@ -104,7 +104,7 @@ impl<O: Optimizer> SyncReplicas<O> {
     }
 
     /// Accumulators, the chief's step, and the training step of the replica that has these gradients. The scope's device is the
-    /// replica's; variables are where they are.
+    /// replica's; variables keep theirs.
     #[track_caller]
     pub fn apply_gradients(
         &self,
@@ -149,7 +149,7 @@ impl<O: Optimizer> SyncReplicas<O> {
         })
     }
 
-    /// Numbered replicas give each step one gradient.
+    /// Numbered replicas add one gradient to each step.
     fn check_number(&self) -> Result<()> {
         let (wanted, total) = (self.replicas_to_aggregate, self.total_num_replicas);
         let wrong = match self.number {
@@ -183,9 +183,9 @@ pub struct SyncTraining {
     pub local_step_init: Operation,
     /// Run once by the chief instead, after it has initialised or restored the variables.
     pub chief_init: Operation,
-    /// Runs `sync` over and over, on the chief.
+    /// Runs `sync` repeatedly, on the chief.
     pub chief_queue_runner: QueueRunner,
-    /// One step of the chief: waits for enough gradients, updates the variables, gives out tokens.
+    /// One step of the chief: waits for enough gradients, updates the variables, enqueues tokens.
     pub sync: Operation,
     shared: Shared,
     required: i32,
@@ -194,8 +194,8 @@ pub struct SyncTraining {
 }
 
 impl SyncTraining {
-    /// Run once by the chief: tokens to begin with. TensorFlow gives as many as gradients are aggregated (`None`): replicas may then
-    /// compute a second time for the first step. None at all (`Some(0)`) is enough unless there are fewer replicas than gradients.
+    /// Run once by the chief: enqueues the first tokens. TensorFlow's count is that of the gradients aggregated (`None`): replicas may then
+    /// compute a second time for the first step. `Some(0)` is enough unless there are fewer replicas than gradients.
     #[track_caller]
     pub fn init_tokens(&self, g: &Scope, tokens: Option<usize>) -> Result<Operation> {
         let wanted = tokens.unwrap_or(self.required as usize);
@@ -216,8 +216,8 @@ impl SyncTraining {
         Ok(made)
     }
 
-    /// Another replica in the same graph, with gradients of its own for the same variables, in the same order. Numbers are for replicas
-    /// that are lost one by one.
+    /// Another replica in the same graph, with its own gradients for the same variables, in the same order. Not for numbered replicas,
+    /// which have a graph each.
     #[track_caller]
     pub fn replica(&self, g: &Scope, gradients: &[GradientOf]) -> Result<Replica> {
         if self.shared.number.is_some() {
@@ -230,8 +230,8 @@ impl SyncTraining {
         Ok(made)
     }
 
-    /// How many gradients came too late and were dropped, for the variable that lost the most. It is counted where the variables
-    /// are, by all replicas together. Tasks of TensorFlow's own cannot tell.
+    /// The number of stale gradients that were dropped, for the variable that lost the most. Counted on the variables'
+    /// devices, for all replicas together. TensorFlow's servers do not support it.
     #[track_caller]
     pub fn stale_gradients(&self, g: &Scope) -> Output {
         let count = |a: &Accumulator| g.op("AccumulatorNumStale").input(&a.handle).output();
@@ -255,13 +255,13 @@ struct Shared {
 }
 
 impl Shared {
-    /// Gives tokens with the stamp as it is when the scope's dependencies have run.
+    /// Enqueues tokens with the stamp that is read after the scope's control dependencies.
     fn give_tokens(&self, g: &Scope, tokens: i32) -> Operation {
         self.tokens.give(g, &self.stamps.now(g), tokens)
     }
 
-    /// The means of so many gradients, for no update to begin before all have been taken. A gradient that an accumulator still takes
-    /// is then one of variables none of which has been updated.
+    /// The means of so many gradients; no update begins before all have been taken. A gradient that an accumulator still accepts
+    /// was then computed before any of the updates.
     fn means(&self, scope: &Scope, required: i32, gradients: &[GradientOf]) -> Vec<GradientOf> {
         let take = |a: &Option<Accumulator>| a.as_ref().map_or(Gradient::None, |a| a.take(scope, required));
         let taken: Vec<Gradient> = self.accumulators.iter().map(take).collect();
@@ -295,7 +295,7 @@ impl Shared {
         taken.into_iter().zip(gradients).map(pair).collect()
     }
 
-    /// What the chief's step ends with.
+    /// The end of the chief's step: enqueues tokens, releases the gate.
     fn after_update(&self, update: &Operation, tokens: i32) -> Operation {
         let after = self.on_step.control_dependencies(&[update]);
         let given = self.give_tokens(&after, tokens);
@@ -305,7 +305,7 @@ impl Shared {
         }
     }
 
-    /// Begins a new row of stamps, and sets the chief's replica and the accumulators to its first.
+    /// Sets a new stamp offset, and the chief's replica and the accumulators to its first stamp.
     fn chief_init(&self, scope: &Scope, replica: &Replica) -> Operation {
         let after = scope.control_dependencies(&[&self.stamps.begin(&self.on_step)]);
         let stamp = self.stamps.now(&after);

@@ -22,7 +22,7 @@ impl Shared {
                 format!("got {} gradients for {} variables", gradients.len(), self.accumulators.len()),
             ));
         }
-        // On the worker, whatever device functions choose for variables.
+        // Placed on the worker: device functions may put variables elsewhere.
         let anchor = g.op("NoOp").build();
         let here = g.top_level().only_on(&anchor.device());
         let zero = here.number_named("sync_rep_local_step/initial_value", 0.0, DataType::Int64);

@@ -28,13 +28,13 @@ impl Stamps {
         Stamps { offset, global_step: global_step.clone() }
     }
 
-    /// The stamp of the step as it is when the scope's dependencies have run.
+    /// The stamp of the step, read after the scope's control dependencies.
     pub fn now(&self, g: &Scope) -> Output {
         let offset = g.op("ReadVariableOp").input(&self.offset).attr("dtype", DataType::Int64).output();
         g.add(&offset, self.step(g))
     }
 
-    /// Chooses a new offset: all stamps from now on are larger than those before.
+    /// Sets a new offset: all stamps from now on are larger than those before.
     pub fn begin(&self, g: &Scope) -> Operation {
         let seconds = g.op("Timestamp").output();
         let micros = g.cast(g.mul(&seconds, g.constant(1e6f64)), DataType::Int64);

@@ -24,13 +24,13 @@ impl Tokens {
         Tokens { queues, own, is_shared: false }
     }
 
-    /// What a queue runner closes.
+    /// The queue that a queue runner closes.
     pub fn queue(&self) -> &Output {
         // There is one replica at least.
         &self.queues[self.own]
     }
 
-    /// Puts so many tokens into the shared queue, or one into each.
+    /// Enqueues so many tokens into the shared queue, or one into each.
     pub fn give(&self, g: &Scope, stamp: &Output, count: i32) -> Operation {
         if self.is_shared {
             let tokens = g.op("Fill").input(g.constant(vec![count])).input(stamp).output();
@@ -40,7 +40,7 @@ impl Tokens {
         }
         let give = |g: &Scope, queue: &Output| g.op("QueueEnqueueV2").input(queue).inputs(&[stamp]).build();
         let Some((chief, others)) = self.queues.split_first() else { return g.group::<Operation>(&[]) };
-        // The chief comes last: when it has its token it may exit, which cancels this step.
+        // The chief's token comes last: with it the chief may exit, which cancels this step.
         let given: Vec<Operation> = others.iter().map(|queue| give(g, queue)).collect();
         give(&g.control_dependencies(&given), chief)
     }

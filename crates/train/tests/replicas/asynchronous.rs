@@ -1,4 +1,4 @@
-//! Workers that train without waiting for each other.
+//! Asynchronous training.
 
 use crate::model::*;
 use crate::tasks::Cluster;
@@ -9,7 +9,7 @@ use thalweg_train::{ReplicaDeviceSetter, get_or_create_global_step};
 const WORKERS: usize = 3;
 const STEPS: usize = 1500;
 const BATCHES: usize = 12;
-/// Small enough for gradients that are a few steps old.
+/// Small enough for stale gradients.
 const RATE: f32 = 0.05;
 
 fn loss(session: &Session, fed: &Fed) -> f32 {

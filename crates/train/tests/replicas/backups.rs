@@ -1,4 +1,4 @@
-//! More replicas than are waited for: late gradients are dropped and counted, and each is used at most once.
+//! Backup replicas: stale gradients are dropped and counted, and each is used at most once.
 
 use crate::model::Dice;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use thalweg_train::optimizers::{GradientDescent, GradientOf, Minimize};
 use thalweg_train::sync_replicas::{SyncReplicas, SyncTraining};
 use thalweg_train::{Coordinator, get_or_create_global_step};
 
-/// A variable `w` of which each replica's gradient is what it is fed.
+/// A variable `w` whose gradient each replica is fed.
 struct Fed {
     g: Scope,
     w: Variable,
@@ -59,7 +59,7 @@ fn the_gradient_of_a_slow_replica_is_dropped_and_counted() {
         session.run(&fed.sync.sync, &[]).unwrap();
     });
     assert_eq!((w(), number(&session, &fed.step.value), number(&session, &stale)), (-2.0, 1, 0));
-    // The third still has the weights of the start. It loses its gradient, and goes on with the token that is left for it.
+    // The third still has the initial weights. Its gradient is dropped as stale, and it continues with the token left for it.
     run(2, 100.0);
     assert_eq!((w(), number(&session, &stale)), (-2.0, 1));
     std::thread::scope(|s| {
@@ -90,7 +90,7 @@ fn every_gradient_is_used_once_or_dropped() {
                     while number(session, &step.value) < STEPS {
                         dice.dawdle();
                         let ended = run.run_with(vec![thalweg_client::Tensor::scalar(1f32)], &options);
-                        // At the end some wait for tokens that nobody gives out any more; their gradients are in.
+                        // At the end some wait for tokens that are never enqueued; their gradients are in.
                         pushed += 1;
                         if let Err(e) = ended {
                             assert_eq!(e.code(), Code::Cancelled, "{e}");
@@ -103,7 +103,7 @@ fn every_gradient_is_used_once_or_dropped() {
             pushed = workers.into_iter().map(|w| w.join().unwrap()).sum::<i64>();
         });
         all.join().unwrap();
-        // Each step moved w by the mean of three gradients of 1. One that was under way when all stopped may be lost.
+        // Each step moved w by the mean of three gradients of 1. One in progress at the stop may be lost.
         let steps = number(&session, &fed.step.value);
         let w = session.run(&fed.w.value, &[]).unwrap().to_scalar::<f32>().unwrap();
         assert!(w == -(steps as f32) || w == -(steps as f32 + 1.0), "seed {seed}: {w} after {steps} steps");
@@ -127,7 +127,7 @@ fn too_few_tokens_are_refused() {
     assert_eq!(e.code(), Code::InvalidArgument);
     assert_eq!(e.message(), "Too few tokens to finish the first step: 1 (given) vs 2 (needed)");
     assert!(SyncReplicas::new(GradientDescent::new(1.0), 0).minimize(&g, &loss, &step).is_err());
-    // One replica computes the three gradients of each step, going on with the tokens.
+    // One replica computes the three gradients of each step, by taking the tokens.
     let (init, tokens) = (g.init(), made.init_tokens(&g, Some(2)).unwrap());
     let session = Arc::new(Session::new(&g).unwrap());
     session.run(&init, &[]).unwrap();

@@ -1,4 +1,4 @@
-//! Where the nodes of a replica's graph go. What is expected was seen in TensorFlow.
+//! Placement of a replica's graph. Expected devices are TensorFlow's.
 
 use thalweg_client::{DataType, Scope, Session, Variable};
 use thalweg_train::initializers::Zeros;
@@ -37,14 +37,14 @@ fn what_inner_scopes_say_counts_and_the_rest_is_filled_in() {
         "/job:worker/task:1/device:GPU:1",
     ];
     assert_eq!(inner.each_ref().map(constant), constants);
-    // Each but the one of another job takes a turn, as it does in TensorFlow.
+    // All but the one of another job advance the round-robin, as in TensorFlow.
     let variables = ["/job:ps/task:2", "/job:other", "/job:ps/task:7", "/job:ps/task:2/device:GPU:1"];
     assert_eq!(inner.each_ref().map(|g| variable(g, "v")), variables);
     let g = setter(false);
     let inner = ["/job:ps/task:2", "/job:other", "/task:7"].map(|d| g.device(d));
     assert_eq!(inner.each_ref().map(constant), ["/job:ps/task:2", "/job:other", "/task:7"]);
     assert_eq!(variable(&inner[2], "v"), "/task:7");
-    // Outside of the function, names count for what is open.
+    // Outside of the function, scopes fill in missing fields.
     let outer = Scope::new().device("/replica:4").device_function(|node| format!("{}/task:1", node.device));
     assert_eq!(constant(&outer.device("/job:worker")), "/job:worker/replica:4/task:1");
 }
@@ -73,7 +73,7 @@ fn all_of_a_variable_and_its_slots_is_where_it_is() {
         assert_eq!(device(&v), (expected.into(), expected.into(), expected.into()), "{}", v.name());
     }
     assert_eq!(loss.op().device(), "/job:worker/task:1/device:CPU:0");
-    // Gradients are the worker's work.
+    // Gradients are placed on the worker.
     let def = g.to_graph_def().unwrap();
     let gradients: Vec<_> = def.node.iter().filter(|n| n.name.starts_with("gradients/")).collect();
     assert!(gradients.len() > 3);

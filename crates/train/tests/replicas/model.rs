@@ -1,4 +1,4 @@
-//! A small net with data to train it on, and threads whose order a seed decides.
+//! A small net with data to train it on, and threads whose interleaving a seed decides.
 
 use std::sync::Mutex;
 use thalweg_client::{DataType, Output, Scope, Session, Tensor, Variable, feed};
@@ -7,7 +7,7 @@ use thalweg_train::optimizers::{GradientDescent, GradientOf, Minimize, Optimizer
 pub const ROWS: usize = 4;
 const INPUTS: usize = 3;
 
-/// Random numbers.
+/// A random number generator.
 pub struct Dice(u64);
 
 impl Dice {
@@ -22,7 +22,7 @@ impl Dice {
         (self.0 >> 11) % n
     }
 
-    /// Lets other threads go first, or not.
+    /// Yields a random number of times.
     pub fn dawdle(&mut self) {
         for _ in 0..self.roll(60) {
             std::thread::yield_now();
@@ -68,7 +68,7 @@ impl Net {
         Fed { x, y, loss }
     }
 
-    /// The values of all variables in a row.
+    /// The values of all variables, concatenated.
     pub fn values(&self, session: &Session) -> Vec<f32> {
         let read = |v: &Variable| session.run(&v.value, &[]).unwrap().as_slice::<f32>().unwrap().to_vec();
         self.variables.iter().flat_map(read).collect()
@@ -81,7 +81,7 @@ impl Fed {
     }
 }
 
-/// Inputs and targets of some batches of `ROWS` rows after another.
+/// Inputs and targets of consecutive batches of `ROWS` rows.
 pub fn batches(from: usize, count: usize) -> (Tensor, Tensor) {
     let rows = from * ROWS..(from + count) * ROWS;
     let x: Vec<f32> = rows
@@ -96,7 +96,7 @@ pub fn batches(from: usize, count: usize) -> (Tensor, Tensor) {
     (shaped(&x, INPUTS), shaped(&y, 1))
 }
 
-/// Gives each batch once, to whoever asks first.
+/// Hands out each batch once.
 pub struct Source {
     next: Mutex<usize>,
     end: usize,
@@ -115,7 +115,7 @@ impl Source {
     }
 }
 
-/// What one worker gets to by itself on batches that are larger by a factor.
+/// The result of one worker on batches larger by a factor.
 pub fn alone(optimizer: &impl Optimizer, steps: usize, factor: usize) -> Vec<f32> {
     let g = Scope::new();
     let net = Net::new(&g);

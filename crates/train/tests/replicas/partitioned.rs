@@ -1,4 +1,4 @@
-//! A table kept in parts on several parameter servers: looked up, trained and saved as in one process.
+//! A table partitioned over several parameter servers: looked up, trained and saved as in one process.
 
 use crate::tasks::Cluster;
 use thalweg_client::{Operation, Output, Partitioner, Scope, Session, Tensor, feed};
@@ -12,7 +12,7 @@ use thalweg_train::saver::Saver;
 
 const ROWS: usize = 11;
 const COLUMNS: usize = 3;
-/// Rows that each step looks up, some of them twice, and not of every part.
+/// Rows that each step looks up, with duplicates, and not of every partition.
 const LOOKED_UP: [[i64; 4]; 4] = [[0, 10, 4, 4], [1, 2, 1, 3], [9, 8, 0, 7], [5, 5, 5, 6]];
 
 struct Program {
@@ -57,7 +57,7 @@ impl Program {
         numbers(&session.run(&self.whole, &[]).unwrap())
     }
 
-    /// What is looked up, and the loss, of one step after another.
+    /// The rows looked up and the loss of each step.
     fn train(&self, session: &Session) -> Vec<(Vec<f32>, f32)> {
         let step = |ids: &[i64; 4]| {
             let ids = [feed(&self.ids, *ids)];
@@ -87,13 +87,13 @@ fn a_table_in_parts_on_two_servers_is_trained_and_saved_as_in_one_process() {
     assert_eq!(spread.train(&session), expected);
     assert_eq!(spread.whole(&session), trained);
 
-    // The checkpoint has one table and one slot, whatever the parts and wherever they are.
+    // The checkpoint has one table and one slot, whatever the partitions and their devices.
     let saved = spread.saver.save(&session, &dir.path("spread"), None).unwrap();
     let mut reader = BundleReader::open(&saved).unwrap();
     assert_eq!(reader.names().collect::<Vec<_>>(), ["table", "table/Adagrad"]);
     assert_eq!(numbers(&reader.read("table").unwrap()), trained);
 
-    // A cluster that has lost its parts, seen by another worker, and one process go on alike from there.
+    // After a restart of the cluster, another worker and a single process both restore it and continue alike.
     drop(session);
     cluster.restart(0);
     cluster.restart(1);

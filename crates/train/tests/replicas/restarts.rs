@@ -1,5 +1,5 @@
-//! Replicas, chiefs and parameter servers that are started again: each update is still of one gradient of each replica, computed in the
-//! life that the update belongs to.
+//! Restarts of replicas, chiefs and parameter servers: each update still has one gradient of each replica, computed from the
+//! variables that it updates.
 
 use crate::tasks::Cluster;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -21,12 +21,12 @@ use thalweg_train::sync_replicas::{SyncReplicas, SyncTraining};
 use thalweg_train::{ReplicaDeviceSetter, get_or_create_global_step};
 
 const REPLICAS: usize = 3;
-/// What an update takes from each variable: the mean of 1, 4 and 16. No other three of these numbers have it.
+/// What an update subtracts from each variable: the mean of 1, 4 and 16. No other three of these numbers have it.
 const TAKEN: f32 = 7.0;
 /// The tasks of a cluster in their order: two parameter servers, then the replicas.
 const FIRST: usize = 2;
 
-/// The graph of one replica: two variables, on two parameter servers, whose gradients are what it is fed.
+/// The graph of one replica: two variables, on two parameter servers, whose gradients are fed.
 struct Program {
     g: Scope,
     x: Output,
@@ -48,13 +48,13 @@ fn program(cluster: &ClusterSpec, number: usize, aggregate: usize) -> Program {
     Program { g, x, variables, step, sync }
 }
 
-/// Sessions of a replica do not see the other ones.
+/// Device filters: sessions of a replica do not see the others.
 fn config(number: usize) -> ConfigProto {
     let own = format!("/job:worker/task:{number}");
     ConfigProto { device_filters: vec!["/job:ps".into(), own], ..Default::default() }
 }
 
-/// The chief, which begins with new variables each time.
+/// The chief, which initialises the variables each time.
 fn chief<'a>(cluster: &Cluster, p: &Program) -> MonitoredSession<'a> {
     let creator = ChiefSessionCreator::new().target(&cluster.target(FIRST)).config(config(0));
     MonitoredSession::new(&p.g, creator, vec![Box::new(p.sync.hook(&p.g, true).unwrap())]).unwrap()
@@ -81,7 +81,7 @@ impl Worker {
     }
 
     fn train(&self, x: f32) {
-        // A limit that only a test that hangs gets to.
+        // A timeout that only a hanging test reaches.
         let options = RunOptions { timeout: Some(Duration::from_secs(60)), ..Default::default() };
         self.session.run_with(&self.p.sync.train, &[feed(&self.p.x, x)], &options).map(drop).unwrap();
     }
@@ -99,7 +99,7 @@ fn after(steps: i64) -> (f32, f32, i64) {
     (value, value, steps)
 }
 
-/// Every replica runs so often, with the gradient that is its own.
+/// Every replica runs so often, with its own gradient.
 fn all_run(chief: &mut MonitoredSession<'_>, p: &Program, workers: &[&Worker], times: usize) {
     std::thread::scope(|s| {
         for (i, worker) in workers.iter().enumerate() {
@@ -125,7 +125,7 @@ fn wait_for_gradients(p: &Program, session: &Session, count: i32) {
     }
 }
 
-/// A chief gives a token to each replica when it begins: the first runs wait for nobody, the gradients of the second are dropped, and
+/// A chief enqueues a token for each replica when it starts: the first runs do not wait, the gradients of the second are stale, and
 /// each after that is a step.
 #[test]
 fn a_chief_that_starts_again_applies_no_gradient_from_before() {
@@ -136,7 +136,7 @@ fn a_chief_that_starts_again_applies_no_gradient_from_before() {
     all_run(&mut first, &p, &[&one, &two], 3);
     assert_eq!(state(&p, first.session()).unwrap(), after(2));
     std::thread::scope(|s| {
-        // One gradient of the third step is there when the chief dies; another is still being computed.
+        // One gradient of the third step is accumulated when the chief dies; another is still being computed.
         let waiting = s.spawn(|| one.train(1000.0));
         wait_for_gradients(&two.p, &two.session, 1);
         drop(first);
@@ -162,7 +162,7 @@ fn a_replica_that_starts_again_in_a_step_gives_it_one_gradient() {
     let [mut one, two] = [1, 2].map(|i| Worker::start(&cluster, i, REPLICAS));
     all_run(&mut chief, &p, &[&one, &two], 3);
     for _ in 0..4 {
-        // It gives its gradient of the third step, and is lost while it waits for the token of the fourth.
+        // It adds its gradient of the third step, and is cancelled while it waits for the token of the fourth.
         let lost = Arc::new(Cancellation::default());
         std::thread::scope(|s| {
             let (worker, options) = (&one, RunOptions { cancel: Some(lost.clone()), ..Default::default() });
@@ -173,7 +173,7 @@ fn a_replica_that_starts_again_in_a_step_gives_it_one_gradient() {
             lost.cancel(Error::new(Code::Cancelled, "killed"));
             assert_eq!(run.join().unwrap().unwrap_err().code(), Code::Cancelled);
         });
-        // What it waits for is told so before the next life begins.
+        // Cancels its pending dequeue before the restart.
         one.session.close().unwrap();
         one = Worker::start(&cluster, 1, REPLICAS);
     }
@@ -181,7 +181,7 @@ fn a_replica_that_starts_again_in_a_step_gives_it_one_gradient() {
     assert_eq!(state(&p, chief.session()).unwrap(), after(3));
 }
 
-/// An address whose connections lead to one server, and then to another.
+/// A TCP proxy whose target can be changed.
 struct Proxy {
     address: String,
     target: Arc<Mutex<String>>,
@@ -207,7 +207,7 @@ impl Proxy {
         Proxy { address, target, open }
     }
 
-    /// From now on connections lead there; those that are open end.
+    /// Redirects new connections, and shuts down the open ones.
     fn lead_to(&self, target: String) {
         *self.target.lock().unwrap() = target;
         let open = std::mem::take(&mut *self.open.lock().unwrap());
@@ -215,8 +215,8 @@ impl Proxy {
     }
 }
 
-/// The machine of a replica is lost without a word: what it waits for on a parameter server waits on when its next life begins. The token of
-/// the step is the new one's.
+/// A replica is lost without closing its connections: its pending dequeue on a parameter server outlives it. The token of
+/// the step goes to its successor.
 #[test]
 fn a_replica_whose_loss_nobody_has_noticed_takes_no_token_of_its_successor() {
     let proxy = Proxy::new();
@@ -238,7 +238,7 @@ fn a_replica_whose_loss_nobody_has_noticed_takes_no_token_of_its_successor() {
         proxy.lead_to(listener.local_addr().unwrap().to_string());
         let server = cluster.serve(listener, "worker", 1);
         let next = Worker::start_on(&server, &cluster, 1, REPLICAS);
-        // All tokens of the third step are given out, and none is lost.
+        // All tokens of the third step are enqueued, and none is lost.
         for step in 3..5 {
             all_run(&mut chief, &p, &[&next, &two], 1);
             assert_eq!(state(&p, chief.session()).unwrap(), after(step));
@@ -248,7 +248,7 @@ fn a_replica_whose_loss_nobody_has_noticed_takes_no_token_of_its_successor() {
     });
 }
 
-/// A replica with all that it needs to come back by itself.
+/// A replica that recovers by itself.
 fn keep_training(cluster: &Spec, number: usize, aggregate: usize, seen: &AtomicI64) {
     let p = program(&cluster.0, number, aggregate);
     let target = &cluster.1[number];
@@ -262,7 +262,7 @@ fn keep_training(cluster: &Spec, number: usize, aggregate: usize, seen: &AtomicI
     let x = if aggregate == REPLICAS { [1f32, 4.0, 16.0][number] } else { TAKEN };
     while session.run(&p.sync.train, &[feed(&p.x, x)]).unwrap().is_some() {
         seen.fetch_max(session.global_step(), Ordering::Relaxed);
-        // No update is made while the chief is not in a step, with backups neither. A server that is gone is seen by the next step.
+        // No update runs between two steps of the chief, not even with backups. The next step notices a lost server.
         if number == 0
             && let Ok(found) = state(&p, session.session())
         {
@@ -271,11 +271,11 @@ fn keep_training(cluster: &Spec, number: usize, aggregate: usize, seen: &AtomicI
     }
 }
 
-/// The addresses of the tasks of a cluster, and where replicas open their sessions.
+/// The cluster spec, and the targets of the replicas' sessions.
 type Spec = (ClusterSpec, [String; REPLICAS]);
 const LAST: u64 = 60;
 
-/// All variables go back to the start together, though only one of the parameter servers has lost its own.
+/// All variables are initialised again, though only one of the parameter servers has lost its own.
 #[test]
 fn all_go_on_when_parameter_servers_start_again() {
     for aggregate in [REPLICAS, REPLICAS - 1] {

@@ -1,4 +1,4 @@
-//! Synchronous replicas get to where one worker with larger batches gets, whatever the order that they run in.
+//! Synchronous replicas give the result of one worker with larger batches, in any interleaving.
 
 use crate::model::*;
 use crate::tasks::Cluster;
@@ -109,7 +109,7 @@ fn workers_on_a_cluster_train_as_one_with_large_batches() {
     assert_close(&on_a_cluster(|| Adam::new(0.05), 3), &expected, "adam");
 }
 
-/// Rows of an embedding that all replicas look up, in the order of their numbers: the mean of each is over all of them.
+/// Sparse gradients: the mean of each row is over the replicas that have it.
 #[test]
 fn rows_are_averaged_over_the_replicas_that_have_them() {
     let g = Scope::new();
@@ -134,7 +134,7 @@ fn rows_are_averaged_over_the_replicas_that_have_them() {
     });
     let values = session.run(&table.value, &[]).unwrap();
     assert_eq!(values.as_slice::<f32>().unwrap(), [-1.0, -2.0, 1.0, -3.0]);
-    // A replica whose gradient is of another kind than the first one's is refused.
+    // Replicas must agree whether a gradient is dense or sparse.
     let dense = g.reduce_sum(g.square(&table.value), &[]);
     let dense = GradientDescent::new(0.0).compute_gradients(&g, &dense).unwrap();
     assert!(sync.replica(&g, &dense).err().unwrap().message().contains("must be of one kind"));

@@ -54,7 +54,7 @@ impl Literal {
         }
     }
 
-    /// The scalars in order, if every list has the length its level has.
+    /// The scalars in order; lists of one level must have the same length.
     fn flatten<'a>(&'a self, dims: &[usize], out: &mut Vec<&'a Literal>) -> Result<()> {
         match (self, dims) {
             (Literal::List(items), [n, rest @ ..]) if items.len() == *n => {
@@ -132,7 +132,7 @@ pub fn complex(text: &str) -> Option<ComplexDouble> {
     if let Ok(im) = body.parse::<f64>() {
         return Some(ComplexDouble::new(0.0, im));
     }
-    // The sign between the parts is the last one that is not an exponent's.
+    // The last sign that is not an exponent's separates the parts.
     let bytes = body.as_bytes();
     let signs = (1..bytes.len()).rev().filter(|i| matches!(bytes[*i], b'+' | b'-'));
     let at = signs.into_iter().find(|i| !matches!(bytes[i - 1], b'e' | b'E'))?;

@@ -22,10 +22,10 @@ use thalweg_core::invalid;
 #[derive(clap::Args)]
 #[command(next_help_heading = "In a cluster, as TF_CONFIG says")]
 pub struct ClusterArgs {
-    /// Whether workers wait for each other
+    /// Whether updates are synchronous
     #[arg(long, value_name = "MODE", default_value = "async")]
     mode: Mode,
-    /// For --mode backup: how many gradients a step does not wait for
+    /// For --mode backup: the number of stragglers that a step does not wait for
     #[arg(long, value_name = "N", default_value_t = 1)]
     backup_workers: usize,
     /// Seconds without a response after which another task counts as lost

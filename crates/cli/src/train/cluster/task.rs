@@ -1,4 +1,4 @@
-//! Which task of which cluster this process is, as TF_CONFIG says.
+//! The task and cluster of this process, from TF_CONFIG.
 
 use super::ClusterArgs;
 use crate::failure::{Failure, Outcome};

@@ -1,21 +1,21 @@
-//! Floats as numpy writes them, alone and in columns.
+//! Floats as numpy prints them, alone and in columns.
 
 use crate::dtype::f16;
 
-/// Digits after the point that a column shows at most.
+/// Maximum digits after the point in a column.
 const PRECISION: usize = 8;
 
-/// A float type: its values are exact as `f64`, its shortest digits are its own.
+/// A float type: exact as `f64`, with its own shortest digits.
 pub trait Float: Copy {
-    /// From this on a value of a column is written with an exponent.
+    /// Columns with larger values use an exponent.
     const COLUMN_LIMIT: f64;
-    /// From this on a value by itself is.
+    /// The same for scalars.
     const SCALAR_LIMIT: f64;
 
     fn to_f64(self) -> f64;
     /// The nearest value of the type, as `f64`.
     fn round(v: f64) -> f64;
-    /// The fewest digits that mean this value: `-1.25e-3`.
+    /// The fewest digits that round-trip: `-1.25e-3`.
     fn shortest(self) -> String;
 
     /// As Python prints one number.
@@ -77,14 +77,14 @@ impl Float for f16 {
         f16::from_f64(v).to_f64()
     }
     fn shortest(self) -> String {
-        // Five digits always tell one from the next.
+        // Five digits always round-trip.
         let v = f16::to_f64(self);
         let means_it = |text: &String| text.parse().is_ok_and(|back: f64| f16::from_f64(back) == self);
         (0..5).map(|places| format!("{v:.places$e}")).find(means_it).unwrap_or_else(|| format!("{v:.5e}"))
     }
 }
 
-/// Where a value lies midway between two shortest forms, the one that ends in an even digit.
+/// Of two shortest forms at equal distance, the one that ends in an even digit.
 fn even(shortest: String, v: f64, means_it: impl Fn(&str) -> bool) -> String {
     let places =
         shortest.bytes().take_while(|b| *b != b'e').filter(u8::is_ascii_digit).count().saturating_sub(1);
@@ -100,7 +100,7 @@ fn special(v: f64) -> &'static str {
     }
 }
 
-/// A decimal number taken apart: `0.d1d2d3… × 10^(exponent + 1)`.
+/// A parsed decimal number: `0.d1d2d3… × 10^(exponent + 1)`.
 struct Digits {
     negative: bool,
     digits: String,
@@ -171,7 +171,7 @@ pub fn complex<T: Float>(re: T, im: T) -> String {
     format!("({}{plus}{imaginary}j)", re.plain_scalar())
 }
 
-/// Six significant digits, as C's `%g` has it: how bfloat16 is printed.
+/// Six significant digits, as C's `%g`: how bfloat16 is printed.
 pub fn general(v: f64) -> String {
     if !v.is_finite() {
         return special(v).to_string();
@@ -186,13 +186,13 @@ pub enum Sign {
     Always,
 }
 
-/// How the floats of one array are written, so that their points are under one another.
+/// The format of the floats of one array, aligned at the point.
 pub struct Column {
     sign: Sign,
     /// Characters before the point and after it.
     left: usize,
     right: usize,
-    /// With an exponent of so many digits.
+    /// Digits of the exponent, if any.
     exponent: Option<usize>,
 }
 
@@ -219,7 +219,7 @@ impl Column {
         column
     }
 
-    /// Characters after the point, the exponent's among them.
+    /// Characters after the point, including the exponent.
     fn after_point(&self) -> usize {
         self.right + self.exponent.map_or(0, |e| e + 2)
     }
@@ -247,7 +247,7 @@ impl Column {
     }
 }
 
-/// Whether some value is too large, too small, or too unlike the others to be written plainly.
+/// Whether some value is too large or too small, or the range too wide, to print positionally.
 fn needs_exponent<T: Float>(finite: &[T]) -> bool {
     let sizes = || finite.iter().map(|v| v.to_f64().abs()).filter(|v| *v != 0.0);
     let Some(most) = sizes().reduce(f64::max) else { return false };
@@ -255,7 +255,7 @@ fn needs_exponent<T: Float>(finite: &[T]) -> bool {
     most >= T::COLUMN_LIMIT || least < T::round(0.0001) || T::round(most / least) > 1000.0
 }
 
-/// The shortest digits, cut off after eight places: `2.5`, `3.`
+/// The shortest digits, rounded to eight places: `2.5`, `3.`
 fn positional<T: Float>(value: T) -> String {
     let digits = Digits::of(&value.shortest());
     let text = if digits.places() > PRECISION {

@@ -1,4 +1,4 @@
-//! Which elements are shown, and where: brackets, lines, gaps.
+//! Which elements are shown, and the layout: brackets, lines.
 
 use crate::shape::Shape;
 
@@ -8,7 +8,7 @@ const EDGE: usize = 3;
 const LINE: usize = 75;
 const GAP: &str = "...";
 
-/// The positions shown of each dimension; `None` stands for those left out.
+/// The positions shown of each dimension; `None` is the ellipsis.
 pub struct Window {
     dims: Vec<Vec<Option<usize>>>,
     strides: Vec<usize>,
@@ -26,7 +26,7 @@ impl Window {
         Window { dims: shape.iter().map(shown).collect(), strides: shape.strides().to_vec() }
     }
 
-    /// Places of the shown elements, row-major.
+    /// Row-major indices of the shown elements.
     pub fn indices(&self) -> Vec<usize> {
         let mut places = vec![0];
         for (dim, stride) in self.dims.iter().zip(&self.strides) {
@@ -36,7 +36,7 @@ impl Window {
         places
     }
 
-    /// The text of the array whose shown elements are these.
+    /// The text of the array with these elements.
     pub fn lay_out(&self, cells: Vec<String>) -> String {
         let mut out = String::new();
         self.put(0, &mut cells.into_iter(), &mut out);

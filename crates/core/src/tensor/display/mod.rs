@@ -13,7 +13,7 @@ use num_complex::{Complex32, Complex64};
 use std::fmt::{self, Write};
 
 impl Tensor {
-    /// One element as text, as Python would print it.
+    /// One element as text, as Python prints it.
     pub fn element_text(&self, i: usize) -> String {
         fn pick<T: Element>(t: &Tensor, i: usize, show: impl Fn(T) -> String) -> String {
             t.as_slice::<T>().ok().and_then(|s| s.get(i)).map_or_else(|| "?".into(), |v| show(*v))
@@ -52,7 +52,7 @@ impl Tensor {
         bytes.map_or("?".into(), |b| read(*b).to_string())
     }
 
-    /// The elements at these places, each as wide as its column.
+    /// The elements at these indices, padded to column width.
     fn cells(&self, at: &[usize]) -> Vec<String> {
         match self.dtype {
             DataType::Float => float_cells::<f32>(self, at),
@@ -60,7 +60,7 @@ impl Tensor {
             DataType::Half => float_cells::<f16>(self, at),
             DataType::Complex64 => complex_cells(self, at, |v: &Complex32| (v.re, v.im)),
             DataType::Complex128 => complex_cells(self, at, |v: &Complex64| (v.re, v.im)),
-            // What is not a number is not aligned, and numpy knows nothing of bfloat16.
+            // Non-numbers are not aligned, and numpy has no bfloat16.
             DataType::String | DataType::Resource | DataType::Variant | DataType::Bfloat16 => {
                 at.iter().map(|i| self.element_text(*i)).collect()
             }

@@ -1,4 +1,4 @@
-//! The client's end, frame by frame: first its calls alone, then with a socket and a server that is played here.
+//! The client's end: first its calls alone, then with a socket and a fake server.
 
 use super::*;
 use crate::net::grpc::content_scanner::{NO_CONTENT, RECV_TENSOR};
@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 struct Bench {
     calls: Calls,
     writer: FrameWriter,
-    /// What the calls were answered, in the order in which they were.
+    /// Responses by call, in order of arrival.
     answers: Arc<Mutex<Vec<(u32, Result<ReceivedMessage>)>>>,
 }
 
@@ -33,7 +33,7 @@ impl Bench {
         Bench { calls, writer: FrameWriter::default(), answers: Arc::default() }
     }
 
-    /// Makes a call that is known by this number here.
+    /// Starts a call with this test number.
     fn ask(&mut self, number: u32, path: ContentPath) -> Arc<CallState> {
         let request = Request::new("/a.B/C".into(), &ListDevicesRequest { session_handle: "s".into() });
         let (answers, ticket) = (self.answers.clone(), Arc::<CallState>::default());
@@ -47,17 +47,17 @@ impl Bench {
         frames(&mut self.writer)
     }
 
-    /// Streams of the calls that go out.
+    /// Streams of the HEADERS sent.
     fn begun(&mut self) -> Vec<u32> {
         self.frames().iter().filter(|f| f.kind == frame::HEADERS).map(|f| f.stream).collect()
     }
 
-    /// Answers a call with this status.
+    /// Ends a call with these trailers.
     fn status(&mut self, stream: u32, fields: &[(&'static str, &str)]) {
         self.calls.head(&mut self.writer, stream, head(fields), true).unwrap();
     }
 
-    /// Numbers and codes of what has been answered since.
+    /// Numbers and status codes of new responses.
     fn answered(&self) -> Vec<(u32, Option<Code>)> {
         let all = std::mem::take(&mut *self.answers.lock().unwrap());
         all.into_iter().map(|(number, answer)| (number, answer.err().map(|e| e.code()))).collect()
@@ -109,13 +109,13 @@ fn calls_wait_for_the_streams_that_the_peer_takes() {
     assert_eq!(b.begun(), [1, 3]);
     b.calls.start_waiting(&mut b.writer);
     assert!(b.begun().is_empty());
-    // One of those that wait is not wanted any more, and never goes out.
+    // A cancelled call in the queue is never sent.
     tickets[2].cancelled.store(true, Ordering::Relaxed);
     b.status(1, &[(":status", "200"), ("grpc-status", "5")]);
     b.calls.start_waiting(&mut b.writer);
     assert_eq!(b.begun(), [5]);
     assert_eq!(tickets.iter().map(|t| t.stream.load(Ordering::Relaxed)).collect::<Vec<_>>(), [1, 3, 0, 5, 0]);
-    // With no call under way there may be some that wait.
+    // Queued calls without any in flight.
     b.writer.apply_setting(frame::SET_MAX_STREAMS, 0).unwrap();
     b.status(3, &[("grpc-status", "5")]);
     b.status(5, &[("grpc-status", "5")]);
@@ -178,7 +178,7 @@ fn an_answer_is_its_message_or_why_there_is_none() {
     b.calls.data(&mut b.writer, 1, &framed(b"")[..3]);
     b.calls.data(&mut b.writer, 1, &framed(b"")[3..]);
     b.status(1, &ok);
-    // Without a message, without a status, with another status, with something after the message, of nobody.
+    // No message, no status, another status, bytes after the message, unknown stream.
     b.status(3, &ok);
     b.status(5, &[(":status", "502")]);
     b.status(7, &[(":status", "200"), ("grpc-status", "9"), ("grpc-message", "not%20yet")]);
@@ -261,7 +261,7 @@ fn what_a_server_that_goes_has_not_taken_is_refused() {
     assert!(Calls::is_idle(&b.calls));
 }
 
-/// A server that is played by the test.
+/// A fake server.
 struct Server(TcpStream);
 
 async fn connected(keep_alive: Option<KeepAliveOptions>) -> (ClientConnection, Server) {
@@ -319,7 +319,7 @@ async fn a_call_that_is_given_up_is_cancelled_once() {
     asking.cancel();
     assert!(server.next(&[frame::RST_STREAM]).await.is_reset(1, frame::CANCEL));
     assert!(rx.await.is_err(), "nobody is told");
-    // So is one whose future is dropped; one that was answered is not.
+    // Dropping the future cancels too, unless it is answered.
     let mut call = Box::pin(sender.unary(request(), NO_CONTENT));
     tokio::select! {
         biased;
@@ -375,11 +375,11 @@ async fn a_connection_that_takes_no_more_calls_counts_as_closed_and_answers_what
 async fn a_connection_ends_when_nobody_can_ask_for_anything() {
     let (sender, mut server) = connected(None).await;
     drop(sender);
-    // With or without a word: our settings may not have been read.
+    // EOF or a reset: our SETTINGS may be unread.
     let _ = server.0.read_to_end(&mut Vec::new()).await;
 }
 
-/// Only while something is waited for: a task that nobody needs is left alone.
+/// Keep-alive only while a call is pending.
 #[tokio::test]
 async fn a_server_that_is_silent_while_a_call_waits_is_asked_and_then_given_up() {
     let soon = Duration::from_millis(1);

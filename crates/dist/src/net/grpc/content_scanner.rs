@@ -9,9 +9,9 @@ pub const RUN_STEP: ContentPath = &[2, 2, 4];
 pub const RUN_CALLABLE: ContentPath = &[3, 4];
 /// `send`, `tensor`, `tensor_content`.
 pub const RUN_GRAPH: ContentPath = &[3, 2, 4];
-/// `tensor`, `tensor_content`, in the answer.
+/// `tensor`, `tensor_content`, of a response.
 pub const RECV_TENSOR: ContentPath = &[1, 4];
-/// `recv`, or `tensor`, then `tensor`, `tensor_content`, in the answers to steps.
+/// `recv`, or `tensor`, then `tensor`, `tensor_content`, in responses of steps.
 pub const FETCHED: ContentPath = &[1, 2, 4];
 pub const NO_CONTENT: ContentPath = &[];
 
@@ -21,11 +21,11 @@ const LARGE: u64 = 64 << 10;
 /// Malformed bytes are skipped: decoding reports them.
 pub struct ContentScanner {
     path: ContentPath,
-    /// Ends of the message and of the nested ones that contain the position.
+    /// Ends of the message and of nested messages around the position.
     ends: Vec<usize>,
     at: usize,
     next: Next,
-    /// The varint that is being read, and its bits so far.
+    /// The incomplete varint, and its bits so far.
     number: u64,
     bits: u32,
 }
@@ -34,9 +34,9 @@ pub struct ContentScanner {
 enum Next {
     Tag,
     Number,
-    /// Of this field.
+    /// Of a field.
     Length(u64),
-    /// So many bytes of no interest.
+    /// Bytes to skip.
     Skip(usize),
 }
 
@@ -121,7 +121,7 @@ impl ContentScanner {
         None
     }
 
-    /// Leaves the messages that end here.
+    /// Leaves messages that end here.
     fn leave(&mut self) {
         while self.ends.len() > 1 && self.ends.last().is_some_and(|end| *end <= self.at) {
             self.ends.pop();
@@ -142,12 +142,12 @@ mod tests {
         out
     }
 
-    /// A field with a length before it.
+    /// A length-delimited field.
     fn field(number: u64, content: &[u8]) -> Vec<u8> {
         [varint(number << 3 | 2), varint(content.len() as u64), content.to_vec()].concat()
     }
 
-    /// Where contents are found in a message that comes in pieces of this size, and how long they are.
+    /// Offsets and lengths of the contents found in a message split into pieces of this size.
     fn found(message: &[u8], piece: usize) -> Vec<(usize, usize)> {
         let (mut fields, mut at, mut found) = (ContentScanner::new(message.len(), PATH), 0, Vec::new());
         while at < message.len() {
@@ -162,7 +162,7 @@ mod tests {
         found
     }
 
-    /// All kinds of fields that may stand before a content, none of which keep it from being found.
+    /// Contents are found after fields of every wire type.
     #[test]
     fn contents_are_found_behind_fields_of_every_kind() {
         let content = field(4, &[7; MUCH]);
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn only_what_lies_at_the_path_is_a_content() {
         let large = field(4, &[7; MUCH]);
-        // Not in a message, in another field, too deep, and after the message that it should be in.
+        // Not nested, in another field, too deep, too small, and after the right message.
         for message in [
             large.clone(),
             field(3, &large),
@@ -204,7 +204,7 @@ mod tests {
         ] {
             assert_eq!(found(&message, message.len()), []);
         }
-        // Two in one message, and what comes after them.
+        // Two in one message, and a field after them.
         let two = field(2, &[&large[..], &large, &[1 << 3, 1]].concat());
         assert_eq!(found(&two, 1000), [(8, MUCH), (8 + MUCH + 4, MUCH)]);
         assert!(matches!(ContentScanner::new(10, NO_CONTENT).next, Next::Skip(usize::MAX)));
@@ -231,7 +231,7 @@ mod tests {
             let message = [before, large.clone()].concat();
             assert_eq!(found(&message, message.len()), [], "{what}");
         }
-        // One that is longer than the message around it, to the byte.
+        // Exactly as long as the enclosing message, and longer.
         let fits =
             [&[2 << 3 | 2][..], &varint(MUCH as u64 + 4), &[4 << 3 | 2], &varint(MUCH as u64), &[7; MUCH]]
                 .concat();
@@ -240,7 +240,7 @@ mod tests {
             [&[2 << 3 | 2][..], &varint(MUCH as u64 + 3), &[4 << 3 | 2], &varint(MUCH as u64), &[7; MUCH]]
                 .concat();
         assert_eq!(found(&longer, longer.len()), []);
-        // More than was announced.
+        // More than its length.
         assert_eq!(
             ContentScanner::new(2, PATH).next_content(&[1 << 3, 1, 1 << 3, 1, 2 << 3 | 2, 0, 1]),
             (7, None)

@@ -14,13 +14,13 @@ pub struct MessageReader {
     path: ContentPath,
     limit: usize,
     prefix: [u8; PREFIX],
-    /// Bytes of it that have come.
+    /// Bytes of the prefix so far.
     begun: usize,
     body: Option<Body>,
 }
 
 enum Body {
-    /// It came in one piece.
+    /// From one piece.
     Whole(Bytes),
     Partial(Box<PartialMessage>),
 }
@@ -29,7 +29,7 @@ enum Body {
 #[derive(Debug)]
 pub enum Refusal {
     Compressed,
-    /// So many bytes.
+    /// Its length.
     TooLong(usize),
     /// Bytes after the message.
     TooMuch,
@@ -37,7 +37,7 @@ pub enum Refusal {
 }
 
 impl MessageReader {
-    /// Of at most `limit` bytes, with large contents at this path.
+    /// With a limit in bytes, and large contents at this path.
     pub fn new(path: ContentPath, limit: usize) -> MessageReader {
         MessageReader { path, limit, prefix: [0; PREFIX], begun: 0, body: None }
     }
@@ -155,7 +155,7 @@ mod tests {
             let taken = message.push(&framed(&vec![7; size]));
             assert_eq!(taken.is_ok(), size <= 100, "{size} bytes");
         }
-        // What is announced counts, not what has come.
+        // The announced length counts.
         let announced = MessageReader::new(NO_CONTENT, 100).push(&[0, 0, 1, 0, 0]);
         assert!(matches!(announced, Err(Refusal::TooLong(65_536))));
     }
@@ -174,7 +174,7 @@ mod tests {
         message.push(&wire[5..13]).unwrap();
         assert_eq!(message.room().map(|room| room.len()), Some(MUCH));
         assert!(message.held() < 1000, "{}", message.held());
-        // Some is copied there, some is read there, in parts.
+        // Some are copied, some read directly, in parts.
         message.push(&wire[13..1013]).unwrap();
         for part in [1000..50_000, 50_000..MUCH] {
             let room = message.room().unwrap();

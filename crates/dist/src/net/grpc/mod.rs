@@ -20,10 +20,10 @@ pub use response::Reply;
 use crate::net::http2::Head;
 use crate::wire::Status;
 
-/// How a call ends.
+/// A call's result.
 pub type Answer = Result<Reply, Status>;
 
-/// The HTTP status of a request that is not gRPC, as gRPC over HTTP/2 asks for.
+/// The HTTP status for a request that is not gRPC (gRPC over HTTP/2).
 pub fn http_refusal(head: &Head) -> Option<&'static str> {
     if head.method.as_deref() != Some(b"POST") {
         return Some("405");

@@ -16,7 +16,7 @@ pub struct PartialMessage {
     rest: BytesMut,
     filling: Option<Filling>,
     arrived: ReceivedMessage,
-    /// Bytes of contents received: what is only announced is memory that was never touched.
+    /// Bytes of contents received: announced bytes are untouched memory.
     held: usize,
     missing: usize,
 }
@@ -29,7 +29,7 @@ struct Filling {
 }
 
 impl PartialMessage {
-    /// Expects a message of so many bytes, with large contents at this path.
+    /// Expects a message of this length, with large contents at this path.
     pub fn new(length: usize, path: ContentPath) -> PartialMessage {
         PartialMessage {
             fields: ContentScanner::new(length, path),
@@ -110,7 +110,7 @@ impl PartialMessage {
 }
 
 impl Filling {
-    /// Copies what fits; returns how much.
+    /// Copies until full; returns bytes.
     fn take(&mut self, bytes: &[u8]) -> Result<usize> {
         let room = self.tensor.bytes_mut()?.get_mut(self.filled..).unwrap_or_default();
         let n = room.len().min(bytes.len());
@@ -125,7 +125,7 @@ impl Filling {
     }
 }
 
-/// A message that came in one piece.
+/// A message received in one piece.
 pub fn at_once(message: Bytes) -> ReceivedMessage {
     let mut arrived = ReceivedMessage::default();
     arrived.push(message);
@@ -185,7 +185,7 @@ mod tests {
         let mut random = 1u64;
         for _ in 0..300 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            // Mostly in the structure, which comes first.
+            // Mostly in tags and lengths, at the start.
             let at = (random >> 33) as usize % 60;
             wire[at] = (random >> 24) as u8;
             let mut arriving = PartialMessage::new(wire.len(), RUN_STEP);
@@ -205,7 +205,7 @@ mod tests {
         assert!(!arriving.push(&[0, 0]).unwrap());
     }
 
-    /// A few bytes that announced gigabytes were charged as tens of megabytes each, and locked all others out.
+    /// Regression: a few bytes that announced gigabytes were charged as tens of megabytes.
     #[test]
     fn what_is_announced_and_not_sent_is_not_charged() {
         let large = large();

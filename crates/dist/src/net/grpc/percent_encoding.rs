@@ -1,6 +1,6 @@
 //! Percent-encoding of `grpc-message`.
 
-/// The text, so written.
+/// Percent-encodes.
 pub fn percent_encoded(text: &str) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut coded = Vec::with_capacity(text.len());
@@ -15,7 +15,7 @@ pub fn percent_encoded(text: &str) -> Vec<u8> {
     coded
 }
 
-/// What was so written.
+/// Percent-decodes.
 pub fn percent_decoded(text: &[u8]) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! A message that has arrived, as it is decoded.
+//! A received message, ready to decode.
 
 use crate::wire::tensors::Contents;
 use bytes::{Buf, Bytes};
@@ -37,7 +37,7 @@ impl ReceivedMessage {
     }
 }
 
-/// A tensor of bytes, as its bytes.
+/// A tensor as `AsRef<[u8]>`.
 struct Owned(Tensor);
 
 impl AsRef<[u8]> for Owned {
@@ -54,7 +54,7 @@ mod tests {
     use thalweg_graph::convert::tensor_to_proto;
     use thalweg_proto::TensorProto;
 
-    /// A message that arrived with the content of its tensor beside it.
+    /// A message whose tensor content was received apart.
     fn arrived(mut message: TensorProto) -> (TensorProto, Contents) {
         let content =
             Tensor::from_slice(Shape::new(&[message.tensor_content.len()]).unwrap(), &message.tensor_content)
@@ -74,12 +74,12 @@ mod tests {
         let got = contents.tensor(&message).unwrap();
         assert!(got.same_bits(&tensor));
         assert!(std::ptr::eq(got.bytes().unwrap(), contents.first().bytes().unwrap()));
-        // Without it, it is a copy.
+        // Without it: a copy.
         let copy = Contents::default().tensor(&message).unwrap();
         assert!(copy.same_bits(&tensor) && !std::ptr::eq(copy.bytes().unwrap(), got.bytes().unwrap()));
     }
 
-    /// They are no elements side by side, but lengths and then texts.
+    /// The content of strings is lengths, then bytes.
     #[test]
     fn strings_are_taken_out_of_their_content() {
         let message = TensorProto {

@@ -15,7 +15,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// A message that is written in one piece.
+    /// A message that is encoded in one piece.
     pub fn of<M: Message>(message: &M, limit: usize) -> Result<Reply, Status> {
         check_length(message.encoded_len(), limit)?;
         let mut out = Pieces::default();
@@ -23,21 +23,21 @@ impl Reply {
         Ok(out.reply())
     }
 
-    /// The answer to a step, whose large tensors are not copied.
+    /// A RunStepResponse; large tensors are not copied.
     pub fn of_step(response: RunStepResponse, limit: usize) -> Result<Reply, Status> {
         let reply = large_run_step(response);
         check_length(reply.len(), limit)?;
         Ok(reply)
     }
 
-    /// The answer to another task's step, whose large tensors are not copied.
+    /// A RunGraphResponse; large tensors are not copied.
     pub fn of_graph(response: RunGraphResponse, limit: usize) -> Result<Reply, Status> {
         let reply = large_run_graph(response);
         check_length(reply.len(), limit)?;
         Ok(reply)
     }
 
-    /// A tensor for another task, which is not copied.
+    /// A RecvTensorResponse; the tensor is not copied.
     pub fn of_tensor(response: RecvTensorResponse, limit: usize) -> Result<Reply, Status> {
         let reply = large_tensor(response);
         check_length(reply.len(), limit)?;
@@ -62,7 +62,7 @@ fn check_length(length: usize, limit: usize) -> Result<(), Status> {
 /// Contents from this size on are not copied.
 const LARGE: usize = 16 << 10;
 
-/// Tags of the fields written by hand: number and "length-delimited".
+/// Tags of fields encoded by hand: field number and wire type LEN.
 const RESPONSE_TENSOR: u8 = 1 << 3 | 2;
 const NAMED_TENSOR: u8 = 2 << 3 | 2;
 const TENSOR_CONTENT: u8 = 4 << 3 | 2;
@@ -73,12 +73,12 @@ fn large_run_step(mut response: RunStepResponse) -> Reply {
     for named in std::mem::take(&mut response.tensor) {
         out.tensor(named);
     }
-    // The order of fields is free.
+    // Fields may be in any order.
     out.message(&response);
     out.reply()
 }
 
-/// As `large_run_step`: the tensors stand in the same field.
+/// As `large_run_step`: the same field number.
 fn large_run_graph(mut response: RunGraphResponse) -> Reply {
     let mut out = Pieces::default();
     for named in std::mem::take(&mut response.recv) {
@@ -107,7 +107,7 @@ struct Pieces {
 impl Pieces {
     fn message(&mut self, message: &impl Message) {
         self.current.reserve(message.encoded_len());
-        // Fails only without room, and there always is.
+        // Fails only without capacity; it is reserved.
         let _ = message.encode(&mut self.current);
     }
 
@@ -153,7 +153,7 @@ impl Pieces {
         let length: usize = self.done.iter().map(Bytes::len).sum();
         let mut prefix = BytesMut::with_capacity(5 + self.done.front().map_or(0, Bytes::len));
         prefix.put_u8(0);
-        // Checked against the limit of messages, which is lower, before it is sent.
+        // The limit of messages is lower, and checked before sending.
         prefix.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
         if self.done.front().is_some_and(|first| first.len() < LARGE)
             && let Some(first) = self.done.pop_front()
@@ -165,7 +165,7 @@ impl Pieces {
     }
 }
 
-/// Bytes of a field of this content, with a tag of one byte.
+/// Encoded length of a field with a tag of one byte.
 fn field_len(len: usize) -> usize {
     1 + (1 + len.checked_ilog2().unwrap_or(0) as usize / 7) + len
 }
@@ -205,7 +205,7 @@ mod tests {
         TensorProto { dtype: 4, tensor_content: content.clone(), ..Default::default() }
     }
 
-    /// The message that the pieces are, and whether some piece is this content where it lies.
+    /// Decodes the pieces, and whether one of them is this content, uncopied.
     fn read<M: Message + Default>(reply: &Reply, content: &Bytes) -> (M, bool) {
         let all: Vec<u8> = reply.pieces.iter().flatten().copied().collect();
         assert_eq!((all.len(), all[0]), (reply.len(), 0));
@@ -222,7 +222,7 @@ mod tests {
             let step = RunStepResponse { tensor: vec![named.clone()], ..Default::default() };
             let reply = large_run_step(step.clone());
             assert_eq!(read(&reply, &content), (step, length >= LARGE), "{length}");
-            // What stands before a large content, and the content; or all at once, unless that is large with it.
+            // The bytes before a large content, and the content; or one piece, unless that is large.
             let rest = reply.len() - 5 - length;
             let pieces = if length >= LARGE || length + rest >= LARGE { 2 } else { 1 };
             assert_eq!(reply.pieces.len(), pieces, "{length}");
@@ -238,12 +238,12 @@ mod tests {
         assert_eq!(large_tensor(RecvTensorResponse::default()).pieces, [&[0; 5][..]]);
     }
 
-    /// The five bytes before a message do not make a copy of a large one.
+    /// The prefix of five bytes does not force a copy of a large message.
     #[test]
     fn a_message_of_one_piece_is_copied_only_if_it_is_small() {
         for (text, pieces) in [(1000, 1), (LARGE - 4, 1), (LARGE - 3, 2)] {
             let mut out = Pieces::default();
-            // A tag and two bytes of length come before the text.
+            // The text follows a tag and two bytes of length.
             let message = RunStepResponse { status_error_message: "x".repeat(text), ..Default::default() };
             out.message(&message);
             let reply = out.reply();

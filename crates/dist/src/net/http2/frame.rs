@@ -110,7 +110,7 @@ mod tests {
         assert!(read.has(END_HEADERS) && !read.has(PADDED));
     }
 
-    /// RFC 9113, 4.1: the first bit before a stream's number means nothing.
+    /// RFC 9113, 4.1: the reserved bit of a stream id is ignored.
     #[test]
     fn the_reserved_bit_is_passed_over() {
         let read = FrameHeader::parse(&[0, 0, 1, DATA, END_STREAM | PADDED, 0x80, 0, 0, 5]);
@@ -118,7 +118,7 @@ mod tests {
         assert!(read.has(END_STREAM) && read.has(PADDED) && !read.has(END_HEADERS));
     }
 
-    /// Section 6 of RFC 9113, byte by byte.
+    /// The frame formats of RFC 9113, 6.
     #[test]
     fn frames_are_written_as_the_standard_has_them() {
         let written = |put: &dyn Fn(&mut BytesMut)| {

@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Handles the frames of streams. What it sends goes to the `FrameWriter`.
+/// Handles the frames of streams. Responses go to the `FrameWriter`.
 pub trait Handler {
     /// Whether the stream is idle (RFC 9113, 5.1).
     fn is_idle(&self, stream: u32) -> bool;
@@ -40,7 +40,7 @@ pub struct FrameReader {
     decoder: Decoder,
     /// A header block that continues in CONTINUATION: its stream, END_STREAM, and the fragments so far.
     block: Option<(u32, bool, Vec<u8>)>,
-    /// Bytes of DATA for which no WINDOW_UPDATE has been sent.
+    /// Bytes of DATA that no WINDOW_UPDATE has returned yet.
     taken: u32,
     /// The buffer holds frames that can be handled without reading more.
     unhandled: bool,
@@ -50,7 +50,7 @@ pub struct FrameReader {
 enum Next {
     Preface,
     Head,
-    /// Of a frame that is buffered whole.
+    /// A frame that is buffered whole.
     Payload(FrameHeader),
     /// The pad length of a DATA frame.
     Padding(FrameHeader),
@@ -66,7 +66,7 @@ enum Next {
 /// The limit of frames that are buffered whole, and of header blocks.
 const WHOLE: usize = 64 << 10;
 const BUFFER: usize = 2 * WHOLE;
-/// Settings in one frame.
+/// Per SETTINGS frame.
 const MAX_SETTINGS: usize = 64;
 /// From this many bytes on, reading into the tensor is worth a system call of its own.
 const DIRECT: usize = 32 << 10;
@@ -78,7 +78,7 @@ const NUMBER: u32 = u32::MAX >> 1;
 impl FrameReader {
     pub fn new(expects_preface: bool) -> FrameReader {
         FrameReader {
-            // Pages that are never touched cost nothing.
+            // Untouched pages cost no memory.
             buffer: vec![0; BUFFER],
             start: 0,
             end: 0,
@@ -90,8 +90,7 @@ impl FrameReader {
         }
     }
 
-    /// Handles buffered frames, or reads from the socket and handles what came.
-    /// False at end of file.
+    /// Handles buffered frames, or reads from the socket first. False at end of file.
     pub fn poll(
         &mut self,
         socket: &mut Socket,
@@ -377,7 +376,7 @@ fn small_frame(
     Ok(())
 }
 
-/// Resets a stream for an error of its peer.
+/// Resets a stream after a stream error.
 fn reset(writer: &mut FrameWriter, handler: &mut impl Handler, stream: u32, code: u32) {
     writer.reset(stream, code);
     handler.reset(stream, code);

@@ -77,7 +77,7 @@ impl FrameWriter {
         self.streams.insert(stream, Stream::default());
     }
 
-    /// Drops what has not been sent on it.
+    /// Drops the stream's unsent data.
     pub fn close(&mut self, stream: u32) {
         self.streams.remove(&stream);
     }
@@ -102,7 +102,7 @@ impl FrameWriter {
         !self.windows_changed && self.ready.is_empty() || self.window <= 0 || self.out.len() > 0
     }
 
-    /// Resets a stream, if it is open, whose rest the peer does not need.
+    /// Resets a stream, if it is open, with NO_ERROR.
     pub fn reset_if_open(&mut self, stream: u32) {
         if self.streams.contains_key(&stream) {
             self.reset(stream, frame::NO_ERROR);
@@ -206,7 +206,7 @@ impl FrameWriter {
             self.window += bytes;
             return if self.window > MAX_WINDOW { Err(overflow()) } else { Ok(()) };
         }
-        // A stream that has ended may still get one.
+        // The stream may be closed.
         let Some(s) = self.streams.get_mut(&stream) else { return Ok(()) };
         s.used -= bytes;
         if self.initial_window - s.used > MAX_WINDOW {

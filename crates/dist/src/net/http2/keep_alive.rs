@@ -1,4 +1,4 @@
-//! Keep-alive: a PING after silence, and a timeout for its answer.
+//! Keep-alive: a PING after silence, and a timeout for its ACK.
 
 use super::FrameWriter;
 use super::frame::{NO_ERROR, put_ping};
@@ -73,11 +73,11 @@ mod tests {
     const WITHIN: Duration = Duration::from_secs(4);
     const MOMENT: Duration = Duration::from_millis(1);
 
-    /// What it does now: how often the peer is asked, or why the connection ends.
+    /// Polls once: the number of PINGs sent, or why the connection ends.
     fn look(alive: &mut KeepAlive, waits: bool) -> Result<usize, String> {
         let mut writer = FrameWriter::default();
         let polled = alive.poll(&mut Context::from_waker(Waker::noop()), waits, &mut writer);
-        // It looks again later, not all the time.
+        // The next wake-up is in the future.
         assert!(polled.is_err() || alive.timer.deadline() > Instant::now());
         polled.map(|()| writer.out.drained().len() / 17).map_err(|fault| fault.why)
     }
@@ -107,7 +107,7 @@ mod tests {
         assert_eq!(look(&mut alive, true), Ok(0));
         advance(MOMENT).await;
         assert_eq!(look(&mut alive, true), Ok(1));
-        // It answers, which is as good as anything else that it may say.
+        // The ACK arrives; any other bytes would do as well.
         advance(WITHIN / 2).await;
         alive.heard();
         advance(EVERY - MOMENT).await;
@@ -123,7 +123,7 @@ mod tests {
             advance(EVERY + WITHIN).await;
             assert_eq!(look(&mut alive, false), Ok(0));
         }
-        // It is looked again after a while, not at once.
+        // The timer was rearmed for a whole interval.
         assert_eq!(look(&mut alive, true), Ok(0));
         advance(EVERY).await;
         assert_eq!(look(&mut alive, true), Ok(1));

@@ -5,7 +5,7 @@
 //! read from the socket into their tensors.
 //!
 //! `frame` has the wire format, `hpack` header compression, `frame_reader` parses frames for a `Handler`, `frame_writer` sends messages
-//! under flow control, `write_buffer` holds what the socket has not taken, `transport` is all of it on one `socket`, which is TCP or TLS.
+//! under flow control, `write_buffer` holds unwritten bytes, `transport` combines them on one `socket`, which is TCP or TLS.
 
 pub mod frame;
 mod frame_reader;
@@ -25,20 +25,20 @@ pub use keep_alive::KeepAlive;
 pub use socket::Socket;
 pub use transport::{Role, Transport, budget_is_spent};
 
-/// What a peer may send before it hears from us again: tensors of some megabytes arrive without waiting.
+/// Our receive windows: tensors of some megabytes arrive without waiting for a WINDOW_UPDATE.
 pub const STREAM_WINDOW: u32 = 64 << 20;
 pub const CONNECTION_WINDOW: u32 = 256 << 20;
 /// Large frames are cheaper.
 pub const MAX_FRAME: u32 = 1 << 20;
 
-/// Why a connection ends: what the peer is told, and what the log says.
+/// Why a connection ends: GOAWAY's error code, and the log's text.
 #[derive(Debug)]
 pub struct ConnectionError {
     pub code: u32,
     pub why: String,
 }
 
-/// Whether a connection goes on.
+/// An error ends the connection.
 pub type Handled = Result<(), ConnectionError>;
 
 impl ConnectionError {

@@ -157,7 +157,7 @@ mod tests {
             let mut got = [0; 13];
             theirs.read_exact(&mut got).await.unwrap();
             assert_eq!(&got, b"one two three");
-            // Ours is not dropped: it only has nothing more to say.
+            // A half-close: ours can still read.
             ours.shutdown().await.unwrap();
             assert_eq!(theirs.read(&mut got).await.unwrap(), 0);
             theirs.write_all(b"late").await.unwrap();
@@ -180,7 +180,7 @@ mod tests {
             assert!(written.is_ready() && !ours.is_flushed());
             assert!(Pin::new(&mut ours).poll_flush(&mut cx).is_ready());
         }
-        // As long as the peer reads nothing, some stay behind.
+        // The peer does not read: records stay in the session.
         while Pin::new(&mut ours).poll_write(&mut cx, &[7; 10_000]).is_ready() {}
         assert!(Pin::new(&mut ours).poll_flush(&mut cx).is_pending() && !ours.is_flushed());
         let drain = async { while theirs.read(&mut [0; 10_000]).await.unwrap() > 0 {} };

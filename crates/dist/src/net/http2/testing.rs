@@ -1,4 +1,4 @@
-//! For tests: connected sockets, frames, and a handler that notes what it is told.
+//! For tests: connected sockets, frames, and a handler that records its calls.
 
 use super::frame::{FrameHeader, put_frame_header};
 use super::{ConnectionError, FrameWriter, Handled, Handler, Head, Socket};
@@ -6,14 +6,14 @@ use bytes::BytesMut;
 use std::time::{Duration, Instant};
 use tokio::net::{TcpListener, TcpStream};
 
-/// Both ends of a connection of TCP.
+/// Both ends of a TCP connection.
 pub async fn tcp() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (ours, theirs) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
     (ours.unwrap(), theirs.unwrap().0)
 }
 
-/// The same, ours as connections have it.
+/// The same, ours as a `Socket`.
 pub async fn pair() -> (Socket, TcpStream) {
     let (ours, theirs) = tcp().await;
     (ours.into(), theirs)
@@ -26,7 +26,7 @@ pub fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
     out.to_vec()
 }
 
-/// The frames that these bytes are.
+/// Parses these bytes as frames.
 pub fn frames(mut bytes: &[u8]) -> Vec<(FrameHeader, Vec<u8>)> {
     let mut found = Vec::new();
     while let Some((head, rest)) = bytes.split_first_chunk() {
@@ -39,13 +39,13 @@ pub fn frames(mut bytes: &[u8]) -> Vec<(FrameHeader, Vec<u8>)> {
     found
 }
 
-/// Kind, flags, stream and payload of what has been made ready.
+/// Kind, flags, stream and payload of the encoded frames.
 pub fn drained(writer: &mut FrameWriter) -> Vec<(u8, u8, u32, Vec<u8>)> {
     let all = frames(&writer.out.drained());
     all.into_iter().map(|(h, payload)| (h.kind, h.flags, h.stream, payload)).collect()
 }
 
-/// What a handler was told.
+/// A `Handler` call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Head { stream: u32, path: Vec<u8>, end: bool },
@@ -57,21 +57,21 @@ pub enum Event {
     Goaway(u32),
 }
 
-/// Streams up to `last` have begun; those in `refused` take no data.
+/// Streams up to `last` are open; those in `refused` accept no data.
 #[derive(Default)]
 pub struct Notes {
     pub events: Vec<Event>,
     pub last: u32,
     pub refused: Vec<u32>,
-    /// Where the next bytes of any stream go, and how many have.
+    /// The buffer for any stream's payload, and bytes filled.
     pub room: Option<Vec<u8>>,
     pub filled: usize,
-    /// Each GOAWAY takes at least this long.
+    /// Minimum time to handle each GOAWAY.
     pub slow: Duration,
 }
 
 impl Notes {
-    /// What has been noted since this was last asked, with data in one piece.
+    /// The events since the last call, with adjacent data joined.
     pub fn joined(&mut self) -> Vec<Event> {
         let mut joined: Vec<Event> = Vec::new();
         for event in std::mem::take(&mut self.events) {

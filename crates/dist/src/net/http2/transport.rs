@@ -30,8 +30,8 @@ pub enum Role {
 /// The initial window of RFC 9113, 6.9.2.
 const DEFAULT_WINDOW: u32 = 65_535;
 
-/// Whether tokio's cooperative budget is spent: then the task is woken to go on later, and must return. Sockets, channels and
-/// timers answer Pending from here on, whatever they have, so that a loop that waits for them to be empty would never end.
+/// Whether tokio's cooperative budget is spent: the task has been woken to continue later, and must return. Sockets, channels and
+/// timers return Pending from here on, even when ready: a loop that waits for them to be empty would not end.
 pub fn budget_is_spent(cx: &mut Context) -> bool {
     let spent = !tokio::task::coop::has_budget_remaining();
     if spent {
@@ -75,7 +75,7 @@ impl Transport {
         if let Err(fault) = &ended
             && fault.code != frame::NO_ERROR
         {
-            // Best effort: the socket may not take it.
+            // Best effort: the socket may be full.
             put_goaway(&mut self.writer.out.small, handler.last_stream(), fault.code);
             let _ = self.writer.out.poll_flush(&mut self.socket, cx);
         }
@@ -106,8 +106,8 @@ impl Transport {
         }
     }
 
-    /// A lingering close, so that GOAWAY arrives: closing a socket with unread bytes resets it, and what
-    /// was written may be lost with it.
+    /// A lingering close, so that GOAWAY arrives: closing a socket with unread bytes sends a TCP reset,
+    /// which discards data in flight.
     pub async fn linger(mut self) {
         let last_words = async {
             std::future::poll_fn(|cx| self.writer.out.poll_flush(&mut self.socket, cx)).await?;
@@ -120,11 +120,11 @@ impl Transport {
             }
             std::io::Result::Ok(())
         };
-        // Whatever comes of it, the connection is over.
+        // The connection ends even if this fails.
         let _ = tokio::time::timeout(LINGER, last_words).await;
     }
 
-    /// Writes until nothing is left that may be written.
+    /// Writes all that flow control allows.
     pub fn poll_flush(&mut self, cx: &mut Context) -> Poll<Handled> {
         loop {
             self.writer.write_frames();
@@ -135,7 +135,7 @@ impl Transport {
         }
     }
 
-    /// Whether all has been written.
+    /// Whether all is written.
     pub fn is_idle(&self) -> bool {
         self.writer.is_idle() && self.socket.is_flushed()
     }

@@ -1,4 +1,4 @@
-//! Bytes that the socket has not taken yet.
+//! Bytes not yet written to the socket.
 
 use super::socket::Socket;
 use bytes::{Buf, Bytes, BytesMut};
@@ -24,7 +24,7 @@ pub type OnWritten = Box<dyn Send>;
 
 /// Pieces up to this size are copied: another slice in the system call costs as much.
 const COPIED: usize = 8 << 10;
-/// Pieces in one call.
+/// Per vectored write.
 const PIECES: usize = 64;
 
 impl WriteBuffer {
@@ -32,7 +32,7 @@ impl WriteBuffer {
         self.queued + self.small.len()
     }
 
-    /// Moves the first `n` bytes of these pieces here.
+    /// Moves the first `n` bytes of `pieces` here.
     pub fn take(&mut self, pieces: &mut VecDeque<Bytes>, mut n: usize) {
         while n > 0
             && let Some(first) = pieces.front_mut()
@@ -63,7 +63,7 @@ impl WriteBuffer {
         self.held.extend(held);
     }
 
-    /// Writes until nothing is left, or the socket takes no more.
+    /// Writes until the buffer is empty or the socket is full.
     pub fn poll_flush(&mut self, socket: &mut Socket, cx: &mut Context) -> Poll<Result<()>> {
         while self.len() > 0 {
             let written = if self.queue.is_empty() {
@@ -102,7 +102,7 @@ impl WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// All of it, as if it had been written: for tests and fuzzers.
+    /// Drains the buffer without a socket: for tests and fuzzers.
     pub fn drained(&mut self) -> Vec<u8> {
         let all = self.queue.iter().map(|p| &p[..]).chain([&self.small[..]]).flatten().copied().collect();
         (self.queue, self.queued, self.small) = Default::default();
@@ -143,11 +143,11 @@ mod tests {
         let (small, large) = (piece(COPIED, 1), piece(COPIED + 1, 2));
         out.take(&mut [small.clone()].into(), COPIED);
         assert_eq!((out.queue.len(), out.small.len(), out.len()), (0, COPIED + 4, COPIED + 4));
-        // What was written before goes before it.
+        // Bytes in `small` are queued before it.
         out.take(&mut [large.clone()].into(), COPIED + 1);
         assert_eq!((out.queue.len(), out.small.len(), out.len()), (2, 0, 2 * COPIED + 5));
         assert!(std::ptr::eq(out.queue[1].as_ptr(), large.as_ptr()));
-        // Nothing was: there is no empty piece.
+        // `small` is empty: no piece.
         out.take(&mut [large.clone()].into(), COPIED + 1);
         assert_eq!((out.queue.len(), out.len()), (3, 3 * COPIED + 6));
         out.small.extend_from_slice(b"tail");
@@ -178,7 +178,7 @@ mod tests {
         let (mut socket, mut peer) = pair().await;
         let mut out = WriteBuffer::default();
         let mut want = Vec::new();
-        // More pieces than one call takes, and more bytes than the system holds.
+        // More slices than one write takes, and more bytes than a socket.
         for i in 0..150u8 {
             let n = if i % 3 == 0 { 400_000 } else { 10 * usize::from(i) };
             want.extend(vec![i; n]);

@@ -30,7 +30,7 @@ pub struct Calls {
     pub draining: bool,
     /// Streams that we reset before END_STREAM: the peer may still send on them.
     refused: RecentStreams,
-    /// Streams that the peer ended or reset: it may not send on them any more.
+    /// Streams that the peer ended or reset: it must not send on them.
     ended: RecentStreams,
     /// Credit for pacing, from answered calls.
     pub earned: Earned,
@@ -48,7 +48,7 @@ struct Request {
     timeout: Option<Duration>,
     message: MessageReader,
     charge: Charge,
-    /// Bytes for which no WINDOW_UPDATE has been sent.
+    /// Bytes that no WINDOW_UPDATE has returned.
     taken: u32,
     /// `content-length`, and the bytes received.
     content_length: Option<u64>,
@@ -60,7 +60,7 @@ struct Request {
 /// How a call is rejected.
 enum Refused {
     Reset(u32),
-    /// It is HTTP, but not gRPC.
+    /// HTTP, but not gRPC.
     Http(&'static str),
     Call(Status),
 }
@@ -265,7 +265,7 @@ impl Calls {
         }
     }
 
-    /// Resets a stream for an error of the peer.
+    /// Resets a stream after a stream error.
     fn give_up(&mut self, writer: &mut FrameWriter, stream: u32, code: u32) {
         self.reset(stream, code);
         self.refused.note(stream);
@@ -349,7 +349,7 @@ impl Calls {
         }
     }
 
-    /// The response of such a task; dropped if the stream has ended.
+    /// The response of such a task; dropped if the stream is closed.
     pub fn respond(&mut self, writer: &mut FrameWriter, stream: u32, answer: Answer) {
         if self.streams.remove(&stream).is_some() {
             self.answer(writer, stream, answer);

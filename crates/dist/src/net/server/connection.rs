@@ -14,13 +14,13 @@ use tokio::time::{Duration, Instant};
 
 /// Interval of keep-alive.
 const PING_EVERY: Duration = Duration::from_secs(60);
-/// So that the interval of checks is never zero.
+/// Keeps the interval of checks above zero.
 const MIN_STALL_TIMEOUT: Duration = Duration::from_millis(40);
 
-/// Serves until the peer closes, the server stops, the peer stalls, or its slot is given to another.
+/// Serves until the peer closes, the server stops, the peer stalls, or its slot is evicted.
 pub async fn serve(stream: Socket, peer: Peer, slot: ConnectionSlot, stopped: watch::Receiver<Phase>) {
     let (log, answers, limits) = (peer.log, peer.unread.clone(), peer.limits);
-    // Failure makes the connection slow, not wrong.
+    // Failure only adds latency.
     let _ = stream.set_nodelay();
     let stall_timeout = limits.stall_timeout;
     let mut wire = Transport::new(

@@ -1,14 +1,14 @@
-//! Limits on what peers may cost.
+//! Resource limits of peers.
 
 use std::time::Duration;
 use thalweg_core::budget::Pool;
 
-/// Limits on peers, well-meaning or not.
+/// Limits on peers, honest or hostile.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerLimits {
-    /// Connections of one address at a time; idle ones make room. An eighth more are kept for others.
+    /// Connections of one address; idle ones are evicted. An eighth more are reserved for others.
     pub connections: usize,
-    /// Calls at a time on one connection. Steps may wait for each other, so this must not be small.
+    /// Concurrent calls of a connection. Steps may wait for each other, so this must not be small.
     pub calls: u32,
     /// Bytes of one message, in or out.
     pub message: usize,
@@ -26,7 +26,7 @@ impl Default for PeerLimits {
         PeerLimits {
             connections: 16_384,
             calls: 10_000,
-            // Protocol buffers can be no larger.
+            // The limit of Protocol Buffers.
             message: i32::MAX as usize,
             unfinished: 4 << 30,
             unread: 4 << 30,
@@ -38,7 +38,7 @@ impl Default for PeerLimits {
 /// Bytes per second below which a peer counts as stalled, while memory is tight.
 pub const SLOWEST: usize = 64 << 10;
 
-/// The timeout of stalled peers, given the memory that is free.
+/// The timeout of stalled peers, given the free memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StallTimeout {
     pub silence: Duration,
@@ -47,13 +47,13 @@ pub struct StallTimeout {
 }
 
 impl StallTimeout {
-    /// All of it while half of the pool is free; less in proportion below that.
+    /// Undiminished while half of the pool is free; below, in proportion.
     pub fn for_pool(pool: &Pool, stall_timeout: Duration) -> StallTimeout {
         let free = 1.0 - pool.held() as f64 / pool.limit().max(1) as f64;
         StallTimeout { silence: stall_timeout.mul_f64((2.0 * free).clamp(0.01, 1.0)), tight: free < 0.5 }
     }
 
-    /// Whether a transfer of so many bytes, of this age and silent for so long, has timed out.
+    /// Whether a transfer of this age, silence and size has timed out.
     pub fn is_exceeded(&self, age: Duration, silent: Duration, bytes: usize) -> bool {
         let fair = self.silence + Duration::from_secs((bytes / SLOWEST) as u64);
         silent > self.silence || self.tight && age > fair
@@ -88,7 +88,7 @@ mod tests {
         assert_eq!(StallTimeout::for_pool(&pool, minute), StallTimeout { silence: minute, tight: false });
         let _more = account.charge(1).unwrap();
         assert!(StallTimeout::for_pool(&pool, minute).tight);
-        // Where memory is tight, time ends with what a slow line takes for so many bytes, and not before.
+        // When memory is tight, `SLOWEST` extends the timeout by the bytes.
         let tight = StallTimeout { silence: minute, tight: true };
         for (age, bytes, over) in [(60, 0, false), (61, SLOWEST - 1, true), (61, SLOWEST, false)] {
             assert_eq!(tight.is_exceeded(Duration::from_secs(age), minute, bytes), over, "{age} {bytes}");

@@ -52,7 +52,7 @@ pub async fn accept(
                 (Err(e), _) => log.info("accept_failed", &[("error", &e)]),
             },
             Some(Err(e)) => {
-                // Mostly too many open files: others have to close theirs first.
+                // Mostly EMFILE: other files must be closed first.
                 log.info("accept_failed", &[("error", &e)]);
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
@@ -91,8 +91,8 @@ pub async fn serve(
     while open.join_next().await.is_some() {}
 }
 
-/// The TLS handshake, if there is TLS, and the fingerprint of the peer's certificate. The handshake needs the peer's
-/// part, so it has a timeout, and ends when the server stops.
+/// The TLS handshake, if TLS is on, and the fingerprint of the peer's certificate. The handshake waits for the peer,
+/// so it has a timeout, and ends when the server stops.
 async fn secured(
     acceptor: Option<TlsAcceptor>,
     stream: TcpStream,

@@ -1,4 +1,4 @@
-//! The server's end of connections, with limits on what a peer may cost.
+//! The server's end of connections, with limits for each peer.
 
 pub mod calls;
 mod connection;

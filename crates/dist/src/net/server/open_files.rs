@@ -1,12 +1,12 @@
-//! How many files, and so connections, the process may have open.
+//! The limit of open files (RLIMIT_NOFILE) and connections.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that are not connections from clients: those to other tasks, what graphs read and write, the program's own.
+/// Files other than clients' connections: those to other tasks, files of graphs, the program's own.
 const OTHERS: u64 = 256;
 
-/// Raises the soft limit to the hard one, as the soft one is low for the sake of programs that use `select`; how many
-/// connections that leaves room for.
+/// Raises the soft limit to the hard one (the soft one is low for programs that use `select`); returns the number of
+/// connections that it allows.
 pub fn for_connections() -> usize {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
@@ -15,7 +15,7 @@ pub fn for_connections() -> usize {
 }
 
 fn connections_of(files: Option<u64>) -> usize {
-    // Without a limit there is one all the same.
+    // An assumed limit if there is none.
     let files = files.unwrap_or(1 << 20);
     usize::try_from(files.saturating_sub(OTHERS).max(files / 2)).unwrap_or(usize::MAX)
 }

@@ -1,7 +1,7 @@
-//! Pacing: a connection whose work comes to nothing gets a small share of its thread.
+//! Pacing: a connection without answered calls gets a small share of its thread.
 //!
-//! Control frames, malformed frames and calls that are cancelled cost CPU time and answer nobody. A connection has credit in CPU time:
-//! what its polls take is deducted, what its answered calls took is paid back, and the rest refills slowly. A connection
+//! Control frames, malformed frames and cancelled calls cost CPU time without a response. A connection has credit in CPU time:
+//! its polls spend it, its answered calls earn it back, and it refills slowly. A connection
 //! without credit is not polled until it has some again, so that TCP flow control slows its peer down. Honest clients earn more than they
 //! spend and never wait.
 
@@ -9,27 +9,27 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::time::{Duration, Instant, Sleep, sleep};
 
-/// Credit of a new connection, and the most that can be saved up: some hundred cancelled calls.
+/// Credit of a new connection, and the maximum: some hundred cancelled calls.
 const BURST: Duration = Duration::from_millis(20);
-/// What an answered call earns beside the time it ran for: reading its frames and writing its answer.
+/// Earned by an answered call beside its run time: reading its frames and writing its response.
 const CALL: Duration = Duration::from_micros(200);
-/// What a byte of requests and answers earns.
+/// Earned by a byte of request or response.
 const BYTE: Duration = Duration::from_nanos(2);
-/// What one poll is charged at most. Polls end after a time slice; one that took longer was preempted, which is not its peer's doing.
+/// The maximum cost of one poll. Polls end after a time slice; one that took longer was preempted, which is not its peer's fault.
 const MAX_POLL: Duration = Duration::from_micros(300);
-/// The share of real time by which credit refills.
+/// Credit refills at 1/REFILL of real time.
 const REFILL: u32 = 20;
-/// A paced connection waits for at least as long, so that it does some work when it is polled again.
+/// The minimum wait, so that a connection does some work when it is polled again.
 const MIN_WAIT: Duration = Duration::from_millis(5);
-/// No poll makes a connection wait for longer.
+/// The maximum wait after one poll.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// What a connection's calls have earned since they were last asked.
+/// What a connection's calls earned since the last poll.
 #[derive(Default, Debug)]
 pub struct Earned {
     pub calls: u32,
     pub bytes: usize,
-    /// How long answered calls ran on the connection's own thread.
+    /// Run time of answered calls on the connection's thread.
     pub ran: Duration,
 }
 
@@ -66,14 +66,14 @@ impl Pacer {
         Poll::Ready(())
     }
 
-    /// A poll that began then has ended, with so many calls still waiting for their answers.
+    /// Charges a poll that began at `began`, with so many calls pending.
     pub fn polled(&mut self, began: Instant, earned: Earned, waiting: usize, cx: &mut Context) {
         let now = Instant::now();
         let cost = now.duration_since(began).saturating_sub(earned.ran).min(MAX_POLL);
         self.earn(earned.worth() + now.duration_since(self.refilled) / REFILL);
         self.refilled = now;
         self.spend(cost);
-        // Calls that wait are answered some day: that much is lent.
+        // Pending calls will be answered: they are lent credit.
         let lent = CALL.saturating_mul(u32::try_from(waiting).unwrap_or(u32::MAX));
         if self.debt > lent {
             let wait = ((self.debt - lent) * REFILL).clamp(MIN_WAIT, MAX_WAIT);
@@ -122,7 +122,7 @@ mod tests {
         std::future::poll_fn(|cx| pace.poll_ready(cx)).await;
         assert!(waited.elapsed() >= MIN_WAIT);
         assert!(polls_until_paced(&mut pace, Earned::default) < 2, "it refills slowly");
-        // After a rest it has its burst again, and not more.
+        // After a rest it has its burst again, no more.
         std::future::poll_fn(|cx| pace.poll_ready(cx)).await;
         tokio::time::advance(10 * REFILL * BURST).await;
         assert!(poll(&mut pace, Duration::ZERO, Earned::default(), 0));
@@ -139,14 +139,14 @@ mod tests {
         assert!(poll(&mut pace, Duration::from_secs(10), Earned::default(), 0));
     }
 
-    /// A step that moves thousands of tensors opens as many calls before the first is answered.
+    /// A step that moves thousands of tensors starts as many calls before the first response.
     #[tokio::test(start_paused = true)]
     async fn calls_that_wait_are_lent_their_time() {
         let mut pace = Pacer::new();
         let opened =
             (1..10_000).take_while(|n| poll(&mut pace, Duration::from_micros(100), Earned::default(), *n));
         assert_eq!(opened.count(), 9_999);
-        // All of them cancelled: what was lent is owed.
+        // All are cancelled: the loan is owed.
         assert!(!poll(&mut pace, Duration::ZERO, Earned::default(), 0));
     }
 }

@@ -10,7 +10,7 @@ use crate::wire::Status;
 use std::sync::Arc;
 use thalweg_core::budget::Account;
 
-/// The other end of a connection, with what its requests need.
+/// The other end of a connection, with its requests' context.
 #[derive(Clone)]
 pub struct Peer {
     pub service: Arc<dyn Service>,
@@ -35,6 +35,6 @@ impl Peer {
     }
 }
 
-/// Lives as long as its connection: a weak reference tells whether the connection is open.
+/// Lives as long as its connection: a weak reference shows whether the connection is open.
 #[derive(Default)]
 pub struct ConnectionToken;

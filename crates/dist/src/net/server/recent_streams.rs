@@ -1,8 +1,8 @@
-//! Streams that were closed recently: frames that were in flight are told from protocol errors.
+//! Recently closed streams: frames that were in flight are distinguished from protocol errors.
 
 use std::collections::VecDeque;
 
-/// The last so many.
+/// Capacity.
 const REMEMBERED: usize = 256;
 
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! What connections need of the services that they lead to.
+//! The interface of services to connections.
 
 use super::peer::ConnectionToken;
 use crate::auth::{Caller, Origin, Role};
@@ -19,17 +19,17 @@ pub trait Service: Send + Sync {
 
 pub type Answering = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
-/// What is known of a call by its path.
+/// Properties of a method.
 pub struct Route {
-    /// Static if the method exists, else only its beginning: a peer may send thousands of long ones.
+    /// Static if the method exists, else only a prefix: a peer may send thousands of long ones.
     pub path: Bytes,
-    /// Where the large contents of its request are.
+    /// The path of its request's large contents.
     pub contents: ContentPath,
-    /// The role that its caller must have.
+    /// The role that callers need.
     pub role: Role,
 }
 
-/// A call whose message has arrived.
+/// A call with its complete request.
 pub struct Call {
     pub path: Bytes,
     pub caller: Caller,
@@ -37,6 +37,6 @@ pub struct Call {
     pub connection: Arc<ConnectionToken>,
     pub timeout: Option<Duration>,
     pub message: ReceivedMessage,
-    /// Bytes that the message of the answer may have.
+    /// Limit in bytes of the response message.
     pub max_answer: usize,
 }

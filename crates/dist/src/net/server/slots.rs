@@ -1,4 +1,4 @@
-//! Connection slots: one address leaves some to others, and a new connection evicts the longest idle one if there is none free.
+//! Connection slots: one address leaves some to others, and a new connection evicts the longest idle one if none is free.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -29,11 +29,11 @@ struct OccupiedSlot {
     _charge: Charge,
 }
 
-/// A connection idle for less is not evicted: a request may be on its way.
+/// A connection idle for less is not evicted: a request may be in flight.
 const IDLE: Duration = Duration::from_secs(1);
 
 impl ConnectionSlots {
-    /// So many for one address, and an eighth more for others.
+    /// `limit` for one address, an eighth more for others.
     pub fn new(limit: usize) -> Arc<ConnectionSlots> {
         Arc::new(ConnectionSlots {
             pool: Pool::new(limit.saturating_add(limit.div_ceil(8))),
@@ -52,7 +52,7 @@ impl ConnectionSlots {
         let charge = match account.charge(1) {
             Ok(charge) => charge,
             Err(_) => {
-                // Of the same address, if that address has too many.
+                // Evicts of the same address, if it has any.
                 let own = account.held() > 0;
                 table.dismiss_idle(own.then_some(address), now);
                 account.charge(1).ok()?
@@ -77,7 +77,7 @@ impl SlotTable {
         if let Some(known) = self.addresses.get(&address).and_then(Weak::upgrade) {
             return known;
         }
-        // Addresses without connections are dropped now and then.
+        // Addresses without connections are removed now and then.
         if self.addresses.len() > 2 * self.slots.len() + 16 {
             self.addresses.retain(|_, account| account.strong_count() > 0);
         }
@@ -109,9 +109,9 @@ pub struct ConnectionSlot {
 }
 
 impl ConnectionSlot {
-    /// Notes whether the connection has no calls in flight.
+    /// Sets whether the connection has no calls in flight.
     pub fn note(&self, idle: bool) {
-        // A connection with calls one after the other counts as busy in between.
+        // A connection with consecutive calls counts as busy in between.
         if self.was_idle.swap(idle, Ordering::Relaxed) == idle {
             return;
         }
@@ -142,7 +142,7 @@ mod tests {
         IpAddr::from([10, 0, 0, n])
     }
 
-    /// A thousand idle connections that answered pings locked everybody out.
+    /// Regression: idle connections that answered PINGs locked all out.
     #[test]
     fn idle_connections_make_room_for_new_ones_the_longest_idle_first() {
         let slots = ConnectionSlots::new(8);
@@ -194,7 +194,7 @@ mod tests {
     }
 
     impl ConnectionSlot {
-        /// As if another connection had got it.
+        /// As if it were evicted.
         pub fn dismiss(&self) {
             self.leave.notify_one();
         }
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(hog.len(), 7);
         hog.extend(slots.take_at(address(1), later + IDLE));
         assert_eq!(hog.len(), 8);
-        // It was idle for longer, and is another's.
+        // Idle for longer, but of another address.
         assert!(lock(&slots.table).slots.contains_key(&other.number));
     }
 

@@ -11,7 +11,7 @@ use thalweg_core::sync::lock;
 use tokio::time::{Duration, Instant};
 
 pub struct UnreadResponses {
-    /// Since when each of them waits, and its bytes.
+    /// The start and size of each.
     waiting: Mutex<HashMap<u64, (Instant, usize)>>,
     next: AtomicU64,
     asked: AtomicBool,
@@ -20,7 +20,7 @@ pub struct UnreadResponses {
 }
 
 impl UnreadResponses {
-    /// Of one connection; the pool is that of all.
+    /// For one connection; the pool is shared.
     pub fn new(pool: &Arc<Pool>) -> UnreadResponses {
         UnreadResponses {
             waiting: Mutex::default(),
@@ -31,7 +31,7 @@ impl UnreadResponses {
         }
     }
 
-    /// Notes that the peer has made a call.
+    /// The peer has made a call.
     pub fn expected(&self) {
         self.asked.store(true, Ordering::Relaxed);
     }
@@ -40,7 +40,7 @@ impl UnreadResponses {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Charges a response of so many bytes until the result is dropped.
+    /// Charges a response of this size until the result is dropped.
     pub fn sending(self: &Arc<UnreadResponses>, bytes: usize) -> Result<UnreadResponse, Status> {
         let charge = self.unread.charge(bytes).map_err(|e| {
             let unread = lock(&self.waiting).len();
@@ -98,7 +98,7 @@ mod tests {
         assert!(lock(&answers.waiting).is_empty());
     }
 
-    /// Each connection was given one answer whatever was held: fourteen of them pinned gigabytes past the limit.
+    /// Regression: each connection was allowed one response regardless: fourteen held gigabytes past the limit.
     #[test]
     fn unread_answers_of_many_connections_stay_within_the_limit() {
         let pool = Pool::new(9_000);
@@ -107,7 +107,7 @@ mod tests {
             held.extend(Arc::new(UnreadResponses::new(&pool)).sending(4_000).ok());
         }
         assert_eq!((held.len(), pool.held()), (2, 8_000));
-        // Who comes new, and wants less, finds room.
+        // A new peer's smaller response fits.
         let good = Arc::new(UnreadResponses::new(&pool));
         assert!(good.sending(800).is_ok());
         drop(held);

@@ -1,4 +1,4 @@
-//! A server's beginning and end.
+//! Server start and shutdown.
 
 use super::*;
 use crate::remote::{Channel, Limits as CallLimits};
@@ -39,7 +39,7 @@ fn a_server_is_what_its_options_say() {
     assert_ne!(server.address().port(), 0);
 }
 
-/// A session with a queue that nobody fills.
+/// A session with a queue that stays empty.
 fn with_queue(server: &Server) -> RemoteSession {
     let queue = "
         node { name: 'q' op: 'FIFOQueueV2' attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
@@ -50,7 +50,7 @@ fn with_queue(server: &Server) -> RemoteSession {
     RemoteSession::connect_as(&Credentials::default(), &target, &graph, ConfigProto::default()).unwrap()
 }
 
-/// Stops a server while a step waits that has this much time; how the step ended.
+/// Stops a server while a step is blocked, with this timeout; the step's code.
 fn stopped_during_a_step(drain: Duration, timeout: Option<Duration>) -> Code {
     let server = start(ServerOptions { drain, threads: 1, ..Default::default() });
     let session = with_queue(&server);
@@ -78,7 +78,7 @@ fn a_step_that_does_not_end_in_time_is_cancelled_and_answered() {
     assert_eq!(stopped_during_a_step(Duration::ZERO, None), Code::Cancelled);
 }
 
-/// Nothing is asked of the server but the rest of a request, which never comes: that is not waited for.
+/// An incomplete request, whose rest never comes, does not delay shutdown.
 #[test]
 fn a_request_that_has_not_come_as_a_whole_does_not_hold_up_the_end() {
     use std::io::{Read, Write};
@@ -98,7 +98,7 @@ fn a_request_that_has_not_come_as_a_whole_does_not_hold_up_the_end() {
     bytes.extend_from_slice(&writer.out.drained());
     crate::net::http2::frame::put_ping(&mut bytes, 0, b"answered");
     peer.write_all(&bytes).unwrap();
-    // What was sent before the ping has been taken when it is answered.
+    // The PING's ACK confirms all frames before it.
     let mut seen = Vec::new();
     while !seen.ends_with(b"answered") {
         let mut byte = [0];

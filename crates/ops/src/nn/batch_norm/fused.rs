@@ -7,7 +7,7 @@ use thalweg_math::normalise::{Affine, moments};
 
 pub static FUSED_BATCH_NORM: Op = Op {
     name: "FusedBatchNorm",
-    doc: "Each channel of x less its mean, by its standard deviation, times scale, plus offset: the statistics of x in training, else the given ones.",
+    doc: "(x - mean) / sqrt(variance + epsilon) * scale + offset by channel: with the statistics of x in training, else the given ones.",
     inputs: &["x: T", "scale: T", "offset: T", "mean: T", "variance: T"],
     outputs: &["y: T", "batch_mean: T", "batch_variance: T", "reserve_space_1: T", "reserve_space_2: T"],
     attrs: &[
@@ -72,7 +72,7 @@ fn cases(r: &mut CaseGen) -> Vec<Case> {
     let mut case = |x: &[usize], given: usize| {
         Case::new(vec![r.tensor(x), r.tensor(&[3]), r.tensor(&[3]), r.tensor(&[given]), r.positive(&[given])])
     };
-    // The gradient is of y only, and not by the given mean and variance.
+    // Gradients flow from y only, not to the given mean and variance.
     vec![
         case(&[2, 3, 2, 3], 0).without_difference(&[0, 3, 4]),
         case(&[2, 3, 2, 3], 3).attr("exponential_avg_factor", 0.25f32).without_difference(&[0, 3, 4]),

@@ -1,9 +1,9 @@
-//! Images as a matrix with a column for each channel.
+//! Images as a matrix of [pixels, channels].
 
 use crate::prelude::*;
 use thalweg_math::transpose::transpose;
 
-/// Where the channels are, and how many dimensions there must be.
+/// The channel dimension, and the required rank.
 #[derive(Clone, Copy)]
 pub struct Channels {
     pub first: bool,
@@ -28,7 +28,7 @@ impl Channels {
         x.dim(self.axis())
     }
 
-    /// The tensor with the channels last.
+    /// Transposes to channels last.
     pub fn to_last(self, c: &OpCall<'_>, x: &Tensor) -> Result<Tensor> {
         if !self.first {
             return Ok(x.clone());
@@ -37,7 +37,7 @@ impl Channels {
         reordered(c, x, &order)
     }
 
-    /// The reverse of `to_last`.
+    /// The inverse of `to_last`.
     pub fn restored(self, c: &OpCall<'_>, x: Tensor) -> Result<Tensor> {
         if !self.first {
             return Ok(x);
@@ -54,7 +54,7 @@ fn reordered(c: &OpCall<'_>, x: &Tensor, order: &[usize]) -> Result<Tensor> {
     Ok(out)
 }
 
-/// Input `i`, a number for each channel.
+/// Input `i`: one number per channel.
 pub fn by_channel<'a>(c: &'a OpCall<'_>, i: usize, what: &str, channels: usize) -> Result<&'a [f32]> {
     let t = c.input(i)?;
     if t.shape().dims() != [channels] {
@@ -66,7 +66,7 @@ pub fn by_channel<'a>(c: &'a OpCall<'_>, i: usize, what: &str, channels: usize) 
     t.as_slice::<f32>()
 }
 
-/// Numbers in single precision.
+/// Rounds to single precision.
 pub fn single(values: &[f64]) -> Result<Vec<f32>> {
     reserve::collect(values.iter().map(|v| *v as f32))
 }

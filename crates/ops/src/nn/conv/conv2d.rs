@@ -1,4 +1,4 @@
-//! `Conv2D`: images convolved with filters over all their channels.
+//! `Conv2D`: 2-D convolution with filters over all channels.
 
 use super::product::{Multiplied, convolve};
 use super::sizes::{Sizes, empty_filter, output_shape};
@@ -9,7 +9,7 @@ use thalweg_math::gemm::Epilogue;
 
 pub static CONV2D: Op = Op {
     name: "Conv2D",
-    doc: "For each place of a window over the images, the products of what is under it with each filter, summed.",
+    doc: "The 2-D convolution (cross-correlation) of the images with the filters.",
     inputs: &["input: T", "filter: T"],
     outputs: &["output: T"],
     attrs: &[
@@ -44,7 +44,7 @@ pub static CONV2D: Op = Op {
     ..Op::PURE
 };
 
-/// The convolution, and its gradients by images and by filter.
+/// The convolution, and its input and filter gradients.
 pub const OPS: [&str; 3] = ["Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"];
 
 fn prepare<T: Multiplied>(node: &KernelNode) -> Result<Box<dyn Kernel>> {

@@ -1,4 +1,4 @@
-//! `Conv2DBackpropFilter`: the gradient of `Conv2D` by the filter.
+//! `Conv2DBackpropFilter`: the filter gradient of `Conv2D`.
 
 use super::conv2d::OPS;
 use super::product::{Multiplied, add_by_filter};
@@ -50,7 +50,7 @@ fn prepare_narrow<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 fn run<T: Multiplied>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
     let filter = sizes_input(c, 1)?;
     let mut out = Tensor::zeros(T::DTYPE, filter.clone())?;
-    // A filter without elements has no gradient, whatever the rest is.
+    // An empty filter has no gradient, whatever the other sizes.
     if out.elements() > 0 {
         let sizes = Sizes::new(sliding, c.shape(0)?, &filter)?;
         sizes.check_gradient(c.shape(2)?)?;

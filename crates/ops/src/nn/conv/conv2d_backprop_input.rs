@@ -1,4 +1,4 @@
-//! `Conv2DBackpropInput`: the gradient of `Conv2D` by the images.
+//! `Conv2DBackpropInput`: the input gradient of `Conv2D`.
 
 use super::conv2d::OPS;
 use super::product::{Multiplied, add_by_images};

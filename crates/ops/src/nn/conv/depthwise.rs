@@ -1,4 +1,4 @@
-//! `DepthwiseConv2dNative`: each channel convolved with filters of its own, and its gradients.
+//! `DepthwiseConv2dNative`: each channel convolved with its own filters, and its gradients.
 
 use super::sizes::sizes_input;
 use super::{Gradients, kernel, narrow_kernel, with_windows};
@@ -17,7 +17,7 @@ const ATTRS: &[&str] = &[
 
 pub static DEPTHWISE_CONV2D_NATIVE: Op = Op {
     name: "DepthwiseConv2dNative",
-    doc: "Each channel convolved with its own filters, whose results are channels side by side.",
+    doc: "Depthwise convolution: each channel has its own filters; outputs are channels.",
     inputs: &["input: T", "filter: T"],
     outputs: &["output: T"],
     attrs: ATTRS,

@@ -9,7 +9,7 @@ use thalweg_math::gemm::{Epilogue, Im2colRef, MatMut, MatRef, NestedAxis, gemm};
 use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::window::{Grid, Span};
 
-/// With fewer output positions than this, packing the whole filter for one image does not pay.
+/// With fewer output positions, packing the whole filter for one image does not pay.
 const PLACES: usize = 128;
 
 /// With fewer output columns, or channels, too much of a micro-kernel's tile is unused.
@@ -45,13 +45,13 @@ impl<'a> Direct<'a> {
         })
     }
 
-    /// The row stride of the image, padded if need be.
+    /// The row pitch of the image, padded if need be.
     fn pitch(&self) -> usize {
         let cols = &self.sizes.grid.cols;
         (if self.sizes.grid.is_unpadded() { cols.input } else { cols.padded_len() }) * self.sizes.depth
     }
 
-    /// The matrix with a row for each output position, of the elements under its window.
+    /// The im2col view: a row for each output position.
     fn windows<'m, T: Multiplied>(&self, image: &'m [T], memory: &'m mut Tensor) -> Result<Im2colRef<'m, T>> {
         let (grid, depth, pitch) = (&self.sizes.grid, self.sizes.depth, self.pitch());
         let places = NestedAxis {
@@ -105,7 +105,7 @@ impl<'a> Direct<'a> {
         each_chunk(par, out, self.result, 1, &|numbers, out| some(&Serial, numbers.start, out))
     }
 
-    /// The gradient by the filter of some images, added to `out`.
+    /// Adds the filter gradient of some images to `out`.
     pub fn add_by_filter<T: Multiplied>(
         &self,
         par: &dyn Parallel,
@@ -129,7 +129,7 @@ impl<'a> Direct<'a> {
     }
 }
 
-/// The transposed convolution, which computes the gradient by the images: of the output gradient with the flipped filter. Only for
+/// The transposed convolution, which computes the input gradient: of the output gradient with the flipped filter. Only for
 /// stride 1.
 pub fn transposed(sizes: &Sizes) -> Option<Sizes> {
     let transpose = |span: &Span| {
@@ -166,7 +166,7 @@ mod tests {
     use crate::testing::step;
     use thalweg_core::direct;
 
-    /// A convolution done image by image against its definition.
+    /// Direct convolution against its definition.
     #[test]
     fn every_tap_meets_its_place() {
         let registry = crate::registry();

@@ -1,4 +1,4 @@
-//! Convolutions of images, and of each channel by itself, with their gradients.
+//! Convolutions and depthwise convolutions, with their gradients.
 
 mod conv2d;
 mod conv2d_backprop_filter;
@@ -25,7 +25,7 @@ pub static OPS: &[&Op] = &[
     &depthwise::DEPTHWISE_CONV2D_NATIVE_BACKPROP_INPUT,
 ];
 
-/// The attrs that a convolution and its gradients have in common.
+/// Attrs shared by a convolution and its gradients.
 fn shared_attrs(attrs: &Attrs) -> Vec<(&'static str, Attr)> {
     ["strides", "use_cudnn_on_gpu", "padding", "explicit_paddings", "data_format", "dilations"]
         .iter()
@@ -39,11 +39,11 @@ pub fn with_windows(case: Case, strides: [i64; 2], dilations: [i64; 2], padding:
     case.attr("strides", four(strides)).attr("dilations", four(dilations)).attr("padding", padding)
 }
 
-/// What a convolution's gradient ops are built from: inputs and attrs.
+/// Builds a convolution's gradient ops, from inputs and attrs.
 struct Gradients<'a, 'b> {
     g: &'a mut GradCall<'b>,
     attrs: Vec<(&'static str, Attr)>,
-    /// The op itself, and its gradients by images and by filter.
+    /// The op, and its input and filter gradients.
     ops: [&'static str; 3],
 }
 
@@ -67,19 +67,19 @@ impl<'a, 'b> Gradients<'a, 'b> {
         Ok(self.g.op(self.ops[2], [images.into(), sizes.into(), dy.into()], &self.attrs)?.into())
     }
 
-    /// Of the convolution: by images and filter.
+    /// Of the convolution: to images and filter.
     fn of_output(mut self) -> Result<Vec<Grad>> {
         let (x, f, dy) = (self.g.x[0], self.g.x[1], self.g.dy()?);
         Ok(vec![self.images(x, f, dy)?, self.filter(x, f, dy)?])
     }
 
-    /// Of its gradient by the images: by filter and gradient.
+    /// Of its input gradient: to filter and gradient.
     fn of_images(mut self) -> Result<Vec<Grad>> {
         let (f, dout, d) = (self.g.x[1], self.g.x[2], self.g.dy()?);
         Ok(vec![Grad::None, self.filter(d, f, dout)?, self.output(d, f)?])
     }
 
-    /// Of its gradient by the filter: by images and gradient.
+    /// Of its filter gradient: to images and gradient.
     fn of_filter(mut self) -> Result<Vec<Grad>> {
         let (x, dout, d) = (self.g.x[0], self.g.x[2], self.g.dy()?);
         Ok(vec![self.images(x, d, dout)?, Grad::None, self.output(x, d)?])

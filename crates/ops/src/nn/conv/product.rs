@@ -15,11 +15,11 @@ use thalweg_math::parallel::{Parallel, Serial};
 use thalweg_math::reduce::Number as Summed;
 use thalweg_math::window::col2im;
 
-/// Bytes of patches in a part, of one thread and of all.
+/// Bytes of patches in a part, per thread and shared.
 const OWN_BYTES: usize = 1 << 20;
 const SHARED_BYTES: usize = 4 << 20;
 
-/// With fewer output positions than this, packing the filter for a product of their own does not pay.
+/// With fewer output positions, packing the filter for their own product does not pay.
 const PLACES: usize = 512;
 
 /// With this many parts each is computed by one thread.
@@ -97,13 +97,13 @@ impl Group<'_> {
         MatMut::new(from, rows, self.outputs, self.sizes.outputs).map_err(internal_size)
     }
 
-    /// This group's part of a vector with an element for each output channel.
+    /// This group's part of a bias vector over output channels.
     fn bias<'m, T>(&self, all: &'m [T]) -> Result<&'m [T]> {
         let start = self.number * self.outputs;
         all.get(start..start + self.outputs).ok_or_else(|| internal("a bias that is too short"))
     }
 
-    /// The patches of some output rows: in `buffer`, or the images themselves where they are the patches (1x1 windows).
+    /// The patches of some output rows: in `buffer`, or the images themselves if they are the patches (1x1 windows).
     fn patches<'m, T: Multiplied>(
         &self,
         par: &dyn Parallel,
@@ -184,7 +184,7 @@ pub fn convolve<T: Multiplied>(
     }
 }
 
-/// The gradient of the convolution by the filter, added to `out`.
+/// Adds the filter gradient of the convolution to `out`.
 pub fn add_by_filter<T: Multiplied>(
     par: &dyn Parallel,
     sizes: &Sizes,
@@ -244,7 +244,7 @@ fn sum_of_parts<T: Multiplied>(
     Ok(())
 }
 
-/// The gradient of the convolution by the images, added to `out`, which is zero.
+/// Adds the input gradient of the convolution to `out`, which is zero.
 pub fn add_by_images<T: Multiplied>(
     par: &dyn Parallel,
     sizes: &Sizes,

@@ -1,10 +1,10 @@
-//! The sizes of one convolution, checked.
+//! The validated sizes of a convolution.
 
 use crate::nn::windows::{Layout, Sliding};
 use crate::prelude::*;
 use thalweg_math::window::{Grid, Patches};
 
-/// A convolution of images with a filter that the attrs describe. Channels come in groups, each with filters of its own; usually
+/// A convolution of images with a filter, from attrs. In a grouped convolution each channel group has its own filters; usually
 /// there is one group.
 #[derive(Clone, Copy)]
 pub struct Sizes {
@@ -34,7 +34,7 @@ impl Sizes {
         Shape::new(&[self.grid.batch, self.grid.rows.output, self.grid.cols.output, self.outputs])
     }
 
-    /// The gradient of the result must be shaped as the result.
+    /// Checks that the gradient has the shape of the result.
     pub fn check_gradient(&self, gradient: &Shape) -> Result<()> {
         let want = self.output_shape()?;
         if *gradient == want {
@@ -54,7 +54,7 @@ fn four(dims: &[usize], what: &str) -> Result<[usize; 4]> {
     dims.try_into().map_err(|_| invalid!("{what} must be 4-dimensional, got {dims:?}"))
 }
 
-/// Depths that go together; -1 is not known.
+/// Validates grouped depths; -1 is unknown.
 fn groups(depth: i64, group_depth: i64, outputs: i64) -> Result<()> {
     if group_depth == 0 {
         return Err(invalid!("filter depth must be strictly greater than 0"));
@@ -89,7 +89,7 @@ pub fn empty_filter() -> Error {
     invalid!("filter must not have zero elements (i.e. all dimensions must be non-zero)")
 }
 
-/// Images as the kernels take them.
+/// Rejects layouts other than NHWC.
 pub fn channels_last(sliding: Sliding) -> Result<Sliding> {
     match sliding.layout {
         Layout::NHWC => Ok(sliding),
@@ -97,7 +97,7 @@ pub fn channels_last(sliding: Sliding) -> Result<Sliding> {
     }
 }
 
-/// A shape that input `i` holds as numbers, none of them negative.
+/// The shape in input `i`, with no negative size.
 pub fn sizes_input(c: &OpCall<'_>, i: usize) -> Result<Shape> {
     let sizes = c.int_vector(i)?;
     match sizes.len() {

@@ -6,7 +6,7 @@ use crate::prelude::*;
 pub struct FusedEpilogue {
     /// The addend may be a vector, broadcast over rows.
     pub broadcasts: bool,
-    /// It may have the shape of the product: a bias may not.
+    /// The addend may have the product's shape: a bias not.
     pub whole: bool,
     pub relu: bool,
 }

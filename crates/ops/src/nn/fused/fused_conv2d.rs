@@ -34,7 +34,7 @@ pub static FUSED_CONV2D: Op = Op {
         cpu_row!([("T", DataType::Double)], Make::Prepared(prepare)),
         cpu_row!([("T", DataType::Half)], Make::Prepared(prepare)),
     ],
-    // No cases: its inputs are two lists, which a case's flat inputs cannot be split into.
+    // No cases: they cannot express two list inputs.
     cases: |_| vec![],
     expensive: true,
     ..Op::PURE

@@ -100,7 +100,7 @@ mod tests {
         call("_FusedMatMul", inputs, &attrs).unwrap()[0].as_slice::<f32>().unwrap().to_vec()
     }
 
-    /// A bias of the product's shape was added elementwise where its buffer could be reused.
+    /// A bias of the product's shape was added elementwise if its buffer could be reused.
     #[test]
     fn a_bias_is_a_vector() {
         let inputs =

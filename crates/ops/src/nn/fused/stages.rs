@@ -1,4 +1,4 @@
-//! Ops run one after the other, as one kernel.
+//! Ops run in sequence, as one kernel.
 
 use crate::arithmetic::{ADD_N, ADD_V2, SIGMOID, TANH};
 use crate::nn::activations::{ELU, LEAKY_RELU, RELU, RELU6};
@@ -10,7 +10,7 @@ use thalweg_core::direct;
 use thalweg_core::runnable::Runnable;
 use thalweg_core::signature::Signature;
 
-/// One op, with its own inputs besides the result of the op before.
+/// One op, with its inputs besides the previous result.
 struct Stage {
     node: Arc<KernelNode>,
     run: Runnable,

@@ -1,4 +1,4 @@
-//! `AvgPool` and its gradient: the average under a window, without padding.
+//! `AvgPool` and its gradient: the window average, excluding padding.
 
 use super::parameters::{Pool, check_shape, window_attrs, with_window};
 use crate::narrow::in_float;
@@ -8,7 +8,7 @@ use thalweg_math::window::{avg_pool, avg_pool_gradient};
 
 pub static AVG_POOL: Op = Op {
     name: "AvgPool",
-    doc: "The average of each channel under each place of a window; padding does not count.",
+    doc: "The average of each channel over each window position, padding excluded.",
     inputs: &["value: T"],
     outputs: &["output: T"],
     attrs: ATTRS,

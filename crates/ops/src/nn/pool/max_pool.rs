@@ -7,7 +7,7 @@ use thalweg_math::window::max_pool;
 
 pub static MAX_POOL: Op = Op {
     name: "MaxPool",
-    doc: "The largest element of each channel under each place of a window; NaNs do not count.",
+    doc: "The maximum of each channel over each window position; NaNs are ignored.",
     inputs: &["input: T"],
     outputs: &["output: T"],
     attrs: &[

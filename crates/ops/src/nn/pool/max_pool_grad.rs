@@ -51,7 +51,7 @@ pub static MAX_POOL_GRAD_V2: Op = Op {
 
 pub static MAX_POOL_GRAD_GRAD: Op = Op {
     name: "MaxPoolGradGrad",
-    doc: "The gradient of MaxPoolGrad: for each window, what flows back to its largest element.",
+    doc: "The gradient of MaxPoolGrad: for each window, the gradient of its largest element.",
     attrs: &[
         "ksize: list(int) >= 4",
         "strides: list(int) >= 4",
@@ -76,7 +76,7 @@ pub static MAX_POOL_GRAD_GRAD_V2: Op = Op {
     ..MAX_POOL_GRAD_GRAD
 };
 
-/// An image with the results of its windows, which TensorFlow looks up in it.
+/// An image with its max-pooled result, in which TensorFlow finds the maxima.
 fn true_results(grad: Tensor) -> Case {
     let x = Tensor::vector(&[3f32, 1.0, 4.0, 1.5, 5.0, 9.0, 2.0, 6.0, 8.0])
         .and_then(|t| t.reshape(Shape::new(&[1, 3, 3, 1])?));
@@ -144,14 +144,14 @@ fn prepare_narrow_grad<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     narrow_kernel::<T>(node, run_grad::<f32>)
 }
 
-/// Where the largest element of each window of input 0 is, as [`max_pool_argmax`] has it.
+/// The argmax of each window of input 0, from [`max_pool_argmax`].
 fn places<T: Real, P: Element + ArgmaxIndex>(c: &OpCall<'_>, grid: &Grid, output: &Shape) -> Result<Tensor> {
     let mut places = Tensor::uninit(P::DTYPE, output.clone())?;
     max_pool_argmax(c.par(), grid, output.dim(3)?, c.slice::<T>(0)?, places.as_mut_slice::<P>()?);
     Ok(places)
 }
 
-/// The same as int64, computed as int32 where that suffices.
+/// As int64, computed as int32 where that suffices.
 pub fn long_places<T: Real>(c: &OpCall<'_>, grid: &Grid, images: &Shape, output: &Shape) -> Result<Tensor> {
     match images.elements() <= i32::MAX as usize {
         true => converted(&places::<T, i32>(c, grid, output)?, DataType::Int64),

@@ -1,4 +1,4 @@
-//! `MaxPoolWithArgmax`: the maximum under a window, and its position; and the gradient that uses this.
+//! `MaxPoolWithArgmax`: the maximum under a window, and its index; and the gradient from that.
 
 use super::max_pool_grad::long_places;
 use super::parameters::{Pool, check_shape, window_attrs, with_window};
@@ -7,7 +7,7 @@ use crate::prelude::*;
 
 pub static MAX_POOL_WITH_ARGMAX: Op = Op {
     name: "MaxPoolWithArgmax",
-    doc: "The largest element of each channel under each place of a window, and its index in its image, or in all images.",
+    doc: "The maximum of each channel over each window position, and its index in its image or in the batch.",
     inputs: &["input: T"],
     outputs: &["output: T", "argmax: Targmax"],
     attrs: &[

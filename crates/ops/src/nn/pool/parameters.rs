@@ -8,7 +8,7 @@ use thalweg_math::window::Grid;
 pub struct Pool {
     sliding: Sliding,
     size: [usize; 2],
-    /// Channels pooled together; 1 unless the pooling is over channels alone.
+    /// Channels pooled together; 1 unless only channels are pooled.
     pub depth: usize,
 }
 
@@ -66,7 +66,6 @@ impl Pool {
         self.sliding.grid(&dims, self.size)
     }
 
-    /// The shape of the result.
     pub fn output(&self, images: &Shape) -> Result<Shape> {
         let (grid, channels) = (self.grid(images)?, images.dim(3)?);
         if channels % self.depth != 0 {
@@ -84,7 +83,7 @@ impl Pool {
         self.sliding.shape(images, self.size.map(|n| n as i64), depth)
     }
 
-    /// As `grid`, where channels are not pooled.
+    /// As `grid`; rejects pooling of channels.
     pub fn grid_of_planes(&self, images: &Shape) -> Result<Grid> {
         if self.depth != 1 {
             return Err(unimplemented("this pooling is not supported on the depth dimension"));
@@ -93,15 +92,15 @@ impl Pool {
     }
 }
 
-/// Where a kernel's window comes from.
+/// The source of a kernel's window.
 pub enum Source {
     Fixed(Pool),
-    /// Inputs from this one on: `ksize` and `strides`.
+    /// Inputs from this index: `ksize` and `strides`.
     Inputs(Attrs, usize),
 }
 
 impl Source {
-    /// From the attrs if the op has `ksize` there, else from inputs from `input` on.
+    /// From attr `ksize` if the op has it, else from inputs from `input` on.
     pub fn of(attrs: &Attrs, input: usize) -> Result<Source> {
         match attrs.get("ksize") {
             Some(_) => Pool::of(attrs).map(Source::Fixed),
@@ -116,7 +115,7 @@ impl Source {
         }
     }
 
-    /// In a shape rule: the window, if it is known.
+    /// Shape rules: the window, if it is known.
     pub fn known(c: &ShapeCall<'_>, input: usize) -> Result<Option<Pool>> {
         if c.attrs.get("ksize").is_some() {
             return Pool::of(c.attrs).map(Some);
@@ -136,12 +135,12 @@ pub fn with_window(case: Case, size: [i64; 2], strides: [i64; 2], padding: &str)
     case.attr("ksize", four(size)).attr("strides", four(strides)).attr("padding", padding)
 }
 
-/// The attrs that a pooling and its gradients have in common.
+/// Attrs shared by a pooling and its gradients.
 pub fn window_attrs(attrs: &Attrs, names: &[&'static str]) -> Vec<(&'static str, Attr)> {
     names.iter().filter_map(|name| Some((*name, attrs.get(name)?.clone()))).collect()
 }
 
-/// Rejects a gradient of another shape than the result has.
+/// Rejects a gradient that has not the shape of the result.
 pub fn check_shape(what: &str, got: &Shape, want: &Shape) -> Result<()> {
     if got == want { Ok(()) } else { Err(invalid!("Expected {what} shape to be {want}, but got {got}")) }
 }

@@ -1,4 +1,4 @@
-//! Where the dimensions of an image are.
+//! Image layouts: NHWC, NCHW.
 
 use crate::prelude::*;
 
@@ -20,7 +20,7 @@ impl Layout {
             Ok("NHWC") => Ok(Layout::NHWC),
             Ok("NCHW") => Ok(Layout::NCHW),
             Ok(other) => Err(unimplemented(format_args!("data_format {other} is not supported on the CPU"))),
-            // Ops without the attr have the channels last.
+            // Ops without the attr are NHWC.
             Err(_) => Ok(Layout::NHWC),
         }
     }

@@ -1,5 +1,5 @@
-//! Sliding windows over images, from attrs: the number of output positions and the padding, for convolutions, pooling and patches,
-//! with the checks they share.
+//! Sliding windows over images, from attrs: output size and padding of convolutions, pooling and patches,
+//! and shared validation.
 
 mod layout;
 mod sliding;

@@ -48,7 +48,7 @@ impl Window {
         Ok(Span { input, output, size, stride, dilation, before })
     }
 
-    /// Window positions in `n` elements. As in TensorFlow, a window that is too large by less than its stride has none, by more it is an
+    /// Output positions for `n` elements. As in TensorFlow, a window too large by less than its stride has none, by more it is an
     /// error.
     fn places(&self, n: usize, reach: usize) -> Result<usize> {
         if reach >= n.saturating_add(self.stride.saturating_mul(2)) {
@@ -66,7 +66,7 @@ impl Window {
     }
 }
 
-/// How a window slides over the rows and columns of images: all but its size.
+/// How a window slides over rows and columns: all but its size.
 #[derive(Clone, Copy, Debug)]
 pub struct Sliding {
     pub layout: Layout,
@@ -81,7 +81,7 @@ impl Sliding {
         Sliding::with_strides(attrs, &attrs.ints("strides")?)
     }
 
-    /// As `of`, with the strides from elsewhere.
+    /// As `of`, with these strides.
     pub fn with_strides(attrs: &Attrs, strides: &[i64]) -> Result<Sliding> {
         let layout = Layout::of(attrs)?;
         let strides = pair("strides", strides, &layout)?;
@@ -139,7 +139,7 @@ impl Sliding {
         Ok(dims.into_iter().collect())
     }
 
-    /// Padding must leave a part of the window on the image.
+    /// Padding must be less than the window.
     pub fn check_padding_inside(&self, size: [usize; 2]) -> Result<()> {
         for (padding, size) in self.padding.iter().zip(size) {
             if let Padding::Explicit(before, after) = padding
@@ -165,7 +165,7 @@ fn check_one(what: &str, values: &[i64], layout: &Layout) -> Result<()> {
     }
 }
 
-/// Of four numbers for batch, rows, columns and channels, those for rows and columns.
+/// The entries for rows and columns, of four.
 fn pair(what: &str, values: &[i64], layout: &Layout) -> Result<[usize; 2]> {
     if values.len() == 4 && values.iter().any(|v| *v < 1 || *v > i32::MAX as i64) {
         return Err(invalid!("{what} must be positive 32-bit numbers, got {values:?}"));

@@ -20,13 +20,13 @@ const TILE: usize = 512;
 pub struct Program {
     dtype: DataType,
     steps: Vec<Step>,
-    /// Each step's op by itself, for inputs that the fused loop does not handle; apart, to keep the steps close together.
+    /// Each step's op unfused, for inputs that the fused loop does not handle; separate, for locality of the steps.
     alone: Vec<Compute>,
     registers: usize,
     inputs: usize,
     /// One-element constants, in registers after those of the inputs.
     constants: Vec<Tensor>,
-    /// The same as plain numbers: reading a thousand of them out of tensors takes longer than adding them up.
+    /// The same as plain numbers: reading a thousand of them from tensors takes longer than adding them up.
     singles: Vec<f32>,
     doubles: Vec<f64>,
     result: u32,
@@ -214,7 +214,7 @@ impl Program {
         }
     }
 
-    /// One op after the other, each with its own kernel: for inputs that broadcast in more ways.
+    /// One op after the other, each with its own kernel: for inputs with other broadcasts.
     fn run_alone(&self, c: &mut OpCall<'_>) -> Result<()> {
         let mut values: Vec<Option<Tensor>> = vec![None; self.registers];
         for (i, v) in values.iter_mut().enumerate().take(self.inputs) {

@@ -1,10 +1,10 @@
-//! Two classes by one number.
+//! Binary classification by one logit.
 
 use crate::losses::sigmoid_cross_entropy_with_logits;
 use crate::metrics::{self, Metric};
 use thalweg_client::{DataType, Operation, Output, Scope};
 
-/// Of class 0 and class 1 side by side, and of class 1 alone.
+/// Probabilities of both classes as columns, and of class 1.
 pub fn probabilities(g: &Scope, logits: &Output) -> (Output, Output) {
     let two = g.concat(&[&g.zeros_like(logits), logits], 1);
     (g.softmax(&two), g.sigmoid(logits))
@@ -15,7 +15,7 @@ pub fn losses(g: &Scope, logits: &Output, labels: &Output) -> Output {
     sigmoid_cross_entropy_with_logits(g, labels, logits)
 }
 
-/// What is measured of two classes beside what is of any number.
+/// Metrics that only binary classification has.
 pub fn metrics(
     g: &Scope,
     ids: &Output,
@@ -26,7 +26,7 @@ pub fn metrics(
     let chance = g.sigmoid(logits);
     let labels = g.cast(ids, DataType::Float);
     let label_mean = metrics::mean(g, &labels, weights);
-    // What always guessing the more frequent class would give.
+    // Accuracy of always predicting the more frequent class.
     let rest = &g.number(1.0, DataType::Float) - &label_mean.value;
     let baseline = Metric { value: g.maximum(&label_mean.value, &rest), ..label_mean.clone() };
     let named = |name: &str, metric: Metric| (name.to_string(), metric);

@@ -5,7 +5,7 @@ use crate::estimator::invalid;
 use crate::estimator::spec::{EstimatorSpec, Mode};
 use thalweg_client::{DataType, Operation, Output, Result, Scope};
 
-/// Two classes by one number, more by one for each.
+/// One logit for two classes, else one per class.
 pub struct Classifier {
     classes: usize,
     pub(in crate::estimator) vocabulary: Vec<String>,
@@ -38,7 +38,7 @@ impl Classifier {
         Ok(())
     }
 
-    /// What the model says: predictions, and the ids of the likeliest classes.
+    /// Predictions by name, and the ids of the likeliest classes.
     fn predictions(&self, g: &Scope, logits: &Output) -> (Vec<(String, Output)>, Output) {
         let (probabilities, more) = if self.classes == 2 {
             let (probabilities, logistic) = binary::probabilities(g, logits);

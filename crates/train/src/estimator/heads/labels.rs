@@ -1,18 +1,18 @@
-//! Labels as heads need them, checked.
+//! Validation and reshaping of labels.
 
 use crate::estimator::invalid;
 use crate::feature_column::numbers_in_row;
 use crate::tables::IndexTable;
 use thalweg_client::{DataType, IntoTensor, Operation, Output, Result, Scope};
 
-/// Labels are needed: for training and evaluation.
+/// An error without labels: training and evaluation need them.
 pub fn given(labels: Option<&Output>) -> Result<&Output> {
     labels.ok_or_else(|| {
         invalid("the input has no labels, which training and evaluation need; name them with Input::label(\"..\")")
     })
 }
 
-/// A column of `width` for each example, whatever shape it came in.
+/// Labels reshaped to `[batch, width]`, validated.
 pub fn matrix(g: &Scope, labels: &Output, width: usize) -> Result<Output> {
     let shape = labels.shape();
     if shape.rank() == Some(0) {
@@ -29,7 +29,7 @@ pub fn matrix(g: &Scope, labels: &Output, width: usize) -> Result<Output> {
     Ok(g.reshape(labels, &[-1, width]))
 }
 
-/// The numbers of classes as int64, one for each example, all below `classes`.
+/// Class ids as int64, one for each example, checked to be below `classes`.
 pub fn class_ids(g: &Scope, labels: &Output, classes: usize, vocabulary: &[String]) -> Result<Output> {
     let column = matrix(g, labels, 1)?;
     let ids = match (column.dtype(), vocabulary) {
@@ -56,7 +56,7 @@ pub fn class_ids(g: &Scope, labels: &Output, classes: usize, vocabulary: &[Strin
     Ok(g.control_dependencies(&[&checked]).identity(&ids))
 }
 
-/// Fails the step if an id is not a class; the error names it.
+/// Fails the step if an id is out of range; the error names it.
 fn in_range(g: &Scope, ids: &Output, classes: usize, words: Option<&Output>) -> Operation {
     let inside =
         g.logical_and(g.greater_equal(ids, g.constant(0i64)), g.less(ids, g.constant(classes as i64)));

@@ -15,7 +15,7 @@ use super::spec::{EstimatorSpec, Mode};
 use crate::feature_column::Features;
 use thalweg_client::{Operation, Output, Result, Scope};
 
-/// What a batch's losses become.
+/// How the losses of a batch are reduced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Reduction {
     /// The sum over the examples, as in TensorFlow's estimators of version 1.
@@ -25,7 +25,7 @@ pub enum Reduction {
     Mean,
 }
 
-/// The examples that a model is made for.
+/// The features and labels of a batch.
 #[derive(Clone, Copy)]
 pub struct Batch<'a> {
     /// Their features.
@@ -34,15 +34,15 @@ pub struct Batch<'a> {
     pub labels: Option<&'a Output>,
 }
 
-/// What turns a model's last layer into predictions, a loss and metrics.
+/// Turns a model's logits into predictions, a loss and metrics.
 pub trait Head {
-    /// The width of the last layer.
+    /// The number of logits.
     fn logits(&self) -> usize;
 
-    /// How the losses of examples become one.
+    /// Example weights and loss reduction.
     fn weighing(&mut self) -> &mut Weighing;
 
-    /// What an estimator runs; `train` makes the op that makes the loss smaller.
+    /// The nodes that an estimator runs; `train` makes the op that minimizes the loss.
     fn spec(
         &self,
         g: &Scope,

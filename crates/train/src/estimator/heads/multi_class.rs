@@ -1,4 +1,4 @@
-//! Classes by one number each.
+//! Multi-class: one logit per class.
 
 use crate::metrics::{self, Metric};
 use thalweg_client::{Output, Scope};
@@ -10,7 +10,7 @@ pub fn losses(g: &Scope, logits: &Output, ids: &Output) -> Output {
     g.reshape(&losses, &[-1, 1])
 }
 
-/// What is measured of any classifier.
+/// Metrics of any classifier.
 pub fn metrics(
     g: &Scope,
     ids: &Output,

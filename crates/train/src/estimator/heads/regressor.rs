@@ -13,13 +13,13 @@ pub struct Regressor {
 }
 
 impl Regressor {
-    /// One number for each example.
+    /// A scalar label per example.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Regressor {
         Regressor { dimension: 1, weighing: Weighing::default() }
     }
 
-    /// How many numbers the label of an example has.
+    /// The size of an example's label.
     pub fn label_dimension(mut self, dimension: usize) -> Regressor {
         self.dimension = dimension;
         self

@@ -9,12 +9,12 @@ use thalweg_client::{DataType, Output, Result, Scope};
 #[derive(Clone, Debug, Default)]
 pub struct Weighing {
     pub reduction: Reduction,
-    /// The feature that says how much each example counts, and where it was named.
+    /// The feature that holds example weights, and where it was named.
     pub column: Option<(String, &'static Location<'static>)>,
 }
 
 impl Weighing {
-    /// How much each example counts, in a column, if not all count the same.
+    /// Example weights as a column, if there are any.
     pub fn weights(&self, g: &Scope, features: &Features) -> Result<Option<Output>> {
         let Some((key, place)) = &self.column else { return Ok(None) };
         let weights = || -> Result<Output> {
@@ -34,7 +34,7 @@ impl Weighing {
         weights().map(Some).map_err(|e| e.at(Some(place)))
     }
 
-    /// One number for the batch. `losses` has a row for each example.
+    /// Reduces the losses of a batch. `losses` has a row for each example.
     pub fn loss(&self, g: &Scope, losses: &Output, weights: Option<&Output>) -> Output {
         let losses = weights.map_or_else(|| losses.clone(), |w| losses * w);
         match self.reduction {

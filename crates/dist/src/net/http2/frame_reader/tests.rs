@@ -1,4 +1,4 @@
-//! Frames in any pieces, at and beyond their limits.
+//! Frames split anywhere, at and beyond limits.
 
 use super::*;
 use crate::net::http2::Ending;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 
-/// A block of headers with a path of fewer than 127 bytes.
+/// A header block with a path of fewer than 127 bytes.
 fn path(text: &str) -> Vec<u8> {
     [&[4, text.len() as u8], text.as_bytes()].concat()
 }
@@ -26,7 +26,7 @@ fn data(stream: u32, bytes: &[u8]) -> Event {
     Event::Data { stream, bytes: bytes.into() }
 }
 
-/// What is made of these bytes by one on whose streams up to 9 something may come, and what it says; or with what code it ends.
+/// Feeds the bytes to a reader whose streams up to 9 are open: the events and the writer, or the error code.
 fn read(bytes: &[u8]) -> Result<(Vec<Event>, FrameWriter), u32> {
     let (mut notes, mut writer) = (Notes { last: 9, ..Default::default() }, FrameWriter::default());
     match FrameReader::new(false).feed(bytes, &mut notes, &mut writer) {
@@ -111,7 +111,7 @@ fn more_than_the_buffer_holds_is_taken_bit_by_bit() {
     let found = events(&all).unwrap();
     assert_eq!(found.len(), 20);
     assert!(found.iter().skip(1).step_by(2).all(|e| *e == data(1, &bytes)));
-    // Many more than are handled at a time.
+    // Many more than `FRAMES`.
     let all: Vec<u8> =
         (0..30_000u32).flat_map(|i| frame(GOAWAY, 0, 0, &[i.to_be_bytes(), [0; 4]].concat())).collect();
     let want: Vec<_> = (0..30_000).map(Event::Goaway).collect();
@@ -163,7 +163,7 @@ fn frames_stand_on_streams_or_on_none() {
     for kind in [SETTINGS, PING, GOAWAY] {
         assert_eq!(events(&frame(kind, 0, 1, &[])), Err(PROTOCOL_ERROR), "kind {kind}");
     }
-    // Streams after 9 are idle, which only headers and priorities may end.
+    // Streams after 9 are idle: only HEADERS and PRIORITY are allowed.
     for kind in [DATA, RST_STREAM, WINDOW_UPDATE] {
         assert_eq!(events(&frame(kind, 0, 11, &[0, 0, 0, 1])), Err(PROTOCOL_ERROR), "kind {kind}");
         assert!(events(&frame(kind, 0, 9, &[0, 0, 0, 1])).is_ok(), "kind {kind}");
@@ -171,7 +171,7 @@ fn frames_stand_on_streams_or_on_none() {
     assert!(events(&frame(PRIORITY, 0, 11, &[0, 0, 0, 1, 1])).unwrap().is_empty());
     assert_eq!(events(&frame(HEADERS, END_HEADERS, 11, &path("/"))), Ok(vec![head(11, "/", false)]));
     assert!(events(&frame(WINDOW_UPDATE, 0, 0, &[0, 0, 0, 1])).is_ok());
-    // What is not known may stand anywhere.
+    // Unknown frame types are ignored.
     assert!(events(&[frame(10, 0, 0, &[]), frame(10, 0, 11, &[])].concat()).is_ok());
 }
 
@@ -194,7 +194,7 @@ fn padding_fills_a_frame_and_no_more() {
     assert_eq!(headers(PADDED, &[]), Err(PROTOCOL_ERROR));
     assert_eq!(headers(PADDED | WITH_PRIORITY, &[&[1], &priority[..]].concat()), Err(PROTOCOL_ERROR));
     assert_eq!(headers(WITH_PRIORITY, &priority[..4]), Err(FRAME_SIZE_ERROR));
-    // On itself; whether it is the only one there is another bit.
+    // A stream that depends on itself; exclusive or not.
     for first in [0, 0x80] {
         assert_eq!(headers(WITH_PRIORITY, &[first, 0, 0, 1, 9]), Err(PROTOCOL_ERROR));
     }
@@ -256,7 +256,7 @@ fn reserved_bits_of_numbers_are_passed_over() {
     FrameReader::new(false).feed(&grown, &mut notes, &mut writer).unwrap();
     writer.write_frames();
     assert_eq!(drained(&mut writer), [(DATA, 0, 1, vec![7; 5])]);
-    // What was reset is not sent.
+    // Reset streams send nothing.
     let reset = [grown, frame(RST_STREAM, 0, 1, &[0, 0, 0, 8])].concat();
     FrameReader::new(false).feed(&reset, &mut notes, &mut writer).unwrap();
     writer.write_frames();
@@ -322,7 +322,7 @@ fn credit_is_given_back_when_half_of_it_is_used() {
     for _ in 0..2 {
         reading.credit(&mut writer, half - 10);
         assert_eq!(drained(&mut writer), []);
-        // Padding counts as well; so does what nobody takes.
+        // So do padding and DATA of rejected streams.
         reading.feed(&frame(DATA, PADDED, 1, &[3, 1, 2, 3, 0, 0, 0]), &mut notes, &mut writer).unwrap();
         assert_eq!(drained(&mut writer), []);
         notes.refused = vec![3];
@@ -331,7 +331,7 @@ fn credit_is_given_back_when_half_of_it_is_used() {
     }
 }
 
-/// Polls until `enough`; how much was noted in each poll.
+/// Polls until `enough`; the events of each poll.
 async fn poll_until(
     reading: &mut FrameReader,
     socket: &mut Socket,
@@ -342,7 +342,7 @@ async fn poll_until(
     while !enough(notes) {
         let before = notes.events.len();
         let polled = std::future::poll_fn(|cx| reading.poll(socket, cx, notes, &mut writer));
-        // What was sent is there; only a test that fails waits.
+        // The bytes are sent; only a failing test waits.
         let polled = tokio::time::timeout(Duration::from_secs(30), polled).await.unwrap();
         assert!(polled.unwrap(), "it has not ended");
         noted.push(notes.events.len() - before);
@@ -378,7 +378,7 @@ async fn large_contents_are_read_to_where_they_stay_if_there_is_room() {
         let sent = frame(DATA, END_STREAM, 1, &content);
         peer.write_all(&sent[..9]).await.unwrap();
         poll_until(&mut reading, &mut socket, &mut notes, |n| !n.events.is_empty()).await;
-        // What comes after it is not a part of it.
+        // The next frame is not part of it.
         peer.write_all(&[&sent[9..], &frame(GOAWAY, 0, 0, &[0; 8])].concat()).await.unwrap();
         poll_until(&mut reading, &mut socket, &mut notes, |n| n.events.contains(&Event::Goaway(0))).await;
         let case = format!("{length} bytes, room for {room:?}");

@@ -1,11 +1,11 @@
-//! ThreadQuota, windows, and what counts as written.
+//! Round robin, windows, and completion.
 
 use super::*;
 use crate::net::http2::frame::FrameHeader;
 use crate::net::http2::testing::drained;
 use std::sync::Arc;
 
-/// Kind, flags, stream and length of what is ready.
+/// Kind, flags, stream and length of the frames.
 fn frames(s: &mut FrameWriter) -> Vec<(u8, u8, u32, usize)> {
     s.write_frames();
     let all = s.out.drained();
@@ -32,13 +32,13 @@ fn messages_take_turns_within_the_windows() {
     s.message(3, message(10), Ending::Ok, None);
     s.message(5, message(50_000), Ending::Nothing, None);
     let sent = frames(&mut s);
-    // The small one is not last, and all together stay within the peer's window.
+    // The small one is not last; the sum stays within the connection's window.
     assert_eq!(sent[..2], [(0, 0, 1, 16_384), (0, 0, 3, 10)]);
     assert_eq!(sent.iter().filter(|f| f.0 == 0).map(|f| f.3).sum::<usize>(), 65_535);
     s.on_window_update(0, 1_000_000).unwrap();
     let sent = frames(&mut s);
     assert_eq!(sent.last().map(|f| (f.1, f.2)), Some((frame::END_STREAM, 5)));
-    // Stream 1 has used up its own.
+    // Stream 1's window is used up.
     s.on_window_update(1, 1_000_000).unwrap();
     let sent = frames(&mut s);
     assert_eq!(sent.last().map(|f| (f.0, f.2)), Some((frame::HEADERS, 1)));
@@ -73,7 +73,7 @@ fn a_thousand_settings_of_the_window_cost_one_look_at_the_streams() {
     for window in 0..1000 {
         s.apply_setting(frame::SET_INITIAL_WINDOW, window % 10).unwrap();
     }
-    // Nobody has been looked at yet; all that waited are, when something can be sent.
+    // Streams are not checked for each SETTINGS, only at the next write.
     assert!(s.ready.is_empty() && !s.is_blocked());
     let mut sent = frames(&mut s);
     sent.sort_by_key(|f| f.2);
@@ -81,7 +81,7 @@ fn a_thousand_settings_of_the_window_cost_one_look_at_the_streams() {
     assert!(s.is_blocked());
 }
 
-/// RFC 9113, 4.2: the peer's largest frame holds for headers too.
+/// RFC 9113, 4.2: SETTINGS_MAX_FRAME_SIZE applies to headers too.
 #[test]
 fn headers_longer_than_a_frame_are_continued() {
     let long = vec![b'x'; 40_000];
@@ -103,7 +103,7 @@ fn headers_longer_than_a_frame_are_continued() {
     ];
     assert_eq!(seen, want);
     assert_eq!(block.iter().filter(|b| **b == b'x').count(), 40_000);
-    // Without them it is one frame.
+    // A short block is one frame.
     s.headers(9, false, |encoder, out| encoder.passing(out, "a", b"b"));
     assert_eq!(
         frames(&mut s).iter().map(|f| (f.0, f.1)).collect::<Vec<_>>(),
@@ -124,7 +124,7 @@ fn a_window_grows_by_something_and_not_too_far() {
     assert!(s.apply_setting(frame::SET_ENABLE_PUSH, 1).is_ok());
 }
 
-/// One with windows that hold nothing back.
+/// A writer that windows never block.
 fn unhindered() -> FrameWriter {
     let mut s = FrameWriter::default();
     s.on_window_update(0, 1 << 30).unwrap();
@@ -141,13 +141,13 @@ fn a_message_is_written_when_its_last_byte_is() {
     s.message(1, message(70_000), Ending::Nothing, None);
     assert!(!s.is_idle() && !s.is_blocked());
     s.write_frames();
-    // The socket comes first, then the peer, whose window is used up.
+    // Blocked by the socket first, then by the connection's window.
     assert!(!s.is_idle() && s.is_blocked());
     s.out.drained();
     assert!(!s.is_idle() && s.is_blocked());
     s.on_window_update(0, 100_000).unwrap();
     assert!(!s.is_blocked());
-    // The stream's own window is used up as well: nobody is in turn.
+    // The stream's own window is used up as well: none is ready.
     assert_eq!(frames(&mut s), []);
     assert!(!s.is_idle() && s.is_blocked());
     s.on_window_update(1, 100_000).unwrap();
@@ -198,7 +198,7 @@ fn a_stream_that_waits_is_in_turn_once_however_often_its_window_grows() {
     s.apply_setting(frame::SET_INITIAL_WINDOW, 1).unwrap();
     assert_eq!(s.ready.len(), 1);
     assert_eq!(frames(&mut s), [(frame::DATA, 0, 1, 16)]);
-    // A stream that is not known may still hear of its window.
+    // WINDOW_UPDATE for an unknown stream is ignored.
     s.on_window_update(9, 5).unwrap();
     assert!(s.ready.is_empty());
 }
@@ -236,7 +236,7 @@ fn a_call_that_went_well_ends_with_its_status() {
     assert_eq!(drained(&mut s), want);
 }
 
-/// Long frames are cheap as long as nobody waits for their end.
+/// Long frames are cheap as long as no other stream waits.
 #[test]
 fn frames_are_as_long_as_the_peer_takes_and_shorter_while_others_wait() {
     for (setting, longest) in [(16_384, 16_384), (500_000, 500_000), ((1 << 24) - 1, 1 << 20)] {
@@ -270,7 +270,7 @@ fn no_more_is_made_ready_than_the_socket_is_to_take() {
     let mut s = unhindered();
     s.open(1);
     s.message(1, message(3 << 20), Ending::Nothing, None);
-    // The last frame may go beyond the limit.
+    // The last frame may exceed the limit.
     assert_eq!(frames(&mut s).len(), (1usize << 20).div_ceil(16_384 + 9));
     s.out.small.resize(1 << 20, 0);
     s.write_frames();
@@ -296,7 +296,7 @@ fn what_the_peer_wants_no_more_of_is_not_sent() {
         assert_eq!(Arc::strong_count(&held), 1);
         assert_eq!(frames(&mut s), want);
     }
-    // One that has ended is not ended again, and gets no message.
+    // A closed stream is not reset again, and gets no message.
     s.reset_if_open(1);
     s.message(1, message(10), Ending::Ok, None);
     assert_eq!(frames(&mut s), []);
@@ -317,7 +317,7 @@ fn who_holds_a_message_is_told_when_it_has_gone_out_and_not_before() {
     s.on_window_update(0, 1).unwrap();
     s.on_window_update(1, 1).unwrap();
     frames(&mut s);
-    // It is with what the socket has not taken.
+    // `held` moved to the write buffer.
     assert!(s.streams.is_empty());
     assert_eq!(Arc::strong_count(&held), 2);
     s.out = WriteBuffer::default();
@@ -333,7 +333,7 @@ fn settings_of_the_peer_count_from_when_they_come() {
     s.apply_setting(frame::SET_INITIAL_WINDOW, i32::MAX as u32).unwrap();
     let too_large = s.apply_setting(frame::SET_INITIAL_WINDOW, 1 << 31).unwrap_err();
     assert_eq!(too_large.code, frame::FLOW_CONTROL_ERROR);
-    // The next headers begin with a new size of the table.
+    // The next block begins with a table size update.
     s.apply_setting(frame::SET_HEADER_TABLE_SIZE, 0).unwrap();
     s.headers(1, false, |encoder, out| encoder.field(out, ":method", b"POST"));
     assert_eq!(drained(&mut s), [(frame::HEADERS, frame::END_HEADERS, 1, vec![0x20, 0x83])]);

@@ -42,7 +42,7 @@ impl Decoder {
                     self.insert(name, value);
                 }
                 0x20.. => {
-                    // RFC 7541, 4.2: at the start of a block, and no more than a smallest and a last size.
+                    // RFC 7541, 4.2: only at the start of a block, at most two size updates.
                     if field >= 2 || head != Head::default() {
                         return Err("a table size in the middle of header fields");
                     }
@@ -113,7 +113,7 @@ impl Decoder {
 
 const CUT: &str = "header fields that end in the middle";
 
-/// An integer with a prefix of so many bits (RFC 7541, 5.1).
+/// An integer with a prefix of N bits (RFC 7541, 5.1).
 fn integer(rest: &mut &[u8], prefix: u32) -> Result<usize, &'static str> {
     let (first, mut after) = rest.split_first().ok_or(CUT)?;
     let most = (1usize << prefix) - 1;
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn requests_of_the_standards_examples() {
         let mut decoder = Decoder::default();
-        // Three requests on one connection, with coded texts.
+        // Three requests, Huffman-coded (C.4).
         let blocks: [(&[u8], &[u8]); 3] = [
             (
                 b"\x82\x86\x84\x41\x8c\xf1\xe3\xc2\xe5\xf2\x3a\x6b\xa0\xab\x90\xf4\xff",
@@ -179,18 +179,18 @@ mod tests {
         assert!(Decoder::default().decode(&[0x82; 10_000]).is_err());
     }
 
-    /// Name and value of what is remembered, newest first, and how much it counts.
+    /// The entries of the dynamic table, newest first, and its size.
     fn remembered(decoder: &Decoder) -> (Vec<(String, String)>, usize) {
         let text = |b: &Bytes| String::from_utf8(b.to_vec()).unwrap();
         (decoder.table.iter().map(|(n, v)| (text(n), text(v))).collect(), decoder.size)
     }
 
-    /// RFC 7541, C.6: responses, with a table so small that each pushes out what was before.
+    /// RFC 7541, C.6: responses, with a dynamic table so small that entries are evicted.
     #[test]
     fn responses_of_the_standards_examples_push_each_other_out() {
         let mut decoder = Decoder::default();
         let blocks: [&[u8]; 3] = [
-            // Its size, which the examples take for granted, is said first.
+            // Begins with the table size update that the examples assume.
             b"\x3f\xe1\x01\x48\x82\x64\x02\x58\x85\xae\xc3\x77\x1a\x4b\x61\x96\xd0\x7a\xbe\x94\x10\x54\xd4\x44\xa8\x20\x05\x95\x04\x0b\x81\x66\xe0\x82\xa6\x2d\x1b\xff\x6e\x91\x9d\x29\xad\x17\x18\x63\xc7\x8f\x0b\x97\xc8\xe9\xae\x82\xae\x43\xd3",
             b"\x48\x83\x64\x0e\xff\xc1\xc0\xbf",
             b"\x88\xc1\x61\x96\xd0\x7a\xbe\x94\x10\x54\xd4\x44\xa8\x20\x05\x95\x04\x0b\x81\x66\xe0\x84\xa6\x2d\x1b\xff\xc0\x5a\x83\x9b\xd9\xab\x77\xad\x94\xe7\x82\x1d\xd7\xf2\xe6\xc7\xb3\x35\xdf\xdf\xcd\x5b\x39\x60\xd5\xaf\x27\x08\x7f\x36\x72\xc1\xab\x27\x0f\xb5\x29\x1f\x95\x87\x31\x60\x65\xc0\x03\xed\x4e\xe5\xb1\x06\x3d\x50\x07",
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A literal to be remembered, of a name of one byte.
+    /// A literal with incremental indexing.
     fn entry(name: u8, value: usize) -> Vec<u8> {
         let mut out = vec![0x40, 1, name];
         match value {
@@ -226,13 +226,13 @@ mod tests {
     #[test]
     fn the_table_holds_as_much_as_was_agreed_and_no_more() {
         let mut decoder = Decoder::default();
-        // Two that fill it to the byte.
+        // Two fill it exactly.
         decoder.decode(&[entry(b'a', 1000), entry(b'b', 4096 - 1033 - 33)].concat()).unwrap();
         assert_eq!((decoder.table.len(), decoder.size), (2, 4096));
-        // The smallest of all pushes the oldest out.
+        // The smallest entry evicts the oldest.
         decoder.decode(&entry(b'c', 0)).unwrap();
         assert_eq!((decoder.table.len(), decoder.size), (2, 4096 - 1033 + 33));
-        // One that fits just so pushes all others out; one that does not, all, and is not there itself.
+        // An entry of the table's size evicts all others; a larger one empties the table.
         decoder.decode(&entry(b'd', 4096 - 33)).unwrap();
         assert_eq!((decoder.table.len(), decoder.size), (1, 4096));
         decoder.decode(&entry(b'e', 4096 - 32)).unwrap();
@@ -251,7 +251,7 @@ mod tests {
         assert_eq!((decoder.table.len(), decoder.size), (1, 33));
         decoder.decode(&entry(b'd', 0)).unwrap();
         assert_eq!(remembered(&decoder), (vec![("d".into(), "".into())], 33));
-        // As large as before, and not larger; in the first two places of a block only.
+        // At most the agreed size; only as the first two fields of a block.
         assert!(decoder.decode(&[0x20, 0x3f, 0xe1, 0x1f]).is_ok());
         assert!(decoder.decode(&[0x3f, 0xe2, 0x1f]).is_err());
         assert!(decoder.decode(&[0x20, 0x20, 0x20]).is_err());
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn literals_that_are_not_remembered_are_read_all_the_same() {
         let mut decoder = Decoder::default();
-        // Not remembered, never to be remembered; by the number of a name, and in full.
+        // Without indexing, never indexed; name by index, and literal.
         for block in [&b"\x04\x02/a"[..], b"\x14\x02/a", b"\x00\x05:path\x02/a", b"\x10\x05:path\x02/a"] {
             assert_eq!(decoder.decode(block).unwrap().path.as_deref(), Some(&b"/a"[..]), "{block:?}");
         }

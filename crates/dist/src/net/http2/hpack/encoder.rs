@@ -27,14 +27,14 @@ impl Encoder {
         }
     }
 
-    /// To be called before the first field of a block.
+    /// Must precede the first field of a block.
     pub fn begin(&mut self, out: &mut BytesMut) {
         if std::mem::take(&mut self.forget) {
             out.put_u8(0x20);
         }
     }
 
-    /// A field that is indexed.
+    /// An indexed field.
     pub fn field(&mut self, out: &mut BytesMut, name: &'static str, value: &[u8]) {
         if let Some(place) = self.sent.iter().position(|s| s.0 == name && s.1 == value) {
             return integer(out, 0x80, 7, KNOWN + self.sent.len() - place);
@@ -100,7 +100,7 @@ mod tests {
         out.to_vec()
     }
 
-    /// RFC 7541, C.3: requests, with texts as they are.
+    /// RFC 7541, C.3: requests without Huffman coding.
     #[test]
     fn requests_of_the_standards_examples() {
         let mut encoder = Encoder::default();
@@ -118,7 +118,7 @@ mod tests {
         ];
         assert_eq!(block(&mut encoder, &third), b"\x82\x87\x85\xbf\x40\x0acustom-key\x0ccustom-value");
         assert_eq!(encoder.size, 164);
-        // By now all of them have numbers; another value of a name has none.
+        // All of them are indexed now; the name with another value is not.
         assert_eq!(block(&mut encoder, &third[3..]), [0x80 | 64, 0x80 | 62]);
         assert_eq!(block(&mut encoder, &[("custom-key", "x")]), b"\x40\x0acustom-key\x01x");
     }
@@ -128,7 +128,7 @@ mod tests {
         let mut encoder = Encoder::default();
         let (most, rest) = ("v".repeat(4000 - 33), "v".repeat(96 - 33));
         assert_eq!(block(&mut encoder, &[("a", &most)])[0], 0x40);
-        // One byte too many is not remembered; what fits just so is.
+        // One byte too many is not indexed; an exact fit is.
         let too_long = format!("{rest}v");
         for _ in 0..2 {
             assert_eq!(block(&mut encoder, &[("b", &too_long)])[0], 0);
@@ -148,7 +148,7 @@ mod tests {
             encoder.peer_table(table);
             assert_eq!(block(&mut encoder, &[("a", "1")]), b"\x20\0\x01a\x011");
             assert_eq!(block(&mut encoder, &[("a", "1"), (":method", "GET")]), b"\0\x01a\x011\x82");
-            // It is not told again, whatever it says.
+            // The table size update is sent once.
             encoder.peer_table(0);
             encoder.peer_table(8192);
             assert_eq!(block(&mut encoder, &[("a", "1")]), b"\0\x01a\x011");

@@ -11,11 +11,11 @@ pub struct Head {
     pub authorization: Option<Bytes>,
     pub content_type: Option<Bytes>,
     pub content_length: Option<u64>,
-    /// Of a response, the second and third often after its message.
+    /// Of a response, the second and third often in trailers.
     pub http_status: Option<Bytes>,
     pub grpc_status: Option<Bytes>,
     pub grpc_message: Option<Bytes>,
-    /// Pseudo-header fields that have come, and whether any other field has.
+    /// Pseudo-header fields seen, and whether a regular field was.
     pseudo: u8,
     regular: bool,
     size: usize,
@@ -28,11 +28,11 @@ const PATH: u8 = 4;
 const AUTHORITY: u8 = 8;
 const STATUS: u8 = 16;
 
-/// Bytes of the fields of one message, by the count of SETTINGS_MAX_HEADER_LIST_SIZE: 32 for each field beside its texts.
+/// Limit of a message's header fields, counted as SETTINGS_MAX_HEADER_LIST_SIZE: name, value and 32 for each.
 pub const MAX_HEADERS: usize = 16 << 10;
 
 impl Head {
-    /// Adds a field. An error is kept for later: the block must be decoded to its end, to keep the dynamic table right.
+    /// Adds a field. An error is reported later: the block is decoded to its end, to keep the dynamic table in step.
     pub(super) fn take(&mut self, name: &Bytes, value: &Bytes) {
         self.size = self.size.saturating_add(name.len() + value.len() + super::ENTRY);
         if self.size > MAX_HEADERS {

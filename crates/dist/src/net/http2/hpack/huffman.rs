@@ -16,7 +16,7 @@ const LENGTHS: [u8; 256] = [
 
 const LONGEST: usize = 30;
 
-/// For each length: the first code of it, how many there are, and where their bytes begin in `bytes`.
+/// For each length: the first code, the number of codes, and their offset in `bytes`.
 struct Codes {
     first: [u32; LONGEST + 1],
     count: [u32; LONGEST + 1],
@@ -73,7 +73,7 @@ pub fn decode(coded: &[u8], out: &mut Vec<u8>) -> Option<()> {
 mod tests {
     use super::*;
 
-    /// As the standard's examples have it.
+    /// RFC 7541, C.4 and C.6.
     #[test]
     fn the_examples_of_the_standard() {
         let cases: [(&[u8], &str); 4] = [
@@ -91,13 +91,13 @@ mod tests {
 
     #[test]
     fn what_is_no_code_is_refused() {
-        // The sign for the end, a filling of zeros, and one of a whole byte.
+        // EOS, padding of zeros, and padding of a whole byte.
         for bad in [&[0xff, 0xff, 0xff, 0xff][..], &[0x00], &[0x64, 0x02, 0xff]] {
             assert!(decode(bad, &mut Vec::new()).is_none(), "{bad:?}");
         }
     }
 
-    /// Codes as strings of bits, given out by length and then by byte, as RFC 7541, appendix B, has them.
+    /// The canonical codes as strings of bits, by length and then by byte (RFC 7541, appendix B).
     fn codes_as_text() -> Vec<String> {
         let mut order: Vec<usize> = (0..256).collect();
         order.sort_by_key(|byte| (LENGTHS[*byte], *byte));
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn every_byte_has_its_code() {
         let codes = codes_as_text();
-        // Some of the standard's, of all lengths.
+        // Codes of RFC 7541, of all lengths.
         for (byte, code) in [
             (b'0', "00000"),
             (b't', "01001"),
@@ -150,17 +150,17 @@ mod tests {
 
     #[test]
     fn a_text_is_filled_up_with_ones_and_with_fewer_than_eight() {
-        // "0" is 00000: three ones fill it; with another filling it is no text.
+        // "0" is 00000: padded with three ones; other padding is invalid.
         for (coded, good) in
             [(0b0000_0111, true), (0b0000_0110, false), (0b0000_0101, false), (0b0000_0011, false)]
         {
             assert_eq!(decode(&[coded], &mut Vec::new()).is_some(), good, "{coded:08b}");
         }
-        // "&" has eight bits: nothing is to be filled, and eight ones are too many.
+        // "&" has eight bits: no padding is needed, and eight ones are too many.
         assert!(decode(&[0xf8], &mut Vec::new()).is_some());
         assert!(decode(&[0xf8, 0xff], &mut Vec::new()).is_none());
         assert!(decode(&[], &mut Vec::new()).is_some());
-        // "a" three times is 15 bits: one fills it. ":" is seven bits, and then seven ones.
+        // "a" three times is 15 bits: one is padding. ":" is seven bits, then seven ones.
         assert!(decode(&packed("000110001100011"), &mut Vec::new()).is_some());
         assert!(decode(&packed("10111001111111"), &mut Vec::new()).is_none());
     }

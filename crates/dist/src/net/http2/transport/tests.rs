@@ -1,4 +1,4 @@
-//! Connections from their first word to their last.
+//! Connections from preface to lingering close.
 
 use super::*;
 use crate::net::http2::Ending;
@@ -18,7 +18,7 @@ fn poll(wire: &mut Transport, notes: &mut Notes) -> Poll<Handled> {
     wire.poll(&mut Context::from_waker(Waker::noop()), notes, true)
 }
 
-/// Lets the sockets hear what there is, and polls as often.
+/// Polls repeatedly, and lets the sockets make progress.
 async fn poll_often(wire: &mut Transport, notes: &mut Notes) -> Poll<Handled> {
     for _ in 0..50 {
         if let Poll::Ready(ended) = poll(wire, notes) {
@@ -29,7 +29,7 @@ async fn poll_often(wire: &mut Transport, notes: &mut Notes) -> Poll<Handled> {
     Poll::Pending
 }
 
-/// Does something until it has led to what it should: far more often than it takes.
+/// Retries until `done`, far more often than it should take.
 async fn until(mut done: impl FnMut() -> bool) {
     for _ in 0..100_000 {
         if done() {
@@ -40,7 +40,7 @@ async fn until(mut done: impl FnMut() -> bool) {
     panic!("it does not happen");
 }
 
-/// Until something new has been noted.
+/// Until the handler has an event.
 async fn poll_until_told(wire: &mut Transport, notes: &mut Notes) {
     notes.events.clear();
     until(|| {
@@ -54,7 +54,7 @@ async fn ended(wire: &mut Transport, notes: &mut Notes) -> Handled {
     std::future::poll_fn(|cx| wire.poll(cx, notes, true)).await
 }
 
-/// What the peer hears until its end.
+/// What the peer reads until EOF.
 async fn all_heard(mut peer: TcpStream) -> Vec<u8> {
     let mut heard = Vec::new();
     peer.read_to_end(&mut heard).await.unwrap();
@@ -103,7 +103,7 @@ async fn all_is_written_when_the_socket_has_it() {
     wire.writer.on_window_update(0, 1 << 30).unwrap();
     wire.writer.apply_setting(frame::SET_INITIAL_WINDOW, 1 << 30).unwrap();
     wire.writer.open(1);
-    // More than is made ready at a time, and more than the system holds.
+    // More than `BACKLOG`, and more than the socket's buffer.
     wire.writer.message(1, [Bytes::from(vec![7; 20 << 20])].into(), Ending::Nothing, None);
     let mut cx = Context::from_waker(Waker::noop());
     assert!(wire.poll_flush(&mut cx).is_pending() && !wire.is_idle());
@@ -125,7 +125,7 @@ async fn whoever_breaks_the_rules_is_told_so_and_up_to_where_it_was_heard() {
     let mut notes = Notes { last: 7, ..Default::default() };
     let fault = ended(&mut wire, &mut notes).await.unwrap_err();
     assert_eq!(fault.code, PROTOCOL_ERROR);
-    // What it has said and we have not read does not keep it from hearing that.
+    // Bytes that we have not read do not keep the peer from reading GOAWAY.
     let (heard, ()) = tokio::join!(all_heard(peer), wire.linger());
     let (head, payload) = frames(&heard).pop().unwrap();
     assert_eq!((head.kind, &payload[..]), (GOAWAY, &[0, 0, 0, 7, 0, 0, 0, 1][..]));
@@ -144,11 +144,11 @@ async fn who_does_not_read_is_not_read_from() {
     let (socket, mut peer) = pair().await;
     let mut wire = Transport::new(socket, Role::Client, None);
     let mut notes = Notes::default();
-    // Until the system takes no more.
+    // Until the socket is full.
     while poll_often(&mut wire, &mut notes).await.is_pending() && wire.writer.out.len() == 0 {
         wire.writer.out.small.resize(100_000, 0);
     }
-    // Little is left: nothing keeps us from listening.
+    // Below `BACKLOG` we still read.
     peer.write_all(&frame(GOAWAY, 0, 0, &GOODBYE)).await.unwrap();
     poll_until_told(&mut wire, &mut notes).await;
     wire.writer.out.small.resize(4 << 20, 0);
@@ -174,7 +174,7 @@ impl Wake for Woken {
     }
 }
 
-/// The connection of a peer that always has something to say does not keep its thread from others.
+/// A connection whose peer always sends does not starve others on its thread.
 #[tokio::test]
 async fn after_a_slice_of_time_it_is_the_turn_of_others() {
     let (socket, mut peer) = pair().await;
@@ -196,7 +196,7 @@ async fn after_a_slice_of_time_it_is_the_turn_of_others() {
         notes.events.len() == 1000
     })
     .await;
-    // Nor does it give way before its time is up.
+    // It uses its whole time slice.
     assert_eq!(most, 32);
 }
 
@@ -208,7 +208,7 @@ async fn a_peer_that_does_not_answer_is_left_without_a_word() {
     let mut notes = Notes::default();
     assert!(poll_often(&mut wire, &mut notes).await.is_pending());
     advance(9 * second).await;
-    // It speaks at the last moment, and is asked ten seconds later.
+    // Bytes arrive just in time: the PING is due ten seconds later.
     peer.write_all(&frame(PING, ACK, 0, b"whatever")).await.unwrap();
     peer.write_all(&frame(GOAWAY, 0, 0, &GOODBYE)).await.unwrap();
     poll_until_told(&mut wire, &mut notes).await;
@@ -244,7 +244,7 @@ async fn a_peer_that_is_told_goodbye_is_listened_to_until_it_goes() {
             tokio::task::yield_now().await;
         }
     }
-    // It has heard all, and that nothing more comes.
+    // The peer has read everything, and end of file.
     let mut heard = Vec::new();
     peer.read_to_end(&mut heard).await.unwrap();
     assert_eq!(frames(&heard).last().unwrap().0.kind, GOAWAY);
@@ -259,7 +259,7 @@ async fn a_poll_that_has_done_its_share_goes_on_in_the_next() {
     std::future::poll_fn(|cx| {
         assert!(!budget_is_spent(&mut Context::from_waker(&waker)));
         assert_eq!(woken.0.load(Ordering::Relaxed), 0);
-        // Each takes a little of it.
+        // Each call spends a unit.
         while std::pin::pin!(tokio::task::coop::consume_budget()).poll(cx).is_ready() {}
         assert!(budget_is_spent(&mut Context::from_waker(&waker)));
         assert_eq!(woken.0.load(Ordering::Relaxed), 1);

@@ -1,4 +1,4 @@
-//! Calls, frame by frame, without a socket.
+//! Calls by their frames, without a socket.
 
 use super::*;
 use crate::net::PeerLimits;
@@ -17,7 +17,7 @@ use thalweg_proto::{
 };
 use tokio::sync::mpsc::UnboundedReceiver;
 
-/// A queue that nobody fills, and a sum with what is fed.
+/// A queue that stays empty, and a sum of the feed.
 const GRAPH: &str = "
     node { name: 'q' op: 'FIFOQueueV2' attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
     node { name: 'get' op: 'QueueDequeueV2' input: 'q' attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
@@ -50,7 +50,7 @@ impl Bench {
         }
     }
 
-    /// Begins a call of this method.
+    /// HEADERS of a call.
     fn begin(&mut self, stream: u32, method: &str) {
         let head = call_head(&format!("/tensorflow.MasterService/{method}"));
         self.calls.head(&mut self.writer, stream, head, false).unwrap();
@@ -76,13 +76,13 @@ impl Bench {
         frames(&mut self.writer)
     }
 
-    /// Waits for a call that goes on beside the connection.
+    /// Waits for a call that runs as an async task.
     async fn respond(&mut self) {
         let (stream, answer) = self.answered.recv().await.unwrap();
         self.calls.respond(&mut self.writer, stream, answer);
     }
 
-    /// The message of the answer to a call that went well.
+    /// The response message of a successful call.
     fn message<M: Message + Default>(&mut self, stream: u32) -> M {
         let frames = self.frames();
         let data = frames.iter().filter(|f| f.kind == frame::DATA && f.stream == stream);
@@ -91,7 +91,7 @@ impl Bench {
         decode(bytes[5..].to_vec()).unwrap()
     }
 
-    /// What the headers of a stream say in the end, in gRPC's codes.
+    /// The `grpc-status` of a stream's trailers.
     fn status(&mut self, frames: &[Frame], stream: u32) -> Option<i32> {
         let mut said = None;
         for f in frames.iter().filter(|f| f.kind == frame::HEADERS) {
@@ -106,7 +106,7 @@ impl Bench {
     async fn session(&mut self, stream: u32) -> String {
         let graph_def = Some(text::parse_graph_def(GRAPH).unwrap());
         self.call(stream, "CreateSession", &CreateSessionRequest { graph_def, ..Default::default() });
-        // It may have been answered at once.
+        // It may have been immediate.
         if !Calls::is_idle(&self.calls) {
             self.respond().await;
         }
@@ -139,12 +139,12 @@ async fn streams_are_the_clients_begin_in_order_and_are_idle_before() {
     b.call(5, "ListDevices", &DEVICES);
     let idle: Vec<u32> = (1..=8).filter(|stream| Handler::is_idle(&b.calls, *stream)).collect();
     assert_eq!((idle, b.calls.last_stream()), (vec![2, 4, 6, 7, 8], 5));
-    // Even numbers are the server's; a number that was left out stays so; what has ended has ended.
+    // Even ids are the server's; a skipped id is closed; a closed stream stays closed.
     assert_eq!(say(&mut b, 8, good()).unwrap().code, frame::PROTOCOL_ERROR);
     assert_eq!(say(&mut b, 3, good()).unwrap().code, frame::PROTOCOL_ERROR);
     assert_eq!(say(&mut b, 5, good()).unwrap().code, frame::STREAM_CLOSED);
     assert_eq!(b.calls.last_stream(), 5);
-    // One that we turned away before its end: the client may not have known when it sent its trailers.
+    // A stream that we reset early: the client's trailers may have been in flight.
     let html = head(&[(":method", "GET"), (":scheme", "http"), (":path", "/")]);
     assert!(b.calls.head(&mut b.writer, 7, html, false).is_ok());
     assert!(say(&mut b, 7, head(&[("x", "y")])).is_none());
@@ -172,7 +172,7 @@ async fn a_second_head_ends_the_request_or_is_a_fault_of_its_stream() {
             Some(code) => assert!(said.len() == 1 && said[0].is_reset(stream, code), "{said:?}"),
         }
     }
-    // While it runs nothing may come, and what comes ends it.
+    // HEADERS on a running call is a stream error.
     b.call(11, "RunStep", &fetch(&session, "get:0"));
     b.until_active(1).await;
     b.calls.head(&mut b.writer, 11, head(&[("x", "y")]), true).unwrap();
@@ -199,7 +199,7 @@ async fn data_of_a_stream_that_takes_none_is_passed_over_or_refused() {
     let mut b = Bench::new(PeerLimits::default());
     b.call(1, "ListDevices", &DEVICES);
     b.frames();
-    // It had ended; that is told once.
+    // Ended; one RST_STREAM is sent.
     assert!(!b.calls.begin_data(&mut b.writer, 1, 10));
     assert!(b.frames()[0].is_reset(1, frame::STREAM_CLOSED));
     assert!(!b.calls.begin_data(&mut b.writer, 1, 10));
@@ -247,7 +247,7 @@ async fn a_connection_has_so_many_calls_and_takes_none_while_it_drains() {
 
 #[tokio::test]
 async fn calls_and_what_has_come_of_their_messages_are_on_the_peers_account() {
-    // An account has eight ninths of its pool.
+    // One account's limit: 8/9 of the pool.
     let mut b = Bench::new(PeerLimits { unfinished: 9 * (4 << 10), ..Default::default() });
     for i in 0..8 {
         b.begin(2 * i + 1, "RunStep");
@@ -259,12 +259,12 @@ async fn calls_and_what_has_come_of_their_messages_are_on_the_peers_account() {
     assert_eq!(b.status(&said, 17), Some(8));
     (0..8).for_each(|i| Handler::reset(&mut b.calls, 2 * i + 1, frame::CANCEL));
     assert_eq!(b.incoming.held(), 0);
-    // What has come of a message is held, in memory that grows with it.
+    // Received bytes are charged, in a buffer that grows.
     b.begin(19, "RunStep");
     b.data(19, &[&[0, 0, 1, 0, 0][..], &[0; 1000]].concat());
     let held = b.incoming.held();
     assert!((CALL + 1000..CALL + 4096).contains(&held), "{held}");
-    // Too much of it: the call is answered, and what was held is free.
+    // Over the limit: the call is rejected, and its charge released.
     let mut said = Vec::new();
     while said.is_empty() {
         b.data(19, &[0; 1000]);
@@ -285,13 +285,13 @@ async fn a_call_that_goes_on_holds_its_message_until_it_is_answered() {
     Handler::reset(&mut b.calls, 3, frame::CANCEL);
     assert_eq!(b.incoming.held(), 0);
     b.until_active(0).await;
-    // The answer of a call that was given up is nobody's.
+    // The response of a cancelled call is dropped.
     b.answered.try_recv().ok();
     b.calls.respond(&mut b.writer, 3, Err(Status::new(Code::Internal, "late")));
     assert_eq!(b.frames(), []);
 }
 
-/// A whole message that is charged only now may be over the limit; so may its length.
+/// A message in one piece is charged only when complete, and may exceed the limit.
 #[tokio::test]
 async fn a_message_in_one_piece_is_charged_when_it_is_whole() {
     let mut b = Bench::new(PeerLimits { unfinished: 9000, ..Default::default() });
@@ -349,7 +349,7 @@ async fn what_is_no_message_is_told_so() {
     assert!(Calls::is_idle(&b.calls));
 }
 
-/// Tensors go to where they stay: what tells the reader where must be the place in the message, and nothing else.
+/// Tensors are read into their own buffers: found by the path in the message alone.
 #[tokio::test]
 async fn a_large_tensor_is_read_to_where_it_stays() {
     let mut b = Bench::new(PeerLimits::default());
@@ -387,7 +387,7 @@ async fn a_large_tensor_is_read_to_where_it_stays() {
     assert_eq!(content[400_000 - 4..], (2.0 * 99_999f32).to_le_bytes());
 }
 
-/// The clock of these is the runtime's, which the test moves.
+/// On tokio's paused clock.
 #[tokio::test(start_paused = true)]
 async fn requests_of_which_nothing_more_comes_are_given_up() {
     let mut b = Bench::new(PeerLimits { stall_timeout: Duration::from_secs(60), ..Default::default() });
@@ -396,7 +396,7 @@ async fn requests_of_which_nothing_more_comes_are_given_up() {
     b.begin(5, "RunStep");
     b.data(5, &[0, 0, 0, 1, 0, 1]);
     tokio::time::advance(Duration::from_secs(40)).await;
-    // Bytes that come begin the time again, for them alone.
+    // New bytes restart the timeout of their request only.
     b.begin(7, "RunStep");
     b.data(7, &[0, 0, 0, 1, 0, 1]);
     tokio::time::advance(Duration::from_secs(20)).await;
@@ -407,7 +407,7 @@ async fn requests_of_which_nothing_more_comes_are_given_up() {
     let said = b.frames();
     assert_eq!((b.status(&said, 5), b.status(&said[..0], 7)), (Some(4), None));
     assert!(said.len() == 2 && said[1].is_reset(5, frame::NO_ERROR), "{said:?}");
-    // What still comes of it is passed over. The call that runs, however long, is none of these.
+    // Later DATA of it is skipped. A running call never times out here.
     assert!(!b.calls.begin_data(&mut b.writer, 5, 10));
     assert_eq!(b.frames(), []);
     tokio::time::advance(Duration::from_secs(39)).await;
@@ -417,7 +417,7 @@ async fn requests_of_which_nothing_more_comes_are_given_up() {
     assert_eq!((b.frames(), b.active()), (vec![], 1));
 }
 
-/// A little every few seconds is enough as long as there is room.
+/// A few bytes now and then suffice while memory is free.
 #[tokio::test(start_paused = true)]
 async fn slow_requests_are_given_up_where_memory_is_tight() {
     let mut b = Bench::new(PeerLimits { stall_timeout: Duration::from_secs(60), ..Default::default() });
@@ -446,7 +446,7 @@ async fn calls_end_with_their_stream_and_with_their_connection() {
     }
     let services = b.services.clone();
     b.until_active(2).await;
-    // That nothing more comes on it is no news.
+    // END_STREAM again changes nothing.
     b.end(3);
     Handler::reset(&mut b.calls, 3, frame::CANCEL);
     b.until_active(1).await;
@@ -457,7 +457,7 @@ async fn calls_end_with_their_stream_and_with_their_connection() {
     }
 }
 
-/// Nobody would be answered otherwise.
+/// Else it would stay pending.
 #[test]
 fn a_call_that_ends_in_a_panic_is_answered_with_it() {
     let (to, mut told) = mpsc::unbounded_channel();

@@ -1,4 +1,4 @@
-//! Whole connections, with the client played by hand. Where time matters it is the runtime's, which goes on when all wait.
+//! Whole connections with a fake client. Timeouts use tokio's paused clock, which advances when all tasks wait.
 
 use super::*;
 use crate::net::PeerLimits;
@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How much later than that it may be noticed.
+/// Tolerance of the timeout.
 const LATE: Duration = Duration::from_secs(1);
 
 struct Bench {
@@ -26,7 +26,7 @@ struct Bench {
     phase: watch::Sender<Phase>,
 }
 
-/// A client played by hand.
+/// A fake client.
 struct Client {
     socket: TcpStream,
     writer: FrameWriter,
@@ -45,7 +45,7 @@ impl Bench {
         Bench { peer, client, socket: socket.unwrap().0, phase: watch::channel(Phase::Serving).0 }
     }
 
-    /// What the client has sent so far is there before the connection is served: no clock runs ahead of it.
+    /// Bytes sent so far are in the socket before it is served, so the paused clock does not outrun them.
     fn serve(self) -> (impl Future<Output = ()>, Client, watch::Sender<Phase>, ConnectionSlot) {
         let slots = ConnectionSlots::new(4);
         let slot = |n| slots.take(IpAddr::from([127, 0, 0, n])).unwrap();
@@ -56,7 +56,7 @@ impl Bench {
 }
 
 impl Client {
-    /// A call; without `end` there is more to come.
+    /// A call; without `end` it stays incomplete.
     async fn call(&mut self, stream: u32, method: &str, body: &[u8], end: bool) {
         let path = format!("/tensorflow.MasterService/{method}");
         self.writer.headers(stream, false, |encoder, out| {
@@ -71,7 +71,7 @@ impl Client {
         self.socket.write_all(&self.writer.out.drained()).await.unwrap();
     }
 
-    /// The next frame of these kinds; none at the end of the connection.
+    /// The next frame of these kinds; `None` at end of file.
     async fn next(&mut self, kinds: &[u8]) -> Option<Frame> {
         loop {
             let mut head = [0; HEAD];
@@ -85,12 +85,12 @@ impl Client {
         }
     }
 
-    /// The message that answers a call.
+    /// The next response message.
     async fn message(&mut self) -> Vec<u8> {
         self.next(&[frame::DATA]).await.unwrap().payload[5..].to_vec()
     }
 
-    /// A call that waits for what never comes.
+    /// A step blocked on an empty queue.
     async fn wait_for_nothing(&mut self, stream: u32) {
         let queue = "
             node { name: 'q' op: 'FIFOQueueV2' attr { key: 'component_types' value { list { type: DT_FLOAT } } } }
@@ -113,7 +113,7 @@ fn devices() -> Vec<u8> {
     framed(&ListDevicesRequest::default().encode_to_vec())
 }
 
-/// How long it takes by the runtime's clock.
+/// Elapsed time of tokio's clock.
 async fn timed(work: impl Future) -> Duration {
     let began = Instant::now();
     work.await;
@@ -162,7 +162,7 @@ async fn a_request_that_does_not_go_on_is_answered_and_its_connection_stays() {
     assert!(client.next(&[frame::RST_STREAM]).await.unwrap().is_reset(1, frame::NO_ERROR));
 }
 
-/// Plays the client beside the connection, which must end with it.
+/// Runs the client and the connection until both end.
 async fn both(served: impl Future<Output = ()>, client: impl Future<Output = ()>) {
     tokio::join!(served, client);
 }
@@ -172,7 +172,7 @@ async fn a_server_that_drains_says_so_ends_what_runs_and_takes_nothing_new() {
     let (served, mut client, phase, _) = Bench::new(&[]).await.serve();
     both(served, async {
         client.wait_for_nothing(1).await;
-        // Answered after the step has begun: both have been taken.
+        // Answered after the step began: both were accepted.
         client.call(5, "ListDevices", &devices(), true).await;
         client.message().await;
         phase.send(Phase::Draining).unwrap();
@@ -182,7 +182,7 @@ async fn a_server_that_drains_says_so_ends_what_runs_and_takes_nothing_new() {
         assert!(
             client.next(&[frame::RST_STREAM, frame::DATA]).await.unwrap().is_reset(7, frame::REFUSED_STREAM)
         );
-        // The step goes on until its client gives it up.
+        // The step runs until its client cancels it.
         client.writer.reset(3, frame::CANCEL);
         let cancel = client.writer.out.drained();
         client.socket.write_all(&cancel).await.unwrap();
@@ -230,7 +230,7 @@ async fn a_connection_whose_place_is_wanted_by_another_ends() {
     .await;
 }
 
-/// A socket that is closed with bytes unread is torn down, and the last word may be lost with it.
+/// Closing a socket with unread bytes resets it, and GOAWAY may be lost.
 #[tokio::test]
 async fn a_peer_that_breaks_the_rules_hears_which() {
     let mut b = Bench::new(&[]).await;
