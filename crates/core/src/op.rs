@@ -264,12 +264,10 @@ impl Tile {
         T::run_tile(self, a, b, out)
     }
 
-    /// Computes one element.
+    /// Computes one element, in place: a copy of the result would lengthen chains of scalar ops by a store and a load each.
     #[inline]
-    pub fn run_scalar<T: TileNumber>(self, a: T, b: T) -> T {
-        let mut out = [T::default()];
-        self.run(&[a], &[b], &mut out);
-        out[0]
+    pub fn run_scalar<T: TileNumber>(self, a: T, b: T, out: &mut T) {
+        self.run(&[a], &[b], std::slice::from_mut(out))
     }
 }
 

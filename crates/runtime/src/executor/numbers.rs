@@ -30,7 +30,9 @@ fn run_as<T: TileNumber>(
         _ => return false,
     };
     let (Some(a), Some(b)) = (a, b) else { return false };
-    put(node, tile.run_scalar(a, b), slots);
+    let mut y = T::default();
+    tile.run_scalar(a, b, &mut y);
+    put(node, y, slots);
     true
 }
 

@@ -178,7 +178,8 @@ impl Program {
         registers.extend_from_slice(T::constants(self));
         registers.resize(self.registers, T::default());
         for s in &self.steps {
-            registers[s.out as usize] = s.tile.run_scalar(registers[s.a as usize], registers[s.b as usize]);
+            let (a, b) = (registers[s.a as usize], registers[s.b as usize]);
+            s.tile.run_scalar(a, b, &mut registers[s.out as usize]);
         }
         registers.get(self.result as usize).copied()
     }
