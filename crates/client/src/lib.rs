@@ -1,5 +1,7 @@
 //! The Rust client: graphs built on a [`Scope`], run by a [`Session`]. Programs use it through the `thalweg` crate.
 
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![warn(missing_docs)]
 
 mod build;

@@ -32,12 +32,22 @@ pub enum DataType {
     Variant = 21,
     Uint32 = 22,
     Uint64 = 23,
+    Float8E5m2 = 24,
+    Float8E4m3fn = 25,
+    Float8E4m3fnuz = 26,
+    Float8E4m3b11fnuz = 27,
+    Float8E5m2fnuz = 28,
+    Int4 = 29,
+    Uint4 = 30,
+    Int2 = 31,
+    Uint2 = 32,
+    Float4E2m1fn = 33,
 }
 
 use DataType::*;
 
 /// Every type with its TensorFlow name and the size of an element in bytes (0: not plain bytes).
-const TABLE: [(DataType, &str, usize); 23] = [
+const TABLE: [(DataType, &str, usize); 33] = [
     (Float, "float", 4),
     (Double, "double", 8),
     (Int32, "int32", 4),
@@ -61,6 +71,17 @@ const TABLE: [(DataType, &str, usize); 23] = [
     (Variant, "variant", 0),
     (Uint32, "uint32", 4),
     (Uint64, "uint64", 8),
+    (Float8E5m2, "float8_e5m2", 1),
+    (Float8E4m3fn, "float8_e4m3fn", 1),
+    (Float8E4m3fnuz, "float8_e4m3fnuz", 1),
+    (Float8E4m3b11fnuz, "float8_e4m3b11fnuz", 1),
+    (Float8E5m2fnuz, "float8_e5m2fnuz", 1),
+    // Types of less than a byte have one byte for each element, as in TensorFlow's memory, messages and checkpoints.
+    (Int4, "int4", 1),
+    (Uint4, "uint4", 1),
+    (Int2, "int2", 1),
+    (Uint2, "uint2", 1),
+    (Float4E2m1fn, "float4_e2m1fn", 1),
 ];
 
 impl DataType {
@@ -124,6 +145,15 @@ impl DataType {
 
     pub fn is_integer(self) -> bool {
         matches!(self, Int8 | Int16 | Int32 | Int64 | Uint8 | Uint16 | Uint32 | Uint64)
+    }
+
+    /// The bits of an integer type of less than a byte. They are the low bits of its byte.
+    pub fn narrow_bits(self) -> Option<u32> {
+        match self {
+            Int4 | Uint4 => Some(4),
+            Int2 | Uint2 => Some(2),
+            _ => None,
+        }
     }
 
     pub fn is_quantized(self) -> bool {

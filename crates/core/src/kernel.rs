@@ -55,6 +55,7 @@ pub type Inputs<'a> = SmallVec<[Input<'a>; 3]>;
 pub type Outputs = SmallVec<[Option<Value>; 2]>;
 
 /// The static description of a node for its kernel.
+#[derive(Clone)]
 pub struct KernelNode {
     pub name: Arc<str>,
     pub op: &'static str,

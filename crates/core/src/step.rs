@@ -43,6 +43,8 @@ pub trait FunctionRunner: Send + Sync {
 /// Called with every node that ran, when a step is traced.
 pub trait Trace: Send + Sync {
     fn ran(&self, node: &KernelNode, start: Instant, end: Instant);
+    /// A constant of the graph that the step uses: nothing runs for it.
+    fn has_constant(&self, name: &Arc<str>, device: &Arc<str>);
 }
 
 pub type OnResults = Box<dyn FnOnce(Result<Vec<Tensor>>) + Send>;

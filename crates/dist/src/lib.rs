@@ -5,6 +5,9 @@
 //!
 //! Modules are in the order of their layers: each imports only from those above it (`tests/import_order.rs`).
 
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 pub mod log;
 
 mod wire;

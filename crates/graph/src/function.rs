@@ -371,9 +371,10 @@ impl Function {
         }
         for spec in &mut specs {
             for input in &mut spec.inputs {
-                if !input.starts_with('^') {
-                    *input = tensors.resolve(input).map_err(|e| e.at_node(&spec.name, &spec.op))?;
-                }
+                *input = match input.strip_prefix('^') {
+                    Some(node) => format!("^{}", tensors.control(node)),
+                    None => tensors.resolve(input).map_err(|e| e.at_node(&spec.name, &spec.op))?,
+                };
             }
         }
         let mut graph = Graph::new(registry.clone());
@@ -390,7 +391,8 @@ impl Function {
             }
         }
         let args = arg_names.iter().map(|n| graph.get(n)).collect::<Result<_>>()?;
-        let control = self.control_returns.values().map(|n| graph.get(n)).collect::<Result<_>>()?;
+        let control = self.control_returns.values().map(|n| graph.get(tensors.control(n)));
+        let control = control.collect::<Result<_>>()?;
         Ok(Body { graph, args, results, control })
     }
 }
@@ -491,6 +493,14 @@ impl TensorNames {
             return outputs.clone().nth(i).map(|output| (node.as_str(), output));
         }
         self.arguments.get(key)?.get(i).map(|node| (node.as_str(), 0))
+    }
+
+    /// The node that a control input names: a node of the body, or an argument.
+    fn control<'a>(&'a self, name: &'a str) -> &'a str {
+        if self.nodes.contains(name) {
+            return name;
+        }
+        self.arguments.get(name).and_then(|nodes| nodes.first()).map_or(name, String::as_str)
     }
 
     /// Resolves a tensor name of a body to `node:k`.

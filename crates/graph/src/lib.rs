@@ -2,6 +2,9 @@
 //!
 //! Nothing here runs a graph. Protocol messages stop at `convert`, `import` and `export`.
 
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 mod body;
 pub mod calls;
 pub mod constant;

@@ -15,6 +15,9 @@
 //! Malformed input is an error: `DataLoss` where bytes are missing or corrupt, `InvalidArgument` where they are intact
 //! but not a valid tensor. No length in a file is trusted before its bytes have been read.
 
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 pub mod access;
 pub mod bounded_read;
 pub mod bundle;

@@ -18,6 +18,9 @@
 //! | `task_plans` | the part of a graph that a task runs for a master |
 //! | `session` | run signatures, their plans, and steps that run them |
 
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+
 mod compile;
 pub mod device;
 pub mod executor;

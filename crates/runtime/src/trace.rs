@@ -56,6 +56,18 @@ impl Tracer {
 }
 
 impl Trace for Tracer {
+    fn has_constant(&self, name: &Arc<str>, device: &Arc<str>) {
+        let now = self.began.elapsed().as_nanos() as u64;
+        lock(&self.nodes).push(NodeTiming {
+            device: device.clone(),
+            node: name.clone(),
+            op: Cow::Borrowed("Const"),
+            start_nanos: now,
+            end_nanos: now,
+            thread: thread_number(),
+        });
+    }
+
     fn ran(&self, node: &KernelNode, start: Instant, end: Instant) {
         let nanos = |t: Instant| t.saturating_duration_since(self.began).as_nanos() as u64;
         lock(&self.nodes).push(NodeTiming {

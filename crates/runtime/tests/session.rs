@@ -496,3 +496,57 @@ fn a_rank_that_no_tensor_has_is_refused_before_it_is_written_down() {
     assert!(e.code() == Code::InvalidArgument && e.message().contains("at most 254 dimensions"), "{e}");
     assert_eq!(PartialShape::unknown_of_rank(1 << 40), PartialShape::unknown());
 }
+
+/// Constant folding made them from the shape alone: an optional without its value.
+#[test]
+fn zeros_of_an_optional_have_its_value_with_and_without_the_optimiser() {
+    for options in both_ways() {
+        let mut g = graph();
+        let x = constant(&mut g, "x", Tensor::vector(&[1f32, 2.0]).unwrap());
+        let types = ("Toutput_types", Attr::types(&[DataType::Float]));
+        let optional = add(&mut g, "OptionalFromValue", "optional", vec![vec![x].into()], &[types]);
+        let zeros = add(&mut g, "ZerosLike", "zeros", vec![optional.into()], &[]);
+        let sum = add(&mut g, "AddN", "sum", vec![vec![optional, optional].into()], &[]);
+        for (name, of) in [("z", zeros), ("s", sum)] {
+            let shape = Attr::Shape(PartialShape::vector(2));
+            let declared = [
+                ("output_types", Attr::types(&[DataType::Float])),
+                ("output_shapes", Attr::List(vec![shape])),
+            ];
+            add(&mut g, "OptionalGetValue", name, vec![of.into()], &declared);
+        }
+        let out = Session::of(&g, options).unwrap().run(&[], &["z", "s"], &[]).unwrap();
+        assert_eq!(out[0].as_slice::<f32>().unwrap(), [0.0, 0.0]);
+        assert_eq!(out[1].as_slice::<f32>().unwrap(), [2.0, 4.0]);
+    }
+}
+
+/// TensorFlow's `partial_run_setup` accepts it; the part that needs the value fails.
+#[test]
+fn a_partial_run_may_leave_a_placeholder_out_until_a_part_needs_it() {
+    let mut g = graph();
+    let x = placeholder(&mut g, "x");
+    add(&mut g, "Neg", "y", vec![x.into()], &[]);
+    let session = Session::of(&g, SessionOptions::default()).unwrap();
+    let run = session.partial_run(&[], &["y"], &[]).unwrap();
+    let (answer, answered) = std::sync::mpsc::channel();
+    let done = Box::new(move |fetched: thalweg_core::error::Result<_>| drop(answer.send(fetched.map(drop))));
+    run.step(vec![], &["y:0".to_string()], false, done).unwrap();
+    let e = answered.recv().unwrap().unwrap_err();
+    assert_eq!(e.code(), Code::InvalidArgument);
+    assert!(e.message().contains("You must feed a value for placeholder tensor 'x'"), "{e}");
+}
+
+/// A step of constants alone had no trace at all.
+#[test]
+fn a_trace_lists_the_constants_of_the_step() {
+    let mut g = graph();
+    constant(&mut g, "five", Tensor::scalar(5f32));
+    let session = Session::of(&g, SessionOptions::default()).unwrap();
+    let callable = session.callable_by_name(&[], &["five"], &[]).unwrap();
+    let options = RunOptions { trace: true, ..Default::default() };
+    let timings = callable.run_with(vec![], &options).unwrap().1.timings;
+    let found: Vec<_> = timings.nodes.iter().map(|n| (&*n.node, &*n.op)).collect();
+    assert_eq!(found, [("five", "Const")]);
+    assert!(timings.nodes[0].device.ends_with("/device:CPU:0"));
+}

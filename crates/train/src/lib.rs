@@ -1,5 +1,7 @@
 //! What training programs are made of, as ordinary nodes of a graph: initializers, optimizers, layers, losses, schedules; and the loops that run them.
 
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 #![warn(missing_docs)]
 
 pub mod averages;

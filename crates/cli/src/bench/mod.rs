@@ -6,7 +6,9 @@
 
 mod graphs;
 mod items;
+mod ops;
 mod peer;
+mod scaled;
 mod start;
 mod timing;
 mod training;
@@ -52,6 +54,8 @@ enum Group {
     Build,
     /// Training steps of whole nets
     Train,
+    /// Every op of the table at 1 KiB, 256 KiB and 16 MiB beside TensorFlow's; only if named
+    Ops,
     /// A new process: time to its first result, memory, size
     Start,
 }
@@ -75,9 +79,9 @@ pub fn run(args: Args) -> Outcome {
         rounds: args.rounds.map_or(if args.quick { 3 } else { 7 }, |n| n as usize),
         round: if args.quick { 0.03 } else { 0.15 },
     };
-    let wanted = |g: Group| args.groups.is_empty() || args.groups.contains(&g);
+    let wanted = |g: Group| args.groups.is_empty() && g != Group::Ops || args.groups.contains(&g);
     let mut threads = Vec::new();
-    if wanted(Group::Exec) || wanted(Group::Build) || wanted(Group::Train) {
+    if wanted(Group::Exec) || wanted(Group::Build) || wanted(Group::Train) || wanted(Group::Ops) {
         threads.push(0);
     }
     if wanted(Group::Matmul) {
@@ -96,6 +100,9 @@ pub fn run(args: Args) -> Outcome {
     }
     if wanted(Group::Train) {
         measured += section("Training step", &training::items()?, &mut peers, &effort)?;
+    }
+    if wanted(Group::Ops) {
+        measured += ops::measure(&mut peers, &effort)?;
     }
     if wanted(Group::Start) {
         output::print(&start::measure(&args.python, &effort)?)?;

@@ -83,6 +83,17 @@ impl Peers {
         Ok(answers)
     }
 
+    /// Ends the sessions of an item that is not asked for again.
+    pub fn forget(&mut self, item: &Item) -> Result<()> {
+        for peer in self.processes.iter_mut().filter(|p| p.threads == item.threads) {
+            peer.ask(&format!("forget\t{}", item.id))?;
+        }
+        if self.written.remove(&item.id) {
+            std::fs::remove_file(self.dir.join(format!("{}.pb", item.id)))?;
+        }
+        Ok(())
+    }
+
     /// `x:0=FILE,y:0=FILE`: the tensors that are fed.
     fn feed_files(&mut self, id: &str, train: &Train) -> Result<String> {
         let mut listed = Vec::new();

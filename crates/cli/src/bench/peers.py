@@ -74,8 +74,15 @@ class TensorFlow:
             call = session._make_callable_from_options(options)
             import numpy
             x = numpy.float32(1)
-            self.steps[id] = (lambda: call(x)) if feed else call
+            step = (lambda: call(x)) if feed else (lambda: call())
+            step.session = session
+            self.steps[id] = step
         return self.steps[id]
+
+    def forget(self, id):
+        call = self.steps.pop(id, None)
+        if call:
+            call.session.close()
 
     def train(self, id, path, init, target, feeds):
         tf = self.tf
@@ -362,7 +369,14 @@ def serve(threads):
     for line in sys.stdin:
         kind, id, *fields = line.rstrip("\n").split("\t")
         for peer in peers:
+            # Single ops: one column.
+            if id.startswith("op-") and peer.name != "TensorFlow":
+                continue
             try:
+                if kind == "forget":
+                    kept.pop((peer.name, id), None)
+                    peer.forget(id)
+                    continue
                 if kind == "train":
                     import numpy
                     path, init, target, files, round_seconds = fields

@@ -3,7 +3,7 @@
 use super::strings::Strings;
 use super::{Storage, Tensor};
 use crate::dtype::DataType;
-use crate::error::{Result, internal};
+use crate::error::{Result, internal, unimplemented};
 use crate::flat::drop_flat;
 use crate::invalid;
 use crate::reserve;
@@ -18,6 +18,18 @@ pub trait VariantValue: Any + Send + Sync {
     /// The type name on the wire, e.g. `tensorflow::TensorList`.
     fn type_name(&self) -> &'static str;
     fn as_any(&self) -> &dyn Any;
+
+    /// A value of zeros, for gradients. `depth` counts the variants around this one: what contains tensors passes it on.
+    fn zeros_like(&self, depth: u32) -> Result<Variant> {
+        let _ = depth;
+        Err(unimplemented(format_args!("zeros_like for unsupported variant {}", self.type_name())))
+    }
+
+    /// The sum of this value and another, for gradients.
+    fn plus(self: Arc<Self>, other: Variant, depth: u32) -> Result<Variant> {
+        let _ = depth;
+        Err(unimplemented(format_args!("there is no sum of {} and {other:?}", self.type_name())))
+    }
 }
 
 /// A shared variant value, or nothing.

@@ -5,7 +5,7 @@ use super::session_cluster::{SessionOpener, open_session};
 use crate::auth::Caller;
 use crate::cluster::Membership;
 use crate::master::sessions::MasterSession;
-use crate::wire::config::session_options;
+use crate::wire::config::{isolates_state, session_options};
 use std::sync::Arc;
 use thalweg_core::error::{Result, internal};
 use thalweg_proto::{CreateSessionRequest, CreateSessionResponse};
@@ -25,7 +25,7 @@ pub async fn create_session(
         Some(brought) => Arc::new(Membership::of_master(&worker.connector, brought, &request.target)?),
         None => worker.home.clone(),
     };
-    let mut devices = master.task.session_devices(&us.task, &options, config.isolate_session_state)?;
+    let mut devices = master.task.session_devices(&us.task, &options, isolates_state(&config))?;
     let first = devices.first().ok_or_else(|| internal("a task without devices"))?;
     // Unique across sessions and processes, so that a handle from before a restart is not found.
     let handle = format!("{:016x}", (first.context.entropy)());

@@ -2,6 +2,7 @@
 
 use super::registered_graph::register;
 use crate::cluster::{Link, Links, Membership};
+use crate::wire::config::isolates_state;
 use crate::worker::task::renamed;
 use crate::worker::{StepTable, TransferLog};
 use std::collections::HashMap;
@@ -73,7 +74,7 @@ pub async fn open_session(
         let request = CreateWorkerSessionRequest {
             session_handle: handle.to_string(),
             server_def: Some(server_def(&link.task, opener.us)?),
-            isolate_session_state: config.isolate_session_state,
+            isolate_session_state: isolates_state(config),
             master_task: opener.us.task.clone(),
             master_incarnation: opener.device.context.incarnation as i64,
             ..Default::default()

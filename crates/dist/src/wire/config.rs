@@ -26,6 +26,15 @@ pub fn session_options(base: &SessionOptions, config: &ConfigProto) -> Result<Se
     Ok(options)
 }
 
+/// Whether a session has containers of its own. A session that brings its cluster always has, unless its client asks to share: task names
+/// of another client's cluster mean nothing in it.
+pub fn isolates_state(config: &ConfigProto) -> bool {
+    let brings_cluster = config.cluster_def.as_ref().is_some_and(|c| !c.job.is_empty());
+    let shares =
+        config.experimental.as_ref().is_some_and(|e| e.share_session_state_in_clusterspec_propagation);
+    config.isolate_session_state || brings_cluster && !shares
+}
+
 pub fn optimises(graph: &GraphOptions) -> bool {
     let level_off = graph.optimizer_options.as_ref().is_some_and(|o| o.opt_level == Level::L0 as i32);
     let rewrites_off = graph

@@ -11,7 +11,7 @@ use thalweg_runtime::{Callable, RunMetadata, Session};
 
 /// RunMetadata of a step's timings; empty if it was not traced.
 pub fn to_proto(metadata: &RunMetadata, session: &Session) -> RunMetadataProto {
-    if metadata.timings.nodes.is_empty() {
+    if metadata.timings.start_micros == 0 {
         return RunMetadataProto::default();
     }
     let stats = session.with_graph(|graph| step_stats(&metadata.timings, &|t| label(t, graph)));

@@ -4,6 +4,7 @@ use crate::common::*;
 use thalweg_core::error::{Code, Result};
 use thalweg_core::tensor::Tensor;
 use thalweg_dist::{RemoteSession, Server};
+use thalweg_proto::config_proto::Experimental;
 use thalweg_proto::{ClusterDef, ConfigProto, JobDef};
 
 fn cluster(jobs: &[(&str, &[&Server])]) -> ClusterDef {
@@ -15,14 +16,19 @@ fn cluster(jobs: &[(&str, &[&Server])]) -> ClusterDef {
 }
 
 fn open(master: &Server, cluster: ClusterDef) -> Result<RemoteSession> {
-    let config = ConfigProto { cluster_def: Some(cluster), ..Default::default() };
+    open_with(master, cluster, Default::default())
+}
+
+fn open_with(master: &Server, cluster: ClusterDef, more: Experimental) -> Result<RemoteSession> {
+    let config = ConfigProto { cluster_def: Some(cluster), experimental: Some(more), ..Default::default() };
     RemoteSession::connect(&format!("grpc://{}", master.address()), &graph(ACROSS), config)
 }
 
 #[test]
 fn servers_that_stand_alone_work_together_in_it() {
     let (a, b, c) = (alone(), alone(), alone());
-    let s = open(&a, cluster(&[("ps", &[&c]), ("worker", &[&a, &b])])).unwrap();
+    let shares = Experimental { share_session_state_in_clusterspec_propagation: true, ..Default::default() };
+    let s = open_with(&a, cluster(&[("ps", &[&c]), ("worker", &[&a, &b])]), shares.clone()).unwrap();
     run(&s, &[], &[], &["init"]).unwrap();
     let x = [("x:0", Tensor::scalar(1f32))];
     for expected in [8.0, 24.0] {
@@ -30,8 +36,12 @@ fn servers_that_stand_alone_work_together_in_it() {
     }
     assert_eq!((a.guests(), b.guests(), c.guests()), (0, 1, 1));
     // The same servers under other names, concurrently: state belongs to the server.
-    let other = open(&b, cluster(&[("ps", &[&c]), ("worker", &[&b, &a])])).unwrap();
+    let renamed = cluster(&[("ps", &[&c]), ("worker", &[&b, &a])]);
+    let other = open_with(&b, renamed.clone(), shares).unwrap();
     assert_eq!(run(&other, &x, &["sum:0"], &[]).unwrap()[0].to_scalar::<f32>().unwrap(), 36.0);
+    // Without the option it belongs to the session, as TensorFlow's.
+    let own = open(&b, renamed).unwrap();
+    assert_eq!(run(&own, &x, &["sum:0"], &[]).unwrap_err().code(), Code::FailedPrecondition);
     // Errors use the session's task names.
     let swapped = open(&a, cluster(&[("ps", &[&b]), ("worker", &[&a, &c])])).unwrap();
     let e = run(&swapped, &x, &["twice:0"], &[]).unwrap_err();

@@ -69,6 +69,15 @@ fn names_that_a_body_does_not_have_are_refused() {
 }
 
 #[test]
+fn control_inputs_may_name_arguments() {
+    let nodes = node("n", "Neg", "x").replace("input: 'x'", "input: 'x' input: '^x'");
+    let g = library(&[function("F", &nodes, "n:y:0")]).unwrap();
+    let body = instantiated(&g, "F", of_double()).unwrap();
+    let neg = body.graph.node(body.graph.get("n").unwrap());
+    assert_eq!(neg.control[..], body.args[..]);
+}
+
+#[test]
 fn functions_that_call_themselves_are_refused() {
     let calls = |name: &str, callee: &str| function(name, &node("n", callee, "x"), "n:y:0");
     let e = library(&[calls("F", "G"), calls("G", "H"), calls("H", "G")]).err().unwrap();

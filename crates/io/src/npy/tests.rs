@@ -15,7 +15,9 @@ fn code(bytes: &[u8]) -> Code {
 
 #[test]
 fn every_plain_type_and_rank_comes_back_as_it_went() {
-    for dtype in DataType::all().filter(|t| t.is_plain() && !t.is_quantized()) {
+    // NumPy's format has no names for quantised types, and none for those that were added after uint64.
+    let numpy = |t: &DataType| t.is_plain() && !t.is_quantized() && t.wire() <= DataType::Uint64.wire();
+    for dtype in DataType::all().filter(numpy) {
         for dims in [&[][..], &[0], &[5], &[2, 3], &[2, 0, 4], &[1; 30]] {
             let mut t = Tensor::zeros(dtype, Shape::new(dims).unwrap()).unwrap();
             let mask = if dtype == DataType::Bool { 1 } else { 255 };

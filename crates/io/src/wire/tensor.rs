@@ -43,6 +43,16 @@ pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
         DataType::Qint16 => fill(shape, &p.int_val, |v| *v as i16)?.bitcast_same_size(dtype),
         DataType::Quint16 => fill(shape, &p.int_val, |v| *v as u16)?.bitcast_same_size(dtype),
         DataType::Qint32 => fill(shape, &p.int_val, |v| *v)?.bitcast_same_size(dtype),
+        DataType::Int4 | DataType::Uint4 | DataType::Int2 | DataType::Uint2 => {
+            let mask = !(u8::MAX << dtype.narrow_bits().unwrap_or(8));
+            fill(shape, &p.int_val, |v| *v as u8 & mask)?.bitcast_same_size(dtype)
+        }
+        DataType::Float8E5m2
+        | DataType::Float8E4m3fn
+        | DataType::Float8E4m3fnuz
+        | DataType::Float8E4m3b11fnuz
+        | DataType::Float8E5m2fnuz
+        | DataType::Float4E2m1fn => fill(shape, &p.float8_val, |v| *v)?.bitcast_same_size(dtype),
         DataType::String => fill_strings(shape, &p.string_val),
         DataType::Resource => {
             let handles = reserve::try_collect(p.resource_handle_val.iter().map(handle_from_proto))?;

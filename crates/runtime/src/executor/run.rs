@@ -12,6 +12,7 @@ use thalweg_core::tensor::Tensor;
 
 /// Runs a plan and waits for its results.
 pub fn run(plan: &Plan, input: RunInput) -> Result<Vec<Tensor>> {
+    trace_constants(plan, &input);
     match plan {
         Plan::Straight(p) => {
             catch_unwind(AssertUnwindSafe(|| p.run(input))).unwrap_or_else(|panic| Err(caught(&*panic)))
@@ -30,6 +31,16 @@ pub fn spawn(plan: Arc<Plan>, input: RunInput, finish: OnFinish) {
 pub fn start(plan: &Plan, input: RunInput, finish: OnFinish) {
     match plan {
         Plan::Straight(_) => finish(run(plan, input)),
-        Plan::General(p) => GeneralRun::start(p.clone(), input, finish),
+        Plan::General(p) => {
+            trace_constants(plan, &input);
+            GeneralRun::start(p.clone(), input, finish)
+        }
+    }
+}
+
+/// Constants take no time; clients that draw a trace show where they are.
+fn trace_constants(plan: &Plan, input: &RunInput) {
+    if let Some(trace) = &input.step.trace {
+        plan.constant_names().iter().for_each(|name| trace.has_constant(name, &input.step.device.name));
     }
 }

@@ -133,6 +133,10 @@ fn known_inputs(
     }
     if node.op.fills {
         let (shape, dtype) = (shapes.shape(*node.inputs.first()?)?, node.outputs.first()?.dtype);
+        // The zeros of a list or an optional have its elements, which the shape does not show.
+        if dtype == DataType::Variant {
+            return None;
+        }
         let small = shape.elements() <= MAX_FILLED_BYTES / dtype.size().max(1);
         return if small { Tensor::zeros(dtype, shape).ok().map(|t| vec![t]) } else { None };
     }

@@ -1,11 +1,12 @@
 //! The plan of a graph with control flow or async kernels: nodes with counts of pending inputs, and the edges of each output, by frame.
 
 use super::urgency::urgencies;
-use super::{frame_id, may_loop};
+use super::{constant_names, frame_id, may_loop};
 use crate::last_duration::LastDuration;
 use crate::work::{Compute, Forward, Kind, Work};
 use smallvec::SmallVec;
 use std::ops::Range;
+use std::sync::Arc;
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::node::NodeId;
@@ -18,6 +19,8 @@ pub struct General {
     pub frames: Vec<StaticFrame>,
     pub edges: Vec<Edge>,
     pub constants: Vec<Tensor>,
+    /// Names of the graph's constants among them, for traces.
+    pub constant_names: Vec<Arc<str>>,
     /// Nodes without inputs to wait for.
     pub roots: Vec<u32>,
     pub fetches: usize,
@@ -99,6 +102,7 @@ impl General {
         let frames = Frames::find(&work.nodes, order)?;
         check_fetches(work, &frames)?;
         let mut builder = Builder::new(work, frames);
+        builder.plan.constant_names = constant_names(work, order);
         builder.plan.has_loops = order.iter().any(|id| may_loop(work.node(*id)));
         builder.add_nodes(order, computes);
         builder.connect(order);
@@ -134,6 +138,7 @@ impl<'a> Builder<'a> {
             frames: statics,
             edges: Vec::new(),
             constants: Vec::new(),
+            constant_names: Vec::new(),
             roots: Vec::new(),
             fetches: work.fetches.len(),
             ready_fetches: Vec::new(),

@@ -5,6 +5,7 @@ use crate::work::{Compute, Kind, Work, WorkNode};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use thalweg_core::error::Result;
+use thalweg_core::kernel::KernelNode;
 use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 use thalweg_core::registry::Registry;
@@ -79,7 +80,10 @@ impl KernelCache {
             computes[id.at()] = match &node.kind {
                 // A loop's kernel is made later.
                 Kind::Feed(_) | Kind::Value(_) | Kind::Loop => None,
-                Kind::Fused(compute) => Some(compute.clone()),
+                Kind::Fused(compute) => {
+                    let node = KernelNode { device: device.clone(), ..(*compute.node).clone() };
+                    Some(Compute { run: compute.run.clone(), node: Arc::new(node) })
+                }
                 Kind::Op => Some(
                     self.get(&work.registry, node, &device)
                         .map_err(|e| e.at_node(&node.name, node.op.name).at(node.location))?,

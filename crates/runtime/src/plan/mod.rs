@@ -19,6 +19,7 @@ use crate::work::{Kind, Work, WorkNode, work_order};
 use std::sync::Arc;
 use thalweg_core::attr::Attr;
 use thalweg_core::error::Result;
+use thalweg_core::node::NodeId;
 use thalweg_core::op::Class;
 
 /// What runs on one device.
@@ -60,6 +61,14 @@ impl Plan {
         }
     }
 
+    /// Names of the graph's constants that it uses.
+    pub fn constant_names(&self) -> &[Arc<str>] {
+        match self {
+            Plan::Straight(p) => &p.constant_names,
+            Plan::General(p) => &p.constant_names,
+        }
+    }
+
     /// Nodes that a run executes at most (loops aside), for tests and statistics.
     pub fn len(&self) -> usize {
         match self {
@@ -82,4 +91,10 @@ fn may_loop(node: &WorkNode) -> bool {
     };
     let leads_back = matches!(node.kind, Kind::Loop) || node.op.class == Class::NextIteration;
     leads_back || node.attrs.iter().any(|(_, a)| calls(a))
+}
+
+/// The names of `Const` nodes. Values that folding made are not among them.
+fn constant_names(work: &Work, order: &[NodeId]) -> Vec<Arc<str>> {
+    let nodes = order.iter().map(|id| work.node(*id));
+    nodes.filter(|n| n.op.class == Class::Constant).map(|n| n.name.clone()).collect()
 }

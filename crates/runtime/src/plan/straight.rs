@@ -1,10 +1,11 @@
 //! The plan of a graph without control flow: nodes in order, values in numbered slots that are reused after their last use.
 
-use super::may_loop;
+use super::{constant_names, may_loop};
 use crate::passes::tile_of;
 use crate::work::{Compute, Kind, Work, WorkNode};
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::sync::Arc;
 use thalweg_core::kernel::Value;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Tile;
@@ -12,6 +13,8 @@ use thalweg_core::op::Tile;
 pub struct Straight {
     pub nodes: Vec<StraightNode>,
     pub constants: Vec<Value>,
+    /// Names of the graph's constants among them, for traces.
+    pub constant_names: Vec<Arc<str>>,
     pub slots: usize,
     /// The slot of each feed; `None` if it is unused.
     pub feeds: Vec<Option<u32>>,
@@ -57,6 +60,7 @@ impl Straight {
         let mut plan = Straight {
             nodes: Vec::with_capacity(order.len()),
             constants: vec![],
+            constant_names: constant_names(work, order),
             slots: 0,
             feeds: vec![],
             fetches: vec![],

@@ -207,13 +207,12 @@ impl Inner {
             targets: &signature.targets,
             device_of: &|id| placed.placement.of(id),
             prepare: &|work| {
-                feeds::check_fed(work)?;
-                if signature.partial {
-                    // The client of a partial run talks to this process only.
-                    let home = self.cluster.as_ref().map(|_| 0);
-                    partial::add_client_transfers(work, graph, signature, home)?;
+                if !signature.partial {
+                    return feeds::check_fed(work);
                 }
-                Ok(())
+                // The client of a partial run talks to this process only. Placeholders that it does not name fail the part that needs them.
+                let home = self.cluster.as_ref().map(|_| 0);
+                partial::add_client_transfers(work, graph, signature, home)
             },
             shapes: feeds::known_shapes(graph, signature, shapes),
             skip_unused: true,

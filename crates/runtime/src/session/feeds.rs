@@ -9,6 +9,7 @@ use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::node::Output;
 use thalweg_core::op::Class;
+use thalweg_core::placeholder::not_fed;
 use thalweg_core::shape::{PartialShape, Shape};
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
@@ -75,13 +76,8 @@ pub fn check_fed(work: &Work) -> Result<()> {
     }
     for node in &work.nodes {
         if node.op.class == Class::Placeholder {
-            let dtype = node.outputs.first().map_or(DataType::Float, |p| p.dtype);
-            return Err(invalid!(
-                "You must feed a value for placeholder tensor '{}' with dtype {dtype}",
-                node.name
-            )
-            .at_node(&node.name, node.op.name)
-            .at(node.location));
+            let error = not_fed(&node.name, &node.attrs);
+            return Err(error.at_node(&node.name, node.op.name).at(node.location));
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ mod layout;
 
 use super::Tensor;
 use crate::dtype::{DataType, Element, bf16, f16};
+use crate::float8;
 use crate::tensor::Variant;
 use float::{Column, Float, Sign};
 use layout::Window;
@@ -34,6 +35,15 @@ impl Tensor {
             DataType::Uint16 | DataType::Quint16 => self.integer_text(i, |b| u16::from_ne_bytes(b).into()),
             DataType::Int8 | DataType::Qint8 => self.integer_text(i, |b| i8::from_ne_bytes(b).into()),
             DataType::Uint8 | DataType::Quint8 => self.integer_text(i, |b| u8::from_ne_bytes(b).into()),
+            DataType::Int4 => self.integer_text(i, |[b]| i64::from((b << 4) as i8 >> 4)),
+            DataType::Int2 => self.integer_text(i, |[b]| i64::from((b << 6) as i8 >> 6)),
+            DataType::Uint4 | DataType::Uint2 => self.integer_text(i, |[b]| b.into()),
+            DataType::Float8E5m2 => self.byte_text(i, |b| float::general(float8::e5m2_to_f64(b))),
+            DataType::Float8E4m3fn => self.byte_text(i, |b| float::general(float8::e4m3fn_to_f64(b))),
+            DataType::Float8E4m3fnuz
+            | DataType::Float8E4m3b11fnuz
+            | DataType::Float8E5m2fnuz
+            | DataType::Float4E2m1fn => self.byte_text(i, |b| format!("{b:#04x}")),
             DataType::String => {
                 self.strings().ok().and_then(|s| s.get(i)).map_or("?".into(), |s| bytes_literal(s))
             }
@@ -44,6 +54,11 @@ impl Tensor {
                 self.variants().ok().and_then(|s| s.get(i)).map_or("?".into(), |v: &Variant| format!("{v:?}"))
             }
         }
+    }
+
+    /// Element `i` of a type with one byte.
+    fn byte_text(&self, i: usize, show: fn(u8) -> String) -> String {
+        self.bytes().ok().and_then(|b| b.get(i)).map_or("?".into(), |b| show(*b))
     }
 
     /// Element `i` of a type with `N` bytes: an integer or a quantized one.

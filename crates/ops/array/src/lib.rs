@@ -1,0 +1,34 @@
+//! Ops of shapes, slices, control flow, functions. `ALL` lists the families.
+
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+// Tests make the files that they read.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+mod array;
+mod basic;
+mod control;
+mod debug;
+mod function;
+pub mod indexing;
+mod space;
+mod transfer;
+
+#[cfg(test)]
+#[path = "../../kit/testing.rs"]
+#[allow(dead_code, reason = "each crate uses a part of it")]
+mod testing;
+
+use thalweg_ops_kit::*;
+
+#[rustfmt::skip]
+pub static ALL: &[&[&thalweg_core::op::Op]] = &[
+    array::OPS,
+    basic::OPS,
+    control::OPS,
+    debug::OPS,
+    function::OPS,
+    indexing::OPS,
+    space::OPS,
+    transfer::OPS,
+];

@@ -1,0 +1,24 @@
+//! Ops of datasets, files, checkpoints, summaries. `ALL` lists the families.
+
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+// Tests make the files that they read.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+pub mod dataset;
+mod save;
+mod summary;
+
+#[cfg(test)]
+#[path = "../../kit/testing.rs"]
+#[allow(dead_code, reason = "each crate uses a part of it")]
+mod testing;
+
+use thalweg_ops_kit::*;
+
+#[rustfmt::skip]
+pub static ALL: &[&[&thalweg_core::op::Op]] = &[
+    dataset::OPS,
+    save::OPS,
+    summary::OPS,
+];

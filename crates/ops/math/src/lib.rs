@@ -1,0 +1,31 @@
+//! Ops of elementwise arithmetic, linear algebra, reductions, random numbers, sorting. `ALL` lists the families.
+
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+// Tests make the files that they read.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+#[macro_use]
+extern crate thalweg_ops_kit;
+
+pub mod arithmetic;
+pub mod linalg;
+mod random;
+mod reduce;
+mod sort;
+
+#[cfg(test)]
+#[path = "../../kit/testing.rs"]
+#[allow(dead_code, reason = "each crate uses a part of it")]
+mod testing;
+
+use thalweg_ops_kit::*;
+
+#[rustfmt::skip]
+pub static ALL: &[&[&thalweg_core::op::Op]] = &[
+    arithmetic::OPS,
+    linalg::OPS,
+    random::OPS,
+    reduce::OPS,
+    sort::OPS,
+];

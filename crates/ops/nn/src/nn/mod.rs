@@ -1,0 +1,31 @@
+//! Neural network ops: activations, losses, biases, batch normalisation, convolutions, pooling.
+
+mod activations;
+pub mod batch_norm;
+mod bias_add;
+mod bias_add_grad;
+mod channels;
+pub mod conv;
+pub mod fused;
+mod logits;
+mod lrn;
+mod pool;
+mod softmax;
+mod softmax_cross_entropy_with_logits;
+mod sparse_softmax_cross_entropy_with_logits;
+
+use thalweg_core::op::Op;
+
+pub static OPS: &[&Op] = join![activations::OPS, batch_norm::OPS, conv::OPS, fused::OPS, pool::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
+    &bias_add::BIAS_ADD,
+    &bias_add::BIAS_ADD_V1,
+    &bias_add_grad::BIAS_ADD_GRAD,
+    &lrn::LRN,
+    &lrn::LRN_GRAD,
+    &softmax::SOFTMAX,
+    &softmax::LOG_SOFTMAX,
+    &softmax_cross_entropy_with_logits::SOFTMAX_CROSS_ENTROPY_WITH_LOGITS,
+    &sparse_softmax_cross_entropy_with_logits::SPARSE_SOFTMAX_CROSS_ENTROPY_WITH_LOGITS,
+];

@@ -1,0 +1,37 @@
+//! Ops of variables, optimizers, queues, tables, lists, accumulators. `ALL` lists the families.
+
+// Input must not be able to panic: tests may.
+#![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
+// Tests make the files that they read.
+#![cfg_attr(test, allow(clippy::disallowed_methods))]
+
+#[macro_use]
+extern crate thalweg_ops_kit;
+
+mod accumulator;
+mod lookup;
+mod queue;
+mod stack;
+mod state;
+mod tensor_array;
+mod tensor_list;
+mod training;
+
+#[cfg(test)]
+#[path = "../../kit/testing.rs"]
+#[allow(dead_code, reason = "each crate uses a part of it")]
+mod testing;
+
+use thalweg_ops_kit::*;
+
+#[rustfmt::skip]
+pub static ALL: &[&[&thalweg_core::op::Op]] = &[
+    accumulator::OPS,
+    lookup::OPS,
+    queue::OPS,
+    stack::OPS,
+    state::OPS,
+    tensor_array::OPS,
+    tensor_list::OPS,
+    training::OPS,
+];

@@ -1,0 +1,39 @@
+//! Sums of lists, and lists of zeros, for gradients of lists.
+
+use super::list::TensorList;
+use crate::prelude::*;
+use crate::variants;
+
+impl TensorList {
+    /// Elementwise; an unset element counts as zero.
+    pub fn plus(mut self, other: TensorList, depth: u32) -> Result<TensorList> {
+        if self.dtype != other.dtype {
+            return Err(invalid!(
+                "Trying to add two lists of tensors of different dtypes. One is {} and the other is {}",
+                self.dtype,
+                other.dtype
+            ));
+        }
+        if self.items.len() != other.items.len() {
+            return Err(invalid!(
+                "Trying to add two lists of tensors with different lengths. One is {} and the other is {}",
+                self.items.len(),
+                other.items.len()
+            ));
+        }
+        self.shape = self.shape.merge(&other.shape)?;
+        for (a, b) in self.items.iter_mut().zip(other.items) {
+            *a = match (a.take(), b) {
+                (Some(a), Some(b)) => Some(variants::sum(a, b, depth)?),
+                (a, b) => a.or(b),
+            };
+        }
+        Ok(self)
+    }
+
+    /// A list of as many zeros.
+    pub fn zeros(&self, depth: u32) -> Result<TensorList> {
+        let zeros = |t: &Option<Tensor>| t.as_ref().map(|t| variants::zeros_like(t, depth)).transpose();
+        Ok(self.with_items(reserve::try_collect(self.items.iter().map(zeros))?))
+    }
+}
