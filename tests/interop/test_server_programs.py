@@ -8,19 +8,10 @@ import pytest
 import tensorflow as tf
 
 from conftest import ROOT
+from programs import on_both
 
 tf1 = tf.compat.v1
 errors = tf.errors
-
-
-def on_both(server, program):
-    """The results of a program on TensorFlow's local session and on the server. It is called with a session of a new graph."""
-    results = []
-    for target in ("", server.target):
-        config = tf1.ConfigProto(isolate_session_state=bool(target))
-        with tf1.Graph().as_default(), tf1.Session(target, config=config) as session:
-            results.append(program(session))
-    return results
 
 
 def test_the_relu_net_of_the_lectures(server):
