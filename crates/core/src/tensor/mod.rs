@@ -9,7 +9,7 @@ mod elements;
 mod object;
 mod strings;
 
-pub use object::{Object, Variant, VariantValue};
+pub use object::{EncodedVariant, Object, Variant, VariantValue};
 
 use crate::buffer::Buffer;
 use crate::dtype::{DataType, Element};

@@ -16,8 +16,13 @@ use std::sync::Arc;
 /// A value in a tensor of type variant: a dataset, a list of tensors, an optional.
 pub trait VariantValue: Any + Send + Sync {
     /// The type name on the wire, e.g. `tensorflow::TensorList`.
-    fn type_name(&self) -> &'static str;
+    fn type_name(&self) -> &str;
     fn as_any(&self) -> &dyn Any;
+
+    /// The value for messages and checkpoints. What decodes it is the op that takes such values: see [`EncodedVariant`].
+    fn encode(&self) -> Result<EncodedVariant> {
+        Err(unimplemented(format_args!("variants of type {} cannot be put into messages", self.type_name())))
+    }
 
     /// A value of zeros, for gradients. `depth` counts the variants around this one: what contains tensors passes it on.
     fn zeros_like(&self, depth: u32) -> Result<Variant> {
@@ -29,6 +34,26 @@ pub trait VariantValue: Any + Send + Sync {
     fn plus(self: Arc<Self>, other: Variant, depth: u32) -> Result<Variant> {
         let _ = depth;
         Err(unimplemented(format_args!("there is no sum of {} and {other:?}", self.type_name())))
+    }
+}
+
+/// A variant value as it is stored and sent. It stays encoded until an op that knows its type name uses it.
+#[derive(Clone, Default)]
+pub struct EncodedVariant {
+    pub type_name: String,
+    pub metadata: Bytes,
+    pub tensors: Vec<Tensor>,
+}
+
+impl VariantValue for EncodedVariant {
+    fn type_name(&self) -> &str {
+        &self.type_name
+    }
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+    fn encode(&self) -> Result<EncodedVariant> {
+        Ok(self.clone())
     }
 }
 

@@ -26,6 +26,7 @@ mod slice;
 mod strings;
 #[cfg(test)]
 mod tests;
+mod variants;
 mod writer;
 
 pub use merge::{Merge, merge};

@@ -1,6 +1,7 @@
 use super::region::{self, Ranges};
 use super::slice::{ShapeAndSlice, TensorSlice};
 use super::strings::{self, crc_differs};
+use super::variants;
 use super::writer::{Entries, slices_of};
 use super::{VERSION, data_path, index_path, key};
 use crate::crc::{self, Crc};
@@ -188,8 +189,8 @@ impl BundleReader {
 
     fn verify_data(&mut self, found: &BundleEntryProto, entry: &Entry) -> Result<()> {
         match entry.dtype {
-            DataType::Variant | DataType::Resource => self.locate(found, entry).map(|_| ()),
-            DataType::String => self.load(found, entry).map(|_| ()),
+            DataType::Resource => self.locate(found, entry).map(|_| ()),
+            DataType::Variant | DataType::String => self.load(found, entry).map(|_| ()),
             _ => {
                 let mut left = self.locate(found, entry)?;
                 let mut chunk = reserve::filled(CHUNK.min(left), 0)?;
@@ -220,7 +221,13 @@ impl BundleReader {
                 let items = strings::decode(&Bytes::from(bytes), shape.elements(), found.crc32c)?;
                 Tensor::from_objects(shape, items)
             }
-            DataType::Variant | DataType::Resource => {
+            DataType::Variant => {
+                let mut bytes = reserve::filled(size, 0)?;
+                self.read_exact(found, &mut bytes)?;
+                let items = variants::decode(&Bytes::from(bytes), shape.elements(), found.crc32c)?;
+                Tensor::from_objects(shape, items)
+            }
+            DataType::Resource => {
                 Err(unimplemented(format_args!("{dtype} tensors cannot be read from checkpoints")))
             }
             _ => {
@@ -255,7 +262,9 @@ impl BundleReader {
         let fits = match dtype {
             // At least one byte of length per string, and the checksum of the lengths.
             DataType::String => shape.elements().saturating_add(4) <= size,
-            DataType::Variant | DataType::Resource => true,
+            // At least the length and the checksum of each.
+            DataType::Variant => shape.elements().checked_mul(5).is_some_and(|least| least <= size),
+            DataType::Resource => true,
             _ => shape.elements().checked_mul(dtype.size()) == Some(size),
         };
         if !fits {

@@ -369,8 +369,8 @@ fn what_cannot_be_saved_says_why() {
     let e = BundleWriter::create(&dir.path("no/such/model")).map(drop).unwrap_err();
     assert!(e.code() == Code::NotFound && e.to_string().contains("no/such"), "{e}");
     let mut writer = BundleWriter::create(&dir.path("new/model")).unwrap();
-    let variant = Tensor::uninit(DataType::Variant, shape(&[0])).unwrap();
-    let e = writer.add("v", &variant).unwrap_err();
+    let handle = Tensor::uninit(DataType::Resource, shape(&[0])).unwrap();
+    let e = writer.add("v", &handle).unwrap_err();
     assert!(e.code() == Code::InvalidArgument && e.message().contains("cannot be saved"), "{e}");
     for name in ["", "\0x"] {
         assert_eq!(

@@ -1,5 +1,5 @@
 use super::slice::{ShapeAndSlice, TensorSlice};
-use super::{VERSION, data_path, index_path, key, strings};
+use super::{VERSION, data_path, index_path, key, strings, variants};
 use crate::crc;
 use crate::durable::{self, AtomicFile};
 use crate::table::TableBuilder;
@@ -76,7 +76,12 @@ impl BundleWriter {
                 self.data.write(&bytes)?;
                 (bytes.len(), crc)
             }
-            DataType::Resource | DataType::Variant => {
+            DataType::Variant => {
+                let (bytes, crc) = variants::encode(t.variants()?)?;
+                self.data.write(&bytes)?;
+                (bytes.len(), crc)
+            }
+            DataType::Resource => {
                 return Err(invalid!("a {} tensor cannot be saved ('{}')", t.dtype(), key.escape_ascii()));
             }
             _ => {

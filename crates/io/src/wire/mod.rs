@@ -4,4 +4,4 @@ mod shape;
 mod tensor;
 
 pub use shape::{partial_shape_from_proto, partial_shape_to_proto, shape_from_proto, shape_to_proto};
-pub use tensor::{tensor_from_proto, tensor_to_proto};
+pub use tensor::{tensor_from_proto, tensor_to_proto, variant_from_bytes, variant_to_bytes};

@@ -5,14 +5,15 @@ use crate::message::decode;
 use crate::varint;
 use bytes::Bytes;
 use thalweg_core::dtype::{Complex32, ComplexDouble, DataType, Element, bf16, f16};
-use thalweg_core::error::{Result, unimplemented};
+use thalweg_core::error::Result;
 use thalweg_core::invalid;
+use thalweg_core::memory;
 use thalweg_core::reserve;
 use thalweg_core::resource::ResourceHandle;
 use thalweg_core::shape::Shape;
-use thalweg_core::tensor::Tensor;
+use thalweg_core::tensor::{EncodedVariant, Tensor, Variant};
 use thalweg_proto::resource_handle_proto::DtypeAndShape;
-use thalweg_proto::{ResourceHandleProto, TensorProto, encode};
+use thalweg_proto::{Message, ResourceHandleProto, TensorProto, VariantTensorDataProto, encode};
 
 pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
     let dtype = DataType::from_wire(p.dtype).ok_or_else(|| {
@@ -58,8 +59,13 @@ pub fn tensor_from_proto(p: &TensorProto) -> Result<Tensor> {
             let handles = reserve::try_collect(p.resource_handle_val.iter().map(handle_from_proto))?;
             Tensor::from_objects(shape, handles)
         }
-        DataType::Variant if shape.elements() == 0 => Tensor::uninit(dtype, shape),
-        DataType::Variant => Err(unimplemented("variant tensors cannot be read from messages")),
+        DataType::Variant => {
+            let given = fitting(&p.variant_val, &shape)?;
+            let mut values = reserve::try_collect(given.iter().map(variant_from_proto))?;
+            reserve::room(&mut values, shape.elements() - given.len())?;
+            values.resize_with(shape.elements(), Variant::default);
+            Tensor::from_objects(shape, values)
+        }
     }
 }
 
@@ -114,7 +120,10 @@ fn from_content(dtype: DataType, shape: Shape, content: &Bytes) -> Result<Tensor
             };
             Tensor::from_objects(shape, reserve::try_collect(parts.into_iter().map(handle))?)
         }
-        DataType::Variant => Err(unimplemented("variant tensors cannot be read from messages")),
+        DataType::Variant => {
+            let parts = split_content(&shape, content)?;
+            Tensor::from_objects(shape, reserve::try_collect(parts.into_iter().map(variant_from_bytes))?)
+        }
         _ => Tensor::from_bytes(dtype, shape, content).map_err(|e| e.context("tensor_content")),
     }
 }
@@ -179,8 +188,52 @@ fn handle_to_proto(h: &ResourceHandle) -> ResourceHandleProto {
     }
 }
 
+/// Variants stay encoded: who uses one knows its type. Messages nest no deeper than their decoder allows.
+fn variant_from_proto(p: &VariantTensorDataProto) -> Result<Variant> {
+    if p.type_name.is_empty() && p.metadata.is_empty() && p.tensors.is_empty() {
+        return Ok(Variant::default());
+    }
+    Ok(Variant::new(EncodedVariant {
+        type_name: reserve::text(format_args!("{}", p.type_name))?,
+        metadata: p.metadata.clone(),
+        tensors: reserve::try_collect(p.tensors.iter().map(tensor_from_proto))?,
+    }))
+}
+
+/// A variant in `tensor_content`, or in the data of a checkpoint.
+pub fn variant_from_bytes(bytes: Bytes) -> Result<Variant> {
+    let message = decode::<VariantTensorDataProto>(bytes)?;
+    variant_from_proto(&message.map_err(|e| invalid!("not a variant: {e}"))?)
+}
+
+/// Variants inside variants that a message may hold.
+const MAX_NESTED: usize = 32;
+
+fn variant_to_proto(v: &Variant, depth: usize) -> Result<VariantTensorDataProto> {
+    let Some(value) = &v.0 else { return Ok(VariantTensorDataProto::default()) };
+    if depth == MAX_NESTED {
+        return Err(invalid!(
+            "variants inside variants, more than {MAX_NESTED} deep, cannot be put into messages"
+        ));
+    }
+    let EncodedVariant { type_name, metadata, tensors } = value.encode()?;
+    let tensors = reserve::try_collect(tensors.iter().map(|t| to_proto(t, depth + 1)))?;
+    Ok(VariantTensorDataProto { type_name, metadata, tensors })
+}
+
+/// A variant as the bytes of its message.
+pub fn variant_to_bytes(v: &Variant) -> Result<Vec<u8>> {
+    let message = variant_to_proto(v, 0)?;
+    let _room = memory::promise(message.encoded_len())?;
+    Ok(encode(&message))
+}
+
 /// Encodes with raw content, as TensorFlow sends tensors; strings in `string_val`, which Python needs in attrs and accepts everywhere.
 pub fn tensor_to_proto(t: &Tensor) -> Result<TensorProto> {
+    to_proto(t, 0)
+}
+
+fn to_proto(t: &Tensor, depth: usize) -> Result<TensorProto> {
     let mut p = TensorProto {
         dtype: t.dtype().wire(),
         tensor_shape: Some(shape_to_proto(t.shape())),
@@ -192,7 +245,9 @@ pub fn tensor_to_proto(t: &Tensor) -> Result<TensorProto> {
             let handles = reserve::collect(t.resources()?.iter().map(|h| encode(&handle_to_proto(h))))?;
             p.tensor_content = join_content(&handles)?;
         }
-        DataType::Variant => return Err(unimplemented("variant tensors cannot be put into messages")),
+        DataType::Variant => {
+            p.variant_val = reserve::try_collect(t.variants()?.iter().map(|v| variant_to_proto(v, depth)))?;
+        }
         _ => p.tensor_content = content(t)?,
     }
     Ok(p)
@@ -307,14 +362,39 @@ mod tests {
     }
 
     #[test]
-    fn variants_do_not_go_through_messages() {
+    fn variants_are_kept_encoded_and_round_trip() {
+        let inner = Tensor::from_object(Variant::new(EncodedVariant {
+            type_name: "inner".into(),
+            metadata: Bytes::from_static(b"m"),
+            tensors: vec![Tensor::scalar(7i64)],
+        }));
+        let outer = EncodedVariant { type_name: "outer".into(), tensors: vec![inner], ..Default::default() };
+        let t =
+            Tensor::from_objects(Shape::vector(2), vec![Variant::new(outer), Variant::default()]).unwrap();
+        let p = tensor_to_proto(&t).unwrap();
+        let back = tensor_from_proto(&p).unwrap();
+        assert!(back.variants().unwrap()[1].0.is_none());
+        let read = back.variants().unwrap()[0].get::<EncodedVariant>().unwrap();
+        let held = read.tensors[0].variants().unwrap()[0].get::<EncodedVariant>().unwrap();
+        assert_eq!((held.type_name.as_str(), &held.metadata[..]), ("inner", &b"m"[..]));
+        assert_eq!(held.tensors[0].to_scalar::<i64>().unwrap(), 7);
         assert_eq!(tensor_from_proto(&proto(21, &[0])).unwrap().shape().dims(), &[0]);
         let mut p = proto(21, &[]);
-        assert_eq!(tensor_from_proto(&p).unwrap_err().code(), Code::Unimplemented);
-        p.tensor_content = Bytes::from_static(&[0; 8]);
-        assert_eq!(tensor_from_proto(&p).unwrap_err().code(), Code::Unimplemented);
-        let variant = Tensor::uninit(DataType::Variant, Shape::vector(0)).unwrap();
-        assert_eq!(tensor_to_proto(&variant).unwrap_err().code(), Code::Unimplemented);
+        p.tensor_content = Bytes::from_static(&[2, 0xff, 0xff]);
+        assert_eq!(tensor_from_proto(&p).unwrap_err().code(), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn variants_nested_too_deep_are_an_error_not_a_stack_overflow() {
+        let mut t = Tensor::scalar(1i64);
+        for _ in 0..1000 {
+            t = Tensor::from_object(Variant::new(EncodedVariant {
+                type_name: "nest".into(),
+                tensors: vec![t],
+                ..Default::default()
+            }));
+        }
+        assert_eq!(tensor_to_proto(&t).unwrap_err().code(), Code::InvalidArgument);
     }
 
     #[test]

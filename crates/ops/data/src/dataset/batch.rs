@@ -1,5 +1,6 @@
 //! `BatchDataset`, `BatchDatasetV2`: consecutive elements stacked.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::element_buffer::ElementBuffer;
 use super::sequence::{
@@ -85,6 +86,10 @@ impl<F: Fn(Vec<Tuple>) -> Result<Tuple> + Send> Iter for Batches<F> {
             }
             (self.make)(batch).map(Some)
         })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move { s.input_until_end("input", &mut self.input, c).await })
     }
 }
 

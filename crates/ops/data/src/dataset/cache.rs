@@ -1,6 +1,7 @@
 //! `CacheDataset`, `CacheDatasetV2`: elements cached in memory by the first iteration.
 
 use super::anonymous::{DELETE, DUMMY, anonymous};
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::element_buffer::ElementBuffer;
 use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, Tuple, emit, input, later, ready};
@@ -76,53 +77,94 @@ struct Cache {
 impl Dataset for Cache {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
         let kept = lock(&self.cache.0).clone();
-        Ok(match kept {
-            Some(elements) => Box::new(Kept { elements, at: 0 }),
-            None => Box::new(Keeping {
-                input: Some(self.input.iterator(c)?),
-                seen: ElementBuffer::default(),
-                cache: self.cache.clone(),
-            }),
-        })
+        let stage = match kept {
+            Some(elements) => Stage::Kept { elements, at: 0 },
+            None => Stage::Keeping { input: Some(self.input.iterator(c)?), seen: ElementBuffer::default() },
+        };
+        let (source, inner) = (self.input.clone(), c.without_cancellation());
+        Ok(Box::new(CacheIter { cache: self.cache.clone(), stage, source, inner }))
     }
     fn cardinality(&self) -> i64 {
         self.input.cardinality()
     }
 }
 
-struct Kept {
-    elements: Arc<Vec<Tuple>>,
-    at: usize,
-}
-
-impl Iter for Kept {
-    fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
-        self.at += 1;
-        ready(Ok(self.elements.get(self.at - 1).cloned()))
-    }
-}
-
-/// The first iteration. One that does not reach the end caches nothing.
-struct Keeping {
-    input: Option<Box<dyn Iter>>,
-    seen: ElementBuffer,
+struct CacheIter {
     cache: Arc<MemoryCache>,
+    stage: Stage,
+    source: DatasetRef,
+    /// The context for the input's iterator.
+    inner: Context,
 }
 
-impl Iter for Keeping {
+enum Stage {
+    /// The first iteration. One that does not reach the end caches nothing.
+    Keeping {
+        input: Option<Box<dyn Iter>>,
+        seen: ElementBuffer,
+    },
+    Kept {
+        elements: Arc<Vec<Tuple>>,
+        at: usize,
+    },
+}
+
+impl Iter for CacheIter {
     fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
-        later(async move {
-            let Some(input) = &mut self.input else { return Ok(None) };
-            match input.next(c).await? {
-                Some(element) => {
-                    self.seen.push(element.clone())?;
-                    Ok(Some(element))
+        let cache = &self.cache;
+        match &mut self.stage {
+            Stage::Kept { elements, at } => {
+                *at = at.saturating_add(1);
+                ready(Ok(elements.get(*at - 1).cloned()))
+            }
+            Stage::Keeping { input, seen } => later(async move {
+                let Some(iterator) = input else { return Ok(None) };
+                match iterator.next(c).await? {
+                    Some(element) => {
+                        seen.push(element.clone())?;
+                        Ok(Some(element))
+                    }
+                    None => {
+                        *input = None;
+                        let all = std::mem::take(seen).into_items();
+                        lock(&cache.0).get_or_insert(Arc::new(all));
+                        Ok(None)
+                    }
                 }
-                None => {
-                    self.input = None;
-                    let all = std::mem::take(&mut self.seen).into_items();
-                    lock(&self.cache.0).get_or_insert(Arc::new(all));
-                    Ok(None)
+            }),
+        }
+    }
+
+    /// A checkpoint has the cached elements: where it is restored there may be no cache.
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            let mut kept = matches!(self.stage, Stage::Kept { .. });
+            s.flag("kept", &mut kept)?;
+            if s.restoring() {
+                self.stage = if kept {
+                    Stage::Kept { elements: Arc::default(), at: 0 }
+                } else {
+                    Stage::Keeping {
+                        input: Some(self.source.iterator(&self.inner)?),
+                        seen: ElementBuffer::default(),
+                    }
+                };
+            }
+            match &mut self.stage {
+                Stage::Keeping { input, seen } => {
+                    s.elements("seen", seen)?;
+                    s.input_until_end("input", input, c).await
+                }
+                Stage::Kept { elements, at } => {
+                    s.number("at", at)?;
+                    let mut all = ElementBuffer::default();
+                    elements.iter().try_for_each(|e| all.push(e.clone()))?;
+                    s.elements("elements", &mut all)?;
+                    if s.restoring() {
+                        *elements = Arc::new(all.into_items());
+                        *lock(&self.cache.0) = Some(elements.clone());
+                    }
+                    Ok(())
                 }
             }
         })

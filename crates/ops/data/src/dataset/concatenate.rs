@@ -1,5 +1,6 @@
 //! `ConcatenateDataset`: two datasets in sequence.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
 use crate::prelude::*;
@@ -59,6 +60,17 @@ impl Iter for ConcatenateIter {
                 self.now = second.iterator(&inner)?;
             }
             self.now.next(c).await
+        })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            let mut first = self.then.is_some();
+            s.flag("first", &mut first)?;
+            if !first && let Some((second, inner)) = self.then.take() {
+                self.now = second.iterator(&inner)?;
+            }
+            s.input("now", &mut self.now, c).await
         })
     }
 }

@@ -1,6 +1,6 @@
 //! `Context`: what an iterator call may use: functions, the thread pool, cancellation.
 
-use super::sequence::{Element, MAX_DEPTH, Next};
+use super::sequence::MAX_DEPTH;
 use crate::prelude::*;
 use smallvec::SmallVec;
 use std::future::Future;
@@ -193,26 +193,26 @@ impl Drop for Call {
     }
 }
 
-/// An element, unless the context is cancelled first. A panic becomes an error.
-pub struct OrStopped<'a> {
-    element: Next<'a>,
+/// An element, or other work, unless the context is cancelled first. A panic becomes an error.
+pub struct OrStopped<'a, F> {
+    work: F,
     context: &'a Context,
     /// Cancellation callbacks that wake the task.
     heard: SmallVec<[(Arc<Cancellation>, u64); 2]>,
 }
 
-pub fn or_stopped<'a>(element: Next<'a>, context: &'a Context) -> OrStopped<'a> {
-    OrStopped { element, context, heard: SmallVec::new() }
+pub fn or_stopped<F>(work: F, context: &Context) -> OrStopped<'_, F> {
+    OrStopped { work, context, heard: SmallVec::new() }
 }
 
-impl Future for OrStopped<'_> {
-    type Output = Element;
-    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Element> {
+impl<T, F: Future<Output = Result<T>> + Unpin> Future for OrStopped<'_, F> {
+    type Output = Result<T>;
+    fn poll(mut self: Pin<&mut Self>, cx: &mut task::Context<'_>) -> Poll<Result<T>> {
         if let Err(e) = self.context.check() {
             return Poll::Ready(Err(e));
         }
-        let element = Pin::new(&mut self.element);
-        let polled = catch_unwind(AssertUnwindSafe(|| element.poll(cx)))
+        let work = Pin::new(&mut self.work);
+        let polled = catch_unwind(AssertUnwindSafe(|| work.poll(cx)))
             .unwrap_or_else(|panic| Poll::Ready(Err(caught(&*panic).context("a dataset's iterator"))));
         if polled.is_pending() && self.heard.is_empty() {
             for stop in &self.context.stops {
@@ -225,7 +225,7 @@ impl Future for OrStopped<'_> {
     }
 }
 
-impl Drop for OrStopped<'_> {
+impl<F> Drop for OrStopped<'_, F> {
     fn drop(&mut self) {
         for (stop, token) in self.heard.drain(..) {
             stop.forget(token);

@@ -1,5 +1,6 @@
 //! `CSVDataset`, `CSVDatasetV2`: records of comma-separated files, as typed columns.
 
+use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
 use super::files::{Files, Stream, read_until, text};
 use super::sequence::{Dataset, Iter, Next, SOURCE, Tuple, emit, ready};
@@ -129,6 +130,11 @@ struct CsvIter {
 impl Iter for CsvIter {
     fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
         ready(self.record())
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, _: &'a Context) -> Work<'a> {
+        let lines = s.number("lines", &mut self.lines);
+        done(lines.and_then(|()| self.csv.files.checkpoint(s, &mut self.at, &mut self.open)))
     }
 }
 

@@ -43,6 +43,10 @@ impl ElementBuffer {
         Some(tuple)
     }
 
+    pub fn get(&self, i: usize) -> Option<&Tuple> {
+        self.items.get(i)
+    }
+
     pub fn swap(&mut self, i: usize, j: usize) {
         if i < self.items.len() && j < self.items.len() {
             self.items.swap(i, j);

@@ -1,17 +1,41 @@
 //! A list of files, plain or compressed, read as streams: shared by text and record datasets.
 
+use super::checkpoint::Checkpoint;
 use crate::files;
 use crate::prelude::*;
 use bytes::Bytes;
 use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use thalweg_core::access::Access;
 use thalweg_io::durable::at as at_path;
 use thalweg_io::record::Compression;
 
-pub type Stream = Box<dyn BufRead + Send>;
+/// The decompressed bytes of a file.
+pub struct Stream {
+    input: Box<dyn BufRead + Send>,
+    /// How many bytes were read.
+    pub at: u64,
+}
+
+impl Read for Stream {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let n = self.input.read(out)?;
+        self.at = self.at.saturating_add(n as u64);
+        Ok(n)
+    }
+}
+
+impl BufRead for Stream {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+    fn consume(&mut self, n: usize) {
+        self.at = self.at.saturating_add(n as u64);
+        self.input.consume(n);
+    }
+}
 
 /// The files that a dataset reads.
 #[derive(Clone)]
@@ -50,13 +74,50 @@ impl Files {
 
     /// File number `i` from its beginning; `None` after the last.
     pub fn open(&self, i: usize) -> Result<Option<Stream>> {
+        self.open_at(i, 0)
+    }
+
+    /// As `open`, without the first `offset` bytes.
+    pub fn open_at(&self, i: usize, offset: u64) -> Result<Option<Stream>> {
         let Some(path) = self.path(i) else { return Ok(None) };
-        let plain = BufReader::with_capacity(BUFFER, self.file(&path)?);
-        Ok(Some(match self.compression {
-            Compression::None => Box::new(plain),
-            Compression::Zlib => Box::new(BufReader::with_capacity(BUFFER, ZlibDecoder::new(plain))),
-            Compression::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(plain))),
-        }))
+        let mut file = self.file(&path)?;
+        let plain = self.compression == Compression::None;
+        if plain && offset > 0 {
+            file.seek(SeekFrom::Start(offset)).map_err(|e| at(&path, e))?;
+        }
+        let raw = BufReader::with_capacity(BUFFER, file);
+        let input: Box<dyn BufRead + Send> = match self.compression {
+            Compression::None => Box::new(raw),
+            Compression::Zlib => Box::new(BufReader::with_capacity(BUFFER, ZlibDecoder::new(raw))),
+            Compression::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))),
+        };
+        let mut stream = Stream { input, at: if plain { offset } else { 0 } };
+        if !plain && offset > 0 {
+            std::io::copy(&mut (&mut stream).take(offset), &mut std::io::sink()).map_err(|e| at(&path, e))?;
+        }
+        Ok(Some(stream))
+    }
+
+    /// Saves or restores the number of a file and the position in it, if it is open.
+    pub fn position(&self, s: &mut Checkpoint, file: &mut usize, open: &mut Option<u64>) -> Result<()> {
+        s.number("file", file)?;
+        let mut offset = open.map_or(-1, |n| i64::try_from(n).unwrap_or(i64::MAX));
+        s.number("offset", &mut offset)?;
+        *open = u64::try_from(offset).ok();
+        Ok(())
+    }
+
+    /// As `position`, for an iterator that has a stream; restoring opens it.
+    pub fn checkpoint(&self, s: &mut Checkpoint, file: &mut usize, open: &mut Option<Stream>) -> Result<()> {
+        let mut offset = open.as_ref().map(|stream| stream.at);
+        self.position(s, file, &mut offset)?;
+        if s.restoring() {
+            *open = match offset {
+                Some(offset) => self.open_at(*file, offset)?,
+                None => None,
+            };
+        }
+        Ok(())
     }
 
     /// Opens a file, not decompressed.
@@ -108,7 +169,6 @@ const LINE: usize = 128;
 
 /// Reads from a stream up to `end`, exclusive, at most as much as a tensor may hold. False at the end of the stream.
 pub fn read_until(stream: &mut Stream, end: u8, out: &mut Vec<u8>) -> std::io::Result<bool> {
-    use std::io::Read;
     let start = out.len();
     loop {
         // In pieces, with fallible allocation: `read_until` aborts when out of memory.

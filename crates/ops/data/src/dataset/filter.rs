@@ -1,5 +1,6 @@
 //! `FilterDataset`, `TakeWhileDataset`: elements for which a predicate is true; all, or up to the first false.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::function::Function;
 use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
@@ -79,5 +80,9 @@ impl Iter for FilterIter {
             self.input = None;
             Ok(None)
         })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move { s.input_until_end("input", &mut self.input, c).await })
     }
 }

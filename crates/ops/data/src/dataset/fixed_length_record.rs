@@ -1,5 +1,6 @@
 //! `FixedLengthRecordDataset`, `FixedLengthRecordDatasetV2`: files of fixed-length records.
 
+use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
 use super::files::{Files, Stream};
 use super::sequence::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
@@ -83,9 +84,27 @@ impl Iter for RecordsIter {
         }
         ready(record.map(|r| r.map(|bytes| vec![Tensor::string(bytes)])))
     }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, _: &'a Context) -> Work<'a> {
+        done(self.position(s))
+    }
 }
 
 impl RecordsIter {
+    fn position(&mut self, s: &mut Checkpoint) -> Result<()> {
+        let start = |open: &Open| open.stream.at.saturating_sub(open.ahead.len() as u64);
+        let mut offset = self.open.as_ref().map(start);
+        self.records.files.position(s, &mut self.at, &mut offset)?;
+        if s.restoring() {
+            let stream = match offset {
+                Some(offset) => self.records.files.open_at(self.at, offset)?,
+                None => None,
+            };
+            self.open = stream.map(|stream| Open { stream, ahead: VecDeque::new() });
+        }
+        Ok(())
+    }
+
     fn record(&mut self) -> Result<Option<Vec<u8>>> {
         let files = self.records.files.clone();
         loop {

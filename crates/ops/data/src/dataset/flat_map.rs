@@ -1,7 +1,8 @@
 //! `FlatMapDataset`: the datasets that a function returns for each element, concatenated.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
-use super::function::Function;
+use super::function::{Function, Opened};
 use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
 use crate::prelude::*;
 
@@ -46,7 +47,7 @@ struct FlatMapIter {
     input: Option<Box<dyn Iter>>,
     f: Function,
     /// The iterator over the current inner dataset.
-    now: Option<Box<dyn Iter>>,
+    now: Option<Opened>,
     /// The context of inner iterators, at this depth.
     inner: Context,
 }
@@ -57,7 +58,7 @@ impl Iter for FlatMapIter {
             loop {
                 c.check()?;
                 if let Some(now) = &mut self.now {
-                    match now.next(c).await? {
+                    match now.iter.next(c).await? {
                         Some(element) => return Ok(Some(element)),
                         None => self.now = None,
                     }
@@ -65,12 +66,18 @@ impl Iter for FlatMapIter {
                 let Some(input) = &mut self.input else { return Ok(None) };
                 match input.next(c).await? {
                     Some(element) => {
-                        let results = self.f.call(c, element).await?;
-                        self.now = Some(Function::dataset(&results)?.iterator(&self.inner)?);
+                        self.now = Some(Opened::of(&self.f, element, c, &self.inner).await?);
                     }
                     None => self.input = None,
                 }
             }
+        })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            s.input_until_end("input", &mut self.input, c).await?;
+            Opened::checkpoint(&mut self.now, "now", s, (&self.f, &self.inner), c).await
         })
     }
 }

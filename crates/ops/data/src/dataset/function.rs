@@ -1,7 +1,8 @@
 //! `Function`: what map, filter and similar datasets apply to elements.
 
+use super::checkpoint::Checkpoint;
 use super::context::{Call, Context};
-use super::sequence::{DatasetRef, Tuple, dataset_of};
+use super::sequence::{DatasetRef, Iter, Tuple, dataset_of};
 use crate::prelude::*;
 
 /// A function of the library with its captured inputs, which are its last arguments.
@@ -52,5 +53,44 @@ impl Function {
             [one] if one.dtype() == DataType::Variant && one.rank() == 0 => dataset_of(one),
             _ => Err(invalid!("Function must return a single scalar of dtype DT_VARIANT.")),
         }
+    }
+}
+
+/// An iterator over the dataset that a function made of an element. The element is kept: to restore a position, the function is called
+/// with it again.
+pub struct Opened {
+    element: Tuple,
+    pub iter: Box<dyn Iter>,
+}
+
+impl Opened {
+    /// `inner`: the context of the new iterator.
+    pub async fn of(f: &Function, element: Tuple, c: &Context, inner: &Context) -> Result<Opened> {
+        let results = f.call(c, element.clone()).await?;
+        Ok(Opened { element, iter: Function::dataset(&results)?.iterator(inner)? })
+    }
+
+    /// Saves or restores one that may not be open.
+    pub async fn checkpoint(
+        slot: &mut Option<Opened>,
+        key: &str,
+        s: &mut Checkpoint,
+        (f, inner): (&Function, &Context),
+        c: &Context,
+    ) -> Result<()> {
+        let outside = s.enter(key)?;
+        let mut element = slot.as_ref().map(|open| open.element.clone());
+        s.element("of", &mut element)?;
+        if s.restoring() {
+            *slot = match element {
+                Some(element) => Some(Opened::of(f, element, c, inner).await?),
+                None => None,
+            };
+        }
+        if let Some(open) = slot {
+            s.input("input", &mut open.iter, c).await?;
+        }
+        s.leave(outside);
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Datasets whose elements a Rust closure produces. They are values, not nodes: a graph holds one as a constant, and so can only run
 //! in the process that made it.
 
+use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
 use super::sequence::{Dataset, Element, Iter, Next, TypedDataset, ready, tensor_of};
 use crate::prelude::*;
@@ -45,6 +46,10 @@ impl<N: FnMut() -> Element + Send> Iter for HostIter<N> {
             Some(tuple) => self.check(&tuple).map(|()| Some(tuple)),
             None => Ok(None),
         }))
+    }
+
+    fn checkpoint<'a>(&'a mut self, _: &'a mut Checkpoint, _: &'a Context) -> Work<'a> {
+        done(Err(unimplemented("the position in a dataset of a Rust closure cannot be saved")))
     }
 }
 

@@ -1,7 +1,8 @@
 //! `InterleaveDataset` and its parallel forms: the datasets that a function maps elements to, in round-robin order.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
-use super::function::Function;
+use super::function::{Function, Opened};
 use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
 use crate::prelude::*;
 
@@ -120,7 +121,7 @@ struct InterleaveIter {
     cycle: usize,
     block: i64,
     /// Slots of the cycle used so far, at most `cycle`.
-    slots: Vec<Option<Box<dyn Iter>>>,
+    slots: Vec<Option<Opened>>,
     at: usize,
     /// Elements taken from this slot in this block.
     taken: i64,
@@ -133,7 +134,7 @@ impl Iter for InterleaveIter {
             while self.input.is_some() || self.slots.iter().any(Option::is_some) {
                 c.check()?;
                 if let Some(Some(open)) = self.slots.get_mut(self.at) {
-                    match open.next(c).await? {
+                    match open.iter.next(c).await? {
                         Some(element) => {
                             self.taken += 1;
                             if self.taken == self.block {
@@ -149,8 +150,7 @@ impl Iter for InterleaveIter {
                 } else if let Some(input) = &mut self.input {
                     match input.next(c).await? {
                         Some(element) => {
-                            let results = self.f.call(c, element).await?;
-                            let opened = Function::dataset(&results)?.iterator(&self.inner)?;
+                            let opened = Opened::of(&self.f, element, c, &self.inner).await?;
                             self.open(opened)?;
                         }
                         None => self.input = None,
@@ -162,10 +162,32 @@ impl Iter for InterleaveIter {
             Ok(None)
         })
     }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            s.input_until_end("input", &mut self.input, c).await?;
+            s.number("at", &mut self.at)?;
+            s.number("taken", &mut self.taken)?;
+            let mut slots = self.slots.len();
+            s.number("slots", &mut slots)?;
+            if slots > self.cycle || self.at >= self.cycle {
+                return Err(invalid!("the state of an interleave is one of a longer cycle"));
+            }
+            if s.restoring() {
+                self.slots.clear();
+                reserve::room(&mut self.slots, slots)?;
+                self.slots.resize_with(slots, || None);
+            }
+            for (i, slot) in self.slots.iter_mut().enumerate() {
+                Opened::checkpoint(slot, &format!("slot{i}"), s, (&self.f, &self.inner), c).await?;
+            }
+            Ok(())
+        })
+    }
 }
 
 impl InterleaveIter {
-    fn open(&mut self, iterator: Box<dyn Iter>) -> Result<()> {
+    fn open(&mut self, iterator: Opened) -> Result<()> {
         match self.slots.get_mut(self.at) {
             Some(place) => *place = Some(iterator),
             None => {

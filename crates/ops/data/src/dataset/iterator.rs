@@ -1,7 +1,8 @@
 //! `Iterator`: the resource that steps read elements from.
 
+use super::checkpoint::Checkpoint;
 use super::context::{Context, or_stopped};
-use super::sequence::{DatasetRef, Element, Iter};
+use super::sequence::{DatasetRef, Element, Iter, Tuple};
 use super::task::Task;
 use crate::prelude::*;
 use std::any::Any;
@@ -23,6 +24,7 @@ pub struct Iterator {
 
 /// One iteration over a dataset, and the pending requests for its elements.
 struct Pass {
+    dataset: DatasetRef,
     context: Context,
     state: Mutex<PassState>,
     /// Cancels the iteration.
@@ -30,7 +32,7 @@ struct Pass {
 }
 
 struct PassState {
-    /// `None` while an element is being produced.
+    /// `None` while an element is being produced, or the position saved.
     iterator: Option<Box<dyn Iter>>,
     waiting: VecDeque<Request>,
     next_id: u64,
@@ -39,25 +41,41 @@ struct PassState {
 struct Request {
     id: u64,
     context: Context,
-    answer: Answer,
+    wish: Wish,
     /// Removes the request when its step is cancelled.
     cancel: Option<(Arc<Cancellation>, u64)>,
 }
 
-type OnElement = Box<dyn FnOnce(Element) + Send>;
+/// What a request asks for.
+enum Wish {
+    Element(Answer<Option<Tuple>>),
+    /// Its position, as a variant.
+    State(Answer<Variant>),
+}
 
-/// Completes once, at the latest when it is dropped.
-struct Answer(Option<OnElement>);
-
-impl Answer {
-    fn give(mut self, element: Element) {
-        if let Some(answer) = self.0.take() {
-            answer(element);
+impl Wish {
+    fn refuse(self, e: Error) {
+        match self {
+            Wish::Element(answer) => answer.give(Err(e)),
+            Wish::State(answer) => answer.give(Err(e)),
         }
     }
 }
 
-impl Drop for Answer {
+type OnResult<T> = Box<dyn FnOnce(Result<T>) + Send>;
+
+/// Completes once, at the latest when it is dropped.
+struct Answer<T>(Option<OnResult<T>>);
+
+impl<T> Answer<T> {
+    fn give(mut self, result: Result<T>) {
+        if let Some(answer) = self.0.take() {
+            answer(result);
+        }
+    }
+}
+
+impl<T> Drop for Answer<T> {
     fn drop(&mut self) {
         if let Some(answer) = self.0.take() {
             answer(Err(cancelled("the iterator has ended")));
@@ -78,27 +96,70 @@ impl Iterator {
     /// Starts an iteration over a dataset. Pending requests are still served by the earlier one.
     pub fn begin(&self, dataset: &DatasetRef, step: &StepContext) -> Result<()> {
         same_elements(&dataset.types, &dataset.shapes, &self.types, &self.shapes)?;
-        let end = Arc::new(Cancellation::default());
-        let context = if self.lasting { Context::lasting(step) } else { Context::of(step) }.until(&end);
-        let iterator = Some(dataset.iterator(&context)?);
-        let state = Mutex::new(PassState { iterator, waiting: VecDeque::new(), next_id: 0 });
-        let old = lock(&self.pass).replace(Arc::new(Pass { context, state, end }));
-        drop(old);
+        let (pass, iterator) = self.pass_over(dataset, step)?;
+        self.install(pass, iterator);
         Ok(())
     }
 
+    /// A new iteration, and its iterator, which becomes part of it when it is installed.
+    fn pass_over(&self, dataset: &DatasetRef, step: &StepContext) -> Result<(Pass, Box<dyn Iter>)> {
+        let end = Arc::new(Cancellation::default());
+        let context = if self.lasting { Context::lasting(step) } else { Context::of(step) }.until(&end);
+        let iterator = dataset.iterator(&context)?;
+        let state = Mutex::new(PassState { iterator: None, waiting: VecDeque::new(), next_id: 0 });
+        Ok((Pass { dataset: dataset.clone(), context, state, end }, iterator))
+    }
+
+    fn install(&self, pass: Pass, iterator: Box<dyn Iter>) {
+        lock(&pass.state).iterator = Some(iterator);
+        let old = lock(&self.pass).replace(Arc::new(pass));
+        drop(old);
+    }
+
     /// Requests the next element. `done` may be called at once.
-    pub fn next(&self, step: &StepContext, answer: OnElement) {
-        let answer = Answer(Some(answer));
+    pub fn next(&self, step: &StepContext, answer: OnResult<Option<Tuple>>) {
+        self.ask(step, Wish::Element(Answer(Some(answer))), "GetNext", "getting the next element");
+    }
+
+    /// Requests the position, after the elements that were requested before.
+    pub fn save(&self, step: &StepContext, answer: OnResult<Variant>) {
+        self.ask(step, Wish::State(Answer(Some(answer))), "Save", "saving it");
+    }
+
+    fn ask(&self, step: &StepContext, wish: Wish, call: &str, purpose: &str) {
         let pass = lock(&self.pass).clone();
         match pass {
-            Some(pass) => pass.join(step, answer),
-            None => answer.give(Err(failed_precondition(
-                "GetNext() failed because the iterator has not been initialized. Ensure that you have run \
-                 the initializer operation for this iterator before getting the next element.",
-            ))),
+            Some(pass) => pass.join(step, wish),
+            None => wish.refuse(uninitialized(call, purpose)),
         }
     }
+
+    /// Starts another iteration over the same dataset, at a saved position. Until it is ready, elements come from the earlier one.
+    pub fn restore(self: Arc<Self>, mut s: Checkpoint, step: &Arc<StepContext>, answer: OnResult<()>) {
+        let answer = Answer(Some(answer));
+        let Some(old) = lock(&self.pass).clone() else {
+            return answer.give(Err(uninitialized("Restore", "restoring it")));
+        };
+        let (pass, mut iterator) = match self.pass_over(&old.dataset, step) {
+            Ok(new) => new,
+            Err(e) => return answer.give(Err(e)),
+        };
+        let c = pass.context.within(step);
+        Task::start(&step.device, async move {
+            let restored = or_stopped(iterator.checkpoint(&mut s, &c), &c).await;
+            if restored.is_ok() {
+                self.install(pass, iterator);
+            }
+            answer.give(restored);
+        });
+    }
+}
+
+fn uninitialized(call: &str, purpose: &str) -> Error {
+    failed_precondition(format_args!(
+        "{call}() failed because the iterator has not been initialized. Ensure that you have run the \
+         initializer operation for this iterator before {purpose}."
+    ))
 }
 
 /// Whether the elements of a dataset match the declared types and shapes.
@@ -131,7 +192,7 @@ pub fn same_elements(
 }
 
 impl Pass {
-    fn join(self: &Arc<Self>, step: &StepContext, answer: Answer) {
+    fn join(self: &Arc<Self>, step: &StepContext, wish: Wish) {
         let context = self.context.within(step);
         let (id, iterator) = {
             let mut state = lock(&self.state);
@@ -139,9 +200,9 @@ impl Pass {
             state.next_id += 1;
             if let Err(e) = reserve::room(&mut state.waiting, 1) {
                 drop(state);
-                return answer.give(Err(e));
+                return wish.refuse(e);
             }
-            state.waiting.push_back(Request { id, context, answer, cancel: None });
+            state.waiting.push_back(Request { id, context, wish, cancel: None });
             (id, state.iterator.take())
         };
         match iterator {
@@ -160,7 +221,7 @@ impl Pass {
                 at.and_then(|at| waiting.remove(at))
             };
             if let Some(request) = left {
-                request.answer.give(Err(e.clone()));
+                request.wish.refuse(e.clone());
             }
         });
         match lock(&self.state).waiting.iter_mut().find(|r| r.id == id) {
@@ -187,17 +248,42 @@ async fn serve(pass: Arc<Pass>, mut iterator: Box<dyn Iter>) {
         if let Some((cancel, token)) = &request.cancel {
             cancel.forget(*token);
         }
-        let element = or_stopped(iterator.next(&request.context), &request.context).await;
+        let c = &request.context;
+        let given = match request.wish {
+            Wish::Element(answer) => Given::Element(answer, or_stopped(iterator.next(c), c).await),
+            Wish::State(answer) => Given::State(answer, saved(&mut iterator, c).await),
+        };
         // The iterator is put back before the request completes: its callback may request the next element at once.
         let mut state = lock(&pass.state);
         if state.waiting.is_empty() {
             state.iterator = Some(iterator);
             drop(state);
-            return request.answer.give(element);
+            return given.give();
         }
         drop(state);
-        request.answer.give(element);
+        given.give();
     }
+}
+
+/// The result of a request.
+enum Given {
+    Element(Answer<Option<Tuple>>, Element),
+    State(Answer<Variant>, Result<Variant>),
+}
+
+impl Given {
+    fn give(self) {
+        match self {
+            Given::Element(answer, element) => answer.give(element),
+            Given::State(answer, state) => answer.give(state),
+        }
+    }
+}
+
+async fn saved(iterator: &mut Box<dyn Iter>, c: &Context) -> Result<Variant> {
+    let mut s = Checkpoint::to_save();
+    or_stopped(iterator.checkpoint(&mut s, c), c).await?;
+    s.into_variant()
 }
 
 impl Resource for Iterator {

@@ -1,6 +1,7 @@
 //! `MapDataset`, `ParallelMapDataset`, `ParallelMapDatasetV2`, `MapAndBatchDataset`: map a function over them.
 
 use super::batch::{Batch, batch_size};
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::{Call, Context};
 use super::function::Function;
 use super::sequence::{
@@ -157,16 +158,13 @@ struct Mapped {
     preserves: bool,
 }
 
-impl Mapped {
-    fn result(&self, results: Result<Tuple>) -> Element {
-        match results {
-            Err(e) if e.code() != Code::OutOfRange => Err(e),
-            Err(e) if self.preserves => {
-                Err(invalid!("Function invocation produced OutOfRangeError: {}", e.message()))
-            }
-            Err(_) => Ok(None),
-            Ok(results) => Ok(Some(results)),
-        }
+/// What the results of a call mean; see `Map::preserves`.
+fn result(results: Result<Tuple>, preserves: bool) -> Element {
+    match results {
+        Err(e) if e.code() != Code::OutOfRange => Err(e),
+        Err(e) if preserves => Err(invalid!("Function invocation produced OutOfRangeError: {}", e.message())),
+        Err(_) => Ok(None),
+        Ok(results) => Ok(Some(results)),
     }
 }
 
@@ -176,11 +174,15 @@ impl Iter for Mapped {
             match self.input.next(c).await? {
                 Some(element) => {
                     let results = self.f.call(c, element).await;
-                    self.result(results)
+                    result(results, self.preserves)
                 }
                 None => Ok(None),
             }
         })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move { s.input("input", &mut self.input, c).await })
     }
 }
 
@@ -188,8 +190,14 @@ impl Iter for Mapped {
 struct ParallelMapped {
     mapped: Mapped,
     at_once: usize,
-    under_way: VecDeque<Result<Call>>,
+    under_way: VecDeque<UnderWay>,
     ended: bool,
+}
+
+/// A call, or what it gave.
+enum UnderWay {
+    Call(Call),
+    Over(Element),
 }
 
 impl Iter for ParallelMapped {
@@ -201,28 +209,59 @@ impl Iter for ParallelMapped {
                 reserve::room(&mut self.under_way, 1)?;
                 match self.mapped.input.next(c).await {
                     Ok(Some(e)) => {
-                        self.under_way.push_back(Ok(self.mapped.f.call_elsewhere(&between_steps, e)))
+                        let call = self.mapped.f.call_elsewhere(&between_steps, e);
+                        self.under_way.push_back(UnderWay::Call(call));
                     }
                     Ok(None) => self.ended = true,
                     // In order.
                     Err(e) => {
-                        self.under_way.push_back(Err(e));
+                        self.under_way.push_back(UnderWay::Over(Err(e)));
                         break;
                     }
                 }
             }
             match self.under_way.front_mut() {
-                None => Ok(None),
-                Some(Ok(call)) => {
-                    let results = call.await;
-                    self.under_way.pop_front();
-                    self.mapped.result(results)
-                }
-                Some(Err(_)) => match self.under_way.pop_front() {
-                    Some(Err(e)) => Err(e),
-                    _ => Err(internal("an element was lost")),
-                },
+                None => return Ok(None),
+                Some(first) => first.end(self.mapped.preserves).await,
+            }
+            match self.under_way.pop_front() {
+                Some(UnderWay::Over(element)) => element,
+                _ => Err(internal("an element was lost")),
             }
         })
+    }
+
+    /// Calls under way are waited for: a checkpoint has their results.
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            for call in &mut self.under_way {
+                call.end(self.mapped.preserves).await;
+            }
+            s.flag("ended", &mut self.ended)?;
+            let mut n = self.under_way.len();
+            s.number("calls", &mut n)?;
+            if s.restoring() {
+                self.under_way.clear();
+                let n = n.min(MAX_CALLS as usize);
+                reserve::room(&mut self.under_way, n)?;
+                self.under_way.extend((0..n).map(|_| UnderWay::Over(Ok(None))));
+            }
+            for (i, call) in self.under_way.iter_mut().enumerate() {
+                if let UnderWay::Over(element) = call {
+                    s.outcome(&format!("call{i}"), element)?;
+                }
+            }
+            s.input("input", &mut self.mapped.input, c).await
+        })
+    }
+}
+
+impl UnderWay {
+    /// Waits for the call.
+    async fn end(&mut self, preserves: bool) {
+        if let UnderWay::Call(call) = self {
+            let results = call.await;
+            *self = UnderWay::Over(result(results, preserves));
+        }
     }
 }

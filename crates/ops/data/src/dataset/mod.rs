@@ -6,6 +6,7 @@
 mod anonymous;
 mod batch;
 mod cache;
+mod checkpoint;
 mod concatenate;
 mod context;
 mod csv;
@@ -19,6 +20,7 @@ mod get_next;
 mod host;
 mod interleave;
 mod iterator;
+mod iterator_state;
 mod iterator_v2;
 mod make_iterator;
 mod map;
@@ -113,6 +115,8 @@ pub static OPS: &[&Op] = &[
     &get_next::ITERATOR_GET_NEXT,
     &get_next::ITERATOR_GET_NEXT_SYNC,
     &get_next::ITERATOR_GET_NEXT_AS_OPTIONAL,
+    &iterator_state::SERIALIZE_ITERATOR,
+    &iterator_state::DESERIALIZE_ITERATOR,
     &string_handle::ITERATOR_TO_STRING_HANDLE,
     &string_handle::ITERATOR_FROM_STRING_HANDLE_V2,
     &string_handle::ITERATOR_FROM_STRING_HANDLE,

@@ -1,5 +1,6 @@
 //! `PrefetchDataset`: elements prefetched by a producer.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::{Context, or_stopped};
 use super::element_buffer::ElementBuffer;
 use super::sequence::{DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, emit, input, later};
@@ -60,7 +61,7 @@ impl Dataset for Prefetch {
 }
 
 struct PrefetchIter {
-    /// Moved to the producer when the first element is requested.
+    /// Moved to the producer when an element is requested. `None` too once it has ended.
     input: Option<Box<dyn Iter>>,
     shared: Arc<Shared>,
 }
@@ -77,8 +78,11 @@ struct Buffer {
     elements: ElementBuffer,
     /// The error, or the end, after the buffer.
     last: Option<Result<()>>,
-    /// The producer has ended.
+    /// The producer has ended, and it gives up its input here unless that has ended too.
     abandoned: bool,
+    returned: Option<Box<dyn Iter>>,
+    /// A checkpoint waits for the producer to end.
+    recalled: bool,
     producer: Option<Waker>,
     consumer: Option<Waker>,
 }
@@ -86,9 +90,14 @@ struct Buffer {
 impl Iter for PrefetchIter {
     fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
         later(async move {
-            if let Some(input) = self.input.take() {
+            if let Some(input) = self.idle_input() {
+                {
+                    let mut buffer = lock(&self.shared.buffer);
+                    (buffer.abandoned, buffer.recalled) = (false, false);
+                }
                 let context = c.without_cancellation().until(&self.shared.end);
-                Task::spawn(&c.device()?, produce(input, Producer(self.shared.clone()), context));
+                let producer = Producer { shared: self.shared.clone(), input: Some(input) };
+                Task::spawn(&c.device()?, produce(producer, context));
             }
             let shared = &self.shared;
             poll_fn(move |cx| {
@@ -104,6 +113,55 @@ impl Iter for PrefetchIter {
             })
             .await
         })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            self.recall().await;
+            s.input_until_end("input", &mut self.input, c).await?;
+            let mut buffer = lock(&self.shared.buffer);
+            s.elements("buffer", &mut buffer.elements)?;
+            // Nothing, the end, or an error is last.
+            let mut is_last = buffer.last.is_some();
+            s.flag("last", &mut is_last)?;
+            let mut last: Element = match &buffer.last {
+                Some(Err(e)) => Err(e.clone()),
+                _ => Ok(None),
+            };
+            s.outcome("outcome", &mut last)?;
+            buffer.last = is_last.then(|| last.map(|_| ()));
+            // There is no producer now.
+            buffer.abandoned = true;
+            Ok(())
+        })
+    }
+}
+
+impl PrefetchIter {
+    /// The input, if no producer has it.
+    fn idle_input(&mut self) -> Option<Box<dyn Iter>> {
+        self.input.take().or_else(|| lock(&self.shared.buffer).returned.take())
+    }
+
+    /// Waits for the element that the producer is about, and takes the input from it. The next request starts another.
+    async fn recall(&mut self) {
+        let shared = &self.shared;
+        if self.input.is_none() {
+            poll_fn(|cx| {
+                let mut buffer = lock(&shared.buffer);
+                if buffer.abandoned {
+                    return Poll::Ready(());
+                }
+                buffer.recalled = true;
+                buffer.consumer = Some(cx.waker().clone());
+                let producer = buffer.producer.take();
+                drop(buffer);
+                producer.into_iter().for_each(Waker::wake);
+                Poll::Pending
+            })
+            .await;
+        }
+        self.input = self.idle_input();
     }
 }
 
@@ -148,26 +206,31 @@ impl Buffer {
 }
 
 /// Wakes the consumer when the producer is dropped, for whatever reason, so that it does not wait for ever.
-struct Producer(Arc<Shared>);
+struct Producer {
+    shared: Arc<Shared>,
+    /// `None` once it has ended.
+    input: Option<Box<dyn Iter>>,
+}
 
 impl Drop for Producer {
     fn drop(&mut self) {
         let consumer = {
-            let mut buffer = lock(&self.0.buffer);
+            let mut buffer = lock(&self.shared.buffer);
             buffer.abandoned = true;
+            buffer.returned = self.input.take();
             buffer.consumer.take()
         };
         consumer.into_iter().for_each(Waker::wake);
     }
 }
 
-/// Fills the buffer until the input or the consumer ends.
-async fn produce(mut input: Box<dyn Iter>, producer: Producer, c: Context) {
-    let shared = &producer.0;
-    loop {
+/// Fills the buffer until the input or the consumer ends, or a checkpoint recalls the input.
+async fn produce(mut producer: Producer, c: Context) {
+    let Producer { shared, input } = &mut producer;
+    while let Some(from) = input {
         let room = poll_fn(|cx| {
             let mut buffer = lock(&shared.buffer);
-            if shared.end.is_cancelled() {
+            if shared.end.is_cancelled() || buffer.recalled {
                 return Poll::Ready(false);
             }
             if buffer.has_room(shared.size) {
@@ -179,14 +242,14 @@ async fn produce(mut input: Box<dyn Iter>, producer: Producer, c: Context) {
         if !room.await {
             return;
         }
-        let element = or_stopped(input.next(&c), &c).await;
+        let element = or_stopped(from.next(&c), &c).await;
         let (more, consumer) = {
             let mut buffer = lock(&shared.buffer);
             (buffer.add(element), buffer.consumer.take())
         };
         consumer.into_iter().for_each(Waker::wake);
         if !more {
-            return;
+            *input = None;
         }
     }
 }

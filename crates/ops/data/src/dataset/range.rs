@@ -1,5 +1,6 @@
 //! `RangeDataset`: numbers from `start` up or down to `stop`.
 
+use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
 use super::sequence::{Dataset, Iter, Next, SOURCE, emit, ready};
 use crate::prelude::*;
@@ -69,6 +70,10 @@ impl Iter for Range {
         // Past `i64::MAX` is past the end too.
         self.next = self.next.saturating_add(self.step);
         ready(value.map(|v| Some(vec![v])))
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, _: &'a Context) -> Work<'a> {
+        done(s.number("next", &mut self.next))
     }
 }
 

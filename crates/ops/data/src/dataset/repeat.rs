@@ -1,5 +1,6 @@
 //! `RepeatDataset`: a dataset repeated.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, emit, input, later, ready};
 use crate::prelude::*;
@@ -74,6 +75,15 @@ impl Iter for RepeatIter {
                 self.given = false;
             }
             Ok(None)
+        })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            s.number("left", &mut self.left)?;
+            s.flag("given", &mut self.given)?;
+            let open = || self.input.iterator(&self.inner);
+            s.input_or_none("pass", &mut self.pass, open, c).await
         })
     }
 }

@@ -1,12 +1,16 @@
 //! Seeds for shuffling, and the resource handles of TensorFlow's seed generators.
 
 use super::anonymous::{DUMMY, anonymous};
+use super::checkpoint::Checkpoint;
 use crate::prelude::*;
 use std::any::Any;
 use std::sync::Mutex;
 use thalweg_core::resource::Resource;
 use thalweg_core::sync::lock;
 use thalweg_math::random::Philox;
+
+/// Words in a block of the stream.
+const BLOCK: usize = 4;
 
 pub static DUMMY_SEED_GENERATOR: Op =
     Op { name: "DummySeedGenerator", doc: "A handle to no seed generator.", ..DUMMY };
@@ -63,6 +67,14 @@ impl SeedGenerator {
             }
         }
     }
+
+    /// Saves or restores which seeds are next.
+    pub fn checkpoint(&self, key: &str, s: &mut Checkpoint) -> Result<()> {
+        match &self.fresh {
+            None => Ok(()),
+            Some(words) => lock(words).checkpoint(key, s),
+        }
+    }
 }
 
 impl Resource for SeedGenerator {
@@ -76,22 +88,38 @@ impl Resource for SeedGenerator {
 
 /// The words of a Philox stream in sequence.
 pub struct Words {
-    stream: Philox,
-    block: [u32; 4],
-    used: usize,
+    seeds: (i64, i64),
+    block: [u32; BLOCK],
+    /// How many were given.
+    given: u64,
 }
 
 impl Words {
     pub fn new(seeds: (i64, i64)) -> Words {
-        Words { stream: Philox::new(seeds.0, seeds.1), block: [0; 4], used: 4 }
+        Words { seeds, block: [0; BLOCK], given: 0 }
     }
 
     pub fn next(&mut self) -> u32 {
-        if self.used == self.block.len() {
-            self.block = self.stream.next_block();
-            self.used = 0;
+        let at = (self.given % BLOCK as u64) as usize;
+        if at == 0 {
+            self.read_block();
         }
-        self.used += 1;
-        self.block[self.used - 1]
+        self.given = self.given.wrapping_add(1);
+        self.block[at]
+    }
+
+    fn read_block(&mut self) {
+        let stream = Philox::new(self.seeds.0, self.seeds.1);
+        self.block = stream.skipped(self.given / BLOCK as u64).next_block();
+    }
+
+    pub fn checkpoint(&mut self, key: &str, s: &mut Checkpoint) -> Result<()> {
+        let outside = s.enter(key)?;
+        s.number("seed", &mut self.seeds.0)?;
+        s.number("seed2", &mut self.seeds.1)?;
+        s.number("given", &mut self.given)?;
+        self.read_block();
+        s.leave(outside);
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 //! `next` of an iterator returns a future, so that waiting for a function or buffer blocks no thread. An element that is ready
 //! at once needs no boxed future. Dropping the future cancels what it waits for.
 
+use super::checkpoint::{Checkpoint, Work};
 use super::context::Context;
 use crate::prelude::*;
 use std::any::Any;
@@ -33,6 +34,11 @@ pub trait Dataset: Send + Sync {
 pub trait Iter: Send {
     /// The next element. It may be called again after an error.
     fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a>;
+
+    /// Saves this iterator's position to `s`, or, if `s.restoring()`, sets it: every field that `next` changes, and every input, under a
+    /// name of its own (see [`Checkpoint`]). To restore, it is called once, on a new iterator of an equal dataset. It is not called
+    /// while an element is being produced; saving changes nothing that `next` would notice.
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a>;
 }
 
 /// An element, now or later.

@@ -1,5 +1,6 @@
 //! `ShardDataset`: every n-th element.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
 use crate::prelude::*;
@@ -86,6 +87,14 @@ impl Iter for ShardIter {
                     Ok(some)
                 }
             }
+        })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            s.number("skip", &mut self.skip)?;
+            s.flag("first", &mut self.first)?;
+            s.input("input", &mut self.input, c).await
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `ShuffleDataset` and its variants: elements in random order, TensorFlow's for the same seeds.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::element_buffer::ElementBuffer;
 use super::seed_generator::{SeedGenerator, Words, seeds};
@@ -161,6 +162,28 @@ impl Iter for ShuffleIter {
         later(async move {
             self.fill(c).await?;
             Ok(self.draw())
+        })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            s.number("begun", &mut self.begun)?;
+            s.number("passes", &mut self.passes)?;
+            s.elements("buffer", &mut self.buffer)?;
+            let mut slices = reserve::collect(self.slices.iter().map(|n| *n as i64))?;
+            s.numbers("slices", &mut slices, MAX_SLICES + 1)?;
+            self.slices = slices.iter().map(|n| usize::try_from(*n).unwrap_or(0)).collect();
+            let held = self.slices.iter().fold(0usize, |sum, n| sum.saturating_add(*n));
+            if held != self.buffer.len() {
+                return Err(invalid!(
+                    "the state of a shuffle has {} elements, not {held}",
+                    self.buffer.len()
+                ));
+            }
+            self.words.checkpoint("words", s)?;
+            self.seeds.checkpoint("seeds", s)?;
+            let open = || self.source.iterator(&self.inner);
+            s.input_or_none("input", &mut self.input, open, c).await
         })
     }
 }

@@ -1,5 +1,6 @@
 //! `SkipDataset`: all but the first elements.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::sequence::{
     DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later, ready,
@@ -60,5 +61,12 @@ impl Iter for SkipIter {
                 self.input.next(c).await
             }),
         }
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            s.number("left", &mut self.left)?;
+            s.input("input", &mut self.input, c).await
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! `TakeDataset`: the first elements.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, ready};
 use crate::prelude::*;
@@ -50,5 +51,12 @@ impl Iter for TakeIter {
         }
         self.left = if self.left > 0 { self.left - 1 } else { self.left };
         self.input.next(c)
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            s.number("left", &mut self.left)?;
+            s.input("input", &mut self.input, c).await
+        })
     }
 }

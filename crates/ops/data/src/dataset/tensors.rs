@@ -1,5 +1,6 @@
 //! `TensorDataset`, `TensorSliceDataset`: tensors as one element, or sliced.
 
+use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
 use super::sequence::{Dataset, Iter, Next, SOURCE, Tuple, emit, ready};
 use crate::prelude::*;
@@ -55,6 +56,15 @@ impl Iter for WholeIter {
     fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
         ready(Ok(self.0.take().map(|t| t.to_vec())))
     }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, _: &'a Context) -> Work<'a> {
+        let mut given = self.0.is_none();
+        let read = s.flag("given", &mut given);
+        if given {
+            self.0 = None;
+        }
+        done(read)
+    }
 }
 
 fn sliced(c: &mut OpCall<'_>) -> Result<()> {
@@ -105,5 +115,9 @@ impl Iter for SlicesIter {
         let rows: Result<Tuple> = self.slices.components.iter().map(|t| row(t, self.at)).collect();
         self.at += 1;
         ready(rows.map(Some))
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, _: &'a Context) -> Work<'a> {
+        done(s.number("at", &mut self.at))
     }
 }

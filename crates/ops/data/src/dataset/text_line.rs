@@ -1,5 +1,6 @@
 //! `TextLineDataset`: the lines of text files.
 
+use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
 use super::files::{Files, Stream, read_until};
 use super::sequence::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
@@ -37,6 +38,10 @@ struct LinesIter {
 impl Iter for LinesIter {
     fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
         ready(self.line().map(|line| line.map(|text| vec![Tensor::string(text)])))
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, _: &'a Context) -> Work<'a> {
+        done(self.files.checkpoint(s, &mut self.at, &mut self.open))
     }
 }
 

@@ -1,5 +1,6 @@
 //! `TFRecordDataset`, `TFRecordDatasetV2`: the records of TFRecord files.
 
+use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
 use super::files::Files;
 use super::sequence::{Dataset, Iter, Next, SOURCE, emit_strings, ready};
@@ -54,7 +55,7 @@ struct Records {
 
 impl Dataset for Records {
     fn iterator(&self, _: &Context) -> Result<Box<dyn Iter>> {
-        Ok(Box::new(RecordsIter { records: self.clone(), at: 0, open: None }))
+        Ok(Box::new(RecordsIter { records: self.clone(), at: 0, open: None, start: 0 }))
     }
 }
 
@@ -62,21 +63,47 @@ struct RecordsIter {
     records: Records,
     at: usize,
     open: Option<RecordReader<'static>>,
+    /// Where the open reader began.
+    start: u64,
 }
 
 impl Iter for RecordsIter {
     fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
         ready(self.record().map(|r| r.map(|bytes| vec![Tensor::from_object(bytes)])))
     }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, _: &'a Context) -> Work<'a> {
+        done(self.position(s))
+    }
 }
 
 impl RecordsIter {
+    fn position(&mut self, s: &mut Checkpoint) -> Result<()> {
+        let mut offset = self.open.as_ref().map(|open| self.start.saturating_add(open.offset()));
+        let files = &self.records.files;
+        files.position(s, &mut self.at, &mut offset)?;
+        if s.restoring() {
+            self.start = offset.unwrap_or(0);
+            let name = files.path(self.at).unwrap_or_default().display().to_string();
+            // The stream is decompressed already.
+            let reader = |stream| RecordReader::new(stream, Compression::None, name);
+            self.open = match offset {
+                Some(offset) => files.open_at(self.at, offset)?.map(reader),
+                None => None,
+            };
+        }
+        Ok(())
+    }
+
     fn record(&mut self) -> Result<Option<Bytes>> {
         loop {
             let reader = match &mut self.open {
                 Some(reader) => reader,
                 none => match self.records.open(self.at)? {
-                    Some(reader) => none.insert(reader),
+                    Some(reader) => {
+                        self.start = self.records.offsets.get(self.at).copied().unwrap_or(0);
+                        none.insert(reader)
+                    }
                     None => return Ok(None),
                 },
             };

@@ -1,5 +1,6 @@
 //! `ZipDataset`: elements of several datasets as tuples.
 
+use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
 use crate::prelude::*;
@@ -52,6 +53,15 @@ impl Iter for ZipIter {
                 }
             }
             Ok(Some(tuple))
+        })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            for (i, input) in self.0.iter_mut().enumerate() {
+                s.input(&format!("input{i}"), input, c).await?;
+            }
+            Ok(())
         })
     }
 }
