@@ -19,6 +19,7 @@
 
 mod arg;
 mod columns;
+mod log_sum_exp;
 mod pairwise;
 mod plan;
 mod reducers;
@@ -26,6 +27,7 @@ mod rows;
 mod scan;
 
 pub use arg::{arg_max, arg_min};
+pub use log_sum_exp::LogSumExp;
 pub use plan::Plan;
 pub use reducers::{All, Any, Element, Max, Mean, Min, Number, Ordered, Prod, Reducer, Sum};
 pub use scan::{Scan, scan};

@@ -1,4 +1,15 @@
-//! Special functions of one or two real numbers.
+//! Special functions of real numbers.
+
+mod bessel;
+mod incomplete;
+mod integrals;
+mod normal;
+mod series;
+
+pub use bessel::{i0, i0e, i1, i1e, j0, j1, k0, k0e, k1, k1e, y0, y1};
+pub use incomplete::{betainc, gamma_sample_grad, igamma, igamma_grad_a, igammac};
+pub use integrals::{dawson, expint, fresnel_cos, fresnel_sin, spence};
+pub use normal::{erfinv, ndtri};
 
 /// The logarithmic derivative of the gamma function. NaN at its poles, 0 and the negative integers.
 pub fn digamma(x: f64) -> f64 {

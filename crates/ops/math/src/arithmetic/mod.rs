@@ -1,6 +1,7 @@
 //! Elementwise arithmetic.
 
 mod add_n;
+mod bessel;
 mod bitwise;
 mod bucketize;
 mod cast;
@@ -13,9 +14,11 @@ mod division;
 mod equal;
 mod exponential;
 mod hyperbolic;
+mod incomplete;
 mod lin_space;
 mod logical;
 mod min_max;
+mod next_after;
 mod powers;
 mod products;
 mod range;
@@ -23,6 +26,7 @@ mod rounding;
 mod select;
 mod sign;
 mod special;
+mod special_integrals;
 mod sums;
 mod trigonometry;
 mod zeros_and_ones;
@@ -39,6 +43,7 @@ use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = join![
     add_n::OPS,
+    bessel::OPS,
     bitwise::OPS,
     bucketize::OPS,
     cast::OPS,
@@ -50,9 +55,11 @@ pub static OPS: &[&Op] = join![
     equal::OPS,
     exponential::OPS,
     hyperbolic::OPS,
+    incomplete::OPS,
     lin_space::OPS,
     logical::OPS,
     min_max::OPS,
+    next_after::OPS,
     powers::OPS,
     products::OPS,
     range::OPS,
@@ -60,6 +67,7 @@ pub static OPS: &[&Op] = join![
     select::OPS,
     sign::OPS,
     special::OPS,
+    special_integrals::OPS,
     sums::OPS,
     trigonometry::OPS,
     zeros_and_ones::OPS,

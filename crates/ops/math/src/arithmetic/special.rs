@@ -90,3 +90,8 @@ fn scaled_bell(g: &mut GradCall<'_>, x: Output, factor: f64) -> Result<Output> {
     let factor = g.number(factor, x)?;
     g.binary("Mul", factor, bell)
 }
+
+/// `f`, computed in double precision and rounded to the type.
+pub fn of_doubles<T: Float>(x: T, f: fn(f64) -> f64) -> T {
+    T::from_f64(f(x.to_f64()))
+}

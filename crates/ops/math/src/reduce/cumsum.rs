@@ -85,7 +85,15 @@ fn kernel<T: Element, R: Reducer<T, Out = T> + Send + 'static>(
     reducer: R,
 ) -> Result<Box<dyn Kernel>> {
     let how = Scan { exclusive: node.attrs.bool("exclusive")?, reverse: node.attrs.bool("reverse")? };
-    Ok(Box::new(move |c: &mut OpCall<'_>| {
+    Ok(scan_kernel::<T, R>(how, reducer))
+}
+
+/// A scan of input 0 along the axis in input 1.
+pub fn scan_kernel<T: Element, R: Reducer<T, Out = T> + Send + 'static>(
+    how: Scan,
+    reducer: R,
+) -> Box<dyn Kernel> {
+    Box::new(move |c: &mut OpCall<'_>| {
         let (axis, shape) = (c.scalar_int(1)?, c.shape(0)?.clone());
         let rank = shape.rank() as i64;
         let at = axis_in_range(axis, shape.rank()).map_err(|_| {
@@ -96,7 +104,7 @@ fn kernel<T: Element, R: Reducer<T, Out = T> + Send + 'static>(
         scan(c.par(), how, &reducer, [outer, len, inner], c.slice::<T>(0)?, out.as_mut_slice::<T>()?);
         c.set(0, out);
         Ok(())
-    }))
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod axes;
 mod bincount;
 mod broadcast_gradient_args;
 mod cumsum;
+mod cumulative_logsumexp;
 mod histogram_fixed_width;
 mod l2_loss;
 mod reductions;
@@ -35,6 +36,7 @@ static SINGLE: &[&Op] = &[
     &broadcast_gradient_args::BROADCAST_GRADIENT_ARGS,
     &cumsum::CUMSUM,
     &cumsum::CUMPROD,
+    &cumulative_logsumexp::CUMULATIVE_LOGSUMEXP,
     &histogram_fixed_width::HISTOGRAM_FIXED_WIDTH,
     &l2_loss::L2_LOSS,
 ];
