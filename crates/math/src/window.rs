@@ -1,18 +1,20 @@
 //! Sliding windows over images: im2col and col2im, pooling, depthwise convolution.
 //!
-//! Images are NHWC. A [`Span`] has stride, dilation and padding of a window along one dimension; a [`Grid`] is a batch of
-//! images with a window over rows and columns. Parallel loops run over image rows, and the order of each sum depends on
-//! the shapes alone, so results do not depend on the number of threads.
+//! Images are NHWC, volumes NDHWC: an image is a volume of one plane. A [`Span`] has stride, dilation and padding of a window
+//! along one dimension; a [`Grid`] is a batch of volumes with a window over planes, rows and columns. Parallel loops run over
+//! rows, and the order of each sum depends on the shapes alone, so results do not depend on the number of threads.
 
 mod avg_pool;
 mod depthwise;
 mod im2col;
+mod max_places;
 mod max_pool;
 mod padded;
 
 pub use avg_pool::{avg_pool, avg_pool_gradient};
 pub use depthwise::{Depthwise, Fused};
 pub use im2col::{Patches, col2im};
+pub use max_places::{max_places_gather, max_places_gradient};
 pub use max_pool::{ArgmaxIndex, max_pool, max_pool_argmax, max_pool_gradient};
 
 use crate::parallel::Parallel;
@@ -35,6 +37,9 @@ pub struct Span {
 }
 
 impl Span {
+    /// The only position of a dimension that is not there.
+    pub const ONE: Span = Span { input: 1, output: 1, size: 1, stride: 1, dilation: 1, before: 0 };
+
     /// The taps of an output that read the input, not padding.
     #[inline]
     pub fn taps(&self, output: usize) -> Range<usize> {
@@ -69,10 +74,11 @@ impl Span {
     }
 }
 
-/// A 2-D window over a batch of images.
+/// A window over a batch of volumes, or of images, which have one plane ([`Span::ONE`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     pub batch: usize,
+    pub planes: Span,
     pub rows: Span,
     pub cols: Span,
 }
@@ -80,17 +86,60 @@ pub struct Grid {
 impl Grid {
     /// Input rows of the whole batch.
     pub fn input_rows(&self) -> usize {
-        self.batch * self.rows.input
+        self.batch * self.planes.input * self.rows.input
     }
 
     /// Output rows of the whole batch.
     pub fn output_rows(&self) -> usize {
-        self.batch * self.rows.output
+        self.batch * self.planes.output * self.rows.output
     }
 
-    /// Taps of the 2-D window.
+    /// Taps of the window.
     pub fn taps(&self) -> usize {
-        self.rows.size * self.cols.size
+        self.planes.size * self.rows.size * self.cols.size
+    }
+
+    /// Volume, plane and row of an output row of the batch.
+    #[inline(always)]
+    fn output_row(&self, row: usize) -> [usize; 3] {
+        let (plane, row) = (row / self.rows.output, row % self.rows.output);
+        [plane / self.planes.output, plane % self.planes.output, row]
+    }
+
+    /// Volume, plane and row of an input row of the batch.
+    #[inline(always)]
+    fn input_row(&self, row: usize) -> [usize; 3] {
+        let (plane, row) = (row / self.rows.input, row % self.rows.input);
+        [plane / self.planes.input, plane % self.planes.input, row]
+    }
+
+    /// The input rows under the window of an output row: numbers of the whole batch.
+    #[inline(always)]
+    fn rows_under(&self, [volume, plane, row]: [usize; 3]) -> impl Iterator<Item = usize> {
+        let (planes, rows) = (self.planes, self.rows);
+        planes.taps(plane).flat_map(move |j| {
+            let first = (volume * planes.input + planes.at(plane, j)) * rows.input;
+            rows.taps(row).map(move |k| first + rows.at(row, k))
+        })
+    }
+
+    /// The output rows whose windows read an input row: numbers of the whole batch.
+    #[inline(always)]
+    fn rows_over(&self, [volume, plane, row]: [usize; 3]) -> impl Iterator<Item = usize> {
+        let (planes, rows) = (self.planes, self.rows);
+        planes.covering(plane).flat_map(move |(out, _)| {
+            let first = (volume * planes.output + out) * rows.output;
+            rows.covering(row).map(move |(out, _)| first + out)
+        })
+    }
+
+    /// The relative work of an output, and of an input.
+    fn costs(&self) -> [usize; 2] {
+        let spans = [self.planes, self.rows, self.cols];
+        let over = |size: fn(&Span) -> usize| {
+            spans.iter().fold(1usize, |n, s| n.saturating_mul(s.size.min(size(s))))
+        };
+        [over(|s| s.input), over(|s| s.output)]
     }
 }
 

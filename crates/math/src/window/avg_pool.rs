@@ -10,7 +10,7 @@ use crate::simd::{Loop, widest};
 pub fn avg_pool<T: Number>(par: &dyn Parallel, grid: &Grid, depth: usize, images: &[T], out: &mut [T]) {
     assert_eq!(images.len(), grid.input_rows() * grid.cols.input * depth);
     assert_eq!(out.len(), grid.output_rows() * grid.cols.output * depth);
-    let cost = grid.rows.size.min(grid.rows.input) * grid.cols.size.min(grid.cols.input);
+    let [cost, _] = grid.costs();
     for_rows(par, out, grid.cols.output * depth, cost, &|row, out| {
         widest(AverageRow { grid, depth, images, row, out })
     });
@@ -26,7 +26,7 @@ pub fn avg_pool_gradient<T: Number>(
 ) {
     assert_eq!(out.len(), grid.input_rows() * grid.cols.input * depth);
     assert_eq!(gradient.len(), grid.output_rows() * grid.cols.output * depth);
-    let cost = grid.rows.size.min(grid.rows.output) * grid.cols.size.min(grid.cols.output);
+    let [_, cost] = grid.costs();
     for_rows(par, out, grid.cols.input * depth, cost, &|row, out| {
         widest(GradientRow { grid, depth, gradient, row, out })
     });
@@ -46,9 +46,9 @@ impl<T: Number> Loop for AverageRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (depth, rows) = (self.depth, &self.grid.rows);
-        let (image, out_row) = (self.row / rows.output, self.row % rows.output);
-        let what = Average { grid: self.grid, depth, images: self.images, image, out_row };
+        let (depth, grid, at) = (self.depth, self.grid, self.grid.output_row(self.row));
+        let lines = scratch::collect(grid.rows_under(at).map(|row| row * grid.cols.input));
+        let what = Average { grid, depth, images: self.images, lines };
         for_lanes::<FMA, T, _>(&what, depth, self.out);
     }
 }
@@ -58,19 +58,17 @@ struct Average<'a, T> {
     grid: &'a Grid,
     depth: usize,
     images: &'a [T],
-    image: usize,
-    out_row: usize,
+    /// Offsets of the input rows that it reads.
+    lines: Vec<usize>,
 }
 
 impl<T: Number> Lanes<T> for Average<'_, T> {
     #[inline(always)]
     fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
-        let (rows, cols) = (&self.grid.rows, &self.grid.cols);
-        let (down, across) = (rows.taps(self.out_row), cols.taps(col));
-        let count = down.len() * across.len();
+        let (cols, across) = (&self.grid.cols, self.grid.cols.taps(col));
+        let count = self.lines.len() * across.len();
         let mut sums = [T::ZERO; N];
-        for k in down {
-            let line = (self.image * rows.input + rows.at(self.out_row, k)) * cols.input;
+        for line in &self.lines {
             for l in across.clone() {
                 let x = lane_chunk::<T, N>(self.images, (line + cols.at(col, l)) * self.depth + first);
                 for i in 0..N {
@@ -98,11 +96,11 @@ impl<T: Number> Loop for GradientRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (depth, rows) = (self.depth, &self.grid.rows);
-        let (image, in_row) = (self.row / rows.input, self.row % rows.input);
-        let places = rows
-            .covering(in_row)
-            .map(|(out_row, _)| (image * rows.output + out_row, rows.taps(out_row).len()));
+        let (depth, grid) = (self.depth, self.grid);
+        let places = grid.rows_over(grid.input_row(self.row)).map(|out| {
+            let [_, plane, row] = grid.output_row(out);
+            (out, grid.planes.taps(plane).len() * grid.rows.taps(row).len())
+        });
         let what =
             Gradient { grid: self.grid, depth, gradient: self.gradient, places: scratch::collect(places) };
         for_lanes::<FMA, T, _>(&what, depth, self.out);
@@ -114,7 +112,7 @@ struct Gradient<'a, T> {
     grid: &'a Grid,
     depth: usize,
     gradient: &'a [T],
-    /// The output rows whose windows read it, and their number of non-padding rows.
+    /// The output rows whose windows read it, and their number of rows that are no padding.
     places: Vec<(usize, usize)>,
 }
 

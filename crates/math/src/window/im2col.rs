@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::{Grid, for_rows};
+use super::{Grid, Span, for_rows};
 use crate::parallel::Parallel;
 use crate::reduce::Number;
 use crate::shared::SharedMut;
 use crate::simd::{Loop, widest};
 
-/// The im2col matrix of a range of channels: a row for each output, of elements [filter row, filter column, channel].
+/// The im2col matrix of a range of channels: a row for each output, of elements [filter plane, filter row, filter column, channel].
 #[derive(Clone, Copy, Debug)]
 pub struct Patches {
     pub grid: Grid,
@@ -30,7 +30,8 @@ impl Patches {
 
     /// Whether the matrix is the images themselves, so that no copy is needed.
     pub fn is_identity(&self) -> bool {
-        self.grid.rows.is_identity() && self.grid.cols.is_identity() && self.channels == self.depth
+        let spans = [self.grid.planes, self.grid.rows, self.grid.cols];
+        spans.iter().all(Span::is_identity) && self.channels == self.depth
     }
 
     /// Writes the patches of some output rows of the batch. Padding is `T::default()`.
@@ -48,18 +49,20 @@ impl Patches {
     }
 
     fn write_row<T: Copy + Default>(&self, images: &[T], row: usize, out: &mut [T]) {
-        let (rows, cols) = (&self.grid.rows, &self.grid.cols);
-        let (image, out_row) = (row / rows.output, row % rows.output);
-        let inside = rows.taps(out_row);
+        let (planes, rows, cols) = (&self.grid.planes, &self.grid.rows, &self.grid.cols);
+        let [volume, out_plane, out_row] = self.grid.output_row(row);
+        let (deep, inside) = (planes.taps(out_plane), rows.taps(out_row));
         let line = cols.size * self.channels;
         for (col, patch) in out.chunks_exact_mut(self.len()).enumerate() {
             let taps = cols.taps(col);
             for (k, out) in patch.chunks_exact_mut(line).enumerate() {
-                if !inside.contains(&k) || taps.is_empty() {
+                let (j, k) = (k / rows.size, k % rows.size);
+                if !deep.contains(&j) || !inside.contains(&k) || taps.is_empty() {
                     out.fill(T::default());
                     continue;
                 }
-                let from = (image * rows.input + rows.at(out_row, k)) * cols.input;
+                let plane = volume * planes.input + planes.at(out_plane, j);
+                let from = (plane * rows.input + rows.at(out_row, k)) * cols.input;
                 out[..taps.start * self.channels].fill(T::default());
                 out[taps.end * self.channels..].fill(T::default());
                 let out = &mut out[taps.start * self.channels..taps.end * self.channels];
@@ -77,10 +80,15 @@ impl Patches {
         }
     }
 
-    /// The input rows that the patches of these output rows read; all rows, if those are of several images.
+    /// The input rows that the patches of these output rows read; all rows of the images or volumes, if those are several.
     fn input_rows(&self, rows: &Range<usize>) -> Range<usize> {
-        let span = &self.grid.rows;
+        let (planes, span) = (&self.grid.planes, &self.grid.rows);
         let (first, last) = (rows.start / span.output, (rows.end - 1) / span.output);
+        if !planes.is_identity() || planes.input != 1 {
+            let (first, last) = (first / planes.output, last / planes.output);
+            let volume = planes.input * span.input;
+            return first * volume..(last + 1) * volume;
+        }
         if first != last {
             return first * span.input..(last + 1) * span.input;
         }
@@ -131,10 +139,14 @@ impl<T: Number> Loop for Col2imRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (what, cols) = (self.what, &self.what.grid.cols);
-        let (image, line) = (self.row / what.grid.rows.input, cols.size * what.channels);
-        for (out_row, k) in what.grid.rows.covering(self.row % what.grid.rows.input) {
-            let out_row = image * what.grid.rows.output + out_row;
+        let (what, planes, rows, cols) =
+            (self.what, self.what.grid.planes, self.what.grid.rows, self.what.grid.cols);
+        let ([volume, plane, row], line) = (what.grid.input_row(self.row), cols.size * what.channels);
+        let over = planes.covering(plane).flat_map(|(out, j)| {
+            let first = (volume * planes.output + out) * rows.output;
+            rows.covering(row).map(move |(out, k)| (first + out, j * rows.size + k))
+        });
+        for (out_row, k) in over {
             if !self.rows.contains(&out_row) {
                 continue;
             }

@@ -17,7 +17,7 @@ pub fn max_pool<T: Element + PartialOrd>(
 ) {
     assert_eq!(images.len(), grid.input_rows() * grid.cols.input * depth);
     assert_eq!(out.len(), grid.output_rows() * grid.cols.output * depth);
-    let cost = grid.rows.size.min(grid.rows.input) * grid.cols.size.min(grid.cols.input);
+    let [cost, _] = grid.costs();
     for_rows(par, out, grid.cols.output * depth, cost, &|row, out| {
         widest(MaxPoolRow { grid, depth, lowest, images, row, out })
     });
@@ -51,7 +51,7 @@ impl ArgmaxIndex for i64 {
     }
 }
 
-/// The index, within its image, of the pixel with the maximum of each channel over each window; the first of equal ones.
+/// For images: the index, within its image, of the pixel with the maximum of each channel over each window; the first of equal ones.
 pub fn max_pool_argmax<T: Element + PartialOrd, P: ArgmaxIndex>(
     par: &dyn Parallel,
     grid: &Grid,
@@ -61,13 +61,13 @@ pub fn max_pool_argmax<T: Element + PartialOrd, P: ArgmaxIndex>(
 ) {
     assert_eq!(images.len(), grid.input_rows() * grid.cols.input * depth);
     assert_eq!(out.len(), grid.output_rows() * grid.cols.output * depth);
-    let cost = grid.rows.size.min(grid.rows.input) * grid.cols.size.min(grid.cols.input);
+    let [cost, _] = grid.costs();
     for_rows(par, out, grid.cols.output * depth, cost, &|row, out| {
         widest(ArgmaxRow { grid, depth, images, row, out })
     });
 }
 
-/// The gradient of [`max_pool`] with respect to the images: each window's gradient is added to its pixel in `argmax`.
+/// The gradient of [`max_pool`] of images with respect to them: each window's gradient is added to its pixel in `argmax`.
 pub fn max_pool_gradient<T: Number, P: ArgmaxIndex>(
     par: &dyn Parallel,
     grid: &Grid,
@@ -79,7 +79,7 @@ pub fn max_pool_gradient<T: Number, P: ArgmaxIndex>(
     assert_eq!(out.len(), grid.input_rows() * grid.cols.input * depth);
     assert_eq!(gradient.len(), grid.output_rows() * grid.cols.output * depth);
     assert_eq!(gradient.len(), argmax.len());
-    let cost = grid.rows.size.min(grid.rows.output) * grid.cols.size.min(grid.cols.output);
+    let [_, cost] = grid.costs();
     for_rows(par, out, grid.cols.input * depth, cost, &|row, out| {
         widest(GradientRow { grid, depth, argmax, gradient, row, out })
     });
@@ -100,10 +100,9 @@ impl<T: Element + PartialOrd> Loop for MaxPoolRow<'_, T> {
 
     #[inline(always)]
     fn run<const FMA: bool>(self) {
-        let (depth, rows) = (self.depth, &self.grid.rows);
-        let (image, out_row) = (self.row / rows.output, self.row % rows.output);
-        let what =
-            MaxPool { grid: self.grid, depth, lowest: self.lowest, images: self.images, image, out_row };
+        let (depth, grid, at) = (self.depth, self.grid, self.grid.output_row(self.row));
+        let lines = scratch::collect(grid.rows_under(at).map(|row| row * grid.cols.input));
+        let what = MaxPool { grid, depth, lowest: self.lowest, images: self.images, lines };
         for_lanes::<FMA, T, _>(&what, depth, self.out);
     }
 }
@@ -114,17 +113,16 @@ struct MaxPool<'a, T> {
     depth: usize,
     lowest: T,
     images: &'a [T],
-    image: usize,
-    out_row: usize,
+    /// Offsets of the input rows that it reads.
+    lines: Vec<usize>,
 }
 
 impl<T: Copy + PartialOrd> Lanes<T> for MaxPool<'_, T> {
     #[inline(always)]
     fn lanes<const FMA: bool, const N: usize>(&self, col: usize, first: usize, out: &mut [T; N]) {
-        let (rows, cols) = (&self.grid.rows, &self.grid.cols);
+        let cols = &self.grid.cols;
         let mut best = [self.lowest; N];
-        for k in rows.taps(self.out_row) {
-            let line = (self.image * rows.input + rows.at(self.out_row, k)) * cols.input;
+        for line in &self.lines {
             for l in cols.taps(col) {
                 let x = lane_chunk::<T, N>(self.images, (line + cols.at(col, l)) * self.depth + first);
                 for i in 0..N {

@@ -57,8 +57,8 @@ fn a_window_far_larger_than_the_image_takes_no_longer() {
 /// <im2col(x), p> = <x, col2im(p)>.
 #[test]
 fn col2im_is_the_transpose_of_im2col() {
-    for (rows, cols) in spans().iter().step_by(7).zip(spans().iter().skip(3).step_by(11)) {
-        let grid = Grid { batch: 2, rows: *rows, cols: *cols };
+    for grid in grids().chain(volumes()) {
+        let cols = &grid.cols;
         for (first_channel, channels) in [(0, 3), (1, 2)] {
             let what = Patches { grid, depth: 3, first_channel, channels };
             let n = grid.input_rows() * cols.input * 3;
@@ -84,7 +84,7 @@ fn col2im_is_the_transpose_of_im2col() {
 #[test]
 fn argmax_is_the_first_of_equal_elements_and_never_nan_among_numbers() {
     let line = |input| Span { input, output: 1, size: input, stride: 1, dilation: 1, before: 0 };
-    let grid = Grid { batch: 1, rows: line(1), cols: line(4) };
+    let grid = Grid { batch: 1, planes: Span::ONE, rows: line(1), cols: line(4) };
     for (x, at) in [([1.0, 3.0, 3.0, 2.0], 1), ([f32::NAN, 1.0, f32::NAN, 0.0], 1), ([f32::NAN; 4], 0)] {
         let mut place = [-7];
         max_pool_argmax(&Serial, &grid, 1, &x, &mut place);
@@ -96,7 +96,12 @@ fn argmax_is_the_first_of_equal_elements_and_never_nan_among_numbers() {
 fn grids() -> impl Iterator<Item = Grid> {
     let pairs: Vec<_> =
         spans().into_iter().step_by(13).zip(spans().into_iter().skip(5).step_by(17)).collect();
-    pairs.into_iter().map(|(rows, cols)| Grid { batch: 2, rows, cols })
+    pairs.into_iter().map(|(rows, cols)| Grid { batch: 2, planes: Span::ONE, rows, cols })
+}
+
+/// As `grids`, over several planes.
+fn volumes() -> impl Iterator<Item = Grid> {
+    grids().zip(spans().into_iter().skip(9).step_by(19)).map(|(grid, planes)| Grid { planes, ..grid })
 }
 
 fn values(n: usize, seed: usize) -> Vec<f64> {
@@ -123,6 +128,8 @@ fn gradients_of_linear_windows_are_their_transposes() {
             what.filter_gradient(&Serial, &x, &g, &mut df);
             assert_eq!((dot(&y, &g), dot(&y, &g)), (dot(&x, &dx), dot(&filter, &df)), "{what:?}");
         }
+    }
+    for grid in grids().chain(volumes()) {
         let x = values(grid.input_rows() * grid.cols.input * 3, 4);
         let g = values(grid.output_rows() * grid.cols.output * 3, 5);
         let (mut y, mut dx) = (vec![0.0; g.len()], vec![0.0; x.len()]);
@@ -169,6 +176,7 @@ fn windows_over_a_padded_copy_read_what_im2col_reads() {
         grid.write_padded(2, &x, &mut padded);
         let inside = Grid {
             batch: 1,
+            planes: Span::ONE,
             rows: Span { input: rows.padded_len(), before: 0, ..rows },
             cols: Span { input: cols.padded_len(), before: 0, ..cols },
         };
@@ -180,5 +188,37 @@ fn windows_over_a_padded_copy_read_what_im2col_reads() {
             out
         };
         assert_eq!(read(Grid { batch: 1, ..grid }, &x), read(inside, &padded), "{grid:?}");
+    }
+}
+
+#[test]
+fn gradients_of_the_maximum_in_volumes_go_to_all_elements_that_equal_it() {
+    for grid in volumes() {
+        let (depth, n) = (3, grid.output_rows() * grid.cols.output * 3);
+        let x = values(grid.input_rows() * grid.cols.input * depth, 6);
+        let (v, g, lowest) = (values(x.len(), 8), values(n, 7), f64::NEG_INFINITY);
+        let (mut y, mut dx, mut dg) = (vec![0.0; n], vec![0.0; x.len()], vec![0.0; n]);
+        max_pool(&Serial, &grid, depth, lowest, &x, &mut y);
+        max_places_gradient(&Serial, &grid, depth, [&x, &y, &g], &mut dx);
+        max_places_gather(&Serial, &grid, depth, [&x, &y, &v], &mut dg);
+        let what = Patches { grid, depth: 1, first_channel: 0, channels: 1 };
+        for channel in 0..depth {
+            // Numbers of pixels, 1 and up, under each window; 0 is padding.
+            let pixels: Vec<usize> = (1..=x.len() / depth).collect();
+            let mut under = vec![0; n / depth * what.len()];
+            what.im2col(&Serial, &pixels, 0..grid.output_rows(), &mut under);
+            let mut expected = vec![0.0; x.len() / depth];
+            for (place, under) in under.chunks_exact(what.len()).enumerate() {
+                let at = place * depth + channel;
+                let inside = under.iter().filter(|p| **p > 0).map(|p| p - 1);
+                let best = inside.clone().fold(lowest, |m, p| m.max(x[p * depth + channel]));
+                assert_eq!(y[at], best, "{grid:?}");
+                let mut ties = inside.filter(|p| x[p * depth + channel] == best);
+                ties.clone().for_each(|p| expected[p] += g[at]);
+                assert_eq!(dg[at], ties.next().map_or(0.0, |p| v[p * depth + channel]), "{grid:?}");
+            }
+            let got: Vec<f64> = dx.iter().skip(channel).step_by(depth).copied().collect();
+            assert_eq!(got, expected, "{grid:?}");
+        }
     }
 }

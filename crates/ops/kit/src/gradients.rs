@@ -87,3 +87,40 @@ pub fn cast(g: &mut GradCall<'_>, x: Output, like: Output) -> Result<Output> {
     let (from, to) = (g.graph.dtype(x), g.graph.dtype(like));
     if from == to { Ok(x) } else { g.op("Cast", [x.into()], &[("DstT", Attr::Type(to))]) }
 }
+
+/// The gradient of an op that flattens patches of images or volumes to channels: patches of an image of pixel numbers are the
+/// indices to scatter-add the gradient to. Pixel 0 is the padding.
+pub fn of_patches(g: &mut GradCall<'_>, op: &str, window: &[&'static str]) -> Result<Vec<Grad>> {
+    let (x, dy) = (g.x[0], g.dy()?);
+    let rank = g.graph.shape(dy).rank().ok_or_else(|| invalid!("patches of an unknown rank"))?;
+    let (zero, one) = (g.constant(Tensor::scalar(0i32))?, g.constant(Tensor::scalar(1i32))?);
+    let shape = g.shape_of(x)?;
+    let sizes = g.ops("Unpack", [shape.into()], &[("num", (rank as i64).into())])?;
+    let [batch, space @ .., depth] = &sizes[..] else { return Err(internal("a size for each dimension")) };
+    let mut pixels = one;
+    for size in space {
+        pixels = g.binary("Mul", pixels, *size)?;
+    }
+    let end = g.binary("AddV2", pixels, one)?;
+    let numbers = g.op("Range", [one.into(), end.into(), one.into()], &[])?;
+    let image: Vec<Output> = [one].iter().chain(space).chain([&one]).copied().collect();
+    let image = g.op("Pack", [image.into()], &[])?;
+    let numbers = g.binary("Reshape", numbers, image)?;
+    let window: Vec<(&'static str, Attr)> =
+        window.iter().filter_map(|name| Some((*name, g.attrs.get(name)?.clone()))).collect();
+    let sources = g.op(op, [numbers.into()], &window)?;
+    let all = g.constant(int_vector(&[-1]))?;
+    let sources = g.binary("Reshape", sources, all)?;
+    let n = g.unary("Size", sources)?;
+    // dy as [source, batch, depth], and the sums back as [batch, pixel, depth].
+    let swap = g.constant(int_vector(&[1, 0, 2]))?;
+    let split = g.op("Pack", [vec![*batch, n, *depth].into()], &[])?;
+    let dy = g.binary("Reshape", dy, split)?;
+    let dy = g.binary("Transpose", dy, swap)?;
+    let sums = g.op("UnsortedSegmentSum", [dy.into(), sources.into(), end.into()], &[])?;
+    let begin = g.op("Pack", [vec![one, zero, zero].into()], &[])?;
+    let size = g.constant(int_vector(&[-1, -1, -1]))?;
+    let sums = g.op("Slice", [sums.into(), begin.into(), size.into()], &[])?;
+    let sums = g.binary("Transpose", sums, swap)?;
+    Ok(vec![g.binary("Reshape", sums, shape)?.into()])
+}

@@ -4,9 +4,7 @@
 //! |---|---|---|
 //! | A18 | maps of sparse tensors | |
 //! | A21 | `ThreadPoolHandle` | threads are a session's option |
-//! | B5, B6, B8 | convolution and pooling in three dimensions | |
 //! | B20, B21 | LSTM and GRU in one op | cells made of ordinary ops (`thalweg-train`) |
-//! | B22 | `Dilation2D` | |
 //! | C30 | CTC | |
 //! | C33 | `CropAndResize` | |
 //! | C34 | `Einsum` | |
@@ -22,12 +20,8 @@ use crate::common::registry;
 const ABSENT: &[(&str, &[&str])] = &[
     ("a18", &["AddManySparseToTensorsMap", "AddSparseToTensorsMap", "TakeManySparseFromTensorsMap"]),
     ("a21", &["ThreadPoolHandle", "ThreadPoolDataset"]),
-    ("b05", &["Conv3D"]),
-    ("b06", &["Conv3DBackpropInput", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"]),
-    ("b08", &["MaxPool3D", "MaxPool3DGrad", "AvgPool3D", "AvgPool3DGrad"]),
     ("b20", &["LSTMBlockCell", "LSTMBlockCellGrad", "BlockLSTM", "BlockLSTMV2"]),
     ("b21", &["GRUBlockCell", "GRUBlockCellGrad"]),
-    ("b22", &["Dilation2D", "Dilation2DBackpropInput", "Dilation2DBackpropFilter"]),
     ("c30", &["CTCLoss", "CTCLossV2", "CTCGreedyDecoder", "CTCBeamSearchDecoder"]),
     ("c33", &["CropAndResize", "CropAndResizeGradImage", "CropAndResizeGradBoxes"]),
     ("c34", &["Einsum"]),

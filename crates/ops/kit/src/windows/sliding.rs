@@ -66,13 +66,13 @@ impl Window {
     }
 }
 
-/// How a window slides over rows and columns: all but its size.
+/// How a window slides over planes, rows and columns: all but its size. Over images it stays on their one plane.
 #[derive(Clone, Copy, Debug)]
 pub struct Sliding {
     pub layout: Layout,
-    strides: [usize; 2],
-    dilations: [usize; 2],
-    padding: [Padding; 2],
+    strides: [usize; 3],
+    dilations: [usize; 3],
+    padding: [Padding; 3],
 }
 
 impl Sliding {
@@ -83,16 +83,21 @@ impl Sliding {
 
     /// As `of`, with these strides.
     pub fn with_strides(attrs: &Attrs, strides: &[i64]) -> Result<Sliding> {
-        let layout = Layout::of(attrs)?;
-        let strides = pair("strides", strides, &layout)?;
-        let dilations = match attrs.ints("dilations") {
-            Ok(dilations) => pair("dilations", &dilations, &layout)?,
-            Err(_) => [1, 1],
+        Sliding::over(Layout::of(attrs)?, attrs, strides)
+    }
+
+    /// As `with_strides`, for this layout.
+    pub fn over(layout: Layout, attrs: &Attrs, strides: &[i64]) -> Result<Sliding> {
+        let strides = along("strides", strides, &layout)?;
+        let dilations = match attrs.ints("dilations").or_else(|_| attrs.ints("rates")) {
+            Ok(dilations) if dilations.is_empty() => [1; 3],
+            Ok(dilations) => along("dilations", &dilations, &layout)?,
+            Err(_) => [1; 3],
         };
         let explicit = attrs.ints("explicit_paddings").unwrap_or_default();
         let padding = match attrs.str("padding")? {
-            "VALID" => [Padding::Valid; 2],
-            "SAME" => [Padding::Same; 2],
+            "VALID" => [Padding::Valid; 3],
+            "SAME" => [Padding::Same; 3],
             _ => explicit_paddings(&explicit, &layout)?,
         };
         if padding.iter().all(|p| !matches!(p, Padding::Explicit(..))) && !explicit.is_empty() {
@@ -103,9 +108,9 @@ impl Sliding {
         Ok(Sliding { layout, strides, dilations, padding })
     }
 
-    /// The windows along rows and columns, for this size.
-    pub fn windows(&self, size: [usize; 2]) -> [Window; 2] {
-        [0, 1].map(|i| Window {
+    /// The windows along planes, rows and columns, for this size.
+    pub fn windows(&self, size: [usize; 3]) -> [Window; 3] {
+        [0, 1, 2].map(|i| Window {
             size: size[i],
             stride: self.strides[i],
             dilation: self.dilations[i],
@@ -113,34 +118,36 @@ impl Sliding {
         })
     }
 
-    /// A window of that size over images of this shape, which has four dimensions.
-    pub fn grid(&self, images: &[usize; 4], size: [usize; 2]) -> Result<Grid> {
-        let [rows, cols] = self.windows(size);
+    /// A window of that size over images or volumes of this shape.
+    pub fn grid(&self, images: &[usize], size: [usize; 3]) -> Result<Grid> {
+        let [planes, rows, cols] = self.windows(size);
+        let sizes = self.layout.sizes(images)?;
         Ok(Grid {
             batch: images[0],
-            rows: rows.over(images[self.layout.height])?,
-            cols: cols.over(images[self.layout.width])?,
+            planes: planes.over(sizes[0])?,
+            rows: rows.over(sizes[1])?,
+            cols: cols.over(sizes[2])?,
         })
     }
 
     /// The output shape for images of this shape and a window of that size (-1: unknown), with `depth` channels.
-    pub fn shape(&self, images: &PartialShape, size: [i64; 2], depth: i64) -> Result<PartialShape> {
-        let mut dims = [images.dim(0); 4];
-        let axes = self.layout.image();
-        for (i, axis) in axes.into_iter().enumerate() {
+    pub fn shape(&self, images: &PartialShape, size: [i64; 3], depth: i64) -> Result<PartialShape> {
+        let mut dims = [images.dim(0); 5];
+        for (i, axis) in self.layout.space().into_iter().enumerate() {
+            let Some(axis) = axis else { continue };
             dims[axis] = match (self.padding[i], size[i]) {
                 // With SAME padding the output does not depend on the window's size.
-                (Padding::Same, -1) => self.windows([1, 1])[i].known_places(images.dim(axis))?,
+                (Padding::Same, -1) => self.windows([1; 3])[i].known_places(images.dim(axis))?,
                 (_, -1) => -1,
-                (_, n) => self.windows([n as usize; 2])[i].known_places(images.dim(axis))?,
+                (_, n) => self.windows([n as usize; 3])[i].known_places(images.dim(axis))?,
             };
         }
         dims[self.layout.channels] = depth;
-        Ok(dims.into_iter().collect())
+        Ok(dims.into_iter().take(self.layout.rank()).collect())
     }
 
     /// Padding must be less than the window.
-    pub fn check_padding_inside(&self, size: [usize; 2]) -> Result<()> {
+    pub fn check_padding_inside(&self, size: [usize; 3]) -> Result<()> {
         for (padding, size) in self.padding.iter().zip(size) {
             if let Padding::Explicit(before, after) = padding
                 && (*before >= size || *after >= size)
@@ -156,28 +163,35 @@ impl Sliding {
 
 /// Rejects values other than 1 for the batch and the channels.
 fn check_one(what: &str, values: &[i64], layout: &Layout) -> Result<()> {
-    match (values.len(), values.first(), values.get(layout.channels)) {
-        (4, Some(1), Some(1)) => Ok(()),
-        (4, ..) => Err(unimplemented(format_args!(
+    match (values.first(), values.get(layout.channels)) {
+        _ if values.len() != layout.rank() => {
+            Err(invalid!("{what} must specify {} dimensions, got {values:?}", layout.rank()))
+        }
+        (Some(1), Some(1)) => Ok(()),
+        // TensorFlow's classes of error.
+        _ if layout.planes.is_some() => {
+            Err(invalid!("{what} in the batch and depth dimensions must be 1, got {values:?}"))
+        }
+        _ => Err(unimplemented(format_args!(
             "{what} in the batch and depth dimensions must be 1, as others are not supported, got {values:?}"
         ))),
-        _ => Err(invalid!("{what} must specify 4 dimensions, got {values:?}")),
     }
 }
 
-/// The entries for rows and columns, of four.
-fn pair(what: &str, values: &[i64], layout: &Layout) -> Result<[usize; 2]> {
-    if values.len() == 4 && values.iter().any(|v| *v < 1 || *v > i32::MAX as i64) {
+/// The entries for planes, rows and columns.
+fn along(what: &str, values: &[i64], layout: &Layout) -> Result<[usize; 3]> {
+    if values.len() == layout.rank() && values.iter().any(|v| *v < 1 || *v > i32::MAX as i64) {
         return Err(invalid!("{what} must be positive 32-bit numbers, got {values:?}"));
     }
     check_one(what, values, layout)?;
-    Ok(layout.image().map(|axis| values[axis] as usize))
+    Ok(layout.space().map(|axis| axis.map_or(1, |axis| values[axis] as usize)))
 }
 
-fn explicit_paddings(values: &[i64], layout: &Layout) -> Result<[Padding; 2]> {
-    if values.len() != 8 {
+fn explicit_paddings(values: &[i64], layout: &Layout) -> Result<[Padding; 3]> {
+    if values.len() != 2 * layout.rank() {
         return Err(invalid!(
-            "explicit_paddings must contain 8 values if padding is EXPLICIT, got {values:?}"
+            "explicit_paddings must contain {} values if padding is EXPLICIT, got {values:?}",
+            2 * layout.rank()
         ));
     }
     if values.iter().any(|v| *v < 0 || *v > i32::MAX as i64) {
@@ -189,7 +203,8 @@ fn explicit_paddings(values: &[i64], layout: &Layout) -> Result<[Padding; 2]> {
     if of(0) != (0, 0) || of(layout.channels) != (0, 0) {
         return Err(invalid!("explicit_paddings must be 0 for the batch and the channels, got {values:?}"));
     }
-    Ok(layout.image().map(|axis| Padding::Explicit(of(axis).0, of(axis).1)))
+    let padding = |(before, after)| Padding::Explicit(before, after);
+    Ok(layout.space().map(|axis| axis.map_or(Padding::Valid, |axis| padding(of(axis)))))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `ExtractImagePatches`: the patches under a sliding window, flattened to channels.
 
+use crate::gradients;
 use crate::moving::Block;
 use crate::prelude::*;
 use crate::strides::steps_inside;
@@ -25,7 +26,9 @@ pub static EXTRACT_IMAGE_PATCHES: Op = Op {
         let depth = if x.dim(3) < 0 { -1 } else { x.dim(3).saturating_mul(area) };
         Ok(vec![[x.dim(0), rows, cols, depth].into_iter().collect()])
     },
-    grad: Rule(grad),
+    grad: Rule(|g| {
+        gradients::of_patches(g, "ExtractImagePatches", &["ksizes", "strides", "rates", "padding"])
+    }),
     kernels: cpu!(make prepare),
     cases: |r| {
         let case = |x: Tensor, k: i64, s: i64, rate: i64, padding: &str| {
@@ -60,39 +63,6 @@ fn windows(attrs: &Attrs) -> Result<[Window; 2]> {
     let (size, stride, rate) = (pair("ksizes")?, pair("strides")?, pair("rates")?);
     let padding = if attrs.str("padding")? == "SAME" { Padding::Same } else { Padding::Valid };
     Ok([0, 1].map(|i| Window { size: size[i], stride: stride[i], dilation: rate[i], padding }))
-}
-
-/// Patches of an image of pixel numbers are the indices to scatter-add the gradient to. Pixel 0 is the padding.
-fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
-    let (x, dy) = (g.x[0], g.dy()?);
-    let (zero, one) = (g.constant(Tensor::scalar(0i32))?, g.constant(Tensor::scalar(1i32))?);
-    let shape = g.shape_of(x)?;
-    let sizes = g.ops("Unpack", [shape.into()], &[("num", 4.into())])?;
-    let [batch, rows, cols, depth] = sizes[..] else { return Err(internal("four sizes")) };
-    let pixels = g.binary("Mul", rows, cols)?;
-    let end = g.binary("AddV2", pixels, one)?;
-    let numbers = g.op("Range", [one.into(), end.into(), one.into()], &[])?;
-    let image = g.op("Pack", [vec![one, rows, cols, one].into()], &[])?;
-    let numbers = g.binary("Reshape", numbers, image)?;
-    let window: Vec<(&'static str, Attr)> = ["ksizes", "strides", "rates", "padding"]
-        .iter()
-        .filter_map(|name| Some((*name, g.attrs.get(name)?.clone())))
-        .collect();
-    let sources = g.op("ExtractImagePatches", [numbers.into()], &window)?;
-    let all = g.constant(int_vector(&[-1]))?;
-    let sources = g.binary("Reshape", sources, all)?;
-    let n = g.unary("Size", sources)?;
-    // dy as [source, batch, depth], and the sums back as [batch, pixel, depth].
-    let swap = g.constant(int_vector(&[1, 0, 2]))?;
-    let split = g.op("Pack", [vec![batch, n, depth].into()], &[])?;
-    let dy = g.binary("Reshape", dy, split)?;
-    let dy = g.binary("Transpose", dy, swap)?;
-    let sums = g.op("UnsortedSegmentSum", [dy.into(), sources.into(), end.into()], &[])?;
-    let begin = g.op("Pack", [vec![one, zero, zero].into()], &[])?;
-    let size = g.constant(int_vector(&[-1, -1, -1]))?;
-    let sums = g.op("Slice", [sums.into(), begin.into(), size.into()], &[])?;
-    let sums = g.binary("Transpose", sums, swap)?;
-    Ok(vec![g.binary("Reshape", sums, shape)?.into()])
 }
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {

@@ -6,6 +6,8 @@ mod bias_add;
 mod bias_add_grad;
 mod channels;
 pub mod conv;
+mod dilation2d;
+mod extract_volume_patches;
 pub mod fused;
 mod logits;
 mod lrn;
@@ -13,15 +15,18 @@ mod pool;
 mod softmax;
 mod softmax_cross_entropy_with_logits;
 mod sparse_softmax_cross_entropy_with_logits;
+mod volumes;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = join![activations::OPS, batch_norm::OPS, conv::OPS, fused::OPS, pool::OPS, SINGLE];
+pub static OPS: &[&Op] =
+    join![activations::OPS, batch_norm::OPS, conv::OPS, dilation2d::OPS, fused::OPS, pool::OPS, SINGLE];
 
 static SINGLE: &[&Op] = &[
     &bias_add::BIAS_ADD,
     &bias_add::BIAS_ADD_V1,
     &bias_add_grad::BIAS_ADD_GRAD,
+    &extract_volume_patches::EXTRACT_VOLUME_PATCHES,
     &lrn::LRN,
     &lrn::LRN_GRAD,
     &softmax::SOFTMAX,

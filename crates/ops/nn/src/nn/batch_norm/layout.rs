@@ -1,7 +1,7 @@
 //! Images as a matrix of [pixels, channels].
 
 use crate::prelude::*;
-use thalweg_math::transpose::transpose;
+use thalweg_math::transpose::transpose_bytes;
 
 /// The channel dimension, and the required rank.
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ impl Channels {
 
     /// Transposes to channels last.
     pub fn to_last(self, c: &OpCall<'_>, x: &Tensor) -> Result<Tensor> {
-        if !self.first {
+        if !self.first || x.rank() != self.rank {
             return Ok(x.clone());
         }
         let order: Vec<usize> = std::iter::once(0).chain(2..self.rank).chain([1]).collect();
@@ -39,7 +39,7 @@ impl Channels {
 
     /// The inverse of `to_last`.
     pub fn restored(self, c: &OpCall<'_>, x: Tensor) -> Result<Tensor> {
-        if !self.first {
+        if !self.first || x.rank() != self.rank {
             return Ok(x);
         }
         let order: Vec<usize> = [0, self.rank - 1].into_iter().chain(1..self.rank - 1).collect();
@@ -49,8 +49,9 @@ impl Channels {
 
 fn reordered(c: &OpCall<'_>, x: &Tensor, order: &[usize]) -> Result<Tensor> {
     let dims: Vec<usize> = order.iter().map(|axis| x.shape()[*axis]).collect();
-    let mut out = Tensor::uninit(DataType::Float, Shape::new(&dims)?)?;
-    transpose(c.par(), x.shape(), order, x.as_slice::<f32>()?, out.as_mut_slice::<f32>()?);
+    let mut out = Tensor::uninit(x.dtype(), Shape::new(&dims)?)?;
+    let size = x.byte_len().checked_div(x.elements()).unwrap_or(1);
+    transpose_bytes(c.par(), size, x.shape(), order, x.bytes()?, out.bytes_mut()?);
     Ok(out)
 }
 

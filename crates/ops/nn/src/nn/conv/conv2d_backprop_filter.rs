@@ -49,6 +49,13 @@ fn prepare_narrow<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 
 fn run<T: Multiplied>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
     let filter = sizes_input(c, 1)?;
+    let out = by_filter::<T>(c, sliding, filter)?;
+    c.set(0, out);
+    Ok(())
+}
+
+/// The gradient by a filter of this shape, from images and gradient, inputs 0 and 2.
+pub fn by_filter<T: Multiplied>(c: &OpCall<'_>, sliding: &Sliding, filter: Shape) -> Result<Tensor> {
     let mut out = Tensor::zeros(T::DTYPE, filter.clone())?;
     // An empty filter has no gradient, whatever the other sizes.
     if out.elements() > 0 {
@@ -59,6 +66,5 @@ fn run<T: Multiplied>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
             add_by_filter(c.par(), &sizes, images, gradient, out.as_mut_slice::<T>()?)?;
         }
     }
-    c.set(0, out);
-    Ok(())
+    Ok(out)
 }

@@ -66,14 +66,21 @@ fn prepare_narrow<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 fn run<T: Multiplied>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
+    let images = match *sizes_input(c, 0)?.dims() {
+        [rows, cols] => Shape::new(&[c.shape(2)?.dim(0)?, rows, cols, c.shape(1)?.dim(2)?])?,
+        ref four => Shape::new(four)?,
+    };
+    let out = by_images::<T>(c, sliding, images)?;
+    c.set(0, out);
+    Ok(())
+}
+
+/// The gradient by images of this shape, from filter and gradient, inputs 1 and 2.
+pub fn by_images<T: Multiplied>(c: &OpCall<'_>, sliding: &Sliding, images: Shape) -> Result<Tensor> {
     let (filter, gradient) = (c.shape(1)?, c.shape(2)?);
     if filter.elements() == 0 {
         return Err(empty_filter());
     }
-    let images = match *sizes_input(c, 0)?.dims() {
-        [rows, cols] => Shape::new(&[gradient.dim(0)?, rows, cols, filter.dim(2)?])?,
-        ref four => Shape::new(four)?,
-    };
     let sizes = Sizes::new(sliding, &images, filter)?;
     sizes.check_gradient(gradient)?;
     let mut out = Tensor::zeros(T::DTYPE, images)?;
@@ -81,6 +88,5 @@ fn run<T: Multiplied>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
     if out.elements() > 0 && !gradient.is_empty() {
         add_by_images(c.par(), &sizes, filter, gradient, out.as_mut_slice::<T>()?)?;
     }
-    c.set(0, out);
-    Ok(())
+    Ok(out)
 }

@@ -25,7 +25,7 @@ pub static DEPTHWISE_CONV2D_NATIVE: Op = Op {
         let (images, filter, layout) = (c.rank(0, 4)?, c.rank(1, 4)?, Layout::of(c.attrs)?);
         let depth = merge_dim(images.dim(layout.channels), filter.dim(2))?;
         let outputs = if depth < 0 || filter.dim(3) < 0 { -1 } else { depth.saturating_mul(filter.dim(3)) };
-        Ok(vec![Sliding::of(c.attrs)?.shape(&images, [filter.dim(0), filter.dim(1)], outputs)?])
+        Ok(vec![Sliding::of(c.attrs)?.shape(&images, [1, filter.dim(0), filter.dim(1)], outputs)?])
     },
     grad: Rule(|g| Gradients::new(g, OPS).of_output()),
     kernels: cpu!(make prepare: T in f32, f64; prepare_narrow: T in f16, bf16),
@@ -126,7 +126,7 @@ fn sizes(sliding: &Sliding, images: &Shape, filter: &Shape) -> Result<(Depthwise
     if dims[3] != channels {
         return Err(invalid!("input and filter must have the same depth: {} vs {channels}", dims[3]));
     }
-    let grid = sliding.grid(&dims, [rows, cols])?;
+    let grid = sliding.grid(&dims, [1, rows, cols])?;
     let outputs = channels.checked_mul(multiplier).ok_or_else(|| invalid!("too many channels"))?;
     let shape = Shape::new(&[dims[0], grid.rows.output, grid.cols.output, outputs])?;
     Ok((Depthwise { grid, channels, multiplier }, shape))

@@ -30,6 +30,7 @@ impl<'a> Direct<'a> {
         let (rows, cols) = (&sizes.grid.rows, &sizes.grid.cols);
         let places = rows.output.checked_mul(cols.output)?;
         let fits = sizes.groups() == 1
+            && sizes.grid.planes == Span::ONE
             && cols.dilation == 1
             && rows.dilation == 1
             && !sizes.patches(0).is_identity()
@@ -139,10 +140,16 @@ pub fn transposed(sizes: &Sizes) -> Option<Sizes> {
     };
     let grid = &sizes.grid;
     Some(Sizes {
-        grid: Grid { batch: grid.batch, rows: transpose(&grid.rows)?, cols: transpose(&grid.cols)? },
+        grid: Grid {
+            batch: grid.batch,
+            planes: transpose(&grid.planes)?,
+            rows: transpose(&grid.rows)?,
+            cols: transpose(&grid.cols)?,
+        },
         depth: sizes.outputs,
         group_depth: sizes.outputs,
         outputs: sizes.depth,
+        volumes: sizes.volumes,
     })
     .filter(|_| sizes.groups() == 1)
 }

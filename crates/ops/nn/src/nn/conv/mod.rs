@@ -1,10 +1,13 @@
 //! Convolutions and depthwise convolutions, with their gradients.
 
+mod conv;
 mod conv2d;
 mod conv2d_backprop_filter;
 mod conv2d_backprop_input;
+mod conv3d;
 mod depthwise;
 mod direct;
+mod padded_conv2d;
 mod product;
 mod sizes;
 
@@ -17,10 +20,18 @@ use crate::windows::Sliding;
 pub use sizes::channels_last;
 
 pub static OPS: &[&Op] = &[
+    &conv::CONV,
     &CONV2D,
     &conv2d_backprop_filter::CONV2D_BACKPROP_FILTER,
     &conv2d_backprop_input::CONV2D_BACKPROP_INPUT,
+    &conv3d::CONV3D,
+    &conv3d::CONV3D_BACKPROP_FILTER,
+    &conv3d::CONV3D_BACKPROP_FILTER_V2,
+    &conv3d::CONV3D_BACKPROP_INPUT,
+    &conv3d::CONV3D_BACKPROP_INPUT_V2,
     &DEPTHWISE_CONV2D_NATIVE,
+    &padded_conv2d::FUSED_PAD_CONV2D,
+    &padded_conv2d::FUSED_RESIZE_AND_PAD_CONV2D,
     &depthwise::DEPTHWISE_CONV2D_NATIVE_BACKPROP_FILTER,
     &depthwise::DEPTHWISE_CONV2D_NATIVE_BACKPROP_INPUT,
 ];

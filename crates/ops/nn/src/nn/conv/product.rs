@@ -261,7 +261,7 @@ pub fn add_by_images<T: Multiplied>(
     // `images` are those from `first` on, of the sizes given.
     let some =
         |par: &dyn Parallel, sizes: &Sizes, first: usize, step: usize, images: &mut [T]| -> Result<()> {
-            let (before, mut memory) = (first * sizes.grid.rows.output, buffer());
+            let (before, mut memory) = (first * sizes.grid.planes.output * sizes.grid.rows.output, buffer());
             for part in split(0..sizes.grid.output_rows(), step) {
                 let places = part.len() * sizes.grid.cols.output;
                 let gradient =

@@ -15,15 +15,30 @@ pub struct Sizes {
     pub group_depth: usize,
     /// Channels of the result.
     pub outputs: usize,
+    /// Whether there is a dimension of planes.
+    pub volumes: bool,
 }
 
 impl Sizes {
     pub fn new(sliding: &Sliding, images: &[usize], filter: &[usize]) -> Result<Sizes> {
-        let images = four(images, "input")?;
-        let [rows, cols, group_depth, outputs] = four(filter, "filter")?;
+        let rank = sliding.layout.rank();
+        if filter.len() != rank || images.len() != rank {
+            return Err(invalid!(
+                "input and filter must be {rank}-dimensional, got shapes {images:?} and {filter:?}"
+            ));
+        }
+        let (window, [group_depth, outputs]) = match *filter {
+            [planes, rows, cols, depth, outputs] => ([planes, rows, cols], [depth, outputs]),
+            [rows, cols, depth, outputs] => ([1, rows, cols], [depth, outputs]),
+            _ => return Err(internal("a window of two or three dimensions")),
+        };
         let depth = images[sliding.layout.channels];
         groups(depth as i64, group_depth as i64, outputs as i64)?;
-        Ok(Sizes { grid: sliding.grid(&images, [rows, cols])?, depth, group_depth, outputs })
+        // Convolutions of volumes have no groups in TensorFlow.
+        if rank == 5 && depth != group_depth {
+            return Err(invalid!("input and filter must have the same depth: {depth} vs {group_depth}"));
+        }
+        Ok(Sizes { grid: sliding.grid(images, window)?, depth, group_depth, outputs, volumes: rank == 5 })
     }
 
     pub fn groups(&self) -> usize {
@@ -31,7 +46,11 @@ impl Sizes {
     }
 
     pub fn output_shape(&self) -> Result<Shape> {
-        Shape::new(&[self.grid.batch, self.grid.rows.output, self.grid.cols.output, self.outputs])
+        let Grid { batch, planes, rows, cols } = &self.grid;
+        match self.volumes {
+            true => Shape::new(&[*batch, planes.output, rows.output, cols.output, self.outputs]),
+            false => Shape::new(&[*batch, rows.output, cols.output, self.outputs]),
+        }
     }
 
     /// Checks that the gradient has the shape of the result.
@@ -48,10 +67,6 @@ impl Sizes {
         let (first_channel, channels) = (group * self.group_depth, self.group_depth);
         Patches { grid: self.grid, depth: self.depth, first_channel, channels }
     }
-}
-
-fn four(dims: &[usize], what: &str) -> Result<[usize; 4]> {
-    dims.try_into().map_err(|_| invalid!("{what} must be 4-dimensional, got {dims:?}"))
 }
 
 /// Validates grouped depths; -1 is unknown.
@@ -78,11 +93,17 @@ fn groups(depth: i64, group_depth: i64, outputs: i64) -> Result<()> {
 
 /// The shape of a convolution.
 pub fn output_shape(sliding: &Sliding, images: &PartialShape, filter: &PartialShape) -> Result<PartialShape> {
-    groups(images.dim(sliding.layout.channels), filter.dim(2), filter.dim(3))?;
-    if (0..4).any(|i| filter.dim(i) == 0) {
+    let rank = sliding.layout.rank();
+    let [depth, outputs] = [rank - 2, rank - 1].map(|axis| filter.dim(axis));
+    groups(images.dim(sliding.layout.channels), depth, outputs)?;
+    if rank == 5 {
+        merge_dim(images.dim(sliding.layout.channels), depth)?;
+    }
+    if (0..rank).any(|i| filter.dim(i) == 0) {
         return Err(empty_filter());
     }
-    sliding.shape(images, [filter.dim(0), filter.dim(1)], filter.dim(3))
+    let planes = if rank == 5 { filter.dim(0) } else { 1 };
+    sliding.shape(images, [planes, filter.dim(rank - 4), filter.dim(rank - 3)], outputs)
 }
 
 pub fn empty_filter() -> Error {

@@ -84,28 +84,39 @@ fn prepare_narrow_grad<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 fn run<T: Element + Summed>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
-    let images = c.shape(0)?;
-    let grid = pool.grid_of_planes(images)?;
-    let mut out = Tensor::zeros(T::DTYPE, pool.output(images)?)?;
-    if images.elements() > 0 && out.elements() > 0 {
-        avg_pool(c.par(), &grid, images.dim(3)?, c.slice::<T>(0)?, out.as_mut_slice::<T>()?);
-    }
+    let out = averages::<T>(c, pool)?;
     c.set(0, out);
     Ok(())
 }
 
 fn run_grad<T: Element + Summed>(c: &mut OpCall<'_>, pool: &Pool) -> Result<()> {
+    let out = gradient::<T>(c, pool)?;
+    c.set(0, out);
+    Ok(())
+}
+
+pub fn averages<T: Element + Summed>(c: &OpCall<'_>, pool: &Pool) -> Result<Tensor> {
+    let images = c.shape(0)?;
+    let grid = pool.grid_of_planes(images)?;
+    let mut out = Tensor::zeros(T::DTYPE, pool.output(images)?)?;
+    if images.elements() > 0 && out.elements() > 0 {
+        avg_pool(c.par(), &grid, pool.channels(images)?, c.slice::<T>(0)?, out.as_mut_slice::<T>()?);
+    }
+    Ok(out)
+}
+
+pub fn gradient<T: Element + Summed>(c: &OpCall<'_>, pool: &Pool) -> Result<Tensor> {
     let sizes = c.int_vector(0)?;
-    if sizes.len() != 4 {
-        return Err(invalid!("orig_input_shape must have 4 elements, got {sizes:?}"));
+    if sizes.len() != pool.rank() {
+        return Err(invalid!("orig_input_shape must have {} elements, got {sizes:?}", pool.rank()));
     }
     let images = Shape::from_i64(&sizes)?;
     let grid = pool.grid_of_planes(&images)?;
     check_shape("grad", c.shape(1)?, &pool.output(&images)?)?;
     let mut out = Tensor::zeros(T::DTYPE, images.clone())?;
     if out.elements() > 0 && c.shape(1)?.elements() > 0 {
-        avg_pool_gradient(c.par(), &grid, images.dim(3)?, c.slice::<T>(1)?, out.as_mut_slice::<T>()?);
+        let (channels, dy) = (pool.channels(&images)?, c.slice::<T>(1)?);
+        avg_pool_gradient(c.par(), &grid, channels, dy, out.as_mut_slice::<T>()?);
     }
-    c.set(0, out);
-    Ok(())
+    Ok(out)
 }

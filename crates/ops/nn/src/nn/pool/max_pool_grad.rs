@@ -100,7 +100,7 @@ fn grad_grad_shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 }
 
 /// Both gradients are linear in the last input, and each is the gradient of the other.
-fn other(g: &mut GradCall<'_>, op: &str) -> Result<Vec<Grad>> {
+pub fn other(g: &mut GradCall<'_>, op: &str) -> Result<Vec<Grad>> {
     let padded = op == "MaxPoolGrad";
     let names: &[&'static str] = &["ksize", "strides", "padding", "data_format", "explicit_paddings"];
     let attrs = window_attrs(g.attrs, if padded { names } else { &names[..4] });

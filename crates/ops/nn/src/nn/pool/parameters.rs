@@ -1,5 +1,6 @@
 //! The window of a pooling, from attrs or from inputs.
 
+use crate::nn::batch_norm::Channels;
 use crate::prelude::*;
 use crate::windows::{Layout, Sliding};
 use thalweg_math::window::Grid;
@@ -7,7 +8,7 @@ use thalweg_math::window::Grid;
 #[derive(Clone, Copy)]
 pub struct Pool {
     sliding: Sliding,
-    size: [usize; 2],
+    size: [usize; 3],
     /// Channels pooled together; 1 unless only channels are pooled.
     pub depth: usize,
 }
@@ -20,9 +21,10 @@ impl Pool {
 
     fn new(attrs: &Attrs, size: &[i64], strides: &[i64]) -> Result<Pool> {
         let layout = Layout::of(attrs)?;
-        if size.len() != 4 || strides.len() != 4 {
+        let rank = layout.rank();
+        if size.len() != rank || strides.len() != rank {
             return Err(invalid!(
-                "ksize and strides must specify 4 dimensions, got {size:?} and {strides:?}"
+                "ksize and strides must specify {rank} dimensions, got {size:?} and {strides:?}"
             ));
         }
         if size.iter().chain(strides).any(|v| *v < 1 || *v > i32::MAX as i64) {
@@ -38,8 +40,9 @@ impl Pool {
         let depth = size[layout.channels];
         let mut along = strides.to_vec();
         if depth > 1 {
-            let alone = layout.image().iter().all(|axis| size[*axis] == 1 && strides[*axis] == 1);
-            if !alone || strides[layout.channels] != depth {
+            let alone =
+                layout.space().into_iter().flatten().all(|axis| size[axis] == 1 && strides[axis] == 1);
+            if !alone || strides[layout.channels] != depth || rank == 5 {
                 return Err(unimplemented(format_args!(
                     "Pooling across depth needs windows of 1 in the other dimensions, and the window as stride: \
                      ksize {size:?}, strides {strides:?}"
@@ -49,32 +52,52 @@ impl Pool {
         }
         let pool = Pool {
             sliding: Sliding::with_strides(attrs, &along)?,
-            size: layout.image().map(|axis| size[axis] as usize),
+            size: layout.space().map(|axis| axis.map_or(1, |axis| size[axis] as usize)),
             depth: depth as usize,
         };
         pool.sliding.check_padding_inside(pool.size)?;
         Ok(pool)
     }
 
+    /// Of volumes, with channels last; and the layout that they have.
+    pub fn of_volumes(attrs: &Attrs) -> Result<(Pool, Channels)> {
+        let mut pool = Pool::of(attrs)?;
+        let channels = Channels { first: !pool.sliding.layout.channels_last(), rank: 5 };
+        pool.sliding.layout = Layout::NDHWC;
+        Ok((pool, channels))
+    }
+
+    /// The rank of the images or volumes.
+    pub fn rank(&self) -> usize {
+        self.sliding.layout.rank()
+    }
+
+    /// The number of channels.
+    pub fn channels(&self, images: &Shape) -> Result<usize> {
+        images.dim(self.sliding.layout.channels)
+    }
+
     /// The window over images of this shape, with channels innermost.
     pub fn grid(&self, images: &Shape) -> Result<Grid> {
-        if self.sliding.layout != Layout::NHWC {
+        if !self.sliding.layout.channels_last() {
             return Err(unimplemented("pooling on the CPU needs data_format NHWC"));
         }
-        let dims = <[usize; 4]>::try_from(images.dims());
-        let dims = dims.map_err(|_| invalid!("the images must be 4-dimensional, got shape {images}"))?;
-        self.sliding.grid(&dims, self.size)
+        self.sliding.grid(images.dims(), self.size)
     }
 
     pub fn output(&self, images: &Shape) -> Result<Shape> {
-        let (grid, channels) = (self.grid(images)?, images.dim(3)?);
+        let (grid, channels) = (self.grid(images)?, self.channels(images)?);
         if channels % self.depth != 0 {
             return Err(unimplemented(format_args!(
                 "Pooling across depth requires the depth window to evenly divide the input depth: {channels} by {}",
                 self.depth
             )));
         }
-        Shape::new(&[grid.batch, grid.rows.output, grid.cols.output, channels / self.depth])
+        let (depth, Grid { batch, planes, rows, cols }) = (channels / self.depth, grid);
+        match self.sliding.layout.planes {
+            Some(_) => Shape::new(&[batch, planes.output, rows.output, cols.output, depth]),
+            None => Shape::new(&[batch, rows.output, cols.output, depth]),
+        }
     }
 
     pub fn known_output(&self, images: &PartialShape) -> Result<PartialShape> {
