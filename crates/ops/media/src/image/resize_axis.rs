@@ -19,7 +19,7 @@ impl Mapping {
         Ok(Mapping { align_corners, half_pixel_centers })
     }
 
-    fn scale(&self, old: usize, new: usize) -> f32 {
+    pub fn scale(&self, old: usize, new: usize) -> f32 {
         if self.align_corners && new > 1 {
             (old - 1) as f32 / (new - 1) as f32
         } else {
@@ -30,16 +30,29 @@ impl Mapping {
     /// For each output position, its two input neighbours, and the weight of the second.
     pub fn linear(&self, old: usize, new: usize) -> Result<Vec<(usize, usize, f32)>> {
         let scale = self.scale(old, new);
-        let at = |i: usize| match self.half_pixel_centers {
-            true => (i as f32 + 0.5) * scale - 0.5,
-            false => i as f32 * scale,
-        };
         let tap = |i: usize| {
-            let (x, last) = (at(i), old - 1);
+            let (x, last) = (self.place(i, scale), old - 1);
             let low = x.floor();
             ((low.max(0.0) as usize).min(last), (x.ceil().max(0.0) as usize).min(last), x - low)
         };
         reserve::collect((0..new).map(tap))
+    }
+
+    /// A mapping without half pixels.
+    pub fn with_corners(attrs: &Attrs) -> Result<Mapping> {
+        Ok(Mapping { align_corners: attrs.bool("align_corners")?, half_pixel_centers: false })
+    }
+
+    pub fn has_half_pixels(&self) -> bool {
+        self.half_pixel_centers
+    }
+
+    /// The place in the input of output position `i`.
+    pub fn place(&self, i: usize, scale: f32) -> f32 {
+        match self.half_pixel_centers {
+            true => (i as f32 + 0.5) * scale - 0.5,
+            false => i as f32 * scale,
+        }
     }
 
     /// For each output position, the nearest input.
