@@ -5,7 +5,11 @@
 // Tests make the files that they read.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+#[macro_use]
+extern crate thalweg_ops_kit;
+
 pub mod dataset;
+mod parsing;
 mod save;
 mod summary;
 
@@ -19,6 +23,7 @@ use thalweg_ops_kit::*;
 #[rustfmt::skip]
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
     dataset::OPS,
+    parsing::OPS,
     save::OPS,
     summary::OPS,
 ];
