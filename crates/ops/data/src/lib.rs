@@ -10,6 +10,7 @@ extern crate thalweg_ops_kit;
 
 pub mod dataset;
 mod parsing;
+mod reader;
 mod save;
 mod summary;
 
@@ -24,6 +25,7 @@ use thalweg_ops_kit::*;
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
     dataset::OPS,
     parsing::OPS,
+    reader::OPS,
     save::OPS,
     summary::OPS,
 ];

@@ -12,7 +12,7 @@ mod parse_example;
 mod parse_sequence_example;
 mod samples;
 mod tensor_message;
-mod wire;
+pub(crate) mod wire;
 
 use crate::prelude::*;
 use bytes::Bytes;
