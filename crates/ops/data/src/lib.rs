@@ -5,7 +5,12 @@
 // Tests make the files that they read.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+#[macro_use]
+extern crate thalweg_ops_kit;
+
 pub mod dataset;
+mod parsing;
+mod reader;
 mod save;
 mod summary;
 
@@ -19,6 +24,8 @@ use thalweg_ops_kit::*;
 #[rustfmt::skip]
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
     dataset::OPS,
+    parsing::OPS,
+    reader::OPS,
     save::OPS,
     summary::OPS,
 ];

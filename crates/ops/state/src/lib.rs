@@ -10,7 +10,7 @@ extern crate thalweg_ops_kit;
 
 mod accumulator;
 mod lookup;
-mod queue;
+pub mod queue;
 mod stack;
 mod state;
 mod tensor_array;

@@ -5,6 +5,9 @@
 // Tests make the files that they read.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+#[macro_use]
+extern crate thalweg_ops_kit;
+
 mod sparse;
 mod string;
 

@@ -11,7 +11,7 @@ mod concatenate;
 mod context;
 mod csv;
 mod element_buffer;
-mod files;
+pub(crate) mod files;
 mod filter;
 mod fixed_length_record;
 mod flat_map;

@@ -9,6 +9,8 @@ mod kinds;
 mod resource;
 mod size;
 
+pub use resource::Queue;
+
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = join![kinds::OPS, SINGLE];

@@ -31,7 +31,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let len = strings.first().map_or(0, |s| s.len());
     if let Some((i, odd)) = strings.iter().enumerate().find(|(_, s)| s.len() != len) {
         return Err(invalid!(
-            "DecodeRaw requires input strings to all be the same size, but element {i} has size {} != {len}",
+            "DecodeRaw requires input strings to all be the same size, but element {i} has size {len} != {}",
             odd.len()
         ));
     }

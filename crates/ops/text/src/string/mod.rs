@@ -12,15 +12,20 @@ mod regex_replace;
 mod string_case;
 mod string_join;
 mod string_length;
+mod string_n_grams;
 mod string_split;
 mod string_strip;
 mod string_to_hash_bucket;
 mod string_to_number;
 mod substr;
+mod unicode;
+mod unsorted_segment_join;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![unicode::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
     &string_join::STRING_JOIN,
     &reduce_join::REDUCE_JOIN,
     &as_string::AS_STRING,
@@ -42,6 +47,8 @@ pub static OPS: &[&Op] = &[
     &decode_raw::DECODE_RAW,
     &base64::ENCODE_BASE64,
     &base64::DECODE_BASE64,
+    &string_n_grams::STRING_N_GRAMS,
+    &unsorted_segment_join::UNSORTED_SEGMENT_JOIN,
 ];
 
 #[cfg(test)]
