@@ -5,6 +5,8 @@
 // Tests make the files that they read.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod ragged;
+mod sets;
 mod sparse;
 mod string;
 
@@ -17,6 +19,8 @@ use thalweg_ops_kit::*;
 
 #[rustfmt::skip]
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
+    ragged::OPS,
+    sets::OPS,
     sparse::OPS,
     string::OPS,
 ];
