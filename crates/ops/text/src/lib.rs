@@ -8,6 +8,8 @@
 #[macro_use]
 extern crate thalweg_ops_kit;
 
+mod ragged;
+mod sets;
 mod sparse;
 mod string;
 
@@ -20,6 +22,8 @@ use thalweg_ops_kit::*;
 
 #[rustfmt::skip]
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
+    ragged::OPS,
+    sets::OPS,
     sparse::OPS,
     string::OPS,
 ];

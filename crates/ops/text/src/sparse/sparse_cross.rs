@@ -1,12 +1,13 @@
-//! `SparseCross`: all combinations of the features of a row, joined as text or hashed.
+//! `SparseCross`, `SparseCrossV2`, `SparseCrossHashed`: all combinations of the features of a row, joined as text or hashed.
 
-use super::coordinates::{example, matrix};
+use super::coordinates::example;
+use super::cross::{Crosses, columns};
 use crate::prelude::*;
-use crate::string::hash::{fingerprint, fingerprint_cat};
 use crate::string::mapped::words;
-use bytes::Bytes;
 
-pub static SPARSE_CROSS: Op = Op {
+pub static OPS: &[&Op] = &[&SPARSE_CROSS, &SPARSE_CROSS_V2, &SPARSE_CROSS_HASHED];
+
+const SPARSE_CROSS: Op = Op {
     name: "SparseCross",
     doc: "For each row, every combination of one feature of each input (first the sparse, then the dense), as texts joined by _X_ or as hashes.",
     inputs: &["indices: N * int64", "values: sparse_types", "shapes: N * int64", "dense_inputs: dense_types"],
@@ -29,16 +30,10 @@ pub static SPARSE_CROSS: Op = Op {
     kernels: cpu!(make prepare),
     cases: |r| {
         let mut case = |out: DataType| {
-            let sparse = example(&[0, 0, 0, 1, 2, 0], words(&[3], &["a", "b", "c"]), &[3, 2]);
-            let dense = r.ints(&[3, 2], 0, 9);
-            let dense = dense.to_i64s().and_then(|v| Tensor::from_slice(dense.shape().clone(), &v));
-            Case::new(sparse.into_iter().chain(dense).collect())
-                .attr("N", 1)
+            mixed_case(r, [])
                 .attr("hashed_output", out == DataType::Int64)
                 .attr("num_buckets", 1000)
                 .attr("hash_key", DEFAULT_KEY)
-                .attr("sparse_types", Attr::types(&[DataType::String]))
-                .attr("dense_types", Attr::types(&[DataType::Int64]))
                 .attr("out_type", out)
                 .attr("internal_type", DataType::Int64)
         };
@@ -47,166 +42,118 @@ pub static SPARSE_CROSS: Op = Op {
     ..Op::PURE
 };
 
+const SPARSE_CROSS_V2: Op = Op {
+    name: "SparseCrossV2",
+    doc: "For each row, every combination of one feature of each input (first the sparse, then the dense), as texts joined by sep.",
+    inputs: &[
+        "indices: N * int64",
+        "values: sparse_types",
+        "shapes: N * int64",
+        "dense_inputs: dense_types",
+        "sep: string",
+    ],
+    outputs: &["output_indices: int64", "output_values: string", "output_shape: int64"],
+    attrs: &["N: int >= 0", "sparse_types: list({int64, string}) >= 0", "dense_types: list({int64, string}) >= 0"],
+    kernels: cpu!(joined),
+    cases: |r| vec![mixed_case(r, [Tensor::string("-")])],
+    ..SPARSE_CROSS
+};
+
+static SPARSE_CROSS_HASHED: Op = Op {
+    name: "SparseCrossHashed",
+    doc: "For each row, every combination of one feature of each input (first the sparse, then the dense), hashed; strongly with salt as key if asked.",
+    inputs: &[
+        "indices: N * int64",
+        "values: sparse_types",
+        "shapes: N * int64",
+        "dense_inputs: dense_types",
+        "num_buckets: int64",
+        "strong_hash: bool",
+        "salt: int64",
+    ],
+    outputs: &["output_indices: int64", "output_values: int64", "output_shape: int64"],
+    kernels: cpu!(hashed),
+    cases: |r| {
+        let mut case = |buckets: i64, strong: bool| {
+            let salt = Tensor::vector(&[7i64, -9]).into_iter();
+            mixed_case(r, [Tensor::scalar(buckets), Tensor::scalar(strong)].into_iter().chain(salt))
+        };
+        vec![case(1000, false), case(0, true)]
+    },
+    ..SPARSE_CROSS_V2
+};
+
+/// A sparse and a dense input, then `more`.
+fn mixed_case(r: &mut CaseGen, more: impl IntoIterator<Item = Tensor>) -> Case {
+    let sparse = example(&[0, 0, 0, 1, 2, 0], words(&[3], &["a", "b", "c"]), &[3, 2]);
+    let dense = r.ints(&[3, 2], 0, 9);
+    let dense = dense.to_i64s().and_then(|v| Tensor::from_slice(dense.shape().clone(), &v));
+    Case::new(sparse.into_iter().chain(dense).chain(more).collect())
+        .attr("N", 1)
+        .attr("sparse_types", Attr::types(&[DataType::String]))
+        .attr("dense_types", Attr::types(&[DataType::Int64]))
+}
+
 /// The default hash key of TensorFlow's feature columns.
 const DEFAULT_KEY: i64 = 0x00DE_CAFC_AFFE;
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let buckets = node.attrs.int("num_buckets")?;
-    // Without buckets, hashes drop a bit, to be non-negative.
-    let modulus = u64::try_from(if buckets > 0 { buckets } else { i64::MAX })
-        .map_err(|_| invalid!("num_buckets must not be negative, got {buckets}"))?;
+    if buckets < 0 {
+        return Err(invalid!("num_buckets must not be negative, got {buckets}"));
+    }
     let key = node.attrs.int("hash_key")? as u64;
     let hashed = node.attrs.dtype("out_type")? == DataType::Int64;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let columns = columns(c)?;
-        let rows = columns.first().map(|column| column.rows.len());
-        let rows = rows.ok_or_else(|| invalid!("SparseCross needs at least one input"))?;
-        let mut found = Crosses { at: Vec::new(), most: 0, picks: Vec::new(), width: columns.len() };
-        (0..rows).try_for_each(|row| found.add_row(&columns, row))?;
-        let count = Shape::vector(found.at.len() / 2);
-        let values = if hashed {
-            let hash = |pick: &[usize]| {
-                let mixed = columns.iter().zip(pick).fold(key, |h, (c, at)| fingerprint_cat(h, c.hash(*at)));
-                (mixed % modulus) as i64
-            };
-            Tensor::from_slice(count, &reserve::collect(found.each().map(hash))?)?
-        } else {
-            let join = |pick: &[usize]| {
-                let parts: Vec<Bytes> = columns.iter().zip(pick).map(|(c, at)| c.text(*at)).collect();
-                Ok(Bytes::from(reserve::join(parts.iter().map(|p| &p[..]), b"_X_")?))
-            };
-            Tensor::from_objects(count, reserve::try_collect(found.each().map(join))?)?
+        if columns.is_empty() {
+            return Err(invalid!("SparseCross needs at least one input"));
+        }
+        let found = Crosses::of(&columns)?;
+        let values = match hashed {
+            true => found.hashes(&columns, Some(key), None, buckets)?,
+            false => found.texts(&columns, b"_X_")?,
         };
-        c.set(0, matrix(found.at.len() / 2, 2, &found.at)?);
-        c.set(1, values);
-        c.set(2, Tensor::vector(&[rows as i64, found.most as i64])?);
+        output(c, found.places()?, values);
         Ok(())
     }))
 }
 
-/// One input: its features, and their range in each row.
-struct Column<'a> {
-    features: Features<'a>,
-    rows: Vec<std::ops::Range<usize>>,
+fn output(c: &mut OpCall<'_>, (indices, shape): (Tensor, Tensor), values: Tensor) {
+    c.set(0, indices);
+    c.set(1, values);
+    c.set(2, shape);
 }
 
-enum Features<'a> {
-    Strings(&'a [Bytes]),
-    Ints(&'a [i64]),
+/// The input that is argument `arg` of the signature alone.
+fn only(c: &OpCall<'_>, arg: usize) -> usize {
+    c.arg(arg).start
 }
 
-impl Column<'_> {
-    fn hash(&self, at: usize) -> u64 {
-        match self.features {
-            Features::Strings(all) => fingerprint(&all[at]),
-            Features::Ints(all) => all[at] as u64,
-        }
-    }
-
-    fn text(&self, at: usize) -> Bytes {
-        match self.features {
-            Features::Strings(all) => all[at].clone(),
-            Features::Ints(all) => Bytes::from(all[at].to_string()),
-        }
-    }
-}
-
-fn features(values: &Tensor) -> Result<Features<'_>> {
-    match values.dtype() {
-        DataType::String => Ok(Features::Strings(values.strings()?)),
-        _ => Ok(Features::Ints(values.as_slice::<i64>()?)),
-    }
-}
-
-/// The sparse, then the dense inputs, with equal row counts.
-fn columns<'a>(c: &'a OpCall<'_>) -> Result<Vec<Column<'a>>> {
-    let (indices, values, shapes) = (c.arg(0), c.arg(1), c.arg(2));
-    if indices.len() != values.len() {
-        return Err(invalid!("Expected {} values, got {}", indices.len(), values.len()));
-    }
-    let sparse = indices.zip(values).zip(shapes).map(|((i, v), s)| sparse_column(c, i, v, s));
-    let dense = c.arg(3).map(|i| {
-        let t = c.input(i)?;
-        let [rows, width] = *t.shape().dims() else {
-            return Err(invalid!("Dense inputs should be a matrix but received shape {}", t.shape()));
-        };
-        let ranges = reserve::collect((0..rows).map(|r| r * width..(r + 1) * width))?;
-        Ok(Column { features: features(t)?, rows: ranges })
-    });
-    let all: Vec<Column<'a>> = sparse.chain(dense).collect::<Result<_>>()?;
-    let rows = all.first().map_or(0, |column| column.rows.len());
-    match all.iter().position(|column| column.rows.len() != rows) {
-        Some(i) => Err(invalid!("Expected batch size {rows} got {} at input {i}", all[i].rows.len())),
-        None => Ok(all),
-    }
-}
-
-fn sparse_column<'a>(c: &'a OpCall<'_>, indices: usize, values: usize, shape: usize) -> Result<Column<'a>> {
-    let (at, of, dims) = (c.input(indices)?, c.input(values)?, c.int_vector(shape)?);
-    let [rows, _] = dims[..] else {
-        return Err(invalid!("Shape should have two elements but received {}", dims.len()));
+fn joined(c: &mut OpCall<'_>) -> Result<()> {
+    let sep = only(c, 4);
+    let [separator] = c.input(sep)?.strings()? else {
+        return Err(invalid!("Input sep should be a scalar but received shape {}", c.shape(sep)?));
     };
-    if of.rank() != 1 || at.shape().dims() != [of.elements(), 2] {
-        return Err(invalid!(
-            "Expected a matrix of two indices for each of a vector of values, got shapes {} and {}",
-            at.shape(),
-            of.shape()
-        ));
-    }
-    let rows = usize::try_from(rows).map_err(|_| invalid!("a shape has {rows} rows"))?;
-    let at = at.as_slice::<i64>()?;
-    // Features are sorted by row; those after one out of order are ignored.
-    let mut seen = 0;
-    let mut ranges = reserve::with_capacity(rows)?;
-    for row in 0..rows {
-        let start = seen;
-        while at.get(seen * 2) == Some(&(row as i64)) {
-            seen += 1;
-        }
-        ranges.push(start..seen);
-    }
-    Ok(Column { features: features(of)?, rows: ranges })
+    let columns = columns(c)?;
+    let found = Crosses::of(&columns)?;
+    let values = found.texts(&columns, separator)?;
+    output(c, found.places()?, values);
+    Ok(())
 }
 
-/// The combinations found so far.
-struct Crosses {
-    /// Row and column of each.
-    at: Vec<i64>,
-    /// The largest number of combinations in a row.
-    most: usize,
-    /// For each combination, a feature of each column.
-    picks: Vec<usize>,
-    width: usize,
-}
-
-impl Crosses {
-    /// All combinations of a row; the last column changes fastest.
-    fn add_row(&mut self, columns: &[Column<'_>], row: usize) -> Result<()> {
-        let sizes = columns.iter().map(|column| column.rows[row].len());
-        let count = sizes.clone().try_fold(1usize, |n, size| n.checked_mul(size));
-        let count = count.filter(|n| n.checked_mul(self.width.max(2)).is_some());
-        let count = count.ok_or_else(|| resource_exhausted("a row has too many combinations"))?;
-        reserve::room(&mut self.at, count * 2)?;
-        reserve::room(&mut self.picks, count * self.width)?;
-        self.most = self.most.max(count);
-        let mut pick: Vec<usize> = columns.iter().map(|column| column.rows[row].start).collect();
-        for number in 0..count {
-            self.at.extend([row as i64, number as i64]);
-            self.picks.extend_from_slice(&pick);
-            for (at, column) in pick.iter_mut().zip(columns).rev() {
-                *at += 1;
-                if *at < column.rows[row].end {
-                    break;
-                }
-                *at = column.rows[row].start;
-            }
-        }
-        Ok(())
-    }
-
-    fn each(&self) -> impl Iterator<Item = &[usize]> {
-        self.picks.chunks_exact(self.width)
-    }
+fn hashed(c: &mut OpCall<'_>) -> Result<()> {
+    let (buckets, strong) = (c.scalar::<i64>(only(c, 4))?, c.scalar::<bool>(only(c, 5))?);
+    let salt = c.input(only(c, 6))?;
+    let (&[a, b], 1) = (salt.as_slice::<i64>()?, salt.rank()) else {
+        return Err(invalid!("Input salt should be a vector of two elements but received shape {}", salt.shape()));
+    };
+    let keyed = strong.then_some([a as u64, b as u64]);
+    let columns = columns(c)?;
+    let found = Crosses::of(&columns)?;
+    let values = found.hashes(&columns, None, keyed, buckets)?;
+    output(c, found.places()?, values);
+    Ok(())
 }
 
 #[cfg(test)]

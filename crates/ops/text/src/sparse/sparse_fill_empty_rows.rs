@@ -60,7 +60,7 @@ pub static SPARSE_FILL_EMPTY_ROWS_GRAD: Op = Op {
         Ok(vec![map, PartialShape::scalar()])
     },
     grad: Missing,
-    kernels: cpu!(run_grad: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
+    kernels: cpu!(fill_gradients: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64, Complex32, ComplexDouble),
     cases: |r| {
         let map = Tensor::vector(&[2i64, 0]).into_iter();
         vec![Case::new(map.chain([r.tensor(&[4])]).collect())]
@@ -113,7 +113,8 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     Ok(())
 }
 
-fn run_grad<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
+/// Kernel of the gradient; that of ragged tensors is the same.
+pub fn fill_gradients<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     let map = c.int_vector(0)?;
     if c.shape(1)?.rank() != 1 {
         return Err(invalid!("grad_values must be a vector, got shape {}", c.shape(1)?));
