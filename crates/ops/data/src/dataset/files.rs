@@ -19,6 +19,18 @@ pub struct Stream {
     pub at: u64,
 }
 
+impl Stream {
+    pub fn new(file: File, compression: Compression) -> Stream {
+        let raw = BufReader::with_capacity(BUFFER, file);
+        let input: Box<dyn BufRead + Send> = match compression {
+            Compression::None => Box::new(raw),
+            Compression::Zlib => Box::new(BufReader::with_capacity(BUFFER, ZlibDecoder::new(raw))),
+            Compression::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))),
+        };
+        Stream { input, at: 0 }
+    }
+}
+
 impl Read for Stream {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let n = self.input.read(out)?;
@@ -85,13 +97,10 @@ impl Files {
         if plain && offset > 0 {
             file.seek(SeekFrom::Start(offset)).map_err(|e| at(&path, e))?;
         }
-        let raw = BufReader::with_capacity(BUFFER, file);
-        let input: Box<dyn BufRead + Send> = match self.compression {
-            Compression::None => Box::new(raw),
-            Compression::Zlib => Box::new(BufReader::with_capacity(BUFFER, ZlibDecoder::new(raw))),
-            Compression::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))),
-        };
-        let mut stream = Stream { input, at: if plain { offset } else { 0 } };
+        let mut stream = Stream::new(file, self.compression);
+        if plain {
+            stream.at = offset;
+        }
         if !plain && offset > 0 {
             std::io::copy(&mut (&mut stream).take(offset), &mut std::io::sink()).map_err(|e| at(&path, e))?;
         }

@@ -4,9 +4,8 @@ use crate::dataset::files::{Stream, read_until};
 use crate::files;
 use crate::prelude::*;
 use bytes::Bytes;
-use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use std::collections::VecDeque;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use thalweg_core::access::Access;
 use thalweg_io::durable::at;
@@ -62,7 +61,7 @@ impl Source {
         let open = |path: &Path| files::open(access, path)?.map_err(|e| at(path, e));
         let state = match self {
             Source::Lines { skip } => {
-                let mut stream: Stream = Box::new(BufReader::with_capacity(1 << 16, open(&path)?));
+                let mut stream = Stream::new(open(&path)?, Compression::None);
                 let mut line = 0;
                 while line < skip && read_until(&mut stream, b'\n', &mut Vec::new()).map_err(|e| at(&path, e))? {
                     line += 1;
@@ -74,12 +73,7 @@ impl Source {
                 State::Records { reader: RecordReader::new(open(&path)?, compression, shown), failed: None }
             }
             Source::Fixed { header, record, footer, hop, compression } => {
-                let plain = BufReader::with_capacity(1 << 16, open(&path)?);
-                let mut stream: Stream = match compression {
-                    Compression::None => Box::new(plain),
-                    Compression::Zlib => Box::new(BufReader::new(ZlibDecoder::new(plain))),
-                    Compression::Gzip => Box::new(BufReader::new(MultiGzDecoder::new(plain))),
-                };
+                let mut stream = Stream::new(open(&path)?, compression);
                 skip_bytes(&mut stream, header).map_err(|e| at(&path, e))?;
                 State::Fixed { stream, ahead: VecDeque::new(), record, footer, hop, number: 0 }
             }
