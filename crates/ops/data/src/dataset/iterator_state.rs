@@ -24,7 +24,7 @@ pub static DESERIALIZE_ITERATOR: Op = Op {
 };
 
 fn one_variant(_: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
-    Ok(vec![PartialShape::unknown()])
+    Ok(vec![PartialShape::unknown_of_rank(1)])
 }
 
 fn serialize(_: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {

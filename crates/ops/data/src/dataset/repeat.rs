@@ -27,7 +27,9 @@ struct Repeat {
 impl Dataset for Repeat {
     fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
         let (input, inner) = (self.input.clone(), c.without_cancellation());
-        Ok(Box::new(RepeatIter { input, left: self.count, pass: None, given: false, inner }))
+        // Begun at once, as TensorFlow does: a shuffle takes its seeds here.
+        let pass = if self.count == 0 { None } else { Some(self.input.iterator(c)?) };
+        Ok(Box::new(RepeatIter { input, left: self.count, pass, given: false, inner }))
     }
     fn cardinality(&self) -> i64 {
         match (self.input.cardinality(), self.count) {
