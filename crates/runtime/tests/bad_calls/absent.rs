@@ -9,7 +9,6 @@
 //! | B22 | `Dilation2D` | |
 //! | C30 | CTC | |
 //! | C33 | `CropAndResize` | |
-//! | C34 | `Einsum` | |
 //! | D5, D6 | GIF, BMP (and JPEG) | PNG: D3, D4 |
 //! | D10 | `StringNGrams` | |
 //! | D14 | parsing of `Example`s | |
@@ -30,7 +29,6 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("b22", &["Dilation2D", "Dilation2DBackpropInput", "Dilation2DBackpropFilter"]),
     ("c30", &["CTCLoss", "CTCLossV2", "CTCGreedyDecoder", "CTCBeamSearchDecoder"]),
     ("c33", &["CropAndResize", "CropAndResizeGradImage", "CropAndResizeGradBoxes"]),
-    ("c34", &["Einsum"]),
     ("d05", &["DecodeGif"]),
     ("d06", &["DecodeBmp", "DecodeImage", "DecodeJpeg"]),
     ("d10", &["StringNGrams"]),
