@@ -1,7 +1,11 @@
 //! See ARCHITECTURE.md.
 
+/// Decompositions of matrices: Cholesky, LU, QR, eigenvalues, singular values.
+pub mod decompose;
 /// Elementwise exp, log, tanh etc. of f32.
 pub mod elementary;
+/// Fourier transforms.
+pub mod fft;
 /// Matrix products.
 pub mod gemm;
 mod half_bits;

@@ -99,6 +99,8 @@ JUDGES = {
     "norm": (CLOSE, 20, True),  # means and variances are differences of sums
     "rule": (SUM, 8, True),  # update rules: several roundings, in unspecified order
     "softmax": (CLOSE, 2, True),  # exponentials of differences: an error in the difference is one relative to the logits
+    "decomposition": (CLOSE, 40, True),  # dozens of steps, by another algorithm
+    "fourier": (CLOSE, 4, True),  # sums of products with roots of unity
     "product": (CLOSE, 8, False),  # dozens of factors in another order
     "coarse": (CLOSE, 2, False),  # TensorFlow rounds to the type after every step
     "minus_one": (CLOSE, 1, "one"),  # TensorFlow takes 1 from exp(x), which leaves few digits near 0; ours keeps them

@@ -9,6 +9,7 @@
 extern crate thalweg_ops_kit;
 
 pub mod arithmetic;
+mod fft;
 pub mod linalg;
 mod random;
 mod reduce;
@@ -24,6 +25,7 @@ use thalweg_ops_kit::*;
 #[rustfmt::skip]
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
     arithmetic::OPS,
+    fft::OPS,
     linalg::OPS,
     random::OPS,
     reduce::OPS,

@@ -7,7 +7,6 @@
 //! | B20, B21 | LSTM and GRU in one op | cells made of ordinary ops (`thalweg-train`) |
 //! | C30 | CTC | |
 //! | C33 | `CropAndResize` | |
-//! | C34 | `Einsum` | |
 //! | D5, D6 | GIF, BMP (and JPEG) | PNG: D3, D4 |
 //! | D10 | `StringNGrams` | |
 //! | D14 | parsing of `Example`s | |
@@ -24,7 +23,6 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("b21", &["GRUBlockCell", "GRUBlockCellGrad"]),
     ("c30", &["CTCLoss", "CTCLossV2", "CTCGreedyDecoder", "CTCBeamSearchDecoder"]),
     ("c33", &["CropAndResize", "CropAndResizeGradImage", "CropAndResizeGradBoxes"]),
-    ("c34", &["Einsum"]),
     ("d05", &["DecodeGif"]),
     ("d06", &["DecodeBmp", "DecodeImage", "DecodeJpeg"]),
     ("d10", &["StringNGrams"]),

@@ -82,6 +82,10 @@ refused! {
     c32_bincount_of_a_cube: "DenseBincount", [i(&[1, 1, 1], &[0]), n(4), f(&[0])] => InvalidArgument;
     c32_old_bincount_weights_of_another_shape: "Bincount", [v(&[0, 1, 2]), n(4), f(&[2])] => InvalidArgument;
     c32_bincount_of_2_to_the_62: "DenseBincount", [l(&[0]), Tensor::scalar(BIG), f(&[0])] => InvalidArgument | ResourceExhausted;
+    c34_einsum_of_another_rank: "Einsum", [f(&[2, 2]), f(&[2, 2])], equation = "...i,j->k", N = 2i64 => InvalidArgument;
+    c34_einsum_label_of_the_output_alone: "Einsum", [f(&[2, 2])], equation = "ij->ijk", N = 1i64 => InvalidArgument;
+    c34_einsum_of_a_space: "Einsum", [f(&[2, 2])], equation = "ab->ba ", N = 1i64 => InvalidArgument;
+    c34_einsum_of_more_terms: "Einsum", [f(&[2, 2]), f(&[2, 2])], equation = "ij,jk->ik,", N = 2i64 => InvalidArgument;
 }
 
 allowed! {

@@ -119,7 +119,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 /// Sums a gradient over the batch dimensions along which `x` was broadcast.
-fn sum_to_batch_of(g: &mut GradCall<'_>, dx: Output, x: Output, other: Output) -> Result<Output> {
+pub fn sum_to_batch_of(g: &mut GradCall<'_>, dx: Output, x: Output, other: Output) -> Result<Output> {
     let (sx, so) = (g.graph.shape(x), g.graph.shape(other));
     if let (Some(a), Some(b), true) = (sx.dims(), so.dims(), sx.is_fully_known())
         && a.len() >= 2
@@ -281,7 +281,7 @@ fn multiply<T: GemmElement>(
 }
 
 /// The matrices of both batches in each product.
-fn pairs(x: &Shape, y: &Shape) -> Result<Vec<(usize, usize)>> {
+pub fn pairs(x: &Shape, y: &Shape) -> Result<Vec<(usize, usize)>> {
     let plan = BroadcastPlan::new(x, y)?;
     let (row, (dx, dy)) = (plan.row(), plan.row_steps());
     let (mut walk, mut pairs) = (plan.walk(), reserve::with_capacity(plan.shape().elements())?);

@@ -56,7 +56,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![da.into(), db.into()])
 }
 
-fn prepare<T: Element + GemmElement>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+pub fn prepare<T: Element + GemmElement>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let (ta, tb) = (node.attrs.bool("transpose_a")?, node.attrs.bool("transpose_b")?);
     Ok(Box::new(move |c: &mut OpCall<'_>| run::<T>(c, ta, tb)))
 }

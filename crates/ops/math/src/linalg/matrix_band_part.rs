@@ -27,6 +27,15 @@ pub static MATRIX_BAND_PART: Op = Op {
     ..Op::PURE
 };
 
+pub static BATCH_MATRIX_BAND_PART: Op = Op {
+    name: "BatchMatrixBandPart",
+    doc: "Deprecated: as MatrixBandPart.",
+    inputs: &["input: T", "num_lower: int64", "num_upper: int64"],
+    attrs: &["T: type"],
+    grad: Missing,
+    ..MATRIX_BAND_PART
+};
+
 fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     let x = c.rank_at_least(0, 2)?;
     for (i, what) in [(1, "rows"), (2, "columns")] {

@@ -25,6 +25,9 @@ pub static MATRIX_DIAG: Op = Op {
     ..Op::PURE
 };
 
+pub static BATCH_MATRIX_DIAG: Op =
+    Op { name: "BatchMatrixDiag", doc: "Deprecated: as MatrixDiag.", grad: Missing, ..MATRIX_DIAG };
+
 pub static MATRIX_DIAG_V2: Op = Op {
     name: "MatrixDiagV2",
     doc: "Matrices with the given diagonals, `padding_value` elsewhere; packed diagonals are aligned left.",

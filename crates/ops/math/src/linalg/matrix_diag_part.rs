@@ -17,6 +17,13 @@ pub static MATRIX_DIAG_PART: Op = Op {
     ..Op::PURE
 };
 
+pub static BATCH_MATRIX_DIAG_PART: Op = Op {
+    name: "BatchMatrixDiagPart",
+    doc: "Deprecated: as MatrixDiagPart.",
+    grad: Missing,
+    ..MATRIX_DIAG_PART
+};
+
 pub static MATRIX_DIAG_PART_V2: Op = Op {
     name: "MatrixDiagPartV2",
     doc: "The diagonals `k` of the innermost matrices, packed to the left, padded with `padding_value`.",

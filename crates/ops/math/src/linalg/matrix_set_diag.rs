@@ -16,6 +16,9 @@ pub static MATRIX_SET_DIAG: Op = Op {
     ..Op::PURE
 };
 
+pub static BATCH_MATRIX_SET_DIAG: Op =
+    Op { name: "BatchMatrixSetDiag", doc: "Deprecated: as MatrixSetDiag.", grad: Missing, ..MATRIX_SET_DIAG };
+
 pub static MATRIX_SET_DIAG_V2: Op = Op {
     name: "MatrixSetDiagV2",
     doc: "The input with the diagonals `k` of its innermost matrices replaced; packed diagonals are aligned left.",
