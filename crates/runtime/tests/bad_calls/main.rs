@@ -95,6 +95,7 @@ macro_rules! allowed {
 mod absent;
 mod files;
 mod indexing;
+mod parsing;
 mod sizes;
 mod state;
 mod values;

@@ -32,7 +32,10 @@ fn decompress(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let read: fn(&[u8]) -> Result<Vec<u8>> = match node.attrs.str("compression_type")? {
         "" => |bytes| reserve::copied(bytes),
         "ZLIB" => |bytes| inflated(ZlibDecoder::new(bytes)),
-        "GZIP" => |bytes| inflated(MultiGzDecoder::new(bytes)),
+        "GZIP" => |bytes| match bytes {
+            [0x1F, 0x8B, ..] | [] => inflated(MultiGzDecoder::new(bytes)),
+            _ => Err(data_loss("inflate() failed: incorrect header check")),
+        },
         "ZSTD" => return Err(unimplemented("DecodeCompressed of ZSTD; ZLIB and GZIP are there")),
         other => {
             return Err(invalid!("Only ZLIB, GZIP or NONE are supported compressions, got '{other}'"));

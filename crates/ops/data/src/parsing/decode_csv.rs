@@ -127,7 +127,7 @@ impl Format {
                         return Err(invalid!("Field {fields} is required but missing in record {row}!"));
                     }
                     column.push_default(default)?;
-                } else if !column.push(record, &field)? {
+                } else if !column.push(record, &field, matches!(field, Cow::Borrowed(_)))? {
                     return Err(invalid!(
                         "Field {fields} in record {row} is not a valid {}: {}",
                         default.dtype(),
@@ -233,8 +233,8 @@ impl Column {
         })
     }
 
-    /// Whether the field is a value of the column's type.
-    fn push(&mut self, record: &Bytes, field: &Cow<'_, [u8]>) -> Result<bool> {
+    /// Whether the field is a value of the column's type. `is_part`: it lies in the record as it is.
+    fn push(&mut self, record: &Bytes, field: &[u8], is_part: bool) -> Result<bool> {
         fn number<T: std::str::FromStr>(list: &mut Vec<T>, field: &[u8]) -> Result<bool> {
             match std::str::from_utf8(field).ok().and_then(|t| t.trim_ascii().parse().ok()) {
                 Some(v) => reserve::push(list, v).map(|()| true),
@@ -259,10 +259,8 @@ impl Column {
             Column::Int32(list) => number(list, field),
             Column::Int64(list) => number(list, field),
             Column::Strings(list) => {
-                let text = match field {
-                    Cow::Borrowed(part) => record.slice_ref(part),
-                    Cow::Owned(text) => Bytes::from(reserve::copied(text)?),
-                };
+                let text =
+                    if is_part { record.slice_ref(field) } else { Bytes::from(reserve::copied(field)?) };
                 reserve::push(list, text).map(|()| true)
             }
         }

@@ -296,7 +296,8 @@ impl<'a> Parser<'a> {
     #[cold]
     fn missing(&self, want: &Want, row: usize) -> Error {
         let key = Lossy(&want.key);
-        let what = format_args!("Feature: {key} (data type: {}) is required but could not be found.", want.dtype);
+        let what =
+            format_args!("Feature: {key} (data type: {}) is required but could not be found.", want.dtype);
         match self.batch.single {
             true => invalid!("{what}"),
             false => invalid!("Name: {}, {what}", self.batch.name(row)),
@@ -310,10 +311,9 @@ impl<'a> Parser<'a> {
             Err(e) => return e,
         };
         match want.form {
-            Form::Any => invalid!(
-                "{place}Data types don't match. Expected type: {}, Actual type: {found}",
-                want.dtype
-            ),
+            Form::Any => {
+                invalid!("{place}Data types don't match. Expected type: {}, Actual type: {found}", want.dtype)
+            }
             _ => invalid!(
                 "{place}Data types don't match. Data type: {found} but expected type: {}",
                 want.dtype

@@ -7,7 +7,11 @@ use crate::prelude::*;
 pub fn dense(parsed: Parsed, want: &Want, single: bool) -> Result<Tensor> {
     match (parsed, &want.form) {
         (Parsed::Dense(t), Form::Fixed { shape, .. }) => {
-            if single { t.reshape(shape.clone()) } else { Ok(t) }
+            if single {
+                t.reshape(shape.clone())
+            } else {
+                Ok(t)
+            }
         }
         (Parsed::Rows(rows), Form::Padded { shape, stride, default }) => {
             let widest = rows.counts.iter().copied().max().unwrap_or(0);
@@ -41,7 +45,8 @@ pub fn sparse(parsed: Parsed, single: bool) -> Result<[Tensor; 3]> {
         }
     }
     let widest = counts.iter().copied().max().unwrap_or(0) as i64;
-    let shape = if single { Tensor::vector(&[widest])? } else { Tensor::vector(&[counts.len() as i64, widest])? };
+    let shape =
+        if single { Tensor::vector(&[widest])? } else { Tensor::vector(&[counts.len() as i64, widest])? };
     Ok([
         Tensor::from_slice(Shape::new(&[n, width])?, &indices)?,
         values.into_tensor(Shape::vector(n))?,
@@ -76,6 +81,7 @@ pub fn row_splits(counts: &[usize], dtype: DataType) -> Result<Tensor> {
     if dtype == DataType::Int64 {
         return Tensor::from_slice(shape, &splits);
     }
-    let narrow = |v: &i64| i32::try_from(*v).map_err(|_| invalid!("{v} values are too many for int32 row splits"));
+    let narrow =
+        |v: &i64| i32::try_from(*v).map_err(|_| invalid!("{v} values are too many for int32 row splits"));
     Tensor::from_slice(shape, &reserve::try_collect(splits.iter().map(narrow))?)
 }

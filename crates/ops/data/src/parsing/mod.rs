@@ -17,7 +17,8 @@ pub(crate) mod wire;
 use crate::prelude::*;
 use bytes::Bytes;
 
-pub static OPS: &[&Op] = join![parse_example::OPS, parse_sequence_example::OPS, tensor_message::OPS, decode_bytes::OPS, SINGLE];
+pub static OPS: &[&Op] =
+    join![parse_example::OPS, parse_sequence_example::OPS, tensor_message::OPS, decode_bytes::OPS, SINGLE];
 
 static SINGLE: &[&Op] = &[&decode_csv::DECODE_CSV, &json_example::DECODE_JSON_EXAMPLE];
 

@@ -259,7 +259,8 @@ impl Settings {
         let wants = self.wants(c)?;
         let parsed = Parser { batch: &batch, wants: &wants, noun: "Key" }.run(c.par())?;
         let (single, dense, sparse) = (batch.single, self.dense_types.len(), self.sparse_types.len());
-        let (mut results, mut ragged_splits) = (vec![Vec::new(), Vec::new(), Vec::new(), Vec::new()], Vec::new());
+        let (mut results, mut ragged_splits) =
+            (vec![Vec::new(), Vec::new(), Vec::new(), Vec::new()], Vec::new());
         let mut all = parsed.into_iter();
         let mut dense_values = Vec::new();
         for (parsed, want) in all.by_ref().take(dense).zip(&wants) {
@@ -301,7 +302,8 @@ impl Settings {
             let form = dense_form(d, shape, c.input(i)?)?;
             reserve::push(&mut wants, Want { key, dtype, form })?;
         }
-        let rest = sparse.into_iter().zip(&self.sparse_types).chain(ragged.into_iter().zip(&self.ragged_types));
+        let rest =
+            sparse.into_iter().zip(&self.sparse_types).chain(ragged.into_iter().zip(&self.ragged_types));
         for (key, dtype) in rest {
             reserve::push(&mut wants, Want { key, dtype: *dtype, form: Form::Any })?;
         }
@@ -323,9 +325,11 @@ impl Settings {
             }))
         };
         Ok(match self.keys {
-            Keys::Vectors => {
-                [key_vector(c, 2, "sparse_keys")?, key_vector(c, 3, "dense_keys")?, key_vector(c, 4, "ragged_keys")?]
-            }
+            Keys::Vectors => [
+                key_vector(c, 2, "sparse_keys")?,
+                key_vector(c, 3, "dense_keys")?,
+                key_vector(c, 4, "ragged_keys")?,
+            ],
             Keys::Scalars => [scalars(2)?, scalars(3)?, vec![]],
             Keys::Attrs => [of_attr("sparse_keys")?, of_attr("dense_keys")?, vec![]],
         })
@@ -336,9 +340,12 @@ impl Settings {
 fn dense_form(d: usize, shape: &PartialShape, default: &Tensor) -> Result<Form> {
     let default = default.clone();
     let Some(fixed) = shape.to_shape() else {
-        let stride = shape.dims().unwrap_or_default().iter().skip(1).try_fold(1usize, |n, d| {
-            usize::try_from(*d).ok().and_then(|d| n.checked_mul(d))
-        });
+        let stride = shape
+            .dims()
+            .unwrap_or_default()
+            .iter()
+            .skip(1)
+            .try_fold(1usize, |n, d| usize::try_from(*d).ok().and_then(|d| n.checked_mul(d)));
         let stride = stride.ok_or_else(|| invalid!("dense_shapes[{d}] is too large: {shape}"))?;
         if default.elements() != 1 {
             return Err(invalid!(

@@ -9,7 +9,8 @@ use super::{forms, key_vector};
 use crate::prelude::*;
 use bytes::Bytes;
 
-pub static OPS: &[&Op] = &[&PARSE_SEQUENCE_EXAMPLE_V2, &PARSE_SEQUENCE_EXAMPLE, &PARSE_SINGLE_SEQUENCE_EXAMPLE];
+pub static OPS: &[&Op] =
+    &[&PARSE_SEQUENCE_EXAMPLE_V2, &PARSE_SEQUENCE_EXAMPLE, &PARSE_SINGLE_SEQUENCE_EXAMPLE];
 
 static PARSE_SEQUENCE_EXAMPLE_V2: Op = Op {
     name: "ParseSequenceExampleV2",
@@ -318,7 +319,8 @@ fn prepare(node: &KernelNode, kind: Kind) -> Result<Box<dyn Kernel>> {
 impl Settings {
     fn of(attrs: &Attrs, kind: Kind) -> Result<Settings> {
         let known = |name: &str| {
-            let fixed = |s: &PartialShape| s.to_shape().ok_or_else(|| invalid!("Shape {s} is not fully defined"));
+            let fixed =
+                |s: &PartialShape| s.to_shape().ok_or_else(|| invalid!("Shape {s} is not fully defined"));
             reserve::try_collect(attrs.shapes(name)?.iter().map(fixed))
         };
         let ragged = |values: &str, splits: &str| -> Result<Vec<(DataType, DataType)>> {
@@ -459,13 +461,13 @@ impl Settings {
         expect("feature_list_dense_keys", keys.list_dense.len(), self.list_dense.len())?;
         expect("feature_list_ragged_keys", keys.list_ragged.len(), self.list_ragged.len())?;
         expect("feature_list_dense_missing_assumed_empty", keys.may_be_missing.len(), self.list_dense.len())?;
-        let apart = |what: &str, a: (&str, &[Bytes]), b: (&str, &[Bytes])| {
-            match a.1.iter().find(|k| b.1.contains(k)) {
-                Some(key) => {
-                    Err(invalid!("{what} feature {} cannot be both {} and {}", Lossy(key), a.0, b.0))
-                }
-                None => Ok(()),
-            }
+        let apart = |what: &str, a: (&str, &[Bytes]), b: (&str, &[Bytes])| match a
+            .1
+            .iter()
+            .find(|k| b.1.contains(k))
+        {
+            Some(key) => Err(invalid!("{what} feature {} cannot be both {} and {}", Lossy(key), a.0, b.0)),
+            None => Ok(()),
         };
         let forms = [
             ("Context", &keys.context_dense, &keys.context_sparse, &keys.context_ragged),
@@ -489,7 +491,8 @@ impl Settings {
         });
         let mut wants = Vec::new();
         let types = self.context_dense.iter().zip(&self.context_shapes);
-        for (d, ((key, i), (dtype, shape))) in keys.context_dense.iter().zip(defaults).zip(types).enumerate() {
+        for (d, ((key, i), (dtype, shape))) in keys.context_dense.iter().zip(defaults).zip(types).enumerate()
+        {
             let default = c.input(i)?.clone();
             if default.elements() > 0 && default.shape() != shape {
                 return Err(invalid!(

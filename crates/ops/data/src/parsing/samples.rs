@@ -23,7 +23,8 @@ pub fn texts(values: &[&str]) -> Vec<u8> {
 }
 
 fn entries(of: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let entry = |(key, value): &(&str, Vec<u8>)| field(1, &[field(1, key.as_bytes()), field(2, value)].concat());
+    let entry =
+        |(key, value): &(&str, Vec<u8>)| field(1, &[field(1, key.as_bytes()), field(2, value)].concat());
     of.iter().flat_map(entry).collect()
 }
 

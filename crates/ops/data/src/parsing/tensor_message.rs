@@ -55,8 +55,8 @@ fn parse(c: &mut OpCall<'_>) -> Result<()> {
     if !c.shape(0)?.is_scalar() {
         return Err(invalid!("Expected `serialized` to be a scalar, got shape: {}", c.shape(0)?));
     }
-    let message: TensorProto = decode(bytes.clone())?
-        .map_err(|e| invalid!("Could not parse `serialized` as TensorProto: {e}"))?;
+    let message: TensorProto =
+        decode(bytes.clone())?.map_err(|e| invalid!("Could not parse `serialized` as TensorProto: {e}"))?;
     let t = tensor_from_proto(&message).map_err(|e| e.context("Cannot parse tensor from proto"))?;
     if t.dtype() != c.output_type(0)? {
         return Err(invalid!(

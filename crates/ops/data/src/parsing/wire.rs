@@ -8,6 +8,7 @@ pub type Wire<T> = std::result::Result<T, Malformed>;
 
 /// The contents of a field.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "no message here has fields of all kinds")]
 pub enum Field<'a> {
     Varint(u64),
     Fixed64([u8; 8]),
@@ -80,7 +81,11 @@ impl<'a> Fields<'a> {
                 _ => drop(self.contents(tag)?),
             }
             if depth == 0 {
-                return if tag >> 3 == number { Ok(&start[..start.len() - at.len()]) } else { Err(Malformed) };
+                return if tag >> 3 == number {
+                    Ok(&start[..start.len() - at.len()])
+                } else {
+                    Err(Malformed)
+                };
             }
         }
     }

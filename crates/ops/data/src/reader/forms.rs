@@ -181,7 +181,10 @@ fn reader(node: &KernelNode, source: Source) -> Result<Box<dyn Kernel>> {
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let reader = owner.get(c, |name| Reader::new(name, source))?;
         if reader.source != source {
-            return Err(invalid!("the shared reader of this name is a {:?}, not a {source:?}", reader.source));
+            return Err(invalid!(
+                "the shared reader of this name is a {:?}, not a {source:?}",
+                reader.source
+            ));
         }
         owner.output_handle(c, reader);
         Ok(())

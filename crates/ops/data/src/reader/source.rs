@@ -17,9 +17,17 @@ pub type Record = (Bytes, Bytes);
 /// The kind of a reader, with its attrs.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Source {
-    Lines { skip: u64 },
+    Lines {
+        skip: u64,
+    },
     Records(Compression),
-    Fixed { header: u64, record: u64, footer: u64, hop: u64, compression: Compression },
+    Fixed {
+        header: u64,
+        record: u64,
+        footer: u64,
+        hop: u64,
+        compression: Compression,
+    },
     WholeFile,
     /// Names of work as they are.
     Identity,
@@ -33,9 +41,22 @@ pub struct Work {
 }
 
 enum State {
-    Lines { stream: Stream, line: u64 },
-    Records { reader: RecordReader<'static>, failed: Option<Error> },
-    Fixed { stream: Stream, ahead: VecDeque<u8>, record: u64, footer: u64, hop: u64, number: u64 },
+    Lines {
+        stream: Stream,
+        line: u64,
+    },
+    Records {
+        reader: RecordReader<'static>,
+        failed: Option<Error>,
+    },
+    Fixed {
+        stream: Stream,
+        ahead: VecDeque<u8>,
+        record: u64,
+        footer: u64,
+        hop: u64,
+        number: u64,
+    },
     /// Its only record, until it is read.
     Once(Option<Bytes>),
 }
@@ -63,7 +84,9 @@ impl Source {
             Source::Lines { skip } => {
                 let mut stream = Stream::new(open(&path)?, Compression::None);
                 let mut line = 0;
-                while line < skip && read_until(&mut stream, b'\n', &mut Vec::new()).map_err(|e| at(&path, e))? {
+                while line < skip
+                    && read_until(&mut stream, b'\n', &mut Vec::new()).map_err(|e| at(&path, e))?
+                {
                     line += 1;
                 }
                 State::Lines { stream, line }
@@ -109,8 +132,6 @@ impl Work {
                 let offset = reader.offset();
                 match reader.next() {
                     Some(Ok(record)) => Ok((Some((key(offset)?, record)), false)),
-                    // As in TensorFlow, a file may end in a header.
-                    Some(Err(e)) if e.message().contains("header is cut short") => ended,
                     Some(Err(e)) => Err(failed.insert(e).clone()),
                     None => ended,
                 }
@@ -118,7 +139,9 @@ impl Work {
             State::Fixed { stream, ahead, record, footer, hop, number } => {
                 let want = record.saturating_add(*footer);
                 if want > thalweg_core::buffer::limit() as u64 {
-                    return Err(resource_exhausted(format_args!("records of {want} bytes are over the limit")));
+                    return Err(resource_exhausted(format_args!(
+                        "records of {want} bytes are over the limit"
+                    )));
                 }
                 fill(stream, want, ahead).map_err(|e| at(&self.path, e))?;
                 if (ahead.len() as u64) < want {

@@ -181,11 +181,8 @@ static READER_SERIALIZE_STATE_V2: Op = Op {
     ..READER_NUM_RECORDS_PRODUCED_V2
 };
 
-static READER_SERIALIZE_STATE: Op = Op {
-    name: "ReaderSerializeState",
-    inputs: &["reader_handle: Ref(string)"],
-    ..READER_SERIALIZE_STATE_V2
-};
+static READER_SERIALIZE_STATE: Op =
+    Op { name: "ReaderSerializeState", inputs: &["reader_handle: Ref(string)"], ..READER_SERIALIZE_STATE_V2 };
 
 fn serialize(c: &mut OpCall<'_>) -> Result<()> {
     let state = resource_input::<Reader>(c)?.serialized()?;

@@ -82,7 +82,7 @@ impl Queue {
         }
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         lock(&self.state).items.len()
     }
 

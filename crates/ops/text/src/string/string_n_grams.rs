@@ -85,7 +85,8 @@ impl NGrams {
         let splits = match dtype {
             DataType::Int64 => Tensor::vector(&ends)?,
             _ => {
-                let narrow = |v: &i64| i32::try_from(*v).map_err(|_| invalid!("{v} n-grams for int32 splits"));
+                let narrow =
+                    |v: &i64| i32::try_from(*v).map_err(|_| invalid!("{v} n-grams for int32 splits"));
                 Tensor::vector(&reserve::try_collect(ends.iter().map(narrow))?)?
             }
         };

@@ -9,11 +9,7 @@ pub static UNSORTED_SEGMENT_JOIN: Op = Op {
     doc: "The strings with each segment id, joined in order; ids may be in any order.",
     inputs: &["inputs: string", "segment_ids: Tindices", "num_segments: Tnumsegments"],
     outputs: &["output: string"],
-    attrs: &[
-        "separator: string = ''",
-        "Tindices: {int32, int64}",
-        "Tnumsegments: {int32, int64} = DT_INT32",
-    ],
+    attrs: &["separator: string = ''", "Tindices: {int32, int64}", "Tnumsegments: {int32, int64} = DT_INT32"],
     shape: |c| {
         let (data, ids) = (c.input(0), c.input(1));
         c.scalar(2)?;
@@ -37,7 +33,11 @@ pub static UNSORTED_SEGMENT_JOIN: Op = Op {
         let two = Tensor::scalar(2i32);
         vec![
             Case::new(vec![text.clone(), int_vector(&[1, 1]), two.clone()]).attr("separator", "-"),
-            Case::new(vec![text.reshape(Shape::vector(4)).unwrap_or_else(|_| Tensor::string("")), int_vector(&[0, 2, 0, 2]), Tensor::scalar(3i32)]),
+            Case::new(vec![
+                text.reshape(Shape::vector(4)).unwrap_or_else(|_| Tensor::string("")),
+                int_vector(&[0, 2, 0, 2]),
+                Tensor::scalar(3i32),
+            ]),
         ]
     },
     ..Op::PURE
@@ -64,7 +64,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     }
     let columns: usize = inner.iter().product();
     let shape = Shape::new(&[&[segments], inner].concat())?;
-    let mut joined: Vec<Option<Vec<u8>>> = reserve::filled(shape.elements(), None)?;
+    let mut joined: Vec<Vec<u8>> = reserve::filled(shape.elements(), Vec::new())?;
     let strings = data.strings()?;
     for (i, id) in ids.to_i64s()?.into_iter().enumerate() {
         let Some(id) = usize::try_from(id).ok().filter(|id| *id < segments) else {
@@ -78,16 +78,14 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
             else {
                 continue;
             };
-            match out {
-                Some(out) => {
-                    reserve::extend(out, separator)?;
-                    reserve::extend(out, text)?;
-                }
-                none => *none = Some(reserve::copied(text)?),
+            // As in TensorFlow, empty strings at the front leave no separator.
+            if !out.is_empty() {
+                reserve::extend(out, separator)?;
             }
+            reserve::extend(out, text)?;
         }
     }
-    let items = reserve::collect(joined.into_iter().map(|s| Bytes::from(s.unwrap_or_default())))?;
+    let items = reserve::collect(joined.into_iter().map(Bytes::from))?;
     let out = Tensor::from_objects(shape, items)?;
     c.set(0, out);
     Ok(())

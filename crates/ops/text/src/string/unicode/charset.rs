@@ -6,10 +6,14 @@ use encoding_rs::{DecoderResult, Encoding};
 #[derive(Clone, Copy)]
 pub enum Charset {
     Utf8,
-    Utf16 { big: bool },
+    Utf16 {
+        big: bool,
+    },
     /// The byte order is that of a mark at the front, else big.
     Utf16Marked,
-    Utf32 { big: bool },
+    Utf32 {
+        big: bool,
+    },
     Utf32Marked,
     Ascii,
     Latin1,
@@ -26,8 +30,12 @@ const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£�
 impl Charset {
     /// By a name as ICU has it: case, hyphens, underscores and spaces do not matter.
     pub fn named(name: &str) -> Result<Charset> {
-        let plain: String =
-            name.chars().filter(|c| c.is_ascii_alphanumeric()).take(64).collect::<String>().to_ascii_lowercase();
+        let plain: String = name
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric())
+            .take(64)
+            .collect::<String>()
+            .to_ascii_lowercase();
         Ok(match plain.as_str() {
             "utf8" => Charset::Utf8,
             "utf16be" => Charset::Utf16 { big: true },
@@ -43,7 +51,8 @@ impl Charset {
             "iso885911" => Charset::IsoOf(encoding_rs::WINDOWS_874),
             _ => {
                 let found = Encoding::for_label(name.as_bytes()).or_else(|| by_plain_name(&plain));
-                let found = found.filter(|e| *e != encoding_rs::REPLACEMENT && *e != encoding_rs::X_USER_DEFINED);
+                let found =
+                    found.filter(|e| *e != encoding_rs::REPLACEMENT && *e != encoding_rs::X_USER_DEFINED);
                 match found {
                     Some(encoding) => Charset::Web(encoding),
                     None => {
@@ -70,9 +79,7 @@ impl Charset {
                 [0, 0, 0xFE, 0xFF, ..] => utf32(bytes, true, 4, each),
                 _ => utf32(bytes, true, 0, each),
             },
-            Charset::Ascii => {
-                single(bytes, each, |b| (b < 0x80).then_some(u32::from(b)))
-            }
+            Charset::Ascii => single(bytes, each, |b| (b < 0x80).then_some(u32::from(b))),
             Charset::Latin1 => single(bytes, each, |b| Some(u32::from(b))),
             Charset::Cp437 => {
                 let upper = reserve::collect(CP437.chars().map(u32::from))?;
@@ -90,11 +97,40 @@ impl Charset {
 /// The encodings of the web whose names agree but for case and signs between.
 fn by_plain_name(plain: &str) -> Option<&'static Encoding> {
     const NAMES: [&str; 34] = [
-        "ISO-8859-2", "ISO-8859-3", "ISO-8859-4", "ISO-8859-5", "ISO-8859-6", "ISO-8859-7", "ISO-8859-8", "ISO-8859-10",
-        "ISO-8859-13", "ISO-8859-14", "ISO-8859-15", "ISO-8859-16", "windows-874", "windows-1250", "windows-1251",
-        "windows-1252", "windows-1253", "windows-1254", "windows-1255", "windows-1256", "windows-1257", "windows-1258",
-        "macintosh", "KOI8-R", "KOI8-U", "IBM866", "Shift_JIS", "EUC-JP", "ISO-2022-JP", "EUC-KR", "GBK", "GB18030",
-        "GB2312", "Big5",
+        "ISO-8859-2",
+        "ISO-8859-3",
+        "ISO-8859-4",
+        "ISO-8859-5",
+        "ISO-8859-6",
+        "ISO-8859-7",
+        "ISO-8859-8",
+        "ISO-8859-10",
+        "ISO-8859-13",
+        "ISO-8859-14",
+        "ISO-8859-15",
+        "ISO-8859-16",
+        "windows-874",
+        "windows-1250",
+        "windows-1251",
+        "windows-1252",
+        "windows-1253",
+        "windows-1254",
+        "windows-1255",
+        "windows-1256",
+        "windows-1257",
+        "windows-1258",
+        "macintosh",
+        "KOI8-R",
+        "KOI8-U",
+        "IBM866",
+        "Shift_JIS",
+        "EUC-JP",
+        "ISO-2022-JP",
+        "EUC-KR",
+        "GBK",
+        "GB18030",
+        "GB2312",
+        "Big5",
     ];
     let same = |name: &&&str| {
         let letters = name.bytes().filter(|b| b.is_ascii_alphanumeric()).map(|b| b.to_ascii_lowercase());

@@ -74,7 +74,8 @@ fn decode(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let splits = match splits_type {
             DataType::Int64 => Tensor::vector(&splits)?,
             _ => {
-                let narrow = |v: &i64| i32::try_from(*v).map_err(|_| invalid!("{v} code points for int32 splits"));
+                let narrow =
+                    |v: &i64| i32::try_from(*v).map_err(|_| invalid!("{v} code points for int32 splits"));
                 Tensor::vector(&reserve::try_collect(splits.iter().map(narrow))?)?
             }
         };

@@ -29,7 +29,11 @@ static UNICODE_ENCODE: Op = Op {
         let case = |to: &'static str| {
             Case::new(vec![values.clone(), int_vector(&[0, 1, 1, 6])]).attr("output_encoding", to)
         };
-        vec![case("UTF-8"), case("UTF-16-BE").attr("errors", "ignore"), case("UTF-32-BE").attr("replacement_char", 63)]
+        vec![
+            case("UTF-8"),
+            case("UTF-16-BE").attr("errors", "ignore"),
+            case("UTF-32-BE").attr("replacement_char", 63),
+        ]
     },
     ..Op::PURE
 };
@@ -68,6 +72,9 @@ fn encode(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let options = ErrorOptions::of(&node.attrs)?;
     let target = Target::named(node.attrs.str("output_encoding")?);
     Ok(Box::new(move |c: &mut OpCall<'_>| {
+        if c.input(0)?.rank() != 1 || c.input(1)?.rank() != 1 {
+            return Err(invalid!("Both the input_tensor and input_splits should be of rank 1."));
+        }
         let (values, splits) = (c.slice::<i32>(0)?, c.int_vector(1)?);
         check_splits(&splits, values.len())?;
         let row = |w: &[i64]| {
@@ -101,9 +108,7 @@ fn check_splits(splits: &[i64], values: usize) -> Result<()> {
             }
             match *last == values as i64 {
                 true => Ok(()),
-                false => {
-                    Err(invalid!("Last value in input_splits must be equal to length of input_tensor."))
-                }
+                false => Err(invalid!("Last value in input_splits must be equal to length of input_tensor.")),
             }
         }
         (Some(_), _) => Err(invalid!("First value in input_splits must be zero.")),

@@ -14,7 +14,9 @@ static UNICODE_SCRIPT: Op = Op {
     shape: same_as_input,
     grad: Stops,
     kernels: cpu!(run),
-    cases: |_| vec![Case::new(vec![int_vector(&[97, 0x431, 0x4E00, 0x3042, 0x300, 0x20, -1, 0x110000, 0xD800])])],
+    cases: |_| {
+        vec![Case::new(vec![int_vector(&[97, 0x431, 0x4E00, 0x3042, 0x300, 0x20, -1, 0x110000, 0xD800])])]
+    },
     ..Op::PURE
 };
 
@@ -63,7 +65,8 @@ const SCRIPTS: &[(&str, i32)] = &[
 fn ranges() -> &'static [(u32, u32, i32)] {
     static RANGES: OnceLock<Vec<(u32, u32, i32)>> = OnceLock::new();
     RANGES.get_or_init(|| {
-        let mut all: Vec<(u32, u32, i32)> = SCRIPTS.iter().flat_map(|(name, code)| of_script(name, *code)).collect();
+        let mut all: Vec<(u32, u32, i32)> =
+            SCRIPTS.iter().flat_map(|(name, code)| of_script(name, *code)).collect();
         all.sort_unstable();
         all
     })

@@ -2,7 +2,9 @@ use crate::prelude::*;
 use crate::testing::{call, code};
 
 fn decoded(bytes: &[u8], encoding: &str) -> (Vec<i32>, Vec<i64>) {
-    let got = call("UnicodeDecodeWithOffsets", &[Tensor::string(bytes)], &[("input_encoding", encoding.into())]).unwrap();
+    let got =
+        call("UnicodeDecodeWithOffsets", &[Tensor::string(bytes)], &[("input_encoding", encoding.into())])
+            .unwrap();
     (got[1].as_slice::<i32>().unwrap().to_vec(), got[2].to_i64s().unwrap())
 }
 
@@ -16,7 +18,10 @@ fn encodings_are_decoded_with_offsets_as_tensorflow_does() {
     assert_eq!(decoded(b"\xff\xfea\0\xe9\0", "UTF-16"), (vec![97, 233], vec![0, 4]));
     assert_eq!(decoded(b"\0a\0", "UTF-16-BE"), (vec![97, BAD], vec![0, 2]));
     assert_eq!(decoded(b"\xd8\0\0a\xdc\0", "UTF-16-BE"), (vec![BAD, 97, BAD], vec![0, 2, 4]));
-    assert_eq!(decoded(b"\0\x11\0\0\0\0\0a\0\0\xd8\0\0\0", "UTF-32-BE"), (vec![BAD, 97, BAD, BAD], vec![0, 4, 8, 12]));
+    assert_eq!(
+        decoded(b"\0\x11\0\0\0\0\0a\0\0\xd8\0\0\0", "UTF-32-BE"),
+        (vec![BAD, 97, BAD, BAD], vec![0, 4, 8, 12])
+    );
     assert_eq!(decoded(b"a\x80b", "US-ASCII"), (vec![97, BAD, 98], vec![0, 1, 2]));
     assert_eq!(decoded(b"a\x80\x81\xe9", "windows-1252"), (vec![97, 8364, 129, 233], vec![0, 1, 2, 3]));
     assert_eq!(decoded(b"a\xdd\x80", "ISO-8859-9"), (vec![97, 304, 128], vec![0, 1, 2]));
