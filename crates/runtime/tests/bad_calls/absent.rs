@@ -2,7 +2,6 @@
 //!
 //! | rows | ops | instead |
 //! |---|---|---|
-//! | A18 | maps of sparse tensors | |
 //! | A21 | `ThreadPoolHandle` | threads are a session's option |
 //! | B5, B6, B8 | convolution and pooling in three dimensions | |
 //! | B20, B21 | LSTM and GRU in one op | cells made of ordinary ops (`thalweg-train`) |
@@ -20,7 +19,6 @@
 use crate::common::registry;
 
 const ABSENT: &[(&str, &[&str])] = &[
-    ("a18", &["AddManySparseToTensorsMap", "AddSparseToTensorsMap", "TakeManySparseFromTensorsMap"]),
     ("a21", &["ThreadPoolHandle", "ThreadPoolDataset"]),
     ("b05", &["Conv3D"]),
     ("b06", &["Conv3DBackpropInput", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"]),
