@@ -96,6 +96,17 @@ DEVIATIONS = [
     ({f"UnsortedSegment{kind}" for kind in ("Sum", "Prod", "Min", "Max")}, nothing_to_do, "segments of nothing: TensorFlow does not look at the ids"),
     ({"StatelessRandomPoisson", "StatelessRandomGammaV2"}, nothing_to_do, "numbers for no places: TensorFlow takes rates that do not fit the shape"),
     ({"EditDistance"}, lambda c, o, t: c.mutated and t.error == "InternalError" and o.error == "InvalidArgumentError", "an index outside: TensorFlow says Internal, as if it were its own fault"),
+    (
+        {"SparseConcat", "SparseReduceSum", "SparseReduceMax"},
+        lambda c, o, t: c.mutated and t.error == "InternalError" and o.error == "InvalidArgumentError",
+        "a negative size, an index outside: TensorFlow says Internal, as if it were its own fault",
+    ),
+    (
+        {"RaggedCountSparseOutput", "RaggedBincount", "RaggedCross", "SparseReduceSum", "SparseReduceMax", "RaggedTensorToSparse", "RaggedGather"},
+        lambda c, o, t: c.mutated and o.error == "InvalidArgumentError" and not t.error,
+        "splits that fall, or are no vector, or end too early, an index outside: TensorFlow reads and writes where that leads",
+    ),
+    ({"SparseSoftmax"}, lambda c, o, t: c.mutated and not o.error and not t.error, "indices out of order: TensorFlow sorts the values and gives them out sorted"),
     ({"Erf"}, lambda c, o, t: first_type(c) == "float64" and np.isnan(t.values[0]).any(), "TensorFlow's double erf gives NaN for the infinite and the largest; it is 1 and -1"),
     (
         {"FloorDiv"} | {f"{op}Grad" for op in "Sigmoid Sqrt Rsqrt Tanh Inv Reciprocal Softplus Softsign Elu Selu".split()},

@@ -28,6 +28,19 @@ refused! {
     a16_ragged_range_of_too_much: "RaggedRange", [n(0), v(&[i32::MAX; 3]), n(1)] => InvalidArgument | ResourceExhausted;
     a17_resize_bilinear_huge: "ResizeBilinear", [f(&[1, 1, 1, 1]), v(&[i32::MAX; 2])] => InvalidArgument | ResourceExhausted;
     a17_resize_nearest_grad_huge: "ResizeNearestNeighborGrad", [f(&[1, 1, 1, 1]), v(&[i32::MAX; 2])] => InvalidArgument | ResourceExhausted;
+    a18_sparse_map_of_a_shape_that_overflows: "AddManySparseToTensorsMap", [at(55, &[0; 55]), f(&[1]), l(&[1 << 40; 55])] => InvalidArgument;
+    a18_sparse_map_of_2_to_the_40_rows: "AddManySparseToTensorsMap", [i2(&[[0, 0]]), f(&[1]), l(&[1 << 40, 1])] => ResourceExhausted;
+    a18_sparse_map_of_one_that_overflows: "AddSparseToTensorsMap", [i2(&[[0, 0]]), f(&[1]), l(&[1 << 40, 1 << 40])] => InvalidArgument;
+    a18_sparse_map_without_what_is_taken: "TakeManySparseFromTensorsMap", [l(&[7])], dtype = DataType::Float => InvalidArgument;
+    serialized_rows_of_2_to_the_40: "SerializeManySparse", [i2(&[[0, 0]]), f(&[1]), l(&[1 << 40, 1])] => ResourceExhausted;
+    sparse_sum_of_2_to_the_62: "SparseReduceSum", [i2(&[[0, 0]]), f(&[1]), l(&[1 << 31, 1 << 31]), v(&[0])] => ResourceExhausted;
+    sparse_slice_from_the_end_of_the_range: "SparseSlice", [i2(&[[0, 0]]), f(&[1]), l(&[2, -1]), l(&[0, 0]), l(&[1, 1])] => InvalidArgument;
+    set_sizes_of_2_to_the_62: "SetSize", [i2(&[]), v(&[]), l(&[BIG, 1])] => ResourceExhausted;
+    ragged_rows_that_end_past_the_values: "RaggedTensorToTensor", [Tensor::scalar(-1i64), f(&[3]), x(0.0), l(&[0, 5])], num_row_partition_tensors = 1i64, row_partition_types = row_splits() => InvalidArgument;
+    ragged_rows_that_end_far_past_the_values: "RaggedTensorToTensor", [l(&[1, 1]), f(&[3]), x(0.0), l(&[0, BIG])], num_row_partition_tensors = 1i64, row_partition_types = row_splits() => ResourceExhausted | InvalidArgument;
+    ragged_rows_that_fall: "RaggedTensorToSparse", [l(&[0, 4, 2, 3]), f(&[3])], RAGGED_RANK = 1i64 => InvalidArgument;
+    ragged_rows_past_the_last: "RaggedGather", [l(&[0, 2, 3]), f(&[3]), v(&[2])], PARAMS_RAGGED_RANK = 1i64, OUTPUT_RAGGED_RANK = 1i64 => InvalidArgument;
+    ragged_fill_of_2_to_the_62_rows: "RaggedFillEmptyRows", [l(&[]), f(&[0]), Tensor::scalar(BIG), x(1.0)] => ResourceExhausted;
     a19_random_gamma_huge: "RandomGamma", [v(&[i32::MAX, i32::MAX]), f(&[1000])] => InvalidArgument | ResourceExhausted;
     a19_random_poisson_huge: "RandomPoissonV2", [v(&[i32::MAX, i32::MAX]), f(&[1000])] => InvalidArgument | ResourceExhausted;
     a19_random_poisson_over_the_limit: "RandomPoissonV2", [v(&[1 << 30]), f(&[4])] => InvalidArgument | ResourceExhausted;
@@ -40,6 +53,10 @@ refused! {
     sparse_fill_empty_rows_of_2_to_the_31_rows_aborted: "SparseFillEmptyRows", [i2(&[]), f(&[0]), l(&[1 << 31, 1]), x(1.0)] => ResourceExhausted;
     a_pattern_of_a_megabyte_aborted: "RegexReplace", [s("a"), s(&"(a|b)*".repeat(1 << 18)), s("b")] => InvalidArgument;
     a20_add_of_a_row_and_a_column_too_large: "AddV2", [f(&[1 << 16, 1]), f(&[1, 1 << 16])] => ResourceExhausted;
+}
+
+fn row_splits() -> Attr {
+    Attr::List(vec![Attr::str("ROW_SPLITS")])
 }
 
 allowed! {

@@ -137,4 +137,4 @@ GENERATORS |= {"ArgMax": arg_extreme, "ArgMin": arg_extreme, "Cumsum": running, 
 GENERATORS |= {"Bincount": bincount, "DenseBincount": dense_bincount, "HistogramFixedWidth": histogram, "Bucketize": bucketize}
 GENERATORS |= {f"Segment{kind}": segment for kind in ("Sum", "Prod", "Max", "Min", "Mean")}
 GENERATORS |= {f"UnsortedSegment{kind}": unsorted_segment for kind in ("Sum", "Prod", "Max", "Min")}
-GENERATORS |= {op: sparse_segment for op in SPARSE} | {op + "WithNumSegments": sparse_segment for op in SPARSE} | {op + "Grad": sparse_segment_grad for op in SPARSE}
+GENERATORS |= {op: sparse_segment for op in SPARSE} | {op + "WithNumSegments": sparse_segment for op in SPARSE} | {op + grad: sparse_segment_grad for op in SPARSE for grad in ("Grad", "GradV2")}

@@ -106,7 +106,14 @@ fn grad(g: &mut GradCall<'_>, op: &str) -> Result<Vec<Grad>> {
     let (zero, one) = (g.constant(int_vector(&[0]))?, g.constant(int_vector(&[1]))?);
     let args = [shape.into(), zero.into(), one.into(), one.into()];
     let rows = g.op("StridedSlice", args, &[("shrink_axis_mask", Attr::Int(1))])?;
-    let mut grads = vec![g.op(op, [dy.into(), indices.into(), ids.into(), rows.into()], &[])?.into()];
+    let args = [dy.into(), indices.into(), ids.into(), rows.into()];
+    let mut grads = vec![match g.attrs.bool("sparse_gradient")? {
+        false => g.op(op, args, &[])?.into(),
+        true => match g.ops(&format!("{op}V2"), args, &[])?[..] {
+            [values, indices] => Grad::Slices { values, indices, dense_shape: shape },
+            _ => return Err(internal("two outputs")),
+        },
+    }];
     grads.resize(g.x.len(), Grad::None);
     Ok(grads)
 }

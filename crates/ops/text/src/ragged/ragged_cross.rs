@@ -2,7 +2,7 @@
 
 use super::splits::tensor_of;
 use crate::prelude::*;
-use crate::sparse::cross::{Column, Crosses, check_rows, dense_column, features, sparse_column};
+use crate::sparse::cross::{Column, Crosses, Hash, check_rows, dense_column, features, sparse_column};
 
 pub static OPS: &[&Op] = &[&RAGGED_CROSS];
 
@@ -65,7 +65,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         check_rows(&columns).map_err(|e| e.context("inputs must all have the same batch dimension size."))?;
         let found = Crosses::of(&columns)?;
         let values = match hashed {
-            true => found.hashes(&columns, Some(key), None, buckets)?,
+            true => found.hashes(&columns, Some(key), Hash::Strings, buckets)?,
             false => found.texts(&columns, b"_X_")?,
         };
         let mut splits = reserve::with_capacity(found.counts.len() + 1)?;
@@ -83,18 +83,16 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 
 /// The inputs in the order of `order`: R, S and D stand for the next ragged, sparse and dense one.
 fn columns<'a>(c: &'a OpCall<'_>, order: &[u8]) -> Result<Vec<Column<'a>>> {
-    let (mut ragged, mut sparse, mut dense) = (
-        c.arg(0).zip(c.arg(1)),
-        c.arg(2).zip(c.arg(3)).zip(c.arg(4)),
-        c.arg(5),
-    );
+    let (mut ragged, mut sparse, mut dense) =
+        (c.arg(0).zip(c.arg(1)), c.arg(2).zip(c.arg(3)).zip(c.arg(4)), c.arg(5));
     if c.arg(0).len() != c.arg(1).len() {
         return Err(invalid!("ragged values.size() != row_splits.size()"));
     }
     if order.len() != ragged.len() + sparse.len() + dense.len() {
         return Err(invalid!("Invalid length for input_order"));
     }
-    let missing = |what: &str| invalid!("input_order specifies reading a {what} tensor, but there is none left");
+    let missing =
+        |what: &str| invalid!("input_order specifies reading a {what} tensor, but there is none left");
     let each = order.iter().map(|kind| match kind {
         b'R' => {
             let (values, splits) = ragged.next().ok_or_else(|| missing("ragged"))?;
@@ -121,5 +119,5 @@ fn ragged_column<'a>(values: &'a Tensor, splits: &Tensor) -> Result<Column<'a>> 
     let splits = super::splits::checked(splits, Some(values.elements()))
         .map_err(|e| e.context("Invalid ragged splits"))?;
     let rows = reserve::collect(splits.windows(2).map(|w| w[0] as usize..w[1] as usize))?;
-    Ok(Column { features: features(values)?, rows })
+    Ok(Column { features: features(values)?, rows, is_sparse: false })
 }

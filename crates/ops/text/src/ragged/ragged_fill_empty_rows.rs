@@ -28,7 +28,8 @@ static RAGGED_FILL_EMPTY_ROWS: Op = Op {
     },
     grad: Rule(|g| {
         let (map, dvalues) = (g.y[3], g.dy_or_zeros(1)?);
-        let [dvalues, ddefault] = g.ops("RaggedFillEmptyRowsGrad", [map.into(), dvalues.into()], &[])?[..] else {
+        let [dvalues, ddefault] = g.ops("RaggedFillEmptyRowsGrad", [map.into(), dvalues.into()], &[])?[..]
+        else {
             return Err(internal("two gradients"));
         };
         Ok(vec![Grad::None, dvalues.into(), Grad::None, ddefault.into()])
@@ -66,9 +67,12 @@ static RAGGED_FILL_EMPTY_ROWS_GRAD: Op = Op {
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (ids, values, default) = (c.input(0)?, c.input(1)?, c.input(3)?);
-    for (t, rank, name) in
-        [(ids, 1, "value_rowids"), (values, 1, "values"), (c.input(2)?, 0, "nrows"), (default, 0, "default_value")]
-    {
+    for (t, rank, name) in [
+        (ids, 1, "value_rowids"),
+        (values, 1, "values"),
+        (c.input(2)?, 0, "nrows"),
+        (default, 0, "default_value"),
+    ] {
         if t.rank() != rank {
             let what = if rank == 0 { "scalar" } else { "vector" };
             return Err(invalid!("{name} must be a {what}, saw: {}", t.shape()));
@@ -79,7 +83,9 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         return Err(invalid!("Length of `values` ({count}) must match `value_rowids` ({})", ids.len()));
     }
     let rows = c.scalar::<i64>(2)?;
-    let Ok(rows) = usize::try_from(rows) else { return Err(invalid!("nrows must not be negative, got {rows}")) };
+    let Ok(rows) = usize::try_from(rows) else {
+        return Err(invalid!("nrows must not be negative, got {rows}"));
+    };
     if rows == 0 && count > 0 {
         return Err(invalid!("Received SparseTensor with dense_shape[0] = 0 but indices.shape[0] = {count}"));
     }

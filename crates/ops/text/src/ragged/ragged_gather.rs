@@ -9,7 +9,11 @@ pub static OPS: &[&Op] = &[&RAGGED_GATHER];
 static RAGGED_GATHER: Op = Op {
     name: "RaggedGather",
     doc: "The rows of a ragged tensor at indices, as a ragged tensor whose outer dimensions are those of indices.",
-    inputs: &["params_nested_splits: PARAMS_RAGGED_RANK * Tsplits", "params_dense_values: Tvalues", "indices: Tindices"],
+    inputs: &[
+        "params_nested_splits: PARAMS_RAGGED_RANK * Tsplits",
+        "params_dense_values: Tvalues",
+        "indices: Tindices",
+    ],
     outputs: &["output_nested_splits: OUTPUT_RAGGED_RANK * Tsplits", "output_dense_values: Tvalues"],
     attrs: &[
         "Tvalues: type",
@@ -42,7 +46,8 @@ static RAGGED_GATHER: Op = Op {
     cases: |r| {
         let splits = |v: &[i64]| Tensor::vector(v).into_iter();
         let one = splits(&[0, 2, 2, 5]).chain([r.tensor(&[5]), int_vector(&[2, 0, 2])]);
-        let two = splits(&[0, 2, 3]).chain(splits(&[0, 1, 3, 4])).chain([r.tensor(&[4, 2]), int_vector(&[1, 0])]);
+        let two =
+            splits(&[0, 2, 3]).chain(splits(&[0, 1, 3, 4])).chain([r.tensor(&[4, 2]), int_vector(&[1, 0])]);
         let wide = int_vector(&[0, 1, 1, 2]).reshape(Shape::new(&[2, 2]).unwrap_or_default()).into_iter();
         let wide = splits(&[0, 2, 2, 5]).chain([r.tensor(&[5])]).chain(wide);
         let ranks = |c: Case, params: i64, output: i64| {

@@ -52,7 +52,8 @@ pub fn tensor_of(dtype: DataType, splits: &[i64]) -> Result<Tensor> {
         DataType::Int64 => Tensor::vector(splits),
         _ => {
             let narrow = splits.iter().map(|v| {
-                i32::try_from(*v).map_err(|_| invalid!("row split {v} does not fit int32; use int64 row splits"))
+                i32::try_from(*v)
+                    .map_err(|_| invalid!("row split {v} does not fit int32; use int64 row splits"))
             });
             Tensor::vector(&reserve::try_collect::<i32>(narrow)?)
         }

@@ -42,7 +42,8 @@ static RAGGED_TENSOR_TO_TENSOR: Op = Op {
         let splits = |v: &[i64]| Tensor::vector(v).into_iter();
         let mut cases = Vec::new();
         for asked in [Tensor::vector(&[-1i64, -1]), Tensor::vector(&[2i64, 1]), Tensor::vector(&[4i64, 3])] {
-            let inputs = asked.into_iter().chain([r.tensor(&[3]), r.tensor(&[])]).chain(splits(&[0, 2, 2, 3]));
+            let inputs =
+                asked.into_iter().chain([r.tensor(&[3]), r.tensor(&[])]).chain(splits(&[0, 2, 2, 3]));
             cases.push(
                 Case::new(inputs.collect())
                     .attr("num_row_partition_tensors", 1)
@@ -171,9 +172,10 @@ fn run(c: &mut OpCall<'_>, kinds: &[Kind]) -> Result<()> {
     check_default(values, default)?;
     let parts = c.arg(3).map(|i| c.input(i)?.to_i64s());
     let parts: Vec<Vec<i64>> = reserve::try_collect(parts)?;
-    let first = first_size(c, kinds, &parts)?;
+    let first = first_size(kinds, &parts)?;
     let skip = usize::from(kinds.first() == Some(&Kind::FirstDimSize));
-    let ragged: Vec<(Kind, &[i64])> = kinds.iter().zip(&parts).skip(skip).map(|(k, p)| (*k, &p[..])).collect();
+    let ragged: Vec<(Kind, &[i64])> =
+        kinds.iter().zip(&parts).skip(skip).map(|(k, p)| (*k, &p[..])).collect();
     let shape = output_shape(c, values, first, &ragged)?;
     let places = places(first, &ragged, &shape)?;
     if places.len() > values.shape()[0] {
@@ -206,6 +208,11 @@ fn check_default(values: &Tensor, default: &Tensor) -> Result<()> {
             values.rank()
         ));
     }
+    // As TensorFlow checks: the sizes must fit from the front too.
+    let mut front = default.shape().iter().zip(&values.shape()[1..]);
+    if let Some((d, n)) = front.find(|(d, n)| **d != 1 && d != n) {
+        return bad(format!("default_value has a size {d} where rt_input.flat_values has {n}"));
+    }
     let inner = &values.shape()[values.rank() - default.rank()..];
     match default.shape().iter().zip(inner).position(|(d, n)| *d != 1 && d != n) {
         Some(i) => bad(format!("size {} cannot be broadcast to {}", default.shape()[i], inner[i])),
@@ -214,15 +221,14 @@ fn check_default(values: &Tensor, default: &Tensor) -> Result<()> {
 }
 
 /// How many rows the outermost dimension has.
-fn first_size(c: &OpCall<'_>, kinds: &[Kind], parts: &[Vec<i64>]) -> Result<usize> {
+fn first_size(kinds: &[Kind], parts: &[Vec<i64>]) -> Result<usize> {
     let first = parts.first().map_or(&[][..], |p| p);
     if first.is_empty() {
         return Err(invalid!("Invalid first partition input. Tensor requires at least one element."));
     }
     match kinds.first() {
-        Some(Kind::FirstDimSize) if c.shape(c.arg(3).start)?.is_scalar() => {
-            usize::try_from(first[0]).map_err(|_| invalid!("FIRST_DIM_SIZE must not be negative, got {}", first[0]))
-        }
+        Some(Kind::FirstDimSize) if first.len() == 1 => usize::try_from(first[0])
+            .map_err(|_| invalid!("FIRST_DIM_SIZE must not be negative, got {}", first[0])),
         Some(Kind::FirstDimSize) => Err(invalid!("FIRST_DIM_SIZE must be a scalar")),
         Some(Kind::RowSplits) => Ok(first.len() - 1),
         Some(Kind::ValueRowids) => Err(invalid!("Cannot handle VALUE_ROWIDS in first dimension.")),
@@ -269,8 +275,7 @@ const NOWHERE: usize = usize::MAX;
 fn places(first: usize, ragged: &[(Kind, &[i64])], shape: &Shape) -> Result<Vec<usize>> {
     let step = |d: usize| shape[d + 1..=ragged.len()].iter().product::<usize>();
     let top = step(0);
-    let mut places =
-        reserve::collect((0..first).map(|i| if i < shape[0] { i * top } else { NOWHERE }))?;
+    let mut places = reserve::collect((0..first).map(|i| if i < shape[0] { i * top } else { NOWHERE }))?;
     for (d, (kind, part)) in ragged.iter().enumerate() {
         let (step, size) = (step(d + 1), shape[d + 1]);
         places = match kind {

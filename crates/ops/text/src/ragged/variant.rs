@@ -38,7 +38,9 @@ static RAGGED_TENSOR_TO_VARIANT: Op = Op {
         Ok(vec![PartialShape::vector(rows)])
     },
     grad: Rule(|g| {
-        let (Some((values, splits)), dy) = (g.x.split_last(), g.dy()?) else { return Err(internal("no values")) };
+        let (Some((values, splits)), dy) = (g.x.split_last(), g.dy()?) else {
+            return Err(internal("no values"));
+        };
         let (values, first, mut all) = (*values, splits.first().copied(), vec![Grad::None; splits.len()]);
         let rows = match first {
             Some(splits) => splits,
@@ -46,7 +48,8 @@ static RAGGED_TENSOR_TO_VARIANT: Op = Op {
         };
         let shape = g.shape_of(values)?;
         let dtype = [("Tvalues", Attr::Type(g.graph.dtype(values)))];
-        let dvalues = g.op("RaggedTensorToVariantGradient", [dy.into(), rows.into(), shape.into()], &dtype)?;
+        let dvalues =
+            g.op("RaggedTensorToVariantGradient", [dy.into(), rows.into(), shape.into()], &dtype)?;
         all.push(dvalues.into());
         Ok(all)
     }),
@@ -237,7 +240,9 @@ fn input_rank(input: i64, output: i64, dims: i64) -> Result<i64> {
 fn components(encoded: &Tensor, rank: i64, dtype: DataType, splits: DataType) -> Result<Vec<&Ragged>> {
     let each = encoded.variants()?.iter().enumerate().map(|(i, v)| {
         let Some(ragged) = v.get::<Ragged>() else {
-            return Err(invalid!("Input Variant element at index {i} doesn't hold a RaggedTensorVariant: {v:?}"));
+            return Err(invalid!(
+                "Input Variant element at index {i} doesn't hold a RaggedTensorVariant: {v:?}"
+            ));
         };
         if ragged.splits.len() as i64 != rank.max(0) {
             return Err(invalid!(
@@ -347,8 +352,10 @@ fn gradient(c: &mut OpCall<'_>) -> Result<()> {
         let part = match v.get::<Ragged>() {
             Some(ragged) => ragged.values.clone(),
             None => {
-                let rows = splits.get(i..i + 2).and_then(|ends| usize::try_from(ends[1].checked_sub(ends[0])?).ok());
-                let rows = rows.ok_or_else(|| invalid!("row_splits has no row {i}, whose gradient is missing"))?;
+                let rows =
+                    splits.get(i..i + 2).and_then(|ends| usize::try_from(ends[1].checked_sub(ends[0])?).ok());
+                let rows =
+                    rows.ok_or_else(|| invalid!("row_splits has no row {i}, whose gradient is missing"))?;
                 Tensor::zeros(dtype, shape.with(0, rows)?)?
             }
         };

@@ -52,7 +52,11 @@ impl<'a, T: Item> Sets<'a, T> {
         check_ranks(c.input(first)?, c.input(first + 1)?, c.input(first + 2)?)?;
         let all = Entries::of(c, first)?;
         let (outer, _) = outer_dims(&Shape::from_i64(all.dims)?)?;
-        if ordered { all.check_order()? } else { all.check_bounds()? };
+        if ordered {
+            all.check_order()?
+        } else {
+            all.check_bounds()?
+        };
         let number =
             |i: usize| all.row(i).iter().zip(outer.iter()).fold(0, |p, (at, n)| p * n + *at as usize);
         let mut groups: Vec<(usize, Range<usize>)> = Vec::new();

@@ -229,7 +229,10 @@ mod tests {
         assert_eq!(y[0].as_slice::<i64>().unwrap(), &[0, 0, 0, 1, 0, 2, 1, 0, 1, 1]);
         assert_eq!(y[2].as_slice::<i64>().unwrap(), &[2, 3]);
         let y = dense(a.clone(), b.clone(), "intersection").unwrap();
-        assert_eq!((y[1].as_slice::<i32>().unwrap(), y[2].as_slice::<i64>().unwrap()), (&[1][..], &[2, 1][..]));
+        assert_eq!(
+            (y[1].as_slice::<i32>().unwrap(), y[2].as_slice::<i64>().unwrap()),
+            (&[1][..], &[2, 1][..])
+        );
         let text = dense(words(&[1, 2], &["b", "a"]), words(&[1, 1], &["b"]), "a-b").unwrap();
         assert_eq!(&text[1].strings().unwrap()[0][..], b"a");
         assert_eq!(code(dense(a.clone(), b, "xor")), Code::InvalidArgument);

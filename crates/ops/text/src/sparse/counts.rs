@@ -226,15 +226,21 @@ fn bins<T: Number>(
             return Err(invalid!("size ({size_value}) must be non-negative"));
         };
         let of = numbers(c)?;
-        if of.numbers.iter().any(|n| *n < 0) {
+        // Of a sparse tensor, negative numbers are passed over, and weights that are too many.
+        let sparse = values + 1 < size;
+        if !sparse && of.numbers.iter().any(|n| *n < 0) {
             return Err(invalid!("Input must be non-negative"));
         }
-        let weights = weights::<T>(c, values, size + 1)?;
+        let given = c.shape(size + 1)?.elements();
+        let weights = match sparse && given >= of.numbers.len() {
+            true => c.slice::<T>(size + 1)?,
+            false => weights::<T>(c, values, size + 1)?,
+        };
         let shape = if of.flat { Shape::vector(bins) } else { Shape::new(&[of.count, bins])? };
         let mut out = Tensor::zeros(T::DTYPE, shape)?;
         let to = out.as_mut_slice::<T>()?;
         for (i, (n, row)) in of.numbers.iter().zip(&of.rows).enumerate() {
-            if *n < size_value {
+            if (0..size_value).contains(n) {
                 let bin = &mut to[row * bins + *n as usize];
                 *bin = if binary { T::ONE } else { bin.add(weights.get(i).copied().unwrap_or(T::ONE)) };
             }
@@ -268,7 +274,7 @@ fn ragged_counts<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     counts::<T>(node, ragged_numbers, 1, 2)
 }
 
-/// A kernel of sparse counts. Numbers that are negative, or not below maxlength, are left out.
+/// A kernel of sparse counts. Numbers that are not below maxlength are left out.
 fn counts<T: Number>(
     node: &KernelNode,
     numbers: fn(&OpCall<'_>) -> Result<Numbers>,
@@ -283,7 +289,10 @@ fn counts<T: Number>(
             return Err(invalid!("Cannot allocate 0 batches, is the dense shape too wide?"));
         }
         let weights = weights::<T>(c, values, weight)?;
-        let counted = |n: i64| n >= 0 && (most <= 0 || n < most);
+        if of.numbers.iter().any(|n| *n < 0) {
+            return Err(invalid!("Input values must all be non-negative"));
+        }
+        let counted = |n: i64| most < 0 || n < most;
         let mut order = reserve::collect((0..of.numbers.len()).filter(|i| counted(of.numbers[*i])))?;
         order.sort_unstable_by_key(|i| (of.rows[*i], of.numbers[*i], *i));
         let (mut at, mut sums) = (Vec::new(), Vec::<T>::new());
@@ -303,7 +312,7 @@ fn counts<T: Number>(
             last = Some(place);
         }
         let seen = of.numbers.iter().copied().filter(|n| counted(*n)).fold(0, i64::max);
-        let size = if most > 0 { most } else { seen.saturating_add(1).max(least) };
+        let size = if most >= 0 { most } else { seen.saturating_add(1).max(least) };
         let dims = [of.count as i64, size];
         c.set(0, matrix(sums.len(), if of.flat { 1 } else { 2 }, &at)?);
         c.set(1, Tensor::vector(&sums)?);

@@ -9,6 +9,15 @@ use bytes::Bytes;
 pub struct Column<'a> {
     pub features: Features<'a>,
     pub rows: Vec<std::ops::Range<usize>>,
+    pub is_sparse: bool,
+}
+
+/// How features are hashed: numbers as they are; all; strings with a key.
+#[derive(Clone, Copy)]
+pub enum Hash {
+    Strings,
+    Weak,
+    Strong([u64; 2]),
 }
 
 #[derive(Clone, Copy)]
@@ -18,11 +27,15 @@ pub enum Features<'a> {
 }
 
 impl Column<'_> {
-    /// The hash of a feature; `keyed` gives the key of a strong one.
-    pub fn hash(&self, at: usize, keyed: Option<[u64; 2]>) -> u64 {
-        match (self.features, keyed) {
-            (Features::Strings(all), Some(key)) => sip(key, &all[at]),
-            (Features::Strings(all), None) => fingerprint(&all[at]),
+    /// The hash of a feature.
+    pub fn hash(&self, at: usize, how: Hash) -> u64 {
+        match (self.features, how) {
+            (Features::Strings(all), Hash::Strong(key)) => sip(key, &all[at]),
+            (Features::Strings(all), _) => fingerprint(&all[at]),
+            // As in TensorFlow, the hash of a sparse number is that of its lower half.
+            (Features::Ints(all), Hash::Weak | Hash::Strong(_)) if self.is_sparse => {
+                fingerprint(&(all[at] as i32).to_le_bytes())
+            }
             (Features::Ints(all), _) => all[at] as u64,
         }
     }
@@ -70,10 +83,15 @@ pub fn dense_column(t: &Tensor) -> Result<Column<'_>> {
         return Err(invalid!("Dense inputs should be a matrix but received shape {}", t.shape()));
     };
     let ranges = reserve::collect((0..rows).map(|r| r * width..(r + 1) * width))?;
-    Ok(Column { features: features(t)?, rows: ranges })
+    Ok(Column { features: features(t)?, rows: ranges, is_sparse: false })
 }
 
-pub fn sparse_column<'a>(c: &'a OpCall<'_>, indices: usize, values: usize, shape: usize) -> Result<Column<'a>> {
+pub fn sparse_column<'a>(
+    c: &'a OpCall<'_>,
+    indices: usize,
+    values: usize,
+    shape: usize,
+) -> Result<Column<'a>> {
     let (at, of, dims) = (c.input(indices)?, c.input(values)?, c.int_vector(shape)?);
     let [rows, _] = dims[..] else {
         return Err(invalid!("Shape should have two elements but received {}", dims.len()));
@@ -97,7 +115,7 @@ pub fn sparse_column<'a>(c: &'a OpCall<'_>, indices: usize, values: usize, shape
         }
         ranges.push(start..seen);
     }
-    Ok(Column { features: features(of)?, rows: ranges })
+    Ok(Column { features: features(of)?, rows: ranges, is_sparse: true })
 }
 
 /// The combinations found.
@@ -156,13 +174,13 @@ impl Crosses {
         &self,
         columns: &[Column<'_>],
         first: Option<u64>,
-        keyed: Option<[u64; 2]>,
+        how: Hash,
         buckets: i64,
     ) -> Result<Tensor> {
         // Without buckets, hashes drop a bit, to be non-negative.
         let modulus = if buckets > 0 { buckets } else { i64::MAX } as u64;
         let hash = |pick: &[usize]| {
-            let each = columns.iter().zip(pick).map(|(c, at)| c.hash(*at, keyed));
+            let each = columns.iter().zip(pick).map(|(c, at)| c.hash(*at, how));
             let mixed = first.into_iter().chain(each).reduce(fingerprint_cat).unwrap_or(0);
             (mixed % modulus) as i64
         };

@@ -28,10 +28,7 @@ impl<'a> Entries<'a> {
             ));
         }
         if rank != shape.elements() {
-            return Err(invalid!(
-                "Index rank ({rank}) and shape rank ({}) do not match",
-                shape.elements()
-            ));
+            return Err(invalid!("Index rank ({rank}) and shape rank ({}) do not match", shape.elements()));
         }
         Ok(Entries { indices: indices.as_slice()?, values, dims: shape.as_slice()? })
     }
@@ -58,7 +55,10 @@ impl<'a> Entries<'a> {
         let shape = Shape::from_i64(self.dims)?;
         for (k, row) in self.rows().enumerate() {
             if row.iter().zip(self.dims).any(|(at, n)| *at < 0 || at >= n) {
-                return Err(invalid!("indices[{k}] = {} is out of bounds: need 0 <= index < {shape}", show(row)));
+                return Err(invalid!(
+                    "indices[{k}] = {} is out of bounds: need 0 <= index < {shape}",
+                    show(row)
+                ));
             }
         }
         Ok(shape)
@@ -71,7 +71,9 @@ impl<'a> Entries<'a> {
             let row = self.row(k);
             match self.row(k - 1).cmp(row) {
                 std::cmp::Ordering::Less => {}
-                std::cmp::Ordering::Equal => return Err(invalid!("indices[{k}] = {} is repeated", show(row))),
+                std::cmp::Ordering::Equal => {
+                    return Err(invalid!("indices[{k}] = {} is repeated", show(row)));
+                }
                 std::cmp::Ordering::Greater => {
                     return Err(invalid!(
                         "indices[{k}] = {} is out of order. Many sparse ops require sorted indices.",

@@ -98,7 +98,10 @@ fn check(i: usize, dtype: DataType, indices: &Tensor, values: &Tensor, shape: &T
             ));
         }
         if part != 1 && t.dtype() != DataType::Int64 {
-            return Err(invalid!("Expected serialized_sparse[{i}, {part}] to be int64 but got {}", t.dtype()));
+            return Err(invalid!(
+                "Expected serialized_sparse[{i}, {part}] to be int64 but got {}",
+                t.dtype()
+            ));
         }
     }
     if values.dtype() != dtype {

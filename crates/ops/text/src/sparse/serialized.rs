@@ -12,7 +12,8 @@ use thalweg_io::varint;
 use thalweg_io::wire::{shape_to_proto, tensor_from_proto, tensor_to_proto};
 use thalweg_proto::{Message, TensorProto};
 
-pub static OPS: &[&Op] = &[&SERIALIZE_SPARSE, &SERIALIZE_MANY_SPARSE, &DESERIALIZE_SPARSE, &DESERIALIZE_MANY_SPARSE];
+pub static OPS: &[&Op] =
+    &[&SERIALIZE_SPARSE, &SERIALIZE_MANY_SPARSE, &DESERIALIZE_SPARSE, &DESERIALIZE_MANY_SPARSE];
 
 const SERIALIZE_SPARSE: Op = Op {
     name: "SerializeSparse",
@@ -65,10 +66,15 @@ const DESERIALIZE_SPARSE: Op = Op {
         let of = |dtype: DataType, values: Tensor| {
             let parts = example(&[0, 1, 1, 0], values, &[2, 3]);
             match dtype {
-                DataType::String => parts.iter().map(|t| to_string(t)).collect::<Result<Vec<Bytes>>>().and_then(|all| {
-                    Tensor::from_objects(Shape::vector(3), all)
-                }),
-                _ => Tensor::from_objects(Shape::vector(3), parts.into_iter().map(|t| Variant::new(Held(t))).collect()),
+                DataType::String => parts
+                    .iter()
+                    .map(to_string)
+                    .collect::<Result<Vec<Bytes>>>()
+                    .and_then(|all| Tensor::from_objects(Shape::vector(3), all)),
+                _ => Tensor::from_objects(
+                    Shape::vector(3),
+                    parts.into_iter().map(|t| Variant::new(Held(t))).collect(),
+                ),
             }
         };
         let case = |t: Tensor| Case::new(vec![t]).attr("dtype", DataType::Float);
@@ -124,7 +130,8 @@ fn to_string(t: &Tensor) -> Result<Bytes> {
 }
 
 fn from_string(s: &Bytes) -> Result<Tensor> {
-    let proto = decode::<TensorProto>(s.clone())?.map_err(|_| invalid!("Could not parse serialized proto"))?;
+    let proto =
+        decode::<TensorProto>(s.clone())?.map_err(|_| invalid!("Could not parse serialized proto"))?;
     tensor_from_proto(&proto).map_err(|e| e.context("Could not construct tensor from proto"))
 }
 
@@ -180,7 +187,9 @@ fn deserialize(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             DataType::String => reserve::try_collect(input.strings()?.iter().map(from_string))?,
             _ => reserve::try_collect(input.variants()?.iter().map(|v| {
                 let held = v.get::<Held>().ok_or_else(|| {
-                    invalid!("Could not get a tensor from the variant {v:?}: it was not made by SerializeSparse")
+                    invalid!(
+                        "Could not get a tensor from the variant {v:?}: it was not made by SerializeSparse"
+                    )
                 });
                 held.map(|held| held.0.clone())
             }))?,

@@ -9,7 +9,7 @@ pub static OPS: &[&Op] = &[&SPARSE_ADD, &SPARSE_ADD_GRAD, &SPARSE_TENSOR_DENSE_A
 
 static SPARSE_ADD: Op = Op {
     name: "SparseAdd",
-    doc: "The sum of two sparse tensors of one shape, without the sums that are smaller than thresh.",
+    doc: "The sum of two sparse tensors of one shape; where both have an element, only if their sum is not smaller than thresh.",
     inputs: &[
         "a_indices: int64",
         "a_values: T",
@@ -44,13 +44,17 @@ static SPARSE_ADD: Op = Op {
         cpu_row!([("T", DataType::Int32), ("Treal", DataType::Int32)], Make::Plain(add::<i32>)),
         cpu_row!([("T", DataType::Int64), ("Treal", DataType::Int64)], Make::Plain(add::<i64>)),
         cpu_row!([("T", DataType::Complex64), ("Treal", DataType::Float)], Make::Plain(add::<Complex32>)),
-        cpu_row!([("T", DataType::Complex128), ("Treal", DataType::Double)], Make::Plain(add::<ComplexDouble>)),
+        cpu_row!(
+            [("T", DataType::Complex128), ("Treal", DataType::Double)],
+            Make::Plain(add::<ComplexDouble>)
+        ),
     ],
     cases: |r| {
         let mut case = |thresh: f32| {
             let a = example(&[0, 1, 1, 0, 1, 2], r.tensor(&[3]), &[2, 3]);
             let b = example(&[0, 0, 1, 0], r.tensor(&[2]), &[2, 3]);
-            Case::new(a.into_iter().chain(b).chain([Tensor::scalar(thresh)]).collect()).without_difference(&[6])
+            Case::new(a.into_iter().chain(b).chain([Tensor::scalar(thresh)]).collect())
+                .without_difference(&[6])
         };
         vec![case(0.0), case(0.05)]
     },
@@ -130,7 +134,11 @@ magnitudes! {
 /// That two sparse tensors have one shape.
 pub fn same_dims(a: Entries<'_>, b: Entries<'_>) -> Result<()> {
     if a.rank() != b.rank() {
-        return Err(invalid!("Operands do not have the same ranks; got shapes: {:?} and {:?}", a.dims, b.dims));
+        return Err(invalid!(
+            "Operands do not have the same ranks; got shapes: {:?} and {:?}",
+            a.dims,
+            b.dims
+        ));
     }
     match a.dims.iter().zip(b.dims).position(|(x, y)| x != y) {
         Some(d) => Err(invalid!(
@@ -162,19 +170,21 @@ fn add<T: Magnitude>(c: &mut OpCall<'_>) -> Result<()> {
             (true, false) => Ordering::Less,
             _ => Ordering::Greater,
         };
-        let (row, sum) = match order {
-            Ordering::Less => (a.row(i), x[i]),
-            Ordering::Equal => (a.row(i), x[i].add(y[j])),
-            Ordering::Greater => (b.row(j), y[j]),
+        let (row, sum, kept) = match order {
+            Ordering::Less => (a.row(i), x[i], true),
+            Ordering::Greater => (b.row(j), y[j], true),
+            // The threshold is for sums: they may cancel.
+            Ordering::Equal => (a.row(i), x[i].add(y[j]), x[i].add(y[j]).reaches(thresh)),
         };
         i += usize::from(order.is_le());
         j += usize::from(order.is_ge());
-        if sum.reaches(thresh) {
+        if kept {
             reserve::extend(&mut at, row)?;
             reserve::push(&mut values, sum)?;
         }
     }
-    let (indices, values, shape) = (matrix(values.len(), a.rank(), &at)?, Tensor::vector(&values)?, c.take(2)?);
+    let (indices, values, shape) =
+        (matrix(values.len(), a.rank(), &at)?, Tensor::vector(&values)?, c.take(2)?);
     c.set(0, indices);
     c.set(1, values);
     c.set(2, shape);

@@ -18,7 +18,9 @@ static SPARSE_CONCAT: Op = Op {
         for (indices, shape) in c.arg(0).iter().zip(c.arg(2)) {
             for (s, axis, want) in [(indices, 1, 2), (shape, 0, 1)] {
                 if s.rank().is_some_and(|r| r != want) {
-                    return Err(invalid!("a sparse tensor has a matrix of indices and a vector as shape, got {s}"));
+                    return Err(invalid!(
+                        "a sparse tensor has a matrix of indices and a vector as shape, got {s}"
+                    ));
                 }
                 rank = merge_dim(rank, s.dim(axis))?;
             }
@@ -61,7 +63,9 @@ fn run(c: &mut OpCall<'_>, axis: i64) -> Result<()> {
     let mut offset = 0i64;
     for part in &parts {
         for row in part.rows() {
-            at.extend(row.iter().enumerate().map(|(d, v)| if d == axis { v.wrapping_add(offset) } else { *v }));
+            at.extend(
+                row.iter().enumerate().map(|(d, v)| if d == axis { v.wrapping_add(offset) } else { *v }),
+            );
         }
         offset = offset.wrapping_add(part.dims[axis]);
     }
@@ -83,7 +87,9 @@ fn run(c: &mut OpCall<'_>, axis: i64) -> Result<()> {
 fn concatenated(parts: &[Entries<'_>], axis: usize) -> Result<Vec<i64>> {
     let Some(first) = parts.first() else { return Err(invalid!("SparseConcat needs at least one input")) };
     let mut dims = reserve::copied(first.dims)?;
+    Shape::from_i64(&dims)?;
     for (i, part) in parts.iter().enumerate().skip(1) {
+        Shape::from_i64(part.dims)?;
         if part.rank() != dims.len() {
             return Err(invalid!(
                 "Ranks of all input tensors must match: expected {} but got {} at position {i}",
@@ -93,9 +99,13 @@ fn concatenated(parts: &[Entries<'_>], axis: usize) -> Result<Vec<i64>> {
         }
         for (d, (n, more)) in dims.iter_mut().zip(part.dims).enumerate() {
             if d == axis {
-                *n = n.checked_add(*more).ok_or_else(|| invalid!("sizes of dimension {d} overflow when added"))?;
+                *n = n
+                    .checked_add(*more)
+                    .ok_or_else(|| invalid!("sizes of dimension {d} overflow when added"))?;
             } else if n != more {
-                return Err(invalid!("Input shapes must match: expected {n} for dimension {d} but got {more} at position {i}"));
+                return Err(invalid!(
+                    "Input shapes must match: expected {n} for dimension {d} but got {more} at position {i}"
+                ));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `SparseCross`, `SparseCrossV2`, `SparseCrossHashed`: all combinations of the features of a row, joined as text or hashed.
 
 use super::coordinates::example;
-use super::cross::{Crosses, columns};
+use super::cross::{Crosses, Hash, columns};
 use crate::prelude::*;
 use crate::string::mapped::words;
 
@@ -53,7 +53,11 @@ const SPARSE_CROSS_V2: Op = Op {
         "sep: string",
     ],
     outputs: &["output_indices: int64", "output_values: string", "output_shape: int64"],
-    attrs: &["N: int >= 0", "sparse_types: list({int64, string}) >= 0", "dense_types: list({int64, string}) >= 0"],
+    attrs: &[
+        "N: int >= 0",
+        "sparse_types: list({int64, string}) >= 0",
+        "dense_types: list({int64, string}) >= 0",
+    ],
     kernels: cpu!(joined),
     cases: |r| vec![mixed_case(r, [Tensor::string("-")])],
     ..SPARSE_CROSS
@@ -111,7 +115,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         }
         let found = Crosses::of(&columns)?;
         let values = match hashed {
-            true => found.hashes(&columns, Some(key), None, buckets)?,
+            true => found.hashes(&columns, Some(key), Hash::Strings, buckets)?,
             false => found.texts(&columns, b"_X_")?,
         };
         output(c, found.places()?, values);
@@ -132,8 +136,8 @@ fn only(c: &OpCall<'_>, arg: usize) -> usize {
 
 fn joined(c: &mut OpCall<'_>) -> Result<()> {
     let sep = only(c, 4);
-    let [separator] = c.input(sep)?.strings()? else {
-        return Err(invalid!("Input sep should be a scalar but received shape {}", c.shape(sep)?));
+    let ([separator], true) = (c.input(sep)?.strings()?, c.shape(sep)?.is_scalar()) else {
+        return Err(invalid!("Input separator should be a scalar. Received shape: {}", c.shape(sep)?));
     };
     let columns = columns(c)?;
     let found = Crosses::of(&columns)?;
@@ -145,13 +149,13 @@ fn joined(c: &mut OpCall<'_>) -> Result<()> {
 fn hashed(c: &mut OpCall<'_>) -> Result<()> {
     let (buckets, strong) = (c.scalar::<i64>(only(c, 4))?, c.scalar::<bool>(only(c, 5))?);
     let salt = c.input(only(c, 6))?;
-    let (&[a, b], 1) = (salt.as_slice::<i64>()?, salt.rank()) else {
-        return Err(invalid!("Input salt should be a vector of two elements but received shape {}", salt.shape()));
+    let &[a, b] = salt.as_slice::<i64>()? else {
+        return Err(invalid!("Input \"salt\" must have length 2 but has shape {}", salt.shape()));
     };
-    let keyed = strong.then_some([a as u64, b as u64]);
+    let how = if strong { Hash::Strong([a as u64, b as u64]) } else { Hash::Weak };
     let columns = columns(c)?;
     let found = Crosses::of(&columns)?;
-    let values = found.hashes(&columns, None, keyed, buckets)?;
+    let values = found.hashes(&columns, None, how, buckets)?;
     output(c, found.places()?, values);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `SparseReduceSum`, `SparseReduceMax` and their sparse forms: dimensions of a sparse tensor reduced, missing elements left out.
 
 use super::coordinates::{check_sparse, example, matrix};
-use super::entries::Entries;
+use super::entries::{Entries, show};
 use crate::prelude::*;
 
 pub static OPS: &[&Op] =
@@ -28,7 +28,13 @@ const SPARSE_REDUCE_SUM: Op = Op {
             let all = example(&[0, 1, 0, 2, 1, 0, 1, 2], r.tensor(&[4]), &[2, 3]);
             Case::new(all.into_iter().chain([int_vector(axes)]).collect()).attr("keep_dims", keep)
         };
-        vec![case(&[0], false), case(&[-1], true), case(&[0, 1], false), case(&[], false), case(&[1, 0], true)]
+        vec![
+            case(&[0], false),
+            case(&[-1], true),
+            case(&[0, 1], false),
+            case(&[], false),
+            case(&[1, 0], true),
+        ]
     },
     ..Op::PURE
 };
@@ -98,7 +104,9 @@ impl Groups {
         for axis in axes {
             let n = rank as i64;
             if *axis < -n || *axis >= n {
-                return Err(invalid!("Invalid reduction dimension {axis}, for input with {rank} dimensions."));
+                return Err(invalid!(
+                    "Invalid reduction dimension {axis}, for input with {rank} dimensions."
+                ));
             }
             stays[axis.rem_euclid(n) as usize] = false;
         }
@@ -108,7 +116,8 @@ impl Groups {
     /// The entries of the dimensions that stay; the others left out, or `reduced` if they are kept.
     fn of<'a>(&'a self, row: &'a [i64], reduced: i64) -> impl Iterator<Item = i64> + 'a {
         let each = row.iter().zip(&self.stays);
-        each.filter(|(_, stays)| **stays || self.keep_dims).map(move |(v, stays)| if *stays { *v } else { reduced })
+        each.filter(|(_, stays)| **stays || self.keep_dims)
+            .map(move |(v, stays)| if *stays { *v } else { reduced })
     }
 
     fn shape_of(&self, dims: &[i64]) -> Vec<i64> {
@@ -125,7 +134,9 @@ struct Grouped {
 fn grouped(all: Entries<'_>, groups: &Groups) -> Result<Grouped> {
     let mut order = reserve::collect(0..all.count())?;
     let key = |i: usize| groups.of(all.row(i), 0);
-    order.sort_unstable_by(|a, b| key(*a).cmp(key(*b)).then_with(|| all.row(*a).cmp(all.row(*b))).then(a.cmp(b)));
+    order.sort_unstable_by(|a, b| {
+        key(*a).cmp(key(*b)).then_with(|| all.row(*a).cmp(all.row(*b))).then(a.cmp(b))
+    });
     let mut ends = Vec::new();
     for i in 1..=order.len() {
         if i == order.len() || key(order[i]).ne(key(order[i - 1])) {
@@ -149,14 +160,17 @@ fn combined<T: Number>(all: Entries<'_>, grouped: &Grouped, combine: fn(T, T) ->
     reserve::collect(grouped.ends.iter().map(|end| {
         let group = &grouped.order[start..*end];
         start = *end;
-        group.iter().skip(1).fold(group.first().map_or(T::ZERO, |i| values[*i]), |sum, i| combine(sum, values[*i]))
+        group
+            .iter()
+            .skip(1)
+            .fold(group.first().map_or(T::ZERO, |i| values[*i]), |sum, i| combine(sum, values[*i]))
     }))
 }
 
 fn dense<T: Number>(c: &mut OpCall<'_>, combine: fn(T, T) -> T) -> Result<()> {
     let all = Entries::of(c, 0)?;
     let groups = groups_of(c, all)?;
-    all.check_bounds()?;
+    Shape::from_i64(all.dims)?;
     let shape = Shape::from_i64(&groups.shape_of(all.dims))?;
     let grouped = grouped(all, &groups)?;
     let values = combined(all, &grouped, combine)?;
@@ -164,8 +178,21 @@ fn dense<T: Number>(c: &mut OpCall<'_>, combine: fn(T, T) -> T) -> Result<()> {
     let to = out.as_mut_slice::<T>()?;
     for (end, v) in grouped.ends.iter().zip(values) {
         let row = all.row(grouped.order[*end - 1]);
-        let place = groups.of(row, 0).zip(shape.iter()).fold(0, |p, (at, n)| p * n + at as usize);
-        to[place] = v;
+        // Only the dimensions that stay say where to write.
+        let place = groups.of(row, 0).zip(shape.iter()).try_fold(0, |p, (at, n)| {
+            let inside = usize::try_from(at).ok().filter(|at| at < n);
+            inside.map(|at| p * n + at)
+        });
+        match place {
+            Some(place) => to[place] = v,
+            None => {
+                return Err(invalid!(
+                    "index {} is out of bounds: need 0 <= index < {:?}",
+                    show(row),
+                    all.dims
+                ));
+            }
+        }
     }
     c.set(0, out);
     Ok(())
@@ -174,7 +201,7 @@ fn dense<T: Number>(c: &mut OpCall<'_>, combine: fn(T, T) -> T) -> Result<()> {
 fn sparse<T: Number>(c: &mut OpCall<'_>, combine: fn(T, T) -> T) -> Result<()> {
     let all = Entries::of(c, 0)?;
     let groups = groups_of(c, all)?;
-    all.check_bounds()?;
+    Shape::from_i64(all.dims)?;
     let dims = groups.shape_of(all.dims);
     let grouped = grouped(all, &groups)?;
     let values = combined(all, &grouped, combine)?;

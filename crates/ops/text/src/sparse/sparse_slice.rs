@@ -62,7 +62,10 @@ fn box_vector(c: &OpCall<'_>, i: usize, name: &str, rank: usize) -> Result<Vec<i
         return Err(invalid!("Input {name} should be a vector but received shape {}", t.shape()));
     }
     if t.elements() != rank {
-        return Err(invalid!("Expected {name} to be a vector of length {rank} but got length {}", t.elements()));
+        return Err(invalid!(
+            "Expected {name} to be a vector of length {rank} but got length {}",
+            t.elements()
+        ));
     }
     t.to_i64s()
 }
@@ -77,14 +80,18 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         return Err(invalid!("Expected shape dimensions to be non-negative, got {n}"));
     }
     let bounds = || start.iter().zip(&size);
-    let inside = |row: &[i64]| row.iter().zip(bounds()).all(|(at, (s, n))| at >= s && *at < s.saturating_add(*n));
+    let inside =
+        |row: &[i64]| row.iter().zip(bounds()).all(|(at, (s, n))| at >= s && *at < s.saturating_add(*n));
     let picks = reserve::collect((0..all.count()).filter(|i| inside(all.row(*i))))?;
     let mut at = reserve::with_capacity(picks.len().saturating_mul(all.rank()))?;
     for i in &picks {
         at.extend(all.row(*i).iter().zip(&start).map(|(at, s)| at.wrapping_sub(*s)));
     }
     let dims: Vec<i64> = reserve::collect(
-        all.dims.iter().zip(bounds()).map(|(n, (s, size))| size.min(&n.saturating_sub(*s)).max(&0).to_owned()),
+        all.dims
+            .iter()
+            .zip(bounds())
+            .map(|(n, (s, size))| size.min(&n.saturating_sub(*s)).max(&0).to_owned()),
     )?;
     let values = pick(c, all.values, 1, &picks, Shape::vector(picks.len()))?;
     c.set(0, matrix(picks.len(), dims.len(), &at)?);

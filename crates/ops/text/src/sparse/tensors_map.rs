@@ -131,7 +131,9 @@ fn take(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let handles = c.int_vector(0)?;
         if handles.is_empty() {
-            return Err(invalid!("Must have at least 1 serialized SparseTensor, but input matrix has 0 rows"));
+            return Err(invalid!(
+                "Must have at least 1 serialized SparseTensor, but input matrix has 0 rows"
+            ));
         }
         let map = get(&map, c)?;
         let mut parts = reserve::with_capacity(handles.len().saturating_mul(3))?;
