@@ -73,7 +73,14 @@ impl Iter for Range {
     }
 
     fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, _: &'a Context) -> Work<'a> {
-        done(s.number("next", &mut self.next))
+        // Without this check, a damaged position before the start is an input of up to 2^64 elements.
+        let start = self.next;
+        let read = s.number("next", &mut self.next);
+        let before = if self.step > 0 { self.next < start } else { self.next > start };
+        done(read.and_then(|()| match s.restoring() && before {
+            true => Err(invalid!("the state of an iterator is at {}, before its start {start}", self.next)),
+            false => Ok(()),
+        }))
     }
 }
 
