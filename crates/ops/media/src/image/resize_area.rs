@@ -34,6 +34,8 @@ fn taps(mapping: &Mapping, old: usize, new: usize) -> Result<Taps> {
         let (start, end) = ends(i);
         (start.floor() as i64, end.ceil() as i64)
     };
+    // A size that no memory holds fails here, not after a walk over billions of outputs.
+    drop(Taps::new(new, 1)?);
     let span = (0..new).map(|i| (cells(i).1 - cells(i).0).max(0) as usize).max().unwrap_or(0);
     let mut taps = Taps::new(new, span)?;
     for i in 0..new {
