@@ -58,8 +58,7 @@ fn padded(g: &mut GradCall<'_>, dx: Output, x: Output) -> Result<Output> {
     }
     let (have, want) = (g.shape_of(dx)?, g.shape_of(x)?);
     let (after, before) = (g.binary("Sub", want, have)?, g.unary("ZerosLike", have)?);
-    let paddings =
-        g.op("Pack", [before.into(), after.into()], &[("axis", Attr::Int(1)), ("N", Attr::Int(2))])?;
+    let paddings = g.op("Pack", [vec![before, after].into()], &[("axis", Attr::Int(1))])?;
     g.binary("Pad", dx, paddings)
 }
 

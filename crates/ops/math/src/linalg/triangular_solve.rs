@@ -101,7 +101,7 @@ fn diagonals(g: &mut GradCall<'_>, da: Output, is_lower: bool) -> Result<Output>
     let (bands, one) = (size(g, g.x[0], -2)?, g.constant(Tensor::scalar(1i32))?);
     let (most, zero) = (sub(g, bands, one)?, g.constant(Tensor::scalar(0i32))?);
     let ends = if is_lower { [neg(g, most)?, zero] } else { [zero, most] };
-    let k = g.op("Pack", ends.map(Arg::from), &[("N", Attr::Int(2))])?;
+    let k = pack(g, &ends, 0)?;
     let padding = g.number(0.0, da)?;
     let align = [("align", Attr::from("LEFT_RIGHT"))];
     g.op("MatrixDiagPartV3", [da.into(), k.into(), padding.into()], &align)

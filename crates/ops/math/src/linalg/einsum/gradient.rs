@@ -17,7 +17,7 @@ fn einsum(g: &mut GradCall<'_>, from: &[(&Term, Output)], to: &Term) -> Result<O
     let terms: Vec<String> = from.iter().map(|(term, _)| term.text()).collect();
     let equation = format!("{}->{}", terms.join(","), to.text());
     let attrs = [("equation", Attr::from(equation.as_str())), ("N", Attr::Int(from.len() as i64))];
-    let args = from.iter().map(|(_, x)| Arg::from(*x)).collect();
+    let args = vec![Arg::List(from.iter().map(|(_, x)| *x).collect())];
     let made = g.graph.add("Einsum", args, attrs.into_iter().collect())?;
     made.first().copied().ok_or_else(|| internal("Einsum has no output"))
 }
