@@ -173,8 +173,10 @@ fn run<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
 fn run_banded<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
     let systems = Systems::of(c)?;
     let ([bands, n], k, triangle) = (systems.a, systems.k, systems.triangle);
-    if bands == 0 {
-        return Err(invalid!("In[0] must have at least one diagonal, got shape {}", c.shape(0)?));
+    for i in 0..2 {
+        if c.input(i)?.elements() == 0 {
+            return Err(invalid!("In[{i}] must not be an empty tensor: its shape is {}", c.shape(i)?));
+        }
     }
     systems.solve::<T>(c, |a, b| {
         if !banded_solve(a, bands, n, triangle, b, k) {
