@@ -13,8 +13,12 @@ tf1 = tf.compat.v1
 TOLERANCE = {np.float16: 4e-3, np.float32: 3e-5, np.float64: 1e-9, np.complex64: 3e-5, np.complex128: 1e-9}
 BFLOAT16 = 3e-2
 
-# Ops that TensorFlow registers but no longer runs.
-REMOVED = {"TopK"}
+# Ops that TensorFlow registers but no longer runs, or takes in old GraphDefs only.
+REMOVED = {"TopK"} | set(
+    "BatchCholesky BatchCholeskyGrad BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag BatchMatrixDiagPart BatchMatrixInverse "
+    "BatchMatrixSetDiag BatchMatrixSolve BatchMatrixSolveLs BatchMatrixTriangularSolve BatchSelfAdjointEig BatchSelfAdjointEigV2 BatchSvd "
+    "MatrixExponential SelfAdjointEig".split()
+)
 
 # Outputs from this index on are reserved for the gradient, or unused: with oneDNN they equal ours, without it they are unspecified.
 SCRATCH = {f"FusedBatchNorm{kind}{v}": 3 for kind in ("", "Grad") for v in ("", "V2", "V3")}

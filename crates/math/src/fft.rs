@@ -109,7 +109,7 @@ fn factors(len: usize) -> Option<Vec<usize>> {
 fn root<R: RealScalar>(k: usize, n: usize) -> R::Complex {
     // Exact on the axes.
     let (sin, cos) = match (k % n * 4).checked_div(n) {
-        Some(quarters) if k % n * 4 % n == 0 => {
+        Some(quarters) if (k % n * 4).is_multiple_of(n) => {
             [(0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0)][quarters % 4]
         }
         _ => (2.0 * PI * (k % n) as f64 / n as f64).sin_cos(),

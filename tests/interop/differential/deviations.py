@@ -61,6 +61,12 @@ DEVIATIONS = [
         lambda c, o, t: c.mutated and o.error == "InvalidArgumentError" and not t.error,
         "sizes of windows that are no vector: TensorFlow takes them flat",
     ),
+    (
+        {"Cholesky"},
+        lambda c, o, t: first_type(c).startswith("complex") and not o.error and np.isnan(o.values[0]).any() and not np.any(t.values[0][np.isnan(o.values[0])]),
+        "not positive definite: TensorFlow's is NaN for reals, as ours, but zeros for complex numbers: its NaN for them is 0",
+    ),
+    ({"Einsum"}, lambda c, o, t: c.mutated and t.error == "InternalError" and o.error == "InvalidArgumentError", "sizes that differ: TensorFlow says Internal where there are no elements"),
     ({"Round"}, lambda c, o, t: first_type(c).startswith("int"), "TensorFlow's kernel for whole numbers gives zeros; rounding one is the number itself"),
     ({"ArgMax"}, lambda c, o, t: ",int16," in c.types, "TensorFlow reads an int16 dimension as int32, with what lies beside it in memory"),
     (

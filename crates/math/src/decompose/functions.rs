@@ -67,7 +67,7 @@ pub fn logarithm<C: ComplexScalar>(par: &dyn Parallel, a: &[C], n: usize, out: &
     let Some(Schur { mut t, columns }) = schur(a.iter().copied(), n, true) else { return out.fill(nan) };
     let logs = scratch::collect((0..n).map(|i| t[i * n + i].ln()));
     let mut roots = 0;
-    while !(from_identity(&t, n) <= NEAR) && roots < MOST_ROOTS {
+    while from_identity(&t, n) > NEAR && roots < MOST_ROOTS {
         triangular_root(&mut t, n);
         roots += 1;
     }

@@ -213,7 +213,7 @@ fn nan_ends_every_iteration() {
         let mut e = vec![0.0; 7];
         assert!(svd(&Serial, &a, 7, 7, true).is_none());
         assert!(!symmetric_eigen(&Serial, &a, 7, &mut e, None));
-        assert!(!eigen(&Serial, &a, 7, &mut vec![Complex::ZERO; 7], None));
+        assert!(!eigen(&Serial, &a, 7, &mut [Complex::ZERO; 7], None));
         let mut out = vec![0.0; 49];
         square_root(&Serial, &a, 7, &mut out);
         assert!(out.iter().all(|x| x.is_nan()));

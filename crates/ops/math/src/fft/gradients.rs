@@ -38,7 +38,7 @@ fn weights(g: &mut GradCall<'_>, lengths: Output, others: f64, like: Output) -> 
     let end = g.constant(int_vector(&[0]))?;
     let masks = [("end_mask", Attr::Int(1)), ("shrink_axis_mask", Attr::Int(1))];
     let length = g.op("StridedSlice", [lengths.into(), last.into(), end.into(), one.into()], &masks)?;
-    let numbers: Vec<Output> = (0..3).map(|n| g.constant(Tensor::scalar(n as i32))).collect::<Result<_>>()?;
+    let numbers: Vec<Output> = (0..3).map(|n| g.constant(Tensor::scalar::<i32>(n))).collect::<Result<_>>()?;
     let (zero, one, two) = (numbers[0], numbers[1], numbers[2]);
     let half = g.binary("FloorDiv", length, two)?;
     let kept = g.binary("AddV2", half, one)?;
@@ -58,8 +58,7 @@ fn padded(g: &mut GradCall<'_>, dx: Output, x: Output) -> Result<Output> {
     }
     let (have, want) = (g.shape_of(dx)?, g.shape_of(x)?);
     let (after, before) = (g.binary("Sub", want, have)?, g.unary("ZerosLike", have)?);
-    let paddings =
-        g.op("Pack", [before.into(), after.into()], &[("axis", Attr::Int(1)), ("N", Attr::Int(2))])?;
+    let paddings = g.op("Pack", [vec![before, after].into()], &[("axis", Attr::Int(1))])?;
     g.binary("Pad", dx, paddings)
 }
 

@@ -252,3 +252,33 @@ where
     c.set(0, out);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::prelude::*;
+    use crate::testing::*;
+
+    #[test]
+    fn lengths_that_do_not_fit_are_refused() {
+        let x = floats(&[6], &[1.0; 6]);
+        for lengths in [ints(&[1], &[8]), ints(&[1], &[-1]), ints(&[2], &[6, 6]), ints(&[], &[6])] {
+            assert_eq!(code(call("RFFT", &[x.clone(), lengths], &[])), Code::InvalidArgument);
+        }
+        assert_eq!(code(call("RFFT2D", &[x, ints(&[2], &[1, 6])], &[])), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn a_spectrum_is_that_of_tensorflow() {
+        let x = floats(&[6], &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+        let got = call("RFFT", &[x.clone(), ints(&[1], &[4])], &[]).unwrap();
+        let want = [(6.0, 0.0), (-2.0, 2.0), (-2.0, 0.0)].map(|(re, im)| Complex32::new(re, im));
+        assert_eq!(got[0].as_slice::<Complex32>().unwrap(), &want);
+        // The imaginary parts of the first and the middle element do not count.
+        let shifted: Vec<Complex32> = (0..3).map(|i| Complex32::new(i as f32, 1.0)).collect();
+        let shifted = Tensor::from_slice(Shape::new(&[3]).unwrap(), &shifted).unwrap();
+        let got = call("IRFFT", &[shifted, ints(&[1], &[4])], &[]).unwrap();
+        assert_eq!(got[0].as_slice::<f32>().unwrap(), &[1.0, -1.0, 0.0, 0.0]);
+        let none = call("RFFT", &[x, ints(&[1], &[0])], &[]).unwrap();
+        assert_eq!(none[0].elements(), 0);
+    }
+}

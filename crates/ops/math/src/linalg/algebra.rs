@@ -22,8 +22,8 @@ pub fn adjoint(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
             let two = g.constant(Tensor::scalar(2i32))?;
             let (last, before) = (g.binary("Sub", rank, one)?, g.binary("Sub", rank, two)?);
             let batch = g.op("Range", [zero.into(), before.into(), one.into()], &[])?;
-            let swapped = g.op("Pack", [last.into(), before.into()], &[("N", Attr::Int(2))])?;
-            g.op("ConcatV2", [batch.into(), swapped.into(), zero.into()], &[("N", Attr::Int(2))])?
+            let swapped = pack(g, &[last, before], 0)?;
+            concat(g, batch, swapped, 0)?
         }
     };
     let op = if g.graph.dtype(x).is_complex() { "ConjugateTranspose" } else { "Transpose" };
@@ -106,7 +106,7 @@ pub fn size(g: &mut GradCall<'_>, x: Output, at: i32) -> Result<Output> {
 /// Columns of the innermost matrices: those before `at`, or those from it on.
 pub fn split_columns(g: &mut GradCall<'_>, x: Output, at: Output) -> Result<(Output, Output)> {
     let zero = g.constant(Tensor::scalar(0i32))?;
-    let bound = g.op("Pack", [zero.into(), zero.into(), at.into()], &[("N", Attr::Int(3))])?;
+    let bound = pack(g, &[zero, zero, at], 0)?;
     let (none, ones) = (g.constant(int_vector(&[0; 3]))?, g.constant(int_vector(&[1; 3]))?);
     // x[..., :, a:b]
     let masks = |begin: i64, end: i64| {
@@ -140,9 +140,14 @@ pub fn rows_up(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
     concat(g, kept, zeros, -2)
 }
 
+/// Tensors of one shape along a new axis.
+pub fn pack(g: &mut GradCall<'_>, parts: &[Output], axis: i64) -> Result<Output> {
+    g.op("Pack", [parts.into()], &[("axis", Attr::Int(axis))])
+}
+
 pub fn concat(g: &mut GradCall<'_>, x: Output, y: Output, axis: i32) -> Result<Output> {
     let axis = g.constant(Tensor::scalar(axis))?;
-    g.op("ConcatV2", [x.into(), y.into(), axis.into()], &[("N", Attr::Int(2))])
+    g.op("ConcatV2", [vec![x, y].into(), axis.into()], &[])
 }
 
 /// Sums over an axis, counted from the end.

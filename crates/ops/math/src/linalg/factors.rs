@@ -276,3 +276,41 @@ fn qr_grad_tall(g: &mut GradCall<'_>, q: Output, r: Output, dq: Output, dr: Outp
 pub fn real_type(t: DataType) -> DataType {
     if t == DataType::Complex128 { DataType::Double } else { DataType::Float }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::*;
+
+    #[test]
+    fn factors_have_the_signs_of_tensorflow() {
+        let a = floats(&[2, 2], &[4.0, 1.0, 1.0, 3.0]);
+        let close = |got: &thalweg_core::tensor::Tensor, want: [f32; 4]| {
+            let got = got.as_slice::<f32>().unwrap();
+            assert!(got.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-6), "{got:?}, not {want:?}");
+        };
+        let qr = call("Qr", &[a.clone()], &[]).unwrap();
+        close(&qr[0], [-0.9701426, -0.24253564, -0.24253564, 0.9701425]);
+        close(&qr[1], [-4.1231055, -1.6977494, 0.0, 2.667892]);
+        close(
+            &call("SelfAdjointEigV2", &[a.clone()], &[]).unwrap()[1],
+            [-0.52573115, 0.85065085, 0.85065085, 0.52573115],
+        );
+        close(&call("Svd", &[a], &[]).unwrap()[2], [0.85065085, -0.52573115, 0.52573115, 0.85065085]);
+    }
+
+    #[test]
+    fn what_is_not_positive_definite_has_no_factor() {
+        let got = call("Cholesky", &[floats(&[2, 2], &[-4.0, -1.0, -1.0, -3.0])], &[]).unwrap();
+        let got = got[0].as_slice::<f32>().unwrap();
+        assert!(got[0].is_nan() && got[1] == 0.0 && got[2].is_nan() && got[3].is_nan());
+    }
+
+    #[test]
+    fn nan_ends_every_decomposition() {
+        let nan = floats(&[3, 3], &[f32::NAN; 9]);
+        assert!(call("Svd", &[nan.clone()], &[]).unwrap()[0].as_slice::<f32>().unwrap()[0].is_nan());
+        assert!(call("Qr", &[nan.clone()], &[]).is_ok());
+        assert!(call("SelfAdjointEigV2", &[nan.clone()], &[]).is_err());
+        assert!(call("Eig", &[nan], &[("Tout", thalweg_core::dtype::DataType::Complex64.into())]).is_err());
+    }
+}

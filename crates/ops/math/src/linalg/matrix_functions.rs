@@ -90,7 +90,7 @@ fn square_root_grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
         let right = expand(g, y, -2)?;
         let right = expand(g, right, -4)?;
         let all = mul(g, left, right)?;
-        let sizes = g.op("Pack", [square.into(), square.into()], &[("N", Attr::Int(2))])?;
+        let sizes = pack(g, &[square, square], 0)?;
         let shape = concat(g, batch, sizes, 0)?;
         g.binary("Reshape", all, shape)
     };
@@ -98,7 +98,7 @@ fn square_root_grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let turned = crate::gradients::conj(g, turned)?;
     let (first, second) = (kronecker(g, s, eye)?, kronecker(g, eye, turned)?);
     let system = add(g, first, second)?;
-    let sizes = g.op("Pack", [square.into(), one.into()], &[("N", Attr::Int(2))])?;
+    let sizes = pack(g, &[square, one], 0)?;
     let as_column = concat(g, batch, sizes, 0)?;
     let column = g.binary("Reshape", ds, as_column)?;
     let solved = g.op("MatrixSolve", [system.into(), column.into()], &[("adjoint", Attr::Bool(true))])?;

@@ -101,7 +101,7 @@ fn diagonals(g: &mut GradCall<'_>, da: Output, is_lower: bool) -> Result<Output>
     let (bands, one) = (size(g, g.x[0], -2)?, g.constant(Tensor::scalar(1i32))?);
     let (most, zero) = (sub(g, bands, one)?, g.constant(Tensor::scalar(0i32))?);
     let ends = if is_lower { [neg(g, most)?, zero] } else { [zero, most] };
-    let k = g.op("Pack", ends.map(Arg::from), &[("N", Attr::Int(2))])?;
+    let k = pack(g, &ends, 0)?;
     let padding = g.number(0.0, da)?;
     let align = [("align", Attr::from("LEFT_RIGHT"))];
     g.op("MatrixDiagPartV3", [da.into(), k.into(), padding.into()], &align)
@@ -173,8 +173,10 @@ fn run<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
 fn run_banded<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
     let systems = Systems::of(c)?;
     let ([bands, n], k, triangle) = (systems.a, systems.k, systems.triangle);
-    if bands == 0 {
-        return Err(invalid!("In[0] must have at least one diagonal, got shape {}", c.shape(0)?));
+    for i in 0..2 {
+        if c.input(i)?.elements() == 0 {
+            return Err(invalid!("In[{i}] must not be an empty tensor: its shape is {}", c.shape(i)?));
+        }
     }
     systems.solve::<T>(c, |a, b| {
         if !banded_solve(a, bands, n, triangle, b, k) {

@@ -94,7 +94,7 @@ fn diagonal(g: &mut GradCall<'_>, x: Output, i: i32) -> Result<Output> {
 
 /// Three vectors as rows.
 fn stacked(g: &mut GradCall<'_>, rows: [Output; 3]) -> Result<Output> {
-    g.op("Pack", rows.map(Arg::from), &[("N", Attr::Int(3)), ("axis", Attr::Int(-2))])
+    pack(g, &rows, -2)
 }
 
 fn solve_grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {

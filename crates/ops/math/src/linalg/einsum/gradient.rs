@@ -17,7 +17,7 @@ fn einsum(g: &mut GradCall<'_>, from: &[(&Term, Output)], to: &Term) -> Result<O
     let terms: Vec<String> = from.iter().map(|(term, _)| term.text()).collect();
     let equation = format!("{}->{}", terms.join(","), to.text());
     let attrs = [("equation", Attr::from(equation.as_str())), ("N", Attr::Int(from.len() as i64))];
-    let args = from.iter().map(|(_, x)| Arg::from(*x)).collect();
+    let args = vec![Arg::List(from.iter().map(|(_, x)| *x).collect())];
     let made = g.graph.add("Einsum", args, attrs.into_iter().collect())?;
     made.first().copied().ok_or_else(|| internal("Einsum has no output"))
 }
@@ -31,21 +31,24 @@ fn one(g: &mut GradCall<'_>, equation: &Equation, i: usize) -> Result<Output> {
         _ => Some((&equation.inputs[1 - i], conj_x(g, 1 - i)?)),
     };
     let elsewhere = |label: u8| equation.output.has(label) || other.is_some_and(|(t, _)| t.has(label));
-    let ellipsis = term.has_ellipsis()
-        && (equation.output.has_ellipsis() || other.is_some_and(|(t, _)| t.has_ellipsis()));
-    // The ellipsis comes first, where broadcasting expects it.
-    let mut kept = Term { before: Vec::new(), after: ellipsis.then(Vec::new) };
-    let mut complete = equation.output.has_ellipsis() || !term.has_ellipsis();
+    let mut labels = Vec::new();
+    let mut complete = true;
     for label in term.labels() {
         if !elsewhere(label) {
             complete = false;
-        } else if !kept.has(label) {
-            kept.after.as_mut().unwrap_or(&mut kept.before).push(label);
+        } else if !labels.contains(&label) {
+            labels.push(label);
         }
     }
+    // The ellipsis comes first, where broadcasting expects it. One that the output does not have is of no axes.
+    let with = |ellipsis: bool| match ellipsis {
+        true => Term { before: Vec::new(), after: Some(labels.clone()) },
+        false => Term { before: labels.clone(), after: None },
+    };
+    let (all, kept) = (with(equation.output.has_ellipsis()), with(term.has_ellipsis()));
     let from: Vec<(&Term, Output)> = [(&equation.output, dy)].into_iter().chain(other).collect();
-    let mut dx = einsum(g, &from, &kept)?;
-    if ellipsis && other.is_some() {
+    let mut dx = einsum(g, &from, &all)?;
+    if equation.output.has_ellipsis() && other.is_some() {
         let like = einsum(g, &[(term, x)], &kept)?;
         dx = crate::gradients::sum_to_shape_of(g, dx, like, dx)?;
     }

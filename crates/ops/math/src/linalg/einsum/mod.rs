@@ -16,7 +16,7 @@ pub static OPS: &[&Op] = &[&EINSUM];
 
 static EINSUM: Op = Op {
     name: "Einsum",
-    doc: "Sums of products of one or two tensors, by an equation of their axes; an ellipsis stands for axes that broadcast.",
+    doc: "Sums of products of one or two tensors, by an equation of their axes; an ellipsis stands for axes that broadcast, which the output must have too.",
     inputs: &["inputs: N * T"],
     outputs: &["output: T"],
     attrs: &["equation: string", "N: int >= 1", "T: type"],
@@ -40,7 +40,7 @@ static EINSUM: Op = Op {
             case("ij,kl->ijl", &[&[2, 3], &[2, 4]]),
             case("ij,ij->ij", &[&[2, 3], &[2, 3]]),
             case("...i->...", &[&[2, 3, 2]]),
-            case("b...i,...->ib", &[&[2, 3, 4], &[3]]),
+            case("b...i,...->i...b", &[&[2, 3, 4], &[3]]),
         ]
     },
     expensive: true,
@@ -93,6 +93,11 @@ fn run<T: Contents>(c: &mut OpCall<'_>, equation: &Equation) -> Result<()> {
         hidden = hidden.max(axes.iter().filter(|a| matches!(a, Axis::Ellipsis(_))).count());
         reserve::push(&mut operands, Operand::new(c.input(i)?.clone(), &axes)?)?;
     }
+    if hidden > 0 && !equation.output.has_ellipsis() {
+        return Err(invalid!(
+            "Output contains {hidden} broadcasting dimension(s) but no ellipsis (...) was found in the output subscripts."
+        ));
+    }
     let sizes = sizes_of(&operands)?;
     let axes = equation.output.with_hidden(hidden)?;
     let mut kept = Vec::new();
@@ -120,10 +125,10 @@ fn multiply<T: Contents>(
     b: &Operand,
     kept: &[Axis],
 ) -> Result<(Tensor, Vec<Axis>)> {
-    // An ellipsis' axis is of both operands, of size 1 in the one that does not have it; what is summed is summed where it is.
+    // An ellipsis' axis is of both operands, of size 1 in the one that does not have it.
     let shared = |axis: &Axis| match axis {
         Axis::Label(_) => a.size(axis).is_some() && b.size(axis).is_some(),
-        Axis::Ellipsis(_) => kept.contains(axis) || (a.size(axis) == b.size(axis)),
+        Axis::Ellipsis(_) => true,
     };
     let every: Vec<Axis> = reserve::collect(a.axes().chain(b.axes()))?;
     let unique = |wanted: &dyn Fn(&Axis) -> bool| -> Result<Vec<Axis>> {
@@ -224,13 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn axes_of_an_ellipsis_broadcast_and_are_summed() {
+    fn axes_of_an_ellipsis_broadcast_and_are_not_summed() {
         let a = floats(&[1, 2], &[1.0, 2.0]);
         let b = floats(&[3, 1], &[1.0, 10.0, 100.0]);
         let got = einsum("...,...->...", &[a.clone(), b.clone()]).unwrap();
         assert_eq!(got[0].as_slice::<f32>().unwrap(), &[1.0, 2.0, 10.0, 20.0, 100.0, 200.0]);
-        let got = einsum("...,...->", &[a, b]).unwrap();
-        assert_eq!(got[0].as_slice::<f32>().unwrap(), &[333.0]);
+        assert_eq!(code(einsum("...,...->", &[a, b])), Code::InvalidArgument);
     }
 
     #[test]
