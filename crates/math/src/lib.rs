@@ -16,6 +16,8 @@ pub mod pool;
 pub mod prefetch;
 /// Counter-based random numbers (Philox), bit for bit TensorFlow's.
 pub mod random;
+/// The elementwise parts of LSTM and GRU cells.
+pub mod recurrent;
 /// Reductions over axes, argmax, and scans (cumulative sums).
 pub mod reduce;
 /// Scratch buffers of loops, and how allocation failures are reported.

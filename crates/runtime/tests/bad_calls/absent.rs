@@ -4,7 +4,6 @@
 //! |---|---|---|
 //! | A18 | maps of sparse tensors | |
 //! | A21 | `ThreadPoolHandle` | threads are a session's option |
-//! | B20, B21 | LSTM and GRU in one op | cells made of ordinary ops (`thalweg-train`) |
 //! | C30 | CTC | |
 //! | C33 | `CropAndResize` | |
 //! | C34 | `Einsum` | |
@@ -20,8 +19,6 @@ use crate::common::registry;
 const ABSENT: &[(&str, &[&str])] = &[
     ("a18", &["AddManySparseToTensorsMap", "AddSparseToTensorsMap", "TakeManySparseFromTensorsMap"]),
     ("a21", &["ThreadPoolHandle", "ThreadPoolDataset"]),
-    ("b20", &["LSTMBlockCell", "LSTMBlockCellGrad", "BlockLSTM", "BlockLSTMV2"]),
-    ("b21", &["GRUBlockCell", "GRUBlockCellGrad"]),
     ("c30", &["CTCLoss", "CTCLossV2", "CTCGreedyDecoder", "CTCBeamSearchDecoder"]),
     ("c33", &["CropAndResize", "CropAndResizeGradImage", "CropAndResizeGradBoxes"]),
     ("c34", &["Einsum"]),

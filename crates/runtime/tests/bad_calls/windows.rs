@@ -40,6 +40,14 @@ refused! {
     b08_fractional_avg_pool_grad_short: "FractionalAvgPoolGrad", [l(&[1, 4, 4, 1]), f(&[1, 2, 2, 1]), l(&[0, 2]), l(&[0, 2, 4])] => InvalidArgument;
     b08_fractional_max_pool_grad_outside: "FractionalMaxPoolGrad", [f(&[1, 2, 2, 1]), f(&[1, 1, 1, 1]), f(&[1, 1, 1, 1]), l(&[9, 10]), l(&[0, 2])] => InvalidArgument;
     b08_fractional_max_pool_ratio: "FractionalMaxPool", [f(&[1, 2, 2, 1])], pooling_ratio = Attr::List(vec![Attr::Float(1.0), Attr::Float(f32::NAN), Attr::Float(3.0), Attr::Float(1.0)]) => InvalidArgument;
+    b20_lstm_cell_peephole_of_rank_0: "LSTMBlockCell", [f(&[2, 3]), f(&[2, 2]), f(&[2, 2]), f(&[5, 8]), x(1.0), f(&[2]), f(&[2]), f(&[8])], use_peephole = true => InvalidArgument;
+    b20_lstm_cell_weights_of_another_shape: "LSTMBlockCell", [f(&[2, 3]), f(&[2, 2]), f(&[2, 2]), f(&[5, 6]), f(&[2]), f(&[2]), f(&[2]), f(&[8])] => InvalidArgument;
+    b20_lstm_cell_grad_of_another_shape: "LSTMBlockCellGrad", [f(&[2, 3]), f(&[2, 2]), f(&[2, 2]), f(&[5, 8]), f(&[2]), f(&[2]), f(&[2]), f(&[8]), f(&[1, 1]), f(&[2, 2]), f(&[2, 2]), f(&[2, 2]), f(&[2, 2]), f(&[2, 2]), f(&[2, 2]), f(&[2, 2])], use_peephole = true => InvalidArgument;
+    b20_block_lstm_longer_than_x: "BlockLSTM", [Tensor::scalar(5i64), f(&[2, 2, 3]), f(&[2, 2]), f(&[2, 2]), f(&[5, 8]), f(&[2]), f(&[2]), f(&[2]), f(&[8])] => InvalidArgument;
+    b20_block_lstm_negative: "BlockLSTMV2", [Tensor::scalar(-1i64), f(&[2, 2, 3]), f(&[2, 2]), f(&[2, 2]), f(&[5, 8]), f(&[2]), f(&[2]), f(&[2]), f(&[8])] => InvalidArgument;
+    b20_block_lstm_of_another_batch: "BlockLSTM", [Tensor::scalar(1i64), f(&[2, 2, 3]), f(&[3, 2]), f(&[3, 2]), f(&[5, 8]), f(&[2]), f(&[2]), f(&[2]), f(&[8])] => InvalidArgument;
+    b21_gru_scalar_bias: "GRUBlockCell", [f(&[2, 3]), f(&[2, 2]), f(&[5, 4]), f(&[5, 2]), f(&[4]), x(1.0)] => InvalidArgument;
+    b21_gru_grad_scalar_bias: "GRUBlockCellGrad", [f(&[2, 3]), f(&[2, 2]), f(&[5, 4]), f(&[5, 2]), f(&[4]), x(1.0), f(&[2, 2]), f(&[2, 2]), f(&[2, 2]), f(&[2, 2])] => InvalidArgument;
     b22_dilation_of_another_depth: "Dilation2D", [f(&[1, 2, 2, 2]), f(&[1, 1, 3])], strides = ints(&[1; 4]), rates = ints(&[1; 4]), padding = "SAME" => InvalidArgument;
     b22_dilation_backprop_filter_of_another_size: "Dilation2DBackpropFilter", [f(&[1, 2, 2, 2]), f(&[1, 1, 2]), f(&[1, 3, 2, 2])], strides = ints(&[1; 4]), rates = ints(&[1; 4]), padding = "SAME" => InvalidArgument;
     b22_dilation_backprop_input_empty_filter: "Dilation2DBackpropInput", [f(&[1, 1, 1, 1]), f(&[0, 0, 1]), f(&[1, 1, 1, 1])], strides = ints(&[1; 4]), rates = ints(&[1; 4]), padding = "SAME" => InvalidArgument;

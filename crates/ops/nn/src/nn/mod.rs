@@ -12,6 +12,7 @@ pub mod fused;
 mod logits;
 mod lrn;
 mod pool;
+mod recurrent;
 mod softmax;
 mod softmax_cross_entropy_with_logits;
 mod sparse_softmax_cross_entropy_with_logits;
@@ -19,8 +20,16 @@ mod volumes;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] =
-    join![activations::OPS, batch_norm::OPS, conv::OPS, dilation2d::OPS, fused::OPS, pool::OPS, SINGLE];
+pub static OPS: &[&Op] = join![
+    activations::OPS,
+    batch_norm::OPS,
+    conv::OPS,
+    dilation2d::OPS,
+    fused::OPS,
+    pool::OPS,
+    recurrent::OPS,
+    SINGLE
+];
 
 static SINGLE: &[&Op] = &[
     &bias_add::BIAS_ADD,

@@ -412,10 +412,10 @@ fn prepare_avg_grad<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
                         cells.rows.iter().flat_map(|row| cells.cols.iter().map(move |col| (row, col)));
                     let pixels = dy[number * per_image..][..per_image].chunks_exact(depth);
                     for ((row, col), dy) in places.zip(pixels) {
-                        let count = T::from_i64((row.len() * col.len()) as i64);
+                        let count = (row.len() * col.len()) as f64;
                         for (i, j) in row.clone().flat_map(|i| col.clone().map(move |j| (i, j))) {
                             let sums = &mut sums[(i * input[2] + j) * depth..][..depth];
-                            sums.iter_mut().zip(dy).for_each(|(sum, dy)| *sum += dy.div(count).to_f64());
+                            sums.iter_mut().zip(dy).for_each(|(sum, dy)| *sum += dy.to_f64() / count);
                         }
                     }
                 }
