@@ -1,5 +1,7 @@
 //! See ARCHITECTURE.md.
 
+/// Connectionist temporal classification.
+pub mod ctc;
 /// Elementwise exp, log, tanh etc. of f32.
 pub mod elementary;
 /// Matrix products.

@@ -4,7 +4,6 @@
 //! |---|---|---|
 //! | A18 | maps of sparse tensors | |
 //! | A21 | `ThreadPoolHandle` | threads are a session's option |
-//! | C30 | CTC | |
 //! | C33 | `CropAndResize` | |
 //! | C34 | `Einsum` | |
 //! | D5, D6 | GIF, BMP (and JPEG) | PNG: D3, D4 |
@@ -19,7 +18,6 @@ use crate::common::registry;
 const ABSENT: &[(&str, &[&str])] = &[
     ("a18", &["AddManySparseToTensorsMap", "AddSparseToTensorsMap", "TakeManySparseFromTensorsMap"]),
     ("a21", &["ThreadPoolHandle", "ThreadPoolDataset"]),
-    ("c30", &["CTCLoss", "CTCLossV2", "CTCGreedyDecoder", "CTCBeamSearchDecoder"]),
     ("c33", &["CropAndResize", "CropAndResizeGradImage", "CropAndResizeGradBoxes"]),
     ("c34", &["Einsum"]),
     ("d05", &["DecodeGif"]),

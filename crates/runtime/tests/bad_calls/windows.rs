@@ -48,6 +48,16 @@ refused! {
     b20_block_lstm_of_another_batch: "BlockLSTM", [Tensor::scalar(1i64), f(&[2, 2, 3]), f(&[3, 2]), f(&[3, 2]), f(&[5, 8]), f(&[2]), f(&[2]), f(&[2]), f(&[8])] => InvalidArgument;
     b21_gru_scalar_bias: "GRUBlockCell", [f(&[2, 3]), f(&[2, 2]), f(&[5, 4]), f(&[5, 2]), f(&[4]), x(1.0)] => InvalidArgument;
     b21_gru_grad_scalar_bias: "GRUBlockCellGrad", [f(&[2, 3]), f(&[2, 2]), f(&[5, 4]), f(&[5, 2]), f(&[4]), x(1.0), f(&[2, 2]), f(&[2, 2]), f(&[2, 2]), f(&[2, 2])] => InvalidArgument;
+    c30_ctc_loss_negative_length: "CTCLoss", [f(&[4, 2, 3]), Tensor::zeros(DataType::Int64, Shape::new(&[0, 2]).unwrap()).unwrap(), v(&[]), v(&[-100, 3])] => InvalidArgument;
+    c30_ctc_loss_no_labels: "CTCLoss", [f(&[4, 2, 3]), Tensor::zeros(DataType::Int64, Shape::new(&[0, 2]).unwrap()).unwrap(), v(&[]), v(&[4, 3])] => InvalidArgument;
+    c30_ctc_loss_of_no_classes: "CTCLoss", [f(&[4, 2, 0]), Tensor::zeros(DataType::Int64, Shape::new(&[0, 2]).unwrap()).unwrap(), v(&[]), v(&[4, 3])] => InvalidArgument;
+    c30_ctc_loss_index_outside: "CTCLoss", [f(&[4, 1, 3]), Tensor::from_slice(Shape::new(&[1, 2]).unwrap(), &[i64::MAX, 0]).unwrap(), v(&[1]), v(&[4])] => InvalidArgument;
+    c30_ctc_loss_one_column: "CTCLoss", [f(&[4, 1, 3]), Tensor::from_slice(Shape::new(&[1, 1]).unwrap(), &[0i64]).unwrap(), v(&[1]), v(&[4])] => InvalidArgument;
+    c30_ctc_greedy_longer: "CTCGreedyDecoder", [f(&[4, 2, 3]), v(&[5, 3])] => FailedPrecondition;
+    c30_ctc_greedy_of_no_classes: "CTCGreedyDecoder", [f(&[4, 2, 0]), v(&[4, 3])] => InvalidArgument;
+    c30_ctc_beam_of_no_classes: "CTCBeamSearchDecoder", [f(&[4, 2, 0]), v(&[4, 3])], beam_width = 2i64, top_paths = 1i64 => InvalidArgument;
+    c30_ctc_beam_too_many_paths: "CTCBeamSearchDecoder", [f(&[1, 1, 2]), v(&[1])], beam_width = 20i64, top_paths = 9i64 => InvalidArgument;
+    c30_ctc_beam_more_paths_than_width: "CTCBeamSearchDecoder", [f(&[1, 1, 2]), v(&[1])], beam_width = 1i64, top_paths = i64::MAX => InvalidArgument | ResourceExhausted;
     b22_dilation_of_another_depth: "Dilation2D", [f(&[1, 2, 2, 2]), f(&[1, 1, 3])], strides = ints(&[1; 4]), rates = ints(&[1; 4]), padding = "SAME" => InvalidArgument;
     b22_dilation_backprop_filter_of_another_size: "Dilation2DBackpropFilter", [f(&[1, 2, 2, 2]), f(&[1, 1, 2]), f(&[1, 3, 2, 2])], strides = ints(&[1; 4]), rates = ints(&[1; 4]), padding = "SAME" => InvalidArgument;
     b22_dilation_backprop_input_empty_filter: "Dilation2DBackpropInput", [f(&[1, 1, 1, 1]), f(&[0, 0, 1]), f(&[1, 1, 1, 1])], strides = ints(&[1; 4]), rates = ints(&[1; 4]), padding = "SAME" => InvalidArgument;

@@ -6,6 +6,7 @@ mod bias_add;
 mod bias_add_grad;
 mod channels;
 pub mod conv;
+mod ctc;
 mod dilation2d;
 mod extract_volume_patches;
 pub mod fused;
@@ -24,6 +25,7 @@ pub static OPS: &[&Op] = join![
     activations::OPS,
     batch_norm::OPS,
     conv::OPS,
+    ctc::OPS,
     dilation2d::OPS,
     fused::OPS,
     pool::OPS,

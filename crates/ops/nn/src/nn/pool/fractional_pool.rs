@@ -179,7 +179,7 @@ fn ratio(attrs: &Attrs) -> Result<[f64; 4]> {
     let Ok(ratio) = <[f32; 4]>::try_from(values.as_slice()) else {
         return Err(invalid!("pooling_ratio field must specify 4 dimensions, got {}", values.len()));
     };
-    if let Some(small) = ratio.iter().find(|r| !(**r >= 1.0)) {
+    if let Some(small) = ratio.iter().find(|r| r.is_nan() || **r < 1.0) {
         return Err(invalid!("pooling_ratio cannot be smaller than 1, got: {small}"));
     }
     if ratio[0] != 1.0 || ratio[3] != 1.0 {
