@@ -1,5 +1,7 @@
 //! See ARCHITECTURE.md.
 
+/// Connectionist temporal classification.
+pub mod ctc;
 /// Decompositions of matrices: Cholesky, LU, QR, eigenvalues, singular values.
 pub mod decompose;
 /// Elementwise exp, log, tanh etc. of f32.
@@ -20,6 +22,8 @@ pub mod pool;
 pub mod prefetch;
 /// Counter-based random numbers (Philox), bit for bit TensorFlow's.
 pub mod random;
+/// The elementwise parts of LSTM and GRU cells.
+pub mod recurrent;
 /// Reductions over axes, argmax, and scans (cumulative sums).
 pub mod reduce;
 /// Scratch buffers of loops, and how allocation failures are reported.

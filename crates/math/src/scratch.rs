@@ -41,9 +41,14 @@ pub fn collect<T>(from: impl IntoIterator<Item = T>) -> Vec<T> {
 
 fn got<T>(memory: Result<(), TryReserveError>, n: usize) {
     if memory.is_err() {
-        // Without the panic hook: this is no bug of the program.
-        resume_unwind(Box::new(NoMemory { bytes: n.saturating_mul(size_of::<T>()) }));
+        out_of_memory::<T>(n);
     }
+}
+
+/// Unwinds where `n` items cannot be allocated.
+pub fn out_of_memory<T>(n: usize) -> ! {
+    // Without the panic hook: this is no bug of the program.
+    resume_unwind(Box::new(NoMemory { bytes: n.saturating_mul(size_of::<T>()) }))
 }
 
 #[cfg(test)]

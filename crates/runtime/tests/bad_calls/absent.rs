@@ -3,8 +3,6 @@
 //! | rows | ops | instead |
 //! |---|---|---|
 //! | A21 | `ThreadPoolHandle` | threads are a session's option |
-//! | B20, B21 | LSTM and GRU in one op | cells made of ordinary ops (`thalweg-train`) |
-//! | C30 | CTC | |
 //! | C33 | `CropAndResize` | |
 //! | D5, D6 | GIF, BMP (and JPEG) | PNG: D3, D4 |
 //! | D10 | `StringNGrams` | |
@@ -17,9 +15,6 @@ use crate::common::registry;
 
 const ABSENT: &[(&str, &[&str])] = &[
     ("a21", &["ThreadPoolHandle", "ThreadPoolDataset"]),
-    ("b20", &["LSTMBlockCell", "LSTMBlockCellGrad", "BlockLSTM", "BlockLSTMV2"]),
-    ("b21", &["GRUBlockCell", "GRUBlockCellGrad"]),
-    ("c30", &["CTCLoss", "CTCLossV2", "CTCGreedyDecoder", "CTCBeamSearchDecoder"]),
     ("c33", &["CropAndResize", "CropAndResizeGradImage", "CropAndResizeGradBoxes"]),
     ("d05", &["DecodeGif"]),
     ("d06", &["DecodeBmp", "DecodeImage", "DecodeJpeg"]),

@@ -3,7 +3,7 @@
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
 use crate::windows::Sliding;
-use thalweg_math::window::Grid;
+use thalweg_math::window::{Grid, Span};
 
 pub static OPS: &[&Op] = &[&DILATION2D, &DILATION2D_BACKPROP_FILTER, &DILATION2D_BACKPROP_INPUT];
 
@@ -116,25 +116,22 @@ impl<'a, T: Real> Dilation<'a, T> {
         let (image, out_row) = (row / rows.output, row % rows.output);
         for col in 0..cols.output {
             for channel in 0..depth {
-                let (mut best, mut pixel, mut tap) = (T::least_finite(), None, 0);
+                // Sums that are not above the least number have a place too: where the window begins, inside.
+                let (mut best, mut tap) = (T::least_finite(), 0);
+                let begin = |span: &Span, out: usize| (out * span.stride).saturating_sub(span.before);
+                let first = (image * rows.input + begin(rows, out_row)) * cols.input + begin(cols, col);
+                let mut pixel = first * depth + channel;
                 for i in rows.taps(out_row) {
                     let line = (image * rows.input + rows.at(out_row, i)) * cols.input;
                     for j in cols.taps(col) {
                         let (at, with) = ((line + cols.at(col, j)) * depth + channel, i * cols.size + j);
                         let sum = self.x[at].add(self.filter[with * depth + channel]);
-                        if sum > best || pixel.is_none() {
-                            // Even sums that are no numbers have a place: the first.
-                            best = if sum > best { sum } else { best };
-                            (pixel, tap) = (Some(at), with);
+                        if sum > best {
+                            (best, pixel, tap) = (sum, at, with);
                         }
                     }
                 }
-                let out = (row * cols.output + col) * depth + channel;
-                if let Some(pixel) = pixel {
-                    found(out, best, pixel, tap * depth + channel);
-                } else {
-                    found(out, best, usize::MAX, usize::MAX);
-                }
+                found((row * cols.output + col) * depth + channel, best, pixel, tap * depth + channel);
             }
         }
     }

@@ -6,12 +6,14 @@ mod bias_add;
 mod bias_add_grad;
 mod channels;
 pub mod conv;
+mod ctc;
 mod dilation2d;
 mod extract_volume_patches;
 pub mod fused;
 mod logits;
 mod lrn;
 mod pool;
+mod recurrent;
 mod softmax;
 mod softmax_cross_entropy_with_logits;
 mod sparse_softmax_cross_entropy_with_logits;
@@ -19,8 +21,17 @@ mod volumes;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] =
-    join![activations::OPS, batch_norm::OPS, conv::OPS, dilation2d::OPS, fused::OPS, pool::OPS, SINGLE];
+pub static OPS: &[&Op] = join![
+    activations::OPS,
+    batch_norm::OPS,
+    conv::OPS,
+    ctc::OPS,
+    dilation2d::OPS,
+    fused::OPS,
+    pool::OPS,
+    recurrent::OPS,
+    SINGLE
+];
 
 static SINGLE: &[&Op] = &[
     &bias_add::BIAS_ADD,

@@ -1,12 +1,12 @@
 //! Convolutions and depthwise convolutions, with their gradients.
 
-mod conv;
 mod conv2d;
 mod conv2d_backprop_filter;
 mod conv2d_backprop_input;
 mod conv3d;
 mod depthwise;
 mod direct;
+mod general;
 mod padded_conv2d;
 mod product;
 mod sizes;
@@ -20,7 +20,7 @@ use crate::windows::Sliding;
 pub use sizes::channels_last;
 
 pub static OPS: &[&Op] = &[
-    &conv::CONV,
+    &general::CONV,
     &CONV2D,
     &conv2d_backprop_filter::CONV2D_BACKPROP_FILTER,
     &conv2d_backprop_input::CONV2D_BACKPROP_INPUT,

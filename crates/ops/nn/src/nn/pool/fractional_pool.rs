@@ -179,7 +179,7 @@ fn ratio(attrs: &Attrs) -> Result<[f64; 4]> {
     let Ok(ratio) = <[f32; 4]>::try_from(values.as_slice()) else {
         return Err(invalid!("pooling_ratio field must specify 4 dimensions, got {}", values.len()));
     };
-    if let Some(small) = ratio.iter().find(|r| !(**r >= 1.0)) {
+    if let Some(small) = ratio.iter().find(|r| r.is_nan() || **r < 1.0) {
         return Err(invalid!("pooling_ratio cannot be smaller than 1, got: {small}"));
     }
     if ratio[0] != 1.0 || ratio[3] != 1.0 {
@@ -412,10 +412,10 @@ fn prepare_avg_grad<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
                         cells.rows.iter().flat_map(|row| cells.cols.iter().map(move |col| (row, col)));
                     let pixels = dy[number * per_image..][..per_image].chunks_exact(depth);
                     for ((row, col), dy) in places.zip(pixels) {
-                        let count = T::from_i64((row.len() * col.len()) as i64);
+                        let count = (row.len() * col.len()) as f64;
                         for (i, j) in row.clone().flat_map(|i| col.clone().map(move |j| (i, j))) {
                             let sums = &mut sums[(i * input[2] + j) * depth..][..depth];
-                            sums.iter_mut().zip(dy).for_each(|(sum, dy)| *sum += dy.div(count).to_f64());
+                            sums.iter_mut().zip(dy).for_each(|(sum, dy)| *sum += dy.to_f64() / count);
                         }
                     }
                 }
