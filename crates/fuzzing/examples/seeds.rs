@@ -56,7 +56,8 @@ fn main() -> Result<()> {
     messages(&corpus)?;
     connections(&corpus)?;
     files(&corpus)?;
-    strings(&corpus)
+    strings(&corpus)?;
+    media(&corpus)
 }
 
 fn parsed(text: &str) -> Result<GraphDef> {
@@ -223,4 +224,37 @@ fn strings(corpus: &Corpus) -> Result<()> {
         0x60,
     ];
     corpus.put("png", "grey", &[&png[..], &[0x82]].concat())
+}
+
+/// Images and sound, written by our own encoders.
+fn media(corpus: &Corpus) -> Result<()> {
+    use thalweg_io::jpeg::{Encode, encode};
+    let pixels: Vec<u8> = (0..17 * 19 * 3).map(|i| (i * i / 7) as u8).collect();
+    for (name, progressive, optimize, downsample) in
+        [("baseline", false, false, true), ("optimal", false, true, false), ("progressive", true, true, true)]
+    {
+        let options = Encode {
+            quality: 60,
+            progressive,
+            optimize,
+            downsample,
+            density_unit: 1,
+            density: [72, 72],
+            xmp: b"",
+        };
+        corpus.put("jpeg", name, &[&[0][..], &encode(&pixels, [17, 19, 3], &options)?].concat())?;
+        corpus.put(
+            "jpeg",
+            &format!("grey_{name}"),
+            &[&[65][..], &encode(&pixels[..99], [9, 11, 1], &options)?].concat(),
+        )?;
+    }
+    let frames = b"GIF89a\x02\0\x01\0\x80\0\0\xff\0\0\0\x80\xff,\0\0\0\0\x02\0\x01\0\0\x02\x02D\n\0,\x01\0\0\0\x01\0\x01\0\x40\x02\x02D\x01\0;";
+    corpus.put("gif", "two", frames)?;
+    let head = b"BM\x3e\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\x18\0";
+    let mut bitmap = head.to_vec();
+    bitmap.resize(54, 0);
+    bitmap.extend([1, 2, 3, 0, 4, 5, 6, 0]);
+    corpus.put("bmp", "colour", &bitmap)?;
+    corpus.put("wav", "stereo", &thalweg_io::wav::encode(&[0.5, -0.5, 0.25, 0.0], 8000, 2)?)
 }

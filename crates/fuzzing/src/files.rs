@@ -92,3 +92,38 @@ pub fn npy(bytes: &[u8]) {
 pub fn idx(bytes: &[u8]) {
     let _ = thalweg_io::idx::parse(bytes);
 }
+
+/// A JPEG file; the first byte selects how it is decoded.
+pub fn jpeg(bytes: &[u8]) {
+    use thalweg_io::jpeg::{Decode, decode, dimensions};
+    let Some((form, rest)) = bytes.split_first() else { return };
+    let _ = dimensions(rest);
+    let options = Decode {
+        channels: [0, 1, 3, 0][usize::from(form >> 3 & 3)],
+        ratio: 1 << (form & 3),
+        fancy: form & 4 == 0,
+        fast: form & 32 == 0,
+        recover: form & 64 == 0,
+        ..Decode::default()
+    };
+    let _ = decode(rest, &options);
+}
+
+pub fn gif(bytes: &[u8]) {
+    let _ = thalweg_io::gif::decode(bytes, true);
+}
+
+pub fn bmp(bytes: &[u8]) {
+    let _ = thalweg_io::bmp::decode(bytes, 0);
+}
+
+/// What is read is written so that it is read again as it was.
+pub fn wav(bytes: &[u8]) {
+    use thalweg_io::wav::{decode, encode};
+    if let Ok((audio, rate)) = decode(bytes, -1, -1)
+        && let (Ok(samples), &[_, channels]) = (audio.as_slice::<f32>(), audio.shape().dims())
+        && let Ok(file) = encode(samples, rate, channels)
+    {
+        assert!(decode(&file, -1, -1).is_ok_and(|(again, _)| again.same_bits(&audio)));
+    }
+}

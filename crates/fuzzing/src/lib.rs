@@ -34,6 +34,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "example", run: ops::example },
     Target { name: "csv", run: ops::csv },
     Target { name: "png", run: ops::png },
+    Target { name: "jpeg", run: files::jpeg },
+    Target { name: "gif", run: files::gif },
+    Target { name: "bmp", run: files::bmp },
+    Target { name: "wav", run: files::wav },
 ];
 
 pub fn target(name: &str) -> Option<&'static Target> {

@@ -2,6 +2,7 @@
 //!
 //! - [`access`]: access control of the paths in graphs.
 //! - [`npy`], [`idx`]: arrays of numpy, and of MNIST.
+//! - [`jpeg`], [`gif`], [`bmp`], [`wav`]: images and sound.
 //! - [`record`]: TFRecord files, plain or compressed.
 //! - [`table`]: sorted string tables in LevelDB's format, as the index of a checkpoint is.
 //! - [`bundle`]: tensor bundles, the files of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
@@ -19,20 +20,24 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::unreachable))]
 
 pub mod access;
+pub mod bmp;
 pub mod bounded_read;
 pub mod bundle;
 pub mod checkpoint;
 pub mod crc;
 pub mod durable;
 pub mod event;
+pub mod gif;
 pub mod glob;
 pub mod idx;
+pub mod jpeg;
 pub mod message;
 pub mod npy;
 pub mod path_hint;
 pub mod record;
 pub mod table;
 pub mod varint;
+pub mod wav;
 pub mod wire;
 
 /// For tests of this crate and of those above it.

@@ -5,6 +5,7 @@
 // Tests make the files that they read.
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
+mod audio;
 mod image;
 
 #[cfg(test)]
@@ -16,5 +17,6 @@ use thalweg_ops_kit::*;
 
 #[rustfmt::skip]
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
+    audio::OPS,
     image::OPS,
 ];

@@ -3,8 +3,6 @@
 //! | rows | ops | instead |
 //! |---|---|---|
 //! | A21 | `ThreadPoolHandle` | threads are a session's option |
-//! | C33 | `CropAndResize` | |
-//! | D5, D6 | GIF, BMP (and JPEG) | PNG: D3, D4 |
 //! | D10 | `StringNGrams` | |
 //! | D14 | parsing of `Example`s | |
 //! | D15 | summary writers as ops | event files are written by `thalweg-train` |
@@ -15,10 +13,6 @@ use crate::common::registry;
 
 const ABSENT: &[(&str, &[&str])] = &[
     ("a21", &["ThreadPoolHandle", "ThreadPoolDataset"]),
-    ("c33", &["CropAndResize", "CropAndResizeGradImage", "CropAndResizeGradBoxes"]),
-    ("d05", &["DecodeGif"]),
-    ("d06", &["DecodeBmp", "DecodeImage", "DecodeJpeg"]),
-    ("d14", &["DecodeProtoV2"]),
     ("d15", &["CreateSummaryFileWriter", "SummaryWriter", "WriteSummary"]),
     ("e03", &["Restore", "RestoreSlice", "Save", "SaveSlices"]),
     ("e06", &["LoadAndRemapMatrix", "GenerateVocabRemapping"]),

@@ -81,6 +81,13 @@ refused! {
     c32_bincount_weights_too_few: "DenseBincount", [v(&[0, 1, 2]), n(4), f(&[2])] => InvalidArgument;
     c32_bincount_of_a_cube: "DenseBincount", [i(&[1, 1, 1], &[0]), n(4), f(&[0])] => InvalidArgument;
     c32_old_bincount_weights_of_another_shape: "Bincount", [v(&[0, 1, 2]), n(4), f(&[2])] => InvalidArgument;
+    c33_crop_of_image_99: "CropAndResize", [f(&[1, 3, 3, 1]), f(&[1, 4]), v(&[99]), v(&[2, 2])] => OutOfRange | InvalidArgument;
+    c33_crop_of_a_negative_image: "CropAndResize", [f(&[1, 3, 3, 1]), f(&[1, 4]), v(&[-1]), v(&[2, 2])] => OutOfRange | InvalidArgument;
+    c33_crop_to_no_pixels: "CropAndResize", [f(&[1, 3, 3, 1]), f(&[1, 4]), v(&[0]), v(&[0, 2])] => InvalidArgument;
+    c33_crop_of_no_pixels: "CropAndResize", [f(&[1, 0, 3, 1]), f(&[1, 4]), v(&[0]), v(&[2, 2])] => InvalidArgument;
+    c33_crop_grad_of_image_99: "CropAndResizeGradImage", [f(&[1, 2, 2, 1]), f(&[1, 4]), v(&[99]), v(&[1, 3, 3, 1])], T = DataType::Float => OutOfRange | InvalidArgument;
+    c33_crop_grad_of_huge_images: "CropAndResizeGradImage", [f(&[1, 2, 2, 1]), f(&[1, 4]), v(&[0]), v(&[i32::MAX; 4])], T = DataType::Float => InvalidArgument | ResourceExhausted;
+    c33_crop_grad_of_box_99: "CropAndResizeGradBoxes", [f(&[1, 2, 2, 1]), f(&[1, 3, 3, 1]), f(&[1, 4]), v(&[99])] => OutOfRange | InvalidArgument;
     c32_bincount_of_2_to_the_62: "DenseBincount", [l(&[0]), Tensor::scalar(BIG), f(&[0])] => InvalidArgument | ResourceExhausted;
     c34_einsum_of_another_rank: "Einsum", [f(&[2, 2]), f(&[2, 2])], equation = "...i,j->k", N = 2i64 => InvalidArgument;
     c34_einsum_label_of_the_output_alone: "Einsum", [f(&[2, 2])], equation = "ij->ijk", N = 1i64 => InvalidArgument;

@@ -33,6 +33,13 @@ refused! {
     d04_png_of_a_wide_row: "DecodePng", [Tensor::string(png_header(i32::MAX, 1))] => InvalidArgument;
     d04_png_of_nothing: "DecodePng", [s("")] => InvalidArgument;
     d04_png_of_garbage: "DecodePng", [s("\u{89}PNG\r\n\u{1a}\ngarbage")] => InvalidArgument;
+    d05_gif_of_2_to_the_32_pixels: "DecodeGif", [Tensor::string(gif_header(65535, 65535))] => InvalidArgument | ResourceExhausted;
+    d05_gif_of_no_frame: "DecodeGif", [s("GIF89a\u{1}\0\u{1}\0\0\0\0;")] => InvalidArgument;
+    d06_bmp_taller_than_its_data: "DecodeBmp", [Tensor::string(bmp_header(1, i32::MAX))] => InvalidArgument;
+    d06_bmp_of_the_least_height: "DecodeBmp", [Tensor::string(bmp_header(1, i32::MIN))] => InvalidArgument;
+    d06_bmp_wider_than_its_data: "DecodeImage", [Tensor::string(bmp_header(i32::MAX, i32::MAX))] => InvalidArgument;
+    d06_bmp_of_negative_width: "DecodeBmp", [Tensor::string(bmp_header(-5, 1))] => InvalidArgument;
+    d06_jpeg_of_garbage: "DecodeJpeg", [Tensor::string(b"\xff\xd8\xff\xc0\0\x0b\x08\xff\xff\xff\xff\x01\x01\x44\0\xff\xda")] => InvalidArgument;
     d07_decode_raw_cut: "DecodeRaw", [s("abc")], out_type = DataType::Int32 => InvalidArgument;
     d08_substr_pos_of_another_shape_than_len: "Substr", [s("abc"), v(&[1, -1]), n(1)] => InvalidArgument;
     d08_substr_one_place_outside: "Substr", [s("ab"), v(&[1, -9]), v(&[1, 1])] => InvalidArgument;
@@ -58,4 +65,19 @@ fn png_header(width: i32, height: i32) -> Vec<u8> {
         (0..8).for_each(|_| crc = if crc & 1 == 1 { crc >> 1 ^ 0xedb8_8320 } else { crc >> 1 });
     }
     [b"\x89PNG\r\n\x1a\n\0\0\0\x0d", &header[..], &(!crc).to_be_bytes()].concat()
+}
+
+/// A frame of that size with one code.
+fn gif_header(rows: u16, cols: u16) -> Vec<u8> {
+    let size = [cols.to_le_bytes(), rows.to_le_bytes()].concat();
+    [b"GIF89a", &size[..], b"\x80\0\0abcdef,\0\0\0\0", &size, b"\0\x02\x02D\x0a\0;"].concat()
+}
+
+/// A bitmap of 24 bits and four bytes of pixels.
+fn bmp_header(cols: i32, rows: i32) -> Vec<u8> {
+    let mut file = b"BM\0\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0".to_vec();
+    file.extend(cols.to_le_bytes().into_iter().chain(rows.to_le_bytes()));
+    file.extend(b"\x01\0\x18\0");
+    file.resize(58, 0);
+    file
 }

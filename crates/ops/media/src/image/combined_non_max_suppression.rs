@@ -16,7 +16,12 @@ static COMBINED_NON_MAX_SUPPRESSION: Op = Op {
         "iou_threshold: float",
         "score_threshold: float",
     ],
-    outputs: &["nmsed_boxes: float", "nmsed_scores: float", "nmsed_classes: float", "valid_detections: int32"],
+    outputs: &[
+        "nmsed_boxes: float",
+        "nmsed_scores: float",
+        "nmsed_classes: float",
+        "valid_detections: int32",
+    ],
     attrs: &["pad_per_class: bool = false", "clip_boxes: bool = true"],
     shape: |c| {
         let (boxes, scores) = (c.rank(0, 4)?, c.rank(1, 3)?);
@@ -29,7 +34,9 @@ static COMBINED_NON_MAX_SUPPRESSION: Op = Op {
         let size = match c.attrs.bool("pad_per_class")? {
             false => value(3),
             true => match (value(2), classes, value(3)) {
-                (Some(of_class), Some(classes), Some(total)) => Some(total.min(of_class.saturating_mul(classes))),
+                (Some(of_class), Some(classes), Some(total)) => {
+                    Some(total.min(of_class.saturating_mul(classes)))
+                }
                 _ => None,
             },
         }
@@ -85,14 +92,19 @@ fn threshold(c: &OpCall<'_>, i: usize, name: &str) -> Result<f32> {
 }
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let (of_class, total) =
-        (positive(c, 2, "max_size_per_class")?, positive(c, 3, "max_total_size")?);
-    let limits = Limits { of_class, overlap: threshold(c, 4, "iou_threshold")?, score: threshold(c, 5, "score_threshold")? };
+    let (of_class, total) = (positive(c, 2, "max_size_per_class")?, positive(c, 3, "max_total_size")?);
+    let limits = Limits {
+        of_class,
+        overlap: threshold(c, 4, "iou_threshold")?,
+        score: threshold(c, 5, "score_threshold")?,
+    };
     if !(0.0..=1.0).contains(&limits.overlap) {
         return Err(invalid!("iou_threshold must be in [0, 1]"));
     }
     let (batch, count, sets, classes) = match (c.shape(0)?.dims(), c.shape(1)?.dims()) {
-        ([batch, count, sets, 4], [b, n, classes]) if (b, n) == (batch, count) && matches!(sets, s if s == classes || *s == 1) => {
+        ([batch, count, sets, 4], [b, n, classes])
+            if (b, n) == (batch, count) && matches!(sets, s if s == classes || *s == 1) =>
+        {
             (*batch, *count, *sets, *classes)
         }
         (boxes, scores) => {

@@ -69,9 +69,14 @@ static CROP_AND_RESIZE_GRAD_IMAGE: Op = Op {
     kernels: cpu!(make prepare_grad_image: T in f32, f16, f64),
     cases: |r| {
         let mut case = |method: &str| {
-            Case::new(vec![r.tensor(&[3, 3, 2, 2]), boxes(), int_vector(&[0, 1, 0]), int_vector(&[2, 5, 4, 2])])
-                .attr("T", DataType::Float)
-                .attr("method", method)
+            Case::new(vec![
+                r.tensor(&[3, 3, 2, 2]),
+                boxes(),
+                int_vector(&[0, 1, 0]),
+                int_vector(&[2, 5, 4, 2]),
+            ])
+            .attr("T", DataType::Float)
+            .attr("method", method)
         };
         vec![case("bilinear"), case("nearest")]
     },
@@ -96,7 +101,12 @@ static CROP_AND_RESIZE_GRAD_BOXES: Op = Op {
     grad: Missing,
     kernels: cpu!(grad_boxes: T in u8, u16, i8, i16, i32, i64, f16, f32, f64),
     cases: |r| {
-        vec![Case::new(vec![r.tensor(&[3, 3, 2, 2]), r.tensor(&[2, 5, 4, 2]), boxes(), int_vector(&[0, 1, 0])])]
+        vec![Case::new(vec![
+            r.tensor(&[3, 3, 2, 2]),
+            r.tensor(&[2, 5, 4, 2]),
+            boxes(),
+            int_vector(&[0, 1, 0]),
+        ])]
     },
     host_inputs: &[],
     ..CROP_AND_RESIZE
@@ -330,13 +340,18 @@ fn grad_boxes<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
                     let (mut by_y, mut by_x) = (0.0, 0.0);
                     for d in 0..depth {
                         let get = |y: usize, x: usize| image[(y * width + x) * depth + d].to_f64() as f32;
-                        let corners = [[get(y.low, x.low), get(y.low, x.high)], [get(y.high, x.low), get(y.high, x.high)]];
+                        let corners = [
+                            [get(y.low, x.low), get(y.low, x.high)],
+                            [get(y.high, x.low), get(y.high, x.high)],
+                        ];
                         let dy = dy[((i * rows + row) * cols + col) * depth + d];
                         let [[top_left, top_right], [bottom_left, bottom_right]] = corners;
                         by_y += dy
-                            * ((1.0 - x.part) * (bottom_left - top_left) + x.part * (bottom_right - top_right));
+                            * ((1.0 - x.part) * (bottom_left - top_left)
+                                + x.part * (bottom_right - top_right));
                         by_x += dy
-                            * ((1.0 - y.part) * (top_right - top_left) + y.part * (bottom_right - bottom_left));
+                            * ((1.0 - y.part) * (top_right - top_left)
+                                + y.part * (bottom_right - bottom_left));
                     }
                     let ([y1, y2], [x1, x2]) = (down.slopes(row), across.slopes(col));
                     for (out, slope) in out.iter_mut().zip([by_y * y1, by_x * x1, by_y * y2, by_x * x2]) {

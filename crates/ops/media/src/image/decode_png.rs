@@ -21,7 +21,7 @@ pub static DECODE_PNG: Op = Op {
         Ok(vec![[-1, -1, channels].into_iter().collect()])
     },
     grad: Stops,
-    kernels: cpu!(make prepare),
+    kernels: cpu!(make super::decode::prepare),
     cases: |_| {
         let case = |channels: i64| Case::new(vec![Tensor::string(EXAMPLE)]).attr("channels", channels);
         vec![case(0), case(1), case(4), case(3).attr("dtype", DataType::Uint16)]
@@ -34,50 +34,24 @@ pub static DECODE_PNG: Op = Op {
 const EXAMPLE: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\0\0\0\x0dIHDR\0\0\0\x02\0\0\0\x01\x08\x02\0\0\0\x7b\x40\xe8\xdd\
     \0\0\0\x12IDAT\x78\x01\x01\x07\0\xf8\xff\0\x0a\x14\x1e\xc8\x64\x32\x04\x71\x01\x9bK\x05\x75\x7c\0\0\0\0IEND\xaeB\x60\x82";
 
-#[derive(Clone, Copy)]
-enum Channels {
-    OfFile,
-    Number(usize),
-}
-
-impl Channels {
-    fn of(attrs: &Attrs) -> Result<Channels> {
-        match attrs.int("channels")? {
-            0 => Ok(Channels::OfFile),
-            n @ (1 | 3 | 4) => Ok(Channels::Number(n as usize)),
-            n => Err(invalid!("`channels` must be 0, 1, 3 or 4 but got {n}")),
-        }
-    }
-}
-
 /// The largest compression ratio of deflate.
 const MOST_COMPRESSED: usize = 1100;
 
 /// Memory that the decoder needs for any image.
 const DECODER: usize = 1 << 20;
 
-fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    let channels = Channels::of(&node.attrs)?;
-    Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let contents = match c.input(0)?.strings()? {
-            [contents] if c.shape(0)?.is_scalar() => contents.clone(),
-            _ => return Err(invalid!("`contents` must be scalar but got shape {}", c.shape(0)?)),
-        };
-        let file = Pixels::read(&contents)?;
-        let want = match channels {
-            Channels::OfFile => file.own_channels,
-            Channels::Number(n) => n,
-        };
-        let shape = Shape::new(&[file.rows, file.cols, want])?;
-        let mut out = Tensor::uninit(c.output_type(0)?, shape)?;
-        match c.output_type(0)? {
-            DataType::Uint16 => file.write(want, out.as_mut_slice::<u16>()?, |v| v),
-            // The high byte of 16 bits; 8-bit samples were widened by repeating it.
-            _ => file.write(want, out.as_mut_slice::<u8>()?, |v| (v >> 8) as u8),
-        }
-        c.set(0, out);
-        Ok(())
-    }))
+/// The pixels of a file: with so many channels, or its own if 0; as bytes, 16 bits, or parts of 1.
+pub fn decode(contents: &[u8], channels: usize, dtype: DataType) -> Result<Tensor> {
+    let file = Pixels::read(contents)?;
+    let want = if channels == 0 { file.own_channels } else { channels };
+    let mut out = Tensor::uninit(dtype, Shape::new(&[file.rows, file.cols, want])?)?;
+    match dtype {
+        DataType::Uint16 => file.write(want, out.as_mut_slice::<u16>()?, |v| v),
+        DataType::Float => file.write(want, out.as_mut_slice::<f32>()?, |v| f32::from(v) * (1.0 / 65535.0)),
+        // The high byte of 16 bits; 8-bit samples were widened by repeating it.
+        _ => file.write(want, out.as_mut_slice::<u8>()?, |v| (v >> 8) as u8),
+    }
+    Ok(out)
 }
 
 /// A decoded file, with palettes and narrow samples expanded.

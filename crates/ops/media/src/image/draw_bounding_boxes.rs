@@ -33,8 +33,9 @@ static DRAW_BOUNDING_BOXES_V2: Op = Op {
     inputs: &["images: T", "boxes: float", "colors: float"],
     grad: Missing,
     cases: |r| {
-        let mut case =
-            |colors: usize| Case::new(vec![r.range(&[2, 6, 5, 3], 0.0, 1.0), boxes(r), r.range(&[colors, 4], 0.0, 1.0)]);
+        let mut case = |colors: usize| {
+            Case::new(vec![r.range(&[2, 6, 5, 3], 0.0, 1.0), boxes(r), r.range(&[colors, 4], 0.0, 1.0)])
+        };
         vec![case(2), case(0)]
     },
     ..DRAW_BOUNDING_BOXES
@@ -46,7 +47,9 @@ fn boxes(_: &mut CaseGen) -> Tensor {
         0.1, 0.2, 0.7, 0.8, -0.3, 0.1, 0.4, 1.4, 1.2, 0.0, 1.5, 0.5, //
         0.0, 0.0, 1.0, 1.0, 0.6, 0.1, 0.2, 0.9, 0.3, 0.3, 0.3, 0.3,
     ];
-    Shape::new(&[2, 3, 4]).and_then(|s| Tensor::from_slice(s, &values)).unwrap_or_else(|_| Tensor::scalar(0f32))
+    Shape::new(&[2, 3, 4])
+        .and_then(|s| Tensor::from_slice(s, &values))
+        .unwrap_or_else(|_| Tensor::scalar(0f32))
 }
 
 /// Yellow, blue, red, lime, purple, olive, maroon, navy, aqua, fuchsia.
@@ -75,9 +78,7 @@ impl Palette<'_> {
             // A box on a grey image is white.
             Palette::Usual { grey: true } => 1.0,
             Palette::Usual { grey: false } => COLORS[i % COLORS.len()][channel],
-            Palette::Given { colors, channels } => {
-                colors[i % (colors.len() / channels) * channels + channel]
-            }
+            Palette::Given { colors, channels } => colors[i % (colors.len() / channels) * channels + channel],
         }
     }
 }

@@ -58,9 +58,9 @@ impl Noise {
         let (uniform, noise) = (attrs.bool("uniform_noise")?, attrs.str("noise")?);
         match (uniform, noise) {
             (true, "" | "uniform") | (false, "uniform") => Ok(Noise::Uniform),
-            (true, other) => {
-                Err(invalid!("uniform_noise and noise should not be specified at the same time: noise is '{other}'"))
-            }
+            (true, other) => Err(invalid!(
+                "uniform_noise and noise should not be specified at the same time: noise is '{other}'"
+            )),
             (false, "" | "gaussian") => Ok(Noise::Gaussian),
             (false, "zero") => Ok(Noise::Zero),
             (false, other) => Err(invalid!("noise must be 'uniform', 'gaussian' or 'zero', got '{other}'")),
@@ -138,8 +138,10 @@ fn prepare(node: &KernelNode, first_version: bool) -> Result<Box<dyn Kernel>> {
         for_chunks_of(c.par(), out.as_mut_slice::<f32>()?, window, 1, &|images, out| {
             for (image, out) in images.zip(out.chunks_exact_mut(window.max(1))) {
                 let x = &x[image * area..][..area];
-                let (from_y, to_y, tall) = overlap(place.start(offsets[2 * image], height, rows), rows, height);
-                let (from_x, to_x, wide) = overlap(place.start(offsets[2 * image + 1], width, cols), cols, width);
+                let (from_y, to_y, tall) =
+                    overlap(place.start(offsets[2 * image], height, rows), rows, height);
+                let (from_x, to_x, wide) =
+                    overlap(place.start(offsets[2 * image + 1], width, cols), cols, width);
                 if (tall, wide) != (rows, cols) {
                     let mut words = Words::new(stream.skipped((image as u64) << 32));
                     fill(noise, x, depth, out, &mut words);

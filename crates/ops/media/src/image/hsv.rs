@@ -16,14 +16,14 @@ static RGB_TO_HSV: Op = Op {
         let dims = x.dims().map(|d| (&d[..d.len() - 1], d[d.len() - 1]));
         Ok(vec![match dims {
             None => x,
-            Some((outer, last)) => {
-                outer.iter().copied().chain([merge_dim(last, 3)?]).collect()
-            }
+            Some((outer, last)) => outer.iter().copied().chain([merge_dim(last, 3)?]).collect(),
         }])
     },
     grad: Rule(grad),
     kernels: cpu!(to_hsv: T in f16, bf16, f32, f64),
-    cases: |r| vec![Case::new(vec![r.range(&[2, 4, 3], 0.05, 1.0)]), Case::new(vec![r.range(&[3], 0.05, 1.0)])],
+    cases: |r| {
+        vec![Case::new(vec![r.range(&[2, 4, 3], 0.05, 1.0)]), Case::new(vec![r.range(&[3], 0.05, 1.0)])]
+    },
     ..Op::PURE
 };
 
@@ -70,7 +70,11 @@ fn each_pixel<T: Real>(c: &mut OpCall<'_>, f: fn([T; 3]) -> [T; 3]) -> Result<()
     match shape.dims().last() {
         None => return Err(invalid!("input must be at least 1D, got a scalar")),
         Some(3) => {}
-        Some(n) => return Err(invalid!("input must have 3 channels but instead has {n} channels.")),
+        Some(n) => {
+            return Err(failed_precondition(format_args!(
+                "input must have 3 channels but input only has {n} channels."
+            )));
+        }
     }
     let mut out = Tensor::uninit(T::DTYPE, shape)?;
     let x = c.slice::<T>(0)?;

@@ -3,8 +3,10 @@
 mod adjust;
 mod combined_non_max_suppression;
 mod crop_and_resize;
+mod decode;
 mod decode_png;
 mod draw_bounding_boxes;
+mod encode_jpeg;
 mod encode_png;
 mod extract_image_patches;
 mod glimpse;
@@ -26,7 +28,9 @@ pub static OPS: &[&Op] = join![
     adjust::OPS,
     combined_non_max_suppression::OPS,
     crop_and_resize::OPS,
+    decode::OPS,
     draw_bounding_boxes::OPS,
+    encode_jpeg::OPS,
     glimpse::OPS,
     hsv::OPS,
     non_max_suppression::OPS,

@@ -308,7 +308,11 @@ fn scores_of<'a, T: Element>(c: &'a OpCall<'_>, boxes: usize) -> Result<&'a [T]>
 }
 
 fn check_overlap<T: Float>(overlap: T) -> Result<T> {
-    if overlap >= T::ZERO && overlap <= T::ONE { Ok(overlap) } else { Err(invalid!("iou_threshold must be in [0, 1]")) }
+    if overlap >= T::ZERO && overlap <= T::ONE {
+        Ok(overlap)
+    } else {
+        Err(invalid!("iou_threshold must be in [0, 1]"))
+    }
 }
 
 fn select<T: Float>(c: &OpCall<'_>, rule: &Rule<T>) -> Result<(Vec<i32>, Vec<T>)> {

@@ -27,7 +27,10 @@ static IMAGE_PROJECTIVE_TRANSFORM_V2: Op = Op {
         let mut case = |interpolation: &str, mode: &str, transforms: usize| {
             let inputs = vec![r.tensor(&[2, 5, 4, 2]), maps(transforms), int_vector(&[4, 6])];
             // The gradient is TensorFlow's, the inverse map's: not the derivative.
-            Case::new(inputs).attr("interpolation", interpolation).attr("fill_mode", mode).without_difference(&[0, 1])
+            Case::new(inputs)
+                .attr("interpolation", interpolation)
+                .attr("fill_mode", mode)
+                .without_difference(&[0, 1])
         };
         vec![
             case("BILINEAR", "CONSTANT", 2),
@@ -59,7 +62,8 @@ static IMAGE_PROJECTIVE_TRANSFORM_V3: Op = Op {
 };
 
 fn maps(count: usize) -> Tensor {
-    let values = [[0.9f32, 0.2, -0.6, -0.15, 1.1, 0.35, 0.01, -0.02], [-1.2, 0.1, 5.3, 0.05, 0.7, -2.4, 0.0, 0.03]];
+    let values =
+        [[0.9f32, 0.2, -0.6, -0.15, 1.1, 0.35, 0.01, -0.02], [-1.2, 0.1, 5.3, 0.05, 0.7, -2.4, 0.0, 0.03]];
     Shape::new(&[count, 8])
         .and_then(|s| Tensor::from_slice(s, &values.as_flattened()[..8 * count]))
         .unwrap_or_else(|_| Tensor::scalar(0f32))
@@ -167,7 +171,10 @@ fn prepare<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
             [n, 8] if *n == batch => false,
             [1, 8] => true,
             _ => {
-                return Err(invalid!("Input transform should be num_images x 8 or 1 x 8, got {}", c.shape(1)?));
+                return Err(invalid!(
+                    "Input transform should be num_images x 8 or 1 x 8, got {}",
+                    c.shape(1)?
+                ));
             }
         };
         let size = c.int_vector(2)?;
@@ -221,7 +228,11 @@ struct Source<'a, T> {
 impl<T: Real> Source<'_, T> {
     fn at(&self, y: f32, x: f32, channel: usize) -> T {
         let inside = y >= 0.0 && x >= 0.0 && y < self.height as f32 && x < self.width as f32;
-        if inside { self.pixels[(y as usize * self.width + x as usize) * self.depth + channel] } else { self.fill }
+        if inside {
+            self.pixels[(y as usize * self.width + x as usize) * self.depth + channel]
+        } else {
+            self.fill
+        }
     }
 
     fn between(&self, y: f32, x: f32, channel: usize) -> T {

@@ -1,6 +1,8 @@
 //! `ResizeBicubic`: resizing by cubic convolution of 4 by 4 pixels; and its gradient.
 
-use super::resize_axis::{Mapping, four, mapping_attrs, not_empty, resized_shape, size_input, with_each_mapping};
+use super::resize_axis::{
+    Mapping, four, mapping_attrs, not_empty, resized_shape, size_input, with_each_mapping,
+};
 use super::weighted::{Taps, resize, spread};
 use crate::prelude::*;
 
@@ -38,8 +40,9 @@ static RESIZE_BICUBIC_GRAD: Op = Op {
     outputs: &["output: T"],
     attrs: &["T: {float, double}", "align_corners: bool = false", "half_pixel_centers: bool = false"],
     shape: |c| {
-        c.rank(0, 4)?;
-        Ok(vec![c.rank(1, 4)?])
+        // Batch and channels are those of grads: TensorFlow does not ask whether the image's are the same.
+        let (dy, x) = (c.rank(0, 4)?, c.rank(1, 4)?);
+        Ok(vec![[dy.dim(0), x.dim(1), x.dim(2), dy.dim(3)].into_iter().collect()])
     },
     grad: Missing,
     kernels: cpu!(make prepare_grad: T in f32, f64),
@@ -107,14 +110,11 @@ fn prepare_grad<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let mapping = Mapping::of(&node.attrs)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let ([batch, rows, cols, depth], dims) = (four(c, 0)?, four(c, 1)?);
-        if (dims[0], dims[3]) != (batch, depth) || rows == 0 || cols == 0 {
-            return Err(invalid!(
-                "grads of shape {} do not belong to an image of shape {}",
-                c.shape(0)?,
-                c.shape(1)?
-            ));
-        }
         not_empty(&dims)?;
+        if rows == 0 || cols == 0 {
+            return Err(invalid!("grads of shape {} have no pixels", c.shape(0)?));
+        }
+        let dims = [batch, dims[1], dims[2], depth];
         let (down, across) = (taps(&mapping, dims[1], rows)?, taps(&mapping, dims[2], cols)?);
         let out = spread::<T>(c, c.slice::<f32>(0)?, dims, [rows, cols], [&down, &across])?;
         c.set(0, out);

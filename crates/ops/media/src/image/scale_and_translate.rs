@@ -27,8 +27,10 @@ static SCALE_AND_TRANSLATE: Op = Op {
         let (x, dy) = (g.x[0], g.dy()?);
         let mut grads = vec![Grad::None; 4];
         if g.graph.dtype(x) == DataType::Float {
-            let attrs: Vec<_> =
-                ["kernel_type", "antialias"].iter().filter_map(|n| Some((*n, g.attrs.get(n)?.clone()))).collect();
+            let attrs: Vec<_> = ["kernel_type", "antialias"]
+                .iter()
+                .filter_map(|n| Some((*n, g.attrs.get(n)?.clone())))
+                .collect();
             let inputs = [dy.into(), x.into(), g.x[2].into(), g.x[3].into()];
             grads[0] = g.op("ScaleAndTranslateGrad", inputs, &attrs)?.into();
         }
@@ -44,7 +46,8 @@ static SCALE_AND_TRANSLATE: Op = Op {
                 .attr("antialias", antialias)
                 .without_difference(&[2, 3])
         };
-        let kernels = ["lanczos1", "lanczos3", "lanczos5", "gaussian", "triangle", "keyscubic", "mitchellcubic"];
+        let kernels =
+            ["lanczos1", "lanczos3", "lanczos5", "gaussian", "triangle", "keyscubic", "mitchellcubic"];
         let mut cases: Vec<Case> = kernels.iter().map(|k| case(k, true, [0.6, 1.7])).collect();
         cases.push(case("box", true, [0.61, 1.73]));
         cases.push(case("lanczos3", false, [0.6, 0.8]));
@@ -68,7 +71,8 @@ static SCALE_AND_TRANSLATE_GRAD: Op = Op {
     grad: Missing,
     kernels: cpu!(make prepare_grad),
     cases: |r| {
-        let inputs = vec![r.tensor(&[2, 4, 6, 2]), r.tensor(&[2, 5, 4, 2]), pair([0.6, 1.7]), pair([0.4, -0.7])];
+        let inputs =
+            vec![r.tensor(&[2, 4, 6, 2]), r.tensor(&[2, 5, 4, 2]), pair([0.6, 1.7]), pair([0.4, -0.7])];
         vec![Case::new(inputs)]
     },
     host_inputs: &["scale", "translation"],
@@ -119,7 +123,9 @@ impl Sampling {
         match self {
             Sampling::Lanczos(radius) if x > radius => 0.0,
             Sampling::Lanczos(_) if x <= 1e-3 => 1.0,
-            Sampling::Lanczos(radius) => radius * (PI * x).sin() * (PI * x / radius).sin() / (PI * PI * x * x),
+            Sampling::Lanczos(radius) => {
+                radius * (PI * x).sin() * (PI * x / radius).sin() / (PI * PI * x * x)
+            }
             Sampling::Gaussian if x >= 1.5 => 0.0,
             Sampling::Gaussian => (-x * x / (2.0 * 0.5 * 0.5)).exp(),
             Sampling::Box if x < 0.5 => 1.0,
@@ -129,7 +135,9 @@ impl Sampling {
             Sampling::KeysCubic | Sampling::MitchellCubic if x >= 2.0 => 0.0,
             Sampling::KeysCubic if x >= 1.0 => ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0,
             Sampling::KeysCubic => ((1.5 * x - 2.5) * x) * x + 1.0,
-            Sampling::MitchellCubic if x >= 1.0 => (((-7.0 / 18.0) * x + 2.0) * x - 10.0 / 3.0) * x + 16.0 / 9.0,
+            Sampling::MitchellCubic if x >= 1.0 => {
+                (((-7.0 / 18.0) * x + 2.0) * x - 10.0 / 3.0) * x + 16.0 / 9.0
+            }
             Sampling::MitchellCubic => (((7.0 / 6.0) * x - 2.0) * x) * x + 8.0 / 9.0,
         }
     }
@@ -153,7 +161,8 @@ impl Sampling {
                 let end = inside((centre + reach - 0.5).floor()) + 1;
                 first = start.min(old - span);
                 for place in start..end.min(first + span) {
-                    weights[place - first] = self.weight(((place as f32 + 0.5 - centre) * (1.0 / widened)).abs());
+                    weights[place - first] =
+                        self.weight(((place as f32 + 0.5 - centre) * (1.0 / widened)).abs());
                 }
                 let sum = weights.iter().sum::<f32>();
                 let factor = if sum.abs() >= 1000.0 * f32::MIN_POSITIVE { 1.0 / sum } else { 0.0 };
@@ -200,7 +209,11 @@ fn prepare_grad(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let ([batch, rows, cols, depth], dims, [y, x]) = (four(c, 0)?, four(c, 1)?, transform(c)?);
         if (dims[0], dims[3]) != (batch, depth) {
-            return Err(invalid!("grads of shape {} do not belong to an image of shape {}", c.shape(0)?, c.shape(1)?));
+            return Err(invalid!(
+                "grads of shape {} do not belong to an image of shape {}",
+                c.shape(0)?,
+                c.shape(1)?
+            ));
         }
         not_empty(&dims)?;
         let down = kernel.taps(dims[1], rows, y.0, y.1, antialias)?;

@@ -84,7 +84,9 @@ pub fn spread<T: Float>(
                 }
                 for (to, weight) in down.of(row).filter(|(_, weight)| *weight != 0.0) {
                     let to = &mut out[to * line..][..line];
-                    to.iter_mut().zip(&sums).for_each(|(to, sum)| *to = to.add(T::from_f64(f64::from(weight) * sum)));
+                    to.iter_mut()
+                        .zip(&sums)
+                        .for_each(|(to, sum)| *to = to.add(T::from_f64(f64::from(weight) * sum)));
                 }
             }
         }

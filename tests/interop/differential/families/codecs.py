@@ -1,0 +1,110 @@
+"""Image files: pixels are compared, and the bytes of JPEG files."""
+
+import numpy as np
+import tensorflow as tf
+
+
+def picture(g, channels):
+    """Waves and noise, of a size that is rarely a multiple of a block."""
+    rows, cols = g.int(1, 40), g.int(1, 40)
+    y, x = np.mgrid[0:rows, 0:cols]
+    waves = np.stack([127 + 110 * np.sin(x / g.int(2, 9) + k) * np.cos(y / g.int(2, 9) - k) for k in range(channels)], -1)
+    return np.clip(waves + g.rng.normal(0, g.pick([1, 20]), waves.shape), 0, 255).astype(np.uint8)
+
+
+def encoded(g, **fixed):
+    """A JPEG file, with TensorFlow's own encoder."""
+    attrs = {"quality": g.int(20, 100), "progressive": g.coin(0.3), "optimize_size": g.coin(0.3), "chroma_downsampling": g.coin(0.6)} | fixed
+    with tf.device("/cpu:0"), tf.Graph().as_default(), tf.compat.v1.Session() as s:
+        return s.run(tf.raw_ops.EncodeJpeg(image=picture(g, g.pick([1, 3, 3])), **attrs))
+
+
+def text(value):
+    out = np.empty((), object)
+    out[()] = value
+    return out
+
+
+def decode_jpeg(g):
+    attrs = {"channels": g.pick([0, 0, 1, 3]), "ratio": g.pick([1, 1, 1, 2, 4, 8]), "fancy_upscaling": g.coin(0.7), "dct_method": g.pick(["", "INTEGER_FAST", "INTEGER_ACCURATE"])}
+    if g.op == "DecodeAndCropJpeg":
+        file, attrs["ratio"] = encoded(g), 1
+        # The edges of a window are smoothed with what is beside it in ours: compare where nothing is smoothed.
+        attrs["fancy_upscaling"] = False
+        return g.case(text(file), g.of([0, 0, g.int(1, 8), g.int(1, 8)], tf.int32), **attrs)
+    file = encoded(g)
+    if g.coin(0.2):
+        attrs |= {"try_recover_truncated": g.coin(), "acceptable_fraction": g.pick([0.2, 1.0])}
+    return g.case(text(file), **attrs)
+
+
+def encode_jpeg(g):
+    image = picture(g, g.pick([1, 3]))
+    if g.op == "EncodeJpegVariableQuality":
+        return g.case(image, g.of(g.int(0, 100), tf.int32))
+    attrs = {"quality": g.int(0, 100), "progressive": g.coin(0.4), "optimize_size": g.coin(), "chroma_downsampling": g.coin(), "density_unit": g.pick(["in", "cm"])}
+    return g.case(image, x_density=g.int(1, 600), y_density=300, xmp_metadata=g.pick(["", "<x:xmpmeta/>"]), **attrs)
+
+
+def shape(g):
+    return g.case(text(encoded(g)), output_type=g.types["output_type"])
+
+
+def gif_codes(pixels):
+    """Pixels of two bits as codes of three, the table cleared before it grows."""
+    bits, at = 0, 0
+    for i, p in enumerate(pixels):
+        for code in ([4, int(p)] if i % 2 == 0 else [int(p)]):
+            bits |= code << at
+            at += 3
+    bits |= 5 << at
+    data = bits.to_bytes((at + 3 + 7) // 8, "little")
+    blocks = [data[i : i + 255] for i in range(0, len(data), 255)]
+    return b"\x02" + b"".join(bytes([len(b)]) + b for b in blocks) + b"\0"
+
+
+def gif(g):
+    """Frames of four colours, some smaller than the first, some transparent, some interlaced."""
+    rows, cols = g.int(1, 12), g.int(1, 12)
+    word = lambda v: int(v).to_bytes(2, "little")
+    out = b"GIF89a" + word(cols) + word(rows) + b"\x81\0\0" + g.rng.bytes(12)
+    for k in range(g.int(1, 3)):
+        top, left = (g.int(0, rows - 1), g.int(0, cols - 1)) if k and g.coin() else (0, 0)
+        if g.coin(0.3):
+            out += b"!\xf9\x04\x01\0\0" + bytes([g.int(0, 3)]) + b"\0"
+        own = g.coin(0.3)
+        out += b"," + word(left) + word(top) + word(cols - left) + word(rows - top) + bytes([(0x81 if own else 0) | (0x40 if g.coin(0.3) else 0)])
+        out += (g.rng.bytes(12) if own else b"") + gif_codes(g.rng.integers(0, 4, (rows - top) * (cols - left)))
+    return out + b";"
+
+
+def bmp(g):
+    rows, cols, depth = g.int(1, 6), g.int(1, 6), g.pick([1, 3, 4])
+    stride = -(-cols * depth // 4) * 4
+    long = lambda v: int(v).to_bytes(4, "little", signed=True)
+    height = rows if g.coin() else -rows
+    head = b"BM" + long(54 + rows * stride) + long(0) + long(54) + long(40) + long(cols) + long(height) + b"\x01\0" + bytes([8 * depth, 0])
+    return head.ljust(54, b"\0") + g.rng.bytes(rows * stride)
+
+
+def decode_gif(g):
+    return g.case(text(gif(g)))
+
+
+def decode_bmp(g):
+    return g.case(text(bmp(g)), channels=g.pick([0, 3, 4]))
+
+
+def decode_image(g):
+    file = g.pick([bmp, gif, encoded])(g)
+    # TensorFlow writes beyond its buffer for bitmaps that go upwards in other types than bytes.
+    dtype = tf.uint8 if file[:2] == b"BM" else g.pick([tf.uint8, tf.uint16, tf.float32])
+    expand = g.coin()
+    # Only the first frame, in another type: TensorFlow reads as many as the file has.
+    if file[:3] == b"GIF" and dtype != tf.uint8:
+        expand = True
+    return g.case(text(file), channels=g.pick([0, 3]), expand_animations=expand, dtype=dtype)
+
+
+GENERATORS = {"DecodeJpeg": decode_jpeg, "DecodeAndCropJpeg": decode_jpeg, "EncodeJpeg": encode_jpeg, "EncodeJpegVariableQuality": encode_jpeg, "ExtractJpegShape": shape}
+GENERATORS |= {"DecodeGif": decode_gif, "DecodeBmp": decode_bmp, "DecodeImage": decode_image}
