@@ -132,10 +132,11 @@ DEVIATIONS = [
         "a negative size, an index outside: TensorFlow says Internal, as if it were its own fault",
     ),
     (
-        {"RaggedCountSparseOutput", "RaggedBincount", "RaggedCross", "SparseReduceSum", "SparseReduceMax", "RaggedTensorToSparse", "RaggedGather"},
+        {"RaggedCountSparseOutput", "RaggedBincount", "RaggedCross", "SparseReduceSum", "SparseReduceMax", "RaggedTensorToSparse", "RaggedGather", "RaggedTensorToTensor"},
         lambda c, o, t: c.mutated and o.error == "InvalidArgumentError" and not t.error,
         "splits that fall, or are no vector, or end too early, an index outside: TensorFlow reads and writes where that leads",
     ),
+    ({"SparseReshape"}, lambda c, o, t: c.mutated and o.error == "InvalidArgumentError" and not t.error, "an index outside under the same shape: TensorFlow passes it on"),
     ({"SparseSoftmax"}, lambda c, o, t: c.mutated and not o.error and not t.error, "indices out of order: TensorFlow sorts the values and gives them out sorted"),
     ({"Erf"}, lambda c, o, t: first_type(c) == "float64" and np.isnan(t.values[0]).any(), "TensorFlow's double erf gives NaN for the infinite and the largest; it is 1 and -1"),
     (

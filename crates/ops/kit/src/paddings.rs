@@ -19,8 +19,15 @@ pub fn paddings(values: &[i64], rank: usize) -> Result<Vec<(usize, usize)>> {
 /// The paddings that are input `i` of a kernel.
 pub fn paddings_input(c: &OpCall<'_>, i: usize, rank: usize) -> Result<Vec<(usize, usize)>> {
     let t = c.input(i)?;
-    if t.shape().dims() != [rank, 2] {
-        return Err(invalid!("{} must have shape [{rank},2], got {}", c.input_name(i), t.shape()));
+    let [rows, 2] = *t.shape().dims() else {
+        return Err(invalid!("paddings must be a matrix with 2 columns: {}", t.shape()));
+    };
+    if rows != rank {
+        return Err(invalid!(
+            "The first dimension of paddings must be the rank of inputs{} {}",
+            t.shape(),
+            c.shape(0)?
+        ));
     }
     paddings(&t.to_i64s()?, rank)
 }

@@ -35,7 +35,7 @@ refused! {
     serialized_rows_of_2_to_the_40: "SerializeManySparse", [i2(&[[0, 0]]), f(&[1]), l(&[1 << 40, 1])] => ResourceExhausted;
     sparse_sum_of_2_to_the_62: "SparseReduceSum", [i2(&[[0, 0]]), f(&[1]), l(&[1 << 31, 1 << 31]), v(&[0])] => ResourceExhausted;
     sparse_slice_from_the_end_of_the_range: "SparseSlice", [i2(&[[0, 0]]), f(&[1]), l(&[2, -1]), l(&[0, 0]), l(&[1, 1])] => InvalidArgument;
-    set_sizes_of_2_to_the_62: "SetSize", [i2(&[]), v(&[]), l(&[BIG, 1])] => ResourceExhausted;
+    set_sizes_of_2_to_the_62: "SetSize", [i2(&[]), v(&[]), l(&[BIG, 1])] => ResourceExhausted | InvalidArgument;
     ragged_rows_that_end_past_the_values: "RaggedTensorToTensor", [Tensor::scalar(-1i64), f(&[3]), x(0.0), l(&[0, 5])], num_row_partition_tensors = 1i64, row_partition_types = row_splits() => InvalidArgument;
     ragged_rows_that_end_far_past_the_values: "RaggedTensorToTensor", [l(&[1, 1]), f(&[3]), x(0.0), l(&[0, BIG])], num_row_partition_tensors = 1i64, row_partition_types = row_splits() => ResourceExhausted | InvalidArgument;
     ragged_rows_that_fall: "RaggedTensorToSparse", [l(&[0, 4, 2, 3]), f(&[3])], RAGGED_RANK = 1i64 => InvalidArgument;

@@ -56,7 +56,7 @@ fn shape(c: &ShapeCall<'_>, values: Range<usize>, axis: usize) -> Result<Vec<Par
     c.scalar(axis)?;
     let rank = shapes.iter().find_map(PartialShape::rank);
     let Some(rank) = rank else { return Ok(vec![PartialShape::unknown()]) };
-    if rank == 0 {
+    if shapes.iter().any(|s| s.rank() == Some(0)) {
         return Err(invalid!("Can't concatenate scalars (use tf.stack instead)"));
     }
     let Some(axis) = constant_axis(c, axis, Some(rank))? else {
@@ -113,7 +113,7 @@ fn run_v1(c: &mut OpCall<'_>) -> Result<()> {
 
 fn concat(c: &mut OpCall<'_>, values: Range<usize>, axis: usize) -> Result<()> {
     let first = c.shape(values.start)?;
-    if first.is_scalar() {
+    if values.clone().any(|i| c.shape(i).is_ok_and(Shape::is_scalar)) {
         return Err(invalid!("ConcatOp : Can't concatenate scalars (use tf.stack instead)"));
     }
     let axis = single_int(c, axis)?;
@@ -176,6 +176,8 @@ mod tests {
             assert_eq!(code(call("ConcatV2", &inputs, &[])), Code::InvalidArgument);
         }
         let s = floats(&[], &[1.0]);
+        let mixed = call("ConcatV2", &[floats(&[1], &[1.0]), s.clone(), axis.clone()], &[]);
+        assert!(mixed.unwrap_err().to_string().contains("Can't concatenate scalars (use tf.stack instead)"));
         assert_eq!(code(call("ConcatV2", &[s.clone(), s, axis], &[])), Code::InvalidArgument);
     }
 

@@ -91,6 +91,14 @@ mod tests {
         {
             assert_eq!(code(call("Pad", &[x.clone(), p], &[])), Code::InvalidArgument);
         }
+        let text = |x: Tensor, p: Tensor| call("Pad", &[x, p], &[]).unwrap_err().to_string();
+        let rank = text(floats(&[], &[1.0]), ints(&[1, 2], &[0; 2]));
+        assert!(
+            rank.contains("The first dimension of paddings must be the rank of inputs[1,2] []"),
+            "{rank}"
+        );
+        let columns = text(x.clone(), ints(&[2], &[0, 0]));
+        assert!(columns.contains("paddings must be a matrix with 2 columns: [2]"), "{columns}");
         let huge = Tensor::from_slice(Shape::new(&[1, 2]).unwrap(), &[i64::MAX, i64::MAX]).unwrap();
         assert_eq!(code(call("Pad", &[x, huge], &[])), Code::InvalidArgument);
     }

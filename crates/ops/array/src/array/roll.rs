@@ -12,7 +12,8 @@ pub static ROLL: Op = Op {
     shape: |c| {
         for i in [1, 2] {
             if c.input(i).rank().is_some_and(|r| r > 1) {
-                return Err(invalid!("input {i} must be a scalar or a vector, got shape {}", c.input(i)));
+                let name = if i == 1 { "shift" } else { "axis" };
+                return Err(invalid!("{name} must be a scalar or a 1-D vector. Found: {}", c.input(i)));
             }
         }
         Ok(vec![c.rank_at_least(0, 1)?])
@@ -39,9 +40,14 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     if c.shape(0)?.is_scalar() {
         return Err(invalid!("input must be 1-D or higher"));
     }
-    if shift.rank() > 1 || shift.shape() != axis.shape() {
+    for (t, name) in [(shift, "shift"), (axis, "axis")] {
+        if t.rank() > 1 {
+            return Err(invalid!("{name} must be a scalar or a 1-D vector. Found: {}", t.shape()));
+        }
+    }
+    if shift.shape() != axis.shape() {
         return Err(invalid!(
-            "shift and axis must have the same size and be scalars or vectors, got shapes {} and {}",
+            "shift and axis must have the same size, got shapes {} and {}",
             shift.shape(),
             axis.shape()
         ));
@@ -87,6 +93,9 @@ mod tests {
         for (shift, axis) in pairs {
             assert_eq!(code(call("Roll", &[x.clone(), shift, axis], &[])), Code::InvalidArgument);
         }
+        let matrix = call("Roll", &[x.clone(), ints(&[1], &[1]), ints(&[1, 2], &[0, 0])], &[]);
+        let text = matrix.unwrap_err().to_string();
+        assert!(text.contains("axis must be a scalar or a 1-D vector. Found: [1,2]"), "{text}");
         let least = Tensor::scalar(i64::MIN);
         let y = call("Roll", &[x, least, ints(&[], &[0])], &[]).unwrap();
         assert_eq!(y[0].as_slice::<f32>().unwrap(), &[1.0, 2.0]);

@@ -52,6 +52,9 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
+    if c.shape(1)?.rank() != 1 {
+        return Err(invalid!("Expected multiples to be 1-D, but got shape {}", c.shape(1)?));
+    }
     let (x, multiples) = (c.input(0)?, c.int_vector(1)?);
     if multiples.len() != x.rank() {
         return Err(invalid!(
@@ -88,6 +91,8 @@ mod tests {
         for m in [ints(&[1], &[-1]), ints(&[2], &[1, 1]), ints(&[], &[1])] {
             assert_eq!(code(call("Tile", &[x.clone(), m], &[])), Code::InvalidArgument);
         }
+        let text = call("Tile", &[x.clone(), ints(&[], &[1])], &[]).unwrap_err().to_string();
+        assert!(text.contains("Expected multiples to be 1-D, but got shape []"), "{text}");
         let huge = Tensor::vector(&[i64::MAX]).unwrap();
         assert_eq!(code(call("Tile", &[x, huge], &[])), Code::InvalidArgument);
     }

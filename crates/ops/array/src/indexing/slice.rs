@@ -80,7 +80,15 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let x = c.input(0)?;
+    let (x, rank) = (c.input(0)?, c.shape(0)?.rank());
+    let good = |s: &Shape| s.dims() == [rank];
+    if !good(c.shape(1)?) || !good(c.shape(2)?) {
+        return Err(invalid!(
+            "Expected begin and size arguments to be 1-D tensors of size {rank}, but got shapes {} and {} instead.",
+            c.shape(1)?,
+            c.shape(2)?
+        ));
+    }
     let (begin, size) = (c.int_vector(1)?, c.int_vector(2)?);
     let size = box_size(&x.shape().to_i64(), &begin, &size)?;
     let begin: Vec<usize> = begin.iter().map(|b| *b as usize).collect();
@@ -101,6 +109,10 @@ mod tests {
             let inputs = [x.clone(), ints(&[1], &[begin]), ints(&[1], &[size])];
             assert_eq!(code(call("Slice", &inputs, &[])), Code::InvalidArgument);
         }
+        let inputs = [x.clone(), ints(&[], &[0]), ints(&[1], &[1])];
+        let text = call("Slice", &inputs, &[]).unwrap_err().to_string();
+        let words = "to be 1-D tensors of size 1, but got shapes [] and [1] instead.";
+        assert!(text.contains(words), "{text}");
         let inputs = [x, ints(&[2], &[0, 0]), ints(&[2], &[1, 1])];
         assert_eq!(code(call("Slice", &inputs, &[])), Code::InvalidArgument);
     }

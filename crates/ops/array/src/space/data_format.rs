@@ -52,11 +52,9 @@ fn places(from: &str, to: &str) -> Result<Vec<usize>> {
 
 fn formats(attrs: &Attrs) -> Result<(String, String)> {
     let (src, dst) = (attrs.str("src_format")?, attrs.str("dst_format")?);
-    for format in [src, dst] {
+    for (format, what, attr) in [(src, "Source", "src_format"), (dst, "Destination", "dst_format")] {
         if !(4..=5).contains(&format.len()) {
-            return Err(invalid!(
-                "Source and destination format must have 4 or 5 letters, got {src} and {dst}"
-            ));
+            return Err(invalid!("{what} format must be of length 4 or 5, received {attr} = {format}"));
         }
     }
     Ok((src.to_string(), dst.to_string()))
@@ -117,6 +115,11 @@ mod tests {
         let x = ints(&[4], &[1, 2, 3, 4]);
         let format = |f: &str| [("src_format", f.into())];
         assert_eq!(code(call("DataFormatVecPermute", &[x.clone()], &format("NHWX"))), Code::InvalidArgument);
+        let short = call("DataFormatVecPermute", &[x.clone()], &format("NHW")).unwrap_err().to_string();
+        assert!(
+            short.contains("Source format must be of length 4 or 5, received src_format = NHW"),
+            "{short}"
+        );
         assert_eq!(code(call("DataFormatVecPermute", &[x], &format("NNCC"))), Code::InvalidArgument);
         assert_eq!(code(call("DataFormatVecPermute", &[ints(&[3], &[1, 2, 3])], &[])), Code::InvalidArgument);
         assert_eq!(code(call("DataFormatDimMap", &[ints(&[], &[4])], &[])), Code::InvalidArgument);

@@ -158,6 +158,24 @@ mod tests {
     }
 
     #[test]
+    fn errors_have_the_words_that_users_search_for() {
+        let text = |op: &str, ids: &[i32]| {
+            let data = floats(&[ids.len()], &vec![1.0; ids.len()]);
+            let rows = ints(&[ids.len()], &vec![0; ids.len()]);
+            let ids = ints(&[ids.len()], ids);
+            let inputs = if op == "SegmentSum" { vec![data, ids] } else { vec![data, rows, ids] };
+            call(op, &inputs, &[]).unwrap_err().to_string()
+        };
+        for op in ["SegmentSum", "SparseSegmentSum"] {
+            assert!(text(op, &[0, -1]).contains("segment ids must be >= 0"));
+            let words =
+                "Segment id 1 out of range [0, 1), possibly because 'segment_ids' input is not sorted.";
+            assert!(text(op, &[0, 1, 2, 0]).contains(words));
+            assert!(text(op, &[0, 2, 1, 3]).contains("segment ids are not increasing"));
+        }
+    }
+
+    #[test]
     fn ids_that_are_huge_negative_or_not_sorted_are_refused() {
         let data = floats(&[1, 10, 1], &[1.0; 10]);
         let huge = Tensor::vector(&[1676240524292489355i64]).unwrap();

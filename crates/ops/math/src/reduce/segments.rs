@@ -72,14 +72,21 @@ impl Segments<'_> {
 /// Checks that ids are sorted, and returns the number of segments: one more than the last id.
 pub fn sorted_segments(ids: &[i64]) -> Result<usize> {
     let Some(last) = ids.last() else { return Ok(0) };
-    if let Some(id) = ids.iter().find(|id| **id < 0) {
-        return Err(invalid!(
-            "Segment id {id} out of range [0, {}), possibly because 'segment_ids' input is not sorted.",
-            last.saturating_add(1)
-        ));
+    if *last < 0 {
+        return Err(invalid!("segment ids must be >= 0, but the last is {last}"));
     }
-    if ids.windows(2).any(|w| w[1] < w[0]) {
-        return Err(invalid!("segment ids are not increasing"));
+    // Segment by segment, as TensorFlow does: that the next id is larger, then that this one is in range.
+    let next = ids.iter().skip(1).map(Some).chain([None]);
+    for (id, next) in ids.iter().zip(next).filter(|(id, next)| *next != Some(*id)) {
+        if next.is_some_and(|next| next < id) {
+            return Err(invalid!("segment ids are not increasing"));
+        }
+        if !(0..=*last).contains(id) {
+            return Err(invalid!(
+                "Segment id {id} out of range [0, {}), possibly because 'segment_ids' input is not sorted.",
+                last.saturating_add(1)
+            ));
+        }
     }
     usize::try_from(*last)
         .ok()
@@ -92,7 +99,21 @@ pub fn segmented_shape(data: &Shape, rows: usize) -> Result<Shape> {
     if data.rank() == 0 {
         return Err(invalid!("data must be at least rank 1, got a scalar"));
     }
-    data.with(0, rows)
+    sized(rows, &data[1..])
+}
+
+/// The shape of `rows` rows like this; where it has too many elements, the error names the product that overflows.
+pub fn sized(rows: usize, row: &[usize]) -> Result<Shape> {
+    let mut total = rows as i64;
+    for n in row {
+        total = total.checked_mul((*n).max(1) as i64).ok_or_else(|| {
+            invalid!(
+                "Encountered overflow when multiplying {total} with {n}, result: -1; the shape is too large"
+            )
+        })?;
+    }
+    let dims: Vec<usize> = [rows].into_iter().chain(row.iter().copied()).collect();
+    Shape::new(&dims)
 }
 
 /// In shape rules: the data's shape with an unknown, or known, number of rows.

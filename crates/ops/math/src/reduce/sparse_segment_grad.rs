@@ -210,4 +210,17 @@ mod tests {
         );
         assert_eq!(code(of(&[0, 1, 7])), Code::InvalidArgument);
     }
+
+    #[test]
+    fn only_the_rows_that_were_read_come_back() {
+        let of = |ids: &[i32]| {
+            let dy = floats(&[2, 2], &[1.0, 2.0, 3.0, 4.0]);
+            let inputs = [dy, ints(&[3], &[9, 2, 9]), ints(&[3], ids), Tensor::scalar(10i32)];
+            call("SparseSegmentSumGradV2", &inputs, &[])
+        };
+        let y = of(&[0, 0, 1]).unwrap();
+        assert_eq!(y[0].as_slice::<f32>().unwrap(), &[1.0, 2.0, 4.0, 6.0]);
+        assert_eq!(y[1].as_slice::<i32>().unwrap(), &[2, 9]);
+        assert!(of(&[0, 0, 4]).unwrap_err().to_string().contains("Invalid number of segments"));
+    }
 }

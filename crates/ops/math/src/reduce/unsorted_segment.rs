@@ -1,7 +1,7 @@
 //! `UnsortedSegmentSum`, `UnsortedSegmentProd`, `UnsortedSegmentMax`, `UnsortedSegmentMin`: ids in any order.
 
 use super::segment_gradients::{extremum_gradient, gather_or_zero, product_gradient};
-use super::segments::{Combine, Segments, by_element};
+use super::segments::{Combine, Segments, by_element, sized};
 use crate::prelude::*;
 
 pub static OPS: &[&Op] =
@@ -78,6 +78,9 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 }
 
 fn run<T: Element>(c: &mut OpCall<'_>, start: T, combine: Combine<'_, T>) -> Result<()> {
+    if !c.shape(2)?.is_scalar() {
+        return Err(invalid!("num_segments should be a scalar, not shape {}", c.shape(2)?));
+    }
     let (data, ids, segments) = (c.shape(0)?, c.input(1)?, c.scalar_int(2)?);
     let Ok(count) = usize::try_from(segments) else {
         return Err(invalid!("Input num_segments == {segments} must not be negative."));
@@ -86,12 +89,13 @@ fn run<T: Element>(c: &mut OpCall<'_>, start: T, combine: Combine<'_, T>) -> Res
         return Err(invalid!("data.shape = {data} does not start with segment_ids.shape = {}", ids.shape()));
     }
     let rest = &data[ids.rank()..];
-    let ids = ids.to_i64s()?;
+    let (places, ids) = (ids.shape(), ids.to_i64s()?);
     if let Some((i, id)) = ids.iter().enumerate().find(|(_, id)| **id >= segments) {
-        return Err(invalid!("segment_ids[{i}] = {id} is out of range [0, {segments})"));
+        let at: Vec<String> =
+            places.strides().iter().zip(places.iter()).map(|(step, n)| (i / step % n).to_string()).collect();
+        return Err(invalid!("segment_ids[{}] = {id} is out of range [0, {segments})", at.join(",")));
     }
-    let dims: Vec<usize> = [count].into_iter().chain(rest.iter().copied()).collect();
-    let mut out = Tensor::uninit(T::DTYPE, Shape::new(&dims)?)?;
+    let mut out = Tensor::uninit(T::DTYPE, sized(count, rest)?)?;
     let segments = Segments { ids: &ids, rows: None, width: rest.iter().product() };
     segments.combine(c.par(), c.slice::<T>(0)?, out.as_mut_slice::<T>()?, start, combine);
     c.set(0, out);
@@ -127,6 +131,21 @@ mod tests {
     fn negative_ids_are_left_out() {
         let y = of("UnsortedSegmentMax", &[0, -1, 2], Tensor::scalar(3i32)).unwrap();
         assert_eq!(y[0].as_slice::<f32>().unwrap(), &[1.0, f32::MIN, 3.0]);
+    }
+
+    #[test]
+    fn errors_have_the_words_and_places_that_users_search_for() {
+        let run = |ids: Tensor, segments: Tensor| {
+            let data = floats(&[1, 2], &[1.0, 2.0]);
+            call("UnsortedSegmentSum", &[data, ids, segments], &[]).unwrap_err().to_string()
+        };
+        let text = run(ints(&[1, 2], &[0, 2]), Tensor::scalar(2i32));
+        assert!(text.contains("segment_ids[0,1] = 2 is out of range [0, 2)"), "{text}");
+        let text = run(ints(&[1, 2], &[0, 1]), ints(&[1], &[2]));
+        assert!(text.contains("num_segments should be a scalar, not shape [1]"), "{text}");
+        let text = run(ints(&[1], &[0]), Tensor::scalar(1i64 << 62));
+        let words = "Encountered overflow when multiplying 4611686018427387904 with 2, result: -1";
+        assert!(text.contains(words), "{text}");
     }
 
     #[test]

@@ -53,6 +53,9 @@ fn mutable(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 fn of_tensors(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let shape = node.attrs.shape("value_shape")?;
     match shape.to_shape() {
+        Some(shape) if shape.rank() != 1 => {
+            Err(invalid!("Default value must be a vector, got shape {shape}"))
+        }
         Some(shape) => table(node, shape, false),
         None => Err(invalid!("value_shape must be fully known, got {shape}")),
     }

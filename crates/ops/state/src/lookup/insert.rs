@@ -27,6 +27,9 @@ pub static LOOKUP_TABLE_IMPORT_V2: Op = Op {
 
 fn import(c: &mut OpCall<'_>) -> Result<()> {
     let table = c.resource::<Table>(0)?;
+    if table.fixed && c.input(1)?.elements() == 0 {
+        return Err(invalid!("keys and values cannot be empty tensors."));
+    }
     match table.fixed {
         true => table.initialize(c.input(1)?, c.input(2)?),
         false => table.insert(c.input(1)?, c.input(2)?, true),

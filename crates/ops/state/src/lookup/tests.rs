@@ -102,3 +102,28 @@ fn a_text_file_fills_a_table() {
     std::fs::remove_file(path).unwrap();
     assert_eq!(fill(-2, -1, -1).err().unwrap().code(), Code::NotFound);
 }
+
+#[test]
+fn no_keys_fill_a_mutable_table_only() {
+    let nothing = [words(&[]), longs(&[])];
+    let refused = table("HashTableV2").call("LookupTableImportV2", &nothing).unwrap_err();
+    assert!(refused.message().contains("keys and values cannot be empty tensors."), "{refused}");
+    table("MutableHashTableV2").call("LookupTableImportV2", &nothing).unwrap();
+}
+
+#[test]
+fn tensors_in_a_table_are_vectors() {
+    let make = |dims: &[i64]| {
+        let attrs = [
+            ("key_dtype", Attr::Type(DataType::String)),
+            ("value_dtype", Attr::Type(DataType::Int64)),
+            ("value_shape", Attr::Shape(PartialShape::new(dims).unwrap())),
+        ];
+        call_in(&step(1), "MutableHashTableOfTensorsV2", &[], &attrs)
+    };
+    make(&[2]).unwrap();
+    for (dims, shape) in [(&[1, 1][..], "[1,1]"), (&[], "[]")] {
+        let e = make(dims).unwrap_err();
+        assert!(e.message().contains(&format!("Default value must be a vector, got shape {shape}")), "{e}");
+    }
+}

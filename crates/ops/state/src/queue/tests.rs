@@ -283,3 +283,20 @@ fn the_older_handles_name_their_queue() {
     let got = call_in(&step, "QueueDequeue", &[text], &types).unwrap();
     assert_eq!(got[0].as_slice::<f32>().unwrap(), [1., 2.]);
 }
+
+#[test]
+fn a_node_without_seeds_shares_a_queue_of_any() {
+    let q = queue("RandomShuffleQueueV2", &[DataType::Int32], &[&[]], &[("seed", Attr::Int(3))]);
+    let again = |seed: i64| {
+        let attrs = [
+            ("component_types", Attr::types(&[DataType::Int32])),
+            ("shapes", Attr::List(vec![Attr::Shape(PartialShape::scalar())])),
+            ("shared_name", Attr::str("q")),
+            ("seed", Attr::Int(seed)),
+        ];
+        call_in(&q.step, "RandomShuffleQueueV2", &[], &attrs)
+    };
+    again(0).unwrap();
+    again(3).unwrap();
+    assert_eq!(code(again(4)), Code::InvalidArgument);
+}

@@ -1,6 +1,6 @@
 //! `TensorListConcat`, `TensorListConcatV2`, `TensorListSplit`: a list concatenated to one tensor; the inverse.
 
-use super::list::{TensorList, shape_argument, shape_input};
+use super::list::{TensorList, merged, shape_argument, shape_input};
 use crate::prelude::*;
 use crate::tensor_array::concat::{concat_pieces, split_pieces};
 
@@ -27,11 +27,15 @@ pub static TENSOR_LIST_CONCAT: Op = Op {
 
 fn joined_shape(element: &PartialShape) -> Result<Vec<PartialShape>> {
     let joined = match element.dims() {
-        Some([]) => return Err(invalid!("Concat needs elements that are at least vectors")),
+        Some([]) => return Err(scalars()),
         Some([_, rest @ ..]) => [&[-1], rest].concat().into_iter().collect(),
         None => PartialShape::unknown(),
     };
     Ok(vec![joined, PartialShape::vector(-1)])
+}
+
+fn scalars() -> Error {
+    invalid!("Concat requires elements to be at least vectors, found scalars instead.")
 }
 
 fn grad_of_concat(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
@@ -45,6 +49,9 @@ fn grad_of_concat(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 
 fn concat_v1(c: &mut OpCall<'_>) -> Result<()> {
     let asked = c.attrs().shape("element_shape")?.clone();
+    if asked.rank() == Some(0) {
+        return Err(invalid!("element_shape must not be empty: elements are at least vectors"));
+    }
     concat(c, asked, &[])
 }
 
@@ -58,25 +65,51 @@ fn concat(c: &mut OpCall<'_>, asked: PartialShape, leading: &[i64]) -> Result<()
     let dtype = c.output_type(0)?;
     let (value, lengths) = TensorList::look(c, 0, |list| {
         list.check_type(dtype)?;
-        let known = list.shape.merge(&asked)?;
+        let known = merged(&asked, &list.shape)?;
+        if known.rank() == Some(0) {
+            return Err(scalars());
+        }
         if list.items.is_empty() && !rest_of(&known).is_fully_known() {
             return Err(invalid!(
                 "All except the first dimension must be fully defined when concating an empty tensor list. element_shape: {known}"
             ));
         }
-        let piece = |(i, item): (usize, &Option<Tensor>)| match (item, leading.get(i), known.dims()) {
+        let rest = rest_of_all(list, rest_of(&known))?;
+        let piece = |(i, item): (usize, &Option<Tensor>)| match (item, leading.get(i), known.to_shape()) {
             (Some(t), ..) => Ok(t.clone()),
-            (None, Some(len), Some([_, rest @ ..])) => {
-                Tensor::zeros(dtype, Shape::from_i64(&[&[*len], rest].concat())?)
+            (None, Some(len), _) => {
+                Tensor::zeros(dtype, Shape::from_i64(&[&[*len], rest.dims().unwrap_or(&[])].concat())?)
             }
-            _ => Tensor::zeros(dtype, list.unset_shape(&asked)?),
+            (None, None, Some(all)) => Tensor::zeros(dtype, all),
+            (None, None, None) => Err(invalid!(
+                "List contains uninitialized tensor at index {i} but leading_dims has only {} elements.",
+                leading.len()
+            )),
         };
         let pieces = reserve::try_collect(list.items.iter().enumerate().map(piece))?;
-        concat_pieces(dtype, &rest_of(&known), &pieces)
+        concat_pieces(dtype, &rest, &pieces)
     })?;
     c.set(0, value);
     c.set(1, lengths);
     Ok(())
+}
+
+/// The shape of all elements without their first dimension, which must be known.
+fn rest_of_all(list: &TensorList, said: PartialShape) -> Result<PartialShape> {
+    let mut rest = said;
+    for (i, set) in list.items.iter().enumerate().filter_map(|(i, t)| Some((i, t.as_ref()?))) {
+        if set.rank() == 0 {
+            return Err(invalid!("Concat saw a scalar shape at index {i} but requires at least vectors."));
+        }
+        rest = merged(&rest, &(&set.shape().without(0)).into())?;
+    }
+    if !rest.is_fully_known() {
+        return Err(invalid!(
+            "Trying to concat list with only uninitialized tensors but element_shape_except_first_dim is not fully \
+             defined: {rest}"
+        ));
+    }
+    Ok(rest)
 }
 
 /// An element's shape without its first dimension.

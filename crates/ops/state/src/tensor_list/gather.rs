@@ -32,9 +32,9 @@ fn gather(c: &mut OpCall<'_>) -> Result<()> {
         let n = list.items.len();
         let place = |i: &i64| match usize::try_from(*i) {
             Ok(at) if at < n => Ok(at),
-            _ => Err(invalid!("Index {i} out of range; list only has {n} elements.")),
+            _ => Err(invalid!("Trying to gather element {i} in a list with {n} elements.")),
         };
-        stacked(list, reserve::try_collect(indices.iter().map(place))?, &asked)
+        stacked(list, reserve::try_collect(indices.iter().map(place))?, &asked, "gather")
     })?;
     c.set(0, out);
     Ok(())

@@ -95,9 +95,9 @@ impl TensorList {
 
     /// The shape of an unset element: from the known shapes, or of the first set element.
     pub fn unset_shape(&self, asked: &PartialShape) -> Result<Shape> {
-        let mut known = self.shape.merge(asked)?;
+        let mut known = merged(asked, &self.shape)?;
         if let (false, Some(set)) = (known.is_fully_known(), self.items.iter().flatten().next()) {
-            known = known.merge(&set.shape().into())?;
+            known = merged(&known, &set.shape().into())?;
         }
         known.to_shape().ok_or_else(|| {
             invalid!(
@@ -140,6 +140,16 @@ impl TensorList {
         self.items.resize_with(size, || None);
         Ok(())
     }
+}
+
+/// What is known by two shapes, with TensorFlow's words where they contradict each other.
+pub fn merged(a: &PartialShape, b: &PartialShape) -> Result<PartialShape> {
+    a.merge(b).map_err(|_| match (a.rank(), b.rank()) {
+        (Some(x), Some(y)) if x != y => {
+            invalid!("PartialTensorShape: Incompatible ranks during merge: {x} vs. {y}")
+        }
+        _ => invalid!("PartialTensorShape: Incompatible shapes during merge: {a} vs. {b}"),
+    })
 }
 
 /// The shape that input `i` holds: a vector, or the scalar -1 for any shape.

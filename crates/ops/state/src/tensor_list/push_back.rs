@@ -1,6 +1,6 @@
 //! `TensorListPushBack`, `TensorListPopBack`, `TensorListPushBackBatch`: push and pop.
 
-use super::list::{TensorList, element_shape_of, shape_argument, shape_input};
+use super::list::{TensorList, element_shape_of, merged, shape_argument, shape_input};
 use crate::prelude::*;
 use crate::rows::row;
 
@@ -25,16 +25,17 @@ pub static TENSOR_LIST_PUSH_BACK: Op = Op {
 fn push(c: &mut OpCall<'_>) -> Result<()> {
     let tensor = c.take(1)?;
     let mut list = TensorList::take(c, 0)?;
-    append(&mut list, tensor)?;
+    append(&mut list, tensor, "")?;
     c.set(0, list.into_tensor());
     Ok(())
 }
 
-fn append(list: &mut TensorList, tensor: Tensor) -> Result<()> {
+/// `place` says which list of several it is, in errors.
+fn append(list: &mut TensorList, tensor: Tensor, place: &str) -> Result<()> {
     list.check_type(tensor.dtype())?;
     if !list.shape.allows(tensor.shape()) {
         return Err(invalid!(
-            "Tried to append a tensor with incompatible shape to a list. Op element shape: {} list shape: {}",
+            "Tried to append a tensor with incompatible shape to a list{place}. Op element shape: {} list shape: {}",
             tensor.shape(),
             list.shape
         ));
@@ -78,13 +79,14 @@ fn pop(c: &mut OpCall<'_>) -> Result<()> {
     let (asked, dtype) = (shape_input(c, 1)?, c.output_type(1)?);
     let mut list = TensorList::take(c, 0)?;
     list.check_type(dtype)?;
+    merged(&asked, &list.shape)?;
     let tensor = match list.items.pop() {
         Some(Some(t)) => t,
         Some(None) => Tensor::zeros(dtype, list.unset_shape(&asked)?)?,
         None => return Err(invalid!("Trying to pop from an empty list.")),
     };
     if !asked.allows(tensor.shape()) {
-        return Err(invalid!("Incompatible shapes: the element has {}, asked for {asked}", tensor.shape()));
+        merged(&asked, &tensor.shape().into())?;
     }
     c.set(0, list.into_tensor());
     c.set(1, tensor);
@@ -119,7 +121,7 @@ fn push_batch(c: &mut OpCall<'_>) -> Result<()> {
     let mut lists = Vec::new();
     for (i, v) in c.take(0)?.into_variants()?.into_iter().enumerate() {
         let mut list = TensorList::from_variant(v)?;
-        append(&mut list, row(&tensor, i)?)?;
+        append(&mut list, row(&tensor, i)?, &format!(" at index {i}"))?;
         reserve::push(&mut lists, list.into_variant())?;
     }
     c.set(0, Tensor::from_objects(shape, lists)?);

@@ -1,6 +1,6 @@
 //! `TensorListStack`, `TensorListFromTensor`: a list stacked to one tensor.
 
-use super::list::{TensorList, shape_argument, shape_input, shape_of_rows};
+use super::list::{TensorList, merged, shape_argument, shape_input, shape_of_rows};
 use crate::prelude::*;
 use crate::rows::{stack, unstack};
 
@@ -33,26 +33,39 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
                 "Operation expected a list with {n} elements but got a list with {have} elements."
             ));
         }
-        stacked(list, reserve::collect(0..have)?, &asked)
+        stacked(list, reserve::collect(0..have)?, &asked, "stack")
     })?;
     c.set(0, out);
     Ok(())
 }
 
-/// Elements at these indices, stacked.
-pub fn stacked(list: &TensorList, indices: Vec<usize>, asked: &PartialShape) -> Result<Tensor> {
-    let known = list.shape.merge(asked)?;
+/// Elements at these indices, stacked. `what` the op does, for errors.
+pub fn stacked(list: &TensorList, indices: Vec<usize>, asked: &PartialShape, what: &str) -> Result<Tensor> {
+    let mut known = merged(asked, &list.shape)?;
     if indices.is_empty() {
         let each = known.to_shape().ok_or_else(|| {
-            invalid!("Tried to stack elements of an empty list with non-fully-defined element_shape: {known}")
+            invalid!(
+                "Tried to {what} elements of an empty list with non-fully-defined element_shape: {known}"
+            )
         })?;
         return stack(list.dtype, &each, &[]);
     }
-    let rows = list.all_of(indices.into_iter(), asked)?;
-    let each = rows.first().map(|r| r.shape().clone()).unwrap_or_default();
-    if !known.allows(&each) {
-        return Err(invalid!("Incompatible shapes during merge: {known} vs. {each}"));
+    for set in indices.iter().filter_map(|i| list.items.get(*i)?.as_ref()) {
+        if known.is_fully_known() {
+            break;
+        }
+        known = merged(&known, &set.shape().into())?;
     }
+    if !known.is_fully_known() {
+        return Err(invalid!(
+            "Tried to {what} uninitialized tensors from a list with non-fully-defined element_shape: {known}"
+        ));
+    }
+    let rows = list.all_of(indices.into_iter(), &known)?;
+    if let Some(odd) = rows.iter().find(|r| !known.allows(r.shape())) {
+        merged(&known, &odd.shape().into())?;
+    }
+    let each = rows.first().map(|r| r.shape().clone()).unwrap_or_default();
     stack(list.dtype, &each, &rows)
 }
 

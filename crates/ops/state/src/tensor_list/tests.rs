@@ -145,3 +145,54 @@ fn lists_are_summed_by_element_and_what_is_not_set_is_zero() {
     let shorter = list(vec![item(1.0)]);
     assert_eq!(variants::sum(a, shorter, 0).unwrap_err().code(), Code::InvalidArgument);
 }
+
+#[test]
+fn errors_have_the_words_that_users_search_for() {
+    let empty = |shape: Tensor| one("EmptyTensorList", &[shape, Tensor::scalar(-1i32)]).unwrap();
+    let push = |list: Tensor, t: Tensor| one("TensorListPushBack", &[list, t]).unwrap();
+    let two = |a: Tensor, b: Tensor| push(push(empty(any()), a), b);
+    let words = |r: Result<Tensor>, want: &str| {
+        let text = text(r);
+        assert!(text.contains(want), "{text}, not {want}");
+    };
+    let gather = |list: Tensor, at: &[i32]| one("TensorListGather", &[list, ints(&[at.len()], at), any()]);
+    let ranks = two(floats(&[], &[1.]), floats(&[1], &[1.]));
+    let sizes = two(floats(&[1], &[1.]), floats(&[2], &[1., 2.]));
+    words(gather(ranks.clone(), &[0, 1]), "PartialTensorShape: Incompatible ranks during merge: 0 vs. 1");
+    words(
+        gather(sizes.clone(), &[0, 1]),
+        "PartialTensorShape: Incompatible shapes during merge: [1] vs. [2]",
+    );
+    words(one("TensorListStack", &[ranks, any()]), "Incompatible ranks during merge: 0 vs. 1");
+    words(gather(sizes, &[-1]), "Trying to gather element -1 in a list with 2 elements.");
+    words(
+        gather(reserve(2, any()), &[0]),
+        "Tried to gather uninitialized tensors from a list with non-fully-defined element_shape: <unknown>",
+    );
+    let concat = |list: Tensor, shape: Tensor| {
+        let none = Tensor::vector(&[0i64; 0]).unwrap();
+        one("TensorListConcatV2", &[list, shape, none])
+    };
+    let rows = two(floats(&[1, 2], &[1.; 2]), floats(&[1, 1], &[1.]));
+    words(concat(rows, any()), "PartialTensorShape: Incompatible shapes during merge: [2] vs. [1]");
+    words(
+        concat(empty(ints(&[0], &[])), any()),
+        "Concat requires elements to be at least vectors, found scalars",
+    );
+    words(concat(reserve(1, any()), any()), "element_shape_except_first_dim is not fully defined: <unknown>");
+    words(
+        concat(reserve(1, ints(&[2], &[-1, 2])), any()),
+        "List contains uninitialized tensor at index 0 but leading_dims has only 0 elements.",
+    );
+    let list = push(empty(ints(&[2], &[-1, 2])), floats(&[1, 2], &[1.; 2]));
+    words(
+        one("TensorListPopBack", &[list, ints(&[2], &[1, 3])]),
+        "PartialTensorShape: Incompatible shapes during merge: [1,3] vs. [?,2]",
+    );
+    let scalar = one("EmptyTensorList", &[ints(&[0], &[]), Tensor::scalar(-1i32)]).unwrap();
+    let lists = scalar.reshape(Shape::vector(1)).unwrap();
+    words(
+        one("TensorListPushBackBatch", &[lists, floats(&[1, 1], &[1.])]),
+        "to a list at index 0. Op element shape: [1] list shape: []",
+    );
+}

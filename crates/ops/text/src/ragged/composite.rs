@@ -23,10 +23,6 @@ static COMPOSITE_TENSOR_VARIANT_FROM_COMPONENTS: Op = Op {
         Ok(grads.into_iter().map(Grad::from).collect())
     }),
     kernels: cpu!(make from_components),
-    cases: |r| {
-        let both = Attr::types(&[DataType::Float, DataType::Int32]);
-        vec![Case::new(vec![r.tensor(&[2]), int_vector(&[1])]).attr("metadata", "").attr("Tcomponents", both)]
-    },
     ..Op::PURE
 };
 

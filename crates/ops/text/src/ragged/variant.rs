@@ -54,18 +54,6 @@ static RAGGED_TENSOR_TO_VARIANT: Op = Op {
         Ok(all)
     }),
     kernels: cpu!(make to_variant),
-    cases: |r| {
-        let splits = |v: &[i64]| Tensor::vector(v).into_iter();
-        let mut cases = Vec::new();
-        for batched in [false, true] {
-            let one = splits(&[0, 2, 3]).chain([r.tensor(&[3])]).collect();
-            let two = splits(&[0, 2, 3]).chain(splits(&[0, 1, 3, 4])).chain([r.tensor(&[4, 2])]).collect();
-            for (inputs, rank) in [(one, 1), (two, 2), (vec![r.tensor(&[2, 2])], 0)] {
-                cases.push(Case::new(inputs).attr("RAGGED_RANK", rank).attr("batched_input", batched));
-            }
-        }
-        cases
-    },
     ..Op::PURE
 };
 

@@ -147,7 +147,7 @@ fn joined(c: &mut OpCall<'_>) -> Result<()> {
 }
 
 fn hashed(c: &mut OpCall<'_>) -> Result<()> {
-    let (buckets, strong) = (c.scalar::<i64>(only(c, 4))?, c.scalar::<bool>(only(c, 5))?);
+    let (buckets, strong) = (c.scalar::<i64>(only(c, 4))?, c.input(only(c, 5))?.to_scalar::<bool>()?);
     let salt = c.input(only(c, 6))?;
     let &[a, b] = salt.as_slice::<i64>()? else {
         return Err(invalid!("Input \"salt\" must have length 2 but has shape {}", salt.shape()));

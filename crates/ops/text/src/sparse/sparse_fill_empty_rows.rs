@@ -72,6 +72,21 @@ fn no_rows() -> Error {
     invalid!("Dense shape cannot be empty.")
 }
 
+/// That the row of each element is there.
+fn check_rows(c: &OpCall<'_>) -> Result<()> {
+    let (indices, dims) = (c.input(0)?, c.int_vector(2)?);
+    let ([_, rank], Some(rows)) = (indices.shape().dims(), dims.first()) else { return Ok(()) };
+    for (i, row) in indices.as_slice::<i64>()?.chunks_exact((*rank).max(1)).enumerate() {
+        if row[0] < 0 {
+            return Err(invalid!("indices({i}, 0) is invalid: {} < 0", row[0]));
+        }
+        if row[0] >= *rows {
+            return Err(invalid!("indices({i}, 0) is invalid: {} >= {rows}", row[0]));
+        }
+    }
+    Ok(())
+}
+
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (values, default) = (c.input(1)?, c.input(3)?);
     if values.rank() != 1 || !default.shape().is_scalar() {
@@ -81,6 +96,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
             default.shape()
         ));
     }
+    check_rows(c)?;
     let all = Coordinates::of(c, 0, 2, values.elements())?;
     let (rows, rank) = (*all.shape.first().ok_or_else(no_rows)?, all.shape.rank());
     let mut empty = Tensor::full(Shape::vector(rows), true)?;

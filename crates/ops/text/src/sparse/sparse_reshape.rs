@@ -1,6 +1,7 @@
 //! `SparseReshape`: a sparse tensor under another shape.
 
 use super::coordinates::{Coordinates, matrix};
+use super::entries::show;
 use crate::prelude::*;
 
 pub static SPARSE_RESHAPE: Op = Op {
@@ -58,9 +59,10 @@ fn completed(old: &Shape, asked: &[i64]) -> Result<Shape> {
             let rest = Shape::from_i64(&dims)?.elements();
             if rest == 0 || !old.elements().is_multiple_of(rest) {
                 return Err(invalid!(
-                    "Input to reshape is a SparseTensor with {} dense values, but the requested shape {asked:?} \
-                     requires a multiple of {rest}",
-                    old.elements()
+                    "Input to reshape is a SparseTensor with {} dense values, but the requested shape requires a \
+                     multiple of {rest}. input_shape={old} output_shape={}",
+                    old.elements(),
+                    show(&dims)
                 ));
             }
             dims[one] = (old.elements() / rest) as i64;
@@ -70,10 +72,38 @@ fn completed(old: &Shape, asked: &[i64]) -> Result<Shape> {
     let new = Shape::from_i64(&dims)?;
     if new.elements() != old.elements() {
         return Err(invalid!(
-            "Input to reshape is a tensor with {} dense values, but the requested shape {new} has {}",
+            "Input to reshape is a tensor with {} dense values, but the requested shape has {}. input_shape={old} output_shape={new}",
             old.elements(),
             new.elements()
         ));
     }
     Ok(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{call, floats};
+
+    fn text(op: &str, inputs: &[Tensor], attrs: &[(&'static str, Attr)]) -> String {
+        call(op, inputs, attrs).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn errors_of_sparse_ops_have_the_words_that_users_search_for() {
+        let at = |values: &[i64]| matrix(values.len() / 2, 2, values).unwrap();
+        let dims = |v: &[i64]| Tensor::vector(v).unwrap();
+        let reshaped = text("SparseReshape", &[at(&[0, 1]), dims(&[5, 6]), dims(&[4, -1])], &[]);
+        let words = "requires a multiple of 4. input_shape=[5,6] output_shape=[4,1]";
+        assert!(reshaped.contains(words), "{reshaped}");
+        let inputs = [at(&[0, 0, 1, 0, 99, 1]), floats(&[3], &[1.0; 3]), dims(&[2, 2]), Tensor::scalar(0f32)];
+        let filled = text("SparseFillEmptyRows", &inputs, &[]);
+        assert!(filled.contains("indices(2, 0) is invalid: 99 >= 2"), "{filled}");
+        let inputs = [Tensor::scalar(2i64), at(&[0, 0]), floats(&[1], &[1.0]), dims(&[2, 2])];
+        let split = text("SparseSplit", &inputs, &[("num_split", 1.into())]);
+        assert!(split.contains("Input axis should be in range [-2, 2), got 2"), "{split}");
+        let inputs = [dims(&[0]), Tensor::scalar(3i64), floats(&[1], &[1.0]), Tensor::scalar(0f32)];
+        let dense = text("SparseToDense", &inputs, &[]);
+        assert!(dense.contains("output_shape must be rank 1, got shape []"), "{dense}");
+    }
 }

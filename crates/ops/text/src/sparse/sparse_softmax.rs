@@ -39,6 +39,7 @@ fn run<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
     if all.rank() < 2 {
         return Err(invalid!("Input should have rank >= 2, but got shape {:?}", all.dims));
     }
+    Shape::from_i64(all.dims)?;
     let values = all.values.as_slice::<T>()?;
     let row = |i: usize| all.row(i).split_last().map_or(&[][..], |(_, row)| row);
     let mut out = Tensor::uninit(T::DTYPE, Shape::vector(values.len()))?;

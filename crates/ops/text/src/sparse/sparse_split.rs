@@ -71,7 +71,9 @@ fn run(c: &mut OpCall<'_>, parts: i64) -> Result<()> {
         return Err(invalid!("Input values should be a vector but received shape {}", values.shape()));
     }
     let all = Coordinates::of(c, 1, 3, values.elements())?;
-    let axis = axis_in_range(dim, all.shape.rank())?;
+    let rank = all.shape.rank();
+    let axis = axis_in_range(dim, rank)
+        .map_err(|_| invalid!("Input axis should be in range [{}, {rank}), got {dim}", -(rank as i64)))?;
     let size = all.shape[axis] as i64;
     if parts > size {
         return Err(invalid!("num_split must be in [1, {size}], the size of dimension {axis}, got {parts}"));
@@ -85,7 +87,6 @@ fn run(c: &mut OpCall<'_>, parts: i64) -> Result<()> {
         reserve::room(rows, row.len())?;
         rows.extend(row.iter().enumerate().map(|(d, v)| if d == axis { at } else { *v }));
     }
-    let rank = all.shape.rank();
     let (mut rows, mut elements, mut shapes) = (Vec::new(), Vec::new(), Vec::new());
     for (part, (picks, at)) in found.iter().enumerate() {
         reserve::push(&mut rows, matrix(picks.len(), rank, at)?)?;

@@ -51,6 +51,9 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let ordered = node.attrs.bool("validate_indices")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
+        if c.shape(1)?.rank() != 1 {
+            return Err(invalid!("output_shape must be rank 1, got shape {}", c.shape(1)?));
+        }
         let shape = Shape::from_i64(&c.int_vector(1)?)?;
         let (count, rank) = match *c.shape(0)?.dims() {
             [] => (1, 1),
