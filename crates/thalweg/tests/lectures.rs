@@ -27,7 +27,8 @@ fn hello_prints_the_tensor_then_its_value() {
 fn the_useless_part_does_not_run() {
     let out = example("useless");
     assert!(
-        out.starts_with("15625, having run Const, Const_1, Add, Mul, Pow\n") && out.ends_with("Mul_1 ran: false\n"),
+        out.starts_with("15625, having run Const, Const_1, Add, Mul, Pow\n")
+            && out.ends_with("Mul_1 ran: false\n"),
         "{out}"
     );
 }
