@@ -121,6 +121,10 @@ pub enum CallKind {
     Case,
     /// A body, as long as a condition holds.
     While,
+    /// The gradient of a function.
+    Gradient,
+    /// A function, on the device that its first input names.
+    Remote,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

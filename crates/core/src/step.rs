@@ -38,6 +38,11 @@ pub trait FunctionRunner: Send + Sync {
     fn call_here(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
         self.call(f, args, step, done);
     }
+
+    /// Calls a function on another device of this task, which may be named in part.
+    fn call_on(&self, device: &str, f: &Func, _: Vec<Tensor>, _: &Arc<StepContext>, done: OnResults) {
+        done(Err(unimplemented(format_args!("no device '{device}' to call '{}' on", f.name))));
+    }
 }
 
 /// Called with every node that ran, when a step is traced.
@@ -108,6 +113,14 @@ impl StepContext {
     pub fn call(self: &Arc<Self>, f: &Func, args: Vec<Tensor>, done: OnResults) {
         match &self.functions {
             Some(runner) => runner.call(f, args, self, done),
+            None => done(Err(no_library(f))),
+        }
+    }
+
+    /// See [`FunctionRunner::call_on`].
+    pub fn call_on(self: &Arc<Self>, device: &str, f: &Func, args: Vec<Tensor>, done: OnResults) {
+        match &self.functions {
+            Some(runner) => runner.call_on(device, f, args, self, done),
             None => done(Err(no_library(f))),
         }
     }

@@ -5,7 +5,7 @@ use crate::graph::Graph;
 use thalweg_core::attr::Attr;
 use thalweg_core::error::Result;
 use thalweg_core::node::NodeId;
-use thalweg_proto::{FunctionDefLibrary, GraphDef, NodeDef, VersionDef};
+use thalweg_proto::{GraphDef, NodeDef, VersionDef};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ExportOptions {
@@ -20,7 +20,7 @@ impl Graph {
         Ok(GraphDef {
             node: self.node_defs(options)?,
             versions: Some(VersionDef { producer: self.producer, ..Default::default() }),
-            library: Some(FunctionDefLibrary { function: self.library.to_proto()?, ..Default::default() }),
+            library: Some(self.library.to_proto()?),
             ..Default::default()
         })
     }

@@ -1,6 +1,7 @@
 //! Functions: bodies that nodes call by name, stored unparsed, made into a graph when instantiated.
 
 use crate::convert::{attrs_from_proto, attrs_to_proto};
+use crate::function_gradient;
 use crate::graph::Graph;
 use crate::import::NodeSpec;
 use crate::names;
@@ -15,11 +16,15 @@ use thalweg_core::node::{NodeId, Output};
 use thalweg_core::registry::Registry;
 use thalweg_core::signature::ArgType;
 use thalweg_proto::op_def::{ArgDef, AttrDef};
-use thalweg_proto::{FunctionDef, NodeDef, OpDef};
+use thalweg_proto::{FunctionDef, FunctionDefLibrary, GradientDef, NodeDef, OpDef};
 
 /// The functions of a graph, by name. Copies share them: every instantiated body has one.
 #[derive(Clone, Default)]
-pub struct Library(Arc<BTreeMap<String, Arc<Function>>>);
+pub struct Library {
+    functions: Arc<BTreeMap<String, Arc<Function>>>,
+    /// The functions that compute the gradients of others, by these.
+    gradients: Arc<BTreeMap<String, String>>,
+}
 
 /// One argument or result of a function.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +72,7 @@ pub struct Body {
 
 impl Library {
     pub fn get(&self, name: &str) -> Option<&Arc<Function>> {
-        self.0.get(name)
+        self.functions.get(name)
     }
 
     pub fn find(&self, name: &str) -> Result<&Arc<Function>> {
@@ -75,16 +80,16 @@ impl Library {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.functions.is_empty()
     }
 
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str)
+        self.functions.keys().map(String::as_str)
     }
 
     /// Adds a function. Adding the same again is fine; another of that name is not.
     pub fn add(&mut self, f: Function) -> Result<()> {
-        if let Some(old) = self.0.get(&f.name) {
+        if let Some(old) = self.functions.get(&f.name) {
             let same = old.to_proto()? == f.to_proto()?;
             return if same {
                 Ok(())
@@ -92,12 +97,37 @@ impl Library {
                 Err(invalid!("there are two different functions named '{}'", f.name))
             };
         }
-        Arc::make_mut(&mut self.0).insert(f.name.clone(), Arc::new(f));
+        Arc::make_mut(&mut self.functions).insert(f.name.clone(), Arc::new(f));
         Ok(())
     }
 
-    pub fn to_proto(&self) -> Result<Vec<FunctionDef>> {
-        self.0.values().map(|f| f.to_proto()).collect()
+    /// Says that `gradient` computes the gradient of `function`.
+    pub fn add_gradient(&mut self, function: &str, gradient: &str) -> Result<()> {
+        match self.gradients.get(function) {
+            Some(known) if known == gradient => Ok(()),
+            Some(known) => Err(invalid!(
+                "Cannot assign gradient function '{gradient}' to '{function}' because it already has gradient function '{known}'"
+            )),
+            None => {
+                Arc::make_mut(&mut self.gradients).insert(function.into(), gradient.into());
+                Ok(())
+            }
+        }
+    }
+
+    /// The function that computes the gradient of another, if one was given.
+    pub fn gradient(&self, function: &str) -> Option<&str> {
+        self.gradients.get(function).map(String::as_str)
+    }
+
+    pub fn to_proto(&self) -> Result<FunctionDefLibrary> {
+        let gradient =
+            |(f, g): (&String, &String)| GradientDef { function_name: f.clone(), gradient_func: g.clone() };
+        Ok(FunctionDefLibrary {
+            function: self.functions.values().map(|f| f.to_proto()).collect::<Result<_>>()?,
+            gradient: self.gradients.iter().map(gradient).collect(),
+            ..Default::default()
+        })
     }
 
     /// No function may call itself, directly or through others: inlining it would not end.
@@ -108,7 +138,7 @@ impl Library {
             Done,
         }
         let mut marks: HashMap<&str, Mark> = HashMap::new();
-        for start in self.0.keys() {
+        for start in self.functions.keys() {
             // Depth first with an explicit stack: (function, callees still to visit).
             let mut stack: Vec<(&str, Vec<&str>)> = Vec::new();
             let mut enter = Some(start.as_str());
@@ -145,10 +175,10 @@ impl Library {
 
     /// Functions of this library that a function refers to.
     fn callees(&self, name: &str) -> Vec<&str> {
-        let Some(f) = self.0.get(name) else { return Vec::new() };
+        let Some(f) = self.functions.get(name) else { return Vec::new() };
         let mut found = Vec::new();
         for node in &f.nodes {
-            if let Some((known, _)) = self.0.get_key_value(&node.op) {
+            if let Some((known, _)) = self.functions.get_key_value(&node.op) {
                 found.push(known.as_str());
             }
             for (_, attr) in node.attrs.iter() {
@@ -156,7 +186,13 @@ impl Library {
                     if let Attr::List(items) = attr { items.as_slice() } else { std::slice::from_ref(attr) };
                 for item in items {
                     if let Attr::Func(f) = item {
-                        found.extend(self.0.get_key_value(&f.name).map(|(known, _)| known.as_str()));
+                        let gradient = match node.op == function_gradient::OP {
+                            true => self.gradient(&f.name),
+                            false => None,
+                        };
+                        let called = [Some(f.name.as_str()), gradient].into_iter().flatten();
+                        let known = called.filter_map(|name| self.functions.get_key_value(name));
+                        found.extend(known.map(|(known, _)| known.as_str()));
                     }
                 }
             }
@@ -166,6 +202,14 @@ impl Library {
 
     /// Instantiates a function for these attrs, as a new graph.
     pub fn instantiate(&self, registry: &Arc<Registry>, f: &Func) -> Result<Body> {
+        self.instantiate_within(registry, f, 0)
+    }
+
+    /// As `instantiate`, within the bodies of `depth` gradients.
+    pub(crate) fn instantiate_within(&self, registry: &Arc<Registry>, f: &Func, depth: u32) -> Result<Body> {
+        if f.name == function_gradient::OP {
+            return function_gradient::body(self, registry, f, depth);
+        }
         let function = self.find(&f.name)?;
         function
             .instantiate(registry, self, &f.attrs)

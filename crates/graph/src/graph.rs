@@ -42,6 +42,8 @@ pub struct Graph {
     rewritten: Vec<NodeId>,
     /// Imported nodes that fail to parse.
     pub unread: UnreadNodes,
+    /// How many gradients of functions this graph, a function's body, is being made for.
+    pub(crate) gradient_depth: u32,
 }
 
 /// Interned device strings: most nodes share one of a few.
@@ -86,6 +88,7 @@ impl Graph {
             devices: DeviceNames::default(),
             rewritten: Vec::new(),
             unread: UnreadNodes::default(),
+            gradient_depth: 0,
         }
     }
 

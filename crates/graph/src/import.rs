@@ -75,6 +75,9 @@ impl Graph {
             for f in &l.function {
                 library.add(Function::from_proto(f)?)?;
             }
+            for g in &l.gradient {
+                library.add_gradient(&g.function_name, &g.gradient_func)?;
+            }
         }
         library.check_recursion()?;
         let before = std::mem::replace(&mut self.library, library);

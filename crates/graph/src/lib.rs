@@ -12,6 +12,7 @@ pub mod convert;
 mod export;
 pub mod frames;
 pub mod function;
+mod function_gradient;
 pub mod gradients;
 mod graph;
 mod import;

@@ -1,14 +1,14 @@
 //! Functions called at run time: each is compiled once per set of attrs, and run as a separate plan within the step.
 
 use crate::compile::{Request, Target, compile};
-use crate::device::Device;
+use crate::device::{Device, DeviceSpec};
 use crate::executor::{self, RunInput};
 use crate::plan::{KernelCache, Plan};
 use crate::until::Until;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 use thalweg_core::attr::Func;
-use thalweg_core::error::Result;
+use thalweg_core::error::{Result, unimplemented};
 use thalweg_core::invalid;
 use thalweg_core::node::NodeId;
 use thalweg_core::registry::Registry;
@@ -22,6 +22,8 @@ pub struct Functions {
     library: Library,
     kernels: Arc<KernelCache>,
     optimise: bool,
+    /// The devices of the session, or of the task.
+    devices: Vec<Device>,
     plans: Mutex<HashMap<String, Arc<Compiled>>>,
 }
 
@@ -34,8 +36,38 @@ struct Compiled {
 const MAX_PLANS: usize = 1024;
 
 impl Functions {
-    pub fn new(registry: Arc<Registry>, library: Library, kernels: Arc<KernelCache>, optimise: bool) -> Self {
-        Functions { registry, library, kernels, optimise, plans: Mutex::default() }
+    pub fn new(
+        registry: Arc<Registry>,
+        library: Library,
+        kernels: Arc<KernelCache>,
+        optimise: bool,
+        devices: &[Device],
+    ) -> Self {
+        let devices = devices.to_vec();
+        Functions { registry, library, kernels, optimise, devices, plans: Mutex::default() }
+    }
+
+    /// The same step on another device of this task. Parts of the name left open are those of the step's device.
+    fn step_on(&self, device: &str, step: &Arc<StepContext>) -> Result<Arc<StepContext>> {
+        let here = DeviceSpec::parse(&step.device.name)?;
+        let wanted = DeviceSpec::parse(device)?.or(here.clone());
+        let task = |d: &DeviceSpec| (d.job.clone(), d.replica, d.task);
+        if task(&wanted) != task(&here) {
+            return Err(unimplemented(format_args!(
+                "a call on '{device}' from '{here}': the device of another task must be named by a constant"
+            )));
+        }
+        let Some(found) = self.devices.iter().find(|d| wanted.matches(&d.spec)) else {
+            return Err(invalid!("there is no device '{device}' to call a function on"));
+        };
+        let mut on = StepContext::new(step.step_id, found.context.clone());
+        on.cancel = step.cancel.clone();
+        on.rendezvous = step.rendezvous.clone();
+        on.functions = step.functions.clone();
+        on.deadline = step.deadline;
+        on.trace = step.trace.clone();
+        on.serial = step.serial;
+        Ok(Arc::new(on))
     }
 
     fn compiled(&self, f: &Func, step: &Arc<StepContext>) -> Result<Arc<Compiled>> {
@@ -93,6 +125,13 @@ impl FunctionRunner for Functions {
     fn call(&self, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
         match self.compiled_for(f, &args, step) {
             Ok(c) => executor::spawn(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    fn call_on(&self, device: &str, f: &Func, args: Vec<Tensor>, step: &Arc<StepContext>, done: OnResults) {
+        match self.step_on(device, step) {
+            Ok(step) => self.call(f, args, &step, done),
             Err(e) => done(Err(e)),
         }
     }

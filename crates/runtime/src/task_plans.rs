@@ -44,8 +44,8 @@ impl TaskPlans {
         optimise: bool,
         until: &Until,
     ) -> Result<TaskPlans> {
-        let functions =
-            Functions::new(graph.registry.clone(), graph.library.clone(), kernels.clone(), optimise);
+        let (registry, library) = (graph.registry.clone(), graph.library.clone());
+        let functions = Functions::new(registry, library, kernels.clone(), optimise, devices);
         let mut plans = Vec::new();
         let by_device = by_device(graph, devices)?;
         let on_pool = by_device.len() > 1;

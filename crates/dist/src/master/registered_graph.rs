@@ -12,8 +12,8 @@ use thalweg_core::tensor::Tensor;
 use thalweg_graph::convert::tensor_to_proto;
 use thalweg_proto::{
     CleanupGraphRequest, CleanupGraphResponse, DeregisterGraphRequest, DeregisterGraphResponse, ExecutorOpts,
-    FunctionDefLibrary, GraphDef, GraphOptions, NamedTensorProto, RegisterGraphRequest,
-    RegisterGraphResponse, RunGraphRequest, RunGraphResponse, VersionDef,
+    GraphDef, GraphOptions, NamedTensorProto, RegisterGraphRequest, RegisterGraphResponse, RunGraphRequest,
+    RunGraphResponse, VersionDef,
 };
 use thalweg_runtime::session::cluster::{OnPartDone, PartResult, PartStep, RegisteredPart, TaskGraph};
 
@@ -62,7 +62,7 @@ fn registration(session: &str, options: &GraphOptions, graph: &TaskGraph) -> Res
 fn graph_def(graph: &TaskGraph) -> Result<GraphDef> {
     let library = match graph.library.is_empty() {
         true => None,
-        false => Some(FunctionDefLibrary { function: graph.library.to_proto()?, ..Default::default() }),
+        false => Some(graph.library.to_proto()?),
     };
     Ok(GraphDef {
         node: graph.nodes.iter().map(node_def).collect::<Result<_>>()?,

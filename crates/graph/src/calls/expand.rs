@@ -113,7 +113,7 @@ impl InlineGraph for InGraph<'_> {
     }
 
     fn instantiate(&self, f: &Func) -> Result<Body> {
-        self.graph.library.instantiate(&self.graph.registry, f)
+        self.graph.library.instantiate_within(&self.graph.registry, f, self.graph.gradient_depth)
     }
 
     fn next_id(&self) -> Result<NodeId> {

@@ -4,17 +4,16 @@ use super::{CallNode, InlineGraph};
 use crate::function::Body;
 use smallvec::SmallVec;
 use std::collections::HashMap;
-use thalweg_core::attr::Attrs;
+use thalweg_core::attr::{Attrs, Func};
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::op::Class;
 
-pub fn inline_call(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
+pub fn inline_call(graph: &mut impl InlineGraph, id: NodeId, f: &Func) -> Result<()> {
     let node = graph.call(id);
-    let f = node.attrs.func("f")?.clone();
     let start = start(graph, id, &node)?;
-    let body = graph.instantiate(&f)?;
+    let body = graph.instantiate(f)?;
     let body = insert_body(graph, id, &body, &node.inputs, start, "")?;
     let end = if graph.wants_end(id) {
         let all: Vec<NodeId> =

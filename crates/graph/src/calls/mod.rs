@@ -7,6 +7,7 @@ mod insert;
 mod lower;
 
 use crate::function::Body;
+use crate::function_gradient;
 use crate::node::Node;
 pub use expand::expand_between;
 use smallvec::SmallVec;
@@ -66,13 +67,25 @@ pub trait InlineGraph {
     fn wants_end(&self, call: NodeId) -> bool;
     /// Replaces the call's outputs by the results, and its control edges out by those of `end`.
     fn replace(&mut self, call: NodeId, results: &[Output], end: Option<NodeId>) -> Result<()>;
+    /// Replaces a `RemoteCall` by a call on its device, if that is known. Gradients do not go through one.
+    fn lower_remote(&mut self, _: NodeId) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Inlines one call. Unsupported ones are unchanged.
 pub fn lower_call(graph: &mut impl InlineGraph, id: NodeId) -> Result<()> {
     let Class::Call(kind) = graph.class(id) else { return Ok(()) };
     match kind {
-        CallKind::Function => insert::inline_call(graph, id),
+        CallKind::Function => {
+            let f = graph.call(id).attrs.func("f")?.clone();
+            insert::inline_call(graph, id, &f)
+        }
+        CallKind::Gradient => {
+            let f = function_gradient::gradient_of(&graph.call(id).attrs)?;
+            insert::inline_call(graph, id, &f)
+        }
+        CallKind::Remote => graph.lower_remote(id),
         CallKind::If => lower::lower_if(graph, id),
         CallKind::Case => case::lower_case(graph, id),
         CallKind::While => lower::lower_while(graph, id),

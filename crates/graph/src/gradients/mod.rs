@@ -63,7 +63,7 @@ pub fn gradients(
 }
 
 /// Only floating point carries gradients.
-fn carries(t: DataType) -> bool {
+pub(crate) fn carries(t: DataType) -> bool {
     t.is_float() || t.is_complex() || t == DataType::Resource || t == DataType::Variant
 }
 

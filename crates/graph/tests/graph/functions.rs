@@ -112,3 +112,37 @@ fn calls_name_functions_of_the_library() {
     let e = read(&parsed(unknown)).err().unwrap();
     assert!(e.message().contains("'G', which is not in the library"), "{e}");
 }
+
+/// A function whose only node is the gradient of another.
+fn gradient(name: &str, of: &str) -> String {
+    let types = |n: &str, t: &str| format!("attr {{ key: '{n}' value {{ list {{ {t} }} }} }}");
+    let t = "type: DT_FLOAT";
+    format!(
+        "function {{
+            signature {{ name: '{name}' input_arg {{ name: 'x' type: DT_FLOAT }} output_arg {{ name: 'y' type: DT_FLOAT }} }}
+            node_def {{ name: 'g' op: 'SymbolicGradient' input: 'x' input: 'x' {} {}
+                attr {{ key: 'f' value {{ func {{ name: '{of}' attr {{ key: 'T' value {{ type: DT_FLOAT }} }} }} }} }} }}
+            ret {{ key: 'y' value: 'g:output:0' }}
+        }}",
+        types("Tin", "type: DT_FLOAT type: DT_FLOAT"),
+        types("Tout", t)
+    )
+}
+
+/// Each is the gradient of the one before: making it goes as deep.
+#[test]
+fn gradients_of_gradients_have_a_limit() {
+    let mut functions = vec![function("F0", &node("n", "Sin", "x"), "n:y:0")];
+    functions.extend((1..40).map(|i| gradient(&format!("F{i}"), &format!("F{}", i - 1))));
+    let g = library(&functions).unwrap();
+    let gradient_of = |f: &str| {
+        let mut attrs = Attrs::new();
+        attrs.set("f", Func { name: f.into(), attrs: [("T", DataType::Float)].into_iter().collect() });
+        attrs.set("Tout", thalweg_core::attr::Attr::types(&[DataType::Float]));
+        instantiated(&g, "SymbolicGradient", attrs)
+    };
+    let body = gradient_of("F2").unwrap();
+    assert_eq!((body.args.len(), body.results.len()), (2, 1));
+    let e = gradient_of("F39").err().unwrap();
+    assert!(e.message().contains("nested deeper"), "{e}");
+}

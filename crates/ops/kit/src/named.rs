@@ -120,12 +120,12 @@ pub struct OwnedResource<R> {
 
 impl<R: Resource> OwnedResource<R> {
     pub fn new(node: &KernelNode) -> Result<Self> {
+        Ok(OwnedResource::with_key(node, ResourceKey::own(node)?))
+    }
+
+    pub fn with_key(node: &KernelNode, key: ResourceKey) -> Self {
         let by_reference = node.outputs.first().is_some_and(|p| p.is_ref);
-        Ok(OwnedResource {
-            resource: CachedResource::new(ResourceKey::own(node)?),
-            by_reference,
-            reference: Mutex::new(None),
-        })
+        OwnedResource { resource: CachedResource::new(key), by_reference, reference: Mutex::new(None) }
     }
 
     pub fn get(&self, c: &OpCall<'_>, make: impl FnOnce(&str) -> Result<R>) -> Result<Arc<R>> {

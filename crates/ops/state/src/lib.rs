@@ -9,13 +9,19 @@
 extern crate thalweg_ops_kit;
 
 mod accumulator;
+mod barrier;
 mod lookup;
 pub mod queue;
+mod mutex;
+mod queue;
+mod session_tensor;
 mod stack;
+mod stage;
 mod state;
 mod tensor_array;
 mod tensor_list;
 mod training;
+mod waiting;
 
 #[cfg(test)]
 #[path = "../../kit/testing.rs"]
@@ -27,9 +33,13 @@ use thalweg_ops_kit::*;
 #[rustfmt::skip]
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
     accumulator::OPS,
+    barrier::OPS,
     lookup::OPS,
+    mutex::OPS,
     queue::OPS,
+    session_tensor::OPS,
     stack::OPS,
+    stage::OPS,
     state::OPS,
     tensor_array::OPS,
     tensor_list::OPS,

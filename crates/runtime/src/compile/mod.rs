@@ -63,6 +63,7 @@ pub fn partitions(request: &Request<'_>, target: &Target<'_>) -> Result<Vec<Part
         request.targets,
         request.until,
     )?;
+    work.devices = target.devices.iter().map(|d| d.spec.clone()).collect();
     work.check_memory()?;
     (request.prepare)(&mut work)?;
     let context =

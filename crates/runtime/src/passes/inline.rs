@@ -1,5 +1,6 @@
 //! Inlining: function bodies replace the nodes that call them (see `thalweg_graph::calls`).
 
+use crate::device::DeviceSpec;
 use crate::work::{Kind, Work, WorkNode};
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -135,6 +136,39 @@ impl InlineGraph for Work {
         }
         self.replaced.insert(id, (results.to_vec(), end));
         Ok(())
+    }
+
+    /// Where the target is a constant, a call on that device, which is inlined in its turn. Otherwise the kernel decides when it
+    /// runs.
+    fn lower_remote(&mut self, id: NodeId) -> Result<()> {
+        let node = self.node(id);
+        let Some(device) = node.inputs.first().and_then(|target| self.named_device(*target, node.device))
+        else {
+            return Ok(());
+        };
+        let args: Vec<Output> = node.inputs.iter().skip(1).copied().collect();
+        let (attrs, control, results) =
+            (node.attrs.clone(), node.control.to_vec(), node.outputs.len() as u32);
+        let call = Work::add(self, id, "remote", "StatefulPartitionedCall", &args, &control, attrs)?;
+        self.nodes[call.at()].device = device;
+        let results: Vec<Output> = (0..results).map(|i| call.output(i)).collect();
+        self.replace(id, &results, Some(call))
+    }
+}
+
+impl Work {
+    /// The number of the device that a constant names; parts left open are those of device `from`.
+    fn named_device(&self, name: Output, from: u16) -> Option<u16> {
+        let node = self.node(name.node);
+        if node.op.class != Class::Constant || !matches!(node.kind, Kind::Op) {
+            return None;
+        }
+        let text = node.attrs.tensor("value").ok()?;
+        let [text] = text.strings().ok()? else { return None };
+        let spec = DeviceSpec::parse(std::str::from_utf8(text).ok()?).ok()?;
+        let full = spec.or(self.devices.get(from as usize)?.clone());
+        let at = self.devices.iter().position(|d| full.matches(d))?;
+        u16::try_from(at).ok()
     }
 }
 

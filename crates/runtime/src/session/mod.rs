@@ -91,8 +91,9 @@ impl Session {
         cluster: Option<Arc<dyn Cluster>>,
     ) -> Result<Session> {
         let kernels = Arc::new(KernelCache::default());
+        let (library, optimise) = (Default::default(), options.optimise);
         let functions =
-            Arc::new(Functions::new(registry.clone(), Default::default(), kernels.clone(), options.optimise));
+            Arc::new(Functions::new(registry.clone(), library, kernels.clone(), optimise, &devices));
         let placed = Placed { graph: Graph::new(registry), placement: Placement::default(), functions };
         let inner = Inner {
             options,
@@ -155,6 +156,7 @@ impl Session {
             graph.library.clone(),
             self.inner.kernels.clone(),
             self.inner.options.optimise,
+            &self.inner.devices,
         );
         let placed = Placed { graph, placement, functions: Arc::new(functions) };
         *self.inner.graph.write().unwrap_or_else(std::sync::PoisonError::into_inner) = placed;

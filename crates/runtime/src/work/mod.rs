@@ -9,6 +9,7 @@ pub use compute::Compute;
 pub use forward::Forward;
 pub use order::work_order;
 
+use crate::device::DeviceSpec;
 use crate::until::Until;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -71,6 +72,8 @@ pub struct Work {
     pub until: Until,
     /// Calls that have been inlined: their results, and the node that runs after them.
     pub replaced: HashMap<NodeId, (Vec<Output>, NodeId)>,
+    /// The devices that nodes may be moved to, by their number.
+    pub devices: Vec<DeviceSpec>,
 }
 
 impl WorkNode {
@@ -136,6 +139,7 @@ impl Work {
             has_control_flow: false,
             until,
             replaced: HashMap::new(),
+            devices: Vec::new(),
         }
     }
 

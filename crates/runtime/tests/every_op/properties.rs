@@ -54,6 +54,8 @@ fn stacks_and_calls_are_of_each_kind() {
     only("branches", calls(CallKind::If), &["If", "StatelessIf"]);
     only("cases", calls(CallKind::Case), &["Case", "StatelessCase"]);
     only("loops", calls(CallKind::While), &["StatelessWhile", "While"]);
+    only("gradients", calls(CallKind::Gradient), &["SymbolicGradient"]);
+    only("calls elsewhere", calls(CallKind::Remote), &["RemoteCall"]);
 }
 
 /// Properties that exclude each other, and their attrs.

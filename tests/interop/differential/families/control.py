@@ -108,6 +108,47 @@ def loop_v2(g):
     return g.program(build, g.ints(0, 5), value)
 
 
+def for_loop(g):
+    dtype = g.pick(TYPES)
+    value = g.array(dtype, g.shape(0, 2), "unit" if dtype.is_floating else "plain")
+
+    def build(t):
+        body = defun([tf.int32, dtype], lambda i, x: x + tf.cast(i, dtype) * x)
+        body.add_to_graph(tf1.get_default_graph())
+        return raw.For(start=t[0], limit=t[1], delta=t[2], input=[t[3]], body=body)
+
+    return g.program(build, g.ints(-1, 2), g.ints(-1, 5), g.ints(-1, 2), value)
+
+
+def function_gradient(g):
+    """The gradient of a function, at times of one that calls another."""
+    dtype = g.pick([tf.float32, tf.float64])
+    shape = g.shape(0, 2)
+    nested = g.coin()
+
+    def build(t):
+        inner = function.Defun(dtype, func_name=f"inner_{g.name()}")(lambda x: tf.sin(x) * x)
+        f = defun([dtype, dtype, tf.int32], lambda x, y, k: ((inner(x) if nested else tf.exp(x)) * y + tf.cast(k, dtype), x - y))
+        f.add_to_graph(tf1.get_default_graph())
+        types = [dtype, dtype, tf.int32]
+        return raw.SymbolicGradient(input=[*t, t[0], t[1]], Tout=types, f=f)
+
+    return g.program(build, g.array(dtype, shape, "unit"), g.array(dtype, shape, "unit"), g.ints(0, 3, shape), judge="close")
+
+
+def remote(g):
+    dtype = g.pick(TYPES)
+    fed = g.coin(0.3)
+
+    def build(t):
+        f = defun([dtype, dtype], lambda x, y: (x * y + x, x - y))
+        f.add_to_graph(tf1.get_default_graph())
+        target = t[1] if fed else tf.constant("/cpu:0")
+        return raw.RemoteCall(target=target, args=[t[0], t[0]], Tout=[dtype, dtype], f=f)
+
+    return g.program(build, g.array(dtype, g.shape(0, 2), "plain"), np.array(b"/cpu:0", object))
+
+
 def check(g):
     """Assert passes or fails with the same class."""
     return g.case(np.array(g.coin(0.7)), [g.array(tf.float32, g.shape(0, 2), "plain"), np.array([b"why", b""], object)], summarize=3)
@@ -143,3 +184,4 @@ GENERATORS |= {op: loop_v1 for op in ("Enter", "Exit", "NextIteration", "LoopCon
 GENERATORS |= {op: call for op in ("PartitionedCall", "StatefulPartitionedCall")}
 GENERATORS |= {op: branch for op in ("If", "StatelessIf", "Case", "StatelessCase")} | {op: loop_v2 for op in ("While", "StatelessWhile")}
 GENERATORS |= {op: nothing for op in ("NoOp", "ControlTrigger")}
+GENERATORS |= {"For": for_loop, "SymbolicGradient": function_gradient, "RemoteCall": remote}

@@ -271,9 +271,9 @@ def ref_loop(g):
 
 GENERATORS = {op: assign for op in ("Assign", "AssignAdd", "AssignSub", "AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")}
 GENERATORS |= {f"{who}Scatter{kind}": scatter for who in ("", "Resource") for kind in SCATTER}
-GENERATORS |= {f"ResourceScatterNd{kind}": scatter_nd for kind in SCATTER_ND} | {f"ScatterNd{kind}": scatter_nd for kind in ("Add", "Sub", "Update")}
+GENERATORS |= {f"ResourceScatterNd{kind}": scatter_nd for kind in SCATTER_ND} | {f"ScatterNd{kind}": scatter_nd for kind in SCATTER_ND}
 TRAINING = [f"{who}{how}Apply{rule}" for who in ("", "Resource") for how in ("", "Sparse") for rule in RULES]
-GENERATORS |= {op: train for op in TRAINING}
+GENERATORS |= {op: train for op in TRAINING + ["ResourceApplyAdamWithAmsgrad"]}
 GENERATORS |= {op: reading for op in ("ReadVariableOp", "VariableShape", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp")}
 GENERATORS |= {op: untouched for op in ("VarHandleOp", "IsVariableInitialized", "Variable", "VariableV2")}
 GENERATORS |= {"DisableCopyOnRead": read_in_place}

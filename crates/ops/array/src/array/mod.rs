@@ -12,6 +12,7 @@ mod invert_permutation;
 mod mirror_pad;
 mod pack;
 mod pad;
+mod parallel_concat;
 mod ragged_range;
 mod rank;
 mod reshape;
@@ -44,6 +45,9 @@ pub static OPS: &[&Op] = &[
     &pack::PACK,
     &pad::PAD,
     &pad::PAD_V2,
+    &parallel_concat::PARALLEL_CONCAT,
+    &parallel_concat::PARALLEL_CONCAT_START,
+    &parallel_concat::PARALLEL_CONCAT_UPDATE,
     &ragged_range::RAGGED_RANGE,
     &rank::RANK,
     &reshape::RESHAPE,

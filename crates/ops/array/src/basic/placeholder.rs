@@ -15,6 +15,30 @@ pub static PLACEHOLDER: Op = Op {
     ..Op::PURE
 };
 
+pub static PLACEHOLDER_V2: Op = Op {
+    name: "PlaceholderV2",
+    doc: "A value of a declared shape that every run using it must feed.",
+    attrs: &["dtype: type", "shape: shape"],
+    ..PLACEHOLDER
+};
+
+/// For a branch that has no such value: the other one gives it.
+pub static FAKE_PARAM: Op = Op {
+    name: "FakeParam",
+    doc: "A tensor of a type and shape whose value nothing uses.",
+    attrs: &["dtype: type", "shape: shape"],
+    kernels: cpu!(fake),
+    class: Class::Plain,
+    ..PLACEHOLDER
+};
+
+fn fake(c: &mut OpCall<'_>) -> Result<()> {
+    let dims = c.attrs().shape("shape")?.dims().unwrap_or_default().to_vec();
+    let known: Vec<i64> = dims.into_iter().map(|d| d.max(0)).collect();
+    c.set(0, Tensor::zeros(c.output_type(0)?, Shape::from_i64(&known)?)?);
+    Ok(())
+}
+
 fn missing(c: &mut OpCall<'_>) -> Result<()> {
     Err(not_fed(&c.node.name, c.attrs()))
 }

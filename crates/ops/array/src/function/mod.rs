@@ -4,6 +4,9 @@
 mod argument;
 mod branch;
 mod call;
+mod for_;
+mod remote_call;
+mod symbolic_gradient;
 mod while_;
 
 use thalweg_core::op::Op;
@@ -19,4 +22,7 @@ pub static OPS: &[&Op] = &[
     &branch::STATELESS_CASE,
     &while_::WHILE,
     &while_::STATELESS_WHILE,
+    &for_::FOR,
+    &symbolic_gradient::SYMBOLIC_GRADIENT,
+    &remote_call::REMOTE_CALL,
 ];

@@ -5,6 +5,7 @@ mod dynamic_partition;
 mod dynamic_stitch;
 pub mod gather;
 mod gather_nd;
+mod inplace;
 mod list_diff;
 mod number_hash;
 mod one_hot;
@@ -27,6 +28,9 @@ pub static OPS: &[&Op] = &[
     &gather::GATHER,
     &gather::GATHER_V2,
     &gather_nd::GATHER_ND,
+    &inplace::INPLACE_ADD,
+    &inplace::INPLACE_SUB,
+    &inplace::INPLACE_UPDATE,
     &list_diff::LIST_DIFF,
     &one_hot::ONE_HOT,
     &scatter_nd::SCATTER_ND,

@@ -28,18 +28,24 @@ pub static ITERATOR_FROM_STRING_HANDLE_V2: Op = Op {
 pub static ITERATOR_FROM_STRING_HANDLE: Op =
     Op { name: "IteratorFromStringHandle", ..ITERATOR_FROM_STRING_HANDLE_V2 };
 
-/// `length of container:container name`.
+/// Device, container and name of the iterator. The first two follow their lengths, as `length:text`.
 fn to_string(c: &mut OpCall<'_>) -> Result<()> {
     c.resource::<Iterator>(0)?;
     let h = c.handle(0)?;
-    let text = format!("{}:{}{}", h.container.len(), h.container, h.name);
+    let (device, container) = (&h.device, &h.container);
+    let text = format!("{}:{device}{}:{container}{}", device.len(), container.len(), h.name);
     c.set(0, Tensor::string(text));
     Ok(())
 }
 
-fn parse(text: &str) -> Option<(&str, &str)> {
-    let (length, rest) = text.split_once(':')?;
-    rest.split_at_checked(length.parse().ok()?)
+fn parse(text: &str) -> Option<(&str, &str, &str)> {
+    fn part(text: &str) -> Option<(&str, &str)> {
+        let (length, rest) = text.split_once(':')?;
+        rest.split_at_checked(length.parse().ok()?)
+    }
+    let (device, rest) = part(text)?;
+    let (container, name) = part(rest)?;
+    Some((device, container, name))
 }
 
 fn from_string(c: &mut OpCall<'_>) -> Result<()> {
@@ -48,8 +54,14 @@ fn from_string(c: &mut OpCall<'_>) -> Result<()> {
         _ => return Err(invalid!("string_handle must be a scalar, got shape {}", c.shape(0)?)),
     };
     let names = std::str::from_utf8(&text).ok().and_then(parse);
-    let (container, name) =
+    let (device, container, name) =
         names.ok_or_else(|| invalid!("string_handle is not the handle of an iterator: {text:?}"))?;
+    let here = &*c.step.device.name;
+    if device != here {
+        return Err(invalid!(
+            "Attempted create an iterator on device \"{here}\" from handle defined on device \"{device}\""
+        ));
+    }
     let iterator = c.step.device.resources.get::<Iterator>(container, name)?;
     let (types, shapes) = (c.attrs().types("output_types")?, c.attrs().shapes("output_shapes")?);
     if !types.is_empty() {

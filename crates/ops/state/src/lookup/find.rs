@@ -1,6 +1,7 @@
 //! `LookupTableFindV2`: the values of keys.
 
 use super::table::Table;
+use crate::named::resource_input;
 use crate::prelude::*;
 
 pub static LOOKUP_TABLE_FIND_V2: Op = Op {
@@ -20,7 +21,7 @@ pub static LOOKUP_TABLE_FIND_V2: Op = Op {
 };
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let table = c.resource::<Table>(0)?;
+    let table = resource_input::<Table>(c)?;
     let values = table.find(c.input(1)?, c.input(2)?)?;
     c.set(0, values);
     Ok(())

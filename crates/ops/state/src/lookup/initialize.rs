@@ -1,6 +1,7 @@
 //! `InitializeTableV2`, `InitializeTableFromTextFileV2`: filling a fixed table.
 
 use super::table::Table;
+use crate::named::resource_input;
 use crate::prelude::*;
 use bytes::Bytes;
 use thalweg_core::reserve::push;
@@ -20,7 +21,7 @@ pub static INITIALIZE_TABLE_V2: Op = Op {
 };
 
 fn from_tensors(c: &mut OpCall<'_>) -> Result<()> {
-    let (table, keys) = (c.resource::<Table>(0)?, c.input(1)?);
+    let (table, keys) = (resource_input::<Table>(c)?, c.input(1)?);
     if keys.rank() != 1 {
         return Err(invalid!("Keys must be a vector, but received shape {}", keys.shape()));
     }
@@ -74,7 +75,7 @@ fn from_file(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         offset: usize::try_from(offset).map_err(|_| invalid!("offset must be >= 0, got {offset}"))?,
     };
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let table = c.resource::<Table>(0)?;
+        let table = resource_input::<Table>(c)?;
         let path = match c.input(1)?.strings()? {
             [one] => String::from_utf8_lossy(one).into_owned(),
             _ => return Err(invalid!("filename should be a single string, but got {}", c.shape(1)?)),

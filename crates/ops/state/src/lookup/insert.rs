@@ -1,6 +1,7 @@
 //! `LookupTableInsertV2`, `LookupTableImportV2`, `LookupTableRemoveV2`: table updates.
 
 use super::table::Table;
+use crate::named::resource_input;
 use crate::prelude::*;
 
 pub static LOOKUP_TABLE_INSERT_V2: Op = Op {
@@ -26,7 +27,7 @@ pub static LOOKUP_TABLE_IMPORT_V2: Op = Op {
 };
 
 fn import(c: &mut OpCall<'_>) -> Result<()> {
-    let table = c.resource::<Table>(0)?;
+    let table = resource_input::<Table>(c)?;
     if table.fixed && c.input(1)?.elements() == 0 {
         return Err(invalid!("keys and values cannot be empty tensors."));
     }
@@ -50,7 +51,7 @@ fn remove(c: &mut OpCall<'_>) -> Result<()> {
 }
 
 fn changeable(c: &OpCall<'_>, what: &str) -> Result<Arc<Table>> {
-    let table = c.resource::<Table>(0)?;
+    let table = resource_input::<Table>(c)?;
     if table.fixed {
         return Err(unimplemented(format_args!(
             "{what} not supported by InitializableLookupTable implementations"

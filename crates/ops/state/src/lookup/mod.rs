@@ -1,15 +1,23 @@
 //! Lookup tables: keys to values.
 
+mod dense;
+mod dense_table;
 mod find;
 mod hash_table_v2;
 mod initialize;
 mod insert;
+mod older;
 mod size;
 mod table;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![OF_RESOURCES, older::OPS];
+
+static OF_RESOURCES: &[&Op] = &[
+    &dense_table::MUTABLE_DENSE_HASH_TABLE_V2,
+    &dense_table::MUTABLE_DENSE_HASH_TABLE,
+    &dense_table::ANONYMOUS_MUTABLE_DENSE_HASH_TABLE,
     &hash_table_v2::HASH_TABLE_V2,
     &hash_table_v2::MUTABLE_HASH_TABLE_V2,
     &hash_table_v2::MUTABLE_HASH_TABLE_OF_TENSORS_V2,

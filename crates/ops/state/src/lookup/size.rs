@@ -1,6 +1,7 @@
 //! `LookupTableSizeV2`, `LookupTableExportV2`: the contents of a table.
 
 use super::table::Table;
+use crate::named::resource_input;
 use crate::prelude::*;
 
 pub static LOOKUP_TABLE_SIZE_V2: Op = Op {
@@ -14,7 +15,7 @@ pub static LOOKUP_TABLE_SIZE_V2: Op = Op {
 };
 
 fn size(c: &mut OpCall<'_>) -> Result<()> {
-    let n = c.resource::<Table>(0)?.len();
+    let n = resource_input::<Table>(c)?.len();
     c.set(0, Tensor::scalar(n as i64));
     Ok(())
 }
@@ -24,13 +25,14 @@ pub static LOOKUP_TABLE_EXPORT_V2: Op = Op {
     doc: "All keys and values.",
     outputs: &["keys: Tkeys", "values: Tvalues"],
     attrs: &["Tkeys: type", "Tvalues: type"],
-    shape: |_| Ok(vec![PartialShape::vector(-1), PartialShape::unknown()]),
+    // A dense table gives its buckets as a matrix.
+    shape: shape_call::unknown,
     kernels: cpu!(export),
     ..LOOKUP_TABLE_SIZE_V2
 };
 
 fn export(c: &mut OpCall<'_>) -> Result<()> {
-    let table = c.resource::<Table>(0)?;
+    let table = resource_input::<Table>(c)?;
     if (c.output_type(0)?, c.output_type(1)?) != (table.key, table.value) {
         return Err(invalid!("table {} maps {} to {}, asked for others", table.name, table.key, table.value));
     }

@@ -1,5 +1,6 @@
 //! `Table`: the entries of one lookup table.
 
+use super::dense::Dense;
 use crate::prelude::*;
 use crate::rows::{join, row, unstack};
 use bytes::Bytes;
@@ -17,6 +18,8 @@ pub struct Table {
     pub value_shape: Shape,
     /// Immutable once filled by an initializer; or mutable at any time.
     pub fixed: bool,
+    /// The entries of a MutableDenseHashTable; `entries` are those of all others.
+    dense: Option<Dense>,
     /// `None` until a fixed table is filled.
     entries: Mutex<Option<HashMap<Bytes, Tensor>>>,
 }
@@ -24,11 +27,22 @@ pub struct Table {
 impl Table {
     pub fn new(name: &str, key: DataType, value: DataType, value_shape: Shape, fixed: bool) -> Table {
         let entries = Mutex::new(if fixed { None } else { Some(HashMap::new()) });
-        Table { name: name.into(), key, value, value_shape, fixed, entries }
+        Table { name: name.into(), key, value, value_shape, fixed, dense: None, entries }
+    }
+
+    pub fn dense(name: &str, key: DataType, value: DataType, value_shape: Shape, dense: Dense) -> Table {
+        Table { dense: Some(dense), ..Table::new(name, key, value, value_shape, false) }
+    }
+
+    pub fn is_dense(&self) -> bool {
+        self.dense.is_some()
     }
 
     pub fn len(&self) -> usize {
-        lock(&self.entries).as_ref().map_or(0, HashMap::len)
+        match &self.dense {
+            Some(dense) => dense.len(),
+            None => lock(&self.entries).as_ref().map_or(0, HashMap::len),
+        }
     }
 
     pub fn is_initialized(&self) -> bool {
@@ -56,7 +70,11 @@ impl Table {
 
     /// The shape of the values for keys of this shape.
     fn values_shape(&self, keys: &Shape) -> Result<Shape> {
-        Shape::new(&[keys.dims(), self.value_shape.dims()].concat())
+        let each = self.dense.as_ref().map_or(&[][..], |d| d.key_shape.dims());
+        let Some(rest) = keys.dims().strip_suffix(each) else {
+            return Err(invalid!("Input key shape {keys} must end with the table's key shape {each:?}"));
+        };
+        Shape::new(&[rest, self.value_shape.dims()].concat())
     }
 
     /// The value of each key; `default` is one value for all missing keys, or one per key.
@@ -71,6 +89,9 @@ impl Table {
                 self.value_shape,
                 default.shape()
             ));
+        }
+        if let Some(dense) = &self.dense {
+            return dense.find(keys, default, shape);
         }
         // A default for each key, as rows.
         let defaults = if one { default.clone() } else { self.by_key(default, keys)? };
@@ -103,6 +124,9 @@ impl Table {
 
     /// Adds or replaces entries; with `replace_all`, drops all others first.
     pub fn insert(&self, keys: &Tensor, values: &Tensor, replace_all: bool) -> Result<()> {
+        if let Some(dense) = &self.dense {
+            return self.change_dense(dense, keys, values, replace_all);
+        }
         let pairs = self.pairs(keys, values)?;
         let mut entries = lock(&self.entries);
         let entries = entries.get_or_insert_default();
@@ -112,6 +136,19 @@ impl Table {
         }
         entries.extend(pairs);
         Ok(())
+    }
+
+    fn change_dense(&self, dense: &Dense, keys: &Tensor, values: &Tensor, replace_all: bool) -> Result<()> {
+        self.check_keys(keys)?;
+        self.check_values(values.dtype())?;
+        if replace_all {
+            return dense.import(keys, values);
+        }
+        let shape = self.values_shape(keys.shape())?;
+        if *values.shape() != shape {
+            return Err(invalid!("Expected shape {shape} for value, got {}", values.shape()));
+        }
+        dense.insert(keys, values)
     }
 
     /// Fills a fixed table. One that is initialized is unchanged.
@@ -144,6 +181,9 @@ impl Table {
 
     pub fn remove(&self, keys: &Tensor) -> Result<()> {
         self.check_keys(keys)?;
+        if let Some(dense) = &self.dense {
+            return dense.remove(keys);
+        }
         let keys = keys_of(keys)?;
         if let Some(entries) = lock(&self.entries).as_mut() {
             keys.iter().for_each(|k| drop(entries.remove(k)));
@@ -153,6 +193,9 @@ impl Table {
 
     /// All keys and values, in a deterministic order.
     pub fn export(&self) -> Result<(Tensor, Tensor)> {
+        if let Some(dense) = &self.dense {
+            return dense.export();
+        }
         let mut all: Vec<(Bytes, Tensor)> = match lock(&self.entries).as_ref() {
             Some(entries) => reserve::collect(entries.iter().map(|(k, v)| (k.clone(), v.clone())))?,
             None => vec![],
@@ -181,7 +224,11 @@ fn keys_of(keys: &Tensor) -> Result<Vec<Bytes>> {
 
 impl Resource for Table {
     fn kind(&self) -> &'static str {
-        if self.fixed { "HashTable" } else { "MutableHashTable" }
+        match (self.fixed, self.is_dense()) {
+            (true, _) => "HashTable",
+            (false, true) => "MutableDenseHashTable",
+            (false, false) => "MutableHashTable",
+        }
     }
     fn as_any(&self) -> &dyn Any {
         self

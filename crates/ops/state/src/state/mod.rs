@@ -8,11 +8,13 @@ mod disable_copy_on_read;
 mod is_initialized;
 mod read_variable_op;
 mod ref_identity;
+mod ref_select;
 mod resource_gather;
 mod resource_gather_nd;
 mod scatter;
 mod scatter_nd;
 mod scatter_runs;
+mod strided_slice_assign;
 pub mod target;
 mod temporary_variable;
 mod var_handle_op;
@@ -28,6 +30,10 @@ static SINGLE: &[&Op] = &[
     &variable_v2::VARIABLE,
     &is_initialized::IS_VARIABLE_INITIALIZED,
     &ref_identity::REF_IDENTITY,
+    &ref_select::REF_SELECT,
+    &ref_select::MAKE_WEAK_RESOURCE_HANDLE,
+    &strided_slice_assign::STRIDED_SLICE_ASSIGN,
+    &strided_slice_assign::RESOURCE_STRIDED_SLICE_ASSIGN,
     &assign::ASSIGN,
     &assign::ASSIGN_ADD,
     &assign::ASSIGN_SUB,

@@ -29,6 +29,20 @@ pub static OPS: &[&Op] = &[
         ..REF
     },
     &Op {
+        name: "ScatterNdMax",
+        doc: "Sets the slices of a reference variable at coordinates `indices` to the maximum with `updates`.",
+        attrs: NUMBERS,
+        kernels: cpu!(max: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+        ..REF
+    },
+    &Op {
+        name: "ScatterNdMin",
+        doc: "Sets the slices of a reference variable at coordinates `indices` to the minimum with `updates`.",
+        attrs: NUMBERS,
+        kernels: cpu!(min: T in f32, f64, f16, bf16, i8, i16, i32, i64, u8, u16, u32, u64),
+        ..REF
+    },
+    &Op {
         name: "ResourceScatterNdUpdate",
         doc: "Sets the slices of a resource variable at the coordinates `indices` to `updates`.",
         kernels: cpu!(update),

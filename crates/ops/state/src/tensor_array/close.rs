@@ -1,6 +1,6 @@
 //! `TensorArrayCloseV3`: deletes an array before its step ends.
 
-use super::resource::array_input;
+use super::resource::{CONTAINER, GRADIENTS, array_input};
 use crate::prelude::*;
 use thalweg_core::resource::Resource;
 
@@ -15,9 +15,9 @@ pub static TENSOR_ARRAY_CLOSE_V3: Op = Op {
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let array = array_input(c)?;
-    let handle = c.handle(0)?;
+    let container = if array.rules.adds_up { GRADIENTS } else { CONTAINER };
     // Closing twice is no error.
-    let _ = c.step.scratch().remove(&handle.container, &handle.name);
+    let _ = c.step.scratch().remove(container, &array.name);
     array.discard();
     Ok(())
 }

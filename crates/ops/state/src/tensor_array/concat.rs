@@ -1,6 +1,6 @@
 //! `TensorArrayConcatV3`, `TensorArraySplitV3`: the slots concatenated to one tensor.
 
-use super::resource::{array_input, gradient_array};
+use super::resource::{alike, array_input, gradient_array};
 use super::write::pass_flow;
 use crate::prelude::*;
 use crate::rows::join;
@@ -19,7 +19,7 @@ pub static TENSOR_ARRAY_CONCAT_V3: Op = Op {
         let (lengths, flow, dy) = (g.y[1], g.x[1], g.dy()?);
         let (handle, grad_flow) = gradient_array(g, flow)?;
         let args = [handle.into(), dy.into(), lengths.into(), grad_flow.into()];
-        let flow = g.op("TensorArraySplitV3", args, &[])?;
+        let flow = g.op(&alike(g, "Split"), args, &[])?;
         Ok(vec![Grad::None, flow.into()])
     }),
     kernels: cpu!(concat),
@@ -79,7 +79,7 @@ pub static TENSOR_ARRAY_SPLIT_V3: Op = Op {
         let (value, flow) = (g.x[1], g.dy()?);
         let (handle, grad_flow) = gradient_array(g, flow)?;
         let dtype = [("dtype", Attr::Type(g.graph.dtype(value)))];
-        let dvalue = g.op("TensorArrayConcatV3", [handle.into(), grad_flow.into()], &dtype)?;
+        let dvalue = g.op(&alike(g, "Concat"), [handle.into(), grad_flow.into()], &dtype)?;
         Ok(vec![Grad::None, dvalue.into(), Grad::None, flow.into()])
     }),
     kernels: cpu!(split),

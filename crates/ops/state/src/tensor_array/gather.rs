@@ -1,6 +1,6 @@
 //! `TensorArrayGatherV3`, `TensorArrayScatterV3`: several slots stacked to one tensor.
 
-use super::resource::{array_input, gradient_array};
+use super::resource::{TensorArray, alike, array_input, gradient_array};
 use super::write::pass_flow;
 use crate::prelude::*;
 use crate::rows::{row, stack};
@@ -19,7 +19,7 @@ pub static TENSOR_ARRAY_GATHER_V3: Op = Op {
         let (indices, flow, dy) = (g.x[1], g.x[2], g.dy()?);
         let (handle, grad_flow) = gradient_array(g, flow)?;
         let args = [handle.into(), indices.into(), dy.into(), grad_flow.into()];
-        let flow = g.op("TensorArrayScatterV3", args, &[])?;
+        let flow = g.op(&alike(g, "Scatter"), args, &[])?;
         Ok(vec![Grad::None, Grad::None, flow.into()])
     }),
     kernels: cpu!(gather),
@@ -29,8 +29,13 @@ pub static TENSOR_ARRAY_GATHER_V3: Op = Op {
 fn gather(c: &mut OpCall<'_>) -> Result<()> {
     let (array, indices) = (array_input(c)?, c.int_vector(1)?);
     array.check_read_type(c.output_type(0)?)?;
-    let declared = c.attrs().shape("element_shape")?;
     let rows = array.with(|s| reserve::try_collect(indices.iter().map(|i| array.read(s, *i))))?;
+    stack_rows(c, &array, rows)
+}
+
+/// Output 0: the rows of an array, stacked.
+pub fn stack_rows(c: &mut OpCall<'_>, array: &TensorArray, rows: Vec<Tensor>) -> Result<()> {
+    let declared = c.attrs().shape("element_shape")?;
     let each = match rows.first() {
         Some(first) => first.shape().clone(),
         None => declared.to_shape().ok_or_else(|| {
@@ -68,7 +73,7 @@ pub static TENSOR_ARRAY_SCATTER_V3: Op = Op {
         let (indices, value, flow) = (g.x[1], g.x[2], g.dy()?);
         let (handle, grad_flow) = gradient_array(g, flow)?;
         let dtype = [("dtype", Attr::Type(g.graph.dtype(value)))];
-        let rows = g.op("TensorArrayGatherV3", [handle.into(), indices.into(), grad_flow.into()], &dtype)?;
+        let rows = g.op(&alike(g, "Gather"), [handle.into(), indices.into(), grad_flow.into()], &dtype)?;
         Ok(vec![Grad::None, Grad::None, rows.into(), flow.into()])
     }),
     kernels: cpu!(scatter),

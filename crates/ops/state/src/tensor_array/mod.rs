@@ -3,6 +3,7 @@
 mod close;
 pub mod concat;
 mod gather;
+mod older;
 mod read;
 mod resource;
 mod size;
@@ -12,7 +13,9 @@ mod write;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![OF_RESOURCES, older::OPS];
+
+static OF_RESOURCES: &[&Op] = &[
     &tensor_array_v3::TENSOR_ARRAY_V3,
     &tensor_array_grad_v3::TENSOR_ARRAY_GRAD_V3,
     &tensor_array_grad_v3::TENSOR_ARRAY_GRAD_WITH_SHAPE,

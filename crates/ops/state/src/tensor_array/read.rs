@@ -1,6 +1,6 @@
 //! `TensorArrayReadV3`: reads a slot.
 
-use super::resource::{array_input, gradient_array};
+use super::resource::{alike, array_input, gradient_array};
 use crate::prelude::*;
 
 pub static TENSOR_ARRAY_READ_V3: Op = Op {
@@ -22,7 +22,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (index, flow, dy) = (g.x[1], g.x[2], g.dy()?);
     let (handle, grad_flow) = gradient_array(g, flow)?;
     let args = [handle.into(), index.into(), dy.into(), grad_flow.into()];
-    let flow = g.op("TensorArrayWriteV3", args, &[])?;
+    let flow = g.op(&alike(g, "Write"), args, &[])?;
     Ok(vec![Grad::None, Grad::None, flow.into()])
 }
 

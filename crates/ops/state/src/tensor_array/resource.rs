@@ -1,6 +1,7 @@
 //! `TensorArray`: slots that are written once, and read once unless `clear_after_read` is false. An array of gradients sums
 //! the values written to a slot.
 
+use crate::named::{name_in, named_reference};
 use crate::prelude::*;
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -209,6 +210,15 @@ impl TensorArray {
 
 /// The array whose handle is input 0.
 pub fn array_input(c: &OpCall<'_>) -> Result<Arc<TensorArray>> {
+    let by_name = |handle: &Tensor| {
+        let (container, name) = name_in(handle)?;
+        c.step.scratch().get(&container, &name)
+    };
+    match c.inputs.first() {
+        Some(Input::Ref(v)) => return by_name(&v.read()?),
+        _ if c.input(0)?.dtype() == DataType::String => return by_name(c.input(0)?),
+        _ => {}
+    }
     let handle = c.handle(0)?;
     match &handle.target {
         Some(_) => c.resource(0),
@@ -216,15 +226,39 @@ pub fn array_input(c: &OpCall<'_>) -> Result<Arc<TensorArray>> {
     }
 }
 
-pub fn array_handle(c: &OpCall<'_>, container: &str, array: Arc<TensorArray>) -> Tensor {
-    Tensor::from_object(ResourceHandle {
-        device: c.step.device.name.clone(),
-        container: container.into(),
-        name: array.name.as_str().into(),
-        type_name: "TensorArray".into(),
-        target: Some(array.into()),
-        ..Default::default()
-    })
+/// Sets output 0 to the handle: a resource, or for older ops container and name as strings, or a reference to them. Then the flow, of
+/// ops that have it.
+pub fn output_array(c: &mut OpCall<'_>, container: &str, array: Arc<TensorArray>) -> Result<()> {
+    let port = c.node.outputs.first().ok_or_else(|| internal("a tensor array without a handle"))?;
+    if port.is_ref {
+        c.set(0, Value::Ref(named_reference(container, &array.name)));
+    } else if port.dtype == DataType::String {
+        c.set(0, named_reference(container, &array.name).read()?);
+    } else {
+        let handle = ResourceHandle {
+            device: c.step.device.name.clone(),
+            container: container.into(),
+            name: array.name.as_str().into(),
+            type_name: "TensorArray".into(),
+            target: Some(array.into()),
+            ..Default::default()
+        };
+        c.set(0, Tensor::from_object(handle));
+    }
+    if c.node.outputs.len() > 1 {
+        c.set(1, Tensor::scalar(0f32));
+    }
+    Ok(())
+}
+
+/// The generation of a TensorArray op: empty, `V2` or `V3`. Handles of one do not fit the others.
+fn generation(op: &str) -> &str {
+    ["V2", "V3"].into_iter().find(|v| op.ends_with(v)).unwrap_or("")
+}
+
+/// The op of the same generation as the one being differentiated.
+pub fn alike(g: &GradCall<'_>, what: &str) -> String {
+    format!("TensorArray{what}{}", generation(g.op))
 }
 
 /// The handle and flow of the gradient array of the array in input 0.
@@ -234,9 +268,11 @@ pub fn gradient_array(g: &mut GradCall<'_>, flow: Output) -> Result<(Output, Out
     let handle = g.x[0];
     // Each call of `gradients` has its own arrays.
     let source = [("source", Attr::str(g.graph.gradient_scope()))];
-    match g.ops("TensorArrayGradV3", [handle.into(), flow.into()], &source)?[..] {
+    match g.ops(&alike(g, "Grad"), [handle.into(), flow.into()], &source)?[..] {
         [handle, flow] => Ok((handle, flow)),
-        _ => Err(internal("TensorArrayGradV3 has two outputs")),
+        // Older ops have no flow of their own.
+        [handle] => Ok((handle, flow)),
+        _ => Err(internal("a gradient array without a handle")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `TensorArrayGradV3`, `TensorArrayGradWithShape`: the array that accumulates gradients.
 
-use super::resource::{GRADIENTS, array_handle, array_input};
+use super::resource::{GRADIENTS, array_input, output_array};
 use crate::prelude::*;
 
 pub static TENSOR_ARRAY_GRAD_V3: Op = Op {
@@ -35,7 +35,5 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let name = format!("{}@{}", array.name, c.attrs().str("source")?);
     let grads =
         c.step.scratch().get_or_create(GRADIENTS, &name, || array.for_gradients(name.clone(), &prepend))?;
-    c.set(0, array_handle(c, GRADIENTS, grads));
-    c.set(1, Tensor::scalar(0f32));
-    Ok(())
+    output_array(c, GRADIENTS, grads)
 }

@@ -1,6 +1,6 @@
 //! `TensorArrayV3`: a new array.
 
-use super::resource::{CONTAINER, Rules, TensorArray, array_handle};
+use super::resource::{CONTAINER, Rules, TensorArray, output_array};
 use crate::prelude::*;
 
 pub static TENSOR_ARRAY_V3: Op = Op {
@@ -30,7 +30,8 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let dynamic = attrs.bool("dynamic_size")?;
     let rules = Rules {
         clear_after_read: attrs.bool("clear_after_read")?,
-        identical_shapes: attrs.bool("identical_element_shapes")?,
+        // Older ops cannot ask for it.
+        identical_shapes: attrs.get("identical_element_shapes").is_some_and(|a| *a == Attr::Bool(true)),
         adds_up: false,
     };
     let base = match attrs.str("tensor_array_name")? {
@@ -46,8 +47,6 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let array = c.step.scratch().get_or_create(CONTAINER, &name, || {
             Ok(TensorArray::new(name.clone(), dtype, rules, size, dynamic, shape.clone()))
         })?;
-        c.set(0, array_handle(c, CONTAINER, array));
-        c.set(1, Tensor::scalar(0f32));
-        Ok(())
+        output_array(c, CONTAINER, array)
     }))
 }

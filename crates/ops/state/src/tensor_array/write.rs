@@ -1,6 +1,6 @@
 //! `TensorArrayWriteV3`: writes a slot.
 
-use super::resource::{array_input, gradient_array};
+use super::resource::{alike, array_input, gradient_array};
 use crate::prelude::*;
 
 pub static TENSOR_ARRAY_WRITE_V3: Op = Op {
@@ -22,7 +22,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let (index, value, flow) = (g.x[1], g.x[2], g.dy()?);
     let (handle, grad_flow) = gradient_array(g, flow)?;
     let dtype = [("dtype", Attr::Type(g.graph.dtype(value)))];
-    let dvalue = g.op("TensorArrayReadV3", [handle.into(), index.into(), grad_flow.into()], &dtype)?;
+    let dvalue = g.op(&alike(g, "Read"), [handle.into(), index.into(), grad_flow.into()], &dtype)?;
     Ok(vec![Grad::None, Grad::None, dvalue.into(), flow.into()])
 }
 

@@ -9,6 +9,7 @@ use crate::prelude::*;
 pub static OPS: &[&Op] = &[
     &apply::<Adam>("ApplyAdam"),
     &resource_apply::<Adam>("ResourceApplyAdam"),
+    &resource_apply::<Amsgrad>("ResourceApplyAdamWithAmsgrad"),
     &apply::<AdaMax>("ApplyAdaMax"),
     &resource_apply::<AdaMax>("ResourceApplyAdaMax"),
 ];
@@ -35,6 +36,29 @@ fn adam<T: Root>(c: &mut OpCall<'_>) -> Result<()> {
         let v = v.add(grad.mul(grad).sub(v).mul(rest2));
         let ahead = if nesterov { grad.mul(rest1).add(beta1.mul(m)) } else { m };
         [var.sub(ahead.mul(alpha).div(v.root().add(epsilon))), m, v]
+    })
+}
+
+/// Adam that divides by the largest second moment so far (Reddi, Kale and Kumar, 2018).
+struct Amsgrad;
+
+impl Optimizer for Amsgrad {
+    const DOC: &str = "As Adam, with vhat = max(vhat, v) in place of v in the quotient.";
+    const SLOTS: Slots = slots!["m", "v", "vhat"];
+    const SCALARS: &[&str] = Adam::SCALARS;
+    const KERNELS: &[KernelRow] = cpu!(amsgrad: T in f32, f64, f16, bf16);
+}
+
+fn amsgrad<T: Root + Real>(c: &mut OpCall<'_>) -> Result<()> {
+    let update = Update::of::<Amsgrad>(c);
+    let [power1, power2, lr, beta1, beta2, epsilon] = update.scalars::<T, 6>(c)?;
+    let (rest1, rest2) = (T::ONE.sub(beta1), T::ONE.sub(beta2));
+    let alpha = lr.mul(T::ONE.sub(power2).root()).div(T::ONE.sub(power1));
+    update.apply(c, move |[var, m, v, vhat], grad: T| {
+        let m = m.add(grad.sub(m).mul(rest1));
+        let v = v.add(grad.mul(grad).sub(v).mul(rest2));
+        let vhat = vhat.larger(v);
+        [var.sub(m.mul(alpha).div(vhat.root().add(epsilon))), m, v, vhat]
     })
 }
 
