@@ -10,6 +10,7 @@ extern crate thalweg_ops_kit;
 
 mod accumulator;
 mod barrier;
+mod batching;
 mod lookup;
 mod mutex;
 mod queue;
@@ -33,6 +34,7 @@ use thalweg_ops_kit::*;
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
     accumulator::OPS,
     barrier::OPS,
+    batching::OPS,
     lookup::OPS,
     mutex::OPS,
     queue::OPS,
