@@ -6,6 +6,8 @@ import tensorflow as tf
 from tensorflow.python.framework import function
 from tensorflow.python.ops import functional_ops
 
+from clusters import Cluster
+
 tf1 = tf.compat.v1
 raw = tf.raw_ops
 TWO = {"device_count": {"CPU": 2}}
@@ -152,3 +154,29 @@ def test_an_iterator_of_another_device(server, device):
 
     theirs, ours = on_both(server, program, **TWO)
     assert ours == theirs
+
+
+@pytest.mark.parametrize("kinds", [["thalweg", "thalweg"], ["thalweg", "tensorflow"], ["tensorflow", "thalweg"]])
+def test_a_call_on_another_task(server, kinds):
+    """The iterator lives there; the call brings its elements, and the error of its end."""
+    cluster = Cluster({"worker": kinds})
+    try:
+        with tf1.Graph().as_default():
+            with tf.device("/job:worker/task:1"):
+                iterator = tf1.data.make_one_shot_iterator(tf.data.Dataset.range(3).map(lambda x: x * x))
+                handle = iterator.string_handle()
+
+            @function.Defun(tf.string)
+            def following(h):
+                return tf1.data.Iterator.from_string_handle(h, tf.int64, tf.TensorShape([])).get_next()
+
+            target = "/job:worker/replica:0/task:1/device:CPU:0"
+            with tf.device("/job:worker/task:0"):
+                (value,) = functional_ops.remote_call(args=[handle], Tout=[tf.int64], f=following, target=tf.constant(target))
+                doubled = value * 2
+            with tf1.Session(cluster.target("worker", 0), config=tf1.ConfigProto(operation_timeout_in_ms=60_000)) as session:
+                assert [int(session.run(doubled)) for _ in range(3)] == [0, 2, 8]
+                with pytest.raises(tf.errors.OutOfRangeError):
+                    session.run(doubled)
+    finally:
+        cluster.stop()

@@ -13,7 +13,7 @@
 
 mod shared_loop;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -72,6 +72,16 @@ impl Pool {
             run_task(task);
         } else {
             self.queue.push_task(task);
+        }
+    }
+
+    /// Enqueues a task at a later time. It is dropped if the pool ends before.
+    pub fn spawn_at(&self, when: Instant, task: Task) {
+        if !self.has_worker.load(Ordering::Acquire) && self.start_first_worker().is_err() {
+            // No thread could be started: too early is better than never.
+            run_task(task);
+        } else {
+            self.queue.push_later(when, task);
         }
     }
 
@@ -143,6 +153,9 @@ struct Queue {
 struct State {
     loops: VecDeque<Arc<SharedLoop>>,
     tasks: VecDeque<Task>,
+    /// Tasks for later, by time and order.
+    later: BTreeMap<(Instant, u64), Task>,
+    next_later: u64,
     sleepers: usize,
     closed: bool,
 }
@@ -162,6 +175,20 @@ impl Queue {
         let mut state = self.lock();
         state.tasks.push_back(task);
         self.publish(state);
+    }
+
+    fn push_later(&self, when: Instant, task: Task) {
+        let mut state = self.lock();
+        let number = state.next_later;
+        state.next_later += 1;
+        state.later.insert((when, number), task);
+        let first = state.later.first_key_value().is_some_and(|((at, n), _)| (*at, *n) == (when, number));
+        let wake = first && state.sleepers > 0;
+        drop(state);
+        if wake {
+            // A sleeper then sleeps until this time at most.
+            self.wake.notify_one();
+        }
     }
 
     fn push_loop(&self, job: &Arc<SharedLoop>) {
@@ -201,6 +228,7 @@ impl Queue {
         loop {
             let seen = spin_until(|| self.entries.load(Ordering::Acquire) > 0);
             let mut state = self.lock();
+            let due_in = state.take_due();
             if let Some(work) = state.take() {
                 self.publish(state);
                 return Some(work);
@@ -212,7 +240,10 @@ impl Queue {
             // Another worker took the work; more is likely to follow: keep spinning.
             if !seen {
                 state.sleepers += 1;
-                state = self.wake.wait(state).unwrap();
+                state = match due_in {
+                    None => self.wake.wait(state).unwrap(),
+                    Some(left) => self.wake.wait_timeout(state, left).unwrap().0,
+                };
                 state.sleepers -= 1;
             }
         }
@@ -222,6 +253,18 @@ impl Queue {
 impl State {
     fn has_work(&self) -> bool {
         !self.tasks.is_empty() || self.loops.iter().any(|job| job.has_unclaimed())
+    }
+
+    /// Enqueues the tasks whose time has come. How long it is to the next.
+    fn take_due(&mut self) -> Option<Duration> {
+        while let Some(next) = self.later.first_entry() {
+            let left = next.key().0.saturating_duration_since(Instant::now());
+            if !left.is_zero() {
+                return Some(left);
+            }
+            self.tasks.push_back(next.remove());
+        }
+        None
     }
 
     fn take(&mut self) -> Option<Work> {

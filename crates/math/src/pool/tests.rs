@@ -198,3 +198,22 @@ fn senseless_sizes_are_errors() {
     assert!(Pool::new(0).is_err());
     assert!(Pool::new(MAX_THREADS + 1).is_err());
 }
+
+#[test]
+fn tasks_for_later_run_in_the_order_of_their_times() {
+    let pool = pool(1);
+    let (send, receive) = mpsc::channel();
+    let start = Instant::now();
+    for (n, millis) in [(2, 60), (1, 30), (0, 0)] {
+        let send = send.clone();
+        let when = start + Duration::from_millis(millis);
+        pool.spawn_at(when, Box::new(move || send.send((n, when)).unwrap()));
+    }
+    for want in 0..3 {
+        let (n, when) = receive.recv_timeout(Duration::from_secs(10)).unwrap();
+        assert_eq!(n, want);
+        assert!(Instant::now() >= when, "too early");
+    }
+    pool.spawn_at(start + Duration::from_secs(3600), Box::new(|| ()));
+    drop(pool); // It does not wait for that.
+}

@@ -10,6 +10,7 @@ extern crate thalweg_ops_kit;
 
 mod accumulator;
 mod barrier;
+mod batching;
 mod lookup;
 pub mod queue;
 mod mutex;
@@ -34,6 +35,7 @@ use thalweg_ops_kit::*;
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
     accumulator::OPS,
     barrier::OPS,
+    batching::OPS,
     lookup::OPS,
     mutex::OPS,
     queue::OPS,

@@ -2,7 +2,7 @@
 //! requests are tried again, the oldest first. They complete after the lock is released, so that their callbacks may use the state again.
 
 use crate::prelude::*;
-use std::collections::VecDeque;
+use std::collections::{LinkedList, VecDeque};
 use std::sync::Mutex;
 use thalweg_core::cancel::Cancellation;
 use thalweg_core::sync::lock;
@@ -28,8 +28,8 @@ struct Pending<S> {
     cancel: Option<(Arc<Cancellation>, u64)>,
 }
 
-/// Requests to complete once the lock is released.
-type Completions<S> = Vec<(Pending<S>, Result<Outputs>)>;
+/// Requests to complete once the lock is released. A linked list: many of them must not need a large allocation.
+type Completions<S> = LinkedList<(Pending<S>, Result<Outputs>)>;
 
 impl<S: Send + 'static> Waiting<S> {
     pub fn new(state: S) -> Waiting<S> {
@@ -110,7 +110,7 @@ impl<S: Send + 'static> Waiting<S> {
 impl<S> Inner<S> {
     /// Tries the requests, in order, until none makes progress.
     fn serve(&mut self) -> Completions<S> {
-        let mut due = Vec::new();
+        let mut due = LinkedList::new();
         loop {
             let (mut at, mut progress) = (0, false);
             while let Some(pending) = self.pending.get_mut(at) {
