@@ -23,6 +23,9 @@ REMOVED = {"TopK"} | set(
 # Outputs from this index on are reserved for the gradient, or unused: with oneDNN they equal ours, without it they are unspecified.
 SCRATCH = {f"FusedBatchNorm{kind}{v}": 3 for kind in ("", "Grad") for v in ("", "V2", "V3")}
 
+# Vectors that were not asked for: TensorFlow declares them as no elements, as ours are, but gives a scalar of uninitialised memory.
+NOT_ASKED_FOR = {"Svd", "SelfAdjointEigV2", "Eig"}
+
 # Cases that TensorFlow may have no kernel for: without oneDNN four and four, of some 650; with it none.
 MOST_NOT_JUDGED = 6
 
@@ -114,6 +117,8 @@ def test_every_case_agrees_with_tensorflow(case_dumps):
         compared = count if judge.has_onednn() else SCRATCH.get(op, count)
         for isa, results in ours.items():
             for i, (a, b) in enumerate(zip(results[:compared], theirs)):
+                if op in NOT_ASKED_FOR and a.shape == (0,):
+                    continue
                 if (d := difference(a, b)) is not None:
                     report.wrong.append(f"{op} output {i}, {isa}: {d}")
     report.check()
@@ -128,6 +133,7 @@ GRADIENTS_DIFFER = {
     "MaxPoolGrad": "gives zeros where the results given are not those of the images",
     "MaxPoolGradV2": "gives zeros where the results given are not those of the images",
     "MaxPoolWithArgmax": "has a kernel for int64 indices only",
+    "RFFT": "fails in Python where a part of the input is not transformed",
     "ResizeBilinearGrad": "stops here",
     "SoftmaxCrossEntropyWithLogits": "leaves out the second output's part in the labels' gradient, and fails where the labels are broadcast",
     "SparseToDense": "fails for indices given as a vector or number",
