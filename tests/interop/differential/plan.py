@@ -22,10 +22,19 @@ NOT_COMPARED = {
     **{
         op: "works on files or writes summaries: compared in test_checkpoints.py and test_events.py"
         for op in (
-            "SaveV2 RestoreV2 MergeV2Checkpoints ShardedFilename ShardedFilespec ReadFile WriteFile MatchingFiles "
+            "SaveV2 RestoreV2 Save SaveSlices Restore RestoreSlice MergeV2Checkpoints ShardedFilename ShardedFilespec ReadFile WriteFile MatchingFiles "
             "HistogramSummary MergeSummary TensorSummaryV2"
         ).split()
     },
+    **{
+        op: "writes event files or pictures: compared in test_readers_and_summaries.py"
+        for op in (
+            "SummaryWriter CreateSummaryFileWriter FlushSummaryWriter CloseSummaryWriter WriteSummary WriteScalarSummary WriteHistogramSummary "
+            "WriteImageSummary WriteAudioSummary WriteGraphSummary WriteRawProtoSummary ImportEvent ImageSummary"
+        ).split()
+    },
+    "AudioSummary": "TensorFlow has removed it",
+    **{op: "an error by design: there is no Python to call" for op in "PyFunc PyFuncStateless EagerPyFunc".split()},
     "AccumulatorNumStale": "ours alone: TensorFlow does not count what it drops",
     "TopK": "TensorFlow registers it but no longer has a kernel",
 }

@@ -18,6 +18,7 @@
 //! # Ok::<(), thalweg_core::error::Error>(())
 //! ```
 
+mod first_format;
 mod key;
 mod merge;
 mod reader;
@@ -28,6 +29,7 @@ mod strings;
 mod tests;
 mod writer;
 
+pub use first_format::{SliceReader, SliceWriter};
 pub use merge::{Merge, merge};
 pub use reader::{BundleReader, Entry};
 pub use slice::{Extent, ShapeAndSlice, TensorSlice};

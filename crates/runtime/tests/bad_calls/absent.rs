@@ -34,8 +34,6 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("d05", &["DecodeGif"]),
     ("d06", &["DecodeBmp", "DecodeImage", "DecodeJpeg"]),
     ("d14", &["DecodeProtoV2"]),
-    ("d15", &["CreateSummaryFileWriter", "SummaryWriter", "WriteSummary"]),
-    ("e03", &["Restore", "RestoreSlice", "Save", "SaveSlices"]),
     ("e06", &["LoadAndRemapMatrix", "GenerateVocabRemapping"]),
     ("e11", &["CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveBcastSend"]),
 ];

@@ -1,5 +1,6 @@
 //! Checkpoints and plain files.
 
+mod first_format;
 mod matching_files;
 mod merge_v2_checkpoints;
 mod read_file;
@@ -13,7 +14,9 @@ mod write_file;
 use crate::prelude::*;
 use std::path::PathBuf;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![first_format::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
     &matching_files::MATCHING_FILES,
     &merge_v2_checkpoints::MERGE_V2_CHECKPOINTS,
     &read_file::READ_FILE,
