@@ -33,6 +33,10 @@ pub const TARGETS: &[Target] = &[
     Target { name: "idx", run: files::idx },
     Target { name: "example", run: ops::example },
     Target { name: "csv", run: ops::csv },
+    Target { name: "csv_record", run: ops::csv_record },
+    Target { name: "json_example", run: ops::json_example },
+    Target { name: "parse_example", run: ops::parse_example },
+    Target { name: "parse_tensor", run: ops::parse_tensor },
     Target { name: "png", run: ops::png },
 ];
 

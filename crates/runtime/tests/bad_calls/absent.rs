@@ -34,7 +34,6 @@ const ABSENT: &[(&str, &[&str])] = &[
     ("d05", &["DecodeGif"]),
     ("d06", &["DecodeBmp", "DecodeImage", "DecodeJpeg"]),
     ("d14", &["DecodeProtoV2"]),
-    ("e06", &["LoadAndRemapMatrix", "GenerateVocabRemapping"]),
     ("e11", &["CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveBcastSend"]),
 ];
 

@@ -134,3 +134,16 @@ fn e03_a_restore_of_no_name() {
     let inputs = vec![s("/nonexistent/e03"), words(&["a"]), words(&["9 x"]), f(&[2])];
     check_refused("SaveSlices", inputs, types(), &[InvalidArgument]);
 }
+
+#[test]
+fn e06_a_matrix_remapped_by_scalars() {
+    let attrs = |rows: i64| vec![("num_rows", Attr::Int(rows)), ("num_cols", Attr::Int(1))];
+    let (none, one) = (|| Tensor::vector::<i64>(&[]).unwrap(), || Tensor::scalar(0i64));
+    for (rows, cols) in [(one(), none()), (none(), one()), (none(), Tensor::vector(&[1i64, 2]).unwrap())] {
+        let inputs = vec![s("/nonexistent/e06"), s("m"), rows, cols, f(&[0])];
+        check_refused("LoadAndRemapMatrix", inputs, attrs(0), &[InvalidArgument]);
+    }
+    let inputs = || vec![s("/nonexistent/e06"), s("m"), none(), none(), f(&[0])];
+    check_refused("LoadAndRemapMatrix", inputs(), attrs(1), &[InvalidArgument]);
+    check_refused("LoadAndRemapMatrix", inputs(), attrs(0), &[NotFound]);
+}

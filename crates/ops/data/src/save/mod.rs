@@ -4,6 +4,7 @@ mod first_format;
 mod matching_files;
 mod merge_v2_checkpoints;
 mod read_file;
+mod remapping;
 mod restore_v2;
 mod save_v2;
 mod sharded_filename;
@@ -14,7 +15,7 @@ mod write_file;
 use crate::prelude::*;
 use std::path::PathBuf;
 
-pub static OPS: &[&Op] = join![first_format::OPS, SINGLE];
+pub static OPS: &[&Op] = join![first_format::OPS, remapping::OPS, SINGLE];
 
 static SINGLE: &[&Op] = &[
     &matching_files::MATCHING_FILES,

@@ -14,7 +14,7 @@ pub static IMAGE_SUMMARY: Op = Op {
     attrs: &[
         "max_images: int >= 1 = 3",
         "T: {uint8, float, half, double} = DT_FLOAT",
-        "bad_color: tensor = { dtype: DT_UINT8 tensor_shape { dim { size: 4 } } int_val: [255, 0, 0, 255] }",
+        "bad_color: tensor = uint8 [255, 0, 0, 255]",
     ],
     shape: |c| {
         c.scalar(0)?;

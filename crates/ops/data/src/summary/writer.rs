@@ -93,7 +93,6 @@ static SUMMARY_WRITER: Op = Op {
     attrs: &["shared_name: string = ''", "container: string = ''"],
     shape: shape_call::scalar,
     kernels: cpu!(make make_writer),
-    always_produces: true,
     ..Op::STATEFUL
 };
 
