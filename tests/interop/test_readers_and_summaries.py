@@ -117,7 +117,9 @@ def test_image_summaries_have_the_pixels_of_tensorflow(server):
         return found
 
     theirs, ours = on_both(server, program)
-    assert ours == theirs
+    assert [o[:4] for o in ours] == [t[:4] for t in theirs]
+    # TensorFlow scales halves in half precision.
+    assert all(np.abs(np.subtract(o[4], t[4])).max() <= 1 for o, t in zip(ours, theirs))
 
 
 def test_checkpoints_of_the_first_format_are_exchanged(server, tmp_path):
