@@ -210,6 +210,11 @@ fn files(corpus: &Corpus) -> Result<()> {
 fn strings(corpus: &Corpus) -> Result<()> {
     corpus.put("csv", "plain", b"\x001.5,7,word")?;
     corpus.put("csv", "quoted", b"\x00-2e3,\"-9\",\"a \"\"b\"\", c\"")?;
+    corpus.put("csv_record", "plain", b"1.5,2,text")?;
+    corpus.put("csv_record", "quoted", b"-1e3,,\"a \"\"b\"\", c\"")?;
+    let json = b"{\"features\": {\"feature\": {\"a\": {\"floatList\": {\"value\": [1.5, \"NaN\"]}}}}}";
+    corpus.put("json_example", "floats", json)?;
+    corpus.put("parse_tensor", "repeated", &[8, 1, 18, 4, 18, 2, 8, 100, 42, 4, 0, 0, 128, 63])?;
     let floats = Feature { kind: Some(feature::Kind::FloatList(FloatList { value: vec![1.0, 2.0] })) };
     let words = Feature { kind: Some(feature::Kind::BytesList(BytesList { value: vec![Bytes::from("b")] })) };
     let ints = Feature { kind: Some(feature::Kind::Int64List(Int64List { value: vec![3, -4] })) };

@@ -88,3 +88,54 @@ pub fn example(bytes: &[u8]) {
         assert!(matches!(decode::<Example>(encode(&read)), Ok(Ok(again)) if encode(&again) == encode(&read)));
     }
 }
+
+/// A record for DecodeCSV: a float, an optional integer and a string.
+pub fn csv_record(bytes: &[u8]) {
+    static SESSION: OnceLock<Session> = OnceLock::new();
+    parse(&SESSION, CSV_RECORD, bytes);
+}
+
+const CSV_RECORD: &str = "
+    node { name: 'd0' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
+           attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 0 } } } } } }
+    node { name: 'd1' op: 'Const' attr { key: 'dtype' value { type: DT_INT64 } }
+           attr { key: 'value' value { tensor { dtype: DT_INT64 tensor_shape { dim { size: 1 } } int64_val: 7 } } } }
+    node { name: 'd2' op: 'Const' attr { key: 'dtype' value { type: DT_STRING } }
+           attr { key: 'value' value { tensor { dtype: DT_STRING tensor_shape { dim { size: 0 } } } } } }
+    node { name: 'y' op: 'DecodeCSV' input: 'x' input: 'd0' input: 'd1' input: 'd2'
+           attr { key: 'OUT_TYPE' value { list { type: DT_FLOAT type: DT_INT64 type: DT_STRING } } } }";
+
+/// An Example for ParseSingleExample: a dense, a padded and a sparse feature.
+pub fn parse_example(bytes: &[u8]) {
+    static SESSION: OnceLock<Session> = OnceLock::new();
+    parse(&SESSION, PARSE_EXAMPLE, bytes);
+}
+
+const PARSE_EXAMPLE: &str = "
+    node { name: 'd0' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
+           attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { dim { size: 2 } } float_val: 1 } } } }
+    node { name: 'd1' op: 'Const' attr { key: 'dtype' value { type: DT_INT64 } }
+           attr { key: 'value' value { tensor { dtype: DT_INT64 tensor_shape { dim { size: 1 } } int64_val: 7 } } } }
+    node { name: 'y' op: 'ParseSingleExample' input: 'x' input: 'd0' input: 'd1'
+           attr { key: 'num_sparse' value { i: 1 } }
+           attr { key: 'sparse_keys' value { list { s: 'tags' } } }
+           attr { key: 'dense_keys' value { list { s: 'x' s: 'counts' } } }
+           attr { key: 'sparse_types' value { list { type: DT_STRING } } }
+           attr { key: 'Tdense' value { list { type: DT_FLOAT type: DT_INT64 } } }
+           attr { key: 'dense_shapes' value { list { shape { dim { size: 2 } } shape { dim { size: -1 } } } } } }";
+
+/// An Example in JSON.
+pub fn json_example(bytes: &[u8]) {
+    static SESSION: OnceLock<Session> = OnceLock::new();
+    parse(&SESSION, "node { name: 'y' op: 'DecodeJSONExample' input: 'x' }", bytes);
+}
+
+/// A serialized tensor.
+pub fn parse_tensor(bytes: &[u8]) {
+    static SESSION: OnceLock<Session> = OnceLock::new();
+    parse(
+        &SESSION,
+        "node { name: 'y' op: 'ParseTensor' input: 'x' attr { key: 'out_type' value { type: DT_FLOAT } } }",
+        bytes,
+    );
+}

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 use thalweg_core::access::Access;
-use thalweg_core::error::{Code, Error, Result};
+use thalweg_core::error::{Code, Error, Lossy, Result, unimplemented};
 use thalweg_core::invalid;
 
 /// A path that has been checked; only the functions of this module make one.
@@ -26,14 +26,35 @@ impl std::ops::Deref for Allowed {
 /// The most symbolic links on one path; more are taken for a cycle.
 const MAX_LINKS: usize = 40;
 
+/// A path without `file://`, which names this machine's files. Of other file systems there is none.
+pub fn local(path: &Path) -> Result<&Path> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let Some(end) = bytes.windows(3).position(|w| w == b"://") else { return Ok(path) };
+    let is_scheme = |s: &[u8]| {
+        s.first().is_some_and(u8::is_ascii_alphabetic)
+            && s.iter().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(b))
+    };
+    match bytes.get(..end) {
+        Some(b"file") => Ok(path.to_str().and_then(|text| text.get(end + 3..)).map_or(path, Path::new)),
+        Some(scheme) if is_scheme(scheme) => Err(unimplemented(format_args!(
+            "File system scheme '{}' not implemented (file: '{}')",
+            Lossy(scheme),
+            path.display()
+        ))),
+        _ => Ok(path),
+    }
+}
+
 /// A path to read from.
 pub fn to_read(access: &Access, path: &Path) -> Result<Allowed> {
+    let path = local(path)?;
     let Access::Only(only) = access else { return Ok(Allowed(path.into())) };
     allowed(path, only.read.iter().chain(&only.write), "read", "--allow-read")
 }
 
 /// A path to write, rename or remove.
 pub fn to_write(access: &Access, path: &Path) -> Result<Allowed> {
+    let path = local(path)?;
     let Access::Only(only) = access else { return Ok(Allowed(path.into())) };
     allowed(path, only.write.iter(), "written", "--allow-write")
 }
@@ -64,6 +85,7 @@ fn prefix_in(
     prefix: &Path,
     ask: impl Fn(&Access, &Path) -> Result<Allowed>,
 ) -> Result<Allowed> {
+    let prefix = local(prefix)?;
     match (access, prefix.parent(), prefix.file_name()) {
         (Access::Everything, ..) => Ok(Allowed(prefix.into())),
         (_, Some(directory), Some(name)) => Ok(Allowed(ask(access, directory)?.join(name))),
@@ -192,6 +214,22 @@ mod tests {
         }
         let e = to_read(&p.access, Path::new("/etc/passwd")).unwrap_err();
         assert!(e.message().contains("/etc/passwd") && e.message().contains("--allow-read"), "{e}");
+    }
+
+    #[test]
+    fn names_may_have_the_scheme_of_files_and_no_other() {
+        let p = fixture();
+        let inside = format!("file://{}", p.scratch.path("inside/file").display());
+        assert_eq!(
+            &*to_read(&p.access, Path::new(&inside)).unwrap(),
+            p.scratch.path("inside/file").canonicalize().unwrap()
+        );
+        let outside = format!("file://{}", p.scratch.path("outside/file").display());
+        assert_eq!(to_read(&p.access, Path::new(&outside)).unwrap_err().code(), Code::PermissionDenied);
+        let other = to_write(&Access::Everything, Path::new("s3://bucket/x")).unwrap_err();
+        assert_eq!(other.code(), Code::Unimplemented);
+        assert!(other.message().contains("File system scheme 's3' not implemented"));
+        assert_eq!(local(Path::new("a/b://c")).unwrap(), Path::new("a/b://c"));
     }
 
     #[test]

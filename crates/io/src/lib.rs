@@ -8,6 +8,7 @@
 //! - [`bundle`]: tensor bundles, the files of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
 //! - [`checkpoint`]: the checkpoints of a directory, its state file, lock file, and recovery.
 //! - [`event`]: event files, for TensorBoard.
+//! - [`wav`]: sounds, as files of 16-bit samples.
 //! - [`glob`]: paths by glob pattern.
 //! - [`durable`]: crash-consistent writes (temporary file, fsync, atomic rename).
 //! - [`bounded_read`]: whole files, within a limit; [`path_hint`]: hints for errors of paths.

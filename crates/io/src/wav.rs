@@ -194,4 +194,16 @@ mod tests {
             let _ = decode(&bytes, -1, -1);
         }
     }
+
+    /// The bytes that TensorFlow writes.
+    #[test]
+    fn samples_are_scaled_rounded_and_clipped() {
+        let file = encode(&[0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.0, 0.1], 100, 1).unwrap();
+        let header = b"RIFF4\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0d\0\0\0\xc8\0\0\0\x02\0\x10\0data\x10\0\0\0";
+        assert_eq!(file[..44], header[..]);
+        assert_eq!(file[44..], b"\0\0\0@\0\xc0\xff\x7f\0\x80\xff\x7f\0\x80\xcd\x0c"[..]);
+        let file = encode(&[f32::NAN, f32::INFINITY], 8000, 2).unwrap();
+        assert_eq!(file[44..], b"\0\0\xff\x7f"[..]);
+        assert!(encode(&[], 1, 0).is_err());
+    }
 }

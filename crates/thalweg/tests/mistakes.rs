@@ -178,7 +178,7 @@ fn a_table_with_a_header_or_a_bad_cell_is_told_with_file_and_line() {
     let bad_cell = table("length,kind\n1.5,2\n\n1.5,two\n", true);
     assert_eq!(bad_cell, format!("{path}, line 4: Field 1 in record is not a valid int32: two{correct}"));
     let too_many = table("length,kind\n1.5,2,3\n", true);
-    assert_eq!(too_many, format!("{path}, line 2: Expect 2 fields but have 3 in record{correct}"));
+    assert_eq!(too_many, format!("{path}, line 2: Expect 2 fields but have more in record{correct}"));
     let none = table("1.5,2\n,2\n", false);
     assert_eq!(none, format!("{path}, line 2: Field 0 is required but missing in record!{correct}"));
 }

@@ -22,7 +22,7 @@ NOT_COMPARED = {
     **{
         op: "works on files or writes summaries: compared in test_checkpoints.py and test_events.py"
         for op in (
-            "SaveV2 RestoreV2 MergeV2Checkpoints ShardedFilename ShardedFilespec ReadFile WriteFile MatchingFiles "
+            "SaveV2 RestoreV2 Save SaveSlices Restore RestoreSlice MergeV2Checkpoints ShardedFilename ShardedFilespec ReadFile WriteFile MatchingFiles "
             "HistogramSummary MergeSummary TensorSummaryV2"
         ).split()
     },
@@ -41,6 +41,17 @@ NOT_COMPARED = {
     "MakeWeakResourceHandle": "TensorFlow's client has no function for it",
     "GraphDefVersion": "TensorFlow's client has no function for it",
     "Abort": "ends TensorFlow's process",
+    **{
+        op: "writes event files or pictures: compared in test_readers_and_summaries.py"
+        for op in (
+            "SummaryWriter CreateSummaryFileWriter FlushSummaryWriter CloseSummaryWriter WriteSummary WriteScalarSummary WriteHistogramSummary "
+            "WriteImageSummary WriteAudioSummary WriteGraphSummary WriteRawProtoSummary ImportEvent ImageSummary"
+        ).split()
+    },
+    **{op: "reads files: compared in the tests beside the op" for op in ("GenerateVocabRemapping", "LoadAndRemapMatrix")},
+    "AudioSummary": "TensorFlow has removed it",
+    "TensorSummary": "the fields of its message are in another order",
+    **{op: "an error by design: there is no Python to call" for op in "PyFunc PyFuncStateless EagerPyFunc".split()},
     "AccumulatorNumStale": "ours alone: TensorFlow does not count what it drops",
     **{
         op: "TensorFlow takes it in old GraphDefs only; compared in the op's successor"

@@ -6,6 +6,7 @@ use crate::dtype::DataType;
 use crate::error::{Lossy, Result};
 use crate::invalid;
 use crate::shape::PartialShape;
+use crate::tensor::Tensor;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttrSpec {
@@ -206,6 +207,13 @@ fn parse_value(kind: &AttrKind, text: &str) -> Result<Attr> {
         AttrKind::Type => Attr::Type(DataType::from_name(text).ok_or_else(bad)?),
         AttrKind::Shape if text.contains("unknown_rank") => Attr::Shape(PartialShape::unknown()),
         AttrKind::Shape if text == "{}" => Attr::Shape(PartialShape::scalar()),
+        // The bytes of a vector, as a colour: `uint8 [255, 0, 0, 255]`.
+        AttrKind::Tensor => {
+            let items = text.strip_prefix("uint8 [").and_then(|t| t.strip_suffix(']')).ok_or_else(bad)?;
+            let bytes: Vec<u8> =
+                items.split(',').map(|i| i.trim().parse().map_err(|_| bad())).collect::<Result<_>>()?;
+            Attr::Tensor(Tensor::vector(&bytes)?)
+        }
         AttrKind::Func if text.is_empty() || text == "''" => Attr::Func(Default::default()),
         AttrKind::List(inner) => {
             let items = text.strip_prefix('[').and_then(|t| t.strip_suffix(']')).ok_or_else(bad)?;

@@ -18,6 +18,7 @@
 //! # Ok::<(), thalweg_core::error::Error>(())
 //! ```
 
+mod first_format;
 mod key;
 mod merge;
 mod reader;
@@ -29,6 +30,7 @@ mod tests;
 mod variants;
 mod writer;
 
+pub use first_format::{SliceReader, SliceWriter};
 pub use merge::{Merge, merge};
 pub use reader::{BundleReader, Entry};
 pub use slice::{Extent, ShapeAndSlice, TensorSlice};

@@ -387,7 +387,13 @@ const MAX_SLICES: usize = 10_000;
 /// The limit on shards without tensors, which tasks without variables write.
 const MAX_EMPTY_SHARDS: usize = 100_000;
 
-fn copy(from: &Tensor, to: &mut Tensor, part: &Ranges, at: &Ranges, wanted: &Ranges) -> Result<()> {
+pub(super) fn copy(
+    from: &Tensor,
+    to: &mut Tensor,
+    part: &Ranges,
+    at: &Ranges,
+    wanted: &Ranges,
+) -> Result<()> {
     if from.dtype() == DataType::String {
         let (source, target) = (from.strings()?, Bytes::of_mut(to)?);
         region::runs(part, at, wanted, |a, b| target[b].clone_from_slice(&source[a]));

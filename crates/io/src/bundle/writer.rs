@@ -5,6 +5,7 @@ use crate::durable::{self, AtomicFile};
 use crate::table::TableBuilder;
 use crate::wire::shape_to_proto;
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
@@ -28,6 +29,10 @@ impl BundleWriter {
     pub fn create(prefix: &Path) -> Result<BundleWriter> {
         let directory = durable::directory(prefix);
         match std::fs::create_dir(&directory) {
+            // A file is where the directory should be.
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && !directory.is_dir() => {
+                return Err(durable::at(&directory, std::io::Error::from(ErrorKind::NotADirectory)));
+            }
             Err(e) if !directory.is_dir() => return Err(durable::at(&directory, e)),
             _ => {}
         }

@@ -1,11 +1,12 @@
 //! Sorted string tables (SSTables) in LevelDB's format: the index of a checkpoint is one.
 //!
 //! A file is data blocks, an empty metaindex block, an index block with a handle for each data block, and a footer. Keys
-//! within a block are prefix-compressed. Blocks compressed with snappy are neither written nor read.
+//! within a block are prefix-compressed. Blocks compressed with snappy are read, not written.
 
 mod block;
 mod builder;
 mod reader;
+mod snappy;
 #[cfg(test)]
 mod tests;
 

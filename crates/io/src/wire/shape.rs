@@ -1,8 +1,8 @@
 //! TensorShapeProto.
 
 use thalweg_core::error::Result;
-use thalweg_core::invalid;
 use thalweg_core::shape::{PartialShape, Shape};
+use thalweg_core::{invalid, reserve};
 use thalweg_proto::TensorShapeProto;
 use thalweg_proto::tensor_shape_proto::Dim;
 
@@ -10,7 +10,7 @@ pub fn partial_shape_from_proto(p: &TensorShapeProto) -> Result<PartialShape> {
     if p.unknown_rank {
         return Ok(PartialShape::unknown());
     }
-    PartialShape::new(&p.dim.iter().map(|d| d.size).collect::<Vec<_>>())
+    PartialShape::new(&reserve::collect(p.dim.iter().map(|d| d.size))?)
 }
 
 /// A fully defined shape: absent means scalar, and no dimension may be unknown.
@@ -19,7 +19,7 @@ pub fn shape_from_proto(p: Option<&TensorShapeProto>) -> Result<Shape> {
     if p.unknown_rank {
         return Err(invalid!("a tensor's shape must be known, got one of unknown rank"));
     }
-    Shape::from_i64(&p.dim.iter().map(|d| d.size).collect::<Vec<_>>())
+    Shape::from_i64(&reserve::collect(p.dim.iter().map(|d| d.size))?)
 }
 
 pub fn partial_shape_to_proto(s: &PartialShape) -> TensorShapeProto {

@@ -4,11 +4,13 @@
 
 use crate::prelude::*;
 use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use thalweg_core::access::Access;
-use thalweg_io::access::{Allowed, prefix_to_read, prefix_to_write, to_read, to_write};
+use thalweg_io::access::{Allowed, local, prefix_to_read, prefix_to_write, to_read, to_write};
 use thalweg_io::bundle::{BundleReader, BundleWriter, Merge, merge};
-use thalweg_io::durable::at;
+use thalweg_io::durable::{self, at};
+use thalweg_io::event::EventWriter;
 use thalweg_io::{bounded_read, glob};
 
 /// All bytes of a file.
@@ -29,15 +31,43 @@ pub fn size(access: &Access, path: &Path) -> Result<std::io::Result<u64>> {
 /// Writes a file, replacing an existing one; creates directories as needed.
 pub fn write(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
     let path = to_write(access, path)?;
-    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let made = path.parent().map_or(Ok(()), |parent| match std::fs::create_dir_all(parent) {
+        // The parent, or one above it, is a file.
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(ErrorKind::NotADirectory.into()),
+        made => made,
+    });
     made.and_then(|()| std::fs::write(&*path, contents)).map_err(|e| at(&path, e))
 }
 
-/// The files that match and may be read.
+/// Writes a file whole: a crash leaves the old one or the new one.
+pub fn replace(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
+    durable::write(&to_write(access, path)?, contents)
+}
+
+/// Appends to a file, which is made if there is none.
+pub fn append(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
+    let path = to_write(access, path)?;
+    let file = std::fs::OpenOptions::new().append(true).create(true).open(&*path);
+    file.and_then(|mut f| f.write_all(contents)).map_err(|e| at(&path, e))
+}
+
+/// A new event file in a directory.
+pub fn write_events(access: &Access, directory: &Path, suffix: &str) -> Result<EventWriter> {
+    EventWriter::create(&to_write(access, directory)?, suffix)
+}
+
+/// The files that match and may be read. A pattern with a scheme finds names with it.
 pub fn matching(access: &Access, pattern: &str) -> Result<Vec<PathBuf>> {
-    to_read(access, fixed_part(pattern))?;
-    let mut found = glob::matching(pattern)?;
+    let plain = local(Path::new(pattern))?.to_str().unwrap_or(pattern);
+    let scheme = pattern.strip_suffix(plain).unwrap_or_default();
+    to_read(access, fixed_part(plain))?;
+    let mut found = glob::matching(plain)?;
     found.retain(|path| to_read(access, path).is_ok());
+    if !scheme.is_empty() {
+        for path in &mut found {
+            *path = PathBuf::from(reserve::text(format_args!("{scheme}{}", path.display()))?);
+        }
+    }
     Ok(found)
 }
 

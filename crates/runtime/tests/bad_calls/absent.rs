@@ -13,9 +13,6 @@ use crate::common::registry;
 
 const ABSENT: &[(&str, &[&str])] = &[
     ("a21", &["ThreadPoolHandle", "ThreadPoolDataset"]),
-    ("d15", &["CreateSummaryFileWriter", "SummaryWriter", "WriteSummary"]),
-    ("e03", &["Restore", "RestoreSlice", "Save", "SaveSlices"]),
-    ("e06", &["LoadAndRemapMatrix", "GenerateVocabRemapping"]),
     ("e11", &["CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveBcastSend"]),
 ];
 

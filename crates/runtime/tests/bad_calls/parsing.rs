@@ -1,4 +1,4 @@
-//! Rows D that concern text and messages to parse.
+//! Rows D and E that concern text and messages to parse, event files, and checkpoints of the first format.
 
 use crate::*;
 use thalweg_proto::Bytes;
@@ -96,4 +96,54 @@ fn d14_a_feature_of_another_kind_is_named() {
         let e = result.unwrap_err();
         assert!(e.code() == InvalidArgument && e.to_string().contains("Key: x"), "{way}: {e}");
     }
+}
+
+#[test]
+fn d15_an_event_writer_of_vectors() {
+    let writer = || {
+        example("SummaryWriter", vec![], vec![("shared_name", "d15".into())])
+            .call(&step(2))
+            .unwrap()
+            .remove(0)
+    };
+    let good = || vec![writer(), s("/nonexistent/d15"), n(10), n(1000), s("")];
+    let bad = [(1, words(&["a"])), (2, v(&[1; 12])), (3, v(&[1])), (3, v(&[])), (4, words(&[]))];
+    for (i, wrong) in bad {
+        let mut inputs = good();
+        inputs[i] = wrong;
+        let e = example("CreateSummaryFileWriter", inputs, vec![]).call(&step(2)).unwrap_err();
+        assert_eq!(e.code(), InvalidArgument, "{i}: {e}");
+    }
+    // A writer without a file, and tensors of the wrong kind.
+    let values = vec![writer(), Tensor::scalar(1i64), f(&[2]), s("tag"), s("")];
+    assert_eq!(example("WriteSummary", values, vec![]).call(&step(2)).unwrap_err().code(), NotFound);
+}
+
+#[test]
+fn e03_a_restore_of_no_name() {
+    let dt = || vec![("dt", Attr::Type(DataType::Float))];
+    for name in [words(&[]), words(&["a", "b"])] {
+        check_refused("Restore", vec![s("/nonexistent/e03"), name.clone()], dt(), &[InvalidArgument]);
+        let inputs = vec![s("/nonexistent/e03"), name.clone(), s("")];
+        check_refused("RestoreSlice", inputs, dt(), &[InvalidArgument]);
+        check_refused("RestoreSlice", vec![s("/nonexistent/e03"), s("a"), name], dt(), &[InvalidArgument]);
+    }
+    check_refused("Restore", vec![s("/nonexistent/e03"), s("a")], dt(), &[NotFound]);
+    let types = || vec![("T", Attr::types(&[DataType::Float]))];
+    check_refused("Save", vec![s("/nonexistent/e03"), words(&[]), f(&[2])], types(), &[InvalidArgument]);
+    let inputs = vec![s("/nonexistent/e03"), words(&["a"]), words(&["9 x"]), f(&[2])];
+    check_refused("SaveSlices", inputs, types(), &[InvalidArgument]);
+}
+
+#[test]
+fn e06_a_matrix_remapped_by_scalars() {
+    let attrs = |rows: i64| vec![("num_rows", Attr::Int(rows)), ("num_cols", Attr::Int(1))];
+    let (none, one) = (|| Tensor::vector::<i64>(&[]).unwrap(), || Tensor::scalar(0i64));
+    for (rows, cols) in [(one(), none()), (none(), one()), (none(), Tensor::vector(&[1i64, 2]).unwrap())] {
+        let inputs = vec![s("/nonexistent/e06"), s("m"), rows, cols, f(&[0])];
+        check_refused("LoadAndRemapMatrix", inputs, attrs(0), &[InvalidArgument]);
+    }
+    let inputs = || vec![s("/nonexistent/e06"), s("m"), none(), none(), f(&[0])];
+    check_refused("LoadAndRemapMatrix", inputs(), attrs(1), &[InvalidArgument]);
+    check_refused("LoadAndRemapMatrix", inputs(), attrs(0), &[NotFound]);
 }

@@ -1,7 +1,9 @@
 //! `Print`, `PrintV2`: print from a running graph.
 
 use super::tensor_text::first_elements;
+use crate::files;
 use crate::prelude::*;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 pub static PRINT: Op = Op {
@@ -49,7 +51,7 @@ fn print(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 
 pub static PRINT_V2: Op = Op {
     name: "PrintV2",
-    doc: "Prints a string.",
+    doc: "Prints a string, or appends it to a file.",
     inputs: &["input: string"],
     attrs: &["output_stream: string = 'stderr'", "end: string = '\n'"],
     shape: |c| {
@@ -61,21 +63,27 @@ pub static PRINT_V2: Op = Op {
 };
 
 fn print_v2(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    match node.attrs.str("output_stream")? {
-        "stderr" | "stdout" | "log(info)" | "log(warning)" | "log(error)" => {}
-        file if file.starts_with("file://") => {
-            return Err(unimplemented(format_args!("PrintV2 to a file: '{file}'")));
-        }
+    let file = match node.attrs.str("output_stream")? {
+        "stderr" | "stdout" | "log(info)" | "log(warning)" | "log(error)" => None,
+        file if file.starts_with("file://") => Some(PathBuf::from(file)),
         other => {
             return Err(invalid!(
-                "Unknown output stream: {other}; there are stderr, stdout, log(info), log(warning), log(error)"
+                "Unknown output stream: {other}; there are stderr, stdout, log(info), log(warning), log(error) and file://PATH"
             ));
         }
-    }
-    let end = String::from_utf8_lossy(node.attrs.bytes("end")?).into_owned();
+    };
+    let end = node.attrs.bytes("end")?.clone();
     Ok(Box::new(move |c: &mut OpCall<'_>| match c.input(0)?.strings()? {
         [text] if c.shape(0)?.is_scalar() => {
-            (c.step.device.print)(&reserve::text(format_args!("{}{end}", Lossy(text)))?);
+            match &file {
+                Some(path) => {
+                    let line = reserve::join([&text[..], &end[..]].into_iter(), b"")?;
+                    files::append(&c.step.device.access, path, &line)?;
+                }
+                None => {
+                    (c.step.device.print)(&reserve::text(format_args!("{}{}", Lossy(text), Lossy(&end)))?)
+                }
+            }
             Ok(())
         }
         _ => Err(invalid!("Input is expected to be scalar, but got {}", c.shape(0)?)),

@@ -7,11 +7,14 @@ mod call;
 mod for_;
 mod remote_call;
 mod symbolic_gradient;
+mod py_func;
 mod while_;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = thalweg_ops_kit::join![py_func::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
     &argument::ARG,
     &argument::RETVAL,
     &call::PARTITIONED_CALL,

@@ -225,6 +225,9 @@ impl Format {
         } else {
             reserve::collect(self.select.iter().filter_map(|i| fields.get(*i as usize)))?
         };
+        if chosen.len() > self.defaults.len() {
+            return Err(invalid!("Expect {} fields but have more in record", self.defaults.len()));
+        }
         if chosen.len() != self.defaults.len() {
             return Err(invalid!(
                 "Expect {} fields but have {} in record",
@@ -284,7 +287,7 @@ fn quoted(mut rest: &[u8]) -> Result<(Vec<u8>, &[u8])> {
     let mut field = Vec::new();
     loop {
         let Some(end) = rest.iter().position(|b| *b == b'"') else {
-            return Err(invalid!("Quoted field has to end with quote followed by delim, CRLF, or EOF"));
+            return Err(invalid!("Reached end of file without closing quoted field in record"));
         };
         reserve::extend(&mut field, &rest[..end])?;
         match &rest[end + 1..] {

@@ -5,6 +5,7 @@ use crate::prelude::*;
 use bytes::Bytes;
 use flate2::bufread::{MultiGzDecoder, ZlibDecoder};
 use std::io::{ErrorKind, Read};
+use thalweg_core::memory;
 
 pub static OPS: &[&Op] = &[&DECODE_COMPRESSED, &DECODE_PADDED_RAW];
 
@@ -31,9 +32,9 @@ static DECODE_COMPRESSED: Op = Op {
 fn decompress(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let read: fn(&[u8]) -> Result<Vec<u8>> = match node.attrs.str("compression_type")? {
         "" => |bytes| reserve::copied(bytes),
-        "ZLIB" => |bytes| inflated(ZlibDecoder::new(bytes)),
+        "ZLIB" => |bytes| inflated(|| ZlibDecoder::new(bytes)),
         "GZIP" => |bytes| match bytes {
-            [0x1F, 0x8B, ..] | [] => inflated(MultiGzDecoder::new(bytes)),
+            [0x1F, 0x8B, ..] | [] => inflated(|| MultiGzDecoder::new(bytes)),
             _ => Err(data_loss("inflate() failed: incorrect header check")),
         },
         "ZSTD" => return Err(unimplemented("DecodeCompressed of ZSTD; ZLIB and GZIP are there")),
@@ -50,8 +51,13 @@ fn decompress(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
+/// What a decoder allocates at most: its window and tables, and the texts in a header.
+const DECODER: usize = 512 << 10;
+
 /// All that a decoder gives. As in TensorFlow, input that ends early is decompressed as far as it goes.
-fn inflated(mut decoder: impl Read) -> Result<Vec<u8>> {
+fn inflated<R: Read>(decoder: impl FnOnce() -> R) -> Result<Vec<u8>> {
+    let _promise = memory::promise(DECODER)?;
+    let mut decoder = decoder();
     let (mut out, mut buffer) = (Vec::new(), [0u8; 4096]);
     loop {
         match decoder.read(&mut buffer) {

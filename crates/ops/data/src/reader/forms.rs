@@ -20,12 +20,7 @@ pub static OPS: &[&Op] = &[
 ];
 
 /// A reader by resource handle.
-const BY_HANDLE: Op = Op {
-    outputs: &["reader_handle: resource"],
-    shape: shape_call::scalar,
-    always_produces: true,
-    ..Op::STATEFUL
-};
+const BY_HANDLE: Op = Op { outputs: &["reader_handle: resource"], shape: shape_call::scalar, ..Op::STATEFUL };
 
 /// A reader by reference.
 const BY_REFERENCE: Op = Op {

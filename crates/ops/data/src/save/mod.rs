@@ -1,8 +1,10 @@
 //! Checkpoints and plain files.
 
+mod first_format;
 mod matching_files;
 mod merge_v2_checkpoints;
 mod read_file;
+mod remapping;
 mod restore_v2;
 mod save_v2;
 mod sharded_filename;
@@ -13,7 +15,9 @@ mod write_file;
 use crate::prelude::*;
 use std::path::PathBuf;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![first_format::OPS, remapping::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
     &matching_files::MATCHING_FILES,
     &merge_v2_checkpoints::MERGE_V2_CHECKPOINTS,
     &read_file::READ_FILE,

@@ -1,20 +1,30 @@
 //! Summaries: what event files hold, as serialized `Summary` messages.
 
+mod audio_summary;
 mod histogram_summary;
+mod image_summary;
 mod merge_summary;
 mod scalar_summary;
+mod tensor_summary;
 mod tensor_summary_v2;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 use crate::prelude::*;
 use bytes::Bytes;
-use thalweg_proto::{Message, Summary};
+use thalweg_proto::{Message, Summary, summary};
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![writer::OPS, SINGLE];
+
+static SINGLE: &[&Op] = &[
+    &audio_summary::AUDIO_SUMMARY,
+    &audio_summary::AUDIO_SUMMARY_V2,
     &histogram_summary::HISTOGRAM_SUMMARY,
+    &image_summary::IMAGE_SUMMARY,
     &merge_summary::MERGE_SUMMARY,
     &scalar_summary::SCALAR_SUMMARY,
+    &tensor_summary::TENSOR_SUMMARY,
     &tensor_summary_v2::TENSOR_SUMMARY_V2,
 ];
 
@@ -29,6 +39,11 @@ fn scalar_bytes<'a>(c: &'a OpCall<'_>, i: usize) -> Result<&'a Bytes> {
 /// A tag, which messages hold as text.
 fn tag(c: &OpCall<'_>, i: usize) -> Result<String> {
     as_tag(scalar_bytes(c, i)?)
+}
+
+/// A value with its tag.
+fn value(tag: String, value: summary::value::Value) -> summary::Value {
+    summary::Value { tag, value: Some(value), ..Default::default() }
 }
 
 /// A serialized message.
