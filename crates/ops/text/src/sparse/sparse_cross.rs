@@ -78,11 +78,17 @@ static SPARSE_CROSS_HASHED: Op = Op {
     outputs: &["output_indices: int64", "output_values: int64", "output_shape: int64"],
     kernels: cpu!(hashed),
     cases: |r| {
-        let mut case = |buckets: i64, strong: bool| {
+        // Strong hashes of numbers end TensorFlow's process.
+        let hash = |buckets: i64, strong: bool| {
             let salt = Tensor::vector(&[7i64, -9]).into_iter();
-            mixed_case(r, [Tensor::scalar(buckets), Tensor::scalar(strong)].into_iter().chain(salt))
+            [Tensor::scalar(buckets), Tensor::scalar(strong)].into_iter().chain(salt)
         };
-        vec![case(1000, false), case(0, true)]
+        let text = [words(&[2, 1], &["a", "b"])].into_iter().chain(hash(0, true)).collect();
+        let strong = Case::new(text)
+            .attr("N", 0)
+            .attr("sparse_types", Attr::types(&[]))
+            .attr("dense_types", Attr::types(&[DataType::String]));
+        vec![mixed_case(r, hash(1000, false)), strong]
     },
     ..SPARSE_CROSS_V2
 };
