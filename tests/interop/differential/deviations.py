@@ -91,6 +91,8 @@ DEVIATIONS = [
         lambda c, o, t: not o.error and not t.error and first_type(c) == "float64" and all(np.allclose(a, b, rtol=1e-5, atol=1e-6) for a, b in zip(o.values, t.values)),
         "TensorFlow takes exponentials and logarithms in single precision, for doubles too",
     ),
+    ({"CTCLoss"}, lambda c, o, t: c.mutated and (c.inputs[2] >= c.inputs[0].shape[-1] - 1).any(), "a sequence of blanks only: TensorFlow writes beside its matrix"),
+    ({"CTCBeamSearchDecoder"}, lambda c, o, t: "spoilt:size" in c.label and not o.error and not t.error, "classes that were doubled are equally probable; which one is found is not specified"),
     ({"Round"}, lambda c, o, t: first_type(c).startswith("int"), "TensorFlow's kernel for whole numbers gives zeros; rounding one is the number itself"),
     ({"ArgMax"}, lambda c, o, t: ",int16," in c.types, "TensorFlow reads an int16 dimension as int32, with what lies beside it in memory"),
     (

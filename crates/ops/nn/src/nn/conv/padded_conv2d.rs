@@ -52,7 +52,8 @@ fn cases(r: &mut CaseGen, size: Option<&[i32]>) -> Vec<Case> {
         let [top, bottom, left, right] = around;
         let paddings = [0, 0, top, bottom, left, right, 0, 0];
         let paddings = Tensor::from_slice(Shape::new(&[4, 2]).unwrap_or_default(), &paddings);
-        let mut inputs = vec![r.tensor(&[2, 3, 4, 2])];
+        // One image: TensorFlow's results of the others are wrong.
+        let mut inputs = vec![r.tensor(&[1, 3, 4, 2])];
         inputs.extend(size.map(int_vector));
         inputs.extend(paddings);
         inputs.push(r.tensor(&[2, 3, 2, 2]));
