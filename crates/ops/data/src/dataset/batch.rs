@@ -66,6 +66,21 @@ impl Dataset for Batch {
     fn cardinality(&self) -> i64 {
         batches(self.input.cardinality(), self.size, self.drop_remainder)
     }
+    fn random_access(&self) -> Result<()> {
+        self.input.random_access()
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        later(async move {
+            let first = i.saturating_mul(self.size) as i64;
+            let end = first.saturating_add(self.size as i64).min(self.input.cardinality());
+            let mut batch = ElementBuffer::default();
+            for at in first..end {
+                c.check()?;
+                batch.push(self.input.get(at, c).await?.unwrap_or_default())?;
+            }
+            stacked(batch.into_items()).map(Some)
+        })
+    }
 }
 
 /// Collects elements; `F` combines them to batches.

@@ -150,6 +150,17 @@ impl Dataset for Map {
     fn cardinality(&self) -> i64 {
         if self.preserves { self.input.cardinality() } else { super::sequence::UNKNOWN }
     }
+    fn random_access(&self) -> Result<()> {
+        self.input.random_access()
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        later(async move {
+            match self.input.get(i as i64, c).await? {
+                Some(element) => result(self.f.call(c, element).await, self.preserves),
+                None => Ok(None),
+            }
+        })
+    }
 }
 
 struct Mapped {

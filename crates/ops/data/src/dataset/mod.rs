@@ -16,6 +16,7 @@ mod filter;
 mod fixed_length_record;
 mod flat_map;
 mod function;
+mod global_shuffle;
 mod get_next;
 mod host;
 mod interleave;
@@ -101,6 +102,8 @@ pub static OPS: &[&Op] = &[
     &pass_through::OPTIONS_DATASET,
     &pass_through::MODEL_DATASET,
     &pass_through::FINALIZE_DATASET,
+    &global_shuffle::GLOBAL_SHUFFLE_DATASET,
+    &global_shuffle::GET_ELEMENT_AT_INDEX,
     &reduce::DATASET_CARDINALITY,
     &reduce::REDUCE_DATASET,
     &reduce::DATASET_TO_SINGLE_ELEMENT,

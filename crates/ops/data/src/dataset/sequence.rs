@@ -29,6 +29,17 @@ pub trait Dataset: Send + Sync {
     fn cardinality(&self) -> i64 {
         UNKNOWN
     }
+
+    /// Whether `get` has every element. Datasets with random access override both.
+    fn random_access(&self) -> Result<()> {
+        Err(failed_precondition("a transformation in this dataset does not support random access"))
+    }
+
+    /// Element number `i`, which is below the cardinality.
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        let _ = (i, c);
+        ready(Err(unimplemented("Random access is not implemented for this dataset")))
+    }
 }
 
 pub trait Iter: Send {
@@ -109,6 +120,28 @@ impl TypedDataset {
 
     pub fn cardinality(&self) -> i64 {
         self.dataset.cardinality()
+    }
+
+    pub fn random_access(&self) -> Result<()> {
+        self.dataset.random_access()
+    }
+
+    /// Element number `i`; OutOfRange past the last one.
+    pub fn get<'a>(&'a self, i: i64, c: &'a Context) -> Next<'a> {
+        if self.random_access().is_err() {
+            return ready(Err(unimplemented("Random access is not implemented for this dataset")));
+        }
+        let n = self.cardinality();
+        if n < 0 {
+            return ready(Err(failed_precondition(format_args!(
+                "a dataset of {} cardinality does not support random access",
+                if n == INFINITE { "infinite" } else { "unknown" }
+            ))));
+        }
+        match usize::try_from(i) {
+            Ok(at) if i < n => self.dataset.get(at, c),
+            _ => ready(Err(out_of_range(format_args!("Index out of range [0, {n}):{i}")))),
+        }
     }
 }
 
