@@ -59,7 +59,8 @@ impl Cipher {
     }
 
     fn encrypted(&self, block: u64) -> u64 {
-        let (mut high, mut low) = ((block.checked_shr(self.half).unwrap_or(0)) & self.mask, block & self.mask);
+        let (mut high, mut low) =
+            ((block.checked_shr(self.half).unwrap_or(0)) & self.mask, block & self.mask);
         for pair in self.keys.chunks_exact(2) {
             high ^= self.mixed(low) ^ pair[0];
             low ^= self.mixed(high) ^ pair[1];

@@ -41,7 +41,9 @@ impl Dataset for Repeat {
     }
     fn random_access(&self) -> Result<()> {
         match self.count {
-            ..0 => Err(failed_precondition("`repeat(-1)` does not support random access of tf.data datasets.")),
+            ..0 => {
+                Err(failed_precondition("`repeat(-1)` does not support random access of tf.data datasets."))
+            }
             _ => self.input.random_access(),
         }
     }

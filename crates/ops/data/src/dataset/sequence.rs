@@ -5,12 +5,13 @@
 
 use super::checkpoint::{Checkpoint, Work};
 use super::context::Context;
+use super::list;
 use crate::prelude::*;
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{self, Poll};
-use thalweg_core::tensor::VariantValue;
+use thalweg_core::tensor::{EncodedVariant, VariantValue};
 
 /// One element of a dataset.
 pub type Tuple = Vec<Tensor>;
@@ -33,6 +34,11 @@ pub trait Dataset: Send + Sync {
     /// Whether `get` has every element. Datasets with random access override both.
     fn random_access(&self) -> Result<()> {
         Err(failed_precondition("a transformation in this dataset does not support random access"))
+    }
+
+    /// All elements, if they are in memory.
+    fn elements(&self) -> Option<&[Tuple]> {
+        None
     }
 
     /// Element number `i`, which is below the cardinality.
@@ -149,10 +155,16 @@ struct DatasetVariant(DatasetRef);
 
 impl VariantValue for DatasetVariant {
     fn type_name(&self) -> &'static str {
-        "tensorflow::DatasetVariantWrapper"
+        list::TYPE_NAME
     }
     fn as_any(&self) -> &dyn Any {
         self
+    }
+    fn encode(&self) -> Result<EncodedVariant> {
+        match self.0.dataset.elements() {
+            Some(elements) => list::encode(&self.0.types, elements),
+            None => Err(unimplemented("datasets cannot be put into messages, but for windows of elements")),
+        }
     }
 }
 
@@ -161,6 +173,9 @@ pub fn dataset_of(t: &Tensor) -> Result<DatasetRef> {
     match (t.rank(), t.variants()?) {
         (0, [v]) => match v.get::<DatasetVariant>() {
             Some(held) => Ok(held.0.clone()),
+            None if v.get::<EncodedVariant>().is_some_and(|e| e.type_name == list::TYPE_NAME) => {
+                v.get().ok_or_else(|| internal("a variant changed")).and_then(list::decode)
+            }
             None => Err(invalid!("Tensor must be a dataset, got {v:?}")),
         },
         _ => Err(invalid!("Dataset tensor must be a scalar of dtype DT_VARIANT, got shape {}", t.shape())),
