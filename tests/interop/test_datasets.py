@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tensorflow.python.data.experimental.ops.global_shuffle_op import _global_shuffle
+
 tf1 = tf.compat.v1
 errors = tf.errors
 Dataset = tf1.data.Dataset
@@ -52,6 +54,10 @@ def fails_at_3(x):
 
 def words():
     return Dataset.from_tensor_slices({"w": ["a", "bb", "ccc"], "n": np.arange(6, dtype=np.float32).reshape(3, 2)})
+
+
+def global_shuffle(dataset, seed):
+    return tf1.data.DatasetV1Adapter(_global_shuffle(dataset, seed=seed))
 
 
 PIPELINES = {
@@ -110,6 +116,39 @@ PIPELINES = {
     "csv": lambda f: tf1.data.experimental.CsvDataset(str(f / "a.csv"), [tf.int64, [7.5], ["none"]], header=True),
     "csv columns": lambda f: tf1.data.experimental.CsvDataset(str(f / "a.csv"), [tf.int32, tf.string], header=True, select_cols=[0, 2]),
     "lines of files": lambda f: Dataset.from_tensor_slices([str(f / "a.txt"), str(f / "b.txt")]).flat_map(tf1.data.TextLineDataset),
+    "window": lambda f: numbers().window(3).flat_map(lambda w: w.batch(3)),
+    "window shift": lambda f: numbers().window(3, shift=2, stride=2).flat_map(lambda w: w),
+    "window exact": lambda f: numbers().window(3, shift=5, drop_remainder=True).flat_map(lambda w: w.batch(9)),
+    "window far": lambda f: numbers().window(2, shift=4).flat_map(lambda w: w),
+    "window of words": lambda f: words().window(2).flat_map(lambda w: Dataset.zip((w["w"], w["n"]))),
+    "window prefetch": lambda f: numbers().window(4, shift=1).prefetch(2).flat_map(lambda w: w.batch(4)),
+    "rebatch": lambda f: Dataset.range(11).batch(4).rebatch(3),
+    "rebatch sizes": lambda f: Dataset.range(21).batch(4).rebatch([1, 3, 2], drop_remainder=True),
+    "rebatch words": lambda f: words().batch(3).rebatch(2),
+    "rebatch empty batches": lambda f: Dataset.range(11).batch(4).rebatch([3, 0, 1]),
+    "rebatch scalars": lambda f: numbers().rebatch(2),
+    "unbatch": lambda f: numbers().batch(4).unbatch(),
+    "unbatch words": lambda f: words().batch(2).unbatch(),
+    "unbatch scalars": lambda f: numbers().unbatch(),
+    "scan": lambda f: numbers().scan(np.int64(0), lambda s, x: (s + x, (s, x * 2))),
+    "choose": lambda f: Dataset.choose_from_datasets([Dataset.range(3), Dataset.range(10, 15)], Dataset.from_tensor_slices(np.array([0, 1, 1, 0, 0, 0, 1], np.int64)), stop_on_empty_dataset=False),
+    "choose stops": lambda f: Dataset.choose_from_datasets([Dataset.range(2), Dataset.range(10, 15)], Dataset.range(2).repeat()),
+    "choose wrong": lambda f: Dataset.choose_from_datasets([Dataset.range(2), Dataset.range(10, 15)], Dataset.range(5)),
+    "sample": lambda f: Dataset.sample_from_datasets([Dataset.range(9), Dataset.range(10, 19)], [0.3, 0.7], seed=4),
+    "random": lambda f: Dataset.random(seed=3).take(6),
+    "random again": lambda f: Dataset.random(seed=3, rerandomize_each_iteration=True).take(3).repeat(2),
+    "unique": lambda f: Dataset.from_tensor_slices(np.array([1, 2, 1, 3, 2, 5], np.int64)).unique(),
+    "unique words": lambda f: Dataset.from_tensor_slices(["a", "b", "a"]).unique(),
+    "ignore errors": lambda f: numbers(6).map(lambda x: tf.debugging.check_numerics(1.0 / tf.cast(x % 3, tf.float32), "x")).ignore_errors(),
+    "parallel batch": lambda f: numbers().batch(4, num_parallel_calls=2),
+    "group by window": lambda f: numbers(12).group_by_window(lambda x: 2 - x % 3, lambda k, w: w.map(lambda x: x + 100 * k).batch(10), window_size=2),
+    "group by window sizes": lambda f: numbers(15).group_by_window(lambda x: x % 3, lambda k, w: w, window_size_func=lambda k: k + 1),
+    "group by reducer": lambda f: numbers().apply(tf1.data.experimental.group_by_reducer(lambda x: 2 - x % 3, tf1.data.experimental.Reducer(lambda k: (k * 100, np.int64(0)), lambda s, x: (s[0] + x, s[1] + 1), lambda s, n: s * n))),
+    "legacy parallel interleave": lambda f: Dataset.range(1, 6).apply(tf1.data.experimental.parallel_interleave(lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=3, block_length=2)),
+    "sparse slices": lambda f: Dataset.from_sparse_tensor_slices(tf1.SparseTensor([[0, 1], [2, 0], [2, 3]], [1.0, 2.0, 3.0], [4, 5])),
+    "global shuffle": lambda f: global_shuffle(numbers(20).map(lambda x: x * 3).batch(2), seed=3),
+    "global shuffle again": lambda f: global_shuffle(numbers(7).concatenate(Dataset.range(10, 13)), seed=3).repeat(2),
+    "global shuffle of parts": lambda f: global_shuffle(Dataset.zip((numbers(9).skip(1).take(6).repeat(2).shard(3, 1), words().repeat(2))).prefetch(1), seed=5),
     "training": lambda f: words().shuffle(3, seed=1).repeat(4).batch(5).map(lambda e: e["n"] * 2).prefetch(1),
 }
 
@@ -210,6 +249,19 @@ def test_optionals_cardinality_and_reduction(session):
     assert session.run(tf.data.experimental.cardinality(numbers(7).batch(2))) == 4
     assert session.run(numbers(5).reduce(np.int64(0), lambda s, x: s + x)) == 10
     assert session.run(tf.data.experimental.get_single_element(numbers(5).batch(5))).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_elements_by_index(session):
+    dataset = numbers(9).map(lambda x: x * 2).skip(1).batch(3)
+    at = tf1.placeholder(tf.int64, [])
+    element = tf.raw_ops.GetElementAtIndex(dataset=dataset._variant_tensor, index=at, output_types=[tf.int64], output_shapes=[[None]])
+    assert [session.run(element, {at: i})[0].tolist() for i in (2, 0)] == [[14, 16], [2, 4, 6]]
+    for wrong in (3, -1):
+        with pytest.raises(errors.OutOfRangeError, match="Index out of range"):
+            session.run(element, {at: wrong})
+    other = numbers(9).filter(lambda x: x > 3)
+    with pytest.raises(errors.UnimplementedError, match="Random access"):
+        session.run(tf.raw_ops.GetElementAtIndex(dataset=other._variant_tensor, index=np.int64(0), output_types=[tf.int64], output_shapes=[[]]))
 
 
 def test_several_elements_of_one_run_are_different(session):

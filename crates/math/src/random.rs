@@ -19,6 +19,7 @@
 mod categorical;
 mod distribution;
 mod gamma;
+pub mod index_shuffle;
 mod normal;
 mod outputs;
 mod philox;

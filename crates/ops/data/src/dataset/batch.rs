@@ -1,4 +1,4 @@
-//! `BatchDataset`, `BatchDatasetV2`: consecutive elements stacked.
+//! `BatchDataset`, `BatchDatasetV2`, `ParallelBatchDataset`: consecutive elements stacked.
 
 use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
@@ -30,8 +30,26 @@ pub static BATCH_DATASET_V2: Op = Op {
     ..BATCH_DATASET
 };
 
+pub static PARALLEL_BATCH_DATASET: Op = Op {
+    name: "ParallelBatchDataset",
+    inputs: &[
+        "input_dataset: variant",
+        "batch_size: int64",
+        "num_parallel_calls: int64",
+        "drop_remainder: bool",
+    ],
+    attrs: &[
+        "parallel_copy: bool = false",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "deterministic: string = 'default'",
+        "metadata: string = ''",
+    ],
+    ..BATCH_DATASET_V2
+};
+
 fn run(c: &mut OpCall<'_>) -> Result<()> {
-    let drop_remainder = c.inputs.len() > 2 && c.scalar(2)?;
+    let drop_remainder = c.inputs.len() > 2 && c.scalar(c.inputs.len() - 1)?;
     let (input, size) = (input(c, 0)?, batch_size(c.scalar(1)?)?);
     emit(c, &[&input], Batch { input: input.clone(), size, drop_remainder })
 }
@@ -65,6 +83,21 @@ impl Dataset for Batch {
     }
     fn cardinality(&self) -> i64 {
         batches(self.input.cardinality(), self.size, self.drop_remainder)
+    }
+    fn random_access(&self) -> Result<()> {
+        self.input.random_access()
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        later(async move {
+            let first = i.saturating_mul(self.size) as i64;
+            let end = first.saturating_add(self.size as i64).min(self.input.cardinality());
+            let mut batch = ElementBuffer::default();
+            for at in first..end {
+                c.check()?;
+                batch.push(self.input.get(at, c).await?.unwrap_or_default())?;
+            }
+            stacked(batch.into_items()).map(Some)
+        })
     }
 }
 

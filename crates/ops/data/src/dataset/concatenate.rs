@@ -39,6 +39,14 @@ impl Dataset for Concatenate {
             (a, b) => a.saturating_add(b),
         }
     }
+    fn random_access(&self) -> Result<()> {
+        self.0.random_access()?;
+        self.1.random_access()
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        let (i, first) = (i as i64, self.0.cardinality());
+        if i < first { self.0.get(i, c) } else { self.1.get(i - first, c) }
+    }
 }
 
 struct ConcatenateIter {

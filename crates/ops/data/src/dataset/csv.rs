@@ -29,6 +29,8 @@ pub static CSV_DATASET: Op = Op {
     ..SOURCE
 };
 
+pub static EXPERIMENTAL_CSV_DATASET: Op = Op { name: "ExperimentalCSVDataset", ..CSV_DATASET };
+
 pub static CSV_DATASET_V2: Op = Op {
     name: "CSVDatasetV2",
     inputs: &[

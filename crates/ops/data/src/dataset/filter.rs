@@ -28,6 +28,17 @@ pub static TAKE_WHILE_DATASET: Op = Op {
     ..FILTER_DATASET
 };
 
+pub static EXPERIMENTAL_TAKE_WHILE_DATASET: Op = Op {
+    name: "ExperimentalTakeWhileDataset",
+    attrs: &[
+        "predicate: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+    ],
+    ..TAKE_WHILE_DATASET
+};
+
 fn filter(c: &mut OpCall<'_>) -> Result<()> {
     make(c, false)
 }

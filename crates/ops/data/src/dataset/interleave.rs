@@ -3,7 +3,7 @@
 use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::function::{Function, Opened};
-use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
+use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
 use crate::prelude::*;
 
 pub static INTERLEAVE_DATASET: Op = Op {
@@ -68,6 +68,45 @@ pub static PARALLEL_INTERLEAVE_DATASET_V4: Op = Op {
     ..PARALLEL_INTERLEAVE_DATASET_V3
 };
 
+/// The oldest parallel form. Its order is that of the others.
+pub static PARALLEL_INTERLEAVE_DATASET: Op = Op {
+    name: "ParallelInterleaveDataset",
+    inputs: &[
+        "input_dataset: variant",
+        "other_arguments: Targuments",
+        "cycle_length: int64",
+        "block_length: int64",
+        "sloppy: bool",
+        "buffer_output_elements: int64",
+        "prefetch_input_elements: int64",
+    ],
+    ..INTERLEAVE_DATASET
+};
+
+pub static EXPERIMENTAL_PARALLEL_INTERLEAVE_DATASET: Op = Op {
+    name: "ExperimentalParallelInterleaveDataset",
+    attrs: &[
+        "f: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+    ],
+    ..PARALLEL_INTERLEAVE_DATASET
+};
+
+pub static LEGACY_PARALLEL_INTERLEAVE_DATASET_V2: Op = Op {
+    name: "LegacyParallelInterleaveDatasetV2",
+    inputs: &[
+        "input_dataset: variant",
+        "other_arguments: Targuments",
+        "cycle_length: int64",
+        "block_length: int64",
+        "buffer_output_elements: int64",
+        "prefetch_input_elements: int64",
+    ],
+    ..PARALLEL_INTERLEAVE_DATASET_V3
+};
+
 /// Most datasets open in one cycle.
 const MAX_CYCLE: i64 = 1 << 16;
 
@@ -86,11 +125,12 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
             ));
         }
     };
+    let parallel = c.node.args.len() > 4;
     let block = match number(3)? {
         n if n > 0 => n,
         n => return Err(invalid!("`block_length` must be greater than zero, got {n}.")),
     };
-    emit(c, &[&input], Interleave { input: input.clone(), f, cycle, block })
+    emit(c, &[&input], Interleave { input: input.clone(), f, cycle, block, parallel })
 }
 
 struct Interleave {
@@ -98,6 +138,8 @@ struct Interleave {
     f: Function,
     cycle: usize,
     block: i64,
+    /// One of the parallel ops, which know when they are infinite.
+    parallel: bool,
 }
 
 impl Dataset for Interleave {
@@ -112,6 +154,12 @@ impl Dataset for Interleave {
             taken: 0,
             inner: c.without_cancellation(),
         }))
+    }
+    fn cardinality(&self) -> i64 {
+        match self.input.cardinality() {
+            INFINITE if self.parallel => INFINITE,
+            _ => UNKNOWN,
+        }
     }
 }
 

@@ -85,6 +85,32 @@ pub static MAP_AND_BATCH_DATASET: Op = Op {
     ..DATASET
 };
 
+pub static EXPERIMENTAL_MAP_DATASET: Op = Op {
+    name: "ExperimentalMapDataset",
+    attrs: &[
+        "f: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "use_inter_op_parallelism: bool = true",
+        "preserve_cardinality: bool = false",
+        "force_synchronous: bool = false",
+    ],
+    ..MAP_DATASET
+};
+
+pub static EXPERIMENTAL_MAP_AND_BATCH_DATASET: Op = Op {
+    name: "ExperimentalMapAndBatchDataset",
+    attrs: &[
+        "f: func",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "preserve_cardinality: bool = false",
+    ],
+    ..MAP_AND_BATCH_DATASET
+};
+
 fn map_of(c: &OpCall<'_>, at_once: usize) -> Result<Map> {
     let preserves = c.attrs().bool("preserve_cardinality")?;
     Ok(Map { input: input(c, 0)?, f: Function::of(c, "f", 1)?, at_once, preserves })
@@ -150,6 +176,17 @@ impl Dataset for Map {
     fn cardinality(&self) -> i64 {
         if self.preserves { self.input.cardinality() } else { super::sequence::UNKNOWN }
     }
+    fn random_access(&self) -> Result<()> {
+        self.input.random_access()
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        later(async move {
+            match self.input.get(i as i64, c).await? {
+                Some(element) => result(self.f.call(c, element).await, self.preserves),
+                None => Ok(None),
+            }
+        })
+    }
 }
 
 struct Mapped {
@@ -159,7 +196,7 @@ struct Mapped {
 }
 
 /// What the results of a call mean; see `Map::preserves`.
-fn result(results: Result<Tuple>, preserves: bool) -> Element {
+pub fn result(results: Result<Tuple>, preserves: bool) -> Element {
     match results {
         Err(e) if e.code() != Code::OutOfRange => Err(e),
         Err(e) if preserves => Err(invalid!("Function invocation produced OutOfRangeError: {}", e.message())),

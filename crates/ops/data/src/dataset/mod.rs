@@ -10,6 +10,7 @@ mod checkpoint;
 mod concatenate;
 mod context;
 mod csv;
+mod directed_interleave;
 mod element_buffer;
 pub(crate) mod files;
 mod filter;
@@ -17,11 +18,14 @@ mod fixed_length_record;
 mod flat_map;
 mod function;
 mod get_next;
+mod global_shuffle;
+mod group_by;
 mod host;
 mod interleave;
 mod iterator;
 mod iterator_state;
 mod iterator_v2;
+mod list;
 mod make_iterator;
 mod map;
 mod one_shot_iterator;
@@ -29,20 +33,27 @@ mod optional;
 mod padded_batch;
 mod pass_through;
 mod prefetch;
+mod random;
 mod range;
+mod rebatch;
 mod reduce;
 mod repeat;
+mod scan;
 mod seed_generator;
 mod sequence;
 mod shard;
 mod shuffle;
 mod skip;
+mod sparse_tensor_slice;
 mod string_handle;
 mod take;
 mod task;
 mod tensors;
 mod text_line;
 mod tf_record;
+mod unbatch;
+mod unique;
+mod window;
 mod zip;
 
 #[cfg(test)]
@@ -101,6 +112,40 @@ pub static OPS: &[&Op] = &[
     &pass_through::OPTIONS_DATASET,
     &pass_through::MODEL_DATASET,
     &pass_through::FINALIZE_DATASET,
+    &global_shuffle::GLOBAL_SHUFFLE_DATASET,
+    &global_shuffle::GET_ELEMENT_AT_INDEX,
+    &window::WINDOW_DATASET,
+    &rebatch::REBATCH_DATASET_V2,
+    &rebatch::REBATCH_DATASET,
+    &rebatch::EXPERIMENTAL_REBATCH_DATASET,
+    &unbatch::UNBATCH_DATASET,
+    &unbatch::EXPERIMENTAL_UNBATCH_DATASET,
+    &scan::SCAN_DATASET,
+    &scan::EXPERIMENTAL_SCAN_DATASET,
+    &directed_interleave::DIRECTED_INTERLEAVE_DATASET,
+    &directed_interleave::EXPERIMENTAL_DIRECTED_INTERLEAVE_DATASET,
+    &random::RANDOM_DATASET,
+    &random::EXPERIMENTAL_RANDOM_DATASET,
+    &random::RANDOM_DATASET_V2,
+    &unique::UNIQUE_DATASET,
+    &unique::EXPERIMENTAL_UNIQUE_DATASET,
+    &unique::IGNORE_ERRORS_DATASET,
+    &unique::EXPERIMENTAL_IGNORE_ERRORS_DATASET,
+    &pass_through::REWRITE_DATASET,
+    &batch::PARALLEL_BATCH_DATASET,
+    &interleave::PARALLEL_INTERLEAVE_DATASET,
+    &interleave::EXPERIMENTAL_PARALLEL_INTERLEAVE_DATASET,
+    &interleave::LEGACY_PARALLEL_INTERLEAVE_DATASET_V2,
+    &filter::EXPERIMENTAL_TAKE_WHILE_DATASET,
+    &map::EXPERIMENTAL_MAP_DATASET,
+    &map::EXPERIMENTAL_MAP_AND_BATCH_DATASET,
+    &csv::EXPERIMENTAL_CSV_DATASET,
+    &reduce::EXPERIMENTAL_DATASET_CARDINALITY,
+    &sparse_tensor_slice::SPARSE_TENSOR_SLICE_DATASET,
+    &group_by::GROUP_BY_REDUCER_DATASET,
+    &group_by::EXPERIMENTAL_GROUP_BY_REDUCER_DATASET,
+    &group_by::GROUP_BY_WINDOW_DATASET,
+    &group_by::EXPERIMENTAL_GROUP_BY_WINDOW_DATASET,
     &reduce::DATASET_CARDINALITY,
     &reduce::REDUCE_DATASET,
     &reduce::DATASET_TO_SINGLE_ELEMENT,

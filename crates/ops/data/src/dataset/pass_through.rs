@@ -1,4 +1,4 @@
-//! `OptionsDataset`, `ModelDataset`, `FinalizeDataset`: performance hints, which do not change the elements.
+//! `OptionsDataset`, `ModelDataset`, `FinalizeDataset`, `RewriteDataset`: performance hints, which do not change the elements.
 
 use super::sequence::{DATASET, input, tensor_of};
 use crate::prelude::*;
@@ -38,6 +38,14 @@ pub static FINALIZE_DATASET: Op = Op {
         "output_types: list(type) >= 1",
         "output_shapes: list(shape) >= 1",
     ],
+    ..OPTIONS_DATASET
+};
+
+pub static REWRITE_DATASET: Op = Op {
+    name: "RewriteDataset",
+    doc: "`input_dataset`; the rewrite named changes how it runs but not its elements.",
+    inputs: &["input_dataset: variant", "rewrite_name: string"],
+    attrs: &["output_types: list(type) >= 1", "output_shapes: list(shape) >= 1"],
     ..OPTIONS_DATASET
 };
 

@@ -58,6 +58,12 @@ impl Dataset for Prefetch {
     fn cardinality(&self) -> i64 {
         self.input.cardinality()
     }
+    fn random_access(&self) -> Result<()> {
+        self.input.random_access()
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        self.input.get(i as i64, c)
+    }
 }
 
 struct PrefetchIter {

@@ -59,6 +59,13 @@ impl Dataset for Range {
         let step = u128::from(self.step.unsigned_abs());
         i64::try_from(distance.div_ceil(step)).unwrap_or(i64::MAX)
     }
+    fn random_access(&self) -> Result<()> {
+        Ok(())
+    }
+    fn get<'a>(&'a self, i: usize, _: &'a Context) -> Next<'a> {
+        let at = (i as i64).wrapping_mul(self.step).wrapping_add(self.next);
+        ready(int64_as(at, self.dtype).map(|v| Some(vec![v])))
+    }
 }
 
 impl Iter for Range {

@@ -19,6 +19,9 @@ pub static DATASET_CARDINALITY: Op = Op {
     ..Op::PURE
 };
 
+pub static EXPERIMENTAL_DATASET_CARDINALITY: Op =
+    Op { name: "ExperimentalDatasetCardinality", attrs: &[], ..DATASET_CARDINALITY };
+
 fn cardinality(c: &mut OpCall<'_>) -> Result<()> {
     let n = input(c, 0)?.cardinality();
     c.set(0, Tensor::scalar(n));

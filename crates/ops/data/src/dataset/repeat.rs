@@ -39,6 +39,17 @@ impl Dataset for Repeat {
             (n, _) => n,
         }
     }
+    fn random_access(&self) -> Result<()> {
+        match self.count {
+            ..0 => {
+                Err(failed_precondition("`repeat(-1)` does not support random access of tf.data datasets."))
+            }
+            _ => self.input.random_access(),
+        }
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        self.input.get((i as i64) % self.input.cardinality().max(1), c)
+    }
 }
 
 struct RepeatIter {

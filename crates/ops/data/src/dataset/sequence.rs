@@ -5,12 +5,13 @@
 
 use super::checkpoint::{Checkpoint, Work};
 use super::context::Context;
+use super::list;
 use crate::prelude::*;
 use std::any::Any;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{self, Poll};
-use thalweg_core::tensor::VariantValue;
+use thalweg_core::tensor::{EncodedVariant, VariantValue};
 
 /// One element of a dataset.
 pub type Tuple = Vec<Tensor>;
@@ -28,6 +29,22 @@ pub trait Dataset: Send + Sync {
     /// The number of elements, or `INFINITE`, or `UNKNOWN`.
     fn cardinality(&self) -> i64 {
         UNKNOWN
+    }
+
+    /// Whether `get` has every element. Datasets with random access override both.
+    fn random_access(&self) -> Result<()> {
+        Err(failed_precondition("a transformation in this dataset does not support random access"))
+    }
+
+    /// All elements, if they are in memory.
+    fn elements(&self) -> Option<&[Tuple]> {
+        None
+    }
+
+    /// Element number `i`, which is below the cardinality.
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        let _ = (i, c);
+        ready(Err(unimplemented("Random access is not implemented for this dataset")))
     }
 }
 
@@ -110,16 +127,44 @@ impl TypedDataset {
     pub fn cardinality(&self) -> i64 {
         self.dataset.cardinality()
     }
+
+    pub fn random_access(&self) -> Result<()> {
+        self.dataset.random_access()
+    }
+
+    /// Element number `i`; OutOfRange past the last one.
+    pub fn get<'a>(&'a self, i: i64, c: &'a Context) -> Next<'a> {
+        if self.random_access().is_err() {
+            return ready(Err(unimplemented("Random access is not implemented for this dataset")));
+        }
+        let n = self.cardinality();
+        if n < 0 {
+            return ready(Err(failed_precondition(format_args!(
+                "a dataset of {} cardinality does not support random access",
+                if n == INFINITE { "infinite" } else { "unknown" }
+            ))));
+        }
+        match usize::try_from(i) {
+            Ok(at) if i < n => self.dataset.get(at, c),
+            _ => ready(Err(out_of_range(format_args!("Index out of range [0, {n}):{i}")))),
+        }
+    }
 }
 
 struct DatasetVariant(DatasetRef);
 
 impl VariantValue for DatasetVariant {
     fn type_name(&self) -> &'static str {
-        "tensorflow::DatasetVariantWrapper"
+        list::TYPE_NAME
     }
     fn as_any(&self) -> &dyn Any {
         self
+    }
+    fn encode(&self) -> Result<EncodedVariant> {
+        match self.0.dataset.elements() {
+            Some(elements) => list::encode(&self.0.types, elements),
+            None => Err(unimplemented("datasets cannot be put into messages, but for windows of elements")),
+        }
     }
 }
 
@@ -128,6 +173,9 @@ pub fn dataset_of(t: &Tensor) -> Result<DatasetRef> {
     match (t.rank(), t.variants()?) {
         (0, [v]) => match v.get::<DatasetVariant>() {
             Some(held) => Ok(held.0.clone()),
+            None if v.get::<EncodedVariant>().is_some_and(|e| e.type_name == list::TYPE_NAME) => {
+                v.get().ok_or_else(|| internal("a variant changed")).and_then(list::decode)
+            }
             None => Err(invalid!("Tensor must be a dataset, got {v:?}")),
         },
         _ => Err(invalid!("Dataset tensor must be a scalar of dtype DT_VARIANT, got shape {}", t.shape())),

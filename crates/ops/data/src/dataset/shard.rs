@@ -56,6 +56,12 @@ impl Dataset for Shard {
             n => n / self.shards + i64::from(self.index < n % self.shards),
         }
     }
+    fn random_access(&self) -> Result<()> {
+        self.input.random_access()
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        self.input.get((i as i64).saturating_mul(self.shards).saturating_add(self.index), c)
+    }
 }
 
 struct ShardIter {

@@ -37,6 +37,12 @@ impl Dataset for Skip {
             n => (n - self.count).max(0),
         }
     }
+    fn random_access(&self) -> Result<()> {
+        self.input.random_access()
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        self.input.get((i as i64).saturating_add(self.count), c)
+    }
 }
 
 struct SkipIter {

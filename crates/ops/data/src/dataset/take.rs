@@ -37,6 +37,12 @@ impl Dataset for Take {
             n => n.min(self.count),
         }
     }
+    fn random_access(&self) -> Result<()> {
+        self.input.random_access()
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        self.input.get(i as i64, c)
+    }
 }
 
 struct TakeIter {

@@ -48,6 +48,13 @@ impl Dataset for Whole {
     fn cardinality(&self) -> i64 {
         1
     }
+    fn random_access(&self) -> Result<()> {
+        Ok(())
+    }
+    fn get<'a>(&'a self, i: usize, _: &'a Context) -> Next<'a> {
+        let _ = i;
+        ready(Ok(Some(self.0.to_vec())))
+    }
 }
 
 struct WholeIter(Option<Arc<Tuple>>);
@@ -99,6 +106,12 @@ impl Dataset for Slices {
     }
     fn cardinality(&self) -> i64 {
         self.rows as i64
+    }
+    fn random_access(&self) -> Result<()> {
+        Ok(())
+    }
+    fn get<'a>(&'a self, i: usize, _: &'a Context) -> Next<'a> {
+        ready(self.components.iter().map(|t| row(t, i)).collect::<Result<Tuple>>().map(Some))
     }
 }
 

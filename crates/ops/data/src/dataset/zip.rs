@@ -38,6 +38,18 @@ impl Dataset for Zip {
         }
         all.into_iter().filter(|n| *n != INFINITE).min().unwrap_or(INFINITE)
     }
+    fn random_access(&self) -> Result<()> {
+        self.0.iter().try_for_each(|d| d.random_access())
+    }
+    fn get<'a>(&'a self, i: usize, c: &'a Context) -> Next<'a> {
+        later(async move {
+            let mut tuple = Vec::new();
+            for dataset in &self.0 {
+                tuple.extend(dataset.get(i as i64, c).await?.unwrap_or_default());
+            }
+            Ok(Some(tuple))
+        })
+    }
 }
 
 struct ZipIter(Vec<Box<dyn Iter>>);
