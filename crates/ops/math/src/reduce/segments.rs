@@ -72,7 +72,11 @@ impl Segments<'_> {
 /// Checks that ids are sorted, and returns the number of segments: one more than the last id.
 pub fn sorted_segments(ids: &[i64]) -> Result<usize> {
     let Some(last) = ids.last() else { return Ok(0) };
-    if let Some(id) = ids.iter().find(|id| **id < 0) {
+    if *last < 0 {
+        return Err(invalid!("segment ids must be >= 0, got {last} last"));
+    }
+    // Beyond the range before out of order, as in TensorFlow: the last id is the largest.
+    if let Some(id) = ids.iter().find(|id| **id < 0 || *id > last) {
         return Err(invalid!(
             "Segment id {id} out of range [0, {}), possibly because 'segment_ids' input is not sorted.",
             last.saturating_add(1)
@@ -92,7 +96,14 @@ pub fn segmented_shape(data: &Shape, rows: usize) -> Result<Shape> {
     if data.rank() == 0 {
         return Err(invalid!("data must be at least rank 1, got a scalar"));
     }
-    data.with(0, rows)
+    let width = data[1..].iter().product::<usize>();
+    data.with(0, rows).map_err(|e| overflow(rows, width).unwrap_or(e))
+}
+
+/// The error of sizes whose product is past int64, if it is.
+pub fn overflow(a: usize, b: usize) -> Option<Error> {
+    let product = i64::try_from(a).ok()?.checked_mul(i64::try_from(b).ok()?);
+    product.is_none().then(|| invalid!("Encountered overflow when multiplying {a} with {b}, result: -1"))
 }
 
 /// In shape rules: the data's shape with an unknown, or known, number of rows.

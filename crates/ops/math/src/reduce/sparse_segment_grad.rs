@@ -65,6 +65,12 @@ fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
         Some(v) => Err(invalid!("{what} {v} out of range [0, {limit}).")),
         None => Ok(()),
     };
+    if ids.last().is_some_and(|last| *last >= shape[0] as i64) {
+        return Err(invalid!(
+            "Invalid number of segments: the last id is beyond the {} rows of grad",
+            shape[0]
+        ));
+    }
     within(&indices, rows, "Index")?;
     within(&ids, shape[0], "Segment id")?;
     let width: usize = shape[1..].iter().product();

@@ -1,7 +1,7 @@
 //! `UnsortedSegmentSum`, `UnsortedSegmentProd`, `UnsortedSegmentMax`, `UnsortedSegmentMin`: ids in any order.
 
 use super::segment_gradients::{extremum_gradient, gather_or_zero, product_gradient};
-use super::segments::{Combine, Segments, by_element};
+use super::segments::{Combine, Segments, by_element, overflow};
 use crate::prelude::*;
 
 pub static OPS: &[&Op] =
@@ -78,6 +78,10 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 }
 
 fn run<T: Element>(c: &mut OpCall<'_>, start: T, combine: Combine<'_, T>) -> Result<()> {
+    let count = c.shape(2)?;
+    if !count.is_scalar() {
+        return Err(invalid!("num_segments should be a scalar, not shape {count}"));
+    }
     let (data, ids, segments) = (c.shape(0)?, c.input(1)?, c.scalar_int(2)?);
     let Ok(count) = usize::try_from(segments) else {
         return Err(invalid!("Input num_segments == {segments} must not be negative."));
@@ -85,17 +89,28 @@ fn run<T: Element>(c: &mut OpCall<'_>, start: T, combine: Combine<'_, T>) -> Res
     if !data.starts_with(ids.shape()) {
         return Err(invalid!("data.shape = {data} does not start with segment_ids.shape = {}", ids.shape()));
     }
-    let rest = &data[ids.rank()..];
+    let (rest, at) = (&data[ids.rank()..], ids.shape());
     let ids = ids.to_i64s()?;
     if let Some((i, id)) = ids.iter().enumerate().find(|(_, id)| **id >= segments) {
-        return Err(invalid!("segment_ids[{i}] = {id} is out of range [0, {segments})"));
+        return Err(invalid!("segment_ids{} = {id} is out of range [0, {segments})", place(at, i)?));
     }
     let dims: Vec<usize> = [count].into_iter().chain(rest.iter().copied()).collect();
-    let mut out = Tensor::uninit(T::DTYPE, Shape::new(&dims)?)?;
+    let shape = Shape::new(&dims).map_err(|e| overflow(count, rest.iter().product()).unwrap_or(e))?;
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
     let segments = Segments { ids: &ids, rows: None, width: rest.iter().product() };
     segments.combine(c.par(), c.slice::<T>(0)?, out.as_mut_slice::<T>()?, start, combine);
     c.set(0, out);
     Ok(())
+}
+
+/// The coordinates of element `i` as a text: `[0,2]`.
+fn place(shape: &Shape, mut i: usize) -> Result<Shape> {
+    let mut at = reserve::filled(shape.rank(), 0)?;
+    for (at, size) in at.iter_mut().zip(shape.dims()).rev() {
+        *at = i % size.max(&1);
+        i /= size.max(&1);
+    }
+    Shape::new(&at)
 }
 
 fn sum<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
