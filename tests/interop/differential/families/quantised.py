@@ -37,7 +37,9 @@ def quantize_and_dequantize(g):
     attrs = {"axis": axis}
     if g.op == "QuantizeAndDequantizeV4Grad":
         return g.case(g.array(g.t(), shape, "plain"), *inputs, judge="exact", **attrs)
-    attrs |= {"signed_input": g.coin(), "range_given": g.coin(), "narrow_range": g.coin(0.3)}
+    # Of version 3 alone TensorFlow 2.21 takes the ranges of an axis, though all document them.
+    given = g.coin() and (axis < 0 or g.op == "QuantizeAndDequantizeV3")
+    attrs |= {"signed_input": g.coin(), "range_given": given, "narrow_range": g.coin(0.3)}
     if g.op == "QuantizeAndDequantizeV3":
         inputs.append(g.of(g.pick([8, 4]), tf.int32))
     else:
