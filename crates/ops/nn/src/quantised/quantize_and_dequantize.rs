@@ -132,7 +132,8 @@ fn cases(r: &mut CaseGen) -> Vec<Case> {
     let measured = Case::new([vec![r.tensor(&[2, 3])], whole(0.0, 0.0)].concat());
     let given = Case::new([vec![r.tensor(&[2, 3])], whole(-1.0, 0.5)].concat()).attr("range_given", true);
     let bounds = vec![r.range(&[3], -2.0, -0.5), r.range(&[3], 0.5, 2.0)];
-    let channels = Case::new([vec![r.tensor(&[2, 3])], bounds].concat()).attr("range_given", true);
+    // TensorFlow 2.21 refuses ranges that are given for an axis.
+    let channels = Case::new([vec![r.tensor(&[2, 3])], bounds].concat()).attr("range_given", false);
     let channels =
         channels.attr("axis", 1).attr("round_mode", Attr::str("HALF_UP")).attr("narrow_range", true);
     [measured.attr("range_given", false), given, channels]
