@@ -16,6 +16,8 @@
 //! Stateless ops get their stream from [`stateless`] or, given a key and a
 //! counter, from [`Philox::from_key_counter`].
 
+mod between;
+mod binomial;
 mod categorical;
 mod distribution;
 mod gamma;
@@ -26,13 +28,18 @@ mod philox;
 mod poisson;
 mod real;
 mod shuffle;
+mod sobol;
 mod state;
 
+pub use between::{Between, MAX_REJECTED};
+pub use binomial::{Binomial, binomial};
 pub use categorical::{categorical, categorical_blocks};
 pub use distribution::{Distribution, FullInt, Int, Normal, TruncatedNormal, Uniform, UniformInt, fill};
 pub use gamma::gamma;
+pub use index_shuffle::{MAX_ROUNDS, shuffled_index};
 pub use philox::{Philox, Words};
 pub use poisson::poisson;
 pub use real::Real;
 pub use shuffle::shuffle;
+pub use sobol::{MAX_SOBOL_DIM, Sobol};
 pub use state::{BLOCKS_PER_OUTPUT, PhiloxState, stateless};

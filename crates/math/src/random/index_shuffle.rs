@@ -2,7 +2,7 @@
 //! lands within the bound.
 
 /// Where `index` goes among `0..=max`, by TensorFlow's cipher for this key. `rounds`: even, at least 4.
-pub fn index_shuffle(index: u64, key: [u32; 3], max: u64, rounds: usize) -> u64 {
+pub fn shuffled_index(index: u64, key: [u32; 3], max: u64, rounds: usize) -> u64 {
     let cipher = Cipher::new(key, max, rounds);
     cipher.shuffled(index)
 }
@@ -21,7 +21,7 @@ pub struct Cipher {
 const MIN_HALF: u32 = 8;
 
 /// Rounds beyond these add nothing.
-const MAX_ROUNDS: usize = 1 << 10;
+pub const MAX_ROUNDS: usize = 1 << 10;
 
 impl Cipher {
     pub fn new(key: [u32; 3], max: u64, rounds: usize) -> Cipher {
@@ -85,12 +85,14 @@ mod tests {
     /// Recorded from TensorFlow 2.21's RandomIndexShuffle.
     #[test]
     fn indices_go_where_tensorflow_puts_them() {
-        let first = |key, max, rounds| (0..9).map(|i| index_shuffle(i, key, max, rounds)).collect::<Vec<_>>();
+        let first = |key, max, rounds| (0..9).map(|i| shuffled_index(i, key, max, rounds)).collect::<Vec<_>>();
         assert_eq!(first([1, 2, 3], 9, 4), [2, 0, 6, 4, 8, 1, 7, 9, 5]);
         assert_eq!(first([1, 2, 3], 100, 8), [21, 60, 28, 67, 93, 2, 58, 80, 39]);
         let far = [13622, 45065, 79125, 98787, 5714, 36952, 78922, 92365, 16288];
         assert_eq!(first([1, 2, 3], 100_000, 4), far);
         let farther = [3643989, 4718505, 1869206, 2735051, 3336558, 5375638, 3164396, 3321309, 6189279];
+        let farthest = [27983762, 95092355, 162201008, 229309601, 296417750];
+        assert_eq!(first([1, 2, 3], 1 << 40, 4)[..5], farthest);
         assert_eq!(first([4_000_000_000, 5, 77], 10_000_000, 6), farther);
     }
 

@@ -17,6 +17,18 @@ pub(super) fn fill_each<P: Copy + Sync, T: Send>(
     out: &mut [T],
     draw: impl Fn(P, Philox) -> T + Sync,
 ) {
+    fill_by_number(parallel, params, out, |param, output| {
+        draw(param, stream.skipped(output.wrapping_mul(BLOCKS_PER_OUTPUT)))
+    });
+}
+
+/// As `fill_each`, where `draw` finds its place in the stream from the number of the output.
+pub(super) fn fill_by_number<P: Copy + Sync, T: Send>(
+    parallel: &dyn Parallel,
+    params: &[P],
+    out: &mut [T],
+    draw: impl Fn(P, u64) -> T + Sync,
+) {
     if params.is_empty() {
         return;
     }
@@ -29,7 +41,7 @@ pub(super) fn fill_each<P: Copy + Sync, T: Send>(
         for (index, item) in range.zip(items) {
             let (sample, param) = (index / params.len(), index % params.len());
             let output = (param * samples + sample) as u64;
-            *item = draw(params[param], stream.skipped(output.wrapping_mul(BLOCKS_PER_OUTPUT)));
+            *item = draw(params[param], output);
         }
     });
 }

@@ -187,6 +187,11 @@ impl Words {
         self.block[self.used - 1]
     }
 
+    /// A number in [0, 1), from one word.
+    pub fn next_f32(&mut self) -> f32 {
+        super::real::unit_f32(self.next_word())
+    }
+
     /// A number in [0, 1), from two words.
     pub fn next_f64(&mut self) -> f64 {
         let (high, low) = (self.next_word(), self.next_word());

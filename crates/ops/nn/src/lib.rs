@@ -9,6 +9,7 @@
 extern crate thalweg_ops_kit;
 
 mod nn;
+mod quantised;
 
 #[cfg(test)]
 #[path = "../../kit/testing.rs"]
@@ -20,4 +21,5 @@ use thalweg_ops_kit::*;
 #[rustfmt::skip]
 pub static ALL: &[&[&thalweg_core::op::Op]] = &[
     nn::OPS,
+    quantised::OPS,
 ];

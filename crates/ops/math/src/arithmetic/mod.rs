@@ -28,6 +28,7 @@ mod sign;
 mod special;
 mod special_integrals;
 mod sums;
+mod to_bool;
 mod trigonometry;
 mod zeros_and_ones;
 
@@ -69,6 +70,7 @@ pub static OPS: &[&Op] = join![
     special::OPS,
     special_integrals::OPS,
     sums::OPS,
+    to_bool::OPS,
     trigonometry::OPS,
     zeros_and_ones::OPS,
 ];

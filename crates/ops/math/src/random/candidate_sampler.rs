@@ -85,7 +85,7 @@ fn log_uniform(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 /// 32-bit words that TensorFlow reserves per sample.
-const WORDS_PER_SAMPLE: u64 = 2048;
+pub const WORDS_PER_SAMPLE: u64 = 2048;
 
 fn prepare(node: &KernelNode, distribution: Distribution) -> Result<Box<dyn Kernel>> {
     let (stream, attrs) = (Seeded::of(node)?, &node.attrs);
@@ -95,16 +95,7 @@ fn prepare(node: &KernelNode, distribution: Distribution) -> Result<Box<dyn Kern
         return Err(invalid!("Sampler's range is too small: {num_sampled} unique classes of {range}"));
     }
     Ok(Box::new(move |c: &mut OpCall<'_>| {
-        let classes = c.shape(0)?.clone();
-        if classes.rank() != 2 || classes[1] as i64 != num_true {
-            return Err(invalid!(
-                "true_classes must have num_true columns: expected [n, {num_true}], got {classes}"
-            ));
-        }
-        let truth = c.slice::<i64>(0)?;
-        if let Some(odd) = truth.iter().find(|t| **t < 0 || **t >= range) {
-            return Err(invalid!("true_candidate out of range [0, {range}), received {odd}"));
-        }
+        let truth = true_classes(c, num_true, range)?;
         let part = stream.reserve(c, |s| s.reserve_words(WORDS_PER_SAMPLE.wrapping_mul(num_sampled as u64)));
         let draw = |words: &mut Words| distribution.draw(words, range);
         let (sampled, tries) = sample(&mut Words::new(part), draw, num_sampled as usize, unique)?;
@@ -112,15 +103,36 @@ fn prepare(node: &KernelNode, distribution: Distribution) -> Result<Box<dyn Kern
             |class: &i64| expected(distribution.probability(*class, range), num_sampled as usize, tries);
         let of_truth = reserve::collect(truth.iter().map(count))?;
         let of_sampled = reserve::collect(sampled.iter().map(count))?;
-        c.set(0, Tensor::vector(&sampled)?);
-        c.set(1, Tensor::from_slice(classes, &of_truth)?);
-        c.set(2, Tensor::vector(&of_sampled)?);
-        Ok(())
+        answer(c, &sampled, &of_truth, &of_sampled)
     }))
 }
 
+/// The true classes in input 0: a matrix of `num_true` columns of classes below `range`.
+pub fn true_classes<'a>(c: &'a OpCall<'_>, num_true: i64, range: i64) -> Result<&'a [i64]> {
+    let classes = c.shape(0)?;
+    if classes.rank() != 2 || classes[1] as i64 != num_true {
+        return Err(invalid!(
+            "true_classes must have num_true columns: expected [n, {num_true}], got {classes}"
+        ));
+    }
+    let truth = c.slice::<i64>(0)?;
+    match truth.iter().find(|t| **t < 0 || **t >= range) {
+        Some(odd) => Err(invalid!("`true_candidate` out of range [0, {range}), received {odd}")),
+        None => Ok(truth),
+    }
+}
+
+/// Sets the outputs of a sampler.
+pub fn answer(c: &mut OpCall<'_>, sampled: &[i64], of_truth: &[f32], of_sampled: &[f32]) -> Result<()> {
+    let classes = c.shape(0)?.clone();
+    c.set(0, Tensor::vector(sampled)?);
+    c.set(1, Tensor::from_slice(classes, of_truth)?);
+    c.set(2, Tensor::vector(of_sampled)?);
+    Ok(())
+}
+
 /// Sampled classes, and the number of tries. All differ if `unique`, which needs as many classes.
-fn sample(
+pub fn sample(
     words: &mut Words,
     draw: impl Fn(&mut Words) -> i64,
     count: usize,
@@ -156,7 +168,7 @@ fn below(words: &mut Words, range: u64) -> u64 {
 }
 
 /// The expected count of a class of this probability, given the tries to get `count`.
-fn expected(p: f32, count: usize, tries: usize) -> f32 {
+pub fn expected(p: f32, count: usize, tries: usize) -> f32 {
     if tries == count { p * count as f32 } else { -(tries as f32 * (-p).ln_1p()).exp_m1() }
 }
 

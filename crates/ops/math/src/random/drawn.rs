@@ -140,7 +140,7 @@ pub fn seed_stream(c: &OpCall<'_>, i: usize) -> Result<Philox> {
 
 /// The number of the Philox algorithm; TensorFlow also has ThreeFry (2), and 3 for whichever the device prefers.
 pub const PHILOX: i32 = 1;
-const AUTO_SELECT: i32 = 3;
+pub const AUTO_SELECT: i32 = 3;
 
 /// The stream of a key, a counter and an algorithm, from input `i` on.
 pub fn key_stream(c: &OpCall<'_>, i: usize) -> Result<Philox> {

@@ -1,4 +1,4 @@
-//! `RandomPoissonV2`, `StatelessRandomPoisson`: samples of Poisson distributions.
+//! `RandomPoisson`, `RandomPoissonV2`, `StatelessRandomPoisson`: samples of Poisson distributions.
 
 use super::drawn::{SEEDED, STATELESS, Seeded, seed_stream, wanted_shape};
 use crate::prelude::*;
@@ -19,6 +19,15 @@ pub static RANDOM_POISSON_V2: Op = Op {
     kernels: cpu!(make own: dtype in f16, f32, f64, i32, i64),
     cases: |r| vec![Case::new(vec![int_vector(&[3]), r.positive(&[2])]).attr("seed", 3).attr("seed2", 4)],
     ..SEEDED
+};
+
+pub static RANDOM_POISSON: Op = Op {
+    name: "RandomPoisson",
+    doc: "As RandomPoissonV2, with counts of the type of the rates.",
+    inputs: &["shape: S", "rate: dtype"],
+    attrs: &["seed: int = 0", "seed2: int = 0", "S: {int32, int64}", "dtype: {half, float, double}"],
+    kernels: cpu!(make own: dtype in f16, f32, f64),
+    ..RANDOM_POISSON_V2
 };
 
 fn own<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
@@ -66,16 +75,19 @@ fn poisson<T: Real>(c: &mut OpCall<'_>, shape: Shape, rate: usize, stream: Philo
     }
     let impossible =
         reserve::collect((0..rates.len()).filter(|i| !(rates[*i].is_finite() && rates[*i] >= 0.0)))?;
+    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    // TensorFlow uses the NaN of the rate's type: 0 for integers. Of an infinite rate all counts are infinite.
+    let none = if c.input(rate)?.dtype().is_integer() { 0.0 } else { f64::NAN };
+    let instead = reserve::collect(
+        impossible.iter().map(|i| if rates[*i] == f64::INFINITY { rates[*i] } else { none }),
+    )?;
     // Drawn at rate 0, then overwritten: the other draws keep their positions in the stream.
     impossible.iter().for_each(|i| rates[*i] = 0.0);
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
-    // TensorFlow uses the NaN of the rate's type: 0 for integers.
-    let none = if c.input(rate)?.dtype().is_integer() { 0.0 } else { f64::NAN };
     let values = out.as_mut_slice::<T>()?;
     if !values.is_empty() {
         random::poisson(c.par(), stream, &rates, largest::<T>(), T::from_f64, values);
         for row in values.chunks_mut(rates.len()) {
-            impossible.iter().for_each(|i| row[*i] = T::from_f64(none));
+            impossible.iter().zip(&instead).for_each(|(i, x)| row[*i] = T::from_f64(*x));
         }
     }
     c.set(0, out);
@@ -92,7 +104,8 @@ fn largest<T: Real>() -> f64 {
     }
 }
 
-fn numbers(t: &Tensor) -> Result<Vec<f64>> {
+/// Real numbers of any type.
+pub fn numbers(t: &Tensor) -> Result<Vec<f64>> {
     fn of<T: Real>(t: &Tensor) -> Result<Vec<f64>> {
         reserve::collect(t.as_slice::<T>()?.iter().map(|v| v.to_f64()))
     }

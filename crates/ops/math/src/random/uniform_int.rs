@@ -130,13 +130,13 @@ fn within<T: Int + Element + PartialOrd + std::fmt::Display>(
     }
 }
 
-fn empty<T: Element>(c: &mut OpCall<'_>, shape: Shape) -> Result<()> {
+pub fn empty<T: Element>(c: &mut OpCall<'_>, shape: Shape) -> Result<()> {
     c.set(0, Tensor::uninit(T::DTYPE, shape)?);
     Ok(())
 }
 
 /// The range in inputs `at` and `at + 1`; `None`, without validation, if the output is empty.
-fn bounds<T: Int + Element + PartialOrd + std::fmt::Display>(
+pub fn bounds<T: Int + Element + PartialOrd + std::fmt::Display>(
     c: &OpCall<'_>,
     shape: &Shape,
     at: usize,

@@ -108,6 +108,12 @@ fn checked(c: &OpCall<'_>) -> Result<(Vec<i64>, Vec<i64>, usize)> {
         Some(v) => Err(invalid!("{what} {v} out of range [0, {limit}).")),
         None => Ok(()),
     };
+    if ids.last().is_some_and(|last| *last >= shape[0] as i64) {
+        return Err(invalid!(
+            "Invalid number of segments: the last id is beyond the {} rows of grad",
+            shape[0]
+        ));
+    }
     within(&indices, rows, "Index")?;
     within(&ids, segments, "Segment id")?;
     Ok((indices, ids, rows))

@@ -58,7 +58,7 @@ fn prepare<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 fn run<T: Real>(c: &mut OpCall<'_>, reverse: bool) -> Result<()> {
     let (n, shape) = (c.scalar_int(1)?, c.shape(0)?);
     let Some((width, outer)) = shape.split_last() else {
-        return Err(invalid!("Input must be at least rank 1, got shape {shape}"));
+        return Err(invalid!("Input must be at least rank 1 but is rank 0"));
     };
     let Ok(n) = usize::try_from(n) else { return Err(invalid!("n must be non-negative but is {n}")) };
     if n >= *width {

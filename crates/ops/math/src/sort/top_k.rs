@@ -91,7 +91,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 /// The size of the last dimension, as a scalar.
-fn last_size(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
+pub fn last_size(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
     let shape = g.shape_of(x)?;
     let (from, to) = (g.constant(int_vector(&[-1]))?, g.constant(int_vector(&[0]))?);
     let one = g.constant(int_vector(&[1]))?;
@@ -99,7 +99,7 @@ fn last_size(g: &mut GradCall<'_>, x: Output) -> Result<Output> {
     g.op("StridedSlice", args, &[("shrink_axis_mask", Attr::Int(1)), ("end_mask", Attr::Int(1))])
 }
 
-fn prepare<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+pub fn prepare<T: Real>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let k = node.attrs.int("k")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| run::<T>(c, k)))
 }

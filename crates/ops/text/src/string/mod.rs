@@ -3,6 +3,7 @@
 mod as_string;
 mod base64;
 mod decode_raw;
+mod fingerprint;
 pub mod hash;
 pub mod mapped;
 mod reduce_join;
@@ -26,6 +27,7 @@ use thalweg_core::op::Op;
 pub static OPS: &[&Op] = join![unicode::OPS, SINGLE];
 
 static SINGLE: &[&Op] = &[
+    &fingerprint::FINGERPRINT,
     &string_join::STRING_JOIN,
     &reduce_join::REDUCE_JOIN,
     &as_string::AS_STRING,
