@@ -85,7 +85,8 @@ mod tests {
     /// Recorded from TensorFlow 2.21's RandomIndexShuffle.
     #[test]
     fn indices_go_where_tensorflow_puts_them() {
-        let first = |key, max, rounds| (0..9).map(|i| shuffled_index(i, key, max, rounds)).collect::<Vec<_>>();
+        let first =
+            |key, max, rounds| (0..9).map(|i| shuffled_index(i, key, max, rounds)).collect::<Vec<_>>();
         assert_eq!(first([1, 2, 3], 9, 4), [2, 0, 6, 4, 8, 1, 7, 9, 5]);
         assert_eq!(first([1, 2, 3], 100, 8), [21, 60, 28, 67, 93, 2, 58, 80, 39]);
         let far = [13622, 45065, 79125, 98787, 5714, 36952, 78922, 92365, 16288];

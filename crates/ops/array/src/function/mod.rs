@@ -5,9 +5,9 @@ mod argument;
 mod branch;
 mod call;
 mod for_;
+mod py_func;
 mod remote_call;
 mod symbolic_gradient;
-mod py_func;
 mod while_;
 
 use thalweg_core::op::Op;
