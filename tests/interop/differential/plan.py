@@ -50,7 +50,6 @@ NOT_COMPARED = {
     },
     **{op: "reads files: compared in the tests beside the op" for op in ("GenerateVocabRemapping", "LoadAndRemapMatrix")},
     "AudioSummary": "TensorFlow has removed it",
-    "TensorSummary": "the fields of its message are in another order",
     **{op: "an error by design: there is no Python to call" for op in "PyFunc PyFuncStateless EagerPyFunc".split()},
     "AccumulatorNumStale": "ours alone: TensorFlow does not count what it drops",
     **{

@@ -1,4 +1,4 @@
-"""Summaries as messages: sounds. What is in files, and pictures, is compared in test_readers_and_summaries.py."""
+"""Summaries as messages: sounds, tensors. What is in files, and pictures, is compared in test_readers_and_summaries.py."""
 
 import numpy as np
 import tensorflow as tf
@@ -9,4 +9,8 @@ def sounds(g):
     return g.case(np.array(b"tag", object), g.array(tf.float32, shape, "plain"), np.float32(g.pick([1, 100, 8000, 0.4, 0])), max_outputs=g.int(1, 4))
 
 
-GENERATORS = {"AudioSummaryV2": sounds}
+def tensors(g):
+    return g.case(g.array(g.t(), g.shape(0, 3)), description="text", labels=["a"], display_name="name")
+
+
+GENERATORS = {"AudioSummaryV2": sounds, "TensorSummary": tensors}

@@ -94,7 +94,8 @@ fn pixels(image: &Tensor, channels: usize, bad: &[u8]) -> Result<Vec<u8>> {
     }
 }
 
-/// From 0 to the largest, or with negative values around the middle.
+/// From 0 to the largest, or with negative values around the middle. As in TensorFlow the scale is found in single precision, and
+/// pixels are computed in the precision of the image.
 fn scaled<T: Float>(values: &[T], channels: usize, bad: &[u8]) -> Result<Vec<u8>> {
     const NOTHING: f32 = 1e-6;
     let is_finite = |pixel: &&[T]| pixel.iter().all(|v| v.to_f64().is_finite());
@@ -106,14 +107,23 @@ fn scaled<T: Float>(values: &[T], channels: usize, bad: &[u8]) -> Result<Vec<u8>
     let (largest, range, offset) =
         if low < 0.0 { (low.abs().max(high.abs()), 127.0, 128.0) } else { (high, 255.0, 0.0) };
     let scale = if largest < NOTHING { 0.0 } else { range / largest };
+    // Products and sums of narrower floats are rounded once: double precision holds them.
+    let rounded = |v: f64| T::from_f64(v).to_f64();
+    let scale = rounded(f64::from(scale));
+    let byte = |v: &T| truncated(rounded(rounded(v.to_f64() * scale) + offset));
     let mut out = reserve::with_capacity(values.len())?;
     for pixel in values.chunks_exact(channels) {
         match is_finite(&pixel) {
-            true => out.extend(pixel.iter().map(|v| (v.to_f64() as f32 * scale + offset) as u8)),
+            true => out.extend(pixel.iter().map(byte)),
             false => out.extend(bad.iter().take(channels)),
         }
     }
     Ok(out)
+}
+
+/// A number as a byte. The scale of very dark halves is infinite: their pixels are black, not white.
+fn truncated(v: f64) -> u8 {
+    if v.is_finite() { v as u8 } else { 0 }
 }
 
 fn encoded(pixels: &[u8], width: u32, height: u32, color: ColorType) -> Result<Vec<u8>> {
@@ -141,6 +151,14 @@ mod tests {
         assert_eq!(of(&[1.0, f32::NAN, 2.0, f32::INFINITY]), [127, 9, 255, 9]);
         assert_eq!(of(&[1e-30, 0.0]), [0, 0]);
         assert_eq!(of(&[f32::NAN]), [9]);
+        let halves = |v: &[f32]| {
+            let v: Vec<f16> = v.iter().map(|v| f16::from_f32(*v)).collect();
+            scaled(&v, 1, &[9]).unwrap()
+        };
+        assert_eq!(halves(&[0.1, 0.2, 0.3, 0.7]), [36, 72, 109, 255]);
+        assert_eq!(halves(&[3.0, 5.0, 7.0, 11.0, 13.0]), [58, 98, 137, 215, 254]);
+        assert_eq!(halves(&[-3.0, 5.0, 7.0, 11.0, 13.0]), [98, 176, 196, 235, 255]);
+        assert_eq!(halves(&[0.001, 0.0, 0.002]), [0, 0, 0]);
         let batch = Tensor::zeros(DataType::Float, Shape::new(&[5, 1, 1, 3]).unwrap()).unwrap();
         let bad = Tensor::vector(&[255u8, 0, 0, 255]).unwrap();
         let tags = |most| {
