@@ -37,6 +37,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "json_example", run: ops::json_example },
     Target { name: "parse_example", run: ops::parse_example },
     Target { name: "parse_tensor", run: ops::parse_tensor },
+    Target { name: "decode_proto", run: ops::decode_proto },
+    Target { name: "proto_descriptors", run: ops::proto_descriptors },
     Target { name: "png", run: ops::png },
     Target { name: "jpeg", run: files::jpeg },
     Target { name: "gif", run: files::gif },

@@ -7,7 +7,7 @@ use thalweg_core::error::Code;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::Graph;
 use thalweg_io::message::decode;
-use thalweg_proto::{Example, encode, text};
+use thalweg_proto::{AttrValue, Example, attr_value, encode, text};
 use thalweg_runtime::{Session, SessionOptions};
 
 const INPUT: &str = "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_STRING } } }";
@@ -139,3 +139,34 @@ pub fn parse_tensor(bytes: &[u8]) {
         bytes,
     );
 }
+
+/// A message for DecodeProtoV2: a TensorProto's strings, type, floats, integers and shape.
+pub fn decode_proto(bytes: &[u8]) {
+    static SESSION: OnceLock<Session> = OnceLock::new();
+    parse(&SESSION, DECODE_PROTO, bytes);
+}
+
+const DECODE_PROTO: &str = "
+    node { name: 'y' op: 'DecodeProtoV2' input: 'x'
+           attr { key: 'message_type' value { s: 'tensorflow.TensorProto' } }
+           attr { key: 'field_names' value { list { s: 'string_val' s: 'dtype' s: 'float_val' s: 'int64_val' s: 'tensor_shape' } } }
+           attr { key: 'output_types' value { list { type: DT_STRING type: DT_INT32 type: DT_DOUBLE type: DT_INT64 type: DT_STRING } } } }";
+
+/// Descriptors for DecodeProtoV2, of a message `p.M` with a field `f`.
+pub fn proto_descriptors(bytes: &[u8]) {
+    let mut source = b"bytes://".to_vec();
+    source.extend_from_slice(bytes);
+    let Ok(mut def) = text::parse_graph_def(&format!("{INPUT}{PROTO_DESCRIPTORS}")) else { return };
+    let Some(node) = def.node.last_mut() else { return };
+    let value = AttrValue { value: Some(attr_value::Value::S(source.into())) };
+    node.attr.insert("descriptor_source".into(), value);
+    let Ok(graph) = Graph::from_def(registry().clone(), &def) else { return };
+    let Ok(session) = Session::of(&graph, SessionOptions { threads: 1, ..Default::default() }) else { return };
+    let _ = session.run(&[("x:0", Tensor::string(*b"\x08\x01"))], &["y:0"], &[]);
+}
+
+const PROTO_DESCRIPTORS: &str = "
+    node { name: 'y' op: 'DecodeProtoV2' input: 'x'
+           attr { key: 'message_type' value { s: 'p.M' } }
+           attr { key: 'field_names' value { list { s: 'f' } } }
+           attr { key: 'output_types' value { list { type: DT_INT32 } } } }";

@@ -1,4 +1,4 @@
-"""Serialized messages: Examples, SequenceExamples, tensors, CSV, JSON, compressed bytes."""
+"""Serialized messages: Examples, SequenceExamples, tensors, CSV, JSON, compressed bytes, fields of any message."""
 
 import gzip
 import json
@@ -6,6 +6,7 @@ import zlib
 
 import numpy as np
 import tensorflow as tf
+from google.protobuf import descriptor_pb2
 
 from .unicode import strings
 
@@ -221,8 +222,119 @@ def padded_raw(g):
     return g.case(g.array(tf.string, g.shape(0, 2)), np.int32(size * g.int(1, 4) + (1 if g.coin(0.1) else 0)), little_endian=g.coin(0.7))
 
 
+PROTO_FIELDS = {
+    "double": tf.float64, "float": tf.float32, "int64": tf.int64, "uint64": tf.uint64, "int32": tf.int32, "fixed64": tf.uint64, "fixed32": tf.uint32, "bool": tf.bool,
+    "string": tf.string, "group": tf.string, "message": tf.string, "bytes": tf.string, "uint32": tf.uint32, "enum": tf.int32, "sfixed32": tf.int32, "sfixed64": tf.int64,
+    "sint32": tf.int32, "sint64": tf.int64,
+}  # fmt: skip
+PROTO_DEFAULTS = {"double": "1.5", "float": "-inf", "int64": "-5", "uint32": "4", "bool": "true", "string": "s", "bytes": "\\001x", "enum": "B", "sint32": "-1"}
+
+
+def proto_source(syntax):
+    """Descriptors of a message `p.M` that has each type of field: one, repeated as is the custom of the syntax, and packed."""
+    file = descriptor_pb2.FileDescriptorProto(name="m.proto", package="p", syntax=syntax)
+    message = file.message_type.add(name="M")
+    for number, kind in enumerate(PROTO_FIELDS, 1):
+        if kind == "group" and syntax == "proto3":
+            continue
+        for label, first, prefix in ((1, 0, ""), (3, 100, "r_"), (3, 200, "p_")):
+            if prefix == "p_" and PROTO_FIELDS[kind] == tf.string or prefix and kind == "group":
+                continue
+            field = message.field.add(name=prefix + kind, number=first + number, type=number, label=label)
+            if prefix == "p_":
+                field.options.packed = True
+            if kind == "group":
+                field.type_name = ".p.M.Group"
+                message.nested_type.add(name="Group").field.add(name="x", number=1, type=5, label=1)
+            if kind in ("message", "enum"):
+                field.type_name = {"message": ".p.M", "enum": ".p.E"}[kind]
+            if not prefix and syntax == "proto2" and kind in PROTO_DEFAULTS:
+                field.default_value = PROTO_DEFAULTS[kind]
+    kinds = file.enum_type.add(name="E")
+    kinds.value.add(name="A", number=0)
+    kinds.value.add(name="B", number=3)
+    return b"bytes://" + descriptor_pb2.FileDescriptorSet(file=[file]).SerializeToString(), message
+
+
+def proto_fields(g):
+    """A source of descriptors, and names and types of some of its fields."""
+    source, message = proto_source(g.pick(["proto2", "proto3"]))
+    names = [f.name for f in message.field]
+    picked = list(dict.fromkeys(g.pick(names) for _ in range(g.int(1, 5))))
+    types = [PROTO_FIELDS[n.split("_")[-1]] for n in picked]
+    wider = {"float": tf.float64, "int32": tf.int64, "sint32": tf.int64, "uint32": tf.uint64, "fixed32": tf.uint64}
+    types = [wider.get(n.split("_")[-1], t) if g.coin(0.3) else t for n, t in zip(picked, types)]
+    if g.coin(0.05):
+        types[0] = g.pick([tf.float32, tf.string, tf.int8])
+    return source, message, picked, types
+
+
+def proto_values(g, dtype, shape):
+    if dtype == tf.string:
+        # Messages, so that they are good anywhere.
+        return strings([g.pick([b"", b"\x08\x01"]) for _ in range(int(np.prod(shape)))], shape)
+    return g.array(dtype, shape, "plain") if dtype.is_floating else g.array(dtype, shape)
+
+
+def encode_proto(g):
+    source, _, names, types = proto_fields(g)
+    batch = [g.int(0, 3)] if g.coin(0.8) else [2, 2]
+    widths = [g.int(0, 3) for _ in names]
+    counts = np.array([[g.int(0, w) for w in widths] for _ in range(int(np.prod(batch)))], np.int32).reshape([*batch, len(names)])
+    if g.coin(0.1):
+        counts = counts + 1
+    values = [proto_values(g, t, (*batch, w)) for t, w in zip(types, widths)]
+
+    def build(t):
+        return [raw.EncodeProto(sizes=t[0], values=list(t[1:]), field_names=names, message_type="p.M", descriptor_source=source)]
+
+    return g.program(build, counts, *values)
+
+
+def varint(n):
+    n &= (1 << 64) - 1
+    out = b""
+    while n >= 0x80:
+        out, n = out + bytes([n & 0x7F | 0x80]), n >> 7
+    return out + bytes([n])
+
+
+def decode_proto(g):
+    source, message, names, types = proto_fields(g)
+    wire = {1: 1, 2: 5, 6: 1, 7: 5, 9: 2, 10: 3, 11: 2, 12: 2, 15: 5, 16: 1}
+
+    def field():
+        f = g.pick([f for f in message.field if f.name in names] if g.coin(0.8) else list(message.field))
+        kind = wire.get(f.type, 0)
+        value = {0: lambda: varint(g.pick([0, 1, 3, 127, 300, -1, 1 << 40])), 1: lambda: g.rng.bytes(6) + b"\0\0", 5: lambda: g.rng.bytes(2) + b"\0\0", 2: lambda: b"", 3: lambda: b""}[kind]
+        if kind == 2:
+            text = g.pick([b"", b"\x28\x01", b"text"])
+            return varint(f.number << 3 | 2) + varint(len(text)) + text
+        if kind == 3:
+            return varint(f.number << 3 | 3) + b"\x08\x01" + varint(f.number << 3 | 4)
+        if f.label == 3 and g.coin():
+            packed = b"".join(value() for _ in range(g.int(0, 4)))
+            return varint(f.number << 3 | 2) + varint(len(packed)) + packed
+        return varint(f.number << 3 | kind) + value()
+
+    def one():
+        made = b"".join(field() for _ in range(g.int(0, 5)))
+        return made[: g.int(0, len(made))] if g.coin(0.03) else made
+
+    shape = g.shape(0, 2, zeros=False)
+    messages = strings([one() for _ in range(int(np.prod(shape)))], shape)
+    names = [*names, "nothing"] if g.coin(0.03) else names
+    types = [*types, tf.string] if len(names) > len(types) else types
+
+    def build(t):
+        return flat(raw.DecodeProtoV2(bytes=t[0], message_type="p.M", field_names=names, output_types=types, descriptor_source=source))
+
+    return g.program(build, messages)
+
+
 GENERATORS = {op: parse_example for op in ("ParseExample", "ParseExampleV2", "ParseSingleExample")}
 GENERATORS |= {op: parse_sequence_example for op in ("ParseSequenceExample", "ParseSequenceExampleV2", "ParseSingleSequenceExample")}
 GENERATORS |= {
     "DecodeCSV": csv, "DecodeJSONExample": json_example, "SerializeTensor": serialize, "ParseTensor": parse_tensor, "DecodeCompressed": decompress, "DecodePaddedRaw": padded_raw,
+    "DecodeProtoV2": decode_proto, "EncodeProto": encode_proto,
 }  # fmt: skip

@@ -99,3 +99,11 @@ pub fn shape_list(shapes: &[&[i64]]) -> Attr {
 pub fn string_list(items: &[&str]) -> Attr {
     Attr::List(items.iter().map(|s| Attr::str(s)).collect())
 }
+
+/// Two `TensorProto`s: one with strings, a type, packed floats and one more, and one with a shape.
+pub fn message_list() -> Tensor {
+    let packed: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+    let first =
+        [&field(8, b"a")[..], &field(8, b"bc"), &[8, 1], &field(5, &packed), &[0x2D, 0, 0, 0x80, 0x3F]];
+    of_strings(vec![first.concat().into(), field(2, &field(2, &[8, 3])).into()])
+}
