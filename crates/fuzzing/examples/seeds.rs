@@ -215,8 +215,23 @@ fn strings(corpus: &Corpus) -> Result<()> {
     let json = b"{\"features\": {\"feature\": {\"a\": {\"floatList\": {\"value\": [1.5, \"NaN\"]}}}}}";
     corpus.put("json_example", "floats", json)?;
     corpus.put("parse_tensor", "repeated", &[8, 1, 18, 4, 18, 2, 8, 100, 42, 4, 0, 0, 128, 63])?;
-    corpus.put("decode_proto", "tensor", &[66, 1, 97, 66, 2, 98, 99, 8, 1, 42, 8, 0, 0, 192, 63, 0, 0, 0, 192, 45, 0, 0, 128, 63, 18, 4, 18, 2, 8, 3, 80, 44])?;
-    corpus.put("proto_descriptors", "enum", &[10, 50, 10, 1, 109, 18, 1, 112, 34, 23, 10, 1, 77, 18, 18, 10, 1, 102, 24, 1, 32, 1, 40, 14, 50, 4, 46, 112, 46, 69, 58, 1, 66, 42, 17, 10, 1, 69, 18, 5, 10, 1, 65, 16, 0, 18, 5, 10, 1, 66, 16, 3])?;
+    corpus.put(
+        "decode_proto",
+        "tensor",
+        &[
+            66, 1, 97, 66, 2, 98, 99, 8, 1, 42, 8, 0, 0, 192, 63, 0, 0, 0, 192, 45, 0, 0, 128, 63, 18, 4, 18,
+            2, 8, 3, 80, 44,
+        ],
+    )?;
+    corpus.put(
+        "proto_descriptors",
+        "enum",
+        &[
+            10, 50, 10, 1, 109, 18, 1, 112, 34, 23, 10, 1, 77, 18, 18, 10, 1, 102, 24, 1, 32, 1, 40, 14, 50,
+            4, 46, 112, 46, 69, 58, 1, 66, 42, 17, 10, 1, 69, 18, 5, 10, 1, 65, 16, 0, 18, 5, 10, 1, 66, 16,
+            3,
+        ],
+    )?;
     let floats = Feature { kind: Some(feature::Kind::FloatList(FloatList { value: vec![1.0, 2.0] })) };
     let words = Feature { kind: Some(feature::Kind::BytesList(BytesList { value: vec![Bytes::from("b")] })) };
     let ints = Feature { kind: Some(feature::Kind::Int64List(Int64List { value: vec![3, -4] })) };

@@ -161,7 +161,9 @@ pub fn proto_descriptors(bytes: &[u8]) {
     let value = AttrValue { value: Some(attr_value::Value::S(source.into())) };
     node.attr.insert("descriptor_source".into(), value);
     let Ok(graph) = Graph::from_def(registry().clone(), &def) else { return };
-    let Ok(session) = Session::of(&graph, SessionOptions { threads: 1, ..Default::default() }) else { return };
+    let Ok(session) = Session::of(&graph, SessionOptions { threads: 1, ..Default::default() }) else {
+        return;
+    };
     let _ = session.run(&[("x:0", Tensor::string(*b"\x08\x01"))], &["y:0"], &[]);
 }
 

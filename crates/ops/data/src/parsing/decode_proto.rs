@@ -212,13 +212,14 @@ fn fill(message: &Bytes, wanted: &[Wanted], columns: &mut [Column]) -> Result<()
         let (w, column) = (&wanted[at], columns.get_mut(at).ok_or(Malformed)?);
         match found {
             Found::Number(raw) => column.number(w, raw),
-            Found::Packed(bytes) if w.repeated => for_packed(w.kind, bytes, |raw| column.number(w, raw))?,
-            // TensorFlow counts packed numbers where there should be one, but does not read them.
-            Found::Packed(bytes) => {
-                if !bytes.is_empty() && std::mem::replace(&mut column.next, 1) > 0 {
-                    failed = Some(data_loss("a packed field has more entries than allowed: at most 1"));
-                }
+            // TensorFlow refuses packed numbers, even none, after the last that there is room for.
+            Found::Packed(_) if column.next >= column.width => {
+                failed = Some(data_loss("a packed field has more entries than allowed"));
+                return Err(Malformed);
             }
+            Found::Packed(bytes) if w.repeated => for_packed(w.kind, bytes, |raw| column.number(w, raw))?,
+            // Where there should be one number, it counts packed ones, but does not read them.
+            Found::Packed(_) => {}
             Found::Bytes(bytes) => {
                 if let Err(e) = column.bytes(w, bytes) {
                     failed = Some(e);
