@@ -306,7 +306,7 @@ def decode_proto(g):
     def field():
         f = g.pick([f for f in message.field if f.name in names] if g.coin(0.8) else list(message.field))
         kind = wire.get(f.type, 0)
-        value = {0: lambda: varint(g.pick([0, 1, 3, 127, 300, -1, 1 << 40])), 1: lambda: g.rng.bytes(6) + b"\0\0", 5: lambda: g.rng.bytes(2) + b"\0\0", 2: lambda: b"", 3: lambda: b""}[kind]
+        value = {0: lambda: varint(g.pick([0, 1, 3, 127, 300, -1, 1 << 40])), 1: lambda: g.rng.bytes(6) + b"\xf0\x3f", 5: lambda: g.rng.bytes(2) + b"\x80\x3f", 2: lambda: b"", 3: lambda: b""}[kind]
         if kind == 2:
             text = g.pick([b"", b"\x28\x01", b"text"])
             return varint(f.number << 3 | 2) + varint(len(text)) + text

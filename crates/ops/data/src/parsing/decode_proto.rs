@@ -211,13 +211,17 @@ fn fill(message: &Bytes, wanted: &[Wanted], columns: &mut [Column]) -> Result<()
     let walked = walk(message, wanted, |at, found| {
         let (w, column) = (&wanted[at], columns.get_mut(at).ok_or(Malformed)?);
         match found {
-            Found::Number(raw) => column.number(w, raw),
+            Found::Number(raw) => column.number(w, w.kind, raw),
             // TensorFlow refuses packed numbers, even none, after the last that there is room for.
             Found::Packed(_) if column.next >= column.width => {
                 failed = Some(data_loss("a packed field has more entries than allowed"));
                 return Err(Malformed);
             }
-            Found::Packed(bytes) if w.repeated => for_packed(w.kind, bytes, |raw| column.number(w, raw))?,
+            Found::Packed(bytes) if w.repeated => {
+                // As in TensorFlow, packed int32 that are widened lose their sign.
+                let kind = if w.kind == Kind::Int32 { Kind::Uint32 } else { w.kind };
+                for_packed(w.kind, bytes, |raw| column.number(w, kind, raw))?;
+            }
             // Where there should be one number, it counts packed ones, but does not read them.
             Found::Packed(_) => {}
             Found::Bytes(bytes) => {
@@ -282,12 +286,12 @@ impl Column {
         self.row * self.width + at
     }
 
-    fn number(&mut self, w: &Wanted, raw: Raw) {
+    fn number(&mut self, w: &Wanted, kind: Kind, raw: Raw) {
         let at = self.place(w);
         if let Values::Numbers(bytes, size) = &mut self.values
             && let Some(slot) = bytes.chunks_exact_mut(*size).nth(at)
         {
-            put(slot, element(w.kind, w.dtype, raw));
+            put(slot, element(kind, w.dtype, raw));
         }
     }
 
