@@ -146,14 +146,15 @@ PIPELINES = {
     "legacy parallel interleave": lambda f: Dataset.range(1, 6).apply(tf1.data.experimental.parallel_interleave(lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=2, block_length=1)),
     "sparse slices": lambda f: Dataset.from_sparse_tensor_slices(tf1.SparseTensor([[0, 1], [2, 0], [2, 3]], [1.0, 2.0, 3.0], [4, 5])),
     "global shuffle": lambda f: global_shuffle(tf.data.Dataset.range(20).batch(2, drop_remainder=True).map(lambda x: x * 3), seed=3),
-    "global shuffle again": lambda f: global_shuffle(numbers(7).concatenate(Dataset.range(10, 13)), seed=3).repeat(2),
+    "global shuffle again": lambda f: global_shuffle(numbers(7), seed=3).repeat(2),
+    "global shuffle concatenated": lambda f: global_shuffle(numbers(7).concatenate(Dataset.range(10, 13)), seed=3),
     "global shuffle of parts": lambda f: global_shuffle(Dataset.zip((numbers(9).skip(1).take(6).repeat(2).shard(3, 1), words().repeat(2))).prefetch(1), seed=5),
     "training": lambda f: words().shuffle(3, seed=1).repeat(4).batch(5).map(lambda e: e["n"] * 2).prefetch(1),
 }
 
 
 # Pipelines with a seed generator.
-STATEFUL = ("random again", "global shuffle", "global shuffle again", "global shuffle of parts")
+STATEFUL = ("random again", "global shuffle", "global shuffle concatenated", "global shuffle again", "global shuffle of parts")
 
 
 def plain(element):

@@ -101,7 +101,11 @@ fn pipelines() -> Vec<(&'static str, fn() -> Tensor)> {
             on(&mapped(&range(0, 6), "MapDataset", "fail_at_3", &[]), "IgnoreErrorsDataset", &[])
         }),
         ("windows", || {
-            let types = ["Tkey_func_other_arguments", "Treduce_func_other_arguments", "Twindow_size_func_other_arguments"];
+            let types = [
+                "Tkey_func_other_arguments",
+                "Treduce_func_other_arguments",
+                "Twindow_size_func_other_arguments",
+            ];
             let mut attrs = with(&types.map(|name| (name, Attr::List(vec![]))));
             attrs.extend([("key_func", func("modulo_3")), ("reduce_func", func("window"))]);
             attrs.push(("window_size_func", func("two")));
