@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tensorflow.python.data.experimental.ops.global_shuffle_op import _global_shuffle
+from tensorflow.python.data.ops.dataset_ops import DatasetV1Adapter
 
 tf1 = tf.compat.v1
 errors = tf.errors
@@ -57,7 +58,7 @@ def words():
 
 
 def global_shuffle(dataset, seed):
-    return tf1.data.DatasetV1Adapter(_global_shuffle(dataset, seed=seed))
+    return DatasetV1Adapter(_global_shuffle(dataset, seed=seed))
 
 
 PIPELINES = {
@@ -126,10 +127,8 @@ PIPELINES = {
     "rebatch sizes": lambda f: Dataset.range(21).batch(4).rebatch([1, 3, 2], drop_remainder=True),
     "rebatch words": lambda f: words().batch(3).rebatch(2),
     "rebatch empty batches": lambda f: Dataset.range(11).batch(4).rebatch([3, 0, 1]),
-    "rebatch scalars": lambda f: numbers().rebatch(2),
     "unbatch": lambda f: numbers().batch(4).unbatch(),
     "unbatch words": lambda f: words().batch(2).unbatch(),
-    "unbatch scalars": lambda f: numbers().unbatch(),
     "scan": lambda f: numbers().scan(np.int64(0), lambda s, x: (s + x, (s, x * 2))),
     "choose": lambda f: Dataset.choose_from_datasets([Dataset.range(3), Dataset.range(10, 15)], Dataset.from_tensor_slices(np.array([0, 1, 1, 0, 0, 0, 1], np.int64)), stop_on_empty_dataset=False),
     "choose stops": lambda f: Dataset.choose_from_datasets([Dataset.range(2), Dataset.range(10, 15)], Dataset.range(2).repeat()),
@@ -144,13 +143,18 @@ PIPELINES = {
     "group by window": lambda f: numbers(12).group_by_window(lambda x: 2 - x % 3, lambda k, w: w.map(lambda x: x + 100 * k).batch(10), window_size=2),
     "group by window sizes": lambda f: numbers(15).group_by_window(lambda x: x % 3, lambda k, w: w, window_size_func=lambda k: k + 1),
     "group by reducer": lambda f: numbers().apply(tf1.data.experimental.group_by_reducer(lambda x: 2 - x % 3, tf1.data.experimental.Reducer(lambda k: (k * 100, np.int64(0)), lambda s, x: (s[0] + x, s[1] + 1), lambda s, n: s * n))),
-    "legacy parallel interleave": lambda f: Dataset.range(1, 6).apply(tf1.data.experimental.parallel_interleave(lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=3, block_length=2)),
+    "legacy parallel interleave": lambda f: Dataset.range(1, 6).apply(tf1.data.experimental.parallel_interleave(lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=2, block_length=1)),
     "sparse slices": lambda f: Dataset.from_sparse_tensor_slices(tf1.SparseTensor([[0, 1], [2, 0], [2, 3]], [1.0, 2.0, 3.0], [4, 5])),
-    "global shuffle": lambda f: global_shuffle(numbers(20).map(lambda x: x * 3).batch(2), seed=3),
-    "global shuffle again": lambda f: global_shuffle(numbers(7).concatenate(Dataset.range(10, 13)), seed=3).repeat(2),
+    "global shuffle": lambda f: global_shuffle(tf.data.Dataset.range(20).batch(2, drop_remainder=True).map(lambda x: x * 3), seed=3),
+    "global shuffle again": lambda f: global_shuffle(numbers(7), seed=3).repeat(2),
+    "global shuffle concatenated": lambda f: global_shuffle(numbers(7).concatenate(Dataset.range(10, 13)), seed=3),
     "global shuffle of parts": lambda f: global_shuffle(Dataset.zip((numbers(9).skip(1).take(6).repeat(2).shard(3, 1), words().repeat(2))).prefetch(1), seed=5),
     "training": lambda f: words().shuffle(3, seed=1).repeat(4).batch(5).map(lambda e: e["n"] * 2).prefetch(1),
 }
+
+
+# Pipelines with a seed generator.
+STATEFUL = ("random again", "global shuffle", "global shuffle concatenated", "global shuffle again", "global shuffle of parts")
 
 
 def plain(element):
@@ -193,6 +197,8 @@ def run(target, make, files, one_shot):
 @pytest.mark.parametrize("one_shot", [True, False], ids=["one_shot", "initializable"])
 @pytest.mark.parametrize("name", PIPELINES)
 def test_elements_are_tensorflows(server, files, name, one_shot):
+    if one_shot and name in STATEFUL:
+        pytest.skip("TensorFlow's client puts no stateful node into a one-shot iterator")
     want = run("", PIPELINES[name], files, one_shot)
     assert run(server.target, PIPELINES[name], files, one_shot) == want
 
@@ -252,7 +258,7 @@ def test_optionals_cardinality_and_reduction(session):
 
 
 def test_elements_by_index(session):
-    dataset = numbers(9).map(lambda x: x * 2).skip(1).batch(3)
+    dataset = tf.data.Dataset.range(9).map(lambda x: x * 2).skip(1).batch(3)
     at = tf1.placeholder(tf.int64, [])
     element = tf.raw_ops.GetElementAtIndex(dataset=dataset._variant_tensor, index=at, output_types=[tf.int64], output_shapes=[[None]])
     assert [session.run(element, {at: i})[0].tolist() for i in (2, 0)] == [[14, 16], [2, 4, 6]]

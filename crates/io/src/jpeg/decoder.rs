@@ -76,9 +76,8 @@ pub fn decode(data: &[u8], options: &Decode) -> Result<Tensor> {
     let mut planes = Plane::all(&frame)?;
     let mut complete = layout.rows;
     markers.frame = Some(frame);
-    loop {
-        // The frame changes hands: scans set the tables of its components.
-        let Some(frame) = markers.frame.take() else { break };
+    // The frame changes hands: scan headers set the tables of its components.
+    while let Some(frame) = markers.frame.take() {
         let done = read_scan(data, &markers, &frame, &scan, &mut planes, options.recover)?;
         markers.frame = Some(frame);
         if done.ended && single {

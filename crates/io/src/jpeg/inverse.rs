@@ -1,6 +1,7 @@
 //! The inverse transforms: accurate, fast, and to smaller blocks. All in integers, and rounded as libjpeg does.
 
 use super::BLOCK;
+use std::f64::consts::SQRT_2;
 
 const fn fixed(x: f64, bits: u32) -> i64 {
     (x * (1u64 << bits) as f64 + 0.5) as i64
@@ -110,12 +111,12 @@ fn fast_line(x: [i64; 8]) -> [i64; 8] {
     let times = |v: i64, by: f64| (v * fixed(by, 8)) >> 8;
     let (t10, t11) = (x[0] + x[4], x[0] - x[4]);
     let t13 = x[2] + x[6];
-    let t12 = times(x[2] - x[6], 1.414213562) - t13;
+    let t12 = times(x[2] - x[6], SQRT_2) - t13;
     let even = [t10 + t13, t11 + t12, t11 - t12, t10 - t13];
     let (z13, z10) = (x[5] + x[3], x[5] - x[3]);
     let (z11, z12) = (x[1] + x[7], x[1] - x[7]);
     let t7 = z11 + z13;
-    let t11 = times(z11 - z13, 1.414213562);
+    let t11 = times(z11 - z13, SQRT_2);
     let z5 = times(z10 + z12, 1.847759065);
     let t10 = times(z12, 1.082392200) - z5;
     let t12 = ((z10 * -fixed(2.613125930, 8)) >> 8) + z5;

@@ -134,11 +134,8 @@ impl Reader<'_> {
         loop {
             let marker = match self.bits.marker.take() {
                 Some(marker) => marker,
-                None => match next_marker(self.data, &mut self.bits.at) {
-                    Some(marker) => marker,
-                    // As if the end of the image were here.
-                    None => 0xd9,
-                },
+                // At the end of the file, as if the end of the image were here.
+                None => next_marker(self.data, &mut self.bits.at).unwrap_or(0xd9),
             };
             let number = marker.wrapping_sub(0xd0);
             let distance = number.wrapping_sub(wanted) & 7;

@@ -12,11 +12,9 @@ def picture(g, channels):
     return np.clip(waves + g.rng.normal(0, g.pick([1, 20]), waves.shape), 0, 255).astype(np.uint8)
 
 
-def encoded(g, **fixed):
-    """A JPEG file, with TensorFlow's own encoder."""
-    attrs = {"quality": g.int(20, 100), "progressive": g.coin(0.3), "optimize_size": g.coin(0.3), "chroma_downsampling": g.coin(0.6)} | fixed
-    with tf.device("/cpu:0"), tf.Graph().as_default(), tf.compat.v1.Session() as s:
-        return s.run(tf.raw_ops.EncodeJpeg(image=picture(g, g.pick([1, 3, 3])), **attrs))
+def encoding(g):
+    """Attrs of an encoder. Files are encoded in the program itself: both sides write the same bytes (see EncodeJpeg)."""
+    return {"quality": g.int(20, 100), "progressive": g.coin(0.3), "optimize_size": g.coin(0.3), "chroma_downsampling": g.coin(0.6)}
 
 
 def text(value):
@@ -26,17 +24,17 @@ def text(value):
 
 
 def decode_jpeg(g):
-    attrs = {"channels": g.pick([0, 0, 1, 3]), "ratio": g.pick([1, 1, 1, 2, 4, 8]), "fancy_upscaling": g.coin(0.7), "dct_method": g.pick(["", "INTEGER_FAST", "INTEGER_ACCURATE"])}
-    if g.op == "DecodeAndCropJpeg":
-        file, attrs["ratio"] = encoded(g), 1
-        # The edges of a window are smoothed with what is beside it in ours: compare where nothing is smoothed.
-        attrs["fancy_upscaling"] = False
-        return g.case(text(file), g.of([0, 0, g.int(1, 8), g.int(1, 8)], tf.int32), **attrs)
-    file = encoded(g)
+    pixels, encode = picture(g, g.pick([1, 3, 3])), encoding(g)
     # Not try_recover_truncated: TensorFlow's reader does not end on some files that it has to fill.
-    if g.coin(0.2):
-        attrs["acceptable_fraction"] = g.pick([0.2, 1.0])
-    return g.case(text(file), **attrs)
+    attrs = {"channels": g.pick([0, 0, 1, 3]), "ratio": g.pick([1, 1, 1, 2, 4, 8]), "fancy_upscaling": g.coin(0.7), "dct_method": g.pick(["", "INTEGER_FAST", "INTEGER_ACCURATE"])}
+    if g.op == "DecodeJpeg":
+        return g.program(lambda t: [tf.raw_ops.DecodeJpeg(contents=tf.raw_ops.EncodeJpeg(image=t[0], **encode), **attrs)], pixels)
+    # Chrominance at the edges of a window is smoothed with what is beside it in ours, in TensorFlow with itself.
+    attrs |= {"fancy_upscaling": False, "ratio": 1}
+    rows, cols = pixels.shape[:2]
+    top, left = g.int(0, rows - 1), g.int(0, cols - 1)
+    window = g.of([top, left, g.int(1, rows - top), g.int(1, cols - left)], tf.int32)
+    return g.program(lambda t: [tf.raw_ops.DecodeAndCropJpeg(contents=tf.raw_ops.EncodeJpeg(image=t[0], **encode), crop_window=t[1], **attrs)], pixels, window)
 
 
 def encode_jpeg(g):
@@ -48,7 +46,8 @@ def encode_jpeg(g):
 
 
 def shape(g):
-    return g.case(text(encoded(g)), output_type=g.types["output_type"])
+    encode, out = encoding(g), g.types["output_type"]
+    return g.program(lambda t: [tf.raw_ops.ExtractJpegShape(contents=tf.raw_ops.EncodeJpeg(image=t[0], **encode), output_type=out)], picture(g, g.pick([1, 3])))
 
 
 def gif_codes(pixels):
@@ -97,7 +96,10 @@ def decode_bmp(g):
 
 
 def decode_image(g):
-    file = g.pick([bmp, gif, encoded])(g)
+    if g.coin(0.3):
+        encode, attrs = encoding(g), {"dtype": g.pick([tf.uint8, tf.uint16, tf.float32]), "channels": g.pick([0, 1, 3])}
+        return g.program(lambda t: [tf.raw_ops.DecodeImage(contents=tf.raw_ops.EncodeJpeg(image=t[0], **encode), **attrs)], picture(g, 3))
+    file = g.pick([bmp, gif])(g)
     # TensorFlow writes beyond its buffer for bitmaps that go upwards in other types than bytes.
     dtype = tf.uint8 if file[:2] == b"BM" else g.pick([tf.uint8, tf.uint16, tf.float32])
     expand = g.coin()

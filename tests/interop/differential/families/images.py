@@ -119,7 +119,22 @@ def adjust(g):
     return g.case(unit_image(g, tf.float32, shape), g.of(g.rng.uniform(*by), tf.float32), judge="norm")
 
 
-GENERATORS = {"ExtractGlimpse": glimpse, "ExtractGlimpseV2": glimpse, "DrawBoundingBoxes": draw, "DrawBoundingBoxesV2": draw}
+def sample(g):
+    """A window with seeds: the same numbers are drawn on both sides."""
+    size = g.of([g.int(1, 100), g.int(1, 100), 3], g.types["T"])
+    corners = g.rng.uniform(0, 0.6, (1, g.int(0, 3), 2))
+    found = g.of(np.concatenate([corners, corners + g.rng.uniform(0.05, 0.4, corners.shape)], 2), tf.float32)
+    attrs = {"aspect_ratio_range": g.pick([[0.75, 1.33], [0.5, 2.0]]), "area_range": g.pick([[0.05, 1.0], [0.3, 0.6]]), "max_attempts": g.pick([1, 100]), "use_image_if_no_bounding_boxes": g.coin(0.8)}
+    least = g.pick([0.0, 0.1, 0.9])
+    if g.op == "SampleDistortedBoundingBox":
+        return g.case(size, found, min_object_covered=least, seed=g.int(1, 99), seed2=g.int(0, 99), **attrs)
+    if g.op == "SampleDistortedBoundingBoxV2":
+        return g.case(size, found, g.of(least, tf.float32), seed=g.int(1, 99), seed2=g.int(0, 99), **attrs)
+    return g.case(size, found, g.of(least, tf.float32), g.ints(-99, 99, (2,), g.types["Tseed"]), **attrs)
+
+
+GENERATORS = {f"{op}": sample for op in "SampleDistortedBoundingBox SampleDistortedBoundingBoxV2 StatelessSampleDistortedBoundingBox".split()}
+GENERATORS |= {"ExtractGlimpse": glimpse, "ExtractGlimpseV2": glimpse, "DrawBoundingBoxes": draw, "DrawBoundingBoxesV2": draw}
 GENERATORS |= {f"NonMaxSuppression{v}": suppression for v in ("", "V2", "V3", "V4", "V5", "WithOverlaps")} | {"CombinedNonMaxSuppression": combined}
 GENERATORS |= {f"CropAndResize{v}": crop for v in ("", "GradImage", "GradBoxes")}
 GENERATORS |= {f"ImageProjectiveTransform{v}": project for v in ("V2", "V3")}

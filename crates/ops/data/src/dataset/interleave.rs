@@ -218,7 +218,7 @@ impl Iter for InterleaveIter {
             s.number("taken", &mut self.taken)?;
             let mut slots = self.slots.len();
             s.number("slots", &mut slots)?;
-            if slots > self.cycle || self.at >= self.cycle {
+            if slots > self.cycle || self.at >= self.cycle || !(0..self.block).contains(&self.taken) {
                 return Err(invalid!("the state of an interleave is one of a longer cycle"));
             }
             if s.restoring() {

@@ -109,8 +109,8 @@ impl Iter for RebatchIter {
                     if taken > 0 || want == 0 {
                         reserve::push(&mut pieces, piece)?;
                     }
-                    // At the end of the input an empty batch is not made of nothing.
-                    if have == want && (want > 0 || rows > 0) {
+                    // An empty batch is made of any, even of a used one.
+                    if have == want {
                         break;
                     }
                 }
@@ -119,16 +119,10 @@ impl Iter for RebatchIter {
                     Some(batch) => {
                         rows_of(&batch)?;
                         self.left = Some(batch);
-                        if want == 0 {
-                            pieces.clear();
-                        }
                     }
                     None => {
                         self.input = None;
                         self.left = None;
-                        if want == 0 {
-                            return Ok(None);
-                        }
                     }
                 }
             }

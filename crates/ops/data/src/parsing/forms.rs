@@ -85,3 +85,18 @@ pub fn row_splits(counts: &[usize], dtype: DataType) -> Result<Tensor> {
         |v: &i64| i32::try_from(*v).map_err(|_| invalid!("{v} values are too many for int32 row splits"));
     Tensor::from_slice(shape, &reserve::try_collect(splits.iter().map(narrow))?)
 }
+
+/// Sets all outputs. Counts among the attrs (num_sparse) may contradict the lists of types, which decide how many there are.
+pub fn set_all(c: &mut OpCall<'_>, tensors: impl IntoIterator<Item = Tensor>) -> Result<()> {
+    let mut set = 0;
+    for t in tensors {
+        c.set(set, t);
+        set += 1;
+    }
+    if c.output_type(set).is_ok() || set.checked_sub(1).is_some_and(|last| c.output_type(last).is_err()) {
+        return Err(invalid!(
+            "keys and types give {set} outputs; counts such as num_sparse ask for another number"
+        ));
+    }
+    Ok(())
+}

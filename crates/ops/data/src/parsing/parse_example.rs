@@ -279,10 +279,7 @@ impl Settings {
         }
         let ragged_values = results.pop().unwrap_or_default();
         let lists = results.into_iter().chain([dense_values, ragged_values, ragged_splits]);
-        for (i, t) in lists.flatten().enumerate() {
-            c.set(i, t);
-        }
-        Ok(())
+        forms::set_all(c, lists.flatten())
     }
 
     /// Dense features first, then sparse, then ragged: of a key that is named twice the last counts, as in TensorFlow.

@@ -403,10 +403,7 @@ impl Settings {
                 push(11 + i, t)?;
             }
         }
-        for (i, t) in out.into_iter().flatten().enumerate() {
-            c.set(i, t);
-        }
-        Ok(())
+        forms::set_all(c, out.into_iter().flatten())
     }
 
     fn keys(&self, c: &OpCall<'_>) -> Result<AllKeys> {

@@ -167,7 +167,8 @@ fn fill<T: random::Real + Real + Into<f64>>(
     if done {
         return Ok(());
     }
-    Err(internal("TruncatedNormal rejection sampler failed to accept a sample."))
+    // TensorFlow says Internal; it is the parameters' fault (NaN, an interval far from the mean).
+    Err(invalid!("TruncatedNormal rejection sampler failed to accept a sample."))
 }
 
 /// By implicit reparameterisation (Figurnov et al., 2018).

@@ -121,7 +121,7 @@ fn hue<T: Float>(c: &mut OpCall<'_>) -> Result<()> {
         let turned = if turned >= 6.0 { 0.0 } else { turned };
         let sector = turned as u32;
         let part = turned - sector as f32;
-        let middle = low + (if sector % 2 == 0 { part } else { 1.0 - part }) * range;
+        let middle = low + (if sector.is_multiple_of(2) { part } else { 1.0 - part }) * range;
         match sector {
             0 => [high, middle, low],
             1 => [middle, high, low],

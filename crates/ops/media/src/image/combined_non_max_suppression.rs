@@ -144,7 +144,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
         valid.push(found.len() as i32);
         for (i, found) in found.iter().enumerate() {
             let at = image * size + i;
-            let corners = found.corners.map(|v| if clip { v.min(1.0).max(0.0) } else { v });
+            let corners = found.corners.map(|v| if clip { v.clamp(0.0, 1.0) } else { v });
             out_boxes.as_mut_slice::<f32>()?[4 * at..4 * at + 4].copy_from_slice(&corners);
             out_scores.as_mut_slice::<f32>()?[at] = found.score;
             out_classes.as_mut_slice::<f32>()?[at] = found.class as f32;

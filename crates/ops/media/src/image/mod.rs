@@ -18,6 +18,7 @@ mod resize_axis;
 mod resize_bicubic;
 mod resize_bilinear;
 mod resize_nearest_neighbor;
+mod sample_distorted_bounding_box;
 mod scale_and_translate;
 mod weighted;
 
@@ -37,6 +38,7 @@ pub static OPS: &[&Op] = join![
     projective_transform::OPS,
     resize_area::OPS,
     resize_bicubic::OPS,
+    sample_distorted_bounding_box::OPS,
     scale_and_translate::OPS,
     OTHERS,
 ];

@@ -143,9 +143,10 @@ fn run_grad<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
         }
     }
     if used != rows {
-        return Err(internal(format_args!(
+        // TensorFlow says Internal; it is the indices' fault.
+        return Err(invalid!(
             "Elements of backprop_val_grad aren't all propagated. Num elements:{rows}, used: {used}"
-        )));
+        ));
     }
     c.set(0, out);
     Ok(())
