@@ -77,7 +77,7 @@ def quantize(g):
     t = g.pick(list(STORED))
     ranges, attrs = range_of(g, () if axis < 0 else (shape[axis],)), {"mode": mode, "axis": axis, "narrow_range": g.coin(0.3)}
     if g.op == "Dequantize":
-        dtype = tf.float32 if mode == "MIN_FIRST" or g.coin() else tf.bfloat16
+        dtype = tf.float32 if mode != "MIN_COMBINED" or g.coin() else tf.bfloat16
         return call(g, [stored(g, t, shape), *ranges], {"input": t}, dtype=dtype, **attrs)
     if mode == "SCALED":
         attrs["round_mode"] = g.pick(["HALF_TO_EVEN", "HALF_AWAY_FROM_ZERO"])
@@ -116,9 +116,31 @@ def relu(g):
     return call(g, [stored(g, t, g.shape(1, 3)), *(np.float32(3) * b for b in range_of(g))], {"features": t}, out_type=t)
 
 
+def pool(g):
+    t = g.pick([tf.quint8, tf.qint8])
+    images = stored(g, t, (g.int(1, 2), g.int(3, 6), g.int(3, 6), g.int(1, 5)))
+    ksize, strides = [1, g.int(1, 3), g.int(1, 3), 1], [1, g.int(1, 2), g.int(1, 2), 1]
+    return call(g, [images, *range_of(g)], {"input": t}, ksize=ksize, strides=strides, padding=g.pick(["SAME", "VALID"]))
+
+
+def product(g):
+    t = tf.quint8
+    if g.op == "QuantizedMul":
+        a, b = g.pick([((2, 3), (2, 3)), ((4, 3), (3,)), ((3,), (2, 3)), ((5,), ()), ((), (4,))])
+        names, attrs = ("x", "y"), {}
+    else:
+        m, k, n = (g.int(1, 6) for _ in range(3))
+        attrs, names = {"transpose_a": g.coin(), "transpose_b": g.coin()}, ("a", "b")
+        a, b = (k, m) if attrs["transpose_a"] else (m, k), (n, k) if attrs["transpose_b"] else (k, n)
+    return call(g, [stored(g, t, a), stored(g, t, b), *range_of(g), *range_of(g)], dict.fromkeys(names, t), Toutput=tf.qint32, **attrs)
+
+
+
 GENERATORS = {f"FakeQuantWithMinMax{kind}{gradient}": fake_quant for kind in ("Args", "Vars", "VarsPerChannel") for gradient in ("", "Gradient")}
 GENERATORS |= {f"QuantizeAndDequantize{version}": quantize_and_dequantize for version in ("", "V2", "V3", "V4", "V4Grad")}
 GENERATORS |= {op: quantize for op in ("QuantizeV2", "Dequantize")}
 GENERATORS |= {op: requantize for op in ("QuantizeDownAndShrinkRange", "RequantizationRange", "Requantize")}
 GENERATORS |= {op: per_channel for op in ("RequantizationRangePerChannel", "RequantizePerChannel")}
 GENERATORS |= {op: relu for op in ("QuantizedRelu", "QuantizedRelu6")}
+GENERATORS |= {op: pool for op in ("QuantizedMaxPool", "QuantizedAvgPool")}
+GENERATORS |= {op: product for op in ("QuantizedMatMul", "QuantizedMul")}

@@ -89,6 +89,11 @@ impl Levels {
         self.unclamped(x).clamp(self.least, self.most) as i32
     }
 
+    /// The float between two levels.
+    pub fn step(&self) -> f32 {
+        (self.high - self.low) / self.steps() as f32
+    }
+
     /// The scale and offset of the loops over whole tensors, in single precision.
     pub fn line(&self) -> (f32, f32) {
         let scale = (f64::from(self.high - self.low) / self.steps()) as f32;

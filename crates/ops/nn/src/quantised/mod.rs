@@ -2,6 +2,8 @@
 
 mod fake_quant;
 mod levels;
+mod pool;
+mod products;
 mod quantize;
 mod quantize_and_dequantize;
 mod relu;
@@ -9,5 +11,12 @@ mod requantize;
 
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] =
-    join![fake_quant::OPS, quantize::OPS, quantize_and_dequantize::OPS, relu::OPS, requantize::OPS];
+pub static OPS: &[&Op] = join![
+    fake_quant::OPS,
+    pool::OPS,
+    products::OPS,
+    quantize::OPS,
+    quantize_and_dequantize::OPS,
+    relu::OPS,
+    requantize::OPS
+];

@@ -27,7 +27,10 @@ static QUANTIZE_V2: Op = Op {
         let input = c.input(0);
         let range = match (c.attrs.int("axis")?, input.rank()) {
             (..=-1, _) => PartialShape::scalar(),
-            (axis, Some(rank)) if (axis as usize) < rank => PartialShape::vector(input.dim(axis as usize)),
+            (axis, Some(rank)) if (axis as usize) < rank && input.dim(axis as usize) > 1 => {
+                PartialShape::vector(input.dim(axis as usize))
+            }
+            // The bounds of a single slice are scalars.
             _ => PartialShape::unknown(),
         };
         Ok(vec![input, range.clone(), range])
@@ -145,7 +148,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let low = reserve::collect(ranges.iter().map(|r| r.low))?;
         let high = reserve::collect(ranges.iter().map(|r| r.high))?;
         c.set(0, quantised(out, dtype)?);
-        let bounds = if axis < 0 { Shape::scalar() } else { Shape::vector(count) };
+        let bounds = if count == 1 { Shape::scalar() } else { Shape::vector(count) };
         c.set(1, Tensor::from_slice(bounds.clone(), &low)?);
         c.set(2, Tensor::from_slice(bounds, &high)?);
         Ok(())
