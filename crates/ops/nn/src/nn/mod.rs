@@ -12,7 +12,7 @@ mod extract_volume_patches;
 pub mod fused;
 mod logits;
 mod lrn;
-mod pool;
+pub mod pool;
 mod recurrent;
 mod softmax;
 mod softmax_cross_entropy_with_logits;

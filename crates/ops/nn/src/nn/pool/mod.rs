@@ -5,7 +5,7 @@ mod fractional_pool;
 mod max_pool;
 mod max_pool_grad;
 mod max_pool_with_argmax;
-mod parameters;
+pub mod parameters;
 mod pool3d;
 
 use thalweg_core::op::Op;
