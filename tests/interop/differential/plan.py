@@ -66,7 +66,7 @@ NOT_COMPARED = {
 
 def is_dataset(op):
     """Datasets, iterators and what they give are compared as pipelines, in test_datasets.py."""
-    return any(word in op for word in ("Dataset", "Iterator", "Optional", "MemoryCache", "SeedGenerator"))
+    return any(word in op for word in ("Dataset", "Iterator", "Optional", "MemoryCache", "SeedGenerator", "ElementAtIndex"))
 
 
 # Ops that TensorFlow's Python refuses to build when it does not know the rank of an input.

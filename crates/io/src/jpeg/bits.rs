@@ -43,8 +43,18 @@ impl<'a> Bits<'a> {
         (self.held, self.count) = (0, 0);
     }
 
-    fn fill(&mut self) {
-        while self.count <= 48 && self.marker.is_none() && !self.ended {
+    /// Reads ahead, to 57 bits or more, or to a marker. A file that ends before that is one that ends early, as to libjpeg: its last
+    /// units are missing even if their bits are there.
+    fn fill(&mut self) -> Read<()> {
+        self.read_ahead();
+        match self.ended && self.count < 57 && !self.recover {
+            true => Err(Stop::Ended),
+            false => Ok(()),
+        }
+    }
+
+    fn read_ahead(&mut self) {
+        while self.count < 57 && self.marker.is_none() && !self.ended {
             let Some(byte) = self.data.get(self.at) else {
                 self.ended = true;
                 return;
@@ -74,11 +84,8 @@ impl<'a> Bits<'a> {
         if self.count >= n {
             return Ok(());
         }
-        self.fill();
+        self.fill()?;
         if self.count < n {
-            if self.ended && self.marker.is_none() && !self.recover {
-                return Err(Stop::Ended);
-            }
             self.insufficient = true;
             self.held <<= 32;
             self.count += 32;
@@ -104,8 +111,8 @@ impl<'a> Bits<'a> {
 
     /// The next symbol.
     pub fn symbol(&mut self, table: &Table) -> Read<u8> {
-        if self.count < 16 {
-            self.fill();
+        if self.count < 8 {
+            self.fill()?;
         }
         if self.count >= 8 {
             let (length, symbol) = table.short[(self.held >> (self.count - 8)) as usize & 0xff];

@@ -5,6 +5,7 @@ use super::inverse::Inverse;
 use super::scan::{Plane, read_scan};
 use super::upsample::{Samples, Upsampling, sums};
 use super::{BLOCK, color};
+use std::ops::Range;
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
 use thalweg_core::shape::Shape;
@@ -116,6 +117,20 @@ fn check_size(frame: &Frame, layout: &Layout, bytes: usize) -> Result<()> {
     Ok(())
 }
 
+/// Pixels across a unit.
+fn unit_width(frame: &Frame, size: usize) -> usize {
+    if frame.components.len() == 1 { size } else { frame.max_h * size }
+}
+
+/// The samples of component `i`, with blocks of `own` pixels, for a range of pixels that begins at a unit. The upsampling of a window sees
+/// nothing beyond it, as in libjpeg.
+fn columns(frame: &Frame, i: usize, own: usize, size: usize, pixels: &Range<usize>) -> Range<usize> {
+    let (all, part) = (frame.max_h * size, frame.components[i].h * own);
+    let first = pixels.start * part / all;
+    let last = (frame.cols * part).div_ceil(all * 8 / size);
+    first..last.min(first + (pixels.len() * part).div_ceil(all))
+}
+
 /// What the image will be.
 struct Layout {
     rows: usize,
@@ -128,6 +143,8 @@ struct Layout {
     size: usize,
     upsampling: Vec<Upsampling>,
     window: Crop,
+    /// Columns of pixels that are made: a window's, from the unit that it begins in.
+    made: Range<usize>,
     max_v: usize,
 }
 
@@ -167,7 +184,20 @@ impl Layout {
         if !inside(window.top, window.rows, rows) || !inside(window.left, window.cols, cols) {
             return Err(invalid!("Invalid JPEG data or crop window: {window:?} of {rows} by {cols} pixels"));
         }
+        let made = match (window.left as usize, window.cols as usize) {
+            (_, all) if all == cols => 0..cols,
+            (left, some) => left / unit_width(frame, size) * unit_width(frame, size)..left + some,
+        };
+        let part = |i: usize, made: &Range<usize>| columns(frame, i, sizes[i], size, made).len();
+        // Of windows of single samples, libjpeg chooses again how they are upsampled.
+        if (0..sizes.len()).any(|i| part(i, &made) < 2 && part(i, &(0..cols)) >= 2) {
+            for (i, c) in frame.components.iter().enumerate() {
+                let group = [c.h * sizes[i] / size, c.v * sizes[i] / size];
+                upsampling[i] = Upsampling::of(group, [frame.max_h, frame.max_v], fancy, part(i, &made))?;
+            }
+        }
         Ok(Layout {
+            made,
             rows,
             cols,
             channels,
@@ -190,7 +220,7 @@ impl Layout {
     }
 
     fn pixels(&self, frame: &Frame, planes: &[Plane], complete: usize, options: &Decode) -> Result<Tensor> {
-        let (top, left) = (self.window.top as usize, self.window.left as usize);
+        let (top, left) = (self.window.top as usize, self.window.left as usize - self.made.start);
         let (rows, cols) = (self.window.rows as usize, self.window.cols as usize);
         let come = complete.saturating_sub(top).min(rows);
         if (come as f32) / (rows as f32) < options.fraction.min(1.0) {
@@ -203,11 +233,11 @@ impl Layout {
         let mut out = Tensor::zeros(DataType::Uint8, Shape::new(&[rows, cols, self.channels])?)?;
         let mut lines = Vec::new();
         for _ in &samples {
-            lines.push(reserve::filled(self.cols, 0u8)?);
+            lines.push(reserve::filled(self.made.len(), 0u8)?);
         }
         let mut sums = sums(&samples)?;
         let width = cols * self.channels;
-        let mut whole = reserve::filled(self.cols * self.channels, 0u8)?;
+        let mut whole = reserve::filled(self.made.len() * self.channels, 0u8)?;
         for (row, out) in out.as_mut_slice::<u8>()?.chunks_exact_mut(width).enumerate().take(come) {
             for ((line, from), up) in lines.iter_mut().zip(&samples).zip(&self.upsampling) {
                 up.row(from, top + row, &mut sums, line);
@@ -231,7 +261,7 @@ impl Layout {
             inverse.run(block, &mut values[at..], stride);
         }
         let rows = (frame.rows * c.v * size).div_ceil(8 * frame.max_v);
-        let cols = (frame.cols * c.h * size).div_ceil(8 * frame.max_h);
-        Ok(Samples { rows, cols, stride, values })
+        let part = columns(frame, i, size, self.size, &self.made);
+        Ok(Samples { rows, cols: part.len(), first: part.start, stride, values })
     }
 }

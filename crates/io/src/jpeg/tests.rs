@@ -41,9 +41,11 @@ fn images_are_read_back_close_to_what_they_were() {
 #[test]
 fn a_window_is_what_the_whole_image_has_there() {
     let file = encode(&image(40, 50, 3), [40, 50, 3], &options(false, false, true)).unwrap();
-    let whole = decode(&file, &Decode::default()).unwrap();
+    // Smooth upsampling sees nothing beyond a window, and differs at its edges.
+    let plain = Decode { fancy: false, ..Decode::default() };
+    let whole = decode(&file, &plain).unwrap();
     let crop = Crop { top: 7, left: 11, rows: 20, cols: 13 };
-    let part = decode(&file, &Decode { crop: Some(crop), ..Decode::default() }).unwrap();
+    let part = decode(&file, &Decode { crop: Some(crop), ..plain }).unwrap();
     for row in 0..20 {
         let want = &pixels(&whole)[((7 + row) * 50 + 11) * 3..][..13 * 3];
         assert_eq!(&pixels(&part)[row * 13 * 3..][..13 * 3], want);

@@ -7,6 +7,8 @@ use thalweg_core::{invalid, reserve};
 pub struct Samples {
     pub rows: usize,
     pub cols: usize,
+    /// The first column that is used.
+    pub first: usize,
     /// Distance of rows in `values`, which may be longer than `cols`.
     pub stride: usize,
     pub values: Vec<u8>,
@@ -14,7 +16,7 @@ pub struct Samples {
 
 impl Samples {
     fn row(&self, i: usize) -> &[u8] {
-        &self.values[i * self.stride..][..self.cols]
+        &self.values[i * self.stride + self.first..][..self.cols]
     }
 }
 

@@ -29,9 +29,7 @@ def decode_jpeg(g):
     attrs = {"channels": g.pick([0, 0, 1, 3]), "ratio": g.pick([1, 1, 1, 2, 4, 8]), "fancy_upscaling": g.coin(0.7), "dct_method": g.pick(["", "INTEGER_FAST", "INTEGER_ACCURATE"])}
     if g.op == "DecodeJpeg":
         return g.program(lambda t: [tf.raw_ops.DecodeJpeg(contents=tf.raw_ops.EncodeJpeg(image=t[0], **encode), **attrs)], pixels)
-    # Chrominance at the edges of a window is smoothed with what is beside it in ours, in TensorFlow with itself.
-    attrs |= {"fancy_upscaling": False, "ratio": 1}
-    rows, cols = pixels.shape[:2]
+    rows, cols = (-(-n // attrs["ratio"]) for n in pixels.shape[:2])
     top, left = g.int(0, rows - 1), g.int(0, cols - 1)
     window = g.of([top, left, g.int(1, rows - top), g.int(1, cols - left)], tf.int32)
     return g.program(lambda t: [tf.raw_ops.DecodeAndCropJpeg(contents=tf.raw_ops.EncodeJpeg(image=t[0], **encode), crop_window=t[1], **attrs)], pixels, window)

@@ -26,7 +26,8 @@ class Steps:
 def stage(g):
     types, n = [g.pick(TYPES) for _ in range(g.int(1, 2))], g.int(1, 3)
     batch = [g.array(t, (n,) + g.shape(0, 2), "plain") for t in types]
-    at, limit = g.int(0, n - 1), 4 if g.coin(0.1) else 0
+    # With more than one, the second could wait for room for ever.
+    at, limit = g.int(0, n - 1), 4 if n == 1 and g.coin(0.3) else 0
 
     def build(t):
         s, attrs = Steps(), {"shared_name": g.name(), "container": "", "capacity": n, "memory_limit": limit}

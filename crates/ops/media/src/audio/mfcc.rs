@@ -51,6 +51,7 @@ struct Bank {
     bins: Vec<(Option<usize>, f64)>,
     first: usize,
     bands: usize,
+    too_short: bool,
 }
 
 fn mel(frequency: f64) -> f64 {
@@ -69,8 +70,8 @@ impl Bank {
         // Without the mean of the signal.
         let (first, last) = ((1.5 + low / width) as usize, (high / width) as usize);
         if last >= length {
-            // The kernel of TensorFlow gives nothing then; so do we.
-            return Ok(None);
+            // A spectrum that ends below the upper limit: TensorFlow's coefficients are zeros then.
+            return Ok(Some(Bank { bins: Vec::new(), first, bands, too_short: true }));
         }
         let mut bins = reserve::with_capacity((last + 1).saturating_sub(first))?;
         let mut band = 0;
@@ -85,7 +86,7 @@ impl Bank {
             };
             bins.push((band.checked_sub(1), (to - at) / (to - from)));
         }
-        Ok(Some(Bank { bins, first, bands }))
+        Ok(Some(Bank { bins, first, bands, too_short: false }))
     }
 
     fn energies(&self, frame: &[f32], out: &mut [f64]) {
@@ -137,6 +138,10 @@ fn compute(c: &mut OpCall<'_>, settings: &Settings) -> Result<()> {
         return Err(invalid!("Mfcc initialization failed for channel count {length} and sample rate {rate}"));
     };
     let (bands, count) = (settings.bands, settings.coefficients);
+    if bank.too_short {
+        c.set(0, Tensor::zeros(DataType::Float, Shape::new(&[channels, frames, count])?)?);
+        return Ok(());
+    }
     let scale = (2.0 / bands as f64).sqrt();
     let step = std::f64::consts::PI / bands as f64;
     let cosine = |i: usize| scale * ((i / bands) as f64 * ((i % bands) as f64 + 0.5) * step).cos();

@@ -137,6 +137,8 @@ impl<'a> Boxes<'a> {
     fn of(c: &'a OpCall<'_>, i: usize, batch: usize) -> Result<Boxes<'a>> {
         let count = match c.shape(i)?.dims() {
             [n, 4] => *n,
+            // No boxes, of whatever width: TensorFlow does not look at it.
+            [_, _] if c.shape(i)?.elements() == 0 && c.shape(i + 1)?.elements() == 0 => 0,
             [_, _] => return Err(invalid!("boxes must have 4 columns, got shape {}", c.shape(i)?)),
             _ => return Err(invalid!("boxes must be 2-D, got shape {}", c.shape(i)?)),
         };

@@ -77,12 +77,11 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     let names = ["interpolation", "fill_mode"];
     let attrs: Vec<_> = names.iter().filter_map(|n| Some((*n, g.attrs.get(n)?.clone()))).collect();
     let mut grads = vec![Grad::None; g.x.len()];
-    grads[0] = match g.x.get(3) {
-        Some(fill) => {
-            let fill = *fill;
-            g.op(g.op, [dy.into(), inverse.into(), size.into(), fill.into()], &attrs)?
-        }
-        None => g.op(g.op, [dy.into(), inverse.into(), size.into()], &attrs)?,
+    grads[0] = if g.x.len() > 3 {
+        let none = g.constant(Tensor::scalar(0f32))?;
+        g.op(g.op, [dy.into(), inverse.into(), size.into(), none.into()], &attrs)?
+    } else {
+        g.op(g.op, [dy.into(), inverse.into(), size.into()], &attrs)?
     }
     .into();
     Ok(grads)

@@ -65,8 +65,9 @@ static SCALE_AND_TRANSLATE_GRAD: Op = Op {
     outputs: &["output: T"],
     attrs: &["T: {float}", "kernel_type: string = 'lanczos3'", "antialias: bool = true"],
     shape: |c| {
-        c.rank(0, 4)?;
-        Ok(vec![c.rank(1, 4)?])
+        // Batch and channels are those of grads: TensorFlow does not ask whether the image's are the same.
+        let (dy, x) = (c.rank(0, 4)?, c.rank(1, 4)?);
+        Ok(vec![[dy.dim(0), x.dim(1), x.dim(2), dy.dim(3)].into_iter().collect()])
     },
     grad: Missing,
     kernels: cpu!(make prepare_grad),
@@ -208,14 +209,8 @@ fn prepare_grad(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let (kernel, antialias) = (Sampling::of(&node.attrs)?, node.attrs.bool("antialias")?);
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let ([batch, rows, cols, depth], dims, [y, x]) = (four(c, 0)?, four(c, 1)?, transform(c)?);
-        if (dims[0], dims[3]) != (batch, depth) {
-            return Err(invalid!(
-                "grads of shape {} do not belong to an image of shape {}",
-                c.shape(0)?,
-                c.shape(1)?
-            ));
-        }
         not_empty(&dims)?;
+        let dims = [batch, dims[1], dims[2], depth];
         let down = kernel.taps(dims[1], rows, y.0, y.1, antialias)?;
         let across = kernel.taps(dims[2], cols, x.0, x.1, antialias)?;
         let out = spread::<f32>(c, c.slice::<f32>(0)?, dims, [rows, cols], [&down, &across])?;

@@ -48,7 +48,8 @@ fn decode_cases(_: &mut CaseGen) -> Vec<Case> {
             .attr("input_encoding", "UTF-8")
             .attr("replace_control_characters", true)
             .attr("errors", "ignore"),
-        Case::new(vec![text]).attr("input_encoding", "KOI8-R").attr("Tsplits", DataType::Int32),
+        // Splits of int64: with int32 TensorFlow's process aborts.
+        Case::new(vec![text]).attr("input_encoding", "KOI8-R"),
         Case::new(vec![words(&[2], &["\0a\0b", "\u{4e}\u{2d}x"])]).attr("input_encoding", "UTF-16-BE"),
     ]
 }
