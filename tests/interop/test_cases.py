@@ -27,6 +27,9 @@ SCRATCH = {f"FusedBatchNorm{kind}{v}": 3 for kind in ("", "Grad") for v in ("", 
 # Vectors that were not asked for: TensorFlow declares them as no elements, as ours are, but gives a scalar of uninitialised memory.
 NOT_ASKED_FOR = {"Svd", "SelfAdjointEigV2", "Eig"}
 
+# Scalars that TensorFlow leaves uninitialised: the sizes of lists that one example lacks.
+UNINITIALISED = {"ParseSequenceExampleV2"}
+
 # Cases that TensorFlow may have no kernel for: without oneDNN four and four, of some 650; with it none.
 MOST_NOT_JUDGED = 6
 
@@ -72,6 +75,8 @@ def run_tensorflow(graph_def, count):
 def difference(ours, theirs):
     """None if equal enough, else what differs."""
     theirs = np.asarray(theirs, dtype=object if ours.dtype == object else None)
+    if ours.dtype.names:  # quantised: a field of one number
+        ours = ours[ours.dtype.names[0]]
     if ours.shape != theirs.shape:
         return f"shape {ours.shape}, TensorFlow {theirs.shape}"
     if ours.dtype != theirs.dtype:
@@ -118,7 +123,7 @@ def test_every_case_agrees_with_tensorflow(case_dumps):
         compared = count if judge.has_onednn() else SCRATCH.get(op, count)
         for isa, results in ours.items():
             for i, (a, b) in enumerate(zip(results[:compared], theirs)):
-                if op in NOT_ASKED_FOR and a.shape == (0,):
+                if (op in NOT_ASKED_FOR and a.shape == (0,)) or (op in UNINITIALISED and a.shape == ()):
                     continue
                 if (d := difference(a, b)) is not None:
                     report.wrong.append(f"{op} output {i}, {isa}: {d}")
@@ -127,14 +132,17 @@ def test_every_case_agrees_with_tensorflow(case_dumps):
 
 # Where `tf.gradients` is wrong, fails, or is None; ours agree with finite differences (crates/runtime/tests/every_op/gradients.rs).
 GRADIENTS_DIFFER = {
+    "Betainc": "fails in Python where x is broadcast",
     "BlockLSTMV2": "takes the gradient op of BlockLSTM, whose gates are in another order",
     "ConcatV2": "fails in Python for an int64 axis",
     "DepthwiseConv2dNative": "its gradient kernels ignore dilations",
     "GatherNd": "fails for indices of no columns",
+    "IsotonicRegression": "fails in Python for a vector",
     "MatrixDiagPartV2": "puts several diagonals back aligned as V3 aligns them",
     "MaxPoolGrad": "gives zeros where the results given are not those of the images",
     "MaxPoolGradV2": "gives zeros where the results given are not those of the images",
     "MaxPoolWithArgmax": "has a kernel for int64 indices only",
+    "QuantizeAndDequantizeV4Grad": "fails in Python: its rule takes too few arguments",
     "RFFT": "fails in Python where a part of the input is not transformed",
     "ResizeBilinearGrad": "stops here",
     "SoftmaxCrossEntropyWithLogits": "leaves out the second output's part in the labels' gradient, and fails where the labels are broadcast",
