@@ -17,7 +17,7 @@ BFLOAT16 = 3e-2
 REMOVED = {"TopK"} | set(
     "BatchCholesky BatchCholeskyGrad BatchMatrixBandPart BatchMatrixDeterminant BatchMatrixDiag BatchMatrixDiagPart BatchMatrixInverse "
     "BatchMatrixSetDiag BatchMatrixSolve BatchMatrixSolveLs BatchMatrixTriangularSolve BatchSelfAdjointEig BatchSelfAdjointEigV2 BatchSvd "
-    "MatrixExponential SelfAdjointEig BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad Conv3DBackpropFilter "
+    "MatrixExponential SelfAdjointEig AudioSummary QuantizeAndDequantize BatchNormWithGlobalNormalization BatchNormWithGlobalNormalizationGrad Conv3DBackpropFilter "
     "Conv3DBackpropInput".split()
 )
 
