@@ -4,6 +4,7 @@
 //! - [`npy`], [`idx`]: arrays of numpy, and of MNIST.
 //! - [`jpeg`], [`gif`], [`bmp`], [`wav`]: images and sound.
 //! - [`record`]: TFRecord files, plain or compressed.
+//! - [`snappy`]: compressed blocks.
 //! - [`table`]: sorted string tables in LevelDB's format, as the index of a checkpoint is.
 //! - [`bundle`]: tensor bundles, the files of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
 //! - [`checkpoint`]: the checkpoints of a directory, its state file, lock file, and recovery.
@@ -36,6 +37,7 @@ pub mod message;
 pub mod npy;
 pub mod path_hint;
 pub mod record;
+pub mod snappy;
 pub mod table;
 pub mod varint;
 pub mod wav;

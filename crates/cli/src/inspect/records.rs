@@ -51,6 +51,7 @@ pub fn show(path: &Path, compression: Compression) -> Result<String> {
         Compression::None => "",
         Compression::Zlib => ", compressed with zlib",
         Compression::Gzip => ", compressed with gzip",
+        Compression::Snappy => ", compressed with snappy",
     };
     let mut text = format!(
         "{}{how}: {} bytes, from {} to {} each\n",

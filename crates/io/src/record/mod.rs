@@ -28,15 +28,17 @@ pub enum Compression {
     None,
     Zlib,
     Gzip,
+    Snappy,
 }
 
 impl Compression {
-    /// Parses TensorFlow's name: empty, `ZLIB` or `GZIP`.
+    /// Parses TensorFlow's name: empty, `ZLIB`, `GZIP` or `SNAPPY`.
     pub fn from_name(name: &str) -> Result<Compression> {
         match name {
             "" => Ok(Compression::None),
             "ZLIB" => Ok(Compression::Zlib),
             "GZIP" => Ok(Compression::Gzip),
+            "SNAPPY" => Ok(Compression::Snappy),
             other => Err(unknown(other)),
         }
     }
@@ -57,7 +59,7 @@ fn starts_with_record(start: &[u8]) -> bool {
 }
 
 fn unknown(name: &str) -> Error {
-    invalid!("no compression is called '{name}'; there are '' (none), 'ZLIB' and 'GZIP'")
+    invalid!("no compression is called '{name}'; there are '' (none), 'ZLIB', 'GZIP' and 'SNAPPY'")
 }
 
 /// Bytes before the data: length, and its CRC.

@@ -1,4 +1,5 @@
 use super::{Compression, FOOTER, HEADER};
+use crate::snappy::BlockReader;
 use crate::{bounded_read, crc, durable};
 use bytes::Bytes;
 use flate2::read::{MultiGzDecoder, ZlibDecoder};
@@ -33,6 +34,7 @@ impl<'a> RecordReader<'a> {
             Compression::None => Box::new(input),
             Compression::Zlib => Box::new(BufReader::new(ZlibDecoder::new(input))),
             Compression::Gzip => Box::new(BufReader::new(MultiGzDecoder::new(input))),
+            Compression::Snappy => Box::new(BufReader::new(BlockReader::new(input))),
         };
         RecordReader { input, name: name.into(), offset: 0, failed: false, limit: buffer::limit() }
     }

@@ -1,4 +1,5 @@
 use super::Compression;
+use crate::snappy::BlockWriter;
 use crate::{crc, durable};
 use flate2::write::{GzEncoder, ZlibEncoder};
 use std::fs::File;
@@ -15,6 +16,7 @@ enum Encoder<W: Write> {
     Plain(W),
     Zlib(ZlibEncoder<W>),
     Gzip(GzEncoder<W>),
+    Snappy(BlockWriter<W>),
 }
 
 impl RecordWriter<BufWriter<File>> {
@@ -32,6 +34,7 @@ impl<W: Write> RecordWriter<W> {
             Compression::None => Encoder::Plain(out),
             Compression::Zlib => Encoder::Zlib(ZlibEncoder::new(out, level)),
             Compression::Gzip => Encoder::Gzip(GzEncoder::new(out, level)),
+            Compression::Snappy => Encoder::Snappy(BlockWriter::new(out)),
         };
         RecordWriter { out }
     }
@@ -57,6 +60,7 @@ impl<W: Write> RecordWriter<W> {
             Encoder::Plain(out) => out,
             Encoder::Zlib(out) => out.finish()?,
             Encoder::Gzip(out) => out.finish()?,
+            Encoder::Snappy(out) => out.finish()?,
         };
         out.flush()?;
         Ok(out)
@@ -69,6 +73,7 @@ impl<W: Write> Encoder<W> {
             Encoder::Plain(out) => out,
             Encoder::Zlib(out) => out,
             Encoder::Gzip(out) => out,
+            Encoder::Snappy(out) => out,
         }
     }
 }

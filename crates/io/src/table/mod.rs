@@ -6,7 +6,6 @@
 mod block;
 mod builder;
 mod reader;
-mod snappy;
 #[cfg(test)]
 mod tests;
 

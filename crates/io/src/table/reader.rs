@@ -1,5 +1,4 @@
 use super::block::entries;
-use super::snappy;
 use super::{BlockHandle, FOOTER, MAGIC, TRAILER};
 use crate::crc::{self, Crc};
 use bytes::Bytes;
@@ -87,7 +86,7 @@ fn block(file: &Bytes, at: BlockHandle) -> Result<Bytes> {
     }
     match trailer[0] {
         0 => Ok(contents),
-        1 => snappy::decompress(&contents).map(Bytes::from),
+        1 => crate::snappy::decompress(&contents).map(Bytes::from),
         kind => Err(unimplemented(format_args!(
             "the block at {} is compressed in a way that is not known (kind {kind})",
             at.offset
