@@ -1,8 +1,8 @@
 //! `bench ops`: single ops of the table beside TensorFlow's, at three sizes.
 
-use super::items::{Item, Steps, Work};
+use super::items::{Item, Measure, Steps, Work};
 use super::peer::Peers;
-use super::scaled::scaled;
+use super::scaled::{Growth, grown_to, growths};
 use super::timing::{median, shown};
 use super::{Effort, graphs};
 use crate::failure::Outcome;
@@ -39,11 +39,17 @@ pub fn measure(peers: &mut Peers, effort: &Effort) -> Outcome<usize> {
     };
     let ops: Vec<&'static Op> = thalweg_ops::ALL.iter().copied().flatten().filter(wanted).copied().collect();
     let (mut rows, mut fixed) = (Vec::new(), Vec::new());
+    let widest = ops.iter().map(|op| op.name.len()).max().unwrap_or(0);
     for (i, op) in ops.iter().enumerate() {
         progress(i, ops.len(), op.name);
         let before = rows.len();
         for (bytes, size) in SIZES {
-            rows.extend(row(op, bytes, size, peers, effort)?);
+            // Printed as they come: a whole run takes an hour.
+            if let Some(row) = row(op, bytes, size, peers, effort)? {
+                progress(ops.len(), ops.len(), "");
+                output::print(&row.line(widest))?;
+                rows.push(row);
+            }
         }
         if rows.len() == before {
             fixed.push(op.name);
@@ -71,25 +77,48 @@ fn row(
     effort: &Effort,
 ) -> Result<Option<Row>> {
     let cases = (op.cases)(&mut CaseGen::new(1));
-    for case in cases.iter().flat_map(|case| scaled(case, bytes)) {
-        let Ok(item) = item(op, &case, size) else { continue };
-        let Ok(mut run) = item.work.prepare() else { continue };
-        let start = Instant::now();
-        // The first run shows whether this case is valid at this size.
-        if run(0.0).is_err() || start.elapsed().as_secs_f64() > 3.0 * LONGEST {
-            continue;
-        }
+    for (case, way) in cases.iter().flat_map(|case| growths(case).into_iter().map(move |way| (case, way))) {
+        let Some((item, mut run)) = quick_enough(op, case, way, bytes, size) else { continue };
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..effort.rounds {
             ours.push(run(effort.round)?);
-            let asked = peers.ask(&item, effort.round)?;
-            theirs.extend(asked.into_iter().find(|(name, _)| name == "TensorFlow").map(|(_, s)| s));
+            // A peer that has not answered once is not asked again.
+            if theirs.len() == ours.len() - 1 {
+                let asked = peers.ask(&item, effort.round)?;
+                theirs.extend(asked.into_iter().find(|(name, _)| name == "TensorFlow").map(|(_, s)| s));
+            }
         }
         peers.forget(&item)?;
         let theirs = (!theirs.is_empty()).then(|| median(&mut theirs));
         return Ok(Some(Row { op: op.name, size, ours: median(&mut ours), theirs }));
     }
     Ok(None)
+}
+
+/// The op at this size, if the case is valid there and takes no longer than is worth waiting for. A kernel cannot be interrupted, so the size
+/// is approached from below: what takes too long at an eighth is not tried.
+fn quick_enough(
+    op: &'static Op,
+    case: &Case,
+    way: Growth,
+    bytes: usize,
+    size: &str,
+) -> Option<(Item, Measure)> {
+    for part in [64, 8, 1] {
+        let Some(grown) = grown_to(case, way, bytes / part) else { continue };
+        let item = item(op, &grown, size).ok()?;
+        let mut run = item.work.prepare().ok()?;
+        let start = Instant::now();
+        // The first run shows whether this case is valid at this size.
+        run(0.0).ok()?;
+        if start.elapsed().as_secs_f64() * part as f64 > 3.0 * LONGEST {
+            return None;
+        }
+        if part == 1 {
+            return Some((item, run));
+        }
+    }
+    None
 }
 
 /// The op on constants. Not optimised: it would be folded.
@@ -117,32 +146,58 @@ fn item(op: &'static Op, case: &Case, size: &str) -> Result<Item> {
     Ok(Item { name: op.name.into(), id, threads: 0, work: Work::Steps(Box::new(steps)) })
 }
 
+impl Row {
+    fn ratio(&self) -> Option<f64> {
+        self.theirs.map(|t| self.ours / t)
+    }
+
+    fn line(&self, widest: usize) -> String {
+        let theirs = self.theirs.map_or("-".into(), shown);
+        let ratio = self.ratio().map_or("-".into(), |x| format!("{x:.2}"));
+        let (op, size, ours) = (self.op, self.size, shown(self.ours));
+        format!("{op:widest$}  {size:>7}  thalweg {ours:>8}  TensorFlow {theirs:>8}  ratio {ratio:>5}\n")
+    }
+}
+
+/// The geometric mean at each size, and what is slower than TensorFlow's.
 fn report(rows: &mut [Row], fixed: &[&str]) -> String {
-    let ratio = |r: &Row| r.theirs.map(|t| r.ours / t);
-    rows.sort_by(|a, b| ratio(b).unwrap_or(0.0).total_cmp(&ratio(a).unwrap_or(0.0)));
+    let mut text = String::new();
+    for (_, size) in SIZES {
+        let ratios: Vec<f64> = rows.iter().filter(|r| r.size == size).filter_map(Row::ratio).collect();
+        text += &mean(size, &ratios);
+    }
+    let all: Vec<f64> = rows.iter().filter_map(Row::ratio).collect();
+    text += &mean("all", &all);
+    rows.sort_by(|a, b| b.ratio().unwrap_or(0.0).total_cmp(&a.ratio().unwrap_or(0.0)));
     let mut table = vec![
         ["op", "largest input", "thalweg", "TensorFlow", "thalweg / TensorFlow"].map(String::from).to_vec(),
     ];
-    for r in rows.iter() {
+    for (r, ratio) in rows.iter().filter_map(|r| Some((r, r.ratio().filter(|x| *x > SLOW)?))) {
         let theirs = r.theirs.map_or("-".into(), shown);
-        let ratio = ratio(r).map_or("-".into(), |x| format!("{x:.2}"));
-        table.push(vec![r.op.into(), r.size.into(), shown(r.ours), theirs, ratio]);
+        table.push(vec![r.op.into(), r.size.into(), shown(r.ours), theirs, format!("{ratio:.2}")]);
     }
-    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
-    let mut text = output::table(&table, &align, 40);
-    for (_, size) in SIZES {
-        let ratios: Vec<f64> = rows.iter().filter(|r| r.size == size).filter_map(ratio).collect();
-        if !ratios.is_empty() {
-            let mean = (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp();
-            let slow = ratios.iter().filter(|r| **r > SLOW).count();
-            text += &format!(
-                "{size}: {} ops, geometric mean {mean:.2} of TensorFlow's time, {slow} above {SLOW}\n",
-                ratios.len()
-            );
-        }
+    if table.len() > 1 {
+        let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
+        text += &format!("\nAbove {SLOW} of TensorFlow's time:\n{}", output::table(&table, &align, 60));
+    }
+    let alone: Vec<&str> = rows.iter().filter(|r| r.theirs.is_none()).map(|r| r.op).collect();
+    if !alone.is_empty() {
+        text += &format!("not measured by TensorFlow: {}\n", alone.join(" "));
     }
     if !fixed.is_empty() {
         text += &format!("no case that grows: {}\n", fixed.join(" "));
     }
     text
+}
+
+fn mean(what: &str, ratios: &[f64]) -> String {
+    if ratios.is_empty() {
+        return String::new();
+    }
+    let mean = (ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64).exp();
+    let slow = ratios.iter().filter(|r| **r > SLOW).count();
+    format!(
+        "{what}: {} measurements, geometric mean {mean:.2} of TensorFlow's time, {slow} above {SLOW}\n",
+        ratios.len()
+    )
 }

@@ -7,10 +7,17 @@ use super::items::{Item, Train, Work};
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use thalweg_core::error::{Error, Result, internal, not_found};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::Duration;
+use thalweg_core::error::{Code, Error, Result, deadline_exceeded, internal, not_found};
 use thalweg_graph::Graph;
 use thalweg_proto::encode;
+
+/// A peer that has not answered by then is started anew: some kernels of TensorFlow take minutes where others take milliseconds.
+const LONGEST_ANSWER: Duration = Duration::from_secs(20);
+/// Importing the frameworks.
+const LONGEST_START: Duration = Duration::from_secs(300);
 
 pub const SCRIPT: &str = include_str!("peers.py");
 
@@ -23,11 +30,12 @@ pub struct Peers {
 }
 
 struct Peer {
-    python: String,
+    python: PathBuf,
     threads: usize,
     child: Child,
     requests: ChildStdin,
-    answers: BufReader<ChildStdout>,
+    /// Lines, read by a thread of their own: reading a pipe has no time limit.
+    answers: Receiver<String>,
 }
 
 impl Peers {
@@ -56,7 +64,7 @@ impl Peers {
         self.columns.clone()
     }
 
-    /// One round of every peer that supports this.
+    /// One round of every peer that supports this. A peer that does not answer, or dies of it, is started anew and left out.
     pub fn ask(&mut self, item: &Item, seconds: f64) -> Result<Vec<(String, f64)>> {
         if self.processes.is_empty() {
             return Ok(Vec::new());
@@ -78,7 +86,14 @@ impl Peers {
         };
         let mut answers = Vec::new();
         for peer in self.processes.iter_mut().filter(|p| p.threads == item.threads) {
-            answers.extend(peer.ask(&request)?);
+            match peer.ask(&request) {
+                Ok(found) => answers.extend(found),
+                Err(e) if matches!(e.code(), Code::DeadlineExceeded | Code::Unavailable) => {
+                    eprintln!("{}: {e}", item.name);
+                    peer.restart()?;
+                }
+                Err(e) => return Err(e),
+            }
         }
         Ok(answers)
     }
@@ -119,8 +134,7 @@ impl Peers {
 impl Drop for Peers {
     fn drop(&mut self) {
         for peer in &mut self.processes {
-            let _ = peer.child.kill();
-            let _ = peer.child.wait();
+            peer.end();
         }
         let _ = std::fs::remove_dir_all(&self.dir);
     }
@@ -136,39 +150,66 @@ impl Peer {
             .spawn()
             .map_err(|e| Error::from(e).context(python.display()))?;
         let pipes = child.stdin.take().zip(child.stdout.take());
-        let (requests, answers) = pipes.ok_or_else(|| internal("a child without pipes"))?;
-        let python = python.display().to_string();
-        Ok(Peer { python, threads, child, requests, answers: BufReader::new(answers) })
+        let (requests, output) = pipes.ok_or_else(|| internal("a child without pipes"))?;
+        let (lines, answers) = mpsc::channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(std::io::Result::ok) {
+                if lines.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Peer { python: python.to_path_buf(), threads, child, requests, answers })
+    }
+
+    fn end(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn restart(&mut self) -> Result<()> {
+        self.end();
+        *self = Peer::start(&self.python, self.threads)?;
+        self.offers()?;
+        Ok(())
     }
 
     /// Its first answer: the names of the frameworks that it can measure.
     fn offers(&mut self) -> Result<Vec<String>> {
-        let names: Vec<String> = self.answer()?.into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> = self.answer(LONGEST_START)?.into_iter().map(|(name, _)| name).collect();
         if names.is_empty() {
-            return Err(not_found(format_args!("{} has neither tensorflow nor torch nor jax", self.python)));
+            let python = self.python.display();
+            return Err(not_found(format_args!("{python} has neither tensorflow nor torch nor jax")));
         }
         Ok(names)
     }
 
     fn ask(&mut self, request: &str) -> Result<Vec<(String, f64)>> {
-        writeln!(self.requests, "{request}")?;
-        self.requests.flush()?;
-        self.answer()
+        writeln!(self.requests, "{request}")
+            .and_then(|()| self.requests.flush())
+            .map_err(|_| self.ended())?;
+        self.answer(LONGEST_ANSWER)
     }
 
-    fn answer(&mut self) -> Result<Vec<(String, f64)>> {
+    fn ended(&self) -> Error {
+        Error::new(Code::Unavailable, format_args!("{} ended before it had answered", self.python.display()))
+    }
+
+    fn answer(&mut self, limit: Duration) -> Result<Vec<(String, f64)>> {
         let mut found = Vec::new();
         loop {
-            let mut line = String::new();
-            if self.answers.read_line(&mut line)? == 0 {
-                return Err(internal(format_args!("{} ended before it had answered", self.python)));
-            }
-            let line = line.trim_end();
+            let line = self.answers.recv_timeout(limit).map_err(|e| match e {
+                RecvTimeoutError::Disconnected => self.ended(),
+                RecvTimeoutError::Timeout => {
+                    let python = self.python.display();
+                    deadline_exceeded(format_args!("{python} has not answered within {} s", limit.as_secs()))
+                }
+            })?;
             if line == "end" {
                 return Ok(found);
             }
             // Libraries may print other lines.
-            if let Some((name, seconds)) = line.split_once('\t')
+            if let Some((name, seconds)) = line.trim_end().split_once('\t')
                 && let Ok(seconds) = seconds.parse()
             {
                 found.push((name.to_string(), seconds));

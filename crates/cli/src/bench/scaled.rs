@@ -9,7 +9,7 @@ use thalweg_core::tensor::Tensor;
 /// Which dimensions grow. Dimensions of one size belong together in most cases (the inner ones of a product, the rows of values and
 /// their indices), so they grow together.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Growth {
+pub enum Growth {
     All,
     OfSize(usize),
 }
@@ -31,14 +31,18 @@ impl Growth {
     }
 }
 
-/// The forms in which a case has an input of about so many bytes. Not all are valid: an axis or a shape may be among the values.
-pub fn scaled(case: &Case, bytes: usize) -> Vec<Case> {
+/// The ways in which a case can grow.
+pub fn growths(case: &Case) -> Vec<Growth> {
     let mut sizes: Vec<usize> =
         case.inputs.iter().flat_map(|t| t.shape().to_vec()).filter(|d| *d > 1).collect();
     sizes.sort_unstable_by_key(|d| std::cmp::Reverse(*d));
     sizes.dedup();
-    let ways = std::iter::once(Growth::All).chain(sizes.into_iter().map(Growth::OfSize));
-    ways.filter_map(|way| grown(case, way, way.factor(case, bytes)?).ok()).collect()
+    std::iter::once(Growth::All).chain(sizes.into_iter().map(Growth::OfSize)).collect()
+}
+
+/// The case with an input of about so many bytes. Not always valid: an axis or a shape may be among the values.
+pub fn grown_to(case: &Case, way: Growth, bytes: usize) -> Option<Case> {
+    grown(case, way, way.factor(case, bytes)?).ok()
 }
 
 fn grown(case: &Case, way: Growth, factor: usize) -> Result<Case> {
@@ -88,7 +92,8 @@ mod tests {
         };
         let case = Case::new(vec![matrix(2, 3), matrix(3, 4)]);
         let shapes = |case: &Case| case.inputs.iter().map(|t| t.shape().to_vec()).collect::<Vec<_>>();
-        let all: Vec<_> = scaled(&case, 4800).iter().map(shapes).collect();
+        let forms = growths(&case).into_iter().filter_map(|way| grown_to(&case, way, 4800));
+        let all: Vec<_> = forms.map(|case| shapes(&case)).collect();
         assert_eq!(all[0], [[20, 30], [30, 40]]);
         assert!(all.contains(&vec![vec![2, 300], vec![300, 4]]), "{all:?}");
     }
