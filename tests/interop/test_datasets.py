@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tensorflow.core.framework import dataset_options_pb2
 from tensorflow.python.data.experimental.ops.global_shuffle_op import _global_shuffle
 from tensorflow.python.data.ops.dataset_ops import DatasetV1Adapter
 
@@ -59,6 +60,25 @@ def words():
 
 def global_shuffle(dataset, seed):
     return DatasetV1Adapter(_global_shuffle(dataset, seed=seed))
+
+
+def example(i):
+    """A serialized Example with features of several lengths."""
+    feature = {
+        "x": tf.train.Feature(float_list=tf.train.FloatList(value=[i, i + 0.5])),
+        "tags": tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"tag%d" % j for j in range(i % 3)])),
+        "counts": tf.train.Feature(int64_list=tf.train.Int64List(value=range(i % 4))),
+    }
+    return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+
+
+def parsed(features, batch=2, **kwargs):
+    examples = Dataset.from_tensor_slices([example(i) for i in range(5)]).batch(batch)
+    return examples.apply(tf.data.experimental.parse_example_dataset(features, **kwargs))
+
+
+def ragged_parts(element):
+    return [(t.values, t.row_splits) if isinstance(t, tf.RaggedTensor) else t for t in (element[k] for k in sorted(element))]
 
 
 PIPELINES = {
@@ -145,6 +165,15 @@ PIPELINES = {
     "group by reducer": lambda f: numbers().apply(tf1.data.experimental.group_by_reducer(lambda x: 2 - x % 3, tf1.data.experimental.Reducer(lambda k: (k * 100, np.int64(0)), lambda s, x: (s[0] + x, s[1] + 1), lambda s, n: s * n))),
     "legacy parallel interleave": lambda f: Dataset.range(1, 6).apply(tf1.data.experimental.parallel_interleave(lambda x: Dataset.from_tensors(x).repeat(x), cycle_length=2, block_length=1)),
     "sparse slices": lambda f: Dataset.from_sparse_tensor_slices(tf1.SparseTensor([[0, 1], [2, 0], [2, 3]], [1.0, 2.0, 3.0], [4, 5])),
+    "sparse batches": lambda f: ragged().apply(tf1.data.experimental.dense_to_sparse_batch(3, [None])),
+    "sparse batches of a size": lambda f: ragged().apply(tf1.data.experimental.dense_to_sparse_batch(2, [5])),
+    "sparse batches too small": lambda f: ragged().apply(tf1.data.experimental.dense_to_sparse_batch(2, [2])),
+    "sparse batches of matrices": lambda f: numbers(5).map(lambda x: tf.strings.as_string(tf.fill([x % 3, 2], x))).apply(tf1.data.experimental.dense_to_sparse_batch(2, [None, 3])).prefetch(2),
+    "examples": lambda f: parsed({"x": tf.io.FixedLenFeature([2], tf.float32), "tags": tf.io.VarLenFeature(tf.string), "counts": tf.io.FixedLenSequenceFeature([], tf.int64, True, -1)}),
+    "examples in parallel": lambda f: parsed({"tags": tf.io.VarLenFeature(tf.string), "more": tf.io.FixedLenFeature([], tf.int64, 7)}, batch=3, num_parallel_calls=2).prefetch(1),
+    "ragged examples": lambda f: parsed({"counts": tf.io.RaggedFeature(tf.int64, row_splits_dtype=tf.int64), "tags": tf.io.RaggedFeature(tf.string)}).map(ragged_parts),
+    "examples without a feature": lambda f: parsed({"none": tf.io.FixedLenFeature([], tf.float32)}),
+    "compressed elements": lambda f: words().map(lambda e: tf.raw_ops.CompressElement(components=[e["w"], e["n"]])).prefetch(2).map(lambda v: tf.raw_ops.UncompressElement(compressed=v, output_types=[tf.string, tf.float32], output_shapes=[[], [2]])),
     "global shuffle": lambda f: global_shuffle(tf.data.Dataset.range(20).batch(2, drop_remainder=True).map(lambda x: x * 3), seed=3),
     "global shuffle again": lambda f: global_shuffle(numbers(7), seed=3).repeat(2),
     "global shuffle concatenated": lambda f: global_shuffle(numbers(7).concatenate(Dataset.range(10, 13)), seed=3),
@@ -255,6 +284,53 @@ def test_optionals_cardinality_and_reduction(session):
     assert session.run(tf.data.experimental.cardinality(numbers(7).batch(2))) == 4
     assert session.run(numbers(5).reduce(np.int64(0), lambda s, x: s + x)) == 10
     assert session.run(tf.data.experimental.get_single_element(numbers(5).batch(5))).tolist() == [0, 1, 2, 3, 4]
+
+
+def counted(dataset):
+    level = dataset_options_pb2.CardinalityOptions(compute_level="CARDINALITY_COMPUTE_MODERATE")
+    return tf.raw_ops.DatasetCardinality(input_dataset=dataset._variant_tensor, cardinality_options=level.SerializeToString())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: numbers(2).flat_map(lambda x: Dataset.range(4)),
+        lambda: numbers(0).flat_map(lambda x: Dataset.range(4)),
+        lambda: numbers(3).flat_map(lambda x: Dataset.range(x)),
+        lambda: numbers(3).flat_map(lambda x: Dataset.range(x).repeat()),
+        lambda: numbers(3).flat_map(lambda x: Dataset.range(4).filter(lambda y: y > x)),
+        lambda: numbers(3).flat_map(lambda x: Dataset.range(x).flat_map(lambda y: Dataset.range(3))),
+        lambda: numbers(3).flat_map(lambda x: Dataset.range(4)).batch(5).take(9),
+    ],
+)
+def test_the_elements_of_flat_maps_are_counted(session, make):
+    with tf1.Session() as theirs:
+        dataset = make()
+        plainly, all_ = tf.data.experimental.cardinality(dataset), counted(dataset)
+        assert session.run(plainly) == theirs.run(plainly) == -2
+        assert session.run(all_) == theirs.run(all_)
+
+
+def test_a_table_from_a_dataset(session):
+    def table(dataset):
+        handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64, shared_name=f"table{len(session.graph.get_operations())}")
+        fill = tf.raw_ops.InitializeTableFromDataset(table_handle=handle, dataset=dataset._variant_tensor)
+        return fill, tf.raw_ops.LookupTableFindV2(table_handle=handle, keys=["b", "x", "a"], default_value=np.int64(-1))
+
+    pairs = lambda keys, values: Dataset.from_tensor_slices((keys, np.array(values, np.int64)))  # noqa: E731
+    fill, found = table(pairs(["a", "b"], [1, 2]).shuffle(5))
+    for _ in range(2):
+        session.run(fill)
+        assert session.run(found).tolist() == [2, -1, 1]
+    wrong = {
+        errors.FailedPreconditionError: pairs(["a", "a"], [1, 2]),
+        errors.OutOfRangeError: pairs(["a"], [1]).take(0),
+        errors.InvalidArgumentError: pairs(["a", "b"], [1, 2]).batch(2),
+    }
+    for kind, dataset in wrong.items():
+        fill, _ = table(dataset)
+        with pytest.raises(kind):
+            session.run(fill)
 
 
 def test_elements_by_index(session):

@@ -3,6 +3,9 @@
 import pytest
 import tensorflow as tf
 
+from tensorflow.python.data.ops import save_op
+from tensorflow.python.data.ops.dataset_ops import DatasetV1Adapter
+
 from test_datasets import PIPELINES, Dataset, errors, files, numbers, plain, tf1  # noqa: F401 (a fixture)
 
 # The most elements that are compared: some pipelines are infinite.
@@ -128,3 +131,40 @@ def test_a_training_loop_with_weights_and_pipeline_in_one_checkpoint(server, tmp
 
     run(7, save=str(tmp_path / "model"))
     assert run(6, restore=str(tmp_path / "model")) == run(13)
+
+
+FILES = {
+    "cache in files": lambda f: numbers(7).cache(str(f / "cache")),
+    "saving": lambda f: DatasetV1Adapter(save_op._SaveDataset(numbers(7), str(f / "saving"), lambda x: x % 2, None)),
+    "saved": lambda f: saved(f),
+}
+
+
+def saved(f):
+    if not (f / "saved").exists():
+        with tf1.Graph().as_default(), tf1.Session() as session:
+            session.run(numbers(7).save(str(f / "saved"), shard_func=lambda x: x % 2))
+    read = lambda d: d.interleave(lambda x: x, cycle_length=2)  # noqa: E731
+    return DatasetV1Adapter(tf.data.Dataset.load(str(f / "saved"), tf.TensorSpec([], tf.int64), reader_func=read))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_rest_of_what_is_in_files(server, tmp_path, name):
+    for at in (0, 1, 3, 7, 8):
+        path = tmp_path / str(at)
+        path.mkdir()
+        with Pipeline(server.target, FILES[name], path) as whole:
+            want = whole.rest()[at:]
+        for file in path.glob("cache*"):
+            file.unlink()
+        with Pipeline(server.target, FILES[name], path) as one:
+            one.skip(at)
+            state = one.save(path / "state")
+        with Pipeline(server.target, FILES[name], path) as two:
+            two.restore(state)
+            assert two.rest() == want, at
+        if name == "cache in files":
+            # What is in the files afterwards is all of it.
+            with tf1.Graph().as_default(), tf1.Session() as session:
+                element = tf1.data.make_one_shot_iterator(numbers(0).cache(str(path / "cache"))).get_next()
+                assert [e[0][2] for e in elements(session, element)] == list(range(7))

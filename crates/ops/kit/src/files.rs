@@ -4,13 +4,14 @@
 
 use crate::prelude::*;
 use std::fs::File;
-use std::io::{ErrorKind, Write};
+use std::io::{BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use thalweg_core::access::Access;
 use thalweg_io::access::{Allowed, local, prefix_to_read, prefix_to_write, to_read, to_write};
 use thalweg_io::bundle::{BundleReader, BundleWriter, Merge, merge};
 use thalweg_io::durable::{self, at};
 use thalweg_io::event::EventWriter;
+use thalweg_io::record::{Compression, RecordWriter};
 use thalweg_io::{bounded_read, glob};
 
 /// All bytes of a file.
@@ -49,6 +50,40 @@ pub fn append(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
     let path = to_write(access, path)?;
     let file = std::fs::OpenOptions::new().append(true).create(true).open(&*path);
     file.and_then(|mut f| f.write_all(contents)).map_err(|e| at(&path, e))
+}
+
+/// A new file of records, or an existing one emptied.
+pub fn write_records(
+    access: &Access,
+    path: &Path,
+    compression: Compression,
+) -> Result<RecordWriter<BufWriter<File>>> {
+    RecordWriter::create(&to_write(access, path)?, compression)
+}
+
+/// Makes a file that must not exist: AlreadyExists if it does.
+pub fn create_new(access: &Access, path: &Path, contents: &[u8]) -> Result<()> {
+    let path = to_write(access, path)?;
+    let made = File::create_new(&*path).and_then(|mut f| f.write_all(contents));
+    made.map_err(|e| at(&path, e))
+}
+
+/// Removes a file; no error if it is missing.
+pub fn remove(access: &Access, path: &Path) -> Result<()> {
+    let path = to_write(access, path)?;
+    match std::fs::remove_file(&*path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(at(&path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a directory, and those above it.
+pub fn create_directory(access: &Access, path: &Path) -> Result<()> {
+    durable::create_directory(&to_write(access, path)?)
+}
+
+pub fn exists(access: &Access, path: &Path) -> Result<bool> {
+    Ok(to_read(access, path)?.exists())
 }
 
 /// A new event file in a directory.

@@ -21,6 +21,7 @@ pub mod convert;
 pub mod elementwise;
 pub mod files;
 pub mod gradients;
+pub mod held;
 pub mod indices;
 pub mod keys;
 pub mod moving;

@@ -11,7 +11,7 @@ extern crate thalweg_ops_kit;
 mod accumulator;
 mod barrier;
 mod batching;
-mod lookup;
+pub mod lookup;
 mod mutex;
 pub mod queue;
 mod session_tensor;

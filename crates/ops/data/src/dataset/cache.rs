@@ -1,9 +1,11 @@
-//! `CacheDataset`, `CacheDatasetV2`: elements cached in memory by the first iteration.
+//! `CacheDataset`, `CacheDatasetV2`: elements cached by the first iteration, in memory or in files.
 
 use super::anonymous::{DELETE, DUMMY, anonymous};
 use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::element_buffer::ElementBuffer;
+use super::file_cache::{FileCache, Place};
+use super::files::{path_of, text};
 use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, Tuple, emit, input, later, ready};
 use crate::prelude::*;
 use std::any::Any;
@@ -13,7 +15,7 @@ use thalweg_core::sync::lock;
 
 pub static CACHE_DATASET: Op = Op {
     name: "CacheDataset",
-    doc: "The elements of `input_dataset`, cached in memory by the first iteration.",
+    doc: "The elements of `input_dataset`, cached by the first iteration: in memory, or in files if there is a name.",
     inputs: &["input_dataset: variant", "filename: string"],
     kernels: cpu!(run),
     ..DATASET
@@ -46,8 +48,10 @@ fn make_cache(c: &mut OpCall<'_>) -> Result<()> {
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let input = input(c, 0)?;
-    if c.input(1)?.strings()?.iter().any(|name| !name.is_empty()) {
-        return Err(unimplemented("a cache in files; with an empty filename it is kept in memory"));
+    let filename = text(c, 1)?;
+    if !filename.is_empty() {
+        let place = Place { prefix: path_of(&filename), access: c.step.device.access.clone() };
+        return emit(c, &[&input], FileCache { input: input.clone(), place });
     }
     let cache = match c.inputs.len() {
         3.. => c.resource(2).unwrap_or_default(),

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use thalweg_core::access::Access;
 use thalweg_io::durable::at as at_path;
 use thalweg_io::record::Compression;
+use thalweg_io::snappy::BlockReader;
 
 /// The decompressed bytes of a file.
 pub struct Stream {
@@ -26,6 +27,7 @@ impl Stream {
             Compression::None => Box::new(raw),
             Compression::Zlib => Box::new(BufReader::with_capacity(BUFFER, ZlibDecoder::new(raw))),
             Compression::Gzip => Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(raw))),
+            Compression::Snappy => Box::new(BufReader::with_capacity(BUFFER, BlockReader::new(raw))),
         };
         Stream { input, at: 0 }
     }
@@ -163,13 +165,13 @@ fn at(path: &Path, e: std::io::Error) -> Error {
 }
 
 #[cfg(unix)]
-fn path_of(name: &Bytes) -> PathBuf {
+pub fn path_of(name: &Bytes) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     PathBuf::from(std::ffi::OsStr::from_bytes(name))
 }
 
 #[cfg(not(unix))]
-fn path_of(name: &Bytes) -> PathBuf {
+pub fn path_of(name: &Bytes) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(name).into_owned())
 }
 

@@ -3,8 +3,9 @@
 use super::checkpoint::{Checkpoint, Work, work};
 use super::context::Context;
 use super::function::{Function, Opened};
-use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, later};
+use super::sequence::{DATASET, Dataset, DatasetRef, INFINITE, Iter, Next, UNKNOWN, emit, input, later};
 use crate::prelude::*;
+use std::sync::OnceLock;
 
 pub static FLAT_MAP_DATASET: Op = Op {
     name: "FlatMapDataset",
@@ -23,12 +24,35 @@ pub static FLAT_MAP_DATASET: Op = Op {
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (input, f) = (input(c, 0)?, Function::of(c, "f", 1)?);
-    emit(c, &[&input], FlatMap { input: input.clone(), f })
+    emit(c, &[&input], FlatMap { input: input.clone(), f, counted: OnceLock::new() })
 }
 
 struct FlatMap {
     input: DatasetRef,
     f: Function,
+    /// The cardinality, once it was counted.
+    counted: OnceLock<i64>,
+}
+
+impl FlatMap {
+    /// The sum of the cardinalities of all inner datasets, as far as they are known without counting, as in TensorFlow.
+    async fn sum(&self, c: &Context) -> Result<i64> {
+        // Its elements are never all counted.
+        if self.input.cardinality() == INFINITE {
+            return Ok(UNKNOWN);
+        }
+        let c = &c.deeper()?;
+        let (mut input, mut sum) = (self.input.iterator(c)?, 0i64);
+        while let Some(element) = input.next(c).await? {
+            c.check()?;
+            let inner = Function::dataset(&self.f.call(c, element).await?)?;
+            match inner.cardinality() {
+                n @ (INFINITE | UNKNOWN) => return Ok(n),
+                n => sum = sum.saturating_add(n),
+            }
+        }
+        Ok(sum)
+    }
 }
 
 impl Dataset for FlatMap {
@@ -39,6 +63,19 @@ impl Dataset for FlatMap {
             f: self.f.clone(),
             now: None,
             inner,
+        }))
+    }
+    fn cardinality(&self) -> i64 {
+        self.counted.get().copied().unwrap_or(UNKNOWN)
+    }
+    fn count<'a>(&'a self, c: &'a Context) -> Option<Work<'a>> {
+        if self.counted.get().is_some() {
+            return None;
+        }
+        Some(work(async move {
+            let sum = self.sum(c).await?;
+            self.counted.get_or_init(|| sum);
+            Ok(())
         }))
     }
 }

@@ -144,7 +144,7 @@ fn batched(c: &mut OpCall<'_>) -> Result<()> {
 const MAX_CALLS: i64 = 1024;
 
 /// The number of parallel calls in argument `arg`; -1 for autotuning.
-fn calls_at_once(c: &OpCall<'_>, arg: usize) -> Result<usize> {
+pub fn calls_at_once(c: &OpCall<'_>, arg: usize) -> Result<usize> {
     let n = match c.arg(arg).next() {
         Some(i) => c.scalar_int(i)?,
         None => -1,

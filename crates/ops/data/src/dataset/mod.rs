@@ -7,11 +7,14 @@ mod anonymous;
 mod batch;
 mod cache;
 mod checkpoint;
+mod compress_element;
 mod concatenate;
 mod context;
 mod csv;
+mod dense_to_sparse_batch;
 mod directed_interleave;
 mod element_buffer;
+mod file_cache;
 pub(crate) mod files;
 mod filter;
 mod fixed_length_record;
@@ -21,16 +24,20 @@ mod get_next;
 mod global_shuffle;
 mod group_by;
 mod host;
+mod initialize_table;
 mod interleave;
 mod iterator;
 mod iterator_state;
 mod iterator_v2;
 mod list;
+mod load_dataset;
 mod make_iterator;
 mod map;
+mod map_defun;
 mod one_shot_iterator;
 mod optional;
 mod padded_batch;
+mod parse_example;
 mod pass_through;
 mod prefetch;
 mod random;
@@ -38,12 +45,14 @@ mod range;
 mod rebatch;
 mod reduce;
 mod repeat;
+mod save_dataset;
 mod scan;
 mod seed_generator;
 mod sequence;
 mod shard;
 mod shuffle;
 mod skip;
+mod snapshot_files;
 mod sparse_tensor_slice;
 mod string_handle;
 mod take;
@@ -149,6 +158,20 @@ pub static OPS: &[&Op] = &[
     &reduce::DATASET_CARDINALITY,
     &reduce::REDUCE_DATASET,
     &reduce::DATASET_TO_SINGLE_ELEMENT,
+    &save_dataset::SAVE_DATASET,
+    &save_dataset::SAVE_DATASET_V2,
+    &save_dataset::DATASET_TO_TF_RECORD,
+    &save_dataset::EXPERIMENTAL_DATASET_TO_TF_RECORD,
+    &load_dataset::LOAD_DATASET,
+    &map_defun::MAP_DEFUN,
+    &compress_element::COMPRESS_ELEMENT,
+    &compress_element::UNCOMPRESS_ELEMENT,
+    &initialize_table::INITIALIZE_TABLE_FROM_DATASET,
+    &parse_example::PARSE_EXAMPLE_DATASET,
+    &parse_example::PARSE_EXAMPLE_DATASET_V2,
+    &parse_example::EXPERIMENTAL_PARSE_EXAMPLE_DATASET,
+    &dense_to_sparse_batch::DENSE_TO_SPARSE_BATCH_DATASET,
+    &dense_to_sparse_batch::EXPERIMENTAL_DENSE_TO_SPARSE_BATCH_DATASET,
     &iterator_v2::ITERATOR_V2,
     &iterator_v2::ITERATOR,
     &iterator_v2::ANONYMOUS_ITERATOR,

@@ -3,8 +3,9 @@
 use super::context::{Context, or_stopped};
 use super::function::Function;
 use super::get_next::{components, declared};
-use super::sequence::{DatasetRef, dataset_of, input, later};
+use super::sequence::{DatasetRef, dataset_of, later};
 use super::task::Task;
+use crate::parsing::wire::{Field, Fields};
 use crate::prelude::*;
 
 pub static DATASET_CARDINALITY: Op = Op {
@@ -15,17 +16,51 @@ pub static DATASET_CARDINALITY: Op = Op {
     attrs: &["cardinality_options: string = ''"],
     shape: shape_call::scalar,
     grad: Stops,
-    kernels: cpu!(cardinality),
+    kernels: cpu!(async prepare_cardinality),
     ..Op::PURE
 };
 
 pub static EXPERIMENTAL_DATASET_CARDINALITY: Op =
     Op { name: "ExperimentalDatasetCardinality", attrs: &[], ..DATASET_CARDINALITY };
 
-fn cardinality(c: &mut OpCall<'_>) -> Result<()> {
-    let n = input(c, 0)?.cardinality();
-    c.set(0, Tensor::scalar(n));
-    Ok(())
+/// The level of `CardinalityOptions` at which functions are run to count.
+const MODERATE: u64 = 2;
+
+struct Cardinality {
+    counts: bool,
+}
+
+fn prepare_cardinality(node: &KernelNode) -> Result<Arc<dyn AsyncKernel>> {
+    let mut level = 0;
+    if node.attrs.get("cardinality_options").is_some() {
+        let mut fields = Fields(node.attrs.bytes("cardinality_options")?);
+        while let Some((number, field)) =
+            fields.next().map_err(|_| invalid!("Could not parse cardinality_options"))?
+        {
+            if let (1, Field::Varint(n)) = (number, field) {
+                level = n;
+            }
+        }
+    }
+    Ok(Arc::new(Cardinality { counts: level >= MODERATE }))
+}
+
+impl AsyncKernel for Cardinality {
+    fn start(&self, call: AsyncCall, done: Done) {
+        let scalar = |n: i64| outputs([Tensor::scalar(n)]);
+        let dataset = match call.tensor(0).and_then(|t| dataset_of(&t)) {
+            Ok(dataset) => dataset,
+            Err(e) => return done(Err(e)),
+        };
+        if !self.counts {
+            return done(Ok(scalar(dataset.cardinality())));
+        }
+        let device = call.step.device.clone();
+        Task::start(&device, async move {
+            let c = Context::of(&call.step).within(&call.step);
+            done(or_stopped(Box::pin(dataset.counted(&c)), &c).await.map(scalar));
+        });
+    }
 }
 
 pub static REDUCE_DATASET: Op = Op {

@@ -5,7 +5,7 @@
 
 use super::checkpoint::{Checkpoint, Work};
 use super::context::Context;
-use super::list;
+use super::{list, load_dataset};
 use crate::prelude::*;
 use std::any::Any;
 use std::future::Future;
@@ -31,6 +31,12 @@ pub trait Dataset: Send + Sync {
         UNKNOWN
     }
 
+    /// Finds out a cardinality that needs work; `cardinality` knows it afterwards.
+    fn count<'a>(&'a self, c: &'a Context) -> Option<Work<'a>> {
+        let _ = c;
+        None
+    }
+
     /// Whether `get` has every element. Datasets with random access override both.
     fn random_access(&self) -> Result<()> {
         Err(failed_precondition("a transformation in this dataset does not support random access"))
@@ -38,6 +44,11 @@ pub trait Dataset: Send + Sync {
 
     /// All elements, if they are in memory.
     fn elements(&self) -> Option<&[Tuple]> {
+        None
+    }
+
+    /// The dataset for messages, if it can be in one.
+    fn encode(&self) -> Option<Result<EncodedVariant>> {
         None
     }
 
@@ -90,6 +101,7 @@ pub struct TypedDataset {
     pub shapes: Vec<PartialShape>,
     /// Depth of the longest chain of input datasets.
     pub depth: usize,
+    inputs: Vec<DatasetRef>,
     dataset: Box<dyn Dataset>,
 }
 
@@ -116,7 +128,8 @@ impl TypedDataset {
                 shapes.len()
             ));
         }
-        Ok(Arc::new(TypedDataset { types, shapes, depth, dataset: Box::new(dataset) }))
+        let inputs = inputs.iter().map(|d| (*d).clone()).collect();
+        Ok(Arc::new(TypedDataset { types, shapes, depth, inputs, dataset: Box::new(dataset) }))
     }
 
     /// A new iterator over the dataset.
@@ -126,6 +139,18 @@ impl TypedDataset {
 
     pub fn cardinality(&self) -> i64 {
         self.dataset.cardinality()
+    }
+
+    /// As `cardinality`, after counting what can be counted, in the inputs too.
+    pub async fn counted(self: &Arc<Self>, c: &Context) -> Result<i64> {
+        let mut rest = vec![self.clone()];
+        while let Some(dataset) = rest.pop() {
+            if let Some(work) = dataset.dataset.count(c) {
+                work.await?;
+            }
+            reserve::extend(&mut rest, &dataset.inputs)?;
+        }
+        Ok(self.cardinality())
     }
 
     pub fn random_access(&self) -> Result<()> {
@@ -161,9 +186,12 @@ impl VariantValue for DatasetVariant {
         self
     }
     fn encode(&self) -> Result<EncodedVariant> {
-        match self.0.dataset.elements() {
-            Some(elements) => list::encode(&self.0.types, elements),
-            None => Err(unimplemented("datasets cannot be put into messages, but for windows of elements")),
+        match (self.0.dataset.elements(), self.0.dataset.encode()) {
+            (Some(elements), _) => list::encode(&self.0.types, elements),
+            (None, Some(encoded)) => encoded,
+            (None, None) => Err(unimplemented(
+                "datasets cannot be put into messages, but for windows of elements and saved ones",
+            )),
         }
     }
 }
@@ -173,10 +201,11 @@ pub fn dataset_of(t: &Tensor) -> Result<DatasetRef> {
     match (t.rank(), t.variants()?) {
         (0, [v]) => match v.get::<DatasetVariant>() {
             Some(held) => Ok(held.0.clone()),
-            None if v.get::<EncodedVariant>().is_some_and(|e| e.type_name == list::TYPE_NAME) => {
-                v.get().ok_or_else(|| internal("a variant changed")).and_then(list::decode)
-            }
-            None => Err(invalid!("Tensor must be a dataset, got {v:?}")),
+            None => match v.get::<EncodedVariant>() {
+                Some(e) if e.type_name == list::TYPE_NAME => list::decode(e),
+                Some(e) if e.type_name == load_dataset::SHARD => load_dataset::decode(e),
+                _ => Err(invalid!("Tensor must be a dataset, got {v:?}")),
+            },
         },
         _ => Err(invalid!("Dataset tensor must be a scalar of dtype DT_VARIANT, got shape {}", t.shape())),
     }

@@ -1,6 +1,6 @@
 //! Records parsed to tensors: Examples, CSV, serialized tensors, protocol messages.
 
-mod batch;
+pub(crate) mod batch;
 mod decode_bytes;
 mod decode_csv;
 mod decode_proto;
@@ -11,7 +11,7 @@ mod feature;
 mod feature_lists;
 mod forms;
 mod json_example;
-mod parse_example;
+pub(crate) mod parse_example;
 mod parse_sequence_example;
 #[cfg(test)]
 mod proto_tests;

@@ -6,6 +6,7 @@ use super::samples::{self, float_vector, shape_list, string_list, strings};
 use super::{forms, key_vector};
 use crate::prelude::*;
 use bytes::Bytes;
+use thalweg_math::parallel::Parallel;
 
 pub static OPS: &[&Op] = &[&PARSE_EXAMPLE_V2, &PARSE_EXAMPLE, &PARSE_SINGLE_EXAMPLE];
 
@@ -197,7 +198,7 @@ fn check_shapes(attrs: &Attrs) -> Result<()> {
 
 /// Where an op has its keys.
 #[derive(Clone, Copy, PartialEq)]
-enum Keys {
+pub enum Keys {
     Vectors,
     Scalars,
     Attrs,
@@ -216,7 +217,7 @@ fn one(node: &KernelNode) -> Result<Box<dyn Kernel>> {
 }
 
 /// What the attrs say.
-struct Settings {
+pub struct Settings {
     keys: Keys,
     dense_types: Vec<DataType>,
     dense_shapes: Vec<PartialShape>,
@@ -226,24 +227,63 @@ struct Settings {
 }
 
 fn prepare(node: &KernelNode, keys: Keys) -> Result<Box<dyn Kernel>> {
-    let attrs = &node.attrs;
-    check_shapes(attrs)?;
-    let ragged = |name: &str| if keys == Keys::Vectors { attrs.types(name) } else { Ok(vec![]) };
-    let settings = Settings {
-        keys,
-        dense_types: attrs.types("Tdense")?,
-        dense_shapes: attrs.shapes("dense_shapes")?,
-        sparse_types: attrs.types("sparse_types")?,
-        ragged_types: ragged("ragged_value_types")?,
-        split_types: ragged("ragged_split_types")?,
-    };
-    if settings.ragged_types.len() != settings.split_types.len() {
-        return Err(invalid!("len(ragged_value_types) != len(ragged_split_types)"));
-    }
+    let settings = Settings::of(&node.attrs, keys)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| settings.run(c)))
 }
 
+/// What to parse of Examples: dense features, then sparse ones, then ragged ones.
+pub struct Features {
+    pub wants: Vec<Want>,
+    pub dense: usize,
+    pub sparse: usize,
+    /// Of the row splits of the ragged ones.
+    pub split_types: Vec<DataType>,
+}
+
+/// The features of a batch, in the order of their keys.
+pub struct Results {
+    pub dense: Vec<Tensor>,
+    /// Indices, values and dense shape.
+    pub sparse: Vec<[Tensor; 3]>,
+    /// Values and row splits.
+    pub ragged: Vec<[Tensor; 2]>,
+}
+
+impl Features {
+    pub fn parse(&self, batch: &Batch<'_>, par: &dyn Parallel) -> Result<Results> {
+        let parsed = Parser { batch, wants: &self.wants, noun: "Key" }.run(par)?;
+        let mut all = parsed.into_iter();
+        let dense = all.by_ref().take(self.dense).zip(&self.wants);
+        let dense =
+            reserve::try_collect(dense.map(|(parsed, want)| forms::dense(parsed, want, batch.single)))?;
+        let sparse = all.by_ref().take(self.sparse);
+        let sparse = reserve::try_collect(sparse.map(|parsed| forms::sparse(parsed, batch.single)))?;
+        let ragged = all.zip(&self.split_types).map(|(parsed, dtype)| {
+            let [values, splits] = forms::ragged(parsed, *dtype)?;
+            Ok([values, if batch.single { Tensor::zeros(*dtype, Shape::vector(0))? } else { splits }])
+        });
+        Ok(Results { dense, sparse, ragged: reserve::try_collect(ragged)? })
+    }
+}
+
 impl Settings {
+    pub fn of(attrs: &Attrs, keys: Keys) -> Result<Settings> {
+        check_shapes(attrs)?;
+        let ragged = |name: &str| if attrs.get(name).is_some() { attrs.types(name) } else { Ok(vec![]) };
+        let settings = Settings {
+            keys,
+            dense_types: attrs.types("Tdense")?,
+            dense_shapes: attrs.shapes("dense_shapes")?,
+            sparse_types: attrs.types("sparse_types")?,
+            ragged_types: ragged("ragged_value_types")?,
+            split_types: ragged("ragged_split_types")?,
+        };
+        if settings.ragged_types.len() != settings.split_types.len() {
+            return Err(invalid!("len(ragged_value_types) != len(ragged_split_types)"));
+        }
+        Ok(settings)
+    }
+
     fn run(&self, c: &mut OpCall<'_>) -> Result<()> {
         let names = if self.keys == Keys::Attrs { None } else { Some(c.input(1)?) };
         let batch = Batch::of(c.input(0)?, names)?;
@@ -256,36 +296,32 @@ impl Settings {
             }
             _ => {}
         }
-        let wants = self.wants(c)?;
-        let parsed = Parser { batch: &batch, wants: &wants, noun: "Key" }.run(c.par())?;
-        let (single, dense, sparse) = (batch.single, self.dense_types.len(), self.sparse_types.len());
-        let (mut results, mut ragged_splits) =
-            (vec![Vec::new(), Vec::new(), Vec::new(), Vec::new()], Vec::new());
-        let mut all = parsed.into_iter();
-        let mut dense_values = Vec::new();
-        for (parsed, want) in all.by_ref().take(dense).zip(&wants) {
-            reserve::push(&mut dense_values, forms::dense(parsed, want, single)?)?;
-        }
-        for parsed in all.by_ref().take(sparse) {
-            for (list, t) in results.iter_mut().zip(forms::sparse(parsed, single)?) {
-                reserve::push(list, t)?;
-            }
-        }
-        for (parsed, dtype) in all.zip(&self.split_types) {
-            let [values, splits] = forms::ragged(parsed, *dtype)?;
-            let splits = if single { Tensor::zeros(*dtype, Shape::vector(0))? } else { splits };
-            reserve::push(&mut results[3], values)?;
-            reserve::push(&mut ragged_splits, splits)?;
-        }
-        let ragged_values = results.pop().unwrap_or_default();
-        let lists = results.into_iter().chain([dense_values, ragged_values, ragged_splits]);
-        forms::set_all(c, lists.flatten())
+        let default_arg = match self.keys {
+            Keys::Vectors => 5,
+            Keys::Scalars => 4,
+            Keys::Attrs => 1,
+        };
+        let Results { dense, sparse, ragged } = self.features(c, default_arg)?.parse(&batch, c.par())?;
+        let of_sparse = |i: usize| reserve::collect(sparse.iter().map(|parts| parts[i].clone()));
+        let of_ragged = |i: usize| reserve::collect(ragged.iter().map(|parts| parts[i].clone()));
+        let lists = [of_sparse(0)?, of_sparse(1)?, of_sparse(2)?, dense, of_ragged(0)?, of_ragged(1)?];
+        forms::set_all(c, lists.into_iter().flatten())
+    }
+
+    /// The features, with their defaults in argument `default_arg`.
+    pub fn features(&self, c: &OpCall<'_>, default_arg: usize) -> Result<Features> {
+        Ok(Features {
+            wants: self.wants(c, default_arg)?,
+            dense: self.dense_types.len(),
+            sparse: self.sparse_types.len(),
+            split_types: reserve::copied(&self.split_types)?,
+        })
     }
 
     /// Dense features first, then sparse, then ragged: of a key that is named twice the last counts, as in TensorFlow.
-    fn wants(&self, c: &OpCall<'_>) -> Result<Vec<Want>> {
+    fn wants(&self, c: &OpCall<'_>, default_arg: usize) -> Result<Vec<Want>> {
         let [sparse, dense, ragged] = self.all_keys(c)?;
-        let defaults = c.arg(if self.keys == Keys::Vectors { 5 } else { self.default_arg() });
+        let defaults = c.arg(default_arg);
         let expect = |what: &str, of: &str, keys: usize, types: usize| match keys == types {
             true => Ok(()),
             false => Err(invalid!("Expected len({what}_keys) == {of} but got: {keys} vs. {types}")),
@@ -307,14 +343,12 @@ impl Settings {
         Ok(wants)
     }
 
-    /// The argument of the signature that has the defaults.
-    fn default_arg(&self) -> usize {
-        if self.keys == Keys::Attrs { 1 } else { 4 }
-    }
-
     /// Sparse, dense and ragged keys.
     fn all_keys(&self, c: &OpCall<'_>) -> Result<[Vec<Bytes>; 3]> {
-        let of_attr = |name: &str| reserve::collect(c.attrs().strs(name)?.into_iter().cloned());
+        let of_attr = |name: &str| match c.attrs().get(name) {
+            Some(_) => reserve::collect(c.attrs().strs(name)?.into_iter().cloned()),
+            None => Ok(vec![]),
+        };
         let scalars = |arg: usize| {
             reserve::try_collect(c.arg(arg).map(|i| match c.input(i)?.strings()? {
                 [one] => Ok(one.clone()),
@@ -328,7 +362,7 @@ impl Settings {
                 key_vector(c, 4, "ragged_keys")?,
             ],
             Keys::Scalars => [scalars(2)?, scalars(3)?, vec![]],
-            Keys::Attrs => [of_attr("sparse_keys")?, of_attr("dense_keys")?, vec![]],
+            Keys::Attrs => [of_attr("sparse_keys")?, of_attr("dense_keys")?, of_attr("ragged_keys")?],
         })
     }
 }

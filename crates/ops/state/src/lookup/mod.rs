@@ -10,6 +10,8 @@ mod older;
 mod size;
 mod table;
 
+pub use table::Table;
+
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = join![OF_RESOURCES, older::OPS];

@@ -38,7 +38,7 @@ impl Table {
         self.dense.is_some()
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match &self.dense {
             Some(dense) => dense.len(),
             None => lock(&self.entries).as_ref().map_or(0, HashMap::len),

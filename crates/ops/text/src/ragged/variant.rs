@@ -2,11 +2,10 @@
 //! can be elements of datasets, lists and batches.
 
 use super::splits::{arguments, checked, tensor_of};
+use crate::held::Ragged;
 use crate::prelude::*;
 use crate::rows::join;
-use crate::variants;
-use std::any::Any;
-use thalweg_core::tensor::VariantValue;
+use std::borrow::Cow;
 
 pub static OPS: &[&Op] =
     &[&RAGGED_TENSOR_TO_VARIANT, &RAGGED_TENSOR_FROM_VARIANT, &RAGGED_TENSOR_TO_VARIANT_GRADIENT];
@@ -104,37 +103,6 @@ static RAGGED_TENSOR_TO_VARIANT_GRADIENT: Op = Op {
     ..Op::PURE
 };
 
-/// A ragged tensor: splits from the outermost dimension on, and values.
-pub struct Ragged {
-    splits: Vec<Tensor>,
-    values: Tensor,
-}
-
-impl VariantValue for Ragged {
-    fn type_name(&self) -> &'static str {
-        "RaggedTensorVariant"
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-    fn zeros_like(&self, depth: u32) -> Result<Variant> {
-        let splits = reserve::copied(&self.splits)?;
-        Ok(Variant::new(Ragged { splits, values: variants::zeros_like(&self.values, depth)? }))
-    }
-    fn plus(self: Arc<Self>, other: Variant, depth: u32) -> Result<Variant> {
-        let Some(other) = other.get::<Ragged>() else {
-            return Err(invalid!("cannot add a ragged tensor and {other:?}"));
-        };
-        let same = self.splits.len() == other.splits.len()
-            && self.splits.iter().zip(&other.splits).all(|(a, b)| a.same_bits(b));
-        if !same {
-            return Err(invalid!("Can't add ragged tensors of other row splits"));
-        }
-        let values = variants::sum(self.values.clone(), other.values.clone(), depth)?;
-        Ok(Variant::new(Ragged { splits: reserve::copied(&self.splits)?, values }))
-    }
-}
-
 fn to_variant(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     let batched = node.attrs.bool("batched_input")?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
@@ -225,9 +193,14 @@ fn input_rank(input: i64, output: i64, dims: i64) -> Result<i64> {
 }
 
 /// The ragged tensors in variants, of this ragged rank and these types.
-fn components(encoded: &Tensor, rank: i64, dtype: DataType, splits: DataType) -> Result<Vec<&Ragged>> {
+fn components(
+    encoded: &Tensor,
+    rank: i64,
+    dtype: DataType,
+    splits: DataType,
+) -> Result<Vec<Cow<'_, Ragged>>> {
     let each = encoded.variants()?.iter().enumerate().map(|(i, v)| {
-        let Some(ragged) = v.get::<Ragged>() else {
+        let Some(ragged) = Ragged::of(v) else {
             return Err(invalid!(
                 "Input Variant element at index {i} doesn't hold a RaggedTensorVariant: {v:?}"
             ));
@@ -253,7 +226,7 @@ fn components(encoded: &Tensor, rank: i64, dtype: DataType, splits: DataType) ->
     reserve::try_collect(each)
 }
 
-fn stacked(parts: &[&Ragged], dtype: DataType) -> Result<Tensor> {
+fn stacked(parts: &[Cow<'_, Ragged>], dtype: DataType) -> Result<Tensor> {
     let each = parts.first().map_or_else(Shape::scalar, |p| p.values.shape().clone());
     if let Some((i, odd)) = parts.iter().enumerate().find(|(_, p)| p.values.shape() != &each) {
         return Err(invalid!(
@@ -268,7 +241,7 @@ fn stacked(parts: &[&Ragged], dtype: DataType) -> Result<Tensor> {
 /// Ragged tensors as rows of one; `outer` is the shape of the variants.
 fn nested(
     outer: &Shape,
-    parts: &[&Ragged],
+    parts: &[Cow<'_, Ragged>],
     rank: i64,
     dtype: DataType,
     split_type: DataType,
@@ -305,7 +278,7 @@ fn nested(
 }
 
 /// The values of all, along the first dimension.
-fn concatenated(parts: &[&Ragged], dtype: DataType) -> Result<Tensor> {
+fn concatenated(parts: &[Cow<'_, Ragged>], dtype: DataType) -> Result<Tensor> {
     let Some(first) = parts.first().map(|p| p.values.shape()) else {
         return Tensor::zeros(dtype, Shape::vector(0));
     };
@@ -337,7 +310,7 @@ fn gradient(c: &mut OpCall<'_>) -> Result<()> {
     let mut parts = reserve::with_capacity(encoded.elements())?;
     let mut total = 0usize;
     for (i, v) in encoded.variants()?.iter().enumerate() {
-        let part = match v.get::<Ragged>() {
+        let part = match Ragged::of(v) {
             Some(ragged) => ragged.values.clone(),
             None => {
                 let rows =

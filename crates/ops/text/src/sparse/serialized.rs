@@ -4,9 +4,9 @@
 use super::coordinates::{check_sparse, example};
 use super::entries::{Entries, check_ranks, sparse_shape};
 use super::minibatch::{Stacked, split, stack};
+use crate::held::Held;
 use crate::prelude::*;
 use bytes::Bytes;
-use thalweg_core::tensor::VariantValue;
 use thalweg_io::message::decode;
 use thalweg_io::varint;
 use thalweg_io::wire::{shape_to_proto, tensor_from_proto, tensor_to_proto};
@@ -75,18 +75,6 @@ const DESERIALIZE_MANY_SPARSE: Op = Op {
     cases: |r| (DESERIALIZE_SPARSE.cases)(r).into_iter().skip(1).collect(),
     ..DESERIALIZE_SPARSE
 };
-
-/// A tensor in a variant.
-struct Held(Tensor);
-
-impl VariantValue for Held {
-    fn type_name(&self) -> &'static str {
-        "tensorflow::Tensor"
-    }
-    fn as_any(&self) -> &dyn std::any::Any {
-        self
-    }
-}
 
 /// A tensor as a TensorProto whose contents are bytes: of strings, all lengths and then all of them.
 fn to_string(t: &Tensor) -> Result<Bytes> {
@@ -167,12 +155,11 @@ fn deserialize(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let parts = match input.dtype() {
             DataType::String => reserve::try_collect(input.strings()?.iter().map(from_string))?,
             _ => reserve::try_collect(input.variants()?.iter().map(|v| {
-                let held = v.get::<Held>().ok_or_else(|| {
+                Held::of(v).ok_or_else(|| {
                     invalid!(
                         "Could not get a tensor from the variant {v:?}: it was not made by SerializeSparse"
                     )
-                });
-                held.map(|held| held.0.clone())
+                })
             }))?,
         };
         let outer = reserve::collect(outer.iter().map(|n| *n as i64))?;

@@ -1,0 +1,295 @@
+//! `LoadDataset`: the elements that `SaveDataset` has saved. A function arranges the datasets of the shards.
+
+use super::checkpoint::{Checkpoint, Work, done, work};
+use super::context::Context;
+use super::files::{path_of, text};
+use super::function::Function;
+use super::list;
+use super::sequence::{
+    Dataset, DatasetRef, Element, Iter, Next, SOURCE, Tuple, TypedDataset, UNKNOWN, emit, later, ready,
+    tensor_of,
+};
+use super::snapshot_files::{Metadata, file};
+use crate::files;
+use crate::prelude::*;
+use bytes::Bytes;
+use std::path::PathBuf;
+use thalweg_core::access::Access;
+use thalweg_core::tensor::EncodedVariant;
+use thalweg_io::durable::at;
+use thalweg_io::message::decode as decode_message;
+use thalweg_io::record::{Compression, RecordReader};
+use thalweg_io::wire::tensor_from_proto;
+use thalweg_proto::TensorProto;
+
+pub static LOAD_DATASET: Op = Op {
+    name: "LoadDataset",
+    doc: "The elements saved in a directory, in the order that `reader_func` of the datasets of all shards gives.",
+    inputs: &["path: string", "reader_func_other_args: Treader_func_args"],
+    attrs: &[
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "compression: string = ''",
+        "reader_func: func",
+        "Treader_func_args: list(type) >= 0",
+    ],
+    kernels: cpu!(run),
+    ..SOURCE
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let (directory, access) = (path_of(&text(c, 0)?), c.step.device.access.clone());
+    let compression = c.attrs().str("compression")?;
+    Compression::from_name(compression)?;
+    let load = Load {
+        elements: Metadata::read(&access, &directory)?.elements,
+        reader: Function::of(c, "reader_func", 1)?,
+        shard: Shard {
+            directory,
+            compression: compression.into(),
+            types: c.attrs().types("output_types")?.into(),
+            shapes: c.attrs().shapes("output_shapes")?.into(),
+        },
+        access,
+    };
+    emit(c, &[], load)
+}
+
+struct Load {
+    access: Arc<Access>,
+    reader: Function,
+    /// The directory of all, in place of a shard's.
+    shard: Shard,
+    elements: i64,
+}
+
+impl Dataset for Load {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        Ok(Box::new(LoadIter {
+            reading: Reading::Closed,
+            source: self.source()?,
+            reader: self.reader.clone(),
+            inner: c.without_cancellation(),
+        }))
+    }
+    fn cardinality(&self) -> i64 {
+        self.elements
+    }
+}
+
+impl Load {
+    /// The dataset of the datasets of all shards.
+    fn source(&self) -> Result<Tensor> {
+        let metadata = Metadata::read(&self.access, &self.shard.directory)?;
+        let mut shards = Vec::new();
+        for directory in metadata.shards(&self.access, &self.shard.directory)? {
+            let shard = Shard { directory, ..self.shard.clone() };
+            reserve::push(&mut shards, vec![tensor_of(shard.into_dataset()?)])?;
+        }
+        let all = list::list(vec![DataType::Variant], vec![PartialShape::scalar()], shards)?;
+        Ok(tensor_of(all))
+    }
+}
+
+enum Reading {
+    Closed,
+    Open(Box<dyn Iter>),
+}
+
+struct LoadIter {
+    reading: Reading,
+    source: Tensor,
+    reader: Function,
+    /// The context of the reader's iterator, at this depth.
+    inner: Context,
+}
+
+impl LoadIter {
+    async fn open(&mut self, c: &Context) -> Result<&mut Box<dyn Iter>> {
+        if matches!(self.reading, Reading::Closed) {
+            let results = self.reader.call(c, vec![self.source.clone()]).await?;
+            self.reading = Reading::Open(Function::dataset(&results)?.iterator(&self.inner)?);
+        }
+        match &mut self.reading {
+            Reading::Open(iterator) => Ok(iterator),
+            Reading::Closed => Err(internal("a saved dataset was not opened")),
+        }
+    }
+}
+
+impl Iter for LoadIter {
+    fn next<'a>(&'a mut self, c: &'a Context) -> Next<'a> {
+        later(async move { self.open(c).await?.next(c).await })
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        work(async move {
+            let iterator = self.open(c).await?;
+            s.input("input", iterator, c).await
+        })
+    }
+}
+
+/// The dataset of one shard. It may be in a message: the files are opened with the rights of the device where it is read.
+#[derive(Clone)]
+pub struct Shard {
+    directory: PathBuf,
+    compression: String,
+    types: Arc<[DataType]>,
+    shapes: Arc<[PartialShape]>,
+}
+
+impl Shard {
+    fn into_dataset(self) -> Result<DatasetRef> {
+        TypedDataset::new(self.types.to_vec(), self.shapes.to_vec(), &[], self)
+    }
+}
+
+/// The name of the type in messages, which is ours.
+pub const SHARD: &str = "thalweg::SavedShard";
+
+impl Dataset for Shard {
+    fn iterator(&self, c: &Context) -> Result<Box<dyn Iter>> {
+        let compression = Compression::from_name(&self.compression)?;
+        let access = c.device()?.access.clone();
+        Ok(Box::new(ShardIter { shard: self.clone(), access, compression, file: 0, records: 0, open: None }))
+    }
+    fn cardinality(&self) -> i64 {
+        UNKNOWN
+    }
+    fn encode(&self) -> Option<Result<EncodedVariant>> {
+        let types = self.types.iter().map(|t| i64::from(t.wire()));
+        let directory = Bytes::copy_from_slice(self.directory.as_os_str().as_encoded_bytes());
+        Some(reserve::collect(types).and_then(|types| {
+            let tensors = vec![
+                Tensor::from_object(directory),
+                Tensor::string(self.compression.as_str()),
+                Tensor::vector(&types)?,
+            ];
+            Ok(EncodedVariant { type_name: SHARD.into(), metadata: Bytes::new(), tensors })
+        }))
+    }
+}
+
+/// The dataset of a shard that was in a message.
+pub fn decode(encoded: &EncodedVariant) -> Result<DatasetRef> {
+    let wrong = || invalid!("not a shard of a saved dataset");
+    let [directory, compression, types] = &encoded.tensors[..] else { return Err(wrong()) };
+    let (directory, compression) = (directory.strings()?, compression.strings()?);
+    let ([directory], [compression]) = (directory, compression) else { return Err(wrong()) };
+    let dtype = |n: &i64| i32::try_from(*n).ok().and_then(DataType::from_wire).ok_or_else(wrong);
+    let types = reserve::try_collect(types.as_slice::<i64>()?.iter().map(dtype))?;
+    let shapes = reserve::filled(types.len(), PartialShape::unknown())?;
+    let compression = std::str::from_utf8(compression).map_err(|_| wrong())?.into();
+    Shard { directory: path_of(directory), compression, types: types.into(), shapes: shapes.into() }
+        .into_dataset()
+}
+
+struct ShardIter {
+    shard: Shard,
+    access: Arc<Access>,
+    compression: Compression,
+    /// The number of the file, and how many records of it were read.
+    file: u64,
+    records: u64,
+    open: Option<RecordReader<'static>>,
+}
+
+impl ShardIter {
+    fn step(&mut self) -> Element {
+        loop {
+            let reader = match &mut self.open {
+                Some(reader) => reader,
+                none => match open(&self.shard, &self.access, self.compression, self.file)? {
+                    Some(reader) => none.insert(reader),
+                    None => return Ok(None),
+                },
+            };
+            let mut element = Tuple::new();
+            while element.len() < self.shard.types.len() {
+                let Some(record) = reader.next().transpose()? else { break };
+                self.records += 1;
+                element.push(tensor(record)?);
+            }
+            if element.is_empty() {
+                (self.open, self.records, self.file) = (None, 0, self.file + 1);
+                continue;
+            }
+            self.check(&element)?;
+            return Ok(Some(element));
+        }
+    }
+
+    fn check(&self, element: &Tuple) -> Result<()> {
+        if element.len() != self.shard.types.len() {
+            return Err(data_loss(format_args!(
+                "{}: an element is cut short",
+                self.shard.directory.display()
+            )));
+        }
+        for (i, (t, dtype)) in element.iter().zip(&*self.shard.types).enumerate() {
+            if t.dtype() != *dtype {
+                return Err(invalid!(
+                    "Data type mismatch at component {i}: expected {dtype} but got {}.",
+                    t.dtype()
+                ));
+            }
+        }
+        let shapes = element.iter().zip(&*self.shard.shapes).enumerate();
+        for (i, (t, shape)) in shapes {
+            if !shape.allows(t.shape()) && t.dtype() != DataType::Variant {
+                return Err(invalid!(
+                    "Incompatible shapes at component {i}: expected {shape} but got {}.",
+                    t.shape()
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A file of a shard; none after the last.
+fn open(
+    shard: &Shard,
+    access: &Access,
+    compression: Compression,
+    i: u64,
+) -> Result<Option<RecordReader<'static>>> {
+    let path = file(&shard.directory, i);
+    match files::open(access, &path)? {
+        Ok(opened) => Ok(Some(RecordReader::new(opened, compression, path.display().to_string()))),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(at(&path, e)),
+    }
+}
+
+fn tensor(record: Bytes) -> Result<Tensor> {
+    let proto = decode_message::<TensorProto>(record)?;
+    tensor_from_proto(&proto.map_err(|_| data_loss("a saved tensor cannot be parsed"))?)
+}
+
+impl Iter for ShardIter {
+    fn next<'a>(&'a mut self, _: &'a Context) -> Next<'a> {
+        ready(self.step())
+    }
+
+    fn checkpoint<'a>(&'a mut self, s: &'a mut Checkpoint, c: &'a Context) -> Work<'a> {
+        let mut restore = || {
+            s.number("file", &mut self.file)?;
+            s.number("records", &mut self.records)?;
+            if s.restoring() && self.records > 0 {
+                let reader = open(&self.shard, &self.access, self.compression, self.file)?;
+                let mut reader = reader.ok_or_else(|| not_found("a file of a saved dataset is missing"))?;
+                for _ in 0..self.records {
+                    c.check()?;
+                    if reader.next().transpose()?.is_none() {
+                        break;
+                    }
+                }
+                self.open = Some(reader);
+            }
+            Ok(())
+        };
+        done(restore())
+    }
+}

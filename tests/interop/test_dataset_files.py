@@ -1,0 +1,80 @@
+"""Files that datasets write: what TensorFlow has cached or saved is read on `thalweg server`, and the reverse."""
+
+import pytest
+import tensorflow as tf
+
+from test_datasets import Dataset, elements, errors, numbers, tf1
+
+tf2 = tf.data.Dataset
+
+
+def run(target, make, limit=40):
+    """What a fetch gives, or the elements of a dataset."""
+    config = tf1.ConfigProto(isolate_session_state=True) if target else None
+    with tf1.Graph().as_default(), tf1.Session(target, config=config) as session:
+        made = make()
+        if not isinstance(made, tf2):
+            return session.run(made)
+        iterator = tf1.data.make_initializable_iterator(made)
+        session.run(iterator.initializer)
+        return elements(session, iterator.get_next(), limit)
+
+
+def pairs(n):
+    return numbers(n).map(lambda x: (x, tf.strings.as_string(x), tf.fill([x % 3], tf.cast(x, tf.float32))))
+
+
+@pytest.mark.parametrize("theirs_first", [True, False])
+@pytest.mark.parametrize("count", [0, 5, 12])
+def test_a_cache_in_files(server, tmp_path, theirs_first, count):
+    writer, reader = ("", server.target) if theirs_first else (server.target, "")
+    prefix = str(tmp_path / "cache")
+    want = run(writer, lambda: pairs(count).cache(prefix))
+    assert len(want) == count + 1
+    assert not list(tmp_path.glob("*lockfile"))
+    for target in (reader, writer):
+        assert run(target, lambda: pairs(0).cache(prefix)) == want
+
+
+def test_a_cache_has_one_writer_and_goes_with_it(server, tmp_path):
+    config = tf1.ConfigProto(isolate_session_state=True)
+    with tf1.Graph().as_default(), tf1.Session(server.target, config=config) as session:
+        iterators = [tf1.data.make_initializable_iterator(numbers(3).cache(str(tmp_path / "c"))) for _ in range(2)]
+        one, two = (i.get_next() for i in iterators)
+        session.run([i.initializer for i in iterators])
+        assert session.run(one) == 0
+        with pytest.raises(errors.AlreadyExistsError, match="concurrent caching iterator"):
+            session.run(two)
+        assert session.run(one) == 1
+        session.run(iterators[0].initializer)
+        assert not list(tmp_path.iterdir())
+        assert [session.run(two) for _ in range(3)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("compression", [None, "GZIP", "SNAPPY"])
+@pytest.mark.parametrize("theirs_first", [True, False])
+def test_saved_and_loaded(server, tmp_path, theirs_first, compression):
+    writer, reader = ("", server.target) if theirs_first else (server.target, "")
+    path = str(tmp_path / "saved")
+    run(writer, lambda: pairs(9).save(path, compression=compression, shard_func=lambda x, *_: x % 2))
+    spec = pairs(1).element_spec
+    read = lambda d: d.flat_map(lambda x: x)  # noqa: E731
+    load = lambda: tf2.load(path, spec, compression=compression, reader_func=read)  # noqa: E731
+    want = run("", load)
+    assert len(want) == 10
+    assert run(reader, load) == run(writer, load) == want
+    assert run(reader, lambda: tf2.load(path, spec, compression=compression).cardinality()) == 9
+
+
+def test_nothing_saved(server, tmp_path):
+    with pytest.raises(errors.NotFoundError, match="Could not find metadata file"):
+        run(server.target, lambda: tf2.load(str(tmp_path / "none"), tf.TensorSpec([], tf.int64)))
+
+
+@pytest.mark.parametrize("compression", ["", "GZIP"])
+def test_records_written(server, tmp_path, compression):
+    path = str(tmp_path / "records")
+    words = lambda: Dataset.from_tensor_slices(["a", "", "ccc"])  # noqa: E731
+    run(server.target, lambda: tf.raw_ops.DatasetToTFRecord(input_dataset=words()._variant_tensor, filename=path, compression_type=compression))
+    got = run("", lambda: tf1.data.TFRecordDataset(path, compression_type=compression))
+    assert got == run("", words)
