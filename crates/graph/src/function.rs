@@ -173,11 +173,34 @@ impl Library {
         Ok(())
     }
 
+    /// The functions that these nodes refer to, and those that they call.
+    pub fn used_by(&self, nodes: &[NodeSpec]) -> Library {
+        let (mut functions, mut rest) = (BTreeMap::new(), self.referred_to(nodes));
+        while let Some(name) = rest.pop() {
+            if let Some(f) = self.functions.get(name)
+                && functions.insert(name.to_string(), f.clone()).is_none()
+            {
+                rest.extend(self.callees(name));
+            }
+        }
+        let gradients = self.gradients.iter().filter(|(f, _)| functions.contains_key(*f));
+        let gradients = Arc::new(gradients.map(|(f, g)| (f.clone(), g.clone())).collect());
+        Library { functions: Arc::new(functions), gradients }
+    }
+
+    /// All functions.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Function>> {
+        self.functions.values()
+    }
+
     /// Functions of this library that a function refers to.
     fn callees(&self, name: &str) -> Vec<&str> {
-        let Some(f) = self.functions.get(name) else { return Vec::new() };
+        self.functions.get(name).map_or_else(Vec::new, |f| self.referred_to(&f.nodes))
+    }
+
+    fn referred_to(&self, nodes: &[NodeSpec]) -> Vec<&str> {
         let mut found = Vec::new();
-        for node in &f.nodes {
+        for node in nodes {
             if let Some((known, _)) = self.functions.get_key_value(&node.op) {
                 found.push(known.as_str());
             }
@@ -340,20 +363,7 @@ impl Function {
         if let Some(unread) = &self.unread {
             return Ok(unread.0.clone());
         }
-        let node_def: Result<Vec<NodeDef>> = self
-            .nodes
-            .iter()
-            .map(|n| {
-                Ok(NodeDef {
-                    name: n.name.clone(),
-                    op: n.op.clone(),
-                    input: n.inputs.clone(),
-                    device: n.device.clone(),
-                    attr: attrs_to_proto(&n.attrs)?,
-                    ..Default::default()
-                })
-            })
-            .collect();
+        let node_def: Result<Vec<NodeDef>> = self.nodes.iter().map(NodeSpec::to_proto).collect();
         Ok(FunctionDef {
             signature: Some(OpDef {
                 name: self.name.clone(),

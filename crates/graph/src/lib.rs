@@ -23,7 +23,7 @@ mod order;
 mod unread;
 
 pub use export::ExportOptions;
-pub use graph::{Graph, NodeRequest};
+pub use graph::{Graph, NodeRequest, PRODUCER};
 pub use import::{NODE_BYTES, NodeSpec};
 pub use node::Node;
 pub use order::topological_order;
