@@ -161,11 +161,6 @@ impl TypedDataset {
         self.dataset.cardinality()
     }
 
-    /// The datasets that this one is made of.
-    pub fn inputs(&self) -> &[DatasetRef] {
-        &self.inputs
-    }
-
     /// The node that makes this dataset.
     pub fn maker(&self) -> Result<Maker> {
         if let Some(maker) = &self.maker {
