@@ -65,8 +65,8 @@ pub struct GraphNode {
 
 pub struct SerializedGraph {
     pub graph_def: Vec<u8>,
-    /// The nodes in its functions whose ops are stateful: `(function, node, op)`.
-    pub stateful: Vec<(String, String, String)>,
+    /// The stateful ops of nodes in its functions.
+    pub stateful: Vec<String>,
 }
 
 /// Called with every node that ran, when a step is traced.

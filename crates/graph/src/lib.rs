@@ -20,10 +20,11 @@ pub mod infer;
 pub mod names;
 mod node;
 mod order;
+pub mod serialized;
 mod unread;
 
 pub use export::ExportOptions;
-pub use graph::{Graph, NodeRequest, PRODUCER};
+pub use graph::{Graph, NodeRequest};
 pub use import::{NODE_BYTES, NodeSpec};
 pub use node::Node;
 pub use order::topological_order;

@@ -17,8 +17,8 @@ use thalweg_core::registry::Registry;
 use thalweg_core::step::{FunctionRunner, GraphNode, OnResults, SerializedGraph, StepContext};
 use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
-use thalweg_graph::Graph;
 use thalweg_graph::function::Library;
+use thalweg_graph::{Graph, serialized};
 
 pub struct Functions {
     registry: Arc<Registry>,
@@ -151,7 +151,7 @@ impl FunctionRunner for Functions {
     }
 
     fn graph_def(&self, nodes: Vec<GraphNode>) -> Result<SerializedGraph> {
-        graph_def::serialize(&self.registry, &self.library, nodes)
+        serialized::serialize(&self.registry, &self.library, nodes)
     }
 
     fn run_graph_def(&self, graph: &[u8], step: &Arc<StepContext>, done: OnResults) {

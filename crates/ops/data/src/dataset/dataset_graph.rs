@@ -51,7 +51,7 @@ fn to_graph_v2(c: &mut OpCall<'_>) -> Result<()> {
 
 fn serialize(c: &mut OpCall<'_>, allow_stateful: bool) -> Result<()> {
     let graph = graph_of(&input(c, 0)?, c.step, |_| ())?;
-    if !allow_stateful && let Some((_, _, op)) = graph.stateful.iter().find(|s| is_external(&s.2)) {
+    if !allow_stateful && let Some(op) = graph.stateful.iter().find(|op| is_external(op)) {
         return Err(failed_precondition(format_args!(
             "Failed to serialize the input pipeline graph: {op} is stateful."
         )));
