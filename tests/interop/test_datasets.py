@@ -237,6 +237,7 @@ PIPELINES = {
         "OptimizeDatasetV2", 3, optimizations_enabled=[], optimizations_disabled=[], optimizations_default=[]
     ),
     "asserted next": lambda f: on_numbers("AssertNextDataset", 3, transformations=["Batch"]).batch(2),
+    "wrapped": lambda f: DatasetV1Adapter(dataset_ops._VariantDataset(tf.raw_ops.UnwrapDatasetVariant(input_handle=tf.raw_ops.WrapDatasetVariant(input_handle=numbers(3)._variant_tensor)), tf.TensorSpec([], tf.int64))),
     "matching files": lambda f: matching([str(f / "a*"), str(f / "*.txt")]),
     "matching no file": lambda f: matching([str(f / "nothing*")]),
     "generator": lambda f: generator(5),
@@ -329,6 +330,13 @@ def test_a_dataset_of_placeholders_and_variables(session):
     assert [session.run(element) for _ in range(3)] == [100, 101, 102]
     with pytest.raises(errors.OutOfRangeError, match="End of sequence"):
         session.run(element)
+
+
+def test_the_device_of_an_iterator(session, server):
+    iterator = tf1.data.make_initializable_iterator(numbers(2))
+    session.run(iterator.initializer)
+    device = tf.raw_ops.IteratorGetDevice(resource=iterator._iterator_resource)
+    assert session.run(device).decode() == f"{server.task}/device:CPU:0"
 
 
 def test_a_feed_chooses_the_iterator(session):

@@ -1,7 +1,7 @@
 //! `OptionsDataset`, `ModelDataset` and others: hints and marks, which do not change the elements.
 
 use super::context::Context;
-use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input};
+use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, emit, input, tensor_of};
 use crate::prelude::*;
 
 pub static OPTIONS_DATASET: Op = Op {
@@ -115,6 +115,25 @@ pub static ASSERT_PREV_DATASET: Op = Op {
     doc: "`input_dataset`. What precedes it is not checked: datasets are not rewritten here.",
     ..ASSERT_NEXT_DATASET
 };
+
+pub static WRAP_DATASET_VARIANT: Op = Op {
+    name: "WrapDatasetVariant",
+    doc: "A dataset, as a variant that other devices may hold.",
+    inputs: &["input_handle: variant"],
+    outputs: &["output_handle: variant"],
+    attrs: &[],
+    kernels: cpu!(handle),
+    ..DATASET
+};
+
+pub static UNWRAP_DATASET_VARIANT: Op =
+    Op { name: "UnwrapDatasetVariant", doc: "The dataset in such a variant.", ..WRAP_DATASET_VARIANT };
+
+fn handle(c: &mut OpCall<'_>) -> Result<()> {
+    let same = input(c, 0)?;
+    c.set(0, tensor_of(same));
+    Ok(())
+}
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let same = input(c, 0)?;
