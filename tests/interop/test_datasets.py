@@ -229,7 +229,6 @@ PIPELINES = {
     "sampling": lambda f: on_numbers("SamplingDataset", 30, rate=0.3, seed=5, seed2=7),
     "sampling repeated": lambda f: on_numbers("SamplingDataset", 9, rate=0.5, seed=1, seed2=0).repeat(3),
     "intra-op": lambda f: on_numbers("MaxIntraOpParallelismDataset", 3, max_intra_op_parallelism=1),
-    "intra-op negative": lambda f: on_numbers("MaxIntraOpParallelismDataset", 3, max_intra_op_parallelism=-1),
     "private threads": lambda f: on_numbers("PrivateThreadPoolDataset", 3, num_threads=2),
     "not serializable": lambda f: on_numbers("NonSerializableDataset", 3),
     "optimized": lambda f: on_numbers("OptimizeDataset", 3, optimizations=["map_fusion"]),

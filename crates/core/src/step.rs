@@ -45,7 +45,7 @@ pub trait FunctionRunner: Send + Sync {
     }
 
     /// A GraphDef of these nodes and of the functions that they use.
-    fn graph_def(&self, _: Vec<GraphNode>) -> Result<SerializedGraph> {
+    fn graph_def(&self, _: Vec<GraphNode>, _: Names) -> Result<SerializedGraph> {
         Err(unimplemented("no function library to write a graph with"))
     }
 
@@ -61,6 +61,14 @@ pub struct GraphNode {
     pub op: &'static str,
     pub inputs: Vec<String>,
     pub attrs: Attrs,
+}
+
+/// Which names the functions of a serialised graph have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    Given,
+    /// By number, and without `metadata`: the same for graphs that compute the same.
+    Canonical,
 }
 
 pub struct SerializedGraph {

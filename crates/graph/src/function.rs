@@ -5,7 +5,7 @@ use crate::function_gradient;
 use crate::graph::Graph;
 use crate::import::NodeSpec;
 use crate::names;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs, Func};
@@ -175,17 +175,25 @@ impl Library {
 
     /// The functions that these nodes refer to, and those that they call.
     pub fn used_by(&self, nodes: &[NodeSpec]) -> Library {
-        let (mut functions, mut rest) = (BTreeMap::new(), self.referred_to(nodes));
-        while let Some(name) = rest.pop() {
-            if let Some(f) = self.functions.get(name)
-                && functions.insert(name.to_string(), f.clone()).is_none()
-            {
-                rest.extend(self.callees(name));
-            }
-        }
+        let known =
+            self.in_order_of_use(nodes).into_iter().filter_map(|name| self.functions.get_key_value(name));
+        let functions: BTreeMap<_, _> = known.map(|(name, f)| (name.clone(), f.clone())).collect();
         let gradients = self.gradients.iter().filter(|(f, _)| functions.contains_key(*f));
         let gradients = Arc::new(gradients.map(|(f, g)| (f.clone(), g.clone())).collect());
         Library { functions: Arc::new(functions), gradients }
+    }
+
+    /// The names of the functions that these nodes refer to, then of those that they call, and so on.
+    pub fn in_order_of_use(&self, nodes: &[NodeSpec]) -> Vec<&str> {
+        let (mut order, mut seen) = (Vec::new(), HashSet::new());
+        let mut rest = VecDeque::from(self.referred_to(nodes));
+        while let Some(name) = rest.pop_front() {
+            if seen.insert(name) {
+                order.push(name);
+                rest.extend(self.callees(name));
+            }
+        }
+        order
     }
 
     /// All functions.

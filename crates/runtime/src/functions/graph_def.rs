@@ -26,6 +26,6 @@ pub fn prepare(
     let mut inner = StepContext::new(step.step_id, step.device.clone());
     inner.functions = Some(own.clone());
     let inner = Arc::new(inner.within(step));
-    let plan = own.plan(&graph, (&[], &[fetch], &[]), &inner)?;
+    let plan = own.plan(&graph, (&[], &[fetch], &[]), &own.kernels, &inner)?;
     Ok((plan, inner))
 }

@@ -14,7 +14,7 @@ use thalweg_core::error::{Result, unimplemented};
 use thalweg_core::invalid;
 use thalweg_core::node::{NodeId, Output};
 use thalweg_core::registry::Registry;
-use thalweg_core::step::{FunctionRunner, GraphNode, OnResults, SerializedGraph, StepContext};
+use thalweg_core::step::{FunctionRunner, GraphNode, Names, OnResults, SerializedGraph, StepContext};
 use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::function::Library;
@@ -79,7 +79,8 @@ impl Functions {
         let mut targets = body.control.clone();
         let args: HashSet<NodeId> = body.args.iter().copied().collect();
         targets.extend(body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !args.contains(id)));
-        let plan = self.plan(&body.graph, (&feeds, &body.results, &targets), step)?;
+        let kernels = self.kernels.of_function(&key);
+        let plan = self.plan(&body.graph, (&feeds, &body.results, &targets), &kernels, step)?;
         let compiled = Arc::new(Compiled { plan, args: feeds.len() });
         let mut plans = lock(&self.plans);
         if plans.len() >= MAX_PLANS {
@@ -94,6 +95,7 @@ impl Functions {
         &self,
         graph: &Graph,
         (feeds, fetches, targets): (&[Output], &[Output], &[NodeId]),
+        kernels: &KernelCache,
         step: &Arc<StepContext>,
     ) -> Result<Arc<Plan>> {
         let until = Until::of_step(step);
@@ -101,7 +103,7 @@ impl Functions {
         let target = Target {
             devices: &[Device::new(step.device.clone())?],
             is_remote: &|_| false,
-            kernels: &self.kernels,
+            kernels,
             optimise: self.optimise,
             on_pool: true,
         };
@@ -150,8 +152,8 @@ impl FunctionRunner for Functions {
         }
     }
 
-    fn graph_def(&self, nodes: Vec<GraphNode>) -> Result<SerializedGraph> {
-        serialized::serialize(&self.registry, &self.library, nodes)
+    fn graph_def(&self, nodes: Vec<GraphNode>, names: Names) -> Result<SerializedGraph> {
+        serialized::serialize(&self.registry, &self.library, nodes, names)
     }
 
     fn run_graph_def(&self, graph: &[u8], step: &Arc<StepContext>, done: OnResults) {

@@ -3,7 +3,7 @@
 use super::sequence::{DatasetRef, Maker, dataset_of, input};
 use crate::prelude::*;
 use std::collections::HashMap;
-use thalweg_core::step::{GraphNode, SerializedGraph, StepContext};
+use thalweg_core::step::{GraphNode, Names, SerializedGraph, StepContext};
 
 pub static DATASET_TO_GRAPH: Op = Op {
     name: "DatasetToGraph",
@@ -50,7 +50,7 @@ fn to_graph_v2(c: &mut OpCall<'_>) -> Result<()> {
 }
 
 fn serialize(c: &mut OpCall<'_>, allow_stateful: bool) -> Result<()> {
-    let graph = graph_of(&input(c, 0)?, c.step, |_| ())?;
+    let graph = graph_of(&input(c, 0)?, c.step, Names::Given)?;
     if !allow_stateful && let Some(op) = graph.stateful.iter().find(|op| is_external(op)) {
         return Err(failed_precondition(format_args!(
             "Failed to serialize the input pipeline graph: {op} is stateful."
@@ -68,14 +68,9 @@ fn is_external(op: &str) -> bool {
 }
 
 /// The GraphDef of a dataset, whose output is the input of the node `dataset`.
-/// `change` is called with each node that made a dataset.
-pub fn graph_of(
-    dataset: &DatasetRef,
-    step: &Arc<StepContext>,
-    change: impl Fn(&mut Maker),
-) -> Result<SerializedGraph> {
+pub fn graph_of(dataset: &DatasetRef, step: &Arc<StepContext>, names: Names) -> Result<SerializedGraph> {
     let mut graph = Graph::default();
-    let name = graph.add(dataset, &change)?;
+    let name = graph.add(dataset)?;
     graph.node(
         "dataset".into(),
         "_Retval",
@@ -83,7 +78,7 @@ pub fn graph_of(
         &[("T", DataType::Variant.into()), ("index", 0.into())],
     )?;
     match &step.functions {
-        Some(runner) => runner.graph_def(graph.nodes),
+        Some(runner) => runner.graph_def(graph.nodes, names),
         None => Err(unimplemented("no function library to serialise a dataset with")),
     }
 }
@@ -102,15 +97,14 @@ fn address(dataset: &DatasetRef) -> usize {
 
 impl Graph {
     /// Adds a dataset, after its inputs; its name.
-    fn add(&mut self, root: &DatasetRef, change: &dyn Fn(&mut Maker)) -> Result<String> {
+    fn add(&mut self, root: &DatasetRef) -> Result<String> {
         let mut rest = vec![(root.clone(), false)];
         while let Some((dataset, inputs_done)) = rest.pop() {
             if self.names.contains_key(&address(&dataset)) {
                 continue;
             }
-            let mut maker = dataset.maker()?;
+            let maker = dataset.maker()?;
             if inputs_done {
-                change(&mut maker);
                 let name = self.add_made(&maker)?;
                 self.names.insert(address(&dataset), (name, dataset));
                 continue;

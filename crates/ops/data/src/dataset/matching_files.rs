@@ -6,12 +6,12 @@ use super::sequence::{Dataset, Element, Iter, Next, SOURCE, emit_strings, ready}
 use crate::files;
 use crate::prelude::*;
 use bytes::Bytes;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use thalweg_core::access::Access;
 
 pub static MATCHING_FILES_DATASET: Op = Op {
     name: "MatchingFilesDataset",
-    doc: "The names of the files that match the patterns, in order for each, each once.",
+    doc: "The names of the files that match the patterns, in order for each.",
     inputs: &["patterns: string"],
     attrs: &[],
     kernels: cpu!(run),
@@ -45,7 +45,6 @@ impl Dataset for Matching {
             next: 0,
             given: 0,
             found: VecDeque::new(),
-            seen: HashSet::new(),
         }))
     }
 }
@@ -58,7 +57,6 @@ struct MatchingIter {
     given: usize,
     /// Names of the last pattern that are yet to come.
     found: VecDeque<Bytes>,
-    seen: HashSet<Bytes>,
 }
 
 impl MatchingIter {
@@ -69,7 +67,7 @@ impl MatchingIter {
                 return Ok(Some(vec![Tensor::from_object(name)]));
             }
             let Some(pattern) = self.patterns.get(self.next) else {
-                return if self.seen.is_empty() {
+                return if self.given == 0 {
                     Err(not_found("Don't find any matched files"))
                 } else {
                     Ok(None)
@@ -77,14 +75,9 @@ impl MatchingIter {
             };
             let mut names = files::matching(&self.access, pattern)?;
             names.sort_unstable();
-            for name in names {
-                let name = Bytes::from(name.into_os_string().into_encoded_bytes());
-                reserve::room(&mut self.seen, 1)?;
-                if self.seen.insert(name.clone()) {
-                    reserve::room(&mut self.found, 1)?;
-                    self.found.push_back(name);
-                }
-            }
+            reserve::room(&mut self.found, names.len())?;
+            self.found
+                .extend(names.into_iter().map(|n| Bytes::from(n.into_os_string().into_encoded_bytes())));
             self.next += 1;
         }
     }

@@ -9,11 +9,12 @@ use super::function::Function;
 use super::list;
 use super::load_dataset::{Load, Shard};
 use super::save_dataset::{Save, Saving};
-use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Maker, Next, Tuple, emit, input, later};
+use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Next, Tuple, emit, input, later};
 use super::snapshot_files::Metadata;
 use crate::prelude::*;
 use std::path::PathBuf;
 use thalweg_core::access::Access;
+use thalweg_core::step::Names;
 use thalweg_io::record::Compression;
 
 pub static SNAPSHOT_DATASET_V2: Op = Op {
@@ -78,7 +79,10 @@ pub static SNAPSHOT_NESTED_DATASET_READER: Op = Op {
 fn snapshot(c: &mut OpCall<'_>) -> Result<()> {
     let (input, path) = (input(c, 0)?, path_of(&text(c, 1)?));
     let attrs = c.attrs();
-    let compression = attrs.str("compression")?;
+    let compression = match attrs.str("compression")? {
+        "AUTO" => "SNAPPY",
+        named => named,
+    };
     let hash = match attrs.bool("hash_valid")? {
         true => attrs.int("hash")? as u64,
         false => hash(c, &input)?,
@@ -98,12 +102,9 @@ fn snapshot(c: &mut OpCall<'_>) -> Result<()> {
     emit(c, &[&input], Snapshot { files: Files { directory, access }, ways: Arc::new(Ways { write, load }) })
 }
 
-/// A number that is the same for the same dataset, of its graph. Names that a program gives its nodes do not count.
+/// A number that is the same for the same dataset, of its graph. Names that a program gives its functions do not count.
 fn hash(c: &OpCall<'_>, input: &DatasetRef) -> Result<u64> {
-    let unnamed = |maker: &mut Maker| {
-        maker.attrs.remove("metadata");
-    };
-    let graph = graph_of(input, c.step, unnamed)?.graph_def;
+    let graph = graph_of(input, c.step, Names::Canonical)?.graph_def;
     // FNV-1a.
     Ok(graph.iter().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)))
 }
