@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use bytemuck::Pod;
-use thalweg_math::decompose::{ComplexScalar, RealScalar, Scalar};
+use thalweg_math::decompose::{ComplexScalar, RealScalar};
 use thalweg_math::fft::{self, Direction, FourierReal};
 use thalweg_math::parallel::Parallel;
 

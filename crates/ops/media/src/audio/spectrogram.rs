@@ -2,7 +2,6 @@
 
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
-use num_complex::Complex64;
 use thalweg_math::fft::RealPlan;
 
 pub static OPS: &[&Op] = &[&AUDIO_SPECTROGRAM];
@@ -72,7 +71,7 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         for_chunks_of(c.par(), out.as_mut_slice::<f32>()?, bins, 4, &|range, out| {
             let mut signal = scratch::filled(length, 0f64);
             let [mut spectrum, mut work] =
-                [bins, plan.work_len()].map(|n| scratch::filled(n, Complex64::default()));
+                [bins, plan.work_len()].map(|n| scratch::filled(n, ComplexDouble::default()));
             for (i, out) in range.zip(out.chunks_exact_mut(bins)) {
                 let (channel, start) = (i / count, i % count * stride);
                 for (k, (v, hann)) in signal.iter_mut().zip(&hann).enumerate() {
