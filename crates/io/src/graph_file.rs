@@ -13,8 +13,8 @@ const MAX_BYTES: usize = 1 << 31;
 
 /// What a file of a graph holds.
 pub enum GraphFile {
-    Graph(GraphDef),
-    Meta(MetaGraphDef),
+    Graph(Box<GraphDef>),
+    Meta(Box<MetaGraphDef>),
     Saved(SavedModel),
 }
 
@@ -42,8 +42,8 @@ impl GraphFile {
     /// Its graph; of a SavedModel the first.
     pub fn into_graph(self) -> Result<GraphDef> {
         let meta = match self {
-            GraphFile::Graph(graph) => return Ok(graph),
-            GraphFile::Meta(meta) => meta,
+            GraphFile::Graph(graph) => return Ok(*graph),
+            GraphFile::Meta(meta) => *meta,
             GraphFile::Saved(model) => {
                 let first = model.meta_graphs.into_iter().next();
                 first.ok_or_else(|| data_loss("the SavedModel has no graph"))?
@@ -72,12 +72,12 @@ fn from_text(text: &str, field: &str) -> Result<GraphFile> {
             Ok(GraphFile::Saved(parse_text::<SavedModel>(text)?.map_err(bad)?))
         }
         "node" | "versions" | "version" | "library" | "debug_info" => {
-            Ok(GraphFile::Graph(parse_text(text)?.map_err(bad)?))
+            Ok(GraphFile::Graph(Box::new(parse_text(text)?.map_err(bad)?)))
         }
         _ => match parse_text::<MetaGraphDef>(text)? {
-            Ok(meta) => Ok(GraphFile::Meta(meta)),
+            Ok(meta) => Ok(GraphFile::Meta(Box::new(meta))),
             // A field of neither message: most likely a GraphDef.
-            Err(_) => Ok(GraphFile::Graph(parse_text(text)?.map_err(bad)?)),
+            Err(_) => Ok(GraphFile::Graph(Box::new(parse_text(text)?.map_err(bad)?))),
         },
     }
 }
@@ -90,12 +90,12 @@ fn from_binary(bytes: &Bytes) -> Result<GraphFile> {
         return Ok(GraphFile::Saved(model));
     }
     let error = match decode::<GraphDef>(bytes.clone())? {
-        Ok(graph) if is_graph(&graph) => return Ok(GraphFile::Graph(graph)),
+        Ok(graph) if is_graph(&graph) => return Ok(GraphFile::Graph(Box::new(graph))),
         Ok(_) => None,
         Err(e) => Some(e),
     };
     match decode::<MetaGraphDef>(bytes.clone())? {
-        Ok(meta) if meta.graph_def.is_some() => Ok(GraphFile::Meta(meta)),
+        Ok(meta) if meta.graph_def.is_some() => Ok(GraphFile::Meta(Box::new(meta))),
         _ => Err(data_loss(match error {
             None => "not a GraphDef, MetaGraphDef or SavedModel".to_string(),
             Some(e) => format!("not a GraphDef, MetaGraphDef or SavedModel, or a damaged one: {e}"),

@@ -137,7 +137,7 @@ fn header(tensors: &[(String, Tensor)]) -> Result<Vec<u8>> {
         at = end;
     }
     let mut text = Value::Object(map).to_string();
-    while text.len() % 8 != 0 {
+    while !text.len().is_multiple_of(8) {
         text.push(' ');
     }
     let mut out = (text.len() as u64).to_le_bytes().to_vec();

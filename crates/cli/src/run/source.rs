@@ -65,8 +65,8 @@ fn is_restore(step: &StateStep, meta: &MetaGraphDef) -> bool {
 /// The graph of a file, with its saver if it is a MetaGraphDef.
 fn meta_graph(path: &Path, args: &Args) -> Result<MetaGraphDef> {
     match GraphFile::read(path)? {
-        GraphFile::Graph(graph) => Ok(MetaGraphDef { graph_def: Some(graph), ..Default::default() }),
-        GraphFile::Meta(meta) => Ok(meta),
+        GraphFile::Graph(graph) => Ok(MetaGraphDef { graph_def: Some(*graph), ..Default::default() }),
+        GraphFile::Meta(meta) => Ok(*meta),
         GraphFile::Saved(model) => saved_model::select(model, args.tags()).map_err(|e| durable::at(path, e)),
     }
 }
