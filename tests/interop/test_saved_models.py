@@ -124,9 +124,8 @@ def test_errors_list_what_is_there(thalweg, tmp_path):
         return done.stderr
 
     assert "did you mean 'score'?; it has: score, serve" in error("--signature", "scores")
-    assert "has no input 'row'; did you mean 'rows'?; it takes: rows (float [?,3])" in error("--signature", "score", "--feed", "row=1") or (
-        "has no input 'row'" in error("--signature", "score", "--feed", "row=1")
-    )
+    missing = error("--signature", "score", "--feed", "row=1")
+    assert "has no input 'row'" in missing and "it takes: rows (float [?,3])" in missing
     assert "needs a value for rows (float [?,3])" in error("--signature", "score")
     assert "takes rows (float [?,3]), got float [2]" in error("--signature", "score", "--feed", "rows=[1, 2]")
     assert "it returns: scores" in error("--signature", "score", "--feed", "rows=[[1, 2, 3]]", "--fetch", "score")
@@ -228,3 +227,56 @@ def test_an_estimators_export_classifies_examples(ours, thalweg, tmp_path):
     assert want.argmax(axis=1).tolist() == [0, 2]
     got = run(thalweg, tmp_path, directory, {"inputs": flowers}, "classification")
     np.testing.assert_allclose(got["scores"], want, rtol=1e-5)
+
+
+def test_a_frozen_model_is_run_by_tensorflow(thalweg, tmp_path):
+    model = models.unet()
+    model.export(str(tmp_path / "model"), verbose=False)
+    done = thalweg("convert", "freeze", tmp_path / "model", tmp_path / "frozen.pb")
+    assert done.returncode == 0, done.stderr
+    graph = tf.compat.v1.GraphDef()
+    graph.ParseFromString((tmp_path / "frozen.pb").read_bytes())
+    assert not [n for n in graph.node if n.op in ("VarHandleOp", "ReadVariableOp", "StatefulPartitionedCall")]
+    x = RNG.random((1, 32, 32, 3)).astype(np.float32)
+    call = tf.saved_model.load(str(tmp_path / "model")).signatures["serving_default"]
+    (want,) = call(**{model.input.name: tf.constant(x)}).values()
+    fed, fetched = (line.rsplit(" ", 1)[1] for line in done.stdout.splitlines())
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        tf.import_graph_def(graph, name="")
+        got = session.run(fetched, {fed: x})
+    np.testing.assert_allclose(got, want.numpy(), rtol=1e-5, atol=1e-7)
+
+
+def test_a_stripped_graph_keeps_what_is_needed(thalweg, tmp_path):
+    tf1 = tf.compat.v1
+    with tf.Graph().as_default() as graph:
+        x = tf1.placeholder(tf.float32, [2], name="x")
+        tf.multiply(x, 2.0, name="y")
+        tf.multiply(x, 3.0, name="z")
+    (tmp_path / "g.pb").write_bytes(graph.as_graph_def().SerializeToString())
+    assert thalweg("convert", "strip", tmp_path / "g.pb", tmp_path / "s.pbtxt", "--fetch", "y").returncode == 0
+    shown = (tmp_path / "s.pbtxt").read_text()
+    assert '"y"' in shown and '"z"' not in shown
+    assert thalweg("run", tmp_path / "s.pbtxt", "--feed", "x=[1, 2]", "--fetch", "y").stdout == "[2. 4.]\n"
+
+
+def test_weights_go_round_all_forms(thalweg, tmp_path):
+    tf1 = tf.compat.v1
+    want = {"a/w": RNG.normal(size=(3, 4)).astype(np.float32), "b": np.arange(5, dtype=np.int64)}
+    with tf.Graph().as_default(), tf1.Session() as session:
+        for name, value in want.items():
+            tf1.get_variable(name, initializer=value)
+        session.run(tf1.global_variables_initializer())
+        tf1.train.Saver().save(session, str(tmp_path / "start"))
+    steps = [("start", "w.safetensors"), ("w.safetensors", "w.npz"), ("w.npz", "first"), ("first", "end")]
+    for source, target in steps:
+        extra = ["--v1"] if target == "first" else []
+        done = thalweg("convert", "weights", tmp_path / source, tmp_path / target, *extra)
+        assert done.returncode == 0, done.stderr
+    found = np.load(tmp_path / "w.npz")
+    first = tf1.train.NewCheckpointReader(str(tmp_path / "first"))
+    end = tf.train.load_checkpoint(str(tmp_path / "end"))
+    for name, value in want.items():
+        np.testing.assert_array_equal(found[name], value)
+        np.testing.assert_array_equal(first.get_tensor(name), value)
+        np.testing.assert_array_equal(end.get_tensor(name), value)
