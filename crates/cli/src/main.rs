@@ -4,6 +4,7 @@
 //! error is `error: CODE: message`.
 
 mod bench;
+mod convert;
 mod failure;
 mod inspect;
 mod local;
@@ -48,6 +49,7 @@ enum Command {
     Proxy(proxy::Args),
     Local(local::Args),
     Inspect(inspect::Args),
+    Convert(convert::Args),
     Ops(ops::Args),
     Bench(bench::Args),
 }
@@ -70,6 +72,7 @@ fn run(command: Command) -> Outcome {
         Command::Proxy(args) => proxy::run(args),
         Command::Local(args) => local::run(args),
         Command::Inspect(args) => inspect::run(args),
+        Command::Convert(args) => convert::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Bench(args) => bench::run(args),
     }

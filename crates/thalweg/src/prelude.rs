@@ -1,6 +1,6 @@
 //! Common imports: `use thalweg::prelude::*;`.
 
 pub use crate::{
-    Attr, Code, DataType, Error, IntoTensor, Operation, Output, PartialShape, Result, RunOptions, Scope,
-    Session, SessionOptions, Shape, Tensor, feed,
+    Attr, Code, DataType, Error, IntoTensor, Operation, Output, PartialShape, Result, RunOptions, SavedModel,
+    Scope, Session, SessionOptions, Shape, Tensor, feed,
 };
