@@ -5,8 +5,10 @@
 
 mod bench;
 mod failure;
+mod generate;
 mod inspect;
 mod local;
+mod log;
 mod memory_limit;
 mod model_file;
 mod ops;
@@ -27,9 +29,12 @@ use thalweg_math::isa;
 const ENVIRONMENT: &str = "Environment:
   THALWEG_MAX_ISA  the highest instruction set that kernels use: avx512, avx2 or baseline (default: what the CPU has)";
 
+/// `0.1.0 (commit 1a2b3c4, x86_64-unknown-linux-gnu)`.
+const VERSION: &str = env!("THALWEG_VERSION");
+
 /// Dataflow graphs, run.
 #[derive(Parser)]
-#[command(name = "thalweg", version, about, max_term_width = 110, after_help = ENVIRONMENT)]
+#[command(name = "thalweg", version = VERSION, about, max_term_width = 110, after_help = ENVIRONMENT)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -50,6 +55,8 @@ enum Command {
     Inspect(inspect::Args),
     Ops(ops::Args),
     Bench(bench::Args),
+    #[command(hide = true)]
+    Generate(generate::Args),
 }
 
 fn main() -> ExitCode {
@@ -72,5 +79,6 @@ fn run(command: Command) -> Outcome {
         Command::Inspect(args) => inspect::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Generate(args) => generate::run(args),
     }
 }
