@@ -18,14 +18,16 @@ KILLS ?= 100
 SECONDS ?= 60
 TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
-.PHONY: test check rust isa interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
+.PHONY: test check rust features isa interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
 
-test: check rust isa shuttle interop
+test: check rust isa shuttle features interop
 
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	# A program that only runs graphs builds neither the server nor the training.
+
+# A program that only runs graphs builds neither the server nor the training.
+features:
 	cargo check -p thalweg --no-default-features
 
 rust:
@@ -49,17 +51,14 @@ $(VENV)/ready: tests/interop/requirements.txt
 	touch $@
 
 interop: $(VENV)/ready
-	cargo build -p thalweg-cli
-	cargo build -p thalweg-runtime --example dump_cases
-	cargo build -p thalweg-io --example copy
-	cargo build -p thalweg-client --example differentiate
-	cargo build -p thalweg-train --example line --example partitioned --example models
+	# With --workspace, as `rust` does: other features of dependencies would rebuild everything.
+	cargo build --workspace --bins --examples
 	$(VENV)/bin/python -m pytest -q tests/interop
 	# With TensorFlow's own kernels, as on CPUs where oneDNN is not its default.
 	TF_ENABLE_ONEDNN_OPTS=0 $(VENV)/bin/python -m pytest -q tests/interop/test_cases.py
 
 differential coverage-ops: $(VENV)/ready
-	cargo build -p thalweg-cli
+	cargo build --workspace --bins
 	cd tests/interop && $(abspath $(VENV))/bin/python -m differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(filter coverage-ops,$@),--table)
 
 # With overflow checks: sizes wrap silently in a release build.

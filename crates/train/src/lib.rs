@@ -28,6 +28,7 @@ pub mod trainer;
 mod coordinator;
 mod device_setter;
 mod global_step;
+mod patience;
 mod queue_runner;
 mod tables;
 
@@ -36,5 +37,6 @@ pub use device_setter::{
     GreedyLoadBalancing, Load, PsStrategy, ReplicaDeviceSetter, RoundRobin, byte_size_load,
 };
 pub use global_step::{get_global_step, get_or_create_global_step};
+pub use patience::{Patience, Verdict};
 pub use queue_runner::QueueRunner;
 pub use tables::{IndexTable, tables_initializer};

@@ -20,8 +20,30 @@ pub trait Program {
     /// sees the same batches.
     fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>>;
 
+    /// A batch of the examples that are held back, by its number; `None` after the last.
+    fn validation_batch(&self, _number: usize, _settings: &Settings) -> Result<Option<Held>> {
+        Ok(None)
+    }
+
+    /// What a later `thalweg predict` needs to know, as JSON: written to the logdir.
+    fn description(&self) -> Option<String> {
+        None
+    }
+
     /// The results: rows of a table.
     fn results(&self, trained: &Trained<'_>) -> Result<Vec<[String; 2]>>;
+
+    /// More text after the table of results.
+    fn details(&self, _trained: &Trained<'_>) -> Result<String> {
+        Ok(String::new())
+    }
+}
+
+/// A batch for validation.
+pub struct Held {
+    /// The values of the model's feeds.
+    pub feeds: Vec<Tensor>,
+    pub examples: usize,
 }
 
 /// A graph to train.
@@ -33,6 +55,18 @@ pub struct Model {
     pub feeds: Vec<Output>,
     /// What `results` fetches.
     pub outputs: Vec<Output>,
+}
+
+impl Model {
+    /// The loss, and the metric if there is one.
+    pub fn measures(&self) -> Vec<Output> {
+        std::iter::once(&self.loss).chain(self.shown.iter().map(|(_, o)| o)).cloned().collect()
+    }
+
+    /// The names of `measures`.
+    pub fn measure_names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once("loss").chain(self.shown.as_ref().map(|(name, _)| *name))
+    }
 }
 
 /// The nodes of a training step.

@@ -18,6 +18,7 @@
 //! # Ok::<(), thalweg_client::Error>(())
 //! ```
 
+mod best;
 mod fit;
 mod keep;
 mod meta_graph;
@@ -33,6 +34,7 @@ use thalweg_client::{Code, Error, Result, Scope, Session, Variable, feed, keys};
 use thalweg_io::checkpoint;
 use thalweg_io::durable;
 
+pub use best::BestSaver;
 pub use keep::{Clock, Keep};
 pub use thalweg_io::checkpoint::latest_checkpoint;
 

@@ -6,6 +6,7 @@ use super::{Fit, Trainer};
 use crate::get_or_create_global_step;
 use crate::monitored::{ChiefSessionCreator, Scaffold, SessionCreator};
 use crate::optimizers::Minimize;
+use crate::patience::{Patience, Verdict};
 use crate::saver::{CHECKPOINT_NAME, Keep};
 use crate::summary::FileWriter;
 use std::time::Instant;
@@ -89,16 +90,18 @@ impl<'a> Running<'a> {
 
     pub fn train(mut self) -> Result<Trained> {
         let mut history: Vec<Epoch> = Vec::new();
-        let mut best = (f32::INFINITY, self.epoch);
+        let mut patience = match self.trainer.patience {
+            Some(epochs) => Patience::lower_is_better().stop_after(epochs),
+            None => Patience::lower_is_better(),
+        };
         while self.epoch < self.trainer.epochs {
             let epoch = self.next()?;
             self.keep(&epoch)?;
             self.progress.epoch(&epoch);
-            if epoch.loss() < best.0 {
-                best = (epoch.loss(), epoch.number);
-            }
-            let patient = self.trainer.patience.is_none_or(|most| epoch.number - best.1 < most);
-            let mut next = if patient { Next::Continue } else { Next::Stop };
+            let mut next = match patience.report(epoch.step, epoch.loss()) {
+                Verdict::Stop => Next::Stop,
+                Verdict::Best | Verdict::Worse => Next::Continue,
+            };
             for call in &mut self.trainer.callbacks {
                 if call(&epoch) == Next::Stop {
                     next = Next::Stop;
@@ -235,7 +238,7 @@ fn diverged(epoch: u64, step: u64) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use crate::layers::{BatchNormalization, Dense};
+    use crate::layers::Dense;
     use crate::losses;
     use crate::optimizers::GradientDescent;
     use crate::trainer::{Fit, Next, Trained, Trainer};
@@ -252,9 +255,8 @@ mod tests {
         trainer.validation(&points.skip(40).batch(10)).fit(
             &g,
             &points.take(40).batch(7),
-            |g, batch, training| {
-                let x = BatchNormalization::new().apply(g, &batch[0], training);
-                let y = Dense::new(1).apply(g, &x);
+            |g, batch, _| {
+                let y = Dense::new(1).apply(g, &batch[0]);
                 let error = g.reduce_mean(g.abs(&batch[1] - &y), &[]);
                 Fit::new(losses::mean_squared_error(g, &batch[1], &y, None)).metric("error", error)
             },
