@@ -252,15 +252,11 @@ mod tests {
         let x: Vec<f32> = (0..50).map(|i| i as f32 / 50.0).collect();
         let y: Vec<f32> = x.iter().map(|x| x * rate + 1.0).collect();
         let points = Dataset::from_tensor_slices(&g, ((x, [50, 1]), (y, [50, 1])));
-        trainer.validation(&points.skip(40).batch(10)).fit(
-            &g,
-            &points.take(40).batch(7),
-            |g, batch, _| {
-                let y = Dense::new(1).apply(g, &batch[0]);
-                let error = g.reduce_mean(g.abs(&batch[1] - &y), &[]);
-                Fit::new(losses::mean_squared_error(g, &batch[1], &y, None)).metric("error", error)
-            },
-        )
+        trainer.validation(&points.skip(40).batch(10)).fit(&g, &points.take(40).batch(7), |g, batch, _| {
+            let y = Dense::new(1).apply(g, &batch[0]);
+            let error = g.reduce_mean(g.abs(&batch[1] - &y), &[]);
+            Fit::new(losses::mean_squared_error(g, &batch[1], &y, None)).metric("error", error)
+        })
     }
 
     #[test]
