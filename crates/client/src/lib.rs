@@ -42,7 +42,9 @@ pub use thalweg_core::dtype::{self, DataType};
 pub use thalweg_core::error::{Code, Error, Result};
 pub use thalweg_core::shape::{PartialShape, Shape};
 pub use thalweg_core::tensor::Tensor;
+#[cfg(feature = "remote")]
 pub use thalweg_dist::cluster::ClusterSpec;
+#[cfg(feature = "remote")]
 pub use thalweg_dist::{Credentials, RemoteSession, TlsFiles};
 pub use thalweg_runtime::device::DeviceSpec;
 pub use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};

@@ -6,6 +6,7 @@
 
 pub mod averages;
 pub mod clip;
+pub mod cluster;
 pub mod embedding;
 pub mod estimator;
 pub mod feature_column;
@@ -23,6 +24,7 @@ pub mod saver;
 pub mod schedules;
 pub mod summary;
 pub mod sync_replicas;
+pub mod trainer;
 
 mod coordinator;
 mod device_setter;
