@@ -1,7 +1,10 @@
 //! Quantised numbers: integers that stand for a range of floats.
 
+mod bias_add;
+mod conv;
 mod fake_quant;
-mod levels;
+mod norm;
+mod onednn;
 mod pool;
 mod products;
 mod quantize;
@@ -12,7 +15,10 @@ mod requantize;
 use thalweg_core::op::Op;
 
 pub static OPS: &[&Op] = join![
+    bias_add::OPS,
+    conv::OPS,
     fake_quant::OPS,
+    norm::OPS,
     pool::OPS,
     products::OPS,
     quantize::OPS,
