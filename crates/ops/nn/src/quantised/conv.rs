@@ -8,7 +8,8 @@ use super::products::{centred, finish};
 use super::requantize::row;
 use crate::levels::{Levels, bounds, integers, quantised};
 use crate::nn::conv::{
-    channels_last, convolved_by_channel, convolved_tensors, output_shape, output_shape_by_channel, with_windows,
+    channels_last, convolved_by_channel, convolved_tensors, output_shape, output_shape_by_channel,
+    with_windows,
 };
 use crate::prelude::*;
 use crate::windows::Sliding;
@@ -74,10 +75,14 @@ static QUANTIZED_CONV2D: Op = Op {
         shape(c, 2, false)
     },
     grad: Missing,
-    kernels: &[row(types!(Quint8, Quint8, Qint32), unsigned), row(types!(Quint8, Qint8, Qint32), convolution)],
+    kernels: &[
+        row(types!(Quint8, Quint8, Qint32), unsigned),
+        row(types!(Quint8, Qint8, Qint32), convolution),
+    ],
     cases: |r| {
         let signed = fused_case(r, Quint8, FILTER, 4, None, 0);
-        let unsigned = replaced(fused_case(r, Quint8, FILTER, 4, None, 0), 1, r.ints(&FILTER, 0, 255), Quint8);
+        let unsigned =
+            replaced(fused_case(r, Quint8, FILTER, 4, None, 0), 1, r.ints(&FILTER, 0, 255), Quint8);
         vec![
             with_windows(unsigned.clone(), [1, 1], [1, 1], "VALID"),
             with_windows(unsigned, [2, 2], [1, 1], "SAME"),
@@ -267,8 +272,10 @@ fn fused_case(
     frozen: usize,
 ) -> Case {
     let least = if t == Quint8 { 0 } else { -128 };
-    let factors =
-        [quantised(r.ints(&[2, 5, 4, 3], least, least + 255), t), quantised(r.ints(&filter, -128, 127), Qint8)];
+    let factors = [
+        quantised(r.ints(&[2, 5, 4, 3], least, least + 255), t),
+        quantised(r.ints(&filter, -128, 127), Qint8),
+    ];
     let bias = bias.and_then(|t| match t {
         Float => Some(r.tensor(&[outputs])),
         _ => quantised(r.ints(&[outputs], -900, 900), t).ok(),
@@ -327,7 +334,8 @@ fn unsigned(c: &mut OpCall<'_>) -> Result<()> {
     // Padding has the level of 0 in 8 bits. Where the range is without 0 that is another number: then images are taken relative to
     // it, and its products with all filters added.
     let padding = i32::from(zero as u8);
-    let (images, filter) = (centred(c.input(0)?, padding)?, centred(c.input(1)?, by_filter.unclamped(0.0) as i32)?);
+    let (images, filter) =
+        (centred(c.input(0)?, padding)?, centred(c.input(1)?, by_filter.unclamped(0.0) as i32)?);
     let outputs = filter.shape().last().copied().unwrap_or(0);
     let far = padding.wrapping_sub(zero);
     let mut bias = reserve::filled(if far == 0 { 0 } else { outputs }, 0i32)?;
@@ -341,7 +349,8 @@ fn unsigned(c: &mut OpCall<'_>) -> Result<()> {
 
 fn convolution(c: &mut OpCall<'_>) -> Result<()> {
     let (images, filter) = (integers(c.input(0)?)?, integers(c.input(1)?)?);
-    let sums = convolved_tensors(c.par(), &sliding(c.attrs())?, &images, &filter, Epilogue::<i32>::default())?;
+    let sums =
+        convolved_tensors(c.par(), &sliding(c.attrs())?, &images, &filter, Epilogue::<i32>::default())?;
     Form::of(c.node.op).finish_convolution(c, sums)
 }
 

@@ -11,6 +11,7 @@ mod quantize;
 mod quantize_and_dequantize;
 mod relu;
 mod requantize;
+mod uniform;
 
 use thalweg_core::op::Op;
 
@@ -24,5 +25,6 @@ pub static OPS: &[&Op] = join![
     quantize::OPS,
     quantize_and_dequantize::OPS,
     relu::OPS,
-    requantize::OPS
+    requantize::OPS,
+    uniform::OPS
 ];

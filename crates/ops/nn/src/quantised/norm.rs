@@ -131,7 +131,9 @@ fn instance_norm(c: &mut OpCall<'_>) -> Result<()> {
             }
             (low, high)
         }
-        false => y.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), y| (low.min(*y), high.max(*y))),
+        false => {
+            y.iter().fold((f32::INFINITY, f32::NEG_INFINITY), |(low, high), y| (low.min(*y), high.max(*y)))
+        }
     };
     let apart = c.attrs().float("min_separation")?;
     if high - low < apart {

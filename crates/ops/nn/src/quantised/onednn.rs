@@ -62,13 +62,22 @@ impl Form {
     }
 
     /// The bias of each channel in floats. Integers are those that the sums would have.
-    fn bias(&self, c: &OpCall<'_>, source: &Source, reaches: &[f32], channels: usize) -> Result<Option<Vec<f32>>> {
+    fn bias(
+        &self,
+        c: &OpCall<'_>,
+        source: &Source,
+        reaches: &[f32],
+        channels: usize,
+    ) -> Result<Option<Vec<f32>>> {
         if !self.bias {
             return Ok(None);
         }
         let bias = c.input(2)?;
         if bias.rank() != 1 || bias.elements() != channels {
-            return Err(invalid!("bias must have a number for each of {channels} channels, got {}", bias.shape()));
+            return Err(invalid!(
+                "bias must have a number for each of {channels} channels, got {}",
+                bias.shape()
+            ));
         }
         if bias.dtype() == DataType::Float {
             return reserve::copied(bias.as_slice::<f32>()?).map(Some);
@@ -76,7 +85,8 @@ impl Form {
         let levels = f64::from(limits(c.input(0)?.dtype())?.1 as i32) * 127.0;
         let bias = integers(bias)?;
         let each = bias.as_slice::<i32>()?.iter().zip(reaches.iter().cycle());
-        let float = |(bias, reach): (&i32, &f32)| *bias as f32 / (levels / f64::from(source.reach * reach)) as f32;
+        let float =
+            |(bias, reach): (&i32, &f32)| *bias as f32 / (levels / f64::from(source.reach * reach)) as f32;
         reserve::collect(each.map(float)).map(Some)
     }
 
@@ -99,7 +109,8 @@ impl Form {
         let channels = sums.shape().last().copied().unwrap_or(1);
         let (low, high) = bounds(c, 3)?;
         let reach = if min_first { high - low } else { high };
-        let source = Source { scale: if min_first { high - low } else { low.abs().max(high.abs()) } / 255.0, reach };
+        let source =
+            Source { scale: if min_first { high - low } else { low.abs().max(high.abs()) } / 255.0, reach };
         let (weights, reaches) = self.weights(c, channels)?;
         let mut bias = self.bias(c, &source, &reaches, channels)?;
         if let Some(bias) = &mut bias
@@ -108,7 +119,9 @@ impl Form {
         {
             // TensorFlow 2.21 adds the levels below 0 times the weights, without their scale.
             let below = 255.0 * low / (high - low);
-            bias.iter_mut().zip(column_sums(c.input(1)?)?).for_each(|(bias, sum)| *bias += sum as f32 * below);
+            bias.iter_mut()
+                .zip(column_sums(c.input(1)?)?)
+                .for_each(|(bias, sum)| *bias += sum as f32 * below);
         }
         let out = self.finished(c, &sums, &source, &weights, bias.as_deref())?;
         c.set(0, out);
@@ -185,7 +198,8 @@ impl Form {
         let (low, high) = (c.input(at + 2)?, c.input(at + 3)?);
         let shape = if low.rank() == 0 { Shape::scalar() } else { Shape::vector(weights.len()) };
         let pairs = low.as_slice::<f32>()?.iter().zip(high.as_slice::<f32>()?);
-        let far = reserve::collect(pairs.map(|(low, high)| level * ((high - low) / 254.0) * i32::MAX as f32))?;
+        let far =
+            reserve::collect(pairs.map(|(low, high)| level * ((high - low) / 254.0) * i32::MAX as f32))?;
         let near = reserve::collect(far.iter().map(|far| -far))?;
         c.set(1, Tensor::from_slice(shape.clone(), &near)?);
         c.set(2, Tensor::from_slice(shape, &far)?);

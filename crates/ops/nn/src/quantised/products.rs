@@ -1,12 +1,13 @@
 //! `QuantizedMatMul`, `QuantizedMul` and `QuantizedAdd` of 8-bit integers, in 32 bits. Factors are taken relative to the level of 0,
 //! so that the range of the result has 0 in its middle. And the forms of the matrix product that oneDNN has.
 
-use crate::levels::{Levels, bound, integers, quantised};
 use super::onednn::Form;
 use super::requantize::row;
 use crate::broadcast::BroadcastPlan;
+use crate::levels::{Levels, bound, integers, quantised};
 use crate::prelude::*;
 use thalweg_math::gemm::{Epilogue, MatMut, MatRef, ShapeError, gemm};
+use thalweg_math::parallel::Parallel;
 
 pub static OPS: &[&Op] = &[
     &QUANTIZED_ADD,
@@ -78,10 +79,21 @@ static QUANTIZED_ADD: Op = Op {
 static QUANTIZED_MAT_MUL_WITH_BIAS: Op = Op {
     name: "QuantizedMatMulWithBias",
     doc: "The product of two matrices of 8-bit integers and a bias, in 32 bits.",
-    inputs: &["a: T1", "b: T2", "bias: Tbias", "min_a: float", "max_a: float", "min_b: float", "max_b: float"],
+    inputs: &[
+        "a: T1",
+        "b: T2",
+        "bias: Tbias",
+        "min_a: float",
+        "max_a: float",
+        "min_b: float",
+        "max_b: float",
+    ],
     attrs: &[T1, T2, TBIAS, RESULT, TRANSPOSE_A, TRANSPOSE_B, QUANT_MODE],
     shape: |c| with_scalars(c, product_shape(c)?, 3),
-    kernels: &[row(signed(DataType::Float, DataType::Qint32), fused), row(signed(DataType::Qint32, DataType::Qint32), fused)],
+    kernels: &[
+        row(signed(DataType::Float, DataType::Qint32), fused),
+        row(signed(DataType::Qint32, DataType::Qint32), fused),
+    ],
     cases: |r| biased(r, &[DataType::Float, DataType::Qint32], 0),
     ..QUANTIZED_MAT_MUL
 };
@@ -89,9 +101,20 @@ static QUANTIZED_MAT_MUL_WITH_BIAS: Op = Op {
 static QUANTIZED_MAT_MUL_WITH_BIAS_AND_RELU: Op = Op {
     name: "QuantizedMatMulWithBiasAndRelu",
     doc: "The product of two matrices of 8-bit integers and a bias of floats, then ReLU, in 32 bits.",
-    inputs: &["a: T1", "b: T2", "bias: float", "min_a: float", "max_a: float", "min_b: float", "max_b: float"],
+    inputs: &[
+        "a: T1",
+        "b: T2",
+        "bias: float",
+        "min_a: float",
+        "max_a: float",
+        "min_b: float",
+        "max_b: float",
+    ],
     attrs: &[T1, T2, RESULT, TRANSPOSE_A, TRANSPOSE_B, QUANT_MODE],
-    kernels: &[row(&[("T1", DataType::Quint8), ("T2", DataType::Qint8), ("Toutput", DataType::Qint32)], fused)],
+    kernels: &[row(
+        &[("T1", DataType::Quint8), ("T2", DataType::Qint8), ("Toutput", DataType::Qint32)],
+        fused,
+    )],
     cases: |r| biased(r, &[DataType::Float], 0),
     ..QUANTIZED_MAT_MUL_WITH_BIAS
 };
@@ -111,7 +134,10 @@ static QUANTIZED_MAT_MUL_WITH_BIAS_AND_REQUANTIZE: Op = Op {
         "max_freezed_output: float",
     ],
     attrs: &[T1, T2, TBIAS, LEVELS, TRANSPOSE_A, TRANSPOSE_B, QUANT_MODE],
-    kernels: &[row(signed(DataType::Float, DataType::Quint8), fused), row(signed(DataType::Qint32, DataType::Quint8), fused)],
+    kernels: &[
+        row(signed(DataType::Float, DataType::Quint8), fused),
+        row(signed(DataType::Qint32, DataType::Quint8), fused),
+    ],
     cases: |r| biased(r, &[DataType::Float, DataType::Qint32], 2),
     ..QUANTIZED_MAT_MUL_WITH_BIAS
 };
@@ -128,7 +154,10 @@ static QUANTIZED_MAT_MUL_WITH_BIAS_AND_DEQUANTIZE: Op = Op {
     outputs: &["out: Toutput"],
     attrs: &[T1, T2, TBIAS, "Toutput: {float}", TRANSPOSE_A, TRANSPOSE_B, QUANT_MODE],
     shape: |c| with_scalars(c, product_shape(c)?, 3).map(|shapes| shapes.into_iter().take(1).collect()),
-    kernels: &[row(signed(DataType::Float, DataType::Float), fused), row(signed(DataType::Qint32, DataType::Float), fused)],
+    kernels: &[
+        row(signed(DataType::Float, DataType::Float), fused),
+        row(signed(DataType::Qint32, DataType::Float), fused),
+    ],
     cases: |r| {
         let cases = biased(r, &[DataType::Float, DataType::Qint32], 2);
         cases.into_iter().map(|case| case.attr("Toutput", DataType::Float)).collect()
@@ -167,8 +196,10 @@ fn with_scalars(c: &ShapeCall<'_>, out: PartialShape, first: usize) -> Result<Ve
 /// Cases of a product with a bias of each of these types, and with `frozen` bounds of the result.
 fn biased(r: &mut CaseGen, types: &[DataType], frozen: usize) -> Vec<Case> {
     let mut case = |bias: &DataType, mode: &str| {
-        let factors =
-            [quantised(r.ints(&[2, 3], 0, 255), DataType::Quint8), quantised(r.ints(&[3, 4], -128, 127), DataType::Qint8)];
+        let factors = [
+            quantised(r.ints(&[2, 3], 0, 255), DataType::Quint8),
+            quantised(r.ints(&[3, 4], -128, 127), DataType::Qint8),
+        ];
         let bias = match bias {
             DataType::Float => Ok(r.tensor(&[4])),
             bias => quantised(r.ints(&[4], -900, 900), *bias),
@@ -240,7 +271,11 @@ fn fused(c: &mut OpCall<'_>) -> Result<()> {
 
 /// The product of two matrices of int32, transposed as the attrs say.
 fn product(c: &OpCall<'_>, a: &Tensor, b: &Tensor) -> Result<Tensor> {
-    let (ta, tb) = (c.attrs().bool("transpose_a")?, c.attrs().bool("transpose_b")?);
+    multiplied(c.par(), a, b, [c.attrs().bool("transpose_a")?, c.attrs().bool("transpose_b")?])
+}
+
+/// The product of two matrices of int32, each of which may be transposed.
+pub fn multiplied(par: &dyn Parallel, a: &Tensor, b: &Tensor, [ta, tb]: [bool; 2]) -> Result<Tensor> {
     let ([a0, a1], [b0, b1]) = (a.shape().dims(), b.shape().dims()) else {
         return Err(invalid!("In[0] or In[1] is not a matrix: {} and {}", a.shape(), b.shape()));
     };
@@ -252,7 +287,7 @@ fn product(c: &OpCall<'_>, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let (m, n) = (left.rows(), right.cols());
     let mut out = Tensor::uninit(DataType::Int32, Shape::new(&[m, n])?)?;
     let into = MatMut::row_major(out.as_mut_slice::<i32>()?, m, n).map_err(wrong_size)?;
-    gemm(c.par(), left, right, into, Epilogue::default()).map_err(wrong_size)?;
+    gemm(par, left, right, into, Epilogue::default()).map_err(wrong_size)?;
     Ok(out)
 }
 
@@ -287,7 +322,7 @@ fn add(c: &mut OpCall<'_>) -> Result<()> {
 }
 
 /// `f` of the pairs of elements of two tensors of int32.
-fn broadcast_pairs(x: &Tensor, y: &Tensor, f: impl Fn(i32, i32) -> i32) -> Result<Tensor> {
+pub fn broadcast_pairs(x: &Tensor, y: &Tensor, f: impl Fn(i32, i32) -> i32) -> Result<Tensor> {
     let plan = BroadcastPlan::new(x.shape(), y.shape())?;
     let (x, y) = (x.as_slice::<i32>()?, y.as_slice::<i32>()?);
     let mut out = Tensor::uninit(DataType::Int32, plan.shape().clone())?;

@@ -1,8 +1,8 @@
 //! Sums of products, in 32 bits, to 8 bits: the range that is in use, and the integers that stand for the same floats in
 //! another range; for all elements or for each channel.
 
-use crate::levels::{Levels, bound, bounds, integers, quantised};
 use crate::elementwise::for_chunks_of;
+use crate::levels::{Levels, bound, bounds, integers, quantised};
 use crate::prelude::*;
 
 pub static OPS: &[&Op] = &[
