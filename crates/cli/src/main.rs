@@ -4,6 +4,7 @@
 //! error is `error: CODE: message`.
 
 mod bench;
+mod convert;
 mod failure;
 mod generate;
 mod inspect;
@@ -53,6 +54,7 @@ enum Command {
     Proxy(proxy::Args),
     Local(local::Args),
     Inspect(inspect::Args),
+    Convert(convert::Args),
     Ops(ops::Args),
     Bench(bench::Args),
     #[command(hide = true)]
@@ -77,6 +79,7 @@ fn run(command: Command) -> Outcome {
         Command::Proxy(args) => proxy::run(args),
         Command::Local(args) => local::run(args),
         Command::Inspect(args) => inspect::run(args),
+        Command::Convert(args) => convert::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Generate(args) => generate::run(args),

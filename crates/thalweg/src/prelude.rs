@@ -3,7 +3,7 @@
 pub use crate::data::{Column, CsvOptions, Dataset};
 pub use crate::{
     Attr, Code, DataType, Error, Initializer, IntoTensor, Operation, Output, Outputs, PartialShape, Result,
-    Reuse, RunOptions, Scope, Session, SessionOptions, Shape, Tensor, Variable, feed,
+    Reuse, RunOptions, SavedModel, Scope, Session, SessionOptions, Shape, Tensor, Variable, feed,
 };
 
 #[cfg(feature = "train")]

@@ -19,6 +19,7 @@ pub mod metrics;
 pub mod monitored;
 pub mod optimizers;
 pub mod rnn;
+pub mod saved_model;
 pub mod saver;
 pub mod schedules;
 pub mod summary;

@@ -1,6 +1,7 @@
 //! `tensorflow.MasterService`: one file for each call or pair of calls.
 
 mod callable;
+mod cost_model;
 mod create;
 mod extend;
 mod partial_run;
