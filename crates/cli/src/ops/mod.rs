@@ -70,7 +70,7 @@ fn unknown(registry: &Registry, name: &str) -> Error {
     let score = |op: &&'static Op| {
         let have = op.name.to_lowercase();
         let contains = lower.len() >= 3 && have.contains(&lower);
-        let edits = similarity(&have, &lower).or(contains.then_some(have.len() - lower.len()));
+        let edits = similarity(&have, &lower).or(contains.then(|| have.len().saturating_sub(lower.len())));
         edits.map(|edits| (edits, op.name))
     };
     let mut near: Vec<_> = registry.all().iter().filter_map(score).collect();
