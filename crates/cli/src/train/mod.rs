@@ -2,11 +2,14 @@
 
 mod args;
 mod cluster;
+mod csv;
+pub use csv::FormatArgs;
 mod curve;
 mod drive;
 mod examples;
 mod iris;
 mod keep;
+pub use keep::DESCRIPTION_FILE;
 mod linear;
 mod mnist;
 mod optimizer;
@@ -22,6 +25,7 @@ mod summary;
 mod tally;
 mod target_files;
 mod validate;
+pub use validate::BEST_DIR;
 mod xor;
 
 use crate::failure::{Failure, Outcome};
@@ -61,6 +65,8 @@ enum Choice {
     Mnist(Box<mnist::Args>),
     /// A language model: the next word of a text, by an LSTM
     Ptb(Box<ptb::Args>),
+    /// The label of each row of a CSV file of yours, by a deep net
+    Csv(Box<csv::Args>),
     /// Counts gradients, for tests of clusters
     #[command(hide = true)]
     Tally(Box<RunArgs>),
@@ -73,6 +79,7 @@ impl Choice {
             Choice::Iris(args) => &args.run,
             Choice::Mnist(args) => &args.run,
             Choice::Ptb(args) => &args.run,
+            Choice::Csv(args) => &args.run,
         }
     }
 
@@ -82,6 +89,7 @@ impl Choice {
             Choice::Iris(args) => Some(&args.batches),
             Choice::Mnist(args) => Some(&args.batches),
             Choice::Ptb(args) => Some(&args.batches),
+            Choice::Csv(args) => Some(&args.batches),
         }
     }
 
@@ -92,6 +100,7 @@ impl Choice {
             Choice::Iris(_) => Box::new(iris::Iris::load()),
             Choice::Mnist(args) => Box::new(mnist::Mnist::load(args)?),
             Choice::Ptb(args) => Box::new(ptb::Ptb::load(args)?),
+            Choice::Csv(args) => Box::new(csv::Csv::load(args)?),
             Choice::Tally(_) => Box::new(tally::Tally),
         })
     }

@@ -43,7 +43,7 @@ pub use config::{EVAL_DIR, Estimator};
 pub use dnn::{DNNClassifier, DNNRegressor, Dnn};
 pub use dnn_linear_combined::{DNNLinearCombinedClassifier, DNNLinearCombinedRegressor, DnnLinearCombined};
 pub use evaluate::Evaluation;
-pub use heads::{Classifier, Head, Reduction, Regressor};
+pub use heads::{Batch, Classifier, Head, Reduction, Regressor, Weighing};
 pub use input::{Input, IntoInput};
 pub use linear::{Linear, LinearClassifier, LinearRegressor};
 pub use minimizer::Minimizer;
