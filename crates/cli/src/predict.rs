@@ -2,9 +2,12 @@
 
 use crate::failure::Outcome;
 use crate::output;
-use crate::table::{CsvReader, CsvWriter, Part, Record, Schema, Task};
+use crate::table::{
+    CsvReader, CsvWriter, ExampleReader, Layout, Part, Record, RowReader, Schema, Task, is_records,
+};
 use crate::train::{BEST_DIR, DESCRIPTION_FILE, FormatArgs};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use thalweg::Callable;
 use thalweg::prelude::*;
 use thalweg::train::saver::{Saver, latest_checkpoint};
@@ -13,7 +16,7 @@ use thalweg_core::error::{internal, not_found};
 use thalweg_core::invalid;
 use thalweg_io::durable::{self, AtomicFile};
 
-/// Predict the label of each row of a CSV file, by a model that `thalweg train csv --logdir` has made
+/// Predict the label of each row of a CSV or TFRecord file, by a model that `thalweg train csv` or `records` has made
 ///
 /// Writes the rows with two more columns: the prediction and, of a class, its probability. The best checkpoint is used if there is one,
 /// else the newest. If the rows have labels, the share of right predictions (or the error) is printed.
@@ -43,8 +46,8 @@ const BATCH: usize = 1000;
 
 pub fn run(args: Args) -> Outcome {
     let schema = read_schema(&args.model)?;
-    let mut reader = CsvReader::open(&args.data, args.format.format())?;
-    let columns = positions(&schema, &reader)?;
+    let mut reader = open(&args)?;
+    let columns = positions(&schema, &*reader)?;
     let mut model = Loaded::open(&args, &schema)?;
     let mut to = Target::create(args.out.as_deref())?;
     let mut out = CsvWriter::new(reader.delimiter());
@@ -74,6 +77,15 @@ pub fn run(args: Args) -> Outcome {
     Ok(())
 }
 
+/// A CSV file, or TFRecords of tf.Example: what it is is told by its first bytes.
+fn open(args: &Args) -> Result<Box<dyn RowReader>> {
+    if args.data.is_file() && is_records(&args.data)? {
+        let files = [args.data.clone()];
+        return Ok(Box::new(ExampleReader::open(&files, Arc::new(Layout::of(&files)?))));
+    }
+    Ok(Box::new(CsvReader::open(&args.data, args.format.format())?))
+}
+
 fn read_schema(folder: &Path) -> Result<Schema> {
     let path = folder.join(DESCRIPTION_FILE);
     let text = std::fs::read_to_string(&path).map_err(|e| {
@@ -83,7 +95,7 @@ fn read_schema(folder: &Path) -> Result<Schema> {
 }
 
 /// Where the columns of the model are in the file.
-fn positions(schema: &Schema, reader: &CsvReader) -> Result<Vec<usize>> {
+fn positions(schema: &Schema, reader: &dyn RowReader) -> Result<Vec<usize>> {
     let at = |name: &String| {
         reader.names().iter().position(|n| n == name).ok_or_else(|| {
             let there = reader.names().iter().take(30).cloned().collect::<Vec<_>>().join(", ");

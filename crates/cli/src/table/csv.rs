@@ -45,6 +45,18 @@ impl Record {
         (0..self.len()).map(|i| self.field(i))
     }
 
+    /// Begins a record that is read elsewhere.
+    pub fn start(&mut self, line: u64) {
+        self.clear();
+        self.line = line;
+    }
+
+    /// Adds a field.
+    pub fn push(&mut self, field: &[u8]) -> Result<()> {
+        reserve::extend(&mut self.bytes, field)?;
+        end_field(self)
+    }
+
     fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -53,6 +65,23 @@ impl Record {
     /// An empty line.
     fn is_blank(&self) -> bool {
         self.bytes.is_empty() && self.ends.len() == 1
+    }
+}
+
+/// The rows of a table, one after another.
+pub trait RowReader {
+    /// The names of the columns.
+    fn names(&self) -> &[String];
+
+    /// The name of the file.
+    fn name(&self) -> &str;
+
+    /// The next row; false at the end. A row that cannot be used is an error, after which reading goes on.
+    fn next(&mut self, record: &mut Record) -> Result<bool>;
+
+    /// Between the fields of what is written in the same form.
+    fn delimiter(&self) -> u8 {
+        b','
     }
 }
 
@@ -138,41 +167,6 @@ impl<R: BufRead> CsvReader<R> {
         Ok(())
     }
 
-    /// The names of the columns.
-    pub fn names(&self) -> &[String] {
-        &self.names
-    }
-
-    /// The name of the file.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    pub fn delimiter(&self) -> u8 {
-        self.delimiter
-    }
-
-    /// The next row; false at the end. A row with another number of fields is an error, after which reading goes on.
-    pub fn next(&mut self, record: &mut Record) -> Result<bool> {
-        if let Some(first) = self.pending.take() {
-            *record = first;
-        } else {
-            loop {
-                if !self.next_record(record)? {
-                    return Ok(false);
-                }
-                if !(record.is_blank() && self.names.len() > 1) {
-                    break;
-                }
-            }
-        }
-        if record.len() != self.names.len() {
-            let (got, needed) = (record.len(), self.names.len());
-            return Err(self.wrong(record.line, &format!("{got} fields, but the first line has {needed}")));
-        }
-        Ok(true)
-    }
-
     fn wrong(&self, line: u64, what: &str) -> Error {
         invalid!("{}, line {line}: {what}", self.name)
     }
@@ -222,6 +216,41 @@ impl<R: BufRead> CsvReader<R> {
             without_return(record);
         }
         Ok(any)
+    }
+}
+
+impl<R: BufRead> RowReader for CsvReader<R> {
+    fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn delimiter(&self) -> u8 {
+        self.delimiter
+    }
+
+    /// A row with another number of fields is an error.
+    fn next(&mut self, record: &mut Record) -> Result<bool> {
+        if let Some(first) = self.pending.take() {
+            *record = first;
+        } else {
+            loop {
+                if !self.next_record(record)? {
+                    return Ok(false);
+                }
+                if !(record.is_blank() && self.names.len() > 1) {
+                    break;
+                }
+            }
+        }
+        if record.len() != self.names.len() {
+            let (got, needed) = (record.len(), self.names.len());
+            return Err(self.wrong(record.line, &format!("{got} fields, but the first line has {needed}")));
+        }
+        Ok(true)
     }
 }
 

@@ -3,11 +3,10 @@
 use super::Split;
 use super::column::{Kind, is_missing, number};
 use super::columns::Schema;
-use super::csv::{CsvReader, Record};
+use super::csv::{Record, RowReader};
 use super::infer::{Choices, Scan};
 use bytes::Bytes;
 use std::collections::HashMap;
-use std::io::BufRead;
 use thalweg::prelude::*;
 use thalweg_core::{invalid, memory, reserve};
 
@@ -38,8 +37,8 @@ pub struct Encoded {
 
 impl Encoded {
     /// Reads the rows that a scan has counted; their memory is reserved first.
-    pub fn read<R: BufRead>(
-        reader: &mut CsvReader<R>,
+    pub fn read(
+        reader: &mut dyn RowReader,
         scan: &Scan,
         schema: &Schema,
         split: Split,

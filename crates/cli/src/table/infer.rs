@@ -2,9 +2,8 @@
 
 use super::Split;
 use super::column::{Column, Kind, is_missing, number};
-use super::csv::{CsvReader, Record, text};
+use super::csv::{Record, RowReader, text};
 use std::collections::HashMap;
-use std::io::BufRead;
 use thalweg_core::error::Result;
 use thalweg_core::{invalid, reserve};
 
@@ -192,12 +191,7 @@ fn brief(x: f64) -> String {
 
 impl Scan {
     /// Reads all rows.
-    pub fn of<R: BufRead>(
-        reader: &mut CsvReader<R>,
-        label: &str,
-        split: Split,
-        choices: &Choices,
-    ) -> Result<Scan> {
+    pub fn of(reader: &mut dyn RowReader, label: &str, split: Split, choices: &Choices) -> Result<Scan> {
         let names = reader.names().to_vec();
         let label = position(&names, label, "--label", reader.name())?;
         for name in choices.ignore.iter().chain(&choices.categorical) {

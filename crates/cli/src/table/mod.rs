@@ -4,11 +4,13 @@ mod column;
 mod columns;
 mod csv;
 mod encoded;
+mod examples;
 mod infer;
 
 pub use columns::{Schema, VERSION};
-pub use csv::{CsvFormat, CsvReader, CsvWriter, Record};
+pub use csv::{CsvFormat, CsvReader, CsvWriter, Record, RowReader};
 pub use encoded::{Encoded, Part};
+pub use examples::{ExampleReader, Layout, is_records};
 pub use infer::{Choices, Scan, Task};
 
 /// How rows are divided: one of every so many, chosen by the seed, is held back for validation.

@@ -2,8 +2,6 @@
 
 mod args;
 mod cluster;
-mod csv;
-pub use csv::FormatArgs;
 mod curve;
 mod drive;
 mod examples;
@@ -12,6 +10,8 @@ mod keep;
 pub use keep::DESCRIPTION_FILE;
 mod linear;
 mod mnist;
+mod own_table;
+pub use own_table::FormatArgs;
 mod optimizer;
 pub use optimizer::Kind as OptimizerKind;
 mod profile;
@@ -66,7 +66,9 @@ enum Choice {
     /// A language model: the next word of a text, by an LSTM
     Ptb(Box<ptb::Args>),
     /// The label of each row of a CSV file of yours, by a deep net
-    Csv(Box<csv::Args>),
+    Csv(Box<own_table::CsvArgs>),
+    /// The same for TFRecord files of tf.Example
+    Records(Box<own_table::RecordsArgs>),
     /// Counts gradients, for tests of clusters
     #[command(hide = true)]
     Tally(Box<RunArgs>),
@@ -79,7 +81,8 @@ impl Choice {
             Choice::Iris(args) => &args.run,
             Choice::Mnist(args) => &args.run,
             Choice::Ptb(args) => &args.run,
-            Choice::Csv(args) => &args.run,
+            Choice::Csv(args) => &args.table.run,
+            Choice::Records(args) => &args.table.run,
         }
     }
 
@@ -89,7 +92,8 @@ impl Choice {
             Choice::Iris(args) => Some(&args.batches),
             Choice::Mnist(args) => Some(&args.batches),
             Choice::Ptb(args) => Some(&args.batches),
-            Choice::Csv(args) => Some(&args.batches),
+            Choice::Csv(args) => Some(&args.table.batches),
+            Choice::Records(args) => Some(&args.table.batches),
         }
     }
 
@@ -100,7 +104,8 @@ impl Choice {
             Choice::Iris(_) => Box::new(iris::Iris::load()),
             Choice::Mnist(args) => Box::new(mnist::Mnist::load(args)?),
             Choice::Ptb(args) => Box::new(ptb::Ptb::load(args)?),
-            Choice::Csv(args) => Box::new(csv::Csv::load(args)?),
+            Choice::Csv(args) => Box::new(own_table::OwnTable::csv(args)?),
+            Choice::Records(args) => Box::new(own_table::OwnTable::records(args)?),
             Choice::Tally(_) => Box::new(tally::Tally),
         })
     }

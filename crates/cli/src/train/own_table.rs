@@ -7,18 +7,39 @@ use super::program::{Held, Model, Program, Trained, Training};
 use super::settings::{Defaults, Settings};
 use super::summary::grouped;
 use crate::output::{self, Align, table};
-use crate::table::{Choices, CsvFormat, CsvReader, Encoded, Part, Scan, Schema, Split, Task};
+use crate::table::{
+    Choices, CsvFormat, CsvReader, Encoded, ExampleReader, Layout, Part, RowReader, Scan, Schema, Split, Task,
+};
 use std::cell::RefCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 use thalweg::prelude::*;
 use thalweg_core::error::internal;
 use thalweg_core::invalid;
 
 #[derive(clap::Args)]
-pub struct Args {
+pub struct CsvArgs {
     /// The data: a CSV file whose first line has the names of the columns
     #[arg(value_name = "FILE")]
     data: PathBuf,
+    #[command(flatten)]
+    format: FormatArgs,
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
+#[derive(clap::Args)]
+pub struct RecordsArgs {
+    /// The data: TFRecord files of tf.Example, compressed or not
+    #[arg(value_name = "FILES", required = true)]
+    data: Vec<PathBuf>,
+    #[command(flatten)]
+    pub table: TableArgs,
+}
+
+/// Options of all tables.
+#[derive(clap::Args)]
+pub struct TableArgs {
     /// The column that is to be predicted
     #[arg(long, value_name = "COLUMN")]
     label: String,
@@ -40,8 +61,6 @@ pub struct Args {
     /// Leave out rows that cannot be read, instead of stopping at the first
     #[arg(long)]
     skip_bad_rows: bool,
-    #[command(flatten)]
-    format: FormatArgs,
     #[command(flatten)]
     pub run: RunArgs,
     #[command(flatten)]
@@ -73,7 +92,7 @@ fn delimiter(text: &str) -> std::result::Result<u8, String> {
     }
 }
 
-pub struct Csv {
+pub struct OwnTable {
     data: Encoded,
     schema: Schema,
     /// The table of columns and the balance of classes, printed first.
@@ -93,8 +112,26 @@ const MOST_CONFUSED: usize = 12;
 const EPOCHS: u64 = 50;
 const STEPS: (u64, u64) = (500, 20_000);
 
-impl Csv {
-    pub fn load(args: &Args) -> Result<Csv> {
+impl OwnTable {
+    /// From a CSV file.
+    pub fn csv(args: &CsvArgs) -> Result<OwnTable> {
+        let open = || Ok(Box::new(CsvReader::open(&args.data, args.format.format())?) as Box<dyn RowReader>);
+        OwnTable::load(&args.table, &open)
+    }
+
+    /// From TFRecord files.
+    pub fn records(args: &RecordsArgs) -> Result<OwnTable> {
+        let layout = Arc::new(Layout::of(&args.data)?);
+        let open = || Ok(Box::new(ExampleReader::open(&args.data, layout.clone())) as Box<dyn RowReader>);
+        let mut all = OwnTable::load(&args.table, &open)?;
+        if !layout.left_out.is_empty() {
+            let names = layout.left_out.join(", ");
+            all.preface.push_str(&format!("features whose number of values changes are left out: {names}\n"));
+        }
+        Ok(all)
+    }
+
+    fn load(args: &TableArgs, open: &dyn Fn() -> Result<Box<dyn RowReader>>) -> Result<OwnTable> {
         let hidden = hidden(&args.hidden)?;
         let split = Split { every: every(args.validation)?, seed: args.run.seed };
         let choices = Choices {
@@ -102,8 +139,8 @@ impl Csv {
             categorical: args.categorical.clone(),
             skip_bad_rows: args.skip_bad_rows,
         };
-        let open = || CsvReader::open(&args.data, args.format.format());
-        let scan = Scan::of(&mut open()?, &args.label, split, &choices)?;
+        let mut reader = open()?;
+        let scan = Scan::of(&mut *reader, &args.label, split, &choices)?;
         let task = args.task.unwrap_or(scan.task());
         let classes = if task == Task::Classify { scan.classes()? } else { Vec::new() };
         let schema = Schema {
@@ -115,9 +152,9 @@ impl Csv {
             label_scale: if task == Task::Regress { scan.label_number()? } else { (0.0, 1.0) },
             hidden,
         };
-        let data = Encoded::read(&mut open()?, &scan, &schema, split, &choices)?;
+        let data = Encoded::read(&mut *open()?, &scan, &schema, split, &choices)?;
         let preface = preface(&scan, &schema, &classes);
-        Ok(Csv { data, schema, preface, name: args.data.display().to_string(), details: RefCell::default() })
+        Ok(OwnTable { data, schema, preface, name: reader.name().to_string(), details: RefCell::default() })
     }
 
     /// The rows that results are about: those held back, or all if none is.
@@ -262,7 +299,7 @@ fn hidden(text: &str) -> Result<Vec<usize>> {
 /// A share as one of every so many rows.
 fn every(share: f64) -> Result<u64> {
     match share {
-        s if s == 0.0 => Ok(0),
+        0.0 => Ok(0),
         s if (1e-6..=0.5).contains(&s) => Ok((1.0 / s).round() as u64),
         s => Err(invalid!("--validation {s} must be 0, or up to 0.5: one of every two rows")),
     }
@@ -305,7 +342,7 @@ fn preface(scan: &Scan, schema: &Schema, classes: &[(String, usize)]) -> String 
     text
 }
 
-impl Program for Csv {
+impl Program for OwnTable {
     fn title(&self) -> String {
         let (train, held) = (self.data.train.len() as i64, self.data.held.len() as i64);
         format!(
