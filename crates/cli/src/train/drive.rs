@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 use thalweg::Callable;
 use thalweg::prelude::*;
-use thalweg::train::Verdict;
+use thalweg::train::{Verdict, tables_initializer};
 
 /// The minimum number of points of the loss curve.
 pub const POINTS: u64 = 400;
@@ -31,7 +31,7 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     let model = program.model(&g, settings)?;
     let mut keeper = Keeper::new(&g, program, settings)?;
     let mut validator = Validator::new(&g, program, settings, &model)?;
-    let init = g.init();
+    let (init, tables) = (g.init(), tables_initializer(&g));
     let session =
         Session::with_options(&g, SessionOptions { threads: settings.threads, ..Default::default() })?;
     if settings.form.is_text() {
@@ -39,6 +39,7 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     }
     settings.form.event("start", summary::head_fields(program, settings, &g))?;
     session.run(&init, &[])?;
+    session.run(&tables, &[])?;
     let first = keeper.as_mut().map_or(Ok(0), |keeper| keeper.resume(&session, &g))?;
     if first > 0 {
         settings.form.note(&format!("continuing after step {first}"))?;
@@ -62,7 +63,7 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     let trained = Trained { session: &session, model: &model, settings };
     let mut results = program.results(&trained)?;
     results.append(&mut rows);
-    let outcomes = Outcomes { curve: &curve, results, details: program.details(&trained)?, steps, took };
+    let outcomes = Outcomes { curve: &curve, results, details: program.details(), steps, took };
     tell(settings, &outcomes, profile.as_ref())?;
     if let Some(path) = &settings.svg {
         std::fs::write(path, curve.svg(&program.title()))

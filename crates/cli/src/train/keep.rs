@@ -137,7 +137,7 @@ pub const DESCRIPTION_FILE: &str = "model.json";
 
 /// Writes the description of the model; a run that is resumed must have the same.
 fn describe(folder: &Path, program: &dyn Program, resume: bool) -> Outcome {
-    let Some(text) = program.description() else { return Ok(()) };
+    let Some(text) = program.description()? else { return Ok(()) };
     let path = folder.join(DESCRIPTION_FILE);
     let earlier = if resume { std::fs::read_to_string(&path).ok() } else { None };
     match earlier {

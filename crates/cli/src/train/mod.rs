@@ -7,8 +7,11 @@ mod drive;
 mod examples;
 mod iris;
 mod keep;
+pub use keep::DESCRIPTION_FILE;
 mod linear;
 mod mnist;
+mod own_table;
+pub use own_table::FormatArgs;
 mod optimizer;
 pub use optimizer::Kind as OptimizerKind;
 mod profile;
@@ -22,6 +25,7 @@ mod summary;
 mod tally;
 mod target_files;
 mod validate;
+pub use validate::BEST_DIR;
 mod xor;
 
 use crate::failure::{Failure, Outcome};
@@ -61,6 +65,10 @@ enum Choice {
     Mnist(Box<mnist::Args>),
     /// A language model: the next word of a text, by an LSTM
     Ptb(Box<ptb::Args>),
+    /// The label of each row of a CSV file of yours, by a deep net
+    Csv(Box<own_table::CsvArgs>),
+    /// The same for TFRecord files of tf.Example
+    Records(Box<own_table::RecordsArgs>),
     /// Counts gradients, for tests of clusters
     #[command(hide = true)]
     Tally(Box<RunArgs>),
@@ -73,6 +81,8 @@ impl Choice {
             Choice::Iris(args) => &args.run,
             Choice::Mnist(args) => &args.run,
             Choice::Ptb(args) => &args.run,
+            Choice::Csv(args) => &args.table.run,
+            Choice::Records(args) => &args.table.run,
         }
     }
 
@@ -82,6 +92,8 @@ impl Choice {
             Choice::Iris(args) => Some(&args.batches),
             Choice::Mnist(args) => Some(&args.batches),
             Choice::Ptb(args) => Some(&args.batches),
+            Choice::Csv(args) => Some(&args.table.batches),
+            Choice::Records(args) => Some(&args.table.batches),
         }
     }
 
@@ -92,6 +104,8 @@ impl Choice {
             Choice::Iris(_) => Box::new(iris::Iris::load()),
             Choice::Mnist(args) => Box::new(mnist::Mnist::load(args)?),
             Choice::Ptb(args) => Box::new(ptb::Ptb::load(args)?),
+            Choice::Csv(args) => Box::new(own_table::OwnTable::csv(args)?),
+            Choice::Records(args) => Box::new(own_table::OwnTable::records(args)?),
             Choice::Tally(_) => Box::new(tally::Tally),
         })
     }

@@ -8,6 +8,11 @@ pub trait Program {
     /// The title line of the output.
     fn title(&self) -> String;
 
+    /// What is printed before the title: what the data looks like.
+    fn preface(&self) -> String {
+        String::new()
+    }
+
     fn defaults(&self) -> Defaults;
 
     /// The size of the training set, and the maximum of a batch.
@@ -26,16 +31,16 @@ pub trait Program {
     }
 
     /// What a later `thalweg predict` needs to know, as JSON: written to the logdir.
-    fn description(&self) -> Option<String> {
-        None
+    fn description(&self) -> Result<Option<String>> {
+        Ok(None)
     }
 
     /// The results: rows of a table.
     fn results(&self, trained: &Trained<'_>) -> Result<Vec<[String; 2]>>;
 
-    /// More text after the table of results.
-    fn details(&self, _trained: &Trained<'_>) -> Result<String> {
-        Ok(String::new())
+    /// More text after the table of results, which was made before.
+    fn details(&self) -> String {
+        String::new()
     }
 }
 
