@@ -5,9 +5,11 @@
 
 mod bench;
 mod failure;
+mod images;
 mod inspect;
 mod local;
 mod memory_limit;
+mod model_description;
 mod model_file;
 mod ops;
 mod output;
