@@ -4,10 +4,13 @@
 //! error is `error: CODE: message`.
 
 mod bench;
+mod convert;
 mod failure;
+mod generate;
 mod images;
 mod inspect;
 mod local;
+mod log;
 mod memory_limit;
 mod model_description;
 mod model_file;
@@ -31,9 +34,12 @@ use thalweg_math::isa;
 const ENVIRONMENT: &str = "Environment:
   THALWEG_MAX_ISA  the highest instruction set that kernels use: avx512, avx2 or baseline (default: what the CPU has)";
 
+/// `0.1.0 (commit 1a2b3c4, x86_64-unknown-linux-gnu)`.
+const VERSION: &str = env!("THALWEG_VERSION");
+
 /// Dataflow graphs, run.
 #[derive(Parser)]
-#[command(name = "thalweg", version, about, max_term_width = 110, after_help = ENVIRONMENT)]
+#[command(name = "thalweg", version = VERSION, about, max_term_width = 110, after_help = ENVIRONMENT)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -53,8 +59,11 @@ enum Command {
     Proxy(proxy::Args),
     Local(local::Args),
     Inspect(inspect::Args),
+    Convert(convert::Args),
     Ops(ops::Args),
     Bench(bench::Args),
+    #[command(hide = true)]
+    Generate(generate::Args),
 }
 
 fn main() -> ExitCode {
@@ -76,7 +85,9 @@ fn run(command: Command) -> Outcome {
         Command::Proxy(args) => proxy::run(args),
         Command::Local(args) => local::run(args),
         Command::Inspect(args) => inspect::run(args),
+        Command::Convert(args) => convert::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Generate(args) => generate::run(args),
     }
 }
