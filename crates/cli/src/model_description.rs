@@ -19,6 +19,9 @@ pub enum Description {
 /// The file in the logdir.
 pub const DESCRIPTION_FILE: &str = "model.json";
 
+/// Where an exported model has it: TensorFlow leaves this directory to others.
+const EXTRA_DIR: &str = "assets.extra";
+
 /// A longer file is none of ours.
 const LONGEST: u64 = 64 << 20;
 

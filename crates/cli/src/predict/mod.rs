@@ -11,7 +11,9 @@ use std::path::{Path, PathBuf};
 use thalweg::prelude::*;
 use thalweg::train::saver::latest_checkpoint;
 use thalweg_core::error::not_found;
+use thalweg_io::bundle::index_path;
 use thalweg_io::durable::AtomicFile;
+use thalweg_io::saved_model;
 
 /// Predict by a model that `thalweg train csv`, `records` or `images` has made
 ///
@@ -20,7 +22,7 @@ use thalweg_io::durable::AtomicFile;
 /// checkpoint is used if there is one, else the newest.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The logdir of the training run
+    /// The --logdir or --export of the training run
     #[arg(value_name = "MODEL")]
     model: PathBuf,
     /// A CSV or TFRecord file, whose columns are found by their names; or an image, or a folder of images
@@ -49,6 +51,10 @@ pub fn run(args: Args) -> Outcome {
 /// The best checkpoint of a run, or its newest.
 fn checkpoint(args: &Args) -> Result<PathBuf> {
     let folder = &args.model;
+    let exported = saved_model::variables(folder);
+    if index_path(&exported).is_file() {
+        return Ok(exported);
+    }
     let best = if args.newest { None } else { latest_checkpoint(&folder.join(BEST_DIR))? };
     let found = match best {
         Some(best) => Some(best),

@@ -5,6 +5,7 @@ mod cluster;
 mod curve;
 mod drive;
 mod examples;
+mod export;
 mod iris;
 mod judge;
 mod keep;

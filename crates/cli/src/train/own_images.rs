@@ -3,7 +3,7 @@
 use super::args::{BatchArgs, RunArgs};
 use super::judge::{self, Classified};
 use super::optimizer;
-use super::program::{Held, Model, Program, Trained};
+use super::program::{Held, Model, Program, Serving, Trained};
 use super::settings::{Defaults, Settings};
 use super::shuffled;
 use crate::images::{CHANNELS, Decoder, ImageModel, files, folders};
@@ -212,6 +212,14 @@ impl Program for OwnImages {
 
     fn validation_batch(&self, number: usize, _: &Settings) -> Result<Option<Held>> {
         self.held_batch(&self.held, number)
+    }
+
+    fn serving(&self, g: &Scope) -> Result<Option<Serving>> {
+        let (images, logits) = self.model.build(g)?;
+        let names = g.constant(self.model.classes.clone());
+        let classes = g.gather(names, g.argmax(&logits, 1), 0);
+        let outputs = vec![("probabilities".into(), g.softmax(&logits)), ("classes".into(), classes)];
+        Ok(Some(Serving { inputs: vec![("images".into(), images)], outputs }))
     }
 
     fn description(&self) -> Result<Option<String>> {

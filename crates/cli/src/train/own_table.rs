@@ -3,7 +3,7 @@
 use super::args::{BatchArgs, RunArgs};
 use super::judge::{self, Classified};
 use super::optimizer;
-use super::program::{Held, Model, Program, Trained, Training};
+use super::program::{Held, Model, Program, Serving, Trained, Training};
 use super::settings::{Defaults, Settings};
 use super::shuffled;
 use super::summary::grouped;
@@ -361,6 +361,13 @@ impl Program for OwnTable {
 
     fn validation_batch(&self, number: usize, _: &Settings) -> Result<Option<Held>> {
         self.held_batch(&self.data.held, number)
+    }
+
+    fn serving(&self, g: &Scope) -> Result<Option<Serving>> {
+        let nodes = self.schema.build(g)?;
+        let spec = self.schema.head(g, &nodes, None, &|_| Err(internal("what is served does not train")))?;
+        let names = self.schema.used().map(|c| c.name.clone());
+        Ok(Some(Serving { inputs: names.zip(nodes.inputs).collect(), outputs: spec.predictions }))
     }
 
     fn description(&self) -> Result<Option<String>> {
