@@ -110,6 +110,18 @@ fn a_table_is_learned_and_its_rows_predicted() {
     assert_eq!(lines.next(), Some("id,weight,colour,\"shop, city\",kind,price,predicted_kind,probability"));
     assert!(lines.next().is_some_and(|l| l.starts_with("f0,NA,,\"Rome, \"\"0\"\"\",apple,0,")));
     assert_eq!(written.lines().count(), 301);
+    // The exported model says the same.
+    let (model, again) = (dir.path("model"), dir.path("again.csv"));
+    let train = ["train", "csv", &data, "--label", "kind", "--ignore", "price", "--steps", "20"];
+    let run = dir.path("other");
+    good(&[&train[..], &["--logdir", &run, "--export", &model]].concat());
+    good(&["predict", &model, &data, "--out", &again]);
+    let newest = dir.path("newest.csv");
+    good(&["predict", &run, &data, "--newest", "--out", &newest]);
+    assert!(std::fs::read(&again).unwrap() == std::fs::read(&newest).unwrap());
+    let e = bad(&[&train[..], &["--export", &model]].concat());
+    assert!(e.contains("exists already"), "{e}");
+    assert!(bad(&["train", "linear", "--export", &dir.path("line")]).contains("no inputs"));
     // Columns are found by name, and the label is not needed.
     let few = dir.file("few.csv", "colour;shop, city;weight\nyellow;elsewhere;130\nblue;;35\n");
     let out = good(&["predict", &logdir, &few]);

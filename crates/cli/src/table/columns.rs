@@ -11,13 +11,10 @@ use thalweg::train::feature_column::{
     embedding_column, indicator_column, input_layer, numeric_column,
 };
 use thalweg::train::layers::{Activation, Dense};
-use thalweg_core::invalid;
 
 /// A model of a table: what it reads, and what it says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Schema {
-    /// Of this description.
-    pub version: u32,
     pub task: Task,
     pub label: String,
     pub columns: Vec<Column>,
@@ -27,8 +24,6 @@ pub struct Schema {
     pub label_scale: (f64, f64),
     pub hidden: Vec<usize>,
 }
-
-pub const VERSION: u32 = 1;
 
 /// With more words than this, a column is embedded.
 const MOST_INDICATED: usize = 20;
@@ -56,20 +51,6 @@ impl Schema {
             }
             Task::Regress => number(field).map(|x| x as f32),
         }
-    }
-
-    /// Reads a description.
-    pub fn parse(json: &str) -> Result<Schema> {
-        let schema: Schema = serde_json::from_str(json)
-            .map_err(|e| invalid!("not the description of a model of a table: {e}"))?;
-        if schema.version != VERSION {
-            return Err(invalid!("the description has version {}, known is {VERSION}", schema.version));
-        }
-        Ok(schema)
-    }
-
-    pub fn to_json(&self) -> Result<String> {
-        serde_json::to_string_pretty(self).map_err(|e| invalid!("the description of the model: {e}"))
     }
 
     /// Hidden layers as printed: `4-16-16-3`.

@@ -7,11 +7,14 @@ mod encoded;
 mod examples;
 mod infer;
 
-pub use columns::{Schema, VERSION};
+pub use columns::Schema;
 pub use csv::{CsvFormat, CsvReader, CsvWriter, Record, RowReader};
 pub use encoded::{Encoded, Part};
 pub use examples::{ExampleReader, Layout, is_records};
 pub use infer::{Choices, Scan, Task};
+
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
 
 /// How rows are divided: one of every so many, chosen by the seed, is held back for validation.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +25,15 @@ pub struct Split {
 }
 
 impl Split {
+    /// A share of the rows as one of every so many.
+    pub fn every(share: f64) -> Result<u64> {
+        match share {
+            0.0 => Ok(0),
+            s if (1e-6..=0.5).contains(&s) => Ok((1.0 / s).round() as u64),
+            s => Err(invalid!("--validation {s} must be 0, or up to 0.5: one of every two")),
+        }
+    }
+
     /// Whether the row with this number, counted from 0, is held back.
     pub fn holds_back(&self, row: u64) -> bool {
         let Some(block) = row.checked_div(self.every) else { return false };

@@ -1,6 +1,7 @@
 //! The training loop that all programs share.
 
 use super::curve::Curve;
+use super::export;
 use super::keep::Keeper;
 use super::profile::Profile;
 use super::program::{Model, Program, Trained};
@@ -25,6 +26,7 @@ pub const POINTS: u64 = 400;
 
 pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     target_files::check(settings)?;
+    export::check(program, settings)?;
     let stop = Stop::listen()?;
     let g = Scope::new();
     g.set_random_seed(settings.seed);
@@ -69,7 +71,20 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
         std::fs::write(path, curve.svg(&program.title()))
             .map_err(|e| Error::from(e).context(path.display().to_string()))?;
     }
-    stopped.map_or(Ok(()), Err)
+    match stopped {
+        Some(stopped) => Err(stopped),
+        None => exported(program, settings, &g, &session),
+    }
+}
+
+fn exported(program: &dyn Program, settings: &Settings, g: &Scope, session: &Session) -> Outcome {
+    let Some(directory) = &settings.export else { return Ok(()) };
+    export::write(program, g, session, directory)?;
+    settings.form.event("exported", json!({ "directory": directory.display().to_string() }))?;
+    match settings.form {
+        Form::Json => Ok(()),
+        form => form.note(&format!("exported to {}", directory.display())),
+    }
 }
 
 /// A row about the best validation; with --early-stop its checkpoint is restored.

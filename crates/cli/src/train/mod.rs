@@ -5,11 +5,13 @@ mod cluster;
 mod curve;
 mod drive;
 mod examples;
+mod export;
 mod iris;
+mod judge;
 mod keep;
-pub use keep::DESCRIPTION_FILE;
 mod linear;
 mod mnist;
+mod own_images;
 mod own_table;
 pub use own_table::FormatArgs;
 mod optimizer;
@@ -20,6 +22,7 @@ mod progress;
 mod ptb;
 mod schedule;
 mod settings;
+mod shuffled;
 mod story;
 mod summary;
 mod tally;
@@ -69,6 +72,8 @@ enum Choice {
     Csv(Box<own_table::CsvArgs>),
     /// The same for TFRecord files of tf.Example
     Records(Box<own_table::RecordsArgs>),
+    /// Images of yours, in a folder for each class, by a small convolutional net
+    Images(Box<own_images::Args>),
     /// Counts gradients, for tests of clusters
     #[command(hide = true)]
     Tally(Box<RunArgs>),
@@ -81,6 +86,7 @@ impl Choice {
             Choice::Iris(args) => &args.run,
             Choice::Mnist(args) => &args.run,
             Choice::Ptb(args) => &args.run,
+            Choice::Images(args) => &args.run,
             Choice::Csv(args) => &args.table.run,
             Choice::Records(args) => &args.table.run,
         }
@@ -92,6 +98,7 @@ impl Choice {
             Choice::Iris(args) => Some(&args.batches),
             Choice::Mnist(args) => Some(&args.batches),
             Choice::Ptb(args) => Some(&args.batches),
+            Choice::Images(args) => Some(&args.batches),
             Choice::Csv(args) => Some(&args.table.batches),
             Choice::Records(args) => Some(&args.table.batches),
         }
@@ -106,6 +113,7 @@ impl Choice {
             Choice::Ptb(args) => Box::new(ptb::Ptb::load(args)?),
             Choice::Csv(args) => Box::new(own_table::OwnTable::csv(args)?),
             Choice::Records(args) => Box::new(own_table::OwnTable::records(args)?),
+            Choice::Images(args) => Box::new(own_images::OwnImages::load(args)?),
             Choice::Tally(_) => Box::new(tally::Tally),
         })
     }

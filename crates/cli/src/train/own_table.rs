@@ -1,11 +1,13 @@
 //! A table of one's own: the label of each row from its other columns, by a deep net.
 
 use super::args::{BatchArgs, RunArgs};
-use super::examples::shuffled;
+use super::judge::{self, Classified};
 use super::optimizer;
-use super::program::{Held, Model, Program, Trained, Training};
+use super::program::{Held, Model, Program, Serving, Trained, Training};
 use super::settings::{Defaults, Settings};
+use super::shuffled;
 use super::summary::grouped;
+use crate::model_description::Description;
 use crate::output::{self, Align, table};
 use crate::table::{
     Choices, CsvFormat, CsvReader, Encoded, ExampleReader, Layout, Part, RowReader, Scan, Schema, Split, Task,
@@ -106,8 +108,6 @@ pub struct OwnTable {
 const HELD_BATCH: usize = 1000;
 const MOST_LAYERS: usize = 64;
 const WIDEST_LAYER: usize = 1 << 16;
-/// With more classes than this, the confusion matrix would fill screens.
-const MOST_CONFUSED: usize = 12;
 /// Epochs of a run by default, within these steps.
 const EPOCHS: u64 = 50;
 const STEPS: (u64, u64) = (500, 20_000);
@@ -133,7 +133,7 @@ impl OwnTable {
 
     fn load(args: &TableArgs, open: &dyn Fn() -> Result<Box<dyn RowReader>>) -> Result<OwnTable> {
         let hidden = hidden(&args.hidden)?;
-        let split = Split { every: every(args.validation)?, seed: args.run.seed };
+        let split = Split { every: Split::every(args.validation)?, seed: args.run.seed };
         let choices = Choices {
             ignore: args.ignore.clone(),
             categorical: args.categorical.clone(),
@@ -144,7 +144,6 @@ impl OwnTable {
         let task = args.task.unwrap_or(scan.task());
         let classes = if task == Task::Classify { scan.classes()? } else { Vec::new() };
         let schema = Schema {
-            version: crate::table::VERSION,
             task,
             label: args.label.clone(),
             columns: scan.features(&choices)?,
@@ -215,31 +214,12 @@ impl OwnTable {
 
     fn classified(&self, found: &[f32]) -> Vec<[String; 2]> {
         let (part, name) = self.judged();
-        let classes = self.schema.classes.len();
-        let mut counts = vec![vec![0usize; classes]; classes];
-        for (label, guess) in part.labels.iter().zip(found) {
-            let cell = counts.get_mut(*label as usize).and_then(|row| row.get_mut(*guess as usize));
-            if let Some(n) = cell {
-                *n += 1;
-            }
-        }
-        let total = part.len().max(1) as f64;
-        let right: usize = (0..classes).filter_map(|i| counts.get(i)?.get(i)).sum();
-        // The class that is most frequent in training.
-        let mut frequency = vec![0usize; classes];
-        for label in &self.data.train.labels {
-            if let Some(n) = frequency.get_mut(*label as usize) {
-                *n += 1;
-            }
-        }
-        let majority = (0..classes).rev().max_by_key(|i| frequency.get(*i)).unwrap_or(0);
-        let baseline = part.labels.iter().filter(|l| **l as usize == majority).count();
-        let majority = self.schema.classes.get(majority).map_or("", |c| c.as_str());
-        *self.details.borrow_mut() = self.confusion(&counts);
-        vec![
-            [format!("{name} accuracy"), format!("{:.3} ({right} of {})", right as f64 / total, part.len())],
-            ["always the majority".into(), format!("{:.3} ({majority})", baseline as f64 / total)],
-        ]
+        let ids = |all: &[f32]| all.iter().map(|id| *id as usize).collect::<Vec<usize>>();
+        let (train, labels, found) = (ids(&self.data.train.labels), ids(&part.labels), ids(found));
+        let judged =
+            Classified { classes: &self.schema.classes, train: &train, labels: &labels, found: &found };
+        *self.details.borrow_mut() = judged.confusion();
+        judged.rows(name)
     }
 
     fn regressed(&self, found: &[f32]) -> Vec<[String; 2]> {
@@ -257,25 +237,6 @@ impl OwnTable {
             ["always the mean".into(), format!("{:.5} (the mean is {mean:.5})", baseline.sqrt())],
             ["R squared".into(), format!("{explained:.4}")],
         ]
-    }
-
-    /// Rows are what is so, columns what the model says.
-    fn confusion(&self, counts: &[Vec<usize>]) -> String {
-        let classes = &self.schema.classes;
-        if classes.len() > MOST_CONFUSED {
-            return String::new();
-        }
-        let mut rows =
-            vec![[vec!["is \\ predicted".to_string()], classes.clone(), vec!["right".into()]].concat()];
-        for (i, (class, counts)) in classes.iter().zip(counts).enumerate() {
-            let (right, all) = (counts.get(i).copied().unwrap_or(0), counts.iter().sum::<usize>());
-            let share = format!("{:.1} %", 100.0 * right as f64 / all.max(1) as f64);
-            let numbers = counts.iter().map(usize::to_string).collect();
-            rows.push([vec![class.clone()], numbers, vec![share]].concat());
-        }
-        let mut align = vec![Align::Right; classes.len() + 2];
-        align.iter_mut().take(1).for_each(|a| *a = Align::Left);
-        table(&rows, &align, usize::MAX)
     }
 }
 
@@ -296,15 +257,6 @@ fn hidden(text: &str) -> Result<Vec<usize>> {
     }
 }
 
-/// A share as one of every so many rows.
-fn every(share: f64) -> Result<u64> {
-    match share {
-        0.0 => Ok(0),
-        s if (1e-6..=0.5).contains(&s) => Ok((1.0 / s).round() as u64),
-        s => Err(invalid!("--validation {s} must be 0, or up to 0.5: one of every two rows")),
-    }
-}
-
 /// The columns as a table, and the balance of the classes.
 fn preface(scan: &Scan, schema: &Schema, classes: &[(String, usize)]) -> String {
     let head = ["column", "used as", "missing", "values"].map(str::to_string).to_vec();
@@ -320,14 +272,7 @@ fn preface(scan: &Scan, schema: &Schema, classes: &[(String, usize)]) -> String 
     }
     text.push('\n');
     if !classes.is_empty() {
-        let total: usize = classes.iter().map(|c| c.1).sum();
-        let share = |(name, n): &(String, usize)| {
-            format!("{name} {n} ({:.1} %)", 100.0 * *n as f64 / total.max(1) as f64)
-        };
-        let few: Vec<String> = classes.iter().take(12).map(share).collect();
-        let more =
-            if classes.len() > 12 { format!(" and {} more", classes.len() - 12) } else { String::new() };
-        text.push_str(&format!("{}: {}{more}\n", schema.label, few.join(", ")));
+        text.push_str(&format!("{}: {}\n", schema.label, judge::balance(classes)));
     }
     if scan.without_label > 0 {
         text.push_str(&format!("{} rows without a label are left out\n", scan.without_label));
@@ -410,22 +355,23 @@ impl Program for OwnTable {
     }
 
     fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>> {
-        let (n, size) = (self.data.train.len().max(1) as u64, settings.batch as u64);
-        let first = step.wrapping_mul(size);
-        let row = |i: u64| {
-            let at = first.wrapping_add(i);
-            let key = (settings.seed as u64) ^ (at / n).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            shuffled(at % n, n, key) as usize
-        };
-        self.feeds(&self.data.train, &(0..size).map(row).collect::<Vec<usize>>())
+        let rows = shuffled::batch(step, settings.batch, settings.seed, self.data.train.len());
+        self.feeds(&self.data.train, &rows)
     }
 
     fn validation_batch(&self, number: usize, _: &Settings) -> Result<Option<Held>> {
         self.held_batch(&self.data.held, number)
     }
 
+    fn serving(&self, g: &Scope) -> Result<Option<Serving>> {
+        let nodes = self.schema.build(g)?;
+        let spec = self.schema.head(g, &nodes, None, &|_| Err(internal("what is served does not train")))?;
+        let names = self.schema.used().map(|c| c.name.clone());
+        Ok(Some(Serving { inputs: names.zip(nodes.inputs).collect(), outputs: spec.predictions }))
+    }
+
     fn description(&self) -> Result<Option<String>> {
-        self.schema.to_json().map(Some)
+        Description::Table(self.schema.clone()).to_json().map(Some)
     }
 
     fn results(&self, t: &Trained<'_>) -> Result<Vec<[String; 2]>> {

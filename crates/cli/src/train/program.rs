@@ -30,6 +30,11 @@ pub trait Program {
         Ok(None)
     }
 
+    /// Builds the model for its use, with the same variables; `None` if it has no inputs.
+    fn serving(&self, _g: &Scope) -> Result<Option<Serving>> {
+        Ok(None)
+    }
+
     /// What a later `thalweg predict` needs to know, as JSON: written to the logdir.
     fn description(&self) -> Result<Option<String>> {
         Ok(None)
@@ -49,6 +54,12 @@ pub struct Held {
     /// The values of the model's feeds.
     pub feeds: Vec<Tensor>,
     pub examples: usize,
+}
+
+/// A model as others use it: inputs and outputs by name.
+pub struct Serving {
+    pub inputs: Vec<(String, Output)>,
+    pub outputs: Vec<(String, Output)>,
 }
 
 /// A graph to train.

@@ -1,57 +1,29 @@
-//! `thalweg predict`: what a trained model of a table says about other rows.
+//! Predictions for the rows of a table.
 
+use super::{Args, Target, checkpoint};
 use crate::failure::Outcome;
 use crate::output;
 use crate::table::{
     CsvReader, CsvWriter, ExampleReader, Layout, Part, Record, RowReader, Schema, Task, is_records,
 };
-use crate::train::{BEST_DIR, DESCRIPTION_FILE, FormatArgs};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thalweg::Callable;
 use thalweg::prelude::*;
-use thalweg::train::saver::{Saver, latest_checkpoint};
+use thalweg::train::saver::Saver;
 use thalweg::train::tables_initializer;
-use thalweg_core::error::{internal, not_found};
+use thalweg_core::error::internal;
 use thalweg_core::invalid;
-use thalweg_io::durable::{self, AtomicFile};
-
-/// Predict the label of each row of a CSV or TFRecord file, by a model that `thalweg train csv` or `records` has made
-///
-/// Writes the rows with two more columns: the prediction and, of a class, its probability. The best checkpoint is used if there is one,
-/// else the newest. If the rows have labels, the share of right predictions (or the error) is printed.
-#[derive(clap::Args)]
-pub struct Args {
-    /// The logdir of the training run
-    #[arg(value_name = "MODEL")]
-    model: PathBuf,
-    /// The rows; columns are found by their names
-    #[arg(value_name = "FILE")]
-    data: PathBuf,
-    /// The file that is written [default: standard output]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-    /// Use the newest checkpoint, even if an earlier one was better
-    #[arg(long)]
-    newest: bool,
-    /// Threads for kernels; 0 for one per core
-    #[arg(long, default_value_t = 0)]
-    threads: usize,
-    #[command(flatten)]
-    format: FormatArgs,
-}
 
 /// Rows of a step.
 const BATCH: usize = 1000;
 
-pub fn run(args: Args) -> Outcome {
-    let schema = read_schema(&args.model)?;
-    let mut reader = open(&args)?;
-    let columns = positions(&schema, &*reader)?;
-    let mut model = Loaded::open(&args, &schema)?;
+pub fn run(args: &Args, schema: &Schema) -> Outcome {
+    let mut reader = open(args)?;
+    let columns = positions(schema, &*reader)?;
+    let mut model = Loaded::open(args, schema)?;
     let mut to = Target::create(args.out.as_deref())?;
     let mut out = CsvWriter::new(reader.delimiter());
-    header(&mut out, &schema, reader.names())?;
+    header(&mut out, schema, reader.names())?;
     let label = reader.names().iter().position(|n| *n == schema.label);
     let mut judge = Judge { label, ..Judge::default() };
     let mut records: Vec<Record> = Vec::new();
@@ -72,7 +44,7 @@ pub fn run(args: Args) -> Outcome {
     }
     to.finish()?;
     if let Some(path) = &args.out {
-        output::print(&format!("{} rows in {}\n{}", judge.rows, path.display(), judge.text(&schema)))?;
+        output::print(&format!("{} rows in {}\n{}", judge.rows, path.display(), judge.text(schema)))?;
     }
     Ok(())
 }
@@ -84,14 +56,6 @@ fn open(args: &Args) -> Result<Box<dyn RowReader>> {
         return Ok(Box::new(ExampleReader::open(&files, Arc::new(Layout::of(&files)?))));
     }
     Ok(Box::new(CsvReader::open(&args.data, args.format.format())?))
-}
-
-fn read_schema(folder: &Path) -> Result<Schema> {
-    let path = folder.join(DESCRIPTION_FILE);
-    let text = std::fs::read_to_string(&path).map_err(|e| {
-        durable::at(&path, e).hint("MODEL is the --logdir of a run of thalweg train csv, which has this file")
-    })?;
-    Schema::parse(&text).map_err(|e| e.context(path.display().to_string()))
 }
 
 /// Where the columns of the model are in the file.
@@ -125,7 +89,7 @@ struct Loaded<'a> {
 
 impl<'a> Loaded<'a> {
     fn open(args: &Args, schema: &'a Schema) -> Result<Loaded<'a>> {
-        let checkpoint = checkpoint(&args.model, args.newest)?;
+        let checkpoint = checkpoint(args)?;
         let g = Scope::new();
         let nodes = schema.build(&g)?;
         let spec = schema.head(&g, &nodes, None, &|_| Err(internal("prediction does not train")))?;
@@ -195,16 +159,6 @@ impl<'a> Loaded<'a> {
     }
 }
 
-/// The best checkpoint of a run, or its newest.
-fn checkpoint(folder: &Path, newest: bool) -> Result<PathBuf> {
-    let best = if newest { None } else { latest_checkpoint(&folder.join(BEST_DIR))? };
-    let found = match best {
-        Some(best) => Some(best),
-        None => latest_checkpoint(folder)?,
-    };
-    found.ok_or_else(|| not_found(format_args!("there is no whole checkpoint in {}", folder.display())))
-}
-
 /// Compares predictions with labels, where there are some.
 #[derive(Default)]
 struct Judge {
@@ -239,32 +193,6 @@ impl Judge {
             Task::Regress => {
                 format!("RMSE {:.5} of {} with a label\n", (self.squares / n).sqrt(), self.labelled)
             }
-        }
-    }
-}
-
-/// A file that appears when it is complete, or standard output.
-enum Target {
-    File(AtomicFile),
-    Output,
-}
-
-impl Target {
-    fn create(path: Option<&Path>) -> Result<Target> {
-        path.map_or(Ok(Target::Output), |p| AtomicFile::create(p).map(Target::File))
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Outcome {
-        match self {
-            Target::File(file) => Ok(file.write(bytes)?),
-            Target::Output => output::print(&String::from_utf8_lossy(bytes)),
-        }
-    }
-
-    fn finish(self) -> Result<()> {
-        match self {
-            Target::File(file) => file.commit(),
-            Target::Output => Ok(()),
         }
     }
 }
