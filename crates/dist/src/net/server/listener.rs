@@ -15,12 +15,21 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use thalweg_core::error::Code;
+use thalweg_core::error::{Code, Error, Result};
 use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
 /// A connection, its address and its slot.
 pub type Accepted = (TcpStream, SocketAddr, ConnectionSlot);
+
+/// Binds an address.
+pub fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).map_err(|e| {
+        let taken = e.kind() == std::io::ErrorKind::AddrInUse;
+        let e = Error::from(e).context(format_args!("cannot listen on {address}"));
+        if taken { e.hint("stop what listens there, or choose another port; 0 picks a free one") } else { e }
+    })
+}
 
 /// Hands each connection to the next thread.
 pub async fn accept(
