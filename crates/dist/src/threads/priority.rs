@@ -39,7 +39,8 @@ pub fn base() -> i32 {
 #[cfg(not(target_os = "linux"))]
 pub fn lower(_: i32) {}
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
