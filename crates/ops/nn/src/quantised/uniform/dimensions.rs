@@ -206,7 +206,9 @@ fn axis(attrs: &Attrs, count: usize, i: usize, input: usize, filter: usize) -> R
             (total / 2, total - total / 2)
         }
         other => {
-            return Err(invalid!("padding Attr must be one of [EXPLICIT | SAME | VALID], but given: {other}"));
+            return Err(invalid!(
+                "padding Attr must be one of [EXPLICIT | SAME | VALID], but given: {other}"
+            ));
         }
     };
     let padded = wide + before + after;
