@@ -1,5 +1,6 @@
 //! Live bytes of the process. Each thread counts its own and adds them to the sum in batches, so that counting is cheap.
 
+use crate::error::Result;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
@@ -132,7 +133,10 @@ pub fn note_buffer(bytes: isize) {
 
 /// Memory of a large block for a peer's payload: pages are committed, and counted, only when written.
 #[derive(Debug, Default)]
-pub struct Untouched(usize);
+pub struct Untouched {
+    rest: usize,
+    touched: usize,
+}
 
 impl Untouched {
     /// For a new block of this size.
@@ -140,19 +144,23 @@ impl Untouched {
         // Smaller blocks are not separate mappings.
         let bytes = if bytes >= MAPPED { bytes } else { 0 };
         add(-(bytes as isize));
-        Untouched(bytes)
+        Untouched { rest: bytes, touched: 0 }
     }
 
-    pub fn touch(&mut self, bytes: usize) {
-        let bytes = bytes.min(self.0);
-        self.0 -= bytes;
+    /// Counts bytes that were written. An error if the process has no room for what the block holds by now: it was allocated without a
+    /// check, and others may have filled the memory since.
+    pub fn touch(&mut self, bytes: usize) -> Result<()> {
+        let bytes = bytes.min(self.rest);
+        self.rest -= bytes;
+        self.touched += bytes;
         add(bytes as isize);
+        if bytes == 0 { Ok(()) } else { super::holder::check_counted(self.touched) }
     }
 }
 
 impl Drop for Untouched {
     fn drop(&mut self) {
-        add(self.0 as isize);
+        add(self.rest as isize);
     }
 }
 
@@ -210,9 +218,9 @@ mod tests {
         add(100 << 20);
         let mut untouched = Untouched::new(100 << 20);
         assert_eq!(meter.grown(), 0);
-        untouched.touch(30 << 20);
+        untouched.touch(30 << 20).unwrap();
         assert_eq!(meter.grown(), 30 << 20);
-        untouched.touch(usize::MAX);
+        untouched.touch(usize::MAX).unwrap();
         assert_eq!(meter.grown(), 100 << 20);
         drop(untouched);
         drop(Untouched::new(100 << 20));
