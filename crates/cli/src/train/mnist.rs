@@ -1,8 +1,9 @@
 //! Handwritten digits.
 
+use super::args::{BatchArgs, RunArgs};
 use super::examples::Examples;
 use super::optimizer;
-use super::program::{Model, Program, Trained};
+use super::program::{Held, Model, Program, Serving, Trained};
 use super::settings::{Defaults, Settings};
 use std::path::{Path, PathBuf};
 use thalweg::prelude::*;
@@ -19,6 +20,20 @@ pub enum Kind {
     Cnn,
 }
 
+#[derive(clap::Args)]
+pub struct Args {
+    /// The model
+    #[arg(long, default_value = "mlp")]
+    model: Kind,
+    /// A directory with MNIST's four files
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub batches: BatchArgs,
+}
+
 pub struct Mnist {
     train: Examples,
     test: Examples,
@@ -29,8 +44,8 @@ pub struct Mnist {
 const TEST_BATCH: usize = 500;
 
 impl Mnist {
-    pub fn load(folder: Option<&Path>, kind: Kind) -> Result<Mnist> {
-        let folder = find(folder)?;
+    pub fn load(args: &Args) -> Result<Mnist> {
+        let (folder, kind) = (find(args.data.as_deref())?, args.model);
         let part = |name: &str| -> Result<Examples> {
             let images = thalweg_io::idx::read(&file(&folder, &format!("{name}-images-idx3-ubyte"))?)?;
             let labels = thalweg_io::idx::read(&file(&folder, &format!("{name}-labels-idx1-ubyte"))?)?;
@@ -47,6 +62,25 @@ impl Mnist {
             })
         };
         Ok(Mnist { train: part("train")?, test: part("t10k")?, kind })
+    }
+
+    fn logits(&self, g: &Scope, x: &Output) -> Output {
+        let last = match self.kind {
+            Kind::Mlp => {
+                let hidden = Dense::new(512).activation(Activation::Relu).apply(g, x);
+                Dense::new(512).activation(Activation::Relu).apply(g, &hidden)
+            }
+            Kind::Cnn => {
+                let mut image = g.reshape(x, &[-1, 28, 28, 1]);
+                for filters in [32, 64] {
+                    let conv =
+                        Conv2D::new(filters, [5, 5]).padding(Padding::Same).activation(Activation::Relu);
+                    image = max_pooling2d(g, &conv.apply(g, &image), [2, 2], [2, 2], Padding::Valid);
+                }
+                Dense::new(1024).activation(Activation::Relu).apply(g, &flatten(g, &image))
+            }
+        };
+        Dense::new(10).name("logits").apply(g, &last)
     }
 }
 
@@ -100,22 +134,7 @@ impl Program for Mnist {
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
         let x = g.placeholder_named("images", DataType::Float, Some(&[-1, 784]));
         let y = g.placeholder_named("labels", DataType::Int32, Some(&[-1]));
-        let last = match self.kind {
-            Kind::Mlp => {
-                let hidden = Dense::new(512).activation(Activation::Relu).apply(g, &x);
-                Dense::new(512).activation(Activation::Relu).apply(g, &hidden)
-            }
-            Kind::Cnn => {
-                let mut image = g.reshape(&x, &[-1, 28, 28, 1]);
-                for filters in [32, 64] {
-                    let conv =
-                        Conv2D::new(filters, [5, 5]).padding(Padding::Same).activation(Activation::Relu);
-                    image = max_pooling2d(g, &conv.apply(g, &image), [2, 2], [2, 2], Padding::Valid);
-                }
-                Dense::new(1024).activation(Activation::Relu).apply(g, &flatten(g, &image))
-            }
-        };
-        let logits = Dense::new(10).name("logits").apply(g, &last);
+        let logits = self.logits(g, &x);
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
         let train = settings.minimize(g, &loss, None)?;
         let digit = g.cast(g.argmax(&logits, 1), DataType::Int32);
@@ -132,6 +151,16 @@ impl Program for Mnist {
 
     fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>> {
         self.train.batch(step, settings.batch, settings.seed)
+    }
+
+    fn validation_batch(&self, number: usize, _: &Settings) -> Result<Option<Held>> {
+        self.test.held(number, TEST_BATCH)
+    }
+
+    fn serving(&self, g: &Scope) -> Result<Option<Serving>> {
+        let x = g.placeholder_named("images", DataType::Float, Some(&[-1, 784]));
+        let outputs = vec![("probabilities".into(), g.softmax(self.logits(g, &x)))];
+        Ok(Some(Serving { inputs: vec![("images".into(), x)], outputs }))
     }
 
     fn results(&self, t: &Trained<'_>) -> Result<Vec<[String; 2]>> {
