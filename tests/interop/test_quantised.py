@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from programs import on_both
+from tensorflow.python.framework import op_def_registry
 from test_whole_programs import falls_alike, train
 
 raw, tf1 = tf.raw_ops, tf.compat.v1
@@ -91,7 +92,8 @@ def inputs_of(op, random, signed, int_bias, by_channel):
     first, second = ("a", "b") if product else ("input", "filter")
     x, f = ((3, 50), (50, 6)) if product else ((2, 6, 5, 4), (3, 3, 4, 2) if "Depthwise" in op else (3, 3, 4, 8))
     t = tf.qint8 if signed else tf.quint8
-    values = {first: (random.randint(-128 if signed else 0, 128 if signed else 256, x), t), second: (random.randint(-128, 128, f), tf.qint8)}
+    # On CPUs without VNNI, oneDNN adds pairs of products in 16 bits, which larger weights exceed.
+    values = {first: (random.randint(-128 if signed else 0, 128 if signed else 256, x), t), second: (random.randint(-64, 64, f), tf.qint8)}
     if "WithBias" in op:
         values["bias"] = (random.randint(-5000, 5000, outputs), tf.qint32) if int_bias else (random.normal(0, 3, outputs), tf.float32)
     ranges = [("_" + first, 3, ()), ("_" + second, 2, (outputs,) if by_channel else ())]
@@ -104,7 +106,7 @@ def inputs_of(op, random, signed, int_bias, by_channel):
 @pytest.mark.skipif(not judge.has_onednn(), reason="TensorFlow has kernels for these ops only with oneDNN")
 @pytest.mark.parametrize("op", CONVOLUTIONS + PRODUCTS)
 def test_fused_forms_have_the_bits_of_onednn(server, op):
-    random, definition = np.random.RandomState(len(op)), tf1.get_default_graph()._get_op_def("Quantized" + op)
+    random, definition = np.random.RandomState(len(op)), op_def_registry.get("Quantized" + op)
     attrs = {a.name for a in definition.attr}
     signed = [False, True] if op.startswith("Conv2DWithBias") else [False]
     int_bias = [False, True] if "Tbias" in attrs else [False]
@@ -114,14 +116,16 @@ def test_fused_forms_have_the_bits_of_onednn(server, op):
     cases = [(inputs_of(op, random, *form), mode) for form in forms for mode in modes]
 
     def program(session):
-        results = []
+        # TensorFlow folds constants by kernels that these ops do not have.
+        results, feed = [], {}
         for values, mode in cases:
             args = {n: tf.bitcast(tf.constant(v, PLAIN[t]), t) if t in PLAIN else tf.constant(v, t) for n, (v, t) in values.items()}
-            data = next(iter(args))
-            args[data] = tf.identity(args[data])
+            first, (value, t) = next(iter(values.items()))
+            fed = tf1.placeholder(PLAIN[t], value.shape)
+            args[first], feed[fed] = tf.bitcast(fed, t), value
             outputs = getattr(raw, "Quantized" + op)(**args, **mode, **{"Toutput" if "MatMul" in op else "out_type": result_type(op)})
             results.append([plain(t) for t in tf.nest.flatten(outputs)])
-        return session.run(results)
+        return session.run(results, feed)
 
     theirs, ours = on_both(server, program)
     for a, b in zip(tf.nest.flatten(ours), tf.nest.flatten(theirs), strict=True):

@@ -7,17 +7,21 @@ mod bench;
 mod convert;
 mod failure;
 mod generate;
+mod images;
 mod inspect;
 mod local;
 mod log;
 mod memory_limit;
+mod model_description;
 mod model_file;
 mod ops;
 mod output;
+mod predict;
 mod proxy;
 mod run;
 mod security;
 mod server;
+mod table;
 mod tf_config;
 mod train;
 
@@ -49,6 +53,7 @@ static ALLOCATOR: Counting = Counting;
 #[derive(Subcommand)]
 enum Command {
     Train(train::Args),
+    Predict(predict::Args),
     Run(run::Args),
     Server(server::Args),
     Proxy(proxy::Args),
@@ -74,6 +79,7 @@ fn run(command: Command) -> Outcome {
     isa::limit().map_err(|e| Failure::Usage(e.into()))?;
     match command {
         Command::Train(args) => train::run(args),
+        Command::Predict(args) => predict::run(args),
         Command::Run(args) => run::run(args),
         Command::Server(args) => server::run(args),
         Command::Proxy(args) => proxy::run(args),

@@ -29,7 +29,8 @@ pub async fn run_step(
     let (names, feeds) = feeds(request.feed, contents)?;
     let fetch = request.fetch;
     let measured = session.cost_model.counts(&names, &fetch, &request.target);
-    let traced = std::mem::replace(&mut options.trace, options.trace || measured);
+    let traced = options.trace;
+    options.trace |= measured;
     let callable = match compiled(&session, &names, &fetch, &request.target) {
         Some(callable) => callable,
         None => {

@@ -45,7 +45,7 @@ pub use dnn::{DNNClassifier, DNNRegressor, Dnn};
 pub use dnn_linear_combined::{DNNLinearCombinedClassifier, DNNLinearCombinedRegressor, DnnLinearCombined};
 pub use evaluate::Evaluation;
 pub use export::{FeatureSpec, ServingInput};
-pub use heads::{Classifier, Head, Reduction, Regressor};
+pub use heads::{Batch, Classifier, Head, Reduction, Regressor, Weighing};
 pub use input::{Input, IntoInput};
 pub use linear::{Linear, LinearClassifier, LinearRegressor};
 pub use minimizer::Minimizer;

@@ -208,7 +208,8 @@ def instance_norm(g):
 
 
 def batch_norm(g):
-    depth, inputs = g.int(1, 4), []
+    # TensorFlow refuses a single channel.
+    depth, inputs = g.int(2, 5), []
     for name in ("t", "m", "v", "beta", "gamma"):
         low, high = range_of(g)
         shape = (g.int(1, 2), g.int(1, 3), g.int(1, 3), depth) if name == "t" else (depth,)

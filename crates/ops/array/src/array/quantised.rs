@@ -74,8 +74,8 @@ fn run_concat(c: &mut OpCall<'_>) -> Result<()> {
     }
     let ranges = mins.zip(maxes).map(|(low, high)| Ok((bound(c, low)?, bound(c, high)?)));
     let ranges = reserve::try_collect(ranges)?;
-    let mut all =
-        ranges.iter().fold((f32::MAX, f32::MIN), |all, range| (all.0.min(range.0), all.1.max(range.1)));
+    // The least number is not above 0.
+    let mut all = ranges.iter().fold((0f32, f32::MIN), |all, range| (all.0.min(range.0), all.1.max(range.1)));
     if limits(dtype)?.0 < 0 {
         // The range of signed integers has 0 in its middle.
         let reach = all.0.abs().max(all.1.abs());

@@ -58,29 +58,19 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let shape = Shape::new(&[batch, rows, cols, depth])?;
         let dtype = c.output_type(0)?;
         let (down, across) = (mapping.linear(height, rows)?, mapping.linear(width, cols)?);
+        let taps = (&down, &across);
         let out = if (rows, cols) == (height, width) {
             c.input(0)?.clone()
         } else if dtype == DataType::Float {
             let mut out = Tensor::uninit(dtype, shape)?;
-            let between = |four: [f32; 4], x: f32, y: f32| {
-                let [top, bottom] = [(four[0], four[1]), (four[2], four[3])].map(|(l, r)| l + (r - l) * x);
-                top + (bottom - top) * y
-            };
-            resize(c, dims, (&down, &across), c.slice::<f32>(0)?, out.as_mut_slice::<f32>()?, &between);
+            resize(c, dims, taps, c.slice::<f32>(0)?, out.as_mut_slice::<f32>()?, &between_floats);
             out
         } else {
-            let bits = if dtype == DataType::Quint8 { BITS_OF_BYTES } else { BITS_OF_WORDS };
             let stored = integers(c.input(0)?)?;
             let mut out = Tensor::uninit(DataType::Int32, shape)?;
-            let between = |four: [i32; 4], x: f32, y: f32| interpolated(four, x, y, bits);
-            resize(
-                c,
-                dims,
-                (&down, &across),
-                stored.as_slice::<i32>()?,
-                out.as_mut_slice::<i32>()?,
-                &between,
-            );
+            let bits = if dtype == DataType::Quint8 { BITS_OF_BYTES } else { BITS_OF_WORDS };
+            let between = |four: [i32; 4], x: f32, y: f32| between_integers(four, x, y, bits);
+            resize(c, dims, taps, stored.as_slice::<i32>()?, out.as_mut_slice::<i32>()?, &between);
             quantised(out, dtype)?
         };
         c.set(0, out);
@@ -90,11 +80,17 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
     }))
 }
 
-/// Between the integers top left, top right, bottom left and bottom right. Divisions truncate, as TensorFlow's do.
-fn interpolated(four: [i32; 4], x: f32, y: f32, bits: u32) -> i32 {
+/// Between the numbers top left, top right, bottom left and bottom right.
+fn between_floats([left, right, below_left, below_right]: [f32; 4], x: f32, y: f32) -> f32 {
+    let (top, bottom) = (left + (right - left) * x, below_left + (below_right - below_left) * x);
+    top + (bottom - top) * y
+}
+
+/// As `between_floats`, by integers alone. As in TensorFlow, these come by way of single precision, and divisions truncate.
+fn between_integers(four: [i32; 4], x: f32, y: f32, bits: u32) -> i32 {
     let one = 1i64 << bits;
     let [x, y] = [x, y].map(|weight| (weight * one as f32) as i64);
-    let [left, right, below_left, below_right] = four.map(i64::from);
+    let [left, right, below_left, below_right] = four.map(|level| level as f32 as i64);
     let between =
         |left: i64, right: i64| left.wrapping_mul(one).wrapping_add(right.wrapping_sub(left).wrapping_mul(x));
     let (top, bottom) = (between(left, right), between(below_left, below_right));
@@ -131,9 +127,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weights_are_rounded_down_to_seven_bits_for_bytes() {
-        assert_eq!(interpolated([0, 255, 0, 255], 0.5, 0.0, BITS_OF_BYTES), 128);
-        assert_eq!(interpolated([10, 10, 20, 20], 0.0, 1.0 / 3.0, BITS_OF_BYTES), 13);
-        assert_eq!(interpolated([i32::MIN, i32::MAX, 0, 0], 0.25, 0.0, BITS_OF_WORDS), -1073741824);
+    fn integers_are_those_of_tensorflow() {
+        assert_eq!(between_integers([0, 255, 0, 255], 0.5, 0.0, BITS_OF_BYTES), 128);
+        assert_eq!(between_integers([10, 10, 20, 20], 0.0, 1.0 / 3.0, BITS_OF_BYTES), 13);
+        assert_eq!(between_integers([-974063977; 4], 0.0, 0.0, BITS_OF_WORDS), -974063999);
     }
 }

@@ -3,17 +3,16 @@
 //! Of two unsigned factors each has a level for 0, relative to which it is taken; the others are quantised around 0. The forms with a
 //! summand are not here: TensorFlow 2.21 ends with a segmentation fault in them.
 
+use super::exact::convolved;
 use super::onednn::Form;
-use super::products::{centred, finish};
+use super::products::{finish, relative};
 use super::requantize::row;
 use crate::levels::{Levels, bounds, integers, quantised};
 use crate::nn::conv::{
-    channels_last, convolved_by_channel, convolved_tensors, output_shape, output_shape_by_channel,
-    with_windows,
+    channels_last, convolved_by_channel, output_shape, output_shape_by_channel, with_windows,
 };
 use crate::prelude::*;
 use crate::windows::Sliding;
-use thalweg_math::gemm::Epilogue;
 
 pub static OPS: &[&Op] = &[
     &QUANTIZED_CONV2D,
@@ -330,27 +329,14 @@ fn unsigned(c: &mut OpCall<'_>) -> Result<()> {
         ));
     }
     let (by_input, by_filter) = (Levels::new(Quint8, bounds(c, 2)?)?, Levels::new(Quint8, bounds(c, 4)?)?);
-    let zero = by_input.unclamped(0.0) as i32;
-    // Padding has the level of 0 in 8 bits. Where the range is without 0 that is another number: then images are taken relative to
-    // it, and its products with all filters added.
-    let padding = i32::from(zero as u8);
-    let (images, filter) =
-        (centred(c.input(0)?, padding)?, centred(c.input(1)?, by_filter.unclamped(0.0) as i32)?);
-    let outputs = filter.shape().last().copied().unwrap_or(0);
-    let far = padding.wrapping_sub(zero);
-    let mut bias = reserve::filled(if far == 0 { 0 } else { outputs }, 0i32)?;
-    for row in filter.as_slice::<i32>()?.chunks_exact(outputs.max(1)) {
-        bias.iter_mut().zip(row).for_each(|(sum, f)| *sum = sum.wrapping_add(f.wrapping_mul(far)));
-    }
-    let epilogue = Epilogue { bias: (far != 0).then_some(&bias[..]), ..Epilogue::default() };
-    let out = convolved_tensors(c.par(), &sliding, &images, &filter, epilogue)?;
+    let (images, filter) = (relative(c.input(0)?, &by_input)?, relative(c.input(1)?, &by_filter)?);
+    let out = convolved(c.par(), &sliding, &images, &filter)?;
     finish(c, out, &by_input, &by_filter)
 }
 
 fn convolution(c: &mut OpCall<'_>) -> Result<()> {
     let (images, filter) = (integers(c.input(0)?)?, integers(c.input(1)?)?);
-    let sums =
-        convolved_tensors(c.par(), &sliding(c.attrs())?, &images, &filter, Epilogue::<i32>::default())?;
+    let sums = convolved(c.par(), &sliding(c.attrs())?, &images, &filter)?;
     Form::of(c.node.op).finish_convolution(c, sums)
 }
 

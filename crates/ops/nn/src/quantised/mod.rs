@@ -2,6 +2,7 @@
 
 mod bias_add;
 mod conv;
+mod exact;
 mod fake_quant;
 mod norm;
 mod onednn;

@@ -30,6 +30,8 @@ impl Form {
 struct Source {
     scale: f32,
     reach: f32,
+    /// Quantised from its least number on, not around 0.
+    min_first: bool,
 }
 
 fn reach((low, high): (f32, f32)) -> f32 {
@@ -40,7 +42,7 @@ impl Form {
     /// The source of a convolution: the level 0 is 0.
     fn around_zero(&self, c: &OpCall<'_>) -> Result<Source> {
         let reach = reach(bounds(c, self.bounds_at())?);
-        Ok(Source { scale: reach / limits(c.input(0)?.dtype())?.1 as f32, reach })
+        Ok(Source { scale: reach / limits(c.input(0)?.dtype())?.1 as f32, reach, min_first: false })
     }
 
     /// The scales of the second factor, one or one for each channel, and the ranges that its integers reach.
@@ -85,8 +87,11 @@ impl Form {
         let levels = f64::from(limits(c.input(0)?.dtype())?.1 as i32) * 127.0;
         let bias = integers(bias)?;
         let each = bias.as_slice::<i32>()?.iter().zip(reaches.iter().cycle());
-        let float =
-            |(bias, reach): (&i32, &f32)| *bias as f32 / (levels / f64::from(source.reach * reach)) as f32;
+        let float = |(bias, reach): (&i32, &f32)| {
+            let per_level = (levels / f64::from(source.reach * reach)) as f32;
+            // TensorFlow divides in one case, oneDNN multiplies in the other.
+            if source.min_first { *bias as f32 / per_level } else { *bias as f32 * (1.0 / per_level) }
+        };
         reserve::collect(each.map(float)).map(Some)
     }
 
@@ -108,9 +113,8 @@ impl Form {
         }
         let channels = sums.shape().last().copied().unwrap_or(1);
         let (low, high) = bounds(c, 3)?;
-        let reach = if min_first { high - low } else { high };
-        let source =
-            Source { scale: if min_first { high - low } else { low.abs().max(high.abs()) } / 255.0, reach };
+        let (range, reach) = if min_first { (high - low, high - low) } else { (reach((low, high)), high) };
+        let source = Source { scale: range / 255.0, reach, min_first };
         let (weights, reaches) = self.weights(c, channels)?;
         let mut bias = self.bias(c, &source, &reaches, channels)?;
         if let Some(bias) = &mut bias

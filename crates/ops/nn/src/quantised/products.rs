@@ -1,13 +1,12 @@
 //! `QuantizedMatMul`, `QuantizedMul` and `QuantizedAdd` of 8-bit integers, in 32 bits. Factors are taken relative to the level of 0,
 //! so that the range of the result has 0 in its middle. And the forms of the matrix product that oneDNN has.
 
+use super::exact::multiplied;
 use super::onednn::Form;
 use super::requantize::row;
 use crate::broadcast::BroadcastPlan;
 use crate::levels::{Levels, bound, integers, quantised};
 use crate::prelude::*;
-use thalweg_math::gemm::{Epilogue, MatMut, MatRef, ShapeError, gemm};
-use thalweg_math::parallel::Parallel;
 
 pub static OPS: &[&Op] = &[
     &QUANTIZED_ADD,
@@ -232,16 +231,12 @@ fn levels(c: &OpCall<'_>, i: usize) -> Result<Levels> {
     Levels::new(DataType::Quint8, (low, high))
 }
 
-/// The integers of a tensor, relative to `zero`.
-pub fn centred(x: &Tensor, zero: i32) -> Result<Tensor> {
+/// A factor relative to the level of 0.
+pub fn relative(x: &Tensor, levels: &Levels) -> Result<Tensor> {
+    let zero = levels.unclamped(0.0) as i32;
     let mut x = integers(x)?;
     x.as_mut_slice::<i32>()?.iter_mut().for_each(|x| *x = x.wrapping_sub(zero));
     Ok(x)
-}
-
-/// A factor relative to the level of 0.
-fn relative(x: &Tensor, levels: &Levels) -> Result<Tensor> {
-    centred(x, levels.unclamped(0.0) as i32)
 }
 
 /// Sets the outputs of a product of two factors: its sums, and the range that these stand for.
@@ -253,10 +248,6 @@ pub fn finish(c: &mut OpCall<'_>, out: Tensor, a: &Levels, b: &Levels) -> Result
     Ok(())
 }
 
-fn wrong_size(e: ShapeError) -> Error {
-    invalid!("{e}")
-}
-
 fn mat_mul(c: &mut OpCall<'_>) -> Result<()> {
     let (by_a, by_b) = (levels(c, 2)?, levels(c, 4)?);
     let out = product(c, &relative(c.input(0)?, &by_a)?, &relative(c.input(1)?, &by_b)?)?;
@@ -264,31 +255,15 @@ fn mat_mul(c: &mut OpCall<'_>) -> Result<()> {
 }
 
 fn fused(c: &mut OpCall<'_>) -> Result<()> {
-    let min_first = c.attrs().str("input_quant_mode")? == "MIN_FIRST";
+    // TensorFlow 2.21 hands the mode on to oneDNN for results in floats alone; else it is the default.
+    let scaled = c.attrs().str("input_quant_mode")? == "SCALED" && c.output_type(0)? == DataType::Float;
     let sums = product(c, &integers(c.input(0)?)?, &integers(c.input(1)?)?)?;
-    Form::of(c.node.op).finish_product(c, sums, min_first)
+    Form::of(c.node.op).finish_product(c, sums, !scaled)
 }
 
 /// The product of two matrices of int32, transposed as the attrs say.
 fn product(c: &OpCall<'_>, a: &Tensor, b: &Tensor) -> Result<Tensor> {
     multiplied(c.par(), a, b, [c.attrs().bool("transpose_a")?, c.attrs().bool("transpose_b")?])
-}
-
-/// The product of two matrices of int32, each of which may be transposed.
-pub fn multiplied(par: &dyn Parallel, a: &Tensor, b: &Tensor, [ta, tb]: [bool; 2]) -> Result<Tensor> {
-    let ([a0, a1], [b0, b1]) = (a.shape().dims(), b.shape().dims()) else {
-        return Err(invalid!("In[0] or In[1] is not a matrix: {} and {}", a.shape(), b.shape()));
-    };
-    if (if ta { a0 } else { a1 }) != (if tb { b1 } else { b0 }) {
-        return Err(invalid!("Matrix size-incompatible: In[0]: {}, In[1]: {}", a.shape(), b.shape()));
-    }
-    let left = MatRef::row_major(a.as_slice::<i32>()?, *a0, *a1).map_err(wrong_size)?.t_if(ta);
-    let right = MatRef::row_major(b.as_slice::<i32>()?, *b0, *b1).map_err(wrong_size)?.t_if(tb);
-    let (m, n) = (left.rows(), right.cols());
-    let mut out = Tensor::uninit(DataType::Int32, Shape::new(&[m, n])?)?;
-    let into = MatMut::row_major(out.as_mut_slice::<i32>()?, m, n).map_err(wrong_size)?;
-    gemm(par, left, right, into, Epilogue::default()).map_err(wrong_size)?;
-    Ok(out)
 }
 
 fn mul(c: &mut OpCall<'_>) -> Result<()> {
@@ -304,12 +279,17 @@ fn add(c: &mut OpCall<'_>) -> Result<()> {
     let (low, high) = (bound(c, 2)?.min(bound(c, 4)?), bound(c, 3)?.max(bound(c, 5)?));
     let reach = low.abs().max(high.abs()) * 16384.0;
     let sums = Levels::new(DataType::Qint32, (-reach, reach))?;
+    // Of several numbers TensorFlow moves the levels of 0 and 1 and goes on by their distance; a single one it moves by itself.
+    let alone = (0..2).find(|i| c.input(*i).is_ok_and(|x| x.elements() == 1));
     let moved = |i: usize, levels: &Levels| -> Result<Tensor> {
         let [zero, one] = [0, 1].map(|level| sums.unclamped(levels.float(level)));
         let step = i64::from(one.wrapping_sub(zero) as i32);
         let mut x = integers(c.input(i)?)?;
         for x in x.as_mut_slice::<i32>()? {
-            let level = zero.saturating_add(i64::from(*x) * step);
+            let level = match alone == Some(i) {
+                true => sums.unclamped(levels.float(*x)),
+                false => zero.saturating_add(i64::from(*x) * step),
+            };
             *x = level.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
         }
         Ok(x)

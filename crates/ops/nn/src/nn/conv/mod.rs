@@ -17,6 +17,7 @@ pub use depthwise::{DEPTHWISE_CONV2D_NATIVE, convolved_by_channel, output_shape 
 use crate::narrow::in_float;
 use crate::prelude::*;
 use crate::windows::Sliding;
+pub use product::Multiplied;
 pub use sizes::{channels_last, output_shape};
 
 pub static OPS: &[&Op] = &[

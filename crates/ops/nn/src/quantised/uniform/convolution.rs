@@ -1,16 +1,15 @@
 //! `UniformQuantizedConvolution` and `UniformQuantizedConvolutionHybrid`: convolutions of 8-bit integers in one to three dimensions. In
 //! the hybrid form the input is of floats, and each element of the batch is quantised by the range that it has.
 
+use super::super::exact::convolved;
 use super::affine::{Affine, limits};
 use super::dimensions::{Axis, Dimensions, orders};
 use super::dot::{Requantiser, quantised_rows};
 use super::elements::{bytes, words};
 use crate::levels::quantised;
 use crate::moving::Block;
-use crate::nn::conv::convolved_tensors;
 use crate::prelude::*;
 use crate::windows::{Layout, Sliding};
-use thalweg_math::gemm::Epilogue;
 
 pub static OPS: &[&Op] = &[&UNIFORM_QUANTIZED_CONVOLUTION, &UNIFORM_QUANTIZED_CONVOLUTION_HYBRID];
 
@@ -228,7 +227,7 @@ fn sums(c: &OpCall<'_>, sizes: &Dimensions, lhs: &Tensor, rhs: &Tensor) -> Resul
     for group in 0..groups {
         let images = images(c, sizes, lhs, &axes, group)?;
         let filter = filter(c, sizes, rhs, &axes, group * outputs, [depth, outputs])?;
-        let part = convolved_tensors(c.par(), &sliding, &images, &filter, Epilogue::<i32>::default())?;
+        let part = convolved(c.par(), &sliding, &images, &filter)?;
         let pixels = batch * space.iter().product::<usize>();
         Block::at(0, group * outputs)
             .dim(pixels, outputs as isize, sizes.outputs as isize)

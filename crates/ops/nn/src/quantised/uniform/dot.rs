@@ -1,7 +1,7 @@
 //! `UniformQuantizedDot` and `UniformQuantizedDotHybrid`: products of matrices of 8-bit integers. In the hybrid form the left matrix is
 //! of floats, each of whose rows is quantised by the range that it has.
 
-use super::super::products::multiplied;
+use super::super::exact::multiplied;
 use super::affine::{Affine, Multiplier, level, limits};
 use super::elements::{bytes, words};
 use crate::levels::quantised;
