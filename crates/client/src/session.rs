@@ -243,6 +243,24 @@ impl Session {
         Ok((fetch.answer(&mut results.into_iter())?, metadata))
     }
 
+    /// As [`Session::run`], traced: also returns the RunMetadata message, with the time and memory of each node.
+    #[track_caller]
+    pub fn trace<F: Fetch + ?Sized>(
+        &self,
+        fetch: &F,
+        feeds: &[Feed],
+    ) -> Result<(F::Result, thalweg_proto::RunMetadata)> {
+        let caller = Location::caller();
+        let traced = || {
+            let fed: Vec<&Output> = feeds.iter().map(|f| &f.output).collect();
+            let callable = self.callable(&fed, fetch)?;
+            let values: Vec<Tensor> = feeds.iter().map(|f| f.value.clone()).collect::<Result<_>>()?;
+            let (results, metadata) = callable.trace(values, self.runtime())?;
+            Ok((fetch.answer(&mut results.into_iter())?, metadata))
+        };
+        traced().map_err(|e: Error| e.at(Some(caller)))
+    }
+
     /// Prepares a step to be run many times, with the least overhead. Values are passed in the order of `feeds`.
     pub fn callable<F: Fetch + ?Sized>(&self, feeds: &[&Output], fetch: &F) -> Result<Callable> {
         self.callable_with(feeds, fetch, &RunOptions::default())
@@ -327,6 +345,18 @@ impl Session {
             Backend::Local(session) => Some(session),
             Backend::Remote(_) => None,
         }
+    }
+
+    /// The graph with static shapes, and in this process with the device that each node was placed on: for tools that show graphs.
+    pub fn to_graph_def(&self) -> Result<thalweg_proto::GraphDef> {
+        self.extend()?;
+        let mut def = self.scope.to_graph_def_with_shapes()?;
+        if let Some(session) = self.runtime() {
+            for node in &mut def.node {
+                node.device = session.device_of(&node.name).unwrap_or_default().to_string();
+            }
+        }
+        Ok(def)
     }
 
     /// Names of the devices.

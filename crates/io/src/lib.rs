@@ -2,7 +2,7 @@
 //!
 //! - [`access`]: access control of the paths in graphs.
 //! - [`npy`], [`idx`]: arrays of numpy, and of MNIST.
-//! - [`jpeg`], [`gif`], [`bmp`], [`wav`]: images and sound.
+//! - [`jpeg`], [`gif`], [`bmp`], [`wav`]: images and sound; [`png_file`] writes images.
 //! - [`record`]: TFRecord files, plain or compressed.
 //! - [`snappy`]: compressed blocks.
 //! - [`table`]: sorted string tables in LevelDB's format, as the index of a checkpoint is.
@@ -36,6 +36,7 @@ pub mod jpeg;
 pub mod message;
 pub mod npy;
 pub mod path_hint;
+pub mod png_file;
 pub mod record;
 pub mod snappy;
 pub mod table;
