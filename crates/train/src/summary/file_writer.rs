@@ -1,3 +1,4 @@
+use super::plugin;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -6,7 +7,9 @@ use thalweg_io::event::EventWriter;
 use thalweg_io::message::decode;
 use thalweg_proto::event::What;
 use thalweg_proto::session_log::SessionStatus;
-use thalweg_proto::{RunMetadata, SessionLog, Summary, TaggedRunMetadata, encode, summary};
+use thalweg_proto::{
+    DataClass, RunMetadata, SessionLog, Summary, SummaryMetadata, TaggedRunMetadata, encode, summary,
+};
 
 /// Writes an event file, which TensorBoard can show while it grows.
 pub struct FileWriter {
@@ -66,7 +69,8 @@ impl FileWriter {
     pub(super) fn add_values(&mut self, mut value: Vec<summary::Value>, step: i64) -> Result<()> {
         for v in &mut value {
             if let Some(description) = self.descriptions.get(&v.tag) {
-                v.metadata.get_or_insert_default().summary_description = description.clone();
+                let metadata = v.metadata.get_or_insert_with(|| metadata_of(&v.value));
+                metadata.summary_description = description.clone();
             }
         }
         self.add(step, What::Summary(Summary { value }))
@@ -113,6 +117,15 @@ impl Drop for FileWriter {
     fn drop(&mut self) {
         // Callers that need the error call `flush`.
         drop(self.flush());
+    }
+}
+
+/// The metadata of a value that needs none but for its description: TensorBoard's loader drops the description of values without a class.
+fn metadata_of(value: &Option<summary::value::Value>) -> SummaryMetadata {
+    match value {
+        Some(summary::value::Value::SimpleValue(_)) => plugin::metadata("scalars", &(), DataClass::Scalar),
+        Some(summary::value::Value::Histo(_)) => plugin::metadata("histograms", &(), DataClass::Tensor),
+        _ => SummaryMetadata::default(),
     }
 }
 
