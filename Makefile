@@ -46,17 +46,14 @@ $(VENV)/ready: tests/interop/requirements.txt
 	touch $@
 
 interop: $(VENV)/ready
-	cargo build -p thalweg-cli
-	cargo build -p thalweg-runtime --example dump_cases
-	cargo build -p thalweg-io --example copy
-	cargo build -p thalweg-client --example differentiate
-	cargo build -p thalweg-train --example line --example partitioned --example models
+	# With --workspace, as `rust` does: other features of dependencies would rebuild everything.
+	cargo build --workspace --bins --examples
 	$(VENV)/bin/python -m pytest -q tests/interop
 	# With TensorFlow's own kernels, as on CPUs where oneDNN is not its default.
 	TF_ENABLE_ONEDNN_OPTS=0 $(VENV)/bin/python -m pytest -q tests/interop/test_cases.py
 
 differential coverage-ops: $(VENV)/ready
-	cargo build -p thalweg-cli
+	cargo build --workspace --bins
 	cd tests/interop && $(abspath $(VENV))/bin/python -m differential --cases $(N) $(if $(SEED),--seed $(SEED)) $(if $(filter coverage-ops,$@),--table)
 
 # With overflow checks: sizes wrap silently in a release build.
