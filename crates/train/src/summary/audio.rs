@@ -19,13 +19,12 @@ impl FileWriter {
                 return Err(invalid(format!("{text} {}", batch.shape())));
             }
         };
-        // Each with a label, which is no longer shown.
         let mut files = Vec::new();
         for i in 0..count {
             let one = batch.rows(i, 1)?;
-            files.extend([Bytes::from(wav::encode(one.as_slice::<f32>()?, rate, channels)?), Bytes::new()]);
+            files.push(Bytes::from(wav::encode(one.as_slice::<f32>()?, rate, channels)?));
         }
-        let tensor = Tensor::from_objects(Shape::new(&[count, 2])?, files)?;
+        let tensor = Tensor::from_objects(Shape::vector(count), files)?;
         let content = AudioPluginData { encoding: Encoding::Wav.into(), ..Default::default() };
         let metadata = plugin::metadata("audio", &content, DataClass::BlobSequence);
         self.add_values(vec![plugin::value(tag, &tensor, metadata)?], step)
