@@ -12,7 +12,7 @@ use thalweg_core::error::{Error, Result};
 use thalweg_core::invalid;
 use thalweg_core::node::{self, NodeId};
 use thalweg_core::tensor::Tensor;
-use thalweg_dist::{Credentials, RemoteSession};
+use thalweg_dist::{Credentials, RemoteSession, run_metadata_to_proto};
 use thalweg_proto::ConfigProto;
 use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
 
@@ -259,6 +259,11 @@ impl Session {
             Ok((fetch.answer(&mut results.into_iter())?, metadata))
         };
         traced().map_err(|e: Error| e.at(Some(caller)))
+    }
+
+    /// The RunMetadata message of a step in this process, which was run with [`RunOptions::trace`].
+    pub fn metadata_message(&self, metadata: &RunMetadata) -> thalweg_proto::RunMetadata {
+        self.runtime().map(|session| run_metadata_to_proto(metadata, session)).unwrap_or_default()
     }
 
     /// Prepares a step to be run many times, with the least overhead. Values are passed in the order of `feeds`.

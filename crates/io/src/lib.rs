@@ -4,7 +4,7 @@
 //! - [`npy`], [`idx`]: arrays of numpy, and of MNIST.
 //! - [`jpeg`], [`gif`], [`bmp`], [`wav`]: images and sound; [`png_file`] writes images.
 //! - [`record`]: TFRecord files, plain or compressed.
-//! - [`snappy`]: compressed blocks.
+//! - [`snappy`]: compressed blocks; [`gzip`]: compressed files.
 //! - [`table`]: sorted string tables in LevelDB's format, as the index of a checkpoint is.
 //! - [`bundle`]: tensor bundles, the files of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
 //! - [`checkpoint`]: the checkpoints of a directory, its state file, lock file, and recovery.
@@ -31,6 +31,7 @@ pub mod durable;
 pub mod event;
 pub mod gif;
 pub mod glob;
+pub mod gzip;
 pub mod idx;
 pub mod jpeg;
 pub mod message;

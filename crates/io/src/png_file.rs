@@ -70,3 +70,23 @@ pub fn compression(level: i64) -> Result<Compression> {
         other => Err(invalid!("compression should be in [-1,9], got {other}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_has_the_pixels() {
+        let pixels: Vec<u8> = (0..2 * 3 * 3).collect();
+        let options = PngOptions { width: 3, height: 2, channels: 3, wide: false, compression: -1 };
+        let file = encode(&pixels, options).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(file)).read_info().unwrap();
+        let mut back = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut back).unwrap();
+        assert_eq!((info.width, info.height, back), (3, 2, pixels.clone()));
+        assert!(encode(&pixels[1..], options).is_err());
+        assert!(encode(&pixels, PngOptions { channels: 5, ..options }).is_err());
+        assert!(encode(&[], PngOptions { width: 0, ..options }).is_err());
+        assert!(encode(&pixels, PngOptions { compression: 10, ..options }).is_err());
+    }
+}

@@ -22,7 +22,7 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     let g = Scope::new();
     g.set_random_seed(settings.seed);
     let model = program.model(&g, settings)?;
-    let mut keeper = Keeper::new(&g, settings)?;
+    let mut keeper = Keeper::new(&g, program, settings)?;
     let init = g.init();
     let session =
         Session::with_options(&g, SessionOptions { threads: settings.threads, ..Default::default() })?;
@@ -98,6 +98,9 @@ impl Steps<'_> {
         let step_only = self.session.callable(&feeds, &model.train.step)?;
         let mut looked_at = vec![model.loss.clone()];
         looked_at.extend(model.shown.iter().map(|(_, o)| o.clone()));
+        if self.keeper.is_some() {
+            looked_at.extend(model.train.watched_outputs().cloned());
+        }
         let with_loss = self.session.callable(&feeds, &(looked_at, model.train.step.clone()))?;
         let steps = self.settings.steps;
         let mut progress = Progress::new(steps, first, model.shown.as_ref().map(|(name, _)| *name));
@@ -111,8 +114,10 @@ impl Steps<'_> {
                 return Ok(Ended { curve, done: step, stopped: Some(stopped) });
             }
             let batch = self.program.batch(step, self.settings)?;
-            if step % every == 0 || step + 1 == steps {
-                let found = with_loss.run(batch)?;
+            let trace = self.keeper.as_ref().is_some_and(|keeper| keeper.traces(step + 1));
+            if step % every == 0 || step + 1 == steps || trace {
+                let options = RunOptions { trace, ..Default::default() };
+                let (found, metadata) = with_loss.run_with(batch, &options)?;
                 let numbers: Vec<f32> = found.iter().map(|t| t.to_scalar::<f32>()).collect::<Result<_>>()?;
                 let loss = numbers.first().copied().unwrap_or(f32::NAN);
                 if !loss.is_finite() {
@@ -123,6 +128,9 @@ impl Steps<'_> {
                 progress.show(step + 1, loss, numbers.get(1).copied())?;
                 if let Some(keeper) = &mut self.keeper {
                     keeper.loss(model, step + 1, &numbers)?;
+                    if trace {
+                        keeper.trace(self.session, step + 1, &metadata)?;
+                    }
                 }
             } else {
                 step_only.run(batch)?;

@@ -1,14 +1,15 @@
 //! Checkpoints and event files of a run.
 
-use super::program::Model;
+use super::board::Board;
+use super::program::{Model, Program};
 use super::settings::Settings;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use std::path::{Path, PathBuf};
+use thalweg::RunMetadata;
 use thalweg::prelude::*;
 use thalweg::train::get_or_create_global_step;
 use thalweg::train::saver::{CHECKPOINT_NAME, Saver};
-use thalweg::train::summary::{self, FileWriter};
 use thalweg_core::error::not_found;
 use thalweg_io::checkpoint::{self, DirectoryLock};
 
@@ -19,8 +20,7 @@ pub struct Keeper {
     /// The checkpoint to continue from.
     newest: Option<PathBuf>,
     saver: Saver,
-    events: FileWriter,
-    histograms: Option<Output>,
+    board: Board,
     every: u64,
 }
 
@@ -29,54 +29,59 @@ pub const CHECKPOINTS: u64 = 10;
 
 impl Keeper {
     /// Adds the nodes that save and restore to the graph, before the session is opened.
-    pub fn new(g: &Scope, settings: &Settings) -> Outcome<Option<Keeper>> {
+    pub fn new(g: &Scope, program: &dyn Program, settings: &Settings) -> Outcome<Option<Keeper>> {
         let Some(folder) = &settings.logdir else { return Ok(None) };
         let (lock, newest) = claim(folder, settings.resume)?;
-        histograms_of_parameters(g);
+        let board = Board::new(g, folder, program, settings)?;
         let saver = Saver::new(g);
-        let mut events = FileWriter::new(folder)?;
-        events.add_graph(g)?;
         let every = settings.save_every.unwrap_or((settings.steps / CHECKPOINTS).max(1));
-        let histograms = summary::merge_all(g);
-        Ok(Some(Keeper { folder: folder.clone(), _lock: lock, newest, saver, events, histograms, every }))
+        Ok(Some(Keeper { folder: folder.clone(), _lock: lock, newest, saver, board, every }))
     }
 
     /// Restores the newest whole checkpoint, with --resume; returns its step.
     pub fn resume(&mut self, session: &Session, g: &Scope) -> Result<u64> {
-        let Some(newest) = &self.newest else { return Ok(0) };
-        self.saver.restore(session, newest)?;
-        let step = session.run(&get_or_create_global_step(g).value, &[])?.to_scalar::<i64>()?;
-        self.events.add_start(step)?;
-        Ok(u64::try_from(step).unwrap_or(0))
+        let mut first = 0;
+        if let Some(newest) = &self.newest {
+            self.saver.restore(session, newest)?;
+            let step = session.run(&get_or_create_global_step(g).value, &[])?.to_scalar::<i64>()?;
+            first = u64::try_from(step).unwrap_or(0);
+        }
+        self.board.start(session, first)?;
+        Ok(first)
     }
 
-    pub fn loss(&mut self, model: &Model, step: u64, numbers: &[f32]) -> Result<()> {
-        let step = i64::try_from(step).unwrap_or(i64::MAX);
+    /// The loss, the metric beside it and what else is watched.
+    pub fn loss(&mut self, model: &Model, done: u64, numbers: &[f32]) -> Result<()> {
         let names = std::iter::once("loss").chain(model.shown.iter().map(|(name, _)| *name));
-        names.zip(numbers).try_for_each(|(name, value)| self.events.add_scalar(name, *value, step))
+        let names = names.chain(model.train.watched_names());
+        self.board.scalars(done, names.zip(numbers.iter().copied()))
     }
 
-    /// Saves after `done` steps, if a checkpoint is due.
+    /// After each step: saves, if a checkpoint is due.
     pub fn due(&mut self, session: &Session, done: u64) -> Result<()> {
-        if done > 0 && done.is_multiple_of(self.every) { self.save(session, done) } else { Ok(()) }
+        self.board.after_step(session, done)?;
+        if done > 0 && done.is_multiple_of(self.every) { self.checkpoint(session, done) } else { Ok(()) }
     }
 
+    /// Whether this step is to be traced, and its metadata given to `trace`.
+    pub fn traces(&self, done: u64) -> bool {
+        self.board.traces(done)
+    }
+
+    pub fn trace(&mut self, session: &Session, done: u64, metadata: &RunMetadata) -> Result<()> {
+        self.board.trace(session, done, metadata)
+    }
+
+    /// Saves after the last step of the run.
     pub fn save(&mut self, session: &Session, done: u64) -> Result<()> {
+        self.checkpoint(session, done)?;
+        self.board.end(done)
+    }
+
+    fn checkpoint(&mut self, session: &Session, done: u64) -> Result<()> {
         let step = i64::try_from(done).unwrap_or(i64::MAX);
         self.saver.save(session, &self.folder.join(CHECKPOINT_NAME), Some(step))?;
-        if let Some(histograms) = &self.histograms {
-            self.events.add_summary(&session.run(histograms, &[])?, step)?;
-        }
-        self.events.flush()
-    }
-}
-
-/// Histogram summaries of the trainable variables.
-pub fn histograms_of_parameters(g: &Scope) {
-    // In a scope of their own: tags are node names, and those of the variables are taken.
-    let scope = g.name_scope("parameters");
-    for v in g.trainable_variables() {
-        summary::histogram(&scope, &v.name(), &v.value);
+        self.board.histograms(session, done)
     }
 }
 

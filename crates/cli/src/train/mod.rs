@@ -1,5 +1,6 @@
 //! `thalweg train`: the built-in training programs.
 
+mod board;
 mod cluster;
 mod curve;
 mod drive;

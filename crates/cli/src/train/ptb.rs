@@ -1,5 +1,6 @@
 //! A language model: an LSTM that predicts the next word of a text. The last tenth of the text is the test set.
 
+use super::board::Shown;
 use super::optimizer;
 use super::program::{Model, Program, Trained};
 use super::settings::{Defaults, Settings};
@@ -9,6 +10,7 @@ use std::path::Path;
 use thalweg::prelude::*;
 use thalweg::train::layers::{Dense, Embedding};
 use thalweg::train::rnn::{Cell, Lstm, Sequence, Stacked, dynamic_rnn};
+use thalweg::train::summary::{self, write_projector};
 use thalweg::train::{initializers, losses};
 use thalweg_core::invalid;
 use thalweg_io::durable;
@@ -17,6 +19,8 @@ pub struct Ptb {
     train: Vec<i32>,
     test: Vec<i32>,
     vocabulary: usize,
+    /// The vocabulary, with the count of each word in the text.
+    words: Vec<(String, usize)>,
     units: usize,
     source: String,
 }
@@ -59,8 +63,11 @@ impl Ptb {
             return Err(invalid!("{source} has {} words; a few hundred are needed", words.len()));
         }
         let vocabulary = ids.len() + 1;
+        let unknown = numbers.iter().filter(|id| **id == 0).count();
+        let known = known.iter().map(|(word, count)| (word.to_string(), *count));
+        let words = std::iter::once(("<unk>".to_string(), unknown)).chain(known).collect();
         let units = if vocabulary > 2000 { 200 } else { 64 };
-        Ok(Ptb { train: train.to_vec(), test: test.to_vec(), vocabulary, units, source })
+        Ok(Ptb { train: train.to_vec(), test: test.to_vec(), vocabulary, words, units, source })
     }
 
     /// Start positions of windows in the training text.
@@ -102,6 +109,13 @@ impl Program for Ptb {
 
     fn defaults(&self) -> Defaults {
         Defaults { steps: 600, batch: 20, rate: 0.005, falls_over: None, optimizer: optimizer::Kind::Adam }
+    }
+
+    fn show(&self, board: &mut Shown<'_>) -> Result<()> {
+        let table = summary::Embedding::variable("embedding/embeddings");
+        let (words, counts) = (self.words.iter().map(|w| &w.0), self.words.iter().map(|w| w.1.to_string()));
+        let table = table.column("word", words).column("count", counts);
+        write_projector(board.folder, &[table])
     }
 
     fn examples(&self) -> usize {

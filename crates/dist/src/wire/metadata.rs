@@ -169,6 +169,7 @@ fn label(t: &NodeTiming, graph: &Graph) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::shape::Shape;
 
     fn timing(start_nanos: u64, end_nanos: u64) -> NodeTiming {
         let device = "/job:a/replica:0/task:0/device:CPU:0".into();
@@ -211,11 +212,23 @@ mod tests {
     /// Some tasks send microseconds only.
     #[test]
     fn what_another_task_tells_is_read_as_it_was_told() {
-        let nodes = vec![timing(700, 8_800)];
+        let shape = Shape::new(&[2, 3]).unwrap();
+        let output = |slot, allocated| TracedOutput {
+            slot,
+            dtype: DataType::Float,
+            shape: shape.clone(),
+            bytes: 24,
+            allocated,
+        };
+        let nodes =
+            vec![NodeTiming { outputs: vec![output(0, true), output(2, false)], ..timing(700, 8_800) }];
         let stats = step_stats(&StepTimings { start_micros: 2, nodes }, &short_label);
         let [read] = &timings(stats.clone())[..] else { panic!("one node") };
         assert_eq!((&*read.device, &*read.node, &*read.op), (&*timing(0, 0).device, "y", "AddV2"));
         assert_eq!((read.start_nanos, read.end_nanos, read.thread), (2_700, 10_800, 9));
+        assert_eq!(read.outputs, [output(0, true), output(2, false)]);
+        // Of the two, one is new memory.
+        assert_eq!(stats.dev_stats[0].node_stats[0].memory[0].total_bytes, 24);
         let mut coarse = stats;
         let node = &mut coarse.dev_stats[0].node_stats[0];
         (node.all_start_nanos, node.all_end_rel_nanos, node.timeline_label) = (0, 0, "y".into());

@@ -34,6 +34,7 @@ mod image;
 mod mesh;
 mod plugin;
 mod pr_curve;
+mod profile;
 mod projector;
 mod shared_writer;
 mod tensor;
@@ -45,5 +46,6 @@ pub use graph_ops::{audio, histogram, image, merge, merge_all, pr_curve, scalar,
 pub use hparams::{Experiment, HParam, HParams, Status};
 pub use mesh::Mesh;
 pub use pr_curve::DEFAULT_THRESHOLDS;
+pub use profile::{trace_json, write_profile};
 pub use projector::{Embedding, PROJECTOR_CONFIG, write_projector};
 pub use shared_writer::SharedWriter;
