@@ -131,8 +131,8 @@ impl Board {
             self.speed(done, since, first)?;
         }
         self.ended = true;
-        // One that was stopped has not failed, and may go on.
-        self.events.add_session_end(if done >= self.steps { Status::Success } else { Status::Unknown })
+        // One that was stopped may go on: TensorBoard keeps the first end that it is told.
+        if done >= self.steps { self.events.add_session_end(Status::Success) } else { self.events.flush() }
     }
 }
 
