@@ -1,5 +1,6 @@
 """Files that datasets write: what TensorFlow has cached or saved is read on `thalweg server`, and the reverse."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -78,3 +79,45 @@ def test_records_written(server, tmp_path, compression):
     run(server.target, lambda: tf.raw_ops.DatasetToTFRecord(input_dataset=words()._variant_tensor, filename=path, compression_type=compression))
     got = run("", lambda: tf1.data.TFRecordDataset(path, compression_type=compression))
     assert got == run("", words)
+
+
+def snapshot(path, n, **kwargs):
+    return numbers(n).map(lambda x: x * 2).snapshot(str(path), **kwargs)
+
+
+def files_in(path):
+    return sorted(str(f.relative_to(path).with_name(f.name)).split("/")[2:] for f in path.rglob("*.snapshot"))
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"compression": None}, {"compression": "GZIP", "shard_func": lambda x: x % 3}])
+def test_a_snapshot_is_written_once_and_read_after(server, tmp_path, kwargs):
+    theirs = [run("", lambda: snapshot(tmp_path / "theirs", 7, **kwargs)) for _ in range(2)]
+    ours = [run(server.target, lambda: snapshot(tmp_path / "ours", 7, **kwargs)) for _ in range(2)]
+    assert ours[0] == theirs[0]
+    assert sorted(map(str, ours[1])) == sorted(map(str, theirs[1]))
+    if kwargs:
+        assert ours[1] == theirs[1]
+        assert files_in(tmp_path / "ours") == files_in(tmp_path / "theirs")
+    # Another dataset is another snapshot.
+    assert len(run(server.target, lambda: snapshot(tmp_path / "ours", 3, **kwargs))) == 4
+    assert len(list((tmp_path / "ours").iterdir())) == 2
+
+
+@pytest.mark.parametrize("theirs_first", [True, False])
+def test_the_shards_and_files_of_a_snapshot_are_datasets(server, tmp_path, theirs_first):
+    writer, reader = ("", server.target) if theirs_first else (server.target, "")
+    run(writer, lambda: snapshot(tmp_path, 7, shard_func=lambda x: x % 4))
+    attrs = {"output_types": [tf.int64], "output_shapes": [[]], "compression": "SNAPPY"}
+
+    def dataset(op, **inputs):
+        # Not constants: TensorFlow would fold them, and then have no dataset.
+        inputs = {k: v if k == "version" else tf1.placeholder_with_default(v, []) for k, v in inputs.items()}
+        return tf.data.experimental.from_variant(getattr(tf.raw_ops, op)(**inputs, **attrs), tf.TensorSpec([], tf.int64))
+
+    shards = sorted(map(str, tmp_path.rglob("*.shard")))
+    assert len(shards) == 2
+    for shard in shards:
+        later = lambda: dataset("SnapshotDatasetReader", shard_dir=shard, start_index=np.int64(1), version=2)  # noqa: E731, B023
+        whole = lambda: dataset("SnapshotChunkDataset", chunk_file=shard + "/00000000.snapshot")  # noqa: E731, B023
+        assert run(reader, later) == run(writer, later)
+        assert run(reader, later) == run(reader, whole)[1:]

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tensorflow.core.framework import dataset_options_pb2
 from tensorflow.python.data.experimental.ops.global_shuffle_op import _global_shuffle
+from tensorflow.python.data.ops import dataset_ops, from_generator_op
 from tensorflow.python.data.ops.dataset_ops import DatasetV1Adapter
 
 tf1 = tf.compat.v1
@@ -79,6 +80,46 @@ def parsed(features, batch=2, **kwargs):
 
 def ragged_parts(element):
     return [(t.values, t.row_splits) if isinstance(t, tf.RaggedTensor) else t for t in (element[k] for k in sorted(element))]
+
+
+def adapted(op, types=(tf.int64,), shapes=None, **inputs):
+    """The dataset of an op that has no Python class, or an old one."""
+    shapes = [[] for _ in types] if shapes is None else shapes
+    if op != "MatchingFilesDataset":
+        inputs |= {"output_types": list(types), "output_shapes": shapes}
+    spec = tuple(tf.TensorSpec(shape, dtype) for shape, dtype in zip(shapes, types))
+    return DatasetV1Adapter(dataset_ops._VariantDataset(getattr(tf.raw_ops, op)(**inputs), spec if len(spec) > 1 else spec[0]))
+
+
+def on_numbers(op, n, **inputs):
+    return adapted(op, input_dataset=numbers(n)._variant_tensor, **inputs)
+
+
+def from_list(elements):
+    return DatasetV1Adapter(tf.data.experimental.from_list(elements))
+
+
+def matching(patterns):
+    return adapted("MatchingFilesDataset", types=(tf.string,), patterns=patterns)
+
+
+def generator(n, finalized=None):
+    """The numbers that an iterator of that name has, plus 3."""
+    iterator = lambda: tf.raw_ops.IteratorV2(shared_name="generated", container="", output_types=[tf.int64], output_shapes=[[]])  # noqa: E731
+
+    def init(x):
+        with tf.control_dependencies([tf.raw_ops.MakeIterator(dataset=numbers(n)._variant_tensor, iterator=iterator())]):
+            return tf.identity(x)
+
+    def step(x):
+        return x + tf.raw_ops.IteratorGetNext(iterator=iterator(), output_types=[tf.int64], output_shapes=[[]])[0]
+
+    def finalize(x):
+        write = [tf.io.write_file(finalized, tf.strings.as_string(x))] if finalized else []
+        with tf.control_dependencies(write):
+            return tf.identity(x)
+
+    return DatasetV1Adapter(from_generator_op._GeneratorDataset(np.int64(3), init, step, finalize, tf.TensorSpec([], tf.int64)))
 
 
 PIPELINES = {
@@ -179,6 +220,27 @@ PIPELINES = {
     "global shuffle concatenated": lambda f: global_shuffle(numbers(7).concatenate(Dataset.range(10, 13)), seed=3),
     "global shuffle of parts": lambda f: global_shuffle(Dataset.zip((numbers(9).skip(1).take(6).repeat(2).shard(3, 1), words().repeat(2))).prefetch(1), seed=5),
     "training": lambda f: words().shuffle(3, seed=1).repeat(4).batch(5).map(lambda e: e["n"] * 2).prefetch(1),
+    "list": lambda f: adapted("ListDataset", tensors=[1, 2, 3, 4], types=[tf.int32, tf.int32]),
+    "from a list": lambda f: from_list([(1, b"a"), (2, b"b")]),
+    "asserted": lambda f: numbers(3).apply(tf.data.experimental.assert_cardinality(3)),
+    "asserted fewer": lambda f: numbers(3).apply(tf.data.experimental.assert_cardinality(2)),
+    "asserted more": lambda f: numbers(3).apply(tf.data.experimental.assert_cardinality(4)),
+    "asserted infinite": lambda f: numbers(3).apply(tf.data.experimental.assert_cardinality(-1)),
+    "sampling": lambda f: on_numbers("SamplingDataset", 30, rate=0.3, seed=5, seed2=7),
+    "sampling repeated": lambda f: on_numbers("SamplingDataset", 9, rate=0.5, seed=1, seed2=0).repeat(3),
+    "intra-op": lambda f: on_numbers("MaxIntraOpParallelismDataset", 3, max_intra_op_parallelism=1),
+    "private threads": lambda f: on_numbers("PrivateThreadPoolDataset", 3, num_threads=2),
+    "not serializable": lambda f: on_numbers("NonSerializableDataset", 3),
+    "optimized": lambda f: on_numbers("OptimizeDataset", 3, optimizations=["map_fusion"]),
+    "optimized by default": lambda f: on_numbers(
+        "OptimizeDatasetV2", 3, optimizations_enabled=[], optimizations_disabled=[], optimizations_default=[]
+    ),
+    "asserted next": lambda f: on_numbers("AssertNextDataset", 3, transformations=["Batch"]).batch(2),
+    "wrapped": lambda f: DatasetV1Adapter(dataset_ops._VariantDataset(tf.raw_ops.UnwrapDatasetVariant(input_handle=tf.raw_ops.WrapDatasetVariant(input_handle=numbers(3)._variant_tensor)), tf.TensorSpec([], tf.int64))),
+    "matching files": lambda f: matching([str(f / "a*"), str(f / "*.txt")]),
+    "matching no file": lambda f: matching([str(f / "nothing*")]),
+    "generator": lambda f: generator(5),
+    "generator repeated": lambda f: generator(2).repeat(2),
 }
 
 
@@ -232,6 +294,20 @@ def test_elements_are_tensorflows(server, files, name, one_shot):
     assert run(server.target, PIPELINES[name], files, one_shot) == want
 
 
+@pytest.mark.parametrize("taken", [1, 2, 3])
+def test_a_generator_is_finalized_at_its_end_and_when_it_is_given_up(session, tmp_path, taken):
+    path = tmp_path / "finalized"
+    iterator = tf1.data.make_initializable_iterator(generator(2, str(path)))
+    element = iterator.get_next()
+    session.run(iterator.initializer)
+    assert len(elements(session, element, taken)) == taken
+    assert path.exists() == (taken == 3)
+    session.run(iterator.make_initializer(generator(2)))
+    while not path.exists():
+        session.run(tf.no_op())
+    assert path.read_text() == "3"
+
+
 def test_an_iterator_that_was_not_initialised(session):
     element = tf1.data.make_initializable_iterator(numbers()).get_next()
     with pytest.raises(errors.FailedPreconditionError, match="has not been initialized"):
@@ -253,6 +329,13 @@ def test_a_dataset_of_placeholders_and_variables(session):
     assert [session.run(element) for _ in range(3)] == [100, 101, 102]
     with pytest.raises(errors.OutOfRangeError, match="End of sequence"):
         session.run(element)
+
+
+def test_the_device_of_an_iterator(session, server):
+    iterator = tf1.data.make_initializable_iterator(numbers(2))
+    session.run(iterator.initializer)
+    device = tf.raw_ops.IteratorGetDevice(resource=iterator._iterator_resource)
+    assert session.run(device).decode() == f"{server.task}/device:CPU:0"
 
 
 def test_a_feed_chooses_the_iterator(session):

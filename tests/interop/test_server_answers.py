@@ -347,3 +347,43 @@ def test_a_data_type_that_is_not_known_refused_steps_that_do_not_need_it(server)
         master.RunStep(session_handle=session, fetch=["bad:0"])
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert "unknown data type number 99" in caught.value.details()
+
+
+@pytest.mark.parametrize("after", [0, 2])
+def test_every_third_step_reports_its_costs(server, after):
+    options = tf1.GraphOptions(build_cost_model=3, build_cost_model_after=after)
+    with tf1.Graph().as_default(), tf1.Session(server.target, config=tf1.ConfigProto(graph_options=options)) as session:
+        x = tf1.placeholder(tf.float32, [2, 3], name="x")
+        y = tf.linalg.matmul(x, tf.ones([3, 4]), name="y")
+        given = []
+        for _ in range(8):
+            metadata = tf1.RunMetadata()
+            session.run(y, {x: [[1, 2, 3]] * 2}, run_metadata=metadata)
+            assert not metadata.HasField("step_stats")
+            given.append(metadata.cost_graph)
+        assert [i for i, costs in enumerate(given) if costs.node] == ([2, 5] if after == 0 else [1, 4, 7])
+        (product,) = (n for n in given[4 if after else 2].node if n.name == "y")
+        assert (product.device, product.output_info[0].size, product.output_info[0].dtype) == (f"{server.task}/device:CPU:0", 32, 1)
+        assert product.compute_cost > 0
+
+
+@pytest.mark.parametrize("ops", [("_Send", "_Recv"), ("_HostSend", "_HostRecv"), ("Send", "Recv"), ("_Send", "_HostRecv")])
+def test_a_client_sends_and_receives_in_its_own_graph(server, ops):
+    graph = tf1.GraphDef()
+    value = graph.node.add(name="value", op="Const")
+    value.attr["dtype"].type = 1
+    value.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([1.0, 2.0]))
+    for name, op, attr in (("send", ops[0], "T"), ("recv", ops[1], "tensor_type")):
+        node = graph.node.add(name=name, op=op, input=["value"] if name == "send" else [])
+        node.attr[attr].type = 1
+        node.attr["tensor_name"].s = b"edge"
+        node.attr["send_device_incarnation"].i = 5
+        for device in ("send_device", "recv_device"):
+            node.attr[device].s = f"{server.task}/device:CPU:0".encode()
+    with tf1.Graph().as_default() as g, tf1.Session(server.target) as session:
+        tf.import_graph_def(graph, name="")
+        recv, send = g.get_tensor_by_name("recv:0"), g.get_operation_by_name("send")
+        for _ in range(2):
+            assert session.run([recv * 2, send], options=STEP)[0].tolist() == [2, 4]
+        with pytest.raises(errors.DeadlineExceededError):
+            session.run(recv, options=tf1.RunOptions(timeout_in_ms=200))

@@ -4,6 +4,7 @@ use crate::failure::{Failure, Outcome};
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsFd;
 use thalweg_core::error::{Error, Result, internal};
 
 /// Writes text to standard output.
@@ -14,6 +15,20 @@ pub fn print(text: &str) -> Outcome {
         Err(e) if e.kind() == ErrorKind::BrokenPipe => Err(Failure::Unread),
         Err(e) => Err(Error::from(e).context("standard output").into()),
     }
+}
+
+/// Columns of what is no terminal, or does not tell.
+const USUAL_WIDTH: usize = 80;
+
+/// How many columns a terminal has now.
+pub fn width_of(stream: impl AsFd) -> usize {
+    let size = rustix::termios::tcgetwinsize(stream).ok();
+    size.map(|s| usize::from(s.ws_col)).filter(|columns| *columns > 0).unwrap_or(USUAL_WIDTH)
+}
+
+/// How many columns standard output has.
+pub fn width() -> usize {
+    width_of(io::stdout())
 }
 
 #[derive(Clone, Copy, PartialEq)]

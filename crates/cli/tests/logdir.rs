@@ -53,7 +53,39 @@ fn checkpoints_of_an_earlier_run_are_not_trained_over() {
     assert!(text.contains("--resume") && text.contains("another --logdir"), "{text}");
     assert_eq!(std::fs::read(data(&dir, 5)).unwrap(), saved);
     assert_eq!(run(&dir, &["--steps", "6", "--resume"]).1, Some(0));
+    // Files that no run has made stay.
+    std::fs::write(dir.join("notes.txt"), "mine").unwrap();
+    assert_eq!(run(&dir, &["--steps", "3", "--overwrite"]).1, Some(0));
+    assert!(data(&dir, 3).is_file() && !data(&dir, 5).exists() && !data(&dir, 6).exists());
+    assert_eq!(std::fs::read_dir(dir.join("eval")).unwrap().count(), 1);
+    assert_eq!(std::fs::read(dir.join("notes.txt")).unwrap(), b"mine");
     let _ = std::fs::remove_dir_all(&dir);
+}
+
+#[test]
+fn the_best_checkpoint_is_kept_and_an_early_stop_survives_a_restart() {
+    let early = ["--early-stop", "4", "--validate-every", "20", "--steps", "5000", "--lr", "0.1"];
+    let (whole, parts) = (folder("early-whole"), folder("early-parts"));
+    let (text, code) = run(&whole, &early);
+    assert_eq!(code, Some(0), "{text}");
+    let stopped = |text: &str| -> u64 {
+        let at = text
+            .lines()
+            .find_map(|l| l.strip_prefix("early stop after step "))
+            .unwrap_or_else(|| panic!("{text}"));
+        at.split(':').next().unwrap().parse().unwrap()
+    };
+    let best = |text: &str| text.lines().find(|l| l.starts_with("best validation loss")).unwrap().to_string();
+    let step = stopped(&text);
+    assert!(best(&text).ends_with(&format!("after step {}, restored", step - 80)), "{text}");
+    assert!(data(&whole.join("best"), step - 80).is_file() && data(&whole, step).is_file());
+    // In two parts, cut between the best validation and the stop.
+    let cut = (step - 40).to_string();
+    assert_eq!(run(&parts, &["--validate-every", "20", "--steps", &cut, "--lr", "0.1"]).1, Some(0));
+    let (again, code) = run(&parts, &[&early[..], &["--resume"]].concat());
+    assert_eq!(code, Some(0), "{again}");
+    assert_eq!((stopped(&again), best(&again)), (step, best(&text)));
+    let _ = (std::fs::remove_dir_all(&whole), std::fs::remove_dir_all(&parts));
 }
 
 #[test]

@@ -275,7 +275,7 @@ fn wrong_names_and_values_are_told() {
         (
             &["--fetch", "sum", "--feed", "a"],
             2,
-            "invalid value 'a' for '--feed <NAME=VALUE|FILE.npy>': a feed is written NAME=VALUE or NAME=FILE.npy",
+            "invalid value 'a' for '--feed <NAME=VALUE|FILE>': a feed is written NAME=VALUE or NAME=FILE",
         ),
         (&["--fetch", "sum", "--timeout", "-1"], 2, "unexpected argument '-1' found"),
         (
@@ -284,7 +284,11 @@ fn wrong_names_and_values_are_told() {
             "invalid value '-1' for '--timeout <SECS>': cannot convert float seconds to Duration: value is negative",
         ),
         (&["--fech", "sum"], 2, "unexpected argument '--fech' found"),
-        (&[], 2, "the following required arguments were not provided:"),
+        (
+            &[],
+            2,
+            "INVALID_ARGUMENT: nothing to compute; name a tensor with --fetch or --save, or a node with --target",
+        ),
     ] {
         let got = bad(&[&["run", g], args].concat());
         assert_eq!(got, (exit, format!("error: {line}")), "{args:?}");
@@ -296,17 +300,25 @@ fn wrong_names_and_values_are_told() {
 
 #[test]
 fn what_would_be_taken_no_notice_of_is_refused() {
-    for (args, line) in [
-        (
-            &["bench", "exec", "--only", "no such thing"],
-            "NOT_FOUND: no measurement has 'no such thing' in its name; without --only all are made, each with its name",
-        ),
-        (
-            &["train", "iris", "--data", "/nowhere"],
-            "INVALID_ARGUMENT: --data is for mnist and ptb; this program's data is built in",
-        ),
+    let line = "NOT_FOUND: no measurement has 'no such thing' in its name; without --only all are made, each with its name";
+    assert_eq!(bad(&["bench", "exec", "--only", "no such thing"]), (2, format!("error: {line}")));
+    // Each program has its own options.
+    for args in [
+        &["train", "iris", "--data", "/nowhere"][..],
+        &["train", "linear", "--batch", "5"],
+        &["train", "xor", "--early-stop", "5"],
+        &["train", "iris", "--model", "cnn"],
     ] {
-        assert_eq!(bad(args), (2, format!("error: {line}")));
+        let (code, line) = bad(args);
+        assert!(code == 2 && line.starts_with("error: unexpected argument '--"), "{line}");
+    }
+    for flag in [&["--mode", "sync"], &["--peer-timeout", "3"], &["--report-every", "1"]] {
+        let (code, line) = bad(&[&["train", "iris"][..], flag].concat());
+        let expected = format!(
+            "INVALID_ARGUMENT: {} has no effect outside of a cluster, which TF_CONFIG or thalweg local makes",
+            flag[0]
+        );
+        assert_eq!((code, line), (2, format!("error: {expected}")));
     }
 }
 

@@ -137,6 +137,59 @@ fn a_run_that_is_killed_goes_on_from_a_whole_checkpoint() {
 }
 
 #[test]
+fn json_is_one_object_a_line_and_quiet_has_only_results() {
+    let out = train(&["iris", "--epochs", "3", "--json", "--profile"]);
+    let lines: Vec<serde_json::Value> = out.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let of = |kind: &str| lines.iter().filter(|l| l["event"] == kind).collect::<Vec<_>>();
+    // Four batches of 32 go through 120 flowers.
+    assert_eq!((&of("start")[0]["steps"], &of("start")[0]["parameters"]), (&12.into(), &193.into()));
+    assert!(
+        of("progress").last().is_some_and(|l| l["step"] == 12 && l["epoch"] == 3 && l["loss"].is_number())
+    );
+    let steps: Vec<_> = of("validation").iter().map(|l| l["step"].as_u64().unwrap()).collect();
+    assert_eq!(steps, [4, 8, 12]);
+    assert!(of("result")[0]["results"]["test accuracy"].is_string());
+    assert!(of("profile")[0]["ops"][0]["micros"].as_f64().unwrap() > 0.0);
+    let out = train(&["iris", "--epochs", "3", "--quiet"]);
+    assert!(out.starts_with("test accuracy") && !out.contains("\nstep "), "{out}");
+}
+
+#[test]
+fn schedules_change_the_rate() {
+    let last = |more: &[&str]| result(&train(&[&["linear", "--steps", "50"], more].concat()), "last loss");
+    let all = [
+        last(&[]),
+        last(&["--schedule", "cosine"]),
+        last(&["--schedule", "exponential"]),
+        last(&["--warmup", "40"]),
+    ];
+    let mut unlike = all.to_vec();
+    unlike.dedup();
+    assert_eq!(unlike.len(), all.len(), "{all:?}");
+    // A schedule that has not begun to fall is none.
+    assert_eq!(last(&["--schedule", "linear", "--decay-steps", "100000000000"]), all[0]);
+    let shown = train(&["linear", "--steps", "10", "--schedule", "linear"]);
+    assert!(shown.contains("0.5, falling to 0.005 over 10 steps"), "{shown}");
+}
+
+#[test]
+fn a_curve_that_cannot_be_written_is_told_before_training() {
+    let done = Command::new(env!("CARGO_BIN_EXE_thalweg"))
+        .args(["train", "iris", "--svg", "nowhere/curve.svg"])
+        .output()
+        .unwrap();
+    let err = String::from_utf8_lossy(&done.stderr);
+    assert_eq!((done.status.code(), done.stdout.len()), (Some(2), 0), "{err}");
+    assert!(err.contains("--svg cannot be written: nowhere/curve.svg"), "{err}");
+    let (dir, svg) = (folder("svg"), folder("svg").join("curve.svg"));
+    std::fs::create_dir_all(&dir).unwrap();
+    let out = train(&["iris", "--steps", "100", "--svg", svg.to_str().unwrap()]);
+    assert!(out.contains("loss over 100 steps"), "{out}");
+    assert!(std::fs::read_to_string(&svg).unwrap().contains(">100 steps<"));
+    let _ = std::fs::remove_dir_all(&dir);
+}
+
+#[test]
 fn mistakes_name_the_way_out() {
     let fails = |args: &[&str]| {
         let done = Command::new(env!("CARGO_BIN_EXE_thalweg")).arg("train").args(args).output().unwrap();
@@ -154,6 +207,8 @@ fn mistakes_name_the_way_out() {
     let e = fails(&["iris", "--batch", "1000000000"]);
     assert!(e.contains("more than the 120 examples"), "{e}");
     assert!(fails(&["iris", "--batch", "0"]).contains("--batch must be at least 1"));
+    assert!(fails(&["iris", "--early-stop", "0"]).contains("--early-stop must be at least 1"));
+    assert!(fails(&["iris", "--epochs", "2", "--steps", "3"]).contains("cannot be used with"));
     let empty = folder("empty");
     let e = fails(&["iris", "--logdir", empty.to_str().unwrap(), "--resume"]);
     assert!(e.contains("start without --resume first"), "{e}");

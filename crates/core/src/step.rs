@@ -1,7 +1,7 @@
 //! `DeviceContext`: the environment of a device's kernels; `StepContext`: that of one step.
 
 use crate::access::Access;
-use crate::attr::Func;
+use crate::attr::{Attrs, Func};
 use crate::cancel::Cancellation;
 use crate::dtype::DataType;
 use crate::error::{Error, Result, deadline_exceeded, unimplemented};
@@ -45,6 +45,38 @@ pub trait FunctionRunner: Send + Sync {
     fn call_on(&self, device: &str, f: &Func, _: Vec<Tensor>, _: &Arc<StepContext>, done: OnResults) {
         done(Err(unimplemented(format_args!("no device '{device}' to call '{}' on", f.name))));
     }
+
+    /// A GraphDef of these nodes and of the functions that they use.
+    fn graph_def(&self, _: Vec<GraphNode>, _: Names) -> Result<SerializedGraph> {
+        Err(unimplemented("no function library to write a graph with"))
+    }
+
+    /// Runs a serialised GraphDef, with its own functions, for the inputs of its `_Retval` nodes.
+    fn run_graph_def(&self, _: &[u8], _: &Arc<StepContext>, done: OnResults) {
+        done(Err(unimplemented("no function library to run a graph with")));
+    }
+}
+
+/// A node of a graph that a kernel writes; inputs by name, as in a NodeDef.
+pub struct GraphNode {
+    pub name: String,
+    pub op: &'static str,
+    pub inputs: Vec<String>,
+    pub attrs: Attrs,
+}
+
+/// Which names the functions of a serialised graph have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    Given,
+    /// By number, and without `metadata`: the same for graphs that compute the same.
+    Canonical,
+}
+
+pub struct SerializedGraph {
+    pub graph_def: Vec<u8>,
+    /// The stateful ops of nodes in its functions.
+    pub stateful: Vec<String>,
 }
 
 /// An output of a node that ran.
@@ -97,6 +129,16 @@ impl StepContext {
             scratch: OnceLock::new(),
             names: AtomicU64::new(0),
         }
+    }
+
+    /// Ends, meets others and is traced with another step, of which it is a part.
+    pub fn within(mut self, step: &StepContext) -> Self {
+        self.cancel = step.cancel.clone();
+        self.rendezvous = step.rendezvous.clone();
+        self.deadline = step.deadline;
+        self.trace = step.trace.clone();
+        self.serial = step.serial;
+        self
     }
 
     /// An error if the step is cancelled, past its deadline or its session over its memory budget. Long computations call it

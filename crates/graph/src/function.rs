@@ -5,7 +5,7 @@ use crate::function_gradient;
 use crate::graph::Graph;
 use crate::import::NodeSpec;
 use crate::names;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 use thalweg_core::attr::{Attr, Attrs, Func};
@@ -173,11 +173,42 @@ impl Library {
         Ok(())
     }
 
+    /// The functions that these nodes refer to, and those that they call.
+    pub fn used_by(&self, nodes: &[NodeSpec]) -> Library {
+        let known =
+            self.in_order_of_use(nodes).into_iter().filter_map(|name| self.functions.get_key_value(name));
+        let functions: BTreeMap<_, _> = known.map(|(name, f)| (name.clone(), f.clone())).collect();
+        let gradients = self.gradients.iter().filter(|(f, _)| functions.contains_key(*f));
+        let gradients = Arc::new(gradients.map(|(f, g)| (f.clone(), g.clone())).collect());
+        Library { functions: Arc::new(functions), gradients }
+    }
+
+    /// The names of the functions that these nodes refer to, then of those that they call, and so on.
+    pub fn in_order_of_use(&self, nodes: &[NodeSpec]) -> Vec<&str> {
+        let (mut order, mut seen) = (Vec::new(), HashSet::new());
+        let mut rest = VecDeque::from(self.referred_to(nodes));
+        while let Some(name) = rest.pop_front() {
+            if seen.insert(name) {
+                order.push(name);
+                rest.extend(self.callees(name));
+            }
+        }
+        order
+    }
+
+    /// All functions.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Function>> {
+        self.functions.values()
+    }
+
     /// Functions of this library that a function refers to.
     fn callees(&self, name: &str) -> Vec<&str> {
-        let Some(f) = self.functions.get(name) else { return Vec::new() };
+        self.functions.get(name).map_or_else(Vec::new, |f| self.referred_to(&f.nodes))
+    }
+
+    fn referred_to(&self, nodes: &[NodeSpec]) -> Vec<&str> {
         let mut found = Vec::new();
-        for node in &f.nodes {
+        for node in nodes {
             if let Some((known, _)) = self.functions.get_key_value(&node.op) {
                 found.push(known.as_str());
             }
@@ -340,20 +371,7 @@ impl Function {
         if let Some(unread) = &self.unread {
             return Ok(unread.0.clone());
         }
-        let node_def: Result<Vec<NodeDef>> = self
-            .nodes
-            .iter()
-            .map(|n| {
-                Ok(NodeDef {
-                    name: n.name.clone(),
-                    op: n.op.clone(),
-                    input: n.inputs.clone(),
-                    device: n.device.clone(),
-                    attr: attrs_to_proto(&n.attrs)?,
-                    ..Default::default()
-                })
-            })
-            .collect();
+        let node_def: Result<Vec<NodeDef>> = self.nodes.iter().map(NodeSpec::to_proto).collect();
         Ok(FunctionDef {
             signature: Some(OpDef {
                 name: self.name.clone(),

@@ -3,7 +3,7 @@
 //! An error of an imported node fails only the steps that need it: nodes that fail to parse are kept as written (`unread`), and where a
 //! shape rule fails the shapes are unknown, and the kernel reports the error.
 
-use crate::convert::attrs_from_proto;
+use crate::convert::{attrs_from_proto, attrs_to_proto};
 use crate::function::Function;
 use crate::graph::Graph;
 use crate::infer;
@@ -43,6 +43,17 @@ impl NodeSpec {
             inputs: p.input.clone(),
             device: p.device.clone(),
             attrs: attrs_from_proto(&p.attr).map_err(|e| e.at_node(&p.name, &p.op))?,
+        })
+    }
+
+    pub fn to_proto(&self) -> Result<NodeDef> {
+        Ok(NodeDef {
+            name: self.name.clone(),
+            op: self.op.clone(),
+            input: self.inputs.clone(),
+            device: self.device.clone(),
+            attr: attrs_to_proto(&self.attrs).map_err(|e| e.at_node(&self.name, &self.op))?,
+            ..Default::default()
         })
     }
 }

@@ -20,6 +20,7 @@ pub mod infer;
 pub mod names;
 mod node;
 mod order;
+pub mod serialized;
 mod unread;
 
 pub use export::ExportOptions;

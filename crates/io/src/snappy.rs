@@ -5,10 +5,13 @@ use crate::{bounded_read, varint};
 use snap::raw::{Decoder, Encoder, max_compress_len};
 use std::io::{Read, Write};
 use thalweg_core::error::{Error, Result, data_loss, invalid_argument};
-use thalweg_core::reserve;
+use thalweg_core::{memory, reserve};
 
 /// At most 64 bytes are copied by an element of three bytes: a block that announces more is damaged, and no memory is taken for it.
 const MAX_RATIO: usize = 64;
+
+/// The encoder's hash table.
+const TABLE: usize = 32 << 10;
 
 /// The contents of a block.
 pub fn decompress(input: &[u8]) -> Result<Vec<u8>> {
@@ -35,6 +38,7 @@ pub fn compress(input: &[u8]) -> Result<Vec<u8>> {
         )));
     }
     let mut out = reserve::filled(most, 0)?;
+    let _room = memory::promise(TABLE)?;
     let n = Encoder::new().compress(input, &mut out).map_err(|e| invalid_argument(format_args!("{e}")))?;
     out.truncate(n);
     Ok(out)

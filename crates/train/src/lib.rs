@@ -6,6 +6,7 @@
 
 pub mod averages;
 pub mod clip;
+pub mod cluster;
 pub mod embedding;
 pub mod estimator;
 pub mod feature_column;
@@ -18,14 +19,17 @@ pub mod metrics;
 pub mod monitored;
 pub mod optimizers;
 pub mod rnn;
+pub mod saved_model;
 pub mod saver;
 pub mod schedules;
 pub mod summary;
 pub mod sync_replicas;
+pub mod trainer;
 
 mod coordinator;
 mod device_setter;
 mod global_step;
+mod patience;
 mod queue_runner;
 mod tables;
 
@@ -34,5 +38,6 @@ pub use device_setter::{
     GreedyLoadBalancing, Load, PsStrategy, ReplicaDeviceSetter, RoundRobin, byte_size_load,
 };
 pub use global_step::{get_global_step, get_or_create_global_step};
+pub use patience::{Patience, Verdict};
 pub use queue_runner::QueueRunner;
 pub use tables::{IndexTable, tables_initializer};

@@ -197,6 +197,16 @@ pub fn linear_cosine_decay(
     number(&g, rate) * (left * wave + number(&g, by.beta))
 }
 
+/// A linear warmup before another schedule: the rate rises from `rate / warmup_steps` to `rate` in the first `warmup_steps` steps.
+/// The other schedule counts from step 0, too.
+#[track_caller]
+pub fn linear_warmup(g: &Scope, rate: &Output, step: &Output, warmup_steps: impl Into<f64>) -> Output {
+    let g = g.name_scope("LinearWarmup");
+    let done = g.cast(step, DataType::Float) + number(&g, 1.0);
+    let share = g.minimum(g.div(done, number(&g, warmup_steps.into().max(1.0))), number(&g, 1.0));
+    rate * share
+}
+
 /// The part of `decay_steps` that has passed, at most 1.
 fn share_done(g: &Scope, step: &Output, decay_steps: f64) -> Output {
     let span = number(g, decay_steps);

@@ -1,6 +1,6 @@
 //! Optimizers, schedules and averages: names, rejected settings, and the cases that the comparison with TensorFlow does not cover.
 
-use thalweg_client::{Code, DataType, Operation, Output, Result, Scope, Session, Variable};
+use thalweg_client::{Code, DataType, Operation, Output, Result, Scope, Session, Variable, feed};
 use thalweg_train::averages::ExponentialMovingAverage;
 use thalweg_train::initializers::Ones;
 use thalweg_train::optimizers::{
@@ -111,6 +111,16 @@ fn a_schedule_is_a_rate_that_follows_the_step() {
     let train = GradientDescent::new(&rate).minimize(&g, &loss, Some(&step)).unwrap();
     // The gradient is twice the weight: half is left, then three quarters of that, then nothing changes.
     assert_eq!(after(&g, &train, 5, &w), [0.375, 0.375]);
+}
+
+#[test]
+fn a_warmup_rises_to_the_rate_of_the_other_schedule() {
+    let g = Scope::new();
+    let step = g.placeholder(DataType::Int64, &[]);
+    let rate = schedules::linear_warmup(&g, &g.constant(0.5f32), &step, 4);
+    let session = Session::new(&g).unwrap();
+    let at = |s: i64| session.run(&rate, &[feed(&step, s)]).unwrap().to_scalar::<f32>().unwrap();
+    assert_eq!([at(0), at(1), at(3), at(4), at(1000)], [0.125, 0.25, 0.5, 0.5, 0.5]);
 }
 
 #[test]

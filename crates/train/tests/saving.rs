@@ -7,8 +7,9 @@ use thalweg_io::event::EventReader;
 use thalweg_io::scratch::Scratch;
 use thalweg_proto::event::What;
 use thalweg_proto::summary::value::Value;
-use thalweg_train::saver::{Saver, latest_checkpoint};
+use thalweg_train::saver::{BestSaver, Saver, latest_checkpoint};
 use thalweg_train::summary::{self, FileWriter};
+use thalweg_train::{Patience, Verdict};
 
 struct Model {
     g: Scope,
@@ -50,6 +51,32 @@ fn restoring_brings_back_what_was_saved() {
     let fresh = Session::new(&m.g).unwrap();
     saver.restore(&fresh, &latest_checkpoint(&dir.path("run")).unwrap().unwrap()).unwrap();
     assert_eq!(value(&fresh, &m), (vec![1.0, 2.0], 1));
+}
+
+#[test]
+fn the_best_checkpoint_is_kept_and_restored() {
+    let (dir, m) = (Scratch::new(), model());
+    let patience = || Patience::lower_is_better().stop_after(2);
+    let mut best = BestSaver::new(&m.g, dir.path("best"), patience());
+    let more = m.b.assign(&m.b.value + m.g.constant(1));
+    let session = opened(&m);
+    assert_eq!(best.restore(&session).unwrap(), None);
+    let mut found = Vec::new();
+    for (step, loss) in [(10, 0.5), (20, 0.25), (30, 0.75), (40, 0.3)] {
+        found.push(best.report(&session, step, loss).unwrap());
+        session.run(&more, &[]).unwrap();
+    }
+    assert_eq!(found, [Verdict::Best, Verdict::Best, Verdict::Worse, Verdict::Stop]);
+    assert_eq!(best.restore(&session).unwrap(), Some((20, 0.25)));
+    assert_eq!(value(&session, &m).1, 2);
+    assert!(!dir.path("best/model.ckpt-10.index").exists());
+    // A run that goes on knows the best of the one before, and does not replace it by a worse one.
+    let mut again = BestSaver::new(&m.g, dir.path("best"), patience());
+    again.replay([(10, 0.5), (20, 0.25), (30, 0.75)]);
+    assert_eq!(again.report(&session, 40, 0.3).unwrap(), Verdict::Stop);
+    assert_eq!(again.restore(&session).unwrap(), Some((20, 0.25)));
+    fs::remove_dir_all(dir.path("best")).unwrap();
+    assert_eq!(again.restore(&session).unwrap_err().code(), Code::NotFound);
 }
 
 #[test]

@@ -15,6 +15,8 @@ NOT_COMPARED = {
     "_Recv": "internal; made by partitioning",
     "_HostSend": "internal; made by partitioning",
     "_HostRecv": "internal; made by partitioning",
+    "Send": "compared in test_server_answers.py, with its Recv",
+    "Recv": "compared in test_server_answers.py, with its Send",
     **{
         op: "made by TensorFlow's own optimiser; compared in test_cluster.py"
         for op in "_FusedMatMul _FusedConv2D _FusedDepthwiseConv2dNative".split()

@@ -152,7 +152,7 @@ fn step(done: u64) -> i64 {
 /// The settings by which runs are compared.
 fn hparams(settings: &Settings) -> HParams {
     HParams::new()
-        .set("learning_rate", settings.rate)
+        .set("learning_rate", settings.schedule.rate)
         .set("optimizer", settings.optimizer.name())
         .set("batch", settings.batch)
         .set("steps", settings.steps as f64)

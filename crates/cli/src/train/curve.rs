@@ -6,11 +6,14 @@ pub struct Curve {
 }
 
 const COLUMNS: usize = 60;
+/// What the labels and the axis take of a line.
+const LABELS: usize = 12;
 const ROWS: usize = 10;
 
 impl Curve {
-    pub fn add(&mut self, step: u64, loss: f32) {
-        self.points.push((step, loss));
+    /// The loss of the step that was the `done`-th.
+    pub fn add(&mut self, done: u64, loss: f32) {
+        self.points.push((done, loss));
     }
 
     pub fn last(&self) -> Option<f32> {
@@ -28,8 +31,8 @@ impl Curve {
     }
 
     /// A plot of characters, on a logarithmic scale where the loss spans more than a factor of 30.
-    pub fn text(&self) -> String {
-        let columns = self.columns(COLUMNS);
+    pub fn text(&self, width: usize) -> String {
+        let columns = self.columns(width.saturating_sub(LABELS).clamp(1, COLUMNS));
         let Some(scale) = Scale::of(&columns) else { return String::new() };
         let levels: Vec<usize> =
             columns.iter().map(|v| (scale.position(*v) * (ROWS * 2 - 1) as f32).round() as usize).collect();
@@ -50,7 +53,7 @@ impl Curve {
                 .collect();
             text.push_str(format!("{label:>9} │{}\n", line.trim_end()).as_str());
         }
-        let last = self.points.last().map_or(0, |p| p.0 + 1);
+        let last = self.points.last().map_or(0, |p| p.0);
         text.push_str(&format!("{:>9} └{}\n", "", "─".repeat(columns.len())));
         text.push_str(&format!("{:>9}  loss over {last} steps\n", ""));
         text
@@ -66,7 +69,7 @@ impl Curve {
             format!("{x:.1},{y:.1}")
         };
         let path: Vec<String> = columns.iter().enumerate().map(point).collect();
-        let last = self.points.last().map_or(0, |p| p.0 + 1);
+        let last = self.points.last().map_or(0, |p| p.0);
         let title = title.replace('&', "&amp;").replace('<', "&lt;");
         format!(
             r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 740 410" font-family="sans-serif" font-size="13">
@@ -126,17 +129,19 @@ mod tests {
     #[test]
     fn a_falling_loss_falls_in_the_plot() {
         let mut curve = Curve::default();
-        (0..100).for_each(|i| curve.add(i, 1.0 - i as f32 / 100.0));
-        let text = curve.text();
+        (1..=100).for_each(|i| curve.add(i, 1.0 - i as f32 / 100.0));
+        let text = curve.text(80);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), ROWS + 2);
         let first_mark = |l: &str| l.chars().position(|c| c == '▀' || c == '▄').unwrap();
         assert!(first_mark(lines[0]) < first_mark(lines[ROWS - 1]));
+        assert!(text.ends_with("  loss over 100 steps\n"), "{text}");
+        assert!(curve.text(40).lines().all(|l| l.chars().count() < 40));
         assert!(curve.svg("a < b").contains("a &lt; b"));
     }
 
     #[test]
     fn an_empty_curve_is_an_empty_plot() {
-        assert_eq!(Curve::default().text(), "");
+        assert_eq!(Curve::default().text(80), "");
     }
 }

@@ -2,48 +2,109 @@
 
 use super::curve::Curve;
 use super::keep::Keeper;
+use super::profile::Profile;
 use super::program::{Model, Program, Trained};
-use super::progress::Progress;
+use super::progress::{Form, Measures, Progress};
 use super::settings::Settings;
-use super::summary;
+use super::summary::{self, Outcomes};
+use super::target_files;
+use super::validate::Validator;
 use crate::failure::{Failure, Outcome};
 use crate::output;
+use serde_json::json;
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
+use thalweg::Callable;
 use thalweg::prelude::*;
+use thalweg::train::{Verdict, tables_initializer};
 
 /// The minimum number of points of the loss curve.
 pub const POINTS: u64 = 400;
 
 pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
+    target_files::check(settings)?;
     let stop = Stop::listen()?;
     let g = Scope::new();
     g.set_random_seed(settings.seed);
     let model = program.model(&g, settings)?;
     let mut keeper = Keeper::new(&g, program, settings)?;
-    let init = g.init();
+    let mut validator = Validator::new(&g, program, settings, &model)?;
+    let (init, tables) = (g.init(), tables_initializer(&g));
     let session =
         Session::with_options(&g, SessionOptions { threads: settings.threads, ..Default::default() })?;
-    output::print(&summary::head(program, settings, &g))?;
+    if settings.form.is_text() {
+        output::print(&summary::head(program, settings, &g))?;
+    }
+    settings.form.event("start", summary::head_fields(program, settings, &g))?;
     session.run(&init, &[])?;
+    session.run(&tables, &[])?;
     let first = keeper.as_mut().map_or(Ok(0), |keeper| keeper.resume(&session, &g))?;
     if first > 0 {
-        output::print(&format!("continuing after step {first}\n"))?;
+        settings.form.note(&format!("continuing after step {first}"))?;
+        validator.as_mut().map_or(Ok(()), |v| v.resume(first))?;
     }
     let began = Instant::now();
-    let mut run = Steps { program, settings, session: &session, model: &model, keeper: keeper.as_mut() };
-    let Ended { curve, done, stopped } = run.all(first, &stop)?;
+    let mut run = Run {
+        program,
+        settings,
+        session: &session,
+        model: &model,
+        keeper: keeper.as_mut(),
+        validator: validator.as_mut(),
+        curve: Curve::default(),
+        profile: settings.profile.then(Profile::default),
+    };
+    let Ended { done, stopped } = run.all(first, &stop)?;
     let (steps, took) = (done.saturating_sub(first), began.elapsed());
+    let (curve, profile) = (run.curve, run.profile);
+    let mut rows = best(&session, settings, validator.as_ref())?;
     let trained = Trained { session: &session, model: &model, settings };
-    let results = program.results(&trained)?;
-    output::print(&summary::tail(&curve, &results, steps, took))?;
+    let mut results = program.results(&trained)?;
+    results.append(&mut rows);
+    let outcomes = Outcomes { curve: &curve, results, details: program.details(), steps, took };
+    tell(settings, &outcomes, profile.as_ref())?;
     if let Some(path) = &settings.svg {
         std::fs::write(path, curve.svg(&program.title()))
             .map_err(|e| Error::from(e).context(path.display().to_string()))?;
     }
     stopped.map_or(Ok(()), Err)
+}
+
+/// A row about the best validation; with --early-stop its checkpoint is restored.
+fn best(
+    session: &Session,
+    settings: &Settings,
+    validator: Option<&Validator<'_>>,
+) -> Result<Vec<[String; 2]>> {
+    let Some(validator) = validator else { return Ok(Vec::new()) };
+    let Some((step, loss)) = validator.best() else { return Ok(Vec::new()) };
+    let restored = settings.early_stop.is_some();
+    if restored {
+        validator.restore_best(session)?;
+    }
+    let mut text = format!("{loss:.6} after step {step}");
+    if restored {
+        text.push_str(", restored");
+    }
+    let mut rows = vec![["best validation loss".into(), text]];
+    if let Some(kept) = &validator.kept {
+        rows.push(["best checkpoint".into(), kept.display().to_string()]);
+    }
+    Ok(rows)
+}
+
+fn tell(settings: &Settings, outcomes: &Outcomes<'_>, profile: Option<&Profile>) -> Outcome {
+    let profiled = profile.map_or(String::new(), |p| format!("\n{}", p.text()));
+    match settings.form {
+        Form::Json => {
+            settings.form.event("result", outcomes.fields())?;
+            profile.map_or(Ok(()), |p| settings.form.event("profile", p.json()))
+        }
+        Form::Quiet => output::print(&format!("{}{profiled}", outcomes.results())),
+        Form::Bar | Form::Lines => output::print(&format!("{}{profiled}", outcomes.text(output::width()))),
+    }
 }
 
 /// Whether SIGINT or SIGTERM was received; a second one exits at once.
@@ -73,81 +134,159 @@ impl Stop {
 
 /// How the steps of a run ended.
 struct Ended {
-    /// Of the loss.
-    curve: Curve,
     /// Steps of this and earlier runs.
     done: u64,
     /// The exit code, if a signal stopped it before the last step.
     stopped: Option<Failure>,
 }
 
-/// The steps of a run.
-struct Steps<'a> {
+/// A run in progress.
+struct Run<'a, 'v> {
     program: &'a dyn Program,
     settings: &'a Settings,
     session: &'a Session,
     model: &'a Model,
     keeper: Option<&'a mut Keeper>,
+    validator: Option<&'a mut Validator<'v>>,
+    /// Of the loss.
+    curve: Curve,
+    profile: Option<Profile>,
 }
 
-impl Steps<'_> {
-    /// Runs all steps from `first` on, or until a signal.
-    fn all(&mut self, first: u64, stop: &Stop) -> Outcome<Ended> {
+/// The prepared runs of a step.
+struct Prepared {
+    step: Callable,
+    with_measures: Callable,
+    validation: Option<Callable>,
+}
+
+impl Run<'_, '_> {
+    fn prepare(&self) -> Result<Prepared> {
         let model = self.model;
         let feeds: Vec<&Output> = model.feeds.iter().collect();
-        let step_only = self.session.callable(&feeds, &model.train.step)?;
-        let mut looked_at = vec![model.loss.clone()];
-        looked_at.extend(model.shown.iter().map(|(_, o)| o.clone()));
+        let validator = self.validator.as_ref();
+        let mut measures = model.measures();
         if self.keeper.is_some() {
-            looked_at.extend(model.train.watched_outputs().cloned());
+            measures.extend(model.train.watched_outputs().cloned());
         }
-        let with_loss = self.session.callable(&feeds, &(looked_at, model.train.step.clone()))?;
+        Ok(Prepared {
+            step: self.session.callable(&feeds, &model.train.step)?,
+            with_measures: self.session.callable(&feeds, &(measures, model.train.step.clone()))?,
+            validation: validator.map(|v| v.callable(self.session)).transpose()?,
+        })
+    }
+
+    /// Runs all steps from `first` on, until a signal or an early stop.
+    fn all(&mut self, first: u64, stop: &Stop) -> Outcome<Ended> {
+        let prepared = self.prepare()?;
         let steps = self.settings.steps;
-        let mut progress = Progress::new(steps, first, model.shown.as_ref().map(|(name, _)| *name));
-        let mut curve = Curve::default();
-        let every = (steps / POINTS).max(1);
-        for step in first..steps {
+        let form = self.settings.form;
+        let mut progress = Progress::new(form, steps, first, self.settings.steps_per_epoch);
+        for done in first + 1..=steps {
             if let Some(stopped) = stop.asked() {
                 progress.end();
-                self.save(step)?;
-                output::print(&format!("stopped after step {step}\n"))?;
-                return Ok(Ended { curve, done: step, stopped: Some(stopped) });
+                self.save(done - 1)?;
+                self.tell_stop(done - 1)?;
+                return Ok(Ended { done: done - 1, stopped: Some(stopped) });
             }
-            let batch = self.program.batch(step, self.settings)?;
-            let trace = self.keeper.as_ref().is_some_and(|keeper| keeper.traces(step + 1));
-            if step % every == 0 || step + 1 == steps || trace {
-                let options = RunOptions { trace, ..Default::default() };
-                let (found, metadata) = with_loss.run_with(batch, &options)?;
-                let numbers: Vec<f32> = found.iter().map(|t| t.to_scalar::<f32>()).collect::<Result<_>>()?;
-                let loss = numbers.first().copied().unwrap_or(f32::NAN);
-                if !loss.is_finite() {
-                    progress.end();
-                    return Err(diverged(step, loss).into());
-                }
-                curve.add(step, loss);
-                progress.show(step + 1, loss, numbers.get(1).copied())?;
-                if let Some(keeper) = &mut self.keeper {
-                    keeper.loss(model, step + 1, &numbers)?;
-                    if trace {
-                        keeper.trace(self.session, step + 1, &metadata)?;
-                    }
-                }
-            } else {
-                step_only.run(batch)?;
+            let measures = self.step(done, &prepared, &mut progress)?;
+            let verdict = self.validate(done, &prepared, &mut progress)?;
+            if let Some(measures) = measures {
+                progress.show(done, &measures)?;
             }
-            if let Some(keeper) = &mut self.keeper {
-                keeper.due(self.session, step + 1)?;
+            if verdict == Some(Verdict::Stop) {
+                progress.end();
+                self.save(done)?;
+                form.note(&format!("early stop after step {done}: the validation loss falls no more"))?;
+                form.event("early_stop", json!({ "step": done }))?;
+                return Ok(Ended { done, stopped: None });
             }
         }
         progress.end();
         self.save(steps.max(first))?;
-        Ok(Ended { curve, done: steps.max(first), stopped: None })
+        Ok(Ended { done: steps.max(first), stopped: None })
+    }
+
+    /// The `done`-th step; returns its loss if something shows it.
+    fn step(&mut self, done: u64, prepared: &Prepared, progress: &mut Progress) -> Outcome<Option<Measures>> {
+        let steps = self.settings.steps;
+        let batch = self.program.batch(done - 1, self.settings)?;
+        let is_point = (done - 1).is_multiple_of((steps / POINTS).max(1)) || done == steps;
+        let traced = self.profile.is_some() && Profile::is_due(done, steps);
+        let shown = self.keeper.as_ref().is_some_and(|keeper| keeper.traces(done));
+        let mut looked = None;
+        if !(is_point || traced || shown || progress.is_due(done)) {
+            prepared.step.run(batch)?;
+        } else {
+            let options = RunOptions { trace: traced || shown, ..Default::default() };
+            let (found, metadata) = prepared.with_measures.run_with(batch, &options)?;
+            if let (true, Some(profile)) = (traced, &mut self.profile) {
+                profile.add(&metadata.timings);
+            }
+            let numbers: Vec<f32> = found.iter().map(|t| t.to_scalar::<f32>()).collect::<Result<_>>()?;
+            let names = self.model.measure_names().chain(self.model.train.watched_names());
+            let mut measures: Measures = names.zip(numbers).collect();
+            self.look(done, is_point, &measures, progress)?;
+            if let (true, Some(keeper)) = (shown, &mut self.keeper) {
+                keeper.trace(self.session, done, &metadata)?;
+            }
+            // The rest is for TensorBoard.
+            measures.truncate(self.model.measure_names().count());
+            looked = Some(measures);
+        }
+        if let Some(keeper) = &mut self.keeper {
+            keeper.due(self.session, done)?;
+        }
+        Ok(looked)
+    }
+
+    /// Takes note of the loss. `is_point`: of those that the curve and the event file have, whatever the terminal shows.
+    fn look(&mut self, done: u64, is_point: bool, measures: &Measures, progress: &mut Progress) -> Outcome {
+        let loss = measures.first().map_or(f32::NAN, |(_, value)| *value);
+        if !loss.is_finite() {
+            progress.end();
+            return Err(diverged(done, loss).into());
+        }
+        if is_point {
+            self.curve.add(done, loss);
+            if let Some(keeper) = &mut self.keeper {
+                keeper.measures(done, measures)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn validate(
+        &mut self,
+        done: u64,
+        prepared: &Prepared,
+        progress: &mut Progress,
+    ) -> Outcome<Option<Verdict>> {
+        let (Some(validator), Some(step)) = (&mut self.validator, &prepared.validation) else {
+            return Ok(None);
+        };
+        if !validator.is_due(done) {
+            return Ok(None);
+        }
+        let (measures, verdict) = validator.run(self.session, step, done)?;
+        progress.validated(done, measures)?;
+        Ok(Some(verdict))
     }
 
     fn save(&mut self, done: u64) -> Result<()> {
         match &mut self.keeper {
             Some(keeper) => keeper.save(self.session, done),
             None => Ok(()),
+        }
+    }
+
+    fn tell_stop(&self, done: u64) -> Outcome {
+        let form = self.settings.form;
+        form.note(&format!("stopped after step {done}"))?;
+        form.event("stopped", json!({ "step": done }))?;
+        match &self.settings.logdir {
+            Some(folder) => form.note(&format!("saved in {}; continue with --resume", folder.display())),
+            None => form.note("nothing is saved: there is no --logdir"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Examples in memory, in batches.
 
+use super::program::Held;
 use thalweg::prelude::*;
 
 /// Feature rows with labels.
@@ -29,6 +30,16 @@ impl Examples {
     /// All of them, in order.
     pub fn all(&self) -> Result<Vec<Tensor>> {
         self.rows(0..self.len())
+    }
+
+    /// A batch of validation: the rows in order, `size` at a time.
+    pub fn held(&self, number: usize, size: usize) -> Result<Option<Held>> {
+        let first = number.saturating_mul(size).min(self.len());
+        let rows = first..first.saturating_add(size).min(self.len());
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Held { examples: rows.len(), feeds: self.rows(rows)? }))
     }
 
     /// The batch of a step: every epoch shuffles all rows again.

@@ -2,7 +2,7 @@
 
 use super::examples::Examples;
 use super::optimizer;
-use super::program::{Model, Program, Trained};
+use super::program::{Held, Model, Program, Trained};
 use super::settings::{Defaults, Settings};
 use thalweg::data::iris::{self, FEATURES, Flowers, KINDS};
 use thalweg::prelude::*;
@@ -66,6 +66,10 @@ impl Program for Iris {
 
     fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>> {
         self.train.batch(step, settings.batch, settings.seed)
+    }
+
+    fn validation_batch(&self, number: usize, _: &Settings) -> Result<Option<Held>> {
+        self.test.held(number, self.test.len())
     }
 
     fn results(&self, t: &Trained<'_>) -> Result<Vec<[String; 2]>> {

@@ -1,17 +1,21 @@
 //! Checkpoints and event files of a run.
 
 use super::board::Board;
-use super::program::{Model, Program};
+use super::program::Program;
+use super::progress::Measures;
 use super::settings::Settings;
+use super::validate::BEST_DIR;
 use crate::failure::{Failure, Outcome};
 use crate::output;
 use std::path::{Path, PathBuf};
 use thalweg::RunMetadata;
 use thalweg::prelude::*;
+use thalweg::train::estimator::EVAL_DIR;
 use thalweg::train::get_or_create_global_step;
 use thalweg::train::saver::{CHECKPOINT_NAME, Saver};
 use thalweg_core::error::not_found;
 use thalweg_io::checkpoint::{self, DirectoryLock};
+use thalweg_io::durable;
 
 /// Saves a run into its directory.
 pub struct Keeper {
@@ -31,7 +35,8 @@ impl Keeper {
     /// Adds the nodes that save and restore to the graph, before the session is opened.
     pub fn new(g: &Scope, program: &dyn Program, settings: &Settings) -> Outcome<Option<Keeper>> {
         let Some(folder) = &settings.logdir else { return Ok(None) };
-        let (lock, newest) = claim(folder, settings.resume)?;
+        let (lock, newest) = claim(folder, settings)?;
+        describe(folder, program, settings.resume)?;
         let board = Board::new(g, folder, program, settings)?;
         let saver = Saver::new(g);
         let every = settings.save_every.unwrap_or((settings.steps / CHECKPOINTS).max(1));
@@ -50,11 +55,9 @@ impl Keeper {
         Ok(first)
     }
 
-    /// The loss, the metric beside it and what else is watched.
-    pub fn loss(&mut self, model: &Model, done: u64, numbers: &[f32]) -> Result<()> {
-        let names = std::iter::once("loss").chain(model.shown.iter().map(|(name, _)| *name));
-        let names = names.chain(model.train.watched_names());
-        self.board.scalars(done, names.zip(numbers.iter().copied()))
+    /// The loss, the metric beside it and what else is watched, after `done` steps.
+    pub fn measures(&mut self, done: u64, measures: &Measures) -> Result<()> {
+        self.board.scalars(done, measures.iter().map(|(name, value)| (*name, *value)))
     }
 
     /// After each step: saves, if a checkpoint is due.
@@ -86,20 +89,73 @@ impl Keeper {
 }
 
 /// Locks a directory for this run; returns the checkpoint to continue from, with --resume.
-fn claim(folder: &Path, resume: bool) -> Outcome<(DirectoryLock, Option<PathBuf>)> {
+fn claim(folder: &Path, settings: &Settings) -> Outcome<(DirectoryLock, Option<PathBuf>)> {
     let usage = |e| Err(Failure::Usage(e));
-    match (checkpoint::has_checkpoints(folder)?, resume) {
-        (false, true) => return usage(nothing_to_resume(folder)),
-        (true, false) => return usage(used(folder)),
-        _ => {}
+    let is_free = |has_checkpoints: bool| settings.resume || settings.overwrite || !has_checkpoints;
+    let has_checkpoints = checkpoint::has_checkpoints(folder)?;
+    if settings.resume && !has_checkpoints {
+        return usage(nothing_to_resume(folder));
+    }
+    if !is_free(has_checkpoints) {
+        return usage(used(folder));
     }
     let lock = DirectoryLock::take(folder)?;
     // Another run may have saved and ended in between.
-    if !resume && checkpoint::has_checkpoints(folder)? {
+    if !is_free(checkpoint::has_checkpoints(folder)?) {
         return usage(used(folder));
     }
-    let newest = if resume { checkpoint::recover(folder, &log)? } else { None };
+    if settings.overwrite {
+        clear(folder)?;
+    }
+    let newest = if settings.resume { checkpoint::recover(folder, &log)? } else { None };
     Ok((lock, newest))
+}
+
+/// Directories that runs make in theirs.
+const OWN_DIRECTORIES: [&str; 4] = [EVAL_DIR, BEST_DIR, "damaged", "plugins"];
+
+/// Deletes what an earlier run left, and nothing else.
+fn clear(folder: &Path) -> Result<()> {
+    let is_own = |name: &str| {
+        name == checkpoint::STATE_FILE
+            || name == DESCRIPTION_FILE
+            || name.starts_with(&format!("{CHECKPOINT_NAME}-"))
+            || name.starts_with("events.out.tfevents.")
+            || name.starts_with("projector_")
+    };
+    for entry in std::fs::read_dir(folder).map_err(|e| durable::at(folder, e))? {
+        let (path, name) = entry.map(|e| (e.path(), e.file_name())).map_err(|e| durable::at(folder, e))?;
+        let name = name.to_string_lossy();
+        let done = match path.is_dir() {
+            true if OWN_DIRECTORIES.contains(&&*name) => std::fs::remove_dir_all(&path),
+            false if is_own(&name) => std::fs::remove_file(&path),
+            _ => Ok(()),
+        };
+        done.map_err(|e| durable::at(&path, e))?;
+    }
+    Ok(())
+}
+
+/// The file that describes the model of a logdir, for `thalweg predict`.
+pub const DESCRIPTION_FILE: &str = "model.json";
+
+/// Writes the description of the model; a run that is resumed must have the same.
+fn describe(folder: &Path, program: &dyn Program, resume: bool) -> Outcome {
+    let Some(text) = program.description()? else { return Ok(()) };
+    let path = folder.join(DESCRIPTION_FILE);
+    let earlier = if resume { std::fs::read_to_string(&path).ok() } else { None };
+    match earlier {
+        Some(earlier) if earlier != text => {
+            let text = format!(
+                "{} describes another model than these options and this data make; resume with those of the first run, or start \
+                 anew with --overwrite",
+                path.display()
+            );
+            Err(Failure::Usage(Error::new(Code::FailedPrecondition, text)))
+        }
+        Some(_) => Ok(()),
+        None => Ok(durable::write(&path, text.as_bytes())?),
+    }
 }
 
 /// Prints a line about the checkpoints. A closed output is noticed by the next line of progress.
@@ -114,7 +170,7 @@ fn nothing_to_resume(folder: &Path) -> Error {
 fn used(folder: &Path) -> Error {
     let text = format!(
         "{} has the checkpoints of an earlier run, which this one would replace; continue from them with --resume, \
-         or choose another --logdir, or empty this one",
+         delete them with --overwrite, or choose another --logdir",
         folder.display()
     );
     Error::new(Code::FailedPrecondition, text)

@@ -1,9 +1,10 @@
 //! Handwritten digits.
 
+use super::args::{BatchArgs, RunArgs};
 use super::board::Shown;
 use super::examples::Examples;
 use super::optimizer;
-use super::program::{Model, Program, Trained};
+use super::program::{Held, Model, Program, Trained};
 use super::settings::{Defaults, Settings};
 use std::path::{Path, PathBuf};
 use thalweg::prelude::*;
@@ -20,6 +21,20 @@ pub enum Kind {
     Cnn,
 }
 
+#[derive(clap::Args)]
+pub struct Args {
+    /// The model
+    #[arg(long, default_value = "mlp")]
+    model: Kind,
+    /// A directory with MNIST's four files
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub batches: BatchArgs,
+}
+
 pub struct Mnist {
     train: Examples,
     test: Examples,
@@ -33,8 +48,8 @@ const SHOWN: usize = 16;
 const TEST_BATCH: usize = 500;
 
 impl Mnist {
-    pub fn load(folder: Option<&Path>, kind: Kind) -> Result<Mnist> {
-        let folder = find(folder)?;
+    pub fn load(args: &Args) -> Result<Mnist> {
+        let (folder, kind) = (find(args.data.as_deref())?, args.model);
         let part = |name: &str| -> Result<Examples> {
             let images = thalweg_io::idx::read(&file(&folder, &format!("{name}-images-idx3-ubyte"))?)?;
             let labels = thalweg_io::idx::read(&file(&folder, &format!("{name}-labels-idx1-ubyte"))?)?;
@@ -144,6 +159,10 @@ impl Program for Mnist {
 
     fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>> {
         self.train.batch(step, settings.batch, settings.seed)
+    }
+
+    fn validation_batch(&self, number: usize, _: &Settings) -> Result<Option<Held>> {
+        self.test.held(number, TEST_BATCH)
     }
 
     fn results(&self, t: &Trained<'_>) -> Result<Vec<[String; 2]>> {

@@ -1,5 +1,6 @@
-//! `thalweg train`: the built-in training programs.
+//! `thalweg train`: the training programs.
 
+mod args;
 mod board;
 mod cluster;
 mod curve;
@@ -7,28 +8,37 @@ mod drive;
 mod examples;
 mod iris;
 mod keep;
+pub use keep::DESCRIPTION_FILE;
 mod linear;
 mod mnist;
+mod own_table;
+pub use own_table::FormatArgs;
 mod optimizer;
 pub use optimizer::Kind as OptimizerKind;
+mod profile;
 mod program;
 mod progress;
 mod ptb;
+mod schedule;
 mod settings;
 mod story;
 mod summary;
 mod tally;
+mod target_files;
+mod validate;
+pub use validate::BEST_DIR;
 mod xor;
 
 use crate::failure::{Failure, Outcome};
+use args::{BatchArgs, BatchedRun, RunArgs};
 use cluster::{ClusterTask, Role};
 use program::Program;
 pub use progress::PREFIX as PROGRESS_PREFIX;
 use settings::Settings;
-use std::path::PathBuf;
-use thalweg_core::error::invalid_argument;
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
 
-/// Train one of the built-in models
+/// Train a model: one of the built-in programs, or one on your own data
 ///
 /// With TF_CONFIG in the environment it is one task of a cluster: a ps serves the variables; the chief (worker 0 if there is none)
 /// initialises them or restores the newest checkpoint in --logdir, saves, and prints the results; workers wait for the chief and train; an
@@ -38,88 +48,90 @@ use thalweg_core::error::invalid_argument;
 /// every task exits with 143 (130 on Ctrl-C); with 138 if other tasks stay unreachable. Schedulers restart tasks with such codes; 1 and 2 are
 /// permanent errors.
 #[derive(clap::Args)]
+#[command(arg_required_else_help = true)]
 pub struct Args {
-    /// What to train
-    program: Name,
-    /// Training steps
-    #[arg(long, value_name = "N")]
-    steps: Option<u64>,
-    /// Examples in a batch; at most the size of the training set
-    #[arg(long, value_name = "N")]
-    batch: Option<usize>,
-    /// Learning rate
-    #[arg(long, value_name = "RATE")]
-    lr: Option<f64>,
-    /// The optimizer
-    #[arg(long)]
-    optimizer: Option<optimizer::Kind>,
-    /// Seed of the initial weights and of the order of the examples
-    #[arg(long, default_value_t = 1)]
-    seed: i64,
-    /// Threads for kernels; 0 for one per core
-    #[arg(long, default_value_t = 0)]
-    threads: usize,
-    /// For mnist: which model
-    #[arg(long, default_value = "mlp")]
-    model: mnist::Kind,
-    /// The data: a directory with MNIST's four files, or for ptb a text file
-    #[arg(long, value_name = "PATH")]
-    data: Option<PathBuf>,
-    /// Directory of checkpoints and event files
-    #[arg(long, value_name = "DIR")]
-    logdir: Option<PathBuf>,
-    /// Continue from the newest checkpoint in --logdir
-    #[arg(long, requires = "logdir")]
-    resume: bool,
-    /// Steps between checkpoints [default: ten in a run]
-    #[arg(long, value_name = "N", requires = "logdir")]
-    save_every: Option<u64>,
-    /// Write the loss curve to an SVG file
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
-    #[command(flatten)]
-    cluster: cluster::ClusterArgs,
+    #[command(subcommand)]
+    choice: Choice,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Name {
+#[derive(clap::Subcommand)]
+enum Choice {
     /// y = 0.1 x + 0.3, found from a hundred points
-    Linear,
+    Linear(Box<RunArgs>),
     /// The exclusive or, by a net with one hidden layer
-    Xor,
+    Xor(Box<RunArgs>),
     /// Classify three kinds of iris by four lengths; the data is built in
-    Iris,
+    Iris(Box<BatchedRun>),
     /// Handwritten digits, by a multilayer perceptron or a convolutional net
-    Mnist,
+    Mnist(Box<mnist::Args>),
     /// A language model: the next word of a text, by an LSTM
-    Ptb,
+    Ptb(Box<ptb::Args>),
+    /// The label of each row of a CSV file of yours, by a deep net
+    Csv(Box<own_table::CsvArgs>),
+    /// The same for TFRecord files of tf.Example
+    Records(Box<own_table::RecordsArgs>),
     /// Counts gradients, for tests of clusters
-    #[value(hide = true)]
-    Tally,
+    #[command(hide = true)]
+    Tally(Box<RunArgs>),
+}
+
+impl Choice {
+    fn run_args(&self) -> &RunArgs {
+        match self {
+            Choice::Linear(run) | Choice::Xor(run) | Choice::Tally(run) => run,
+            Choice::Iris(args) => &args.run,
+            Choice::Mnist(args) => &args.run,
+            Choice::Ptb(args) => &args.run,
+            Choice::Csv(args) => &args.table.run,
+            Choice::Records(args) => &args.table.run,
+        }
+    }
+
+    fn batch_args(&self) -> Option<&BatchArgs> {
+        match self {
+            Choice::Linear(_) | Choice::Xor(_) | Choice::Tally(_) => None,
+            Choice::Iris(args) => Some(&args.batches),
+            Choice::Mnist(args) => Some(&args.batches),
+            Choice::Ptb(args) => Some(&args.batches),
+            Choice::Csv(args) => Some(&args.table.batches),
+            Choice::Records(args) => Some(&args.table.batches),
+        }
+    }
+
+    fn load(&self) -> Result<Box<dyn Program>> {
+        Ok(match self {
+            Choice::Linear(_) => Box::new(linear::Linear::new()),
+            Choice::Xor(_) => Box::new(xor::Xor),
+            Choice::Iris(_) => Box::new(iris::Iris::load()),
+            Choice::Mnist(args) => Box::new(mnist::Mnist::load(args)?),
+            Choice::Ptb(args) => Box::new(ptb::Ptb::load(args)?),
+            Choice::Csv(args) => Box::new(own_table::OwnTable::csv(args)?),
+            Choice::Records(args) => Box::new(own_table::OwnTable::records(args)?),
+            Choice::Tally(_) => Box::new(tally::Tally),
+        })
+    }
 }
 
 pub fn run(args: Args) -> Outcome {
     let task = ClusterTask::from_environment()?;
+    let (run, batches) = (args.choice.run_args(), args.choice.batch_args());
     // It loads no data.
     if let Some(task) = task.as_ref().filter(|t| t.role == Role::ParameterServer) {
-        return cluster::serve_parameters(task, args.threads, args.logdir.as_deref(), &args.cluster);
+        return cluster::serve_parameters(task, run.threads, run.logdir.as_deref(), &run.cluster);
     }
-    if args.data.is_some() && !matches!(args.program, Name::Mnist | Name::Ptb) {
-        return Err(Failure::Usage(invalid_argument(
-            "--data is for mnist and ptb; this program's data is built in",
-        )));
-    }
-    let program: Box<dyn Program> = match args.program {
-        Name::Linear => Box::new(linear::Linear::new()),
-        Name::Xor => Box::new(xor::Xor),
-        Name::Iris => Box::new(iris::Iris::load()),
-        Name::Mnist => Box::new(mnist::Mnist::load(args.data.as_deref(), args.model)?),
-        Name::Ptb => Box::new(ptb::Ptb::load(args.data.as_deref())?),
-        Name::Tally => Box::new(tally::Tally),
+    let unused = match task {
+        Some(_) => run.not_in_a_cluster(batches).map(|name| invalid!("{name} has no effect in a cluster")),
+        None => run.cluster.given().map(|name| {
+            invalid!("{name} has no effect outside of a cluster, which TF_CONFIG or thalweg local makes")
+        }),
     };
-    let settings = Settings::new(&args, &*program)?;
+    if let Some(e) = unused {
+        return Err(Failure::Usage(e));
+    }
+    let program = args.choice.load()?;
+    let settings = Settings::new(run, batches, &*program)?;
     match task {
-        Some(task) => cluster::run_task(&task, &*program, settings, &args.cluster),
+        Some(task) => cluster::run_task(&task, &*program, settings, &run.cluster),
         None => drive::train(&*program, &settings),
     }
 }

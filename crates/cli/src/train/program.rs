@@ -9,6 +9,11 @@ pub trait Program {
     /// The title line of the output.
     fn title(&self) -> String;
 
+    /// What is printed before the title: what the data looks like.
+    fn preface(&self) -> String {
+        String::new()
+    }
+
     fn defaults(&self) -> Defaults;
 
     /// Shows some of the data in TensorBoard, when a run starts.
@@ -26,8 +31,30 @@ pub trait Program {
     /// sees the same batches.
     fn batch(&self, step: u64, settings: &Settings) -> Result<Vec<Tensor>>;
 
+    /// A batch of the examples that are held back, by its number; `None` after the last.
+    fn validation_batch(&self, _number: usize, _settings: &Settings) -> Result<Option<Held>> {
+        Ok(None)
+    }
+
+    /// What a later `thalweg predict` needs to know, as JSON: written to the logdir.
+    fn description(&self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
     /// The results: rows of a table.
     fn results(&self, trained: &Trained<'_>) -> Result<Vec<[String; 2]>>;
+
+    /// More text after the table of results, which was made before.
+    fn details(&self) -> String {
+        String::new()
+    }
+}
+
+/// A batch for validation.
+pub struct Held {
+    /// The values of the model's feeds.
+    pub feeds: Vec<Tensor>,
+    pub examples: usize,
 }
 
 /// A graph to train.
@@ -39,6 +66,18 @@ pub struct Model {
     pub feeds: Vec<Output>,
     /// What `results` fetches.
     pub outputs: Vec<Output>,
+}
+
+impl Model {
+    /// The loss, and the metric if there is one.
+    pub fn measures(&self) -> Vec<Output> {
+        std::iter::once(&self.loss).chain(self.shown.iter().map(|(_, o)| o)).cloned().collect()
+    }
+
+    /// The names of `measures`.
+    pub fn measure_names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once("loss").chain(self.shown.as_ref().map(|(name, _)| *name))
+    }
 }
 
 /// The nodes of a training step.

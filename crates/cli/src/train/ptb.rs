@@ -1,12 +1,13 @@
 //! A language model: an LSTM that predicts the next word of a text. The last tenth of the text is the test set.
 
+use super::args::{BatchArgs, RunArgs};
 use super::board::Shown;
 use super::optimizer;
-use super::program::{Model, Program, Trained};
+use super::program::{Held, Model, Program, Trained};
 use super::settings::{Defaults, Settings};
 use super::story;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::PathBuf;
 use thalweg::prelude::*;
 use thalweg::train::layers::{Dense, Embedding};
 use thalweg::train::rnn::{Cell, Lstm, Sequence, Stacked, dynamic_rnn};
@@ -14,6 +15,17 @@ use thalweg::train::summary::{self, write_projector};
 use thalweg::train::{initializers, losses};
 use thalweg_core::invalid;
 use thalweg_io::durable;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// A text file; without one, a built-in story is read
+    #[arg(long, value_name = "FILE")]
+    data: Option<PathBuf>,
+    #[command(flatten)]
+    pub run: RunArgs,
+    #[command(flatten)]
+    pub batches: BatchArgs,
+}
 
 pub struct Ptb {
     train: Vec<i32>,
@@ -32,8 +44,8 @@ const MAX_WORDS: usize = 10_000;
 const LAYERS: usize = 2;
 
 impl Ptb {
-    pub fn load(file: Option<&Path>) -> Result<Ptb> {
-        let (text, source) = match file {
+    pub fn load(args: &Args) -> Result<Ptb> {
+        let (text, source) = match &args.data {
             None => (story::text(20_000), "the built-in story".to_string()),
             Some(path) => {
                 let name = path.display().to_string();
@@ -153,15 +165,23 @@ impl Program for Ptb {
         Ptb::windows(&self.train, (0..settings.batch as u64).map(start))
     }
 
+    fn validation_batch(&self, number: usize, settings: &Settings) -> Result<Option<Held>> {
+        let all = (0..self.test.len() - STEPS - 1).step_by(STEPS);
+        let part: Vec<usize> = all.skip(number.saturating_mul(settings.batch)).take(settings.batch).collect();
+        if part.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Held { examples: part.len(), feeds: Ptb::windows(&self.test, part.into_iter())? }))
+    }
+
     fn results(&self, t: &Trained<'_>) -> Result<Vec<[String; 2]>> {
-        let (mut surprise, mut windows) = (0.0, 0usize);
-        let starts: Vec<usize> = (0..self.test.len() - STEPS - 1).step_by(STEPS).collect();
-        for part in starts.chunks(t.settings.batch) {
-            let given = Ptb::windows(&self.test, part.iter().copied())?;
-            let feeds = [feed(&t.model.feeds[0], &given[0]), feed(&t.model.feeds[1], &given[1])];
+        let (mut surprise, mut windows, mut number) = (0.0, 0usize, 0);
+        while let Some(Held { feeds: given, examples }) = self.validation_batch(number, t.settings)? {
+            let feeds: Vec<_> = t.model.feeds.iter().zip(&given).map(|(o, t)| feed(o, t)).collect();
             let found = t.session.run(&t.model.outputs, &feeds)?;
-            surprise += f64::from(found[0].to_scalar::<f32>()?) * part.len() as f64;
-            windows += part.len();
+            surprise += f64::from(found[0].to_scalar::<f32>()?) * examples as f64;
+            windows += examples;
+            number += 1;
         }
         let perplexity = (surprise / windows.max(1) as f64).exp();
         Ok(vec![

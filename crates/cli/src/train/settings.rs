@@ -1,13 +1,13 @@
 //! Settings of a training run, from flags and defaults.
 
+use super::args::{BatchArgs, RunArgs};
+use super::optimizer;
 use super::program::{Program, Training};
-use super::{Args, optimizer};
+use super::progress::Form;
+use super::schedule::Schedule;
 use crate::failure::{Failure, Outcome};
 use std::path::PathBuf;
 use thalweg::prelude::*;
-use thalweg::train::get_or_create_global_step;
-use thalweg::train::optimizers::Setting;
-use thalweg::train::schedules::{Polynomial, polynomial_decay};
 use thalweg_core::invalid;
 
 /// The defaults of a program.
@@ -15,14 +15,13 @@ pub struct Defaults {
     pub steps: u64,
     pub batch: usize,
     pub rate: f64,
-    /// The learning rate decays linearly to `LAST_RATE` of its value over this many steps. It is a function of the step alone, not of
-    /// `--steps`: a resumed run continues as one that was not interrupted.
+    /// The learning rate decays linearly over this many steps, whatever `--steps` is.
     pub falls_over: Option<u64>,
     pub optimizer: optimizer::Kind,
 }
 
-/// The final learning rate, relative to the first.
-const LAST_RATE: f64 = 0.01;
+/// Validations in a run, at most, by default.
+const VALIDATIONS: u64 = 50;
 
 /// Replicas that train synchronously: an update uses the first `aggregate` gradients.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,74 +35,89 @@ pub struct Replicas {
 pub struct Settings {
     pub steps: u64,
     pub batch: usize,
-    pub rate: f64,
-    pub falls_over: Option<u64>,
+    /// Of programs with batches.
+    pub steps_per_epoch: Option<u64>,
+    pub validate_every: u64,
+    pub early_stop: Option<u64>,
+    pub schedule: Schedule,
     pub optimizer: optimizer::Kind,
     pub seed: i64,
     pub threads: usize,
     pub svg: Option<PathBuf>,
     pub logdir: Option<PathBuf>,
     pub resume: bool,
+    pub overwrite: bool,
     pub save_every: Option<u64>,
+    pub profile: bool,
+    pub form: Form,
     pub replicas: Option<Replicas>,
 }
 
 impl Settings {
-    pub fn new(args: &Args, program: &dyn Program) -> Outcome<Settings> {
+    pub fn new(run: &RunArgs, batches: Option<&BatchArgs>, program: &dyn Program) -> Outcome<Settings> {
         let defaults = program.defaults();
+        let batch = batches.and_then(|b| b.batch).unwrap_or(defaults.batch);
+        check_batch(batch, program.examples().max(defaults.batch))?;
+        let steps_per_epoch = batches.map(|_| (program.examples().max(1) as u64).div_ceil(batch as u64));
+        let epochs = batches.and_then(|b| b.epochs).zip(steps_per_epoch);
+        let steps = match epochs {
+            Some((epochs, steps)) => epochs.saturating_mul(steps),
+            None => run.steps.unwrap_or(defaults.steps),
+        };
+        let rate = run.lr.unwrap_or(defaults.rate);
+        let usual = steps_per_epoch.unwrap_or(1).max(steps / VALIDATIONS);
         let settings = Settings {
-            steps: args.steps.unwrap_or(defaults.steps),
-            batch: args.batch.unwrap_or(defaults.batch),
-            rate: args.lr.unwrap_or(defaults.rate),
-            falls_over: defaults.falls_over,
-            optimizer: args.optimizer.unwrap_or(defaults.optimizer),
-            seed: args.seed,
-            threads: args.threads,
-            svg: args.svg.clone(),
-            logdir: args.logdir.clone(),
-            resume: args.resume,
-            save_every: args.save_every,
+            steps,
+            batch,
+            steps_per_epoch,
+            validate_every: batches.and_then(|b| b.validate_every).unwrap_or(usual),
+            early_stop: batches.and_then(|b| b.early_stop),
+            schedule: Schedule::new(rate, &run.schedule, defaults.falls_over, steps),
+            optimizer: run.optimizer.unwrap_or(defaults.optimizer),
+            seed: run.seed,
+            threads: run.threads,
+            svg: run.svg.clone(),
+            logdir: run.logdir.clone(),
+            resume: run.resume,
+            overwrite: run.overwrite,
+            save_every: run.save_every,
+            profile: run.profile,
+            form: Form::of(run.quiet, run.json),
             replicas: None,
         };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Outcome {
         let usage = |text: &str| Err(Failure::Usage(invalid!("{text}")));
-        // The default batch may exceed a small data set.
-        let examples = program.examples().max(defaults.batch);
-        if settings.batch > examples {
-            return usage(&format!(
-                "--batch {} is more than the {examples} examples of the training set",
-                settings.batch
-            ));
-        }
-        if settings.batch == 0 {
-            return usage("--batch must be at least 1");
-        }
-        if settings.save_every == Some(0) {
+        if self.save_every == Some(0) {
             return usage("--save-every must be at least 1");
         }
-        if !settings.rate.is_finite() || settings.rate < 0.0 {
+        if self.validate_every == 0 {
+            return usage("--validate-every must be at least 1");
+        }
+        if self.early_stop == Some(0) {
+            return usage("--early-stop must be at least 1");
+        }
+        if !self.schedule.rate.is_finite() || self.schedule.rate < 0.0 {
             return usage("--lr must be a number, and not negative");
         }
-        Ok(settings)
+        Ok(())
     }
 
     /// One training step on this loss.
     pub fn minimize(&self, g: &Scope, loss: &Output, max_norm: Option<f64>) -> Result<Training> {
-        let rate = match self.falls_over {
-            None => self.rate.into(),
-            Some(steps) => {
-                let to = Polynomial { end_rate: self.rate * LAST_RATE, ..Default::default() };
-                let step = get_or_create_global_step(g);
-                Setting::from(&polynomial_decay(g, self.rate, &step.value, steps as f64, to))
-            }
-        };
-        self.optimizer.minimize(g, loss, rate, max_norm, self.replicas)
+        self.optimizer.minimize(g, loss, self.schedule.setting(g), max_norm, self.replicas)
     }
+}
 
-    /// The learning rate as printed.
-    pub fn rate_text(&self) -> String {
-        match self.falls_over {
-            None => self.rate.to_string(),
-            Some(steps) => format!("{}, falling to {} over {steps} steps", self.rate, self.rate * LAST_RATE),
-        }
-    }
+/// `most`: the size of the training set, or the default batch, which may exceed a small one.
+fn check_batch(batch: usize, most: usize) -> Outcome {
+    let e = match batch {
+        0 => invalid!("--batch must be at least 1"),
+        n if n > most => invalid!("--batch {n} is more than the {most} examples of the training set"),
+        _ => return Ok(()),
+    };
+    Err(Failure::Usage(e))
 }

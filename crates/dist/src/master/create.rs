@@ -1,11 +1,12 @@
 //! CreateSession.
 
 use super::Master;
+use super::cost_model::CostModel;
 use super::session_cluster::{SessionOpener, open_session};
 use crate::auth::Caller;
 use crate::cluster::Membership;
 use crate::master::sessions::MasterSession;
-use crate::wire::config::{isolates_state, session_options};
+use crate::wire::config::{ignored, isolates_state, session_options};
 use std::sync::Arc;
 use thalweg_core::error::{Result, internal};
 use thalweg_proto::{CreateSessionRequest, CreateSessionResponse};
@@ -19,6 +20,9 @@ pub async fn create_session(
 ) -> Result<CreateSessionResponse> {
     let config = request.config.unwrap_or_default();
     let options = session_options(&master.task.options, &config)?;
+    for option in ignored(&config) {
+        master.log.warn("option_ignored", &[("option", &option)]);
+    }
     master.sessions.check_room(&caller)?;
     let worker = &master.worker;
     let us = match config.cluster_def.as_ref().filter(|c| !c.job.is_empty()) {
@@ -37,13 +41,14 @@ pub async fn create_session(
     });
     let (registry, timeout) = (master.task.registry.clone(), options.operation_timeout);
     let party = caller.party.clone();
+    let cost_model = CostModel::of(config.graph_options.as_ref());
     let sessions = master.sessions.clone();
     let make = move || {
         let others = cluster.clone().map(|c| c as Arc<dyn Cluster>);
         let session = Session::in_cluster(registry, options, devices, others)?;
         session.extend_with(|g| request.graph_def.as_ref().map_or(Ok(()), |def| g.import(def)))?;
         let (task, owner) = (us.task.clone(), caller.identity);
-        let session = MasterSession::new(handle.clone(), task, owner, session, cluster, timeout);
+        let session = MasterSession::new(handle.clone(), task, owner, session, cluster, timeout, cost_model);
         Ok((handle, sessions.add(session)?))
     };
     let (handle, dropped) = master.task.threads.prepare(&party, make).await?;

@@ -5,6 +5,7 @@ use super::recording::Recording;
 use crate::auth::Caller;
 use crate::master::sessions::MasterSession;
 use crate::threads::awaited_step as steps;
+use crate::wire::cost_graph::cost_graph;
 use crate::wire::error::of_step;
 use crate::wire::tensors::{Contents, feeds, named};
 use crate::wire::{config, metadata};
@@ -27,6 +28,9 @@ pub async fn run_step(
     options.serial = master.sessions.is_shared(&session);
     let (names, feeds) = feeds(request.feed, contents)?;
     let fetch = request.fetch;
+    let measured = session.cost_model.counts(&names, &fetch, &request.target);
+    let traced = options.trace;
+    options.trace |= measured;
     let callable = match compiled(&session, &names, &fetch, &request.target) {
         Some(callable) => callable,
         None => {
@@ -49,6 +53,11 @@ pub async fn run_step(
     let (values, mut metadata) =
         run(master, caller, &session, callable, feeds, options).await.map_err(|e| of_step(e, &fetch))?;
     metadata.partition_graphs = graphs;
+    if measured {
+        let stats = metadata.step_stats.take().unwrap_or_default();
+        metadata.cost_graph = Some(session.session.with_graph(|graph| cost_graph(&stats, graph)));
+        metadata.step_stats = traced.then_some(stats);
+    }
     Ok(RunStepResponse { tensor: named(fetch, &values)?, metadata: Some(metadata), ..Default::default() })
 }
 

@@ -1,5 +1,6 @@
 //! Clients' sessions, by handle.
 
+use super::cost_model::CostModel;
 use super::session_cluster::SessionCluster;
 use crate::auth::{Caller, Role};
 use crate::threads::client_threads::{SessionPermits, drop_in_background};
@@ -25,6 +26,7 @@ pub struct MasterSession {
     /// The number of ExtendSession calls; locked during one.
     pub version: Mutex<i64>,
     pub operation_timeout: Option<Duration>,
+    pub cost_model: CostModel,
     pub callables: Mutex<Callables>,
     pub partial_runs: Mutex<PartialRuns>,
     pub permits: SessionPermits,
@@ -55,6 +57,7 @@ impl MasterSession {
         session: Session,
         cluster: Option<Arc<SessionCluster>>,
         operation_timeout: Option<Duration>,
+        cost_model: CostModel,
     ) -> Self {
         MasterSession {
             handle,
@@ -64,6 +67,7 @@ impl MasterSession {
             cluster,
             version: Mutex::new(0),
             operation_timeout,
+            cost_model,
             callables: Mutex::default(),
             partial_runs: Mutex::default(),
             permits: SessionPermits::default(),
@@ -279,7 +283,15 @@ mod tests {
     fn session(handle: &str, owner: &str) -> MasterSession {
         let options = SessionOptions { threads: 1, ..Default::default() };
         let session = Session::new(Arc::new(thalweg_ops::registry()), options).unwrap();
-        MasterSession::new(handle.into(), "/job:a".into(), owner.into(), session, None, None)
+        MasterSession::new(
+            handle.into(),
+            "/job:a".into(),
+            owner.into(),
+            session,
+            None,
+            None,
+            CostModel::default(),
+        )
     }
 
     fn sessions(limits: Limits, of: &[(&str, &str)]) -> Sessions {

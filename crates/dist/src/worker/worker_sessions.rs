@@ -66,6 +66,9 @@ struct Master {
 }
 
 impl Master {
+    /// In a cluster that a client brought, a master is who is at its address: strangers may give their tasks the same names, and one's
+    /// session must not end another's. (TensorFlow goes by the task's name alone, so that a master which comes back under another address
+    /// ends its old sessions. Here they end when it has been unreachable for long.)
     fn of(task: String, life: i64, us: Option<&Membership>) -> Master {
         let key = match us.and_then(|us| us.brought.as_ref()) {
             None => task.clone(),

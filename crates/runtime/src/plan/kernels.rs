@@ -68,9 +68,22 @@ impl Kernels {
 
 /// The stateful kernels of a session, by node name and device.
 #[derive(Default)]
-pub struct KernelCache(Mutex<HashMap<(Arc<str>, Arc<str>), Compute>>);
+pub struct KernelCache {
+    held: Mutex<HashMap<(Arc<str>, Arc<str>), Compute>>,
+    /// Those of functions, whose nodes may have the names of others.
+    functions: Mutex<HashMap<String, Arc<KernelCache>>>,
+}
 
 impl KernelCache {
+    /// The kernels of a function.
+    pub fn of_function(&self, key: &str) -> Arc<KernelCache> {
+        let mut functions = lock(&self.functions);
+        match functions.get(key) {
+            Some(found) => found.clone(),
+            None => functions.entry(key.into()).or_default().clone(),
+        }
+    }
+
     pub fn for_nodes(&self, work: &Work, order: &[NodeId], device: &str) -> Result<Kernels> {
         let device: Arc<str> = device.into();
         let mut computes = vec![None; work.nodes.len()];
@@ -98,11 +111,11 @@ impl KernelCache {
             return make(registry, node, device);
         }
         let key = (node.name.clone(), device.clone());
-        if let Some(found) = lock(&self.0).get(&key) {
+        if let Some(found) = lock(&self.held).get(&key) {
             return Ok(found.clone());
         }
         let made = make(registry, node, device)?;
-        Ok(lock(&self.0).entry(key).or_insert(made).clone())
+        Ok(lock(&self.held).entry(key).or_insert(made).clone())
     }
 }
 

@@ -53,7 +53,7 @@ impl EarlyStoppingHook {
         if run.step < self.min_steps {
             return Ok(());
         }
-        let found = evaluations(&self.directory, &self.metric)?;
+        let found = read_eval_metrics(&self.directory, &self.metric)?;
         let Some(newest) = found.last_key_value().map(|(step, _)| *step) else { return Ok(()) };
         let better = |a: f32, b: f32| if self.larger_is_better { a > b } else { a < b };
         let first = found.first_key_value().map(|(step, value)| (*step, *value));
@@ -79,7 +79,7 @@ impl Hook for EarlyStoppingHook {
 }
 
 /// The values of a metric by step, from all event files in a directory. An error if these have other metrics only.
-fn evaluations(directory: &Path, metric: &str) -> Result<BTreeMap<i64, f32>> {
+pub fn read_eval_metrics(directory: &Path, metric: &str) -> Result<BTreeMap<i64, f32>> {
     let mut found = BTreeMap::new();
     let mut others: Vec<String> = Vec::new();
     let Ok(files) = std::fs::read_dir(directory) else { return Ok(found) };
@@ -103,7 +103,7 @@ fn evaluations(directory: &Path, metric: &str) -> Result<BTreeMap<i64, f32>> {
     }
     if found.is_empty() && !others.is_empty() {
         let text = format!(
-            "early stopping watches '{metric}', but the evaluations in {} have only: {}",
+            "there is no '{metric}' in the evaluations in {}, which have only: {}",
             directory.display(),
             others.join(", ")
         );

@@ -10,7 +10,7 @@ mod summary_saver;
 
 pub use crate::monitored::{Every, Hook, RunContext};
 pub use checkpoint_saver::CheckpointSaverHook;
-pub use early_stopping::EarlyStoppingHook;
+pub use early_stopping::{EarlyStoppingHook, read_eval_metrics};
 pub use logging::LoggingHook;
 pub use nan_guard::NanGuardHook;
 pub use step_counter::{STEPS_PER_SECOND, StepCounterHook};

@@ -22,23 +22,23 @@ use thalweg_core::invalid;
 #[derive(clap::Args)]
 #[command(next_help_heading = "In a cluster, as TF_CONFIG says")]
 pub struct ClusterArgs {
-    /// Whether updates are synchronous
-    #[arg(long, value_name = "MODE", default_value = "async")]
-    mode: Mode,
-    /// For --mode backup: the number of stragglers that a step does not wait for
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    backup_workers: usize,
-    /// Seconds without a response after which another task counts as lost
-    #[arg(long, value_name = "SECS", default_value_t = 10)]
-    peer_timeout: u64,
+    /// Whether updates are synchronous [default: async]
+    #[arg(long, value_name = "MODE")]
+    mode: Option<Mode>,
+    /// For --mode backup: the number of stragglers that a step does not wait for [default: 1]
+    #[arg(long, value_name = "N", requires = "mode")]
+    backup_workers: Option<usize>,
+    /// Seconds without a response after which another task counts as lost [default: 10]
+    #[arg(long, value_name = "SECS")]
+    peer_timeout: Option<u64>,
     /// Address to listen on, if not the one that the cluster names
     #[arg(long, value_name = "ADDR")]
     bind: Option<IpAddr>,
     #[command(flatten)]
     credentials: CredentialArgs,
-    /// Seconds between a task's lines of progress
-    #[arg(long, value_name = "SECS", default_value_t = 2.0)]
-    report_every: f64,
+    /// Seconds between a task's lines of progress [default: 2]
+    #[arg(long, value_name = "SECS")]
+    report_every: Option<f64>,
 }
 
 /// An upper limit that does not overflow when added to a time.
@@ -55,23 +55,38 @@ enum Mode {
 }
 
 impl ClusterArgs {
+    /// The first of these flags that is set.
+    pub fn given(&self) -> Option<&'static str> {
+        let given = [
+            (self.mode.is_some(), "--mode"),
+            (self.backup_workers.is_some(), "--backup-workers"),
+            (self.peer_timeout.is_some(), "--peer-timeout"),
+            (self.bind.is_some(), "--bind"),
+            (self.report_every.is_some(), "--report-every"),
+        ];
+        given.iter().find(|(is, _)| *is).map(|(_, name)| *name)
+    }
+
     fn peer_timeout(&self) -> Duration {
-        Duration::from_secs(self.peer_timeout.clamp(1, LONGEST))
+        Duration::from_secs(self.peer_timeout.unwrap_or(10).clamp(1, LONGEST))
+    }
+
+    /// Seconds between lines of progress.
+    fn report_every(&self) -> f64 {
+        self.report_every.unwrap_or(2.0)
     }
 
     /// The replicas that train synchronously, of which this is one.
     fn replicas(&self, task: &ClusterTask) -> Outcome<Option<Replicas>> {
         let (total, number) = (task.replicas(), task.number());
-        let aggregate = match self.mode {
+        let backups = self.backup_workers.unwrap_or(1);
+        let aggregate = match self.mode.unwrap_or(Mode::Async) {
             Mode::Async => return Ok(None),
             Mode::Sync => total,
-            Mode::Backup => match total.checked_sub(self.backup_workers) {
+            Mode::Backup => match total.checked_sub(backups) {
                 Some(n) if n > 0 => n,
                 _ => {
-                    let e = invalid!(
-                        "--backup-workers {} leaves none of {total} workers to wait for",
-                        self.backup_workers
-                    );
+                    let e = invalid!("--backup-workers {backups} leaves none of {total} workers to wait for");
                     return Err(Failure::Usage(e));
                 }
             },

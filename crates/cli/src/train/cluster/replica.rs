@@ -4,7 +4,7 @@ use super::super::board::histograms_of_parameters;
 use super::super::keep::{CHECKPOINTS, log};
 use super::super::program::{Model, Program, Trained};
 use super::super::settings::Settings;
-use super::super::summary;
+use super::super::summary::{self, Outcomes};
 use super::ClusterArgs;
 use super::report::Report;
 use super::stop::Stop;
@@ -86,7 +86,7 @@ impl Replica<'_> {
         if is_chief && events.is_some() {
             histograms_of_parameters(&g);
         }
-        let report = Report::new(&g, self.server, &model, settings, self.args.report_every, events.clone());
+        let report = Report::new(&g, self.server, &model, settings, self.args.report_every(), events.clone());
         let curve = report.curve();
         let mut hooks: Vec<Box<dyn Hook + '_>> = Vec::new();
         if let Some(sync) = &model.train.sync {
@@ -115,8 +115,11 @@ impl Replica<'_> {
             let trained = Trained { session: session.session(), model: &model, settings };
             let results = self.program.results(&trained)?;
             let steps = u64::try_from(session.global_step() - first).unwrap_or(0);
+            let details = self.program.details();
             session.close()?;
-            output::print(&summary::tail(&curve.borrow(), &results, steps, began.elapsed()))?;
+            let (curve, took) = (curve.borrow(), began.elapsed());
+            let outcomes = Outcomes { curve: &curve, results, details, steps, took };
+            output::print(&outcomes.text(output::width()))?;
         } else {
             let step = session.global_step();
             session.close()?;

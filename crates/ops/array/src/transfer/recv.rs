@@ -1,4 +1,4 @@
-//! `_Recv`: receives the tensor sent under the same key.
+//! `_Recv`, `Recv`: receives the tensor sent under the same key.
 
 use super::send::Key;
 use crate::prelude::*;
@@ -22,6 +22,9 @@ pub static RECV: Op = Op {
 
 /// For tensors in host memory, where all are.
 pub static HOST_RECV: Op = Op { name: "_HostRecv", ..RECV };
+
+/// For graphs of clients.
+pub static CLIENT_RECV: Op = Op { name: "Recv", ..RECV };
 
 struct Recv(Key);
 

@@ -1,4 +1,4 @@
-//! `_Send`: sends its input to the receiver with the same key.
+//! `_Send`, `Send`: sends its input to the receiver with the same key.
 
 use crate::prelude::*;
 use thalweg_core::rendezvous::{Parcel, rendezvous_key};
@@ -22,6 +22,9 @@ pub static SEND: Op = Op {
 
 /// For tensors in host memory, where all are.
 pub static HOST_SEND: Op = Op { name: "_HostSend", ..SEND };
+
+/// For graphs of clients.
+pub static CLIENT_SEND: Op = Op { name: "Send", ..SEND };
 
 /// Both ends of a transfer, as their attrs name them.
 pub struct Key {

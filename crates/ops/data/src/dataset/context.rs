@@ -102,8 +102,14 @@ impl Context {
         }
     }
 
-    /// Starts a call of a function. `elsewhere`: on another thread, for concurrent calls.
-    pub fn call(&self, f: &Func, args: Vec<Tensor>, elsewhere: bool) -> Call {
+    /// Starts a call of a function, of a library other than the iterator's if one is given. `elsewhere`: on another thread, for concurrent calls.
+    pub fn call(
+        &self,
+        library: Option<&Arc<dyn FunctionRunner>>,
+        f: &Func,
+        args: Vec<Tensor>,
+        elsewhere: bool,
+    ) -> Call {
         let slot = Arc::new(Mutex::new(Slot::default()));
         let cancel = Arc::new(Cancellation::default());
         let call = Call { slot: slot.clone(), cancel: cancel.clone(), ended: false };
@@ -121,7 +127,7 @@ impl Context {
         let mut step = StepContext::new(id, device);
         step.cancel = cancel;
         step.deadline = self.deadline;
-        step.functions = self.environment.functions.clone();
+        step.functions = library.or(self.environment.functions.as_ref()).cloned();
         let step = Arc::new(step);
         if elsewhere {
             step.call(f, args, done)

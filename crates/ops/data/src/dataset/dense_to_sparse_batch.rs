@@ -2,7 +2,7 @@
 
 use super::batch::{Batches, batch_size, batches};
 use super::context::Context;
-use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Tuple, TypedDataset, input, tensor_of};
+use super::sequence::{DATASET, Dataset, DatasetRef, Iter, Tuple, emit_typed, input};
 use crate::held::Held;
 use crate::prelude::*;
 use crate::rows::join;
@@ -31,8 +31,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let row_shape = PartialShape::new(&c.int_vector(2)?)?;
     let shapes = vec![PartialShape::vector(-1).concat(&row_shape)];
     let made = SparseBatch { input: input.clone(), size, row_shape };
-    c.set(0, tensor_of(TypedDataset::new(vec![DataType::Variant], shapes, &[&input], made)?));
-    Ok(())
+    emit_typed(c, vec![DataType::Variant], shapes, &[&input], made)
 }
 
 struct SparseBatch {

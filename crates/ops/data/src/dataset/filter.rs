@@ -21,6 +21,20 @@ pub static FILTER_DATASET: Op = Op {
     ..DATASET
 };
 
+pub static PARALLEL_FILTER_DATASET: Op = Op {
+    name: "ParallelFilterDataset",
+    inputs: &["input_dataset: variant", "other_arguments: Targuments", "num_parallel_calls: int64"],
+    attrs: &[
+        "predicate: func",
+        "deterministic: string = 'default'",
+        "Targuments: list(type) >= 0",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "metadata: string = ''",
+    ],
+    ..FILTER_DATASET
+};
+
 pub static TAKE_WHILE_DATASET: Op = Op {
     name: "TakeWhileDataset",
     doc: "The elements of `input_dataset` before the first that `predicate` is false of.",

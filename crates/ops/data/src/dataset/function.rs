@@ -4,12 +4,15 @@ use super::checkpoint::Checkpoint;
 use super::context::{Call, Context};
 use super::sequence::{DatasetRef, Iter, Tuple, dataset_of};
 use crate::prelude::*;
+use thalweg_core::step::FunctionRunner;
 
 /// A function of the library with its captured inputs, which are its last arguments.
 #[derive(Clone)]
 pub struct Function {
     func: Func,
     captured: Arc<Vec<Tensor>>,
+    /// The library that the function is of; else that of the iterator.
+    library: Option<Arc<dyn FunctionRunner>>,
 }
 
 impl Function {
@@ -17,21 +20,21 @@ impl Function {
     pub fn of(c: &OpCall<'_>, name: &str, other: usize) -> Result<Function> {
         let func = c.attrs().func(name)?.clone();
         let captured = c.arg(other).map(|i| c.input(i).cloned()).collect::<Result<_>>()?;
-        Ok(Function { func, captured: Arc::new(captured) })
+        Ok(Function { func, captured: Arc::new(captured), library: c.step.functions.clone() })
     }
 
     pub fn new(func: Func, captured: Vec<Tensor>) -> Function {
-        Function { func, captured: Arc::new(captured) }
+        Function { func, captured: Arc::new(captured), library: None }
     }
 
     /// Starts a call on the calling thread, if possible.
     pub fn call(&self, c: &Context, args: Tuple) -> Call {
-        c.call(&self.func, self.with_captured(args), false)
+        c.call(self.library.as_ref(), &self.func, self.with_captured(args), false)
     }
 
     /// Starts a call on another thread.
     pub fn call_elsewhere(&self, c: &Context, args: Tuple) -> Call {
-        c.call(&self.func, self.with_captured(args), true)
+        c.call(self.library.as_ref(), &self.func, self.with_captured(args), true)
     }
 
     fn with_captured(&self, mut args: Tuple) -> Tuple {

@@ -3,15 +3,45 @@
 
 use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
-use super::sequence::{Dataset, DatasetRef, Iter, Next, Tuple, TypedDataset, ready};
+use super::sequence::{Dataset, DatasetRef, Iter, Maker, Next, SOURCE, Tuple, TypedDataset, emit, ready};
 use crate::prelude::*;
 use thalweg_core::tensor::EncodedVariant;
+
+pub static LIST_DATASET: Op = Op {
+    name: "ListDataset",
+    doc: "The elements whose components are `tensors`, one after another.",
+    inputs: &["tensors: Tinput_types"],
+    attrs: &[
+        "Tinput_types: list(type) >= 1",
+        "output_types: list(type) >= 1",
+        "output_shapes: list(shape) >= 1",
+        "metadata: string = ''",
+    ],
+    kernels: cpu!(run),
+    ..SOURCE
+};
+
+fn run(c: &mut OpCall<'_>) -> Result<()> {
+    let n = c.attrs().types("output_types")?.len();
+    if n == 0 || !c.inputs.len().is_multiple_of(n) {
+        return Err(invalid!("{} tensors are no whole elements of {n} components", c.inputs.len()));
+    }
+    let all = reserve::try_collect((0..c.inputs.len()).map(|i| c.input(i).cloned()))?;
+    let elements = reserve::try_collect(all.chunks_exact(n).map(reserve::copied))?;
+    emit(c, &[], List::of(elements))
+}
 
 pub struct List(Arc<Vec<Tuple>>);
 
 /// A dataset of these elements.
 pub fn list(types: Vec<DataType>, shapes: Vec<PartialShape>, elements: Vec<Tuple>) -> Result<DatasetRef> {
-    TypedDataset::new(types, shapes, &[], List(Arc::new(elements)))
+    TypedDataset::new(types, shapes, &[], List::of(elements))
+}
+
+impl List {
+    pub fn of(elements: Vec<Tuple>) -> List {
+        List(Arc::new(elements))
+    }
 }
 
 impl Dataset for List {
@@ -50,6 +80,20 @@ impl Iter for ListIter {
 }
 
 pub const TYPE_NAME: &str = "tensorflow::DatasetVariantWrapper";
+
+/// The node that makes a list.
+pub fn maker(types: &[DataType], shapes: &[PartialShape], elements: &[Tuple]) -> Result<Maker> {
+    let inputs = reserve::collect(elements.iter().flatten().cloned())?;
+    let each = reserve::collect(inputs.iter().map(|t| Attr::Type(t.dtype())))?;
+    let shapes = shapes.iter().cloned().map(Attr::Shape).collect();
+    let attrs = [
+        ("Tinput_types", Attr::List(each)),
+        ("output_types", Attr::types(types)),
+        ("output_shapes", Attr::List(shapes)),
+        ("metadata", "".into()),
+    ];
+    Ok(Maker { op: LIST_DATASET.name, attrs: Attrs::of_map(attrs.into_iter()), inputs })
+}
 
 /// A list of elements for messages: the types as metadata, and all components in sequence.
 pub fn encode(types: &[DataType], elements: &[Tuple]) -> Result<EncodedVariant> {

@@ -39,28 +39,22 @@ pub static LOAD_DATASET: Op = Op {
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let (directory, access) = (path_of(&text(c, 0)?), c.step.device.access.clone());
-    let compression = c.attrs().str("compression")?;
-    Compression::from_name(compression)?;
     let load = Load {
         elements: Metadata::read(&access, &directory)?.elements,
         reader: Function::of(c, "reader_func", 1)?,
-        shard: Shard {
-            directory,
-            compression: compression.into(),
-            types: c.attrs().types("output_types")?.into(),
-            shapes: c.attrs().shapes("output_shapes")?.into(),
-        },
+        shard: Shard::of(c, directory, c.attrs().str("compression")?)?,
         access,
     };
     emit(c, &[], load)
 }
 
-struct Load {
-    access: Arc<Access>,
-    reader: Function,
+/// The elements in a directory.
+pub struct Load {
+    pub access: Arc<Access>,
+    pub reader: Function,
     /// The directory of all, in place of a shard's.
-    shard: Shard,
-    elements: i64,
+    pub shard: Shard,
+    pub elements: i64,
 }
 
 impl Dataset for Load {
@@ -137,9 +131,36 @@ pub struct Shard {
     compression: String,
     types: Arc<[DataType]>,
     shapes: Arc<[PartialShape]>,
+    /// The directory is one file.
+    is_file: bool,
 }
 
 impl Shard {
+    /// A shard of elements of the types and shapes of a node.
+    pub fn of(c: &OpCall<'_>, directory: PathBuf, compression: &str) -> Result<Shard> {
+        Compression::from_name(compression)?;
+        Ok(Shard {
+            directory,
+            compression: compression.into(),
+            types: c.attrs().types("output_types")?.into(),
+            shapes: c.attrs().shapes("output_shapes")?.into(),
+            is_file: false,
+        })
+    }
+
+    /// The elements of one file, in place of a directory.
+    pub fn of_one_file(self) -> Shard {
+        Shard { is_file: true, ..self }
+    }
+
+    /// File number `i`, if there may be one.
+    fn file(&self, i: u64) -> Option<PathBuf> {
+        match self.is_file {
+            true => (i == 0).then(|| self.directory.clone()),
+            false => Some(file(&self.directory, i)),
+        }
+    }
+
     fn into_dataset(self) -> Result<DatasetRef> {
         TypedDataset::new(self.types.to_vec(), self.shapes.to_vec(), &[], self)
     }
@@ -158,6 +179,9 @@ impl Dataset for Shard {
         UNKNOWN
     }
     fn encode(&self) -> Option<Result<EncodedVariant>> {
+        if self.is_file {
+            return None;
+        }
         let types = self.types.iter().map(|t| i64::from(t.wire()));
         let directory = Bytes::copy_from_slice(self.directory.as_os_str().as_encoded_bytes());
         Some(reserve::collect(types).and_then(|types| {
@@ -181,8 +205,14 @@ pub fn decode(encoded: &EncodedVariant) -> Result<DatasetRef> {
     let types = reserve::try_collect(types.as_slice::<i64>()?.iter().map(dtype))?;
     let shapes = reserve::filled(types.len(), PartialShape::unknown())?;
     let compression = std::str::from_utf8(compression).map_err(|_| wrong())?.into();
-    Shard { directory: path_of(directory), compression, types: types.into(), shapes: shapes.into() }
-        .into_dataset()
+    Shard {
+        directory: path_of(directory),
+        compression,
+        types: types.into(),
+        shapes: shapes.into(),
+        is_file: false,
+    }
+    .into_dataset()
 }
 
 struct ShardIter {
@@ -255,10 +285,10 @@ fn open(
     compression: Compression,
     i: u64,
 ) -> Result<Option<RecordReader<'static>>> {
-    let path = file(&shard.directory, i);
+    let Some(path) = shard.file(i) else { return Ok(None) };
     match files::open(access, &path)? {
         Ok(opened) => Ok(Some(RecordReader::new(opened, compression, path.display().to_string()))),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound && !shard.is_file => Ok(None),
         Err(e) => Err(at(&path, e)),
     }
 }

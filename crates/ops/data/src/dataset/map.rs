@@ -5,7 +5,7 @@ use super::checkpoint::{Checkpoint, Work, work};
 use super::context::{Call, Context};
 use super::function::Function;
 use super::sequence::{
-    DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, TypedDataset, emit, input, later, tensor_of,
+    DATASET, Dataset, DatasetRef, Element, Iter, Next, Tuple, TypedDataset, emit, emit_typed, input, later,
 };
 use crate::prelude::*;
 use std::collections::VecDeque;
@@ -135,9 +135,7 @@ fn batched(c: &mut OpCall<'_>) -> Result<()> {
     let shapes = vec![PartialShape::unknown(); types.len()];
     let mapped = TypedDataset::new(types.clone(), shapes, &[&map.input.clone()], map)?;
     let batch = Batch { input: mapped.clone(), size, drop_remainder };
-    let held = TypedDataset::new(types, c.attrs().shapes("output_shapes")?, &[&mapped], batch)?;
-    c.set(0, tensor_of(held));
-    Ok(())
+    emit_typed(c, types, c.attrs().shapes("output_shapes")?, &[&mapped], batch)
 }
 
 /// Most concurrent calls of one iterator.

@@ -4,6 +4,7 @@
 //! that steps read from. Each other file is an op, or a few that share a template.
 
 mod anonymous;
+mod assert_cardinality;
 mod batch;
 mod cache;
 mod checkpoint;
@@ -11,6 +12,7 @@ mod compress_element;
 mod concatenate;
 mod context;
 mod csv;
+mod dataset_graph;
 mod dense_to_sparse_batch;
 mod directed_interleave;
 mod element_buffer;
@@ -20,6 +22,7 @@ mod filter;
 mod fixed_length_record;
 mod flat_map;
 mod function;
+mod generator;
 mod get_next;
 mod global_shuffle;
 mod group_by;
@@ -34,6 +37,7 @@ mod load_dataset;
 mod make_iterator;
 mod map;
 mod map_defun;
+mod matching_files;
 mod one_shot_iterator;
 mod optional;
 mod padded_batch;
@@ -45,6 +49,7 @@ mod range;
 mod rebatch;
 mod reduce;
 mod repeat;
+mod sampling;
 mod save_dataset;
 mod scan;
 mod seed_generator;
@@ -52,6 +57,7 @@ mod sequence;
 mod shard;
 mod shuffle;
 mod skip;
+mod snapshot;
 mod snapshot_files;
 mod sparse_tensor_slice;
 mod string_handle;
@@ -172,6 +178,31 @@ pub static OPS: &[&Op] = &[
     &parse_example::EXPERIMENTAL_PARSE_EXAMPLE_DATASET,
     &dense_to_sparse_batch::DENSE_TO_SPARSE_BATCH_DATASET,
     &dense_to_sparse_batch::EXPERIMENTAL_DENSE_TO_SPARSE_BATCH_DATASET,
+    &list::LIST_DATASET,
+    &matching_files::MATCHING_FILES_DATASET,
+    &assert_cardinality::ASSERT_CARDINALITY_DATASET,
+    &sampling::SAMPLING_DATASET,
+    &generator::GENERATOR_DATASET,
+    &snapshot::SNAPSHOT_DATASET_V2,
+    &snapshot::SNAPSHOT_DATASET_READER,
+    &snapshot::SNAPSHOT_CHUNK_DATASET,
+    &snapshot::SNAPSHOT_NESTED_DATASET_READER,
+    &dataset_graph::DATASET_TO_GRAPH,
+    &dataset_graph::DATASET_TO_GRAPH_V2,
+    &dataset_graph::DATASET_FROM_GRAPH,
+    &filter::PARALLEL_FILTER_DATASET,
+    &pass_through::NON_SERIALIZABLE_DATASET,
+    &pass_through::OPTIMIZE_DATASET,
+    &pass_through::OPTIMIZE_DATASET_V2,
+    &pass_through::MAX_INTRA_OP_PARALLELISM_DATASET,
+    &pass_through::PRIVATE_THREAD_POOL_DATASET,
+    &pass_through::ASSERT_NEXT_DATASET,
+    &pass_through::EXPERIMENTAL_ASSERT_NEXT_DATASET,
+    &pass_through::ASSERT_PREV_DATASET,
+    &pass_through::WRAP_DATASET_VARIANT,
+    &pass_through::UNWRAP_DATASET_VARIANT,
+    &seed_generator::ANONYMOUS_RANDOM_SEED_GENERATOR,
+    &seed_generator::DELETE_RANDOM_SEED_GENERATOR,
     &iterator_v2::ITERATOR_V2,
     &iterator_v2::ITERATOR,
     &iterator_v2::ANONYMOUS_ITERATOR,
@@ -185,6 +216,7 @@ pub static OPS: &[&Op] = &[
     &get_next::ITERATOR_GET_NEXT_AS_OPTIONAL,
     &iterator_state::SERIALIZE_ITERATOR,
     &iterator_state::DESERIALIZE_ITERATOR,
+    &string_handle::ITERATOR_GET_DEVICE,
     &string_handle::ITERATOR_TO_STRING_HANDLE,
     &string_handle::ITERATOR_FROM_STRING_HANDLE_V2,
     &string_handle::ITERATOR_FROM_STRING_HANDLE,

@@ -59,11 +59,11 @@ pub static EXPERIMENTAL_DATASET_TO_TF_RECORD: Op =
 
 /// How a dataset is saved.
 #[derive(Clone)]
-struct Save {
-    directory: PathBuf,
-    compression: Compression,
+pub struct Save {
+    pub directory: PathBuf,
+    pub compression: Compression,
     /// The shard of an element; all are in the first if there is none.
-    shard_func: Option<Function>,
+    pub shard_func: Option<Function>,
 }
 
 impl Save {
@@ -151,9 +151,10 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     emit(c, &[&input], Saving { input: input.clone(), save })
 }
 
-struct Saving {
-    input: DatasetRef,
-    save: Save,
+/// The elements of a dataset, which each iteration saves.
+pub struct Saving {
+    pub input: DatasetRef,
+    pub save: Save,
 }
 
 impl Dataset for Saving {

@@ -25,11 +25,26 @@ pub static ANONYMOUS_SEED_GENERATOR: Op = Op {
     ..Op::STATEFUL
 };
 
+pub static ANONYMOUS_RANDOM_SEED_GENERATOR: Op = Op {
+    name: "AnonymousRandomSeedGenerator",
+    inputs: &["seed: int64", "seed2: int64"],
+    kernels: cpu!(random),
+    ..ANONYMOUS_SEED_GENERATOR
+};
+
+pub static DELETE_RANDOM_SEED_GENERATOR: Op =
+    Op { name: "DeleteRandomSeedGenerator", ..super::anonymous::DELETE };
+
 pub static DELETE_SEED_GENERATOR: Op = Op { name: "DeleteSeedGenerator", ..super::anonymous::DELETE };
 
 fn run(c: &mut OpCall<'_>) -> Result<()> {
     let generator = SeedGenerator::new(seeds(c, 0)?, c.scalar(2)?);
     anonymous(c, generator);
+    Ok(())
+}
+
+fn random(c: &mut OpCall<'_>) -> Result<()> {
+    anonymous(c, SeedGenerator::new(seeds(c, 0)?, true));
     Ok(())
 }
 

@@ -103,6 +103,16 @@ pub struct TypedDataset {
     pub depth: usize,
     inputs: Vec<DatasetRef>,
     dataset: Box<dyn Dataset>,
+    /// `None` for datasets that no node made, such as windows.
+    maker: Option<Maker>,
+}
+
+/// The node that made a dataset, and its inputs.
+#[derive(Clone)]
+pub struct Maker {
+    pub op: &'static str,
+    pub attrs: Attrs,
+    pub inputs: Vec<Tensor>,
 }
 
 pub type DatasetRef = Arc<TypedDataset>;
@@ -117,6 +127,16 @@ impl TypedDataset {
         inputs: &[&DatasetRef],
         dataset: impl Dataset + 'static,
     ) -> Result<DatasetRef> {
+        Self::made(types, shapes, inputs, dataset, None)
+    }
+
+    fn made(
+        types: Vec<DataType>,
+        shapes: Vec<PartialShape>,
+        inputs: &[&DatasetRef],
+        dataset: impl Dataset + 'static,
+        maker: Option<Maker>,
+    ) -> Result<DatasetRef> {
         let depth = 1 + inputs.iter().map(|d| d.depth).max().unwrap_or(0);
         if depth > MAX_DEPTH {
             return Err(invalid!("a dataset made of more than {MAX_DEPTH} others, one upon another"));
@@ -129,7 +149,7 @@ impl TypedDataset {
             ));
         }
         let inputs = inputs.iter().map(|d| (*d).clone()).collect();
-        Ok(Arc::new(TypedDataset { types, shapes, depth, inputs, dataset: Box::new(dataset) }))
+        Ok(Arc::new(TypedDataset { types, shapes, depth, inputs, dataset: Box::new(dataset), maker }))
     }
 
     /// A new iterator over the dataset.
@@ -139,6 +159,17 @@ impl TypedDataset {
 
     pub fn cardinality(&self) -> i64 {
         self.dataset.cardinality()
+    }
+
+    /// The node that makes this dataset.
+    pub fn maker(&self) -> Result<Maker> {
+        if let Some(maker) = &self.maker {
+            return Ok(maker.clone());
+        }
+        match self.dataset.elements() {
+            Some(elements) => list::maker(&self.types, &self.shapes, elements),
+            None => Err(unimplemented("a dataset that no node made cannot be serialised as a graph")),
+        }
     }
 
     /// As `cardinality`, after counting what can be counted, in the inputs too.
@@ -224,16 +255,27 @@ pub fn input(c: &OpCall<'_>, i: usize) -> Result<DatasetRef> {
 pub fn emit(c: &mut OpCall<'_>, inputs: &[&DatasetRef], dataset: impl Dataset + 'static) -> Result<()> {
     let attrs = c.attrs();
     let types = if attrs.get("output_types").is_some() { "output_types" } else { "Toutput_types" };
-    let held = TypedDataset::new(attrs.types(types)?, attrs.shapes("output_shapes")?, inputs, dataset)?;
+    emit_typed(c, attrs.types(types)?, attrs.shapes("output_shapes")?, inputs, dataset)
+}
+
+/// As `emit`, for elements of these types and shapes.
+pub fn emit_typed(
+    c: &mut OpCall<'_>,
+    types: Vec<DataType>,
+    shapes: Vec<PartialShape>,
+    inputs: &[&DatasetRef],
+    dataset: impl Dataset + 'static,
+) -> Result<()> {
+    let given = reserve::try_collect((0..c.inputs.len()).map(|i| c.input(i).cloned()))?;
+    let maker = Maker { op: c.node.op, attrs: c.attrs().clone(), inputs: given };
+    let held = TypedDataset::made(types, shapes, inputs, dataset, Some(maker))?;
     c.set(0, tensor_of(held));
     Ok(())
 }
 
 /// As `emit`, for datasets of scalar strings.
 pub fn emit_strings(c: &mut OpCall<'_>, dataset: impl Dataset + 'static) -> Result<()> {
-    let held = TypedDataset::new(vec![DataType::String], vec![PartialShape::scalar()], &[], dataset)?;
-    c.set(0, tensor_of(held));
-    Ok(())
+    emit_typed(c, vec![DataType::String], vec![PartialShape::scalar()], &[], dataset)
 }
 
 /// The attrs of most datasets.

@@ -2,7 +2,7 @@
 
 use super::checkpoint::{Checkpoint, Work, done};
 use super::context::Context;
-use super::sequence::{Dataset, Iter, Next, SOURCE, Tuple, TypedDataset, ready, tensor_of};
+use super::sequence::{Dataset, Iter, Next, SOURCE, Tuple, emit_typed, ready};
 use crate::prelude::*;
 
 pub static SPARSE_TENSOR_SLICE_DATASET: Op = Op {
@@ -56,8 +56,7 @@ fn run(c: &mut OpCall<'_>) -> Result<()> {
     let shapes = vec![PartialShape::new(&[-1, rank])?, PartialShape::vector(-1), PartialShape::vector(rank)];
     let slices = Slices { first: first.into(), indices, values, shape: Tensor::vector(&shape)?, rows };
     let types = vec![DataType::Int64, dtype, DataType::Int64];
-    c.set(0, tensor_of(TypedDataset::new(types, shapes, &[], slices)?));
-    Ok(())
+    emit_typed(c, types, shapes, &[], slices)
 }
 
 #[derive(Clone)]

@@ -28,6 +28,22 @@ pub static ITERATOR_FROM_STRING_HANDLE_V2: Op = Op {
 pub static ITERATOR_FROM_STRING_HANDLE: Op =
     Op { name: "IteratorFromStringHandle", ..ITERATOR_FROM_STRING_HANDLE_V2 };
 
+pub static ITERATOR_GET_DEVICE: Op = Op {
+    name: "IteratorGetDevice",
+    doc: "The name of the device that an iterator is on.",
+    inputs: &["resource: resource"],
+    outputs: &["device: string"],
+    kernels: cpu!(device),
+    ..ITERATOR_TO_STRING_HANDLE
+};
+
+fn device(c: &mut OpCall<'_>) -> Result<()> {
+    c.resource::<Iterator>(0)?;
+    let device = c.handle(0)?.device.clone();
+    c.set(0, Tensor::string(&*device));
+    Ok(())
+}
+
 /// Device, container and name of the iterator. The first two follow their lengths, as `length:text`.
 fn to_string(c: &mut OpCall<'_>) -> Result<()> {
     c.resource::<Iterator>(0)?;

@@ -57,6 +57,37 @@ impl Segments<'_> {
         });
     }
 
+    /// Fills `out` with the sums of the rows, each divided by its row's divisor. Sums are float32 and rounded once: those of types with few
+    /// bits would lose them. All ids and rows have been checked.
+    pub fn sum_wide<T: Real>(&self, par: &dyn Parallel, data: &[T], out: &mut [T], divisor: &[f32]) {
+        let width = self.width;
+        if width == 0 || out.is_empty() {
+            return;
+        }
+        let rows = out.len() / width;
+        let grain = if self.ids.len() * width < 1 << 14 { rows } else { rows.div_ceil(4 * par.threads()) };
+        for_chunks_of(par, out, width, grain, &|own, out| {
+            let mut sums = scratch::filled(out.len(), 0f32);
+            for (i, id) in self.ids.iter().enumerate() {
+                let id = *id as usize;
+                if !own.contains(&id) {
+                    continue;
+                }
+                let row = self.rows.map_or(i, |rows| rows[i] as usize);
+                let from = &data[row * width..][..width];
+                for (sum, x) in sums[(id - own.start) * width..][..width].iter_mut().zip(from) {
+                    *sum += x.to_f64() as f32;
+                }
+            }
+            let rows = out.chunks_exact_mut(width).zip(sums.chunks_exact(width)).zip(&divisor[own]);
+            for ((out, sums), divisor) in rows {
+                for (out, sum) in out.iter_mut().zip(sums) {
+                    *out = T::from_f64(f64::from(sum / divisor));
+                }
+            }
+        });
+    }
+
     /// How many rows go into each row of the result.
     pub fn counts(&self, segments: usize) -> Result<Vec<u32>> {
         let mut counts = reserve::filled(segments, 0u32)?;

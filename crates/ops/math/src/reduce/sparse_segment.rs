@@ -25,7 +25,7 @@ const SPARSE_SEGMENT_SUM: Op = Op {
     ],
     shape,
     grad: Rule(|g| grad(g, "SparseSegmentSumGrad")),
-    kernels: cpu!(sum: T in f32, f64, i32, i64, f16, bf16, u8, u16, u32, u64, i8, i16),
+    kernels: cpu!(sum: T in f32, f64, i32, i64, u8, u16, u32, u64, i8, i16; sum_wide: T in f16, bf16),
     cases: |r| {
         vec![
             Case::new(vec![r.tensor(&[4, 2]), int_vector(&[3, 0, 3]), int_vector(&[0, 0, 2])])
@@ -41,7 +41,7 @@ const SPARSE_SEGMENT_MEAN: Op = Op {
     doc: "The mean of the rows of data at indices, by segment; ids are sorted.",
     attrs: FLOAT_ATTRS,
     grad: Rule(|g| grad(g, "SparseSegmentMeanGrad")),
-    kernels: cpu!(mean: T in f32, f64, f16, bf16),
+    kernels: cpu!(mean: T in f32, f64; mean_wide: T in f16, bf16),
     ..SPARSE_SEGMENT_SUM
 };
 
@@ -49,7 +49,7 @@ const SPARSE_SEGMENT_SQRT_N: Op = Op {
     name: "SparseSegmentSqrtN",
     doc: "The sum of the rows of data at indices, by segment, divided by the root of their number; ids are sorted.",
     grad: Rule(|g| grad(g, "SparseSegmentSqrtNGrad")),
-    kernels: cpu!(sqrt_n: T in f32, f64, f16, bf16),
+    kernels: cpu!(sqrt_n: T in f32, f64; sqrt_n_wide: T in f16, bf16),
     ..SPARSE_SEGMENT_MEAN
 };
 
@@ -118,7 +118,8 @@ fn grad(g: &mut GradCall<'_>, op: &str) -> Result<Vec<Grad>> {
     Ok(grads)
 }
 
-fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
+/// The indices and ids of a call, and the number of segments.
+fn checked(c: &OpCall<'_>) -> Result<(Vec<i64>, Vec<i64>, usize)> {
     let data = c.shape(0)?;
     let (indices, ids) = (c.int_vector(1)?, c.int_vector(2)?);
     if indices.len() != ids.len() {
@@ -139,11 +140,17 @@ fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
         }
         rows = given;
     }
-    let shape = segmented_shape(data, rows)?;
+    segmented_shape(data, rows)?;
     if let Some((i, row)) = indices.iter().enumerate().find(|(_, row)| !(0..data[0] as i64).contains(*row)) {
         return Err(invalid!("Bad: indices[{i}] == {row} out of range [0, {})", data[0]));
     }
-    let mut out = Tensor::uninit(T::DTYPE, shape)?;
+    Ok((indices, ids, rows))
+}
+
+fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
+    let (indices, ids, rows) = checked(c)?;
+    let data = c.shape(0)?;
+    let mut out = Tensor::uninit(T::DTYPE, segmented_shape(data, rows)?)?;
     let segments = Segments { ids: &ids, rows: Some(&indices), width: data[1..].iter().product() };
     let values = out.as_mut_slice::<T>()?;
     segments.combine(c.par(), c.slice::<T>(0)?, values, T::ZERO, &by_element(T::add));
@@ -159,16 +166,40 @@ fn run<T: Number>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
     Ok(())
 }
 
+fn run_wide<T: Real>(c: &mut OpCall<'_>, scale: fn(f64) -> f64) -> Result<()> {
+    let (indices, ids, rows) = checked(c)?;
+    let data = c.shape(0)?;
+    let mut out = Tensor::uninit(T::DTYPE, segmented_shape(data, rows)?)?;
+    let segments = Segments { ids: &ids, rows: Some(&indices), width: data[1..].iter().product() };
+    let counts = segments.counts(rows)?;
+    let divisors = reserve::collect(counts.iter().map(|n| scale(f64::from((*n).max(1))) as f32))?;
+    segments.sum_wide(c.par(), c.slice::<T>(0)?, out.as_mut_slice::<T>()?, &divisors);
+    c.set(0, out);
+    Ok(())
+}
+
 fn sum<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     run::<T>(c, |_| 1.0)
+}
+
+fn sum_wide<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    run_wide::<T>(c, |_| 1.0)
 }
 
 fn mean<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     run::<T>(c, |n| n)
 }
 
+fn mean_wide<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    run_wide::<T>(c, |n| n)
+}
+
 fn sqrt_n<T: Number>(c: &mut OpCall<'_>) -> Result<()> {
     run::<T>(c, f64::sqrt)
+}
+
+fn sqrt_n_wide<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
+    run_wide::<T>(c, f64::sqrt)
 }
 
 #[cfg(test)]
@@ -191,5 +222,18 @@ mod tests {
             of(&[0, 1, 2], &[1, 1, 3]).unwrap()[0].as_slice::<f32>().unwrap(),
             &[0.0, 0.0, 2.0, 2.0, 0.0, 0.0, 1.0, 1.0]
         );
+    }
+
+    #[test]
+    fn sums_of_few_bits_are_rounded_once() {
+        // In float16, 2048 + 1 is 2048.
+        let values: Vec<f16> = std::iter::once(2048.0).chain([1.0; 8]).map(f16::from_f32).collect();
+        let data = Tensor::vector(&values).unwrap();
+        let rows: Vec<i32> = (0..9).collect();
+        let inputs = [data, ints(&[9], &rows), ints(&[9], &[0; 9])];
+        for (op, expected) in [("SparseSegmentSum", 2056.0), ("SparseSegmentMean", 2056.0 / 9.0)] {
+            let [out] = runs::<1>(op, &inputs, &[]);
+            assert_eq!(out.as_slice::<f16>().unwrap(), [f16::from_f32(expected)], "{op}");
+        }
     }
 }

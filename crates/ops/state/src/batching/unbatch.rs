@@ -171,6 +171,13 @@ impl AsyncKernel for UnbatchGrad {
             Ok(found) => found,
             Err(e) => return done(Err(e)),
         };
+        // Rows without elements have no gradient to wait for. (TensorFlow gives no rows then; these are as many as those of the input.)
+        if original.shape().dims().iter().skip(1).any(|n| *n == 0) {
+            return done(Tensor::zeros(original.dtype(), original.shape().clone()).map(|t| outputs([t])));
+        }
+        if index.is_empty() && original.elements() > 0 {
+            return done(Err(invalid!("batch_index is empty while the tensor isn't.")));
+        }
         let empty = grad.rows(0, 0);
         let kept = meeting.0.change(|s| {
             reserve::room(&mut s.0, 1)?;

@@ -25,7 +25,7 @@ pub static SPARSE_TENSOR_DENSE_MAT_MUL: Op = Op {
         Ok(vec![[a.dim(ta), b.dim(1 - tb)].into_iter().collect()])
     },
     grad: Rule(grad),
-    kernels: cpu!(make prepare: T in f32, f64, i32, f16, bf16; prepare_complex: T in Complex32, ComplexDouble),
+    kernels: cpu!(make prepare: T in f32, f64, i32, bf16; prepare_half: T in f16; prepare_complex: T in Complex32, ComplexDouble),
     cases: |r| {
         let mut case = |b: &[usize], ta: bool, tb: bool| {
             let sparse = example(&[0, 1, 1, 0, 1, 2], r.tensor(&[3]), &[2, 3]);
@@ -74,14 +74,48 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn prepare<T: Number>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    kernel::<T>(node, |x| x)
+    kernel::<T>(node, |x| x, add_rows)
+}
+
+fn prepare_half<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
+    kernel::<T>(node, |x| x, add_rows_wide)
 }
 
 fn prepare_complex<T: ComplexNumber>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    kernel::<T>(node, T::conjugate)
+    kernel::<T>(node, T::conjugate, add_rows)
 }
 
-fn kernel<T: Number>(node: &KernelNode, conjugate: fn(T) -> T) -> Result<Box<dyn Kernel>> {
+/// Factors and rows: the terms of a row of the product.
+type RowTerms<'a, T> = &'a mut dyn Iterator<Item = (T, &'a [T])>;
+
+/// Adds the terms to a row of zeros.
+fn add_rows<T: Number>(out: &mut [T], terms: RowTerms<'_, T>) {
+    for (v, row) in terms {
+        for (out, b) in out.iter_mut().zip(row) {
+            *out = out.add(v.mul(*b));
+        }
+    }
+}
+
+/// As `add_rows`, in float32: sums of float16 lose their last bits, as TensorFlow's do not.
+fn add_rows_wide<T: Float>(out: &mut [T], terms: RowTerms<'_, T>) {
+    let mut sums = scratch::filled(out.len(), 0f32);
+    for (v, row) in terms {
+        let v = v.to_f64() as f32;
+        for (sum, b) in sums.iter_mut().zip(row) {
+            *sum += v * b.to_f64() as f32;
+        }
+    }
+    for (out, sum) in out.iter_mut().zip(sums) {
+        *out = T::from_f64(f64::from(sum));
+    }
+}
+
+fn kernel<T: Number>(
+    node: &KernelNode,
+    conjugate: fn(T) -> T,
+    add: fn(&mut [T], RowTerms<'_, T>),
+) -> Result<Box<dyn Kernel>> {
     let (ta, tb) = (node.attrs.bool("adjoint_a")?, node.attrs.bool("adjoint_b")?);
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let values = c.slice::<T>(1)?;
@@ -118,12 +152,7 @@ fn kernel<T: Number>(node: &KernelNode, conjugate: fn(T) -> T) -> Result<Box<dyn
         let value = |i: usize| if ta { conjugate(values[i]) } else { values[i] };
         for_chunks_of(c.par(), out.as_mut_slice::<T>()?, cols.max(1), 16, &|range, out| {
             for (row, out) in range.zip(out.chunks_mut(cols.max(1))) {
-                for (i, k) in terms.of(row) {
-                    let v = value(i);
-                    for (out, b) in out.iter_mut().zip(&b[k * cols..][..cols]) {
-                        *out = out.add(v.mul(*b));
-                    }
-                }
+                add(out, &mut terms.of(row).map(|(i, k)| (value(i), &b[k * cols..][..cols])));
             }
         });
         c.set(0, out);

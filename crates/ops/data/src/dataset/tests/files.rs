@@ -1,6 +1,6 @@
 //! Lines, records and columns of files.
 
-use super::{n, pipeline, with_functions};
+use super::{cached, flat, iterator, n, next, pipeline, range, with_functions};
 use crate::prelude::*;
 use crate::testing::{call_in, step};
 use flate2::Compression as Level;
@@ -136,4 +136,41 @@ fn columns_are_typed_quoted_missing_and_chosen() {
         format!("{}, line 6: Field 1 in record is not a valid float: x; correct the line", file.display());
     assert!(e.message().starts_with(&told), "{e}");
     assert_eq!(row().unwrap_err().code(), Code::OutOfRange);
+}
+
+#[test]
+fn a_cache_in_files_outlives_its_input_and_keeps_a_second_writer_away() {
+    let dir = Scratch::new();
+    let prefix = dir.path("cache").display().to_string();
+    let (first, second) = (with_functions().0, with_functions().0);
+    let writer = iterator(&first, &cached(&range(0, 3), &prefix));
+    assert_eq!(next(&first, &writer).unwrap().to_scalar::<i64>().unwrap(), 0);
+    let late = iterator(&second, &cached(&range(5, 9), &prefix));
+    let e = next(&second, &late).unwrap_err();
+    assert_eq!(e.code(), Code::AlreadyExists);
+    assert!(e.message().contains("cache lockfile already exists"), "{e}");
+    for expected in [1, 2] {
+        assert_eq!(next(&first, &writer).unwrap().to_scalar::<i64>().unwrap(), expected);
+    }
+    assert_eq!(next(&first, &writer).unwrap_err().code(), Code::OutOfRange);
+    assert_eq!(flat(&cached(&range(5, 9), &prefix)), [0, 1, 2]);
+    let mut left: Vec<_> = std::fs::read_dir(dir.path("."))
+        .unwrap()
+        .map(|f| f.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["cache.data-00000-of-00001", "cache.index"]);
+}
+
+#[test]
+fn a_cache_in_files_that_is_broken_off_is_begun_anew() {
+    let dir = Scratch::new();
+    let prefix = dir.path("cache").display().to_string();
+    {
+        let step = with_functions().0;
+        let writer = iterator(&step, &cached(&range(0, 3), &prefix));
+        next(&step, &writer).unwrap();
+    }
+    assert_eq!(flat(&cached(&range(5, 9), &prefix)), [5, 6, 7, 8]);
+    assert_eq!(flat(&cached(&range(0, 1), &prefix)), [5, 6, 7, 8]);
 }

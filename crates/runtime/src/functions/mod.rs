@@ -1,5 +1,7 @@
 //! Functions called at run time: each is compiled once per set of attrs, and run as a separate plan within the step.
 
+mod graph_def;
+
 use crate::compile::{Request, Target, compile};
 use crate::device::{Device, DeviceSpec};
 use crate::executor::{self, RunInput};
@@ -10,12 +12,13 @@ use std::sync::{Arc, Mutex};
 use thalweg_core::attr::Func;
 use thalweg_core::error::{Result, unimplemented};
 use thalweg_core::invalid;
-use thalweg_core::node::NodeId;
+use thalweg_core::node::{NodeId, Output};
 use thalweg_core::registry::Registry;
-use thalweg_core::step::{FunctionRunner, OnResults, StepContext};
+use thalweg_core::step::{FunctionRunner, GraphNode, Names, OnResults, SerializedGraph, StepContext};
 use thalweg_core::sync::lock;
 use thalweg_core::tensor::Tensor;
 use thalweg_graph::function::Library;
+use thalweg_graph::{Graph, serialized};
 
 pub struct Functions {
     registry: Arc<Registry>,
@@ -61,13 +64,8 @@ impl Functions {
             return Err(invalid!("there is no device '{device}' to call a function on"));
         };
         let mut on = StepContext::new(step.step_id, found.context.clone());
-        on.cancel = step.cancel.clone();
-        on.rendezvous = step.rendezvous.clone();
         on.functions = step.functions.clone();
-        on.deadline = step.deadline;
-        on.trace = step.trace.clone();
-        on.serial = step.serial;
-        Ok(Arc::new(on))
+        Ok(Arc::new(on.within(step)))
     }
 
     fn compiled(&self, f: &Func, step: &Arc<StepContext>) -> Result<Arc<Compiled>> {
@@ -75,27 +73,14 @@ impl Functions {
         if let Some(found) = lock(&self.plans).get(&key) {
             return Ok(found.clone());
         }
-        let until = Until::of_step(step);
         let body = self.library.instantiate(&self.registry, f)?;
         let feeds: Vec<_> = body.args.iter().map(|a| a.output(0)).collect();
         // Stateful nodes run even if no result needs them.
         let mut targets = body.control.clone();
         let args: HashSet<NodeId> = body.args.iter().copied().collect();
         targets.extend(body.graph.ids().filter(|id| body.graph.node(*id).op.stateful && !args.contains(id)));
-        let request = Request {
-            feeds: &feeds,
-            fetches: &body.results,
-            targets: &targets,
-            ..Request::new(&body.graph, step.clone(), &until)
-        };
-        let target = Target {
-            devices: &[Device::new(step.device.clone())?],
-            is_remote: &|_| false,
-            kernels: &self.kernels,
-            optimise: self.optimise,
-            on_pool: true,
-        };
-        let plan = compile(&request, &target)?.single()?;
+        let kernels = self.kernels.of_function(&key);
+        let plan = self.plan(&body.graph, (&feeds, &body.results, &targets), &kernels, step)?;
         let compiled = Arc::new(Compiled { plan, args: feeds.len() });
         let mut plans = lock(&self.plans);
         if plans.len() >= MAX_PLANS {
@@ -103,6 +88,26 @@ impl Functions {
         }
         plans.insert(key, compiled.clone());
         Ok(compiled)
+    }
+
+    /// The plan of a graph on the step's device.
+    fn plan(
+        &self,
+        graph: &Graph,
+        (feeds, fetches, targets): (&[Output], &[Output], &[NodeId]),
+        kernels: &KernelCache,
+        step: &Arc<StepContext>,
+    ) -> Result<Arc<Plan>> {
+        let until = Until::of_step(step);
+        let request = Request { feeds, fetches, targets, ..Request::new(graph, step.clone(), &until) };
+        let target = Target {
+            devices: &[Device::new(step.device.clone())?],
+            is_remote: &|_| false,
+            kernels,
+            optimise: self.optimise,
+            on_pool: true,
+        };
+        compile(&request, &target)?.single()
     }
 }
 
@@ -143,6 +148,17 @@ impl FunctionRunner for Functions {
                 done(executor::run(&c.plan, RunInput { feeds: args, step: step.clone() }))
             }
             Ok(c) => executor::spawn(c.plan.clone(), RunInput { feeds: args, step: step.clone() }, done),
+            Err(e) => done(Err(e)),
+        }
+    }
+
+    fn graph_def(&self, nodes: Vec<GraphNode>, names: Names) -> Result<SerializedGraph> {
+        serialized::serialize(&self.registry, &self.library, nodes, names)
+    }
+
+    fn run_graph_def(&self, graph: &[u8], step: &Arc<StepContext>, done: OnResults) {
+        match graph_def::prepare(self, graph, step) {
+            Ok((plan, step)) => executor::spawn(plan, RunInput { feeds: Vec::new(), step }, done),
             Err(e) => done(Err(e)),
         }
     }
