@@ -65,7 +65,8 @@ class Pipeline:
         self.session.close()
 
 
-@pytest.mark.parametrize("name", PIPELINES)
+# A generator's position is in its functions' state: neither TensorFlow nor we save it.
+@pytest.mark.parametrize("name", [n for n in PIPELINES if not n.startswith("generator")])
 def test_the_rest_after_restoring_is_the_rest(server, files, tmp_path, name):
     make = PIPELINES[name]
     for at in (0, 1, 3, 4):

@@ -133,7 +133,10 @@ impl Graph {
             });
         }
         let name = self.fresh(maker.op);
-        let node = GraphNode { name: name.clone(), op: maker.op, inputs, attrs: maker.attrs.clone() };
+        let mut attrs = maker.attrs.clone();
+        // Names a node of the graph that it was in.
+        attrs.remove("_class");
+        let node = GraphNode { name: name.clone(), op: maker.op, inputs, attrs };
         reserve::push(&mut self.nodes, node)?;
         Ok(name)
     }
