@@ -8,6 +8,7 @@
 # make coverage-ops  the same, with the table: for each op the types, the cases, the largest difference
 # make lectures        the lectures' programs with all their steps; asserts accuracy and loss (DATA=folder with MNIST's files)
 # make kills           thalweg train mnist, killed and resumed at KILLS random moments (DATA=folder with MNIST's files)
+# make dist     a release: static binary, man pages, completions, checksums, in dist/ (TARGET=x86_64-unknown-linux-musl if it is installed)
 # make bench-server    thalweg server beside TensorFlow's, with TensorFlow's client
 CASES ?= 10000000
 VENV ?= .venv
@@ -17,13 +18,17 @@ KILLS ?= 100
 SECONDS ?= 60
 TARGETS ?= $(notdir $(wildcard fuzz/corpus/*))
 
-.PHONY: test check rust isa interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server clean-venv
+.PHONY: test check rust features isa interop differential coverage-ops shuttle fuzz fuzz-quick threads lectures kills bench bench-server dist clean-venv
 
-test: check rust isa shuttle interop
+test: check rust isa shuttle features interop
 
 check:
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
+
+# A program that only runs graphs builds neither the server nor the training.
+features:
+	cargo check -p thalweg --no-default-features
 
 rust:
 	cargo test --workspace
@@ -90,6 +95,9 @@ bench: $(VENV)/ready
 bench-server: $(VENV)/ready
 	cargo build --release -p thalweg-cli
 	$(VENV)/bin/python tests/interop/bench_server.py
+
+dist:
+	packaging/dist.sh
 
 clean-venv:
 	rm -rf $(VENV)

@@ -47,7 +47,8 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let code = self.code();
         if let Failure::Run(e) | Failure::Usage(e) | Failure::Lost(e) = self {
-            eprintln!("error: {e}");
+            // The user does not know our source lines.
+            eprintln!("error: {}", e.without_location());
         }
         ExitCode::from(code)
     }

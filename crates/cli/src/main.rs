@@ -4,17 +4,24 @@
 //! error is `error: CODE: message`.
 
 mod bench;
+mod convert;
 mod failure;
+mod generate;
+mod images;
 mod inspect;
 mod local;
+mod log;
 mod memory_limit;
+mod model_description;
 mod model_file;
 mod ops;
 mod output;
+mod predict;
 mod proxy;
 mod run;
 mod security;
 mod server;
+mod table;
 mod tf_config;
 mod train;
 
@@ -27,9 +34,12 @@ use thalweg_math::isa;
 const ENVIRONMENT: &str = "Environment:
   THALWEG_MAX_ISA  the highest instruction set that kernels use: avx512, avx2 or baseline (default: what the CPU has)";
 
+/// `0.1.0 (commit 1a2b3c4, x86_64-unknown-linux-gnu)`.
+const VERSION: &str = env!("THALWEG_VERSION");
+
 /// Dataflow graphs, run.
 #[derive(Parser)]
-#[command(name = "thalweg", version, about, max_term_width = 110, after_help = ENVIRONMENT)]
+#[command(name = "thalweg", version = VERSION, about, max_term_width = 110, after_help = ENVIRONMENT)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -43,13 +53,17 @@ static ALLOCATOR: Counting = Counting;
 #[derive(Subcommand)]
 enum Command {
     Train(train::Args),
+    Predict(predict::Args),
     Run(run::Args),
     Server(server::Args),
     Proxy(proxy::Args),
     Local(local::Args),
     Inspect(inspect::Args),
+    Convert(convert::Args),
     Ops(ops::Args),
     Bench(bench::Args),
+    #[command(hide = true)]
+    Generate(generate::Args),
 }
 
 fn main() -> ExitCode {
@@ -65,12 +79,15 @@ fn run(command: Command) -> Outcome {
     isa::limit().map_err(|e| Failure::Usage(e.into()))?;
     match command {
         Command::Train(args) => train::run(args),
+        Command::Predict(args) => predict::run(args),
         Command::Run(args) => run::run(args),
         Command::Server(args) => server::run(args),
         Command::Proxy(args) => proxy::run(args),
         Command::Local(args) => local::run(args),
         Command::Inspect(args) => inspect::run(args),
+        Command::Convert(args) => convert::run(args),
         Command::Ops(args) => ops::run(args),
         Command::Bench(args) => bench::run(args),
+        Command::Generate(args) => generate::run(args),
     }
 }

@@ -1,10 +1,11 @@
 //! `thalweg proxy`: adds TLS and tokens to the calls of clients that support neither.
 
 use crate::failure::Outcome;
+use crate::log::LogArgs;
 use crate::output;
 use crate::security::CredentialArgs;
 use std::net::SocketAddr;
-use thalweg_dist::log::{Level, Log};
+use thalweg_dist::log::Level;
 use thalweg_dist::{Proxy, wait_for_stop};
 
 /// Let TensorFlow clients on this machine reach a server with TLS and a token
@@ -28,12 +29,14 @@ pub struct Args {
     to: String,
     #[command(flatten)]
     credentials: CredentialArgs,
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 pub fn run(args: Args) -> Outcome {
-    let log = Log { level: Level::Warn };
+    let log = args.log.open(Level::Warn)?;
     let proxy = Proxy::start(args.listen, &args.to, &args.credentials.credentials(), log)?;
     output::print(&format!("thalweg proxy: listening on grpc://{}, to {}\n", proxy.address(), args.to))?;
-    wait_for_stop()?;
+    wait_for_stop(|| args.log.reopen(&log))?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! `thalweg server`: a task that TensorFlow clients can open sessions on.
 
 use crate::failure::{Failure, Outcome};
+use crate::log::LogArgs;
 use crate::security::{self, SecurityArgs};
 use crate::{output, tf_config};
 use std::net::{IpAddr, SocketAddr};
@@ -27,7 +28,7 @@ use thalweg_io::durable;
 /// It is a task of a cluster with --server-def, with --cluster, --job and --task, or with the environment variable TF_CONFIG.
 /// Sessions on it then see the devices of all tasks, and nodes run on the task of their device.
 ///
-/// SIGTERM or Ctrl-C stops it: running steps have --drain seconds to end, then they are cancelled.
+/// SIGTERM or Ctrl-C stops it: running steps have --drain seconds to end, then they are cancelled. SIGHUP reopens --log-file.
 #[derive(clap::Args)]
 #[command(after_help = "Example: thalweg server --port 2222 --log info", verbatim_doc_comment)]
 pub struct Args {
@@ -65,35 +66,17 @@ pub struct Args {
     /// Seconds that running steps have to end when the server stops
     #[arg(long, value_name = "SECS", default_value_t = 5)]
     drain: u64,
-    /// What to log to standard error, one line of key=value pairs per event [default: off; warn, which logs rejected calls, if others can
-    /// connect or a flag under Security is given]
-    #[arg(long, value_name = "LEVEL")]
-    log: Option<LogLevel>,
+    #[command(flatten)]
+    log: LogArgs,
     #[command(flatten)]
     security: SecurityArgs,
-}
-
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum LogLevel {
-    Off,
-    Warn,
-    Info,
-    Debug,
 }
 
 const DEFAULT_PORT: u16 = 2222;
 
 pub fn run(args: Args) -> Outcome {
     let spec = task_spec(&args).map_err(Failure::Usage)?;
-    let log = Log {
-        level: match args.log {
-            None if args.security.may_reject(args.bind) => Level::Warn,
-            None | Some(LogLevel::Off) => Level::Off,
-            Some(LogLevel::Warn) => Level::Warn,
-            Some(LogLevel::Info) => Level::Info,
-            Some(LogLevel::Debug) => Level::Debug,
-        },
-    };
+    let log = args.log.open(if args.security.may_reject(args.bind) { Level::Warn } else { Level::Off })?;
     security::warn(&args.security.security(), args.bind);
     let server = Server::start(Arc::new(thalweg_ops::registry()), options(&args, spec, log))?;
     output::print(&format!(
@@ -104,7 +87,7 @@ pub fn run(args: Args) -> Outcome {
     ))?;
     log.info("memory", &[("limit", &memory::limits().limit), ("live", &memory::live())]);
     log.info("ready", &[("address", &server.address()), ("task", &server.task())]);
-    let signal = wait_for_stop()?;
+    let signal = wait_for_stop(|| args.log.reopen(&log))?;
     log.info("stopping", &[("signal", &signal), ("sessions", &server.sessions())]);
     server.stop();
     log.info("stopped", &[]);

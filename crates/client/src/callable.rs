@@ -1,18 +1,19 @@
 //! `Callable`: a step prepared to be run many times.
 
-use std::sync::Arc;
 use thalweg_core::error::Result;
-use thalweg_core::invalid;
 use thalweg_core::tensor::Tensor;
-use thalweg_dist::{RemoteRunOptions, RemoteSession};
 use thalweg_runtime::{RunMetadata, RunOptions};
+
+#[cfg(feature = "remote")]
+pub(crate) use remote::RemoteCallable;
 
 /// A step with fixed feeds, fetches and targets. Values are passed in the order of the feeds.
 pub struct Callable(Backend);
 
 enum Backend {
     Local(thalweg_runtime::Callable),
-    Remote { session: Arc<RemoteSession>, feeds: Vec<String>, fetches: Vec<String>, targets: Vec<String> },
+    #[cfg(feature = "remote")]
+    Remote(RemoteCallable),
 }
 
 impl Callable {
@@ -20,13 +21,9 @@ impl Callable {
         Callable(Backend::Local(callable))
     }
 
-    pub(crate) fn remote(
-        session: Arc<RemoteSession>,
-        feeds: Vec<String>,
-        fetches: Vec<String>,
-        targets: Vec<String>,
-    ) -> Callable {
-        Callable(Backend::Remote { session, feeds, fetches, targets })
+    #[cfg(feature = "remote")]
+    pub(crate) fn remote(callable: RemoteCallable) -> Callable {
+        Callable(Backend::Remote(callable))
     }
 
     /// Runs once. As many tensors as there are feeds, in their order; the results are in the order of the fetches.
@@ -34,7 +31,8 @@ impl Callable {
     pub fn run(&self, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
         match &self.0 {
             Backend::Local(callable) => callable.run(feeds),
-            Backend::Remote { .. } => self.run_with(feeds, &RunOptions::default()).map(|r| r.0),
+            #[cfg(feature = "remote")]
+            Backend::Remote(callable) => callable.run(feeds, &RunOptions::default()),
         }
     }
 
@@ -42,19 +40,39 @@ impl Callable {
     pub fn run_with(&self, values: Vec<Tensor>, options: &RunOptions) -> Result<(Vec<Tensor>, RunMetadata)> {
         match &self.0 {
             Backend::Local(callable) => callable.run_with(values, options),
-            Backend::Remote { session, feeds, fetches, targets } => {
-                if feeds.len() != values.len() {
-                    return Err(invalid!("takes {} feeds, got {}", feeds.len(), values.len()));
-                }
-                let fed: Vec<(String, Tensor)> = feeds.iter().cloned().zip(values).collect();
-                let options = RemoteRunOptions {
-                    timeout: options.timeout,
-                    cancel: options.cancel.clone(),
-                    trace: false,
-                };
-                let (results, _) = session.run(&fed, fetches, targets, &options)?;
-                Ok((results, RunMetadata::default()))
+            #[cfg(feature = "remote")]
+            Backend::Remote(callable) => Ok((callable.run(values, options)?, RunMetadata::default())),
+        }
+    }
+}
+
+#[cfg(feature = "remote")]
+mod remote {
+    use std::sync::Arc;
+    use thalweg_core::error::Result;
+    use thalweg_core::invalid;
+    use thalweg_core::tensor::Tensor;
+    use thalweg_dist::{RemoteRunOptions, RemoteSession};
+    use thalweg_runtime::RunOptions;
+
+    /// A step on a server.
+    pub(crate) struct RemoteCallable {
+        pub session: Arc<RemoteSession>,
+        pub feeds: Vec<String>,
+        pub fetches: Vec<String>,
+        pub targets: Vec<String>,
+    }
+
+    impl RemoteCallable {
+        pub fn run(&self, values: Vec<Tensor>, options: &RunOptions) -> Result<Vec<Tensor>> {
+            let RemoteCallable { session, feeds, fetches, targets } = self;
+            if feeds.len() != values.len() {
+                return Err(invalid!("takes {} feeds, got {}", feeds.len(), values.len()));
             }
+            let fed: Vec<(String, Tensor)> = feeds.iter().cloned().zip(values).collect();
+            let options =
+                RemoteRunOptions { timeout: options.timeout, cancel: options.cancel.clone(), trace: false };
+            session.run(&fed, fetches, targets, &options).map(|r| r.0)
         }
     }
 }

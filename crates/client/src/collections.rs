@@ -19,6 +19,8 @@ pub mod keys {
     pub const LOCAL_VARIABLES: &str = "local_variables";
     /// Operations that initialise lookup tables.
     pub const TABLE_INITIALIZERS: &str = "table_initializer";
+    /// Paths of files that exported models take along: vocabularies.
+    pub const ASSET_FILEPATHS: &str = "asset_filepaths";
 }
 
 /// The collections of one graph, by name.

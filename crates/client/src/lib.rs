@@ -18,6 +18,7 @@ mod ops;
 mod output;
 mod outputs;
 mod partitioned;
+pub mod saved_model;
 mod scope;
 mod session;
 mod value;
@@ -32,6 +33,7 @@ pub use gradients::{Gradient, GradientOptions, IndexedSlices};
 pub use output::{Operation, Output};
 pub use outputs::Outputs;
 pub use partitioned::{PartitionedVariable, Partitioner, Slice};
+pub use saved_model::{SavedModel, Signature};
 pub use scope::Scope;
 pub use session::{Feed, Fetch, Session, feed};
 pub use thalweg_core::attr::{self, Attr, Attrs, Func};
@@ -40,7 +42,9 @@ pub use thalweg_core::dtype::{self, DataType};
 pub use thalweg_core::error::{Code, Error, Result};
 pub use thalweg_core::shape::{PartialShape, Shape};
 pub use thalweg_core::tensor::Tensor;
+#[cfg(feature = "remote")]
 pub use thalweg_dist::cluster::ClusterSpec;
+#[cfg(feature = "remote")]
 pub use thalweg_dist::{Credentials, RemoteSession, TlsFiles};
 pub use thalweg_runtime::device::DeviceSpec;
 pub use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};

@@ -1,18 +1,24 @@
 //! `Session`: runs the graph of a scope.
 
 use crate::callable::Callable;
+#[cfg(feature = "remote")]
+use crate::callable::RemoteCallable;
 use crate::output::{Operation, Output};
 use crate::outputs::Outputs;
 use crate::scope::Scope;
 use crate::value::IntoTensor;
 use std::panic::Location;
-use std::sync::{Arc, Mutex};
+#[cfg(feature = "remote")]
+use std::sync::Arc;
+use std::sync::Mutex;
 use std::time::Instant;
 use thalweg_core::error::{Error, Result};
 use thalweg_core::invalid;
 use thalweg_core::node::{self, NodeId};
 use thalweg_core::tensor::Tensor;
+#[cfg(feature = "remote")]
 use thalweg_dist::{Credentials, RemoteSession};
+#[cfg(feature = "remote")]
 use thalweg_proto::ConfigProto;
 use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
 
@@ -39,6 +45,7 @@ pub struct Session {
 /// Where the graph runs.
 enum Backend {
     Local(thalweg_runtime::Session),
+    #[cfg(feature = "remote")]
     Remote(Arc<RemoteSession>),
 }
 
@@ -182,16 +189,19 @@ impl Session {
 
     /// Opens a session on the task at `grpc://host:port`: a Thalweg or a TensorFlow server. With `grpcs://host:port` it uses TLS and the
     /// credentials in the files that THALWEG_TLS_CA, THALWEG_TLS_CERT, THALWEG_TLS_KEY and THALWEG_TOKEN_FILE name.
+    #[cfg(feature = "remote")]
     pub fn connect(target: &str, scope: &Scope) -> Result<Session> {
         Session::connect_with(target, scope, ConfigProto::default())
     }
 
     /// As [`Session::connect`], with a session configuration: device filters, soft placement.
+    #[cfg(feature = "remote")]
     pub fn connect_with(target: &str, scope: &Scope, config: ConfigProto) -> Result<Session> {
         Session::connect_as(&Credentials::from_env(), target, scope, config)
     }
 
     /// As [`Session::connect_with`], with other credentials than the environment's.
+    #[cfg(feature = "remote")]
     pub fn connect_as(
         credentials: &Credentials,
         target: &str,
@@ -278,12 +288,18 @@ impl Session {
             Backend::Local(session) => {
                 Ok(Callable::local(session.callable_with(&feeds, &outputs, &targets, options)?))
             }
+            #[cfg(feature = "remote")]
             Backend::Remote(session) => {
                 let shared = self.scope.lock();
                 let tensors =
                     |list: &[node::Output]| list.iter().map(|o| shared.graph.tensor_name(*o)).collect();
                 let nodes = targets.iter().map(|id| shared.graph.node(*id).name.to_string()).collect();
-                Ok(Callable::remote(session.clone(), tensors(&feeds), tensors(&outputs), nodes))
+                Ok(Callable::remote(RemoteCallable {
+                    session: session.clone(),
+                    feeds: tensors(&feeds),
+                    fetches: tensors(&outputs),
+                    targets: nodes,
+                }))
             }
         }
     }
@@ -295,6 +311,7 @@ impl Session {
         if shared.graph.len() > *taken {
             match &self.backend {
                 Backend::Local(session) => session.extend(&shared.graph)?,
+                #[cfg(feature = "remote")]
                 Backend::Remote(session) => session.extend(&shared.graph)?,
             }
             *taken = shared.graph.len();
@@ -309,14 +326,14 @@ impl Session {
                 session.close();
                 Ok(())
             }
+            #[cfg(feature = "remote")]
             Backend::Remote(session) => session.close(),
         }
     }
 
-    /// Drops the resources in these containers; in the default one if none is named. For another task see
-    /// [`RemoteSession::reset`].
+    /// Drops the resources in these containers; in the default one if none is named. Not on a server: see `RemoteSession::reset`.
     pub fn reset(&self, containers: &[String]) {
-        if let Backend::Local(session) = &self.backend {
+        if let Some(session) = self.runtime() {
             session.reset(containers);
         }
     }
@@ -325,6 +342,7 @@ impl Session {
     pub fn runtime(&self) -> Option<&thalweg_runtime::Session> {
         match &self.backend {
             Backend::Local(session) => Some(session),
+            #[cfg(feature = "remote")]
             Backend::Remote(_) => None,
         }
     }
@@ -333,6 +351,7 @@ impl Session {
     pub fn devices(&self) -> Result<Vec<String>> {
         match &self.backend {
             Backend::Local(session) => Ok(session.devices().iter().map(|d| d.name().to_string()).collect()),
+            #[cfg(feature = "remote")]
             Backend::Remote(session) => session.devices(),
         }
     }

@@ -5,7 +5,8 @@ use thalweg_core::error::Result;
 use thalweg_core::shape::Shape;
 use thalweg_core::tensor::Tensor;
 
-/// Rust values that can be constants and feeds: numbers, arrays of numbers of up to four dimensions, vectors, strings, tensors.
+/// Rust values that can be constants and feeds: numbers, strings, arrays of them (of numbers up to four dimensions, of strings up to two),
+/// vectors, slices, tensors.
 pub trait IntoTensor {
     /// An error if the elements do not fill the shape, or exceed the memory limit.
     fn into_tensor(self) -> Result<Tensor>;
@@ -35,10 +36,38 @@ impl IntoTensor for String {
     }
 }
 
+fn copied(dims: &[usize], items: &[&str]) -> Result<Tensor> {
+    let items = items.iter().map(|s| bytes::Bytes::copy_from_slice(s.as_bytes())).collect();
+    Tensor::from_objects(Shape::new(dims)?, items)
+}
+
 impl IntoTensor for Vec<&str> {
     fn into_tensor(self) -> Result<Tensor> {
-        let items = self.iter().map(|s| bytes::Bytes::copy_from_slice(s.as_bytes())).collect();
-        Tensor::from_objects(Shape::vector(self.len()), items)
+        copied(&[self.len()], &self)
+    }
+}
+
+impl IntoTensor for &[&str] {
+    fn into_tensor(self) -> Result<Tensor> {
+        copied(&[self.len()], self)
+    }
+}
+
+impl<const A: usize> IntoTensor for [&str; A] {
+    fn into_tensor(self) -> Result<Tensor> {
+        copied(&[A], &self)
+    }
+}
+
+impl<const A: usize, const B: usize> IntoTensor for [[&str; B]; A] {
+    fn into_tensor(self) -> Result<Tensor> {
+        copied(&[A, B], self.as_flattened())
+    }
+}
+
+impl<const A: usize> IntoTensor for [String; A] {
+    fn into_tensor(self) -> Result<Tensor> {
+        Vec::from(self).into_tensor()
     }
 }
 
@@ -112,5 +141,15 @@ mod tests {
         let t = (vec![1i64, 2, 3, 4], [2, 2]).into_tensor().unwrap();
         assert_eq!(t.shape().dims(), &[2, 2]);
         assert!((vec![1i64], [2, 2]).into_tensor().is_err());
+    }
+
+    #[test]
+    fn arrays_of_strings_and_bools_become_tensors() {
+        let text = |t: Result<Tensor>| t.unwrap().to_string();
+        assert_eq!(text(["a", "b"].into_tensor()), "[b'a' b'b']");
+        assert_eq!(text([["a", "b"], ["c", "d"]].into_tensor()), "[[b'a' b'b']\n [b'c' b'd']]");
+        assert_eq!(text(["a".to_string()].into_tensor()), "[b'a']");
+        assert_eq!(text((&["a"][..]).into_tensor()), "[b'a']");
+        assert_eq!(text([true, false].into_tensor()), "[ True False]");
     }
 }

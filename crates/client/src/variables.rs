@@ -198,6 +198,12 @@ impl Scope {
         scope.with(|p| p.variables = VariableScope { prefix, reuse })
     }
 
+    /// A scope for ops named `name/...` that shares the variables of another scope of this graph; `None` if it is of another graph.
+    pub fn sharing_variables_of(&self, other: &Scope, name: &str) -> Option<Scope> {
+        let variables = VariableScope { reuse: Reuse::Auto, ..other.defaults.variables.clone() };
+        self.is_same_graph(other).then(|| self.name_scope(name).with(|p| p.variables = variables))
+    }
+
     /// A prefix that no variable has: name scopes alone do not make it unique.
     fn free_variable_prefix(&self, base: &str) -> String {
         let shared = self.lock();

@@ -119,6 +119,12 @@ impl Error {
         self
     }
 
+    /// Without the call site: for users of a program, to whom its source lines say nothing.
+    pub fn without_location(mut self) -> Self {
+        self.0.location = None;
+        self
+    }
+
     /// Prepends context: `context: message`. The message is not truncated, as it is closest to the cause.
     pub fn context(mut self, context: impl fmt::Display) -> Self {
         if let Some(room) = self.room_for_a_part() {

@@ -60,8 +60,7 @@ impl Registry {
     }
 
     fn nearest(&self, name: &str) -> Option<&'static str> {
-        let best = self.ops.keys().map(|k| (distance(k, name), *k)).min()?;
-        (best.0 <= 3 && best.0 < name.len()).then_some(best.1)
+        self.ops.keys().filter_map(|k| Some((similarity(k, name)?, *k))).min().map(|best| best.1)
     }
 }
 
@@ -76,15 +75,19 @@ pub fn find_kernel(op: &'static Op, attrs: &Attrs, device: &str) -> Option<&'sta
 
 /// `; did you mean 'x'?`, if one of these names is similar. Very long lists are not searched.
 pub fn did_you_mean<'a>(names: impl Iterator<Item = &'a str>, name: &str) -> String {
-    let best = names.take(10_000).map(|n| (distance(n, name), n)).min();
-    match best {
-        Some((d, near)) if d <= 2.max(name.len() / 4) => format!("; did you mean '{near}'?"),
-        _ => String::new(),
-    }
+    let best = names.take(10_000).filter_map(|n| Some((similarity(n, name)?, n))).min();
+    best.map_or_else(String::new, |(_, near)| format!("; did you mean '{near}'?"))
 }
 
-/// Levenshtein distance, for suggestions.
-pub fn distance(a: &str, b: &str) -> usize {
+/// How many edits a name is from the one asked for, capitals and small letters alike; `None` if so many that they are unrelated: more than
+/// one in a short name, than a quarter of the letters in a long one.
+pub fn similarity(name: &str, wanted: &str) -> Option<usize> {
+    let edits = distance(&name.to_lowercase(), &wanted.to_lowercase());
+    (edits <= (wanted.chars().count() / 4).max(1)).then_some(edits)
+}
+
+/// Levenshtein distance.
+fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().take(100).collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, ca) in a.chars().take(100).enumerate() {
@@ -97,4 +100,20 @@ pub fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggestions_are_related() {
+        let names = ["Rank", "MatMul", "layer/weights", "train.csv"];
+        let hint = |name| did_you_mean(names.into_iter(), name);
+        assert_eq!(hint("RFFT"), "");
+        assert_eq!(hint("Real"), "");
+        assert_eq!(hint("Matmul"), "; did you mean 'MatMul'?");
+        assert_eq!(hint("layer/weight"), "; did you mean 'layer/weights'?");
+        assert_eq!(hint("trian.csv"), "; did you mean 'train.csv'?");
+    }
 }

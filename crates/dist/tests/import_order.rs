@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// From the lowest layer to the highest. Other modules belong to the longest of these that contains them.
-const ORDER: [&str; 32] = [
+const ORDER: [&str; 34] = [
     "log",
     "wire::status",
     "wire::graph_def",
     "wire",
     "threads::quota",
+    "threads::priority",
     "threads::client_threads",
     "threads",
     "auth",
@@ -22,6 +23,7 @@ const ORDER: [&str; 32] = [
     "net::server::limits",
     "net::server::slots",
     "net::server::pacing",
+    "net::server::turns",
     "net::server::recent_streams",
     "net::server::unread_responses",
     "net::server::peer",

@@ -1,13 +1,14 @@
 //! File formats, from bytes to tensors and back.
 //!
 //! - [`access`]: access control of the paths in graphs.
-//! - [`npy`], [`idx`]: arrays of numpy, and of MNIST.
+//! - [`npy`], [`npz`], [`idx`]: arrays of numpy, and of MNIST; [`safetensors`]: weights of models.
 //! - [`jpeg`], [`gif`], [`bmp`], [`wav`]: images and sound.
 //! - [`record`]: TFRecord files, plain or compressed.
 //! - [`snappy`]: compressed blocks.
 //! - [`table`]: sorted string tables in LevelDB's format, as the index of a checkpoint is.
 //! - [`bundle`]: tensor bundles, the files of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
 //! - [`checkpoint`]: the checkpoints of a directory, its state file, lock file, and recovery.
+//! - [`graph_file`]: GraphDefs, MetaGraphDefs and SavedModels; [`saved_model`]: a SavedModel's directory.
 //! - [`event`]: event files, for TensorBoard.
 //! - [`wav`]: sounds, as files of 16-bit samples.
 //! - [`glob`]: paths by glob pattern.
@@ -31,12 +32,16 @@ pub mod durable;
 pub mod event;
 pub mod gif;
 pub mod glob;
+pub mod graph_file;
 pub mod idx;
 pub mod jpeg;
 pub mod message;
 pub mod npy;
+pub mod npz;
 pub mod path_hint;
 pub mod record;
+pub mod safetensors;
+pub mod saved_model;
 pub mod snappy;
 pub mod table;
 pub mod varint;

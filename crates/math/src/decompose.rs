@@ -4,41 +4,51 @@
 //! are bounded, so that NaN ends them too; what did not converge is `false` or `None`.
 //!
 //! ```
-//! use thalweg_math::{decompose::cholesky, parallel::Serial};
+//! use thalweg_math::{decompose::Decompose, parallel::Serial};
 //!
 //! let mut a = [4.0, 0.0, 2.0, 5.0];
-//! assert!(cholesky(&Serial, &mut a, 2));
+//! assert!(f64::cholesky(&Serial, &mut a, 2)?);
 //! assert_eq!(a, [2.0, 0.0, 1.0, 2.0]);
+//! # Ok::<(), thalweg_math::gemm::ShapeError>(())
 //! ```
 
+mod bidiagonal;
 mod cholesky;
+mod compiled;
 mod eigen;
 mod functions;
 mod householder;
 mod least_squares;
 mod lu;
 mod qr;
+mod rank_two;
+mod rotations;
 mod scalar;
 mod schur;
 mod svd;
 mod symmetric;
 mod triangular;
 mod tridiagonal;
+mod vectors;
 
-pub use cholesky::{cholesky, cholesky_gradient};
-pub use eigen::eigen;
-pub use functions::{exponential, logarithm, square_root};
-pub use least_squares::{least_squares, min_norm_least_squares};
+pub use compiled::Decompose;
 pub use lu::Lu;
-pub use qr::Qr;
 pub use scalar::{ComplexScalar, RealScalar, Scalar};
-pub use svd::{Svd, svd};
-pub use symmetric::symmetric_eigen;
-pub use triangular::{Triangle, banded_solve, triangular_solve};
+pub use svd::{Svd, Vectors};
+pub use triangular::{Triangle, banded_solve};
 pub use tridiagonal::{Tridiagonal, tridiagonal_product};
 
-use crate::gemm::{Epilogue, MatMut, MatRef, gemm};
+use cholesky::cholesky;
+use qr::Qr;
+use svd::svd;
+use triangular::triangular_solve;
+use vectors::{axpy, dot};
+
+use crate::gemm::{Epilogue, MatMut, MatRef, ShapeError, gemm};
 use crate::parallel::Parallel;
+
+/// What a decomposition returns. It is an error if a slice has not the size that was stated.
+pub type Outcome<T> = Result<T, ShapeError>;
 
 /// Columns factored before the trailing matrix is updated.
 const BLOCK: usize = 48;
@@ -50,18 +60,24 @@ fn multiply<T: Scalar>(
     b: MatRef<'_, T>,
     c: MatMut<'_, T>,
     accumulate: bool,
-) {
-    gemm(par, a, b, c, Epilogue { accumulate, ..Epilogue::default() }).expect("views of matching sizes");
+) -> Outcome<()> {
+    gemm(par, a, b, c, Epilogue { accumulate, ..Epilogue::default() })
 }
 
 /// The product of two row-major matrices.
-fn product<T: Scalar>(par: &dyn Parallel, a: &[T], b: &[T], [m, k, n]: [usize; 3], out: &mut [T]) {
-    multiply(par, rows(a, m, k, k), rows(b, k, n, n), MatMut::row_major(out, m, n).expect("a matrix"), false)
+fn product<T: Scalar>(
+    par: &dyn Parallel,
+    a: &[T],
+    b: &[T],
+    [m, k, n]: [usize; 3],
+    out: &mut [T],
+) -> Outcome<()> {
+    multiply(par, rows(a, m, k, k)?, rows(b, k, n, n)?, MatMut::row_major(out, m, n)?, false)
 }
 
 /// A view of rows with a stride.
-fn rows<T>(data: &[T], rows: usize, cols: usize, stride: usize) -> MatRef<'_, T> {
-    MatRef::new(data, rows, cols, stride, 1).expect("rows inside of the slice")
+fn rows<T>(data: &[T], rows: usize, cols: usize, stride: usize) -> Outcome<MatRef<'_, T>> {
+    MatRef::new(data, rows, cols, stride, 1)
 }
 
 /// The identity.
@@ -89,30 +105,6 @@ fn conjugate<T: Scalar>(a: &mut [T]) {
     if T::IS_COMPLEX {
         a.iter_mut().for_each(|x| *x = x.conj());
     }
-}
-
-/// `y += factor * x`.
-#[inline]
-fn axpy<T: Scalar>(factor: T, x: &[T], y: &mut [T]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y = *y + factor * *x;
-    }
-}
-
-/// `x^H y`, in eight partial sums, so that it vectorises.
-#[inline]
-fn dot<T: Scalar>(x: &[T], y: &[T]) -> T {
-    let mut sums = [T::ZERO; 8];
-    let (x8, y8) = (x.as_chunks::<8>(), y.as_chunks::<8>());
-    for (x, y) in x8.0.iter().zip(y8.0) {
-        for (s, (x, y)) in sums.iter_mut().zip(x.iter().zip(y)) {
-            *s = *s + x.conj() * *y;
-        }
-    }
-    for (s, (x, y)) in sums.iter_mut().zip(x8.1.iter().zip(y8.1)) {
-        *s = *s + x.conj() * *y;
-    }
-    sums.into_iter().fold(T::ZERO, |a, b| a + b)
 }
 
 /// The largest absolute value; NaN counts as infinite.

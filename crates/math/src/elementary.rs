@@ -13,6 +13,16 @@ pub fn exp(x: &[f32], y: &mut [f32]) {
     map::<Exp>(x, y);
 }
 
+/// e to the power of x, less 1.
+pub fn exp_m1(x: &[f32], y: &mut [f32]) {
+    map::<ExpM1>(x, y);
+}
+
+/// Natural logarithm of 1 + x.
+pub fn ln_1p(x: &[f32], y: &mut [f32]) {
+    map::<Ln1p>(x, y);
+}
+
 /// Natural logarithm.
 pub fn log(x: &[f32], y: &mut [f32]) {
     map::<Log>(x, y);
@@ -80,6 +90,8 @@ macro_rules! functions {
 
 functions! {
     Exp = scalar::exp::<FMA>;
+    ExpM1 = scalar::exp_m1::<FMA>;
+    Ln1p = scalar::ln_1p::<FMA>;
     Log = scalar::log::<FMA>;
     Tanh = scalar::tanh::<FMA>;
     Sigmoid = scalar::sigmoid::<FMA>;

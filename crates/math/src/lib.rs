@@ -19,7 +19,6 @@ pub mod normalise;
 pub mod parallel;
 /// The thread pool.
 pub mod pool;
-pub mod power_of_two_fft;
 pub mod prefetch;
 /// Counter-based random numbers (Philox), bit for bit TensorFlow's.
 pub mod random;

@@ -43,6 +43,16 @@ fn exp() {
 }
 
 #[test]
+fn exp_m1() {
+    check("exp_m1", elementary::exp_m1, f64::exp_m1, 2.0);
+}
+
+#[test]
+fn ln_1p() {
+    check("ln_1p", elementary::ln_1p, f64::ln_1p, 2.0);
+}
+
+#[test]
 fn log() {
     check("log", elementary::log, f64::ln, 1.2);
 }

@@ -2,8 +2,6 @@
 
 use thalweg::data::iris::{self, FEATURES, KINDS};
 use thalweg::prelude::*;
-use thalweg::train::estimator::{DNNClassifier, Input};
-use thalweg::train::feature_column::numeric_columns;
 
 fn main() -> Result<()> {
     let (train, test) = iris::load();

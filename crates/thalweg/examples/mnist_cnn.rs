@@ -1,12 +1,8 @@
-//! Two convolutions and two dense layers classify digits: `mnist_cnn FOLDER` those of MNIST's files; without a folder,
-//! synthetic seven-segment digits, with noise.
+//! Two convolutions and two dense layers classify digits: `mnist_cnn FOLDER` those of MNIST's files, gzipped or not; without a
+//! folder, synthetic seven-segment digits, with noise.
 
 use std::path::PathBuf;
-use thalweg::data::Dataset;
 use thalweg::prelude::*;
-use thalweg::train::layers::{Activation, Conv2D, Dense, Padding, flatten, max_pooling2d};
-use thalweg::train::losses;
-use thalweg::train::optimizers::{Adam, Minimize};
 
 /// The segments of each digit: top, upper left, upper right, middle, lower left, lower right, bottom.
 const STROKES: [u8; 10] = [0x77, 0x24, 0x5d, 0x6d, 0x2e, 0x6b, 0x7b, 0x25, 0x7f, 0x6f];
@@ -48,6 +44,8 @@ fn main() -> Result<()> {
         }
         None => (drawn(&g)?, 30),
     };
+    // Files that are not there, or no digits.
+    g.check()?;
     let batch = digits.shuffle(10_000, Some(1)).repeat(None).batch(50);
     let next = batch.one_shot_iterator(&g).get_next();
     let (images, labels) = (&next[0], g.cast(&next[1], DataType::Int32));

@@ -1,9 +1,6 @@
 //! A net of 2-4-1 units learns exclusive or.
 
 use thalweg::prelude::*;
-use thalweg::train::layers::{Activation, Dense};
-use thalweg::train::losses;
-use thalweg::train::optimizers::{Adam, Minimize};
 
 fn main() -> Result<()> {
     let g = Scope::new();
@@ -21,7 +18,7 @@ fn main() -> Result<()> {
         session.run(&train, &[])?;
     }
     let (loss, answer) = session.run(&(loss, answer), &[])?;
-    println!("loss {:.5}", loss.to_scalar::<f32>()?);
+    println!("loss {loss:.5}");
     for (i, p) in answer.as_slice::<f32>()?.iter().enumerate() {
         println!("{} xor {} = {p:.3}", i / 2, i % 2);
     }

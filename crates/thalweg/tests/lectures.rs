@@ -13,9 +13,10 @@ fn example(name: &str) -> String {
 }
 
 #[test]
-fn the_readme_shows_the_whole_iris_program() {
+fn the_guide_shows_the_whole_iris_program() {
     let (_, program) = include_str!("../examples/iris.rs").split_once("\n\n").unwrap();
-    assert!(include_str!("../../../README.md").contains(program), "README.md and examples/iris.rs differ");
+    let page = include_str!("../src/guide/training.md");
+    assert!(page.contains(program), "the guide and examples/iris.rs differ");
 }
 
 #[test]
@@ -56,6 +57,18 @@ fn loops_with_conditions_give_the_same_however_parallel() {
     for line in ["  1 takes 0", "  6 takes 8", " 27 takes 111", " 97 takes 118"] {
         assert_eq!(out.matches(line).count(), 2, "{out}");
     }
+}
+
+#[test]
+fn parameter_servers_train_iris() {
+    let out = example("parameter_server");
+    assert!(out.starts_with("replica 0 of 1: 600 of 600 steps\n") && after(&out, "accuracy ") > 0.9, "{out}");
+}
+
+#[test]
+fn resnet18_has_its_parameters_and_trains() {
+    let out = example("resnet18");
+    assert!(out.starts_with("11173962 parameters\n") && after(&out, "loss ").is_finite(), "{out}");
 }
 
 /// The number after a word.

@@ -6,6 +6,7 @@
 
 pub mod averages;
 pub mod clip;
+pub mod cluster;
 pub mod embedding;
 pub mod estimator;
 pub mod feature_column;
@@ -18,10 +19,12 @@ pub mod metrics;
 pub mod monitored;
 pub mod optimizers;
 pub mod rnn;
+pub mod saved_model;
 pub mod saver;
 pub mod schedules;
 pub mod summary;
 pub mod sync_replicas;
+pub mod trainer;
 
 mod coordinator;
 mod device_setter;

@@ -46,6 +46,7 @@ impl IndexTable {
         const LINE_NUMBER: i64 = -1;
         let table = IndexTable::empty(g, dtype, size, default, oov_buckets);
         let name = g.constant_named("filename", file.display().to_string());
+        g.add_to_collection(keys::ASSET_FILEPATHS, &name);
         let init = g
             .op("InitializeTableFromTextFileV2")
             .name("table_init")

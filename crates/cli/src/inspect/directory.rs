@@ -1,6 +1,6 @@
 //! A directory of a run, a model, or both: checkpoints and event files.
 
-use super::{checkpoint, events, graph, titled};
+use super::{checkpoint, events, saved_model, titled};
 use std::path::{Path, PathBuf};
 use thalweg_core::error::{Result, not_found};
 use thalweg_io::bundle::BundleReader;
@@ -8,8 +8,8 @@ use thalweg_io::checkpoint::{State, latest_checkpoint};
 use thalweg_io::{durable, glob};
 
 pub fn show(path: &Path) -> Result<String> {
-    if ["saved_model.pb", "saved_model.pbtxt"].iter().any(|f| path.join(f).is_file()) {
-        return graph::show(path);
+    if thalweg_io::saved_model::file(path).is_some() {
+        return saved_model::show(path);
     }
     let indexes = named(path, "*.index")?;
     let event_files = named(path, "*.tfevents.*")?;

@@ -1,41 +1,77 @@
-//! A graph: op counts, placeholders, and nodes that nothing uses.
+//! A graph: op counts, placeholders, nodes that nothing uses, and what it would touch outside of itself.
 
 use super::{count, titled};
 use crate::model_file;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use thalweg_core::error::Result;
-use thalweg_proto::GraphDef;
+use thalweg_proto::{GraphDef, NodeDef};
 
 /// Names shown of a list.
 const SHOWN: usize = 12;
 
+/// Words in the names of ops that read or write files, talk to others, or run code of the program that made the graph.
+const FILES: [&str; 11] = [
+    "File",
+    "Save",
+    "Restore",
+    "Checkpoint",
+    "TFRecord",
+    "TextLine",
+    "Reader",
+    "Snapshot",
+    "RecordInput",
+    "ImmutableConst",
+    "Writer",
+];
+const NETWORK: [&str; 5] = ["Rpc", "DataService", "_Send", "_Recv", "Http"];
+const CODE: [&str; 3] = ["PyFunc", "EagerPy", "TRTEngine"];
+
 pub fn show(path: &Path) -> Result<String> {
-    let graph = model_file::read(path)?;
+    Ok(describe(&model_file::read(path)?))
+}
+
+/// What is in a graph, with the nodes of its functions.
+pub fn describe(graph: &GraphDef) -> String {
+    let library: Vec<_> = graph.library.iter().flat_map(|l| &l.function).collect();
+    let functions: HashSet<&str> =
+        library.iter().filter_map(|f| f.signature.as_ref().map(|s| s.name.as_str())).collect();
+    let inside: usize = library.iter().map(|f| f.node_def.len()).sum();
+    let nodes = || graph.node.iter().chain(library.iter().flat_map(|f| &f.node_def));
     let mut ops: BTreeMap<&str, usize> = BTreeMap::new();
-    graph.node.iter().for_each(|n| *ops.entry(&n.op).or_default() += 1);
+    nodes().for_each(|n| *ops.entry(&n.op).or_default() += 1);
     let registry = thalweg_ops::registry();
     let mut rows: Vec<(&str, usize)> = ops.into_iter().collect();
     rows.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-    let functions: Vec<&str> = graph
-        .library
-        .iter()
-        .flat_map(|l| &l.function)
-        .filter_map(|f| f.signature.as_ref().map(|s| s.name.as_str()))
-        .collect();
-    let runs = |op: &str| registry.get(op).is_some() || functions.contains(&op);
+    let runs = |op: &str| registry.get(op).is_some() || functions.contains(op);
     let row = |(op, n): (&str, usize)| {
         vec![op.to_string(), n.to_string(), if runs(op) { "" } else { "missing" }.into()]
     };
-    Ok(format!(
-        "graph of {}, {}, {}\n\n{}\nfeeds    {}\nresults  {}\n",
+    let in_functions = match functions.len() {
+        0 => count(0, "function"),
+        n => format!("{} with {}", count(n, "function"), count(inside, "node")),
+    };
+    format!(
+        "graph of {}, {in_functions}, {}\n\n{}\nfeeds    {}\nresults  {}\n{}",
         count(graph.node.len(), "node"),
-        count(functions.len(), "function"),
         count(rows.len(), "kind") + " of op",
         titled(&["op", "nodes", ""], "LRL", rows.iter().map(|r| row(*r))),
-        some(&feeds(&graph)),
-        some(&results(&graph)),
-    ))
+        some(&feeds(graph)),
+        some(&results(graph)),
+        touched(nodes()),
+    )
+}
+
+/// The ops that reach out of the graph: a line for each kind.
+fn touched<'a>(nodes: impl Iterator<Item = &'a NodeDef>) -> String {
+    let ops: BTreeSet<&str> = nodes.map(|n| n.op.as_str()).collect();
+    let kinds = [("files    ", &FILES[..]), ("network  ", &NETWORK), ("code     ", &CODE)];
+    let line = |(title, words): (&str, &[&str])| {
+        let found: Vec<&str> =
+            ops.iter().filter(|op| words.iter().any(|w| op.contains(w))).copied().collect();
+        if found.is_empty() { String::new() } else { format!("{title}{}\n", found.join(" ")) }
+    };
+    kinds.map(line).concat()
 }
 
 fn feeds(graph: &GraphDef) -> Vec<&str> {

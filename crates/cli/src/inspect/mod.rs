@@ -4,18 +4,21 @@ mod checkpoint;
 mod directory;
 mod events;
 mod graph;
+mod looks;
 mod records;
+mod saved_model;
+mod weights;
 
 use crate::failure::Outcome;
 use crate::output::{self, Align, table};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use thalweg_core::error::{Result, not_found};
+use thalweg_core::error::{Code, Result, not_found};
 use thalweg_io::record::Compression;
-use thalweg_io::{bundle, durable, npy, table as tables};
+use thalweg_io::{bundle, durable, npy, npz, safetensors, table as tables};
 
-/// Show what is in a checkpoint, event file, TFRecord file, array or graph
+/// Show what is in a model, graph, checkpoint, event file, TFRecord file or array
 #[derive(clap::Args)]
 pub struct Args {
     /// A file, a directory, or the prefix of a checkpoint (model-100)
@@ -44,8 +47,22 @@ fn inspect(path: &Path) -> Result<String> {
     match Compression::of_bytes(&start) {
         Some(compression) if records::is_events(path, compression) => events::show(&[path.to_path_buf()]),
         Some(compression) => records::show(path, compression),
-        None => graph::show(path),
+        None => unframed(path, &start),
     }
+}
+
+/// A file that is no records: weights, or a graph, or what it looks like.
+fn unframed(path: &Path, start: &[u8]) -> Result<String> {
+    let extension = path.extension().and_then(|e| e.to_str());
+    match extension {
+        Some("npz") => return Ok(weights::show(&npz::read_file(path)?)),
+        Some("safetensors") => return Ok(weights::show(&safetensors::read_file(path)?)),
+        _ => {}
+    }
+    graph::show(path).map_err(|e| match looks::like(start, extension) {
+        Some(like) if matches!(e.code(), Code::DataLoss) => e.hint(format_args!("it looks like {like}")),
+        _ => e,
+    })
 }
 
 /// The checkpoint that a path is the prefix or a file of.
@@ -56,6 +73,9 @@ fn checkpoint_prefix(path: &Path) -> Option<PathBuf> {
     bundle::index_path(&prefix).is_file().then_some(prefix)
 }
 
+/// Bytes that tell what a file is.
+const START: u64 = 300;
+
 /// The first and the last few bytes of a file.
 fn ends(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     if !path.exists() {
@@ -64,7 +84,7 @@ fn ends(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
     let read = || {
         let mut file = File::open(path)?;
         let (mut start, mut end) = (Vec::new(), Vec::new());
-        file.by_ref().take(16).read_to_end(&mut start)?;
+        file.by_ref().take(START).read_to_end(&mut start)?;
         let length = file.metadata()?.len();
         file.seek(SeekFrom::Start(length.saturating_sub(16)))?;
         file.take(16).read_to_end(&mut end)?;

@@ -7,15 +7,18 @@ mod task;
 
 use crate::failure::{Failure, Outcome};
 use std::ffi::OsString;
+use task::Program;
 use thalweg_core::invalid;
 
 /// Start a whole cluster on this machine, and train on it
 ///
 /// Each task is a process with a free port and a TF_CONFIG of its own; worker 0 is the chief. Their output is prefixed with their names.
-/// The exit code is the chief's: when it exits, the others are stopped. Ctrl-C stops all.
+/// The exit code is the chief's: when it exits, the others are stopped. Ctrl-C stops all. Tasks run `thalweg train`, or a program of your own
+/// that takes its role from TF_CONFIG.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: thalweg local --ps 2 --workers 3 -- train mnist --logdir /tmp/mnist --mode sync"
+    after_help = "Examples: thalweg local --ps 2 --workers 3 -- train mnist --logdir /tmp/mnist --mode sync
+          thalweg local --ps 1 --workers 2 -- ./my-program --its args"
 )]
 pub struct Args {
     /// Parameter servers
@@ -30,16 +33,16 @@ pub struct Args {
     /// Restart tasks that were killed, or that exited with a code of 128 or above
     #[arg(long)]
     restart: bool,
-    /// Kill N tasks, one by one at random, and restart them
-    #[arg(long, value_name = "N", default_value_t = 0, hide = true)]
+    /// Kill N tasks, one by one at random, and restart them: a test of recovery
+    #[arg(long, value_name = "N", default_value_t = 0)]
     chaos: u64,
     /// Seconds between two kills
-    #[arg(long, value_name = "SECS", default_value_t = 3.0, hide = true)]
+    #[arg(long, value_name = "SECS", default_value_t = 3.0)]
     chaos_every: f64,
     /// Which tasks are picked
     #[arg(long, value_name = "N", default_value_t = 1, hide = true)]
     chaos_seed: u64,
-    /// The arguments of thalweg that each task runs
+    /// What each task runs: train and its arguments, or a program and its own
     #[arg(last = true, required = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
@@ -58,13 +61,9 @@ pub fn run(args: Args) -> Outcome {
             "--ps and --workers ask for {tasks} tasks on one machine; at most {MAX_TASKS}"
         ));
     }
-    if args.command.first().is_none_or(|c| c != "train") {
-        return usage(invalid!(
-            "tasks can only run train, as in: thalweg local --ps 1 --workers 2 -- train linear"
-        ));
-    }
+    let program = Program::new(args.command).map_err(Failure::Usage)?;
     let tasks = cluster::plan(args.ps, args.workers, args.evaluator)?;
     let chaos = chaos::Chaos::new(args.chaos, args.chaos_every, args.chaos_seed);
-    let code = supervisor::supervise(tasks, &args.command, args.restart || args.chaos > 0, chaos)?;
+    let code = supervisor::supervise(tasks, &program, args.restart || args.chaos > 0, chaos)?;
     if code == 0 { Ok(()) } else { Err(Failure::Code(code)) }
 }

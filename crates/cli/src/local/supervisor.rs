@@ -2,10 +2,9 @@
 
 use super::chaos::Chaos;
 use super::cluster::Planned;
-use super::task::Task;
+use super::task::{Program, Task};
 use rustix::process::Signal;
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ const TERM_TIMEOUT: Duration = Duration::from_secs(40);
 struct Supervisor<'a> {
     /// The chief first.
     tasks: Vec<Task>,
-    command: &'a [OsString],
+    command: &'a Program,
     restart: bool,
     signals: Signals,
 }
@@ -35,7 +34,7 @@ struct Signals {
 }
 
 /// Runs the cluster until its chief has exited for good; returns the exit code.
-pub fn supervise(planned: Vec<Planned>, command: &[OsString], restart: bool, mut chaos: Chaos) -> Result<u8> {
+pub fn supervise(planned: Vec<Planned>, command: &Program, restart: bool, mut chaos: Chaos) -> Result<u8> {
     let width = planned.iter().map(|p| p.name.len()).max().unwrap_or(0);
     let progress = Arc::default();
     let number = |(i, p): (usize, Planned)| Task::new(p, i, width, Arc::clone(&progress));

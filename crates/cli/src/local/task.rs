@@ -5,11 +5,45 @@ use crate::tf_config::TF_CONFIG;
 use crate::train::PROGRESS_PREFIX;
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use thalweg_core::error::{Error, Result};
+use thalweg_core::error::{Error, Result, not_found};
+
+/// What the tasks run.
+pub struct Program {
+    path: PathBuf,
+    args: Vec<OsString>,
+}
+
+impl Program {
+    /// `train` is our own, anything else the path of a program, or its name in PATH.
+    pub fn new(mut command: Vec<OsString>) -> Result<Program> {
+        let first = command.first().cloned().unwrap_or_default();
+        if first == "train" {
+            return Ok(Program { path: std::env::current_exe().map_err(Error::from)?, args: command });
+        }
+        command.remove(0);
+        let path = PathBuf::from(first);
+        let found = match path.components().count() {
+            1 => std::env::var_os("PATH")
+                .iter()
+                .flat_map(std::env::split_paths)
+                .any(|d| d.join(&path).is_file()),
+            _ => path.is_file(),
+        };
+        if !found {
+            let where_ = if path.components().count() == 1 { "in PATH" } else { "there" };
+            return Err(not_found(format_args!(
+                "there is no program '{}' {where_}; tasks run `train` and its arguments, or a program such as ./my-program",
+                path.display()
+            )));
+        }
+        Ok(Program { path, args: command })
+    }
+}
 
 pub struct Task {
     pub plan: Planned,
@@ -34,10 +68,9 @@ impl Task {
         Task { plan, prefix: prefix.into(), child: None, readers: Vec::new(), progress }
     }
 
-    pub fn start(&mut self, command: &[OsString]) -> Result<()> {
-        let program = std::env::current_exe().map_err(Error::from)?;
-        let mut child = Command::new(program)
-            .args(command)
+    pub fn start(&mut self, program: &Program) -> Result<()> {
+        let mut child = Command::new(&program.path)
+            .args(&program.args)
             .env(TF_CONFIG, &self.plan.tf_config)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

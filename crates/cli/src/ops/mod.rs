@@ -8,7 +8,7 @@ use describe::{Description, dtypes, flags, gradient, signature};
 use std::fmt::Write;
 use thalweg_core::error::{Error, Result, not_found};
 use thalweg_core::op::{Gradient, Op};
-use thalweg_core::registry::{Registry, distance};
+use thalweg_core::registry::{Registry, similarity};
 
 /// Show the op table, or one op in full
 #[derive(clap::Args)]
@@ -69,9 +69,9 @@ fn unknown(registry: &Registry, name: &str) -> Error {
     let lower = name.to_lowercase();
     let score = |op: &&'static Op| {
         let have = op.name.to_lowercase();
-        let edits = distance(&have, &lower);
-        let near = edits <= 2.max(lower.len() / 3) || (lower.len() >= 3 && have.contains(&lower));
-        near.then_some((edits, op.name))
+        let contains = lower.len() >= 3 && have.contains(&lower);
+        let edits = similarity(&have, &lower).or(contains.then(|| have.len().saturating_sub(lower.len())));
+        edits.map(|edits| (edits, op.name))
     };
     let mut near: Vec<_> = registry.all().iter().filter_map(score).collect();
     near.sort_unstable();

@@ -1,39 +1,54 @@
-//! `thalweg run`: feeds and runs a graph, and prints the results.
+//! `thalweg run`: feeds and runs a graph or a model, and prints the results.
 
+mod csv;
 mod feed;
+mod image;
 mod literal;
+mod model;
 mod session;
+mod source;
 mod trace;
 
-use crate::failure::Outcome;
-use crate::{model_file, output};
+use crate::failure::{Failure, Outcome};
+use crate::output;
 use feed::Feed;
 use session::AnySession;
-use std::path::PathBuf;
-use std::sync::Arc;
+use source::Source;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use thalweg_core::error::Result;
 use thalweg_core::invalid;
 use thalweg_core::tensor::Tensor;
-use thalweg_graph::Graph;
-use thalweg_io::npy;
-use thalweg_runtime::RunOptions;
+use thalweg_io::{npy, saved_model};
 use thalweg_runtime::trace::StepTimings;
+use thalweg_runtime::{RunOptions, SessionOptions};
 use trace::Trace;
 
-/// Run a graph and print what it computes
+/// Run a graph or a model and print what it computes
 ///
-/// Values are literals (3, -4.5, true, "text", [[1, 2], [3, 4]]), cast to the type of the tensor they are fed to, or .npy files.
+/// Values are literals (3, -4.5, true, "text", [[1, 2], [3, 4]]), cast to the type of the tensor they are fed to, or files: .npy, .npz
+/// (FILE.npz:ARRAY), .csv, and images (.png, .jpg, .gif, .bmp: pixels from 0 to 255, resized to what the input takes).
 #[derive(clap::Args)]
-#[command(after_help = "Example: thalweg run graph.pb --feed x=[1,2,3] --feed w=weights.npy --fetch y:0")]
+#[command(after_help = "Examples: thalweg run graph.pb --feed x=[1,2,3] --feed w=weights.npy --fetch y:0
+          thalweg run exported/1 --signature serving_default --feed image=cat.jpg")]
 pub struct Args {
-    /// A GraphDef, MetaGraphDef or SavedModel, binary or text
+    /// A GraphDef or MetaGraphDef, binary or text, or the directory of a SavedModel
     graph: PathBuf,
+    /// The signature of a SavedModel to run; feeds and fetches are then its inputs and outputs [default: serving_default, if nothing is
+    /// fetched]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["session", "target", "init", "checkpoint"])]
+    signature: Option<String>,
+    /// The tags of a SavedModel's graph, separated by commas [default: serve]
+    #[arg(long, value_name = "TAGS", value_delimiter = ',')]
+    tags: Option<Vec<String>>,
+    /// Restore the variables from this checkpoint
+    #[arg(long, value_name = "PREFIX")]
+    checkpoint: Option<PathBuf>,
     /// A value for a tensor; may be given several times
-    #[arg(long, value_name = "NAME=VALUE|FILE.npy")]
+    #[arg(long, value_name = "NAME=VALUE|FILE")]
     feed: Vec<Feed>,
     /// A tensor to compute and print
-    #[arg(long, value_name = "NAME", required_unless_present_any = ["target", "save"])]
+    #[arg(long, value_name = "NAME")]
     fetch: Vec<String>,
     /// A target: a node to run without fetching its outputs
     #[arg(long, value_name = "NAME")]
@@ -89,30 +104,73 @@ fn seconds(text: &str) -> std::result::Result<Duration, String> {
     Duration::try_from_secs_f64(secs).map_err(|e| e.to_string())
 }
 
+impl Args {
+    fn tags(&self) -> Option<&[String]> {
+        self.tags.as_deref()
+    }
+
+    /// Whether a signature is run, not tensors by name.
+    fn by_signature(&self) -> bool {
+        let names_nothing = self.fetch.is_empty() && self.save.is_empty() && self.target.is_empty();
+        let is_model = || saved_model::file(&self.graph).is_some() || !self.graph.exists();
+        self.signature.is_some()
+            || (names_nothing && self.session.is_none() && self.init.is_empty() && is_model())
+    }
+}
+
 pub fn run(args: Args) -> Outcome {
-    let def = model_file::read(&args.graph)?;
-    let graph = Graph::from_def(Arc::new(thalweg_ops::registry()), &def)?;
-    drop(def);
+    if args.by_signature() {
+        return model::run(&args);
+    }
+    if args.fetch.is_empty() && args.save.is_empty() && args.target.is_empty() && args.init.is_empty() {
+        let e = invalid!("nothing to compute; name a tensor with --fetch or --save, or a node with --target");
+        return Err(Failure::Usage(e));
+    }
+    let source = Source::open(&args)?;
+    let graph = &source.graph;
     let mut feeds = Vec::with_capacity(args.feed.len());
     for feed in &args.feed {
-        feeds.push((feed.name.as_str(), feed.tensor(&graph)?));
+        let tensor = graph.output(&feed.name)?;
+        feeds.push((feed.name.as_str(), feed.tensor(graph.dtype(tensor), &graph.shape(tensor))?));
     }
     let fetches: Vec<&str> =
         args.fetch.iter().map(String::as_str).chain(args.save.iter().map(|s| s.0.as_str())).collect();
-    let files = args.out.as_ref().map(|dir| out_files(dir, &args.fetch)).transpose()?;
-    let results = run_graph(&graph, &args, &feeds, &fetches)?;
-    let (printed, saved) = results.split_at(args.fetch.len());
-    for ((_, path), value) in args.save.iter().zip(saved) {
+    if let Some(dir) = &args.out {
+        // Before the run: two of one name are an error of the command line.
+        out_files(dir, &args.fetch)?;
+    }
+    let results = run_graph(&source, &args, &feeds, &fetches)?;
+    let (printed, saved) = results.split_at(args.fetch.len().min(results.len()));
+    let printed: Vec<(String, Tensor)> = args.fetch.iter().cloned().zip(printed.iter().cloned()).collect();
+    let saved: Vec<_> = args.save.iter().map(|s| &s.1).zip(saved.iter().cloned()).collect();
+    finish(&args, &printed, &saved)
+}
+
+/// Prints results, and writes those that go to files.
+fn finish(args: &Args, printed: &[(String, Tensor)], saved: &[(&PathBuf, Tensor)]) -> Outcome {
+    for (path, value) in saved {
         npy::write_file(path, value)?;
     }
-    for (path, value) in files.iter().flatten().zip(printed) {
-        npy::write_file(path, value)?;
+    if let Some(dir) = &args.out {
+        let names: Vec<String> = printed.iter().map(|p| p.0.clone()).collect();
+        for (path, (_, value)) in out_files(dir, &names)?.iter().zip(printed) {
+            npy::write_file(path, value)?;
+        }
     }
-    output::print(&shown(&args.fetch, printed))?;
+    output::print(&shown(printed))?;
     if args.report_memory {
         output::print(&format!("{}\n", peak_memory().unwrap_or(0)))?;
     }
     Ok(())
+}
+
+fn session_options(args: &Args) -> SessionOptions {
+    SessionOptions {
+        cpu_devices: args.devices,
+        threads: args.threads,
+        optimise: !args.no_optimise,
+        ..Default::default()
+    }
 }
 
 /// Peak resident memory of the process in kB, on Linux.
@@ -121,14 +179,21 @@ fn peak_memory() -> Option<u64> {
     status.lines().find_map(|l| l.strip_prefix("VmHWM:"))?.split_whitespace().next()?.parse().ok()
 }
 
-fn run_graph(graph: &Graph, args: &Args, feeds: &[(&str, Tensor)], fetches: &[&str]) -> Result<Vec<Tensor>> {
-    let session = AnySession::open(graph, args)?;
+fn run_graph(
+    source: &Source,
+    args: &Args,
+    feeds: &[(&str, Tensor)],
+    fetches: &[&str],
+) -> Result<Vec<Tensor>> {
+    let session = AnySession::open(&source.graph, args)?;
     let options = RunOptions { timeout: args.timeout, trace: args.trace.is_some(), ..Default::default() };
+    source.restore(&session, &options)?;
+    let names: Vec<&str> = feeds.iter().map(|f| f.0).collect();
     if !args.init.is_empty() {
         let init: Vec<&str> = args.init.iter().map(String::as_str).collect();
-        session.step(&[], &[], &init)?.run(vec![], &options)?;
+        let values = feeds.iter().map(|f| f.1.clone()).collect();
+        session.step(&names, &[], &init)?.run(values, &options)?;
     }
-    let names: Vec<&str> = feeds.iter().map(|f| f.0).collect();
     let targets: Vec<&str> = args.target.iter().map(String::as_str).collect();
     let step = session.step(&names, fetches, &targets)?;
     let mut times = Vec::new();
@@ -139,15 +204,17 @@ fn run_graph(graph: &Graph, args: &Args, feeds: &[(&str, Tensor)], fetches: &[&s
         last = step.run(values, &options)?;
         times.push(start.elapsed());
     }
-    if let Some(path) = &args.trace {
-        let text = output::json(&Trace::of(&last.1))?;
-        std::fs::write(path, text)
-            .map_err(|e| thalweg_core::error::Error::from(e).context(path.display()))?;
-    }
+    write_trace(args, &last.1)?;
     drop(step);
     session.close()?;
     report(times);
     Ok(last.0)
+}
+
+fn write_trace(args: &Args, timings: &StepTimings) -> Result<()> {
+    let Some(path) = &args.trace else { return Ok(()) };
+    let text = output::json(&Trace::of(timings))?;
+    std::fs::write(path, text).map_err(|e| thalweg_core::error::Error::from(e).context(path.display()))
 }
 
 /// How long several runs took.
@@ -159,11 +226,11 @@ fn report(mut times: Vec<Duration>) {
 }
 
 /// A single value is printed alone, several after their names.
-fn shown(names: &[String], values: &[Tensor]) -> String {
+fn shown(results: &[(String, Tensor)]) -> String {
     let mut out = String::new();
-    for (name, value) in names.iter().zip(values) {
+    for (name, value) in results {
         let text = value.to_string();
-        if values.len() > 1 {
+        if results.len() > 1 {
             let between = if text.contains('\n') { "\n" } else { " " };
             out.extend([name.as_str(), " =", between]);
         }
@@ -173,7 +240,7 @@ fn shown(names: &[String], values: &[Tensor]) -> String {
 }
 
 /// A file for each tensor: `layer/w:0` goes to `layer_w.npy`, `split:1` to `split_1.npy`.
-fn out_files(dir: &std::path::Path, names: &[String]) -> Result<Vec<PathBuf>> {
+fn out_files(dir: &Path, names: &[String]) -> Result<Vec<PathBuf>> {
     std::fs::create_dir_all(dir).map_err(|e| thalweg_core::error::Error::from(e).context(dir.display()))?;
     let mut files: Vec<PathBuf> = Vec::new();
     for name in names {

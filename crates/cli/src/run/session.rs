@@ -1,6 +1,6 @@
 //! A session in this process or on a server.
 
-use super::Args;
+use super::{Args, session_options};
 use thalweg_core::error::Result;
 use thalweg_core::tensor::Tensor;
 use thalweg_dist::{RemoteRunOptions, RemoteSession};
@@ -26,12 +26,9 @@ impl AnySession {
             let config = ConfigProto { allow_soft_placement: args.soft_placement, ..Default::default() };
             return Ok(AnySession::Remote(RemoteSession::connect(target, graph, config)?));
         }
-        let options = SessionOptions {
-            cpu_devices: args.devices,
-            threads: args.threads,
-            optimise: !args.no_optimise,
-            ..Default::default()
-        };
+        // Models name the devices that they were trained on.
+        let soft_placement = args.graph.is_dir();
+        let options = SessionOptions { soft_placement, ..session_options(args) };
         Ok(AnySession::Local(Session::of(graph, options)?))
     }
 

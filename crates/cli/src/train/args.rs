@@ -40,6 +40,9 @@ pub struct RunArgs {
     /// Write the loss curve to an SVG file
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
+    /// Write the trained model to this directory, as a SavedModel
+    #[arg(long, value_name = "DIR")]
+    pub export: Option<PathBuf>,
     /// Trace some of the steps, and print what each op costs at the end
     #[arg(long)]
     pub profile: bool,
@@ -85,6 +88,7 @@ impl RunArgs {
         let given = [
             (self.overwrite, "--overwrite"),
             (self.svg.is_some(), "--svg"),
+            (self.export.is_some(), "--export"),
             (self.profile, "--profile"),
             (self.quiet, "--quiet"),
             (self.json, "--json"),

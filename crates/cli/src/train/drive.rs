@@ -1,6 +1,7 @@
 //! The training loop that all programs share.
 
 use super::curve::Curve;
+use super::export;
 use super::keep::Keeper;
 use super::profile::Profile;
 use super::program::{Model, Program, Trained};
@@ -18,20 +19,21 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 use thalweg::Callable;
 use thalweg::prelude::*;
-use thalweg::train::Verdict;
+use thalweg::train::{Verdict, tables_initializer};
 
 /// The minimum number of points of the loss curve.
 pub const POINTS: u64 = 400;
 
 pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     target_files::check(settings)?;
+    export::check(program, settings)?;
     let stop = Stop::listen()?;
     let g = Scope::new();
     g.set_random_seed(settings.seed);
     let model = program.model(&g, settings)?;
     let mut keeper = Keeper::new(&g, program, settings)?;
     let mut validator = Validator::new(&g, program, settings, &model)?;
-    let init = g.init();
+    let (init, tables) = (g.init(), tables_initializer(&g));
     let session =
         Session::with_options(&g, SessionOptions { threads: settings.threads, ..Default::default() })?;
     if settings.form.is_text() {
@@ -39,6 +41,7 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     }
     settings.form.event("start", summary::head_fields(program, settings, &g))?;
     session.run(&init, &[])?;
+    session.run(&tables, &[])?;
     let first = keeper.as_mut().map_or(Ok(0), |keeper| keeper.resume(&session, &g))?;
     if first > 0 {
         settings.form.note(&format!("continuing after step {first}"))?;
@@ -62,13 +65,26 @@ pub fn train(program: &dyn Program, settings: &Settings) -> Outcome {
     let trained = Trained { session: &session, model: &model, settings };
     let mut results = program.results(&trained)?;
     results.append(&mut rows);
-    let outcomes = Outcomes { curve: &curve, results, details: program.details(&trained)?, steps, took };
+    let outcomes = Outcomes { curve: &curve, results, details: program.details(), steps, took };
     tell(settings, &outcomes, profile.as_ref())?;
     if let Some(path) = &settings.svg {
         std::fs::write(path, curve.svg(&program.title()))
             .map_err(|e| Error::from(e).context(path.display().to_string()))?;
     }
-    stopped.map_or(Ok(()), Err)
+    match stopped {
+        Some(stopped) => Err(stopped),
+        None => exported(program, settings, &g, &session),
+    }
+}
+
+fn exported(program: &dyn Program, settings: &Settings, g: &Scope, session: &Session) -> Outcome {
+    let Some(directory) = &settings.export else { return Ok(()) };
+    export::write(program, g, session, directory)?;
+    settings.form.event("exported", json!({ "directory": directory.display().to_string() }))?;
+    match settings.form {
+        Form::Json => Ok(()),
+        form => form.note(&format!("exported to {}", directory.display())),
+    }
 }
 
 /// A row about the best validation; with --early-stop its checkpoint is restored.

@@ -2,7 +2,7 @@
 
 use super::examples::Examples;
 use super::optimizer;
-use super::program::{Held, Model, Program, Trained};
+use super::program::{Held, Model, Program, Serving, Trained};
 use super::settings::{Defaults, Settings};
 use thalweg::data::iris::{self, FEATURES, Flowers, KINDS};
 use thalweg::prelude::*;
@@ -26,6 +26,12 @@ impl Iris {
     }
 }
 
+fn logits(g: &Scope, x: &Output) -> Output {
+    let hidden = Dense::new(10).activation(Activation::Relu).apply(g, x);
+    let hidden = Dense::new(10).activation(Activation::Relu).apply(g, &hidden);
+    Dense::new(3).name("logits").apply(g, &hidden)
+}
+
 impl Program for Iris {
     fn title(&self) -> String {
         format!(
@@ -46,9 +52,7 @@ impl Program for Iris {
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
         let x = g.placeholder_named("features", DataType::Float, Some(&[-1, 4]));
         let y = g.placeholder_named("kind", DataType::Int32, Some(&[-1]));
-        let hidden = Dense::new(10).activation(Activation::Relu).apply(g, &x);
-        let hidden = Dense::new(10).activation(Activation::Relu).apply(g, &hidden);
-        let logits = Dense::new(3).name("logits").apply(g, &hidden);
+        let logits = logits(g, &x);
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
         let train = settings.minimize(g, &loss, None)?;
         let scope = g.name_scope("accuracy");
@@ -70,6 +74,12 @@ impl Program for Iris {
 
     fn validation_batch(&self, number: usize, _: &Settings) -> Result<Option<Held>> {
         self.test.held(number, self.test.len())
+    }
+
+    fn serving(&self, g: &Scope) -> Result<Option<Serving>> {
+        let x = g.placeholder_named("features", DataType::Float, Some(&[-1, 4]));
+        let outputs = vec![("probabilities".into(), g.softmax(logits(g, &x)))];
+        Ok(Some(Serving { inputs: vec![("features".into(), x)], outputs }))
     }
 
     fn results(&self, t: &Trained<'_>) -> Result<Vec<[String; 2]>> {

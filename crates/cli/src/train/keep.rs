@@ -5,6 +5,7 @@ use super::progress::Measures;
 use super::settings::Settings;
 use super::validate::BEST_DIR;
 use crate::failure::{Failure, Outcome};
+use crate::model_description::DESCRIPTION_FILE;
 use crate::output;
 use std::path::{Path, PathBuf};
 use thalweg::prelude::*;
@@ -132,12 +133,9 @@ fn clear(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The file that describes the model of a logdir, for `thalweg predict`.
-pub const DESCRIPTION_FILE: &str = "model.json";
-
 /// Writes the description of the model; a run that is resumed must have the same.
 fn describe(folder: &Path, program: &dyn Program, resume: bool) -> Outcome {
-    let Some(text) = program.description() else { return Ok(()) };
+    let Some(text) = program.description()? else { return Ok(()) };
     let path = folder.join(DESCRIPTION_FILE);
     let earlier = if resume { std::fs::read_to_string(&path).ok() } else { None };
     match earlier {

@@ -3,7 +3,7 @@
 use super::args::{BatchArgs, RunArgs};
 use super::examples::Examples;
 use super::optimizer;
-use super::program::{Held, Model, Program, Trained};
+use super::program::{Held, Model, Program, Serving, Trained};
 use super::settings::{Defaults, Settings};
 use std::path::{Path, PathBuf};
 use thalweg::prelude::*;
@@ -63,6 +63,25 @@ impl Mnist {
         };
         Ok(Mnist { train: part("train")?, test: part("t10k")?, kind })
     }
+
+    fn logits(&self, g: &Scope, x: &Output) -> Output {
+        let last = match self.kind {
+            Kind::Mlp => {
+                let hidden = Dense::new(512).activation(Activation::Relu).apply(g, x);
+                Dense::new(512).activation(Activation::Relu).apply(g, &hidden)
+            }
+            Kind::Cnn => {
+                let mut image = g.reshape(x, &[-1, 28, 28, 1]);
+                for filters in [32, 64] {
+                    let conv =
+                        Conv2D::new(filters, [5, 5]).padding(Padding::Same).activation(Activation::Relu);
+                    image = max_pooling2d(g, &conv.apply(g, &image), [2, 2], [2, 2], Padding::Valid);
+                }
+                Dense::new(1024).activation(Activation::Relu).apply(g, &flatten(g, &image))
+            }
+        };
+        Dense::new(10).name("logits").apply(g, &last)
+    }
 }
 
 /// The directory with the four files: `--data`, or one of the default locations.
@@ -115,22 +134,7 @@ impl Program for Mnist {
     fn model(&self, g: &Scope, settings: &Settings) -> Result<Model> {
         let x = g.placeholder_named("images", DataType::Float, Some(&[-1, 784]));
         let y = g.placeholder_named("labels", DataType::Int32, Some(&[-1]));
-        let last = match self.kind {
-            Kind::Mlp => {
-                let hidden = Dense::new(512).activation(Activation::Relu).apply(g, &x);
-                Dense::new(512).activation(Activation::Relu).apply(g, &hidden)
-            }
-            Kind::Cnn => {
-                let mut image = g.reshape(&x, &[-1, 28, 28, 1]);
-                for filters in [32, 64] {
-                    let conv =
-                        Conv2D::new(filters, [5, 5]).padding(Padding::Same).activation(Activation::Relu);
-                    image = max_pooling2d(g, &conv.apply(g, &image), [2, 2], [2, 2], Padding::Valid);
-                }
-                Dense::new(1024).activation(Activation::Relu).apply(g, &flatten(g, &image))
-            }
-        };
-        let logits = Dense::new(10).name("logits").apply(g, &last);
+        let logits = self.logits(g, &x);
         let loss = losses::sparse_softmax_cross_entropy(g, &y, &logits, None);
         let train = settings.minimize(g, &loss, None)?;
         let digit = g.cast(g.argmax(&logits, 1), DataType::Int32);
@@ -151,6 +155,12 @@ impl Program for Mnist {
 
     fn validation_batch(&self, number: usize, _: &Settings) -> Result<Option<Held>> {
         self.test.held(number, TEST_BATCH)
+    }
+
+    fn serving(&self, g: &Scope) -> Result<Option<Serving>> {
+        let x = g.placeholder_named("images", DataType::Float, Some(&[-1, 784]));
+        let outputs = vec![("probabilities".into(), g.softmax(self.logits(g, &x)))];
+        Ok(Some(Serving { inputs: vec![("images".into(), x)], outputs }))
     }
 
     fn results(&self, t: &Trained<'_>) -> Result<Vec<[String; 2]>> {

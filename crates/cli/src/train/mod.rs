@@ -5,10 +5,15 @@ mod cluster;
 mod curve;
 mod drive;
 mod examples;
+mod export;
 mod iris;
+mod judge;
 mod keep;
 mod linear;
 mod mnist;
+mod own_images;
+mod own_table;
+pub use own_table::FormatArgs;
 mod optimizer;
 pub use optimizer::Kind as OptimizerKind;
 mod profile;
@@ -17,11 +22,13 @@ mod progress;
 mod ptb;
 mod schedule;
 mod settings;
+mod shuffled;
 mod story;
 mod summary;
 mod tally;
 mod target_files;
 mod validate;
+pub use validate::BEST_DIR;
 mod xor;
 
 use crate::failure::{Failure, Outcome};
@@ -61,6 +68,12 @@ enum Choice {
     Mnist(Box<mnist::Args>),
     /// A language model: the next word of a text, by an LSTM
     Ptb(Box<ptb::Args>),
+    /// The label of each row of a CSV file of yours, by a deep net
+    Csv(Box<own_table::CsvArgs>),
+    /// The same for TFRecord files of tf.Example
+    Records(Box<own_table::RecordsArgs>),
+    /// Images of yours, in a folder for each class, by a small convolutional net
+    Images(Box<own_images::Args>),
     /// Counts gradients, for tests of clusters
     #[command(hide = true)]
     Tally(Box<RunArgs>),
@@ -73,6 +86,9 @@ impl Choice {
             Choice::Iris(args) => &args.run,
             Choice::Mnist(args) => &args.run,
             Choice::Ptb(args) => &args.run,
+            Choice::Images(args) => &args.run,
+            Choice::Csv(args) => &args.table.run,
+            Choice::Records(args) => &args.table.run,
         }
     }
 
@@ -82,6 +98,9 @@ impl Choice {
             Choice::Iris(args) => Some(&args.batches),
             Choice::Mnist(args) => Some(&args.batches),
             Choice::Ptb(args) => Some(&args.batches),
+            Choice::Images(args) => Some(&args.batches),
+            Choice::Csv(args) => Some(&args.table.batches),
+            Choice::Records(args) => Some(&args.table.batches),
         }
     }
 
@@ -92,6 +111,9 @@ impl Choice {
             Choice::Iris(_) => Box::new(iris::Iris::load()),
             Choice::Mnist(args) => Box::new(mnist::Mnist::load(args)?),
             Choice::Ptb(args) => Box::new(ptb::Ptb::load(args)?),
+            Choice::Csv(args) => Box::new(own_table::OwnTable::csv(args)?),
+            Choice::Records(args) => Box::new(own_table::OwnTable::records(args)?),
+            Choice::Images(args) => Box::new(own_images::OwnImages::load(args)?),
             Choice::Tally(_) => Box::new(tally::Tally),
         })
     }

@@ -8,6 +8,11 @@ pub trait Program {
     /// The title line of the output.
     fn title(&self) -> String;
 
+    /// What is printed before the title: what the data looks like.
+    fn preface(&self) -> String {
+        String::new()
+    }
+
     fn defaults(&self) -> Defaults;
 
     /// The size of the training set, and the maximum of a batch.
@@ -25,17 +30,22 @@ pub trait Program {
         Ok(None)
     }
 
+    /// Builds the model for its use, with the same variables; `None` if it has no inputs.
+    fn serving(&self, _g: &Scope) -> Result<Option<Serving>> {
+        Ok(None)
+    }
+
     /// What a later `thalweg predict` needs to know, as JSON: written to the logdir.
-    fn description(&self) -> Option<String> {
-        None
+    fn description(&self) -> Result<Option<String>> {
+        Ok(None)
     }
 
     /// The results: rows of a table.
     fn results(&self, trained: &Trained<'_>) -> Result<Vec<[String; 2]>>;
 
-    /// More text after the table of results.
-    fn details(&self, _trained: &Trained<'_>) -> Result<String> {
-        Ok(String::new())
+    /// More text after the table of results, which was made before.
+    fn details(&self) -> String {
+        String::new()
     }
 }
 
@@ -44,6 +54,12 @@ pub struct Held {
     /// The values of the model's feeds.
     pub feeds: Vec<Tensor>,
     pub examples: usize,
+}
+
+/// A model as others use it: inputs and outputs by name.
+pub struct Serving {
+    pub inputs: Vec<(String, Output)>,
+    pub outputs: Vec<(String, Output)>,
 }
 
 /// A graph to train.

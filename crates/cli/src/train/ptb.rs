@@ -146,7 +146,7 @@ impl Program for Ptb {
         let places = self.places() as u64;
         let first = step.wrapping_mul(settings.batch as u64);
         let start = |i: u64| {
-            super::examples::shuffled(first.wrapping_add(i) % places, places, settings.seed as u64) as usize
+            super::shuffled::position(first.wrapping_add(i) % places, places, settings.seed as u64) as usize
         };
         Ptb::windows(&self.train, (0..settings.batch as u64).map(start))
     }

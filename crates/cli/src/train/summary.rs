@@ -21,7 +21,8 @@ pub fn head(program: &dyn Program, settings: &Settings, g: &Scope) -> String {
     }
     rows.push(vec!["total".into(), String::new(), grouped(parameters(g))]);
     format!(
-        "{}\n{} steps of {}, {} at {}, seed {}\n\n{}\n",
+        "{}{}\n{} steps of {}, {} at {}, seed {}\n\n{}\n",
+        program.preface(),
         program.title(),
         settings.steps,
         settings.batch,

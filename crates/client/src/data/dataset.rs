@@ -103,12 +103,17 @@ impl Dataset {
     /// Shuffles by a buffer of `size` elements, in another order in each iteration. With a seed, the orders are the
     /// same in every run, and TensorFlow's.
     pub fn shuffle(&self, size: i64, seed: Option<i64>) -> Dataset {
+        self.shuffle_with(size, seed, true)
+    }
+
+    /// As `shuffle`; without `reshuffle_each_iteration`, in the same order in each iteration.
+    pub fn shuffle_with(&self, size: i64, seed: Option<i64>, reshuffle_each_iteration: bool) -> Dataset {
         let elements = self.elements.clone();
         let (seed, seed2) = self.scope.seeds_for(seed);
         self.step(move |g, input| {
             let (size, seed, seed2) = (g.constant(size), g.constant(seed), g.constant(seed2));
             let op = g.op("ShuffleDataset").input(input).input(size).input(seed).input(seed2);
-            declare(op, &elements).output()
+            declare(op.attr("reshuffle_each_iteration", reshuffle_each_iteration), &elements).output()
         })
     }
 

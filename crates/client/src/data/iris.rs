@@ -31,6 +31,11 @@ pub fn load() -> (Flowers, Flowers) {
 }
 
 impl Flowers {
+    /// All lengths, with their shape: a matrix with a row for each flower.
+    pub fn matrix(&self) -> (Vec<f32>, [usize; 2]) {
+        (self.lengths.as_flattened().to_vec(), [self.lengths.len(), 4])
+    }
+
     /// Each feature of all flowers, by name.
     pub fn features(&self) -> [(&'static str, Vec<f32>); 4] {
         std::array::from_fn(|i| (FEATURES[i], self.lengths.iter().map(|lengths| lengths[i]).collect()))

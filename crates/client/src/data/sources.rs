@@ -44,10 +44,15 @@ impl Dataset {
         strings(g, "TFRecordDataset", files)
     }
 
-    /// Images and labels from a pair of idx files, MNIST's format, gzipped or not: elements of a uint8 matrix and a uint8.
+    /// Images and labels from a pair of idx files, MNIST's format, gzipped or not: elements of a uint8 matrix and a uint8. If a file is not
+    /// there, but one of that name with `.gz` is, that is read.
     #[track_caller]
     pub fn idx(g: &Scope, images: impl AsRef<Path>, labels: impl AsRef<Path>) -> Dataset {
         let read = |path: &Path| {
+            let mut gzipped = path.as_os_str().to_owned();
+            gzipped.push(".gz");
+            let gzipped = Path::new(&gzipped);
+            let path = if !path.exists() && gzipped.exists() { gzipped } else { path };
             let idx = thalweg_io::idx::read(path)?;
             Tensor::from_bytes(DataType::Uint8, Shape::new(&idx.dims)?, &idx.bytes)
         };

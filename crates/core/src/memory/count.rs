@@ -6,6 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 /// Bytes that a thread may allocate or free before it adds them to the sum.
 const DRIFT: isize = 64 << 10;
 
+/// Blocks below this size may pass the ceiling by a little: they are tables and queues of a server, whose growth cannot fail, while
+/// tensors of clients take all that is below it.
+const TABLE: usize = 1 << 20;
+
 static LIVE: AtomicIsize = AtomicIsize::new(0);
 static LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
 static CEILING: AtomicUsize = AtomicUsize::new(usize::MAX);
@@ -43,6 +47,13 @@ impl Limits {
         let headroom = (total / 10).max(64 << 20).min(total / 4);
         Limits { limit: total - headroom, ceiling: total - headroom / 4 }
     }
+
+    /// The ceiling for one block: half as far from the total for tables.
+    #[inline]
+    fn ceiling_for(self, bytes: usize) -> usize {
+        let more = if bytes < TABLE { self.ceiling.saturating_sub(self.limit) / 6 } else { 0 };
+        self.ceiling.saturating_add(more)
+    }
 }
 
 pub fn set_limits(limits: Limits) {
@@ -67,7 +78,7 @@ pub fn live() -> usize {
 pub fn room(bytes: usize) -> bool {
     let is_promised = THREAD.try_with(|t| t.promised.get() > 0).unwrap_or(false);
     let others = if is_promised { 0 } else { promised() };
-    live().saturating_add(others).saturating_add(bytes) <= CEILING.load(Ordering::Relaxed)
+    live().saturating_add(others).saturating_add(bytes) <= limits().ceiling_for(bytes)
 }
 
 /// Bytes reserved by promises.
@@ -215,6 +226,7 @@ mod tests {
     fn small_and_large_totals_leave_headroom() {
         let small = Limits::within(300 << 20);
         assert_eq!((small.limit, small.ceiling), (236 << 20, 284 << 20));
+        assert_eq!((small.ceiling_for(TABLE), small.ceiling_for(TABLE - 1)), (284 << 20, 292 << 20));
         let large = Limits::within(100 << 30);
         assert_eq!(large.limit, 90 << 30);
         assert_eq!(Limits::within(0), Limits { limit: 0, ceiling: 0 });

@@ -114,3 +114,15 @@ fn bytes_become_a_tensor_without_a_copy_where_that_can_be() {
     let part = bytes().rows(8, 8).unwrap().bytes_as(DataType::Double, shape(&[1])).unwrap();
     assert_eq!(part.bytes().unwrap(), &raw[8..16]);
 }
+
+#[test]
+fn a_precision_fixes_the_digits_after_the_point() {
+    assert_eq!(format!("{:.4}", Tensor::scalar(0.123456f32)), "0.1235");
+    assert_eq!(format!("{:>8.2}|", Tensor::scalar(-1.5f64)), "   -1.50|");
+    assert_eq!(format!("{:.2}", Tensor::scalar(f32::NAN)), "nan");
+    assert_eq!(format!("{:.2}", Tensor::scalar(7i32)), "7");
+    assert_eq!(
+        format!("{:.2}", Tensor::vector(&[1f32, -0.125, f32::INFINITY]).unwrap()),
+        "[ 1.00 -0.12   inf]"
+    );
+}

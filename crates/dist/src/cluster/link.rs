@@ -333,7 +333,10 @@ impl Link {
     }
 
     fn blame(&self, e: Error) -> Error {
-        Error::new(Code::Unavailable, format_args!("{} at {}: {}", self.task, self.address, e.message()))
+        // The address is named once.
+        let own = [format!("cannot reach grpc://{}: ", self.address), format!("{}: ", self.address)];
+        let why = own.iter().find_map(|own| e.message().strip_prefix(own)).unwrap_or(e.message());
+        Error::new(Code::Unavailable, format_args!("{} at {}: {why}", self.task, self.address))
     }
 }
 
@@ -452,7 +455,10 @@ mod tests {
         let e =
             link.call::<GetStatusResponse>("GetStatus", &GetStatusRequest {}).answer().await.err().unwrap();
         assert_eq!(e.code(), Code::Unavailable);
-        assert!(e.message().starts_with("/job:ps/replica:0/task:0 at 127.0.0.1:1: cannot reach"), "{e}");
+        assert!(
+            e.message().starts_with("/job:ps/replica:0/task:0 at 127.0.0.1:1: Connection refused"),
+            "{e}"
+        );
     }
 
     /// The call is not retried.

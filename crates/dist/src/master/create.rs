@@ -6,7 +6,7 @@ use super::session_cluster::{SessionOpener, open_session};
 use crate::auth::Caller;
 use crate::cluster::Membership;
 use crate::master::sessions::MasterSession;
-use crate::wire::config::{isolates_state, session_options};
+use crate::wire::config::{ignored, isolates_state, session_options};
 use std::sync::Arc;
 use thalweg_core::error::{Result, internal};
 use thalweg_proto::{CreateSessionRequest, CreateSessionResponse};
@@ -20,6 +20,9 @@ pub async fn create_session(
 ) -> Result<CreateSessionResponse> {
     let config = request.config.unwrap_or_default();
     let options = session_options(&master.task.options, &config)?;
+    for option in ignored(&config) {
+        master.log.warn("option_ignored", &[("option", &option)]);
+    }
     master.sessions.check_room(&caller)?;
     let worker = &master.worker;
     let us = match config.cluster_def.as_ref().filter(|c| !c.job.is_empty()) {

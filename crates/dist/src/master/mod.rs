@@ -16,7 +16,7 @@ mod tests;
 
 use crate::auth::Caller;
 use crate::cluster::{Connector, Membership};
-use crate::log::Log;
+use crate::log::{Log, Part};
 use crate::wire::Status;
 use crate::wire::error::{no_session_any_more, status, step_message};
 use crate::wire::tensors::Contents;
@@ -47,8 +47,8 @@ pub struct Master {
 impl Master {
     pub fn new(task: Task, connector: Connector, home: Membership, limits: Limits, log: Log) -> Master {
         let (task, sessions) = (Arc::new(task), Arc::new(Sessions::new(limits)));
-        let worker = Arc::new(Worker::new(task.clone(), connector, home, log));
-        Master { task, worker, sessions, recent: RecentRequests::default(), log }
+        let worker = Arc::new(Worker::new(task.clone(), connector, home, log.of(Part::Worker)));
+        Master { task, worker, sessions, recent: RecentRequests::default(), log: log.of(Part::Master) }
     }
 
     /// Logs how a call on a session ended.

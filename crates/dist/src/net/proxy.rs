@@ -54,7 +54,7 @@ impl Proxy {
             field.freeze()
         });
         let upstream = Arc::new(Upstream { to, outgoing, field, log });
-        let listener = TcpListener::bind(listen)?;
+        let listener = super::server::listener::listen(listen)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;

@@ -6,12 +6,12 @@
 use super::methods::Services;
 use super::security::Security;
 use crate::cluster::{ClusterSpec, Connector, Membership, PeerTraffic, set_io_thread};
-use crate::log::Log;
+use crate::log::{Log, Part};
 use crate::master::Master;
 use crate::master::sessions::Limits;
 use crate::net::client_connection::KeepAliveOptions;
 use crate::net::server::limits::PeerLimits;
-use crate::net::server::listener::{accept, serve};
+use crate::net::server::listener::{accept, listen, serve};
 use crate::net::server::open_files;
 use crate::net::server::peer::Peer;
 use crate::net::server::phase::Phase;
@@ -92,7 +92,7 @@ const BLOCKING_THREADS: usize = 16;
 impl Server {
     /// Binds the address and starts to serve.
     pub fn start(registry: Arc<Registry>, options: ServerOptions) -> Result<Server> {
-        Server::start_on(TcpListener::bind(options.address)?, registry, options)
+        Server::start_on(listen(options.address)?, registry, options)
     }
 
     /// Starts on a bound listener: the tasks of a cluster must know one another's addresses.
@@ -102,7 +102,7 @@ impl Server {
         options: ServerOptions,
     ) -> Result<Server> {
         let address = listener.local_addr()?;
-        let guard = options.security.load(address.ip(), &options.cluster, options.log)?;
+        let guard = options.security.load(address.ip(), &options.cluster, options.log.of(Part::Auth))?;
         let base = SessionOptions {
             job: options.job.clone(),
             task: options.task,
@@ -125,7 +125,7 @@ impl Server {
             keep_alive(options.peer_timeout),
             guard.outgoing,
             guard.reach,
-            options.log,
+            options.log.of(Part::Cluster),
         );
         let home = Membership::of(&connector, task.name.clone(), &options.cluster)?;
         let (stop, stopped) = watch::channel(Phase::Serving);
@@ -145,7 +145,7 @@ impl Server {
             let (sender, connections) = mpsc::unbounded_channel();
             senders.push(sender);
             let (services, gate) = (server.services.clone(), guard.gate.clone());
-            let (limits, log) = (options.peers, options.log);
+            let (limits, log) = (options.peers, options.log.of(Part::Net));
             let (incoming, unread) = (incoming.clone(), unread.clone());
             let peer = move |origin| Peer {
                 service: services.clone(),
@@ -164,7 +164,7 @@ impl Server {
                 served.await;
             })?;
         }
-        let (log, sessions) = (options.log, server.master().sessions.clone());
+        let (log, sessions) = (options.log.of(Part::Master), server.master().sessions.clone());
         let worker = server.master().worker.clone();
         let slots = ConnectionSlots::new(options.peers.connections.min(open_files::for_connections()));
         server.spawn("thalweg-accept".into(), runtime()?, async move {
@@ -186,7 +186,7 @@ impl Server {
                 }
             };
             tokio::spawn(collect);
-            accept(listener, senders, slots, stopped, log).await;
+            accept(listener, senders, slots, stopped, options.log.of(Part::Net)).await;
         })?;
         Ok(server)
     }

@@ -1,5 +1,6 @@
 //! Threads for long work: compiling plans, importing graphs, long steps.
 
+use super::priority;
 use super::quota::{Party, ThreadPermit, ThreadQuota};
 use std::sync::Arc;
 use thalweg_core::error::{Result, internal};
@@ -44,6 +45,8 @@ impl ClientThreads {
         let all = THREADS.max(OF_CORE * cores());
         let mut builder = Builder::new_current_thread();
         let builder = builder.max_blocking_threads(2 * all).thread_name("thalweg-client");
+        let base = priority::base();
+        let builder = builder.on_thread_start(move || priority::lower(base));
         let builder = builder.on_thread_stop(thalweg_core::memory::end_thread);
         Ok(ClientThreads {
             threads: Some(builder.build()?),

@@ -2,4 +2,5 @@
 
 pub mod awaited_step;
 pub mod client_threads;
+pub mod priority;
 pub mod quota;

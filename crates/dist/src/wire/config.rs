@@ -6,7 +6,7 @@ use thalweg_core::invalid;
 use thalweg_proto::optimizer_options::Level;
 use thalweg_proto::rewriter_config::Toggle;
 use thalweg_proto::run_options::TraceLevel;
-use thalweg_proto::{ConfigProto, GraphOptions, RunOptions as RunOptionsProto};
+use thalweg_proto::{ConfigProto, GraphOptions, OptimizerOptions, RunOptions as RunOptionsProto};
 use thalweg_runtime::{RunOptions, SessionOptions};
 
 /// The options of a session, from those of the task and its ConfigProto.
@@ -35,6 +35,19 @@ pub fn isolates_state(config: &ConfigProto) -> bool {
     config.isolate_session_state || brings_cluster && !shares
 }
 
+/// The options that a client set and that have no effect here, to be logged.
+pub fn ignored(config: &ConfigProto) -> Vec<&'static str> {
+    let graph = config.graph_options.as_ref();
+    let optimizer = graph.and_then(|g| g.optimizer_options.as_ref());
+    let compiles = |o: &OptimizerOptions| o.cpu_global_jit || o.global_jit_level > 0;
+    let all = [
+        ("graph_options.enable_bfloat16_sendrecv", graph.is_some_and(|g| g.enable_bfloat16_sendrecv)),
+        ("graph_options.optimizer_options.global_jit_level", optimizer.is_some_and(compiles)),
+        ("graph_options.place_pruned_graph", graph.is_some_and(|g| g.place_pruned_graph)),
+    ];
+    all.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect()
+}
+
 pub fn optimises(graph: &GraphOptions) -> bool {
     let level_off = graph.optimizer_options.as_ref().is_some_and(|o| o.opt_level == Level::L0 as i32);
     let rewrites_off = graph
@@ -61,7 +74,7 @@ fn millis(n: i64) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use thalweg_proto::{OptimizerOptions, RewriterConfig, ThreadPoolOptionProto};
+    use thalweg_proto::{RewriterConfig, ThreadPoolOptionProto};
 
     fn options(config: ConfigProto) -> Result<SessionOptions> {
         session_options(&SessionOptions::default(), &config)
@@ -102,6 +115,20 @@ mod tests {
         let pools = vec![ThreadPoolOptionProto::default()];
         let config = ConfigProto { session_inter_op_thread_pool: pools, ..Default::default() };
         assert!(options(config).err().unwrap().message().contains("thread pool options"));
+    }
+
+    #[test]
+    fn what_has_no_effect_is_named() {
+        let jit = OptimizerOptions { global_jit_level: 1, ..Default::default() };
+        let graph_options = GraphOptions {
+            enable_bfloat16_sendrecv: true,
+            place_pruned_graph: true,
+            optimizer_options: Some(jit),
+            ..Default::default()
+        };
+        let config = ConfigProto { graph_options: Some(graph_options), ..Default::default() };
+        assert_eq!(ignored(&config).len(), 3);
+        assert!(ignored(&ConfigProto::default()).is_empty());
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The task of a server: its name, its devices and their state, shared by all sessions.
 
 use crate::threads::client_threads::ClientThreads;
+use crate::threads::priority::with_low_priority;
 use std::sync::{Arc, Mutex};
-use thalweg_core::error::Result;
+use thalweg_core::error::{Result, internal};
 use thalweg_core::memory::Holder;
 use thalweg_core::registry::Registry;
 use thalweg_core::resource::ResourceStore;
@@ -24,9 +25,11 @@ pub struct Task {
 
 impl Task {
     pub fn new(registry: Arc<Registry>, options: SessionOptions) -> Result<Task> {
-        let devices = Mutex::new(options.make_devices()?);
+        // The threads of their pools inherit it.
+        let devices = with_low_priority(|| options.make_devices())
+            .map_err(|_| internal("the devices could not be made"))??;
         let name = format!("/job:{}/replica:0/task:{}", options.job, options.task);
-        Ok(Task { name, registry, options, threads: ClientThreads::new()?, devices })
+        Ok(Task { name, registry, options, threads: ClientThreads::new()?, devices: Mutex::new(devices) })
     }
 
     /// The devices for a session that names this task `name`; with `isolated`, they have their own state.

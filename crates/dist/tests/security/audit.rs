@@ -23,8 +23,7 @@ fn misbehave() {
         files: Some(Default::default()),
         ..Default::default()
     };
-    let server =
-        server_with(ServerOptions { security, log: Log { level: Level::Warn }, ..Default::default() });
+    let server = server_with(ServerOptions { security, log: Log::at(Level::Warn), ..Default::default() });
     let client = |token| Channel::connect(&plain(&server), &secrets.token(token)).unwrap();
     let (owner, other) = (client(RUN), client(OTHER));
     let graph_def = Some(text::parse_graph_def(READ).unwrap());

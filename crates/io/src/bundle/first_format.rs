@@ -7,7 +7,7 @@ use crate::message::decode;
 use crate::table::{Table, TableBuilder};
 use crate::wire::{partial_shape_from_proto, shape_to_proto, tensor_from_proto, tensor_to_proto};
 use bytes::Bytes;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thalweg_core::dtype::DataType;
 use thalweg_core::error::{Result, data_loss, not_found};
 use thalweg_core::shape::Shape;
@@ -110,6 +110,14 @@ struct Stored {
     slices: Vec<(TensorSlice, usize)>,
 }
 
+/// The tensors that the first entry of a file lists.
+fn listed(table: &Table) -> Result<Vec<SavedSliceMeta>> {
+    let bytes = table.get(b"").ok_or_else(|| data_loss("the checkpoint has no list of tensors"))?;
+    let message: SavedTensorSlices =
+        decode(bytes.clone())?.map_err(|e| data_loss(format_args!("the list of tensors: {e}")))?;
+    Ok(message.meta.unwrap_or_default().tensor)
+}
+
 impl SliceReader {
     /// From the contents of all files.
     pub fn new(files: Vec<Bytes>) -> Result<SliceReader> {
@@ -119,10 +127,7 @@ impl SliceReader {
     fn find(&self, name: &str) -> Result<Stored> {
         let mut found: Option<Stored> = None;
         for (i, table) in self.tables.iter().enumerate() {
-            let bytes = table.get(b"").ok_or_else(|| data_loss("the checkpoint has no list of tensors"))?;
-            let message: SavedTensorSlices =
-                decode(bytes.clone())?.map_err(|e| data_loss(format_args!("the list of tensors: {e}")))?;
-            let tensors = message.meta.unwrap_or_default().tensor;
+            let tensors = listed(table)?;
             for meta in tensors.iter().filter(|t| t.name == name) {
                 let dtype = DataType::from_wire(meta.r#type);
                 let shape = partial_shape_from_proto(&meta.shape.clone().unwrap_or_default())?.to_shape();
@@ -142,6 +147,15 @@ impl SliceReader {
             }
         }
         found.ok_or_else(|| not_found(format_args!("Tensor name \"{name}\" not found in checkpoint files")))
+    }
+
+    /// The names of all tensors, sorted.
+    pub fn names(&self) -> Result<BTreeSet<String>> {
+        let mut names = BTreeSet::new();
+        for table in &self.tables {
+            names.extend(listed(table)?.into_iter().map(|meta| meta.name));
+        }
+        Ok(names)
     }
 
     pub fn dtype(&self, name: &str) -> Result<DataType> {

@@ -1,7 +1,7 @@
 //! Eigenvalues and eigenvectors of general matrices, from the Schur form.
 
 use super::schur::schur;
-use super::{ComplexScalar, RealScalar, Scalar, largest, product};
+use super::{ComplexScalar, Outcome, RealScalar, Scalar, largest, product};
 use crate::parallel::Parallel;
 use crate::scratch;
 
@@ -12,23 +12,23 @@ pub fn eigen<T: Scalar>(
     n: usize,
     values: &mut [T::Complex],
     vectors: Option<&mut [T::Complex]>,
-) -> bool {
-    let Some(schur) = schur(a.iter().map(|x| x.to_complex()), n, vectors.is_some()) else { return false };
+) -> Outcome<bool> {
+    let Some(schur) = schur(par, a, n, vectors.is_some())? else { return Ok(false) };
     for (i, value) in values.iter_mut().enumerate() {
         *value = schur.t[i * n + i];
     }
-    let Some(out) = vectors else { return true };
+    let Some(out) = vectors else { return Ok(true) };
     let x = triangular_vectors(&schur.t, n);
     let mut v = scratch::filled(n * n, T::Complex::ZERO);
     // Rows of x are eigenvectors of T; rows of the result those of A.
-    product(par, &x, &schur.columns, [n, n, n], &mut v);
+    product(par, &x, &schur.columns, [n, n, n], &mut v)?;
     for (k, v) in v.chunks_exact(n.max(1)).enumerate() {
         let length = v.iter().fold(T::Real::ZERO, |sum, x| sum + x.norm()).sqrt();
         for (i, x) in v.iter().enumerate() {
             out[i * n + k] = x.scale(T::Real::ONE / length);
         }
     }
-    true
+    Ok(true)
 }
 
 /// Eigenvectors of an upper triangular matrix, as rows, by back substitution.

@@ -1,45 +1,50 @@
 //! Functions of square matrices: square root, logarithm, exponential.
 
 use super::schur::{Schur, schur};
-use super::{ComplexScalar, Lu, RealScalar, Scalar, largest, product, transposed};
+use super::{ComplexScalar, Lu, Outcome, RealScalar, Scalar, axpy, largest, product, transposed};
 use crate::parallel::Parallel;
 use crate::scratch;
 
 /// The principal square root. NaN where there is none: of a real matrix, one that is real.
-pub fn square_root<T: Scalar>(par: &dyn Parallel, a: &[T], n: usize, out: &mut [T]) {
+pub fn square_root<T: Scalar>(par: &dyn Parallel, a: &[T], n: usize, out: &mut [T]) -> Outcome<()> {
     let nan = T::from_real(T::Real::NAN);
-    let Some(Schur { mut t, columns }) = schur(a.iter().map(|x| x.to_complex()), n, true) else {
-        return out.fill(nan);
+    let Some(Schur { mut t, columns }) = schur(par, a, n, true)? else {
+        out.fill(nan);
+        return Ok(());
     };
     triangular_root(&mut t, n);
-    let root = from_schur(par, &t, &columns, n);
+    let root = from_schur(par, &t, &columns, n)?;
     // Rounding leaves imaginary parts far smaller than this; a negative eigenvalue, ones as large as its root.
     let most = largest(&root) * T::Real::EPSILON.sqrt();
     let is_real = root.iter().all(|z| z.im().abs() <= most);
     if !T::IS_COMPLEX && !is_real {
-        return out.fill(nan);
+        out.fill(nan);
+        return Ok(());
     }
     out.iter_mut().zip(root).for_each(|(x, z)| *x = T::from_complex(z));
+    Ok(())
 }
 
 /// `U T U^H`, from the columns of U as rows.
-fn from_schur<C: ComplexScalar>(par: &dyn Parallel, t: &[C], columns: &[C], n: usize) -> Vec<C> {
+fn from_schur<C: ComplexScalar>(par: &dyn Parallel, t: &[C], columns: &[C], n: usize) -> Outcome<Vec<C>> {
     let mut left = scratch::filled(n * n, C::ZERO);
-    product(par, &transposed(par, columns, n, n), t, [n, n, n], &mut left);
+    product(par, &transposed(par, columns, n, n), t, [n, n, n], &mut left)?;
     let mut right = scratch::collect(columns.iter().copied());
     super::conjugate(&mut right);
     let mut out = scratch::filled(n * n, C::ZERO);
-    product(par, &left, &right, [n, n, n], &mut out);
-    out
+    product(par, &left, &right, [n, n, n], &mut out)?;
+    Ok(out)
 }
 
-/// Of an upper triangular matrix, in place (Bjorck and Hammarling), column by column.
+/// Of an upper triangular matrix, in place (Bjorck and Hammarling), row by row from below.
 fn triangular_root<C: ComplexScalar>(t: &mut [C], n: usize) {
-    for j in 0..n {
-        t[j * n + j] = t[j * n + j].sqrt();
-        for i in (0..j).rev() {
-            let sum = (i + 1..j).fold(t[i * n + j], |sum, k| sum - t[i * n + k] * t[k * n + j]);
-            t[i * n + j] = sum / (t[i * n + i] + t[j * n + j]);
+    for i in (0..n).rev() {
+        let (head, below) = t.split_at_mut((i + 1) * n);
+        let row = &mut head[i * n..];
+        row[i] = row[i].sqrt();
+        for (k, other) in (i + 1..n).zip(below.chunks_exact(n)) {
+            row[k] = row[k] / (row[i] + other[k]);
+            axpy(-row[k], &other[k + 1..], &mut row[k + 1..]);
         }
     }
 }
@@ -61,10 +66,12 @@ const NEAR: f64 = 0.25;
 /// Square roots that may be taken to get there.
 const MOST_ROOTS: usize = 100;
 
-/// The principal logarithm: square roots until the matrix is near to the identity, then an approximant.
-pub fn logarithm<C: ComplexScalar>(par: &dyn Parallel, a: &[C], n: usize, out: &mut [C]) {
-    let nan = C::from_real(C::Real::NAN);
-    let Some(Schur { mut t, columns }) = schur(a.iter().copied(), n, true) else { return out.fill(nan) };
+/// The principal logarithm, of a real matrix its real part: square roots until the matrix is near to the identity, then an approximant.
+pub fn logarithm<T: Scalar>(par: &dyn Parallel, a: &[T], n: usize, out: &mut [T]) -> Outcome<()> {
+    let Some(Schur { mut t, columns }) = schur(par, a, n, true)? else {
+        out.fill(T::from_real(T::Real::NAN));
+        return Ok(());
+    };
     let logs = scratch::collect((0..n).map(|i| t[i * n + i].ln()));
     let mut roots = 0;
     while from_identity(&t, n) > NEAR && roots < MOST_ROOTS {
@@ -72,12 +79,14 @@ pub fn logarithm<C: ComplexScalar>(par: &dyn Parallel, a: &[C], n: usize, out: &
         roots += 1;
     }
     let mut log = triangular_logarithm(&t, n);
-    let doubled = C::Real::from_f64(2f64.powi(roots as i32));
+    let doubled = T::Real::from_f64(2f64.powi(roots as i32));
     log.iter_mut().for_each(|x| *x = x.scale(doubled));
     for (i, value) in logs.into_iter().enumerate() {
         log[i * n + i] = value;
     }
-    out.copy_from_slice(&from_schur(par, &log, &columns, n));
+    let log = from_schur(par, &log, &columns, n)?;
+    out.iter_mut().zip(log).for_each(|(x, z)| *x = T::from_complex(z));
+    Ok(())
 }
 
 /// The largest sum of a row of `|T - I|`.
@@ -94,16 +103,20 @@ fn triangular_logarithm<C: ComplexScalar>(t: &[C], n: usize) -> Vec<C> {
     let mut x = scratch::collect(t.iter().copied());
     x.iter_mut().step_by(n + 1).for_each(|d| *d = *d - C::ONE);
     let mut log = scratch::filled(n * n, C::ZERO);
-    let mut column = scratch::filled(n, C::ZERO);
+    let mut y = scratch::filled(n * n, C::ZERO);
     for (node, weight) in NODES {
-        let (node, weight) = (C::Real::from_f64(node), C::Real::from_f64(weight));
-        for j in 0..n {
-            // Solves (I + node X) y = X e_j, upward.
-            for i in (0..=j).rev() {
-                let sum = (i + 1..=j).fold(x[i * n + j], |sum, k| sum - x[i * n + k].scale(node) * column[k]);
-                column[i] = sum / (C::ONE + x[i * n + i].scale(node));
-                log[i * n + j] = log[i * n + j] + column[i].scale(weight);
+        let (node, weight) = (C::Real::from_f64(node), C::from_real(C::Real::from_f64(weight)));
+        // Solves (I + node X) Y = X, row by row from below.
+        for i in (0..n).rev() {
+            let (head, below) = y.split_at_mut((i + 1) * n);
+            let (row, x) = (&mut head[i * n..], &x[i * n..(i + 1) * n]);
+            row.copy_from_slice(x);
+            for (k, other) in (i + 1..n).zip(below.chunks_exact(n)) {
+                axpy(-x[k].scale(node), &other[k..], &mut row[k..]);
             }
+            let pivot = C::ONE + x[i].scale(node);
+            row[i..].iter_mut().for_each(|y| *y = *y / pivot);
+            axpy(weight, &row[i..], &mut log[i * n + i..(i + 1) * n]);
         }
     }
     log
@@ -129,7 +142,7 @@ const PADE: [f64; 14] = [
 const PADE_NORM: f64 = 5.371920351148152;
 
 /// The exponential, by scaling and squaring. False if a matrix on the way is singular.
-pub fn exponential<T: Scalar>(par: &dyn Parallel, a: &[T], n: usize, out: &mut [T]) -> bool {
+pub fn exponential<T: Scalar>(par: &dyn Parallel, a: &[T], n: usize, out: &mut [T]) -> Outcome<bool> {
     let norm = a
         .chunks_exact(n.max(1))
         .map(|row| row.iter().map(|x| x.abs().to_f64()).sum::<f64>())
@@ -139,40 +152,40 @@ pub fn exponential<T: Scalar>(par: &dyn Parallel, a: &[T], n: usize, out: &mut [
     let x = scratch::collect(a.iter().map(|x| x.scale(scale)));
     let times = |a: &[T], b: &[T]| {
         let mut c = scratch::filled(n * n, T::ZERO);
-        product(par, a, b, [n, n, n], &mut c);
-        c
+        product(par, a, b, [n, n, n], &mut c)?;
+        Ok(c)
     };
-    let x2 = times(&x, &x);
-    let x4 = times(&x2, &x2);
-    let x6 = times(&x4, &x2);
+    let x2 = times(&x, &x)?;
+    let x4 = times(&x2, &x2)?;
+    let x6 = times(&x4, &x2)?;
     let sum = |terms: [(f64, &[T]); 3], constant: f64| {
         let mut sum = scratch::filled(n * n, T::ZERO);
         for (factor, term) in terms {
-            super::axpy(T::from_real(T::Real::from_f64(factor)), term, &mut sum);
+            axpy(T::from_real(T::Real::from_f64(factor)), term, &mut sum);
         }
         let constant = T::from_real(T::Real::from_f64(constant));
         sum.iter_mut().step_by(n + 1).for_each(|d| *d = *d + constant);
         sum
     };
     let add = |mut a: Vec<T>, b: &[T]| {
-        super::axpy(T::ONE, b, &mut a);
+        axpy(T::ONE, b, &mut a);
         a
     };
     let p = &PADE;
-    let high = times(&x6, &sum([(p[13], &x6), (p[11], &x4), (p[9], &x2)], 0.0));
-    let odd = times(&x, &add(high, &sum([(p[7], &x6), (p[5], &x4), (p[3], &x2)], p[1])));
-    let high = times(&x6, &sum([(p[12], &x6), (p[10], &x4), (p[8], &x2)], 0.0));
+    let high = times(&x6, &sum([(p[13], &x6), (p[11], &x4), (p[9], &x2)], 0.0))?;
+    let odd = times(&x, &add(high, &sum([(p[7], &x6), (p[5], &x4), (p[3], &x2)], p[1])))?;
+    let high = times(&x6, &sum([(p[12], &x6), (p[10], &x4), (p[8], &x2)], 0.0))?;
     let even = add(high, &sum([(p[6], &x6), (p[4], &x4), (p[2], &x2)], p[0]));
     let under = scratch::collect(even.iter().zip(&odd).map(|(e, o)| *e - *o));
-    let lu = Lu::new(par, &under, n);
+    let lu = Lu::new(par, &under, n)?;
     if !lu.is_invertible() {
-        return false;
+        return Ok(false);
     }
     let mut result = add(odd, &even);
-    lu.solve(par, false, &mut result, n);
+    lu.solve(par, false, &mut result, n)?;
     for _ in 0..squarings {
-        result = times(&result, &result);
+        result = times(&result, &result)?;
     }
     out.copy_from_slice(&result);
-    true
+    Ok(true)
 }

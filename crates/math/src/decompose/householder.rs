@@ -1,6 +1,6 @@
 //! Householder reflectors `H = I - tau v v^H` with `H x = beta e1`, one by one and in blocks.
 
-use super::{RealScalar, Scalar, axpy, conjugate, dot, multiply, rows};
+use super::{Outcome, RealScalar, Scalar, axpy, conjugate, dot, multiply, rows};
 use crate::gemm::MatMut;
 use crate::parallel::Parallel;
 use crate::scratch;
@@ -31,6 +31,68 @@ pub fn reflector<T: Scalar>(x: &mut [T]) -> (T, T::Real) {
 pub fn reflect<T: Scalar>(v: &[T], tau: T, x: &mut [T]) {
     if tau != T::ZERO {
         axpy(-(tau * dot(v, x)), v, x);
+    }
+}
+
+/// Reflectors of a block.
+const PANEL: usize = 32;
+/// Vectors shorter than this are reflected one by one.
+const SHORT: usize = 24;
+
+/// The reflectors of a reduction: number `i` begins at element `i + offset` of a vector.
+pub struct Reflectors<T> {
+    /// Row by row, zero before their beginning.
+    v: Vec<T>,
+    taus: Vec<T>,
+    len: usize,
+    offset: usize,
+}
+
+impl<T: Scalar> Reflectors<T> {
+    /// None yet, of vectors of `len` elements.
+    pub fn new(count: usize, len: usize, offset: usize) -> Self {
+        Reflectors {
+            v: scratch::with_capacity(count * len),
+            taus: scratch::with_capacity(count),
+            len,
+            offset,
+        }
+    }
+
+    /// The next one, from its first element that is not zero on.
+    pub fn push(&mut self, v: &[T], tau: T) {
+        let before = self.taus.len() + self.offset;
+        self.v.resize(self.v.len() + before, T::ZERO);
+        self.v.extend_from_slice(v);
+        self.taus.push(tau);
+    }
+
+    /// The first columns of `H1^H H2^H ..`, one after another.
+    pub fn columns(&self, par: &dyn Parallel, count: usize) -> Outcome<Vec<T>> {
+        let (len, offset) = (self.len, self.offset);
+        let mut columns = scratch::filled(count * len, T::ZERO);
+        columns.iter_mut().step_by(len + 1).for_each(|x| *x = T::ONE);
+        let mut end = self.taus.len();
+        while end > 0 {
+            let start = if len < SHORT { end - 1 } else { (end - 1) / PANEL * PANEL };
+            let first = start + offset;
+            // The columns before are still those of the identity, and zero where the reflectors are not.
+            let columns = &mut columns[(first * len).min(count * len)..];
+            if len < SHORT {
+                let v = &self.v[start * len + first..end * len];
+                for column in columns.chunks_exact_mut(len) {
+                    reflect(v, self.taus[start].conj(), &mut column[first..]);
+                }
+            } else {
+                let mut rows = scratch::with_capacity((end - start) * (len - first));
+                self.v[start * len..end * len]
+                    .chunks_exact(len)
+                    .for_each(|v| rows.extend_from_slice(&v[first..]));
+                Block::new(rows, &self.taus[start..end]).apply(par, false, columns, len, first)?;
+            }
+            end = start;
+        }
+        Ok(columns)
     }
 }
 
@@ -66,28 +128,35 @@ impl<T: Scalar> Block<T> {
     }
 
     /// Applies `H1^H H2^H ..`, or its adjoint `.. H2 H1`, to the vectors that are rows of `w`, from element `first` on.
-    pub fn apply(&self, par: &dyn Parallel, adjoint: bool, w: &mut [T], stride: usize, first: usize) {
+    pub fn apply(
+        &self,
+        par: &dyn Parallel,
+        adjoint: bool,
+        w: &mut [T],
+        stride: usize,
+        first: usize,
+    ) -> Outcome<()> {
         let count = w.len() / stride.max(1);
         if count == 0 || self.count == 0 {
-            return;
+            return Ok(());
         }
         let mut conjugated = scratch::collect(self.v.iter().copied());
         conjugate(&mut conjugated);
         // As rows: w - (w conj(V)) T^T V^T, with conj(T) for the adjoint.
         let mut overlaps = scratch::filled(count * self.count, T::ZERO);
-        let into = MatMut::row_major(&mut overlaps, count, self.count).expect("a matrix");
-        let vectors = rows(&self.v, self.count, self.len, self.len);
-        let right = rows(&conjugated, self.count, self.len, self.len).t();
-        multiply(par, rows(&w[first..], count, self.len, stride), right, into, false);
+        let into = MatMut::row_major(&mut overlaps, count, self.count)?;
+        let vectors = rows(&self.v, self.count, self.len, self.len)?;
+        let right = rows(&conjugated, self.count, self.len, self.len)?.t();
+        multiply(par, rows(&w[first..], count, self.len, stride)?, right, into, false)?;
         let mut t = scratch::collect(self.t.iter().map(|x| -*x));
         if adjoint {
             conjugate(&mut t);
         }
         let mut factors = scratch::filled(count * self.count, T::ZERO);
-        let t = rows(&t, self.count, self.count, self.count).t_if(!adjoint);
-        let into = MatMut::row_major(&mut factors, count, self.count).expect("a matrix");
-        multiply(par, rows(&overlaps, count, self.count, self.count), t, into, false);
-        let into = MatMut::new(&mut w[first..], count, self.len, stride).expect("rows inside of the slice");
-        multiply(par, rows(&factors, count, self.count, self.count), vectors, into, true);
+        let t = rows(&t, self.count, self.count, self.count)?.t_if(!adjoint);
+        let into = MatMut::row_major(&mut factors, count, self.count)?;
+        multiply(par, rows(&overlaps, count, self.count, self.count)?, t, into, false)?;
+        let into = MatMut::new(&mut w[first..], count, self.len, stride)?;
+        multiply(par, rows(&factors, count, self.count, self.count)?, vectors, into, true)
     }
 }

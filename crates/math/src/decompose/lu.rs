@@ -1,6 +1,6 @@
 //! LU with partial pivoting, and what follows from it: solutions, inverses, determinants.
 
-use super::{BLOCK, RealScalar, Scalar, Triangle, axpy, multiply, rows, triangular_solve};
+use super::{BLOCK, Outcome, RealScalar, Scalar, Triangle, axpy, multiply, rows, triangular_solve};
 use crate::gemm::MatMut;
 use crate::parallel::Parallel;
 use crate::scratch;
@@ -16,17 +16,17 @@ pub struct Lu<T> {
 }
 
 impl<T: Scalar> Lu<T> {
-    pub fn new(par: &dyn Parallel, a: &[T], n: usize) -> Self {
+    pub(super) fn new(par: &dyn Parallel, a: &[T], n: usize) -> Outcome<Self> {
         let (factors, permutation) = (scratch::collect(a.iter().copied()), scratch::collect(0..n));
         let mut lu = Lu { factors, permutation, odd: false, n };
         let mut start = 0;
         while start < n {
             let end = (start + BLOCK).min(n);
             (start..end).for_each(|j| lu.eliminate(j, end));
-            lu.update_right(par, start, end);
+            lu.update_right(par, start, end)?;
             start = end;
         }
-        lu
+        Ok(lu)
     }
 
     /// Column `j`: the pivot, the multipliers below it, and what they take off the other columns of the panel.
@@ -56,10 +56,10 @@ impl<T: Scalar> Lu<T> {
     }
 
     /// U right of a finished panel, and the trailing matrix below it.
-    fn update_right(&mut self, par: &dyn Parallel, start: usize, end: usize) {
+    fn update_right(&mut self, par: &dyn Parallel, start: usize, end: usize) -> Outcome<()> {
         let n = self.n;
         if end == n {
-            return;
+            return Ok(());
         }
         for i in start + 1..end {
             let (head, row) = self.factors.split_at_mut(i * n);
@@ -72,9 +72,9 @@ impl<T: Scalar> Lu<T> {
         for row in below.chunks_exact(n) {
             negative.extend(row[start..end].iter().map(|x| -*x));
         }
-        let upper = rows(&head[start * n + end..], end - start, n - end, n);
-        let into = MatMut::new(&mut below[end..], n - end, n - end, n).expect("the trailing matrix");
-        multiply(par, rows(&negative, n - end, end - start, end - start), upper, into, true);
+        let upper = rows(&head[start * n + end..], end - start, n - end, n)?;
+        let into = MatMut::new(&mut below[end..], n - end, n - end, n)?;
+        multiply(par, rows(&negative, n - end, end - start, end - start)?, upper, into, true)
     }
 
     /// The diagonal of U.
@@ -104,7 +104,7 @@ impl<T: Scalar> Lu<T> {
     }
 
     /// Overwrites `k` right-hand sides with the solution, of the adjoint if `adjoint`.
-    pub fn solve(&self, par: &dyn Parallel, adjoint: bool, b: &mut [T], k: usize) {
+    pub(super) fn solve(&self, par: &dyn Parallel, adjoint: bool, b: &mut [T], k: usize) -> Outcome<()> {
         let n = self.n;
         let lower = Triangle { lower: true, adjoint, unit: true };
         let upper = Triangle { lower: false, adjoint, unit: false };
@@ -113,15 +113,15 @@ impl<T: Scalar> Lu<T> {
             for (i, from) in self.permutation.iter().enumerate() {
                 b[i * k..(i + 1) * k].copy_from_slice(&before[from * k..(from + 1) * k]);
             }
-            triangular_solve(par, &self.factors, n, lower, b, k);
-            triangular_solve(par, &self.factors, n, upper, b, k);
-            return;
+            triangular_solve(par, &self.factors, n, lower, b, k)?;
+            return triangular_solve(par, &self.factors, n, upper, b, k);
         }
         let mut turned = before;
-        triangular_solve(par, &self.factors, n, upper, &mut turned, k);
-        triangular_solve(par, &self.factors, n, lower, &mut turned, k);
+        triangular_solve(par, &self.factors, n, upper, &mut turned, k)?;
+        triangular_solve(par, &self.factors, n, lower, &mut turned, k)?;
         for (i, to) in self.permutation.iter().enumerate() {
             b[to * k..(to + 1) * k].copy_from_slice(&turned[i * k..(i + 1) * k]);
         }
+        Ok(())
     }
 }

@@ -1,7 +1,7 @@
 //! QR by Householder reflectors, in panels of columns.
 
 use super::householder::{Block, reflect, reflector};
-use super::{Scalar, transposed};
+use super::{Outcome, Scalar, transposed};
 use crate::parallel::Parallel;
 use crate::scratch;
 
@@ -18,12 +18,12 @@ pub struct Qr<T> {
 }
 
 impl<T: Scalar> Qr<T> {
-    pub fn new(par: &dyn Parallel, a: &[T], m: usize, n: usize) -> Self {
+    pub fn new(par: &dyn Parallel, a: &[T], m: usize, n: usize) -> Outcome<Self> {
         Self::of_columns(par, transposed(par, a, m, n), m, n)
     }
 
     /// As `new`, from the columns one after another.
-    pub fn of_columns(par: &dyn Parallel, columns: Vec<T>, m: usize, n: usize) -> Self {
+    pub fn of_columns(par: &dyn Parallel, columns: Vec<T>, m: usize, n: usize) -> Outcome<Self> {
         let steps = m.min(n);
         let mut qr = Qr { columns, taus: scratch::with_capacity(steps), m, n };
         let mut start = 0;
@@ -39,11 +39,13 @@ impl<T: Scalar> Qr<T> {
                 v[0] = T::from_real(beta);
                 qr.taus.push(tau);
             }
-            let block = qr.block(start, end);
-            block.apply(par, true, &mut qr.columns[end * m..], m, start);
+            if end < n {
+                let block = qr.block(start, end);
+                block.apply(par, true, &mut qr.columns[end * m..], m, start)?;
+            }
             start = end;
         }
-        qr
+        Ok(qr)
     }
 
     /// The reflectors of some columns.
@@ -67,7 +69,7 @@ impl<T: Scalar> Qr<T> {
     }
 
     /// The first `count` columns of Q, one after another.
-    pub fn q_columns(&self, par: &dyn Parallel, count: usize) -> Vec<T> {
+    pub fn q_columns(&self, par: &dyn Parallel, count: usize) -> Outcome<Vec<T>> {
         let (m, steps) = (self.m, self.taus.len());
         let mut q = scratch::filled(count * m, T::ZERO);
         for (j, column) in q.chunks_exact_mut(m.max(1)).enumerate() {
@@ -76,15 +78,17 @@ impl<T: Scalar> Qr<T> {
         let mut end = steps;
         while end > 0 {
             let start = (end - 1) / PANEL * PANEL;
-            self.block(start, end).apply(par, false, &mut q, m, start);
+            // The columns before are still those of the identity, and zero where these reflectors are not.
+            self.block(start, end).apply(par, false, &mut q[start * m..], m, start)?;
             end = start;
         }
-        q
+        Ok(q)
     }
 
     /// The first `count` columns of Q, row-major.
-    pub fn q(&self, par: &dyn Parallel, count: usize, out: &mut [T]) {
-        let columns = self.q_columns(par, count);
+    pub fn q(&self, par: &dyn Parallel, count: usize, out: &mut [T]) -> Outcome<()> {
+        let columns = self.q_columns(par, count)?;
         crate::transpose::transpose(par, &[count, self.m], &[1, 0], &columns, out);
+        Ok(())
     }
 }

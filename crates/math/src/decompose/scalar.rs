@@ -39,6 +39,9 @@ pub trait Scalar:
 
     /// The number over its absolute value. Infinite reals have one too.
     fn sign(self) -> Self;
+
+    /// `self + x * y`, fused if `FMA`: for loops, so always inlined.
+    fn add_product<const FMA: bool>(self, x: Self, y: Self) -> Self;
 }
 
 /// A real number.
@@ -53,6 +56,12 @@ pub trait RealScalar: Scalar<Real = Self> + PartialOrd {
     fn hypot(self, other: Self) -> Self;
     fn exp(self) -> Self;
     fn ln(self) -> Self;
+
+    /// As `hypot`, of numbers that are known not to overflow when they are squared; quicker.
+    fn length(self, other: Self) -> Self {
+        let square = self * self + other * other;
+        if square > Self::MIN_POSITIVE / Self::EPSILON { square.sqrt() } else { self.hypot(other) }
+    }
 
     fn larger(self, other: Self) -> Self {
         if self >= other { self } else { other }
@@ -85,6 +94,9 @@ macro_rules! scalars {
             #[inline] fn scale(self, by: $t) -> Self { self * by }
             #[inline] fn is_finite(self) -> bool { $t::is_finite(self) }
             #[inline] fn sign(self) -> Self { $t::signum(self) }
+            #[inline(always)] fn add_product<const FMA: bool>(self, x: Self, y: Self) -> Self {
+                if FMA { x.mul_add(y, self) } else { self + x * y }
+            }
         }
         impl RealScalar for $t {
             const EPSILON: Self = $t::EPSILON;
@@ -114,6 +126,10 @@ macro_rules! scalars {
             #[inline] fn scale(self, by: $t) -> Self { Complex::new(self.re * by, self.im * by) }
             #[inline] fn is_finite(self) -> bool { self.re.is_finite() && self.im.is_finite() }
             #[inline] fn sign(self) -> Self { self / Complex::norm(self) }
+            #[inline(always)] fn add_product<const FMA: bool>(self, x: Self, y: Self) -> Self {
+                let re = self.re.add_product::<FMA>(x.re, y.re).add_product::<FMA>(-x.im, y.im);
+                Complex::new(re, self.im.add_product::<FMA>(x.re, y.im).add_product::<FMA>(x.im, y.re))
+            }
         }
         impl ComplexScalar for Complex<$t> {
             #[inline] fn new(re: $t, im: $t) -> Self { Complex::new(re, im) }

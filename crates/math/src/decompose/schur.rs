@@ -1,7 +1,10 @@
 //! The Schur form of a complex matrix: reduction to Hessenberg form, then implicit QR steps with single shifts.
 
-use super::householder::reflector;
-use super::{ComplexScalar, RealScalar, Scalar, axpy, identity, largest};
+use super::householder::{Reflectors, reflector};
+use super::rank_two::{Update, times_vector, update_and_project};
+use super::vectors::turn;
+use super::{ComplexScalar, Outcome, RealScalar, Scalar, conjugate, largest};
+use crate::parallel::Parallel;
 use crate::scratch;
 
 /// Steps that an eigenvalue may take on average.
@@ -17,60 +20,64 @@ pub struct Schur<C> {
 }
 
 /// None if it does not converge, or the matrix has infinities or NaN.
-pub fn schur<C: ComplexScalar>(a: impl Iterator<Item = C>, n: usize, vectors: bool) -> Option<Schur<C>> {
-    let mut t = scratch::collect(a);
-    let size = largest(&t);
+pub fn schur<T: Scalar>(
+    par: &dyn Parallel,
+    a: &[T],
+    n: usize,
+    vectors: bool,
+) -> Outcome<Option<Schur<T::Complex>>> {
+    let size = largest(a);
     if !size.is_finite() {
-        return None;
+        return Ok(None);
     }
-    let scale = if size == C::Real::ZERO { C::Real::ONE } else { size };
-    t.iter_mut().for_each(|x| *x = x.scale(C::Real::ONE / scale));
-    let mut columns = if vectors { identity(n) } else { Vec::new() };
-    hessenberg(&mut t, n, &mut columns);
+    let scale = if size == T::Real::ZERO { T::Real::ONE } else { size };
+    let mut h = scratch::collect(a.iter().map(|x| x.scale(T::Real::ONE / scale)));
+    // Real matrices stay real until here.
+    let reflectors = hessenberg(&mut h, n);
+    let complex = |from: &[T]| scratch::collect(from.iter().map(|x| x.to_complex()));
+    let mut t = complex(&h);
+    let mut columns = if vectors { complex(&reflectors.columns(par, n)?) } else { Vec::new() };
     if !triangularise(&mut t, n, &mut columns) {
-        return None;
+        return Ok(None);
     }
     t.iter_mut().for_each(|x| *x = x.scale(scale));
-    Some(Schur { t, columns })
+    Ok(Some(Schur { t, columns }))
 }
 
-fn hessenberg<C: ComplexScalar>(h: &mut [C], n: usize, columns: &mut [C]) {
-    let mut sums = scratch::filled(n, C::ZERO);
-    for k in 0..n.saturating_sub(2) {
-        let mut v = scratch::collect((k + 1..n).map(|i| h[i * n + k]));
-        let (tau, beta) = reflector(&mut v);
-        h[(k + 1) * n + k] = C::from_real(beta);
-        (k + 2..n).for_each(|i| h[i * n + k] = C::ZERO);
-        if tau == C::ZERO {
-            continue;
+/// Overwrites a matrix with its Hessenberg form `Q^H A Q`; returns the reflectors of Q. The update of the matrix by each is left for the
+/// pass of the next.
+fn hessenberg<T: Scalar>(h: &mut [T], n: usize) -> Reflectors<T> {
+    let mut reflectors = Reflectors::new(n, n, 1);
+    // H - u z^T - y v^T is the matrix.
+    let [mut u, mut z, mut y, mut v, mut sums] = [(); 5].map(|()| scratch::filled(n, T::ZERO));
+    for k in 0..n {
+        for (row, (u, y)) in h.chunks_exact_mut(n).zip(u.iter().zip(&y)) {
+            row[k] = row[k] - (*u * z[k] + *y * v[k]);
         }
-        // H from the left, H^H from the right.
-        let sums = &mut sums[..n - k - 1];
-        sums.fill(C::ZERO);
-        for (i, v) in v.iter().enumerate() {
-            axpy(v.conj(), &h[(k + 1 + i) * n + k + 1..(k + 2 + i) * n], sums);
+        let after = k + 1;
+        if after == n {
+            break;
         }
-        for (i, v) in v.iter().enumerate() {
-            axpy(-(tau * *v), sums, &mut h[(k + 1 + i) * n + k + 1..(k + 2 + i) * n]);
+        let mut next = scratch::filled(n, T::ZERO);
+        next.iter_mut().zip(h.chunks_exact(n)).skip(after).for_each(|(x, row)| *x = row[k]);
+        let (tau, beta) = reflector(&mut next[after..]);
+        h[after * n + k] = T::from_real(beta);
+        h.chunks_exact_mut(n).skip(after + 1).for_each(|row| row[k] = T::ZERO);
+        let update = Update { u: &u, z: &z[after..], y: &y, v: &v[after..] };
+        update_and_project(h, n, after, update, &next, &mut sums[after..]);
+        // H from the left takes v z^T off, H^H from the right y v^H.
+        z.iter_mut().zip(&sums).for_each(|(z, sum)| *z = *sum * tau);
+        times_vector(h, n, after, &next[after..], &mut y);
+        let along = z[after..].iter().zip(&next[after..]).fold(T::ZERO, |sum, (z, v)| sum + *z * *v);
+        for (y, u) in y.iter_mut().zip(&next) {
+            *y = tau.conj() * (*y - *u * along);
         }
-        for row in h.chunks_exact_mut(n) {
-            let sum = row[k + 1..].iter().zip(&v).fold(C::ZERO, |sum, (x, v)| sum + *x * *v);
-            for (x, v) in row[k + 1..].iter_mut().zip(&v) {
-                *x = *x - tau.conj() * sum * v.conj();
-            }
-        }
-        // Columns of U H^H: the sums run over its columns, which are rows here.
-        if columns.is_empty() {
-            continue;
-        }
-        let mut sum = scratch::filled(n, C::ZERO);
-        for (column, v) in columns[(k + 1) * n..].chunks_exact(n).zip(&v) {
-            axpy(*v, column, &mut sum);
-        }
-        for (column, v) in columns[(k + 1) * n..].chunks_exact_mut(n).zip(&v) {
-            axpy(-(tau.conj() * v.conj()), &sum, column);
-        }
+        reflectors.push(&next[after..], tau);
+        v.copy_from_slice(&next);
+        conjugate(&mut v);
+        u = next;
     }
+    reflectors
 }
 
 /// `[c, s; -conj(s), c]` takes `(p, q)` to `(r, 0)`.
@@ -94,9 +101,7 @@ impl<C: ComplexScalar> Rotation<C> {
 
     /// Two rows from the left.
     fn rows(&self, p: &mut [C], q: &mut [C]) {
-        for (p, q) in p.iter_mut().zip(q) {
-            (*p, *q) = (p.scale(self.c) + self.s * *q, q.scale(self.c) - self.s.conj() * *p);
-        }
+        turn(p, q, self.c, self.s)
     }
 
     /// The adjoint from the right, on two columns.
@@ -170,7 +175,7 @@ fn step<C: ComplexScalar>(h: &mut [C], n: usize, start: usize, end: usize, shift
         }
         if !columns.is_empty() {
             let (p, q) = columns[i * n..(i + 2) * n].split_at_mut(n);
-            p.iter_mut().zip(q).for_each(|(p, q)| rotation.columns(p, q));
+            turn(p, q, rotation.c, rotation.s.conj());
         }
     }
 }

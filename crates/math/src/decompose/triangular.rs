@@ -1,6 +1,6 @@
 //! Systems with triangular and with banded triangular matrices.
 
-use super::{BLOCK, Scalar, axpy, multiply, rows};
+use super::{BLOCK, Outcome, Scalar, axpy, multiply, rows};
 use crate::gemm::{MatMut, MatRef};
 use crate::parallel::Parallel;
 use crate::scratch;
@@ -23,7 +23,7 @@ pub fn triangular_solve<T: Scalar>(
     triangle: Triangle,
     b: &mut [T],
     k: usize,
-) {
+) -> Outcome<()> {
     let at = |i: usize, j: usize| if triangle.adjoint { a[j * n + i].conj() } else { a[i * n + j] };
     // The first rows are known first if the matrix, or the adjoint that is meant, is lower triangular.
     let forward = triangle.lower != triangle.adjoint;
@@ -42,9 +42,10 @@ pub fn triangular_solve<T: Scalar>(
                 b[i * k..(i + 1) * k].iter_mut().for_each(|x| *x = *x / at(i, i));
             }
         }
-        subtract_block(par, a, n, triangle.adjoint, start..start + width, forward, b, k);
+        subtract_block(par, a, n, triangle.adjoint, start..start + width, forward, b, k)?;
         done += width;
     }
+    Ok(())
 }
 
 /// Subtracts what the solved rows contribute from the rows that are left.
@@ -58,10 +59,10 @@ fn subtract_block<T: Scalar>(
     forward: bool,
     b: &mut [T],
     k: usize,
-) {
+) -> Outcome<()> {
     let left = if forward { solved.end..n } else { 0..solved.start };
     if left.is_empty() {
-        return;
+        return Ok(());
     }
     let width = solved.len();
     let mut negative = scratch::with_capacity(left.len() * width);
@@ -69,12 +70,12 @@ fn subtract_block<T: Scalar>(
         for j in solved.clone() {
             negative.extend(a[j * n + left.start..j * n + left.end].iter().map(|x| -x.conj()));
         }
-        rows(&negative, width, left.len(), left.len()).t()
+        rows(&negative, width, left.len(), left.len())?.t()
     } else {
         for i in left.clone() {
             negative.extend(a[i * n + solved.start..i * n + solved.end].iter().map(|x| -*x));
         }
-        rows(&negative, left.len(), width, width)
+        rows(&negative, left.len(), width, width)?
     };
     let (known, rest) = if forward {
         let (head, tail) = b.split_at_mut(solved.end * k);
@@ -83,8 +84,8 @@ fn subtract_block<T: Scalar>(
         let (head, tail) = b.split_at_mut(solved.start * k);
         (&tail[..width * k], head)
     };
-    let into = MatMut::row_major(rest, left.len(), k).expect("the rows that are left");
-    multiply(par, factors, rows(known, width, k, k), into, true);
+    let into = MatMut::row_major(rest, left.len(), k)?;
+    multiply(par, factors, rows(known, width, k, k)?, into, true)
 }
 
 /// Row `i`, and row `j` to read.

@@ -51,6 +51,32 @@ pub(crate) fn exp<const FMA: bool>(x: f32) -> f32 {
     power * power_of_two(half) * power_of_two(n.wrapping_sub(half))
 }
 
+/// `exp(x) - 1`, exact near 0: with `exp(x) = 2^n (1 + p)`, it is `2^n p + (2^n - 1)`.
+#[inline(always)]
+pub(crate) fn exp_m1<const FMA: bool>(x: f32) -> f32 {
+    let clamped = clamp(x, -20.0, 89.0);
+    let rounded = mul_add::<FMA>(clamped, std::f32::consts::LOG2_E, ROUNDER);
+    let n = (rounded.to_bits() as i32).wrapping_sub(ROUNDER.to_bits() as i32);
+    let n_float = rounded - ROUNDER;
+    let r = mul_add::<FMA>(n_float, -LN2_LOW, mul_add::<FMA>(n_float, -LN2_HIGH, clamped));
+    let rest = poly::<FMA, 5>(r, [0.49999994, 0.166665167, 0.0416682214, 0.00836926792, 0.0013826947]);
+    let p = mul_add::<FMA>(r * r, rest, r);
+    // By half of 2^n, which itself may be too large.
+    let half = power_of_two(n.wrapping_sub(1));
+    let y = if n_float == 0.0 { p } else { 2.0 * mul_add::<FMA>(half, p, half - 0.5) };
+    if x == 0.0 { x } else { y }
+}
+
+/// `log(1 + x)`, exact near 0: the logarithm of the rounded sum, and what rounding took off it.
+#[inline(always)]
+pub(crate) fn ln_1p<const FMA: bool>(x: f32) -> f32 {
+    let sum = 1.0 + x;
+    let lost = (x - (sum - 1.0)) / sum;
+    let y = log::<FMA>(sum);
+    let y = if sum > 0.0 && sum < f32::INFINITY { y + lost } else { y };
+    if x == 0.0 { x } else { y }
+}
+
 /// As [`exp`], for f64.
 #[inline(always)]
 pub(crate) fn exp_f64<const FMA: bool>(x: f64) -> f64 {

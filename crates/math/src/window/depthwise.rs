@@ -36,6 +36,14 @@ impl Fused for f64 {
     }
 }
 
+/// Integers wrap.
+impl Fused for i32 {
+    #[inline(always)]
+    fn fused<const FMA: bool>(a: i32, b: i32, c: i32) -> i32 {
+        a.wrapping_mul(b).wrapping_add(c)
+    }
+}
+
 /// The filter's gradient is a sum over rows, in at most `PARTS` partial sums of at most `PARTS_LEN` elements together, which are
 /// then added in order.
 const PARTS: usize = 16;

@@ -24,6 +24,7 @@ pub mod gradients;
 pub mod held;
 pub mod indices;
 pub mod keys;
+pub mod levels;
 pub mod moving;
 pub mod named;
 pub mod narrow;

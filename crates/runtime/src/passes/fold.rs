@@ -46,6 +46,10 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, known_shapes: &K
     for id in work_order(work)? {
         work.until.check()?;
         let known = known_inputs(work, id, &moved, &shapes);
+        let known = known.filter(|_| {
+            shapes.visit(work, id, &moved);
+            !is_too_large(work.node(id), id, &shapes)
+        });
         if let Some(results) = known.and_then(|inputs| compute(work, work.node(id), step, inputs)) {
             dropped.look(work, id);
             replace(work, id, results, &mut moved);
@@ -69,6 +73,15 @@ pub fn fold_constants(work: &mut Work, step: &Arc<StepContext>, known_shapes: &K
 fn is_foldable(node: &WorkNode) -> bool {
     let plain = matches!(node.kind, Kind::Op) && node.op.class == Class::Plain && !node.op.stateful;
     plain && !node.inputs.is_empty() && node.control.is_empty() && node.outputs.iter().all(|p| !p.is_ref)
+}
+
+/// Whether the results would be discarded, by their inferred shapes: computing them would cost compile time and memory.
+fn is_too_large(node: &WorkNode, id: NodeId, shapes: &Shapes<'_>) -> bool {
+    let bytes = node.outputs.iter().enumerate().map(|(i, port)| {
+        let elements = shapes.shape(id.output(i as u32)).map_or(0, |s| s.elements());
+        elements.saturating_mul(port.dtype.size())
+    });
+    bytes.fold(0, usize::saturating_add) > MAX_BYTES
 }
 
 /// The outputs of a node that follow from the shapes of its inputs alone.

@@ -1,5 +1,6 @@
 //! `Conv2D`: 2-D convolution of images (batch, height, width, channels).
 
+use super::weights::Weights;
 use super::{Activation, Padding, last_dim};
 use crate::initializers::{Zeros, glorot_uniform};
 use thalweg_client::{Attr, Initializer, Output, Scope, VariableOptions};
@@ -15,6 +16,7 @@ pub struct Conv2D<'a> {
     kernel_initializer: Option<&'a dyn Initializer>,
     bias_initializer: &'a dyn Initializer,
     name: Option<&'a str>,
+    weights: Weights,
 }
 
 impl<'a> Conv2D<'a> {
@@ -30,6 +32,7 @@ impl<'a> Conv2D<'a> {
             kernel_initializer: None,
             bias_initializer: &Zeros,
             name: None,
+            weights: Weights::default(),
         }
     }
 
@@ -71,10 +74,7 @@ impl<'a> Conv2D<'a> {
     /// Makes the variables `kernel` and `bias` and applies the layer. The number of channels of `x` must be known.
     #[track_caller]
     pub fn apply(&self, g: &Scope, x: &Output) -> Output {
-        let g = match self.name {
-            Some(name) => g.variable_scope(name),
-            None => g.default_variable_scope("conv2d"),
-        };
+        let g = self.weights.scope(g, self.name, "conv2d");
         let channels = last_dim(&g, "conv2d", x);
         let options = VariableOptions { dtype: x.dtype(), trainable: true };
         let glorot = glorot_uniform(None);

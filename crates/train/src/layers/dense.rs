@@ -1,5 +1,6 @@
 //! `Dense`: a fully connected layer.
 
+use super::weights::Weights;
 use super::{Activation, last_dim};
 use crate::initializers::{Zeros, glorot_uniform};
 use thalweg_client::{Initializer, Output, Scope, VariableOptions};
@@ -27,6 +28,7 @@ pub struct Dense<'a> {
     kernel_initializer: Option<&'a dyn Initializer>,
     bias_initializer: &'a dyn Initializer,
     name: Option<&'a str>,
+    weights: Weights,
 }
 
 impl<'a> Dense<'a> {
@@ -39,6 +41,7 @@ impl<'a> Dense<'a> {
             kernel_initializer: None,
             bias_initializer: &Zeros,
             name: None,
+            weights: Weights::default(),
         }
     }
 
@@ -70,10 +73,7 @@ impl<'a> Dense<'a> {
     /// Makes the variables `kernel` and `bias` and applies the layer to the last dimension of `x`, whose size must be known.
     #[track_caller]
     pub fn apply(&self, g: &Scope, x: &Output) -> Output {
-        let g = match self.name {
-            Some(name) => g.variable_scope(name),
-            None => g.default_variable_scope("dense"),
-        };
+        let g = self.weights.scope(g, self.name, "dense");
         let inputs = last_dim(&g, "dense", x);
         let options = VariableOptions { dtype: x.dtype(), trainable: true };
         let glorot = glorot_uniform(None);

@@ -1,5 +1,6 @@
 //! `Embedding`: a trained vector for each id.
 
+use super::weights::Weights;
 use crate::initializers::RandomUniform;
 use thalweg_client::{Initializer, Output, Scope, Variable};
 
@@ -9,12 +10,13 @@ pub struct Embedding<'a> {
     size: usize,
     initializer: Option<&'a dyn Initializer>,
     name: Option<&'a str>,
+    weights: Weights,
 }
 
 impl<'a> Embedding<'a> {
     /// A table of `rows` by `size`.
     pub fn new(rows: usize, size: usize) -> Self {
-        Embedding { rows, size, initializer: None, name: None }
+        Embedding { rows, size, initializer: None, name: None, weights: Weights::default() }
     }
 
     /// Uniform in [-0.05, 0.05) if none is given.
@@ -30,10 +32,7 @@ impl<'a> Embedding<'a> {
     /// The table itself.
     #[track_caller]
     pub fn table(&self, g: &Scope) -> Variable {
-        let g = match self.name {
-            Some(name) => g.variable_scope(name),
-            None => g.default_variable_scope("embedding"),
-        };
+        let g = self.weights.scope(g, self.name, "embedding");
         let uniform = RandomUniform { low: -0.05, high: 0.05, seed: None };
         g.get_variable("embeddings", &[self.rows, self.size], self.initializer.unwrap_or(&uniform))
     }

@@ -1,7 +1,8 @@
 //! Layers: a few ops and the variables they need.
 //!
 //! Each is a builder of settings, made by `new` and applied to an input: `Dense::new(10).activation(Activation::Relu).apply(&g, &x)`.
-//! Variables are named as TensorFlow's layers name them: `dense/kernel`, `dense_1/bias`, ..
+//! Variables are named as TensorFlow's layers name them: `dense/kernel`, `dense_1/bias`, .. A layer that is applied again, on the same graph,
+//! shares its variables.
 
 mod activation;
 mod conv;
@@ -10,6 +11,7 @@ mod dropout;
 mod embedding;
 mod normalization;
 mod pooling;
+mod weights;
 
 pub use activation::Activation;
 pub use conv::Conv2D;

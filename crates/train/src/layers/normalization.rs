@@ -1,6 +1,7 @@
 //! Normalization: activations scaled to mean 0 and variance 1, then scaled and shifted by learned parameters.
 
 use super::last_dim;
+use super::weights::Weights;
 use crate::initializers::{Ones, Zeros};
 use thalweg_client::{Output, Scope, Variable, VariableOptions, keys};
 
@@ -9,11 +10,12 @@ pub struct BatchNormalization<'a> {
     momentum: f64,
     epsilon: f64,
     name: Option<&'a str>,
+    weights: Weights,
 }
 
 impl Default for BatchNormalization<'_> {
     fn default() -> Self {
-        BatchNormalization { momentum: 0.99, epsilon: 1e-3, name: None }
+        BatchNormalization { momentum: 0.99, epsilon: 1e-3, name: None, weights: Weights::default() }
     }
 }
 
@@ -41,10 +43,7 @@ impl<'a> BatchNormalization<'a> {
     /// In training, the updates of the moving averages go to the collection `UPDATE_OPS`: run them with each step.
     #[track_caller]
     pub fn apply(&self, g: &Scope, x: &Output, training: bool) -> Output {
-        let g = match self.name {
-            Some(name) => g.variable_scope(name),
-            None => g.default_variable_scope("batch_normalization"),
-        };
+        let g = self.weights.scope(g, self.name, "batch_normalization");
         let channels = last_dim(&g, "batch_normalization", x);
         let variable = |name: &str, ones: bool, trainable: bool| {
             let options = VariableOptions { dtype: x.dtype(), trainable };
@@ -111,11 +110,12 @@ impl<'a> BatchNormalization<'a> {
 pub struct LayerNormalization<'a> {
     epsilon: f64,
     name: Option<&'a str>,
+    weights: Weights,
 }
 
 impl Default for LayerNormalization<'_> {
     fn default() -> Self {
-        LayerNormalization { epsilon: 1e-3, name: None }
+        LayerNormalization { epsilon: 1e-3, name: None, weights: Weights::default() }
     }
 }
 
@@ -138,10 +138,7 @@ impl<'a> LayerNormalization<'a> {
     /// Makes the variables `gamma` and `beta` and applies the layer.
     #[track_caller]
     pub fn apply(&self, g: &Scope, x: &Output) -> Output {
-        let g = match self.name {
-            Some(name) => g.variable_scope(name),
-            None => g.default_variable_scope("layer_normalization"),
-        };
+        let g = self.weights.scope(g, self.name, "layer_normalization");
         let size = last_dim(&g, "layer_normalization", x);
         let options = VariableOptions { dtype: x.dtype(), trainable: true };
         let gamma = g.get_variable_with("gamma", &[size], &Ones, options);

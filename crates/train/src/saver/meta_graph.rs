@@ -9,8 +9,8 @@ use thalweg_proto::meta_graph_def::MetaInfoDef;
 use thalweg_proto::saver_def::CheckpointFormatVersion;
 use thalweg_proto::{CollectionDef, GraphDef, MetaGraphDef, SaveSliceInfoDef, SaverDef, VariableDef, encode};
 
-/// The bytes of a MetaGraphDef with the graph, its variables and this saver.
-pub(super) fn of(g: &Scope, nodes: &Nodes, keep: Keep) -> Result<Vec<u8>> {
+/// A MetaGraphDef with the graph, its variables and this saver.
+pub(super) fn of(g: &Scope, nodes: &Nodes, keep: Keep) -> Result<MetaGraphDef> {
     let graph = g.to_graph_def()?;
     let variables = g.global_variables();
     let collection_def = BTreeMap::from([
@@ -26,14 +26,13 @@ pub(super) fn of(g: &Scope, nodes: &Nodes, keep: Keep) -> Result<Vec<u8>> {
         version: CheckpointFormatVersion::V2.into(),
         ..Default::default()
     };
-    let meta = MetaGraphDef {
+    Ok(MetaGraphDef {
         meta_info_def: Some(MetaInfoDef::default()),
         graph_def: Some(graph),
         saver_def: Some(saver),
         collection_def,
         ..Default::default()
-    };
-    Ok(encode(&meta))
+    })
 }
 
 fn collection<'a>(graph: &GraphDef, variables: impl Iterator<Item = &'a Variable>) -> CollectionDef {

@@ -33,6 +33,7 @@ use std::sync::{Mutex, PoisonError};
 use thalweg_client::{Code, Error, Result, Scope, Session, Variable, feed, keys};
 use thalweg_io::checkpoint;
 use thalweg_io::durable;
+use thalweg_proto::{MetaGraphDef, encode};
 
 pub use best::BestSaver;
 pub use keep::{Clock, Keep};
@@ -118,13 +119,23 @@ impl Saver {
             durable::remove_temporary_files(path)?;
             durable::remove_temporary_files(&directory.join(checkpoint::STATE_FILE))?;
         }
-        session.run(&self.nodes.save, &[feed(&self.nodes.filename, text(&prefix)?)])?;
+        self.write(session, &prefix)?;
         if self.write_meta_graph {
-            let meta = meta_graph::of(&self.scope, &self.nodes, self.keep)?;
+            let meta = encode(&self.meta_graph_def()?);
             durable::write(&durable::with_suffix(&prefix, ".meta"), &meta)?;
         }
         kept.add(path, &prefix, self.keep, &self.clock)?;
         Ok(prefix)
+    }
+
+    /// Writes the variables to a checkpoint, and nothing else.
+    pub(crate) fn write(&self, session: &Session, prefix: &Path) -> Result<()> {
+        session.run(&self.nodes.save, &[feed(&self.nodes.filename, text(prefix)?)]).map(drop)
+    }
+
+    /// The graph as it is now, with the nodes of this saver.
+    pub(crate) fn meta_graph_def(&self) -> Result<MetaGraphDef> {
+        meta_graph::of(&self.scope, &self.nodes, self.keep)
     }
 
     /// Restores the variables. An error, and no change, unless all of them are in the checkpoint with the same type and shape.

@@ -9,9 +9,9 @@ use crate::output;
 use std::time::Duration;
 use thalweg::prelude::*;
 use thalweg::train::estimator::EVAL_DIR;
-use thalweg::train::get_or_create_global_step;
 use thalweg::train::saver::{Saver, latest_checkpoint};
 use thalweg::train::summary::FileWriter;
+use thalweg::train::{get_or_create_global_step, tables_initializer};
 use thalweg_core::invalid;
 
 /// Between two polls of the directory.
@@ -26,9 +26,10 @@ pub fn evaluate(program: &dyn Program, settings: &Settings) -> Outcome {
     let g = Scope::new();
     let model = program.model(&g, settings)?;
     let global_step = get_or_create_global_step(&g);
-    let saver = Saver::new(&g);
+    let (saver, tables) = (Saver::new(&g), tables_initializer(&g));
     let options = SessionOptions { threads: settings.threads, ..Default::default() };
     let session = Session::with_options(&g, options)?;
+    session.run(&tables, &[])?;
     let mut events = FileWriter::new(folder.join(EVAL_DIR))?;
     let mut last = None;
     loop {

@@ -114,7 +114,7 @@ impl Replica<'_> {
             let trained = Trained { session: session.session(), model: &model, settings };
             let results = self.program.results(&trained)?;
             let steps = u64::try_from(session.global_step() - first).unwrap_or(0);
-            let details = self.program.details(&trained)?;
+            let details = self.program.details();
             session.close()?;
             let (curve, took) = (curve.borrow(), began.elapsed());
             let outcomes = Outcomes { curve: &curve, results, details, steps, took };

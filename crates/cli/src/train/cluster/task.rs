@@ -118,7 +118,7 @@ impl ClusterTask {
             cluster: spec.cluster,
             peer_timeout: args.peer_timeout(),
             security,
-            log: Log { level: Level::Warn },
+            log: Log::at(Level::Warn),
             ..Default::default()
         };
         Server::start_on(listener, Arc::new(thalweg_ops::registry()), options)

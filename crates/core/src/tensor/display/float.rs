@@ -92,6 +92,11 @@ fn even(shortest: String, v: f64, means_it: impl Fn(&str) -> bool) -> String {
     if means_it(&exact) { exact } else { shortest }
 }
 
+/// With so many digits after the point.
+pub fn fixed(v: f64, places: usize) -> String {
+    if v.is_finite() { format!("{v:.places$}") } else { special(v).to_string() }
+}
+
 fn special(v: f64) -> &'static str {
     match v {
         v if v.is_nan() => "nan",

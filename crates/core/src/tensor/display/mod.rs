@@ -1,5 +1,6 @@
 //! Tensors as text, as numpy prints arrays: columns aligned, floats with as many digits as tell them apart (at most eight
-//! after the point), lines of 75 characters, long arrays abbreviated.
+//! after the point), lines of 75 characters, long arrays abbreviated. With a precision (`{:.4}`), every float has as many digits after the
+//! point.
 
 mod float;
 mod layout;
@@ -65,6 +66,28 @@ impl Tensor {
     fn integer_text<const N: usize>(&self, i: usize, read: fn([u8; N]) -> i64) -> String {
         let bytes = self.bytes().ok().and_then(|b| b.as_chunks::<N>().0.get(i));
         bytes.map_or("?".into(), |b| read(*b).to_string())
+    }
+
+    /// Element `i` of a real float type.
+    fn real(&self, i: usize) -> Option<f64> {
+        fn pick<T: Element + Float>(t: &Tensor, i: usize) -> Option<f64> {
+            t.as_slice::<T>().ok()?.get(i).map(|v| v.to_f64())
+        }
+        match self.dtype {
+            DataType::Float => pick::<f32>(self, i),
+            DataType::Double => pick::<f64>(self, i),
+            DataType::Half => pick::<f16>(self, i),
+            DataType::Bfloat16 => self.as_slice::<bf16>().ok()?.get(i).map(|v| v.to_f64()),
+            _ => None,
+        }
+    }
+
+    /// The floats at these indices with so many digits after the point, padded to column width; `None` for other types.
+    fn fixed_cells(&self, at: &[usize], places: usize) -> Option<Vec<String>> {
+        let values: Vec<f64> = at.iter().map(|i| self.real(*i)).collect::<Option<_>>()?;
+        let cells: Vec<String> = values.iter().map(|v| float::fixed(*v, places)).collect();
+        let width = cells.iter().map(String::len).max().unwrap_or(0);
+        Some(cells.into_iter().map(|c| format!("{c:>width$}")).collect())
     }
 
     /// The elements at these indices, padded to column width.
@@ -135,13 +158,19 @@ fn bytes_literal(bytes: &[u8]) -> String {
 impl fmt::Display for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.shape.is_scalar() {
-            return f.write_str(&self.element_text(0));
+            return match (f.precision(), self.real(0)) {
+                // With width and sign, as other numbers.
+                (Some(_), Some(v)) if v.is_finite() => fmt::Display::fmt(&v, f),
+                _ => f.write_str(&self.element_text(0)),
+            };
         }
         if self.elements() == 0 {
             return f.write_str("[]");
         }
         let window = Window::of(&self.shape);
-        f.write_str(&window.lay_out(self.cells(&window.indices())))
+        let at = window.indices();
+        let fixed = f.precision().and_then(|places| self.fixed_cells(&at, places));
+        f.write_str(&window.lay_out(fixed.unwrap_or_else(|| self.cells(&at))))
     }
 }
 

@@ -33,6 +33,7 @@ pub trait Handler {
 }
 
 pub struct FrameReader {
+    /// Grows when a read has filled it.
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -66,6 +67,8 @@ enum Next {
 /// The limit of frames that are buffered whole, and of header blocks.
 const WHOLE: usize = 64 << 10;
 const BUFFER: usize = 2 * WHOLE;
+/// The buffer of a new connection. Many never send more, and the allocator does not refuse a block of this size.
+const FIRST_BUFFER: usize = 16 << 10;
 /// Per SETTINGS frame.
 const MAX_SETTINGS: usize = 64;
 /// From this many bytes on, reading into the tensor is worth a system call of its own.
@@ -78,8 +81,7 @@ const NUMBER: u32 = u32::MAX >> 1;
 impl FrameReader {
     pub fn new(expects_preface: bool) -> FrameReader {
         FrameReader {
-            // Untouched pages cost no memory.
-            buffer: vec![0; BUFFER],
+            buffer: vec![0; FIRST_BUFFER],
             start: 0,
             end: 0,
             next: if expects_preface { Next::Preface } else { Next::Head },
@@ -115,17 +117,28 @@ impl FrameReader {
             self.handle(handler, writer)?;
             return Poll::Ready(Ok(n > 0));
         }
-        self.make_room();
+        self.make_room()?;
         let n = ready!(poll_read(socket, cx, &mut self.buffer[self.end..]))?;
         self.end += n;
         self.handle(handler, writer)?;
         Poll::Ready(Ok(n > 0))
     }
 
-    /// Moves unhandled bytes to the start of the buffer.
-    fn make_room(&mut self) {
+    /// Moves unhandled bytes to the start of the buffer, which is enlarged if it was full. Without memory for that, a frame that does
+    /// not fit ends the connection.
+    fn make_room(&mut self) -> Handled {
+        let (was_full, have) = (self.end == self.buffer.len(), self.end - self.start);
         self.buffer.copy_within(self.start..self.end, 0);
-        (self.start, self.end) = (0, self.end - self.start);
+        (self.start, self.end) = (0, have);
+        let more = BUFFER.saturating_sub(self.buffer.len());
+        if was_full && more > 0 && self.buffer.try_reserve_exact(more).is_ok() {
+            self.buffer.resize(BUFFER, 0);
+        }
+        if self.end < self.buffer.len() {
+            return Ok(());
+        }
+        let why = format!("no memory to read a frame of more than {} bytes", self.buffer.len());
+        Err(ConnectionError { code: frame::ENHANCE_YOUR_CALM, why })
     }
 
     /// Handles bytes as if they had been read: for fuzzers.
@@ -137,8 +150,8 @@ impl FrameReader {
     ) -> Handled {
         while self.unhandled || !bytes.is_empty() {
             if !self.unhandled {
-                self.make_room();
-                let (now, later) = bytes.split_at(bytes.len().min(BUFFER - self.end));
+                self.make_room()?;
+                let (now, later) = bytes.split_at(bytes.len().min(self.buffer.len() - self.end));
                 self.buffer[self.end..self.end + now.len()].copy_from_slice(now);
                 (self.end, bytes) = (self.end + now.len(), later);
             }

@@ -156,6 +156,7 @@ impl Handler for Calls {
         self.ended.note(stream);
         if let Some(Call::Running { call, .. }) = self.streams.remove(&stream) {
             call.abort();
+            self.earned.tasks = self.earned.tasks.saturating_add(1);
         }
     }
 
@@ -190,6 +191,14 @@ impl Calls {
     /// Whether no call is in flight.
     pub fn is_idle(&self) -> bool {
         self.streams.is_empty()
+    }
+
+    /// Cancels so many calls in flight: each is then dropped by the runtime.
+    pub fn cancel_some(&mut self, count: usize) {
+        let some: Vec<u32> = self.streams.keys().take(count).copied().collect();
+        for stream in some {
+            self.reset(stream, frame::CANCEL);
+        }
     }
 
     /// Calls in flight.
@@ -343,6 +352,7 @@ impl Calls {
                 let mut told = CompletionGuard { stream, to: Some(self.finished.clone()) };
                 let rest = async move { told.tell(call.await) };
                 let call = tokio::spawn(rest).abort_handle();
+                self.earned.tasks = self.earned.tasks.saturating_add(1);
                 self.streams.insert(stream, Call::Running { call, _charge: charge });
             }
             Err(_) => self.answer(writer, stream, Err(panicked())),

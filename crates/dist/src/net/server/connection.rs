@@ -1,10 +1,11 @@
 //! Serves one connection.
 
 use super::calls::Calls;
-use super::pacing::Pacer;
+use super::pacing::{MAX_POLL, Pacer};
 use super::peer::Peer;
 use super::phase::Phase;
 use super::slots::ConnectionSlot;
+use super::turns::Turn;
 use crate::net::http2::frame::{self, put_goaway};
 use crate::net::http2::{KeepAlive, Role, Socket, Transport, budget_is_spent};
 use std::pin::pin;
@@ -17,8 +18,17 @@ const PING_EVERY: Duration = Duration::from_secs(60);
 /// Keeps the interval of checks above zero.
 const MIN_STALL_TIMEOUT: Duration = Duration::from_millis(40);
 
+/// Calls of a closed connection that are cancelled in one turn.
+const CANCELLED_AT_ONCE: usize = 16;
+
 /// Serves until the peer closes, the server stops, the peer stalls, or its slot is evicted.
-pub async fn serve(stream: Socket, peer: Peer, slot: ConnectionSlot, stopped: watch::Receiver<Phase>) {
+pub async fn serve(
+    stream: Socket,
+    peer: Peer,
+    slot: ConnectionSlot,
+    mut turn: Turn,
+    stopped: watch::Receiver<Phase>,
+) {
     let (log, answers, limits) = (peer.log, peer.unread.clone(), peer.limits);
     // Failure only adds latency.
     let _ = stream.set_nodelay();
@@ -57,6 +67,10 @@ pub async fn serve(stream: Socket, peer: Peer, slot: ConnectionSlot, stopped: wa
             calls.give_up_unfinished(&mut wire.writer);
         }
         std::task::ready!(pace.poll_ready(cx));
+        let is_stranger = !pace.is_known();
+        if is_stranger {
+            std::task::ready!(turn.poll(cx));
+        }
         let began = Instant::now();
         let worked = loop {
             while let Poll::Ready(Some((stream, answer))) = answered.poll_recv(cx) {
@@ -73,15 +87,30 @@ pub async fn serve(stream: Socket, peer: Peer, slot: ConnectionSlot, stopped: wa
                 break Poll::Pending;
             }
         };
-        pace.polled(began, std::mem::take(&mut calls.earned), calls.waiting(), cx);
+        let cost = pace.polled(began, std::mem::take(&mut calls.earned), calls.waiting(), cx);
+        if is_stranger {
+            turn.end(cost);
+        }
         worked
     });
-    if let Err(e) = ended.await {
+    let ended = ended.await;
+    cancel_calls(&mut calls, &mut turn).await;
+    if let Err(e) = ended {
         log.debug("connection_ended", &[("error", &e.why)]);
         if e.code != frame::NO_ERROR {
             drop(calls);
             wire.linger().await;
         }
+    }
+}
+
+/// Cancels what is still in flight, some at a time: thousands of calls take milliseconds.
+async fn cancel_calls(calls: &mut Calls, turn: &mut Turn) {
+    while !calls.is_idle() {
+        std::future::poll_fn(|cx| turn.poll(cx)).await;
+        calls.cancel_some(CANCELLED_AT_ONCE);
+        turn.end(MAX_POLL);
+        tokio::task::yield_now().await;
     }
 }
 

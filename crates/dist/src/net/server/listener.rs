@@ -4,6 +4,7 @@ use super::connection;
 use super::peer::Peer;
 use super::phase::Phase;
 use super::slots::{ConnectionSlot, ConnectionSlots};
+use super::turns::Turns;
 use crate::auth::Origin;
 use crate::log::Log;
 use crate::net::http2::Socket;
@@ -14,12 +15,21 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
-use thalweg_core::error::Code;
+use thalweg_core::error::{Code, Error, Result};
 use tokio::sync::{mpsc, watch};
 use tokio_rustls::TlsAcceptor;
 
 /// A connection, its address and its slot.
 pub type Accepted = (TcpStream, SocketAddr, ConnectionSlot);
+
+/// Binds an address.
+pub fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).map_err(|e| {
+        let taken = e.kind() == std::io::ErrorKind::AddrInUse;
+        let e = Error::from(e).context(format_args!("cannot listen on {address}"));
+        if taken { e.hint("stop what listens there, or choose another port; 0 picks a free one") } else { e }
+    })
+}
 
 /// Hands each connection to the next thread.
 pub async fn accept(
@@ -69,15 +79,18 @@ pub async fn serve(
     stopped: watch::Receiver<Phase>,
 ) {
     let mut open = tokio::task::JoinSet::new();
+    let turns = Arc::<Turns>::default();
     // Ends when the acceptor does.
     while let Some((stream, address, slot)) = connections.recv().await {
         let (peer, acceptor, stopped) = (peer.clone(), acceptor.clone(), stopped.clone());
+        let mut turn = turns.turn(address.ip());
         open.spawn(async move {
-            let secured = secured(acceptor, stream, stall_timeout, stopped.clone()).await;
+            let secured = secured(acceptor, stream, stall_timeout, stopped.clone());
+            let secured = turn.each_poll_of(secured).await;
             let origin = |certificate| Origin { address, certificate };
             match secured {
                 Ok((socket, certificate)) => {
-                    connection::serve(socket, peer(origin(certificate)), slot, stopped).await
+                    connection::serve(socket, peer(origin(certificate)), slot, turn, stopped).await
                 }
                 Err(e) => {
                     let refused = Status::new(Code::Unauthenticated, format!("no connection: {e}"));

@@ -11,4 +11,5 @@ pub mod phase;
 mod recent_streams;
 pub mod service;
 pub mod slots;
+pub mod turns;
 pub mod unread_responses;

@@ -11,12 +11,14 @@ use tokio::time::{Duration, Instant, Sleep, sleep};
 
 /// Credit of a new connection, and the maximum: some hundred cancelled calls.
 const BURST: Duration = Duration::from_millis(20);
+/// The maximum that is kept of what answered calls earned: a step may open thousands of calls before the first is answered.
+const MAX_MERIT: Duration = Duration::from_millis(500);
 /// Earned by an answered call beside its run time: reading its frames and writing its response.
 const CALL: Duration = Duration::from_micros(200);
 /// Earned by a byte of request or response.
 const BYTE: Duration = Duration::from_nanos(2);
 /// The maximum cost of one poll. Polls end after a time slice; one that took longer was preempted, which is not its peer's fault.
-const MAX_POLL: Duration = Duration::from_micros(300);
+pub const MAX_POLL: Duration = Duration::from_micros(300);
 /// Credit refills at 1/REFILL of real time.
 const REFILL: u32 = 20;
 /// The minimum wait, so that a connection does some work when it is polled again.
@@ -24,19 +26,29 @@ const MIN_WAIT: Duration = Duration::from_millis(5);
 /// The maximum wait after one poll.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
-/// What a connection's calls earned since the last poll.
+/// The cost of an async task that a call started or cancelled: the runtime polls or drops it after the connection's poll.
+const TASK: Duration = Duration::from_micros(15);
+
+/// What a connection's calls earned, and the tasks they left to the runtime, since the last poll.
 #[derive(Default, Debug)]
 pub struct Earned {
     pub calls: u32,
     pub bytes: usize,
     /// Run time of answered calls on the connection's thread.
     pub ran: Duration,
+    pub tasks: u32,
 }
 
 impl Earned {
     pub fn answer(&mut self, bytes: usize) {
         self.calls = self.calls.saturating_add(1);
         self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// The cost of a poll that began then.
+    fn cost(&self, began: Instant) -> Duration {
+        let poll = began.elapsed().saturating_sub(self.ran).min(MAX_POLL);
+        poll.saturating_add(TASK.saturating_mul(self.tasks))
     }
 
     fn worth(&self) -> Duration {
@@ -49,12 +61,20 @@ pub struct Pacer {
     credit: Duration,
     debt: Duration,
     refilled: Instant,
+    /// What it earned by answered calls, less what it spent.
+    merit: Duration,
     wait: Option<Pin<Box<Sleep>>>,
 }
 
 impl Pacer {
     pub fn new() -> Pacer {
-        Pacer { credit: BURST, debt: Duration::ZERO, refilled: Instant::now(), wait: None }
+        Pacer {
+            credit: BURST,
+            debt: Duration::ZERO,
+            refilled: Instant::now(),
+            merit: Duration::ZERO,
+            wait: None,
+        }
     }
 
     /// Pending while the connection has to wait for credit.
@@ -66,11 +86,18 @@ impl Pacer {
         Poll::Ready(())
     }
 
-    /// Charges a poll that began at `began`, with so many calls pending.
-    pub fn polled(&mut self, began: Instant, earned: Earned, waiting: usize, cx: &mut Context) {
+    /// Whether its calls are worth the time they cost: it need not wait for a turn.
+    pub fn is_known(&self) -> bool {
+        !self.merit.is_zero()
+    }
+
+    /// Charges a poll that began at `began`, with so many calls pending. Returns its cost.
+    pub fn polled(&mut self, began: Instant, earned: Earned, waiting: usize, cx: &mut Context) -> Duration {
         let now = Instant::now();
-        let cost = now.duration_since(began).saturating_sub(earned.ran).min(MAX_POLL);
-        self.earn(earned.worth() + now.duration_since(self.refilled) / REFILL);
+        let cost = earned.cost(began);
+        let worth = earned.worth();
+        self.merit = self.merit.saturating_add(worth).saturating_sub(cost).min(MAX_MERIT);
+        self.earn(worth + now.duration_since(self.refilled) / REFILL);
         self.refilled = now;
         self.spend(cost);
         // Pending calls will be answered: they are lent credit.
@@ -82,6 +109,7 @@ impl Pacer {
             let _ = wait.as_mut().poll(cx);
             self.wait = Some(wait);
         }
+        cost
     }
 
     fn earn(&mut self, worth: Duration) {

@@ -51,7 +51,7 @@ pub static CONCAT: Op = Op {
     ..CONCAT_V2
 };
 
-fn shape(c: &ShapeCall<'_>, values: Range<usize>, axis: usize) -> Result<Vec<PartialShape>> {
+pub fn shape(c: &ShapeCall<'_>, values: Range<usize>, axis: usize) -> Result<Vec<PartialShape>> {
     let shapes = c.inputs.get(values).unwrap_or(&[]);
     c.scalar(axis)?;
     let rank = shapes.iter().find_map(PartialShape::rank);
@@ -111,7 +111,7 @@ fn run_v1(c: &mut OpCall<'_>) -> Result<()> {
     concat(c, 1..n, 0)
 }
 
-fn concat(c: &mut OpCall<'_>, values: Range<usize>, axis: usize) -> Result<()> {
+pub fn concat(c: &mut OpCall<'_>, values: Range<usize>, axis: usize) -> Result<()> {
     let first = c.shape(values.start)?;
     if values.clone().any(|i| c.shape(i).is_ok_and(Shape::is_scalar)) {
         return Err(invalid!("ConcatOp : Can't concatenate scalars (use tf.stack instead)"));

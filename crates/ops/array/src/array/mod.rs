@@ -13,6 +13,7 @@ mod mirror_pad;
 mod pack;
 mod pad;
 mod parallel_concat;
+mod quantised;
 mod ragged_range;
 mod rank;
 mod reshape;
@@ -27,9 +28,12 @@ mod tile;
 pub mod transpose;
 mod unpack;
 
+use crate::join;
 use thalweg_core::op::Op;
 
-pub static OPS: &[&Op] = &[
+pub static OPS: &[&Op] = join![quantised::OPS, OTHERS];
+
+static OTHERS: &[&Op] = &[
     &bitcast::BITCAST,
     &broadcast_args::BROADCAST_ARGS,
     &broadcast_to::BROADCAST_TO,

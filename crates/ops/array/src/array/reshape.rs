@@ -24,7 +24,7 @@ pub static RESHAPE: Op = Op {
     ..Op::PURE
 };
 
-fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
+pub fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
     if c.input(1).rank() == Some(0) {
         return Ok(vec![PartialShape::vector(-1)]);
     }
@@ -101,7 +101,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
     Ok(vec![g.binary("Reshape", dy, shape)?.into(), Grad::None])
 }
 
-fn run(c: &mut OpCall<'_>) -> Result<()> {
+pub fn run(c: &mut OpCall<'_>) -> Result<()> {
     // As in TensorFlow, a scalar counts as a vector of one.
     let wanted = if c.shape(1)?.is_scalar() { vec![c.scalar_int(1)?] } else { c.int_vector(1)? };
     let dims = target_shape(&wanted, c.shape(0)?)?;

@@ -38,7 +38,7 @@ fn grad(g: &mut GradCall<'_>) -> Result<Vec<Grad>> {
 }
 
 fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
-    clip_all(c, clip::<T>)
+    clip_all(c, |x: T, low, high| clip(x, low, high))
 }
 
 /// Clips real and imaginary parts separately.
@@ -48,7 +48,7 @@ fn run_complex<T: ComplexNumber<Part: Real>>(c: &mut OpCall<'_>) -> Result<()> {
     })
 }
 
-fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: fn(T, T, T) -> T) -> Result<()> {
+fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: impl Fn(T, T, T) -> T + Sync) -> Result<()> {
     let shape = c.shape(0)?.clone();
     for i in [1, 2] {
         let s = c.shape(i)?;
@@ -67,10 +67,11 @@ fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: fn(T, T, T) -> T) -> Result<()
     let (low, high) = (c.slice::<T>(1)?, c.slice::<T>(2)?);
     for_chunks(par, out.as_mut_slice::<T>()?, &|r, out| match (low, high) {
         ([low], [high]) => out.iter_mut().for_each(|x| *x = clip(*x, *low, *high)),
+        ([low], _) => out.iter_mut().zip(&high[r]).for_each(|(x, high)| *x = clip(*x, *low, *high)),
+        (_, [high]) => out.iter_mut().zip(&low[r]).for_each(|(x, low)| *x = clip(*x, *low, *high)),
         _ => {
-            for (x, i) in out.iter_mut().zip(r) {
-                let pick = |bound: &[T]| if bound.len() == 1 { bound[0] } else { bound[i] };
-                *x = clip(*x, pick(low), pick(high));
+            for ((x, low), high) in out.iter_mut().zip(&low[r.clone()]).zip(&high[r]) {
+                *x = clip(*x, *low, *high);
             }
         }
     });
@@ -78,6 +79,7 @@ fn clip_all<T: Element>(c: &mut OpCall<'_>, clip: fn(T, T, T) -> T) -> Result<()
     Ok(())
 }
 
+#[inline]
 fn clip<T: Real>(x: T, low: T, high: T) -> T {
     x.smaller(high).larger(low)
 }

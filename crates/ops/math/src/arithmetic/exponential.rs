@@ -20,7 +20,8 @@ static EXPM1: Op = Op {
     name: "Expm1",
     doc: "exp(x) - 1, elementwise.",
     grad: Rule(|g| slope_at_x(g, |g, x| g.unary("Exp", x))),
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::exp_m1, f64::exp_m1);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::exp_m1,
+             T: Float in floats_but_f32 => |x| x.via(f32::exp_m1, f64::exp_m1);
              T: ComplexNumber in complexes => |z| z.map(|z| z.exp() - 1.0))
 };
 
@@ -46,7 +47,8 @@ static LOG1P: Op = Op {
         })
     }),
     cases: positive_case,
-    ..unary!(UNARY_COMPLEX, T: Float in floats => |x| x.via(f32::ln_1p, f64::ln_1p);
+    ..unary!(UNARY_COMPLEX, fused, f32 by elementary::ln_1p,
+             T: Float in floats_but_f32 => |x| x.via(f32::ln_1p, f64::ln_1p);
              T: ComplexNumber in complexes => |z| z.map(|z| (z + 1.0).ln()))
 };
 

@@ -2,10 +2,11 @@
 //! kept.
 
 use super::complex::complex;
-use super::transform::{Spectrum, axis, rows, scale};
+use super::transform::{Spectrum, axis, share};
 use crate::moving::Block;
 use crate::prelude::*;
-use thalweg_math::fft::Direction;
+use thalweg_math::decompose::Scalar;
+use thalweg_math::fft::{self, Direction};
 
 pub static OPS: &[&Op] = &[&RFFT, &RFFT2D, &RFFT3D, &IRFFT, &IRFFT2D, &IRFFT3D];
 
@@ -204,13 +205,9 @@ where
     let mut out = Tensor::zeros(C::DTYPE, sizes.out.clone())?;
     if c.input(0)?.elements() > 0 && out.elements() > 0 {
         let x = cropped(c, sizes)?;
-        let (len, kept) = (sizes.lengths.last().copied().unwrap_or(1), sizes.out[sizes.out.rank() - 1]);
-        let mut spectrum = reserve::collect(x.as_slice::<C::Real>()?.iter().map(|x| C::from_real(*x)))?;
-        rows(c.par(), Direction::Forward, &mut spectrum, len);
+        let len = sizes.lengths.last().copied().unwrap_or(1);
         let data = out.as_mut_slice::<C>()?;
-        for (to, from) in data.chunks_exact_mut(kept).zip(spectrum.chunks_exact(len)) {
-            to.copy_from_slice(&from[..kept]);
-        }
+        fft::real::<C::Real>(c.par(), x.as_slice::<C::Real>()?, len, data);
         for i in (sizes.first..sizes.out.rank() - 1).rev() {
             axis(c.par(), Direction::Forward, data, &sizes.out, i);
         }
@@ -230,24 +227,11 @@ where
         for i in sizes.first..sizes.used.rank() - 1 {
             axis(c.par(), Direction::Inverse, half, &sizes.used, i);
         }
-        let (len, kept) = (sizes.lengths.last().copied().unwrap_or(1), sizes.used[sizes.used.rank() - 1]);
-        // The other half of a spectrum of real numbers is the conjugate, backwards.
-        let mut whole = reserve::filled(out.elements(), C::ZERO)?;
-        for (to, from) in whole.chunks_exact_mut(len).zip(half.chunks_exact(kept)) {
-            to[..kept].copy_from_slice(from);
-            to[0] = C::from_real(from[0].re());
-            for i in 1..len - kept + 1 {
-                to[len - i] = from[i].conj();
-            }
-            if len % 2 == 0 {
-                to[len / 2] = C::from_real(from[len / 2].re());
-            }
-        }
-        rows(c.par(), Direction::Inverse, &mut whole, len);
-        scale(&mut whole, sizes.count());
-        for (to, from) in out.as_mut_slice::<C::Real>()?.iter_mut().zip(&whole) {
-            *to = from.re();
-        }
+        let len = sizes.lengths.last().copied().unwrap_or(1);
+        let data = out.as_mut_slice::<C::Real>()?;
+        fft::inverse_real::<C::Real>(c.par(), half, len, data);
+        let share = share(sizes.count());
+        data.iter_mut().for_each(|x| *x = x.scale(share));
     }
     c.set(0, out);
     Ok(())

@@ -2,9 +2,10 @@
 
 use super::algebra::*;
 use super::matrices::*;
+use super::wrong_size;
 use crate::gradients::{cast, conj};
 use crate::prelude::*;
-use thalweg_math::decompose::{self, RealScalar, Scalar};
+use thalweg_math::decompose::{RealScalar, Scalar};
 
 pub static OPS: &[&Op] =
     &[&BATCH_SELF_ADJOINT_EIG, &BATCH_SELF_ADJOINT_EIG_V2, &EIG, &SELF_ADJOINT_EIG, &SELF_ADJOINT_EIG_V2];
@@ -140,7 +141,7 @@ fn self_adjoint<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
         each(par, items::<T>(&mut e, &mut v, batch.elements())?, cubed(n), &|i, (e, v)| {
             let mut values = reserve::filled(n, T::Real::ZERO)?;
             let into = vectors.then_some(&mut **v);
-            if !decompose::symmetric_eigen(par, part(x, i, n * n), n, &mut values, into) {
+            if !T::symmetric_eigen(par, part(x, i, n * n), n, &mut values, into).map_err(wrong_size)? {
                 return Err(not_converged());
             }
             e.iter_mut().zip(values).for_each(|(e, v)| *e = T::from_real(v));
@@ -158,7 +159,7 @@ fn values_above_vectors<T: Field<Real = T> + RealScalar>(c: &mut OpCall<'_>) -> 
         let (par, x) = (c.par(), c.slice::<T>(0)?);
         each(par, parts(out.as_mut_slice::<T>()?, batch.elements()), cubed(n), &|i, out| {
             let (values, vectors) = out.split_at_mut(n);
-            match decompose::symmetric_eigen(par, part(x, i, n * n), n, values, Some(vectors)) {
+            match T::symmetric_eigen(par, part(x, i, n * n), n, values, Some(vectors)).map_err(wrong_size)? {
                 true => Ok(()),
                 false => Err(not_converged()),
             }
@@ -180,7 +181,7 @@ where
         let (par, x, vectors) = (c.par(), c.slice::<T>(0)?, v.is_some());
         each(par, items::<T::Complex>(&mut e, &mut v, batch.elements())?, cubed(n), &|i, (e, v)| {
             let into = vectors.then_some(&mut **v);
-            if !decompose::eigen(par, part(x, i, n * n), n, e, into) {
+            if !T::eigen(par, part(x, i, n * n), n, e, into).map_err(wrong_size)? {
                 return Err(invalid!(
                     "Eigen decomposition was not successful. The input might not be valid."
                 ));

@@ -2,8 +2,9 @@
 
 use super::algebra::*;
 use super::matrices::*;
+use super::wrong_size;
 use crate::prelude::*;
-use thalweg_math::decompose::{self, RealScalar};
+use thalweg_math::decompose::RealScalar;
 
 pub static OPS: &[&Op] = &[&CHOLESKY, &CHOLESKY_GRAD, &BATCH_CHOLESKY, &BATCH_CHOLESKY_GRAD, &LU, &QR];
 
@@ -60,7 +61,7 @@ static BATCH_CHOLESKY_GRAD: Op = Op {
 fn cholesky<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
     map_square::<T>(c, |par, x, n, out| {
         out.copy_from_slice(x);
-        if !decompose::cholesky(par, out, n) {
+        if !T::cholesky(par, out, n).map_err(wrong_size)? {
             let nan = T::from_real(T::Real::NAN);
             for (i, row) in out.chunks_exact_mut(n).enumerate() {
                 row[..=i].fill(nan);
@@ -84,7 +85,8 @@ fn gradient<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
     if out.elements() > 0 {
         let (par, l) = (c.par(), c.slice::<T>(0)?);
         each(par, parts(out.as_mut_slice::<T>()?, batch.elements()), cubed(n), &|i, out| {
-            decompose::cholesky_gradient(par, part(l, i, n * n), part(grads, i, n * n), n, out);
+            T::cholesky_gradient(par, part(l, i, n * n), part(grads, i, n * n), n, out)
+                .map_err(wrong_size)?;
             Ok(())
         })?;
     }
@@ -139,7 +141,7 @@ fn lu<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
         let (par, x, count) = (c.par(), c.slice::<T>(0)?, batch.elements());
         let items = parts(out.as_mut_slice::<T>()?, count).zip(parts(order.as_mut_slice::<i64>()?, count));
         each(par, items, cubed(n), &|i, (out, order)| {
-            let lu = decompose::Lu::new(par, part(x, i, n * n), n);
+            let lu = T::lu(par, part(x, i, n * n), n).map_err(wrong_size)?;
             if !lu.is_invertible() {
                 return Err(invalid!("Input is not invertible."));
             }
@@ -200,9 +202,7 @@ fn qr<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
         let (par, x, count) = (c.par(), c.slice::<T>(0)?, batch.elements());
         let items = parts(q.as_mut_slice::<T>()?, count).zip(parts(r.as_mut_slice::<T>()?, count));
         each(par, items, cubed(m.max(n)), &|i, (q, r)| {
-            let factors = decompose::Qr::new(par, part(x, i, m * n), m, n);
-            factors.q(par, k, q);
-            factors.r(r);
+            T::qr(par, part(x, i, m * n), [m, n], k, q, r).map_err(wrong_size)?;
             Ok(())
         })?;
     }

@@ -2,9 +2,10 @@
 
 use super::algebra::*;
 use super::matrices::*;
+use super::wrong_size;
 use crate::gradients::cast;
 use crate::prelude::*;
-use thalweg_math::decompose::{RealScalar, least_squares, min_norm_least_squares};
+use thalweg_math::decompose::RealScalar;
 
 pub static OPS: &[&Op] = &[&BATCH_MATRIX_SOLVE_LS, &MATRIX_SOLVE_LS];
 
@@ -67,12 +68,12 @@ fn run<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
         let penalty = T::Real::from_f64(penalty);
         each(par, parts(out.as_mut_slice::<T>()?, batch.elements()), cubed(m.max(n)), &|i, out| {
             let (a, b) = (part(a, i, m * n), part(b, i, m * k));
-            if fast && !least_squares(par, a, [m, n], b, k, penalty, out) {
+            if fast && !T::least_squares(par, a, [m, n], b, k, penalty, out).map_err(wrong_size)? {
                 return Err(invalid!(
                     "Input matrix was rank deficient or ill-conditioned. Try setting fast=False or provide a larger l2_regularizer > 0."
                 ));
             }
-            if !fast && !min_norm_least_squares(par, a, [m, n], b, k, out) {
+            if !fast && !T::min_norm_least_squares(par, a, [m, n], b, k, out).map_err(wrong_size)? {
                 out.fill(T::from_real(T::Real::NAN));
             }
             Ok(())

@@ -4,12 +4,12 @@ use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
 use std::sync::Mutex;
 use thalweg_core::sync::lock;
-use thalweg_math::decompose::Scalar;
+use thalweg_math::decompose::Decompose;
 use thalweg_math::parallel::Parallel;
 
 /// Element types with decompositions.
-pub trait Field: Element + Scalar {}
-impl<T: Element + Scalar> Field for T {}
+pub trait Field: Element + Decompose {}
+impl<T: Element + Decompose> Field for T {}
 
 /// Operations that one thread does at least.
 const GRAIN: usize = 1 << 15;

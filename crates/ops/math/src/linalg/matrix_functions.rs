@@ -2,8 +2,9 @@
 
 use super::algebra::*;
 use super::matrices::*;
+use super::wrong_size;
 use crate::prelude::*;
-use thalweg_math::decompose::{self, ComplexScalar};
+use thalweg_math::decompose::ComplexScalar;
 
 pub static OPS: &[&Op] = &[&MATRIX_EXPONENTIAL, &MATRIX_LOGARITHM, &MATRIX_SQUARE_ROOT];
 
@@ -45,20 +46,20 @@ static MATRIX_EXPONENTIAL: Op = Op {
 
 fn square_root<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
     map_square::<T>(c, |par, x, n, out| {
-        decompose::square_root(par, x, n, out);
+        T::square_root(par, x, n, out).map_err(wrong_size)?;
         Ok(())
     })
 }
 
 fn logarithm<T: Field + ComplexScalar>(c: &mut OpCall<'_>) -> Result<()> {
     map_square::<T>(c, |par, x, n, out| {
-        decompose::logarithm(par, x, n, out);
+        T::logarithm(par, x, n, out).map_err(wrong_size)?;
         Ok(())
     })
 }
 
 fn exponential<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
-    map_square::<T>(c, |par, x, n, out| match decompose::exponential(par, x, n, out) {
+    map_square::<T>(c, |par, x, n, out| match T::exponential(par, x, n, out).map_err(wrong_size)? {
         true => Ok(()),
         false => Err(invalid!("The exponential of the matrix could not be computed: it is not finite.")),
     })

@@ -2,9 +2,9 @@
 
 use super::algebra::*;
 use super::matrices::*;
+use super::wrong_size;
 use crate::gradients::conj;
 use crate::prelude::*;
-use thalweg_math::decompose::Lu;
 
 pub static OPS: &[&Op] = &[
     &BATCH_MATRIX_DETERMINANT,
@@ -70,11 +70,11 @@ fn solve<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
         let (par, a) = (c.par(), c.slice::<T>(0)?);
         let cost = cubed(n).saturating_add(n.saturating_mul(n).saturating_mul(k));
         each(par, parts(out.as_mut_slice::<T>()?, batch.elements()), cost, &|i, out| {
-            let lu = Lu::new(par, part(a, i, n * n), n);
+            let lu = T::lu(par, part(a, i, n * n), n).map_err(wrong_size)?;
             if !lu.is_invertible() {
                 return Err(invalid!("Input matrix is not invertible."));
             }
-            lu.solve(par, adjoint, out, k);
+            T::solve(&lu, par, adjoint, out, k).map_err(wrong_size)?;
             Ok(())
         })?;
     }
@@ -129,13 +129,13 @@ fn inverse_half(c: &mut OpCall<'_>) -> Result<()> {
 fn inverse<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
     let adjoint = c.attrs().bool("adjoint")?;
     map_square::<T>(c, |par, x, n, out| {
-        let lu = Lu::new(par, x, n);
+        let lu = T::lu(par, x, n).map_err(wrong_size)?;
         if !lu.is_invertible() {
             return Err(invalid!("Input is not invertible."));
         }
         out.fill(T::ZERO);
         out.iter_mut().step_by(n + 1).for_each(|d| *d = T::ONE);
-        lu.solve(par, adjoint, out, n);
+        T::solve(&lu, par, adjoint, out, n).map_err(wrong_size)?;
         Ok(())
     })
 }
@@ -204,7 +204,7 @@ fn determinant<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
     let mut out = Tensor::uninit(T::DTYPE, batch)?;
     let (par, x) = (c.par(), c.slice::<T>(0)?);
     each(par, out.as_mut_slice::<T>()?.iter_mut(), cubed(n), &|i, out| {
-        **out = Lu::new(par, part(x, i, n * n), n).determinant();
+        **out = T::lu(par, part(x, i, n * n), n).map_err(wrong_size)?.determinant();
         Ok(())
     })?;
     c.set(0, out);
@@ -217,7 +217,7 @@ fn log_determinant<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
     let (par, x) = (c.par(), c.slice::<T>(0)?);
     let items = sign.as_mut_slice::<T>()?.iter_mut().zip(log.as_mut_slice::<T>()?);
     each(par, items, cubed(n), &|i, (sign, log)| {
-        let (s, l) = Lu::new(par, part(x, i, n * n), n).log_determinant();
+        let (s, l) = T::lu(par, part(x, i, n * n), n).map_err(wrong_size)?.log_determinant();
         (**sign, **log) = (s, T::from_real(l));
         Ok(())
     })?;

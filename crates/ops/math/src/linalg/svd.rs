@@ -2,8 +2,9 @@
 
 use super::algebra::*;
 use super::matrices::*;
+use super::wrong_size;
 use crate::prelude::*;
-use thalweg_math::decompose::{self, RealScalar};
+use thalweg_math::decompose::{RealScalar, Vectors};
 
 pub static OPS: &[&Op] = &[&BATCH_SVD, &SVD];
 
@@ -58,6 +59,11 @@ fn shape(c: &ShapeCall<'_>) -> Result<Vec<PartialShape>> {
 fn run<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
     let (batch, [m, n]) = matrices(c, 0)?;
     let (vectors, full) = (c.attrs().bool("compute_uv")?, c.attrs().bool("full_matrices")?);
+    let wanted = match (vectors, full) {
+        (false, _) => Vectors::None,
+        (true, false) => Vectors::Thin,
+        (true, true) => Vectors::Full,
+    };
     let (k, count) = (m.min(n), batch.elements());
     let (p, q) = if full { (m, n) } else { (k, k) };
     let mut s = Tensor::uninit(T::DTYPE, joined(&batch, &[k])?)?;
@@ -72,7 +78,7 @@ fn run<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
             .zip(parts(u.as_mut_slice::<T>()?, count))
             .zip(parts(v.as_mut_slice::<T>()?, count));
         each(par, items, cubed(m.max(n)).saturating_mul(4), &|i, ((s, u), v)| {
-            let Some(svd) = decompose::svd(par, part(x, i, m * n), m, n, full && vectors) else {
+            let Some(svd) = T::svd(par, part(x, i, m * n), [m, n], wanted).map_err(wrong_size)? else {
                 let nan = T::from_real(T::Real::NAN);
                 [&mut **s, u, v].into_iter().for_each(|out| out.fill(nan));
                 return Ok(());

@@ -3,10 +3,11 @@
 use super::algebra::*;
 use super::batch_mat_mul::{pairs, sum_to_batch_of};
 use super::matrices::*;
+use super::wrong_size;
 use crate::broadcast::broadcast_shape;
 use crate::prelude::*;
 use thalweg_core::shape_call::broadcast_shapes;
-use thalweg_math::decompose::{Triangle, banded_solve, triangular_solve};
+use thalweg_math::decompose::{Triangle, banded_solve};
 
 pub static OPS: &[&Op] =
     &[&BANDED_TRIANGULAR_SOLVE, &BATCH_MATRIX_TRIANGULAR_SOLVE, &MATRIX_TRIANGULAR_SOLVE];
@@ -165,7 +166,7 @@ fn run<T: Field>(c: &mut OpCall<'_>) -> Result<()> {
         return Err(invalid!("Input matrix must be square, got {rows} by {n}."));
     }
     systems.solve::<T>(c, |a, b| {
-        triangular_solve(par, a, n, triangle, b, k);
+        T::triangular_solve(par, a, n, triangle, b, k).map_err(wrong_size)?;
         Ok(())
     })
 }

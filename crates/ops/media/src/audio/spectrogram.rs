@@ -2,7 +2,7 @@
 
 use crate::elementwise::for_chunks_of;
 use crate::prelude::*;
-use thalweg_math::power_of_two_fft::RealTransform;
+use thalweg_math::fft::RealPlan;
 
 pub static OPS: &[&Op] = &[&AUDIO_SPECTROGRAM];
 
@@ -65,19 +65,23 @@ fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         }
         let step = std::f64::consts::TAU / window as f64;
         let hann = reserve::collect((0..window).map(|i| 0.5 - 0.5 * (step * i as f64).cos()))?;
-        let transform = RealTransform::new(length);
+        let plan = RealPlan::<f64>::new(length);
         let mut out = Tensor::uninit(DataType::Float, shape)?;
         let x = c.slice::<f32>(0)?;
         for_chunks_of(c.par(), out.as_mut_slice::<f32>()?, bins, 4, &|range, out| {
-            let (mut signal, mut work) = (scratch::filled(length, 0f64), transform.scratch());
+            let mut signal = scratch::filled(length, 0f64);
+            let [mut spectrum, mut work] =
+                [bins, plan.work_len()].map(|n| scratch::filled(n, ComplexDouble::default()));
             for (i, out) in range.zip(out.chunks_exact_mut(bins)) {
                 let (channel, start) = (i / count, i % count * stride);
                 for (k, (v, hann)) in signal.iter_mut().zip(&hann).enumerate() {
                     *v = f64::from(x[(start + k) * channels + channel]) * hann;
                 }
                 signal[window..].fill(0.0);
-                for (out, power) in out.iter_mut().zip(transform.powers(&signal, &mut work)) {
-                    *out = if squared { power as f32 } else { (power as f32).sqrt() };
+                plan.forward(&signal, &mut spectrum, &mut work);
+                for (out, x) in out.iter_mut().zip(&spectrum) {
+                    let power = x.norm_sqr() as f32;
+                    *out = if squared { power } else { power.sqrt() };
                 }
             }
         });

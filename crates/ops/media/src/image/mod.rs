@@ -13,6 +13,7 @@ mod glimpse;
 mod hsv;
 mod non_max_suppression;
 mod projective_transform;
+mod quantised_resize_bilinear;
 mod resize_area;
 mod resize_axis;
 mod resize_bicubic;
@@ -36,6 +37,7 @@ pub static OPS: &[&Op] = join![
     hsv::OPS,
     non_max_suppression::OPS,
     projective_transform::OPS,
+    quantised_resize_bilinear::OPS,
     resize_area::OPS,
     resize_bicubic::OPS,
     sample_distorted_bounding_box::OPS,

@@ -1,7 +1,7 @@
 //! `QuantizedMaxPool` and `QuantizedAvgPool`: windows over images in 8 bits, whose range stays.
 
-use super::levels::{bounds, integers, quantised};
 use super::requantize::row;
+use crate::levels::{bounds, integers, quantised};
 use crate::nn::pool::parameters::{Pool, with_window};
 use crate::prelude::*;
 use thalweg_math::parallel::Parallel;

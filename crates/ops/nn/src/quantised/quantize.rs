@@ -1,8 +1,8 @@
 //! `QuantizeV2` and `Dequantize`: floats to integers that stand for a range, and back.
 
-use super::levels::{Levels, Rounding, integers, limits, quantised};
 use crate::convert::converted;
 use crate::elementwise::for_chunks_of;
+use crate::levels::{Levels, Rounding, integers, limits, quantised};
 use crate::prelude::*;
 
 pub static OPS: &[&Op] = &[&QUANTIZE_V2, &DEQUANTIZE];

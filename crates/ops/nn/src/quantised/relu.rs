@@ -1,8 +1,8 @@
 //! `QuantizedRelu` and `QuantizedRelu6`: integers not below the one that stands for 0, and not above that of 6.
 
-use super::levels::{Levels, bounds, integers, quantised};
 use super::requantize::{ranged, row};
 use crate::elementwise::for_chunks_of;
+use crate::levels::{Levels, bounds, integers, quantised};
 use crate::prelude::*;
 
 pub static OPS: &[&Op] = &[&QUANTIZED_RELU, &QUANTIZED_RELU6];

@@ -1,8 +1,8 @@
 //! Sums of products, in 32 bits, to 8 bits: the range that is in use, and the integers that stand for the same floats in
 //! another range; for all elements or for each channel.
 
-use super::levels::{Levels, bound, bounds, integers, quantised};
 use crate::elementwise::for_chunks_of;
+use crate::levels::{Levels, bound, bounds, integers, quantised};
 use crate::prelude::*;
 
 pub static OPS: &[&Op] = &[
@@ -283,7 +283,7 @@ fn range_per_channel(c: &mut OpCall<'_>) -> Result<()> {
 fn requantize_per_channel(c: &mut OpCall<'_>) -> Result<()> {
     let dtype = c.output_type(0)?;
     let (low, high) = (bound(c, 3)?, bound(c, 4)?);
-    let (least, most) = super::levels::limits(dtype)?;
+    let (least, most) = crate::levels::limits(dtype)?;
     if least < 0 && low >= 0.0 {
         return Err(invalid!("If out_type is QINT8, requested_output_min must be negative, got {low}"));
     }

@@ -6,8 +6,10 @@ use crate::feature_column::{Features, numbers_in_row};
 use std::panic::Location;
 use thalweg_client::{DataType, Output, Result, Scope};
 
+/// How much each example counts.
 #[derive(Clone, Debug, Default)]
 pub struct Weighing {
+    /// Of the losses of a batch.
     pub reduction: Reduction,
     /// The feature that holds example weights, and where it was named.
     pub column: Option<(String, &'static Location<'static>)>,

@@ -5,9 +5,11 @@ use crate::net::PeerLimits;
 use crate::net::http2::frame::{FrameHeader, HEAD, PREFACE, put_settings};
 use crate::net::http2::{FrameWriter, Head};
 use crate::net::server::slots::ConnectionSlots;
+use crate::net::server::turns::Turns;
 use crate::testing::{Frame, framed, peer, services};
 use bytes::BytesMut;
 use std::net::IpAddr;
+use std::sync::Arc;
 use thalweg_proto::{
     CreateSessionRequest, CreateSessionResponse, ListDevicesRequest, Message, RunStepRequest, decode, text,
 };
@@ -32,6 +34,10 @@ struct Client {
     writer: FrameWriter,
 }
 
+fn turn() -> Turn {
+    Arc::<Turns>::default().turn([127, 0, 0, 1].into())
+}
+
 impl Bench {
     async fn new(settings: &[(u16, u32)]) -> Bench {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -50,7 +56,7 @@ impl Bench {
         let slots = ConnectionSlots::new(4);
         let slot = |n| slots.take(IpAddr::from([127, 0, 0, n])).unwrap();
         let (peer, stopped) = (self.peer, self.phase.subscribe());
-        let served = serve(self.socket.into(), peer, slot(1), stopped);
+        let served = serve(self.socket.into(), peer, slot(1), turn(), stopped);
         (served, self.client, self.phase, slot(2))
     }
 }
@@ -223,7 +229,7 @@ async fn a_connection_whose_place_is_wanted_by_another_ends() {
     let slot = ConnectionSlots::new(4).take(IpAddr::from([127, 0, 0, 1])).unwrap();
     slot.dismiss();
     let (mut client, stopped) = (b.client, b.phase.subscribe());
-    both(serve(b.socket.into(), b.peer, slot, stopped), async {
+    both(serve(b.socket.into(), b.peer, slot, turn(), stopped), async {
         assert_eq!(client.next(&[frame::GOAWAY]).await.unwrap().number(), 0);
         assert!(client.next(&[frame::GOAWAY]).await.is_none());
     })

@@ -6,6 +6,7 @@ use super::{Gradients, kernel, narrow_kernel, with_windows};
 use crate::prelude::*;
 use crate::windows::Sliding;
 use thalweg_math::gemm::Epilogue;
+use thalweg_math::parallel::Parallel;
 
 pub static CONV2D: Op = Op {
     name: "Conv2D",
@@ -61,24 +62,33 @@ fn run<T: Multiplied>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
     Ok(())
 }
 
-/// The convolution, with the epilogue applied to each output channel.
+/// The convolution of inputs 0 and 1, with the epilogue applied to each output channel.
 pub fn convolved<T: Multiplied>(
     c: &OpCall<'_>,
     sliding: &Sliding,
     epilogue: Epilogue<'_, T>,
 ) -> Result<Tensor> {
-    let (images, filter) = (c.shape(0)?, c.shape(1)?);
+    convolved_tensors(c.par(), sliding, c.input(0)?, c.input(1)?, epilogue)
+}
+
+pub fn convolved_tensors<T: Multiplied>(
+    par: &dyn Parallel,
+    sliding: &Sliding,
+    images: &Tensor,
+    filter: &Tensor,
+    epilogue: Epilogue<'_, T>,
+) -> Result<Tensor> {
     if filter.elements() == 0 {
         return Err(empty_filter());
     }
-    let sizes = Sizes::new(sliding, images, filter)?;
+    let sizes = Sizes::new(sliding, images.shape(), filter.shape())?;
     if images.elements() == 0 {
         return Tensor::zeros(T::DTYPE, sizes.output_shape()?);
     }
     let mut out = Tensor::uninit(T::DTYPE, sizes.output_shape()?)?;
     if out.elements() > 0 {
-        let (images, filter) = (c.slice::<T>(0)?, c.slice::<T>(1)?);
-        convolve(c.par(), &sizes, images, filter, out.as_mut_slice::<T>()?, epilogue)?;
+        let (images, filter) = (images.as_slice::<T>()?, filter.as_slice::<T>()?);
+        convolve(par, &sizes, images, filter, out.as_mut_slice::<T>()?, epilogue)?;
     }
     Ok(out)
 }

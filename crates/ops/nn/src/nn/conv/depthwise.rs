@@ -3,7 +3,8 @@
 use super::sizes::sizes_input;
 use super::{Gradients, kernel, narrow_kernel, with_windows};
 use crate::prelude::*;
-use crate::windows::{Layout, Sliding};
+use crate::windows::Sliding;
+use thalweg_math::parallel::Parallel;
 use thalweg_math::window::{Depthwise, Fused};
 
 const ATTRS: &[&str] = &[
@@ -21,12 +22,7 @@ pub static DEPTHWISE_CONV2D_NATIVE: Op = Op {
     inputs: &["input: T", "filter: T"],
     outputs: &["output: T"],
     attrs: ATTRS,
-    shape: |c| {
-        let (images, filter, layout) = (c.rank(0, 4)?, c.rank(1, 4)?, Layout::of(c.attrs)?);
-        let depth = merge_dim(images.dim(layout.channels), filter.dim(2))?;
-        let outputs = if depth < 0 || filter.dim(3) < 0 { -1 } else { depth.saturating_mul(filter.dim(3)) };
-        Ok(vec![Sliding::of(c.attrs)?.shape(&images, [1, filter.dim(0), filter.dim(1)], outputs)?])
-    },
+    shape: |c| Ok(vec![output_shape(&Sliding::of(c.attrs)?, &c.rank(0, 4)?, &c.rank(1, 4)?)?]),
     grad: Rule(|g| Gradients::new(g, OPS).of_output()),
     kernels: cpu!(make prepare: T in f32, f64; prepare_narrow: T in f16, bf16),
     cases: |r| {
@@ -116,6 +112,13 @@ fn prepare_narrow_by_filter<T: Float>(node: &KernelNode) -> Result<Box<dyn Kerne
     narrow_kernel::<T>(node, run_by_filter::<f32>)
 }
 
+/// The shape of a depthwise convolution.
+pub fn output_shape(sliding: &Sliding, images: &PartialShape, filter: &PartialShape) -> Result<PartialShape> {
+    let depth = merge_dim(images.dim(sliding.layout.channels), filter.dim(2))?;
+    let outputs = if depth < 0 || filter.dim(3) < 0 { -1 } else { depth.saturating_mul(filter.dim(3)) };
+    sliding.shape(images, [1, filter.dim(0), filter.dim(1)], outputs)
+}
+
 /// The convolution of these shapes, and the shape of its result.
 fn sizes(sliding: &Sliding, images: &Shape, filter: &Shape) -> Result<(Depthwise, Shape)> {
     let (Ok(dims), &[rows, cols, channels, multiplier]) =
@@ -140,14 +143,24 @@ fn check_gradient(got: &Shape, want: &Shape) -> Result<()> {
 }
 
 fn run<T: Element + Fused>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {
-    let (images, filter) = (c.shape(0)?, c.shape(1)?);
-    let (what, shape) = sizes(sliding, images, filter)?;
-    let mut out = Tensor::zeros(T::DTYPE, shape)?;
-    if out.elements() > 0 && images.elements() > 0 {
-        what.convolve(c.par(), c.slice::<T>(0)?, c.slice::<T>(1)?, out.as_mut_slice::<T>()?);
-    }
+    let out = convolved_by_channel::<T>(c.par(), sliding, c.input(0)?, c.input(1)?)?;
     c.set(0, out);
     Ok(())
+}
+
+/// The depthwise convolution of images with a filter.
+pub fn convolved_by_channel<T: Element + Fused>(
+    par: &dyn Parallel,
+    sliding: &Sliding,
+    images: &Tensor,
+    filter: &Tensor,
+) -> Result<Tensor> {
+    let (what, shape) = sizes(sliding, images.shape(), filter.shape())?;
+    let mut out = Tensor::zeros(T::DTYPE, shape)?;
+    if out.elements() > 0 && images.elements() > 0 {
+        what.convolve(par, images.as_slice::<T>()?, filter.as_slice::<T>()?, out.as_mut_slice::<T>()?);
+    }
+    Ok(out)
 }
 
 fn run_by_images<T: Element + Fused>(c: &mut OpCall<'_>, sliding: &Sliding) -> Result<()> {

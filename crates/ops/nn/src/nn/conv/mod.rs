@@ -11,13 +11,14 @@ mod padded_conv2d;
 mod product;
 mod sizes;
 
-pub use conv2d::{CONV2D, convolved};
-pub use depthwise::DEPTHWISE_CONV2D_NATIVE;
+pub use conv2d::{CONV2D, convolved, convolved_tensors};
+pub use depthwise::{DEPTHWISE_CONV2D_NATIVE, convolved_by_channel, output_shape as output_shape_by_channel};
 
 use crate::narrow::in_float;
 use crate::prelude::*;
 use crate::windows::Sliding;
-pub use sizes::channels_last;
+pub use product::Multiplied;
+pub use sizes::{channels_last, output_shape};
 
 pub static OPS: &[&Op] = &[
     &general::CONV,

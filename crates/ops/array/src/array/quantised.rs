@@ -1,0 +1,108 @@
+//! `QuantizedConcat` and `QuantizedReshape`: as `Concat` and `Reshape`, with the ranges that the integers stand for.
+
+use super::{concat, reshape};
+use crate::axis::single_int;
+use crate::levels::{Levels, bound, bounds, integers, limits, quantised};
+use crate::prelude::*;
+
+pub static OPS: &[&Op] = &[&QUANTIZED_CONCAT, &QUANTIZED_RESHAPE];
+
+static QUANTIZED_CONCAT: Op = Op {
+    name: "QuantizedConcat",
+    doc: "The values concatenated along `concat_dim`, moved to a range that has those of all.",
+    inputs: &["concat_dim: int32", "values: N * T", "input_mins: N * float", "input_maxes: N * float"],
+    outputs: &["output: T", "output_min: float", "output_max: float"],
+    attrs: concat::CONCAT.attrs,
+    shape: |c| {
+        let values = c.args.get(1).cloned().unwrap_or(0..0);
+        (values.end..c.inputs.len()).try_for_each(|i| c.scalar(i))?;
+        let shapes = concat::shape(c, values, 0)?;
+        Ok(shapes.into_iter().chain([PartialShape::scalar(), PartialShape::scalar()]).collect())
+    },
+    grad: Missing,
+    kernels: &[
+        cpu_row!([("T", DataType::Quint8)], Make::Plain(run_concat)),
+        cpu_row!([("T", DataType::Qint32)], Make::Plain(run_concat)),
+    ],
+    cases: |r| {
+        let mut case = |dtype, high| {
+            let values = [&[2, 3][..], &[2, 1]].map(|dims| quantised(r.ints(dims, 0, high), dtype));
+            let bounds = [-1f32, -2.0, 3.0, 1.0].map(Tensor::scalar);
+            let dim = Tensor::scalar(1i32);
+            Case::new([dim].into_iter().chain(values.into_iter().flatten()).chain(bounds).collect())
+        };
+        vec![case(DataType::Quint8, 255), case(DataType::Qint32, 1_000_000_000)]
+    },
+    host_inputs: &["concat_dim"],
+    ..Op::PURE
+};
+
+static QUANTIZED_RESHAPE: Op = Op {
+    name: "QuantizedReshape",
+    doc: "The elements under a new shape, and their range.",
+    inputs: &["tensor: T", "shape: Tshape", "input_min: float", "input_max: float"],
+    outputs: &["output: T", "output_min: float", "output_max: float"],
+    attrs: reshape::RESHAPE.attrs,
+    shape: |c| {
+        let shapes = reshape::shape(c)?;
+        c.scalar(2)?;
+        c.scalar(3)?;
+        Ok(shapes.into_iter().chain([PartialShape::scalar(), PartialShape::scalar()]).collect())
+    },
+    grad: Missing,
+    kernels: &[
+        cpu_row!([("T", DataType::Quint8)], Make::Plain(run_reshape)),
+        cpu_row!([("T", DataType::Qint32)], Make::Plain(run_reshape)),
+    ],
+    cases: |r| {
+        let mut case = |dtype| {
+            let stored = quantised(r.ints(&[2, 3], 0, 255), dtype);
+            let bounds = [-1f32, 2.0].map(Tensor::scalar);
+            Case::new(stored.into_iter().chain([int_vector(&[3, -1])]).chain(bounds).collect())
+        };
+        vec![case(DataType::Quint8), case(DataType::Qint32)]
+    },
+    host_inputs: &["shape"],
+    ..Op::PURE
+};
+
+fn run_concat(c: &mut OpCall<'_>) -> Result<()> {
+    let (values, mins, maxes) = (c.arg(1), c.arg(2), c.arg(3));
+    let (dtype, dim) = (c.output_type(0)?, single_int(c, 0)?);
+    if dim < 0 {
+        return Err(invalid!("ConcatOp : Expected concatenating dimensions of at least 0, but got {dim}"));
+    }
+    let ranges = mins.zip(maxes).map(|(low, high)| Ok((bound(c, low)?, bound(c, high)?)));
+    let ranges = reserve::try_collect(ranges)?;
+    // The least number is not above 0.
+    let mut all = ranges.iter().fold((0f32, f32::MIN), |all, range| (all.0.min(range.0), all.1.max(range.1)));
+    if limits(dtype)?.0 < 0 {
+        // The range of signed integers has 0 in its middle.
+        let reach = all.0.abs().max(all.1.abs());
+        all = (-reach, reach);
+    }
+    let rounding = Levels::new(dtype, all)?.rounding();
+    for (i, range) in values.clone().zip(ranges) {
+        if range == all {
+            continue;
+        }
+        let (scale, offset) = Levels::new(dtype, range)?.line();
+        let mut moved = integers(c.input(i)?)?;
+        for x in moved.as_mut_slice::<i32>()? {
+            *x = rounding.level(offset + *x as f32 * scale);
+        }
+        c.inputs[i] = Input::Owned(quantised(moved, dtype)?);
+    }
+    concat::concat(c, values, 0)?;
+    c.set(1, Tensor::scalar(all.0));
+    c.set(2, Tensor::scalar(all.1));
+    Ok(())
+}
+
+fn run_reshape(c: &mut OpCall<'_>) -> Result<()> {
+    let (low, high) = bounds(c, 2)?;
+    reshape::run(c)?;
+    c.set(1, Tensor::scalar(low));
+    c.set(2, Tensor::scalar(high));
+    Ok(())
+}
