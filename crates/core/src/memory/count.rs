@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 /// Bytes that a thread may allocate or free before it adds them to the sum.
 const DRIFT: isize = 64 << 10;
 
-/// Blocks below this size may pass the ceiling by a little: they are tables and queues of a server, whose growth cannot fail, while
-/// tensors of clients take all that is below it.
+/// Blocks below this size may pass the ceiling by a little: they are tables and queues of a server, whose growth cannot fail. Larger
+/// ones, tensors of clients, stop below it, so that small steps of others still find room.
 const TABLE: usize = 1 << 20;
 
 static LIVE: AtomicIsize = AtomicIsize::new(0);
@@ -49,11 +49,14 @@ impl Limits {
         Limits { limit: total - headroom, ceiling: total - headroom / 4 }
     }
 
-    /// The ceiling for one block: half as far from the total for tables.
+    /// The ceiling for one block: half as far from the total for tables, twice as far for tensors.
     #[inline]
     fn ceiling_for(self, bytes: usize) -> usize {
-        let more = if bytes < TABLE { self.ceiling.saturating_sub(self.limit) / 6 } else { 0 };
-        self.ceiling.saturating_add(more)
+        let gap = self.ceiling.saturating_sub(self.limit);
+        match bytes < TABLE {
+            true => self.ceiling.saturating_add(gap / 6),
+            false => self.ceiling - gap / 3,
+        }
     }
 }
 
@@ -73,13 +76,13 @@ pub fn live() -> usize {
     usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// Whether so many more bytes stay below the ceiling, with the promises of other threads. A thread with a promise is not checked against
-/// the others': they were counted when it was made.
+/// Whether a block of so many bytes, which are counted already, leaves the process below the ceiling, with the promises of other threads.
+/// A thread with a promise is not checked against the others': they were counted when it was made.
 #[inline]
-pub fn room(bytes: usize) -> bool {
+pub fn fits(bytes: usize) -> bool {
     let is_promised = THREAD.try_with(|t| t.promised.get() > 0).unwrap_or(false);
     let others = if is_promised { 0 } else { promised() };
-    live().saturating_add(others).saturating_add(bytes) <= limits().ceiling_for(bytes)
+    live().saturating_add(others) <= limits().ceiling_for(bytes)
 }
 
 /// Bytes reserved by promises.
@@ -234,7 +237,7 @@ mod tests {
     fn small_and_large_totals_leave_headroom() {
         let small = Limits::within(300 << 20);
         assert_eq!((small.limit, small.ceiling), (236 << 20, 284 << 20));
-        assert_eq!((small.ceiling_for(TABLE), small.ceiling_for(TABLE - 1)), (284 << 20, 292 << 20));
+        assert_eq!((small.ceiling_for(TABLE), small.ceiling_for(TABLE - 1)), (268 << 20, 292 << 20));
         let large = Limits::within(100 << 30);
         assert_eq!(large.limit, 90 << 30);
         assert_eq!(Limits::within(0), Limits { limit: 0, ceiling: 0 });
