@@ -6,12 +6,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-TARGET="${TARGET:-$(rustc -vV | sed -n 's/^host: //p')}"
+host="$(rustc -vV | sed -n 's/^host: //p')"
+TARGET="${TARGET:-$host}"
 PROFILE="${PROFILE:-release}"
-cargo rustc --profile "$PROFILE" --target "$TARGET" -p thalweg-cli --bin thalweg -- -C target-feature=+crt-static
 folder="$PROFILE"
 [ "$PROFILE" = dev ] && folder=debug
-built="${CARGO_TARGET_DIR:-target}/$TARGET/$folder"
+built="${CARGO_TARGET_DIR:-target}/$folder"
+across=()
+if [ "$TARGET" != "$host" ]; then
+    across=(--target "$TARGET")
+    built="${CARGO_TARGET_DIR:-target}/$TARGET/$folder"
+fi
+cargo rustc --profile "$PROFILE" "${across[@]}" -p thalweg-cli --bin thalweg -- -C target-feature=+crt-static
 
 version="$("$built/thalweg" --version | cut -d' ' -f2)"
 name="thalweg-$version-$TARGET"

@@ -1,17 +1,12 @@
 """Event files: read by TensorFlow, by TensorBoard, and written by them."""
 
-import json
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-
 import numpy as np
 import pytest
 import tensorflow as tf
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorflow.core.framework import graph_pb2
+
+from tensorboards import tensorboard
 
 tf1 = tf.compat.v1
 
@@ -65,41 +60,12 @@ def test_a_run_that_went_on_shows_each_step_once(thalweg, tmp_path):
     assert sorted(events.Tags()["histograms"])[0] == "parameters/dense/bias"
 
 
-def get(port, path):
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/data/{path}", timeout=10) as answer:
-        return answer.read()
-
-
-def wait_for(port, process):
-    """Waits until the server has found the run."""
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert process.poll() is None, process.stdout.read()
-        try:
-            if json.loads(get(port, "runs")):
-                return
-        except OSError:
-            pass
-        time.sleep(0.2)
-    raise AssertionError("TensorBoard did not find the run")
-
-
 def test_tensorboard_shows_our_run(run):
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", run, "--port", str(port), "--host", "127.0.0.1", "--load_fast=false"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        try:
-            wait_for(port, process)
-            scalars = json.loads(get(port, "plugin/scalars/scalars?run=.&tag=loss"))
-            assert [step for _, step, _ in scalars] == list(range(1, 21))
-            histograms = json.loads(get(port, "plugin/histograms/histograms?run=.&tag=error"))
-            assert len(histograms) == 20
-            assert b'op: "ScalarSummary"' in get(port, "plugin/graphs/graph?run=.&conceptual=false")
-        finally:
-            # SIGTERM right after its start has been seen to have no effect.
-            process.kill()
+    with tensorboard(run, lambda board: board.get("scalars/tags")) as board:
+        scalars = board.get("scalars/scalars", run=".", tag="loss")
+        assert [step for _, step, _ in scalars] == list(range(1, 21))
+        assert len(board.get("histograms/histograms", run=".", tag="error")) == 20
+        assert b'op: "ScalarSummary"' in board.bytes("plugin/graphs/graph", run=".", conceptual="false")
 
 
 def test_we_read_tensorflows_events(example, tmp_path):

@@ -30,11 +30,18 @@ impl Description {
         serde_json::to_string_pretty(self).map_err(|e| invalid!("the description of the model: {e}"))
     }
 
-    /// Of the run in this directory.
+    /// Adds the description to an exported model.
+    pub fn write_extra(exported: &Path, text: &str) -> Result<()> {
+        let folder = exported.join(EXTRA_DIR);
+        durable::create_directory(&folder)?;
+        durable::write(&folder.join(DESCRIPTION_FILE), text.as_bytes())
+    }
+
+    /// Of the run or the exported model in this directory.
     pub fn read(folder: &Path) -> Result<Description> {
-        let path = folder.join(DESCRIPTION_FILE);
-        let hint =
-            "MODEL is the --logdir of a run of thalweg train csv, records or images, which has this file";
+        let exported = folder.join(EXTRA_DIR).join(DESCRIPTION_FILE);
+        let path = if exported.is_file() { exported } else { folder.join(DESCRIPTION_FILE) };
+        let hint = "MODEL is the --logdir or --export of a run of thalweg train csv, records or images, which has this file";
         let size = std::fs::metadata(&path).map_err(|e| durable::at(&path, e).hint(hint))?.len();
         if size > LONGEST {
             return Err(invalid!("{}: {size} bytes are too many for a description", path.display()));

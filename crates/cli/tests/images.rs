@@ -31,7 +31,7 @@ fn stripes(path: &Path, stand: bool, turn: usize) {
         let mut row = Vec::new();
         for x in 0..width {
             let along = if stand { x } else { y } + turn;
-            let shade = if along / 4 % 2 == 0 { 200 } else { 40 + (turn % 50) as u8 };
+            let shade = if (along / 4).is_multiple_of(2) { 200 } else { 40 + (turn % 50) as u8 };
             row.extend([shade, shade / 2, 255 - shade]);
         }
         row.resize(stride, 0);

@@ -32,7 +32,7 @@ impl Callable {
         match &self.0 {
             Backend::Local(callable) => callable.run(feeds),
             #[cfg(feature = "remote")]
-            Backend::Remote(callable) => callable.run(feeds, &RunOptions::default()),
+            Backend::Remote(callable) => callable.run(feeds, &RunOptions::default()).map(|r| r.0),
         }
     }
 
@@ -41,7 +41,28 @@ impl Callable {
         match &self.0 {
             Backend::Local(callable) => callable.run_with(values, options),
             #[cfg(feature = "remote")]
-            Backend::Remote(callable) => Ok((callable.run(values, options)?, RunMetadata::default())),
+            Backend::Remote(callable) => {
+                let (results, _) = callable.run(values, options)?;
+                Ok((results, RunMetadata::default()))
+            }
+        }
+    }
+
+    /// Runs once, traced: also returns the RunMetadata message. `session` is that of a step in this process.
+    #[cfg(feature = "remote")]
+    pub(crate) fn trace(
+        &self,
+        values: Vec<Tensor>,
+        session: Option<&thalweg_runtime::Session>,
+    ) -> Result<(Vec<Tensor>, thalweg_proto::RunMetadata)> {
+        let options = RunOptions { trace: true, ..Default::default() };
+        match &self.0 {
+            Backend::Local(callable) => {
+                let (results, metadata) = callable.run_with(values, &options)?;
+                let told = session.map(|s| thalweg_dist::run_metadata_to_proto(&metadata, s));
+                Ok((results, told.unwrap_or_default()))
+            }
+            Backend::Remote(callable) => callable.run(values, &options),
         }
     }
 }
@@ -53,6 +74,7 @@ mod remote {
     use thalweg_core::invalid;
     use thalweg_core::tensor::Tensor;
     use thalweg_dist::{RemoteRunOptions, RemoteSession};
+    use thalweg_proto::RunMetadata;
     use thalweg_runtime::RunOptions;
 
     /// A step on a server.
@@ -64,15 +86,18 @@ mod remote {
     }
 
     impl RemoteCallable {
-        pub fn run(&self, values: Vec<Tensor>, options: &RunOptions) -> Result<Vec<Tensor>> {
+        pub fn run(&self, values: Vec<Tensor>, options: &RunOptions) -> Result<(Vec<Tensor>, RunMetadata)> {
             let RemoteCallable { session, feeds, fetches, targets } = self;
             if feeds.len() != values.len() {
                 return Err(invalid!("takes {} feeds, got {}", feeds.len(), values.len()));
             }
             let fed: Vec<(String, Tensor)> = feeds.iter().cloned().zip(values).collect();
-            let options =
-                RemoteRunOptions { timeout: options.timeout, cancel: options.cancel.clone(), trace: false };
-            session.run(&fed, fetches, targets, &options).map(|r| r.0)
+            let options = RemoteRunOptions {
+                timeout: options.timeout,
+                cancel: options.cancel.clone(),
+                trace: options.trace,
+            };
+            session.run(&fed, fetches, targets, &options)
         }
     }
 }

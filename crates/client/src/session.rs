@@ -17,7 +17,7 @@ use thalweg_core::invalid;
 use thalweg_core::node::{self, NodeId};
 use thalweg_core::tensor::Tensor;
 #[cfg(feature = "remote")]
-use thalweg_dist::{Credentials, RemoteSession};
+use thalweg_dist::{Credentials, RemoteSession, run_metadata_to_proto};
 #[cfg(feature = "remote")]
 use thalweg_proto::ConfigProto;
 use thalweg_runtime::{RunMetadata, RunOptions, SessionOptions};
@@ -253,6 +253,31 @@ impl Session {
         Ok((fetch.answer(&mut results.into_iter())?, metadata))
     }
 
+    /// As [`Session::run`], traced: also returns the RunMetadata message, with the time and memory of each node.
+    #[cfg(feature = "remote")]
+    #[track_caller]
+    pub fn trace<F: Fetch + ?Sized>(
+        &self,
+        fetch: &F,
+        feeds: &[Feed],
+    ) -> Result<(F::Result, thalweg_proto::RunMetadata)> {
+        let caller = Location::caller();
+        let traced = || {
+            let fed: Vec<&Output> = feeds.iter().map(|f| &f.output).collect();
+            let callable = self.callable(&fed, fetch)?;
+            let values: Vec<Tensor> = feeds.iter().map(|f| f.value.clone()).collect::<Result<_>>()?;
+            let (results, metadata) = callable.trace(values, self.runtime())?;
+            Ok((fetch.answer(&mut results.into_iter())?, metadata))
+        };
+        traced().map_err(|e: Error| e.at(Some(caller)))
+    }
+
+    /// The RunMetadata message of a step in this process, which was run with [`RunOptions::trace`].
+    #[cfg(feature = "remote")]
+    pub fn metadata_message(&self, metadata: &RunMetadata) -> thalweg_proto::RunMetadata {
+        self.runtime().map(|session| run_metadata_to_proto(metadata, session)).unwrap_or_default()
+    }
+
     /// Prepares a step to be run many times, with the least overhead. Values are passed in the order of `feeds`.
     pub fn callable<F: Fetch + ?Sized>(&self, feeds: &[&Output], fetch: &F) -> Result<Callable> {
         self.callable_with(feeds, fetch, &RunOptions::default())
@@ -345,6 +370,18 @@ impl Session {
             #[cfg(feature = "remote")]
             Backend::Remote(_) => None,
         }
+    }
+
+    /// The graph with static shapes, and in this process with the device that each node was placed on: for tools that show graphs.
+    pub fn to_graph_def(&self) -> Result<thalweg_proto::GraphDef> {
+        self.extend()?;
+        let mut def = self.scope.to_graph_def_with_shapes()?;
+        if let Some(session) = self.runtime() {
+            for node in &mut def.node {
+                node.device = session.device_of(&node.name).unwrap_or_default().to_string();
+            }
+        }
+        Ok(def)
     }
 
     /// Names of the devices.

@@ -3,11 +3,13 @@
 use crate::access::Access;
 use crate::attr::{Attrs, Func};
 use crate::cancel::Cancellation;
+use crate::dtype::DataType;
 use crate::error::{Error, Result, deadline_exceeded, unimplemented};
 use crate::kernel::KernelNode;
 use crate::memory::Holder;
 use crate::rendezvous::{LocalRendezvous, Rendezvous};
 use crate::resource::ResourceStore;
+use crate::shape::Shape;
 use crate::tensor::Tensor;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -77,9 +79,20 @@ pub struct SerializedGraph {
     pub stateful: Vec<String>,
 }
 
+/// An output of a node that ran.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TracedOutput {
+    pub slot: usize,
+    pub dtype: DataType,
+    pub shape: Shape,
+    pub bytes: usize,
+    /// The node allocated its memory; else it is an input's or a variable's.
+    pub allocated: bool,
+}
+
 /// Called with every node that ran, when a step is traced.
 pub trait Trace: Send + Sync {
-    fn ran(&self, node: &KernelNode, start: Instant, end: Instant);
+    fn ran(&self, node: &KernelNode, start: Instant, end: Instant, outputs: Vec<TracedOutput>);
     /// A constant of the graph that the step uses: nothing runs for it.
     fn has_constant(&self, name: &Arc<str>, device: &Arc<str>);
 }

@@ -38,3 +38,4 @@ pub use cluster::TaskSpec;
 pub use net::{Credentials, PeerLimits, Proxy, TlsFiles};
 pub use remote::{RemoteRunOptions, RemoteSession};
 pub use service::{Security, Server, ServerOptions, wait_for_stop};
+pub use wire::metadata::to_proto as run_metadata_to_proto;

@@ -2,9 +2,9 @@
 //!
 //! - [`access`]: access control of the paths in graphs.
 //! - [`npy`], [`npz`], [`idx`]: arrays of numpy, and of MNIST; [`safetensors`]: weights of models.
-//! - [`jpeg`], [`gif`], [`bmp`], [`wav`]: images and sound.
+//! - [`jpeg`], [`gif`], [`bmp`], [`wav`]: images and sound; [`png_file`] writes images.
 //! - [`record`]: TFRecord files, plain or compressed.
-//! - [`snappy`]: compressed blocks.
+//! - [`snappy`]: compressed blocks; [`gzip`]: compressed files.
 //! - [`table`]: sorted string tables in LevelDB's format, as the index of a checkpoint is.
 //! - [`bundle`]: tensor bundles, the files of one checkpoint (`model-100.index`, `model-100.data-00000-of-00001`).
 //! - [`checkpoint`]: the checkpoints of a directory, its state file, lock file, and recovery.
@@ -33,12 +33,14 @@ pub mod event;
 pub mod gif;
 pub mod glob;
 pub mod graph_file;
+pub mod gzip;
 pub mod idx;
 pub mod jpeg;
 pub mod message;
 pub mod npy;
 pub mod npz;
 pub mod path_hint;
+pub mod png_file;
 pub mod record;
 pub mod safetensors;
 pub mod saved_model;

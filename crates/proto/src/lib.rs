@@ -39,6 +39,27 @@ pub mod tensorflow {
     }
 }
 
+/// Package `tensorboard`: the data of TensorBoard's plugins.
+#[allow(clippy::all)]
+pub mod tensorboard {
+    include!(concat!(env!("OUT_DIR"), "/tensorboard.rs"));
+
+    /// Package `tensorboard.hparams`.
+    pub mod hparams {
+        include!(concat!(env!("OUT_DIR"), "/tensorboard.hparams.rs"));
+    }
+
+    /// Package `tensorboard.mesh`.
+    pub mod mesh {
+        include!(concat!(env!("OUT_DIR"), "/tensorboard.mesh.rs"));
+    }
+
+    /// Package `tensorboard.projector`.
+    pub mod projector {
+        include!(concat!(env!("OUT_DIR"), "/tensorboard.projector.rs"));
+    }
+}
+
 /// Protobuf's well-known types that TensorFlow's messages refer to.
 #[allow(clippy::all)]
 pub mod google {

@@ -27,10 +27,11 @@ Field = descriptor_pb2.FieldDescriptorProto
 
 
 def python_files():
-    """The descriptors of all Python modules of TensorFlow, and of what they import."""
+    """The descriptors of all Python modules of TensorFlow and TensorBoard, and of what they import."""
     found = {}
-    for path in glob.glob(ROOT + "/**/*_pb2.py", recursive=True):
-        name = os.path.relpath(path, os.path.dirname(ROOT))[:-3].replace("/", ".")
+    site = os.path.dirname(ROOT)
+    for path in glob.glob(ROOT + "/**/*_pb2.py", recursive=True) + glob.glob(site + "/tensorboard/**/*_pb2.py", recursive=True):
+        name = os.path.relpath(path, site)[:-3].replace("/", ".")
         try:
             todo = [importlib.import_module(name).DESCRIPTOR]
         except Exception as error:  # Some need packages that are not installed.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use thalweg_core::kernel::KernelNode;
-use thalweg_core::step::Trace;
+use thalweg_core::step::{Trace, TracedOutput};
 use thalweg_core::sync::lock;
 
 /// One execution of a node.
@@ -17,6 +17,7 @@ pub struct NodeTiming {
     pub start_nanos: u64,
     pub end_nanos: u64,
     pub thread: u64,
+    pub outputs: Vec<TracedOutput>,
 }
 
 /// Timings of one step, in the order the nodes ended.
@@ -65,10 +66,11 @@ impl Trace for Tracer {
             start_nanos: now,
             end_nanos: now,
             thread: thread_number(),
+            outputs: Vec::new(),
         });
     }
 
-    fn ran(&self, node: &KernelNode, start: Instant, end: Instant) {
+    fn ran(&self, node: &KernelNode, start: Instant, end: Instant, outputs: Vec<TracedOutput>) {
         let nanos = |t: Instant| t.saturating_duration_since(self.began).as_nanos() as u64;
         lock(&self.nodes).push(NodeTiming {
             device: node.device.clone(),
@@ -77,6 +79,7 @@ impl Trace for Tracer {
             start_nanos: nanos(start),
             end_nanos: nanos(end),
             thread: thread_number(),
+            outputs,
         });
     }
 }

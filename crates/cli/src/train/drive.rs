@@ -180,9 +180,13 @@ impl Run<'_, '_> {
         let model = self.model;
         let feeds: Vec<&Output> = model.feeds.iter().collect();
         let validator = self.validator.as_ref();
+        let mut measures = model.measures();
+        if self.keeper.is_some() {
+            measures.extend(model.train.watched_outputs().cloned());
+        }
         Ok(Prepared {
             step: self.session.callable(&feeds, &model.train.step)?,
-            with_measures: self.session.callable(&feeds, &(model.measures(), model.train.step.clone()))?,
+            with_measures: self.session.callable(&feeds, &(measures, model.train.step.clone()))?,
             validation: validator.map(|v| v.callable(self.session)).transpose()?,
         })
     }
@@ -224,18 +228,25 @@ impl Run<'_, '_> {
         let batch = self.program.batch(done - 1, self.settings)?;
         let is_point = (done - 1).is_multiple_of((steps / POINTS).max(1)) || done == steps;
         let traced = self.profile.is_some() && Profile::is_due(done, steps);
+        let shown = self.keeper.as_ref().is_some_and(|keeper| keeper.traces(done));
         let mut looked = None;
-        if !(is_point || traced || progress.is_due(done)) {
+        if !(is_point || traced || shown || progress.is_due(done)) {
             prepared.step.run(batch)?;
         } else {
-            let options = RunOptions { trace: traced, ..Default::default() };
+            let options = RunOptions { trace: traced || shown, ..Default::default() };
             let (found, metadata) = prepared.with_measures.run_with(batch, &options)?;
             if let (true, Some(profile)) = (traced, &mut self.profile) {
                 profile.add(&metadata.timings);
             }
             let numbers: Vec<f32> = found.iter().map(|t| t.to_scalar::<f32>()).collect::<Result<_>>()?;
-            let measures: Measures = self.model.measure_names().zip(numbers).collect();
+            let names = self.model.measure_names().chain(self.model.train.watched_names());
+            let mut measures: Measures = names.zip(numbers).collect();
             self.look(done, is_point, &measures, progress)?;
+            if let (true, Some(keeper)) = (shown, &mut self.keeper) {
+                keeper.trace(self.session, done, &metadata)?;
+            }
+            // The rest is for TensorBoard.
+            measures.truncate(self.model.measure_names().count());
             looked = Some(measures);
         }
         if let Some(keeper) = &mut self.keeper {

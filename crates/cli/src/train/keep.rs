@@ -1,5 +1,6 @@
 //! Checkpoints and event files of a run.
 
+use super::board::Board;
 use super::program::Program;
 use super::progress::Measures;
 use super::settings::Settings;
@@ -8,11 +9,11 @@ use crate::failure::{Failure, Outcome};
 use crate::model_description::DESCRIPTION_FILE;
 use crate::output;
 use std::path::{Path, PathBuf};
+use thalweg::RunMetadata;
 use thalweg::prelude::*;
 use thalweg::train::estimator::EVAL_DIR;
 use thalweg::train::get_or_create_global_step;
 use thalweg::train::saver::{CHECKPOINT_NAME, Saver};
-use thalweg::train::summary::{self, FileWriter};
 use thalweg_core::error::not_found;
 use thalweg_io::checkpoint::{self, DirectoryLock};
 use thalweg_io::durable;
@@ -24,8 +25,7 @@ pub struct Keeper {
     /// The checkpoint to continue from.
     newest: Option<PathBuf>,
     saver: Saver,
-    events: FileWriter,
-    histograms: Option<Output>,
+    board: Board,
     every: u64,
 }
 
@@ -38,51 +38,54 @@ impl Keeper {
         let Some(folder) = &settings.logdir else { return Ok(None) };
         let (lock, newest) = claim(folder, settings)?;
         describe(folder, program, settings.resume)?;
-        histograms_of_parameters(g);
+        let board = Board::new(g, folder, program, settings)?;
         let saver = Saver::new(g);
-        let mut events = FileWriter::new(folder)?;
-        events.add_graph(g)?;
         let every = settings.save_every.unwrap_or((settings.steps / CHECKPOINTS).max(1));
-        let histograms = summary::merge_all(g);
-        Ok(Some(Keeper { folder: folder.clone(), _lock: lock, newest, saver, events, histograms, every }))
+        Ok(Some(Keeper { folder: folder.clone(), _lock: lock, newest, saver, board, every }))
     }
 
     /// Restores the newest whole checkpoint, with --resume; returns its step.
     pub fn resume(&mut self, session: &Session, g: &Scope) -> Result<u64> {
-        let Some(newest) = &self.newest else { return Ok(0) };
-        self.saver.restore(session, newest)?;
-        let step = session.run(&get_or_create_global_step(g).value, &[])?.to_scalar::<i64>()?;
-        self.events.add_start(step)?;
-        Ok(u64::try_from(step).unwrap_or(0))
+        let mut first = 0;
+        if let Some(newest) = &self.newest {
+            self.saver.restore(session, newest)?;
+            let step = session.run(&get_or_create_global_step(g).value, &[])?.to_scalar::<i64>()?;
+            first = u64::try_from(step).unwrap_or(0);
+        }
+        self.board.start(session, first)?;
+        Ok(first)
     }
 
-    /// The loss and its companion, after `done` steps.
+    /// The loss, the metric beside it and what else is watched, after `done` steps.
     pub fn measures(&mut self, done: u64, measures: &Measures) -> Result<()> {
-        let step = i64::try_from(done).unwrap_or(i64::MAX);
-        measures.iter().try_for_each(|(name, value)| self.events.add_scalar(name, *value, step))
+        self.board.scalars(done, measures.iter().map(|(name, value)| (*name, *value)))
     }
 
-    /// Saves after `done` steps, if a checkpoint is due.
+    /// After each step: saves, if a checkpoint is due.
     pub fn due(&mut self, session: &Session, done: u64) -> Result<()> {
-        if done > 0 && done.is_multiple_of(self.every) { self.save(session, done) } else { Ok(()) }
+        self.board.after_step(session, done)?;
+        if done > 0 && done.is_multiple_of(self.every) { self.checkpoint(session, done) } else { Ok(()) }
     }
 
+    /// Whether this step is to be traced, and its metadata given to `trace`.
+    pub fn traces(&self, done: u64) -> bool {
+        self.board.traces(done)
+    }
+
+    pub fn trace(&mut self, session: &Session, done: u64, metadata: &RunMetadata) -> Result<()> {
+        self.board.trace(session, done, metadata)
+    }
+
+    /// Saves after the last step of the run.
     pub fn save(&mut self, session: &Session, done: u64) -> Result<()> {
+        self.checkpoint(session, done)?;
+        self.board.end(done)
+    }
+
+    fn checkpoint(&mut self, session: &Session, done: u64) -> Result<()> {
         let step = i64::try_from(done).unwrap_or(i64::MAX);
         self.saver.save(session, &self.folder.join(CHECKPOINT_NAME), Some(step))?;
-        if let Some(histograms) = &self.histograms {
-            self.events.add_summary(&session.run(histograms, &[])?, step)?;
-        }
-        self.events.flush()
-    }
-}
-
-/// Histogram summaries of the trainable variables.
-pub fn histograms_of_parameters(g: &Scope) {
-    // In a scope of their own: tags are node names, and those of the variables are taken.
-    let scope = g.name_scope("parameters");
-    for v in g.trainable_variables() {
-        summary::histogram(&scope, &v.name(), &v.value);
+        self.board.histograms(session, done)
     }
 }
 
@@ -110,7 +113,7 @@ fn claim(folder: &Path, settings: &Settings) -> Outcome<(DirectoryLock, Option<P
 }
 
 /// Directories that runs make in theirs.
-const OWN_DIRECTORIES: [&str; 3] = [EVAL_DIR, BEST_DIR, "damaged"];
+const OWN_DIRECTORIES: [&str; 4] = [EVAL_DIR, BEST_DIR, "damaged", "plugins"];
 
 /// Deletes what an earlier run left, and nothing else.
 fn clear(folder: &Path) -> Result<()> {
@@ -119,6 +122,7 @@ fn clear(folder: &Path) -> Result<()> {
             || name == DESCRIPTION_FILE
             || name.starts_with(&format!("{CHECKPOINT_NAME}-"))
             || name.starts_with("events.out.tfevents.")
+            || name.starts_with("projector_")
     };
     for entry in std::fs::read_dir(folder).map_err(|e| durable::at(folder, e))? {
         let (path, name) = entry.map(|e| (e.path(), e.file_name())).map_err(|e| durable::at(folder, e))?;

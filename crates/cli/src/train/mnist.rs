@@ -1,6 +1,7 @@
 //! Handwritten digits.
 
 use super::args::{BatchArgs, RunArgs};
+use super::board::Shown;
 use super::examples::Examples;
 use super::optimizer;
 use super::program::{Held, Model, Program, Serving, Trained};
@@ -39,6 +40,9 @@ pub struct Mnist {
     test: Examples,
     kind: Kind,
 }
+
+/// How many images TensorBoard shows.
+const SHOWN: usize = 16;
 
 /// The batch size of the test.
 const TEST_BATCH: usize = 500;
@@ -125,6 +129,14 @@ impl Program for Mnist {
             Kind::Cnn => (3000, 64),
         };
         Defaults { steps, batch, rate: 0.001, falls_over: Some(steps), optimizer: optimizer::Kind::Adam }
+    }
+
+    fn show(&self, board: &mut Shown<'_>) -> Result<()> {
+        let shown = self.train.len().min(SHOWN);
+        let images = self.train.rows(0..shown)?.swap_remove(0).reshape(Shape::new(&[shown, 28, 28, 1])?)?;
+        board.events.add_images("examples", images, 0)?;
+        let labels: Vec<String> = self.train.labels.iter().take(shown).map(i32::to_string).collect();
+        board.events.add_text("examples/labels", labels.join(" "), 0)
     }
 
     fn examples(&self) -> usize {

@@ -1,6 +1,7 @@
 //! `thalweg train`: the training programs.
 
 mod args;
+mod board;
 mod cluster;
 mod curve;
 mod drive;

@@ -46,25 +46,37 @@ impl Kind {
         max_norm: Option<f64>,
         replicas: Option<Replicas>,
     ) -> Result<Training> {
-        let optimizer = self.make(rate.into());
+        let rate = rate.into();
+        let learning_rate = match &rate {
+            Setting::Number(rate) => g.name_scope("watched").constant_named("learning_rate", *rate as f32),
+            Setting::Tensor(rate) => g.cast(rate, DataType::Float),
+        };
+        let optimizer = self.make(rate);
         let step = get_or_create_global_step(g);
         let mut found = optimizer.compute_gradients(g, loss)?;
+        let gradients: Vec<_> = found.iter().map(|x| x.gradient.clone()).collect();
+        let mut gradient_norm = None;
         if let Some(norm) = max_norm {
-            let gradients: Vec<_> = found.iter().map(|x| x.gradient.clone()).collect();
-            let (clipped, _) = clip::clip_by_global_norm(g, &gradients, norm);
+            let (clipped, had) = clip::clip_by_global_norm(g, &gradients, norm);
+            gradient_norm = Some(had);
             found = found
                 .into_iter()
                 .zip(clipped)
                 .map(|(x, gradient)| GradientOf { gradient, variable: x.variable })
                 .collect();
         }
+        let gradient_norm = gradient_norm.unwrap_or_else(|| clip::global_norm(g, &gradients));
+        let watched = vec![("learning_rate", learning_rate), ("gradient_norm", gradient_norm)];
         match replicas {
-            None => Ok(Training { step: optimizer.apply_gradients(g, &found, Some(&step))?, sync: None }),
+            None => {
+                let step = optimizer.apply_gradients(g, &found, Some(&step))?;
+                Ok(Training { step, watched, sync: None })
+            }
             Some(r) => {
                 let sync =
                     SyncReplicas::new(optimizer, r.aggregate).total_num_replicas(r.total).number(r.number);
                 let sync = sync.apply_gradients(g, &found, &step)?;
-                Ok(Training { step: sync.train.clone(), sync: Some(sync) })
+                Ok(Training { step: sync.train.clone(), watched, sync: Some(sync) })
             }
         }
     }

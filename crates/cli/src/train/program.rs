@@ -1,5 +1,6 @@
 //! `Program`: a model and its data, for the training loop.
 
+use super::board::Shown;
 use super::settings::{Defaults, Settings};
 use thalweg::prelude::*;
 use thalweg::train::sync_replicas::SyncTraining;
@@ -14,6 +15,11 @@ pub trait Program {
     }
 
     fn defaults(&self) -> Defaults;
+
+    /// Shows some of the data in TensorBoard, when a run starts.
+    fn show(&self, _board: &mut Shown<'_>) -> Result<()> {
+        Ok(())
+    }
 
     /// The size of the training set, and the maximum of a batch.
     fn examples(&self) -> usize;
@@ -88,6 +94,8 @@ impl Model {
 /// The nodes of a training step.
 pub struct Training {
     pub step: Operation,
+    /// Scalars of the step, for TensorBoard.
+    pub watched: Vec<(&'static str, Output)>,
     /// For synchronous replicas.
     pub sync: Option<SyncTraining>,
 }

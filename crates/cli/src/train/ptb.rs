@@ -1,6 +1,7 @@
 //! A language model: an LSTM that predicts the next word of a text. The last tenth of the text is the test set.
 
 use super::args::{BatchArgs, RunArgs};
+use super::board::Shown;
 use super::optimizer;
 use super::program::{Held, Model, Program, Trained};
 use super::settings::{Defaults, Settings};
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 use thalweg::prelude::*;
 use thalweg::train::layers::{Dense, Embedding};
 use thalweg::train::rnn::{Cell, Lstm, Sequence, Stacked, dynamic_rnn};
+use thalweg::train::summary::{self, write_projector};
 use thalweg::train::{initializers, losses};
 use thalweg_core::invalid;
 use thalweg_io::durable;
@@ -29,6 +31,8 @@ pub struct Ptb {
     train: Vec<i32>,
     test: Vec<i32>,
     vocabulary: usize,
+    /// The vocabulary, with the count of each word in the text.
+    words: Vec<(String, usize)>,
     units: usize,
     source: String,
 }
@@ -71,8 +75,11 @@ impl Ptb {
             return Err(invalid!("{source} has {} words; a few hundred are needed", words.len()));
         }
         let vocabulary = ids.len() + 1;
+        let unknown = numbers.iter().filter(|id| **id == 0).count();
+        let known = known.iter().map(|(word, count)| (word.to_string(), *count));
+        let words = std::iter::once(("<unk>".to_string(), unknown)).chain(known).collect();
         let units = if vocabulary > 2000 { 200 } else { 64 };
-        Ok(Ptb { train: train.to_vec(), test: test.to_vec(), vocabulary, units, source })
+        Ok(Ptb { train: train.to_vec(), test: test.to_vec(), vocabulary, words, units, source })
     }
 
     /// Start positions of windows in the training text.
@@ -114,6 +121,13 @@ impl Program for Ptb {
 
     fn defaults(&self) -> Defaults {
         Defaults { steps: 600, batch: 20, rate: 0.005, falls_over: None, optimizer: optimizer::Kind::Adam }
+    }
+
+    fn show(&self, board: &mut Shown<'_>) -> Result<()> {
+        let table = summary::Embedding::variable("embedding/embeddings");
+        let (words, counts) = (self.words.iter().map(|w| &w.0), self.words.iter().map(|w| w.1.to_string()));
+        let table = table.column("word", words).column("count", counts);
+        write_projector(board.folder, &[table])
     }
 
     fn examples(&self) -> usize {

@@ -54,23 +54,23 @@ unsafe impl GlobalAlloc for Counting {
 /// Sizes are at most `isize::MAX`, as in a `Layout`.
 #[inline]
 fn counted(more: usize, allocate: impl Fn() -> *mut u8) -> *mut u8 {
-    if more >= LARGE && !count::room(more) && !room_without_kept(more) {
-        return null_mut();
-    }
-    let mut block = allocate();
-    if block.is_null() {
+    // Counted first: of two threads that were to check first, both would pass where there is room for one.
+    count::add(more as isize);
+    let fits = more < LARGE || count::fits(more) || fits_without_kept(more);
+    let mut block = if fits { allocate() } else { null_mut() };
+    if block.is_null() && fits {
         block = with_reserve(allocate);
     }
-    if !block.is_null() {
-        count::add(more as isize);
+    if block.is_null() {
+        count::add(-(more as isize));
     }
     block
 }
 
 #[cold]
-fn room_without_kept(more: usize) -> bool {
+fn fits_without_kept(more: usize) -> bool {
     crate::buffer::release_cached();
-    count::room(more)
+    count::fits(more)
 }
 
 #[cold]

@@ -1,13 +1,14 @@
 //! Live bytes of the process. Each thread counts its own and adds them to the sum in batches, so that counting is cheap.
 
+use crate::error::Result;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering};
 
 /// Bytes that a thread may allocate or free before it adds them to the sum.
 const DRIFT: isize = 64 << 10;
 
-/// Blocks below this size may pass the ceiling by a little: they are tables and queues of a server, whose growth cannot fail, while
-/// tensors of clients take all that is below it.
+/// Blocks below this size may pass the ceiling by a little: they are tables and queues of a server, whose growth cannot fail. Larger
+/// ones, tensors of clients, stop below it, so that small steps of others still find room.
 const TABLE: usize = 1 << 20;
 
 static LIVE: AtomicIsize = AtomicIsize::new(0);
@@ -48,11 +49,14 @@ impl Limits {
         Limits { limit: total - headroom, ceiling: total - headroom / 4 }
     }
 
-    /// The ceiling for one block: half as far from the total for tables.
+    /// The ceiling for one block: half as far from the total for tables, twice as far for tensors.
     #[inline]
     fn ceiling_for(self, bytes: usize) -> usize {
-        let more = if bytes < TABLE { self.ceiling.saturating_sub(self.limit) / 6 } else { 0 };
-        self.ceiling.saturating_add(more)
+        let gap = self.ceiling.saturating_sub(self.limit);
+        match bytes < TABLE {
+            true => self.ceiling.saturating_add(gap / 6),
+            false => self.ceiling - gap / 3,
+        }
     }
 }
 
@@ -72,13 +76,13 @@ pub fn live() -> usize {
     usize::try_from(LIVE.load(Ordering::Relaxed)).unwrap_or(0)
 }
 
-/// Whether so many more bytes stay below the ceiling, with the promises of other threads. A thread with a promise is not checked against
-/// the others': they were counted when it was made.
+/// Whether a block of so many bytes, which are counted already, leaves the process below the ceiling, with the promises of other threads.
+/// A thread with a promise is not checked against the others': they were counted when it was made.
 #[inline]
-pub fn room(bytes: usize) -> bool {
+pub fn fits(bytes: usize) -> bool {
     let is_promised = THREAD.try_with(|t| t.promised.get() > 0).unwrap_or(false);
     let others = if is_promised { 0 } else { promised() };
-    live().saturating_add(others).saturating_add(bytes) <= limits().ceiling_for(bytes)
+    live().saturating_add(others) <= limits().ceiling_for(bytes)
 }
 
 /// Bytes reserved by promises.
@@ -132,7 +136,10 @@ pub fn note_buffer(bytes: isize) {
 
 /// Memory of a large block for a peer's payload: pages are committed, and counted, only when written.
 #[derive(Debug, Default)]
-pub struct Untouched(usize);
+pub struct Untouched {
+    rest: usize,
+    touched: usize,
+}
 
 impl Untouched {
     /// For a new block of this size.
@@ -140,19 +147,23 @@ impl Untouched {
         // Smaller blocks are not separate mappings.
         let bytes = if bytes >= MAPPED { bytes } else { 0 };
         add(-(bytes as isize));
-        Untouched(bytes)
+        Untouched { rest: bytes, touched: 0 }
     }
 
-    pub fn touch(&mut self, bytes: usize) {
-        let bytes = bytes.min(self.0);
-        self.0 -= bytes;
+    /// Counts bytes that were written. An error if the process has no room for what the block holds by now: it was allocated without a
+    /// check, and others may have filled the memory since.
+    pub fn touch(&mut self, bytes: usize) -> Result<()> {
+        let bytes = bytes.min(self.rest);
+        self.rest -= bytes;
+        self.touched += bytes;
         add(bytes as isize);
+        if bytes == 0 { Ok(()) } else { super::holder::check_counted(self.touched) }
     }
 }
 
 impl Drop for Untouched {
     fn drop(&mut self) {
-        add(self.0 as isize);
+        add(self.rest as isize);
     }
 }
 
@@ -210,9 +221,9 @@ mod tests {
         add(100 << 20);
         let mut untouched = Untouched::new(100 << 20);
         assert_eq!(meter.grown(), 0);
-        untouched.touch(30 << 20);
+        untouched.touch(30 << 20).unwrap();
         assert_eq!(meter.grown(), 30 << 20);
-        untouched.touch(usize::MAX);
+        untouched.touch(usize::MAX).unwrap();
         assert_eq!(meter.grown(), 100 << 20);
         drop(untouched);
         drop(Untouched::new(100 << 20));
@@ -226,7 +237,7 @@ mod tests {
     fn small_and_large_totals_leave_headroom() {
         let small = Limits::within(300 << 20);
         assert_eq!((small.limit, small.ceiling), (236 << 20, 284 << 20));
-        assert_eq!((small.ceiling_for(TABLE), small.ceiling_for(TABLE - 1)), (284 << 20, 292 << 20));
+        assert_eq!((small.ceiling_for(TABLE), small.ceiling_for(TABLE - 1)), (268 << 20, 292 << 20));
         let large = Limits::within(100 << 30);
         assert_eq!(large.limit, 90 << 30);
         assert_eq!(Limits::within(0), Limits { limit: 0, ceiling: 0 });

@@ -158,6 +158,11 @@ pub(super) fn check_promised(bytes: usize) -> Result<()> {
     if fits(own, 0) || fits_without_cache(own, 0) { Ok(()) } else { Err(refusal(current(), bytes, own)) }
 }
 
+/// The same for bytes of no session that are counted already.
+pub(super) fn check_counted(own: usize) -> Result<()> {
+    if fits(own, 0) || fits_without_cache(own, 0) { Ok(()) } else { Err(refusal(0, own, own)) }
+}
+
 fn check_of(holder: u32, bytes: usize) -> Result<()> {
     let own = held(holder).saturating_add(bytes);
     if fits(own, bytes) || fits_without_cache(own, bytes) {

@@ -2,7 +2,7 @@
 
 use crate::net::credentials::Outgoing;
 use crate::net::grpc::content_scanner::ContentPath;
-use crate::net::grpc::{MessageReader, ReceivedMessage, percent_decoded};
+use crate::net::grpc::{MessageReader, ReceivedMessage, Refusal, percent_decoded};
 use crate::net::http2::frame;
 use crate::net::http2::{
     Ending, FrameWriter, Handled, Handler, Head, KeepAlive, Role, STREAM_WINDOW, Transport, budget_is_spent,
@@ -319,6 +319,19 @@ impl Calls {
     }
 }
 
+impl Calls {
+    /// Ends a call whose response is not taken.
+    fn refuse(&mut self, writer: &mut FrameWriter, stream: u32, why: Refusal) {
+        let Some(call) = self.under_way.remove(&stream) else { return };
+        writer.reset(stream, frame::CANCEL);
+        let error = match why {
+            Refusal::Failed(e) => e,
+            _ => nonsense(&self.address),
+        };
+        answer(call.done, Err(error));
+    }
+}
+
 impl Handler for Calls {
     fn is_idle(&self, stream: u32) -> bool {
         stream >= self.next || stream.is_multiple_of(2)
@@ -351,11 +364,8 @@ impl Handler for Calls {
 
     fn data(&mut self, writer: &mut FrameWriter, stream: u32, bytes: &[u8]) {
         let Some(call) = self.under_way.get_mut(&stream) else { return };
-        if call.message.push(bytes).is_err()
-            && let Some(call) = self.under_way.remove(&stream)
-        {
-            writer.reset(stream, frame::CANCEL);
-            answer(call.done, Err(nonsense(&self.address)));
+        if let Err(why) = call.message.push(bytes) {
+            self.refuse(writer, stream, why);
         }
     }
 
@@ -363,9 +373,10 @@ impl Handler for Calls {
         self.under_way.get_mut(&stream)?.message.room()
     }
 
-    fn filled(&mut self, _: &mut FrameWriter, stream: u32, bytes: usize) {
-        if let Some(call) = self.under_way.get_mut(&stream) {
-            call.message.filled(bytes);
+    fn filled(&mut self, writer: &mut FrameWriter, stream: u32, bytes: usize) {
+        let Some(call) = self.under_way.get_mut(&stream) else { return };
+        if let Err(why) = call.message.filled(bytes) {
+            self.refuse(writer, stream, why);
         }
     }
 

@@ -3,11 +3,20 @@
 use super::graph_def::node_def;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use thalweg_core::dtype::DataType;
 use thalweg_core::error::Result;
+use thalweg_core::step::TracedOutput;
 use thalweg_graph::Graph;
-use thalweg_proto::{DeviceStepStats, GraphDef, NodeExecStats, RunMetadata as RunMetadataProto, StepStats};
+use thalweg_io::wire::{shape_from_proto, shape_to_proto};
+use thalweg_proto::{
+    AllocationDescription, AllocatorMemoryUsed, DeviceStepStats, GraphDef, NodeExecStats, NodeOutput,
+    RunMetadata as RunMetadataProto, StepStats, TensorDescription,
+};
 use thalweg_runtime::trace::{NodeTiming, StepTimings};
 use thalweg_runtime::{Callable, RunMetadata, Session};
+
+/// The allocator that step statistics name.
+const ALLOCATOR: &str = "cpu";
 
 /// RunMetadata of a step's timings; empty if it was not traced.
 pub fn to_proto(metadata: &RunMetadata, session: &Session) -> RunMetadataProto {
@@ -55,6 +64,7 @@ pub fn timings(stats: StepStats) -> Vec<NodeTiming> {
                 start_nanos: start.max(0) as u64,
                 end_nanos: start.saturating_add(took).max(0) as u64,
                 thread: node.thread_id.into(),
+                outputs: outputs(node.output),
             });
         }
     }
@@ -72,15 +82,59 @@ pub fn partition_graphs(callable: &Callable) -> Result<Vec<GraphDef>> {
         .collect()
 }
 
+/// The outputs of a node. The allocator's total is the sum of those that the node allocated.
+fn node_output(o: &TracedOutput) -> NodeOutput {
+    let allocated = AllocationDescription {
+        requested_bytes: o.bytes as i64,
+        allocated_bytes: if o.allocated { o.bytes as i64 } else { 0 },
+        allocator_name: ALLOCATOR.into(),
+        has_single_reference: o.allocated,
+        ..Default::default()
+    };
+    let tensor = TensorDescription {
+        dtype: o.dtype.wire(),
+        shape: Some(shape_to_proto(&o.shape)),
+        allocation_description: Some(allocated),
+    };
+    NodeOutput { slot: o.slot as i32, tensor_description: Some(tensor) }
+}
+
+/// The outputs that another task tells.
+fn outputs(told: Vec<NodeOutput>) -> Vec<TracedOutput> {
+    let output = |o: NodeOutput| {
+        let tensor = o.tensor_description?;
+        let memory = tensor.allocation_description.unwrap_or_default();
+        Some(TracedOutput {
+            slot: usize::try_from(o.slot).ok()?,
+            dtype: DataType::from_wire(tensor.dtype)?,
+            shape: shape_from_proto(tensor.shape.as_ref()).ok()?,
+            bytes: usize::try_from(memory.requested_bytes).ok()?,
+            allocated: memory.allocated_bytes > 0,
+        })
+    };
+    told.into_iter().filter_map(output).collect()
+}
+
 fn node_stats(step_start_micros: u64, t: &NodeTiming, label: String) -> NodeExecStats {
     let took = t.end_nanos.saturating_sub(t.start_nanos) as i64;
     let start_nanos = step_start_micros.saturating_mul(1000).saturating_add(t.start_nanos) as i64;
     // Clients draw nothing for a node without duration.
     let micros = (took / 1000).max(1);
+    let allocated: usize = t.outputs.iter().filter(|o| o.allocated).map(|o| o.bytes).sum();
+    let allocated = i64::try_from(allocated).unwrap_or(i64::MAX);
+    let memory = AllocatorMemoryUsed {
+        allocator_name: ALLOCATOR.into(),
+        total_bytes: allocated,
+        peak_bytes: allocated,
+        live_bytes: allocated,
+        ..Default::default()
+    };
     NodeExecStats {
         node_name: t.node.to_string(),
         timeline_label: label,
         thread_id: t.thread as u32,
+        memory: if allocated > 0 { vec![memory] } else { vec![] },
+        output: t.outputs.iter().map(node_output).collect(),
         all_start_micros: start_nanos / 1000,
         op_end_rel_micros: micros,
         all_end_rel_micros: micros,
@@ -115,10 +169,19 @@ fn label(t: &NodeTiming, graph: &Graph) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use thalweg_core::shape::Shape;
 
     fn timing(start_nanos: u64, end_nanos: u64) -> NodeTiming {
         let device = "/job:a/replica:0/task:0/device:CPU:0".into();
-        NodeTiming { device, node: "y".into(), op: "AddV2".into(), start_nanos, end_nanos, thread: 9 }
+        NodeTiming {
+            device,
+            node: "y".into(),
+            op: "AddV2".into(),
+            start_nanos,
+            end_nanos,
+            thread: 9,
+            outputs: vec![],
+        }
     }
 
     #[test]
@@ -149,11 +212,23 @@ mod tests {
     /// Some tasks send microseconds only.
     #[test]
     fn what_another_task_tells_is_read_as_it_was_told() {
-        let nodes = vec![timing(700, 8_800)];
+        let shape = Shape::new(&[2, 3]).unwrap();
+        let output = |slot, allocated| TracedOutput {
+            slot,
+            dtype: DataType::Float,
+            shape: shape.clone(),
+            bytes: 24,
+            allocated,
+        };
+        let nodes =
+            vec![NodeTiming { outputs: vec![output(0, true), output(2, false)], ..timing(700, 8_800) }];
         let stats = step_stats(&StepTimings { start_micros: 2, nodes }, &short_label);
         let [read] = &timings(stats.clone())[..] else { panic!("one node") };
         assert_eq!((&*read.device, &*read.node, &*read.op), (&*timing(0, 0).device, "y", "AddV2"));
         assert_eq!((read.start_nanos, read.end_nanos, read.thread), (2_700, 10_800, 9));
+        assert_eq!(read.outputs, [output(0, true), output(2, false)]);
+        // Of the two, one is new memory.
+        assert_eq!(stats.dev_stats[0].node_stats[0].memory[0].total_bytes, 24);
         let mut coarse = stats;
         let node = &mut coarse.dev_stats[0].node_stats[0];
         (node.all_start_nanos, node.all_end_rel_nanos, node.timeline_label) = (0, 0, "y".into());

@@ -1,5 +1,7 @@
 //! Histograms with the buckets that TensorFlow uses.
 
+use thalweg_core::error::Result;
+use thalweg_core::invalid;
 use thalweg_proto::HistogramProto;
 
 /// The upper limits of all buckets: zero, powers of 1.1 from 1e-12 on to both sides, and the largest number.
@@ -45,6 +47,19 @@ impl Default for Histogram {
 impl Histogram {
     pub fn new() -> Histogram {
         Histogram::default()
+    }
+
+    /// Of values, which must be finite; `whose` names it in errors.
+    pub fn of(values: impl Iterator<Item = f64>, whose: &str) -> Result<Histogram> {
+        let mut histogram = Histogram::new();
+        for v in values {
+            if !v.is_finite() {
+                let what = if v.is_nan() { "Nan" } else { "Infinity" };
+                return Err(invalid!("{what} in summary histogram for: {whose}"));
+            }
+            histogram.add(v);
+        }
+        Ok(histogram)
     }
 
     /// Adds a finite value.

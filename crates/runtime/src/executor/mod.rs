@@ -18,6 +18,7 @@ mod run;
 mod state;
 mod step;
 mod straight;
+mod traced;
 mod yielding;
 
 pub use inline_resume::allow_inline_resume;

@@ -6,6 +6,7 @@ use super::dead_fetch;
 use super::inline_resume::{MAX_INLINE, resume_inline};
 use super::state::{Ready, State};
 use super::straight::{over_budget_at, read_references};
+use super::traced::{Traced, of_inputs, of_outputs, tensors};
 use super::yielding::{SLICE, keeping, must_yield, yielding};
 use super::{OnFinish, RunInput};
 use crate::plan::{General, GeneralNode, LOOP_WEIGHT, Source};
@@ -206,8 +207,8 @@ impl GeneralRun {
                 let call =
                     AsyncCall { inputs, node: compute.node.clone(), step, frame_iter, is_dead: ready.dead };
                 let run = self.clone();
-                let started = Instant::now();
-                kernel.start(call, Box::new(move |result| run.kernel_done(ready, result, started)));
+                let traced = Traced::start(&self.input.step, tensors(&call.inputs));
+                kernel.start(call, Box::new(move |result| run.kernel_done(ready, result, traced)));
                 Ok(false)
             }
             _ if elsewhere => {
@@ -329,14 +330,14 @@ impl GeneralRun {
         call.frame_iter = frame_iter;
         call.is_dead = ready.dead;
         read_references(&mut call)?;
-        let start = self.input.step.trace.as_ref().map(|_| Instant::now());
+        let traced = Traced::start(&self.input.step, of_inputs(&call.inputs));
         let result = catch_unwind(AssertUnwindSafe(|| match &compute.run {
             Runnable::Plain(run) => run(&mut call),
             Runnable::Prepared(kernel) => kernel.compute(&mut call),
             Runnable::Async(_) => Err(internal("a kernel that waits was run in place")),
         }));
-        if let (Some(trace), Some(start)) = (&self.input.step.trace, start) {
-            trace.ran(&compute.node, start, Instant::now());
+        if let Some(traced) = traced {
+            traced.end(&compute.node, of_outputs(&call.outputs));
         }
         match result {
             Ok(Ok(())) => Ok(call.outputs),
@@ -346,10 +347,11 @@ impl GeneralRun {
     }
 
     /// An async kernel has completed.
-    fn kernel_done(self: &Arc<Self>, ready: Ready, result: Result<Outputs>, started: Instant) {
+    fn kernel_done(self: &Arc<Self>, ready: Ready, result: Result<Outputs>, traced: Option<Traced>) {
         let node = &self.plan.nodes[ready.node as usize];
-        if let (Some(trace), Some(compute)) = (&self.input.step.trace, &node.compute) {
-            trace.ran(&compute.node, started, Instant::now());
+        if let (Some(traced), Some(compute)) = (traced, &node.compute) {
+            let outputs = result.as_ref().ok().into_iter().flat_map(of_outputs);
+            traced.end(&compute.node, outputs);
         }
         let result = result.and_then(|outputs| self.charge(outputs)).map_err(|e| blame(node, e));
         self.baton.post(Completion { ready, result });

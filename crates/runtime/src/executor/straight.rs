@@ -1,11 +1,11 @@
 //! Running a straight plan: one node after the other on the calling thread. Kernels may use the pool inside.
 
 use super::cost::{self, CHECK_EVERY};
+use super::traced::{Traced, tensors};
 use super::{RunInput, numbers};
 use crate::plan::{Operand, Straight, StraightNode};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use std::time::Instant;
 use thalweg_core::error::{Code, Error, Result, internal};
 use thalweg_core::kernel::{Input, KernelNode, OpCall, Value};
 use thalweg_core::reserve;
@@ -52,17 +52,46 @@ pub fn run_nodes(
 ) -> Result<()> {
     let mut left = CHECK_EVERY;
     for node in nodes {
-        let start = step.trace.as_ref().map(|trace| (trace, Instant::now()));
-        left -= run_node(node, constants, slots, step)?;
-        if let Some((trace, start)) = start {
-            trace.ran(&node.compute.node, start, Instant::now());
-        }
+        left -= match step.trace {
+            None => run_node(node, constants, slots, step)?,
+            Some(_) => run_traced(node, constants, slots, step)?,
+        };
         if left <= 0 {
             left = CHECK_EVERY;
             step.check().map_err(|e| over_budget_at(&node.compute.node, e))?;
         }
     }
     Ok(())
+}
+
+/// As `run_node`, and records it.
+#[cold]
+fn run_traced(
+    node: &StraightNode,
+    constants: &[Value],
+    slots: &mut [Option<Value>],
+    step: &Arc<StepContext>,
+) -> Result<isize> {
+    let traced = Traced::start(step, input_tensors(node, constants, slots));
+    let cost = run_node(node, constants, slots, step)?;
+    if let Some(traced) = traced {
+        let output = |(i, slot): (usize, &u32)| Some((i, slots.get(*slot as usize)?.as_ref()?));
+        traced.end(&node.compute.node, node.outputs.iter().enumerate().filter_map(output));
+    }
+    Ok(cost)
+}
+
+/// The inputs of a node before it runs, for a trace.
+fn input_tensors<'a>(
+    node: &'a StraightNode,
+    constants: &'a [Value],
+    slots: &'a [Option<Value>],
+) -> impl Iterator<Item = &'a Tensor> {
+    let value = |operand: &Operand| match *operand {
+        Operand::Constant(c) => constants.get(c as usize),
+        Operand::Take(s) | Operand::Keep(s) => slots.get(s as usize).and_then(Option::as_ref),
+    };
+    tensors(node.inputs.iter().filter_map(value))
 }
 
 /// An exceeded memory budget names the node that ran; a deadline does not.

@@ -169,6 +169,13 @@ impl Session {
         read(&self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner).graph)
     }
 
+    /// The device that a node of the graph was placed on.
+    pub fn device_of(&self, node: &str) -> Option<&str> {
+        let placed = self.inner.graph.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let number = placed.placement.of(placed.graph.find(node)?);
+        self.inner.devices.get(usize::from(number)).map(Device::name)
+    }
+
     pub fn devices(&self) -> &[Device] {
         &self.inner.devices
     }

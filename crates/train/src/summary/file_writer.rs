@@ -1,16 +1,22 @@
+use super::plugin;
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant};
-use thalweg_client::{Code, Error, Result, Scope, Tensor};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use thalweg_client::{Code, Error, Result, Scope, Session, Tensor};
 use thalweg_io::event::EventWriter;
 use thalweg_io::message::decode;
 use thalweg_proto::event::What;
 use thalweg_proto::session_log::SessionStatus;
-use thalweg_proto::{RunMetadata, SessionLog, Summary, TaggedRunMetadata, encode, summary};
+use thalweg_proto::{
+    DataClass, RunMetadata, SessionLog, Summary, SummaryMetadata, TaggedRunMetadata, encode, summary,
+};
 
 /// Writes an event file, which TensorBoard can show while it grows.
 pub struct FileWriter {
     events: EventWriter,
     flushed: Instant,
+    /// By tag.
+    descriptions: BTreeMap<String, String>,
 }
 
 /// Events are flushed at least this often.
@@ -24,7 +30,8 @@ impl FileWriter {
 
     /// As `new`, with a suffix of the file name, to distinguish writers.
     pub fn with_suffix(logdir: impl AsRef<Path>, suffix: &str) -> Result<FileWriter> {
-        Ok(FileWriter { events: EventWriter::create(logdir.as_ref(), suffix)?, flushed: Instant::now() })
+        let events = EventWriter::create(logdir.as_ref(), suffix)?;
+        Ok(FileWriter { events, flushed: Instant::now(), descriptions: BTreeMap::new() })
     }
 
     /// The file that is written.
@@ -44,18 +51,45 @@ impl FileWriter {
 
     /// Adds a scalar.
     pub fn add_scalar(&mut self, tag: &str, value: f32, step: i64) -> Result<()> {
-        let value = Some(summary::value::Value::SimpleValue(value));
-        let value = vec![summary::Value { tag: tag.to_string(), value, ..Default::default() }];
+        self.add_value(tag, summary::value::Value::SimpleValue(value), step)
+    }
+
+    /// From now on, values with this tag have a description, in Markdown. TensorBoard shows that of the first value.
+    pub fn describe(&mut self, tag: &str, description: &str) {
+        self.descriptions.insert(tag.to_string(), description.to_string());
+    }
+
+    /// Adds a value that is no tensor.
+    pub(super) fn add_value(&mut self, tag: &str, value: summary::value::Value, step: i64) -> Result<()> {
+        let value = summary::Value { tag: tag.to_string(), value: Some(value), ..Default::default() };
+        self.add_values(vec![value], step)
+    }
+
+    /// Adds values, with their descriptions.
+    pub(super) fn add_values(&mut self, mut value: Vec<summary::Value>, step: i64) -> Result<()> {
+        for v in &mut value {
+            if let Some(description) = self.descriptions.get(&v.tag) {
+                let metadata = v.metadata.get_or_insert_with(|| metadata_of(&v.value));
+                metadata.summary_description = description.clone();
+            }
+        }
         self.add(step, What::Summary(Summary { value }))
     }
 
-    /// Adds the graph.
+    /// Adds the graph, with the devices that its program asks for.
     pub fn add_graph(&mut self, g: &Scope) -> Result<()> {
         let graph = encode(&g.to_graph_def_with_shapes()?);
         self.add(0, What::GraphDef(graph.into()))
     }
 
-    /// Adds the metadata of a step, under a tag that was not used before.
+    /// Adds the graph of a session, with the devices that its nodes were placed on.
+    pub fn add_session_graph(&mut self, session: &Session) -> Result<()> {
+        let graph = encode(&session.to_graph_def()?);
+        self.add(0, What::GraphDef(graph.into()))
+    }
+
+    /// Adds the metadata of a step, which [`Session::trace`] returns, under a tag that was not used before: the graph dashboard colours nodes by
+    /// their time and memory.
     pub fn add_run_metadata(&mut self, metadata: &RunMetadata, tag: &str, step: i64) -> Result<()> {
         let run_metadata = encode(metadata).into();
         self.add(step, What::TaggedRunMetadata(TaggedRunMetadata { tag: tag.to_string(), run_metadata }))
@@ -86,6 +120,20 @@ impl Drop for FileWriter {
     }
 }
 
-fn invalid(message: String) -> Error {
+/// The metadata of a value that needs none but for its description: TensorBoard's loader drops the description of values without a class.
+fn metadata_of(value: &Option<summary::value::Value>) -> SummaryMetadata {
+    match value {
+        Some(summary::value::Value::SimpleValue(_)) => plugin::metadata("scalars", &(), DataClass::Scalar),
+        Some(summary::value::Value::Histo(_)) => plugin::metadata("histograms", &(), DataClass::Tensor),
+        _ => SummaryMetadata::default(),
+    }
+}
+
+/// The current time in seconds.
+pub(super) fn since_1970() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+pub(super) fn invalid(message: String) -> Error {
     Error::new(Code::InvalidArgument, message)
 }

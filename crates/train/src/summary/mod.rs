@@ -18,46 +18,34 @@
 //! # std::fs::remove_dir_all(&logs)?;
 //! # Ok::<(), thalweg_client::Error>(())
 //! ```
+//!
+//! A [`FileWriter`] takes values without a graph too, for each of TensorBoard's dashboards: scalars, histograms, images, sounds, text,
+//! precision-recall curves, hyperparameters, custom scalars, meshes. Scalars and histograms are written as TensorFlow 1 does, which every
+//! tool reads; the others as tensors with the metadata that TensorBoard's plugins read. [`write_projector`] is for embeddings. Each
+//! directory below the one that TensorBoard is given is a run.
 
+mod audio;
+mod custom_scalars;
 mod file_writer;
+mod graph_ops;
+mod histogram;
+mod hparams;
+mod image;
+mod mesh;
+mod plugin;
+mod pr_curve;
+mod profile;
+mod projector;
 mod shared_writer;
+mod tensor;
+mod text;
 
+pub use custom_scalars::{Chart, Layout};
 pub use file_writer::FileWriter;
+pub use graph_ops::{audio, histogram, image, merge, merge_all, pr_curve, scalar, tensor, text};
+pub use hparams::{Experiment, HParam, HParams, Status};
+pub use mesh::Mesh;
+pub use pr_curve::DEFAULT_THRESHOLDS;
+pub use profile::{trace_json, write_profile};
+pub use projector::{Embedding, PROJECTOR_CONFIG, write_projector};
 pub use shared_writer::SharedWriter;
-
-use std::borrow::Borrow;
-use thalweg_client::{Output, Scope, keys};
-
-/// A scalar summary. The tag is the name, in its scope.
-#[track_caller]
-pub fn scalar(g: &Scope, name: &str, value: &Output) -> Output {
-    let scope = g.name_scope(name);
-    let tags = scope.constant_named("tags", scope.scope_name());
-    collected(g, scope.op("ScalarSummary").named_as_scope().input(tags).input(value).output())
-}
-
-/// A histogram summary of a tensor.
-#[track_caller]
-pub fn histogram(g: &Scope, name: &str, values: &Output) -> Output {
-    let scope = g.name_scope(name);
-    let tag = scope.constant_named("tag", scope.scope_name());
-    collected(g, scope.op("HistogramSummary").named_as_scope().input(tag).input(values).output())
-}
-
-/// Several summaries as one.
-#[track_caller]
-pub fn merge<O: Borrow<Output>>(g: &Scope, summaries: &[O]) -> Output {
-    g.name_scope("Merge").op("MergeSummary").inputs(summaries).output()
-}
-
-/// All summaries made so far as one; `None` if there are none.
-#[track_caller]
-pub fn merge_all(g: &Scope) -> Option<Output> {
-    let all = g.collection(keys::SUMMARIES);
-    (!all.is_empty()).then(|| merge(g, &all))
-}
-
-fn collected(g: &Scope, summary: Output) -> Output {
-    g.add_to_collection(keys::SUMMARIES, &summary);
-    summary
-}

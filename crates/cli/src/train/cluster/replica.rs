@@ -1,6 +1,7 @@
 //! A task that trains: the chief, or another worker.
 
-use super::super::keep::{CHECKPOINTS, histograms_of_parameters, log};
+use super::super::board::histograms_of_parameters;
+use super::super::keep::{CHECKPOINTS, log};
 use super::super::program::{Model, Program, Trained};
 use super::super::settings::Settings;
 use super::super::summary::{self, Outcomes};

@@ -83,9 +83,10 @@ impl MessageReader {
         }
     }
 
-    pub fn filled(&mut self, bytes: usize) {
-        if let Some(Body::Partial(arriving)) = &mut self.body {
-            arriving.filled(bytes);
+    pub fn filled(&mut self, bytes: usize) -> Result<(), Refusal> {
+        match &mut self.body {
+            Some(Body::Partial(arriving)) => arriving.filled(bytes).map_err(Refusal::Failed),
+            _ => Ok(()),
         }
     }
 
@@ -180,7 +181,7 @@ mod tests {
             let room = message.room().unwrap();
             assert_eq!(room.len(), MUCH - part.start);
             room[..part.len()].copy_from_slice(&content[part.clone()]);
-            message.filled(part.len());
+            message.filled(part.len()).unwrap();
             assert!((part.end..part.end + 1000).contains(&message.held()), "{}", message.held());
         }
         assert!(message.room().is_none());
@@ -196,7 +197,7 @@ mod tests {
         assert_eq!(message.held(), 0);
         message.push(&framed(b"all")).unwrap();
         assert!(message.held() == 0 && message.room().is_none());
-        message.filled(3);
+        message.filled(3).unwrap();
         assert_eq!(message.finish().unwrap().len(), 3);
     }
 }

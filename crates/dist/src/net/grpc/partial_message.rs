@@ -73,12 +73,13 @@ impl PartialMessage {
         filling.tensor.bytes_mut().ok()?.get_mut(filling.filled..)
     }
 
-    pub fn filled(&mut self, bytes: usize) {
-        let Some(filling) = &mut self.filling else { return };
-        filling.advance(bytes);
+    pub fn filled(&mut self, bytes: usize) -> Result<()> {
+        let Some(filling) = &mut self.filling else { return Ok(()) };
+        filling.advance(bytes)?;
         self.held += bytes;
         self.missing = self.missing.saturating_sub(bytes);
         self.end_filled();
+        Ok(())
     }
 
     fn begin(&mut self, length: usize) -> Result<()> {
@@ -115,13 +116,13 @@ impl Filling {
         let room = self.tensor.bytes_mut()?.get_mut(self.filled..).unwrap_or_default();
         let n = room.len().min(bytes.len());
         room[..n].copy_from_slice(&bytes[..n]);
-        self.advance(n);
+        self.advance(n)?;
         Ok(n)
     }
 
-    fn advance(&mut self, bytes: usize) {
+    fn advance(&mut self, bytes: usize) -> Result<()> {
         self.filled += bytes;
-        self.untouched.touch(bytes);
+        self.untouched.touch(bytes)
     }
 }
 

@@ -134,8 +134,8 @@ impl Handler for Calls {
 
     fn filled(&mut self, writer: &mut FrameWriter, stream: u32, bytes: usize) {
         let Some(request) = self.request(stream) else { return };
-        request.message.filled(bytes);
-        self.took(writer, stream, bytes, None);
+        let refused = request.message.filled(bytes).err();
+        self.took(writer, stream, bytes, refused);
     }
 
     fn end(&mut self, writer: &mut FrameWriter, stream: u32) {

@@ -3,7 +3,7 @@
 use super::{serialized, tag, value};
 use crate::prelude::*;
 use thalweg_io::event::Histogram;
-use thalweg_proto::{HistogramProto, Summary, summary};
+use thalweg_proto::{Summary, summary};
 
 pub static HISTOGRAM_SUMMARY: Op = Op {
     name: "HistogramSummary",
@@ -29,21 +29,8 @@ pub static HISTOGRAM_SUMMARY: Op = Op {
 
 fn run<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     let tag = tag(c, 0)?;
-    let histogram = histogram_of(c.slice::<T>(1)?.iter().map(|v| v.to_f64()), &c.node.name)?;
+    let histogram = Histogram::of(c.slice::<T>(1)?.iter().map(|v| v.to_f64()), &c.node.name)?.to_proto();
     let summary = Summary { value: vec![value(tag, summary::value::Value::Histo(histogram))] };
     c.set(0, serialized(&summary)?);
     Ok(())
-}
-
-/// The histogram of values, which must be finite; `whose` names it in errors.
-pub fn histogram_of(values: impl Iterator<Item = f64>, whose: &str) -> Result<HistogramProto> {
-    let mut histogram = Histogram::new();
-    for v in values {
-        if !v.is_finite() {
-            let what = if v.is_nan() { "Nan" } else { "Infinity" };
-            return Err(invalid!("{what} in summary histogram for: {whose}"));
-        }
-        histogram.add(v);
-    }
-    Ok(histogram.to_proto())
 }

@@ -3,7 +3,7 @@
 use super::{serialized, tag, value};
 use crate::prelude::*;
 use bytes::Bytes;
-use png::{BitDepth, ColorType, Encoder};
+use thalweg_io::png_file::{self, PngOptions};
 use thalweg_proto::{Summary, summary};
 
 pub static IMAGE_SUMMARY: Op = Op {
@@ -41,12 +41,10 @@ pub fn images(tag: &str, batch: &Tensor, most: usize, bad_color: &Tensor) -> Res
     let [count, height, width, channels] = batch.shape().dims()[..] else {
         return Err(not_images(batch));
     };
-    let color = match channels {
-        1 => ColorType::Grayscale,
-        3 => ColorType::Rgb,
-        4 => ColorType::Rgba,
-        _ => return Err(not_images(batch)),
-    };
+    if !matches!(channels, 1 | 3 | 4) {
+        return Err(not_images(batch));
+    }
+    let options = PngOptions { width, height, channels, wide: false, compression: -1 };
     let (Ok(height), Ok(width)) = (i32::try_from(height), i32::try_from(width)) else {
         return Err(invalid!("images are at most 2^31 pixels wide and high, got shape {}", batch.shape()));
     };
@@ -68,7 +66,7 @@ pub fn images(tag: &str, batch: &Tensor, most: usize, bad_color: &Tensor) -> Res
             height,
             width,
             colorspace: channels as i32,
-            encoded_image_string: Bytes::from(encoded(&pixels, width as u32, height as u32, color)?),
+            encoded_image_string: Bytes::from(png_file::encode(&pixels, options)?),
         };
         let tag = match most {
             1 => reserve::text(format_args!("{tag}/image"))?,
@@ -124,19 +122,6 @@ fn scaled<T: Float>(values: &[T], channels: usize, bad: &[u8]) -> Result<Vec<u8>
 /// A number as a byte. The scale of very dark halves is infinite: their pixels are black, not white.
 fn truncated(v: f64) -> u8 {
     if v.is_finite() { v as u8 } else { 0 }
-}
-
-fn encoded(pixels: &[u8], width: u32, height: u32, color: ColorType) -> Result<Vec<u8>> {
-    // The encoder buffers filtered rows and the compressed data.
-    reserve::probe(pixels.len().saturating_mul(2))?;
-    let mut file = reserve::Written::default();
-    let mut encoder = Encoder::new(&mut file, width, height);
-    encoder.set_color(color);
-    encoder.set_depth(BitDepth::Eight);
-    let written =
-        encoder.write_header().and_then(|mut w| w.write_image_data(pixels).and_then(|()| w.finish()));
-    written.map_err(|e| invalid!("cannot write a PNG file: {e}"))?;
-    Ok(file.0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! Writers of event files, as resources: `SummaryWriter` and the ops that use one.
 
 use super::audio_summary::sounds;
-use super::histogram_summary::histogram_of;
 use super::image_summary::images;
 use super::{as_tag, scalar_bytes, tag, value};
 use crate::files;
@@ -14,7 +13,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use thalweg_core::resource::Resource;
 use thalweg_core::sync::lock;
-use thalweg_io::event::EventWriter;
+use thalweg_io::event::{EventWriter, Histogram};
 use thalweg_io::message::decode;
 use thalweg_io::wire::tensor_to_proto;
 use thalweg_proto::event::What;
@@ -237,13 +236,14 @@ static WRITE_HISTOGRAM_SUMMARY: Op = Op {
 
 fn write_histogram<T: Real>(c: &mut OpCall<'_>) -> Result<()> {
     let tag = tag(c, 2)?;
-    let histogram = histogram_of(c.slice::<T>(3)?.iter().map(|v| v.to_f64()), &tag)?;
+    let histogram = Histogram::of(c.slice::<T>(3)?.iter().map(|v| v.to_f64()), &tag)?.to_proto();
     write_value(c, tag, summary::value::Value::Histo(histogram))
 }
 
 fn write_flags(c: &mut OpCall<'_>) -> Result<()> {
     let tag = tag(c, 2)?;
-    let histogram = histogram_of(c.slice::<bool>(3)?.iter().map(|v| f64::from(u8::from(*v))), &tag)?;
+    let histogram =
+        Histogram::of(c.slice::<bool>(3)?.iter().map(|v| f64::from(u8::from(*v))), &tag)?.to_proto();
     write_value(c, tag, summary::value::Value::Histo(histogram))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::prelude::*;
 use bytes::Bytes;
-use png::{BitDepth, ColorType, Compression, Encoder};
+use thalweg_io::png_file::{self, PngOptions};
 
 pub static ENCODE_PNG: Op = Op {
     name: "EncodePng",
@@ -23,54 +23,27 @@ pub static ENCODE_PNG: Op = Op {
 };
 
 fn prepare(node: &KernelNode) -> Result<Box<dyn Kernel>> {
-    let compression = match node.attrs.int("compression")? {
-        0 => Compression::NoCompression,
-        1..=2 => Compression::Fastest,
-        3..=4 => Compression::Fast,
-        -1 | 5..=6 => Compression::Balanced,
-        7..=9 => Compression::High,
-        other => return Err(invalid!("compression should be in [-1,9], got {other}")),
-    };
+    let compression = node.attrs.int("compression")?;
+    png_file::compression(compression)?;
     Ok(Box::new(move |c: &mut OpCall<'_>| {
         let x = c.input(0)?;
-        let Some((outer, [rows, cols, channels])) = x.shape().split_last_chunk::<3>() else {
+        let Some((outer, [height, width, channels])) = x.shape().split_last_chunk::<3>() else {
             return Err(invalid!("image must be at least rank 3, got shape {}", x.shape()));
         };
-        let color = match channels {
-            1 => ColorType::Grayscale,
-            2 => ColorType::GrayscaleAlpha,
-            3 => ColorType::Rgb,
-            4 => ColorType::Rgba,
-            other => return Err(invalid!("image must have 1, 2, 3, or 4 channels, got {other}")),
+        let wide = x.dtype() == DataType::Uint16;
+        let bytes = if wide {
+            let mut samples = reserve::with_capacity(x.byte_len())?;
+            samples.extend(x.as_slice::<u16>()?.iter().flat_map(|v| v.to_be_bytes()));
+            std::borrow::Cow::Owned(samples)
+        } else {
+            std::borrow::Cow::Borrowed(x.bytes()?)
         };
-        let (Ok(height), Ok(width)) = (u32::try_from(*rows), u32::try_from(*cols)) else {
-            return Err(invalid!("image must be at most 2^32 pixels wide and high, got shape {}", x.shape()));
-        };
-        if height == 0 || width == 0 {
-            return Err(invalid!("image must have at least one pixel, got shape {}", x.shape()));
-        }
-        let (bytes, depth) = match x.dtype() {
-            DataType::Uint16 => {
-                let mut samples = reserve::with_capacity(x.byte_len())?;
-                samples.extend(x.as_slice::<u16>()?.iter().flat_map(|v| v.to_be_bytes()));
-                (std::borrow::Cow::Owned(samples), BitDepth::Sixteen)
-            }
-            _ => (std::borrow::Cow::Borrowed(x.bytes()?), BitDepth::Eight),
-        };
+        let options = PngOptions { width: *width, height: *height, channels: *channels, wide, compression };
+        options.check()?;
         let outer = Shape::new(outer)?;
         let mut files = reserve::with_capacity(outer.elements())?;
         for image in bytes.chunks_exact((bytes.len() / outer.elements().max(1)).max(1)) {
-            // The encoder buffers filtered rows and the compressed data.
-            reserve::probe(image.len().saturating_mul(2))?;
-            let mut file = reserve::Written::default();
-            let mut encoder = Encoder::new(&mut file, width, height);
-            encoder.set_color(color);
-            encoder.set_depth(depth);
-            encoder.set_compression(compression);
-            let written =
-                encoder.write_header().and_then(|mut w| w.write_image_data(image).and_then(|()| w.finish()));
-            written.map_err(|e| invalid!("cannot write a PNG file of shape {}: {e}", x.shape()))?;
-            files.push(Bytes::from(file.0));
+            files.push(Bytes::from(png_file::encode(image, options)?));
         }
         let out = Tensor::from_objects(outer, files)?;
         c.set(0, out);

@@ -19,8 +19,8 @@ fn fastest(a: &Tensor, b: &Tensor, terms: usize) -> Result<DataType> {
     };
     let bound = largest(a)?.saturating_mul(largest(b)?).saturating_mul(terms as u64);
     Ok(match bound {
-        ..=0x100_0000 => DataType::Float,
-        ..=0x7fff_ffff => DataType::Double,
+        n if n <= 1 << 24 => DataType::Float,
+        n if n < 1 << 31 => DataType::Double,
         _ => DataType::Int32,
     })
 }

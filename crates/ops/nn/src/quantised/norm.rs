@@ -107,7 +107,7 @@ fn instance_norm(c: &mut OpCall<'_>) -> Result<()> {
         return Err(invalid!("x must be 4-dimensional, got {shape}"));
     };
     let (low, high) = bounds(c, 1)?;
-    if !(low < high) {
+    if low.is_nan() || high.is_nan() || low >= high {
         return Err(invalid!("input_min must be less than input_max : {low} >= {high}"));
     }
     let (scale, epsilon) = ((high - low) / 255.0, c.attrs().float("variance_epsilon")?);
@@ -126,7 +126,7 @@ fn instance_norm(c: &mut OpCall<'_>) -> Result<()> {
     let (low, mut high) = match c.attrs().bool("output_range_given")? {
         true => {
             let (low, high) = (c.attrs().float("given_y_min")?, c.attrs().float("given_y_max")?);
-            if !(low < high) {
+            if low.is_nan() || high.is_nan() || low >= high {
                 return Err(invalid!("given_y_min must be less than given_y_max : {low} >= {high}"));
             }
             (low, high)

@@ -253,6 +253,9 @@ fn around(shape: &Shape, axis: i64) -> Result<[usize; 3]> {
 }
 
 fn run<T: Float>(c: &mut OpCall<'_>, how: How, attrs_range: Option<(f32, f32)>) -> Result<()> {
+    if c.node.op == "QuantizeAndDequantizeV3" && c.shape(0)?.is_scalar() {
+        return Err(invalid!("Axis requested is larger than input dimensions: the input is a scalar"));
+    }
     let bits = match how.bits {
         Some(bits) => bits,
         None => {
@@ -355,7 +358,7 @@ fn prepare_grad<T: Float>(node: &KernelNode) -> Result<Box<dyn Kernel>> {
         let [_, channels, inner] = around(&shape, axis)?;
         for i in [2, 3] {
             let t = c.input(i)?;
-            if t.rank() > 1 || t.elements() != channels {
+            if t.rank() > 1 || (axis >= 0 && t.rank() != 1) || t.elements() != channels {
                 return Err(invalid!(
                     "min and max have incorrect size, expected {channels} was {}",
                     t.shape()

@@ -88,7 +88,7 @@ fn elements_come_out_in_order_and_closing_ends_them() {
         text(&q.dequeue()),
         "FIFOQueue 'q' is closed and has insufficient elements (requested 1, current size 0)"
     );
-    assert_eq!(now(&q.dequeue_n("QueueDequeueManyV2", 0)).unwrap(), []);
+    assert_eq!(now(&q.dequeue_n("QueueDequeueManyV2", 0)).unwrap(), Vec::<i32>::new());
 }
 
 #[test]
