@@ -1,8 +1,10 @@
 //! Safetensors files: a JSON header with the type, shape and place of each tensor, then their bytes.
 //!
-//!     8 bytes              length of the header, little-endian
-//!     {"w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {"made": "by"}}
-//!     bytes of the tensors, offsets counted from here
+//! ```text
+//! 8 bytes              length of the header, little-endian
+//! {"w": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, "__metadata__": {"made": "by"}}
+//! bytes of the tensors, offsets counted from here
+//! ```
 
 use crate::{bounded_read, durable};
 use serde_json::{Map, Value, json};

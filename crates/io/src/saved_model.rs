@@ -1,8 +1,10 @@
 //! The directory of a SavedModel: its message, and where its variables and assets are.
 //!
-//!     saved_model.pb (or .pbtxt)     graphs with their signatures, one per set of tags
-//!     variables/variables.index ..   a tensor bundle
-//!     assets/                        files that graphs read, such as vocabularies
+//! ```text
+//! saved_model.pb (or .pbtxt)     graphs with their signatures, one per set of tags
+//! variables/variables.index ..   a tensor bundle
+//! assets/                        files that graphs read, such as vocabularies
+//! ```
 
 use crate::durable;
 use crate::graph_file::GraphFile;
