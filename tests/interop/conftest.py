@@ -14,8 +14,10 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "de
 
 
 def pytest_configure():
-    """Before any test file loads TensorFlow."""
+    """Before any test file loads TensorFlow: its settings; and the program and the examples, once for all tests. With --workspace, as
+    `cargo test` has built them: a package alone has other features of dependencies, and everything would be rebuilt."""
     judge.prepare()
+    subprocess.run(["cargo", "build", "--quiet", "--workspace", "--bins", "--examples"], cwd=ROOT, check=True)
 
 
 @pytest.fixture(scope="session")
@@ -33,7 +35,7 @@ def case_dumps(tmp_path_factory):
     """All cases of all ops with our results, by the instruction set that computed them; written by the example `dump_cases`."""
     paths = {isa: tmp_path_factory.mktemp("cases") / isa for isa in ("avx512", "avx2", "baseline")}
     for isa, path in paths.items():
-        command = ["cargo", "run", "--quiet", "-p", "thalweg-runtime", "--example", "dump_cases", "--", str(path)]
+        command = [TARGET / "examples" / "dump_cases", str(path)]
         subprocess.run(command, cwd=ROOT, check=True, env=os.environ | {"THALWEG_MAX_ISA": isa})
     return paths
 
@@ -42,9 +44,9 @@ def case_dumps(tmp_path_factory):
 def example():
     """Runs an example of one of our crates with arguments and returns its output."""
 
-    def run(package, name, *args):
-        cargo = ["cargo", "run", "--quiet", "-p", package, "--example", name, "--"]
-        done = subprocess.run([*cargo, *map(str, args)], cwd=ROOT, capture_output=True, text=True, timeout=900)
+    def run(name, *args):
+        command = [TARGET / "examples" / name, *map(str, args)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=900)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
@@ -76,8 +78,7 @@ class Server:
 
 @pytest.fixture(scope="session")
 def start_server():
-    """Builds the program, then starts servers with the arguments given; all are stopped at the end."""
-    subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
+    """Starts servers with the arguments given; all are stopped at the end."""
     servers = []
 
     def start(*args):

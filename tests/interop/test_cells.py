@@ -25,7 +25,7 @@ CELLS = {
 
 @pytest.mark.parametrize("name", CELLS)
 def test_cells_are_tensorflows(name, tmp_path, example):
-    ours = [float(n) for n in example("thalweg-train", "cells", name, tmp_path, STEPS).split()]
+    ours = [float(n) for n in example("cells", name, tmp_path, STEPS).split()]
     with tf.Graph().as_default(), tf1.Session() as session:
         x = tf.constant([(i * 37 % 41 - 20) / 10 for i in range(4 * 6 * 3)], tf.float64, [4, 6, 3])
         y, state = tf1.nn.dynamic_rnn(CELLS[name](), x, sequence_length=[6, 3, 5, 1], dtype=tf.float64)

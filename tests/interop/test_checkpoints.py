@@ -51,7 +51,7 @@ def restore_with_tensorflow(prefix, names, types, slices=None):
 def test_every_type_and_shape_goes_through_both(example, tmp_path):
     values = all_values()
     save_with_tensorflow(tmp_path / "theirs", values)
-    example("thalweg-io", "copy", "checkpoint", tmp_path / "theirs", tmp_path / "ours")
+    example("copy", "checkpoint", tmp_path / "theirs", tmp_path / "ours")
     restored = restore_with_tensorflow(tmp_path / "ours", list(values), [t for t, _ in values.values()])
     for (name, (_, want)), got in zip(values.items(), restored):
         got = np.asarray(got)
@@ -68,7 +68,7 @@ def test_large_indexes_are_read_and_written(example, tmp_path):
     """More names than fit in one block of the index."""
     names = {f"layer_{i // 7}/some/long/name/for/a/variable/{i}": (tf.int32, np.int32(i)) for i in range(9000)}
     save_with_tensorflow(tmp_path / "theirs", names)
-    example("thalweg-io", "copy", "checkpoint", tmp_path / "theirs", tmp_path / "ours")
+    example("copy", "checkpoint", tmp_path / "theirs", tmp_path / "ours")
     reader = tf.train.load_checkpoint(str(tmp_path / "ours"))
     assert all(reader.get_tensor(n) == v for n, (_, v) in names.items())
 
@@ -83,7 +83,7 @@ def test_partitioned_variables_and_shards_are_put_together(example, tmp_path):
         session.run(tf1.global_variables_initializer())
         want = session.run(tf.convert_to_tensor(parts))
         prefix = saver.save(session, str(tmp_path / "model"), global_step=1)
-    example("thalweg-io", "copy", "checkpoint", prefix, tmp_path / "ours")
+    example("copy", "checkpoint", prefix, tmp_path / "ours")
     (got,) = restore_with_tensorflow(tmp_path / "ours", ["p"], [tf.float32])
     assert np.array_equal(got, want)
 
@@ -103,7 +103,7 @@ def test_partitioned_variables_of_ours_are_tensorflows(example, tmp_path):
         return np.array([float(n) for n in text.split()], np.float32).reshape(7, 3)
 
     prefix = str(tmp_path / "ours")
-    ours = numbers(example("thalweg-train", "partitioned", "train", prefix))
+    ours = numbers(example("partitioned", "train", prefix))
     reader = tf.train.load_checkpoint(prefix)
     assert reader.get_variable_to_shape_map() == {"table": [7, 3], "table/Adagrad": [7, 3]}
     assert np.array_equal(reader.get_tensor("table"), ours)
@@ -116,7 +116,7 @@ def test_partitioned_variables_of_ours_are_tensorflows(example, tmp_path):
             session.run(train)
         theirs = session.run(whole)
         saved = saver.save(session, str(tmp_path / "theirs"))
-    assert np.array_equal(numbers(example("thalweg-train", "partitioned", "show", saved)), theirs)
+    assert np.array_equal(numbers(example("partitioned", "show", saved)), theirs)
     # With the graph from our meta file, whose variables say which slices they are.
     with tf1.Graph().as_default() as graph, tf1.Session() as session:
         saver = tf1.train.import_meta_graph(prefix + ".meta")
@@ -139,10 +139,10 @@ def variables_of(text):
 
 def test_training_goes_on_in_tensorflow_and_back(example, tmp_path):
     """A run of ours, restored with its graph by TensorFlow, trained further there, and restored here."""
-    example("thalweg-train", "line", "train", tmp_path, 20)
+    example("line", "train", tmp_path, 20)
     prefix = tf.train.latest_checkpoint(str(tmp_path))
     assert prefix == str(tmp_path / "model-20")
-    ours = variables_of(example("thalweg-train", "line", "show", prefix))
+    ours = variables_of(example("line", "show", prefix))
     assert set(ours) == {"w", "b", "global_step", "w/Momentum", "b/Momentum"}
     with tf1.Graph().as_default() as graph, tf1.Session() as session:
         saver = tf1.train.import_meta_graph(prefix + ".meta")
@@ -158,14 +158,14 @@ def test_training_goes_on_in_tensorflow_and_back(example, tmp_path):
         after = {name: session.run(v) for name, v in theirs.items()}
         assert after["global_step"] == 30
         saved = saver.save(session, str(tmp_path / "theirs"), global_step=30)
-    back = variables_of(example("thalweg-train", "line", "show", saved))
+    back = variables_of(example("line", "show", saved))
     for name, want in after.items():
         assert np.allclose(back[name], want, rtol=1e-6), name
     # The same ten steps made by Thalweg itself.
-    example("thalweg-train", "line", "train", tmp_path, 0)
-    example("thalweg-io", "copy", "checkpoint", prefix, tmp_path / "own" / "model-20")
-    example("thalweg-train", "line", "train", tmp_path / "own", 10)
-    own = variables_of(example("thalweg-train", "line", "show", tmp_path / "own" / "model-30"))
+    example("line", "train", tmp_path, 0)
+    example("copy", "checkpoint", prefix, tmp_path / "own" / "model-20")
+    example("line", "train", tmp_path / "own", 10)
+    own = variables_of(example("line", "show", tmp_path / "own" / "model-30"))
     for name, want in after.items():
         assert np.allclose(own[name], want, rtol=1e-5, atol=1e-7), name
 
@@ -174,7 +174,7 @@ def test_training_goes_on_in_tensorflow_and_back(example, tmp_path):
 def test_the_same_checkpoints_stay(example, tmp_path, newest, hours):
     """Saved about every quarter of an hour, with one long gap, by mock clocks."""
     times = [100, 1000, 1900, 2800, 3700, 4600, 5500, 6400, 7300, 20000, 20900, 21800, 22700, 23600, 24500]
-    example("thalweg-train", "keeping", tmp_path / "ours", newest, hours, *times)
+    example("keeping", tmp_path / "ours", newest, hours, *times)
     with tf1.Graph().as_default(), tf1.Session() as session, mock.patch("time.time") as clock:
         clock.return_value = 0
         tf1.get_variable("v", initializer=1.0, use_resource=True)
@@ -197,6 +197,6 @@ def test_records_go_both_ways(example, tmp_path, theirs, ours):
     with tf.io.TFRecordWriter(str(tmp_path / "theirs"), theirs) as writer:
         for r in records:
             writer.write(r)
-    example("thalweg-io", "copy", "records", tmp_path / "theirs", tmp_path / "ours", theirs, ours)
+    example("copy", "records", tmp_path / "theirs", tmp_path / "ours", theirs, ours)
     got = list(tf1.io.tf_record_iterator(str(tmp_path / "ours"), tf.io.TFRecordOptions(compression_type=ours)))
     assert got == records

@@ -1,14 +1,12 @@
 """Clusters of Thalweg's tasks, and of ours and TensorFlow's together, driven by a real TensorFlow client."""
 
 import re
-import subprocess
 
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from clusters import Cluster
-from conftest import ROOT
 
 v1 = tf.compat.v1
 
@@ -25,7 +23,6 @@ CLUSTERS = {
 @pytest.fixture(scope="module", params=list(CLUSTERS))
 def master(request):
     """A cluster with two ps and two workers; the target of its master."""
-    subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
     jobs, (job, task) = CLUSTERS[request.param]
     cluster = Cluster(jobs)
     yield cluster.target(job, task)
@@ -201,7 +198,6 @@ def test_partial_runs_over_tasks(master):
 @pytest.mark.parametrize("ps, worker", [(OURS, THEIRS), (THEIRS, OURS), (OURS, OURS)])
 def test_a_traced_step_tells_of_the_tensors_that_came_from_other_tasks(ps, worker):
     """Masters collect the transfers of workers; ours are in TensorFlow's format."""
-    subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
     cluster = Cluster({"ps": [ps], "worker": [worker]})
     try:
         with v1.Graph().as_default() as graph:

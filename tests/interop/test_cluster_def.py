@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from conftest import ROOT, Server
+from conftest import Server
 
 v1 = tf.compat.v1
 
@@ -33,11 +33,6 @@ class Theirs:
         self.process.kill()
         self.process.wait()
         self.process.stdout.close()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def program():
-    subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
 
 
 MIXED = {"all ours": (OURS, OURS, OURS), "their master": (THEIRS, OURS, OURS), "our master": (OURS, THEIRS, THEIRS)}

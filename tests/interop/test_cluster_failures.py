@@ -2,21 +2,14 @@
 
 import signal
 import socket
-import subprocess
 import threading
 
 import pytest
 import tensorflow as tf
 
 from clusters import Cluster
-from conftest import ROOT
 
 v1 = tf.compat.v1
-
-
-@pytest.fixture(scope="module", autouse=True)
-def built():
-    subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
 
 
 @pytest.fixture

@@ -1,21 +1,14 @@
 """Steps that move hundreds of tensors between tasks, as real models do: a ResNet has 160 variables."""
 
-import subprocess
 import threading
 
 import pytest
 import tensorflow as tf
 
 from clusters import Cluster
-from conftest import ROOT
 
 v1 = tf.compat.v1
 LIMIT = v1.RunOptions(timeout_in_ms=120_000)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def built():
-    subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
 
 
 def model(count, ps, sparse):

@@ -461,7 +461,7 @@ def test_an_iterator_that_never_has_an_element_ends_with_its_session(server):
 
 
 def test_a_pipeline_described_in_rust_gives_the_same_in_tensorflow(example, tmp_path):
-    ours = example("thalweg-client", "pipeline", tmp_path / "graph.pb").splitlines()
+    ours = example("pipeline", tmp_path / "graph.pb").splitlines()
     graph_def = tf1.GraphDef.FromString((tmp_path / "graph.pb").read_bytes())
     with tf1.Graph().as_default(), tf1.Session() as session:
         tf.import_graph_def(graph_def, name="")

@@ -80,7 +80,7 @@ def minimize(loss, optimizers, step):
 
 @pytest.mark.parametrize("kind", ["linear", "dnn", "wide_and_deep", "wide_and_deep_numbers"])
 def test_training_follows_tensorflow(kind, tmp_path, example):
-    printed = example("thalweg-train", "estimators", kind, tmp_path, STEPS)
+    printed = example("estimators", kind, tmp_path, STEPS)
     ours = {line.split()[0]: float(line.split()[1]) for line in printed.splitlines()}
     with tf.Graph().as_default(), tf1.Session() as session:
         tf1.enable_resource_variables()

@@ -15,7 +15,7 @@ tf1 = tf.compat.v1
 def run(example, tmp_path_factory):
     """A directory with the logs of a short run of ours."""
     path = tmp_path_factory.mktemp("run")
-    example("thalweg-train", "line", "train", path, 20)
+    example("line", "train", path, 20)
     return path
 
 
@@ -78,6 +78,6 @@ def test_we_read_tensorflows_events(example, tmp_path):
         writer.add_summary(merged, 3)
         writer.close()
     (theirs,) = (tmp_path / "logs").iterdir()
-    example("thalweg-io", "copy", "events", theirs, tmp_path / "ours")
+    example("copy", "events", theirs, tmp_path / "ours")
     read = lambda path: list(tf1.train.summary_iterator(str(path)))
     assert read(tmp_path / "ours") == read(theirs)

@@ -55,8 +55,8 @@ def assert_same(ours, theirs):
 @pytest.mark.parametrize("model", ["mlp", "cnn", "lstm", "words"])
 def test_our_graphs_train_on_in_tensorflow_and_back(example, tmp_path, model):
     start, middle, end = (str(tmp_path / name) for name in ("start", "middle", "end"))
-    example("thalweg-train", "models", model, "start", start)
-    lines = example("thalweg-train", "models", model, "train", start, STEPS, 0, tmp_path / "ours")
+    example("models", model, "start", start)
+    lines = example("models", model, "train", start, STEPS, 0, tmp_path / "ours")
     ours = np.array([float(n) for n in lines.split()])
     with tf1.Graph().as_default(), tf1.Session() as session:
         saver = tf1.train.import_meta_graph(start + ".meta")
@@ -65,7 +65,7 @@ def test_our_graphs_train_on_in_tensorflow_and_back(example, tmp_path, model):
         saver.save(session, middle, write_meta_graph=False)
     assert_same(ours, theirs)
     # TensorFlow's checkpoint is trained further on both sides, each with fresh random numbers.
-    lines = example("thalweg-train", "models", model, "train", middle, 20, STEPS, end)
+    lines = example("models", model, "train", middle, 20, STEPS, end)
     with tf1.Graph().as_default(), tf1.Session() as session:
         saver = tf1.train.import_meta_graph(start + ".meta")
         saver.restore(session, middle)

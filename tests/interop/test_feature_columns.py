@@ -117,7 +117,7 @@ def ours(tmp_path_factory, example):
     vocabulary = folder / "colours.txt"
     vocabulary.write_text("blue\nred\ngreen\n")
     values, tensors, variables = {}, {}, []
-    for line in example("thalweg-train", "feature_columns", vocabulary, folder / "graph.pb").splitlines():
+    for line in example("feature_columns", vocabulary, folder / "graph.pb").splitlines():
         parts = line.split()
         if parts[0] == "variable":
             variables.append(parts[1])

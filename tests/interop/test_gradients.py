@@ -123,7 +123,7 @@ CASES = [
 @pytest.mark.parametrize("program, functions, order", CASES, ids=lambda v: getattr(v, "__name__", str(v)))
 def test_gradients_of_tensorflows_graphs(example, tmp_path, program, functions, order):
     graph = written(program, functions, tmp_path / "graph.pb")
-    printed = example("thalweg-client", "differentiate", graph, order, tmp_path / "out.pb")
+    printed = example("differentiate", graph, order, tmp_path / "out.pb")
     want = expected(program, order)
     assert np.allclose([float(n) for n in printed.split()], want, rtol=1e-9, atol=1e-12)
     # The added gradients are ordinary nodes.

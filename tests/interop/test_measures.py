@@ -21,7 +21,7 @@ WEIGHTS = np.array([1, 2, 0.5, 0, 3, 1, 1, 0.25, 2, 1.5], np.float32)
 
 @pytest.fixture(scope="module")
 def ours(example):
-    return {line.split()[0]: float(line.split()[1]) for line in example("thalweg-train", "measures").splitlines()}
+    return {line.split()[0]: float(line.split()[1]) for line in example("measures").splitlines()}
 
 
 def test_losses_are_tensorflows(ours):

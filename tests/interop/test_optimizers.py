@@ -5,7 +5,7 @@ import subprocess
 import numpy as np
 import pytest
 import tensorflow as tf
-from conftest import ROOT
+from conftest import ROOT, TARGET
 from tensorflow.core.framework import graph_pb2
 
 tf1 = tf.compat.v1
@@ -140,7 +140,7 @@ def run_steps(init, train, reads):
 def ours(tmp_path_factory):
     """The directory that the example wrote graphs and values to."""
     path = tmp_path_factory.mktemp("optimizers")
-    subprocess.run(["cargo", "run", "--quiet", "-p", "thalweg-train", "--example", "optimizers", "--", str(path)], cwd=ROOT, check=True)
+    subprocess.run([TARGET / "examples" / "optimizers", str(path)], cwd=ROOT, check=True)
     return path
 
 

@@ -5,11 +5,11 @@ import subprocess
 
 import tensorflow as tf
 
-from conftest import ROOT
+from conftest import ROOT, TARGET
 
 
 def remote(target):
-    command = ["cargo", "run", "--quiet", "-p", "thalweg", "--example", "remote", "--", target]
+    command = [TARGET / "examples" / "remote", target]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -193,7 +193,7 @@ def test_feeds_reach_the_initialiser(thalweg, tmp_path):
 def ours(example, tmp_path_factory):
     """What `examples/export.rs` exports: directories by name."""
     out = tmp_path_factory.mktemp("ours")
-    return dict(line.split(" ", 1) for line in example("thalweg-train", "export", out).splitlines())
+    return dict(line.split(" ", 1) for line in example("export", out).splitlines())
 
 
 def test_our_export_is_accepted_by_tensorflow(ours):

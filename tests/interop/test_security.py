@@ -35,7 +35,7 @@ class Secrets:
 @pytest.fixture(scope="module")
 def secrets(example, tmp_path_factory):
     folder = tmp_path_factory.mktemp("secrets")
-    example("thalweg-dist", "certificates", folder)
+    example("certificates", folder)
     return Secrets(folder)
 
 

@@ -1,6 +1,5 @@
 """TensorFlow's own SyncReplicasOptimizer, in graphs that its Python client builds, on clusters of Thalweg's tasks, and of both."""
 
-import subprocess
 import threading
 
 import numpy as np
@@ -9,18 +8,13 @@ import tensorflow as tf
 from tensorflow.core.protobuf import tensorflow_server_pb2
 
 from clusters import Cluster, free_ports
-from conftest import ROOT, Server
+from conftest import Server
 
 v1 = tf.compat.v1
 
 OURS, THEIRS = "thalweg", "tensorflow"
 WORKERS, ROWS, STEPS = 2, 4, 10
 CONFIG = v1.ConfigProto(operation_timeout_in_ms=60_000)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def program():
-    subprocess.run(["cargo", "build", "--quiet", "-p", "thalweg-cli"], cwd=ROOT, check=True)
 
 
 class Defined:

@@ -22,7 +22,7 @@ RUNS = {"values", "graph", "search", "search/0", "search/1", "search/2"}
 @pytest.fixture(scope="module")
 def logdir(example, tmp_path_factory):
     path = tmp_path_factory.mktemp("dashboards")
-    example("thalweg-train", "dashboards", path)
+    example("dashboards", path)
     return path
 
 
