@@ -13,14 +13,16 @@ import subprocess
 import sys
 import time
 
+import judge
 import numpy as np
+
+judge.quiet()
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 APPLICATIONS = ["MobileNetV2", "ResNet50", "EfficientNetB0", "DenseNet121", "InceptionV3", "NASNetMobile"]
 
 PEER = """
-import os, resource, sys, time
-os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+import resource, sys, time
 import numpy as np
 import tensorflow as tf
 directory, name, value, out = sys.argv[1:]
