@@ -107,7 +107,9 @@ class Report:
         print(f"{len(self.compared)} ops compared, not judged:", *self.not_judged, sep="\n")
         assert len(self.compared) > 150
         assert not self.wrong, "\n".join(self.wrong)
-        assert len(self.not_judged) <= MOST_NOT_JUDGED, "\n".join(self.not_judged)
+        # The fused quantised ops have kernels of oneDNN only, and are judged with it.
+        others = [case for case in self.not_judged if judge.has_onednn() or "Missing 0-th output" not in case]
+        assert len(others) <= MOST_NOT_JUDGED, "\n".join(others)
 
 
 def test_every_case_agrees_with_tensorflow(case_dumps):
